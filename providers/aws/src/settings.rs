@@ -115,7 +115,7 @@ impl Allowed {
     }
 
     /// Whether they may name this.
-    fn has(&self, name: &str) -> bool {
+    pub(crate) fn has(&self, name: &str) -> bool {
         let is = |it: &String| match it.strip_suffix('*') {
             Some(beginning) => name.starts_with(beginning),
             None => it != NONE && it == name,

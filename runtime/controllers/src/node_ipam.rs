@@ -95,7 +95,7 @@ impl Options {
     }
 }
 
-/// The controller. It fails if most nodes that have networks have them outside of the cluster CIDRs.
+/// The controller. It fails if most nodes have networks outside of the cluster CIDRs.
 ///
 /// # Errors
 ///

@@ -105,7 +105,7 @@ async fn case_210_nodes_of_another_cluster_end_the_start() {
         create(&cluster, &with(name, &["10.9.0.0/24"])).await;
     }
     let failure = begin(cluster.aerostat.clone(), small()).fails().await;
-    let expected = "of 3 nodes that have pod networks, 2 have them outside --cluster-cidr 127.123.234.0/24: node old-1 has \
+    let expected = "of 3 nodes, 2 have pod networks outside --cluster-cidr 127.123.234.0/24: node old-1 has \
                     10.9.0.0/24, node old-2 has 10.9.0.0/24; correct --cluster-cidr, or delete these nodes and let their \
                     kubelets register again";
     assert_eq!(failure, expected);
@@ -118,7 +118,10 @@ async fn case_210_a_second_family_everywhere_ends_the_start() {
         create(&cluster, &with(name, &[v4, v6])).await;
     }
     let failure = begin(cluster.aerostat.clone(), small()).fails().await;
-    assert!(failure.contains("2 have them outside --cluster-cidr") && failure.contains("a has fd00::/64"), "{failure}");
+    assert!(
+        failure.contains("2 have pod networks outside --cluster-cidr") && failure.contains("a has fd00::/64"),
+        "{failure}"
+    );
 }
 
 /// Cases: adv 154

@@ -47,7 +47,10 @@ async fn case_210_a_wrong_cluster_cidr_ends_the_process() {
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&FLAGS);
     let mut process = setup.start();
     let line = process.says("node-ipam-controller cannot work").await;
-    says(line["message"].as_str().unwrap(), &["of 2 nodes", "2 have them outside", "node old-1 has 10.9.0.0/24"]);
+    says(
+        line["message"].as_str().unwrap(),
+        &["of 2 nodes", "2 have pod networks outside", "node old-1 has 10.9.0.0/24"],
+    );
     process.fails().await;
 }
 

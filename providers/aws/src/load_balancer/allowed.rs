@@ -29,9 +29,7 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
         }
     }
     if kind == Kind::Network && !call.is_known() {
-        for allocation in annotations.read(&ELASTIC_IPS)?.unwrap_or_default() {
-            settings.allowed_elastic_ips.check(ELASTIC_IPS.name, &allocation)?;
-        }
+        elastic_ips(call)?;
     }
     if let Some(bucket) = annotations.text(LOG_BUCKET.name)
         && annotations.get(&LOG_ENABLED)?
@@ -42,6 +40,24 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
         settings.allowed_health_ports.check(HEALTH_PORT.name, &port.to_string())?;
     }
     tags(call)
+}
+
+/// Elastic IPs for a Network Load Balancer that is made. One that there is keeps what it has.
+///
+/// # Errors
+///
+/// As [`check`].
+pub(super) fn elastic_ips(call: &Call<'_>) -> Result<Option<Vec<String>>> {
+    let allocations = call.annotations.read(&ELASTIC_IPS)?;
+    for allocation in allocations.iter().flatten() {
+        call.settings.allowed_elastic_ips.check(ELASTIC_IPS.name, allocation)?;
+    }
+    Ok(allocations)
+}
+
+/// Whether nodes may be opened at a port that is checked.
+pub(super) fn is_health_port(call: &Call<'_>, port: u16) -> bool {
+    is_own_port(call, &HealthPort::Number(port)) || call.settings.allowed_health_ports.has(&port.to_string())
 }
 
 /// Whether a port is the Service's own on the nodes: a node port, the port of its health checks, or that of kube-proxy where the

@@ -44,10 +44,11 @@ struct Found {
 
 /// What becomes of the rule by which the vendor's controller lets a load balancer with these tags into nodes. Only as long as the
 /// vendor's tags stand alone there is it known whose the rule is: it goes with what is written first, and before the marks come.
-fn vendors_rule(call: &Call<'_>, tags: &Tags, is_written: bool) -> VendorsRule {
+/// `is_vendors` says whether the rule for the group in question can be the vendor's at all.
+fn vendors_rule(call: &Call<'_>, tags: &Tags, is_written: bool, is_vendors: bool) -> VendorsRule {
     match call.marks.ownership(tags) {
-        Ownership::ByName if is_written => VendorsRule::Goes,
-        Ownership::ByName => VendorsRule::Stays,
+        Ownership::ByName if !is_written => VendorsRule::Stays,
+        Ownership::ByName if is_vendors => VendorsRule::Goes,
         _ => VendorsRule::Unknown,
     }
 }
@@ -74,7 +75,8 @@ fn follow_nodes(call: &Call<'_>) -> Result<()> {
         let own = if given.is_empty() { groups::find_own(call)? } else { None };
         let group = own.as_ref().map(|it| &it.id).or(given.first());
         if let Some(id) = group.filter(|it| live.groups.contains(*it)) {
-            groups::admit(call, id, own.is_some(), vendors_rule(call, &tags, false))?;
+            let checked = live.health.as_ref().and_then(health::live_port);
+            groups::admit(call, id, own.is_some(), vendors_rule(call, &tags, false, false), checked)?;
         }
     }
     let nodes = &call.service.nodes;
@@ -92,7 +94,8 @@ fn reconcile(call: &Call<'_>) -> Result<Progress> {
     }
     // A scheme cannot change, and subnets have to suit it.
     let is_internal = found.as_ref().map_or(desired.is_internal, |it| it.live.is_internal);
-    let subnets = subnets::of_new(call, is_internal)?.into_iter().map(|it| it.id).collect();
+    let has = found.as_ref().map(|it| it.live.subnets.clone()).unwrap_or_default();
+    let subnets = subnets::of(call, is_internal, &has)?.into_iter().map(|it| it.id).collect();
     let own = match asked.given.is_empty() {
         false => None,
         true => match groups::ensure(call, &desired.rules)? {
@@ -130,19 +133,22 @@ fn reconcile(call: &Call<'_>) -> Result<Progress> {
 pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
     // An annotation that is not allowed names no group.
     let given = groups::given(call).ok().and_then(|it| it.into_iter().next());
+    let found = find(call)?;
+    if let Some(Found { live, proof: Err(why), .. }) = &found {
+        let message = format!(
+            "load balancer {} is not deleted: it is not proven to be this Service's: {why}. If it is, delete it in AWS: until \
+             then it costs money",
+            live.name
+        );
+        events::warning(None, "LoadBalancerNotDeleted", &message);
+        return Ok(Deletion::Done);
+    }
+    let own = groups::find_own(call)?;
     let mut vendors = VendorsRule::Unknown;
-    if let Some(Found { live, tags, proof }) = find(call)? {
-        if let Err(why) = proof {
-            let message = format!(
-                "load balancer {} is not deleted: it is not proven to be this Service's: {why}. If it is, delete it \
-                 in AWS: until then it costs money",
-                live.name
-            );
-            events::warning(None, "LoadBalancerNotDeleted", &message);
-            return Ok(Deletion::Done);
-        }
+    if let Some(Found { live, tags, .. }) = found {
         // Once the load balancer is gone, nothing says who made the rule.
-        vendors = vendors_rule(call, &tags, true);
+        let is_vendors = given.as_ref().is_some_and(|it| groups::is_vendors(call, &live, own.as_ref(), it));
+        vendors = vendors_rule(call, &tags, true, is_vendors);
         if let (Some(group), VendorsRule::Goes) = (&given, vendors) {
             groups::refuse(call, group, vendors)?;
         }
@@ -152,7 +158,7 @@ pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
     if let Some(group) = given {
         groups::refuse(call, &group, vendors)?;
     }
-    let Some(group) = groups::find_own(call)? else { return Ok(Deletion::Done) };
+    let Some(group) = own else { return Ok(Deletion::Done) };
     Ok(match groups::delete(call, &group)? {
         Change::Done(()) => Deletion::Done,
         Change::Busy(why) => Deletion::pending(call.service.status(), RELEASE, why),
@@ -223,15 +229,18 @@ fn update(
     if is_written && !missing.is_empty() {
         steps.insert(0, Step::Tag(missing));
     }
-    let vendors = vendors_rule(call, tags, is_written);
-    if let Some(group) = place.groups.first() {
-        groups::admit(call, group, own.is_some(), vendors)?;
-    }
     // That of its own goes, if others have been given to it.
     let left_over = match own {
         Some(_) => None,
         None => groups::find_own(call)?.filter(|it| !place.groups.contains(&it.id)),
     };
+    let vendors = |group: &str| {
+        let is_vendors = groups::is_vendors(call, live, own.or(left_over.as_ref()), group);
+        vendors_rule(call, tags, is_written, is_vendors)
+    };
+    if let Some(group) = place.groups.first() {
+        groups::admit(call, group, own.is_some(), vendors(group), None)?;
+    }
     let is_leaving = |id: &&String| !place.groups.contains(id) && left_over.as_ref().is_none_or(|it| it.id != **id);
     part_from(call, live, place, &live.groups.iter().filter(is_leaving).collect::<Vec<_>>(), vendors)?;
     let left = steps.split_off(steps.len().min(STEPS));
@@ -264,7 +273,7 @@ fn part_from(
     live: &LoadBalancer,
     place: &Place,
     leaving: &[&String],
-    vendors: VendorsRule,
+    vendors: impl Fn(&str) -> VendorsRule,
 ) -> Result<()> {
     if leaving.is_empty() || call.settings.keep_node_groups {
         return Ok(());
@@ -274,7 +283,7 @@ fn part_from(
     if is_new && both.len() <= MOST_GROUPS {
         write::carry_out(&live.name, &Step::Groups(both))?;
     }
-    leaving.iter().try_for_each(|group| groups::refuse(call, group, vendors).map(drop))
+    leaving.iter().try_for_each(|group| groups::refuse(call, group, vendors(group)).map(drop))
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ use self::write::{Wait, Writer};
 use super::annotations::{ELASTIC_IPS, Kind, PRIVATE_IPS};
 use super::call::Call;
 use super::tags::Tags;
-use super::{preflight, subnets, targets};
+use super::{allowed, preflight, subnets, targets};
 use crate::api::ec2::subnets as subnets_api;
 use crate::api::elbv2::load_balancers::{self as api, Balancer, Creation, SubnetMapping};
 use crate::api::elbv2::target_groups;
@@ -104,10 +104,11 @@ fn writer<'a>(call: &'a Call<'_>, balancer: &'a Balancer, tags: &'a Tags, reads:
 
 /// Makes the load balancer. If the answer is lost, the next call finds it by its name.
 fn create(call: &Call<'_>, desired: &Desired) -> Result<Change<Balancer>> {
-    let allocations = call.annotations.read(&ELASTIC_IPS)?;
+    // The status may tell of one that is gone.
+    let allocations = allowed::elastic_ips(call)?;
     let addresses = call.annotations.read(&PRIVATE_IPS)?;
     preflight::addresses(call, desired.is_internal)?;
-    let subnets = subnets::of_new(call, desired.is_internal)?;
+    let subnets = subnets::of(call, desired.is_internal, &BTreeSet::new())?;
     let ids: Vec<&str> = subnets.iter().map(|it| &*it.id).collect();
     let mappings = mappings(&ids, allocations.as_deref(), addresses.as_deref())?;
     let mut warnings = Warnings::default();

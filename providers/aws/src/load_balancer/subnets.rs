@@ -20,17 +20,18 @@ const INTERNAL_ROLE: &str = "kubernetes.io/role/internal-elb";
 /// What ids of subnets begin with. Anything else is a name.
 const PREFIX: &str = "subnet-";
 
-/// The subnets of a new load balancer, in the order of the annotation, or of their zones.
+/// The subnets of a load balancer, in the order of the annotation, or of their zones. Those that it `has` may be named, whoever's they
+/// are.
 ///
 /// # Errors
 ///
 /// `invalid`, if there are none, or two of one zone; whatever EC2 answered.
-pub(super) fn of_new(call: &Call<'_>, is_internal: bool) -> Result<Vec<Subnet>> {
+pub(super) fn of(call: &Call<'_>, is_internal: bool, has: &BTreeSet<String>) -> Result<Vec<Subnet>> {
     let cluster = &call.settings.cluster;
     let asked = call.annotations.read(&SUBNETS)?;
     let all = api::of_vpc(&cluster.vpc)?;
     if let Some(asked) = asked {
-        return named(&all, &asked, cluster);
+        return named(&all, &asked, cluster, has);
     }
     let public = route_tables::public_subnets(&cluster.vpc)?;
     let chosen = one_of_each_zone(all, &public, cluster, is_internal)?;
@@ -47,8 +48,9 @@ fn is_usable(subnet: &Subnet, cluster: &Cluster) -> bool {
     is_of_cluster || !subnet.tags.iter().any(|(key, _)| key.starts_with(CLUSTERS))
 }
 
-/// The subnets that an annotation asks for, by ids or by the tag Name. Those of another cluster are not for its author to name.
-fn named(all: &[Subnet], asked: &[String], cluster: &Cluster) -> Result<Vec<Subnet>> {
+/// The subnets that an annotation asks for, by ids or by the tag Name. Those of another cluster are not for its author to
+/// add.
+fn named(all: &[Subnet], asked: &[String], cluster: &Cluster, has: &BTreeSet<String>) -> Result<Vec<Subnet>> {
     let mut zones: BTreeMap<&str, &str> = BTreeMap::new();
     let mut chosen = Vec::new();
     for text in asked {
@@ -69,7 +71,7 @@ fn named(all: &[Subnet], asked: &[String], cluster: &Cluster) -> Result<Vec<Subn
                 )));
             }
         };
-        if !is_usable(subnet, cluster) {
+        if !has.contains(&subnet.id) && !is_usable(subnet, cluster) {
             return Err(Error::invalid(format_args!(
                 "annotation {}: {} has the tag of another cluster: name a subnet that has the tag {}, or of no cluster",
                 SUBNETS.name,

@@ -123,9 +123,10 @@ impl CidrSet {
 
     /// Takes the next free block. The search goes on where the last one ended, and begins again at the end: a block that
     /// was given back is not given out again before all others were. Blocks inside of a network that [`Self::widen`]
-    /// named come last.
+    /// named come last, or never: [`is_kept`].
     pub(crate) fn next(&mut self) -> Result<Next, Exhausted> {
-        let index = self.free_and_not_wide().or_else(|| self.free(self.candidate)).ok_or(Exhausted)?;
+        let is_kept = |it: &IpNet| is_kept(&self.cluster, it);
+        let index = self.free_and_not_in(|_| true).or_else(|| self.free_and_not_in(is_kept)).ok_or(Exhausted)?;
         let tries = (index + self.size() - self.candidate) % self.size();
         self.take(index);
         self.candidate = (index + 1) % self.size();
@@ -168,7 +169,8 @@ impl CidrSet {
         indexes.map(|it| u64::from(self.take(it))).sum()
     }
 
-    /// A node has a network that is wider than a block: it takes none, and what lies in it is given out after all else.
+    /// A node has a network that is wider than a block: it takes none, and what lies in it is given out after all else, or
+    /// never: [`is_kept`].
     pub(crate) fn widen(&mut self, cidr: &IpNet) {
         // Where all is avoided, nothing is.
         if cidr.prefix_len() > self.cluster.prefix_len() {
@@ -201,12 +203,12 @@ impl CidrSet {
         })
     }
 
-    /// The next free block that lies in no wide network: each of these is passed twice at most.
-    fn free_and_not_wide(&self) -> Option<u64> {
+    /// The next free block that lies in none of these wide networks: each is passed twice at most.
+    fn free_and_not_in(&self, is_one: impl Fn(&IpNet) -> bool) -> Option<u64> {
         let mut from = self.candidate;
         for _ in 0..=2 * self.wide.len() {
             let index = self.free(from)?;
-            match self.wide_around(index) {
+            match self.wide_around(index, &is_one) {
                 None => return Some(index),
                 Some(wide) => from = (self.index(last(&wide)) + 1) % self.size(),
             }
@@ -214,15 +216,15 @@ impl CidrSet {
         None
     }
 
-    /// The widest of the wide networks that a block lies in.
-    fn wide_around(&self, index: u64) -> Option<IpNet> {
+    /// The widest of these wide networks that a block lies in.
+    fn wide_around(&self, index: u64, is_one: impl Fn(&IpNet) -> bool) -> Option<IpNet> {
         if self.wide.is_empty() {
             return None;
         }
         let wider = std::iter::successors(self.block(index).supernet(), IpNet::supernet);
         wider
             .take_while(|it| it.prefix_len() > self.cluster.prefix_len())
-            .filter(|it| self.wide.contains_key(it))
+            .filter(|it| self.wide.contains_key(it) && is_one(it))
             .last()
     }
 
@@ -243,6 +245,12 @@ impl CidrSet {
     fn is_taken(&self, index: u64) -> bool {
         self.taken[word(index)] & bit(index) != 0
     }
+}
+
+/// Whether no other node ever gets a part of a network that is wider than a block. Nodes have such networks after a change of
+/// `--node-cidr-mask-size`, and a kubelet may make one up: it keeps at most an eighth of the cluster CIDR from others.
+pub(crate) fn is_kept(cluster: &IpNet, wide: &IpNet) -> bool {
+    wide.prefix_len() >= cluster.prefix_len().saturating_add(3)
 }
 
 /// Whether two networks have an address in common.

@@ -1,11 +1,12 @@
 //! The cloud allocator: each node gets the network that the cloud has given to its machine.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Address, Error as CloudError, Instance};
+use cloud_provider::{Error as CloudError, Instance};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use kube::{Client, ResourceExt};
@@ -61,7 +62,24 @@ pub(super) struct Waiting {
     /// The versions with which they lack nothing any more, until the watch has shown them.
     written: Mutex<HashMap<String, String>>,
     /// The networks that nodes have, or are about to get.
-    networks: Mutex<HashMap<String, Vec<IpNet>>>,
+    networks: Mutex<HashMap<String, Networks>>,
+}
+
+/// The networks of one node.
+struct Networks {
+    /// As its Node has them, or is about to.
+    own: Vec<IpNet>,
+    /// Those of them that no other node may have a part of.
+    counting: Vec<IpNet>,
+    /// Whether the cloud has named them, or was asked about them. Otherwise a kubelet may have made them up.
+    is_known: bool,
+}
+
+/// Why a node does not get what the cloud names for it.
+struct Objection {
+    error: from_cloud::Error,
+    /// The node that has it by nobody's word but its own.
+    doubted: Option<String>,
 }
 
 /// Why a node has not got its networks.
@@ -131,40 +149,73 @@ impl Waiting {
             networks.remove(&gone.name_any());
         }
         if let Some(node) = after.filter(|it| has_networks(it)) {
-            networks.insert(node.name_any(), plan::networks(node).filter_map(parse).collect());
+            let own: Vec<_> = plan::networks(node).filter_map(parse).collect();
+            if networks.get(&node.name_any()).is_none_or(|it| it.own != own) {
+                let unasked = Networks { counting: own.clone(), own, is_known: false };
+                networks.insert(node.name_any(), unasked);
+            }
         }
     }
 
-    /// Sets the networks aside that the cloud names for a node; nothing, if it must not get one of them.
+    /// Sets the networks aside that the cloud names for a node; nothing, if it must not get one of them, or is gone. That is asked
+    /// under the lock: if the watch shows its end later, it finds what is set aside here.
     fn claim(
         &self,
         name: &str,
         clouds: &[String],
         known: &PodNetworks,
         of_nodes: &[(String, IpAddr)],
-    ) -> Result<Vec<IpNet>, from_cloud::Error> {
+        is_there: impl Fn() -> bool,
+    ) -> Result<Vec<IpNet>, Objection> {
         let mut networks = self.networks.lock();
+        if !is_there() {
+            return Ok(Vec::new());
+        }
+        let doubted = Cell::new(None);
         let holder = |cidr: &IpNet| {
             let others = networks.iter().filter(|(node, _)| *node != name);
-            let mut others = others.flat_map(|(node, all)| all.iter().map(move |it| (node, *it)));
-            let pods = others.find(|(_, it)| overlap(it, cidr) && known.is_plausible(it));
-            let pods = pods.map(|(node, it)| Holder::Pods(node.clone(), it));
-            let address = || of_nodes.iter().find(|(_, it)| cidr.contains(it));
+            let others = others.flat_map(|(node, all)| all.counting.iter().map(move |it| (node, *it, all.is_known)));
+            let mut having =
+                others.filter(|(_, it, _)| overlap(it, cidr) && known.is_plausible(it)).collect::<Vec<_>>();
+            having.sort_by_key(|(_, _, is_known)| !is_known);
+            let pods = having.first().map(|(node, it, is_known)| {
+                doubted.set((!is_known).then(|| (*node).clone()));
+                Holder::Pods((*node).clone(), *it)
+            });
+            // Its own address may lie in its network: that harms nobody else.
+            let address = || of_nodes.iter().find(|(node, it)| node != name && cidr.contains(it));
             pods.or_else(|| address().map(|(node, it)| Holder::Node(node.clone(), *it)))
         };
         let judged: Result<Vec<_>, _> = clouds
             .iter()
             .map(|network| {
-                known.judge(network, holder).map_err(|because| from_cloud::Error::Refused {
-                    node: name.to_owned(),
-                    network: network.clone(),
-                    because,
+                known.judge(network, holder).map_err(|because| Objection {
+                    error: from_cloud::Error::Refused { node: name.to_owned(), network: network.clone(), because },
+                    doubted: doubted.take(),
                 })
             })
             .collect();
         let judged = judged?;
-        networks.insert(name.to_owned(), judged.clone());
+        let claimed = Networks { own: judged.clone(), counting: judged.clone(), is_known: true };
+        networks.insert(name.to_owned(), claimed);
         Ok(judged)
+    }
+
+    /// What the cloud says of the machine of a node with these networks: those that it does not name count no more. Returns whether
+    /// there are some.
+    fn learn(&self, node: &Node, instance: &Instance) -> bool {
+        let clouds: Vec<_> = instance.pod_cidrs.iter().filter_map(|it| parse(it)).collect();
+        let own: Vec<_> = plan::networks(node).filter_map(parse).collect();
+        let mut networks = self.networks.lock();
+        let Some(known) = networks.get_mut(&node.name_any()).filter(|it| it.own == own) else { return false };
+        known.is_known = true;
+        known.counting.retain(|it| clouds.iter().any(|cloud| overlap(cloud, it)));
+        known.counting.len() < own.len()
+    }
+
+    /// A node that was about to get these networks is gone.
+    fn release(&self, name: &str, cidrs: &[IpNet]) {
+        self.networks.lock().retain(|node, it| node != name || it.own != cidrs);
     }
 
     fn len(&self) -> usize {
@@ -199,12 +250,19 @@ impl CloudAllocator {
         if self.waiting.len() > FEW {
             tokio::time::sleep_until(came + GATHER).await;
         }
-        let (instance, is_listed) = self.machine(&node, came).await?;
+        let (mut instance, is_listed) = self.machine(&node, came).await?;
         let mut wanted = self.wanted(&node, &instance);
         if is_listed && wanted.is_err() {
             // It may be right since the list.
-            wanted = self.wanted(&node, &self.asked(&node).await?);
+            instance = self.asked(&node).await?;
+            wanted = self.wanted(&node, &instance);
         }
+        if let Err(Objection { doubted: Some(other), .. }) = &wanted
+            && self.is_made_up(other).await
+        {
+            wanted = self.wanted(&node, &instance);
+        }
+        let wanted = wanted.map_err(|it| it.error);
         match &wanted {
             Err(from_cloud::Error::None(_)) => self.record(&node, "CIDRNotAvailable"),
             Err(refused @ from_cloud::Error::Refused { .. }) => {
@@ -230,6 +288,9 @@ impl CloudAllocator {
             if written.is_err() {
                 self.record(&node, "CIDRAssignmentFailed");
             }
+            if written.as_ref().is_err_and(requests::is_gone) {
+                self.waiting.release(name, cidrs);
+            }
             written.map_err(failed)?;
         }
         if matches!(wanted, Lack::Networks(_) | Lack::Condition) {
@@ -240,27 +301,42 @@ impl CloudAllocator {
     }
 
     /// What the node lacks, and the networks that it gets, set aside for it.
-    fn wanted(&self, node: &Node, instance: &Instance) -> Result<(Lack, Vec<IpNet>), from_cloud::Error> {
-        let wanted = lack(node, instance, &self.families)?;
+    fn wanted(&self, node: &Node, instance: &Instance) -> Result<(Lack, Vec<IpNet>), Objection> {
+        let wanted = lack(node, instance, &self.families).map_err(|error| Objection { error, doubted: None })?;
         let cidrs = match &wanted {
             Lack::Networks(clouds) => {
-                self.waiting.claim(&node.name_any(), clouds, &self.known, &self.addresses(node, instance))?
+                let (name, addresses) = (node.name_any(), self.addresses());
+                let is_there = || self.nodes.get(&name).is_some_and(|it| uid(&it) == uid(node));
+                let cidrs = self.waiting.claim(&name, clouds, &self.known, &addresses, is_there)?;
+                if cidrs.is_empty() {
+                    return Ok((Lack::Nothing, cidrs));
+                }
+                cidrs
             }
             Lack::Condition | Lack::Nothing => Vec::new(),
         };
         Ok((wanted, cidrs))
     }
 
-    /// What the cloud says of the addresses of this node, and of all others.
-    fn addresses(&self, node: &Node, instance: &Instance) -> Vec<(String, IpAddr)> {
-        let of = |name: String, all: &[Address]| {
-            let ips = all.iter().filter_map(|it| it.value.parse::<IpAddr>().ok()).collect::<Vec<_>>();
-            ips.into_iter().map(move |it| (name.clone(), it.to_canonical()))
-        };
-        let mut addresses: Vec<_> = of(node.name_any(), &instance.addresses).collect();
-        for other in self.nodes.store().state() {
-            if let Some(confirmed) = self.nodes.confirmed(&other) {
-                addresses.extend(of(other.name_any(), &confirmed.addresses));
+    /// Whether another node has networks that are not of its machine, as the cloud says.
+    async fn is_made_up(&self, other: &str) -> bool {
+        let Some(node) = self.nodes.get(other).filter(|it| self.inventory.covers(it)) else { return false };
+        match self.asked(&node).await {
+            Ok(instance) => self.waiting.learn(&node, &instance),
+            Err(error) => {
+                warn!("it is not known whether node {other} has its pod networks from the cloud: {}", chain(&error));
+                false
+            }
+        }
+    }
+
+    /// What the cloud says of the addresses of all nodes.
+    fn addresses(&self) -> Vec<(String, IpAddr)> {
+        let mut addresses = Vec::new();
+        for node in self.nodes.store().state() {
+            if let Some(confirmed) = self.nodes.confirmed(&node) {
+                let ips = confirmed.addresses.iter().filter_map(|it| it.value.parse::<IpAddr>().ok());
+                addresses.extend(ips.map(|it| (node.name_any(), it.to_canonical())));
             }
         }
         addresses
@@ -339,3 +415,6 @@ impl Reconcile for CloudAllocator {
         BACK_OFF
     }
 }
+
+#[cfg(test)]
+mod tests;

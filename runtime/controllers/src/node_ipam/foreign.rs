@@ -9,6 +9,7 @@ use std::fmt;
 use ipnet::IpNet;
 
 use crate::node_ipam::allocations::Why;
+use crate::node_ipam::cidr_set::is_kept;
 
 /// So many nodes have to be outside, before the flag is doubted: of one node nobody can tell which of both is wrong.
 const FEWEST: usize = 2;
@@ -47,13 +48,16 @@ impl Foreign {
                 format!("The pod network {network} is one more than --cluster-cidr has"),
                 ", or add its family to --cluster-cidr",
             ),
-            Some(Why::Wide(cluster, mask)) => (
-                format!(
-                    "The pod network {network} is wider than a node's part of --cluster-cidr {cluster}, a /{mask}; other \
-                     nodes get what lies in it once nothing else is left"
-                ),
-                "",
-            ),
+            Some(Why::Wide(cluster, mask)) => {
+                let others = match network.parse().is_ok_and(|it| is_kept(cluster, &it)) {
+                    true => "no other node gets what lies in it",
+                    false => "other nodes get what lies in it once nothing else is left",
+                };
+                let wide = format!(
+                    "The pod network {network} is wider than a node's part of --cluster-cidr {cluster}, a /{mask}"
+                );
+                (format!("{wide}; {others}"), "")
+            }
             Some(Why::Services(services)) => {
                 (format!("The pod network {network} overlaps --service-cluster-ip-range {services}"), "")
             }
@@ -93,7 +97,7 @@ impl fmt::Display for Foreign {
     }
 }
 
-/// Most nodes that have pod networks have them outside of the cluster CIDRs: then the flag is wrong, and not the nodes.
+/// Most nodes have pod networks outside of the cluster CIDRs: then the flag is wrong, and not the nodes.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub(crate) struct WrongFlag {
     nodes: usize,
@@ -109,8 +113,7 @@ impl fmt::Display for WrongFlag {
         let more = if self.outside > self.some.len() { ", …" } else { "" };
         write!(
             f,
-            "of {} nodes that have pod networks, {} have them outside --cluster-cidr {clusters}: {}{more}; correct \
-             --cluster-cidr, or delete these nodes and let their kubelets register again",
+            "of {} nodes, {} have pod networks outside --cluster-cidr {clusters}: {}{more}; correct --cluster-cidr, or delete these nodes and let their kubelets register again",
             self.nodes,
             self.outside,
             self.some.join(", ")
@@ -118,8 +121,7 @@ impl fmt::Display for WrongFlag {
     }
 }
 
-/// Whether the flag is wrong: more than half of the nodes that have networks, and at least two, are outside. Each node of
-/// `foreign` stands there once.
+/// Whether the flag is wrong: more than half of all nodes, and at least two, are outside. Each node of `foreign` stands there once.
 pub(crate) fn check_flag(nodes: usize, foreign: &[Foreign], clusters: Vec<IpNet>) -> Result<(), WrongFlag> {
     let outside: Vec<_> = foreign.iter().filter(|it| it.is_outside()).collect();
     if outside.len() < FEWEST || outside.len() * 2 <= nodes {
@@ -154,7 +156,7 @@ mod tests {
         for (nodes, names) in [(0, vec![]), (1, vec!["a"]), (4, vec!["a", "b"]), (1000, vec!["a", "b", "c"])] {
             assert_eq!(of(nodes, &names), Ok(()), "{} of {nodes}", names.len());
         }
-        let expected = "of 6 nodes that have pod networks, 4 have them outside --cluster-cidr 10.244.0.0/16,fd00::/56: node a \
+        let expected = "of 6 nodes, 4 have pod networks outside --cluster-cidr 10.244.0.0/16,fd00::/56: node a \
                         has 10.9.0.0/24, node b has 10.9.0.0/24, node c has 10.9.0.0/24, …; correct --cluster-cidr, or \
                         delete these nodes and let their kubelets register again";
         assert_eq!(of(6, &["a", "b", "c", "d"]).unwrap_err().to_string(), expected);
@@ -177,6 +179,7 @@ mod tests {
             outside("a"),
             foreign("a", "fd00::/64", Some(Why::TooMany)),
             foreign("a", "0.0.0.0/0", Some(Why::Wide(cluster, 24))),
+            foreign("a", "10.244.16.0/20", Some(Why::Wide(cluster, 24))),
             foreign("a", "10.244.1.0/24", Some(Why::Services(net("10.244.0.0/20")))),
             foreign("a", "10.244.1.0/24", Some(Why::Shared("b".to_owned()))),
         ]
@@ -188,6 +191,7 @@ mod tests {
             "The pod network 10.9.0.0/24 is outside --cluster-cidr 10.244.0.0/16; the node has no block of it. Delete the node and let its kubelet register again, or correct --cluster-cidr",
             "The pod network fd00::/64 is one more than --cluster-cidr has; the node has no block of it. Delete the node and let its kubelet register again, or add its family to --cluster-cidr",
             "The pod network 0.0.0.0/0 is wider than a node's part of --cluster-cidr 10.244.0.0/16, a /24; other nodes get what lies in it once nothing else is left; the node has no block of it. Delete the node and let its kubelet register again",
+            "The pod network 10.244.16.0/20 is wider than a node's part of --cluster-cidr 10.244.0.0/16, a /24; no other node gets what lies in it; the node has no block of it. Delete the node and let its kubelet register again",
             "The pod network 10.244.1.0/24 overlaps --service-cluster-ip-range 10.244.0.0/20; the node has no block of it. Delete the node and let its kubelet register again",
             "The pod network 10.244.1.0/24 overlaps that of node b. Delete the node and let its kubelet register again, or delete that one",
         ];

@@ -41,6 +41,8 @@ pub(super) struct Blocks {
     without: Mutex<BTreeSet<String>>,
     /// Nodes as their marks left them, by UID, until each is written: the watch may not show the mark yet.
     marked: Mutex<BTreeMap<String, Node>>,
+    /// The marks that nodes do not have yet, by UID: until then they get nothing.
+    unmarked: Mutex<BTreeMap<String, String>>,
     metrics: CidrMetrics,
 }
 
@@ -66,6 +68,14 @@ pub(super) enum Error {
         /// Why.
         source: object::Error,
     },
+    /// The API server does not take its mark.
+    #[error("failed to mark node {node}, which gets no pod networks until then")]
+    Mark {
+        /// The node's name.
+        node: String,
+        /// Why.
+        source: object::Error,
+    },
     /// Another process may write by now.
     #[error("the Lease is not held: node {0} gets no pod networks from this process")]
     NotLeading(String),
@@ -74,7 +84,8 @@ pub(super) enum Error {
 impl Blocks {
     pub(super) fn new(allocations: Allocations, metrics: CidrMetrics) -> Self {
         let allocations = Mutex::new(allocations);
-        let blocks = Self { allocations, without: Mutex::default(), marked: Mutex::default(), metrics };
+        let (without, marked, unmarked) = Default::default();
+        let blocks = Self { allocations, without, marked, unmarked, metrics };
         blocks.with(|_| ());
         blocks
     }
@@ -99,12 +110,28 @@ impl Blocks {
         self.marked.lock().insert(uid(&node).to_owned(), node);
     }
 
+    /// A node gets nothing until it has this mark.
+    pub(super) fn put_aside(&self, node: &Node, mark: &str) {
+        self.unmarked.lock().insert(uid(node).to_owned(), mark.to_owned());
+    }
+
+    /// The mark that a node lacks.
+    pub(super) fn mark_of(&self, uid: &str) -> Option<String> {
+        self.unmarked.lock().get(uid).cloned()
+    }
+
+    /// A node does not lack its mark any more.
+    pub(super) fn take_back(&self, uid: &str) {
+        self.unmarked.lock().remove(uid);
+    }
+
     /// The watch shows a change. What a node has is taken at once, before anything else is given out.
     pub(super) fn changed(&self, before: Option<&Node>, after: Option<&Node>, queue: &WorkQueue) {
         let gone = before.filter(|before| after.is_none_or(|after| uid(after) != uid(before)));
         if let Some(gone) = gone {
             self.with(|allocations| allocations.release(uid(gone)));
             self.marked.lock().remove(uid(gone));
+            self.take_back(uid(gone));
             let waiting = self.without.lock().pop_first();
             waiting.iter().for_each(|it| queue.add(it));
         }
@@ -194,6 +221,9 @@ impl Reconcile for RangeAllocator {
     type Error = Error;
 
     async fn sync(&self, name: &str) -> Result<Next, Error> {
+        if let Some(node) = self.nodes.get(name) {
+            self.mark_late(&node).await?;
+        }
         // The node is looked up under the lock: if the watch shows its end later, it finds what is set aside here.
         let decided = self.blocks.with(|allocations| {
             let node = self.nodes.get(name)?;
@@ -226,7 +256,7 @@ impl Reconcile for RangeAllocator {
             Error::Plan(plan::Error::Foreign(_)) => {
                 "it gets no block; delete the node and let its kubelet register again, or correct --cluster-cidr"
             }
-            Error::Write { .. } | Error::Read { .. } => "tried again with growing pauses",
+            Error::Write { .. } | Error::Read { .. } | Error::Mark { .. } => "tried again with growing pauses",
             Error::NotLeading(_) => "the process that holds it does",
         };
         warn!(next, "error syncing '{name}': {}, requeuing", chain(error));
@@ -234,9 +264,10 @@ impl Reconcile for RangeAllocator {
 
     fn pause(&self, error: &Error, failures: u32) -> Pause {
         match error {
-            Error::Plan(plan::Error::Exhausted { .. }) | Error::Write { .. } | Error::Read { .. } => {
-                Pause::AtLeast(back_off(failures))
-            }
+            Error::Plan(plan::Error::Exhausted { .. })
+            | Error::Write { .. }
+            | Error::Read { .. }
+            | Error::Mark { .. } => Pause::AtLeast(back_off(failures)),
             Error::Plan(plan::Error::Foreign(_)) | Error::NotLeading(_) => Pause::AtLeast(SHOWN),
         }
     }

@@ -83,6 +83,11 @@ pub(super) fn written(error: &object::Error) -> Written {
     }
 }
 
+/// Whether there is no such node any more.
+pub(super) fn is_gone(error: &object::Error) -> bool {
+    matches!(error, object::Error::Refused(status) if status.code == 404)
+}
+
 /// Whether the node may be another than it was thought to be: only a look at it tells.
 pub(super) fn is_outdated(error: &object::Error) -> bool {
     matches!(error, object::Error::Refused(status) if matches!(status.code, 404 | 409 | 422))

@@ -10,11 +10,12 @@ use kube::api::{Api, ListParams};
 use tracing::{info, warn};
 
 use crate::error::chain;
-use crate::node_fields::pod_cidr_mark;
+use crate::events::{EventKind, reference};
+use crate::node_fields::{POD_CIDR_MARK, pod_cidr_mark};
 use crate::node_ipam::foreign::{WrongFlag, check_flag};
 use crate::node_ipam::plan::{self, has_networks, uid};
-use crate::node_ipam::range::RangeAllocator;
-use crate::node_ipam::requests::{self, WORKERS};
+use crate::node_ipam::range::{Error, RangeAllocator};
+use crate::node_ipam::requests::{self, TRIES, WORKERS};
 use crate::object::{self, answer};
 use crate::trimmed::Trimmed;
 use crate::worker::random;
@@ -25,28 +26,30 @@ const PAGE: u32 = 500;
 const PAUSE: Duration = Duration::from_millis(100);
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 
+/// The reason of an event about a node that cannot be marked.
+const UNMARKED: &str = "PodCIDRMarkRefused";
+
 impl RangeAllocator {
-    /// Takes what all nodes have, and marks those that have nothing, unless the process before this one ended its work: a
+    /// Takes what all nodes have, and marks those that have nothing or puts them aside, unless the process before this one ended its work: a
     /// write of its, which may be held up on its way, is refused from then on.
     ///
     /// The nodes are listed and not taken from the watch, which may lag behind what another owner has given out.
     ///
     /// # Errors
     ///
-    /// If most nodes that have networks have them outside of the cluster CIDRs.
+    /// If most nodes have networks outside of the cluster CIDRs.
     pub(super) async fn start(&self) -> Result<(), WrongFlag> {
         let nodes = again("list the nodes", || self.list()).await;
-        let (mut bare, mut having, mut foreign) = (Vec::new(), 0, Vec::new());
+        let (all, mut bare, mut foreign) = (nodes.len(), Vec::new(), Vec::new());
         for node in nodes {
             if has_networks(&node) {
-                having += 1;
                 // A worker shows it, once the watch is listened to.
                 foreign.extend(self.blocks.store(&node).err());
             } else if self.marks {
                 bare.push(node);
             }
         }
-        check_flag(having, &foreign, self.blocks.with(|it| it.clusters().collect()))?;
+        check_flag(all, &foreign, self.blocks.with(|it| it.clusters().collect()))?;
         let mark = format!("{:08x}", (random() * f64::from(u32::MAX)) as u32);
         if !bare.is_empty() {
             info!(
@@ -59,9 +62,12 @@ impl RangeAllocator {
     }
 
     /// Marks a node. It is not needed once it has networks, or is gone.
+    ///
+    /// What a kubelet writes on its Node can have each mark refused. Such a node is put aside after some tries: it gets no block
+    /// until it is marked, and keeps nobody else waiting.
     async fn mark(&self, node: Node, mark: &str) {
         let (name, uid) = (node.name_any(), uid(&node).to_owned());
-        let mut known = Some(node);
+        let (mut known, mut refused, mut pause) = (Some(node), 0, PAUSE);
         loop {
             let what = format!("read node {name}");
             let node = match known.take() {
@@ -71,30 +77,68 @@ impl RangeAllocator {
                     _ => return,
                 },
             };
-            if has_networks(&node) {
-                // A worker shows what is foreign.
-                let _ = self.blocks.store(&node);
-                return;
-            }
-            if pod_cidr_mark(&node) == Some(mark) {
-                return;
-            }
             if !(self.may_write)() {
                 tokio::time::sleep(LONGEST_PAUSE).await;
                 continue;
             }
-            match requests::mark(&self.client, &node, mark).await {
-                Ok(marked) => {
-                    self.blocks.keep_marked(marked);
-                    return;
+            match self.try_mark(&node, mark).await {
+                Ok(()) => return,
+                Err(error) if requests::is_outdated(&error) => {
+                    refused += 1;
+                    if refused == TRIES {
+                        self.blocks.put_aside(&node, mark);
+                        self.tell_unmarked(&node, &error);
+                        return;
+                    }
                 }
-                Err(error) if requests::is_outdated(&error) => {}
-                Err(error) => {
-                    warn!(node = name, "the node cannot be marked: {}; trying again", chain(&error));
-                    tokio::time::sleep(PAUSE).await;
-                }
+                Err(error) => warn!(node = name, "the node cannot be marked: {}; trying again", chain(&error)),
             }
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(LONGEST_PAUSE);
         }
+    }
+
+    /// Marks a node as it was read.
+    async fn try_mark(&self, node: &Node, mark: &str) -> Result<(), object::Error> {
+        if has_networks(node) {
+            // A worker shows what is foreign.
+            let _ = self.blocks.store(node);
+        } else if pod_cidr_mark(node) != Some(mark) {
+            self.blocks.keep_marked(requests::mark(&self.client, node, mark).await?);
+        }
+        Ok(())
+    }
+
+    /// Marks a node that was put aside.
+    ///
+    /// # Errors
+    ///
+    /// If it is not marked yet.
+    pub(super) async fn mark_late(&self, node: &Node) -> Result<(), Error> {
+        let (name, uid) = (node.name_any(), uid(node));
+        let Some(mark) = self.blocks.mark_of(uid) else { return Ok(()) };
+        if !(self.may_write)() {
+            return Err(Error::NotLeading(name));
+        }
+        let live = requests::read(&self.client, &name).await;
+        let live = live.map_err(|source| Error::Read { node: name.clone(), source })?;
+        if let Some(live) = live.filter(|it| plan::uid(it) == uid)
+            && let Err(source) = self.try_mark(&live, &mark).await
+        {
+            self.tell_unmarked(&live, &source);
+            return Err(Error::Mark { node: name, source });
+        }
+        self.blocks.take_back(uid);
+        Ok(())
+    }
+
+    fn tell_unmarked(&self, node: &Node, error: &object::Error) {
+        let message = format!(
+            "The node cannot be marked, and gets no pod network until it is: {}. Look for annotations that fill it, and for \
+             something that changes its annotation {POD_CIDR_MARK}; tried again with growing pauses",
+            chain(error)
+        );
+        self.recorder.record(reference(node), EventKind::Warning, UNMARKED, &message);
     }
 
     /// All nodes, as they are now.
@@ -140,3 +184,6 @@ async fn again<T, F: Future<Output = Result<T, object::Error>>>(what: &str, mut 
         pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
+
+#[cfg(test)]
+mod tests;

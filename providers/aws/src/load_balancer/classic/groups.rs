@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use aerostat_sdk::{Change, Error, Result, events};
 
+use super::super::allowed;
 use super::super::annotations::{EXTRA_SECURITY_GROUPS, SECURITY_GROUPS};
 use super::super::call::Call;
 use super::super::security_groups::nodes::{self, Source, VendorsRule};
@@ -12,6 +13,7 @@ use super::super::tags::{CLUSTER_UID, Ownership};
 use super::health;
 use crate::api::ec2::security_groups::{self as api, SecurityGroup};
 use crate::api::elb::load_balancers;
+use crate::api::elb::model::LoadBalancer;
 
 /// What the Service asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -55,6 +57,20 @@ pub(super) fn given(call: &Call<'_>) -> Result<Vec<String>> {
         true => call.settings.classic_group.iter().cloned().collect(),
         false => annotated,
     })
+}
+
+/// Whether a rule for everything that this group sends can be the vendor's for this load balancer. The vendor's controller lets in
+/// the first group: that is its own, if it has one, or it is alone beside those that annotation `extra-security-groups` names, or the
+/// annotation `security-groups` still says all. What authors may not name is not theirs to take from the nodes either.
+pub(super) fn is_vendors(call: &Call<'_>, live: &LoadBalancer, own: Option<&SecurityGroup>, group: &str) -> bool {
+    let Ok(Asked { given, extra }) = Asked::of(call) else { return false };
+    let settings = &call.settings;
+    let is_allowed = settings.classic_group.as_deref() == Some(group) || settings.allowed_groups.has(group);
+    let has_own = own.is_some_and(|it| live.groups.contains(&it.id));
+    let (these, others): (Vec<&String>, _) =
+        live.groups.iter().filter(|it| !extra.contains(it)).partition(|it| *it == group);
+    let is_first = given.first().is_some_and(|it| it == group);
+    is_allowed && !has_own && !these.is_empty() && others.iter().all(|it: &&String| is_first && given.contains(it))
 }
 
 /// The name of a group of its own, as the vendor's controller writes it. It holds the Service's UID.
@@ -126,13 +142,14 @@ pub(super) fn delete(call: &Call<'_>, group: &SecurityGroup) -> Result<Change<()
     own::delete(&group.id)
 }
 
-/// Lets what has this group into the nodes: the one of its own, if it has one, or one that is given to it.
-pub(super) fn admit(call: &Call<'_>, group: &str, is_own: bool, vendors: VendorsRule) -> Result<()> {
+/// Lets what has this group into the nodes: the one of its own, if it has one, or one that is given to it. A rule at port `kept`
+/// stays: it is checked, and is not asked for any more.
+pub(super) fn admit(call: &Call<'_>, group: &str, is_own: bool, vendors: VendorsRule, kept: Option<u16>) -> Result<()> {
     if call.settings.keep_node_groups {
         return Ok(());
     }
-    let ports = ports(call);
-    let from = if is_own { Source::Own(group) } else { given_source(call, group, &ports) };
+    let ports = ports(call, kept);
+    let from = if is_own { Source::Own(group) } else { given_source(call, group, &ports, kept) };
     nodes::admit(&call.settings.cluster, from, vendors, &call.service.nodes, || needs_vendors_rule(call, group))
 }
 
@@ -142,21 +159,23 @@ pub(super) fn refuse(call: &Call<'_>, group: &str, vendors: VendorsRule) -> Resu
         return Ok(false);
     }
     let ports = BTreeSet::new();
-    let from = given_source(call, group, &ports);
+    let from = given_source(call, group, &ports, None);
     nodes::refuse(&call.settings.cluster, from, vendors, || needs_vendors_rule(call, group))
 }
 
-fn given_source<'a>(call: &'a Call<'_>, group: &'a str, ports: &'a BTreeSet<u16>) -> Source<'a> {
+fn given_source<'a>(call: &'a Call<'_>, group: &'a str, ports: &'a BTreeSet<u16>, kept: Option<u16>) -> Source<'a> {
     match call.settings.classic_group.as_deref() == Some(group) {
         true => Source::Operators(group),
-        false => Source::Authors { id: group, balancer: &call.service.name, ports },
+        false => Source::Authors { id: group, balancer: &call.service.name, ports, kept },
     }
 }
 
-/// The ports of nodes that the load balancer sends to: node ports, and the one that is checked.
-fn ports(call: &Call<'_>) -> BTreeSet<u16> {
+/// The ports of nodes that the load balancer sends to: node ports, and the one that is checked, which an author may not have opened
+/// everywhere.
+fn ports(call: &Call<'_>, live: Option<u16>) -> BTreeSet<u16> {
     let node_ports: BTreeSet<u16> = call.service.ports.iter().filter_map(|it| it.node_port).collect();
-    let checked = node_ports.first().and_then(|first| health::port(call, *first).ok());
+    let asked = node_ports.first().and_then(|first| health::port(call, *first).ok());
+    let checked = asked.into_iter().chain(live).filter(|it| allowed::is_health_port(call, *it));
     node_ports.iter().copied().chain(checked).collect()
 }
 

@@ -85,6 +85,12 @@ fn target(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<String> {
     })
 }
 
+/// The port of the instances that a live check asks, as in `HTTP:8080/healthz`.
+pub(super) fn live_port(live: &HealthCheck) -> Option<u16> {
+    let (_, rest) = live.target.split_once(':')?;
+    rest.split('/').next()?.parse().ok()
+}
+
 /// Whether a check is as desired: AWS keeps the protocol in the case in which somebody wrote it.
 pub(super) fn is_same(live: &HealthCheck, desired: &HealthCheck) -> bool {
     let parts = |it: &HealthCheck| {

@@ -109,8 +109,9 @@ pub(crate) enum Source<'a> {
     Own(&'a str),
     /// The operator's, which all load balancers have. Only a description proves later that no person made the rule.
     Operators(&'a str),
-    /// An annotation names it, and others may be in it: the nodes let it in at this load balancer's ports alone.
-    Authors { id: &'a str, balancer: &'a str, ports: &'a BTreeSet<u16> },
+    /// An annotation names it, and others may be in it: the nodes let it in at this load balancer's ports alone. A rule at port
+    /// `kept` stays where there is one.
+    Authors { id: &'a str, balancer: &'a str, ports: &'a BTreeSet<u16>, kept: Option<u16> },
 }
 
 /// The rule of the vendor's controller for a group that somebody else made: everything that the group sends, without a description.
@@ -153,8 +154,11 @@ impl<'a> Source<'a> {
         match self {
             Self::Own(_) => is_whole,
             Self::Operators(_) => is_whole && permission.description == GIVEN,
-            Self::Authors { id, balancer, .. } => {
-                permission.key.peer == Peer::Group(id.to_owned()) && permission.description == of_author(balancer)
+            Self::Authors { id, balancer, kept, .. } => {
+                let is_kept = kept.is_some() && permission.key.from == kept.map(Into::into);
+                permission.key.peer == Peer::Group(id.to_owned())
+                    && permission.description == of_author(balancer)
+                    && !is_kept
             }
         }
     }

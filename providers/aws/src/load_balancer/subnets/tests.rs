@@ -91,7 +91,7 @@ fn local_zones_are_left_out() {
         aerostat_sdk::testing::answer(200, format!("<R>{body}</R>"))
     });
     let service = aerostat_sdk::LoadBalancer::of("default", "web", "uid");
-    let subnets = found.run(|| of_new(&Call::of(&service)?, false)).unwrap();
+    let subnets = found.run(|| of(&Call::of(&service)?, false, &BTreeSet::new())).unwrap();
     assert_eq!(subnets.iter().map(|it| &*it.id).collect::<Vec<_>>(), ["subnet-1"]);
 }
 
@@ -103,8 +103,10 @@ fn adv_170_subnets_of_another_cluster_are_refused() {
         subnet("subnet-2", "z2", &["kubernetes.io/cluster/prod", "kubernetes.io/cluster/other"]),
         subnet("subnet-3", "z3", &["kubernetes.io/cluster/other"]),
     ];
-    let named = |ids: &[&str]| named(&all, &ids.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>(), &cluster);
-    assert_eq!(named(&["subnet-1", "subnet-2"]).unwrap().len(), 2);
-    let Err(Error::Invalid(why)) = named(&["subnet-1", "subnet-3"]) else { panic!("it is another cluster's") };
+    let texts = |ids: &[&str]| ids.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
+    let named = |ids: &[&str], has: &[&str]| named(&all, &texts(ids), &cluster, &texts(has).into_iter().collect());
+    assert_eq!(named(&["subnet-1", "subnet-2"], &[]).unwrap().len(), 2);
+    let Err(Error::Invalid(why)) = named(&["subnet-1", "subnet-3"], &["subnet-1"]) else { panic!("it is another's") };
     assert!(why.contains("subnet-3 has the tag of another cluster"), "{why}");
+    assert_eq!(named(&["subnet-1", "subnet-3"], &["subnet-3"]).unwrap().len(), 2, "nothing is added");
 }

@@ -246,6 +246,24 @@ fn adv_154_a_made_up_network_takes_one_block_at_most() {
 }
 
 #[test]
+fn adv_154_smaller_parts_are_not_cut_from_living_nodes() {
+    // All sixteen nodes have their network from before --node-cidr-mask-size was changed.
+    let mut it = allocations(&[("10.0.0.0/20", 25)], &[]);
+    for nth in 0..16 {
+        decide(&node(&format!("old-{nth}"), &[&format!("10.0.{nth}.0/24")]), &mut it).unwrap_err();
+    }
+    assert!(matches!(decide(&node("new", &[]), &mut it), Err(Error::Exhausted { .. })));
+    // A kubelet that claims it all, or half, changes nothing.
+    for (name, wide) in [("evil-1", "0.0.0.0/0"), ("evil-2", "10.0.0.0/21")] {
+        decide(&node(name, &[wide]), &mut it).unwrap_err();
+    }
+    it.release("old-3");
+    assert_eq!(given(&mut it, "new"), nets(&["10.0.3.0/25"]));
+    assert_eq!(given(&mut it, "newer"), nets(&["10.0.3.128/25"]));
+    assert!(matches!(decide(&node("newest", &[]), &mut it), Err(Error::Exhausted { .. })));
+}
+
+#[test]
 fn adv_154_two_parts_of_one_block_keep_it() {
     let mut it = allocations(&[("10.0.0.0/28", 30)], &[]);
     for (name, network) in [("a", "10.0.0.0/31"), ("b", "10.0.0.2/31")] {

@@ -55,8 +55,13 @@ impl Cloud {
     }
 
     pub(super) fn host(&self) -> Host {
+        self.on(settings())
+    }
+
+    /// With other settings.
+    pub(super) fn on(&self, settings: Host) -> Host {
         let cloud = self.clone();
-        settings().answers(move |request| {
+        settings.answers(move |request| {
             let number = cloud.requests.get() + 1;
             cloud.requests.set(number);
             let answered = cloud.state.borrow_mut().answer(request);

@@ -2,6 +2,7 @@ use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancerStatus, Progress};
 
 use super::{Cloud, GROUP, NAME, delete, ensure, events, port, ready, service, with, writes, written};
 use crate::api::ec2::security_groups::{Key, Peer, Permission, SecurityGroup};
+use crate::tests::required;
 
 fn ranges(service: LoadBalancer, count: u8) -> LoadBalancer {
     LoadBalancer { source_ranges: (1..=count).map(|it| format!("{it}.0.0.0/8")).collect(), ..service }
@@ -185,6 +186,92 @@ fn adv_170_such_a_rule_stays_where_nobody_knows_who_made_it() {
     let unwanted = LoadBalancer { nodes: Vec::new(), ..given.after(status) };
     assert_eq!(delete(&cloud.host(), &unwanted), Ok(Deletion::Done));
     assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-a"], "the load balancer has had our marks from the start");
+}
+
+/// A person lets the control plane into the nodes, as the vendor's controller would.
+fn with_masters(cloud: &Cloud) {
+    cloud.state.borrow_mut().groups.get_mut("sg-nodes").unwrap().permissions.insert(everything("sg-masters"));
+}
+
+/// The same Service with these annotations instead of those that it has.
+fn instead(service: LoadBalancer, annotations: &[(&str, &str)]) -> LoadBalancer {
+    with(LoadBalancer { annotations: Vec::new(), ..service }, annotations)
+}
+
+fn lets_masters_in(cloud: &Cloud) -> bool {
+    cloud.rules("sg-nodes").contains(&"-1 sg-masters".to_owned())
+}
+
+#[test]
+fn adv_170_a_group_that_it_does_not_have_keeps_its_rule() {
+    let named = |service| instead(service, &[("security-groups", "sg-masters")]);
+    let cloud = Cloud::new();
+    let service = taken_over(&cloud);
+    with_masters(&cloud);
+    ready(&cloud, &named(service));
+    assert!(lets_masters_in(&cloud), "{:?}", cloud.rules("sg-nodes"));
+
+    let cloud = Cloud::new();
+    let service = taken_over(&cloud);
+    with_masters(&cloud);
+    let unwanted = LoadBalancer { nodes: Vec::new(), ..named(service) };
+    assert_eq!(delete(&cloud.host(), &unwanted), Ok(Deletion::Done));
+    assert!(lets_masters_in(&cloud), "{:?}", cloud.rules("sg-nodes"));
+}
+
+#[test]
+fn adv_170_a_group_beside_others_keeps_its_rule() {
+    let extra = [("extra-security-groups", "sg-masters")];
+    for given in [&[("security-groups", "sg-a")][..], &[]] {
+        // It leaves, it becomes the first, or the Service ends.
+        for becomes in ["", "sg-masters", "deleted"] {
+            let cloud = Cloud::new();
+            let service = service(&["i-1"]);
+            let status = ready(&cloud, &with(with(service.clone(), given), &extra));
+            let marks = ["aerostat.dev/cluster-uid", "aerostat.dev/service-uid"];
+            cloud.state.borrow_mut().balancers.get_mut(NAME).unwrap().tags.retain(|it, _| !marks.contains(&&**it));
+            with_masters(&cloud);
+            let now = match becomes {
+                "" => with(service, given),
+                "deleted" => with(with(service, given), &extra),
+                other => with(service, &[("security-groups", other)]),
+            };
+            let now = now.after(LoadBalancerStatus { memo: None, ..status });
+            if becomes == "deleted" {
+                assert_eq!(delete(&cloud.host(), &LoadBalancer { nodes: Vec::new(), ..now }), Ok(Deletion::Done));
+            } else {
+                ready(&cloud, &now);
+            }
+            assert!(lets_masters_in(&cloud), "{given:?} {becomes:?} {:?}", cloud.rules("sg-nodes"));
+        }
+    }
+}
+
+#[test]
+fn adv_170_a_group_that_is_not_allowed_keeps_its_rule() {
+    let cloud = Cloud::new();
+    let service = taken_over(&cloud);
+    let unwanted = LoadBalancer { nodes: Vec::new(), ..service };
+    let host = cloud.on(required());
+    assert_eq!(delete(&host, &unwanted), Ok(Deletion::Done));
+    assert_eq!(cloud.rules("sg-nodes"), ["-1 sg-a"]);
+}
+
+#[test]
+fn adv_170_a_port_that_is_refused_is_opened_nowhere() {
+    let cloud = Cloud::new();
+    let annotations = |port| [("security-groups", "sg-a"), ("healthcheck-port", port)];
+    let given = with(service(&["i-1"]), &annotations("8080"));
+    let given = given.clone().after(ready(&cloud, &given));
+    let rule = |port: u16| format!("tcp {port}-{port} sg-a aerostat.dev/rule/elb={NAME}");
+    let before = [rule(8_080), rule(30_080)];
+    assert_eq!(cloud.rules("sg-nodes"), before);
+    // The kubelet's. What is checked stays open, and the rest follows the nodes.
+    let host = cloud.host();
+    let refused = ensure(&host, &instead(given, &annotations("10250")));
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("allowedHealthCheckPorts")), "{refused:?}");
+    assert_eq!(cloud.rules("sg-nodes"), before);
+    assert_eq!(writes(&host), [""; 0]);
 }
 
 #[test]

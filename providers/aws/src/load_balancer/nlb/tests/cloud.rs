@@ -74,8 +74,13 @@ pub(super) struct Cloud(pub(super) Rc<RefCell<State>>);
 impl Cloud {
     /// A host that asks this cloud.
     pub(super) fn host(&self) -> Host {
+        self.on(settings())
+    }
+
+    /// With other settings.
+    pub(super) fn on(&self, settings: Host) -> Host {
         let state = Rc::clone(&self.0);
-        settings().answers(move |request| state.borrow_mut().answer(request))
+        settings.answers(move |request| state.borrow_mut().answer(request))
     }
 
     /// Loses the answer to the request with this number, from now on, once.

@@ -1,7 +1,7 @@
 //! What is refused before anything is made, and what is not.
 
 use super::*;
-use crate::tests::settings;
+use crate::tests::{required, settings};
 
 #[test]
 fn addresses_suit_the_scheme() {
@@ -20,6 +20,23 @@ fn addresses_suit_the_scheme() {
         let asked = annotated(plain, name, list).after(status);
         assert!(matches!(ensure(&managed(&cloud), &asked), Ok(Progress::Ready(_))));
     }
+}
+
+#[test]
+fn adv_170_elastic_ips_are_judged_where_one_is_made() {
+    let cloud = Cloud::default();
+    let named = annotated(service(), "eip-allocations", "eipalloc-1,eipalloc-2,eipalloc-3");
+    // The status tells of a load balancer that is gone.
+    let named = LoadBalancer { current_ingress: hostname(), ..named };
+    let host = cloud.on(required());
+    let why = refusal(ensure(&host, &named));
+    assert!(why.contains("loadBalancers.allowedElasticIPs"), "{why}");
+    assert_eq!(written(&host), [""; 0]);
+    // One that there is keeps what it has.
+    let served = served(&cloud, service());
+    let named = LoadBalancer { annotations: named.annotations, ..served };
+    let host = cloud.on(required());
+    assert!(matches!(ensure(&host, &named), Ok(Progress::Ready(_))));
 }
 
 #[test]
