@@ -148,6 +148,24 @@ async fn hcloud_37_a_locked_load_balancer_is_waited_for() {
 }
 
 #[tokio::test]
+async fn a_lock_is_asked_about_again_and_again() {
+    let rig = with_usual_limits(&[LOCATION]).await;
+    let (mut service, _) = served(&rig).await;
+    rig.cloud.behave(|it| it.actions = Taking::Forever);
+    service.set("algorithm-type", "least_connections");
+    service.pending().await;
+    let before = rig.requests().len();
+    for _ in 0..3 {
+        let pending = service.pending().await;
+        assert_eq!(pending.after, Duration::from_millis(500), "{}", pending.reason);
+    }
+    // What the gate remembers of a moment ago says nothing new.
+    let requests = since(&rig, before);
+    let asked = requests.iter().filter(|it| it.starts_with(&format!("GET {ACTIONS}?"))).count();
+    assert_eq!(asked, 3, "{requests:?}");
+}
+
+#[tokio::test]
 async fn one_request_asks_about_all_actions_of_a_call() {
     let rig = rig(&[LOCATION]).await;
     let (mut service, before) = served(&rig).await;
