@@ -8,6 +8,9 @@ use crate::form::Custom;
 use crate::key::Key;
 use crate::{Change, Error, Ingress, LoadBalancer, Result};
 
+/// When a cloud is asked again that is busy with one change.
+pub(super) const SOON: Duration = Duration::from_millis(500);
+
 /// What a cloud does with the load balancer of one Service, in one call.
 ///
 /// A load balancer may be one object of the cloud or several (listeners, target groups, rules): then the id is that of the one
@@ -133,9 +136,12 @@ pub trait Backend {
 }
 
 /// How long to wait between two calls.
+///
+/// A cloud that is busy with one change of what is there is asked again after half a second: most take about a second, and the
+/// host asks later and later about one that does not.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Pauses {
-    /// Until a load balancer that is being built or changed is read again.
+    /// Until a load balancer is read again that is being built as a whole.
     pub poll: Duration,
     /// How long a load balancer must have been absent, once its creation was sent without a clear answer, before it is created
     /// again and before its deletion is done. Longer than the cloud's lists may lag.

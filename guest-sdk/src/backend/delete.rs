@@ -1,6 +1,6 @@
 //! One step of a deletion: by the remembered id, by the Service's mark, or by another proof of ownership.
 
-use super::cloud::{Backend, Removal};
+use super::cloud::{Backend, Removal, SOON};
 use super::memo::{self, AT_ONCE, Memo};
 use crate::annotations::Annotations;
 use crate::{Change, Deletion, Result, clock, events};
@@ -82,11 +82,11 @@ fn delete_marked<B: Backend>(backend: &B) -> Result<Option<Deletion>> {
 fn delete_one<B: Backend>(backend: &B, id: &str) -> Result<Deletion> {
     Ok(match backend.delete(id)? {
         Removal::Gone => Deletion::Done,
-        Removal::Busy(why) => Deletion::pending(backend.service().status(), backend.pauses().poll, why),
+        Removal::Busy(why) => Deletion::pending(backend.service().status(), SOON, why),
         // Marked before it is said: with the answer the Service is gone, and nobody marks it any more.
         Removal::Protected(why) => match backend.keep(id)? {
             Change::Done(()) => Deletion::Kept(why),
-            Change::Busy(why) => Deletion::pending(backend.service().status(), backend.pauses().poll, why),
+            Change::Busy(why) => Deletion::pending(backend.service().status(), SOON, why),
         },
         Removal::Foreign(why) => Deletion::Kept(why),
     })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::cloud::{Backend, Update};
+use super::cloud::{Backend, SOON, Update};
 use super::creation::Creation;
 use super::found::Found;
 use super::memo::{self, AT_ONCE, Memo};
@@ -124,7 +124,7 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
             Ok(Progress::pending(status(backend, &found), backend.pauses().poll, because))
         }
         // The announcement stands: the next call sends it, or announces it again.
-        Creation::Busy(why) => Ok(Progress::pending(backend.service().status(), backend.pauses().poll, why)),
+        Creation::Busy(why) => Ok(Progress::pending(backend.service().status(), SOON, why)),
         Creation::Unclear(why) => {
             let message = format!("load balancer {} may have been created or not: {why}", backend.service().name);
             events::warning(None, "LoadBalancerCreationUnclear", &message);
@@ -182,7 +182,7 @@ fn update<B: Backend>(backend: &B, live: &B::Live) -> Result<Progress> {
         Update::Building => {
             Progress::pending(status, poll + poll / 30, format_args!("the cloud builds {}", found.title()))
         }
-        Update::Busy(why) => Progress::pending(status, poll, why),
+        Update::Busy(why) => Progress::pending(status, SOON, why),
     })
 }
 

@@ -192,7 +192,7 @@ fn a_creation_that_has_to_wait_stays_announced() {
     let busy = Creation::Busy("the network is being changed".to_owned());
     let cloud = Cloud { creation: Some(busy), hidden_from_lists: true, ..Cloud::default() };
     let waiting = cloud.pending(&with_memo("creating a1 since 1000"), 1_000);
-    assert_eq!(waiting, ("creating a1 since 1000".to_owned(), 15_000, Vec::new()));
+    assert_eq!(waiting, ("creating a1 since 1000".to_owned(), 500, Vec::new()));
     assert_eq!(cloud.pending(&with_memo(&waiting.0), 1_061).0, "creating a1 since 1061");
 }
 
@@ -337,7 +337,7 @@ fn a_remembered_load_balancer_is_deleted_by_its_id() {
     assert_eq!(cloud.calls(), ["delete lb-1"]);
     let cloud = Cloud { removal: Some(Removal::Busy("not yet".to_owned())), ..cloud };
     let Ok(Deletion::Pending(pending)) = cloud.delete(&with_memo("lb-1"), 1_000) else { panic!("not pending") };
-    assert_eq!((pending.status.memo.as_deref(), pending.wait.milliseconds), (Some("lb-1"), 15_000));
+    assert_eq!((pending.status.memo.as_deref(), pending.wait.milliseconds), (Some("lb-1"), 500));
 }
 
 #[test]

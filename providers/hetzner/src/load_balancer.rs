@@ -156,8 +156,9 @@ impl Backend for Call<'_> {
         if steps.is_empty() {
             return self.as_desired(live, &desired, warnings);
         }
-        if let Change::Busy(why) = write::is_free(live)? {
-            return Ok(Update::Busy(why));
+        if let Some(running) = write::running(live)? {
+            let why = || format!("the cloud carries out {} of {}", running.command, live.title());
+            return Ok(if running.is_creation() { Update::Building } else { Update::Busy(why()) });
         }
         if let Change::Busy(why) = write::carry_out(live, &steps, &desired.targets, &mut warnings)? {
             warnings.emit();
@@ -291,7 +292,9 @@ impl Call<'_> {
         let ingress = desired.ingress(live);
         // What the Service's status shows already has been built.
         if self.service.current_ingress != ingress && self.is_at_work(live)? {
-            return Ok(Update::Building);
+            let is_new = self.service.current_ingress.is_empty();
+            let changes = || Update::Busy(format!("the cloud changes {}", live.title()));
+            return Ok(if is_new { Update::Building } else { changes() });
         }
         warnings.emit();
         Ok(Update::Done(ingress))
@@ -302,7 +305,7 @@ impl Call<'_> {
         if self.service.is_listed() {
             return Ok(actions::busy_load_balancers()?.contains(&live.id));
         }
-        Ok(matches!(write::is_free(live)?, Change::Busy(_)))
+        Ok(write::running(live)?.is_some())
     }
 
     /// What became of a creation.

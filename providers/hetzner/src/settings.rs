@@ -72,7 +72,7 @@ aerostat_sdk::table! {
         "Whether a Service may take over a load balancer without a mark by its name annotation. Whoever may write Services \
          can then take each load balancer of the project that is marked for no Service.").default("false");
     POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
-        "How long to wait before a load balancer that is being built or changed is read again.").default("5s");
+        "How long to wait before a load balancer that is being built is read again.").default("5s");
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
         "After a creation without a clear answer: how long the load balancer must be absent from the list before it is \
          created again.").default("60s");

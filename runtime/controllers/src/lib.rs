@@ -34,6 +34,7 @@ pub mod node_ipam;
 pub mod node_lifecycle;
 mod nodes;
 mod object;
+mod pending;
 pub mod persistent_volume_labels;
 mod provider_events;
 mod queue;

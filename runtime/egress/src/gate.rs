@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 
 use cloud_provider::printable;
 use tokio::sync::watch;
+use tokio::time::Instant;
 
 use crate::address::Networks;
 use crate::audit::{CallId, Entry};
@@ -111,7 +112,7 @@ impl Gate {
             call,
             mode,
             list: None,
-            waits: false,
+            after: None,
             requests: 0,
             deletes: 0,
             wrote: false,
@@ -127,7 +128,7 @@ pub struct GateCall {
     call: CallId,
     mode: Mode,
     list: Option<ListReads>,
-    waits: bool,
+    after: Option<Instant>,
     requests: u32,
     deletes: u32,
     wrote: bool,
@@ -143,11 +144,11 @@ impl GateCall {
         self
     }
 
-    /// Makes the call one that waits for what an earlier call has begun: its reads are answered by nothing that was answered
-    /// before, or else nothing would seem to change for as long as answers serve.
+    /// Makes the call one that waits for what an earlier call has begun: its reads are answered by nothing that was asked for
+    /// until `after`, or else nothing would seem to change for as long as answers serve.
     #[must_use]
-    pub fn waiting(mut self) -> Self {
-        self.waits = true;
+    pub fn waiting(mut self, after: Instant) -> Self {
+        self.after = Some(after);
         self
     }
 
@@ -203,7 +204,7 @@ impl GateCall {
         entry.permitted(&permitted);
         let number = self.seen.begin(&permitted, &self.marks);
         let (list, wrote, seen) = (self.list.as_ref(), &mut self.wrote, &mut self.seen);
-        Ok(Judged { sender, entry, permitted, list, waits: self.waits, wrote, had_written, seen, number })
+        Ok(Judged { sender, entry, permitted, list, after: self.after, wrote, had_written, seen, number })
     }
 
     /// How its requests ended.
@@ -263,7 +264,7 @@ pub struct Judged<'a> {
     entry: Entry<'a>,
     permitted: Permitted,
     list: Option<&'a ListReads>,
-    waits: bool,
+    after: Option<Instant>,
     wrote: &'a mut bool,
     had_written: bool,
     seen: &'a mut Seen,
@@ -278,9 +279,9 @@ impl Judged<'_> {
     ///
     /// If there is no answer: not sent, or perhaps carried out.
     pub async fn send(self) -> Result<GuestResponse, SendError> {
-        let Self { sender, mut entry, permitted, list, waits, wrote, had_written, seen, number } = self;
+        let Self { sender, mut entry, permitted, list, after, wrote, had_written, seen, number } = self;
         let endpoint = permitted.endpoint().clone();
-        let (outcome, is_joined) = sender.answer(permitted, list, waits).await;
+        let (outcome, is_joined) = sender.answer(permitted, list, after).await;
         if !outcome.has_left() {
             *wrote = had_written;
         }

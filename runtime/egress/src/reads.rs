@@ -69,10 +69,12 @@ enum Read {
     InFlight {
         number: u64,
         answer: WeakShared<BoxFuture<'static, Arc<Outcome>>>,
+        asked: Instant,
         left: Left,
     },
     Answered {
         answer: Arc<Outcome>,
+        asked: Instant,
         until: Instant,
     },
 }
@@ -98,13 +100,15 @@ impl Reads {
         Self { reuse, known: Mutex::default() }
     }
 
-    /// The answer to a read, and whether somebody else's request brought it. `send` is asked only if there is none.
+    /// The answer to a read, and whether somebody else's request brought it. `send` is asked only if there is none. For a call that
+    /// waits for a change, an answer that has come serves only if it was asked for after `after`.
     pub(crate) async fn answer(
         &self,
         key: Key,
+        after: Option<Instant>,
         send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>,
     ) -> (Arc<Outcome>, bool) {
-        let (number, answer, is_joined) = match self.find(&key, Instant::now(), send) {
+        let (number, answer, is_joined) = match self.find(&key, after, Instant::now(), send) {
             Found::Answered(answer) => return (answer, true),
             Found::InFlight { number, answer, is_joined } => (number, answer, is_joined),
         };
@@ -113,24 +117,25 @@ impl Reads {
         (answer, is_joined)
     }
 
-    /// From now on no answer to this read serves that came before: somebody waits for it to change.
-    pub(crate) fn forget_answer(&self, key: &Key) {
-        let mut known = self.known();
-        if matches!(known.reads.get(key), Some(Read::Answered { .. })) {
-            known.reads.remove(key);
-        }
-    }
-
     /// To be held while something is written: nothing from before or meanwhile serves any longer.
     pub(crate) fn write(&self) -> Write<'_> {
         self.forget();
         Write(self)
     }
 
-    fn find(&self, key: &Key, now: Instant, send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>) -> Found {
+    fn find(
+        &self,
+        key: &Key,
+        after: Option<Instant>,
+        now: Instant,
+        send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>,
+    ) -> Found {
         let mut known = self.known();
+        let is_young = |asked: Instant| after.is_none_or(|it| asked > it);
         match known.reads.get(key) {
-            Some(Read::Answered { answer, until }) if *until > now => return Found::Answered(answer.clone()),
+            Some(Read::Answered { answer, asked, until }) if *until > now && is_young(*asked) => {
+                return Found::Answered(answer.clone());
+            }
             Some(Read::InFlight { number, answer, .. }) => {
                 if let Some(answer) = answer.upgrade() {
                     return Found::InFlight { number: *number, answer, is_joined: true };
@@ -143,23 +148,23 @@ impl Reads {
         let left = Left::default();
         let (number, answer) = (known.begun, send(left.clone()).shared());
         let weak = answer.downgrade().expect("it was not polled yet");
-        known.reads.insert(key.clone(), Read::InFlight { number, answer: weak, left });
+        known.reads.insert(key.clone(), Read::InFlight { number, answer: weak, asked: now, left });
         Found::InFlight { number, answer, is_joined: false }
     }
 
     /// Keeps an answer, unless something was written since it was asked for, or it says nothing about a moment later.
     fn keep(&self, key: Key, number: u64, answer: &Arc<Outcome>, now: Instant) {
         let mut known = self.known();
-        match known.reads.get(&key) {
-            Some(Read::InFlight { number: it, .. }) if *it == number => {}
+        let asked = match known.reads.get(&key) {
+            Some(Read::InFlight { number: it, asked, .. }) if *it == number => *asked,
             Some(_) | None => return,
-        }
+        };
         known.reads.remove(&key);
         known.reads.retain(|_, it| it.serves(now));
         let kept: usize = known.reads.iter().map(|(key, read)| read.bytes(key)).sum();
         let fits = |bytes: usize| kept.saturating_add(bytes) <= KEPT_BYTES;
         if !self.reuse.is_zero() && answer.reusable_bytes().is_some_and(|it| fits(it.saturating_add(key.bytes()))) {
-            known.reads.insert(key, Read::Answered { answer: answer.clone(), until: now + self.reuse });
+            known.reads.insert(key, Read::Answered { answer: answer.clone(), asked, until: now + self.reuse });
         }
     }
 
@@ -258,9 +263,9 @@ mod tests {
     async fn whoever_comes_while_it_is_in_flight_joins() {
         let reads = Reads::new(Duration::ZERO);
         let (answer, send) = request();
-        let mut first = Box::pin(reads.answer(key(), send));
+        let mut first = Box::pin(reads.answer(key(), None, send));
         assert!(poll!(&mut first).is_pending());
-        let mut second = Box::pin(reads.answer(key(), none));
+        let mut second = Box::pin(reads.answer(key(), None, none));
         assert!(poll!(&mut second).is_pending());
         answer.send(outcome("a")).unwrap();
         assert_eq!(body(second.await), ("a".to_owned(), true));
@@ -268,24 +273,25 @@ mod tests {
         let (answer, send) = request();
         answer.send(outcome("b")).unwrap();
         assert_eq!(
-            body(reads.answer(key(), send).await),
+            body(reads.answer(key(), None, send).await),
             ("b".to_owned(), false),
             "and it is over for who comes later"
         );
     }
 
-    #[tokio::test]
-    async fn whoever_waits_for_a_change_asks_again_or_joins() {
+    #[tokio::test(start_paused = true)]
+    async fn a_call_that_waits_for_a_change_asks_again_or_joins() {
         let reads = Reads::new(Duration::from_secs(60));
         let (answer, send) = request();
         answer.send(outcome("running")).unwrap();
-        assert_eq!(body(reads.answer(key(), send).await).0, "running");
-        reads.forget_answer(&key());
+        let before = Instant::now() - Duration::from_millis(1);
+        assert_eq!(body(reads.answer(key(), None, send).await).0, "running");
+        assert_eq!(body(reads.answer(key(), Some(before), none).await).0, "running", "it was asked for after that");
+        let now = Some(Instant::now());
         let (answer, send) = request();
-        let mut first = Box::pin(reads.answer(key(), send));
-        assert!(poll!(&mut first).is_pending(), "what came before does not serve");
-        reads.forget_answer(&key());
-        let mut second = Box::pin(reads.answer(key(), none));
+        let mut first = Box::pin(reads.answer(key(), now, send));
+        assert!(poll!(&mut first).is_pending(), "what was asked for before does not serve");
+        let mut second = Box::pin(reads.answer(key(), now, none));
         assert!(poll!(&mut second).is_pending(), "what is in flight does");
         answer.send(outcome("success")).unwrap();
         assert_eq!(body(second.await), ("success".to_owned(), true));
@@ -296,9 +302,9 @@ mod tests {
     async fn whoever_joined_is_served_although_the_first_has_gone() {
         let reads = Reads::new(Duration::ZERO);
         let (answer, send) = request();
-        let mut first = Box::pin(reads.answer(key(), send));
+        let mut first = Box::pin(reads.answer(key(), None, send));
         assert!(poll!(&mut first).is_pending());
-        let mut second = Box::pin(reads.answer(key(), none));
+        let mut second = Box::pin(reads.answer(key(), None, none));
         assert!(poll!(&mut second).is_pending());
         drop(first);
         answer.send(outcome("a")).unwrap();
@@ -309,56 +315,60 @@ mod tests {
     async fn what_nobody_waits_for_any_more_is_asked_again() {
         let reads = Reads::new(Duration::from_secs(60));
         let (answer, send) = request();
-        let mut first = Box::pin(reads.answer(key(), send));
+        let mut first = Box::pin(reads.answer(key(), None, send));
         assert!(poll!(&mut first).is_pending());
         drop(first);
         assert!(answer.is_canceled(), "the request was broken off");
         let (answer, send) = request();
         answer.send(outcome("b")).unwrap();
-        assert_eq!(body(reads.answer(key(), send).await), ("b".to_owned(), false));
+        assert_eq!(body(reads.answer(key(), None, send).await), ("b".to_owned(), false));
     }
 
     #[tokio::test]
     async fn what_was_asked_before_a_write_ended_does_not_serve_after_it() {
         let reads = Reads::new(Duration::from_secs(60));
         let (early, send) = request();
-        let mut before = Box::pin(reads.answer(key(), send));
+        let mut before = Box::pin(reads.answer(key(), None, send));
         assert!(poll!(&mut before).is_pending());
         let write = reads.write();
         let (late, send) = request();
-        let mut meanwhile = Box::pin(reads.answer(key(), send));
+        let mut meanwhile = Box::pin(reads.answer(key(), None, send));
         assert!(poll!(&mut meanwhile).is_pending(), "it did not join what was asked before");
         early.send(outcome("before")).unwrap();
         assert_eq!(body(before.await).0, "before");
         late.send(outcome("meanwhile")).unwrap();
         assert_eq!(body(meanwhile.await).0, "meanwhile");
-        assert_eq!(body(reads.answer(key(), none).await), ("meanwhile".to_owned(), true), "the write is not over");
+        assert_eq!(
+            body(reads.answer(key(), None, none).await),
+            ("meanwhile".to_owned(), true),
+            "the write is not over"
+        );
         drop(write);
         let (answer, send) = request();
         answer.send(outcome("after")).unwrap();
-        assert_eq!(body(reads.answer(key(), send).await).0, "after");
-        assert_eq!(body(reads.answer(key(), none).await), ("after".to_owned(), true));
+        assert_eq!(body(reads.answer(key(), None, send).await).0, "after");
+        assert_eq!(body(reads.answer(key(), None, none).await), ("after".to_owned(), true));
     }
 
     #[tokio::test]
     async fn a_read_that_waits_for_its_turn_outlives_writes() {
         let reads = Reads::new(Duration::from_secs(60));
         let ((turn, comes), (answer, arrives)) = (channel(), channel());
-        let mut before = Box::pin(reads.answer(key(), waiting(comes, arrives)));
+        let mut before = Box::pin(reads.answer(key(), None, waiting(comes, arrives)));
         assert!(poll!(&mut before).is_pending());
         drop(reads.write());
-        let mut after = Box::pin(reads.answer(key(), none));
+        let mut after = Box::pin(reads.answer(key(), None, none));
         assert!(poll!(&mut after).is_pending(), "it joins: what it waits for leaves after the write");
         turn.send(()).unwrap();
         assert!(poll!(&mut before).is_pending());
         drop(reads.write());
         let (other, send) = request();
-        let mut later = Box::pin(reads.answer(key(), send));
+        let mut later = Box::pin(reads.answer(key(), None, send));
         assert!(poll!(&mut later).is_pending(), "it does not join what has left before the write");
         answer.send(outcome("a")).unwrap();
         other.send(outcome("b")).unwrap();
         let answers = [before.await, after.await, later.await].map(body);
         assert_eq!(answers, [("a".to_owned(), false), ("a".to_owned(), true), ("b".to_owned(), false)]);
-        assert_eq!(body(reads.answer(key(), none).await), ("b".to_owned(), true), "and only the last is kept");
+        assert_eq!(body(reads.answer(key(), None, none).await), ("b".to_owned(), true), "and only the last is kept");
     }
 }

@@ -124,12 +124,12 @@ impl Sender {
     }
 
     /// The answer to a request: an equal read's, where there is one. A page of a list finds what earlier pages have read.
-    /// A call that `waits` for something to change is served by nothing that was answered before.
+    /// A call that waits for something to change is served by nothing that was asked for until `after`.
     pub(crate) async fn answer(
         self: &Arc<Self>,
         permitted: Permitted,
         list: Option<&ListReads>,
-        waits: bool,
+        after: Option<tokio::time::Instant>,
     ) -> (Arc<Outcome>, bool) {
         let index = self
             .endpoints
@@ -148,12 +148,9 @@ impl Sender {
         if let Some(known) = list.and_then(|it| it.find(index, &key)) {
             return (known, true);
         }
-        if waits {
-            reads.forget_answer(&key);
-        }
         let inner = self.clone();
         let send = |left| async move { Arc::new(inner.send(&inner.states[index], permitted, &left).await) }.boxed();
-        let (outcome, is_joined) = reads.answer(key.clone(), send).await;
+        let (outcome, is_joined) = reads.answer(key.clone(), after, send).await;
         if let Some(list) = list {
             list.keep(index, key, &outcome);
         }

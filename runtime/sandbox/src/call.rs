@@ -147,11 +147,6 @@ impl Function {
         matches!(self, Self::Ensure | Self::Delete)
     }
 
-    /// Whether it comes back within a moment, to see what has become of something.
-    fn waits(self) -> bool {
-        matches!(self, Self::Apply { .. })
-    }
-
     /// What the gate lets through.
     fn mode(self, limits: &CallLimits) -> Mode {
         match self {
@@ -178,6 +173,16 @@ impl fmt::Display for Function {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
     }
+}
+
+/// Which answers from before may serve a call's reads.
+#[derive(Default)]
+pub(crate) struct Earlier {
+    /// Those of a list: of its earlier pages, or of one that has just ended.
+    pub(crate) list: Option<ListReads>,
+    /// For a call that comes back to see what has become of something: of all others only those that were asked for after
+    /// this.
+    pub(crate) after: Option<tokio::time::Instant>,
 }
 
 /// The right to run calls, one at a time. Only [`Calls::permit`] makes one.
@@ -224,8 +229,7 @@ impl Calls {
         Permit(self.places.take(function.capability(), function.is_limited().then_some(self.share)).await)
     }
 
-    /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store. `list` is what the
-    /// earlier pages of the same list have read, and `marks` are the texts that show of a request whose load balancer it makes.
+    /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store. `marks` are the texts that show of a request whose load balancer it makes.
     /// What the gate saw of the call's requests comes beside the answer.
     ///
     /// Events count however the call ended.
@@ -233,7 +237,7 @@ impl Calls {
         &self,
         _permit: &Permit<'_>,
         function: Function,
-        list: Option<ListReads>,
+        earlier: Earlier,
         marks: &[String],
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T, Crash>>, Seen) {
@@ -242,11 +246,14 @@ impl Calls {
         let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone(), self.gate.clone())));
         let meter = Arc::new(Meter::default());
         let gate = self.gate.open(id.clone(), function.mode(&self.limits)).marked_by(marks.to_vec());
-        let gate = match list {
+        let gate = match earlier.list {
             Some(list) => gate.within(list),
             None => gate,
         };
-        let gate = if function.waits() { gate.waiting() } else { gate };
+        let gate = match earlier.after {
+            Some(after) => gate.waiting(after),
+            None => gate,
+        };
         let state = State::new(
             wasi::context(&log),
             gate,

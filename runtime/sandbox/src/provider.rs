@@ -1,6 +1,7 @@
 //! A provider, loaded and checked, and replaced by other versions of it while it is called.
 
 mod batch;
+mod busy;
 mod candidate;
 mod describe;
 mod facade;

@@ -1,6 +1,7 @@
 //! Routes: cases 43 to 50.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use cloud_provider::{
     Error, PodNetwork, Result, Route, RouteChange, RouteOutcome, RouteOwnership, RouteState, RouteTarget, Routes,
@@ -24,6 +25,8 @@ async fn remembering_rig(routes: &[(&str, &str)]) -> (Rig, Arc<dyn Routes>) {
 fn with_routes(rig: Rig, routes: &[(&str, &str)]) -> (Rig, Arc<dyn Routes>) {
     let network = routes.iter().fold(Network::new(NETWORK, "net"), |it, (to, via)| it.route(to, via));
     rig.cloud.networks().insert(network);
+    // One call comes right after the other.
+    rig.cloud.behave(|it| it.actions = Taking::Time(Duration::ZERO));
     let routes = rig.abilities.routes.clone().unwrap();
     (rig, routes)
 }

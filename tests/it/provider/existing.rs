@@ -78,7 +78,9 @@ async fn nodes_that_come_and_go_change_targets_alone<V: Vendor>() {
     service.desired.nodes.remove(0);
     service.served().await;
     assert_eq!(only(&rig), Built { machines: vec![2], ..before });
-    let writes = rig.writes();
+    // What the cloud has ended between two reads may be sent once more, and is refused.
+    let mut writes = rig.writes();
+    writes.retain(|it| !it.ends_with(" → 409") && !it.ends_with(" → 404"));
     assert_eq!(writes.len(), 3, "one for each of these changes: {writes:?}");
 }
 

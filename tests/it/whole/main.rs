@@ -14,6 +14,7 @@ mod least_authors;
 mod limits;
 mod lost;
 mod nodes;
+mod pauses;
 mod poison;
 mod rights;
 mod routes;

@@ -77,6 +77,14 @@ impl Default for Options {
     }
 }
 
+impl Options {
+    /// The same where each action has ended when something is read next.
+    #[must_use]
+    pub fn instant() -> Options {
+        Options { behaviour: Behaviour::instant(), ..Options::default() }
+    }
+}
+
 impl Simulator {
     /// Listens on a free port of loopback. No id of the other project is one of ours.
     ///

@@ -5,6 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::fmt;
+use std::time::Duration;
 
 use cloud_provider::{
     Deletion, Error, Event, EventKind, LoadBalancer, LoadBalancerStatus, LoadBalancers, PendingStatus, Port, Progress,
@@ -23,6 +24,8 @@ pub const NAME: &str = "a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1";
 
 /// More steps than any load balancer takes.
 const PATIENCE: usize = 20;
+/// How long is waited between two of them at most, where the provider asks for a pause: the clouds here take little longer.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A Service of TCP port 80 with one node, that of machine 1.
 pub struct Service<'a> {
@@ -131,7 +134,7 @@ impl<'a> Service<'a> {
             events.extend(reply.events);
             match reply.answer.unwrap() {
                 Progress::Ready(standing) => return (standing, events),
-                Progress::Pending(_) => {}
+                Progress::Pending(it) => pause(&it).await,
                 other @ (Progress::Failed(..) | Progress::NotManaged) => panic!("another answer: {other:?}"),
             }
         }
@@ -169,7 +172,7 @@ impl<'a> Service<'a> {
         for _ in 0..PATIENCE {
             match self.step().await {
                 Err(error) | Ok(Progress::Failed(_, error)) => return error,
-                Ok(Progress::Pending(_)) => {}
+                Ok(Progress::Pending(it)) => pause(&it).await,
                 Ok(other) => panic!("not refused: {other:?}"),
             }
         }
@@ -218,12 +221,19 @@ impl<'a> Service<'a> {
     /// As many steps of its deletion as it takes.
     pub async fn gone(&mut self) {
         for _ in 0..PATIENCE {
-            if self.delete().await.unwrap() == Deletion::Done {
-                return;
+            match self.delete().await.unwrap() {
+                Deletion::Done => return,
+                Deletion::Pending(it) => pause(&it).await,
+                Deletion::Kept(why) => panic!("it is kept: {why}"),
             }
         }
         panic!("{PATIENCE} steps are not enough: {:?}", self.desired.memo);
     }
+}
+
+/// Waits as the provider asks, or for a moment.
+async fn pause(pending: &PendingStatus) {
+    tokio::time::sleep(pending.after.min(PAUSE)).await;
 }
 
 impl fmt::Debug for Service<'_> {

@@ -48,6 +48,11 @@ struct Resource {
 }
 
 impl Action {
+    /// Whether it makes a load balancer.
+    pub(crate) fn is_creation(&self) -> bool {
+        self.command == "create_load_balancer"
+    }
+
     /// For a person: what was done, and why it failed.
     pub(crate) fn failure(&self) -> String {
         let why = self.error.as_ref().map_or_else(String::new, |it| format!(": {} ({})", it.message, it.code));

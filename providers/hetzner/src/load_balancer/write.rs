@@ -29,19 +29,19 @@ const UNREACHABLE: [&str; 6] = [
     "not_found",
 ];
 
-/// What happens with a load balancer at the moment, or has failed just now.
+/// The action of a load balancer that runs, if one does.
 ///
 /// # Errors
 ///
-/// `unavailable`, with why an action of the last minute has failed.
-pub(super) fn is_free(live: &Live) -> Result<Change<()>> {
-    let actions = actions::of_load_balancer(live.id)?;
-    if let Some(running) = actions.iter().find(|it| it.status == Status::Running) {
-        return Ok(Change::Busy(format!("the cloud carries out {} of {}", running.command, live.title())));
+/// `unavailable`, with why an action of the last minute has failed, if none runs.
+pub(super) fn running(live: &Live) -> Result<Option<Action>> {
+    let mut actions = actions::of_load_balancer(live.id)?;
+    if let Some(place) = actions.iter().position(|it| it.status == Status::Running) {
+        return Ok(Some(actions.swap_remove(place)));
     }
     match actions.iter().find(|it| failed_just_now(it)) {
         Some(failed) => Err(Error::unavailable(format_args!("{}: {}", live.title(), failed.failure()))),
-        None => Ok(Change::Done(())),
+        None => Ok(None),
     }
 }
 

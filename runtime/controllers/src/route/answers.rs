@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use crate::cidr::Cidr;
 use crate::error::{BackOff, Pause};
+use crate::pending;
 use crate::route::listed::Listed;
 use crate::route::plan::Change;
 
@@ -35,8 +36,8 @@ pub(super) type Answered = (Change, Result<RouteOutcome>);
 #[derive(Debug, Default)]
 pub(super) struct Rests {
     by_cidr: BTreeMap<Cidr, Rest>,
-    /// After how many passes in a row changes were pending and none was done.
-    standstill: u32,
+    /// Since when changes are pending in each pass and none is done.
+    standstill: Option<Instant>,
 }
 
 #[derive(Debug)]
@@ -67,10 +68,12 @@ impl Rests {
         let is_pending = |it: &Answered| matches!(it.1, Ok(RouteOutcome::Pending { .. }));
         let waits = answers.iter().any(is_pending);
         if !waits || answers.iter().any(|it| it.1 == Ok(RouteOutcome::Done)) {
-            self.standstill = 0;
+            self.standstill = None;
+        }
+        if waits {
+            self.standstill.get_or_insert(now);
         }
         answers.iter().for_each(|(change, answer)| self.one_answered(change, answer, now, jitter()));
-        self.standstill = self.standstill.saturating_add(u32::from(waits));
     }
 
     fn one_answered(&mut self, change: &Change, answer: &Result<RouteOutcome>, now: Instant, jitter: f64) {
@@ -82,7 +85,7 @@ impl Rests {
             Ok(RouteOutcome::Done) => return,
             Ok(RouteOutcome::Pending { after, reason }) => {
                 pending = Some(reason.clone());
-                (self.pending(*after), failures, false)
+                (self.pending(*after, now), failures, false)
             }
             Err(error) => {
                 let pause = match error {
@@ -102,11 +105,10 @@ impl Rests {
         self.by_cidr.insert(change.cidr, Rest { hop, due: now + pause, pending, failures, needs_list, changing: None });
     }
 
-    /// The pause of a change that the cloud works on: twice as long each time that nothing was done.
-    fn pending(&self, asked: Duration) -> Duration {
-        let asked = asked.clamp(PENDING.0, PENDING.1);
-        let longer = asked.saturating_mul(2_u32.saturating_pow(self.standstill));
-        longer.min(SLOWEST.max(asked))
+    /// The pause of a change that the cloud works on.
+    fn pending(&self, asked: Duration, now: Instant) -> Duration {
+        let waited = self.standstill.map_or(Duration::ZERO, |since| now.saturating_duration_since(since));
+        pending::pause(asked.clamp(PENDING.0, PENDING.1), waited, SLOWEST)
     }
 
     /// With which reason this same change was pending the last time.

@@ -14,13 +14,23 @@ const AGAIN: Duration = Duration::from_secs(600);
 pub(super) struct LongPending {
     since: Instant,
     reported: Option<Instant>,
-    /// What it said last.
-    pub(super) because: String,
+    /// What it said last, and since when it has said nothing else.
+    because: String,
+    because_since: Instant,
 }
 
 impl LongPending {
     pub(super) fn new(now: Instant) -> Self {
-        Self { since: now, reported: None, because: String::new() }
+        Self { since: now, reported: None, because: String::new(), because_since: now }
+    }
+
+    /// It said `pending` once more, for this reason. Returns how long it has said so.
+    pub(super) fn says(&mut self, because: &str, now: Instant) -> Duration {
+        if self.because != because {
+            because.clone_into(&mut self.because);
+            self.because_since = now;
+        }
+        now.saturating_duration_since(self.because_since)
     }
 
     pub(super) fn age(&self, now: Instant) -> Duration {
@@ -49,13 +59,22 @@ mod tests {
     fn a_long_wait_is_recorded_after_two_minutes_and_rarely_again() {
         let start = Instant::now();
         let mut wait = LongPending::new(start);
-        wait.because = "it is being built".to_owned();
+        wait.says("it is being built", start);
         let reported: Vec<_> =
             (0..=1_400).filter(|it| wait.message_due(start + Duration::from_secs(*it)).is_some()).collect();
         assert_eq!(reported, [120, 720, 1_320]);
-        wait.because = "it is still being built".to_owned();
+        wait.says("it is still being built", start + AGAIN);
         let message = wait.message_due(start + Duration::from_secs(1_920)).unwrap();
         assert_eq!(message, "Still waiting for the cloud, for more than two minutes: it is still being built");
         assert_eq!(wait.age(start + QUIET), QUIET);
+    }
+
+    #[test]
+    fn each_reason_has_a_time_of_its_own() {
+        let start = Instant::now();
+        let mut wait = LongPending::new(start);
+        let said = [("a", 0), ("a", 1), ("a", 5), ("b", 6), ("b", 9), ("a", 10)];
+        let waited = said.map(|(because, at)| wait.says(because, start + Duration::from_secs(at)).as_secs());
+        assert_eq!(waited, [0, 1, 5, 0, 3, 0]);
     }
 }

@@ -87,12 +87,12 @@ impl Controller {
                 Ok(None)
             }
             Deleted::Pending(it) => {
-                let after = held(it.after);
-                let mut states = self.states();
+                let (answered, mut states) = (Instant::now(), self.states());
+                let mut after = held(it.after, Duration::ZERO);
                 if let Some(state) = states.get(key) {
                     state.work.memo = it.status.memo.or(unwanted.memo);
-                    state.wait(&it.reason, Instant::now());
-                    state.follow(Outcome::Deleting(now + after));
+                    after = held(it.after, state.wait(&it.reason, answered));
+                    state.follow(Outcome::Deleting(answered + after));
                 }
                 Ok(Some(after))
             }

@@ -16,6 +16,7 @@ use crate::service::Controller;
 use crate::service::desired::name;
 use crate::service::inventory::orphans::{Living, owner};
 use crate::service::inventory::snapshot::Snapshot;
+use crate::service::long_pending::LongPending;
 use crate::service::status;
 use crate::service::sync::held;
 use crate::trimmed::Trimmed;
@@ -136,6 +137,7 @@ impl Controller {
         info!("{message}");
         self.recorder.record(cluster(), EventKind::Normal, "DeletingOrphanedLoadBalancer", &message);
         let mut unwanted = unowned(item, &self.cluster.name);
+        let mut wait = LongPending::new(Instant::now());
         for _ in 0..STEPS {
             let Ok(reply) = tokio::time::timeout(CALL, self.load_balancers.delete(&unwanted)).await else {
                 return self.orphan_stays(item, &late().to_string());
@@ -143,7 +145,8 @@ impl Controller {
             match reply.answer {
                 Ok(Deletion::Pending(it)) => {
                     unwanted.memo = it.status.memo.or(unwanted.memo);
-                    tokio::time::sleep(held(it.after)).await;
+                    let waited = wait.says(&it.reason, Instant::now());
+                    tokio::time::sleep(held(it.after, waited)).await;
                 }
                 Ok(Deletion::Done) => {
                     // A provider that is done and warns has left it.

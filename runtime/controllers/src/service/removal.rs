@@ -45,14 +45,15 @@ impl Controller {
         match self.delete(&about, unwanted).await.map_err(Error::Delete)? {
             Deleted::Done { stays } => self.release(key, service, stays).await,
             Deleted::Pending(it) => {
-                let after = held(it.after);
+                let answered = Instant::now();
+                let waited = self.states().of(key, &service, now).wait(&it.reason, answered);
+                let after = held(it.after, waited);
                 debug!(service = key, ?after, "the load balancer is not gone: {}", it.reason);
-                self.states().of(key, &service, now).wait(&it.reason, Instant::now());
                 // What proves whose it is stays until it is gone.
                 let memo = it.status.memo.or_else(|| status::memo(&service).map(str::to_owned));
                 let ingress = self.usable(key, &service, it.status.ingress);
                 let status = LoadBalancerStatus { memo, ingress, ..it.status };
-                self.keep(key, &service, status, Outcome::Deleting(now + after))?;
+                self.keep(key, &service, status, Outcome::Deleting(answered + after))?;
                 match self.write(key, service).await? {
                     Written::Yes(_) | Written::Gone => Ok(NextStep::After(after)),
                     Written::Changed => Ok(NextStep::Again),

@@ -310,9 +310,9 @@ impl ServiceState {
         self.observed.pending = None;
     }
 
-    /// The cloud is busy, and says with what.
-    pub(super) fn wait(&mut self, because: &str, now: Instant) {
-        self.observed.pending.get_or_insert_with(|| LongPending::new(now)).because = because.to_owned();
+    /// The cloud is busy, and says with what. Returns for how long it has been busy with that.
+    pub(super) fn wait(&mut self, because: &str, now: Instant) -> Duration {
+        self.observed.pending.get_or_insert_with(|| LongPending::new(now)).says(because, now)
     }
 
     /// Whether these annotations, which nobody knows, are others than those that were recorded last.

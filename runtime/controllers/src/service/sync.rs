@@ -13,6 +13,7 @@ use crate::events::EventKind;
 use crate::inventory::list::{CALL, late};
 use crate::limits::too_many_nodes;
 use crate::object::{self, Part, update_latest};
+use crate::pending;
 use crate::service::Controller;
 use crate::service::backends::Backends;
 use crate::service::desired::compared_fields;
@@ -247,12 +248,13 @@ impl Controller {
         it.status.ingress = self.usable(key, &service, it.status.ingress);
         // There is nothing to wait for but our own write. A Service has its first memo once.
         let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
-        let after = if announces { Duration::ZERO } else { held(it.after) };
-        debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
+        let mut waited = Duration::ZERO;
         if let Some(state) = self.states().get(key) {
-            state.wait(&it.reason, Instant::now());
+            waited = state.wait(&it.reason, Instant::now());
             state.is_busy(announces);
         }
+        let after = if announces { Duration::ZERO } else { held(it.after, waited) };
+        debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
         if let Some(lists) = &self.lists {
             lists.wake();
         }
@@ -366,7 +368,7 @@ impl Controller {
     }
 }
 
-/// When a cloud that is busy is asked again.
-pub(super) fn held(after: Duration) -> Duration {
-    after.clamp(SHORTEST_PENDING, LONGEST_PENDING)
+/// When a cloud is asked again that has been busy for `waited` with the same thing.
+pub(super) fn held(asked: Duration, waited: Duration) -> Duration {
+    pending::pause(asked.clamp(SHORTEST_PENDING, LONGEST_PENDING), waited, pending::SLOWEST_LOAD_BALANCER)
 }

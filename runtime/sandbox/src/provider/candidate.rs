@@ -12,7 +12,7 @@ use super::identity;
 use super::judged;
 use super::loaded::Loaded;
 use super::versions::Version;
-use crate::call::Function;
+use crate::call::{Earlier, Function};
 use crate::convert;
 
 /// A version of a provider that was loaded beside the one that serves, or served before it.
@@ -70,10 +70,9 @@ impl Candidate {
     pub async fn identity(&self) -> Result<Option<String>, ProbeError> {
         let Loaded { provider, .. } = &*self.0.loaded;
         let pre = provider.clone();
-        let ask = self
-            .0
-            .loaded
-            .attempt(Function::Identity, Subject::Nothing, None, |store| identity::ask(pre, store).boxed());
+        let ask = self.0.loaded.attempt(Function::Identity, Subject::Nothing, Earlier::default(), |store| {
+            identity::ask(pre, store).boxed()
+        });
         let (reply, seen) = ask.await;
         let answer = match reply.answer {
             Ok(answer) => judged::account(&seen, answer.map_err(convert::error)).map_err(ProbeError::Unanswered)?,

@@ -16,7 +16,7 @@ use super::object::Object;
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::instances::exports::aerostat::cloud::instances::Page as WitPage;
-use crate::call::{Function, State, Success};
+use crate::call::{Earlier, Function, State, Success};
 use crate::convert;
 
 /// The most nodes that are asked about alone because a request failed in a call about several.
@@ -167,7 +167,7 @@ impl Guest {
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
         let (Reply { answer, mut events, wrote }, seen) = self
             .loaded
-            .attempt(Function::Get, subject, None, |store| {
+            .attempt(Function::Get, subject, Earlier::default(), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_instances().call_get(store, &asked).await

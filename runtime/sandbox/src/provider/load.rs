@@ -22,7 +22,9 @@ use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::routes::ProvidesRoutesPre;
-use crate::call::{Calls, Capability, Crash, Function, Permit, Places, Share, State, Success, is_inert, linker};
+use crate::call::{
+    Calls, Capability, Crash, Earlier, Function, Permit, Places, Share, State, Success, is_inert, linker,
+};
 use crate::compile::compile;
 use crate::convert;
 use crate::engine::Sandbox;
@@ -226,7 +228,7 @@ pub(super) async fn describe(
 ) -> Result<Result<wit::Description, Error>, Crash> {
     let provider = provider.clone();
     let (reply, _) = calls
-        .run(permit, Function::Describe, None, &[], |store| {
+        .run(permit, Function::Describe, Earlier::default(), &[], |store| {
             Box::pin(async move {
                 let guest = provider.instantiate_async(&mut *store).await?;
                 guest.aerostat_cloud_provider().call_describe(store).await

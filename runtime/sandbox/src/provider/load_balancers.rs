@@ -1,17 +1,17 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{Deletion, Event, LoadBalancer, LoadBalancers, Progress, Reply, Result};
+use cloud_provider::{Deletion, Event, LoadBalancer, LoadBalancers, PendingStatus, Progress, Reply, Result};
 use egress::ListReads;
 use tokio::time::Instant;
 
-use super::guard::Subject;
+use super::busy::Busy;
 use super::judged;
 use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as wit;
-use crate::call::{Function, State, Success};
+use crate::call::{Earlier, Function, State, Success};
 use crate::convert;
 use crate::convert::load_balancer::Keys;
 
@@ -25,6 +25,7 @@ const NEW_MEMO: &str = "host.new-memo";
 pub(super) struct Guest {
     pub(super) pre: ProvidesLoadBalancersPre<State>,
     pub(super) loaded: Arc<Loaded>,
+    pub(super) busy: Busy,
 }
 
 #[async_trait]
@@ -43,7 +44,7 @@ impl LoadBalancers for Guest {
         let asked = convert::load_balancer::desired(unwanted, &self.loaded.node_labels, &keys);
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
-            .call(Function::Delete, Subject::One(&Object::deleted(unwanted)), |store| {
+            .call_after(Function::Delete, &Object::deleted(unwanted), self.earlier(unwanted, None), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_load_balancers().call_delete(store, &asked).await
@@ -55,8 +56,14 @@ impl LoadBalancers for Guest {
                 .map_err(|because| self.loaded.unusable(Function::Delete, &because))
         });
         let answer = answer.and_then(|it| judged::deletion(&seen, it));
+        self.ended(unwanted, matches!(&answer, Ok(Deletion::Pending(it)) if is_busy(it)));
         Reply { answer, events: about_the_service(events), wrote }
     }
+}
+
+/// Whether the cloud is waited for, and not only the memo.
+fn is_busy(pending: &PendingStatus) -> bool {
+    !pending.after.is_zero()
 }
 
 /// A call is about one Service: what is about something else is left out.
@@ -87,7 +94,7 @@ impl Guest {
         }
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
-            .call_after(Function::Ensure, &Object::ensured(desired), listed, |store| {
+            .call_after(Function::Ensure, &Object::ensured(desired), self.earlier(desired, listed), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_load_balancers().call_ensure(store, &asked).await
@@ -98,9 +105,19 @@ impl Guest {
             convert::load_balancer::progress(it, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
         });
+        self.ended(desired, matches!(&answer, Ok(Progress::Pending(it)) if is_busy(it)));
         let mut events = about_the_service(events);
         events.extend(judged::warnings(&seen, &events, desired.memo.as_deref(), &answer));
         Reply { answer, events, wrote }
+    }
+
+    /// What may answer a call's reads: where the cloud was busy, nothing that was asked for before the last call ended.
+    fn earlier(&self, of: &LoadBalancer, list: Option<ListReads>) -> Earlier {
+        Earlier { list, after: self.busy.since(&of.owner.uid) }
+    }
+
+    fn ended(&self, of: &LoadBalancer, is_busy: bool) {
+        self.busy.ended(&of.owner.uid, is_busy, Instant::now());
     }
 
     fn keys(&self) -> Keys<'_> {

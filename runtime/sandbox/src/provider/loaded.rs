@@ -19,7 +19,7 @@ use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::routes::ProvidesRoutesPre;
-use crate::call::{Answer, Calls, Crash, Function, State};
+use crate::call::{Answer, Calls, Crash, Earlier, Function, State};
 use crate::convert::texts::{self, Texts};
 
 /// A provider that was checked, and how it is called.
@@ -63,7 +63,7 @@ impl Loaded {
         subject: Subject<'_>,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
-        let (Reply { answer, events, wrote }, seen) = self.attempt(function, subject, None, body).await;
+        let (Reply { answer, events, wrote }, seen) = self.attempt(function, subject, Earlier::default(), body).await;
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
@@ -74,19 +74,20 @@ impl Loaded {
         list: ListReads,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
-        let (Reply { answer, events, wrote }, seen) = self.attempt(function, Subject::Nothing, Some(list), body).await;
+        let (Reply { answer, events, wrote }, seen) =
+            self.attempt(function, Subject::Nothing, Earlier { list: Some(list), after: None }, body).await;
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
-    /// As [`Loaded::call`], about an object. Reads that `listed` has made are answered by it.
+    /// As [`Loaded::call`], about an object, where it matters which answers from before serve.
     pub(super) async fn call_after<T: Answer + Texts>(
         &self,
         function: Function,
         object: &Object,
-        listed: Option<ListReads>,
+        earlier: Earlier,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
-        let (Reply { answer, events, wrote }, seen) = self.attempt(function, Subject::One(object), listed, body).await;
+        let (Reply { answer, events, wrote }, seen) = self.attempt(function, Subject::One(object), earlier, body).await;
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
@@ -95,7 +96,7 @@ impl Loaded {
         &self,
         function: Function,
         subject: Subject<'_>,
-        list: Option<ListReads>,
+        earlier: Earlier,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T, Stopped>>, Seen) {
         let permit = self.calls.permit(function).await;
@@ -106,7 +107,7 @@ impl Loaded {
             Subject::One(object) => &object.marks[..],
             Subject::Nothing | Subject::Several => &[],
         };
-        let (Reply { answer, events, wrote }, seen) = self.calls.run(&permit, function, list, marks, body).await;
+        let (Reply { answer, events, wrote }, seen) = self.calls.run(&permit, function, earlier, marks, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
         let holds_secret = self.calls.gate.holds_secret(&texts::joined(&answer));
         let events = self.without_secrets(events);

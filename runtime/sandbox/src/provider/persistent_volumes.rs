@@ -11,7 +11,7 @@ use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::persistent_volumes::exports::aerostat::cloud::persistent_volumes as wit;
-use crate::call::{Calls, Function, State, Success};
+use crate::call::{Calls, Earlier, Function, State, Success};
 use crate::convert;
 
 /// The volumes of a provider that exports `persistent-volumes`.
@@ -79,7 +79,7 @@ impl Batch for Guest {
         let asked: Vec<_> = volumes.iter().map(convert::persistent_volume::volume).collect();
         let (Reply { answer, mut events, wrote }, seen) = self
             .loaded
-            .attempt(Function::GetTopology, subject, None, |store| {
+            .attempt(Function::GetTopology, subject, Earlier::default(), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_persistent_volumes().call_get_topology(store, &asked).await

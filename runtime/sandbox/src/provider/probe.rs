@@ -8,7 +8,7 @@ use wasmtime::Store;
 use super::guard::Crashed;
 use super::loaded::Loaded;
 use super::{identity, instances, load};
-use crate::call::{Answer, Function, Permit, State};
+use crate::call::{Answer, Earlier, Function, Permit, State};
 
 impl Loaded {
     /// Asks what the provider is, whose cloud it is, and for one machine. Errors are answers.
@@ -31,7 +31,7 @@ impl Loaded {
         function: Function,
         body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Result<(), Crashed> {
-        let (Reply { answer, .. }, _) = self.calls.run(permit, function, None, &[], body).await;
+        let (Reply { answer, .. }, _) = self.calls.run(permit, function, Earlier::default(), &[], body).await;
         answer.map(drop).map_err(|crash| self.crashed(function, crash))
     }
 }

@@ -14,7 +14,7 @@ use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::routes::ProvidesRoutesPre;
 use crate::bindings::routes::exports::aerostat::cloud::routes as wit;
-use crate::call::{Calls, Function, State, Success};
+use crate::call::{Calls, Earlier, Function, State, Success};
 use crate::convert;
 
 /// The routes of a provider that exports `routes`.
@@ -109,7 +109,7 @@ impl Batch for NextHops<'_> {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = networks.iter().map(|it| convert::routes::pod_network(it, &loaded.node_labels)).collect();
         let (Reply { answer, mut events, wrote }, _) = loaded
-            .attempt(Function::NextHops, subject, None, |store| {
+            .attempt(Function::NextHops, subject, Earlier::default(), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_routes().call_next_hops(store, &asked).await
@@ -164,8 +164,10 @@ impl Batch for Apply<'_> {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = changes.iter().map(|it| convert::routes::change(it, &loaded.node_labels)).collect();
         let function = Function::Apply { deletes: self.deletes(changes) };
+        // It comes back within a moment, to see what has become of something.
+        let earlier = Earlier { after: Some(Instant::now()), ..Earlier::default() };
         let (Reply { answer, mut events, wrote }, seen) = loaded
-            .attempt(function, subject, None, |store| {
+            .attempt(function, subject, earlier, |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_routes().call_apply(store, &asked).await

@@ -11,6 +11,7 @@ use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
 use tokio::time::Instant;
 
+use super::busy::Busy;
 use super::load::Shared;
 use super::loaded::Loaded;
 use super::{identity, instances, load_balancer_inventory, load_balancers, persistent_volumes, routes};
@@ -113,7 +114,7 @@ impl Version {
                 Arc::new(instances::Guest { pre, loaded: loaded.clone(), lists: Arc::default() })
             }),
             load_balancers: load_balancers.clone().map(|pre| -> Arc<dyn LoadBalancers> {
-                Arc::new(load_balancers::Guest { pre, loaded: loaded.clone() })
+                Arc::new(load_balancers::Guest { pre, loaded: loaded.clone(), busy: Busy::default() })
             }),
             routes: routes.clone().map(|(pre, description)| -> Arc<dyn Routes> {
                 Arc::new(routes::Guest { pre, description, loaded: loaded.clone(), lists: Arc::default() })

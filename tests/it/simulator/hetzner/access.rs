@@ -10,7 +10,7 @@ use crate::client::{get, send};
 
 #[tokio::test]
 async fn only_the_token_is_let_in() {
-    let simulator = simulator(Options::default(), 1).await;
+    let simulator = simulator(Options::instant(), 1).await;
     simulator.set_token("another");
     assert_eq!(get(&simulator, "/v1/servers").await.unwrap().code(), (401, "unauthorized"));
 }
@@ -25,7 +25,7 @@ async fn a_token_may_be_read_only() {
 
 #[tokio::test]
 async fn another_project_has_other_things() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     simulator.other_account().networks().remove(NETWORK);
     simulator.set_owner(Owner::Other);
     assert_eq!(get(&simulator, "/v1/servers").await.unwrap().body["servers"], json!([]));
@@ -56,7 +56,7 @@ async fn the_published_limit_is_3600_an_hour() {
 
 #[tokio::test]
 async fn faults_have_the_services_own_words() {
-    let simulator = simulator(Options::default(), 1).await;
+    let simulator = simulator(Options::instant(), 1).await;
     for (status, code) in [
         (401, "unauthorized"),
         (403, "forbidden"),
@@ -82,7 +82,7 @@ async fn faults_have_the_services_own_words() {
 
 #[tokio::test]
 async fn what_the_description_does_not_know_is_reported() {
-    let simulator = simulator(Options::default(), 1).await;
+    let simulator = simulator(Options::instant(), 1).await;
     get(&simulator, "/v1/servers?size=1").await.unwrap();
     get(&simulator, "/v1/actions").await.unwrap();
     send(&simulator, "POST", "/v1/load_balancers", &json!({ "name": "web" })).await.unwrap();

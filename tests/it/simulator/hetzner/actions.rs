@@ -10,7 +10,7 @@ use crate::client::{delete, get, send};
 
 /// A simulator whose actions take so long, with a load balancer that is done.
 async fn taking(actions: Taking) -> (Simulator, u64) {
-    let behaviour = Behaviour { actions, ..Behaviour::default() };
+    let behaviour = Behaviour { actions, ..Behaviour::instant() };
     let simulator = simulator(Options { behaviour, ..Options::default() }, 2).await;
     let id = create(&simulator, &desired("web")).await;
     show(&simulator, id).await;

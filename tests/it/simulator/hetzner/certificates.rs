@@ -8,7 +8,7 @@ use crate::client::{delete, get, send};
 
 #[tokio::test]
 async fn a_managed_certificate_is_issued_in_time() {
-    let behaviour = Behaviour { actions: Taking::Reads(1), ..Behaviour::default() };
+    let behaviour = Behaviour { actions: Taking::Reads(1), ..Behaviour::instant() };
     let simulator = simulator(Options { behaviour, ..Options::default() }, 0).await;
     let body = json!({
         "name": "www", "type": "managed", "domain_names": ["www.example.com"], "labels": { "hcloud-ccm/service-uid": "a" },
@@ -27,7 +27,7 @@ async fn a_managed_certificate_is_issued_in_time() {
 
 #[tokio::test]
 async fn an_uploaded_certificate_is_there_at_once() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     let body = json!({ "name": "www", "type": "uploaded", "certificate": "PEM", "private_key": "PEM" });
     let answer = send(&simulator, "POST", "/v1/certificates", &body).await.unwrap();
     assert_eq!((answer.status, &answer.body["action"]), (201, &Value::Null));
@@ -49,7 +49,7 @@ async fn an_uploaded_certificate_is_there_at_once() {
 
 #[tokio::test]
 async fn certificates_are_chosen_by_their_type() {
-    let simulator = simulator(Options::default(), 0).await;
+    let simulator = simulator(Options::instant(), 0).await;
     simulator.certificates().insert(Certificate::new(1, "one"));
     simulator.certificates().insert(Certificate::new(2, "two").managed());
     let managed = get(&simulator, "/v1/certificates?type=managed").await.unwrap();

@@ -9,7 +9,7 @@ use super::{NETWORK, act, action, create, desired, service, show, simulator};
 
 /// A simulator with a load balancer, and its id.
 async fn with_one() -> (Simulator, u64) {
-    let simulator = simulator(Options::default(), 3).await;
+    let simulator = simulator(Options::instant(), 3).await;
     let id = create(&simulator, &desired("web")).await;
     (simulator, id)
 }
@@ -52,7 +52,7 @@ async fn a_redirect_takes_port_80() {
     changed(&simulator, id, "add_service", &https).await;
     assert_eq!(act(&simulator, id, "add_service", &service(80, 1)).await.code(), (409, "source_port_already_used"));
     https["listen_port"] = json!(8443);
-    assert_eq!(act(&simulator, id, "add_service", &https).await.code(), (422, "invalid_input"));
+    assert_eq!(act(&simulator, id, "add_service", &https).await.code(), (409, "source_port_already_used"));
     https["http"] = json!({ "certificates": [8] });
     assert_eq!(act(&simulator, id, "add_service", &https).await.code(), (422, "invalid_input"));
 }
@@ -119,6 +119,8 @@ async fn a_load_balancer_is_in_one_network_at_most() {
 
     let detached = changed(&simulator, id, "detach_from_network", &json!({ "network": NETWORK })).await;
     assert_eq!(detached["private_net"], json!([]));
+    let left: Vec<_> = detached["targets"].as_array().unwrap().iter().map(|it| it["server"]["id"].as_u64()).collect();
+    assert_eq!(left, [Some(1), Some(2)], "the third was reached in the network");
     let again = act(&simulator, id, "detach_from_network", &json!({ "network": NETWORK })).await;
     assert_eq!(again.code(), (404, "not_found"));
 }

@@ -10,7 +10,7 @@ use crate::client::{delete, get, send};
 
 #[tokio::test]
 async fn a_creation_takes_everything_at_once() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     simulator.certificates().insert(Certificate::new(7, "www"));
     let mut https = service(443, 30443);
     https["protocol"] = json!("https");
@@ -57,7 +57,7 @@ async fn a_creation_takes_everything_at_once() {
 #[tokio::test]
 async fn a_load_balancer_has_no_addresses_before_it_is_done() {
     let creation = Taking::Reads(2);
-    let options = Options { behaviour: Behaviour { creation, ..Behaviour::default() }, ..Options::default() };
+    let options = Options { behaviour: Behaviour { creation, ..Behaviour::instant() }, ..Options::default() };
     let simulator = simulator(options, 2).await;
     let id = create(&simulator, &desired("web")).await;
     let mut seen = Vec::new();
@@ -69,7 +69,7 @@ async fn a_load_balancer_has_no_addresses_before_it_is_done() {
 
 #[tokio::test]
 async fn a_name_is_had_once() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     let id = create(&simulator, &desired("web")).await;
     let second = send(&simulator, "POST", "/v1/load_balancers", &desired("web")).await.unwrap();
     assert_eq!(second.code(), (409, "uniqueness_error"));
@@ -87,7 +87,7 @@ async fn a_name_is_had_once() {
 
 #[tokio::test]
 async fn labels_are_replaced_as_a_whole() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     simulator.load_balancers().insert(LoadBalancer::new(5, "web").label("one", "1"));
     let path = "/v1/load_balancers/5";
     let answer = send(&simulator, "PUT", path, &json!({ "labels": { "two": "2" } })).await.unwrap();
@@ -100,7 +100,7 @@ async fn labels_are_replaced_as_a_whole() {
 
 #[tokio::test]
 async fn a_protected_load_balancer_stays() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     let id = create(&simulator, &desired("web")).await;
     let path = format!("/v1/load_balancers/{id}");
     let protect = async |yes: bool| {
@@ -119,7 +119,7 @@ async fn a_protected_load_balancer_stays() {
 #[tokio::test]
 async fn a_late_list_shows_a_load_balancer_when_its_time_has_come() {
     let lists_late_by = Duration::from_secs(20);
-    let options = Options { behaviour: Behaviour { lists_late_by, ..Behaviour::default() }, ..Options::default() };
+    let options = Options { behaviour: Behaviour { lists_late_by, ..Behaviour::instant() }, ..Options::default() };
     let simulator = simulator(options, 2).await;
     let id = create(&simulator, &desired("web")).await;
     let list = get(&simulator, "/v1/load_balancers").await.unwrap();
@@ -131,7 +131,7 @@ async fn a_late_list_shows_a_load_balancer_when_its_time_has_come() {
 
 #[tokio::test]
 async fn what_cannot_be_is_not_created() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     let nowhere = |change: fn(&mut Value)| {
         let mut desired = desired("web");
         change(&mut desired);
@@ -155,4 +155,23 @@ async fn what_cannot_be_is_not_created() {
         assert_eq!(answer.code(), code, "{body}");
     }
     assert!(simulator.load_balancers().all().is_empty());
+}
+
+#[tokio::test]
+async fn what_nothing_published_refuses_is_taken() {
+    let simulator = simulator(Options::instant(), 2).await;
+    let mut unusual = desired(&"name ".repeat(60));
+    unusual["services"][0]["health_check"] = json!({
+        "protocol": "http", "port": 30080, "interval": 1, "timeout": 600, "retries": 40,
+        "http": { "domain": null, "path": "healthz" },
+    });
+    let id = create(&simulator, &unusual).await;
+    let made = show(&simulator, id).await;
+    let check = &made["services"][0]["health_check"];
+    assert_eq!((&check["interval"], &check["timeout"], &check["retries"]), (&json!(1), &json!(600), &json!(40)));
+    assert_eq!((&made["name"], &check["http"]["path"]), (&unusual["name"], &json!("healthz")));
+    unusual["name"] = json!("another");
+    unusual["services"][0]["health_check"]["http"]["path"] = json!("/a b");
+    let refused = send(&simulator, "POST", "/v1/load_balancers", &unusual).await.unwrap();
+    assert_eq!(refused.code(), (422, "invalid_input"), "spaces are");
 }

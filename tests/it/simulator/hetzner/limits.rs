@@ -8,7 +8,7 @@ use crate::client::{get, send};
 
 #[tokio::test]
 async fn types_say_what_they_have_at_most() {
-    let simulator = simulator(Options::default(), 0).await;
+    let simulator = simulator(Options::instant(), 0).await;
     let types = get(&simulator, "/v1/load_balancer_types").await.unwrap().body["load_balancer_types"].clone();
     let limits = types.as_array().unwrap().iter().map(|it| {
         ["max_targets", "max_services", "max_assigned_certificates", "max_connections"]
@@ -24,7 +24,7 @@ async fn types_say_what_they_have_at_most() {
 
 #[tokio::test]
 async fn a_type_has_so_many_targets() {
-    let simulator = simulator(Options::default(), 26).await;
+    let simulator = simulator(Options::instant(), 26).await;
     let target = |id: u64| json!({ "type": "server", "server": { "id": id }, "use_private_ip": false });
     let mut many = desired("web");
     many["targets"] = (1..=26).map(target).collect();
@@ -41,7 +41,7 @@ async fn a_type_has_so_many_targets() {
 
 #[tokio::test]
 async fn a_type_has_so_many_services_and_certificates() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     let mut many = desired("web");
     many["services"] = (1..=6).map(|it| service(it, 30_000 + it)).collect();
     let refused = send(&simulator, "POST", "/v1/load_balancers", &many).await.unwrap();
@@ -58,7 +58,7 @@ async fn a_type_has_so_many_services_and_certificates() {
 
 #[tokio::test]
 async fn a_project_has_so_many_load_balancers() {
-    let behaviour = Behaviour { limit: Some(1), ..Behaviour::default() };
+    let behaviour = Behaviour { limit: Some(1), ..Behaviour::instant() };
     let simulator = simulator(Options { behaviour, ..Options::default() }, 2).await;
     create(&simulator, &desired("web")).await;
     let second: Value = desired("another");

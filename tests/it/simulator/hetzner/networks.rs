@@ -8,7 +8,7 @@ use crate::client::get;
 
 #[tokio::test]
 async fn a_network_is_shown_with_all_that_is_in_it() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     let network = get(&simulator, &format!("/v1/networks/{NETWORK}")).await.unwrap().body["network"].clone();
     assert_eq!((&network["ip_range"], &network["servers"]), (&json!("10.0.0.0/8"), &json!([1, 2])));
     assert_eq!(network["subnets"][0]["ip_range"], "10.0.0.0/16");
@@ -19,7 +19,7 @@ async fn a_network_is_shown_with_all_that_is_in_it() {
 
 #[tokio::test]
 async fn routes_come_and_go() {
-    let simulator = simulator(Options::default(), 2).await;
+    let simulator = simulator(Options::instant(), 2).await;
     action(&route(&simulator, "add_route", "10.244.1.0/24", "10.0.0.2").await);
     action(&route(&simulator, "add_route", "10.244.2.0/24", "10.0.0.3").await);
     let network = get(&simulator, &format!("/v1/networks/{NETWORK}")).await.unwrap().body["network"].clone();
@@ -33,7 +33,7 @@ async fn routes_come_and_go() {
 
 #[tokio::test]
 async fn a_network_takes_one_change_at_a_time() {
-    let behaviour = Behaviour { actions: Taking::Reads(1), ..Behaviour::default() };
+    let behaviour = Behaviour { actions: Taking::Reads(1), ..Behaviour::instant() };
     let simulator = simulator(Options { behaviour, ..Options::default() }, 2).await;
     let first = action(&route(&simulator, "add_route", "10.244.1.0/24", "10.0.0.2").await);
     let second = route(&simulator, "add_route", "10.244.2.0/24", "10.0.0.3").await;
@@ -50,7 +50,7 @@ async fn a_network_takes_one_change_at_a_time() {
 
 #[tokio::test]
 async fn a_network_has_so_many_routes() {
-    let behaviour = Behaviour { routes: 1, ..Behaviour::default() };
+    let behaviour = Behaviour { routes: 1, ..Behaviour::instant() };
     let simulator = simulator(Options { behaviour, ..Options::default() }, 2).await;
     action(&route(&simulator, "add_route", "10.244.1.0/24", "10.0.0.2").await);
     let second = route(&simulator, "add_route", "10.244.2.0/24", "10.0.0.3").await;

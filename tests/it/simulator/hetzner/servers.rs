@@ -14,7 +14,7 @@ fn names(answer: &Answer, list: &str) -> Vec<String> {
 
 #[tokio::test]
 async fn a_server_is_shown_with_its_addresses_and_its_place() {
-    let simulator = simulator(Options::default(), 1).await;
+    let simulator = simulator(Options::instant(), 1).await;
     let server = get(&simulator, "/v1/servers/1").await.unwrap().body["server"].clone();
     assert_eq!((&server["name"], &server["status"]), (&json!("worker-1"), &json!("running")));
     assert_eq!((&server["server_type"]["name"], &server["location"]["name"]), (&json!("cx22"), &json!("fsn1")));
@@ -27,7 +27,7 @@ async fn a_server_is_shown_with_its_addresses_and_its_place() {
 
 #[tokio::test]
 async fn a_server_may_have_no_public_address() {
-    let simulator = simulator(Options::default(), 0).await;
+    let simulator = simulator(Options::instant(), 0).await;
     simulator.servers().insert(Server::new(7, "inside").ipv4(None).ipv6(None).status(Status::Off));
     let server = get(&simulator, "/v1/servers/7").await.unwrap().body["server"].clone();
     let public = &server["public_net"];
@@ -36,7 +36,7 @@ async fn a_server_may_have_no_public_address() {
 
 #[tokio::test]
 async fn servers_are_listed_in_pages_of_50_at_most() {
-    let simulator = simulator(Options::default(), 120).await;
+    let simulator = simulator(Options::instant(), 120).await;
     let page = get(&simulator, "/v1/servers?page=3&per_page=50&sort=id:asc").await.unwrap();
     assert_eq!((names(&page, "servers").len(), names(&page, "servers")[0].as_str()), (20, "worker-101"));
     let expected = json!({ "page": 3, "per_page": 50, "previous_page": 2, "next_page": null, "last_page": 3, "total_entries": 120 });
@@ -49,7 +49,7 @@ async fn servers_are_listed_in_pages_of_50_at_most() {
 
 #[tokio::test]
 async fn servers_are_chosen_by_name_status_and_labels() {
-    let simulator = simulator(Options::default(), 3).await;
+    let simulator = simulator(Options::instant(), 3).await;
     simulator.servers().insert(Server::new(4, "labelled").label("env", "dev").status(Status::Off));
     for (query, expected) in [
         ("name=worker-2", vec!["worker-2"]),
@@ -68,7 +68,7 @@ async fn servers_are_chosen_by_name_status_and_labels() {
 
 #[tokio::test]
 async fn a_server_that_is_not_listed_can_be_asked_for() {
-    let simulator = simulator(Options::default(), 1).await;
+    let simulator = simulator(Options::instant(), 1).await;
     simulator.servers().insert(Server::new(2, "late").unlisted());
     assert_eq!(names(&get(&simulator, "/v1/servers").await.unwrap(), "servers"), ["worker-1"]);
     assert_eq!(get(&simulator, "/v1/servers/2").await.unwrap().status, 200);
@@ -78,7 +78,7 @@ async fn a_server_that_is_not_listed_can_be_asked_for() {
 
 #[tokio::test]
 async fn locations_and_volumes_are_listed() {
-    let simulator = simulator(Options::default(), 0).await;
+    let simulator = simulator(Options::instant(), 0).await;
     simulator.volumes().insert(Volume::new(9, "data").location("hel1"));
     let locations = names(&get(&simulator, "/v1/locations").await.unwrap(), "locations");
     assert_eq!(locations, ["fsn1", "nbg1", "hel1", "ash", "hil", "sin"]);

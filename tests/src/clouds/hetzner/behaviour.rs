@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::action::Taking;
 
-/// What tests may choose. The default is the service as it is published, at its fastest.
+/// What tests may choose. The default is the service as it is published, which takes a moment for each action.
 #[derive(Clone, Copy, Debug)]
 pub struct Behaviour {
     /// When the creation of a load balancer ends. Until then it has no addresses.
@@ -27,11 +27,23 @@ pub struct Behaviour {
     pub targets_stay: bool,
 }
 
+/// How long an action takes: a fraction of what it is in truth, and longer than a call.
+const ACTION: Duration = Duration::from_millis(300);
+
+impl Behaviour {
+    /// The same where each action has ended when something is read next.
+    #[must_use]
+    pub fn instant() -> Behaviour {
+        let at_once = Taking::Time(Duration::ZERO);
+        Behaviour { creation: at_once, actions: at_once, ..Behaviour::default() }
+    }
+}
+
 impl Default for Behaviour {
     fn default() -> Behaviour {
         Behaviour {
-            creation: Taking::Time(Duration::ZERO),
-            actions: Taking::Time(Duration::ZERO),
+            creation: Taking::Time(ACTION),
+            actions: Taking::Time(ACTION),
             failing: None,
             locks: true,
             lists_late_by: Duration::ZERO,

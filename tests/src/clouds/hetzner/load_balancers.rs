@@ -226,9 +226,6 @@ fn resource(id: u64) -> Resource {
 /// Checks the name and the labels of a load balancer, where a request says them. `id` is its own, if it has one already.
 fn named(project: &Project, id: Option<u64>, name: Option<&str>, labels: Option<&Labels>) -> Result<(), Refused> {
     if let Some(name) = name {
-        if name.is_empty() || name.len() > 128 {
-            return Err(Box::new(errors::invalid("name", "it must have 1 to 128 characters")));
-        }
         let mut others = project.load_balancers.values().filter(|it| Some(it.id) != id);
         if others.any(|it| it.name == name) || project.is_held(name) {
             return Err(errors::refused(409, "uniqueness_error", "load balancer name is already used"));

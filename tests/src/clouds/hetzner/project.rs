@@ -267,7 +267,11 @@ fn balance(it: &mut LoadBalancer, change: Change, addresses: u16) {
         Change::AddTarget(target) => it.targets.push(target),
         Change::RemoveTarget(target) => it.targets.retain(|it| !it.is(&target)),
         Change::Attach(network, ip) => it.private_net = Some((network, ip)),
-        Change::Detach => it.private_net = None,
+        Change::Detach => {
+            it.private_net = None;
+            // They are reached by nothing else.
+            it.targets.retain(|it| !it.is_in_network());
+        }
         Change::Algorithm(algorithm) => it.algorithm = algorithm,
         Change::Kind(kind) => kind.clone_into(&mut it.kind),
         Change::Protection(protected) => it.protected = protected,

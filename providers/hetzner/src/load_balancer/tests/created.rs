@@ -219,5 +219,5 @@ fn a_busy_network_is_waited_for() {
     let Ok(Progress::Pending(pending)) = host.run(|| Hetzner::ensure(&remembering(CREATING))) else {
         panic!("pending")
     };
-    assert_eq!((pending.status.memo.as_deref(), pending.wait.milliseconds), (Some(CREATING), 5_000));
+    assert_eq!((pending.status.memo.as_deref(), pending.wait.milliseconds), (Some(CREATING), 500));
 }

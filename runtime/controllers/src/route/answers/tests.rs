@@ -73,22 +73,24 @@ fn case_196_what_fails_is_tried_again_after_longer_pauses() {
 fn what_is_pending_is_asked_about_later_until_something_is_done() {
     const QUICK: Duration = Duration::from_millis(200);
     let in_seconds = |it: &Result<RouteOutcome>| pauses(it).into_iter().map(|it| it.0).collect::<Vec<_>>();
-    assert_eq!(in_seconds(&pending(2 * SECOND)), [2, 4, 8, 10, 10, 10, 10, 10]);
+    assert_eq!(in_seconds(&pending(2 * SECOND)), [2, 2, 2, 3, 4, 6, 10, 10]);
     assert_eq!(in_seconds(&pending(20 * SECOND)), [20; 8], "what the provider asks for is obeyed");
-    let (mut rests, now) = (Rests::default(), Instant::now());
-    let mut pause = |answers: &[Answered]| {
+    let (mut rests, start) = (Rests::default(), Instant::now());
+    let mut pause = |at: u64, answers: &[Answered]| {
+        let now = start + Duration::from_millis(at);
         rests.answered(answers, now, || 0.0);
-        rests.next(now + FULL_PAUSE).map(|it| it.at - now)
+        rests.next(now + FULL_PAUSE).map(|it| (it.at - now).as_millis())
     };
     let waits = |nth: usize| (creation(nth), pending(QUICK));
     let done = |nth: usize| (creation(nth), Ok(RouteOutcome::Done));
-    assert_eq!(pause(&[(creation(1), pending(Duration::ZERO))]), Some(Duration::from_millis(100)), "no busy loop");
-    assert_eq!(pause(&[waits(1), waits(2)]), Some(2 * QUICK));
-    assert_eq!(pause(&[waits(1), waits(2)]), Some(4 * QUICK));
-    assert_eq!(pause(&[done(1), waits(2)]), Some(QUICK), "the cloud gets on");
-    assert_eq!(pause(&[waits(2)]), Some(2 * QUICK));
-    assert_eq!(pause(&[done(2)]), None);
-    assert_eq!(pause(&[waits(3)]), Some(QUICK), "nothing is left of earlier changes");
+    assert_eq!(pause(0, &[(creation(1), pending(Duration::ZERO))]), Some(100), "no busy loop");
+    assert_eq!(pause(100, &[waits(1), waits(2)]), Some(200), "as the provider asks");
+    assert_eq!(pause(800, &[waits(1), waits(2)]), Some(400));
+    assert_eq!(pause(1_600, &[waits(1), waits(2)]), Some(800));
+    assert_eq!(pause(2_000, &[done(1), waits(2)]), Some(200), "the cloud gets on");
+    assert_eq!(pause(3_000, &[waits(2)]), Some(500));
+    assert_eq!(pause(4_000, &[done(2)]), None);
+    assert_eq!(pause(5_000, &[waits(3)]), Some(200), "nothing is left of earlier changes");
 }
 
 #[test]

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
+use crate::pending;
 use crate::service::inventory::snapshot::{Snapshot, is_at_rest};
 
 /// The shortest pause between two lists.
@@ -69,9 +70,12 @@ pub(crate) fn next<'a>(
 /// When its provider wants to look at it. A list is a look.
 fn asked_for(it: &Waiting<'_>, last: Option<Last>) -> Instant {
     let pause = it.due.saturating_duration_since(it.answered);
-    match last {
-        // A little longer than the first pause: the second look comes just after a cloud that takes a whole number of pauses is done.
-        Some(last) if last.began > it.answered => last.began + pause + pause / 30,
+    match last.and_then(|last| Some((last.began, last.began.checked_duration_since(it.answered)?))) {
+        Some((began, waited)) if !waited.is_zero() => {
+            let pause = pending::pause(pause, waited, pending::SLOWEST_LOAD_BALANCER);
+            // A little longer than the first pause: the second look comes just after a cloud that takes a whole number of pauses is done.
+            began + pause + pause / 30
+        }
         Some(_) | None => it.due,
     }
 }
@@ -201,6 +205,16 @@ mod tests {
         let (late, lists) = play(Duration::from_millis(10), differ, 15 * SECOND);
         assert!(lists <= 30, "{lists} lists for {COUNT} that take from 20 s to 60 s");
         assert!(longest(&late) <= 16 * SECOND);
+    }
+
+    #[test]
+    fn what_is_looked_at_soon_is_looked_at_later_and_later() {
+        let soon = Duration::from_millis(500);
+        for (seconds, most) in [(1, 3), (60, 18)] {
+            let (late, lists) = play(Duration::ZERO, |_| SECOND * seconds, soon);
+            assert!(lists <= most, "{lists} lists for {seconds} s");
+            assert!(longest(&late) <= 6 * SECOND, "{:?} late for {seconds} s", longest(&late));
+        }
     }
 
     #[test]

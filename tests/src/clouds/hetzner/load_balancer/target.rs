@@ -95,12 +95,17 @@ impl Target {
         }
     }
 
-    /// Whether it is reached in the private network.
-    pub(crate) fn uses_private_ip(&self) -> bool {
+    /// Whether it is a server that is reached in the network of its load balancer, or all that a selector chooses are.
+    pub(crate) fn is_in_network(&self) -> bool {
         match self {
             Target::Server { use_private_ip, .. } | Target::Selector { use_private_ip, .. } => *use_private_ip,
-            Target::Ip(ip) => matches!(ip, IpAddr::V4(ip) if ip.is_private()),
+            Target::Ip(_) => false,
         }
+    }
+
+    /// Whether it is reached by a private address.
+    pub(crate) fn uses_private_ip(&self) -> bool {
+        self.is_in_network() || matches!(self, Target::Ip(IpAddr::V4(ip)) if ip.is_private())
     }
 
     /// The object as the service shows it.

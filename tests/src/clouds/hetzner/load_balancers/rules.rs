@@ -1,4 +1,4 @@
-//! What the service refuses, and with which codes.
+//! What the service refuses, and with which codes: what its description says, and nothing else.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -60,16 +60,10 @@ pub(super) fn service(project: &Project, beside: &LoadBalancer, service: &Servic
     if !matches!(check.protocol.as_str(), "tcp" | "http") {
         return invalid("health_check.protocol", "it must be tcp or http");
     }
-    if !(3..=60).contains(&check.interval) || !(1..=60).contains(&check.timeout) || !(1..=10).contains(&check.retries) {
-        return invalid("health_check", "interval, timeout or retries are out of range");
-    }
-    if check.http.as_ref().is_some_and(|it| !it.path.starts_with('/') || it.path.contains(' ')) {
-        return invalid("health_check.http.path", "it must begin with / and have no spaces");
+    if check.http.as_ref().is_some_and(|it| it.path.contains(' ')) {
+        return invalid("health_check.http.path", "it must have no spaces");
     }
     let Some(http) = &service.http else { return Ok(()) };
-    if service.protocol == "https" && http.certificates.is_empty() {
-        return invalid("http.certificates", "https needs a certificate");
-    }
     if service.protocol == "http" && !http.certificates.is_empty() {
         return invalid("http.certificates", "http takes no certificate");
     }
@@ -77,18 +71,15 @@ pub(super) fn service(project: &Project, beside: &LoadBalancer, service: &Servic
         return invalid("http.certificates", &format!("certificate with ID '{id}' not found"));
     }
     if http.redirect_http {
-        if service.protocol != "https" || service.listen_port != 443 {
-            return invalid("http.redirect_http", "it needs https on port 443");
+        if service.protocol != "https" {
+            return invalid("http.redirect_http", "it needs https");
         }
-        if used(80) {
+        if used(80) || port_80_is_led_on {
             return Err(errors::refused(409, "source_port_already_used", "the source port 80 is already in use"));
         }
     }
     if http.timeout_idle.is_some_and(|it| !(30..=300).contains(&it)) {
         return invalid("http.timeout_idle", "it must be between 30 and 300");
-    }
-    if http.cookie_name.is_empty() || http.cookie_lifetime == 0 {
-        return invalid("http.cookie_name", "cookies have a name and a lifetime");
     }
     Ok(())
 }
