@@ -58,7 +58,9 @@ fn adv_152_a_nodes_own_address_may_lie_in_its_network() {
 fn adv_152_a_kubelets_own_word_is_asked_about_once() {
     let waiting = Waiting::default();
     let (evil, honest) = (node("evil", &["10.244.1.0/24"]), node("old", &["10.244.2.0/24"]));
-    [&evil, &honest].map(|it| waiting.keep_networks(None, Some(it)));
+    for it in [&evil, &honest] {
+        waiting.keep_networks(None, Some(it));
+    }
     let doubted = |network: &str| claim(&waiting, "n1", network).err().map(|it| it.doubted);
     assert_eq!(doubted("10.244.1.0/24"), Some(Some("evil".to_owned())));
     assert_eq!(doubted("10.244.2.0/24"), Some(Some("old".to_owned())));
@@ -66,7 +68,9 @@ fn adv_152_a_kubelets_own_word_is_asked_about_once() {
     assert!(!waiting.learn(&honest, &machine(&["10.244.2.0/24"])));
     assert!(waiting.learn(&evil, &machine(&["10.244.9.0/24"])));
     // A heartbeat changes nothing.
-    [&evil, &honest].map(|it| waiting.keep_networks(Some(it), Some(it)));
+    for it in [&evil, &honest] {
+        waiting.keep_networks(Some(it), Some(it));
+    }
     assert_eq!(doubted("10.244.2.0/24"), Some(None), "there is no doubt");
     assert_eq!(claim(&waiting, "n1", "10.244.1.0/24").ok(), Some(nets(&["10.244.1.0/24"])));
     // What was given out here is never doubted.
