@@ -242,7 +242,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn adv_162_after_a_record_that_cannot_be_read_as_much_leaves_as_is_asked_for() {
+    async fn adv_162_an_unreadable_record_withholds_nothing_asked_for() {
         let demand = Demand { changes: 3, new: 2, ..Demand::default() };
         let reports = Arc::new(|_: Report| ());
         let writes =
