@@ -321,13 +321,17 @@ impl CloudAllocator {
     /// Whether another node has networks that are not of its machine, as the cloud says.
     async fn is_made_up(&self, other: &str) -> bool {
         let Some(node) = self.nodes.get(other).filter(|it| self.inventory.covers(it)) else { return false };
-        match self.asked(&node).await {
-            Ok(instance) => self.waiting.learn(&node, &instance),
+        let instance = match self.inventory.asked(&node, None).await {
+            Ok(instance) => instance,
+            // It is not the machine that it says it is.
+            Err(CloudError::Invalid(_)) => None,
             Err(error) => {
                 warn!("it is not known whether node {other} has its pod networks from the cloud: {}", chain(&error));
-                false
+                return false;
             }
-        }
+        };
+        // A machine that does not exist has none from the cloud.
+        self.waiting.learn(&node, &instance.unwrap_or_default())
     }
 
     /// What the cloud says of the addresses of all nodes.

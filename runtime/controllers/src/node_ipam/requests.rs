@@ -93,6 +93,12 @@ pub(super) fn is_outdated(error: &object::Error) -> bool {
     matches!(error, object::Error::Refused(status) if matches!(status.code, 404 | 409 | 422))
 }
 
+/// Whether the API server has judged the write, so that it may refuse each further one too: because the node is too large, or an
+/// admission plugin objects. It has not where it is overloaded or on its way down, or does not know who asks.
+pub(super) fn is_judged(error: &object::Error) -> bool {
+    matches!(error, object::Error::Refused(status) if !matches!(status.code, 401 | 429 | 502..=504))
+}
+
 /// The JSON patch (RFC 6902) that writes networks.
 fn writing(node: &Node, cidrs: &[IpNet]) -> Value {
     let cidrs: Vec<_> = cidrs.iter().map(ToString::to_string).collect();

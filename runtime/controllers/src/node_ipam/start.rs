@@ -83,7 +83,7 @@ impl RangeAllocator {
             }
             match self.try_mark(&node, mark).await {
                 Ok(()) => return,
-                Err(error) if requests::is_outdated(&error) => {
+                Err(error) if requests::is_judged(&error) => {
                     refused += 1;
                     if refused == TRIES {
                         self.blocks.put_aside(&node, mark);
