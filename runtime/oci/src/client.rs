@@ -212,11 +212,10 @@ impl Client {
         }
     }
 
-    /// An answer that holds one of `secrets` is none, but for a blob.
+    /// An answer that holds one of `secrets` is none, but for a blob's own bytes.
     async fn send(&self, origin: Origin, ask: Ask, secrets: Secrets) -> Result<FetchAnswer, PullError> {
         let Ask { method, target, headers, body, limit, transfer, is_pinned } = ask;
-        let secrets = if is_pinned { Secrets::default() } else { secrets };
-        let request = FetchRequest { method, origin, target, headers, body, limit, transfer, secrets };
+        let request = FetchRequest { method, origin, target, headers, body, limit, transfer, secrets, is_pinned };
         let answer = self.fetch.send(request).await;
         answer.map_err(|error| PullError::unanswered(error, self.remote.written))
     }
