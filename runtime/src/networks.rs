@@ -13,6 +13,7 @@ use egress::{ApiServer, Gate, Networks};
 use http::Uri;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::networking::v1::ServiceCIDR;
 use kube::api::{Api, ListParams};
 use kube::{Client, ResourceExt};
@@ -58,6 +59,10 @@ struct Cluster {
     api_servers: Vec<ApiServer>,
     /// By the ClusterIPs of its Service.
     api_service: Vec<IpAddr>,
+    /// By the endpoints of its Service.
+    endpoints: Vec<SocketAddr>,
+    /// Why these are not known.
+    unknown: Option<String>,
     services: Vec<IpNet>,
 }
 
@@ -68,11 +73,32 @@ impl Cluster {
         facts.services.extend(self.services.iter().filter(|it| !said.services.contains(it)));
         facts.api_service.extend(&self.api_service);
         // On loopback is no node and no load balancer.
-        facts.api_servers.extend(self.api_servers.iter().filter_map(|it| match it {
-            ApiServer::Address(ip) if !self.api_service.contains(ip) => Some(ip.to_canonical()),
-            ApiServer::Address(_) | ApiServer::Socket(_) => None,
-        }));
+        let by_url = self.api_servers.iter().filter_map(|it| match it {
+            ApiServer::Address(ip) => Some(*ip),
+            ApiServer::Socket(_) => None,
+        });
+        let addresses = by_url.chain(self.endpoints.iter().map(SocketAddr::ip)).map(|it| it.to_canonical());
+        let addresses: BTreeSet<_> = addresses.filter(|it| !self.api_service.contains(it)).collect();
+        facts.api_servers.extend(addresses);
         facts
+    }
+
+    /// The same for the gate. A machine with an endpoint may serve other things, so there it is one port.
+    fn for_gate(&self) -> Vec<ApiServer> {
+        let service = self.api_service.iter().copied().map(ApiServer::Address);
+        let endpoints = self.endpoints.iter().copied().map(ApiServer::Socket);
+        self.api_servers.iter().cloned().chain(service).chain(endpoints).collect()
+    }
+
+    /// Warns where the endpoints are not known, and were so `before` for another reason.
+    fn warn(&self, before: Option<&Self>) {
+        if let Some(cause) = self.unknown.as_ref().filter(|it| before.and_then(|it| it.unknown.as_ref()) != Some(*it)) {
+            warn!(
+                "the endpoints of the API server are not known, and a provider's answer that names one is not refused: {cause}; \
+                 asked again every {} s",
+                CLUSTER.as_secs()
+            );
+        }
     }
 }
 
@@ -85,6 +111,7 @@ impl Watcher {
         loop {
             match self.read().await {
                 Ok(cluster) => {
+                    cluster.warn(None);
                     self.nodes.synced().await;
                     let refused = self.tell(&cluster, &BTreeSet::new());
                     return Learned { cluster, refused };
@@ -112,7 +139,10 @@ impl Watcher {
                 refused = self.tell(&cluster, &refused);
             }
             match self.read().await {
-                Ok(now) => cluster = now,
+                Ok(now) => {
+                    now.warn(Some(&cluster));
+                    cluster = now;
+                }
                 Err(cause) => warn!("cannot find out what providers must not reach: {cause}; keeping what is known"),
             }
         }
@@ -131,8 +161,7 @@ impl Watcher {
             *known = facts;
             is_new
         });
-        let Cluster { mut api_servers, api_service, services } = cluster.clone();
-        api_servers.extend(api_service.into_iter().map(ApiServer::Address));
+        let (api_servers, services) = (cluster.for_gate(), cluster.services.clone());
         let ClusterNetworks { pods, nodes } = self.networks.clone();
         self.gate.set_networks(Networks { api_servers, services, pods, nodes, of_nodes });
         refused
@@ -145,6 +174,19 @@ impl Watcher {
             .await
             .map_err(|error| needs("get services/kubernetes in the namespace default", &error))?;
         let api_service = service.iter().flat_map(cluster_ips).collect();
+        // The API server itself writes this one. Others with its Service's label might be anybody's.
+        let slices: Api<EndpointSlice> = Api::namespaced(self.client.clone(), "default");
+        let (endpoints, unknown) = match slices.get_opt("kubernetes").await {
+            Ok(slice) => (slice.iter().flat_map(sockets).collect(), None),
+            Err(error) => {
+                let cause = needs("get endpointslices.discovery.k8s.io/kubernetes in the namespace default", &error);
+                match error {
+                    // What an older role lacks stops nothing.
+                    kube::Error::Api(status) if status.code == 403 => (Vec::new(), Some(cause)),
+                    _ => return Err(cause),
+                }
+            }
+        };
         let cidrs = match Api::<ServiceCIDR>::all(self.client.clone()).list(&ListParams::default()).await {
             Ok(list) => list.items,
             // An API server older than 1.33 has no such objects.
@@ -152,7 +194,7 @@ impl Watcher {
             Err(error) => return Err(needs("list servicecidrs.networking.k8s.io", &error)),
         };
         let services = cidrs.iter().flat_map(networks).collect();
-        Ok(Cluster { api_servers, api_service, services })
+        Ok(Cluster { api_servers, api_service, endpoints, unknown, services })
     }
 }
 
@@ -190,6 +232,14 @@ fn cluster_ips(service: &Service) -> Vec<IpAddr> {
     spec.cluster_ips.iter().flatten().chain(&spec.cluster_ip).filter_map(|it| it.parse().ok()).collect()
 }
 
+/// Where the endpoints of a Service are, whether they are ready or not.
+fn sockets(slice: &EndpointSlice) -> Vec<SocketAddr> {
+    let ips = slice.endpoints.iter().flatten().flat_map(|it| &it.addresses).filter_map(|it| it.parse::<IpAddr>().ok());
+    let ports = slice.ports.iter().flatten().filter_map(|it| u16::try_from(it.port?).ok());
+    let ports: Vec<_> = ports.collect();
+    ips.flat_map(|ip| ports.iter().map(move |port| SocketAddr::new(ip, *port))).collect()
+}
+
 fn networks(cidr: &ServiceCIDR) -> Vec<IpNet> {
     let cidrs = cidr.spec.as_ref().and_then(|it| it.cidrs.as_deref()).unwrap_or_default();
     cidrs
@@ -223,16 +273,21 @@ mod tests {
                 ApiServer::Socket("127.0.0.1:6443".parse().unwrap()),
             ],
             api_service: vec![ip("10.96.0.1")],
+            endpoints: ["10.0.0.5:6443", "10.0.0.6:6443", "203.0.113.1:6443"].map(|it| it.parse().unwrap()).into(),
+            unknown: None,
             services: vec![network("10.96.0.0/12"), network("fd01::/112")],
         };
         let said = ClusterFacts { services: vec![network("10.96.0.0/12")], ..ClusterFacts::default() };
         let expected = ClusterFacts {
             services: cluster.services.clone(),
             api_service: cluster.api_service.clone(),
-            api_servers: vec![ip("203.0.113.1")],
+            api_servers: vec![ip("10.0.0.5"), ip("10.0.0.6"), ip("203.0.113.1")],
             ..ClusterFacts::default()
         };
         assert_eq!(cluster.facts(&said), expected);
+        let gate = cluster.for_gate();
+        assert_eq!(gate.len(), 7, "{gate:?}");
+        assert!(gate.contains(&ApiServer::Socket("10.0.0.5:6443".parse().unwrap())), "one port: {gate:?}");
     }
 
     #[test]
@@ -242,6 +297,16 @@ mod tests {
         assert_eq!(cluster_ips(&service.unwrap()), expected);
         let headless = from_value(json!({ "spec": { "clusterIP": "None" } })).unwrap();
         assert!(cluster_ips(&headless).is_empty());
+        let slice = from_value(json!({
+            "addressType": "IPv4",
+            "endpoints": [
+                { "addresses": ["10.0.0.5"], "conditions": { "ready": true } },
+                { "addresses": ["10.0.0.6", "kubernetes.example.com"], "conditions": { "ready": false } },
+            ],
+            "ports": [{ "name": "https", "port": 6443 }, { "name": "all" }],
+        }));
+        let expected: Vec<SocketAddr> = ["10.0.0.5:6443", "10.0.0.6:6443"].map(|it| it.parse().unwrap()).into();
+        assert_eq!(sockets(&slice.unwrap()), expected);
         let cidr = from_value(json!({ "metadata": { "name": "kubernetes" }, "spec": { "cidrs": ["10.0.0.0/16"] } }));
         assert_eq!(networks(&cidr.unwrap()), ["10.0.0.0/16".parse::<IpNet>().unwrap()]);
     }

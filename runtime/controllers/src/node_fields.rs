@@ -68,8 +68,13 @@ pub(crate) fn words(node: &Node) -> NodeWords {
     let texts = addresses.iter().map(|it| it.address.as_str()).chain(provided);
     NodeWords {
         addresses: texts.filter_map(|it| it.parse::<IpAddr>().ok()).map(|it| it.to_canonical()).collect(),
-        is_control_plane: label(node, CONTROL_PLANE).is_some(),
+        is_control_plane: is_control_plane(node),
     }
+}
+
+/// Whether a node has the label of the control plane.
+pub(crate) fn is_control_plane(node: &Node) -> bool {
+    label(node, CONTROL_PLANE).is_some()
 }
 
 /// A label of the node.

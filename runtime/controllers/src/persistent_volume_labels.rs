@@ -45,7 +45,7 @@ use crate::worker::{self, random};
 
 use self::questions::Questions;
 
-pub use self::admission::{Admission, Admitted, Refused};
+pub use self::admission::{Admission, Admitted, Proposed, Refused};
 
 /// The source of this controller's events, as upstream's was.
 const COMPONENT: &str = "persistentvolume-label-controller";

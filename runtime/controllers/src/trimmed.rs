@@ -92,6 +92,7 @@ struct Metadata {
     creation_timestamp: Option<Time>,
     deletion_timestamp: Option<Time>,
     finalizers: Option<Vec<String>>,
+    generate_name: Option<String>,
     labels: Option<BTreeMap<String, String>>,
     name: Option<String>,
     namespace: Option<String>,
@@ -247,6 +248,7 @@ impl From<Metadata> for ObjectMeta {
             creation_timestamp: it.creation_timestamp,
             deletion_timestamp: it.deletion_timestamp,
             finalizers: it.finalizers,
+            generate_name: it.generate_name,
             labels: it.labels,
             name: it.name,
             namespace: it.namespace,
@@ -285,6 +287,32 @@ mod tests {
         metadata.annotations.as_mut().unwrap().remove(APPLIED);
         drop(&mut expected);
         assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn adv_158_watched_objects_cost_no_more_than_their_bytes() {
+        fn read<K: Read>(text: &str) {
+            for (before, after) in [
+                ("", ""),
+                (r#"{"metadata":{"managedFields":["#, "]}}"),
+                (r#"{"metadata":{"name":"a","annotations":{"#, r#""a":""}}}"#),
+                (r#"{"metadata":{},"spec":{"taints":["#, "{}]}}"),
+                (r#"{"metadata":{},"spec":{"ports":["#, r#"{"port":1}]}}"#),
+                (r#"{"metadata":{},"spec":{"nodeAffinity":{"required":{"nodeSelectorTerms":["#, "{}]}}}}"),
+                (r#"{"metadata":{},"status":{"conditions":["#, "{}]}}"),
+                (r#"{"metadata":{},"status":{"images":["#, "{}]}}"),
+            ] {
+                drop(serde_json::from_str::<Trimmed<K>>(&format!("{before}{text}{after}")));
+            }
+        }
+        let pieces: [&[u8]; 9] =
+            [b"{},", b"{", b"}", b"[", b"\"a\":\"b\",", b"\"a\":", b"{\"port\":1},", b"\\u0041", b"1234567890"];
+        measured_work::fuzz("objects", measured_work::Line { nanoseconds: 20_000, memory: 384 }, &pieces, |text| {
+            let text = String::from_utf8_lossy(text);
+            read::<Node>(&text);
+            read::<Service>(&text);
+            read::<PersistentVolume>(&text);
+        });
     }
 
     #[test]

@@ -403,3 +403,29 @@ fn adv_164_what_may_stand_is_said_without_doubt() {
     let config = CloudConfig::parse(&example().replace(delete, &changed("only: []"))).unwrap();
     assert!(!config.endpoints[0].allow[1].content.is_open(), "nothing may stand");
 }
+
+#[test]
+fn adv_158_configs_cost_no_more_than_their_bytes() {
+    let pieces: [&[u8]; 12] = [
+        b"a: b\n",
+        b"- ",
+        b"[",
+        b"{",
+        b"]",
+        b"a: &a [",
+        b"*a, ",
+        b"&b [*a, *a, *a, *a, *a, *a, *a, *a]\n",
+        b"  ",
+        b"\"",
+        b"|\n",
+        b"endpoints:\n  - name: a\n",
+    ];
+    let line = measured_work::Line { nanoseconds: 20_000, memory: 512 };
+    measured_work::fuzz("configs", line, &pieces, |text| {
+        let text = String::from_utf8_lossy(text);
+        for head in ["", "provider:\n  settings:\n    ", "endpoints: ["] {
+            let text = format!("apiVersion: aerostat.dev/v1alpha1\nkind: CloudConfig\n{head}{text}");
+            drop(CloudConfig::parse(&text));
+        }
+    });
+}

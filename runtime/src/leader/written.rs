@@ -98,6 +98,8 @@ fn age(minute: i64, moment: i64, wall: Timestamp) -> Duration {
 
 #[cfg(test)]
 mod tests {
+    use measured_work::Line;
+
     use super::*;
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -109,6 +111,29 @@ mod tests {
     fn written(ages: &[(u64, u32)]) -> Written {
         let ages = ages.iter().map(|(age, count)| (Duration::from_secs(*age), *count)).collect();
         Written { whose: "credential token".to_owned(), kind: "deletion".to_owned(), ages }
+    }
+
+    #[test]
+    fn adv_158_a_record_costs_no_more_than_its_bytes() {
+        let pieces: [&[u8]; 9] = [
+            b"{\"writes\":{\"a\":{\"b\":{",
+            b"{\"nodes\":{",
+            b"\"1\":1,",
+            b"\"-9999999999\":4294967295,",
+            b"\"a\":{},",
+            b"[",
+            b"{",
+            b"}",
+            b"\\u0041",
+        ];
+        measured_work::fuzz("a record of writes", Line { nanoseconds: 3_000, memory: 256 }, &pieces, |text| {
+            let text = String::from_utf8_lossy(text);
+            for (before, after) in
+                [("", ""), ("{\"nodes\":{", "\"1\":1}}"), ("{\"writes\":{\"a\":{\"b\":{", "\"1\":1}}}}")]
+            {
+                drop(History::parse(&format!("{before}{text}{after}"), at(0)));
+            }
+        });
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub struct Rules {
     pub own: Vec<(Controller, Vec<Rule>)>,
     /// Without these nobody can read `/metrics`.
     pub metrics: Vec<Rule>,
+    /// Without these less is known of the cluster, and nothing waits.
+    pub further: Vec<Rule>,
 }
 
 /// What is asked of the API server where these `controllers` run. The module is not in it, which may lie in a ConfigMap.
@@ -85,7 +87,8 @@ pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
     }
     let own = controllers.iter().map(|it| (*it, of_controller(*it, settings))).collect();
     let metrics = settings.serving.iter().flat_map(|_| METRICS).map(|row| rule(None, None, row)).collect();
-    Rules { all: merged(all), own, metrics }
+    let further = vec![rule(default, kubernetes, ("discovery.k8s.io", "endpointslices", &["get"]))];
+    Rules { all: merged(all), own, metrics, further }
 }
 
 /// What one controller needs beside what all of them do.

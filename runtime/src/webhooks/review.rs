@@ -1,9 +1,9 @@
 //! AdmissionReview (admission.k8s.io/v1): what an API server asks, and how the answer reads.
 
+use controllers::persistent_volume_labels::Proposed;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::PersistentVolume;
 use serde::Deserialize;
-use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 const API_VERSION: &str = "admission.k8s.io/v1";
@@ -76,15 +76,18 @@ impl Question {
         if body.is_empty() {
             return Err("the body is empty".to_owned());
         }
-        let Request { uid, kind, operation, user_info, .. } = request::<IgnoredAny>(body)?;
+        let Request { uid, kind, operation, user_info, object } = request::<Kind>(body)?;
         if !kind.group.is_empty() || kind.kind != "PersistentVolume" {
             return Err(format!("it is about a {:?}, and not about a PersistentVolume", kind.kind));
         }
         if operation != "CREATE" {
             return Ok(Self::Other { uid });
         }
-        let pv = request::<PersistentVolume>(body)?.object.ok_or("it holds no object")?;
-        Ok(Self::Create { uid, user: user_info.username, pv: Box::new(pv) })
+        if let Some(other) = object.filter(|it| it.kind != "PersistentVolume") {
+            return Err(format!("it is no {KIND} of a PersistentVolume: its object is a {:?}", other.kind));
+        }
+        let pv = request::<Proposed>(body)?.object.ok_or("it holds no object")?;
+        Ok(Self::Create { uid, user: user_info.username, pv: Box::new(pv.into()) })
     }
 }
 
@@ -121,7 +124,12 @@ impl Verdict {
 
 #[cfg(test)]
 mod tests {
+    use measured_work::Line;
+
     use super::*;
+
+    /// The volume of [`body`].
+    const OBJECT: &str = r#"{"apiVersion":"v1","kind":"PersistentVolume","metadata":{"name":"pv-1"}}"#;
 
     /// A question with a change made to it.
     fn body(change: impl FnOnce(&mut Value)) -> Vec<u8> {
@@ -142,6 +150,41 @@ mod tests {
 
     fn refused(body: &[u8]) -> String {
         Question::parse(body).unwrap_err()
+    }
+
+    #[test]
+    fn adv_158_reviews_cost_no_more_than_their_bytes() {
+        let pieces: [&[u8]; 10] =
+            [b"{},", b"[],", b"{", b"[", b"}", b"\"a\":\"b\",", b"\"a\":", b"\\u0041", b"1234567890", b"\"\","];
+        let whole = String::from_utf8(body(|_| {})).unwrap();
+        assert!(whole.contains(OBJECT), "{whole}");
+        let heads = [
+            "",
+            r#""metadata":{"managedFields":["#,
+            r#""metadata":{"ownerReferences":["#,
+            r#""metadata":{"labels":{"#,
+            r#""spec":{"accessModes":["#,
+            r#""spec":{"nodeAffinity":{"required":{"nodeSelectorTerms":["#,
+            r#""spec":{"nodeAffinity":{"required":{"nodeSelectorTerms":[{"matchExpressions":["#,
+        ];
+        measured_work::fuzz("reviews", Line { nanoseconds: 20_000, memory: 96 }, &pieces, |text| {
+            let text = String::from_utf8_lossy(text);
+            drop(Question::parse(text.as_bytes()));
+            for head in heads {
+                // An end that fits: what is open in the head is closed.
+                let open = head.chars().rev().filter_map(|it| match it {
+                    '{' => Some('}'),
+                    '[' => Some(']'),
+                    _ => None,
+                });
+                let end: String = open.collect();
+                let items = text.trim_end_matches(',');
+                let metadata = if head.starts_with("\"spec") { ",\"metadata\":{}" } else { "" };
+                let object = format!("{{\"kind\":\"PersistentVolume\",{head}{items}{end}{metadata}}}");
+                let object = if head.is_empty() { text.to_string() } else { object };
+                drop(Question::parse(whole.replacen(OBJECT, &object, 1).as_bytes()));
+            }
+        });
     }
 
     #[test]

@@ -67,7 +67,7 @@ fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
         name: Some(module()),
         verbs: vec!["get"],
     };
-    assert_eq!(held, asked(rules.work().into_iter().chain(rules.metrics).chain([module])));
+    assert_eq!(held, asked(rules.work().into_iter().chain(rules.metrics).chain(rules.further).chain([module])));
 }
 
 #[test]
@@ -94,7 +94,8 @@ async fn each_clouds_page_applies_what_its_controllers_need() {
             (Controller::PersistentVolumeLabel, cloud.persistent_volumes.is_some()),
         ];
         let controllers: Vec<_> = has.into_iter().filter(|(_, has)| *has).map(|(it, _)| it).collect();
-        let needed = asked(rules(&settings, &controllers).work());
+        let rules = rules(&settings, &controllers);
+        let needed = asked(rules.work().into_iter().chain(rules.further));
         assert_eq!(needed.difference(&held).collect::<Vec<_>>(), [] as [&Right; 0], "{page}: {files:?}");
         let knows_volumes = files.iter().any(|it| it.contains("persistent-volumes"));
         assert_eq!(knows_volumes, cloud.persistent_volumes.is_some(), "{page} gives no right that nothing needs");

@@ -165,6 +165,11 @@ async fn adv_152_what_is_not_the_clouds_is_written_nowhere() {
     let cloud = Arc::new(Cloud::default());
     let address = Address { kind: AddressKind::InternalIp, value: "10.244.3.7".to_owned() };
     let named = [
+        (
+            "twice",
+            "10.244.5.0/24,10.244.6.0/24",
+            "10.244.6.0/24 for the machine of node twice, which is the second of its",
+        ),
         ("everything", "0.0.0.0/0", "overlaps 10.244.240.0/20, the network of Services"),
         ("elsewhere", "10.9.1.0/24", "is not inside --cluster-cidr 10.244.0.0/16"),
         ("wide", "10.244.4.0/22", "is wider than a /24"),
@@ -173,7 +178,8 @@ async fn adv_152_what_is_not_the_clouds_is_written_nowhere() {
         ("host-bits", "10.244.2.1/24", "has bits behind its prefix"),
         ("nonsense", "pods", "is no network"),
     ];
-    let machines = named.iter().map(|(name, cidr, _)| machine(name, &[cidr]));
+    let of = |cidrs: &'static str| cidrs.split(',').collect::<Vec<_>>();
+    let machines = named.iter().map(|(name, cidrs, _)| machine(name, &of(cidrs)));
     // Its own address may lie in its network: that harms nobody.
     let dual = Instance { addresses: vec![address], ..machine("dual", &["10.244.3.0/24"]) };
     let others = [dual, machine("good", &["10.244.2.0/24"]), machine("twin", &["10.244.2.0/24"])];

@@ -1,14 +1,16 @@
 //! The process that compiles a provider: what it may use, and what it may do.
 
 use std::fs;
-use std::io::{Read, Write};
+use std::io::{Read as _, Write as _};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::control_plane::any_cluster;
+use tests::operator::PATIENCE;
 use tests::registry::{Access, Artifact, RealRegistry};
 use tests::{component, costly, guests, wait};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::setup::{Setup, says};
 
@@ -201,4 +203,26 @@ async fn adv_106_the_compiler_has_no_rights_when_it_reads() {
     let missing = |name: &str| said.contains(&format!("unprotected: {name} is missing"));
     assert_eq!((missing("Landlock"), missing("seccomp")), (!has_landlock(), !has_seccomp), "{said}");
     assert_eq!(said.lines().count(), usize::from(!has_landlock()) + usize::from(!has_seccomp), "{said}");
+}
+
+#[tokio::test]
+async fn adv_172_the_compiler_closes_what_it_has_inherited() {
+    // The ninth descriptor is the only one that leads to this pipe: as long as it is open, the pipe does not end.
+    let mut compiler = tokio::process::Command::new("sh")
+        .args(["-c", "exec 9>&2 2>/dev/null \"$0\" compile-provider 67108864"])
+        .arg(tests::aerostat::binary().unwrap())
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let (mut inherited, mut said) = (compiler.stderr.take().unwrap(), Vec::new());
+    let closed = tokio::time::timeout(PATIENCE, inherited.read_to_end(&mut said)).await;
+    assert!(closed.is_ok_and(|it| it.is_ok()) && said.is_empty(), "it stays open: {}", String::from_utf8_lossy(&said));
+    assert_eq!(compiler.try_wait().unwrap(), None, "it waits for the module");
+
+    compiler.stdin.take().unwrap().write_all(&component::only_provider()).await.unwrap();
+    let ended = compiler.wait_with_output().await.unwrap();
+    assert!(ended.status.success() && !ended.stdout.is_empty(), "it compiles all the same: {}", ended.status);
 }

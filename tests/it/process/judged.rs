@@ -1,7 +1,9 @@
 //! A hostile provider answers with what is the cluster's own: nothing of it is written, and an event says so.
 
-use k8s_openapi::api::core::v1::Service;
-use kube::api::{Api, PostParams};
+use k8s_openapi::api::core::v1::{Node, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
+use k8s_openapi::api::rbac::v1::Role;
+use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tests::control_plane::{Cluster, any_cluster};
 use tests::{guests, kubelet};
@@ -78,5 +80,71 @@ async fn adv_151_a_hostile_provider_moves_no_node() {
     }
     kubelet::join(&cluster.admin, "machine-at-10-1-0-9").await.unwrap();
     initialized(&cluster, "machine-at-10-1-0-9").await;
+    process.stop().await;
+}
+
+/// Writes where the API server is, as API servers do.
+async fn endpoints(cluster: &Cluster, addresses: &[&str]) {
+    let slice = json!({
+        "metadata": { "name": "kubernetes", "labels": { "kubernetes.io/service-name": "kubernetes" } },
+        "addressType": "IPv4",
+        "endpoints": addresses.iter().map(|it| json!({ "addresses": [it] })).collect::<Vec<_>>(),
+        "ports": [{ "name": "https", "port": 6443, "protocol": "TCP" }],
+    });
+    let slices: Api<EndpointSlice> = Api::namespaced(cluster.admin.clone(), "default");
+    slices.create(&PostParams::default(), &serde_json::from_value(slice).unwrap()).await.unwrap();
+}
+
+#[tokio::test]
+async fn adv_173_an_endpoint_of_the_api_server_is_nobody_elses() {
+    let cluster = any_cluster().await;
+    endpoints(&cluster, &["10.3.0.1", "10.3.0.2", "10.3.0.3"]).await;
+    let setup = Setup::guest(&cluster, guests::HOSTILE);
+    let process = setup.started().await;
+    let because = "where the API server is reached";
+    create(&cluster, "vip-10-3-0-1").await;
+    event(&cluster, "vip-10-3-0-1", &["Error syncing load balancer", because]).await;
+    is_without_addresses(&cluster, "vip-10-3-0-1").await;
+    kubelet::join(&cluster.admin, "machine-at-10-3-0-1").await.unwrap();
+    event(&cluster, "machine-at-10-3-0-1", &["the provider's answer is refused", because]).await;
+    assert_waits(&cluster, "machine-at-10-3-0-1").await;
+
+    // A machine with an API server is a node of the control plane, by its label or by its kubelet's word.
+    let mut labelled = kubelet::node("machine-at-10-3-0-2");
+    let control_plane = ("node-role.kubernetes.io/control-plane".to_owned(), String::new());
+    labelled.metadata.labels.get_or_insert_default().extend([control_plane]);
+    let mut said = kubelet::node("machine-at-10-3-0-3");
+    let provided = ("alpha.kubernetes.io/provided-node-ip".to_owned(), "10.3.0.3".to_owned());
+    said.metadata.annotations = Some([provided].into());
+    for node in [labelled, said] {
+        kubelet::join_as(&cluster.admin, node).await.unwrap();
+    }
+    initialized(&cluster, "machine-at-10-3-0-2").await;
+    initialized(&cluster, "machine-at-10-3-0-3").await;
+    // Whoever gets the label later, as at the end of `kubeadm join`, waits no longer.
+    let nodes: Api<Node> = Api::all(cluster.admin.clone());
+    let label = Patch::Merge(json!({ "metadata": { "labels": { "node-role.kubernetes.io/control-plane": "" } } }));
+    nodes.patch("machine-at-10-3-0-1", &PatchParams::default(), &label).await.unwrap();
+    initialized(&cluster, "machine-at-10-3-0-1").await;
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn adv_173_without_the_right_to_endpoints_all_else_goes_on() {
+    let mut cluster = any_cluster().await;
+    cluster.forbids();
+    endpoints(&cluster, &["10.3.0.1"]).await;
+    let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "default");
+    let mut rules = roles.get("cloud-controller-manager").await.unwrap().rules.unwrap();
+    rules.retain(|it| it.resources.as_deref() != Some(&["endpointslices".to_owned()]));
+    let patch = Patch::Merge(json!({ "rules": rules }));
+    roles.patch("cloud-controller-manager", &PatchParams::default(), &patch).await.unwrap();
+    let setup = Setup::guest(&cluster, guests::HOSTILE);
+    let mut process = setup.start();
+    process.says("needs the right to get endpointslices.discovery.k8s.io/kubernetes in the namespace default").await;
+    kubelet::join(&cluster.admin, "machine-at-10-1-0-9").await.unwrap();
+    initialized(&cluster, "machine-at-10-1-0-9").await;
+    create(&cluster, "vip-10-96-0-1").await;
+    event(&cluster, "vip-10-96-0-1", &["is the ClusterIP of Service default/kubernetes"]).await;
     process.stop().await;
 }

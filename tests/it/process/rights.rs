@@ -68,6 +68,7 @@ async fn case_258_nothing_that_aerostat_asks_is_forbidden() {
         "delete nodes",
         "get ",
         "get configmaps",
+        "get endpointslices",
         "get leases",
         "get namespaces",
         "get services",

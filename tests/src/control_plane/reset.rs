@@ -4,6 +4,7 @@ use anyhow::{Result, bail};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, PersistentVolume, Service};
+use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, Resource, ResourceExt};
@@ -19,8 +20,8 @@ const OWN: [&str; 4] = [
     "kubernetes",
 ];
 
-/// Deletes what tests leave behind: webhooks, nodes, volumes, services, leases, ConfigMaps, events, and the
-/// roles of single clouds.
+/// Deletes what tests leave behind: webhooks, nodes, volumes, services, leases, ConfigMaps, events, where an
+/// API server is, and the roles of single clouds.
 ///
 /// Of objects nothing is read but their metadata: a test may have written what no type of ours can read.
 pub(super) async fn reset(admin: &Client) -> Result<()> {
@@ -31,6 +32,10 @@ pub(super) async fn reset(admin: &Client) -> Result<()> {
     in_namespaces::<Lease>(admin).await?;
     in_namespaces::<ConfigMap>(admin).await?;
     in_namespaces::<Event>(admin).await?;
+    // No API server of a test writes its own: what is there is a test's.
+    let slices = ApiResource::erase::<EndpointSlice>(&());
+    let own: Api<DynamicObject> = Api::namespaced_with(admin.clone(), "default", &slices);
+    gone_is_fine(own.delete("kubernetes", &DeleteParams::default()).await)?;
     roles::<ClusterRoleBinding>(admin).await?;
     roles::<ClusterRole>(admin).await?;
     Ok(())

@@ -300,3 +300,15 @@ fn adv_151_labels_of_volumes_say_where_and_nothing_else() {
         assert!(!is_volume_label(wrong), "{wrong}");
     }
 }
+
+#[test]
+fn adv_158_answered_places_cost_no_more_than_their_bytes() {
+    let pieces: [&[u8]; 7] = [b"a.", b"1", b".", b"0x", b"svc", b"::", b"kubernetes.default"];
+    let line = measured_work::Line { nanoseconds: 1_000, memory: 64 };
+    measured_work::fuzz("places of load balancers", line, &pieces, |text| {
+        let text = String::from_utf8_lossy(text);
+        drop((refused(&facts(), name(&text), Holders::default()), refused(&facts(), ip(&text), Holders::default())));
+        drop(facts().node_addresses(&[address(AddressKind::Hostname, &text)], NodeWords::default));
+        _ = is_volume_label(&text);
+    });
+}

@@ -86,7 +86,10 @@ fn parse_padded(text: &str) -> Option<IpAddr> {
 
 #[cfg(test)]
 mod tests {
+    use measured_work::Line;
+
     use super::*;
+    use crate::cluster_facts::believed_pod_network;
 
     /// `Int 10.0.0.1, Ext 1.2.3.4`; kinds: Int, Ext, IntDNS, ExtDNS, H.
     fn addresses(text: &str) -> Vec<Address> {
@@ -113,6 +116,17 @@ mod tests {
     #[track_caller]
     fn check_error(provided: &str, cloud: &str, expected: &str) {
         assert_eq!(preferred(provided, &addresses(cloud)).unwrap_err().to_string(), expected);
+    }
+
+    #[test]
+    fn adv_158_a_kubelets_addresses_cost_no_more_than_their_bytes() {
+        let pieces: [&[u8]; 8] = [b"10.0.0.1", b",", b"::", b"0", b".", b"::ffff:10.0.0.1", b"fd00::1,", b"a"];
+        let clouds = addresses("Int 10.0.0.1, Ext 1.2.3.4, Int fd00::1");
+        measured_work::fuzz("a kubelet's addresses", Line { nanoseconds: 1_000, memory: 64 }, &pieces, |text| {
+            let text = String::from_utf8_lossy(text);
+            drop(preferred(&text, &clouds));
+            _ = believed_pod_network(&text);
+        });
     }
 
     #[test]

@@ -8,8 +8,8 @@ use k8s_openapi::api::core::v1::{Node, NodeAddress};
 use crate::cluster_facts::is_reserved_label;
 use crate::node::addresses::{self, preferred, with_hostnames};
 use crate::node_fields::{
-    LabelPair, REGION, TYPE, UNINITIALIZED, ZONE, current_addresses, is_waiting, label, provided_node_ip, provider_id,
-    taints,
+    LabelPair, REGION, TYPE, UNINITIALIZED, ZONE, current_addresses, is_control_plane, is_waiting, label,
+    provided_node_ip, provider_id, taints,
 };
 
 /// Why a node cannot be made as it should be.
@@ -65,6 +65,7 @@ pub(super) fn change(before: Option<&Node>, node: &Node) -> Change {
                 && taints(before) == taints(node)
                 && provider_id(before) == provider_id(node)
                 && provided_node_ip(before) == provided_node_ip(node)
+                && is_control_plane(before) == is_control_plane(node)
         });
         return if same { Change::Same } else { Change::Different };
     }

@@ -66,17 +66,26 @@ pub(crate) fn is_right(node: &Node) -> bool {
     has_networks(node) && is_available(node) && !taints(node).iter().any(|it| it.key == TAINT)
 }
 
-/// What a node lacks of the networks of its machine: one of each family, in this order; without any family, of IPv4.
+/// What a node lacks of the networks of its machine: one of each family, in this order; without any family, of IPv4. A node
+/// without networks gets none of a family of which the cloud names two: nobody knows which of them it meant.
 pub(crate) fn lack(node: &Node, instance: &Instance, families: &[Family]) -> Result<Lack, Error> {
     let families = if families.is_empty() { &[Family::V4] } else { families };
     let is_v6 = |it: &str| it.contains(':');
-    let of = |family: &Family| instance.pod_cidrs.iter().find(|it| is_v6(it) == (*family == Family::V6)).cloned();
-    let wanted: Vec<String> = families.iter().filter_map(of).collect();
+    let of = |family: Family| instance.pod_cidrs.iter().filter(move |it| is_v6(it) == (family == Family::V6));
+    let wanted: Vec<String> = families.iter().filter_map(|family| of(*family).next().cloned()).collect();
     if wanted.is_empty() {
         return Err(Error::None(node.name_any()));
     }
     if !has_networks(node) {
-        return Ok(Lack::Networks(wanted));
+        let second = families.iter().find_map(|family| Some((of(*family).next()?, of(*family).nth(1)?)));
+        return match second {
+            None => Ok(Lack::Networks(wanted)),
+            Some((first, second)) => Err(Error::Refused {
+                node: node.name_any(),
+                network: second.clone(),
+                because: format!("is the second of its family beside {first}"),
+            }),
+        };
     }
     let is_same = |(own, clouds): (&str, &String)| parse(own).is_some_and(|own| parse(clouds) == Some(own));
     if networks(node).count() != wanted.len() || !networks(node).zip(&wanted).all(is_same) {
@@ -121,7 +130,7 @@ mod tests {
 
     #[test]
     fn case_218_networks_come_in_the_order_of_the_service_families() {
-        let (bare, both) = (node(&[], json!([])), machine(&["10.0.1.0/24", "fd00:1::/64", "10.0.2.0/24"]));
+        let (bare, both) = (node(&[], json!([])), machine(&["10.0.1.0/24", "fd00:1::/64"]));
         for (families, expected) in [
             (vec![], vec!["10.0.1.0/24"]),
             (vec![Family::V4], vec!["10.0.1.0/24"]),
@@ -157,9 +166,33 @@ mod tests {
 
     #[test]
     fn adv_152_what_is_no_network_is_not_passed_over() {
-        let machine = machine(&["nonsense", "10.0.1.0/24", "fd00::x/64", "fd00::/64"]);
+        let machine = machine(&["nonsense", "fd00::x/64"]);
         let wanted = lack(&node(&[], json!([])), &machine, &[Family::V4, Family::V6]);
         assert_eq!(wanted, Ok(Lack::Networks(nets(&["nonsense", "fd00::x/64"]))), "it is judged, and refused");
+    }
+
+    #[test]
+    fn adv_152_of_two_networks_of_one_family_none_is_taken() {
+        let (bare, twice) = (node(&[], json!([])), machine(&["10.0.1.0/24", "fd00::/64", "10.0.2.0/24"]));
+        for families in [&[][..], &[Family::V4], &[Family::V6, Family::V4]] {
+            let refused = lack(&bare, &twice, families).unwrap_err();
+            assert!(matches!(refused, Error::Refused { .. }), "{refused:?}");
+            assert_eq!(
+                refused.to_string(),
+                "the cloud names the pod network 10.0.2.0/24 for the machine of node a, which is the second of its family \
+                 beside 10.0.1.0/24"
+            );
+        }
+        assert_eq!(lack(&bare, &twice, &[Family::V6]), Ok(Lack::Networks(nets(&["fd00::/64"]))), "no IPv4 is written");
+        let same = lack(&bare, &machine(&["10.0.1.0/24", "10.0.1.0/24"]), &[]);
+        assert!(matches!(same, Err(Error::Refused { .. })), "{same:?}");
+    }
+
+    #[test]
+    fn a_node_with_networks_stays_whatever_else_the_cloud_names() {
+        let twice = machine(&["10.0.1.0/24", "10.0.2.0/24"]);
+        assert_eq!(lack(&node(&["10.0.1.0/24"], available()), &twice, &[]), Ok(Lack::Nothing));
+        assert_eq!(lack(&node(&["10.0.1.0/24"], json!([])), &twice, &[]), Ok(Lack::Condition));
     }
 
     #[test]

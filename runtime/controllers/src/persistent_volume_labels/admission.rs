@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cloud_provider::{Cloud, Error as CloudError, PersistentVolumes, Topology, Volume};
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::ResourceExt;
+use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::Error;
@@ -13,6 +14,7 @@ use super::questions;
 use crate::account::Account;
 use crate::error::chain;
 use crate::nodes::Nodes;
+use crate::trimmed::Trimmed;
 
 /// The longest name of an object, in bytes.
 const NAME: usize = 253;
@@ -21,6 +23,17 @@ const NAME: usize = 253;
 pub struct Admission {
     cloud: Arc<dyn PersistentVolumes>,
     nodes: Nodes,
+}
+
+/// A PersistentVolume as the body of a webhook's request holds it, without what nobody reads.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub struct Proposed(Trimmed<PersistentVolume>);
+
+impl From<Proposed> for PersistentVolume {
+    fn from(Proposed(Trimmed(pv)): Proposed) -> Self {
+        pv
+    }
 }
 
 /// What is to change about a volume that may be created.

@@ -23,6 +23,10 @@ pub(crate) const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 const DELIMITER: &str = "__";
 /// The most terms that a node affinity gets here: beside one with more it is left as it is.
 const TERMS: usize = 256;
+/// The most bytes of texts that these terms get from the volume: it is written once for each place.
+const BYTES: usize = 256 << 10;
+/// The longest value of a label, in bytes. The webhook sees labels before the API server has judged them.
+const LABEL: usize = 63;
 
 /// What a volume needs to know of the cloud.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -78,6 +82,9 @@ pub(crate) fn ask(pv: &PersistentVolume, limits: &TopologyDescription) -> Ask {
 /// What a volume's own labels say.
 fn labelled(pv: &PersistentVolume, zone: &str, region: &str) -> Result<Topology, String> {
     let text = |key: &str| label(pv, key).cloned().unwrap_or_default();
+    if let Some(key) = [zone, region].into_iter().find(|it| text(it).len() > LABEL) {
+        return Err(format!("its label {key} has {} bytes, and Kubernetes allows {LABEL}", text(key).len()));
+    }
     let zones = split(&text(zone)).ok_or_else(|| {
         format!("its label {zone} is {:?}, and zones are joined by {DELIMITER}, none of them empty", text(zone))
     })?;
@@ -210,7 +217,11 @@ fn affinity(pv: &PersistentVolume, places: &[Vec<NodeSelectorRequirement>], at: 
     let terms = terms.unwrap_or_default();
     let keys: BTreeSet<&str> = places.iter().flatten().map(|it| it.key.as_str()).collect();
     let taken = terms.iter().filter_map(|it| it.match_expressions.as_ref()).flatten();
-    if taken.into_iter().any(|it| keys.contains(it.key.as_str())) || terms.len() * places.len() > TERMS {
+    let is_large = || {
+        let bytes: usize = terms.iter().map(bytes).sum();
+        terms.len() * places.len() > TERMS || bytes.saturating_mul(places.len()) > BYTES
+    };
+    if taken.into_iter().any(|it| keys.contains(it.key.as_str())) || is_large() {
         return None;
     }
     let bare = [NodeSelectorTerm::default()];
@@ -223,6 +234,16 @@ fn affinity(pv: &PersistentVolume, places: &[Vec<NodeSelectorRequirement>], at: 
     // One of the terms has to fit, and in it one of the places.
     let node_selector_terms = terms.iter().flat_map(|term| places.iter().map(move |it| with(term, it))).collect();
     Some(VolumeNodeAffinity { required: Some(NodeSelector { node_selector_terms }) })
+}
+
+/// The texts of a term.
+fn bytes(term: &NodeSelectorTerm) -> usize {
+    let requirements = term.match_expressions.iter().chain(&term.match_fields).flatten();
+    let bytes = |it: &NodeSelectorRequirement| {
+        let values: usize = it.values.iter().flatten().map(|it| it.len() + 1).sum();
+        it.key.len() + it.operator.len() + values
+    };
+    requirements.map(bytes).sum()
 }
 
 fn requirement(key: &str, values: Vec<String>) -> NodeSelectorRequirement {
@@ -245,5 +266,7 @@ fn label<'a>(pv: &'a PersistentVolume, key: &str) -> Option<&'a String> {
     pv.metadata.labels.as_ref()?.get(key)
 }
 
+#[cfg(test)]
+mod fuzz;
 #[cfg(test)]
 mod tests;

@@ -1,7 +1,7 @@
 //! Which volume of a cloud stands behind a PersistentVolume. No client, no clock, no log.
 
 use cloud_provider::{TopologyDescription, Volume};
-use k8s_openapi::api::core::v1::PersistentVolume;
+use k8s_openapi::api::core::v1::{PersistentVolume, PersistentVolumeSpec};
 use serde_json::{Map, Value, to_value};
 
 /// The older sources, and their field with what names the volume in its cloud.
@@ -56,15 +56,30 @@ fn of_driver(pv: &PersistentVolume, limits: &TopologyDescription) -> Option<Foun
 }
 
 fn of_source(pv: &PersistentVolume, limits: &TopologyDescription) -> Option<Found> {
+    let spec = pv.spec.as_ref()?;
     let known = HANDLES.iter().filter(|(source, _)| limits.sources.iter().any(|it| it == source));
-    // Nothing that a spec holds is without a form in JSON.
-    let Ok(Value::Object(mut spec)) = to_value(pv.spec.as_ref()?) else { return None };
-    let (source, field, mut fields) = known.into_iter().find_map(|(source, field)| match spec.remove(*source) {
+    let (source, field, mut fields) = known.into_iter().find_map(|(source, field)| match fields(spec, source) {
         Some(Value::Object(fields)) => Some((*source, *field, fields)),
         _ => None,
     })?;
     let handle = fields.remove(field).as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
     Some((source.to_owned(), handle, texts(fields)))
+}
+
+/// The fields of a source. The rest of a spec may be large, and is not looked at.
+fn fields(spec: &PersistentVolumeSpec, source: &str) -> Option<Value> {
+    let fields = match source {
+        "awsElasticBlockStore" => to_value(&spec.aws_elastic_block_store),
+        "azureDisk" => to_value(&spec.azure_disk),
+        "cinder" => to_value(&spec.cinder),
+        "gcePersistentDisk" => to_value(&spec.gce_persistent_disk),
+        "photonPersistentDisk" => to_value(&spec.photon_persistent_disk),
+        "portworxVolume" => to_value(&spec.portworx_volume),
+        "vsphereVolume" => to_value(&spec.vsphere_volume),
+        _ => return None,
+    };
+    // Nothing that a spec holds is without a form in JSON.
+    fields.ok()
 }
 
 /// Those of the fields that are text, numbers or switches.
@@ -120,6 +135,16 @@ mod tests {
             json!({ "csi": { "driver": "disk.example.com", "volumeHandle": "7", "volumeAttributes": { "a": "b" } } }),
             Some(("disk.example.com", "7", &[("a", "b")])),
         );
+    }
+
+    #[test]
+    fn each_older_source_has_its_field() {
+        for (source, field) in HANDLES {
+            let limits = TopologyDescription { sources: vec![source.to_owned()], ..limits() };
+            let pv = json!({ "metadata": {}, "spec": { source: { field: "vol-1" } } });
+            let found = volume(&serde_json::from_value(pv).unwrap(), &limits).unwrap().unwrap();
+            assert_eq!((found.source.as_str(), found.handle.as_str()), (source, "vol-1"));
+        }
     }
 
     #[test]

@@ -215,6 +215,8 @@ impl Token {
 
 #[cfg(test)]
 mod tests {
+    use measured_work::Line;
+
     use super::*;
 
     fn node(labels: &str) -> Node {
@@ -234,6 +236,14 @@ mod tests {
     }
 
     /// The rows of upstream's `TestSelectorParse`, `TestSelectorMatches` and `TestSetSelectorParser`, as far as they differ.
+    #[test]
+    fn adv_158_selectors_cost_no_more_than_their_bytes() {
+        let pieces: [&[u8]; 9] = [b"a", b"in (a,b)", b",", b"(", b")", b"!", b"pool=web,", b"a > 1,", b" "];
+        measured_work::fuzz("selectors", Line { nanoseconds: 3_000, memory: 160 }, &pieces, |text| {
+            drop(parse(&String::from_utf8_lossy(text)));
+        });
+    }
+
     #[test]
     fn selectors_are_read_as_upstream_reads_them() {
         check("", &["", "x=y"], &[]);

@@ -26,7 +26,7 @@ pub struct Networks {
 pub enum ApiServer {
     /// This address, on every port.
     Address(IpAddr),
-    /// On loopback, where other things live too: this address and port.
+    /// Where other things live too, as on loopback: this address and port.
     Socket(SocketAddr),
 }
 

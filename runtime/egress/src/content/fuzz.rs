@@ -1,9 +1,12 @@
 //! Random bodies against a second, naive reading of what may stand in them.
 
+use http::HeaderMap;
+use measured_work::{Line, fuzz};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::members::admit;
+use super::{Carried, Content};
 
 /// A few names, so that bodies often have what is listed, or nearly.
 fn name() -> impl Strategy<Value = String> {
@@ -63,4 +66,34 @@ proptest! {
         let given = admit(fields.iter().map(Vec::as_slice).collect(), &bytes);
         prop_assert!(is_json || given.is_err());
     }
+}
+
+#[test]
+fn adv_158_bodies_and_parameters_cost_no_more_than_their_bytes() {
+    let pieces: [&[u8]; 11] = [
+        b"{\"a\":{",
+        b"\"b\":",
+        b"\"a\":1,",
+        b"{},",
+        b"[",
+        b"]",
+        b"}",
+        b"\"\\u0061\",",
+        b"\"b\":[{\"a\":1},",
+        b"Filter.1.Value=i-0&",
+        b"a",
+    ];
+    let field = ["a".to_owned(), "b".to_owned()];
+    let patterns = ("Filter.*.Value".to_owned(), vec!["i-*".to_owned(), "*a*a*a*b".to_owned()]);
+    let content = Content::parse(Some(&["a*b*a"]), &[patterns], &[]).unwrap();
+    fuzz("JSON bodies and parameters", Line { nanoseconds: 5_000, memory: 64 }, &pieces, |text| {
+        for head in ["", "{\"a\":{\"b\":[", "{\"a\":{\"b\":{"] {
+            drop(admit(vec![&field], &[head.as_bytes(), text].concat()));
+        }
+        let text = String::from_utf8_lossy(text);
+        let pairs = text.split('&').map(|it| it.split_once('=').unwrap_or((it, "")));
+        let pairs: Vec<_> = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let headers = HeaderMap::new();
+        drop(content.admits(Carried { pairs: &pairs, own: &[], headers: &headers, body: &[] }));
+    });
 }

@@ -25,7 +25,8 @@ const STACK: usize = 16 << 20;
 /// to read and write what is open already, reads a component from `input`, and writes machine code for this machine to
 /// `output`.
 ///
-/// It must be called before the program starts a thread, and ends with it: the rights do not come back.
+/// It must be called before the program starts a thread, and ends with it: the rights do not come back. A program that has
+/// inherited descriptors beside these three is started again with its arguments, and without them.
 ///
 /// # Errors
 ///
@@ -43,6 +44,7 @@ pub fn compile_for_another(
     let limits = CompileLimits::parse(arguments).map_err(Error::msg)?;
 
     confine::limit(&limits)?;
+    confine::close_inherited()?;
     let files = confine::forbid_files();
     // A thread, because the main one has the stack that the system gives it.
     thread::scope(|scope| {

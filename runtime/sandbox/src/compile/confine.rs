@@ -1,14 +1,16 @@
 //! What the compiler's process gives up before it looks at a module, so that a module that takes the compiler over
 //! finds nothing there: no file, no network, no other program.
 //!
-//! Three layers, because not every kernel has each: Landlock refuses files, seccomp every system call that a compiler
-//! does not need, and a limit of no further file descriptors works everywhere. What is said to be missing is not what
-//! the kernel answered when it was asked, but what was then tried and succeeded.
+//! What it has inherited is closed first. Then come three layers, because not every kernel has each: Landlock refuses
+//! files, seccomp every system call that a compiler does not need, and a limit of no further file descriptors works
+//! everywhere. What is said to be missing is not what the kernel answered when it was asked, but what was then tried and
+//! succeeded.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::{self, ErrorKind};
 use std::net::{Ipv4Addr, UdpSocket};
+use std::os::unix::process::CommandExt;
 use std::process::Command;
 
 use landlock::{ABI, Access, AccessFs, AccessNet, Ruleset, RulesetAttr, Scope};
@@ -20,6 +22,21 @@ use wasmtime::Error;
 
 use super::limits::CompileLimits;
 
+/// Leaves the process its input, its output and its errors. Where it has inherited more, it starts again without that.
+///
+/// # Errors
+///
+/// If it cannot find out what is open, or cannot start again.
+pub(super) fn close_inherited() -> io::Result<()> {
+    // The fourth is that of this list.
+    if fs::read_dir("/proc/self/fd")?.count() <= 4 {
+        return Ok(());
+    }
+    // Whoever closes a descriptor has to know that nobody uses it; the next program does not.
+    close_fds::set_fds_cloexec(3, &[]);
+    Err(Command::new("/proc/self/exe").args(std::env::args_os().skip(1)).exec())
+}
+
 /// Limits the process, and makes it the first to go where memory runs out.
 ///
 /// # Errors
@@ -27,7 +44,7 @@ use super::limits::CompileLimits;
 /// If the kernel refuses a limit.
 pub(super) fn limit(limits: &CompileLimits) -> Result<(), Error> {
     // Where it cannot be written, the kernel chooses by size, as it does without.
-    let _ = std::fs::write("/proc/self/oom_score_adj", "1000");
+    let _ = fs::write("/proc/self/oom_score_adj", "1000");
     set(Resource::Core, 0, 0)?;
     set(Resource::Fsize, 0, 0)?;
     set(Resource::As, limits.memory, limits.memory)?;
@@ -145,3 +162,6 @@ fn filter() -> Result<BpfProgram, Error> {
 fn only(argument: u8, comparison: SeccompCmpOp, value: u64) -> Result<SeccompRule, seccompiler::BackendError> {
     SeccompRule::new(vec![SeccompCondition::new(argument, SeccompCmpArgLen::Dword, comparison, value)?])
 }
+
+#[cfg(test)]
+mod tests;

@@ -216,6 +216,7 @@ fn case_037_only_relevant_changes_cut_a_pause_short() {
     check_change(|it| with_addresses(it, &[("InternalIP", "10.0.0.9")]), Change::Same);
     check_change(|it| with_labels(it, &[("a", "c")]), Change::Same);
     check_change(|it| with_node_ip(it, "10.0.0.1"), Change::Different);
+    check_change(|it| with_labels(it, &[("node-role.kubernetes.io/control-plane", "")]), Change::Different);
     check_change(|it| with_provider_id(it, "fake://1"), Change::Different);
     check_change(|it| with_taints(it, &[(UNINITIALIZED, "NoExecute")]), Change::Different);
     let recreated = |mut it: Node| {
