@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
+use tests::clouds::hetzner::Taking;
 use tests::operator::initialized;
 use tests::simulator::Fault;
 use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
@@ -15,18 +16,24 @@ const PAUSE: Duration = Duration::from_secs(30);
 /// Cases: cloud-pause
 #[tokio::test]
 async fn retry_after_is_obeyed_by_all_and_ends_in_time() {
-    a_pause_is_obeyed_and_ends_in_time::<DigitalOcean>().await;
+    a_pause_is_obeyed_and_ends_in_time(rig::<DigitalOcean>().await).await;
 }
 
 /// Cases: cloud-pause
 #[tokio::test]
 async fn the_reset_header_is_obeyed_by_all_and_ends_in_time() {
-    a_pause_is_obeyed_and_ends_in_time::<Hetzner>().await;
+    let rig = rig::<Hetzner>().await;
+    // Ten machines are ten targets, and the cloud locks a load balancer for each; what is measured is the pause.
+    rig.cloud.behave(|it| it.actions = Taking::Time(Duration::ZERO));
+    a_pause_is_obeyed_and_ends_in_time(rig).await;
 }
 
-async fn a_pause_is_obeyed_and_ends_in_time<V: Vendor>() {
-    // Clouds differ in how many requests all this takes; what is measured is the pause.
-    let rig = CloudRig::<V>::with(Behaviour::default()).await.limits(&json!({ "requestsPerSecond": 200 }));
+/// Clouds differ in how many requests all this takes.
+async fn rig<V: Vendor>() -> CloudRig<V> {
+    CloudRig::<V>::with(Behaviour::default()).await.limits(&json!({ "requestsPerSecond": 200 }))
+}
+
+async fn a_pause_is_obeyed_and_ends_in_time<V: Vendor>(rig: CloudRig<V>) {
     let process = rig.start().await;
     rig.workers(2).await;
     rig.create(&service("before", &[80], &[])).await;
