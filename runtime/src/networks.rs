@@ -181,7 +181,7 @@ impl Watcher {
             Err(error) => {
                 let cause = needs("get endpointslices.discovery.k8s.io/kubernetes in the namespace default", &error);
                 match error {
-                    // What an older role lacks stops nothing.
+                    // An older role lacks this right: that stops nothing.
                     kube::Error::Api(status) if status.code == 403 => (Vec::new(), Some(cause)),
                     _ => return Err(cause),
                 }

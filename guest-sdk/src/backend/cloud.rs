@@ -96,7 +96,7 @@ pub trait Backend {
     /// Marks one that the cloud protects as kept, if it is not yet: from then on
     /// [`LoadBalancerInventory::list`](crate::LoadBalancerInventory::list) shows it as
     /// [`kept`](crate::InventoryItem::kept), and nobody takes it for an orphan, also once the cloud protects it no more.
-    /// What shall be there takes the mark away. Until it is marked, the Service keeps its finalizer.
+    /// A load balancer that is to be there again loses the mark. Until it is marked, the Service keeps its finalizer.
     ///
     /// # Errors
     ///

@@ -27,7 +27,7 @@ struct Counts {
     waiting: u32,
     new: Window,
     changes: Window,
-    /// Of what a process before has counted, so much may be seen again, until then.
+    /// So many changes that a process before has counted may be seen again, until then.
     repeated: Option<(u32, Instant)>,
     approved: Option<Instant>,
 }

@@ -117,7 +117,7 @@ pub(crate) struct Denied {
     pub(crate) known: Known,
 }
 
-/// What was known of a request when it was refused.
+/// The part of a request that was known when it was refused.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Known {
     /// Its path, which says what it is about.

@@ -201,7 +201,7 @@ impl Waiting {
         Ok(judged)
     }
 
-    /// What the cloud says of the machine of a node with these networks: those that it does not name count no more. Returns whether
+    /// The cloud tells of the machine of a node with these networks: those that it does not name count no more. Returns whether
     /// there are some.
     fn learn(&self, node: &Node, instance: &Instance) -> bool {
         let clouds: Vec<_> = instance.pod_cidrs.iter().filter_map(|it| parse(it)).collect();
@@ -334,7 +334,7 @@ impl CloudAllocator {
         self.waiting.learn(&node, &instance.unwrap_or_default())
     }
 
-    /// What the cloud says of the addresses of all nodes.
+    /// The addresses of all nodes, by the cloud.
     fn addresses(&self) -> Vec<(String, IpAddr)> {
         let mut addresses = Vec::new();
         for node in self.nodes.store().state() {

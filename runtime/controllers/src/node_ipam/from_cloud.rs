@@ -66,7 +66,7 @@ pub(crate) fn is_right(node: &Node) -> bool {
     has_networks(node) && is_available(node) && !taints(node).iter().any(|it| it.key == TAINT)
 }
 
-/// What a node lacks of the networks of its machine: one of each family, in this order; without any family, of IPv4. A node
+/// The networks of its machine that a node lacks: one of each family, in this order; without any family, of IPv4. A node
 /// without networks gets none of a family of which the cloud names two: nobody knows which of them it meant.
 pub(crate) fn lack(node: &Node, instance: &Instance, families: &[Family]) -> Result<Lack, Error> {
     let families = if families.is_empty() { &[Family::V4] } else { families };

@@ -63,7 +63,7 @@ impl RangeAllocator {
 
     /// Marks a node. It is not needed once it has networks, or is gone.
     ///
-    /// What a kubelet writes on its Node can have each mark refused. Such a node is put aside after some tries: it gets no block
+    /// A kubelet can write so much on its Node that each mark is refused. Such a node is put aside after some tries: it gets no block
     /// until it is marked, and keeps nobody else waiting.
     async fn mark(&self, node: Node, mark: &str) {
         let (name, uid) = (node.name_any(), uid(&node).to_owned());

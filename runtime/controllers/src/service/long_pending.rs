@@ -14,7 +14,7 @@ const AGAIN: Duration = Duration::from_secs(600);
 pub(super) struct LongPending {
     since: Instant,
     reported: Option<Instant>,
-    /// What it said last, and since when it has said nothing else.
+    /// The reason that it said last, and since when it has said no other.
     because: String,
     because_since: Instant,
 }

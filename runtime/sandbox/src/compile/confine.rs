@@ -32,7 +32,7 @@ pub(super) fn close_inherited() -> io::Result<()> {
     if fs::read_dir("/proc/self/fd")?.count() <= 4 {
         return Ok(());
     }
-    // Whoever closes a descriptor has to know that nobody uses it; the next program does not.
+    // A descriptor may be closed only where nothing uses it: the next program uses none.
     close_fds::set_fds_cloexec(3, &[]);
     Err(Command::new("/proc/self/exe").args(std::env::args_os().skip(1)).exec())
 }

@@ -111,7 +111,7 @@ impl Guest {
         Reply { answer, events, wrote }
     }
 
-    /// What may answer a call's reads: where the cloud was busy, nothing that was asked for before the last call ended.
+    /// The answers that may serve a call's reads: where the cloud was busy, nothing that was asked for before the last call ended.
     fn earlier(&self, of: &LoadBalancer, list: Option<ListReads>) -> Earlier {
         Earlier { list, after: self.busy.since(&of.owner.uid) }
     }

@@ -35,11 +35,11 @@ pub(crate) struct Orphans {
     deleted: Option<Instant>,
 }
 
-/// What a list showed that is to be told of now, each once.
+/// Load balancers that a list showed and that are to be told of now, each once.
 #[derive(Debug, Default)]
 pub(crate) struct News {
     pub(crate) orphans: Vec<InventoryItem>,
-    /// What nobody has and is no orphan: it is kept.
+    /// Those that no Service has and that are no orphans: they are kept.
     pub(crate) kept: Vec<InventoryItem>,
 }
 
