@@ -1,11 +1,11 @@
-//! What a cloud refuses, sorted by what it is about. A provider has a table from its cloud's codes to these kinds; what
+//! Refusals of a cloud, sorted by what they are about. A provider has a table from its cloud's codes to these kinds; what
 //! follows from a kind is the same for all clouds.
 
 use std::fmt::Display;
 
 use crate::Error;
 
-/// What a refusal is about, as the cloud's own code says.
+/// The kind of a refusal, as the cloud's own code says.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Refused {
     /// The request asks for what cannot be.

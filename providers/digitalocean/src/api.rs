@@ -112,7 +112,7 @@ pub(crate) fn account() -> Result<Option<Account>> {
     response.accepted()?.json_in("account").map(Some)
 }
 
-/// What a refusal is about, by the API's status, its `id` (its code) and its words; `None` leaves it to the status.
+/// The kind of a refusal, by the API's status, its `id` (its code) and its words; `None` leaves it to the status.
 ///
 /// The API has an `id` for each status and no more ("HTTP Statuses" of the published description), so that words decide where one
 /// status has several meanings.
@@ -135,7 +135,7 @@ fn refused(status: u16, id: &str, words: &str) -> Option<Refused> {
     })
 }
 
-/// What the API says of a load balancer's name that another has, or had until a moment ago.
+/// The API's words for a load balancer's name that another has, or had until a moment ago.
 const NAME_TAKEN: &str = "load balancer with that name";
 
 fn sorted(response: &Response) -> Option<Refused> {
@@ -167,7 +167,7 @@ fn refusal(response: &Response) -> Option<Error> {
 mod tests {
     use super::*;
 
-    /// What is refused, with the words as they are compared.
+    /// Refusals, with the words as they are compared.
     #[test]
     fn adv_167_refusals_are_sorted_by_their_code_and_words() {
         let (refused, invalid) = (Some, Some(Refused::Invalid));

@@ -40,7 +40,7 @@ pub(crate) fn code(response: &Response) -> String {
     error["code"].as_str().unwrap_or_default().to_owned()
 }
 
-/// What a refusal is about, by its code; `None` leaves it to the status.
+/// The kind of a refusal, by its code; `None` leaves it to the status.
 ///
 /// The codes are those of "Errors" and of each operation in the published description of the API, and of the vendor's library.
 pub(crate) fn refused(code: &str) -> Option<Refused> {

@@ -23,7 +23,7 @@ pub(super) fn is_about_keys(code: &str) -> bool {
     UNKNOWN_KEYS.contains(&code)
 }
 
-/// What a refusal with this code is about; `None`, if it does not come from the API. Without a code, the status says it.
+/// The kind of a refusal with this code; `None`, if it does not come from the API. Without a code, the status says it.
 pub(super) fn refused(code: &str, status: u16) -> Option<Refused> {
     Some(match code {
         "BandwidthLimitExceeded"

@@ -17,7 +17,7 @@ fn known() -> PodNetworks {
     PodNetworks { clusters: vec![("10.244.0.0/16".parse().unwrap(), 24)], services: Vec::new() }
 }
 
-/// What is set aside for a node that is there.
+/// The networks that are set aside for a node that is there.
 fn claim(waiting: &Waiting, name: &str, network: &str) -> Result<Vec<IpNet>, Objection> {
     waiting.claim(name, &[network.to_owned()], &known(), &[], || true)
 }
@@ -73,7 +73,7 @@ fn adv_152_a_kubelets_own_word_is_asked_about_once() {
     }
     assert_eq!(doubted("10.244.2.0/24"), Some(None), "there is no doubt");
     assert_eq!(claim(&waiting, "n1", "10.244.1.0/24").ok(), Some(nets(&["10.244.1.0/24"])));
-    // What was given out here is never doubted.
+    // A network that was given out here is never doubted.
     let refused = claim(&waiting, "n2", "10.244.1.128/25").err().unwrap();
     assert_eq!(refused.doubted, None);
     assert!(refused.error.to_string().contains("the pod network of node n1"), "{}", refused.error);

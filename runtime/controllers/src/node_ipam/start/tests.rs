@@ -23,7 +23,7 @@ fn node(name: &str, cidrs: &[&str]) -> Value {
     json!({ "apiVersion": "v1", "kind": "Node", "metadata": { "name": name, "uid": name }, "spec": spec })
 }
 
-/// What is asked of the API server, and the names of nodes whose patches it refuses.
+/// Requests to the API server, and the names of nodes whose patches it refuses.
 #[derive(Clone, Default)]
 struct Server {
     nodes: Arc<Mutex<Vec<Value>>>,

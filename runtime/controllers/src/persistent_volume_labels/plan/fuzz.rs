@@ -1,4 +1,4 @@
-//! What becomes of a volume costs no more than the volume: whoever reaches the webhook sends any.
+//! The plan for a volume costs no more than the volume: any can be sent to the webhook.
 
 use k8s_openapi::api::core::v1::{AWSElasticBlockStoreVolumeSource, PersistentVolumeSpec};
 use measured_work::{Line, fuzz};

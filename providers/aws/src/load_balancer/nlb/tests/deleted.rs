@@ -96,7 +96,7 @@ fn adv_171_a_protected_one_is_marked_and_kept() {
     let host = cloud.host();
     assert!(matches!(delete(&host, &service), Ok(Deletion::Kept(_))));
     assert_eq!(actions(&written(&host)), ["DeleteLoadBalancer"], "it is marked already");
-    // What a Service has is not kept.
+    // A load balancer that a Service has is not kept.
     cloud.fault(|_| None);
     let host = cloud.host();
     assert!(matches!(ensure(&host, &service), Ok(Progress::Ready(_))));
