@@ -68,7 +68,8 @@ impl Addresses {
     }
 }
 
-fn remove<K: Eq + Hash>(all: &mut HashMap<K, Vec<String>>, key: &K, name: &str) {
+/// Takes a node off a key, and the key with its last node.
+pub(super) fn remove<K: Eq + Hash>(all: &mut HashMap<K, Vec<String>>, key: &K, name: &str) {
     if let Some(names) = all.get_mut(key) {
         names.retain(|it| it != name);
         if names.is_empty() {

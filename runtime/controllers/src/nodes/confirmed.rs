@@ -1,6 +1,7 @@
 //! What the cloud itself said of the instances behind nodes: what a kubelet writes on its Node proves nothing.
 
 use std::collections::HashMap;
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,6 +10,7 @@ use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
 use crate::node_fields::provider_id;
+use crate::nodes::addresses::remove;
 
 /// How many times in a row the cloud has to miss an instance before its node counts as one without.
 const MISSES: u32 = 2;
@@ -68,10 +70,23 @@ pub(crate) struct Record {
     pub(crate) asked: Instant,
 }
 
-/// The answers about the instances of the cluster's nodes, by the nodes' names.
+/// The answers about the instances of the cluster's nodes.
 #[derive(Debug, Default)]
 pub(super) struct Instances {
     by_node: HashMap<String, Record>,
+    /// The nodes whose instances the cloud has named with an address.
+    by_address: HashMap<IpAddr, Vec<String>>,
+}
+
+impl Evidence {
+    /// The addresses with which the cloud has named the instance.
+    fn ips(&self) -> impl Iterator<Item = IpAddr> {
+        let addresses = match self {
+            Self::Confirmed(confirmed) => confirmed.addresses.as_slice(),
+            Self::Unknown | Self::Refused(_) => &[],
+        };
+        addresses.iter().filter_map(|it| Some(it.value.parse::<IpAddr>().ok()?.to_canonical()))
+    }
 }
 
 impl Record {
@@ -153,10 +168,31 @@ impl Instances {
             Some(record) => record,
             None => self.by_node.entry(node.to_owned()).or_insert_with(|| Record::new(provider_id, asked, now)),
         };
+        let before = record.evidence.clone();
         if record.provider_id != provider_id {
             *record = Record::new(provider_id, asked, now);
         }
-        record.record_answer(answer, asked, now)
+        let is_other = record.record_answer(answer, asked, now);
+        let after = record.evidence.clone();
+        if before != after {
+            self.readdress(node, &before, &after);
+        }
+        is_other
+    }
+
+    /// A node whose instance the cloud has named with this address, whatever the Node says itself.
+    pub(super) fn at(&self, ip: IpAddr) -> Option<&str> {
+        self.by_address.get(&ip)?.first().map(String::as_str)
+    }
+
+    fn readdress(&mut self, node: &str, before: &Evidence, after: &Evidence) {
+        before.ips().for_each(|it| remove(&mut self.by_address, &it, node));
+        for ip in after.ips() {
+            let nodes = self.by_address.entry(ip).or_default();
+            if !nodes.iter().any(|it| it == node) {
+                nodes.push(node.to_owned());
+            }
+        }
     }
 
     /// Forgets what speaks against a node. Returns whether anything did.
@@ -166,11 +202,14 @@ impl Instances {
     }
 
     pub(super) fn forget(&mut self, node: &str) {
-        self.by_node.remove(node);
+        if let Some(record) = self.by_node.remove(node) {
+            self.readdress(node, &record.evidence, &Evidence::Unknown);
+        }
     }
 
     pub(super) fn retain(&mut self, is_node: impl Fn(&str) -> bool) {
-        self.by_node.retain(|name, _| is_node(name));
+        let gone: Vec<_> = self.by_node.keys().filter(|it| !is_node(it)).cloned().collect();
+        gone.iter().for_each(|it| self.forget(it));
     }
 }
 
@@ -269,6 +308,23 @@ mod tests {
         assert_eq!(nodes.confirmed(&node("n1", Some("fake://2"))), None);
         assert_eq!(nodes.confirmed(&node("n1", None)), None);
         assert!(nodes.confirmed(&node("n1", Some("fake://1"))).is_some(), "as when it is about to be written");
+    }
+
+    #[test]
+    fn adv_150_an_address_is_the_nodes_whose_machine_has_it() {
+        let nodes = Nodes::of([node("n1", Some("fake://1")), node("n2", None)]);
+        let at = |ip: &str| nodes.confirmed_at(ip.parse().unwrap());
+        let say = |node: &str, id: &str, answer: Answer<'_>| nodes.record_answer(node, id, answer, Instant::now());
+        say("n1", "fake://1", Answer::Named(&instance("10.0.0.1")));
+        // It is about to get its provider id, and says of no address that it has it.
+        say("n2", "fake://2", Answer::Named(&instance("::ffff:10.0.0.2")));
+        assert_eq!((at("10.0.0.1"), at("10.0.0.2")), (Some("n1".to_owned()), Some("n2".to_owned())));
+        say("n1", "fake://1", Answer::Named(&instance("10.0.0.2")));
+        assert_eq!((at("10.0.0.1"), at("10.0.0.2")), (None, Some("n2".to_owned())));
+        say("n2", "fake://2", Answer::NotItsOwn("no"));
+        assert_eq!(at("10.0.0.2"), Some("n1".to_owned()));
+        nodes.forget_instance("n1");
+        assert_eq!((at("10.0.0.2"), nodes.confirmed_instances().by_address.len()), (None, 0), "nothing is left");
     }
 
     #[test]

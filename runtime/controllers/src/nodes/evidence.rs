@@ -1,5 +1,6 @@
 //! What nodes are known by of the cloud's answers about their instances, and who is notified when that changes.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Node;
@@ -18,6 +19,12 @@ impl Nodes {
             Evidence::Confirmed(confirmed) => Some(confirmed),
             Evidence::Unknown | Evidence::Refused(_) => None,
         }
+    }
+
+    /// The node whose machine has this address, as the cloud says. The Node itself may say otherwise, or not say it yet: its
+    /// addresses are written last, and its kubelet can take them off.
+    pub(crate) fn confirmed_at(&self, ip: IpAddr) -> Option<String> {
+        self.confirmed_instances().at(ip).map(str::to_owned)
     }
 
     /// The zone in which the cloud has named the instance behind this node last. What the node says itself does not count:

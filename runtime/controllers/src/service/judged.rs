@@ -41,14 +41,10 @@ impl Controller {
     }
 
     fn holders(&self, key: &str, service: &Service, ip: IpAddr, is_shown: bool) -> Holders {
-        let nodes = self.nodes.at(ip);
-        let is_confirmed = |name: &String| {
-            let confirmed = self.nodes.get(name).and_then(|it| self.nodes.confirmed(&it));
-            confirmed.is_some_and(|it| it.addresses.iter().any(|it| it.value.parse() == Ok(ip)))
-        };
-        let confirmed = nodes.iter().find(|it| is_confirmed(it));
-        let node =
-            confirmed.or(nodes.first()).map(|it| NodeHolder { name: it.clone(), is_confirmed: confirmed.is_some() });
+        let confirmed = self.nodes.confirmed_at(ip);
+        let is_confirmed = confirmed.is_some();
+        let node = confirmed.or_else(|| self.nodes.at(ip).into_iter().next());
+        let node = node.map(|name| NodeHolder { name, is_confirmed });
         let (cluster_ip, ingress) = self
             .services
             .addresses(|it| (it.cluster_ip(ip).map(str::to_owned), it.reached_at(ip, key).map(str::to_owned)));
