@@ -12,10 +12,19 @@ const REMEMBERED: Duration = Duration::from_secs(3600);
 /// The page size of the next list.
 #[derive(Debug, Default)]
 pub(super) struct PageSize {
-    /// A size that worked, and since when it is used.
-    smaller: Mutex<Option<(u32, Instant)>>,
+    /// A size that worked where a larger one did not, if that was so in the last list.
+    smaller: Mutex<Option<Smaller>>,
     /// How many pages the last complete list had, and when it ended.
     pages: Mutex<Option<(usize, Instant)>>,
+}
+
+/// A size that worked where a larger one did not.
+#[derive(Clone, Copy, Debug)]
+struct Smaller {
+    size: u32,
+    since: Instant,
+    /// Whether it was so in two lists in a row. One alone may have begun while the cloud answered nothing, whatever the size.
+    is_used: bool,
 }
 
 impl PageSize {
@@ -23,7 +32,7 @@ impl PageSize {
     pub(super) fn at(&self, whole: u32, now: Instant) -> u32 {
         let whole = whole.max(1);
         match *self.smaller() {
-            Some((size, since)) if now.saturating_duration_since(since) < REMEMBERED => size.min(whole),
+            Some(it) if it.is_used && now.saturating_duration_since(it.since) < REMEMBERED => it.size.min(whole),
             Some(_) | None => whole,
         }
     }
@@ -40,23 +49,28 @@ impl PageSize {
     /// Remembers the size with which a list ended, and its pages if it was complete. One that failed says nothing about
     /// sizes.
     pub(super) fn ended(&self, size: u32, whole: u32, succeeded: bool, pages: Option<usize>, now: Instant) {
-        if let Some(pages) = pages {
-            *self.last_pages() = Some((pages, now));
-        }
         let mut smaller = self.smaller();
         *smaller = match *smaller {
-            Some((known, since)) if succeeded && known == size && now.saturating_duration_since(since) < REMEMBERED => {
-                Some((known, since))
+            _ if !succeeded || size >= whole => None,
+            Some(it) if it.is_used && it.size == size && now.saturating_duration_since(it.since) < REMEMBERED => {
+                Some(it)
             }
-            Some(_) | None => (succeeded && size < whole).then_some((size, now)),
+            before => Some(Smaller { size, since: now, is_used: before.is_some() }),
         };
+        if let Some(pages) = pages {
+            // The next list begins with whole pages again.
+            let is_last = smaller.is_some_and(|it| !it.is_used);
+            let part = |it: u32| usize::try_from(it.max(1)).unwrap_or(usize::MAX);
+            let next = if is_last { pages.saturating_mul(part(size)).div_ceil(part(whole)) } else { pages };
+            *self.last_pages() = Some((next, now));
+        }
     }
 
     fn last_pages(&self) -> MutexGuard<'_, Option<(usize, Instant)>> {
         self.pages.lock()
     }
 
-    fn smaller(&self) -> MutexGuard<'_, Option<(u32, Instant)>> {
+    fn smaller(&self) -> MutexGuard<'_, Option<Smaller>> {
         self.smaller.lock()
     }
 }
@@ -73,14 +87,19 @@ mod tests {
         size.ended(25, 200, false, None, start);
         assert_eq!(size.at(200, start), 200, "no size worked");
         size.ended(50, 200, true, None, start);
+        assert_eq!(size.at(200, start), 200, "perhaps no size worked while the list began");
+        size.ended(50, 200, true, None, start);
+        assert_eq!(size.at(200, start), 50);
         size.ended(50, 200, true, None, minute(30));
         assert_eq!((size.at(200, minute(59)), size.at(200, minute(60))), (50, 200));
         size.ended(200, 200, true, None, minute(60));
         assert_eq!(size.at(200, minute(60)), 200);
         size.ended(50, 200, true, None, minute(61));
+        size.ended(50, 200, true, None, minute(61));
         size.ended(6, 200, false, None, minute(62));
         assert_eq!(size.at(200, minute(62)), 200);
         assert_eq!(PageSize::default().at(0, start), 1);
+        size.ended(50, 200, true, None, minute(63));
         size.ended(50, 200, true, None, minute(63));
         assert_eq!(size.at(20, minute(64)), 20, "another version of the provider gives smaller pages");
     }
@@ -98,5 +117,9 @@ mod tests {
         size.ended(200, 200, false, None, start);
         assert_eq!(size.pages(100, 200, start + REMEMBERED / 2), 50, "the account has 10,000 machines");
         assert_eq!(size.pages(100, 200, start + REMEMBERED), 1, "it may have shrunk since");
+        size.ended(12, 50, true, Some(9), start);
+        assert_eq!(size.pages(100, 50, start), 3, "the next one begins with whole pages");
+        size.ended(12, 50, true, Some(9), start);
+        assert_eq!(size.pages(100, 50, start), 9);
     }
 }
