@@ -136,7 +136,7 @@ impl Watchlist {
     /// Counts that a node's machine is missing. Returns whether it has been missing often enough in a row.
     pub(super) fn miss(&mut self, node: &Node) -> bool {
         let period = self.period;
-        let Some(watched) = self.of(node).filter(|it| !it.again) else { return false };
+        let Some(watched) = self.of(node).filter(|it| !it.again && !it.is_after(node)) else { return false };
         if watched.absences == 0 {
             watched.pause = period;
         }
@@ -147,7 +147,8 @@ impl Watchlist {
     /// Ends a check of a node.
     pub(super) fn settle(&mut self, node: &Node, outcome: Outcome, now: Instant) {
         let (period, apart) = (self.period, self.apart);
-        let Some(watched) = self.of(node) else { return };
+        // What was seen before the node was ready for a while, and forgotten, says nothing of what is watched since.
+        let Some(watched) = self.of(node).filter(|it| it.again || !it.is_after(node)) else { return };
         watched.busy = false;
         if std::mem::take(&mut watched.again) {
             watched.absences = 0;
@@ -220,6 +221,11 @@ impl Watched {
             returns: 0,
             reported: HashMap::new(),
         }
+    }
+
+    /// Whether the node, as it was taken for a check, has been ready since.
+    fn is_after(&self, node: &Node) -> bool {
+        plan::ready_since(node) < self.since
     }
 }
 

@@ -217,6 +217,20 @@ fn a_check_from_before_a_node_was_ready_postpones_no_other() {
 }
 
 #[test]
+fn a_check_from_before_a_node_was_ready_settles_nothing() {
+    let now = Instant::now();
+    let (before, after) = (not_ready_since(1000), not_ready_since(1100));
+    let mut watchlist = Watchlist::new(PERIOD, APART);
+    watchlist.take(&before, None, now);
+    watchlist.take(&[], None, now);
+    assert_eq!(watchlist.take(&after, None, now).due.len(), 1);
+    assert!((0..ABSENCES).all(|_| !watchlist.miss(&before[0])));
+    watchlist.settle(&before[0], Outcome::Present { calls: 9 }, now);
+    watchlist.settle(&after[0], Outcome::Present { calls: 1 }, now);
+    assert_eq!(watchlist.take(&after, None, now + PERIOD).due.len(), 1, "its pause is the first one");
+}
+
+#[test]
 fn a_node_that_was_ready_is_checked_often_again() {
     let start = Instant::now();
     let mut watchlist = Watchlist::new(PERIOD, APART);
