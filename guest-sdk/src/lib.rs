@@ -1,6 +1,7 @@
 #![forbid(unsafe_code)]
 #![doc = include_str!("../README.md")]
 
+pub mod allowed;
 pub mod annotations;
 pub mod backend;
 mod change;

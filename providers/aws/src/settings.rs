@@ -1,5 +1,6 @@
 //! The settings of the provider.
 
+use aerostat_sdk::allowed::{self, Allowed};
 use aerostat_sdk::form::{Bool, Custom, List, OneOf, Port};
 use aerostat_sdk::{Error, IpFamily, Result, settings};
 
@@ -48,18 +49,18 @@ aerostat_sdk::table! {
         "Where kube-proxy is asked, with healthProbeMode Shared.").default("10256");
     PROBE_PATH: Custom<String> = ("loadBalancers.sharedHealthProbePath", Custom::path("a path that begins with /"),
         "What kube-proxy is asked for, with healthProbeMode Shared.").default("/healthz");
-    ALLOWED_GROUPS: List<Custom<String>> = ("loadBalancers.allowedSecurityGroups", allowed("security groups", "sg-1,sg-2"),
+    ALLOWED_GROUPS: List<Custom<String>> = ("loadBalancers.allowedSecurityGroups", allowed::names("security groups", "sg-1,sg-2"),
         "Which security groups authors of Services may name, with annotations `security-groups` and `extra-security-groups`. \
          Who is in a security group, and what it lets in, is decided elsewhere. `none` allows none, `*` all, `sg-0a*` those that \
          begin so.").default("none");
     ALLOWED_CERTIFICATES: List<Custom<String>> = ("loadBalancers.allowedCertificates",
-        allowed("ARNs of certificates", "arn:aws:acm:eu-central-1:123456789012:certificate/*"),
+        allowed::names("ARNs of certificates", "arn:aws:acm:eu-central-1:123456789012:certificate/*"),
         "Which certificates authors of Services may name, with annotation `ssl-cert`: with one of them a load balancer can speak \
          for its domain.").default("none");
     ALLOWED_ELASTIC_IPS: List<Custom<String>> = ("loadBalancers.allowedElasticIPs",
-        allowed("allocations of elastic IPs", "eipalloc-1,eipalloc-2"),
+        allowed::names("allocations of elastic IPs", "eipalloc-1,eipalloc-2"),
         "Which elastic IPs authors of Services may name, with annotation `eip-allocations`.").default("none");
-    ALLOWED_LOG_BUCKETS: List<Custom<String>> = ("loadBalancers.allowedLogBuckets", allowed("names of buckets", "team-a-logs,team-b-*"),
+    ALLOWED_LOG_BUCKETS: List<Custom<String>> = ("loadBalancers.allowedLogBuckets", allowed::names("names of buckets", "team-a-logs,team-b-*"),
         "Into which buckets of S3 authors of Services may log, with annotation `access-log-s3-bucket-name`.").default("none");
     ALLOWED_HEALTH_PORTS: List<Custom<String>> = ("loadBalancers.allowedHealthCheckPorts", List {
         of: Custom { allowed: "a port", parse: port_or_none }, what: "ports", example: "8080,10256" },
@@ -67,61 +68,9 @@ aerostat_sdk::table! {
          the same Service: security groups of nodes are opened there. `none` allows no others.").default("none");
 }
 
-/// A list of what authors of Services may name.
-const fn allowed(what: &'static str, example: &'static str) -> List<Custom<String>> {
-    List { of: Custom { allowed: "none, *, or what it begins with and *", parse: pattern }, what, example }
-}
-
-/// A value, with `*` at its end for any other end.
-fn pattern(text: &str) -> Option<String> {
-    let beginning = text.strip_suffix('*').unwrap_or(text);
-    (!text.is_empty() && !beginning.contains('*')).then(|| text.to_owned())
-}
-
 fn port_or_none(text: &str) -> Option<String> {
     let is_port = text.parse::<u16>().is_ok_and(|it| it != 0);
-    (is_port || text == NONE).then(|| text.to_owned())
-}
-
-/// Stands for an empty list.
-const NONE: &str = "none";
-
-/// What authors of Services may name, as a setting says.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Allowed {
-    setting: &'static str,
-    patterns: Vec<String>,
-}
-
-impl Allowed {
-    fn read(setting: &aerostat_sdk::key::Key<List<Custom<String>>>) -> Result<Self> {
-        Ok(Self { setting: setting.name, patterns: settings::get(setting)? })
-    }
-
-    /// Refuses a value of an annotation that they may not name.
-    ///
-    /// # Errors
-    ///
-    /// `invalid`, naming the annotation, the value and the setting.
-    pub(crate) fn check(&self, annotation: &str, value: &str) -> Result<()> {
-        if self.has(value) {
-            return Ok(());
-        }
-        Err(Error::invalid(format_args!(
-            "annotation {annotation}: {value:?} is not for authors of Services to name: take it off, or let the operator of the \
-             cluster add it to setting {}",
-            self.setting
-        )))
-    }
-
-    /// Whether they may name this.
-    pub(crate) fn has(&self, name: &str) -> bool {
-        let is = |it: &String| match it.strip_suffix('*') {
-            Some(beginning) => name.starts_with(beginning),
-            None => it != NONE && it == name,
-        };
-        self.patterns.iter().any(is)
-    }
+    (is_port || text == allowed::NONE).then(|| text.to_owned())
 }
 
 /// Whether Network Load Balancers get security groups.
