@@ -180,7 +180,8 @@ impl<'a> Call<'a> {
     /// What the Service asks for, with the current certificate.
     fn desired(&self, live: Option<&Live>) -> Result<Desired> {
         let mut desired = Desired::of(self.service, &self.settings, live)?;
-        desired.tls.resolve(&mut desired.spec.forwarding_rules, live)?;
+        let allowed = &self.settings.allowed_certificates;
+        desired.tls.resolve(&mut desired.spec.forwarding_rules, live, allowed)?;
         std::mem::take(&mut desired.warnings).emit();
         Ok(desired)
     }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use aerostat_sdk::allowed::{self, Allowed};
 use aerostat_sdk::backend::Pauses;
-use aerostat_sdk::form::{Bool, Custom, OneOf, Span};
+use aerostat_sdk::form::{Bool, Custom, List, OneOf, Span};
 use aerostat_sdk::{Result, settings};
 
 use crate::api::load_balancers::Kind;
@@ -38,6 +39,12 @@ aerostat_sdk::table! {
     ADOPT_BY_ID: Bool = ("adoptById", Bool,
         "Whether a Service may take over any load balancer of the account by its id annotation. Whoever may write \
          Services can then take each load balancer that no other Service has.").default("false");
+    ALLOWED_CERTIFICATES: List<Custom<String>> = ("allowedCertificates",
+        allowed::names("ids or names of certificates", "892071a0-bb95-49bc-8021-3afd67a210bf,shop-*"),
+        "Which certificates authors of Services may name, with annotations `certificate-id` and `certificate-name`: with one of \
+         them a load balancer can speak for its domain. One that a load balancer has stays.").default("none");
+    ALLOWED_RESERVED_IPS: List<Custom<String>> = ("allowedReservedIPs", allowed::names("IPv4 addresses", "203.0.113.7,203.0.113.8"),
+        "Which reserved IPs of the account authors of Services may name, with annotation `ip`.").default("none");
 }
 
 /// The settings, parsed.
@@ -53,6 +60,8 @@ pub(crate) struct Settings {
     pub(crate) pauses: Pauses,
     /// Whether an id annotation alone is proof of ownership.
     pub(crate) adopt_by_id: bool,
+    pub(crate) allowed_certificates: Allowed,
+    pub(crate) allowed_reserved_ips: Allowed,
 }
 
 impl Settings {
@@ -69,6 +78,8 @@ impl Settings {
             default_kind: settings::get(&DEFAULT_TYPE)?,
             pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
             adopt_by_id: settings::get(&ADOPT_BY_ID)?,
+            allowed_certificates: Allowed::read(&ALLOWED_CERTIFICATES)?,
+            allowed_reserved_ips: Allowed::read(&ALLOWED_RESERVED_IPS)?,
         })
     }
 }

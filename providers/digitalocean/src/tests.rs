@@ -289,7 +289,17 @@ fn it_describes_its_endpoint_and_its_settings() {
     let settings: Vec<_> = description.settings.iter().map(|it| it.name.as_str()).collect();
     assert_eq!(
         settings,
-        ["clusterId", "vpcId", "region", "defaultLoadBalancerType", "pollInterval", "createAgainAfter", "adoptById"]
+        [
+            "clusterId",
+            "vpcId",
+            "region",
+            "defaultLoadBalancerType",
+            "pollInterval",
+            "createAgainAfter",
+            "adoptById",
+            "allowedCertificates",
+            "allowedReservedIPs",
+        ]
     );
     let keys: std::collections::BTreeSet<_> = description.annotations.iter().map(|it| it.key.as_str()).collect();
     assert_eq!((description.annotations.len(), keys.len()), (38, 38));

@@ -22,6 +22,7 @@ use aerostat_sdk::http::Attempt;
 use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result, events, log};
 
 use self::annotations::{NAME, TYPE, USE_PRIVATE_IP};
+use self::certificates::Nameable;
 use self::desired::{Desired, Known};
 use self::ownership::Owner;
 use self::steps::Step;
@@ -119,7 +120,8 @@ impl Backend for Call<'_> {
 
     fn can_create(&self) -> Result<()> {
         let certificates = desired::certificates(self.service, None)?;
-        // Whatever stands for a certificate here: those that the cloud has are looked for when it is created.
+        certificates.check(&self.settings.allowed_certificates)?;
+        // Any id stands for a certificate here: those that the cloud has are looked for when it is created.
         let any = (certificates != certificates::Certificates::Unsaid).then(|| [0].into());
         let known = Known { network: self.network()?, certificates: any.as_ref(), as_the_vendor: false };
         let mut desired = Desired::of(self.service, &self.settings, None, &known)?;
@@ -255,7 +257,8 @@ impl Call<'_> {
 
     /// What the Service asks for. Certificates are looked for, and a managed one is created.
     fn desired(&self, live: Option<&Live>, as_the_vendor: bool) -> Result<Desired> {
-        let certificates = desired::certificates(self.service, live)?.ids(self.service)?;
+        let nameable = Nameable::of(&self.settings.allowed_certificates, live);
+        let certificates = desired::certificates(self.service, live)?.ids(self.service, &nameable)?;
         let known = Known { network: self.network()?, certificates: certificates.as_ref(), as_the_vendor };
         Desired::of(self.service, &self.settings, live, &known)
     }

@@ -3,8 +3,9 @@
 use std::fmt;
 use std::time::Duration;
 
+use aerostat_sdk::allowed::{self, Allowed};
 use aerostat_sdk::backend::Pauses;
-use aerostat_sdk::form::{AnyCase, Bool, Custom, Integer, OneOf, Seconds, Span};
+use aerostat_sdk::form::{AnyCase, Bool, Custom, Integer, List, OneOf, Seconds, Span};
 use aerostat_sdk::{Error, Result, settings};
 
 use crate::api::load_balancers::Algorithm;
@@ -68,6 +69,10 @@ aerostat_sdk::table! {
         .otherwise("10s for new ones");
     HEALTH_RETRIES: Integer = ("loadBalancers.healthCheckRetries", RETRIES,
         "How many failed checks take a target out.").otherwise("3 for new ones");
+    ALLOWED_CERTIFICATES: List<Custom<String>> = ("loadBalancers.allowedCertificates",
+        allowed::names("ids or names of certificates", "42,shop-*"),
+        "Which certificates authors of Services may name, with annotation `http-certificates`: with one of them a load balancer can \
+         speak for its domain. One that a load balancer has stays.").default("none");
     ADOPT_BY_NAME: Bool = ("adoptByName", Bool,
         "Whether a Service may take over a load balancer without a mark by its name annotation. Whoever may write Services \
          can then take each load balancer of the project that is marked for no Service.").default("false");
@@ -135,6 +140,7 @@ pub(crate) struct LoadBalancers {
     pub(crate) health_interval: Option<u32>,
     pub(crate) health_timeout: Option<u32>,
     pub(crate) health_retries: Option<u32>,
+    pub(crate) allowed_certificates: Allowed,
     pub(crate) adopt_by_name: bool,
     pub(crate) pauses: Pauses,
 }
@@ -169,6 +175,7 @@ impl LoadBalancers {
             health_interval: settings::read(&HEALTH_INTERVAL)?,
             health_timeout: settings::read(&HEALTH_TIMEOUT)?,
             health_retries: settings::read(&HEALTH_RETRIES)?,
+            allowed_certificates: Allowed::read(&ALLOWED_CERTIFICATES)?,
             adopt_by_name: settings::get(&ADOPT_BY_NAME)?,
             pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
         })

@@ -25,7 +25,8 @@ async fn started(cluster: &Cluster, cloud: &Simulator) -> Process {
     let setup = Setup::digitalocean(cluster, cloud).flags(&hurry).edit(|config| {
         config["endpoints"][0]["allow"] = deployed["endpoints"][0]["allow"].clone();
         config["provider"]["writesAnnotations"] = deployed["provider"]["writesAnnotations"].clone();
-        config["provider"]["settings"] = json!({ "clusterId": CLUSTER, "pollInterval": "1s" });
+        config["provider"]["settings"] =
+            json!({ "clusterId": CLUSTER, "pollInterval": "1s", "allowedCertificates": "shop" });
     });
     setup.started().await
 }

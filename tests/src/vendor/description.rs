@@ -32,6 +32,8 @@ pub trait Vendor: Send + Sync + 'static {
     const BASE: &'static str = "";
     /// The settings that the provider needs for the cloud as [`Vendor::start`] leaves it, by name and value.
     const SETTINGS: &'static [(&'static str, &'static str)];
+    /// The settings that let authors of Services name whatever the account has.
+    const NAMEABLE: &'static [(&'static str, &'static str)] = &[];
     /// What provider ids begin with, before the machine's id.
     const PROVIDER_ID: &'static str;
     /// What annotations for authors of Services begin with.

@@ -38,6 +38,8 @@ impl Vendor for DigitalOcean {
     const PAGE: &'static str = FIRST_PAGE;
     const ENDPOINT: &'static str = "api";
     const SETTINGS: &'static [(&'static str, &'static str)] = &[];
+    const NAMEABLE: &'static [(&'static str, &'static str)] =
+        &[("allowedCertificates", "*"), ("allowedReservedIPs", "*")];
     const PROVIDER_ID: &'static str = "digitalocean://";
     const PREFIX: &'static str = "service.beta.kubernetes.io/do-loadbalancer-";
     const ID: &'static str = ID;
@@ -57,7 +59,9 @@ impl Vendor for DigitalOcean {
     }
 
     fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
-        Setup::digitalocean(cluster, cloud)
+        let mut setup = Setup::digitalocean(cluster, cloud);
+        setup.config["provider"]["settings"] = Self::NAMEABLE.iter().copied().collect();
+        setup
     }
 
     fn worker(id: u8) -> Node {

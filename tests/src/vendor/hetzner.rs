@@ -46,6 +46,7 @@ impl Vendor for Hetzner {
     /// The cluster's network, and where its load balancers are.
     const SETTINGS: &'static [(&'static str, &'static str)] =
         &[("network", NETWORK), ("loadBalancers.location", "fsn1"), ("loadBalancers.type", "lb11")];
+    const NAMEABLE: &'static [(&'static str, &'static str)] = &[("loadBalancers.allowedCertificates", "*")];
     const PROVIDER_ID: &'static str = "hcloud://";
     const PREFIX: &'static str = "load-balancer.hetzner.cloud/";
     const ID: &'static str = "load-balancer.hetzner.cloud/id";
@@ -77,7 +78,7 @@ impl Vendor for Hetzner {
         setup.config["credentials"] = shipped["credentials"].take();
         let token = setup.folder.write("token", format!("{}\n", cloud.token));
         setup.config["credentials"][0]["bearer"]["file"] = json!(token);
-        setup.config["provider"]["settings"] = Self::SETTINGS.iter().copied().collect();
+        setup.config["provider"]["settings"] = Self::SETTINGS.iter().chain(Self::NAMEABLE).copied().collect();
         setup
     }
 

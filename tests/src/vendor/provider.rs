@@ -65,6 +65,7 @@ impl<V: Vendor> ProviderRig<V> {
     /// The provider as the shipped configuration has it but for these differences, over a cloud.
     pub async fn over(cloud: Simulator<V::Cloud>, differences: Differences<'_>) -> ProviderRig<V> {
         let Differences { settings, allowed, usual_limits, second } = differences;
+        let settings = [V::NAMEABLE, settings].concat();
         let shipped = manifest::cloud_config(V::MANIFEST);
         let token = Secret::write(&cloud.token);
         let api = endpoint(V::ENDPOINT, &V::base_url(&cloud));

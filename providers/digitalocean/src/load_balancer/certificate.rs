@@ -1,5 +1,6 @@
 //! TLS: passed through, or ended by the load balancer with a certificate.
 
+use aerostat_sdk::allowed::Allowed;
 use aerostat_sdk::{Error, Result};
 
 use super::annotations::{CERTIFICATE_ID, CERTIFICATE_NAME, Reading, TLS_PASSTHROUGH};
@@ -54,22 +55,36 @@ impl Tls {
     ///
     /// # Errors
     ///
-    /// `invalid`, if no certificate has this name; and whatever the cloud answers.
-    pub(super) fn resolve(&self, rules: &mut [Rule], live: Option<&Live>) -> Result<()> {
+    /// `invalid`, if no certificate has this name, or the operator does not let authors of Services name it and the load balancer
+    /// does not have it; and whatever the cloud answers.
+    pub(super) fn resolve(&self, rules: &mut [Rule], live: Option<&Live>, allowed: &Allowed) -> Result<()> {
         if rules.iter().all(|it| it.certificate_id.is_none()) {
             return Ok(());
         }
+        let shown = live.and_then(shown);
+        let check = |key: &str, value: &str, id: Option<&str>| {
+            if shown.is_some() && shown == id { Ok(()) } else { allowed.check(key, value) }
+        };
         let id = match self {
             Self::None | Self::Passthrough | Self::Contradiction(_) => return Ok(()),
-            Self::Id(id) => match live.and_then(shown) {
-                Some(shown) if shown != id => current(id, shown)?,
-                _ => id.clone(),
-            },
+            Self::Id(id) => {
+                let current = match shown {
+                    Some(shown) if shown != id => current(id, shown)?,
+                    _ => id.clone(),
+                };
+                check(CERTIFICATE_ID.name, id, Some(&current))?;
+                current
+            }
             Self::Name(name) => {
                 let key = CERTIFICATE_NAME.name;
+                if shown.is_none() {
+                    check(key, name, None)?;
+                }
                 let missing =
                     || Error::invalid(format_args!("certificate with name {name:?} not found (annotation {key})"));
-                certificates::named(name)?.ok_or_else(missing)?.id
+                let id = certificates::named(name)?.ok_or_else(missing)?.id;
+                check(key, name, Some(&id))?;
+                id
             }
         };
         for rule in rules {

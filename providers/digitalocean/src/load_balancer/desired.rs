@@ -50,6 +50,8 @@ impl Desired {
         let nodes = in_region(&service.nodes, &region, &mut annotations.warnings);
         let targets = Targets::of(&nodes, kind, network, &mut annotations.warnings)?;
         let subnet = annotations.read(&SUBNET)?;
+        let ip = annotations.read(&IP)?.filter(|_| live.is_none());
+        ip.as_ref().map_or(Ok(()), |it| settings.allowed_reserved_ips.check(IP.name, it))?;
         let spec = Spec {
             name: annotations.load_balancer_name(service, &NAME, |it| &it.name)?,
             region,
@@ -72,7 +74,7 @@ impl Desired {
             vpc_uuid: annotations.fixed_id("VPC", settings.vpc.as_deref(), |it| it.vpc_uuid.as_deref()),
             subnet_uuid: annotations.fixed_id("subnet", subnet.as_deref(), |it| it.subnet_uuid.as_deref()).or(subnet),
             firewall: firewall::firewall(service, annotations)?,
-            ip: annotations.read(&IP)?.filter(|_| live.is_none()),
+            ip,
             project_id: shown.project_id,
             tls_cipher_policy: shown.tls_cipher_policy,
         };

@@ -50,7 +50,7 @@ fn regional() -> LoadBalancer {
 
 /// The desired of a Service for a new load balancer, as JSON, and what its author should know.
 fn desired(service: &LoadBalancer) -> (Value, Vec<String>) {
-    let host = Host::new();
+    let host = Host::new().setting("allowedReservedIPs", "198.51.100.7");
     let spec = host.run(|| {
         let desired = Desired::of(service, &Settings::read()?, None)?;
         desired.warnings.emit();

@@ -2,13 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use aerostat_sdk::allowed::Allowed;
 use aerostat_sdk::{Error, LoadBalancer, Result};
 
 use super::annotations::{
     ACME_STAGING, CERTIFICATE_TYPE, HTTP_CERTIFICATES, MANAGED_DOMAINS, MANAGED_NAME, Reading, Source,
 };
 use crate::api::certificates::{self as api, Certificate, Managed};
-use crate::api::load_balancers::{CLUSTER, OWN_SERVICE, SERVICE};
+use crate::api::load_balancers::{CLUSTER, LoadBalancer as Live, OWN_SERVICE, SERVICE};
 
 /// The label of certificates from the issuer's test system.
 const STAGING: &str = "HC-Use-Staging-CA";
@@ -22,6 +23,25 @@ pub(super) enum Certificates {
     Uploaded(Vec<String>),
     /// One that the cloud issues.
     Managed { name: String, domains: Vec<String>, staging: bool },
+}
+
+/// Which certificates a Service may name that are not its own.
+pub(super) struct Nameable<'a> {
+    allowed: &'a Allowed,
+    /// Those that its load balancer has.
+    held: BTreeSet<u64>,
+}
+
+impl<'a> Nameable<'a> {
+    pub(super) fn of(allowed: &'a Allowed, live: Option<&Live>) -> Self {
+        let services = live.iter().flat_map(|it| &it.services);
+        let held = services.filter_map(|it| it.http.as_ref()?.certificates.as_ref()).flatten();
+        Self { allowed, held: held.copied().collect() }
+    }
+
+    fn check(&self, annotation: &str, id_or_name: &str, id: u64) -> Result<()> {
+        if self.held.contains(&id) { Ok(()) } else { self.allowed.check(annotation, id_or_name) }
+    }
 }
 
 impl Certificates {
@@ -40,9 +60,21 @@ impl Certificates {
                     ))
                 })?;
                 let name = annotations.read(&MANAGED_NAME)?;
-                let name = name.unwrap_or_else(|| format!("ccm-managed-certificate-{}", service.owner.uid));
+                let name = name.unwrap_or_else(|| own_name(&service.owner.uid));
                 Ok(Self::Managed { name, domains, staging: annotations.flag(&ACME_STAGING)? })
             }
+        }
+    }
+
+    /// Refuses those that a Service without a load balancer may not name.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the annotation, the certificate and the setting.
+    pub(super) fn check(&self, allowed: &Allowed) -> Result<()> {
+        match self {
+            Self::Uploaded(all) => all.iter().try_for_each(|it| allowed.check(HTTP_CERTIFICATES.name, it)),
+            Self::Unsaid | Self::Managed { .. } => Ok(()),
         }
     }
 
@@ -50,30 +82,46 @@ impl Certificates {
     ///
     /// # Errors
     ///
-    /// `invalid`, if there is none of a name; and whatever the cloud answers.
-    pub(super) fn ids(&self, service: &LoadBalancer) -> Result<Option<BTreeSet<u64>>> {
+    /// `invalid`, if there is none of a name, or the Service may not name it; and whatever the cloud answers.
+    pub(super) fn ids(&self, service: &LoadBalancer, nameable: &Nameable<'_>) -> Result<Option<BTreeSet<u64>>> {
         match self {
             Self::Unsaid => Ok(None),
-            Self::Uploaded(all) => all.iter().map(|it| uploaded(it)).collect::<Result<_>>().map(Some),
+            Self::Uploaded(all) => all.iter().map(|it| uploaded(it, nameable)).collect::<Result<_>>().map(Some),
             Self::Managed { name, domains, staging } => {
-                let id = managed(service, name, domains, *staging)?;
+                let id = managed(service, name, domains, *staging, nameable)?;
                 Ok(Some(BTreeSet::from([id])))
             }
         }
     }
 }
 
-fn uploaded(id_or_name: &str) -> Result<u64> {
-    if let Ok(id) = id_or_name.parse() {
-        return Ok(id);
-    }
-    let found = api::named(id_or_name)?;
-    found.map(|it| it.id).ok_or_else(|| {
-        Error::invalid(format_args!("certificate {id_or_name:?} not found (annotation {})", HTTP_CERTIFICATES.name))
-    })
+/// The name of the certificate that is issued for a Service, unless it says another.
+fn own_name(uid: &str) -> String {
+    format!("ccm-managed-certificate-{uid}")
 }
 
-fn managed(service: &LoadBalancer, name: &str, domains: &[String], staging: bool) -> Result<u64> {
+fn uploaded(id_or_name: &str, nameable: &Nameable<'_>) -> Result<u64> {
+    let key = HTTP_CERTIFICATES.name;
+    if nameable.held.is_empty() {
+        nameable.allowed.check(key, id_or_name)?;
+    }
+    let id = match id_or_name.parse() {
+        Ok(id) => id,
+        Err(_) => {
+            let missing = || Error::invalid(format_args!("certificate {id_or_name:?} not found (annotation {key})"));
+            api::named(id_or_name)?.ok_or_else(missing)?.id
+        }
+    };
+    nameable.check(key, id_or_name, id).map(|()| id)
+}
+
+fn managed(
+    service: &LoadBalancer,
+    name: &str,
+    domains: &[String],
+    staging: bool,
+    nameable: &Nameable<'_>,
+) -> Result<u64> {
     let mark = service.owner.mark()?;
     match &api::labelled(&format!("{SERVICE}=={}", mark.service))?[..] {
         [one] => return Ok(one.id),
@@ -92,12 +140,13 @@ fn managed(service: &LoadBalancer, name: &str, domains: &[String], staging: bool
     }
     match api::create(&Managed { name, kind: "managed", domain_names: domains, labels })? {
         Some(made) => Ok(made.id),
-        None => taken(name, &mark.service),
+        None => taken(name, &mark.service, nameable),
     }
 }
 
-/// The name is taken: by the one that an earlier call has created, unless its label says that it is another Service's.
-fn taken(name: &str, uid: &str) -> Result<u64> {
+/// The name is taken: by the one that an earlier call has created, unless its label says that it is another Service's. One without
+/// a label is nobody's, and for the operator to let authors name, unless its name has the Service's UID in it.
+fn taken(name: &str, uid: &str, nameable: &Nameable<'_>) -> Result<u64> {
     let Some(Certificate { id, labels, .. }) = api::named(name)? else {
         return Err(Error::unavailable(format_args!(
             "certificate {name:?} is there, and the cloud does not list it yet"
@@ -108,6 +157,8 @@ fn taken(name: &str, uid: &str) -> Result<u64> {
             "annotation {}: {name:?} is the name of certificate {id}, which is another Service's: choose another",
             MANAGED_NAME.name
         ))),
-        Some(_) | None => Ok(id),
+        Some(_) => Ok(id),
+        None if name == own_name(uid) => Ok(id),
+        None => nameable.check(MANAGED_NAME.name, name, id).map(|()| id),
     }
 }

@@ -84,6 +84,8 @@ struct Cloud {
     /// What is answered to a request that ends in this, in the place of the usual.
     special: Vec<(&'static str, u16, Value)>,
     settings: Vec<(String, &'static str)>,
+    /// The certificates that a name is looked for among. None of them has a label.
+    certificates: Vec<Value>,
     sent: Rc<RefCell<Vec<(String, Value)>>>,
 }
 
@@ -106,10 +108,11 @@ impl Cloud {
         let cloud = self.clone();
         let host = Host::new().at(1_000).cluster(Cluster::of("kubernetes", CLUSTER));
         let host = host.answers(move |request| cloud.answer(request));
-        let is_place = |name: &str| ["loadBalancers.location", "loadBalancers.networkZone"].contains(&name);
-        let place = [("loadBalancers.location", "fsn1")];
-        let place = place.iter().filter(|_| !self.settings.iter().any(|(name, _)| is_place(name)));
-        let host = place.fold(host, |it, (name, value)| it.setting(name, value));
+        let is_set = |names: &[&str]| self.settings.iter().any(|(name, _)| names.contains(&&**name));
+        let place = ["loadBalancers.location", "loadBalancers.networkZone"];
+        let host = if is_set(&place) { host } else { host.setting(place[0], "fsn1") };
+        let certificates = "loadBalancers.allowedCertificates";
+        let host = if is_set(&[certificates]) { host } else { host.setting(certificates, "1,42,43,www") };
         self.settings.iter().fold(host, |it, (name, value)| it.setting(name, value))
     }
 
@@ -123,8 +126,10 @@ impl Cloud {
             self.sent.borrow_mut().push((format!("{:?} {path}", request.method).replace("Method::", ""), body));
         }
         let is_post = request.method == aerostat_sdk::Method::Post;
-        if let Some((_, status, body)) =
-            self.special.iter().find(|(end, ..)| path.ends_with(end) && (is_post || *end != "load_balancers"))
+        if let Some((_, status, body)) = self
+            .special
+            .iter()
+            .find(|(end, ..)| path.ends_with(end) && (is_post || !["load_balancers", "certificates"].contains(end)))
         {
             return answer(*status, body.to_string());
         }
@@ -140,6 +145,9 @@ impl Cloud {
             "load_balancer_types" => (200, json!({ "load_balancer_types": [kind("lb11", 25), kind("lb21", 75)] })),
             "actions" => (200, json!({ "actions": [ended] })),
             "certificates" if is_post => (201, json!({ "certificate": { "id": 77, "name": "it", "labels": {} } })),
+            "certificates" if request.query.iter().any(|(name, _)| name == "name") => {
+                (200, json!({ "certificates": self.certificates }))
+            }
             "certificates" => (200, json!({ "certificates": [] })),
             it if it.ends_with("/actions") => (200, json!({ "actions": of_balancer })),
             it if it.contains("/actions/") => (201, json!({ "action": action })),

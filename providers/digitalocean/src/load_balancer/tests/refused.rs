@@ -1,8 +1,10 @@
 //! Values that cannot be meant: the message names the key, the value, and what may stand there.
 
-use aerostat_sdk::LoadBalancer;
+use aerostat_sdk::testing::{Host, answer};
+use aerostat_sdk::{Error, LoadBalancer, Result};
+use serde_json::json;
 
-use super::{key, refusal, regional, service};
+use super::{CERTIFICATE, Desired, OTHER_ID, Settings, key, refusal, regional, service};
 
 /// Checks the message about one value.
 fn check(service: LoadBalancer, key: &str, value: &str, allowed: &str) {
@@ -143,4 +145,55 @@ fn a_name_that_proves_whose_it_is_cannot_be_chosen_by_another() {
     for free in [super::NAME, "a1f2e3d4c5b6a79880910a1b2c3d4e5", "b1f2e3d4c5b6a79880910a1b2c3d4e5f", "adeadbeef"] {
         assert_eq!(super::desired(&service().with_annotation(key::NAME.name, free)).0["name"], free);
     }
+}
+
+fn not_nameable(annotation: &str, value: &str, setting: &str) -> Error {
+    Error::invalid(format_args!(
+        "annotation {annotation}: {value:?} is not for authors of Services to name: take it off, or let the operator of the cluster \
+         add it to setting {setting}"
+    ))
+}
+
+#[test]
+fn adv_170_reserved_ips_are_those_that_the_operator_allows() {
+    let named = service().with_annotation(key::IP.name, "198.51.100.7");
+    assert_eq!(Error::Invalid(refusal(&named)), not_nameable(key::IP.name, "198.51.100.7", "allowedReservedIPs"));
+}
+
+/// Which certificate a rule for HTTPS gets, of a load balancer that has none or this one.
+fn certificate(allowed: &'static str, key: &str, value: &str, has: Option<&str>) -> Result<Option<String>> {
+    let live = has.map(|id| {
+        let rule =
+            json!({ "entry_protocol": "https", "entry_port": 443, "target_protocol": "http", "target_port": 80 });
+        let mut live = json!({ "type": "REGIONAL", "forwarding_rules": [rule] });
+        live["forwarding_rules"][0]["certificate_id"] = json!(id);
+        super::live(&live)
+    });
+    let service = regional().with_annotation(key, value);
+    let certificates = json!({ "certificates": [{ "id": OTHER_ID, "name": "shop", "type": "custom" }] }).to_string();
+    let one = json!({ "certificate": { "id": OTHER_ID, "name": "shop", "type": "custom" } }).to_string();
+    let host = Host::new().setting("allowedCertificates", allowed);
+    let host = host.answers(move |it| answer(200, if it.path.len() > 2 { one.clone() } else { certificates.clone() }));
+    host.run(|| {
+        let settings = Settings::read()?;
+        let mut desired = Desired::of(&service, &settings, live.as_ref())?;
+        let rules = &mut desired.spec.forwarding_rules;
+        desired.tls.resolve(rules, live.as_ref(), &settings.allowed_certificates)?;
+        Ok(rules.iter().find_map(|it| it.certificate_id.clone()))
+    })
+}
+
+#[test]
+fn adv_170_certificates_are_those_that_the_operator_allows() {
+    let (id, name) = (key::CERTIFICATE_ID.name, key::CERTIFICATE_NAME.name);
+    let refused = |key, value| Err(not_nameable(key, value, "allowedCertificates"));
+    assert_eq!(certificate("none", id, CERTIFICATE, None), refused(id, CERTIFICATE));
+    assert_eq!(certificate(CERTIFICATE, id, CERTIFICATE, None), Ok(Some(CERTIFICATE.to_owned())));
+    assert_eq!(certificate("none", name, "shop", None), refused(name, "shop"));
+    assert_eq!(certificate("sho*", name, "shop", None), Ok(Some(OTHER_ID.to_owned())));
+    // Of a load balancer that has one: that one, and no other.
+    assert_eq!(certificate("none", id, CERTIFICATE, Some(CERTIFICATE)), Ok(Some(CERTIFICATE.to_owned())));
+    assert_eq!(certificate("none", id, CERTIFICATE, Some(OTHER_ID)), refused(id, CERTIFICATE));
+    assert_eq!(certificate("none", name, "shop", Some(OTHER_ID)), Ok(Some(OTHER_ID.to_owned())));
+    assert_eq!(certificate("none", name, "shop", Some(CERTIFICATE)), refused(name, "shop"));
 }

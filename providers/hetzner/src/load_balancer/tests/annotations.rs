@@ -119,6 +119,8 @@ fn rows() -> Vec<Row> {
         (Setting("healthCheckInterval"), "7s", &[], Created("/services/0/health_check/interval", json!(7))),
         (Setting("healthCheckTimeout"), "6s", &[], Created("/services/0/health_check/timeout", json!(6))),
         (Setting("healthCheckRetries"), "5", &[], Created("/services/0/health_check/retries", json!(5))),
+        (Setting("allowedCertificates"), "44", &[("protocol", "https"), ("http-certificates", "44")],
+            Created("/services/0/http/certificates", json!([44]))),
     ];
     rows.into_iter().map(|(what, value, with, effect)| Row { what, value, with, effect }).collect()
 }

@@ -60,3 +60,61 @@ fn a_certificate_has_to_be_there() {
     assert!(refusal(progress).starts_with("certificate \"www\" not found"));
     assert_eq!(cloud.writes(), [""; 0]);
 }
+
+/// A Service whose one port speaks HTTPS with certificates of the project.
+fn secure(certificates: &str) -> LoadBalancer {
+    service().with_annotation(key("protocol"), "https").with_annotation(key("http-certificates"), certificates)
+}
+
+fn not_nameable(annotation: &str, value: &str) -> String {
+    format!(
+        "annotation {}: {value:?} is not for authors of Services to name: take it off, or let the operator of the cluster add it \
+         to setting loadBalancers.allowedCertificates",
+        key(annotation)
+    )
+}
+
+#[test]
+fn adv_170_certificates_are_those_that_the_operator_allows() {
+    for (allowed, named, refused) in [
+        ("none", "42", Some("42")),
+        ("42,shop-*", "42,7", Some("7")),
+        ("42", "www", Some("www")),
+        ("shop-*", "shop-1", None),
+    ] {
+        let cloud = Cloud::default().setting("loadBalancers.allowedCertificates", allowed);
+        let (announced, _) = cloud.ensure(&secure(named));
+        match refused {
+            Some(refused) => assert_eq!(refusal(announced), not_nameable("http-certificates", refused), "{allowed}"),
+            None => assert!(announced.is_ok(), "{allowed}: {announced:?}"),
+        }
+        assert_eq!(cloud.writes(), [""; 0], "{allowed}");
+    }
+}
+
+#[test]
+fn adv_170_a_certificate_that_it_has_stays() {
+    let mut live = shown(7);
+    let listener = &mut live["services"][0];
+    listener["protocol"] = json!("https");
+    listener["http"] = json!({ "certificates": [42] });
+    let cloud = Cloud::with(live).setting("loadBalancers.allowedCertificates", "none");
+    let remembered = |certificates: &str| LoadBalancer { memo: Some("7".to_owned()), ..secure(certificates) };
+    let (kept, _) = cloud.ensure(&remembered("42"));
+    assert!(kept.is_ok(), "{kept:?}");
+    assert_eq!(refusal(cloud.ensure(&remembered("42,43")).0), not_nameable("http-certificates", "43"));
+}
+
+/// A managed certificate that was made elsewhere is not a Service's by its name.
+#[test]
+fn adv_170_the_name_of_a_managed_certificate_takes_no_other() {
+    let managed = remembering(&format!("creating {NAME} since 1000"))
+        .with_annotation(key("protocol"), "https")
+        .with_annotation(key("certificate-type"), "managed")
+        .with_annotation(key("http-managed-certificate-domains"), "example.com")
+        .with_annotation(key("http-managed-certificate-name"), "shop");
+    let certificates = vec![json!({ "id": 8, "name": "shop", "labels": {} })];
+    let taken = json!({ "error": { "code": "uniqueness_error", "message": "taken" } });
+    let cloud = Cloud { certificates, ..Cloud::default() }.special("certificates", 409, taken);
+    assert_eq!(refusal(cloud.ensure(&managed).0), not_nameable("http-managed-certificate-name", "shop"));
+}
