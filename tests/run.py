@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Runs all test programs, as many side by side as there are processors: most of their time they wait, for a control plane or a
+simulated cloud. `cargo test` would run one after the other.
+
+What a program printed is shown when it has ended. At the end each has a line with its seconds, and the CPU seconds of itself and
+of its children that have ended. The exit code is 0 if all succeeded. STREAMS=1 runs one at a time.
+"""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import threading
+import time
+
+CARGO = os.environ.get("CARGO", "cargo")
+STREAMS = int(os.environ.get("STREAMS") or os.cpu_count() or 1)
+# Those that take longest, so that none of them begins last.
+FIRST = ["whole", "process", "docs", "aws", "provider", "modules", "golden", "services"]
+LOCK = threading.Lock()
+
+
+def say(text):
+    with LOCK:
+        print(text, flush=True)
+
+
+def programs():
+    """The name, command and folder of each test program; and the tests in docs, which cargo compiles and runs."""
+    listed = subprocess.run(
+        [CARGO, "test", "--locked", "--workspace", "--no-run", "--quiet", "--message-format=json"],
+        stdout=subprocess.PIPE, check=True, text=True,
+    ).stdout
+    found = []
+    for line in listed.splitlines():
+        message = json.loads(line)
+        if message.get("executable") and message["profile"]["test"]:
+            folder = pathlib.Path(message["manifest_path"]).parent
+            kinds = message["target"]["kind"]
+            name = message["target"]["name"]
+            found.append((name if "test" in kinds else f"{folder.name}: {name}", [message["executable"]], folder))
+    here = pathlib.Path.cwd()
+    found.append(("docs", [CARGO, "test", "--locked", "--workspace", "--no-fail-fast", "--doc"], here))
+    order = {name: number for number, name in enumerate(FIRST)}
+    return sorted(found, key=lambda it: order.get(it[0], len(order)))
+
+
+def run(name, command, folder):
+    """Runs one program, shows what it printed, and returns its line for the end."""
+    say(f"==> {name}: begins")
+    log = pathlib.Path("target/test-logs", re.sub(r"\W+", "-", name) + ".log").absolute()
+    log.parent.mkdir(parents=True, exist_ok=True)
+    began = time.monotonic()
+    with log.open("wb") as output:
+        environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
+        program = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
+        _, status, used = os.wait4(program.pid, 0)
+        program.returncode = os.waitstatus_to_exitcode(status)
+    took = time.monotonic() - began
+    text = log.read_text(errors="replace")
+    passed = sum(int(it) for it in re.findall(r"^test result: .*?(\d+) passed", text, re.M))
+    ended = "ok" if program.returncode == 0 else f"FAILED ({program.returncode})"
+    say(f"\n     Running {name} ({command[0]})\n{text}\n==> {name}: {ended} after {took:.0f} s")
+    return program.returncode, name, ended, passed, took, used.ru_utime + used.ru_stime
+
+
+def main():
+    waiting, ended, began = programs(), [], time.monotonic()
+
+    def stream():
+        while True:
+            with LOCK:
+                if not waiting:
+                    return
+                program = waiting.pop(0)
+            ended.append(run(*program))
+
+    threads = [threading.Thread(target=stream) for _ in range(STREAMS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    print(f"\n{'program':32} {'tests':>6} {'seconds':>8} {'of CPU':>8}")
+    for _, name, how, passed, took, used in sorted(ended, key=lambda it: -it[4]):
+        if took >= 1 or how != "ok":
+            print(f"{name:32} {passed:6} {took:8.0f} {used:8.0f}  {'' if how == 'ok' else how}".rstrip())
+    tests, used = sum(it[3] for it in ended), sum(it[5] for it in ended)
+    print(f"{'all':32} {tests:6} {time.monotonic() - began:8.0f} {used:8.0f}")
+    failed = [name for code, name, *_ in ended if code]
+    if failed:
+        print(f"error: {len(failed)} of {len(ended)} programs failed: {', '.join(failed)}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
