@@ -40,7 +40,8 @@ impl PageSize {
     /// How many calls a list is likely to take in a cluster with so many nodes: as many as the last complete one of the
     /// last hour. An account may have many more machines than one cluster has nodes.
     pub(super) fn pages(&self, nodes: usize, whole: u32, now: Instant) -> usize {
-        match *self.last_pages() {
+        let last = *self.last_pages();
+        match last {
             Some((pages, at)) if now.saturating_duration_since(at) < REMEMBERED => pages,
             Some(_) | None => nodes.div_ceil(usize::try_from(self.at(whole, now)).unwrap_or(usize::MAX)),
         }
@@ -57,9 +58,10 @@ impl PageSize {
             }
             before => Some(Smaller { size, since: now, is_used: before.is_some() }),
         };
+        let is_last = smaller.is_some_and(|it| !it.is_used);
+        drop(smaller);
         if let Some(pages) = pages {
             // The next list begins with whole pages again.
-            let is_last = smaller.is_some_and(|it| !it.is_used);
             let part = |it: u32| usize::try_from(it.max(1)).unwrap_or(usize::MAX);
             let next = if is_last { pages.saturating_mul(part(size)).div_ceil(part(whole)) } else { pages };
             *self.last_pages() = Some((next, now));
