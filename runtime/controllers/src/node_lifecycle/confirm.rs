@@ -156,6 +156,7 @@ impl Controller {
             it.metadata.uid == node.metadata.uid
                 && it.metadata.deletion_timestamp.is_none()
                 && provider_id(it) == provider_id(&node)
+                && plan::ready_since(it) == plan::ready_since(&node)
                 && !plan::is_ready(it)
         });
         let (Some(list), Some(current), true) = (list, current, enough) else {
