@@ -27,7 +27,7 @@ test: control-plane registries moto ## Run all tests, against a real control pla
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
-	@CARGO=$(CARGO) tests/run.py
+	@CARGO='$(CARGO)' tests/run.py
 
 # Rows of AWS are measured beside its own manager, and the others beside the baseline.
 BESIDE := $(if $(filter aws aws-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%,$(ROW)),,moto cloud-provider-aws)

@@ -2,7 +2,7 @@
 """Runs all test programs, as many side by side as there are processors: most of their time they wait, for a control plane or a
 simulated cloud. `cargo test` would run one after the other.
 
-What a program printed is shown when it has ended. At the end each has a line with its seconds, and the CPU seconds of itself and
+What a program printed is shown when it has ended. At the end each that took a second has a line with its seconds, and the CPU seconds of itself and
 of its children that have ended. The exit code is 0 if all succeeded. STREAMS=1 runs one at a time.
 """
 
@@ -10,13 +10,14 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 import threading
 import time
 
-CARGO = os.environ.get("CARGO", "cargo")
-STREAMS = int(os.environ.get("STREAMS") or os.cpu_count() or 1)
+CARGO = shlex.split(os.environ.get("CARGO") or "cargo")
+STREAMS = max(1, int(os.environ.get("STREAMS") or os.cpu_count() or 1))
 # Those that take longest, so that none of them begins last.
 FIRST = ["whole", "process", "docs", "aws", "provider", "modules", "golden", "services"]
 LOCK = threading.Lock()
@@ -30,7 +31,7 @@ def say(text):
 def programs():
     """The name, command and folder of each test program; and the tests in docs, which cargo compiles and runs."""
     listed = subprocess.run(
-        [CARGO, "test", "--locked", "--workspace", "--no-run", "--quiet", "--message-format=json"],
+        [*CARGO, "test", "--locked", "--workspace", "--no-run", "--quiet", "--message-format=json-render-diagnostics"],
         stdout=subprocess.PIPE, check=True, text=True,
     ).stdout
     found = []
@@ -40,9 +41,10 @@ def programs():
             folder = pathlib.Path(message["manifest_path"]).parent
             kinds = message["target"]["kind"]
             name = message["target"]["name"]
-            found.append((name if "test" in kinds else f"{folder.name}: {name}", [message["executable"]], folder))
+            title = name if "test" in kinds else f"{folder.name} ({kinds[0]} {name})"
+            found.append((title, [message["executable"]], folder))
     here = pathlib.Path.cwd()
-    found.append(("docs", [CARGO, "test", "--locked", "--workspace", "--no-fail-fast", "--doc"], here))
+    found.append(("docs", [*CARGO, "test", "--locked", "--workspace", "--no-fail-fast", "--doc"], here))
     order = {name: number for number, name in enumerate(FIRST)}
     return sorted(found, key=lambda it: order.get(it[0], len(order)))
 
@@ -68,6 +70,7 @@ def run(name, command, folder):
 
 def main():
     waiting, ended, began = programs(), [], time.monotonic()
+    total = len(waiting)
 
     def stream():
         while True:
@@ -80,8 +83,13 @@ def main():
     threads = [threading.Thread(target=stream) for _ in range(STREAMS)]
     for thread in threads:
         thread.start()
-    for thread in threads:
-        thread.join()
+    try:
+        for thread in threads:
+            thread.join()
+    except KeyboardInterrupt:
+        with LOCK:
+            waiting.clear()
+        raise
     print(f"\n{'program':32} {'tests':>6} {'seconds':>8} {'of CPU':>8}")
     for _, name, how, passed, took, used in sorted(ended, key=lambda it: -it[4]):
         if took >= 1 or how != "ok":
@@ -90,8 +98,10 @@ def main():
     print(f"{'all':32} {tests:6} {time.monotonic() - began:8.0f} {used:8.0f}")
     failed = [name for code, name, *_ in ended if code]
     if failed:
-        print(f"error: {len(failed)} of {len(ended)} programs failed: {', '.join(failed)}", file=sys.stderr)
-    return 1 if failed else 0
+        print(f"error: {len(failed)} of {total} programs failed: {', '.join(failed)}", file=sys.stderr)
+    if len(ended) < total:
+        print(f"error: {total - len(ended)} of {total} programs did not run to their end", file=sys.stderr)
+    return 1 if failed or len(ended) < total else 0
 
 
 if __name__ == "__main__":
