@@ -120,7 +120,7 @@ impl Backend for Call<'_> {
 
     fn can_create(&self) -> Result<()> {
         let certificates = desired::certificates(self.service, None)?;
-        certificates.check(&self.settings.allowed_certificates)?;
+        certificates.check(&Nameable::of(self.service, &self.settings.allowed_certificates, None)?)?;
         // Any id stands for a certificate here: those that the cloud has are looked for when it is created.
         let any = (certificates != certificates::Certificates::Unsaid).then(|| [0].into());
         let known = Known { network: self.network()?, certificates: any.as_ref(), as_the_vendor: false };
@@ -257,7 +257,7 @@ impl Call<'_> {
 
     /// What the Service asks for. Certificates are looked for, and a managed one is created.
     fn desired(&self, live: Option<&Live>, as_the_vendor: bool) -> Result<Desired> {
-        let nameable = Nameable::of(&self.settings.allowed_certificates, live);
+        let nameable = Nameable::of(self.service, &self.settings.allowed_certificates, live)?;
         let certificates = desired::certificates(self.service, live)?.ids(self.service, &nameable)?;
         let known = Known { network: self.network()?, certificates: certificates.as_ref(), as_the_vendor };
         Desired::of(self.service, &self.settings, live, &known)

@@ -71,8 +71,9 @@ aerostat_sdk::table! {
         "How many failed checks take a target out.").otherwise("3 for new ones");
     ALLOWED_CERTIFICATES: List<Custom<String>> = ("loadBalancers.allowedCertificates",
         allowed::names("ids or names of certificates", "42,shop-*"),
-        "Which certificates authors of Services may name, with annotation `http-certificates`: with one of them a load balancer can \
-         speak for its domain. One that a load balancer has stays.").default("none");
+        "Which certificates authors of Services may name, with annotation `http-certificates`, or `http-managed-certificate-name` for \
+         one that was not issued for a Service: with one of them a load balancer can speak for its domain. One that a load balancer has on a port \
+         may stay there.").default("none");
     ADOPT_BY_NAME: Bool = ("adoptByName", Bool,
         "Whether a Service may take over a load balancer without a mark by its name annotation. Whoever may write Services \
          can then take each load balancer of the project that is marked for no Service.").default("false");

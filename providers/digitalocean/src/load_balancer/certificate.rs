@@ -62,8 +62,11 @@ impl Tls {
             return Ok(());
         }
         let shown = live.and_then(shown);
+        let has = |id: &str| {
+            live.is_some_and(|it| it.forwarding_rules.iter().any(|it| it.certificate_id.as_deref() == Some(id)))
+        };
         let check = |key: &str, value: &str, id: Option<&str>| {
-            if shown.is_some() && shown == id { Ok(()) } else { allowed.check(key, value) }
+            if id.is_some_and(has) { Ok(()) } else { allowed.check(key, value) }
         };
         let id = match self {
             Self::None | Self::Passthrough | Self::Contradiction(_) => return Ok(()),

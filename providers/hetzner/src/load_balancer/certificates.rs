@@ -8,6 +8,7 @@ use aerostat_sdk::{Error, LoadBalancer, Result};
 use super::annotations::{
     ACME_STAGING, CERTIFICATE_TYPE, HTTP_CERTIFICATES, MANAGED_DOMAINS, MANAGED_NAME, Reading, Source,
 };
+use super::services;
 use crate::api::certificates::{self as api, Certificate, Managed};
 use crate::api::load_balancers::{CLUSTER, LoadBalancer as Live, OWN_SERVICE, SERVICE};
 
@@ -28,19 +29,27 @@ pub(super) enum Certificates {
 /// Which certificates a Service may name that are not its own.
 pub(super) struct Nameable<'a> {
     allowed: &'a Allowed,
-    /// Those that its load balancer has.
+    /// Those that its load balancer has on ports that the Service still has: another port is added after the former is gone.
     held: BTreeSet<u64>,
+    /// Whether any port speaks HTTPS. Otherwise no certificate is used.
+    is_used: bool,
 }
 
 impl<'a> Nameable<'a> {
-    pub(super) fn of(allowed: &'a Allowed, live: Option<&Live>) -> Self {
+    /// # Errors
+    ///
+    /// `invalid`, naming the annotation about a protocol and its value.
+    pub(super) fn of(service: &LoadBalancer, allowed: &'a Allowed, live: Option<&Live>) -> Result<Self> {
         let services = live.iter().flat_map(|it| &it.services);
+        let services = services.filter(|it| service.ports.iter().any(|port| port.port == it.listen_port));
         let held = services.filter_map(|it| it.http.as_ref()?.certificates.as_ref()).flatten();
-        Self { allowed, held: held.copied().collect() }
+        let is_used = services::speaks_https(service, &mut Reading::of(service, live))?;
+        Ok(Self { allowed, held: held.copied().collect(), is_used })
     }
 
-    fn check(&self, annotation: &str, id_or_name: &str, id: u64) -> Result<()> {
-        if self.held.contains(&id) { Ok(()) } else { self.allowed.check(annotation, id_or_name) }
+    fn check(&self, annotation: &str, id_or_name: &str, id: Option<u64>) -> Result<()> {
+        let is_held = id.is_some_and(|it| self.held.contains(&it));
+        if is_held || !self.is_used { Ok(()) } else { self.allowed.check(annotation, id_or_name) }
     }
 }
 
@@ -71,9 +80,9 @@ impl Certificates {
     /// # Errors
     ///
     /// `invalid`, naming the annotation, the certificate and the setting.
-    pub(super) fn check(&self, allowed: &Allowed) -> Result<()> {
+    pub(super) fn check(&self, nameable: &Nameable<'_>) -> Result<()> {
         match self {
-            Self::Uploaded(all) => all.iter().try_for_each(|it| allowed.check(HTTP_CERTIFICATES.name, it)),
+            Self::Uploaded(all) => all.iter().try_for_each(|it| nameable.check(HTTP_CERTIFICATES.name, it, None)),
             Self::Unsaid | Self::Managed { .. } => Ok(()),
         }
     }
@@ -103,7 +112,7 @@ fn own_name(uid: &str) -> String {
 fn uploaded(id_or_name: &str, nameable: &Nameable<'_>) -> Result<u64> {
     let key = HTTP_CERTIFICATES.name;
     if nameable.held.is_empty() {
-        nameable.allowed.check(key, id_or_name)?;
+        nameable.check(key, id_or_name, None)?;
     }
     let id = match id_or_name.parse() {
         Ok(id) => id,
@@ -112,7 +121,7 @@ fn uploaded(id_or_name: &str, nameable: &Nameable<'_>) -> Result<u64> {
             api::named(id_or_name)?.ok_or_else(missing)?.id
         }
     };
-    nameable.check(key, id_or_name, id).map(|()| id)
+    nameable.check(key, id_or_name, Some(id)).map(|()| id)
 }
 
 fn managed(
@@ -159,6 +168,6 @@ fn taken(name: &str, uid: &str, nameable: &Nameable<'_>) -> Result<u64> {
         ))),
         Some(_) => Ok(id),
         None if name == own_name(uid) => Ok(id),
-        None => nameable.check(MANAGED_NAME.name, name, id).map(|()| id),
+        None => nameable.check(MANAGED_NAME.name, name, Some(id)).map(|()| id),
     }
 }

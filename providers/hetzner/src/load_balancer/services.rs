@@ -67,6 +67,18 @@ pub(super) fn services(
     Ok(services)
 }
 
+/// Whether any port speaks HTTPS.
+///
+/// # Errors
+///
+/// `invalid`, naming the annotation and its value.
+pub(super) fn speaks_https(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<bool> {
+    let all = annotations.read(&PROTOCOL)?.unwrap_or(Protocol::Tcp);
+    let mut ports = service.ports.iter().filter(|it| it.protocol == Carried::Tcp);
+    let protocols = ports.by_ref().map(|it| Ok(of_port(annotations.annotations, it.port)?.unwrap_or(all)));
+    Ok(protocols.collect::<Result<Vec<_>>>()?.contains(&Protocol::Https))
+}
+
 /// The same port of the load balancer as it is.
 pub(super) fn shown(live: Option<&Live>, number: u16) -> Option<&Service> {
     live?.services.iter().find(|it| it.listen_port == number)

@@ -105,6 +105,30 @@ fn adv_170_a_certificate_that_it_has_stays() {
     assert_eq!(refusal(cloud.ensure(&remembered("42,43")).0), not_nameable("http-certificates", "43"));
 }
 
+/// A port is removed before another is added: what is refused then would serve nobody.
+#[test]
+fn adv_170_a_port_is_not_given_up_for_one_that_is_refused() {
+    let mut live = shown(7);
+    let listener = &mut live["services"][0];
+    listener["protocol"] = json!("https");
+    listener["http"] = json!({ "certificates": [42] });
+    let cloud = Cloud::with(live).setting("loadBalancers.allowedCertificates", "none");
+    let moved = LoadBalancer {
+        memo: Some("7".to_owned()),
+        ports: vec![Port::new(Protocol::Tcp, 8443, 30_443)],
+        ..secure("42")
+    };
+    assert_eq!(refusal(cloud.ensure(&moved).0), not_nameable("http-certificates", "42"));
+    assert_eq!(cloud.writes(), [""; 0]);
+}
+
+#[test]
+fn a_certificate_that_no_port_uses_is_not_refused() {
+    let cloud = Cloud::default().setting("loadBalancers.allowedCertificates", "none");
+    let (announced, _) = cloud.ensure(&service().with_annotation(key("http-certificates"), "42"));
+    assert!(announced.is_ok(), "{announced:?}");
+}
+
 /// A managed certificate that was made elsewhere is not a Service's by its name.
 #[test]
 fn adv_170_the_name_of_a_managed_certificate_takes_no_other() {
