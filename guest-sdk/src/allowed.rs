@@ -1,4 +1,4 @@
-//! What authors of Services may name in the cloud that is not their own, as a setting of the operator says.
+//! Settings by which the operator lets authors of Services name certificates, addresses and the like that are not their own.
 
 use crate::form::{Custom, List};
 use crate::key::Key;
@@ -14,7 +14,7 @@ pub const fn names(what: &'static str, example: &'static str) -> List<Custom<Str
     List { of: Custom { allowed: "none, *, or what it begins with and *", parse: pattern }, what, example }
 }
 
-/// What authors of Services may name.
+/// The names that a setting lets authors of Services write into annotations.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Allowed {
     setting: &'static str,
@@ -22,7 +22,7 @@ pub struct Allowed {
 }
 
 impl Allowed {
-    /// What the operator wrote.
+    /// Reads the setting.
     ///
     /// # Errors
     ///

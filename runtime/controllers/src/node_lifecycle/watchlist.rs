@@ -147,7 +147,7 @@ impl Watchlist {
     /// Ends a check of a node.
     pub(super) fn settle(&mut self, node: &Node, outcome: Outcome, now: Instant) {
         let (period, apart) = (self.period, self.apart);
-        // What was seen before the node was ready for a while, and forgotten, says nothing of what is watched since.
+        // A check from before the node was ready for a while says nothing of the node since.
         let Some(watched) = self.of(node).filter(|it| it.again || !it.is_after(node)) else { return };
         watched.busy = false;
         if std::mem::take(&mut watched.again) {

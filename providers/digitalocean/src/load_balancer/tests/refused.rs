@@ -191,7 +191,7 @@ fn adv_170_certificates_are_those_that_the_operator_allows() {
     assert_eq!(certificate(CERTIFICATE, id, CERTIFICATE, None), Ok(Some(CERTIFICATE.to_owned())));
     assert_eq!(certificate("none", name, "shop", None), refused(name, "shop"));
     assert_eq!(certificate("sho*", name, "shop", None), Ok(Some(OTHER_ID.to_owned())));
-    // Of a load balancer that has one: that one, and no other.
+    // A load balancer keeps the certificate that it has, and gets no other.
     assert_eq!(certificate("none", id, CERTIFICATE, Some(CERTIFICATE)), Ok(Some(CERTIFICATE.to_owned())));
     assert_eq!(certificate("none", id, CERTIFICATE, Some(OTHER_ID)), refused(id, CERTIFICATE));
     assert_eq!(certificate("none", name, "shop", Some(OTHER_ID)), Ok(Some(OTHER_ID.to_owned())));

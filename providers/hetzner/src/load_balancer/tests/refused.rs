@@ -92,13 +92,18 @@ fn adv_170_certificates_are_those_that_the_operator_allows() {
     }
 }
 
-#[test]
-fn adv_170_a_certificate_that_it_has_stays() {
+/// A cloud whose load balancer has certificate 42 where the operator allows no certificate.
+fn with_certificate() -> Cloud {
     let mut live = shown(7);
     let listener = &mut live["services"][0];
     listener["protocol"] = json!("https");
     listener["http"] = json!({ "certificates": [42] });
-    let cloud = Cloud::with(live).setting("loadBalancers.allowedCertificates", "none");
+    Cloud::with(live).setting("loadBalancers.allowedCertificates", "none")
+}
+
+#[test]
+fn adv_170_a_certificate_that_it_has_stays() {
+    let cloud = with_certificate();
     let remembered = |certificates: &str| LoadBalancer { memo: Some("7".to_owned()), ..secure(certificates) };
     let (kept, _) = cloud.ensure(&remembered("42"));
     assert!(kept.is_ok(), "{kept:?}");
@@ -108,11 +113,7 @@ fn adv_170_a_certificate_that_it_has_stays() {
 /// A port is removed before another is added: what is refused then would serve nobody.
 #[test]
 fn adv_170_a_port_is_not_given_up_for_one_that_is_refused() {
-    let mut live = shown(7);
-    let listener = &mut live["services"][0];
-    listener["protocol"] = json!("https");
-    listener["http"] = json!({ "certificates": [42] });
-    let cloud = Cloud::with(live).setting("loadBalancers.allowedCertificates", "none");
+    let cloud = with_certificate();
     let moved = LoadBalancer {
         memo: Some("7".to_owned()),
         ports: vec![Port::new(Protocol::Tcp, 8443, 30_443)],
