@@ -74,8 +74,8 @@ pub(super) fn services(
 /// `invalid`, naming the annotation and its value.
 pub(super) fn speaks_https(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<bool> {
     let all = annotations.read(&PROTOCOL)?.unwrap_or(Protocol::Tcp);
-    let mut ports = service.ports.iter().filter(|it| it.protocol == Carried::Tcp);
-    let protocols = ports.by_ref().map(|it| Ok(of_port(annotations.annotations, it.port)?.unwrap_or(all)));
+    let ports = service.ports.iter().filter(|it| it.protocol == Carried::Tcp);
+    let protocols = ports.map(|it| Ok(of_port(annotations.annotations, it.port)?.unwrap_or(all)));
     Ok(protocols.collect::<Result<Vec<_>>>()?.contains(&Protocol::Https))
 }
 
