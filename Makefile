@@ -35,7 +35,7 @@ BESIDE := $(if $(filter aws aws-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%
 .PHONY: bench
 bench: control-plane $(BESIDE) ## Measure beside the baselines (3 hours). ROW=… for one row, ROW=aws for those of AWS.
 	@printf '\n==> Building aerostat, the providers and the benchmark with optimisations (minutes at the first time)\n'
-	@$(CARGO) build --locked --release -p aerostat -p tests --bins
+	@$(CARGO) build --locked --release -p aerostat -p tests --bin aerostat --bin bench
 	@exec target/release/bench $(ROW)
 
 .PHONY: compare-aws
