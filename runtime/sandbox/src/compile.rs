@@ -15,7 +15,7 @@ use wasmtime::{Engine, Error};
 
 pub use self::child::{COMMAND, compile_for_another};
 pub use self::limits::CompileLimits;
-use crate::engine::Sandbox;
+use crate::engine::{Compiled, Sandbox};
 use crate::error::LoadError;
 use crate::source::Module;
 
@@ -29,7 +29,10 @@ pub(crate) async fn compile(sandbox: &Sandbox, module: Module) -> Result<Compone
             let compiled = process::run(program, sandbox.memory(), &limits, module.bytes()).await;
             compiled.and_then(|it| load(&engine, &it))
         }
-        None => inside(engine, limits, module).await,
+        None => match sandbox.compiled() {
+            Some(compiled) => once(compiled, engine, limits, module).await,
+            None => inside(engine, limits, module).await,
+        },
     };
     compiled.map_err(|source| LoadError::Compile { module: name, source })
 }
@@ -44,6 +47,17 @@ pub(crate) fn check_kind(module: &Module) -> Result<(), LoadError> {
         _ => "no WebAssembly",
     };
     Err(LoadError::NotAComponent { module: module.name().to_owned(), what })
+}
+
+/// Compiles in this process, unless the module was compiled before.
+async fn once(compiled: &Compiled, engine: Engine, limits: CompileLimits, module: Module) -> Result<Component, Error> {
+    let (mut compiled, digest) = (compiled.lock().await, module.digest());
+    if let Some(component) = compiled.get(&digest) {
+        return Ok(component.clone());
+    }
+    let component = inside(engine, limits, module).await?;
+    compiled.insert(digest, component.clone());
+    Ok(component)
 }
 
 /// Compiles in this process, which no limit of the kernel protects.

@@ -1,7 +1,11 @@
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::path::Path;
 use std::sync::Arc;
 
+use sha256::Digest;
+use tokio::sync::Mutex;
+use wasmtime::component::Component;
 use wasmtime::{Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures};
 
 use crate::compile::CompileLimits;
@@ -33,7 +37,11 @@ pub struct Sandbox {
     memory: usize,
     compiler: Option<Arc<Path>>,
     compile_limits: CompileLimits,
+    compiled: Option<Compiled>,
 }
+
+/// Modules that were compiled in this process.
+pub(crate) type Compiled = Arc<Mutex<HashMap<Digest, Component>>>;
 
 impl Sandbox {
     /// Makes the engine and starts its ticker.
@@ -47,7 +55,15 @@ impl Sandbox {
         let engine = config(memory).and_then(|it| Engine::new(&it)).map_err(LoadError::Engine)?;
         let ticked = engine.clone();
         let ticker = Ticker::start(move || ticked.increment_epoch()).map_err(|it| LoadError::Engine(it.into()))?;
-        Ok(Self { engine, ticker, memory, compiler: None, compile_limits: CompileLimits::default() })
+        let compile_limits = CompileLimits::default();
+        Ok(Self { engine, ticker, memory, compiler: None, compile_limits, compiled: None })
+    }
+
+    /// Keeps each module that this process compiles, and compiles it once: for tests, which load the same few modules
+    /// hundreds of times.
+    #[must_use]
+    pub fn keeping_modules(self) -> Self {
+        Self { compiled: Some(Arc::default()), ..self }
     }
 
     /// Compiles providers in a process of its own, and not in this one, which would keep the memory that the compiler
@@ -60,7 +76,14 @@ impl Sandbox {
     /// Lets a module cost this much to compile, and not the default.
     #[must_use]
     pub fn with_compile_limits(self, compile_limits: CompileLimits) -> Self {
-        Self { compile_limits, ..self }
+        // A module that was compiled under other limits is looked at again.
+        let compiled = self.compiled.map(|_| Arc::default());
+        Self { compile_limits, compiled, ..self }
+    }
+
+    /// Where compiled modules are kept, if they are.
+    pub(crate) fn compiled(&self) -> Option<&Compiled> {
+        self.compiled.as_ref()
     }
 
     /// What a module may cost to compile.

@@ -13,10 +13,11 @@ use egress::{Credentials, Gate, GateSettings};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, PodTemplateSpec, Secret};
 use prometheus::Registry;
-use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
+use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Source};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tests::control_plane::{Cluster, kubectl};
+use tests::vendor::loading::SANDBOX;
 use tests::{guests, operator};
 
 /// What kubectl, or a shell that ran it, said.
@@ -97,9 +98,8 @@ pub(crate) async fn provider(module: &str, settings: &[(&str, &str)]) -> Provide
     };
     let gate = Gate::new(settings, egress::Metrics::register(&Registry::new()).unwrap()).unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
-    let sandbox = Sandbox::new(64 << 20).unwrap();
     let given = ProviderSettings { settings: given, ..ProviderSettings::default() };
-    Provider::inspect(&sandbox, module, given, gate, metrics).await.unwrap()
+    Provider::inspect(&SANDBOX, module, given, gate, metrics).await.unwrap()
 }
 
 /// The requests that a provider without operations asks for, what each does and what it carries. Sorted.

@@ -1,8 +1,10 @@
 //! A sandbox with one guest in it.
 
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use cloud_provider::{Demand, Error, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Reply};
@@ -48,6 +50,15 @@ pub(crate) struct Lab {
     pub(crate) provider: Provider,
     registry: Registry,
     _shared: Option<RwLockReadGuard<'static, ()>>,
+}
+
+/// A sandbox for each size of memory, so that a guest is compiled once.
+fn shared(memory: usize) -> Result<Sandbox, LoadError> {
+    static SANDBOXES: Mutex<BTreeMap<usize, Sandbox>> = Mutex::new(BTreeMap::new());
+    match SANDBOXES.lock().unwrap().entry(memory) {
+        Entry::Occupied(found) => Ok(found.get().clone()),
+        Entry::Vacant(place) => Ok(place.insert(Sandbox::new(memory)?.keeping_modules()).clone()),
+    }
 }
 
 impl Guest {
@@ -121,7 +132,7 @@ impl Guest {
     pub(crate) async fn try_load(self, registry: &Registry) -> Result<Provider, LoadError> {
         let sandbox = match &self.compiler {
             Some(program) => Sandbox::new(self.limits.memory)?.compiling_with(program),
-            None => Sandbox::new(self.limits.memory)?,
+            None => shared(self.limits.memory)?,
         };
         let source = config_map(digest(&self.bytes));
         let module = source.fetch(&Held(self.bytes.clone())).await.unwrap();

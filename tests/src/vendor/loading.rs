@@ -19,8 +19,9 @@ pub const CLUSTER_UID: &str = "c1a5e000-1111-2222-3333-444455556666";
 /// The networks of the cluster's pods.
 const PODS: &str = "10.244.0.0/16";
 
-/// One engine for the process, as in the binary.
-static SANDBOX: LazyLock<Sandbox> = LazyLock::new(|| Sandbox::new(64 << 20).expect("the engine can be made"));
+/// One engine for the process, as in the binary, which compiles each module once.
+pub static SANDBOX: LazyLock<Sandbox> =
+    LazyLock::new(|| Sandbox::new(64 << 20).expect("the engine can be made").keeping_modules());
 
 /// A file with a secret, which goes away with the test.
 #[derive(Debug)]
