@@ -1,8 +1,8 @@
-//! What requests carry beside method, path and operation, as a provider asks for it. Values only.
+//! The content of requests beside method, path and operation, as a provider asks for it. Values only.
 
 use std::fmt;
 
-/// What requests carry. Once it names anything, they carry nothing else.
+/// The content that requests carry. Once it names anything, they carry nothing else.
 #[derive(Clone, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub struct Content {
     /// Patterns for the names in query and form: `Filter.*`. `None`: not said, unless another field says something.

@@ -4,7 +4,7 @@ use tokio::sync::watch;
 
 use crate::Description;
 
-/// What the provider that serves now says of itself: its version may be replaced while the process runs. Clones follow it.
+/// The description of the provider that serves now: its version may be replaced while the process runs. Clones follow it.
 #[derive(Clone, Debug)]
 pub struct CurrentDescription(watch::Receiver<Arc<Description>>);
 

@@ -3,14 +3,14 @@ use std::fmt;
 use crate::content::{Content, quoted};
 use crate::pattern;
 
-/// What a provider says of itself, before it has made any request.
+/// A provider's description of itself, given before it has made any request.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Description {
     /// The cloud's name: "digitalocean".
     pub name: String,
     /// The provider's own version.
     pub version: String,
-    /// What its provider ids begin with: "digitalocean://"; "" stands for ids without "://". A node with another prefix is
+    /// The beginnings of its provider ids: "digitalocean://"; "" stands for ids without "://". A node with another prefix is
     /// never asked about.
     pub provider_id_prefixes: Vec<String>,
     /// The endpoints that it needs. The operator decides what they are and what is allowed on them.
@@ -70,17 +70,17 @@ impl Description {
 pub struct Endpoint {
     /// Its name in `http.send` and in the operator's config.
     pub name: String,
-    /// What it is for.
+    /// The use of it.
     pub purpose: String,
-    /// What the operator would write as `baseUrl` for the public cloud.
+    /// The `baseUrl` that an operator would write for the public cloud.
     pub example_base_url: String,
     /// Request headers that it sets beyond those that every endpoint allows.
     pub headers: Vec<String>,
     /// Where a request says what it does, if not in its method and path.
     pub operation: Option<OperationPlace>,
-    /// What every request to it carries in its query or form, each name exactly once.
+    /// The parameters that every request to it carries in its query or form, each name exactly once.
     pub parameters: Vec<(String, String)>,
-    /// What has to be allowed on it.
+    /// The permissions that it needs.
     pub allow: Vec<Permission>,
 }
 
@@ -93,7 +93,7 @@ pub enum OperationPlace {
     Header(String),
 }
 
-/// What requests do, by how much harm they can do.
+/// The effects of requests, by how much harm they can do.
 #[derive(Clone, Copy, Debug, Default, Eq, Ord, PartialEq, PartialOrd)]
 pub enum Effect {
     /// They change nothing.
@@ -109,7 +109,7 @@ pub enum Effect {
     Delete,
 }
 
-/// What has to be allowed on an endpoint.
+/// A kind of requests that has to be allowed on an endpoint.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Permission {
     /// HTTP methods.
@@ -118,16 +118,16 @@ pub struct Permission {
     pub paths: Vec<String>,
     /// Patterns for the operation, where the endpoint has one: "Describe*".
     pub operations: Vec<String>,
-    /// What these requests do.
+    /// The effect of these requests.
     pub effect: Effect,
     /// The cloud's own words for what is done, for its scopes and roles.
     pub actions: Vec<String>,
-    /// What these requests carry.
+    /// The content of these requests.
     pub content: Content,
 }
 
 impl Effect {
-    /// What requests with this method do where a rule does not say it; an unknown one may do anything.
+    /// The effect of requests with this method where a rule does not say it; an unknown one may do anything.
     #[must_use]
     pub fn of_method(method: &str) -> Self {
         match method {
@@ -151,7 +151,7 @@ impl Effect {
 }
 
 impl Permission {
-    /// What the requests do, if it is something else than what the most harmful of their methods says.
+    /// The effect of the requests, if it is another than that of the most harmful of their methods.
     #[must_use]
     pub fn own_effect(&self) -> Option<Effect> {
         let by_method = self.methods.iter().map(|it| Effect::of_method(it)).max();
@@ -182,9 +182,9 @@ pub struct Setting {
     pub name: String,
     /// Whether it must be given.
     pub required: bool,
-    /// What holds without it.
+    /// The value that holds without it.
     pub default: Option<String>,
-    /// What it does.
+    /// The effect of it.
     pub doc: String,
 }
 
@@ -201,11 +201,11 @@ impl Setting {
 pub struct Annotation {
     /// Its key, with `*` for one run of characters but "/" that the Service's author chooses.
     pub key: String,
-    /// What may stand in it.
+    /// The values that it takes.
     pub values: String,
-    /// What holds without it.
+    /// The value that holds without it.
     pub default: Option<String>,
-    /// What it does.
+    /// The effect of it.
     pub doc: String,
     /// Whether it is a label selector for nodes, which the host evaluates.
     pub selects_nodes: bool,

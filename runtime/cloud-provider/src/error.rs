@@ -8,7 +8,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 /// The text is for a person: it names the cloud object, the cause and, where there is one, the next step.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub enum Error {
-    /// What is asked for cannot be meant. Shown, and tried again when the object changes and every few minutes.
+    /// A request that cannot be meant. Shown, and tried again when the object changes and every few minutes.
     #[error("{0}")]
     Invalid(String),
     /// The cloud, or the policy, refused. Shown, and tried again when the object or the credential changes and every
@@ -20,7 +20,7 @@ pub enum Error {
     RetryAfter {
         /// How long to wait.
         after: Duration,
-        /// Who asked for the pause, and why.
+        /// The party that asked for the pause, and why.
         reason: String,
     },
     /// The provider crashed over this object, which alone is set aside. Shown on the object, and tried again after this
@@ -29,7 +29,7 @@ pub enum Error {
     Crashed {
         /// How long the object is still set aside.
         after: Duration,
-        /// What crashed and how, which object it was about, when it is tried again, and who can do something.
+        /// The crash, the object that it was about, when that is tried again, and who can do something.
         reason: String,
     },
     /// Anything else. Tried again with back-off.

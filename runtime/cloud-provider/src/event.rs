@@ -1,4 +1,4 @@
-/// What a provider wants a person to know about the object that a call is about: an event.
+/// An event: something that a provider wants a person to know about the object that a call is about.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Event {
     /// A node's name, where a call concerns several nodes.
@@ -25,7 +25,7 @@ pub enum EventKind {
 /// Events count whatever the answer is: also when it is an error.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Reply<T> {
-    /// What was asked for.
+    /// The answer itself.
     pub answer: T,
     /// Events on the objects that the call was about, at most 64 of one call of the provider, and at most
     /// [`EventList::MOST`] where an answer took several calls.

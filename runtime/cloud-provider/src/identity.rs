@@ -4,7 +4,7 @@ use tokio::time::Instant;
 
 use crate::Result;
 
-/// Whose cloud it is.
+/// The account in the cloud whose objects the provider sees.
 #[async_trait]
 pub trait Identity: Send + Sync {
     /// The account (project, tenant) behind the credential, and the part of it that every other call looks into (region,

@@ -9,7 +9,7 @@ pub trait Instances: Send + Sync {
     ///
     /// # Errors
     ///
-    /// What every call would answer now.
+    /// The error that every call would have for an answer now.
     async fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -52,7 +52,7 @@ pub struct Node {
     /// The node's labels. The sandbox passes on only those that the provider describes and that the operator named in
     /// `provider.nodeLabels`.
     pub labels: Vec<(String, String)>,
-    /// What the newest [`Instance`] of this node had as `extra`, up to a few minutes old: a hint, never proof.
+    /// The `extra` of the newest [`Instance`] of this node, up to a few minutes old: a hint, never proof.
     pub extra: Vec<(String, String)>,
 }
 
@@ -98,7 +98,7 @@ pub struct Instance {
     pub labels: Vec<(String, String)>,
     /// The pod networks that the cloud has given it, in CIDR notation: for the cloud allocator of node IPAM.
     pub pod_cidrs: Vec<String>,
-    /// What comes back in [`Node::extra`]: sorted, at most 1 KiB. Another value is a change of every load balancer.
+    /// The value that comes back in [`Node::extra`]: sorted, at most 1 KiB. Another value is a change of every load balancer.
     pub extra: Vec<(String, String)>,
 }
 
@@ -115,7 +115,7 @@ pub enum State {
 /// A node address, as in `status.addresses`.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Address {
-    /// What kind of address.
+    /// The kind of the address.
     pub kind: AddressKind,
     /// The address, as the cloud spells it.
     pub value: String,

@@ -1,4 +1,4 @@
-//! What controllers ask of a cloud, as plain values and traits. No I/O, no Kubernetes client, no WebAssembly.
+//! The cloud as controllers see it: plain values and traits. No I/O, no Kubernetes client, no WebAssembly.
 //!
 //! The same words stand in `wit/`, which is the contract towards providers.
 
@@ -51,10 +51,10 @@ use std::sync::Arc;
 
 /// A cloud is the set of things that it can do.
 ///
-/// What a provider does not export is `None`: nothing answers "not implemented" at run time.
+/// A cloud. An interface that its provider does not export is `None`: nothing answers "not implemented" at run time.
 #[derive(Clone)]
 pub struct Cloud {
-    /// What the provider says of itself.
+    /// The provider's description of itself.
     pub description: CurrentDescription,
     /// The account behind the credential: every provider names it, or says that it cannot.
     pub identity: Arc<dyn Identity>,

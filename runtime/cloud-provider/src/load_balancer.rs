@@ -11,7 +11,7 @@ pub trait LoadBalancers: Send + Sync {
     ///
     /// # Errors
     ///
-    /// What every call would answer now.
+    /// The error that every call would have for an answer now.
     async fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -67,16 +67,16 @@ pub struct PendingStatus {
     /// When to call again: between half a second and five minutes; zero beside the first memo means as soon as that is
     /// kept.
     pub after: Duration,
-    /// What is being waited for, for a person: one line.
+    /// The step that is waited for, for a person: one line.
     pub reason: String,
 }
 
-/// What there is to know about a load balancer.
+/// The status of a load balancer.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct LoadBalancerStatus {
     /// `status.loadBalancer.ingress`.
     pub ingress: Vec<Ingress>,
-    /// What the provider must know again, at most 1 KiB. It has to be kept, where the Service's authors cannot write,
+    /// The memo: text that the provider must know again, at most 1 KiB. It has to be kept, where the Service's authors cannot write,
     /// before the next call. Never empty. No two Services have the same one.
     pub memo: Option<String>,
     /// To be written on the Service for people and other tools: only keys that the provider describes and that the
@@ -128,7 +128,7 @@ pub struct LoadBalancer {
     pub name: String,
     /// The Service.
     pub owner: Owner,
-    /// What an earlier [`LoadBalancerStatus`] asked to keep. Proof of ownership. Never empty.
+    /// The memo that an earlier [`LoadBalancerStatus`] asked to keep. Proof of ownership. Never empty.
     pub memo: Option<String>,
     /// Whether this is the first call of `ensure` since the memo was kept, whichever process made it: then no earlier call can
     /// have begun what the memo announces. `false` where that is not known.
@@ -156,16 +156,16 @@ pub struct LoadBalancer {
     pub client_ip_affinity_seconds: Option<u32>,
 }
 
-/// Whose load balancer it is: what a mark of ownership says.
+/// The owner of a load balancer, as a mark of ownership names it.
 #[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
 pub struct Owner {
     /// `--cluster-name`.
     pub cluster: String,
-    /// Of the Service.
+    /// The Service's namespace.
     pub namespace: String,
-    /// Of the Service.
+    /// The Service's name.
     pub name: String,
-    /// Of the Service: alone unique in time.
+    /// The Service's UID: alone unique in time.
     pub uid: String,
 }
 
@@ -176,7 +176,7 @@ pub struct Port {
     pub name: String,
     /// TCP, UDP or SCTP.
     pub protocol: Protocol,
-    /// What clients dial.
+    /// The port that clients dial.
     pub port: u16,
     /// `None` with `allocateLoadBalancerNodePorts: false`.
     pub node_port: Option<u16>,
@@ -184,7 +184,7 @@ pub struct Port {
     pub app_protocol: Option<String>,
 }
 
-/// What a port carries.
+/// The protocol of a port.
 #[derive(Clone, Copy, Debug, Eq, Hash, Ord, PartialEq, PartialOrd)]
 pub enum Protocol {
     /// `TCP`.

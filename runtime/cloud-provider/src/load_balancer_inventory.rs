@@ -5,14 +5,14 @@ use crate::{Ingress, Reply, Result};
 /// All load balancers that carry this cluster's marks: a few requests, where one `ensure` for each would be many.
 #[async_trait]
 pub trait LoadBalancerInventory: Send + Sync {
-    /// What the list is like now, as the provider that serves described it at load.
+    /// The list's properties now, as the provider that serves described them at load.
     fn description(&self) -> InventoryDescription;
 
     /// Whether calls are made at all now. It is asked before anything is concluded from what the cloud does not have.
     ///
     /// # Errors
     ///
-    /// What every call would answer now.
+    /// The error that every call would have for an answer now.
     async fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -22,7 +22,7 @@ pub trait LoadBalancerInventory: Send + Sync {
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<InventoryPage>>;
 }
 
-/// What the list is like.
+/// The properties of the list.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct InventoryDescription {
     /// Items in one page: at least 1.
@@ -51,7 +51,7 @@ pub struct InventoryItem {
     pub proof: Proof,
     /// The cloud's kind and id, for people: "load balancer 4711". One line.
     pub cloud_object: String,
-    /// What `delete` has to be given as memo to know it again. Printable, never empty, at most 1 KiB.
+    /// The memo with which `delete` knows it again. Printable, never empty, at most 1 KiB.
     pub memo: Option<String>,
     /// Whether the cloud is still at work on it.
     pub state: InventoryState,

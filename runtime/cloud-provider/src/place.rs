@@ -8,7 +8,7 @@ pub struct Place<'a> {
 }
 
 impl<'a> Place<'a> {
-    /// What a provider id says, in the forms that clouds' own controllers write. An unknown form says nothing.
+    /// The place that a provider id names, in the forms that clouds' own controllers write. An unknown form names nothing.
     #[must_use]
     pub fn of(provider_id: &'a str) -> Self {
         let told = |text: &'a str| Some(text).filter(|it| !it.is_empty());
@@ -40,7 +40,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    /// What speaks against an instance of this place, in the account that `identity` tells: a sentence without a subject.
+    /// The contradiction between an instance of this place and the account that `identity` tells: a sentence without a subject.
     ///
     /// An identity tells an account or a region in words like `account=my-project region=europe-west1`. What it does not
     /// tell is not compared.

@@ -8,14 +8,14 @@ use crate::{IpFamily, Node, Reply, Result};
 /// Routes for pod networks: to which machine the cloud's network sends the packets for a pod network.
 #[async_trait]
 pub trait Routes: Send + Sync {
-    /// What the cloud's routes are like now, as the provider that serves described them at load.
+    /// The properties of the cloud's routes now, as the provider that serves described them at load.
     fn description(&self) -> Arc<RouteDescription>;
 
     /// Whether calls are made at all now. It is asked before anything is concluded from what the cloud does not have.
     ///
     /// # Errors
     ///
-    /// What every call would answer now.
+    /// The error that every call would have for an answer now.
     async fn check(&self) -> Result<()> {
         Ok(())
     }
@@ -31,12 +31,12 @@ pub trait Routes: Send + Sync {
     /// Takes one step with each of these changes; one answer for each, in the same order. No two are about one
     /// destination, and no more than [`RouteDescription::batch_size`] come at once.
     ///
-    /// What is already as desired is [`RouteOutcome::Done`]; where something else is than `before`, `after` or nothing, it
+    /// A change that is made already is [`RouteOutcome::Done`]; where something else is than `before`, `after` or nothing, it
     /// is [`Error::Invalid`](crate::Error::Invalid), and not touched. Safe to repeat and safe to lose.
     async fn apply(&self, changes: &[RouteChange]) -> Reply<Vec<Result<RouteOutcome>>>;
 }
 
-/// What the cloud's routes are like.
+/// The properties of the cloud's routes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RouteDescription {
     /// Changes in one `apply`: 1 to 500.
@@ -78,17 +78,17 @@ pub struct Route {
     pub destination: String,
     /// To what it leads, in the provider's own words; `None` where it leads to nothing that a node could be. Never empty.
     pub next_hop: Option<String>,
-    /// Whose it is.
+    /// The owner of the route.
     pub ownership: RouteOwnership,
     /// How it is.
     pub state: RouteState,
     /// The cloud's name or id for it, for people and for [`RouteChange::before`]. One line, never empty.
     pub id: String,
-    /// What the provider said more: it goes back with [`RouteChange::before`], and nowhere else.
+    /// The provider's further words: they go back with [`RouteChange::before`], and nowhere else.
     pub extra: Vec<(String, String)>,
 }
 
-/// Whose a route is, as far as the cloud tells.
+/// The owner of a route, as far as the cloud tells.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub enum RouteOwnership {
     /// It carries this cluster's mark of ownership.
@@ -108,20 +108,20 @@ pub enum RouteState {
     Changing,
     /// It leads nowhere: its machine is gone or off.
     Blackhole,
-    /// Of its entries in the cloud at least one is missing.
+    /// At least one of its entries in the cloud is missing.
     Partial,
     /// The cloud has given up making it, for this reason: one line.
     Failed(String),
 }
 
-/// What shall become of one destination.
+/// A change of the route to one destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct RouteChange {
     /// In canonical form.
     pub destination: String,
-    /// What is there now, as [`Routes::list`] gave it; `None` if nothing is. Never a foreign one.
+    /// The route that is there now, as [`Routes::list`] gave it; `None` if none is. Never a foreign one.
     pub before: Option<Route>,
-    /// What shall be there; `None` if nothing shall.
+    /// The target that the route is to have; `None` if no route is to be there.
     pub after: Option<RouteTarget>,
     /// The reason with which this same change was [`RouteOutcome::Pending`] the last time, in the provider's own words.
     pub pending: Option<String>,
@@ -136,7 +136,7 @@ pub struct RouteTarget {
     pub node: Node,
 }
 
-/// What came of a change.
+/// The outcome of a change.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum RouteOutcome {
     /// Packets go there; or, without `after`, the route that was there is gone. Also if it had been so before.
@@ -145,7 +145,7 @@ pub enum RouteOutcome {
     Pending {
         /// Between a tenth of a second and five minutes.
         after: Duration,
-        /// What is being waited for, for a person: one line.
+        /// The step that is waited for, for a person: one line.
         reason: String,
     },
 }
