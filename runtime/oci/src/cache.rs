@@ -20,7 +20,7 @@ const SIZE: u64 = 32 << 20;
 /// The largest file that names signatures, in bytes, and the most that it names.
 const SIGNATURES: usize = 64 << 10;
 const NAMED: usize = 16;
-/// What unfinished files begin with, and when nobody writes to them any more.
+/// The beginning of unfinished files' names, and the age from which nobody writes to them any more.
 const UNFINISHED: &str = ".unfinished-";
 const ABANDONED: Duration = Duration::from_secs(3600);
 

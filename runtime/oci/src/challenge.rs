@@ -1,4 +1,4 @@
-//! What a registry answers to whoever has not logged in: `WWW-Authenticate`. Pure.
+//! A registry's answer to a client that has not logged in: `WWW-Authenticate`. Pure.
 
 use http::HeaderMap;
 use http::header::WWW_AUTHENTICATE;
@@ -46,7 +46,7 @@ pub(crate) fn read(headers: &HeaderMap) -> Result<Challenge, String> {
     }
 }
 
-/// Of `name="value", …`: the realm and the service, each at most once.
+/// The realm and the service in `name="value", …`, each at most once.
 fn parameters(text: &str) -> Result<(Option<String>, Option<String>), String> {
     let odd = || "asks for a token in a form that is not understood".to_owned();
     let (mut realm, mut service) = (None, None);

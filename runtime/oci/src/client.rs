@@ -26,10 +26,10 @@ pub(crate) struct Client {
     scope: Scope,
     fetch: Fetch,
     login: Login,
-    /// What the registry itself is shown.
+    /// The header that the registry itself is shown.
     authorization: Option<HeaderValue>,
     has_logged_in: bool,
-    /// What no answer may repeat: the login, and the token that it was given for it.
+    /// The secrets that no answer may repeat: the login, and the token that it was given for it.
     secrets: Secrets,
 }
 

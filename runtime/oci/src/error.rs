@@ -31,7 +31,7 @@ impl PullError {
     }
 }
 
-/// What a registry says, fit for a sentence.
+/// A registry's words, fit for a sentence.
 pub(crate) fn foreign(text: &str) -> String {
     printable(text, FOREIGN)
 }

@@ -1,4 +1,4 @@
-//! What registries and token services may answer costs no more than its bytes.
+//! Answers of registries and token services: reading one costs no more than its bytes.
 
 use http::header::{HeaderMap, HeaderValue, WWW_AUTHENTICATE};
 use measured_work::{Line, fuzz};

@@ -91,7 +91,7 @@ impl fmt::Display for Image {
     }
 }
 
-/// Who besides the registry may be sent its login: `host[:port]`.
+/// A host besides the registry that may be sent its login: `host[:port]`.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct TokenService(pub(crate) Origin);
 

@@ -15,7 +15,7 @@ use crate::remote::WrittenIn;
 /// The largest file.
 const LIMIT: u64 = 64 << 10;
 
-/// What comes before the point of a key on P-256, and on P-384.
+/// The bytes before the point of a key on P-256, and on P-384.
 const P256: [u8; 26] =
     *b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
 const P384: [u8; 23] = *b"\x30\x76\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x22\x03\x62\x00";

@@ -18,7 +18,7 @@ use crate::secret::Secret;
 /// The largest file.
 const LIMIT: u64 = 1 << 20;
 
-/// What is shown to a registry.
+/// The login that is shown to a registry.
 pub(crate) enum Login {
     /// Nothing.
     Anonymous,
@@ -31,7 +31,7 @@ pub(crate) enum Login {
 }
 
 impl Login {
-    /// What nobody may repeat who is shown it: as it is sent, and a password by itself.
+    /// The secrets in it, which no answer may repeat: as they are sent, and a password by itself.
     pub(crate) fn secrets(&self) -> Secrets {
         let none = Secrets::default();
         match self {
@@ -164,7 +164,7 @@ mod tests {
         Image::parse("registry.example.com/acme/provider:1").unwrap()
     }
 
-    /// What is shown, and how.
+    /// The user's name and the password of a login that is sent as `Basic`.
     fn shown(text: &str) -> Result<String, String> {
         of(text.as_bytes(), &image()).map(|it| match it {
             Login::Anonymous => "nothing".to_owned(),

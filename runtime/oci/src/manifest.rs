@@ -1,4 +1,4 @@
-//! What a registry says of a module. Pure: whoever calls has compared the digest of the bytes.
+//! The manifest of a module in a registry. Pure: the caller has compared the digest of the bytes.
 
 use serde::Deserialize;
 use sha256::Digest;
@@ -16,7 +16,7 @@ const DOCKER: &str = "application/vnd.docker.distribution.manifest.v2+json";
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
 
-/// What is asked for: also what is refused then, so that the refusal can say what it is.
+/// The media types that are asked for: also those that are refused then, so that the refusal can say what it is.
 pub(crate) const ACCEPTED: &str = "application/vnd.oci.image.manifest.v1+json, \
     application/vnd.docker.distribution.manifest.v2+json, application/vnd.oci.image.index.v1+json, \
     application/vnd.docker.distribution.manifest.list.v2+json";
@@ -39,7 +39,7 @@ pub(crate) struct Manifest {
     pub(crate) subject: Option<Descriptor>,
 }
 
-/// What a manifest names.
+/// A blob that a manifest names.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Descriptor {

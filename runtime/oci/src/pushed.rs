@@ -1,4 +1,4 @@
-//! What is pushed for a module: an artifact in the form of the CNCF. Pure: the same module makes the same bytes.
+//! The artifact that is pushed for a module, in the form of the CNCF. Pure: the same module makes the same bytes.
 
 use serde::Serialize;
 use sha256::Digest;
@@ -10,7 +10,7 @@ const CONFIG: &str = "application/vnd.wasm.config.v0+json";
 /// When every module was made, so that its digest does not depend on the clock.
 const CREATED: &str = "1970-01-01T00:00:00Z";
 
-/// What a component imports and exports, by the names of its interfaces.
+/// The imports and exports of a component, by the names of its interfaces.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
 pub struct Interfaces {
     /// `aerostat:cloud/provider@0.1.0`.
@@ -19,7 +19,7 @@ pub struct Interfaces {
     pub imports: Vec<String>,
 }
 
-/// What is pushed beside the module.
+/// The blobs and the manifest that are pushed beside the module.
 pub(crate) struct Pushed {
     pub(crate) config: Vec<u8>,
     pub(crate) manifest: Vec<u8>,

@@ -1,4 +1,4 @@
-//! What a person writes for one artifact: `host[:port]/repository[:tag][@sha256:…]`.
+//! The reference to one artifact, as a person writes it: `host[:port]/repository[:tag][@sha256:…]`.
 
 use std::fmt;
 

@@ -13,7 +13,7 @@ pub struct Remote {
     pub image: Image,
     /// A file in Docker's form with the login.
     pub login: Option<PathBuf>,
-    /// Who besides the registry may be sent the login.
+    /// The hosts besides the registry that may be sent the login.
     pub token_services: Vec<TokenService>,
     /// Which addresses the registry, and whom it sends us to, may have.
     pub addresses: Addresses,
@@ -33,7 +33,7 @@ pub enum WrittenIn {
 }
 
 impl WrittenIn {
-    /// What requests are made for, in messages and in the audit log.
+    /// The purpose of requests to a registry, in messages and in the audit log.
     pub(crate) fn registry(self) -> &'static str {
         match self {
             Self::CloudConfig => "provider.module.oci",
@@ -77,7 +77,7 @@ impl WrittenIn {
         }
     }
 
-    /// What to do about a file that cannot be read.
+    /// The advice about a file that cannot be read.
     pub(crate) fn missing_file(self) -> &'static str {
         match self {
             Self::CloudConfig => "look at what is mounted there",

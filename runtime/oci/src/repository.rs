@@ -59,7 +59,7 @@ impl Repository {
         Ok(Self { client: Client::new(remote, outside, Scope::Push).await? })
     }
 
-    /// What a reference means now. A tag means something else later.
+    /// The release that a reference means now. A tag means something else later.
     ///
     /// # Errors
     ///
@@ -144,7 +144,7 @@ impl Repository {
 }
 
 impl Signature {
-    /// What the signature says of itself, as nobody has verified it; the error is a sentence.
+    /// The signature's claim about itself, unverified; the error is a sentence.
     ///
     /// # Errors
     ///
@@ -156,7 +156,7 @@ impl Signature {
         }
     }
 
-    /// Whose signature of `manifest` it is: `acme.pub (bundle)`. `name` is where the manifest was signed.
+    /// The signer of `manifest`, if this is its signature: `acme.pub (bundle)`. `name` is where the manifest was signed.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! What the operator says of a module in a registry.
+//! The operator's settings of a module in a registry.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use sha256::Digest;
 use crate::image::{Image, TokenService};
 use crate::remote::{Remote, WrittenIn};
 
-/// What the operator says of a module in a registry: `provider.module.oci`, and `signedBy` beside it.
+/// The operator's settings of a module in a registry: `provider.module.oci`, and `signedBy` beside it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Settings {
     /// Where it is. The tag is for people.
@@ -22,17 +22,17 @@ pub struct Settings {
     pub previous: Option<Digest>,
     /// A file in Docker's form with the login.
     pub login: Option<PathBuf>,
-    /// Who besides the registry may be sent the login.
+    /// The hosts besides the registry that may be sent the login.
     pub token_services: Vec<TokenService>,
     /// Which addresses the registry, and whom it sends us to, may have.
     pub addresses: Addresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
-    /// Who must have signed it; `None`: nobody.
+    /// The keys that must have signed it; `None`: no signature is needed.
     pub signed_by: Option<SignedBy>,
 }
 
-/// Who must have signed a module.
+/// The keys that must have signed a module.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct SignedBy {
     /// Files with public keys; a signature by one of them is enough.
@@ -78,7 +78,7 @@ impl Settings {
 /// The outside world.
 #[derive(Clone)]
 pub struct Outside {
-    /// What is known of the cluster: no registry is there.
+    /// The cluster's networks, as far as they are known: no registry is there.
     pub networks: Networks,
     /// Where addresses come from; without it, from the system.
     pub resolver: Option<Arc<dyn Resolve>>,

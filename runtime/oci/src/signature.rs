@@ -1,4 +1,4 @@
-//! Who has signed a manifest, in the two forms of cosign. Pure: what has to be asked for is asked for elsewhere.
+//! Signatures of a manifest, in the two forms of cosign. Pure: what has to be asked for is asked for elsewhere.
 
 mod bundle;
 mod payload;
@@ -17,7 +17,7 @@ pub(crate) use self::signed::Signed;
 pub(crate) enum Found {
     /// A bundle: a blob with everything in it.
     Bundle(String),
-    /// What was signed, as a blob, and its signature in base64.
+    /// The blob that was signed, and its signature in base64.
     Payload(String, String),
 }
 
@@ -37,7 +37,7 @@ impl Found {
         }
     }
 
-    /// What the blob says of itself.
+    /// The blob's claim about itself.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl Found {
         }
     }
 
-    /// Whose signature the blob is: a word for messages, as in `acme.pub (bundle)`.
+    /// The signer of the blob: a word for messages, as in `acme.pub (bundle)`.
     ///
     /// # Errors
     ///
@@ -64,7 +64,7 @@ impl Found {
     }
 }
 
-/// What a signature says of itself. Anybody can write it.
+/// A signature's claim about itself. Anybody can write it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Claim {
     /// A bundle: which key it is of, as cosign names keys; it may be empty.

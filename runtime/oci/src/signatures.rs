@@ -16,7 +16,7 @@ const TAGGED: usize = 8;
 /// How many reasons a refusal has.
 const REASONS: usize = 8;
 
-/// What a registry has for a signature of a manifest. Nothing in it is trusted.
+/// A signature of a manifest as a registry stores it. Nothing in it is trusted.
 pub(crate) enum Stored {
     /// Where it lies, and what lies there.
     Readable {
@@ -67,7 +67,7 @@ pub(crate) async fn find(client: &mut Client, signed: &Signed<'_>) -> Result<Sig
     })
 }
 
-/// What is said of a module without signatures.
+/// The sentence about a module without signatures.
 const NONE: &str = "the registry has no signature of it";
 
 /// Shows `judge` one signature after the other, until it has seen enough.

@@ -15,7 +15,7 @@ use crate::secret::Secret;
 pub(crate) const LIMIT: usize = 64 << 10;
 /// The longest URL of a token service.
 const REALM: usize = 2 << 10;
-/// What we call ourselves at a token service.
+/// Our name at a token service.
 const CLIENT: &str = "aerostat";
 
 /// A place on the way to a token or to a blob.
@@ -75,7 +75,7 @@ pub(crate) fn realm(realm: &str, remote: &Remote) -> Result<Place, String> {
     ))
 }
 
-/// What somebody does in a repository.
+/// The rights in a repository that a token is asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Scope {
     Pull,
@@ -101,7 +101,7 @@ impl Scope {
     }
 }
 
-/// What is asked for: the scope in the image's repository, whatever the registry asks us to ask for.
+/// The parameters of the question: the scope in the image's repository, whatever the registry asks us to ask for.
 fn pairs(image: &Image, scope: Scope, service: Option<&str>) -> Vec<(&'static str, String)> {
     let scope = format!("repository:{}:{}", image.repository(), scope.actions());
     service.map(|it| ("service", it.to_owned())).into_iter().chain([("scope", scope)]).collect()

@@ -17,7 +17,7 @@ pub(crate) const LIMIT: usize = 1 << 20;
 
 const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
-/// What says that a thing was signed, and not that something was found out about it.
+/// The predicate type by which a thing was signed, and not something found out about it.
 const SIGN: &str = "https://sigstore.dev/cosign/sign/v1";
 
 /// Whether an entry of an index says that it is a bundle; those are looked at first, and the others too.
@@ -122,7 +122,7 @@ pub(super) fn verify<'a>(bundle: &[u8], signed: &Signed<'a>) -> Result<&'a Key, 
     Ok(key)
 }
 
-/// What is signed: the type and the payload, each with its length.
+/// The bytes that are signed: the type and the payload, each with its length.
 pub(super) fn encoded(payload_type: &str, payload: &[u8]) -> Vec<u8> {
     let mut bytes = format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
     bytes.extend_from_slice(payload);

@@ -1,4 +1,4 @@
-//! What has to be signed, and by whom.
+//! The manifest that has to be signed, and the keys that may have signed it.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -7,7 +7,7 @@ use sha256::Digest;
 use crate::key::Key;
 use crate::remote::WrittenIn;
 
-/// What a signature has to be of.
+/// The manifest and the name that a signature has to be of.
 pub(crate) struct Signed<'a> {
     /// The configured digest.
     pub(crate) manifest: Digest,
