@@ -89,7 +89,7 @@ fn closed_until_named(kind: &str, Destination { name, .. }: &Destination) -> Str
     format!("which is {kind}; the operator would have to name its network in `addresses` of {name}")
 }
 
-/// Of an address in a network that `addresses` names, which is too wide to mean what is there.
+/// The reason against an address in a network that `addresses` names, which is too wide to mean what is there.
 fn closed_until_named_alone(kind: &str, ip: IpAddr, destination: &Destination) -> String {
     format!(
         "which is {kind}; the operator would have to name {} in `addresses` of {}, beside the wider network that is there",
@@ -103,7 +103,7 @@ fn longest(named: &[IpNet], ip: IpAddr) -> Option<u8> {
     named.iter().filter(|it| it.contains(&ip)).map(IpNet::prefix_len).max()
 }
 
-/// What the address is, if it takes an operator's word in `addresses` to open it. `literal` is its length in bits, if
+/// The kind of the address, if it takes an operator's word in `addresses` to open it. `literal` is its length in bits, if
 /// it is written out in the base URL.
 fn closed(ip: IpAddr, literal: Option<u8>, networks: &Networks) -> Option<String> {
     if networks.services.iter().any(|it| it.contains(&ip)) {

@@ -1,4 +1,4 @@
-//! What is said of every request: one audit line, and the metrics.
+//! The record of every request: one audit line, and the metrics.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const PATH_CHARACTERS: usize = 512;
 /// The longest endpoint name in a line.
 const NAME_CHARACTERS: usize = 64;
 
-/// What becomes of one request. The line is written when it is dropped, so that a call that is cut off leaves one too.
+/// The record of one request. The line is written when it is dropped, so that a call that is cut off leaves one too.
 pub(crate) struct Entry<'a> {
     call: &'a CallId,
     metrics: &'a Metrics,

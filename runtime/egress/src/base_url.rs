@@ -231,7 +231,7 @@ impl Host {
 }
 
 impl Host {
-    /// What a certificate must be for, and what SNI says.
+    /// The name that a certificate must be for, and that SNI carries.
     pub(crate) fn server_name(&self) -> ServerName<'static> {
         match self {
             Self::Name(name) => ServerName::try_from(name.clone()).expect("canonical names are DNS names"),

@@ -6,7 +6,7 @@ use crate::credentials::Secrets;
 
 /// The largest piece that is searched between two other tasks: that takes about a millisecond.
 const SEARCHED_HERE: usize = 16 << 10;
-/// What is kept free for an answer that does not say how long it is.
+/// The bytes kept free for an answer that does not say how long it is.
 const FIRST: usize = 8 << 10;
 
 /// The body of an answer, as far as it has come.
@@ -28,7 +28,7 @@ pub(crate) enum Withheld {
 }
 
 impl GrowingBody {
-    /// Of an answer that says that it has at least `length` bytes.
+    /// A body of an answer that announces at least `length` bytes.
     pub(crate) fn new(length: u64, limit: usize, secrets: Secrets) -> Result<Self, Withheld> {
         match usize::try_from(length) {
             Ok(length) if length <= limit => Ok(Self { bytes: Vec::new(), limit, searched: 0, secrets }),

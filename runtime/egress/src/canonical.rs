@@ -14,7 +14,7 @@ pub use self::pattern::PathPattern;
 use self::text::PAIRS;
 pub(crate) use self::text::{segment, shown};
 
-/// What is left as it is: letters, digits, RFC 3986's other unreserved characters, and in paths the colon, which clouds
+/// The characters that stay as they are: letters, digits, RFC 3986's other unreserved ones, and in paths the colon, which clouds
 /// put before a custom verb.
 const IN_QUERY: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 const IN_PATH: &AsciiSet = &IN_QUERY.remove(b':');

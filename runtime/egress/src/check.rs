@@ -125,7 +125,7 @@ mod tests {
     use crate::testing::endpoint;
     use crate::{EndpointLimits, Gate, GateSettings, OperationPattern, Rule};
 
-    /// What an operator reads, causes included, who changes the usual endpoint like this.
+    /// The error that an operator reads, causes included, after this change of the usual endpoint.
     fn refusal(change: impl Fn(&mut Endpoint)) -> Option<String> {
         let mut changed = endpoint("https://api.example.com");
         changed.ca_file = Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));

@@ -1,4 +1,4 @@
-//! What may stand in a request beside its method, path and operation: the parameters of its query and form, and the
+//! The content of a request beside its method, path and operation: the parameters of its query and form, and the
 //! members of its JSON body. Pure.
 
 mod members;
@@ -16,7 +16,7 @@ const PATTERN_BYTES: usize = 512;
 /// The most members in a path of `fields`.
 const FIELD_MEMBERS: usize = 16;
 
-/// What a rule lets stand in its requests. Once it names anything, nothing else may stand: no other parameter, and no
+/// The content that a rule allows its requests. Once it names anything, nothing else may stand: no other parameter, and no
 /// other body.
 ///
 /// Letter case counts. What is spelled otherwise than the operator wrote it is something else, and may not stand.
@@ -38,7 +38,7 @@ struct Pattern(String);
 #[derive(Clone, Debug, Eq, PartialEq)]
 struct Field(Vec<String>);
 
-/// What stands in a request.
+/// The content of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Carried<'a> {
     /// Names and values of query and form.

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Of what may be written in a window so much is reserved at once: a record of each single write would be a request of its own.
+/// The part of a window's writes that is reserved at once: a record of each single write would be a request of its own.
 const PART: u32 = 8;
 /// The most that is reserved at once.
 const MOST_RESERVED: u32 = 100;
@@ -16,7 +16,7 @@ pub type Ages = Vec<(Duration, u32)>;
 pub(crate) struct Count {
     /// Numbers and times, oldest first.
     taken: VecDeque<(u64, Instant)>,
-    /// What processes before have written: until when it counts.
+    /// The writes of earlier processes, each with the time until which it counts.
     earlier: Vec<(Instant, u32)>,
     next: u64,
     /// Up to this number, a stored record says that they were sent.
@@ -37,10 +37,10 @@ pub(crate) enum Refusal {
     Unrecorded,
 }
 
-/// What is to be stored, and what it covers.
+/// A record to be stored, and the writes that it covers.
 #[derive(Debug, Eq, PartialEq)]
 pub(crate) struct Recorded {
-    /// What was sent in this window, and what may be sent from now on as if it were sent now.
+    /// The writes sent in this window, and those that may be sent from now on as if they were sent now.
     pub(crate) ages: Ages,
     /// The number up to which it covers.
     pub(crate) covers: u64,
@@ -80,7 +80,7 @@ impl Count {
         is_due
     }
 
-    /// What is to be stored now. While writes leave, some are reserved, unless these were the last. What is not reserved any
+    /// The record to be stored now. While writes leave, some are reserved, unless these were the last. A write that is not reserved any
     /// more is not covered either, whether or not the record is stored.
     pub(crate) fn record(&mut self, window: Duration, now: Instant, is_last: bool) -> Recorded {
         self.forget(window, now);

@@ -1,4 +1,4 @@
-//! What proves to a cloud who asks. The host attaches it after the policy has decided; no guest ever sees it.
+//! Credentials: proof to a cloud of who asks. The host attaches them after the policy has decided; no guest ever sees one.
 
 mod authenticated;
 mod basic;
@@ -110,7 +110,7 @@ impl Credentials {
         self.all.iter().try_for_each(|it| it.connect(outside))
     }
 
-    /// What may be written with a credential in any case.
+    /// The writes that may leave with a credential in any case.
     pub(crate) fn write_limits(&self, credential: &str) -> WriteLimits {
         self.named(credential).map(|it| it.write_limits()).unwrap_or_default()
     }
@@ -191,7 +191,7 @@ impl Credentials {
         Ok(authenticated.protecting(secrets))
     }
 
-    /// What an answer says against the credential that its request carried, if it refuses it.
+    /// The refusal of the credential that a request carried, if its answer is one.
     pub(crate) fn refusal(&self, endpoint: &Endpoint, answer: &Answer) -> Option<Refusal> {
         self.of_endpoint(endpoint)?.refusal(answer)
     }

@@ -1,10 +1,10 @@
-//! What a request does in the cloud.
+//! Effects of requests in the cloud.
 
 use std::fmt;
 
 use crate::request::Method;
 
-/// What a request does in the cloud, as the operator's rule says it. Ordered by how much harm it can do.
+/// The effect of a request in the cloud, as the operator's rule names it. Ordered by how much harm it can do.
 ///
 /// Whole objects cost data, an address or money: load balancers, machines, volumes. Members are what such an object has many of and
 /// what can be put back: targets, listeners, rules, routes, tags, attachments.
@@ -38,7 +38,7 @@ impl Effect {
             .ok_or_else(|| format!("unknown effect {text:?}: one of read, update, detach, write, delete"))
     }
 
-    /// What a method does where a rule does not say it: of whole objects, the strictest kind.
+    /// The effect of a method where a rule does not say it: on whole objects, the strictest kind.
     #[must_use]
     pub fn of(method: Method) -> Self {
         match method {

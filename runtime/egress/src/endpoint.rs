@@ -15,20 +15,20 @@ use crate::request::Method;
 /// One of the places that a provider may reach, as the operator wrote it.
 #[derive(Clone, Debug)]
 pub struct Endpoint {
-    /// What guests call it.
+    /// The name by which guests call it.
     pub name: String,
     /// Where it is.
     pub base_url: BaseUrl,
     /// The name of the credential that requests carry; without it they carry none.
     pub credential: Option<String>,
-    /// What a signature of a request is for, where the credential signs.
+    /// The region and service that a signature of a request is for, where the credential signs.
     pub signing: Option<Signing>,
     /// Where a request says what it does, if not in its method and path. Then every rule names operations.
     pub operation: Option<OperationPlace>,
-    /// What each request carries in its query or form, each name exactly once and with this value: tells apart two APIs
+    /// The parameters that each request carries in its query or form, each name exactly once and with this value: tells apart two APIs
     /// at one host, as `Version: 2016-11-15` does.
     pub parameters: Vec<(String, String)>,
-    /// What may be sent. Nothing else may.
+    /// The rules by which requests may be sent. Nothing else may.
     pub allow: Vec<Rule>,
     /// Which addresses its host may have.
     pub addresses: Addresses,
@@ -70,7 +70,7 @@ impl Endpoint {
     }
 }
 
-/// What a signature by AWS's Signature Version 4 is for. It is worth nothing elsewhere.
+/// The region and service that a signature by AWS's Signature Version 4 is for. It is worth nothing elsewhere.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Signing {
     /// The region: `eu-west-1`.
@@ -104,9 +104,9 @@ impl Region {
     }
 }
 
-/// What may be sent: each of the methods on each of the paths, and where the endpoint has an operation, with one of these.
+/// A rule: each of the methods may be sent on each of the paths, and where the endpoint has an operation, with one of these.
 ///
-/// Of several rules that match a request by method, path and operation the most harmful effect counts, and each one's
+/// Where several rules match a request by method, path and operation the most harmful effect counts, and each one's
 /// `requires`. One of them has to let all stand that the request carries; what the others say of that does not count.
 #[derive(Clone, Debug)]
 pub struct Rule {
@@ -116,11 +116,11 @@ pub struct Rule {
     pub paths: Vec<PathPattern>,
     /// Patterns for the operation. Empty exactly where the endpoint has none.
     pub operations: Vec<OperationPattern>,
-    /// What these requests do; without it, what their method says.
+    /// The effect of these requests; without it, that of their method.
     pub effect: Option<Effect>,
-    /// What the requests must have beside.
+    /// The demands on these requests.
     pub requires: Vec<Requirement>,
-    /// What may stand in the requests.
+    /// The content that these requests may have.
     pub content: Content,
 }
 
@@ -133,14 +133,14 @@ impl Rule {
         Self { methods, paths, operations, effect: None, requires, content }
     }
 
-    /// What a request with this method does, by this rule.
+    /// The effect of a request with this method, by this rule.
     #[must_use]
     pub fn effect_of(&self, method: Method) -> Effect {
         self.effect.unwrap_or_else(|| Effect::of(method))
     }
 }
 
-/// What a rule asks of its requests.
+/// A demand of a rule on its requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Requirement {
     /// The header `if-match` with the version that was read: a PUT of a whole object must not undo others' changes.

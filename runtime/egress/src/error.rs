@@ -1,4 +1,4 @@
-//! What an operator can get wrong about endpoints.
+//! Mistakes of operators about endpoints.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ pub enum GateError {
         endpoint: String,
         /// The address.
         address: std::net::IpAddr,
-        /// What it is.
+        /// The kind of the address.
         because: String,
     },
     /// A header that stays the host's.
@@ -34,7 +34,7 @@ pub enum GateError {
     Operation {
         /// The endpoint's name.
         endpoint: String,
-        /// What is wrong, and what to write.
+        /// The mistake, and the remedy.
         because: String,
     },
     /// A limit with which nothing could be sent.
@@ -68,18 +68,18 @@ pub enum GateError {
         /// The file that lists the credential's origins.
         file: PathBuf,
     },
-    /// What a signature is for, missing or not fitting.
+    /// The region or service that a signature is for, missing or not fitting.
     #[error("endpoint {endpoint}: {because}")]
     Signing {
         /// The endpoint's name.
         endpoint: String,
-        /// What is wrong, and what to write.
+        /// The mistake, and the remedy.
         because: String,
     },
     /// Certificate authorities that cannot be read.
     #[error("{whose}: cannot read certificate authorities from {file}; correct `tls.caFile`")]
     CaFile {
-        /// What asks for them, as in `endpoint api`.
+        /// The part of the config that asks for them, as in `endpoint api`.
         whose: String,
         /// The PEM file.
         file: PathBuf,
@@ -92,7 +92,7 @@ pub enum GateError {
          file in `tls.caFile`"
     )]
     Roots {
-        /// What asks for them, as in `endpoint api`.
+        /// The part of the config that asks for them, as in `endpoint api`.
         whose: String,
         /// Why not.
         because: String,

@@ -33,7 +33,7 @@ use crate::validity;
 use crate::wire::dial::{DialError, Dialer};
 use crate::wire::{Chain, HEAD_BYTES, HEADERS, HOLDS_SECRET, USER_AGENT_VALUE, check_head};
 
-/// What the host itself may reach, and how fast it has to answer.
+/// The addresses that the host itself may reach, and how fast they have to answer.
 #[derive(Clone)]
 pub struct FetchSettings {
     /// How messages call it, and where the operator writes about it.
@@ -44,7 +44,7 @@ pub struct FetchSettings {
     pub addresses: Addresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
-    /// What is known of the cluster.
+    /// The cluster's networks, as far as they are known.
     pub networks: Networks,
     /// Where addresses come from; without it, from the system.
     pub resolver: Option<Arc<dyn Resolve>>,
@@ -63,7 +63,7 @@ pub struct Fetch {
 
 /// A request of the host itself.
 pub struct FetchRequest {
-    /// What is asked for.
+    /// The method.
     pub method: http::Method,
     /// Where to.
     pub origin: Origin,
@@ -71,13 +71,13 @@ pub struct FetchRequest {
     pub target: String,
     /// Beside those that every request has.
     pub headers: HeaderMap,
-    /// What is sent, of the type that `headers` say; often nothing.
+    /// The body, of the type that `headers` say; often nothing.
     pub body: Bytes,
     /// The most bytes of a successful answer.
     pub limit: usize,
     /// Counts what is sent and read.
     pub transfer: Transfer,
-    /// What no answer may hold, and no line of the log.
+    /// The secrets that no answer may hold, and no line of the log.
     pub secrets: Secrets,
     /// The body of a successful answer is held against a digest: it was chosen before, and may hold any word.
     pub is_pinned: bool,
@@ -97,10 +97,10 @@ pub struct FetchAnswer {
 /// Why there is no answer. Each is a sentence that names who was asked.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum FetchError {
-    /// Nobody may go there.
+    /// The address is forbidden to all.
     #[error("{0}")]
     Denied(String),
-    /// Nobody is there, or the connection fails.
+    /// The server does not answer, or the connection fails.
     #[error("{0}")]
     Unreachable(String),
     /// The answer is none: cut off, too slow, too large, or against the rules.
@@ -288,7 +288,7 @@ fn on_wire(request: &FetchRequest) -> Result<Request<Counted>, &'static str> {
     Ok(built)
 }
 
-/// What becomes of one request. The line is written when it is dropped.
+/// The record of one request. The line is written when it is dropped.
 struct Entry<'a> {
     name: &'a str,
     origin: String,

@@ -190,7 +190,7 @@ impl Case {
         rules.collect()
     }
 
-    /// What the request does, by the rules that match; `None` if none does.
+    /// The effect of the request, by the rules that match; `None` if none does.
     fn effect(&self) -> Option<Effect> {
         let by_method = match self.method {
             Method::Get | Method::Head => Effect::Read,
@@ -322,7 +322,7 @@ const NAMED: [&str; 3] = ["page", "Tag.1", "tag.1"];
 
 const OPERATIONS: [&str; 3] = ["List", "Make", "Remove"];
 
-/// What a request says that it does: as a rule once, and whether in the form.
+/// The operations that a request names: as a rule one, and whether in the form.
 fn operation() -> impl Strategy<Value = Vec<(bool, (String, String))>> {
     let name = prop_oneof![12 => Just("Action"), 1 => Just("action"), 1 => Just("ACTION")];
     let value = prop_oneof![

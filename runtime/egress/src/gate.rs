@@ -68,7 +68,7 @@ impl Gate {
         self.sender.endpoints.iter().map(|it| &**it)
     }
 
-    /// What was written lately, so that it can be kept where it outlives the process.
+    /// The latest writes, so that their counts can be kept where they outlive the process.
     #[must_use]
     pub fn write_counts(&self) -> WriteCounts {
         self.sender.write_counts.clone()

@@ -6,7 +6,7 @@ use cloud_provider::Demand;
 
 use crate::effect::Effect;
 
-/// What may be written with a credential: so much in any case, and so much for what Kubernetes asks for, whichever is more.
+/// The limits of writes with a credential: so much in any case, and so much for what Kubernetes asks for, whichever is more.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct WriteLimits {
     /// The time over which writes are counted.
@@ -46,7 +46,7 @@ impl Default for WriteLimits {
     }
 }
 
-/// What a write costs where it should not have left. Each kind has limits of its own.
+/// The harm of a write that should not have left. Each kind has limits of its own.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum Kind {
     /// Data or an address: a whole object is gone.

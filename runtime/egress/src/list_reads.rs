@@ -11,7 +11,7 @@ use parking_lot::{Mutex, MutexGuard};
 use crate::outcome::Outcome;
 use crate::reads::Key;
 
-/// What the answers of one list may hold together. Answers that come later are not kept.
+/// The bytes that the answers of one list may hold together. Answers that come later are not kept.
 const KEPT_BYTES: usize = 8 << 20;
 
 /// The memory of one list, from its first page to its last. Cloning shares it.
@@ -48,7 +48,7 @@ impl ListReads {
         self.is_sealed
     }
 
-    /// What the list was answered before.
+    /// The answer that the list was given before.
     pub(crate) fn find(&self, endpoint: usize, key: &Key) -> Option<Arc<Outcome>> {
         self.known().answers.get(&(endpoint, key.clone())).cloned()
     }

@@ -1,4 +1,4 @@
-//! What the gate counts.
+//! The gate's metrics.
 
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 

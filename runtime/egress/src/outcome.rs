@@ -1,4 +1,4 @@
-//! What comes of a permitted request.
+//! The outcome of a permitted request.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use http::{HeaderMap, StatusCode};
 
 use crate::policy::Denied;
 
-/// What came of a permitted request.
+/// The outcome of a permitted request.
 #[derive(Debug)]
 pub(crate) struct Outcome {
     /// The checked address that it went to, if there was a connection.

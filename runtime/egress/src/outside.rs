@@ -1,4 +1,4 @@
-//! What every connection is made with, whoever asks for it.
+//! The means of making connections, the same for all.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -8,10 +8,10 @@ use parking_lot::Mutex;
 use crate::address::Networks;
 use crate::resolve::Resolve;
 
-/// What every connection is made with. Cloning shares it.
+/// The means of making connections. Cloning shares them.
 #[derive(Clone)]
 pub(crate) struct Outside {
-    /// What no connection may lead to.
+    /// The networks into which no connection may lead.
     pub(crate) networks: Arc<Mutex<Arc<Networks>>>,
     /// Where addresses come from.
     pub(crate) resolver: Arc<dyn Resolve>,

@@ -22,12 +22,12 @@ const BODY_BYTES: usize = 8 << 20;
 /// The most rules of which it is said why they refuse what a request carries.
 const SHOWN_REFUSALS: usize = 3;
 
-/// What a call may do with HTTP.
+/// The HTTP requests that a call may send.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Mode {
     /// Nothing: `describe`.
     None,
-    /// What only reads: `identity`, `get`, `list`.
+    /// Requests that only read: `identity`, `get`, `list`.
     Read,
     /// Everything that the rules allow, and so many times what takes something away: `ensure`, `delete`.
     Write {
@@ -36,7 +36,7 @@ pub enum Mode {
     },
 }
 
-/// What is known of a call when its request is judged.
+/// The call's state when its request is judged.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallState {
     pub(crate) mode: Mode,
@@ -73,12 +73,12 @@ impl Permitted {
         &self.rule
     }
 
-    /// What it does, as the rule says.
+    /// The effect of the request, as the rule names it.
     pub(crate) fn effect(&self) -> Effect {
         self.effect
     }
 
-    /// What it asks for, where the endpoint has operations: `DescribeInstances`.
+    /// The operation, where the endpoint has some: `DescribeInstances`.
     pub(crate) fn operation(&self) -> Option<&str> {
         self.operation.as_deref()
     }
@@ -353,7 +353,7 @@ fn allowed<'a>(
     ))
 }
 
-/// What the rules that match a request say of it.
+/// The judgement of the rules that match a request.
 struct Judged {
     /// For the audit line.
     rule: String,
@@ -363,8 +363,8 @@ struct Judged {
     refused: Option<String>,
 }
 
-/// Of the rules that match, also by the operation, the most harmful effect counts, and each one's requirements: a wide
-/// rule for reads must not cover what a narrow one calls a deletion. What a request carries plays no part in that: it
+/// The most harmful effect of the rules that match, also by the operation, counts, and each one's requirements: a wide
+/// rule for reads must not cover what a narrow one calls a deletion. The content of a request plays no part in that: it
 /// could be chosen so that the narrow rule does not match. One of the rules has to let all of it stand.
 fn judge(
     endpoint: &Endpoint,

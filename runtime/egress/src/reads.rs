@@ -20,10 +20,10 @@ use crate::outcome::Outcome;
 use crate::policy::Permitted;
 use crate::request::Method;
 
-/// What the answers that are kept may hold together, at one endpoint.
+/// The bytes that the answers that are kept may hold together, at one endpoint.
 const KEPT_BYTES: usize = 4 << 20;
 
-/// What makes two reads equal.
+/// The parts in which two equal reads are equal.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub(crate) struct Key {
     method: Method,
@@ -31,9 +31,9 @@ pub(crate) struct Key {
     target: String,
     /// In the order of their names.
     headers: Vec<(HeaderName, HeaderValue)>,
-    /// Of a form that reads.
+    /// The body of a form that reads.
     body: Bytes,
-    /// Of the credential.
+    /// The credential's generation.
     generation: u64,
 }
 

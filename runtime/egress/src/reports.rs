@@ -1,8 +1,8 @@
-//! What people should know of the gate, beside the log.
+//! Reports to people about the gate, beside the log.
 
 use std::sync::Arc;
 
-/// What a person should know of: a sentence each.
+/// A report to a person: a sentence each.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Report {
     /// Writes beyond the limits do not leave. Once in a window for each credential.

@@ -1,9 +1,9 @@
-//! What a guest asks for and what it gets, as plain values.
+//! A guest's request and the answer to it, as plain values.
 
 use std::fmt;
 use std::time::Duration;
 
-/// What a guest asks the gate to send. It names an endpoint, never a host.
+/// A request that a guest asks the gate to send. It names an endpoint, never a host.
 pub struct GuestRequest {
     /// The name of an endpoint in the operator's config.
     pub endpoint: String,
@@ -40,7 +40,7 @@ pub struct Location {
     pub query: Vec<(String, String)>,
 }
 
-/// What a guest gets to see of an answer.
+/// The part of an answer that a guest gets to see.
 #[derive(Debug, Eq, PartialEq)]
 pub struct GuestResponse {
     /// The HTTP status.

@@ -1,4 +1,4 @@
-//! What of an answer reaches the guest, and when the cloud asks for a pause.
+//! The part of an answer that reaches the guest, and the pause that the cloud asks for.
 
 use std::time::{Duration, SystemTime};
 
@@ -32,7 +32,7 @@ const RESETS: [&str; 2] = ["ratelimit-reset", "x-ratelimit-reset"];
 /// A smaller number in such a header is seconds from now, as in the draft; others are seconds since 1970, as at DigitalOcean
 /// and at Hetzner. It was 2001 then.
 const UNIX_TIMES: u64 = 1_000_000_000;
-/// What such a header says is further away is not in seconds.
+/// The longest time that such a header can mean in seconds: a longer one is in another unit.
 const LONGEST_RESET: Duration = Duration::from_secs(24 * 3600);
 
 /// The pause that an answer asks for, between a second and an hour: 429 or 503 with `retry-after`, and 429 without it that

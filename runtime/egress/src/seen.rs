@@ -1,4 +1,4 @@
-//! What the gate saw of one call's requests, to hold the provider's answer against it. Values only.
+//! One call's requests as the gate saw them, to hold the provider's answer against them. Values only.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -18,7 +18,7 @@ use crate::response;
 const PATH_CHARACTERS: usize = 200;
 /// The longest endpoint name and operation in a sentence.
 const NAME_CHARACTERS: usize = 64;
-/// What the operations of known clouds begin with that make something.
+/// The beginnings of known clouds' operations that make something.
 const CREATING: [&str; 3] = ["create", "run", "allocate"];
 
 /// The requests of one call, and how each of them ended. An equal read, deletion or update that is sent again counts once: as
@@ -82,7 +82,7 @@ pub enum Ending {
 }
 
 impl Seen {
-    /// Of these requests.
+    /// The record of these requests.
     #[must_use]
     pub fn new(requests: impl IntoIterator<Item = SeenRequest>) -> Self {
         let mut seen = Self::default();
@@ -95,7 +95,7 @@ impl Seen {
         self.requests.iter().filter(|it| matches!(it.effect, Some(Effect::Read) | None) && !it.ending.is_answer())
     }
 
-    /// Of the reads that were not answered, those that a complete list cannot lack: not one that the cloud forbids alone, at
+    /// The unanswered reads that a complete list cannot lack: not one that the cloud forbids alone, at
     /// a path or an operation at which nothing was read, while others were answered.
     pub fn unanswered_pages(&self) -> impl Iterator<Item = &SeenRequest> {
         self.unanswered_reads().filter(|it| !self.is_optional(it))

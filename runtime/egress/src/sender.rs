@@ -52,7 +52,7 @@ pub(crate) struct Sender {
     pub(crate) write_counts: WriteCounts,
 }
 
-/// What an endpoint has of its own while the process runs.
+/// An endpoint's state while the process runs.
 struct EndpointState {
     budget: Arc<Budget>,
     wire: Wire,

@@ -1,4 +1,4 @@
-//! What a gate is built from.
+//! The settings that a gate is built from.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::writes::Demands;
 /// Whether a request that writes or deletes may leave now: whether this process leads, as far as it knows.
 pub type Fence = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// What a gate is built from.
+/// The settings that a gate is built from.
 pub struct GateSettings {
     /// The operator's endpoints.
     pub endpoints: Vec<Endpoint>,

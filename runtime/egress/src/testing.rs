@@ -1,4 +1,4 @@
-//! What the unit tests of the gate share.
+//! Tools that the unit tests of the gate share.
 
 use std::sync::Arc;
 
@@ -65,7 +65,7 @@ impl Server {
         Self { url, requests, _task: task }
     }
 
-    /// What has arrived.
+    /// The requests that have arrived.
     pub(crate) fn requests(&self) -> Vec<String> {
         self.requests.lock().clone()
     }

@@ -1,4 +1,4 @@
-//! What only calls that write can show, against a real socket. The integration tests have the rest.
+//! Behaviour that only calls that write can show, against a real socket. The integration tests have the rest.
 
 use std::path::PathBuf;
 use std::sync::Arc;

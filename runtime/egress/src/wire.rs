@@ -43,10 +43,10 @@ use crate::policy::Denied;
 pub(crate) const HEADERS: usize = 100;
 /// The largest head of an answer.
 pub(crate) const HEAD_BYTES: usize = 64 << 10;
-/// What a server may send over HTTP/2 before it was read: for one answer, and for all on a connection.
+/// The bytes that a server may send over HTTP/2 before they were read: for one answer, and for all on a connection.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 2 << 20;
-/// What of a request's body waits to be sent over HTTP/2, beside the body itself.
+/// The bytes of a request's body that wait to be sent over HTTP/2, beside the body itself.
 const SEND_BUFFER: usize = 256 << 10;
 /// The most interim answers (1xx) to one request over HTTP/1.
 const INTERIM_ANSWERS: u32 = 16;
@@ -54,9 +54,9 @@ const INTERIM_ANSWERS: u32 = 16;
 const RESETS: usize = 16;
 /// How long an unused connection is kept. Shorter than load balancers keep theirs.
 const IDLE_CONNECTION: Duration = Duration::from_secs(30);
-/// What is said of an answer that holds a secret.
+/// The sentence about an answer that holds a secret.
 pub(crate) const HOLDS_SECRET: &str = "answered with the credential that it was sent; the answer is withheld";
-/// What is spoken over TLS, the best first.
+/// The protocols that are spoken over TLS, the best first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
 pub(crate) const USER_AGENT_VALUE: HeaderValue =
     HeaderValue::from_static(concat!("aerostat/", env!("CARGO_PKG_VERSION")));
@@ -75,7 +75,7 @@ struct Pool {
     client: Client<Dialer, Full<Bytes>>,
 }
 
-/// What became of a request.
+/// The end of a request.
 pub(crate) struct Exchange {
     /// The checked address that it went to, if there was a connection.
     pub(crate) address: Option<SocketAddr>,

@@ -1,4 +1,4 @@
-//! What was written with all credentials lately, so that it can be kept where it outlives the process.
+//! Counts of the latest writes with all credentials, so that they can be kept where they outlive the process.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -7,7 +7,7 @@ use crate::count::Ages;
 use crate::limits::Kind;
 use crate::writes::{Records, Writes};
 
-/// What was written with all credentials lately. Cloning shares it.
+/// The counts of the latest writes with all credentials. Cloning shares them.
 ///
 /// Nothing is stored here: [`WriteCounts::record`] says what is to be stored, and [`WriteCounts::stored`] is told that it is. Without
 /// [`WriteCounts::keep`] the counts live in memory.
@@ -28,7 +28,7 @@ pub struct Written {
     pub ages: Ages,
 }
 
-/// What is to be stored.
+/// A record to be stored.
 #[derive(Debug)]
 pub struct Record {
     /// Without those of which there are none.
@@ -58,7 +58,7 @@ impl WriteCounts {
         self.all.iter().map(|it| it.window()).max().unwrap_or_default()
     }
 
-    /// What is to be stored now. While writes leave it holds some that are reserved, so that few records are needed; the
+    /// The record to be stored now. While writes leave it holds some that are reserved, so that few records are needed; the
     /// last record of a process holds none.
     #[must_use]
     pub fn record(&self, now: Instant, is_last: bool) -> Record {
@@ -98,7 +98,7 @@ impl WriteCounts {
         }
     }
 
-    /// What processes before have written cannot be known: for one window, only what Kubernetes asks for leaves.
+    /// The writes of processes before cannot be known: for one window, only what Kubernetes asks for leaves.
     pub fn fill(&self, now: Instant) {
         self.all.iter().for_each(|it| it.fill(now));
     }

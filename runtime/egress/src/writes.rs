@@ -17,7 +17,7 @@ use crate::count::{Ages, Count, Refusal};
 use crate::limits::{Kind, WriteLimits};
 use crate::reports::{Report, Reports};
 
-/// What Kubernetes asked for in a window of this length that ends now.
+/// The changes that Kubernetes asked for in a window of this length that ends now.
 pub type Demands = Arc<dyn Fn(Duration) -> Demand + Send + Sync>;
 
 /// How long a write waits until a record that covers it is stored.
@@ -138,7 +138,7 @@ impl Writes {
         self.limits.window
     }
 
-    /// What is to be stored of one kind, and the number up to which it covers.
+    /// The record to be stored of one kind, and the number up to which it covers.
     pub(crate) fn record(&self, kind: Kind, now: Instant, is_last: bool) -> (Ages, u64) {
         let recorded = self.counts().of(kind).record(self.limits.window, now, is_last);
         (recorded.ages, recorded.covers)

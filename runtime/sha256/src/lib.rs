@@ -23,7 +23,7 @@ impl Digest {
         Ok(Self(digest))
     }
 
-    /// Of these bytes.
+    /// The digest of these bytes.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
@@ -37,7 +37,7 @@ impl fmt::Display for Digest {
     }
 }
 
-/// What was written is not a SHA-256.
+/// An invalid digest: the text is not a SHA-256.
 #[derive(Debug, thiserror::Error)]
 #[error("{0:?} is not a SHA-256: write the 64 hexadecimal digits that sha256sum prints")]
 pub struct InvalidDigest(String);

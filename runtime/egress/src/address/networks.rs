@@ -1,4 +1,4 @@
-//! What the gate knows of the cluster, and who says so.
+//! The cluster's networks as the gate knows them, each with the party that names it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::ranges;
 
-/// What the gate knows of the cluster, so that no provider reaches into it.
+/// The cluster's networks, as far as the gate knows them, so that no provider reaches into it.
 #[derive(Clone, Debug, Default)]
 pub struct Networks {
     /// Where the API server is. No config opens these.
@@ -17,7 +17,7 @@ pub struct Networks {
     pub pods: Vec<IpNet>,
     /// The nodes' networks, as the operator named them.
     pub nodes: Vec<IpNet>,
-    /// What is known of single nodes.
+    /// The networks of single nodes.
     pub of_nodes: Vec<NodeNetwork>,
 }
 
@@ -35,13 +35,13 @@ pub enum ApiServer {
 pub struct NodeNetwork {
     /// The network; a single address has the full prefix.
     pub network: IpNet,
-    /// What it is, and who says so.
+    /// The kind of the network, and the party that names it.
     pub kind: NodeNetworkKind,
     /// The Node's name.
     pub node: String,
 }
 
-/// What a network of a node is, and who says so.
+/// The kind of a node's network, and the party that names it.
 ///
 /// A kubelet writes its own Node. What the Node says closes no public address, and nothing that `addresses` of an
 /// endpoint names.
@@ -60,13 +60,13 @@ impl Networks {
         self.api_servers.iter().any(|it| it.is(ip, port))
     }
 
-    /// What of the cluster's pods and nodes is at an address that the operator has not named.
+    /// The pods or nodes of the cluster at an address that the operator has not named.
     pub(super) fn any(&self, ip: IpAddr) -> Option<String> {
         let claimed = || self.of_nodes.iter().find(|it| it.network.contains(&ip) && ranges::is_private(ip));
         self.trusted(|it| it.contains(&ip)).or_else(|| claimed().map(NodeNetwork::describe))
     }
 
-    /// What of the cluster's pods and nodes is at an address that the operator has named in a network with a prefix of
+    /// The pods or nodes of the cluster at an address that the operator has named in a network with a prefix of
     /// this length, if it is in a narrower network. The narrower network counts, as in a routing table.
     pub(super) fn narrower(&self, ip: IpAddr, length: u8) -> Option<String> {
         self.trusted(|it| it.contains(&ip) && it.prefix_len() > length)

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// What the address is, if no config can open it.
+/// The kind of the address, if no config can open it.
 pub(super) fn never(ip: IpAddr) -> Option<&'static str> {
     match ip {
         IpAddr::V4(ip) => NEVER_V4.iter().find(|(net, length, _)| within_v4(ip, *net, *length)).map(|it| it.2),

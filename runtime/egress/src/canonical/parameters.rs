@@ -69,7 +69,7 @@ const FORBIDDEN: [&str; 59] = [
     "xhttpmethodoverride",
 ];
 
-/// What a refused name ends in, in lower case without separators.
+/// The endings of refused names, in lower case without separators.
 const FORBIDDEN_ENDS: [&str; 14] = [
     "accesskey",
     "accesskeyid",
@@ -87,10 +87,10 @@ const FORBIDDEN_ENDS: [&str; 14] = [
     "token",
 ];
 
-/// What the last word of a refused name is: `user_pat`, `azureSas`. These are too short to be looked for elsewhere.
+/// The last words of refused names: `user_pat`, `azureSas`. These are too short to be looked for elsewhere.
 const FORBIDDEN_WORDS: [&str; 8] = ["auth", "jwt", "otp", "pat", "pwd", "sas", "sid", "sig"];
 
-/// What a refused name begins with: parameters of signed URLs.
+/// The beginnings of refused names: parameters of signed URLs.
 const FORBIDDEN_STARTS: [&str; 4] = ["xacs", "xamz", "xgoog", "xoss"];
 
 /// Names that end in `token`, and say where a list goes on or which request is repeated: AWS, Azure, Alibaba, GCP, and

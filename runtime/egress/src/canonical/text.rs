@@ -1,4 +1,4 @@
-//! What paths, queries and headers share.
+//! The text that paths, queries and headers are made of.
 
 /// The most pairs of a query, and the most headers.
 pub(super) const PAIRS: usize = 64;

@@ -16,7 +16,7 @@ const MEMBERS: usize = 10_000;
 const BYTES: usize = 1 << 20;
 
 /// Whether a body is an object that has some of these members, each named by the names that lead to it, and no others.
-/// What is below them is free. The error is a sentence without its full stop.
+/// Anything may be below them. The error is a sentence without its full stop.
 pub(super) fn admit(fields: Vec<&[String]>, body: &[u8]) -> Result<(), String> {
     if body.len() > BYTES {
         return Err(format!("its JSON body has more than {BYTES} bytes, the most that a rule with `fields` allows"));
@@ -33,7 +33,7 @@ pub(super) fn admit(fields: Vec<&[String]>, body: &[u8]) -> Result<(), String> {
     }
 }
 
-/// What holds for the whole body.
+/// The state of reading the whole body.
 struct State {
     members: usize,
     /// A member that `fields` names was there.
@@ -45,9 +45,9 @@ struct State {
 /// A value somewhere in the body.
 struct Value<'a, 'n> {
     depth: usize,
-    /// What leads from here to members that may stand; `None` where all may.
+    /// The names that lead from here to members that may stand; `None` where all may.
     fields: Option<Vec<&'a [String]>>,
-    /// What has led here.
+    /// The names that have led here.
     path: &'n str,
     state: &'n mut State,
 }

@@ -42,7 +42,7 @@ impl Authenticated {
         self.generation
     }
 
-    /// What its answer must not hold.
+    /// The secrets that its answer must not hold.
     pub(crate) fn secrets(&self) -> Secrets {
         self.secrets.clone()
     }

@@ -4,7 +4,7 @@ use zeroize::Zeroizing;
 
 use super::secret::Secret;
 
-/// What a file with a token has to hold, for people.
+/// The form of a file with a token, for people.
 pub(super) const FORM: &str = "put the token there, on one line, and nothing else";
 
 /// The header for a token, and what no answer may hold. The error continues the sentence that begins with the file.

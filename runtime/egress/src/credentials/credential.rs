@@ -1,4 +1,4 @@
-//! What every kind of credential can do.
+//! The abilities of every kind of credential.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
@@ -17,10 +17,10 @@ use crate::policy::Permitted;
 /// A credential, whatever its kind.
 #[async_trait]
 pub(crate) trait Credential: Send + Sync {
-    /// What endpoints call it.
+    /// The name by which endpoints call it.
     fn name(&self) -> &str;
 
-    /// What may be written with it in any case.
+    /// The writes that may leave with it in any case.
     fn write_limits(&self) -> WriteLimits;
 
     /// Called once, before any request: with this a kind that fetches tokens makes its own client.
@@ -39,14 +39,14 @@ pub(crate) trait Credential: Send + Sync {
         self.generation()
     }
 
-    /// What no answer and no log may hold now.
+    /// The secrets that no answer and no log may hold now.
     fn secrets(&self) -> Vec<Arc<Secret>>;
 
     /// Attaches it to a request: sets headers, which may sign what the request says. It asks nobody: a kind that needs a
     /// token from elsewhere answers that the token is being fetched.
     async fn authorize(&self, permitted: Permitted, now: SystemTime) -> Result<Authenticated, NotAuthorized>;
 
-    /// What this answer says against the credential, if it refuses it: it has expired, or the clocks differ.
+    /// The refusal of the credential in this answer, if there is one: it has expired, or the clocks differ.
     fn refusal(&self, answer: &Answer) -> Option<Refusal>;
 
     /// Whether this answer says, by more than its status, that there were too many requests.
@@ -62,14 +62,14 @@ pub(crate) trait Credential: Send + Sync {
     async fn keep(&self);
 }
 
-/// What an answer says against the credential of its request.
+/// A refusal of the credential of a request.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Refusal {
     /// The request was refused before anything was done, so that a write may go out again too.
     pub(crate) is_before_all: bool,
     /// The cloud's word for the reason, where it has one.
     pub(crate) code: String,
-    /// What time it was for whoever refused it.
+    /// The time by the clock of the server that refused it.
     pub(crate) date: Option<SystemTime>,
 }
 
@@ -78,7 +78,7 @@ pub(crate) struct Refusal {
 pub(crate) enum NotAuthorized {
     /// It cannot be sent: a sentence without its full stop.
     Refused(String),
-    /// Whoever gives the credential refuses it, until a person has changed something: a sentence without its full stop.
+    /// The giver of the credential refuses it, until a person has changed something: a sentence without its full stop.
     Denied(String),
     /// A token is being fetched; it may be there after this time.
     Fetching(Duration),

@@ -288,7 +288,7 @@ fn unescape(text: &[u8]) -> Option<Vec<u8>> {
     (!is_same).then_some(undone)
 }
 
-/// What the escape at the beginning of `text` stands for, and its length. What is no ASCII character becomes 0xff: no
+/// The character for which the escape at the beginning of `text` stands, and its length. One beyond ASCII becomes 0xff: no
 /// token holds it.
 fn read_escape(text: &[u8]) -> Option<(u8, usize)> {
     let ascii = |value: u32| u8::try_from(value).ok().filter(u8::is_ascii).unwrap_or(0xff);

@@ -76,7 +76,7 @@ struct Files {
 #[derive(Default)]
 struct Readings {
     last: Option<Instant>,
-    /// What the last reading found wrong, to warn of it once.
+    /// The fault that the last reading found, to warn of it once.
     wrong: Option<String>,
 }
 

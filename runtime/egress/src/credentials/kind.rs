@@ -1,4 +1,4 @@
-//! What an operator can write about a credential.
+//! Credentials as an operator writes them.
 
 use std::path::PathBuf;
 
@@ -10,11 +10,11 @@ use crate::limits::WriteLimits;
 /// A credential as the operator wrote it: a reference, never the secret itself.
 #[derive(Clone, Debug)]
 pub struct CredentialSettings {
-    /// What endpoints call it.
+    /// The name by which endpoints call it.
     pub name: String,
-    /// What it is.
+    /// The kind of the credential.
     pub kind: CredentialKind,
-    /// What may be written with it in any case.
+    /// The writes that may leave with it in any case.
     pub limits: WriteLimits,
 }
 
@@ -89,7 +89,7 @@ pub enum KeySource {
 pub struct AssumeRole {
     /// The role.
     pub role_arn: RoleArn,
-    /// What the role's owner wants to hear.
+    /// The external id that the role's owner demands.
     pub external_id: Option<String>,
     /// On behalf of which resource, for conditions on `aws:SourceArn`.
     pub source_arn: Option<String>,

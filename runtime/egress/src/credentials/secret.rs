@@ -29,7 +29,7 @@ impl Secret {
         Self { length: text.len(), needles }
     }
 
-    /// What is not protected because the secret is too short; `None` if it is long enough.
+    /// The parts that are not protected because the secret is too short; `None` if it is long enough.
     pub(super) fn weakness(&self) -> Option<String> {
         self.needles.is_none().then(|| {
             format!(
@@ -40,7 +40,7 @@ impl Secret {
         })
     }
 
-    /// What is looked for in texts; `None` if it is too short.
+    /// The bytes that are looked for in texts; `None` if it is too short.
     pub(super) fn needle(&self) -> Option<&Needle> {
         self.needles.as_ref().map(|it| &it.exact)
     }

@@ -44,7 +44,7 @@ use crate::policy::Permitted;
 const FETCHING: Duration = Duration::from_secs(1);
 /// So often keys are asked for because requests are refused. An account that refuses everything must not make it a flood.
 const FORCED: Duration = Duration::from_secs(30);
-/// What AWS's own names for endpoints hold; those of a region have it as a label.
+/// The parts by which AWS's own names for endpoints are known; those of a region have it as a label.
 const AWS: [&str; 2] = [".amazonaws.", ".api.aws"];
 
 /// A credential that signs.
@@ -78,7 +78,7 @@ struct State {
 /// Why there are no new keys: a sentence without its full stop.
 struct Failure {
     because: String,
-    /// Whoever gives them refuses, so that a person has to do something.
+    /// The giver of keys refuses, so that a person has to do something.
     is_refusal: bool,
 }
 
@@ -88,7 +88,7 @@ struct Renewals {
     last: Option<Instant>,
     /// When one was last tried because of a refusal.
     forced: Option<Instant>,
-    /// What was found wrong last, to warn of it once.
+    /// The fault that was found last, to warn of it once.
     wrong: Option<String>,
 }
 
@@ -120,7 +120,7 @@ impl Sigv4Credential {
         Ok(credential)
     }
 
-    /// What the file that lists origins says now.
+    /// The origins that the file lists now.
     fn origins(
         &self,
         read: Result<Option<Vec<Origin>>, origins::Failed>,

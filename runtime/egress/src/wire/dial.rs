@@ -164,9 +164,9 @@ impl tower::Service<http::Uri> for Dialer {
 pub(crate) struct Stream {
     io: TokioIo<Box<dyn Bytes>>,
     dialed: Dialed,
-    /// Of HTTP/1: asked before a request begins, which may have waited for this connection since before a pause.
+    /// The budget of HTTP/1: asked before a request begins, which may have waited for this connection since before a pause.
     budget: Option<Arc<Budget>>,
-    /// What is written next begins a request.
+    /// The next write begins a request.
     is_at_rest: bool,
 }
 

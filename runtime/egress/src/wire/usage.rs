@@ -15,7 +15,7 @@ use parking_lot::{Mutex, MutexGuard};
 /// frames of 16 KiB each, a WINDOW_UPDATE for the stream and one for the connection, twice over.
 const FRAMES: u32 = 2_048;
 
-/// What is known of a connection.
+/// A connection that was made.
 #[derive(Clone)]
 pub(super) struct Dialed {
     /// The checked address behind it.
@@ -23,7 +23,7 @@ pub(super) struct Dialed {
     pub(super) usage: Usage,
 }
 
-/// What a connection is used for. Shared by the socket and by the requests on it.
+/// The use of a connection. Shared by the socket and by the requests on it.
 #[derive(Clone, Default)]
 pub(super) struct Usage(Arc<Mutex<State>>);
 
@@ -36,7 +36,7 @@ struct State {
     has_failed: bool,
     /// Why the connection is over.
     over: Option<&'static str>,
-    /// Of the task that drives the connection.
+    /// The waker of the task that drives the connection.
     reader: Option<Waker>,
     writer: Option<Waker>,
 }

@@ -7,7 +7,7 @@ use percent_encoding::{AsciiSet, CONTROLS, NON_ALPHANUMERIC, utf8_percent_encode
 
 use super::*;
 
-/// What stands in a token that is escaped somewhere.
+/// Tokens with characters that are escaped somewhere.
 const TOKENS: [&str; 4] = [
     "dop_v1_ab+cd/ef~0123456789",
     r#"q"u\o/t'e<&>%41%zz#{x}"#,
@@ -17,7 +17,7 @@ const TOKENS: [&str; 4] = [
 
 type Encoder = (&'static str, fn(&str) -> String);
 
-/// What a browser leaves alone in a path.
+/// The characters that a browser escapes in a path.
 const PATH: &AsciiSet = &CONTROLS.add(b' ').add(b'"').add(b'#').add(b'<').add(b'>').add(b'?').add(b'{').add(b'}');
 
 fn percent(text: &str) -> String {

@@ -1,4 +1,4 @@
-//! What time it is for the cloud.
+//! The cloud's clock.
 
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};

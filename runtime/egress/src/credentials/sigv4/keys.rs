@@ -20,9 +20,9 @@ pub(super) struct Keys {
     secrets: Vec<Arc<Secret>>,
 }
 
-/// Of the time for which keys are good, so much is used.
+/// The part of the time for which keys are good that is used.
 const USED: f64 = 0.8;
-/// What gives the same keys again is asked no sooner than this.
+/// The shortest pause before a source that gives the same keys again is asked again.
 const SHORTEST: Duration = Duration::from_secs(60);
 
 impl Keys {
@@ -49,13 +49,13 @@ impl Keys {
         Ok(Self { id: id.to_owned(), secret, session, expires, owner: owner.to_owned(), secrets })
     }
 
-    /// What the signer reads.
+    /// The keys in the signer's form.
     pub(super) fn for_signing(&self) -> aws_credential_types::Credentials {
         let session = self.session.as_ref().map(|it| it.to_string());
         aws_credential_types::Credentials::new(&*self.id, self.secret.to_string(), session, self.expires, "aerostat")
     }
 
-    /// What no answer may hold.
+    /// The secrets that no answer may hold.
     pub(super) fn secrets(&self) -> &[Arc<Secret>] {
         &self.secrets
     }

@@ -5,18 +5,18 @@ use http::StatusCode;
 use super::super::secrets::Secrets;
 use super::refusal;
 
-/// What AWS says, with a status of the client's fault, where another try may help: "Common errors" of the STS API Reference, and
+/// AWS's word, with a status of the client's fault, where another try may help: "Common errors" of the STS API Reference, and
 /// `AssumeRoleWithWebIdentity` there.
 const FOR_NOW: &str = "IDPCommunicationError";
 
 /// Why there are no new keys.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum NoKeys {
-    /// Nobody can be asked before there is a gate.
+    /// There is no gate yet through which anybody could be asked.
     NotConnected,
     /// Time may heal it: a sentence without its full stop.
     Failed(String),
-    /// Whoever was asked refuses them: a sentence without its full stop.
+    /// The service refuses them: a sentence without its full stop.
     Refused(String),
 }
 

@@ -1,4 +1,4 @@
-//! What AWS's answers say against a signature. Pure.
+//! Refusals of a signature in AWS's answers. Pure.
 
 use std::time::SystemTime;
 
@@ -49,7 +49,7 @@ const THROTTLING: [&str; 12] = [
     "TooManyRequestsException",
 ];
 
-/// What an answer says against the signature of its request, if it refuses it.
+/// The refusal of a request's signature, if its answer is one.
 pub(super) fn refusal(answer: &Answer) -> Option<Refusal> {
     if !answer.status.is_client_error() {
         return None;

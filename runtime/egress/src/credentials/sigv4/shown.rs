@@ -1,4 +1,4 @@
-//! What a credential shows to services that give keys, so that it comes back nowhere: tokens of pods, tokens of the instance
+//! Secrets that a credential shows to services that give keys, so that they come back nowhere: tokens of pods, tokens of the instance
 //! metadata, and keys with which a role is taken.
 
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ impl Shown {
         shown.push_back((text.clone(), Arc::new(Secret::new(text))));
     }
 
-    /// What no answer and no log may hold.
+    /// The secrets that no answer and no log may hold.
     pub(super) fn secrets(&self) -> Vec<Arc<Secret>> {
         self.0.lock().iter().map(|(_, it)| it.clone()).collect()
     }

@@ -13,7 +13,7 @@ use super::keys::Keys;
 use crate::endpoint::Signing;
 use crate::policy::Permitted;
 
-/// What is signed: all of a request that will leave.
+/// The request that is signed: all of it that will leave.
 struct Signable<'a> {
     method: &'a str,
     /// Scheme, host, path and query, encoded as they go out.

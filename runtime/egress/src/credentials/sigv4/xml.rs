@@ -13,7 +13,7 @@ const DEEPEST: usize = 16;
 /// and each version, has one of its own.
 pub(super) type Wanted = (&'static str, &'static str);
 
-/// What was found before the text ended, or could not be read any further.
+/// The texts that were found before the document ended, or could not be read any further.
 pub(super) struct Texts<const N: usize> {
     /// The trimmed text of the first element of each kind. It may be a secret.
     pub(super) texts: [Option<Zeroizing<String>>; N],

@@ -1,4 +1,4 @@
-//! What requests carry, by the rules that name it.
+//! The content of requests, by the rules that name it.
 
 use super::*;
 use crate::content::Content;

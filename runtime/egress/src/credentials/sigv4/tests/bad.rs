@@ -1,4 +1,4 @@
-//! What an operator can get wrong, one a row: each error says what, and what to do.
+//! Mistakes of operators, one a row: each error names the mistake, and the remedy.
 
 use std::time::SystemTime;
 
@@ -10,14 +10,14 @@ use crate::gate::Gate;
 use crate::key_service::KeyServiceUrl;
 use crate::testing::{Scripted, Server};
 
-/// What somebody reads who starts with these keys.
+/// The error for an operator who starts with these keys.
 fn start(keys: KeySource) -> String {
     let error = load(settings(keys, None)).err().expect("it is refused");
     let cause = std::error::Error::source(&error).map(|it| format!(": {it}")).unwrap_or_default();
     format!("{error}{cause}")
 }
 
-/// What a guest is shown if STS answers like this.
+/// The error for a guest if STS answers like this.
 async fn with_sts(answer: fn() -> Scripted, shown: impl AsyncFn(&Gate) -> String) -> String {
     let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
     let sts = Server::script(move |_| answer()).await;

@@ -1,4 +1,4 @@
-//! Whoever gives keys repeats what it was sent, wherever it can; and so does the cloud.
+//! Services that give keys repeat all that they were sent, wherever they can; and so does the cloud.
 
 use http::header::AUTHORIZATION;
 
@@ -34,7 +34,7 @@ fn everywhere(text: &str) -> Vec<Scripted> {
     ]
 }
 
-/// What a guest is told: why there are no keys.
+/// The reason that a guest is told why there are no keys.
 async fn told(gate: &crate::gate::Gate) -> String {
     match send(gate, "DescribeInstances").await {
         Err(SendError::Denied(text) | SendError::Unreachable(text)) => text,

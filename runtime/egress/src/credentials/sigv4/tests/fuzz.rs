@@ -1,4 +1,4 @@
-//! What AWS, and whoever gives keys, may answer costs no more than its bytes.
+//! Answers of AWS and of services that give keys: reading one costs no more than its bytes.
 
 use http::{HeaderMap, StatusCode};
 use measured_work::{Line, fuzz};

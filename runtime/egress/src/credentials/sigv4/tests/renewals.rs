@@ -1,4 +1,4 @@
-//! What happens before keys end, and when the cloud refuses them.
+//! Renewals: before keys end, and when the cloud refuses them.
 
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::{Duration, SystemTime};

@@ -1,4 +1,4 @@
-//! What the tests of the credential share: a folder, services of AWS, and a gate.
+//! The world of the credential's tests: a folder, services of AWS, and a gate.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -149,7 +149,7 @@ pub(super) async fn status(gate: &Gate, operation: &str) -> Result<u16, SendErro
     send(gate, operation).await.map(|it| it.status)
 }
 
-/// What the guest is shown, for whom nobody gives keys until a person has done something.
+/// The error for a guest to whom nobody gives keys until a person has done something.
 pub(super) async fn denied(gate: &Gate) -> String {
     match send(gate, "DescribeInstances").await {
         Err(SendError::Denied(text)) => text.strip_prefix("E-EGRESS-CREDENTIAL: ").unwrap_or(&text).to_owned(),
@@ -157,7 +157,7 @@ pub(super) async fn denied(gate: &Gate) -> String {
     }
 }
 
-/// What the guest is shown, for whom there are no keys now.
+/// The error for a guest for whom there are no keys now.
 pub(super) async fn unreachable(gate: &Gate) -> String {
     match send(gate, "DescribeInstances").await {
         Err(SendError::Unreachable(text)) => text,
