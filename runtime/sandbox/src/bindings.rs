@@ -1,7 +1,7 @@
 //! `wit/` as Rust. Each world is a module of its own, because a provider exports only what its cloud can do; the types
 //! are shared between them.
 
-/// What a provider imports.
+/// The imports of a provider.
 #[doc(hidden)]
 pub(crate) mod host {
     wasmtime::component::bindgen!({
@@ -34,16 +34,16 @@ macro_rules! exports {
 }
 
 exports! {
-    /// What every provider exports.
+    /// The exports of every provider.
     description: "provides-description"
-    /// What a provider of machines exports.
+    /// The exports of a provider of machines.
     instances: "provides-instances"
-    /// What a provider of load balancers exports.
+    /// The exports of a provider of load balancers.
     load_balancers: "provides-load-balancers"
-    /// What a provider that lists load balancers exports.
+    /// The exports of a provider that lists load balancers.
     load_balancer_inventory: "provides-load-balancer-inventory"
-    /// What a provider of routes exports.
+    /// The exports of a provider of routes.
     routes: "provides-routes"
-    /// What a provider that knows where volumes are exports.
+    /// The exports of a provider that knows where volumes are.
     persistent_volumes: "provides-persistent-volumes"
 }

@@ -37,11 +37,11 @@ use crate::metrics::Metrics;
 use crate::untrusted::printable;
 use sha256::Digest;
 
-/// What the guest may hand to the host in one piece: an answer, a request, a log line.
+/// The bytes that the guest may hand to the host in one piece: an answer, a request, a log line.
 const HOSTCALL_BYTES: usize = 8 << 20;
 const COMPONENT_HANDLES: usize = 10_000;
 
-/// What one call of a provider may use up.
+/// The limits of one call of a provider.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct CallLimits {
     /// CPU time of the guest, and of the host with what the guest says. Waiting for the cloud costs nothing, and neither does what
@@ -122,7 +122,7 @@ impl Function {
         }
     }
 
-    /// Whose places a call may take; `None` for any.
+    /// The capability whose places a call may take; `None` for any.
     fn capability(self) -> Option<Capability> {
         match self {
             Self::Describe
@@ -147,7 +147,7 @@ impl Function {
         matches!(self, Self::Ensure | Self::Delete)
     }
 
-    /// What the gate lets through.
+    /// The requests that the gate lets through.
     fn mode(self, limits: &CallLimits) -> Mode {
         match self {
             Self::Describe
@@ -202,7 +202,7 @@ pub(crate) struct Calls {
     metrics: Metrics,
     /// Those of all versions of the provider.
     places: Arc<Places>,
-    /// What a call takes that writes load balancers.
+    /// The share of a call that writes load balancers.
     pub(crate) share: Share,
     quota: Arc<Quota>,
 }
@@ -230,7 +230,7 @@ impl Calls {
     }
 
     /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store. `marks` are the texts that show of a request whose load balancer it makes.
-    /// What the gate saw of the call's requests comes beside the answer.
+    /// The call's requests, as the gate saw them, come beside the answer.
     ///
     /// Events count however the call ended.
     pub(crate) async fn run<T: Answer>(
@@ -350,7 +350,7 @@ impl Calls {
     }
 }
 
-/// What a function answers.
+/// The answer of a function.
 pub(crate) trait Answer: Send {
     /// Whether the provider reports a failure in it.
     fn is_error(&self) -> bool;
@@ -362,7 +362,7 @@ impl<T: Success, E: Send> Answer for Result<T, E> {
     }
 }
 
-/// What a function answers where it answers no error.
+/// The answer of a function that answers no error.
 pub(crate) trait Success: Send {
     /// Whether the provider reports a failure in it all the same.
     fn is_failure(&self) -> bool {
@@ -379,7 +379,7 @@ impl<T: Send, E: Send> Answer for Vec<Result<T, E>> {
 /// How a call ended that did not return.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Crash {
-    /// What the guest did, and what it printed last on its standard error: one line each.
+    /// The guest's crash, and the last lines that it printed on its standard error: one line each.
     Trap {
         text: String,
         printed: Option<String>,

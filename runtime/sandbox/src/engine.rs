@@ -12,7 +12,7 @@ use crate::compile::CompileLimits;
 use crate::error::LoadError;
 use crate::ticker::{Ticker, Ticking};
 
-/// What wasm32-wasip2 code does not need. Each of these has appeared in security advisories, or is young.
+/// The features that wasm32-wasip2 code does not need. Each of these has appeared in security advisories, or is young.
 const OFF: WasmFeatures = WasmFeatures::THREADS
     .union(WasmFeatures::SHARED_EVERYTHING_THREADS)
     .union(WasmFeatures::MEMORY64)
@@ -86,7 +86,7 @@ impl Sandbox {
         self.compiled.as_ref()
     }
 
-    /// What a module may cost to compile.
+    /// The limits of compiling a module.
     pub(crate) fn compile_limits(&self) -> &CompileLimits {
         &self.compile_limits
     }
@@ -111,7 +111,7 @@ impl Sandbox {
     }
 }
 
-/// What a provider is compiled with and run in: both have to be the same.
+/// The config with which a provider is compiled and run: both have to be the same.
 pub(crate) fn config(memory: usize) -> wasmtime::Result<Config> {
     let mut config = Config::new();
     config

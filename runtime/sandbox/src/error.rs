@@ -11,7 +11,7 @@ pub enum LoadError {
     NotAComponent {
         /// Which module.
         module: String,
-        /// What it seems to be.
+        /// The kind of file that it seems to be.
         what: &'static str,
     },
     /// A component that is damaged, or does not compile within its limits.
@@ -19,7 +19,7 @@ pub enum LoadError {
     Compile {
         /// Which module.
         module: String,
-        /// What the compiler said.
+        /// The compiler's error.
         source: wasmtime::Error,
     },
     /// An import that is not offered.
@@ -54,7 +54,7 @@ pub enum LoadError {
     Contract {
         /// Which module.
         module: String,
-        /// What does not fit.
+        /// The mismatch.
         source: wasmtime::Error,
     },
     /// It lacks what the version has that was loaded first.
@@ -73,7 +73,7 @@ pub enum LoadError {
     Describe {
         /// Which module.
         module: String,
-        /// What happened.
+        /// The reason.
         because: String,
     },
     /// A setting that the provider does not know.
@@ -93,7 +93,7 @@ pub enum LoadError {
         provider: String,
         /// The setting.
         setting: String,
-        /// What it does.
+        /// The effect of the setting.
         doc: String,
     },
     /// An endpoint that the operator has not defined.
@@ -106,11 +106,11 @@ pub enum LoadError {
         provider: String,
         /// The endpoint.
         endpoint: String,
-        /// What it is for.
+        /// The use of the endpoint.
         purpose: String,
-        /// What the operator could write.
+        /// The value that the operator could write.
         example: String,
-        /// What has to be allowed on it: YAML.
+        /// The permissions that it needs: YAML.
         allow: String,
     },
 }

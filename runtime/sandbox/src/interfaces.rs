@@ -1,4 +1,4 @@
-//! What a component imports and exports, by its own words, without compiling it.
+//! A component's imports and exports, by its own words, without compiling it.
 
 use wasmparser::{Parser, Payload};
 use wasmtime::Error;
@@ -15,9 +15,9 @@ const LONGEST: usize = 256;
 /// The interfaces of a component. Each name has a version: `aerostat:cloud/http@0.1.0`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Interfaces {
-    /// What it needs.
+    /// The interfaces that it needs.
     pub imports: Vec<String>,
-    /// What it offers.
+    /// The interfaces that it offers.
     pub exports: Vec<String>,
 }
 

@@ -45,12 +45,12 @@ impl Meter {
         .await
     }
 
-    /// What the polls that have ended used.
+    /// The time that the polls that have ended used.
     pub(crate) fn spent(&self) -> Duration {
         Duration::from_nanos(self.spent.load(Relaxed))
     }
 
-    /// What the future has used so far. To be asked only from within a poll.
+    /// The time that the future has used so far. To be asked only from within a poll.
     pub(crate) fn running(&self) -> Duration {
         self.spent() + Duration::from_nanos(thread_clock().saturating_sub(self.since.load(Relaxed)))
     }

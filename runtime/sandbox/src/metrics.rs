@@ -1,4 +1,4 @@
-//! What the sandbox counts.
+//! The sandbox's metrics.
 
 use prometheus::{IntCounterVec, IntGauge, Opts, Registry};
 

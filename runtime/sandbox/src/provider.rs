@@ -111,7 +111,7 @@ impl Provider {
         Swapped { former, approved }
     }
 
-    /// What the provider can do, read off the exports of the version that was loaded first.
+    /// The provider's capabilities, read off the exports of the version that was loaded first.
     #[must_use]
     pub fn cloud(&self) -> Cloud {
         facade::cloud(&self.0)
@@ -136,7 +136,7 @@ impl Provider {
         let _ = self.0.shared.cluster.set(Arc::new(cluster));
     }
 
-    /// What the version that serves says of itself.
+    /// The description that the version that serves gives of itself.
     #[must_use]
     pub fn description(&self) -> Arc<Description> {
         self.0.serving().loaded.description.clone()

@@ -8,7 +8,7 @@ use crate::untrusted::printable;
 const LINES: usize = 4;
 /// How much of them is told, in bytes: an event has room for it and for what follows from the crash.
 const BYTES: usize = 400;
-/// What Rust prints after a panic, for whoever can set variables: nobody can for a guest.
+/// Rust's advice after a panic, for people who can set variables: nobody can for a guest.
 const ADVICE: &str = "note: run with `RUST_BACKTRACE=";
 
 /// The last lines that a guest printed on its standard error.

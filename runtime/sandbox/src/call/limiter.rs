@@ -20,7 +20,7 @@ impl Limiter {
     }
 }
 
-/// What a call used up. An error and no refusal: a guest's allocator would turn a refusal into an abort that says
+/// The limit that a call used up. An error and no refusal: a guest's allocator would turn a refusal into an abort that says
 /// nothing.
 #[derive(Clone, Copy, Debug, thiserror::Error)]
 pub(super) enum Exceeded {

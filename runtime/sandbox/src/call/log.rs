@@ -1,4 +1,4 @@
-//! What a provider writes: log lines, and what it prints.
+//! A provider's output: log lines, and what it prints.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -110,7 +110,7 @@ impl Log {
         self.dropped
     }
 
-    /// What the guest printed last on its standard error, in one line, unless it holds a credential. A panic of the guest
+    /// The guest's last words on its standard error, in one line, unless it holds a credential. A panic of the guest
     /// is told there.
     pub(super) fn last_words(&self) -> Option<String> {
         self.last.told(|it| self.gate.holds_secret(it))

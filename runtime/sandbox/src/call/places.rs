@@ -22,11 +22,11 @@ pub(crate) enum Capability {
 pub(crate) struct Places {
     owned: Vec<(Capability, Semaphore)>,
     shared: Semaphore,
-    /// What calls that write load balancers share among them: each takes its part of it.
+    /// The whole that calls that write load balancers share among them: each takes its part of it.
     writers: Semaphore,
 }
 
-/// What the calls share that write load balancers.
+/// The size of the whole that calls that write load balancers share.
 const WHOLE: u32 = 1 << 30;
 
 /// The part of [`WHOLE`] that one call takes, of a provider that says how many of them may run at a time. Calls of two

@@ -65,7 +65,7 @@ impl State {
         self.gate.wrote()
     }
 
-    /// What the guest said beside its answer, and what the gate saw.
+    /// The guest's events beside its answer, and its requests as the gate saw them.
     pub(super) fn into_events_and_seen(self) -> (Vec<Event>, Seen) {
         (self.events.into_vec(), self.gate.into_seen())
     }

@@ -13,15 +13,15 @@ use crate::engine::config;
 /// The word with which a program is asked to be the compiler; what [`compile_for_another`] reads follows.
 pub const COMMAND: &str = "compile-provider";
 
-/// What a line begins with that the process writes to its standard error for each protection that this machine does
-/// not offer. What else stands there is why it failed.
+/// The beginning of a line that the process writes to its standard error for each protection that this machine does
+/// not offer. Other lines there tell why it failed.
 pub(super) const UNPROTECTED: &str = "unprotected: ";
 
 /// The stack of the thread that compiles: what the compiler needs for types that are nested as deep as WebAssembly
 /// allows, several times.
 const STACK: usize = 16 << 20;
 
-/// What a program does that is called with [`COMMAND`](super::COMMAND) and these arguments: gives up every right but
+/// The work of a program that is called with [`COMMAND`](super::COMMAND) and these arguments: gives up every right but
 /// to read and write what is open already, reads a component from `input`, and writes machine code for this machine to
 /// `output`.
 ///
@@ -72,7 +72,7 @@ fn translate(memory: usize, limits: &CompileLimits, mut input: impl Read, mut ou
     Ok(())
 }
 
-/// What the compiler says about a module that has not too much of anything, and that it does not compile.
+/// The compiler's error about a module that has not too much of anything, and that it does not compile.
 pub(super) fn not_compiled(error: Error) -> Error {
     error.context(DAMAGED)
 }

@@ -1,7 +1,7 @@
-//! What the compiler's process gives up before it looks at a module, so that a module that takes the compiler over
+//! Rights that the compiler's process gives up before it looks at a module, so that a module that takes the compiler over
 //! finds nothing there: no file, no network, no other program.
 //!
-//! What it has inherited is closed first. Then come three layers, because not every kernel has each: Landlock refuses
+//! Descriptors that it has inherited are closed first. Then come three layers, because not every kernel has each: Landlock refuses
 //! files, seccomp every system call that a compiler does not need, and a limit of no further file descriptors works
 //! everywhere. What is said to be missing is not what the kernel answered when it was asked, but what was then tried and
 //! succeeded.
@@ -108,7 +108,7 @@ pub(super) fn forbid_calls() -> Option<String> {
     Some(format!("seccomp is missing ({because}; {}); it needs a kernel with CONFIG_SECCOMP_FILTER", found.join(", ")))
 }
 
-/// What a process calls that reads, computes and writes. Everything else fails with EPERM.
+/// The system calls of a process that reads, computes and writes. Everything else fails with EPERM.
 const CALLS: [i64; 32] = [
     libc::SYS_brk,
     libc::SYS_clock_getres,

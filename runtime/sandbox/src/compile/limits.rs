@@ -1,6 +1,6 @@
-//! What a module may cost to compile.
+//! Limits of compiling a module.
 
-/// What the compiler's process may use, and how large the parts of a module may be that decide how much it needs.
+/// The limits of the compiler's process, and of the parts of a module that decide how much it needs.
 ///
 /// The process is limited by the kernel (`memory`, `cpu`) and by its parent (`output`). The other limits are compared
 /// before the compiler sees the module, so that what is far too large is refused at once and by its name. Each limit is

@@ -11,7 +11,7 @@ use wasmparser::{
 
 use super::limits::CompileLimits;
 
-/// What is said about a module that cannot be read, or that the compiler refuses.
+/// The sentence about a module that cannot be read, or that the compiler refuses.
 pub(super) const DAMAGED: &str = "it is damaged, or uses WebAssembly features that Aerostat does not enable";
 
 /// Why a module is not given to the compiler.
@@ -28,7 +28,7 @@ pub(super) enum Refusal {
     TooMuch {
         /// How much was found, up to the place where it was too much.
         found: u64,
-        /// Of what.
+        /// The parts that were counted.
         what: &'static str,
         /// The limit's key.
         key: &'static str,
@@ -56,7 +56,7 @@ struct Scan<'a> {
     found: Totals,
 }
 
-/// What the whole module has so far.
+/// The counts of the whole module so far.
 #[derive(Default)]
 struct Totals {
     /// How many components and modules are open.

@@ -25,9 +25,9 @@ const SHARED: &str = "load-balancers.shared-addresses";
 /// The most `*` in one pattern.
 const STARS: usize = 4;
 
-/// What a provider says of itself, or a sentence on what is wrong with it.
+/// A provider's description of itself, or a sentence on what is wrong with it.
 ///
-/// What is compared or looked up is refused unless it is printable; what is only shown is made printable. Each record is
+/// Texts that are compared or looked up are refused unless printable; those only shown are made printable. Each record is
 /// taken apart field by field, so that a new field cannot be forgotten here.
 pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
     let wit::Description {

@@ -17,10 +17,10 @@ const POD_CIDRS: usize = 16;
 const GAPS: usize = 64;
 /// The bytes of all keys and values together.
 const EXTRA_BYTES: usize = 1 << 10;
-/// What keys begin with that only the host adds to a node's `extra`.
+/// The beginning of keys that only the host adds to a node's `extra`.
 const HOST: &str = "host.";
 
-/// What a guest is told of a node: of its labels only those that `node_labels` names.
+/// A node as a guest is told of it: of its labels only those that `node_labels` names.
 pub(crate) fn node(it: &Node, node_labels: &[String]) -> wit::Node {
     wit::Node {
         name: it.name.clone(),

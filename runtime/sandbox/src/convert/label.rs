@@ -1,4 +1,4 @@
-//! What Kubernetes takes as a label.
+//! Labels that Kubernetes takes.
 
 const NAME: usize = 63;
 const PREFIX: usize = 253;

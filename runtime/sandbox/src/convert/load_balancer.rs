@@ -29,7 +29,7 @@ pub(crate) struct Keys<'a> {
     pub(crate) allowed: &'a [String],
 }
 
-/// What a guest is told of a Service: of its annotations only those that the provider describes, of the nodes' labels
+/// A Service as a guest is told of it: of its annotations only those that the provider describes, of the nodes' labels
 /// only those that `node_labels` names.
 pub(crate) fn desired(it: &LoadBalancer, node_labels: &[String], keys: &Keys<'_>) -> wit::LoadBalancer {
     let Owner { cluster, namespace, name, uid } = it.owner.clone();
@@ -158,7 +158,7 @@ fn status(it: wit::LoadBalancerStatus, keys: &Keys<'_>) -> Result<LoadBalancerSt
     Ok(LoadBalancerStatus { ingress: self::places(places)?, memo, annotations })
 }
 
-/// What a provider wants to know again, or a sentence on what is wrong with it.
+/// The memo that a provider wants to know again, or a sentence on what is wrong with it.
 pub(super) fn memo(memo: Option<String>) -> Result<Option<String>, String> {
     let memo = nonempty(memo);
     if let Some(memo) = memo.as_ref().filter(|it| it.len() > MEMO_BYTES) {

@@ -12,7 +12,7 @@ const OBJECT_BYTES: usize = 256;
 /// As long as a UUID. Kubernetes makes no others, and a UID is opaque.
 const UID_BYTES: usize = 36;
 
-/// What the list is like.
+/// The list's properties.
 pub(crate) fn description(it: wit::InventoryDescription) -> InventoryDescription {
     let wit::InventoryDescription {
         page_size,

@@ -1,4 +1,4 @@
-//! What the pages of all lists have in common.
+//! Pages of all kinds of lists.
 
 use super::nonempty;
 use crate::untrusted::printable;

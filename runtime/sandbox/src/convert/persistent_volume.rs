@@ -37,7 +37,7 @@ pub(crate) fn description(it: wit::TopologyDescription) -> Result<TopologyDescri
     Ok(TopologyDescription { batch_size, sources, drivers })
 }
 
-/// What a guest is told of a volume.
+/// A volume as a guest is told of it.
 pub(crate) fn volume(it: &Volume) -> wit::Volume {
     let Volume { name, source, handle, attributes } = it.clone();
     wit::Volume { name, source, handle, attributes, extra: Vec::new() }

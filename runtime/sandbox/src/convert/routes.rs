@@ -21,7 +21,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(300);
 /// The name in a change's `extra` of the reason with which it was pending.
 const PENDING: &str = "pending";
 
-/// What the routes are like, or a sentence on what is wrong with it.
+/// The routes' properties, or a sentence on what is wrong with them.
 pub(crate) fn description(it: wit::RouteDescription) -> Result<RouteDescription, String> {
     let wit::RouteDescription {
         batch_size,
@@ -109,7 +109,7 @@ fn line(what: &str, text: String) -> Result<String, String> {
     Ok(text)
 }
 
-/// What came of a change.
+/// The outcome of a change.
 pub(crate) fn outcome(it: wit::Outcome) -> RouteOutcome {
     match it {
         wit::Outcome::Done => RouteOutcome::Done,
@@ -120,12 +120,12 @@ pub(crate) fn outcome(it: wit::Outcome) -> RouteOutcome {
     }
 }
 
-/// What a guest is told of a pod network.
+/// A pod network as a guest is told of it.
 pub(crate) fn pod_network(it: &PodNetwork, node_labels: &[String]) -> wit::PodNetwork {
     wit::PodNetwork { destination: it.destination.clone(), node: instance::node(&it.node, node_labels) }
 }
 
-/// What a guest is told of a change.
+/// A change as a guest is told of it.
 pub(crate) fn change(it: &RouteChange, node_labels: &[String]) -> wit::Change {
     let target = |it: &cloud_provider::RouteTarget| wit::Target {
         next_hop: it.next_hop.clone(),

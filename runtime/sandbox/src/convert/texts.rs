@@ -12,7 +12,7 @@ use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as
 use crate::bindings::persistent_volumes::exports::aerostat::cloud::persistent_volumes as volumes;
 use crate::bindings::routes::exports::aerostat::cloud::routes;
 
-/// What holds texts.
+/// A value that holds texts.
 pub(crate) trait Texts {
     /// Shows every text to `visit`, in the order of the fields.
     fn each(&self, visit: &mut dyn FnMut(&str));

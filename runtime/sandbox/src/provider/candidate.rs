@@ -29,7 +29,7 @@ pub enum ProbeError {
     Unanswered(Error),
 }
 
-/// What became of the version that served.
+/// The version that served, after another took its place.
 pub struct Swapped {
     /// It can be put back for as long as this is held.
     pub former: Candidate,
@@ -38,7 +38,7 @@ pub struct Swapped {
 }
 
 impl Candidate {
-    /// What it says of itself.
+    /// Its description of itself.
     #[must_use]
     pub fn description(&self) -> Arc<Description> {
         self.0.loaded.description.clone()

@@ -1,4 +1,4 @@
-//! What controllers call: each call goes to the version of the provider that serves when it begins.
+//! The provider as controllers call it: each call goes to the version that serves when it begins.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ const ALL: &str = "every version has the capabilities of the first";
 #[derive(Clone)]
 struct Facade(Arc<Versions>);
 
-/// What the provider can do. Its capabilities are those of the version that was loaded first.
+/// The provider as a cloud. Its capabilities are those of the version that was loaded first.
 pub(super) fn cloud(versions: &Arc<Versions>) -> Cloud {
     let facade = Arc::new(Facade(versions.clone()));
     let has = |capability| versions.capabilities.contains(&capability);

@@ -52,7 +52,7 @@ impl ServingQuarantine {
     }
 }
 
-/// What a call is about.
+/// The subject of a call.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Subject<'a> {
     /// No object in the cluster.

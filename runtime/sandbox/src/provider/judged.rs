@@ -1,11 +1,11 @@
-//! What a provider answers, held against what the gate saw of the same call's requests. Values only.
+//! A provider's answers, held against the same call's requests as the gate saw them. Values only.
 
 use cloud_provider::{
     Deletion, Error, Event, EventKind, Gap, InventoryPage, Page, Progress, Result, RouteOutcome, RoutePage,
 };
 use egress::{Ending, Seen, SeenRequest};
 
-/// Of a creation whose answer was lost. The SDK's own events have this reason too.
+/// The reason of an event about a creation whose answer was lost. The SDK's own events have it too.
 const UNCLEAR: &str = "LoadBalancerCreationUnclear";
 
 /// "It does not exist" is believed only if every read of the call was answered.
@@ -74,7 +74,7 @@ pub(super) fn changes(seen: &Seen, entries: u32, answers: Vec<Result<RouteOutcom
     answers.into_iter().map(|it| if is_done(&it) { doubt() } else { it }).collect()
 }
 
-/// What people have to know of an `ensure`: of a creation without an answer, and of one that would not be found again.
+/// The warnings for people about an `ensure`: about a creation without an answer, and about one that would not be found again.
 /// `told` are the provider's own events, `memo` what it was given, and `answer` what it came to.
 pub(super) fn warnings(seen: &Seen, told: &[Event], memo: Option<&str>, answer: &Result<Progress>) -> Vec<Event> {
     let is_of_known = |it: &SeenRequest| memo.is_some_and(|memo| !it.creates() || it.names(memo));

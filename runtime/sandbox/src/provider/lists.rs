@@ -1,4 +1,4 @@
-//! What lists of machines that go on have read, by the cursor of their next page.
+//! The reads of lists of machines that go on, by the cursor of their next page.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const RECENT: Duration = Duration::from_secs(15);
 #[derive(Default)]
 pub(super) struct Lists(Mutex<Vec<List>>);
 
-/// What the newest whole list has read, for a while after it.
+/// The reads of the newest whole list, for a while after it.
 #[derive(Default)]
 pub(super) struct Newest(Mutex<Option<(ListReads, Instant)>>);
 
@@ -32,7 +32,7 @@ impl Newest {
         }
     }
 
-    /// What it has read, for a call that comes after it; nothing if it began too long ago.
+    /// The list's reads, for a call that comes after it; nothing if it began too long ago.
     pub(super) fn sealed(&self, now: Instant) -> Option<ListReads> {
         let mut newest = self.0.lock();
         *newest = newest.take().filter(|(_, begun)| now.saturating_duration_since(*begun) < RECENT);

@@ -40,7 +40,7 @@ const INVENTORY: &str = "aerostat:cloud/load-balancer-inventory";
 const ROUTES: &str = "aerostat:cloud/routes";
 const VOLUMES: &str = "aerostat:cloud/persistent-volumes";
 
-/// What a guest may import of ours.
+/// The interfaces of ours that a guest may import.
 const OFFERED: [&str; 5] = [
     "aerostat:cloud/config",
     "aerostat:cloud/http",
@@ -49,10 +49,10 @@ const OFFERED: [&str; 5] = [
     "aerostat:cloud/types",
 ];
 
-/// What 0.1.0 can link: on 0.x, 0.1.y only adds.
+/// The versions that 0.1.0 can link: on 0.x, 0.1.y only adds.
 const VERSION: &str = "0.1.";
 
-/// What all versions of a provider have in common.
+/// The parts that all versions of a provider share.
 pub(super) struct Shared {
     sandbox: Sandbox,
     settings: ProviderSettings,
@@ -176,7 +176,7 @@ fn check_version(interface: &str, version: &str, module: &str) -> Result<(), Loa
     }
 }
 
-/// What a component can do. Exports that are no capabilities are ignored.
+/// The capabilities that a component exports. Exports that are no capabilities are ignored.
 #[derive(Default)]
 struct Exports {
     instances: bool,

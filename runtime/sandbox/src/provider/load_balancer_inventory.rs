@@ -22,7 +22,7 @@ pub(super) struct Guest {
     pub(super) lists: Arc<Lists>,
 }
 
-/// What the list is like, of a provider that exports it.
+/// The list's properties, of a provider that exports it.
 pub(super) async fn described(
     calls: &Calls,
     pre: Option<ProvidesLoadBalancerInventoryPre<State>>,

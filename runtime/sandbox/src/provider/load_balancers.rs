@@ -15,10 +15,10 @@ use crate::call::{Earlier, Function, State, Success};
 use crate::convert;
 use crate::convert::load_balancer::Keys;
 
-/// What a guest is told in `extra` if a list of all load balancers costs no request.
+/// The key in a guest's `extra` that says that a list of all load balancers costs no request.
 const LISTED: &str = "host.listed";
 
-/// What a guest is told in `extra` if no call before this one has had the memo.
+/// The key in a guest's `extra` that says that no call before this one has had the memo.
 const NEW_MEMO: &str = "host.new-memo";
 
 /// The load balancers of a provider that exports `load-balancers`.

@@ -31,7 +31,7 @@ pub(super) struct Loaded {
     pub(super) inventory: Option<(ProvidesLoadBalancerInventoryPre<State>, InventoryDescription)>,
     pub(super) routes: Option<(ProvidesRoutesPre<State>, Arc<RouteDescription>)>,
     pub(super) volumes: Option<(ProvidesPersistentVolumesPre<State>, Arc<TopologyDescription>)>,
-    /// What the newest list of load balancers has read.
+    /// The reads of the newest list of load balancers.
     pub(super) newest: Newest,
     pub(super) calls: Calls,
     pub(super) guard: Guard,

@@ -11,7 +11,7 @@ pub(super) struct Object {
     pub(super) key: Key,
     /// For people: "node worker-1".
     pub(super) name: String,
-    /// What a person can do about a crash.
+    /// The remedy that a person has against a crash.
     pub(super) next: &'static str,
     /// Texts that show whose something is that is made in the cloud for it.
     pub(super) marks: Vec<String>,

@@ -8,7 +8,7 @@
 //! five crashes in a row of calls about no object ► quarantine
 //! ```
 //!
-//! Whoever may write Services can make any number of them that crash. That must stop nobody else, so that objects alone
+//! Authors of Services can make any number of them that crash. That must stop nobody else, so that objects alone
 //! never lead to quarantine.
 
 mod objects;
@@ -28,7 +28,7 @@ const PROBE: Duration = Duration::from_secs(1);
 /// A probe that has not ended after this was broken off. Longer than any call may take by default.
 const LOST: Duration = Duration::from_secs(180);
 
-/// What a call is about: whose fault a crash can be.
+/// The subject of a call: it shows whose fault a crash can be.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum About<'a> {
     /// No object: a crash is the provider's own.
@@ -50,7 +50,7 @@ pub(crate) enum End {
     Neither,
 }
 
-/// What becomes of a call.
+/// The admission of a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Admission {
     /// It runs.
@@ -63,7 +63,7 @@ pub(crate) enum Admission {
     SetAside(Duration),
 }
 
-/// What follows from how a call ended.
+/// The consequence of a call's end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Verdict {
     /// Nothing.

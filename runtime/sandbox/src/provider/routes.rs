@@ -25,7 +25,7 @@ pub(super) struct Guest {
     pub(super) lists: Arc<Lists>,
 }
 
-/// What the routes are like, of a provider that exports them.
+/// The routes' properties, of a provider that exports them.
 pub(super) async fn described(
     calls: &Calls,
     pre: Option<ProvidesRoutesPre<State>>,

@@ -1,6 +1,6 @@
 use crate::call::CallLimits;
 
-/// What the operator says of a provider.
+/// The operator's settings of a provider.
 #[derive(Clone, Debug, Default)]
 pub struct ProviderSettings {
     /// Names and values; checked against the provider's description.
@@ -9,6 +9,6 @@ pub struct ProviderSettings {
     pub node_labels: Vec<String>,
     /// The annotation keys that the provider may have written on Services, if it describes them.
     pub writes_annotations: Vec<String>,
-    /// What one call may use up.
+    /// The limits of one call.
     pub limits: CallLimits,
 }

@@ -26,14 +26,14 @@ const MARK: char = '\u{1f}';
 /// One version of a provider, loaded and checked.
 pub(super) struct Version {
     pub(super) loaded: Arc<Loaded>,
-    /// What it can do.
+    /// The version's capabilities.
     pub(super) cloud: Cloud,
 }
 
 /// All versions of one provider.
 pub(super) struct Versions {
     pub(super) shared: Shared,
-    /// What the version could do that was loaded first: this is what controllers were started with.
+    /// The capabilities of the version that was loaded first: controllers were started with these.
     pub(super) capabilities: Vec<&'static str>,
     serving: RwLock<Serving>,
     descriptions: watch::Sender<Arc<Description>>,
@@ -67,7 +67,7 @@ impl Versions {
         self.serving.read().since
     }
 
-    /// What the version that serves says of itself.
+    /// The description that the version that serves gives of itself.
     pub(super) fn descriptions(&self) -> watch::Receiver<Arc<Description>> {
         self.descriptions.subscribe()
     }

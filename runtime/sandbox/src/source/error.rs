@@ -8,7 +8,7 @@ pub enum SourceError {
     File {
         /// Which module.
         module: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The ConfigMap or its key is not there, or cannot be read.
@@ -35,9 +35,9 @@ pub enum SourceError {
     Digest {
         /// Which module.
         module: String,
-        /// What the configuration says.
+        /// The digest in the configuration.
         wanted: Digest,
-        /// What was read.
+        /// The digest of the bytes that were read.
         found: Digest,
     },
 }

@@ -15,7 +15,7 @@ fn numbers() -> impl Iterator<Item = u32> {
     (0..1_024).chain(0x4000_0000..0x4000_0400)
 }
 
-/// What the kernel does with a call, as its interpreter of classic BPF finds out.
+/// The kernel's answer to a system call, as its interpreter of classic BPF finds it.
 fn verdict(filter: &[sock_filter], number: u32, architecture: u32, arguments: [u64; 6]) -> u32 {
     // The number, the architecture, the place of the call, and the arguments: each of the latter in two words, the lower first.
     let words = arguments.iter().flat_map(|it| [*it as u32, (it >> 32) as u32]);

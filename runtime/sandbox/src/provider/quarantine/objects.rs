@@ -14,7 +14,7 @@ const REMEMBERED: usize = 1024;
 /// The longest pause, in first pauses: with the usual 30 s it is ten minutes.
 pub(super) const LONGEST: u32 = 20;
 
-/// What set an object aside: a Service whose `ensure` crashes can still be deleted.
+/// The call that set an object aside: a Service whose `ensure` crashes can still be deleted.
 pub(crate) type Key = (Function, String);
 
 /// The objects over which the provider crashed.
