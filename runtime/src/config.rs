@@ -18,26 +18,26 @@ pub(crate) use self::module::{ModuleSource, loosened};
 use self::text::{Bytes, Text};
 pub(crate) use self::written::Written;
 
-/// What the operator wrote, in the sandbox's words.
+/// The operator's file, in the sandbox's words.
 #[derive(Debug)]
 pub(crate) struct CloudConfig {
     /// Where the provider is.
     pub(crate) source: ModuleSource,
     /// Everything in the file but where the provider is.
     pub(crate) written: Written,
-    /// What the provider may cost to compile.
+    /// The limits of compiling the provider.
     pub(crate) compile: CompileLimits,
     /// The provider's settings, and what a call may use.
     pub(crate) provider: ProviderSettings,
-    /// What the provider's provider ids may begin with; empty if the operator has not said.
+    /// The prefixes that the provider's provider ids may have; empty if the operator has not said.
     pub(crate) provider_id_prefixes: Vec<String>,
-    /// What the provider may reach.
+    /// The endpoints that the provider may reach.
     pub(crate) endpoints: Vec<Endpoint>,
     /// Where the secrets are.
     pub(crate) credentials: Vec<CredentialSettings>,
     /// Where the cluster is.
     pub(crate) cluster_networks: ClusterNetworks,
-    /// What the provider's answers may name.
+    /// The addresses and labels that the provider's answers may name.
     pub(crate) answers: AllowedAnswers,
 }
 

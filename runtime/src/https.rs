@@ -62,11 +62,11 @@ pub(crate) struct Listen {
     pub(crate) files: Option<Files>,
     /// The flag with the port.
     pub(crate) flag: &'static str,
-    /// What is served, for people: `/healthz and /metrics`.
+    /// The paths that are served, for people: `/healthz and /metrics`.
     pub(crate) what: &'static str,
 }
 
-/// What answers requests.
+/// A service that answers requests.
 pub(crate) trait Service: Send + Sync + 'static {
     /// Answers one request. Whoever is known by more than an address is given a better place.
     fn answer(&self, request: Request<Incoming>, place: &Place) -> impl Future<Output = Answer> + Send;

@@ -51,15 +51,15 @@ pub(crate) struct Leader {
     was_free: bool,
     /// Where it is noted that a person has approved more writes.
     requested: RequestedChanges,
-    /// What is kept on this Lease beside.
+    /// The records that are kept on this Lease besides.
     kept: Option<Kept>,
-    /// What the Lease says of modules.
+    /// The module that the Lease refuses.
     refused: watch::Sender<RefusedModule>,
     status: IntGauge,
     slow_path: IntCounter,
 }
 
-/// What others may know of this process's leadership. Clones share it.
+/// This process's leadership, as others may know it. Clones share it.
 #[derive(Clone)]
 pub(crate) struct Leadership {
     /// When the last renewal that succeeded was begun; `None` without the Lease.
@@ -70,7 +70,7 @@ pub(crate) struct Leadership {
     renew_deadline: Duration,
 }
 
-/// What is said when the annotation was found.
+/// The sentence for an annotation that was found.
 const APPROVED: &str = "a person has approved it: for one window, writes to the cloud are not limited";
 
 /// How an attempt ended that got an answer.
@@ -136,12 +136,12 @@ impl Leader {
         }
     }
 
-    /// What others may know of this candidate.
+    /// This candidate's leadership, as others may know it.
     pub(crate) fn leadership(&self) -> Leadership {
         self.leadership.clone()
     }
 
-    /// What the Lease says of modules, whoever holds it, and whenever that changes.
+    /// The module that the Lease refuses, whoever holds it, and whenever that changes.
     pub(crate) fn refused(&self) -> watch::Receiver<RefusedModule> {
         self.refused.subscribe()
     }
@@ -367,7 +367,7 @@ impl Leader {
         }
     }
 
-    /// What writes events on the Lease.
+    /// The recorder of events on the Lease.
     pub(crate) fn recorder(&self) -> Recorder {
         self.recorder.clone()
     }

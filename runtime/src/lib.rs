@@ -48,7 +48,7 @@ pub use crate::overrides::Overrides;
 pub use crate::permissions::{Rule, Rules, rules};
 pub use crate::telemetry::{start_log, start_warnings};
 
-/// What a program does first that holds secrets: it leaves no core dump, and lets no other process read its memory.
+/// The first step of a program that holds secrets: it leaves no core dump, and lets no other process read its memory.
 ///
 /// # Errors
 ///
@@ -78,7 +78,7 @@ pub async fn module(command: ModuleCommand, compiler: Option<PathBuf>) -> Result
     commands::run(command, compiler.as_deref()).await.map_err(Failure::from)
 }
 
-/// What a program does that is started as the compiler of providers: `aerostat compile-provider BYTES LIMIT=NUMBER …`, with
+/// The whole work of a process started as the compiler of providers: `aerostat compile-provider BYTES LIMIT=NUMBER …`, with
 /// a component on its standard input.
 ///
 /// It takes every right from the process, which must have no other thread and must end then.

@@ -1,4 +1,4 @@
-//! What runs: one line per task. Whatever ends, ends the process with its reason.
+//! The tasks of the process, one line each. Whatever ends, ends the process with its reason.
 
 mod candidates;
 pub(crate) mod claims;
@@ -66,20 +66,20 @@ struct Process {
     leader: Option<Leader>,
     /// `None` where none is served.
     webhooks: Option<Webhooks>,
-    /// What the provider's answers are held against.
+    /// The facts about the cluster that the provider's answers are held against.
     facts: watch::Sender<ClusterFacts>,
     /// The cloud's account, once something was to be asked of it.
     account: watch::Sender<Option<Account>>,
     swaps: swap::Metrics,
-    /// What is shown of the provider.
+    /// The page about the provider.
     page: watch::Sender<Option<ProviderPage>>,
     /// `None` without leader migration.
     migration: Option<Leader>,
-    /// What Services ask for.
+    /// The changes that Services ask for.
     requested: RequestedChanges,
     /// The nodes that were deleted.
     node_deletions: NodeDeletions,
-    /// What people should know of the gate; taken by the task that records it.
+    /// The gate's reports for people; taken by the task that records them.
     reports: mpsc::UnboundedReceiver<Report>,
     /// Each ends with its name, when it should not.
     tasks: JoinSet<&'static str>,
@@ -384,7 +384,7 @@ impl Process {
         self.leader.iter().chain(migration).collect()
     }
 
-    /// What the controllers share.
+    /// The context that the controllers share.
     fn context(&mut self, nodes: &Nodes) -> Context {
         let account = self.account();
         let (events, send) = Events::new(self.client.clone());

@@ -1,4 +1,4 @@
-//! What the cluster is, for the gate: no provider reaches the API server, and Services, pods and nodes only if the
+//! The cluster's networks, for the gate: no provider reaches the API server, and Services, pods and nodes only if the
 //! operator names them.
 
 mod of_nodes;
@@ -41,9 +41,9 @@ pub(crate) struct Watcher {
     /// The API server's address as aerostat itself uses it.
     pub(crate) url: Uri,
     pub(crate) nodes: Nodes,
-    /// What the operator says.
+    /// The networks that the operator names.
     pub(crate) networks: ClusterNetworks,
-    /// What the operator says, and where what is known beside it goes.
+    /// The receiver of the cluster's facts: the operator's, and those that are learned.
     pub(crate) facts: watch::Sender<ClusterFacts>,
     pub(crate) said: ClusterFacts,
     pub(crate) gate: Gate,
@@ -52,7 +52,7 @@ pub(crate) struct Watcher {
 /// The most sentences about Nodes that are not believed, in one pass over the nodes.
 const WARNINGS: usize = 16;
 
-/// What changes rarely.
+/// The networks that change rarely.
 #[derive(Clone, Default)]
 struct Cluster {
     /// By the URL of this process.
@@ -198,10 +198,10 @@ impl Watcher {
     }
 }
 
-/// What [`Watcher::learn`] found out, and [`Watcher::follow`] begins with.
+/// The state that [`Watcher::learn`] found, and [`Watcher::follow`] begins with.
 pub(crate) struct Learned {
     cluster: Cluster,
-    /// What of Nodes is not believed, and was logged.
+    /// The networks and addresses of Nodes that are not believed, and were logged.
     refused: BTreeSet<String>,
 }
 

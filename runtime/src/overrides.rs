@@ -6,13 +6,13 @@ use std::sync::Arc;
 
 use kube::Client;
 
-/// What tests put in place of the outside world.
+/// The parts that tests put in place of the outside world.
 pub struct Overrides {
     /// Used for every request, instead of a client for the API server that the settings name.
     pub client: Option<Client>,
     /// Where a checked address of the cloud really is. The identity, unless a test leads it to loopback.
     pub route: fn(SocketAddr) -> SocketAddr,
-    /// What the names of the cloud resolve to, instead of the system's resolver. It is checked like the system's answers.
+    /// The addresses of the cloud's names, instead of the system's resolver. They are checked like the system's answers.
     pub names: Option<Arc<dyn egress::Resolve>>,
     /// The program that compiles providers: the binary itself. Without one, they are compiled in this process.
     pub compiler: Option<PathBuf>,

@@ -34,7 +34,7 @@ pub(crate) struct Permissions {
     settled: Arc<AtomicBool>,
 }
 
-/// What follows where the API server does not say what it allows.
+/// The consequence where the API server does not say what it allows.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Unanswered {
     /// Nothing is waited for: each request will tell.
@@ -157,7 +157,7 @@ impl Permissions {
         Ok(answer.status.is_some_and(|it| it.allowed))
     }
 
-    /// Who this process is for the API server.
+    /// The name of this process at the API server.
     async fn name(&self) -> String {
         let reviews: Api<SelfSubjectReview> = Api::all(self.client.clone());
         let (parameters, review) = (PostParams::default(), SelfSubjectReview::default());

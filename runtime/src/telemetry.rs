@@ -1,4 +1,4 @@
-//! What an operator sees of the process: log, health and metrics.
+//! The process as an operator sees it: log, health and metrics.
 
 mod authz;
 mod health;

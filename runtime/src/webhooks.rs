@@ -1,6 +1,6 @@
 //! The server of webhooks: it asks nobody who they are, as upstream's, and writes nothing.
 //!
-//! Whoever reaches the port learns where volumes of the cloud are whose handles he knows. So there is a limit to bodies, to
+//! A caller who reaches the port learns where volumes of the cloud are whose handles he knows. So there is a limit to bodies, to
 //! connections, and to what the cloud is asked.
 
 mod failures;
@@ -44,16 +44,16 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// How long an API server waits that does not say so: Kubernetes' default. And the longest that it can say.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 const LONGEST_TIMEOUT: Duration = Duration::from_secs(30);
-/// What the way back of an answer may take.
+/// The time that the way back of an answer may take.
 const WAY_BACK: Duration = Duration::from_millis(500);
-/// What the cloud is asked on behalf of callers, whom nobody knows. Who has a question keeps its place for as long as an API
+/// The limit of questions to the cloud on behalf of unknown callers. A caller with a question keeps its place for as long as an API
 /// server waits: fewer come in that time than there are places.
 const QUESTIONS: RateLimit = RateLimit { per_second: 10.0, burst: 20 };
 
 /// The server, listening.
 pub(crate) struct Server(https::Server<Webhooks>);
 
-/// What answers, and when it has what it needs for it.
+/// The server's parts, and the moment from which it has what it needs to answer.
 struct Webhooks {
     /// `None` until the cluster is known, without which the cloud is asked nothing.
     admission: watch::Receiver<Option<Arc<Admission>>>,

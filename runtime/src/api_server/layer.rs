@@ -1,4 +1,4 @@
-//! What surrounds every request to the API server: a time-out, a rate limit if there is one, and counting.
+//! The layer around every request to the API server: a time-out, a rate limit if there is one, and counting.
 
 use std::sync::Arc;
 use std::task::{Context, Poll};

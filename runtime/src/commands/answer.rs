@@ -1,4 +1,4 @@
-//! What a command prints.
+//! The answer that a command prints.
 
 use std::fmt::Display;
 
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::flags::Output;
 
-/// What a command prints.
+/// The answer that a command prints.
 #[derive(Debug, Eq, PartialEq)]
 pub enum Answer {
     /// For standard output, with its last line break.

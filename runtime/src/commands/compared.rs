@@ -1,4 +1,4 @@
-//! What a cluster's config lacks for a module, and what it allows beyond what the module asks for. Pure.
+//! A cluster's config compared with a module: keys that it lacks, and rights beyond those the module asks for. Pure.
 
 use cloud_provider::Description;
 

@@ -58,7 +58,7 @@ pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Ans
     Ok(Answer::good(&inspected, output))
 }
 
-/// What a signature says of itself, and by whom it is if a key verifies it.
+/// A signature as it is shown: its claim about itself, and its signer if a key verifies it.
 fn found(signature: &Signature, signers: Option<&Signers>, release: &Release, repository: &Repository) -> Found {
     let judged = signers.map(|it| it.judge(signature, release.digest, repository));
     let (verified_by, because) = match judged {

@@ -1,4 +1,4 @@
-//! What is known of a module: as lines, and as JSON. Pure.
+//! A module's description for people and programs: as lines, and as JSON. Pure.
 
 mod text;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 /// The interface whose version is that of the contract.
 const PROVIDER: &str = "aerostat:cloud/provider@";
 
-/// What is known of a module.
+/// A module as it was found, and its description.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Inspected {
@@ -28,17 +28,17 @@ pub(super) struct Inspected {
     node_labels: Vec<String>,
     /// None for a file, which has no place for them.
     signatures: Option<Vec<Found>>,
-    /// What the config lacks; none without a config.
+    /// The keys that the config lacks; none without a config.
     missing: Option<Vec<String>>,
-    /// What the config allows beyond what the module asks for; none without a config.
+    /// The rights that the config gives beyond those the module asks for; none without a config.
     wider: Option<Vec<String>>,
 }
 
-/// What a config is to a module.
+/// A config compared with a module.
 pub(super) struct Compared {
-    /// What it lacks.
+    /// The keys that it lacks.
     pub(super) missing: Vec<String>,
-    /// What it allows beyond what the module asks for.
+    /// The rights that it gives beyond those the module asks for.
     pub(super) wider: Vec<String>,
 }
 
@@ -56,7 +56,7 @@ pub(super) struct ModuleBytes {
 pub(super) struct Found {
     /// `bundle`, `tag`, or `unreadable`.
     pub(super) form: &'static str,
-    /// Of which key a bundle says that it is.
+    /// The key that a bundle names as its own.
     pub(super) key: Option<String>,
     /// As which repository a tag signature says that it was signed.
     pub(super) name: Option<String>,
@@ -105,7 +105,7 @@ struct PermissionLine {
     operations: Vec<String>,
     effect: &'static str,
     actions: Vec<String>,
-    /// What the requests carry; each of these is absent if it is not said.
+    /// The members that the requests carry; each of these lists is absent if it is not said.
     #[serde(skip_serializing_if = "Option::is_none")]
     only: Option<Vec<String>>,
     #[serde(rename = "where", skip_serializing_if = "BTreeMap::is_empty")]

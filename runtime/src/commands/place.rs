@@ -1,4 +1,4 @@
-//! What a person means by a module: one in a registry, or a file.
+//! The place of a module, as a person names it: a registry, or a file.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub(super) enum Place {
 }
 
 impl Place {
-    /// What ends in `.wasm`, or begins as a path does, is a file.
+    /// A file is a text that ends in `.wasm`, or begins as a path does.
     pub(super) fn parse(text: &str) -> Result<Self> {
         match text.ends_with(".wasm") || text.starts_with(['/', '.']) {
             true => Ok(Self::File(text.into())),

@@ -13,7 +13,7 @@ use super::signed::Signers;
 use super::{file, progress};
 use crate::flags::{OptionalKeys, Pull};
 
-/// What was written.
+/// The answer about a module that was written to a file.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct Pulled {

@@ -13,7 +13,7 @@ use super::place::{reference, repository_for_push};
 use super::{file, progress};
 use crate::flags::Push;
 
-/// What was pushed.
+/// The answer about a module that was pushed.
 #[derive(Serialize)]
 struct Pushed {
     reference: String,

@@ -75,7 +75,7 @@ pub(super) struct Module {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(super) struct Oci {
     pub(super) image: Text<Image>,
-    /// Of the manifest.
+    /// The manifest's digest.
     pub(super) digest: Text<Digest>,
     pub(super) login: Option<Login>,
     #[serde(default)]
@@ -165,7 +165,7 @@ pub(super) struct Endpoint {
     pub(super) limits: Option<EndpointLimits>,
 }
 
-/// What a signature is for.
+/// The name for which a signature was made.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Signing {

@@ -80,7 +80,7 @@ fn adv_163_no_shipped_config_frees_whole_objects() {
     assert_eq!(found, 5, "one for each cloud, and for two of them one with a registry");
 }
 
-/// What the method does not say, the rule says: which words fit is compared with what the providers describe.
+/// The effect that a method does not tell, the rule tells: the providers' descriptions decide which words fit.
 #[test]
 fn adv_163_every_shipped_write_says_what_it_does() {
     for path in manifests() {

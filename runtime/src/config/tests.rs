@@ -1,4 +1,4 @@
-//! What may stand in the file, and what is said about the rest.
+//! The file's contents that are taken, and the sentences about all others.
 
 use std::path::PathBuf;
 use std::time::Duration;

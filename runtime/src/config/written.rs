@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub(crate) struct Written(Map<String, Value>);
 
 impl Written {
-    /// Of a text that could be used.
+    /// The keys of a text that could be used, but for the module.
     pub(crate) fn parse(text: &str) -> Self {
         let mut file: Map<String, Value> = serde_saphyr::from_str(text).unwrap_or_default();
         if let Some(provider) = file.get_mut("provider").and_then(Value::as_object_mut) {

@@ -82,7 +82,7 @@ pub(super) struct Program {
     pub(super) command: Command,
 }
 
-/// What the program can do. Further commands, as for providers and policies, are further variants.
+/// The program's commands. Further ones, as for providers and policies, are further variants.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
     Run(Box<CommandLine>),

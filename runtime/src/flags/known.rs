@@ -27,7 +27,7 @@ enum Kind {
     Text,
 }
 
-/// What we say to another value than the default.
+/// The answer to another value than the default.
 #[derive(Clone, Copy)]
 enum Answer {
     /// It asks for something that is missing: this.

@@ -19,7 +19,7 @@ pub struct LeaderElection {
     pub namespace: String,
 }
 
-/// What the flags say together; what is wrong goes to `errors`.
+/// The election as the flags describe it together; contradictions go to `errors`.
 pub(super) fn check(flags: &CommandLine, errors: &mut Vec<String>) -> Option<LeaderElection> {
     if !flags.leader_elect {
         return None;

@@ -13,7 +13,7 @@ use super::values;
 /// The heading of the flags of leader election.
 pub(super) const ELECTION: &str = "Leader election";
 
-/// What we are in the file.
+/// Our name in the file.
 const COMPONENT: &str = "cloud-controller-manager";
 /// Upstream's Lease, where no file names another.
 const LEADER_NAME: &str = "cloud-provider-extraction-migration";
@@ -22,7 +22,7 @@ const KIND: &str = "LeaderMigrationConfiguration";
 /// No file is larger.
 const BYTES: u64 = 1 << 20;
 
-/// Who runs which controller while managers change.
+/// The controllers that each manager runs while one takes them over from another.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct LeaderMigration {
     /// The name of the Lease under which controllers pass from one manager to the other.
@@ -97,7 +97,7 @@ impl LeaderMigration {
         }
     }
 
-    /// What upstream does without a file.
+    /// Upstream's migration without a file.
     fn recommended() -> Self {
         let controllers = [Controller::Route, Controller::Service, Controller::CloudNodeLifecycle];
         Self { leader_name: LEADER_NAME.to_owned(), controllers: controllers.map(|it| (it, true)).to_vec() }

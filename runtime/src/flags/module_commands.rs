@@ -36,7 +36,7 @@ const PUSH_HELP: &str = "Examples:
 The same bytes always get the same digest, which is printed: write it as provider.module.oci.digest. What the registry has
 already is not sent again.";
 
-/// What is done with modules.
+/// The commands about modules.
 #[derive(Clone, Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
 pub enum ModuleCommand {
@@ -164,7 +164,7 @@ pub struct Registry {
     /// A file with the login in Docker's form, as docker login writes it. Nothing in it is executed
     #[arg(long, value_name = "FILE")]
     pub login: Option<PathBuf>,
-    /// Who besides the registry may be sent the login. Can be repeated
+    /// A host besides the registry that may be sent the login. Can be repeated
     #[arg(long = "token-service", value_name = "HOST", value_parser = TokenService::parse)]
     pub token_services: Vec<TokenService>,
     /// A PEM file with the only certificate authorities to trust, instead of the system's

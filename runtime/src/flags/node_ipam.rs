@@ -14,7 +14,7 @@ const HEADING: &str = "Pod networks of nodes";
 const MASK_V4: u8 = 24;
 const MASK_V6: u8 = 64;
 
-/// What nodes get their pod networks from.
+/// The source of nodes' pod networks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum NodeIpam {
     /// `--cidr-allocator-type=RangeAllocator`: from the cluster CIDRs.
@@ -165,7 +165,7 @@ fn masks(flags: &NodeIpamFlags, clusters: &[IpNet]) -> Result<Vec<u8>, String> {
 }
 
 /// `--service-cluster-ip-range`, whether or not networks are given out: no load balancer and no node has an address in it.
-/// What cannot be read is left out.
+/// A range that cannot be read is left out.
 pub(super) fn service_networks(flags: &NodeIpamFlags) -> Vec<IpNet> {
     let parts = flags.service_cluster_ip_range.split(',');
     parts.filter_map(|it| it.trim().parse::<IpNet>().ok()).map(|it| it.trunc()).collect()

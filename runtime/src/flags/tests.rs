@@ -1,4 +1,4 @@
-//! What operators write, and what the answers say.
+//! Command lines as operators write them, and the answers to them.
 
 use std::time::Duration;
 

@@ -18,7 +18,7 @@ const GATE: &str = "CloudControllerManagerWebhook";
 const CERTIFICATE: &str = "--webhook-tls-cert-file";
 const KEY: &str = "--webhook-tls-private-key-file";
 const FOLDER: &str = "--webhook-cert-dir";
-/// What upstream calls the files of a certificate in `--webhook-cert-dir`.
+/// Upstream's name for the files of a certificate in `--webhook-cert-dir`.
 const PAIR: &str = "cloud-controller-manager-webhook";
 
 /// As clap reads them.
@@ -163,7 +163,7 @@ mod tests {
 
     const FILES: [&str; 2] = ["--webhook-tls-cert-file=/w.crt", "--webhook-tls-private-key-file=/w.key"];
 
-    /// What becomes of flags: the server, the warnings and the errors.
+    /// The server, the warnings and the errors that follow from flags.
     fn check(gate: bool, flags: &[&str]) -> (Option<Webhooks>, Vec<String>, Vec<String>) {
         let program = Program::try_parse_from(["aerostat"].iter().chain(flags)).unwrap();
         let (mut warnings, mut errors) = (Vec::new(), Vec::new());

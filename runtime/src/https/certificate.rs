@@ -31,12 +31,12 @@ pub(crate) struct Files {
     pub(crate) flags: [&'static str; 2],
 }
 
-/// What a server shows to its clients.
+/// The certificate that a server shows to its clients.
 #[derive(Debug)]
 pub(super) struct Certificate {
     files: Option<Files>,
     shown: Mutex<Arc<CertifiedKey>>,
-    /// What the files held when they were read last.
+    /// The contents of the files when they were read last.
     read: Mutex<Pem>,
 }
 
@@ -65,7 +65,7 @@ impl Certificate {
         Ok(Self { files, shown: Mutex::new(Arc::new(shown)), read: Mutex::new(pem) })
     }
 
-    /// What takes connections with it.
+    /// The acceptor of connections with this certificate.
     pub(super) fn acceptor(self: Arc<Self>) -> Result<TlsAcceptor> {
         let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
             .with_safe_default_protocol_versions()

@@ -38,7 +38,7 @@ impl Stage {
     }
 }
 
-/// What is known of a connection.
+/// A connection and its last sign of life.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 struct Connection {
     id: u64,

@@ -14,7 +14,7 @@ pub(crate) const REFUSED: &str = "aerostat.dev/module-refused";
 /// One candidate's view of the Lease.
 pub(super) struct Election {
     identity: String,
-    /// What this candidate promises as holder, in whole seconds.
+    /// The time that this candidate promises as holder, in whole seconds.
     lease_duration: Duration,
     observed: Option<Observed>,
 }
@@ -34,7 +34,7 @@ pub(super) struct Now {
     pub(super) wall: Timestamp,
 }
 
-/// What a candidate does next.
+/// The next step of a candidate.
 #[derive(Debug, PartialEq)]
 pub(super) enum Next {
     /// There is no Lease yet.
@@ -57,7 +57,7 @@ impl Election {
         Some(self.claim(&observed.lease, now))
     }
 
-    /// What to do about the Lease as the API server has it.
+    /// The next step about the Lease as the API server has it.
     pub(super) fn next(&mut self, found: Option<Lease>, now: Now) -> Next {
         let Some(found) = found else {
             let spec = self.spec(0, now.wall, now.wall);
@@ -85,7 +85,7 @@ impl Election {
         self.observed.as_ref().is_some_and(|it| it.holder() == self.identity)
     }
 
-    /// Who holds the Lease, as far as is known; empty if nobody does.
+    /// The Lease's holder, as far as is known; empty if there is none.
     pub(super) fn holder(&self) -> &str {
         self.observed.as_ref().map_or("", Observed::holder)
     }

@@ -1,5 +1,5 @@
-//! What is kept on the Lease, so that limits outlive the process: what was written to the cloud, what Kubernetes has asked for,
-//! and which nodes were deleted.
+//! Records on the Lease, so that limits outlive the process: writes to the cloud, changes that Kubernetes has asked for,
+//! and nodes that were deleted.
 
 use std::time::{Duration, Instant};
 
@@ -21,7 +21,7 @@ pub(crate) struct Kept {
     is_restored: bool,
 }
 
-/// What a Lease says once it is stored.
+/// The content of a Lease once it is stored.
 pub(super) struct Record {
     written: egress::Record,
     nodes: u64,

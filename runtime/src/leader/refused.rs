@@ -15,7 +15,7 @@ use crate::flags::LeaderElection;
 /// How long one request may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
-/// What the Lease says of modules.
+/// The module that the Lease refuses, as far as is known.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) enum RefusedModule {
     /// It was not read yet.

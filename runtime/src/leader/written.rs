@@ -1,4 +1,4 @@
-//! What was written to the cloud and which nodes were deleted lately, as an annotation of the Lease says it: without a client or a clock.
+//! Writes to the cloud and deletions of nodes, as an annotation of the Lease lists the latest: without a client or a clock.
 //!
 //! Times are minutes of the wall clock: another process reads them, perhaps on another machine. A minute counts as long as its last
 //! moment does, and one that is still to come counts as now, so that clocks that differ by less than a window free nothing early by
@@ -22,7 +22,7 @@ const MINUTE: i64 = 60;
 /// Counts for each minute since the epoch.
 type Minutes = BTreeMap<i64, u32>;
 
-/// What was written, and what Kubernetes has asked to have changed.
+/// The writes, and the changes that Kubernetes has asked for.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(super) struct History {
     pub(super) written: Vec<Written>,

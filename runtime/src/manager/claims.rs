@@ -1,4 +1,4 @@
-//! What a module asks for beside what the operator's config allows: decided here, and logged as one table at the start.
+//! Rights that a module asks for beside those that the operator's config gives: decided here, and logged as one table at the start.
 
 mod prefixes;
 mod requests;
@@ -20,7 +20,7 @@ const ROWS: usize = 400;
 /// The widest that a column is made for the sake of one line.
 const WIDTH: usize = 64;
 
-/// What the operator's config allows.
+/// The operator's config, as far as it gives rights.
 pub(super) struct Config<'a> {
     /// `provider.providerIDPrefixes`.
     pub(super) prefixes: &'a [String],
@@ -36,11 +36,11 @@ pub(super) struct Config<'a> {
 /// One line of the table.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Row {
-    /// What it is about: `endpoint api`.
+    /// The subject of the row: `endpoint api`.
     about: String,
-    /// What the module asks for: `GET /v2/droplets/*`.
+    /// The right that the module asks for: `GET /v2/droplets/*`.
     asked: String,
-    /// What the config says to that.
+    /// The config's answer to that.
     answer: String,
     /// Whether a person should read it.
     pub(super) is_odd: bool,
@@ -198,7 +198,7 @@ fn operation_row(about: &str, described: &cloud_provider::Endpoint, endpoint: &E
     }
 }
 
-/// What each request carries.
+/// The rows about the parameters that each request carries.
 fn parameter_rows(about: &str, described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> Vec<Row> {
     let mut rows = Vec::new();
     for (name, value) in &described.parameters {

@@ -24,7 +24,7 @@ use crate::leader;
 use crate::manager::fit::Fit;
 use crate::manager::module::{self, Fetched, Means};
 
-/// What a provider is put into.
+/// The means that a provider is loaded with, and the receivers of its reports.
 pub(super) struct Outside {
     /// Reads the module, if it is in a ConfigMap.
     pub(super) config_maps: ClusterConfigMaps,
@@ -38,7 +38,7 @@ pub(super) struct Outside {
     pub(super) compiler: Option<PathBuf>,
     /// Whether this process leads.
     pub(super) fence: Fence,
-    /// What Kubernetes asks for.
+    /// The changes that Kubernetes asks for.
     pub(super) demands: Demands,
     /// Informs people.
     pub(super) reports: Reports,
@@ -52,16 +52,16 @@ pub(super) struct Loaded {
     pub(super) cloud: Cloud,
     pub(super) gate: Gate,
     pub(super) credentials: Credentials,
-    /// What the operator says of the cluster.
+    /// The cluster's networks as the operator tells them.
     pub(super) cluster_networks: ClusterNetworks,
-    /// What its answers may name.
+    /// The addresses and labels that its answers may name.
     pub(super) answers: AllowedAnswers,
     /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
     pub(super) quarantine: watch::Receiver<Option<String>>,
     pub(super) start: Start,
 }
 
-/// What the provider was started from, for those who replace its module.
+/// The parts from which the provider was started, for the task that replaces its module.
 #[derive(Clone)]
 pub(super) struct Start {
     /// The module that the config names.
@@ -72,7 +72,7 @@ pub(super) struct Start {
     pub(super) digest: Digest,
     /// How messages call that module.
     pub(super) name: String,
-    /// Who has signed it; `None` if nobody has to.
+    /// The signer; `None` if no signature is needed.
     pub(super) signer: Option<String>,
     pub(super) fit: Fit,
     pub(super) means: Means,

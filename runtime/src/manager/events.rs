@@ -1,4 +1,4 @@
-//! What is reported with events on the Lease. Without leader election the log has to do.
+//! Events on the Lease. Without leader election the log has to do.
 
 use ::controllers::{EventKind, Recorder};
 use egress::Report;

@@ -1,4 +1,4 @@
-//! What the config says of a provider that every version of it has to fit, and what it allows.
+//! The config's conditions for a provider, which every version of it has to meet, and the rights it gives.
 
 use anyhow::{Context, Result, bail};
 use cloud_provider::Description;
@@ -7,7 +7,7 @@ use tracing::{info, warn};
 
 use crate::manager::claims;
 
-/// What the flags and the config say of the provider; it holds from start to end.
+/// The conditions of the flags and the config for the provider; they hold from start to end.
 #[derive(Clone)]
 pub(super) struct Fit {
     /// `--cloud-provider`.
@@ -57,7 +57,7 @@ impl Fit {
         }
     }
 
-    /// What the config allows, with these [`endpoints`](Self::endpoints).
+    /// The rights that the config gives, with these [`endpoints`](Self::endpoints).
     pub(super) fn config<'a>(&'a self, endpoints: &'a [&'a Endpoint]) -> claims::Config<'a> {
         claims::Config {
             prefixes: &self.provider_id_prefixes,

@@ -21,7 +21,7 @@ use crate::networks;
 const PAUSE: Duration = Duration::from_secs(1);
 const LONGEST_PAUSE: Duration = Duration::from_secs(60);
 
-/// What modules are got with.
+/// The means of getting modules.
 #[derive(Clone)]
 pub(super) struct Means {
     pub(super) config_maps: ClusterConfigMaps,
@@ -39,7 +39,7 @@ pub(super) struct Fetched {
     pub(super) module: Module,
     /// The digest that the config names: of the manifest in a registry, of the bytes elsewhere.
     pub(super) digest: Digest,
-    /// Who has signed it; `None` if nobody has to.
+    /// The signer; `None` if no signature is needed.
     pub(super) signer: Option<String>,
 }
 

@@ -6,7 +6,7 @@ use crate::flags::{Controller, LoadBalancers, NodeIpam, Settings};
 use crate::manager::cloud::Loaded;
 use crate::manager::controllers::runs;
 
-/// What the operator says of the cluster, by flags and in the config.
+/// The operator's facts about the cluster, by flags and in the config.
 pub(super) fn facts(settings: &Settings, loaded: &Loaded) -> ClusterFacts {
     let gives_out = matches!(settings.node_ipam, Some(NodeIpam::Range { .. }));
     ClusterFacts {

@@ -26,18 +26,18 @@ pub(super) struct Start {
     pub(super) settings: Settings,
     /// The Leases under which it writes, if it has to know.
     pub(super) held: node_ipam::Held,
-    /// What events are about that concern no object of the cluster; `None` without leader election.
+    /// The object of events that concern no object of the cluster; `None` without leader election.
     pub(super) lease: Option<ObjectReference>,
     pub(super) health: Arc<Health>,
     pub(super) running: Metrics,
 }
 
-/// What a controller lacks, and how it learns that it is there.
+/// The rights that a controller lacks, and how it learns that it has got them.
 pub(super) struct Lacking {
-    /// What was missing before the Lease was sought.
+    /// The rights that were missing before the Lease was sought.
     pub(super) missing: Vec<Rule>,
     pub(super) permissions: Permissions,
-    /// Who tells on the Lease; `None` without leader election.
+    /// The recorder of events on the Lease; `None` without leader election.
     pub(super) recorder: Option<Recorder>,
 }
 

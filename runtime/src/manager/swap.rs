@@ -73,7 +73,7 @@ pub(super) struct OnLease {
     pub(super) lease: ObjectReference,
 }
 
-/// What replaces the module.
+/// The task that replaces the module.
 pub(super) struct Swap {
     provider: Provider,
     start: Start,
@@ -91,7 +91,7 @@ pub(super) struct Swap {
     next: Next,
     /// How messages call the module that serves, and who has signed it.
     serving: Label,
-    /// What served before, for as long as it may be put back.
+    /// The version that served before, for as long as it may be put back.
     former: Option<(Candidate, Label)>,
 }
 
@@ -340,7 +340,7 @@ impl Swap {
     }
 }
 
-/// What the step that is under way has come to; never, if none is.
+/// The outcome of the step that is under way; never, if none is.
 async fn working(work: &mut Option<BoxFuture<'static, Result<Done, Failed>>>) -> Result<Done, Failed> {
     match work {
         Some(work) => work.await,
@@ -348,7 +348,7 @@ async fn working(work: &mut Option<BoxFuture<'static, Result<Done, Failed>>>) ->
     }
 }
 
-/// What the Lease says of modules, once that has changed.
+/// The Lease's word on modules, once that has changed.
 async fn changed(refused: &mut Option<watch::Receiver<RefusedModule>>) -> RefusedModule {
     let Some(refused) = refused else { return std::future::pending().await };
     match refused.changed().await {

@@ -16,7 +16,7 @@ use crate::webhooks::{Metrics, Server};
 
 /// The server of webhooks, from outside.
 pub(super) struct Webhooks {
-    /// What it needs to answer.
+    /// The parts with which it answers.
     admission: watch::Sender<Option<Arc<Admission>>>,
 }
 

@@ -1,4 +1,4 @@
-//! What is known of the nodes' networks, and how far a Node is believed. No I/O.
+//! The nodes' networks, and how far a Node is believed. No I/O.
 //!
 //! A kubelet creates its own Node with the pod network and the addresses that it likes. Its word is taken for private
 //! ranges only, where it explains a denial. A public address counts once the cloud has confirmed it for that node.
@@ -16,7 +16,7 @@ use kube::ResourceExt;
 const ADDRESSES: usize = 64;
 /// The most pod networks of one Node: one of each family, says the API server.
 const POD_NETWORKS: usize = 2;
-/// What the nodes say.
+/// The networks and addresses that the nodes publish.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(super) struct Published {
     pub(super) networks: Vec<NodeNetwork>,

@@ -1,4 +1,4 @@
-//! What aerostat asks of the API server, as rules of roles: one table, which `deploy/rbac.yaml` is held against.
+//! The rights that aerostat needs at the API server, as rules of roles: one table, which `deploy/rbac.yaml` is held against.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -34,7 +34,7 @@ const CLOUD_ALLOCATOR: [Row; 1] = [("", "nodes/status", &["patch"])];
 
 const PERSISTENT_VOLUME_LABEL: [Row; 1] = [("", "persistentvolumes", &["list", "watch", "patch"])];
 
-/// Who asks for `/metrics`, and may they?
+/// The questions about a caller of `/metrics`: who is it, and may it?
 const METRICS: [Row; 2] = [
     ("authentication.k8s.io", "tokenreviews", &["create"]),
     ("authorization.k8s.io", "subjectaccessreviews", &["create"]),
@@ -55,12 +55,12 @@ pub struct Rule {
     pub verbs: Vec<&'static str>,
 }
 
-/// What is asked of the API server, with some flags and some controllers.
+/// The rights that are needed at the API server, with some flags and some controllers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Rules {
     /// Without these no controller can work.
     pub all: Vec<Rule>,
-    /// What each controller needs besides.
+    /// The further rights of each controller.
     pub own: Vec<(Controller, Vec<Rule>)>,
     /// Without these nobody can read `/metrics`.
     pub metrics: Vec<Rule>,
@@ -68,7 +68,7 @@ pub struct Rules {
     pub further: Vec<Rule>,
 }
 
-/// What is asked of the API server where these `controllers` run. The module is not in it, which may lie in a ConfigMap.
+/// The rights that are needed at the API server where these `controllers` run. The module is not in it, which may lie in a ConfigMap.
 #[must_use]
 pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
     let mut all: Vec<_> = ALWAYS.iter().map(|row| rule(None, None, *row)).collect();
@@ -91,7 +91,7 @@ pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
     Rules { all: merged(all), own, metrics, further }
 }
 
-/// What one controller needs beside what all of them do.
+/// The rights that one controller needs beside those of them all.
 fn of_controller(controller: Controller, settings: &Settings) -> Vec<Rule> {
     let rows = match controller {
         Controller::CloudNode => CLOUD_NODE.as_slice(),
@@ -107,7 +107,7 @@ fn of_controller(controller: Controller, settings: &Settings) -> Vec<Rule> {
 }
 
 impl Rules {
-    /// What all of the controllers need together, each right once.
+    /// The rights that all of the controllers need together, each once.
     #[must_use]
     pub fn work(&self) -> Vec<Rule> {
         merged(self.all.iter().chain(self.own.iter().flat_map(|(_, own)| own)).cloned())
@@ -127,7 +127,7 @@ impl Rules {
     }
 }
 
-/// What of the rules that are needed is among the refused ones.
+/// The needed rules that are among the refused ones.
 fn lacking(needed: &[Rule], refused: &[Rule]) -> Vec<Rule> {
     let lacking = needed.iter().filter_map(|rule| {
         let refused = refused.iter().find(|it| it.is_about_the_same(rule))?;
@@ -181,7 +181,7 @@ impl fmt::Display for Rule {
     }
 }
 
-/// What a person does about rules that are missing: which role of whom gets which, role by role.
+/// The advice to a person about rules that are missing: which role of whom gets which, role by role.
 pub(super) fn advice(missing: &[Rule], whose: &str) -> String {
     // The ClusterRole comes first: `None` is less than any name.
     let namespaces: BTreeSet<_> = missing.iter().map(|it| &it.namespace).collect();
@@ -227,7 +227,7 @@ mod tests {
         assert_eq!(rules(&settings(&[]), &[]).metrics.len(), 2);
     }
 
-    /// What the API server refuses, and which controllers then wait for what; `None` where all of them do.
+    /// The rights that the API server refuses, and which controllers then wait for what; `None` where all of them do.
     #[track_caller]
     fn check(refused: &[Row], expected: Option<&[(Controller, &str)]>) {
         let controllers = [Controller::CloudNode, Controller::CloudNodeLifecycle, Controller::PersistentVolumeLabel];

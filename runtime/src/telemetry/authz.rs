@@ -1,4 +1,4 @@
-//! Who may read the metrics and what is shown of the provider: bearer tokens by TokenReview, rights by SubjectAccessReview.
+//! Readers of the metrics and of the provider's page: bearer tokens by TokenReview, rights by SubjectAccessReview.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
@@ -36,13 +36,13 @@ const MET: Duration = Duration::from_secs(3600);
 /// load on the API server, with a new token or path each time.
 const UNKNOWN_CALLERS: RateLimit = RateLimit { per_second: 5.0, burst: 100 };
 
-/// What scrapers ask for. All other pairs of a verb and a path are the caller's invention.
+/// The verbs that scrapers use. All other pairs of a verb and a path are the caller's invention.
 const VERBS: [&str; 2] = ["get", "head"];
 const PATHS: [&str; 3] = ["/metrics", "/metrics/slis", "/provider"];
 
 /// Asks the API server who callers are and what they may do, and remembers its answers for ten seconds.
 ///
-/// What it asks on behalf of unknown callers has a limit.
+/// The reviewer of callers. Its questions on behalf of unknown callers have a limit.
 pub(crate) struct Reviewer {
     tokens: Api<TokenReview>,
     accesses: Api<SubjectAccessReview>,
@@ -92,7 +92,7 @@ impl Reviewer {
         }
     }
 
-    /// Whose token this is; `None` if it is nobody's.
+    /// The user to whom this token belongs; `None` if there is none.
     pub(super) async fn user(&self, token: &str) -> Result<Option<User>, ReviewError> {
         let key: [u8; 32] = Sha256::digest(token).into();
         if let Some(user) = self.users.lock().get(&key, Instant::now()) {

@@ -21,7 +21,7 @@ struct Check {
     passes: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-/// What is asked for.
+/// The page that is asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Page {
     /// `/healthz`: a restart would help where it fails.

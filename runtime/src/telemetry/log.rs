@@ -47,7 +47,7 @@ fn begin(layer: impl Layer<Registry> + Send + Sync) {
     }
 }
 
-/// What is written at which `-v`.
+/// The lines that are written at each `-v`.
 ///
 /// Other crates are shown only when they warn, whatever the verbosity: some print request headers, and with them
 /// tokens, when they debug. What kube's client would say of failed requests is said by whoever sent them.

@@ -109,7 +109,7 @@ fn limit(resource: Resource) -> f64 {
     getrlimit(resource).current.unwrap_or(u64::MAX) as f64
 }
 
-/// What `/proc/self/stat` says.
+/// The figures of `/proc/self/stat`.
 #[derive(Debug, Eq, PartialEq)]
 struct Stat {
     cpu_ticks: u64,

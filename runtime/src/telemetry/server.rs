@@ -30,7 +30,7 @@ pub(crate) type ProviderPage = Arc<dyn Fn() -> Value + Send + Sync>;
 /// The server, listening.
 pub(crate) struct Server(https::Server<Answers>);
 
-/// What the server answers.
+/// The server's answers.
 pub(crate) struct Answers {
     /// `/healthz` and `/readyz`.
     pub(crate) health: Arc<Health>,
@@ -40,7 +40,7 @@ pub(crate) struct Answers {
     pub(crate) slis: Registry,
     /// `/provider`; `None` until a provider is loaded.
     pub(crate) provider: watch::Receiver<Option<ProviderPage>>,
-    /// Who may read the metrics.
+    /// The reviewer of those who read the metrics.
     pub(crate) reviewer: Reviewer,
 }
 
@@ -73,7 +73,7 @@ impl https::Service for Answers {
 }
 
 impl Answers {
-    /// Who is it, may they, and only then: is it there. As upstream, a bad token is refused on open paths too.
+    /// The judgement of a request: who is it, may they, and only then: is it there. As upstream, a bad token is refused on open paths too.
     async fn judge(&self, request: &Request<()>, place: &Place) -> Answer {
         let path = request.uri().path();
         let user = match token(request.headers()) {
@@ -160,7 +160,7 @@ fn forbidden(user: &str, verb: &str, path: &str) -> Answer {
     status(StatusCode::FORBIDDEN, &message, "Forbidden", r#""details":{},"#)
 }
 
-/// Who asks for more than the API server may be asked gets the time after which to come back.
+/// The answer to a caller who asks for more than the API server may be asked: the time after which to come back.
 fn too_many(after: Duration) -> Answer {
     let mut answer = status(
         StatusCode::TOO_MANY_REQUESTS,

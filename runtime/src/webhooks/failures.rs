@@ -20,7 +20,7 @@ const USERS: usize = 1024;
 /// that is given up later than this waited for the cloud.
 pub(super) const BUSY: Duration = Duration::from_secs(2);
 
-/// Who asks: the digest of a name, which may be long. `None` are all whom there is no room for.
+/// A caller: the digest of a name, which may be long. `None` are all for whom there is no room.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
 pub(super) struct User(Option<[u8; 32]>);
 
@@ -90,7 +90,7 @@ impl Failures {
         }
     }
 
-    /// Who a user is here: of more than are told apart, one for all.
+    /// The user as it is counted here: beyond as many as are told apart, one for all.
     fn known(&self, user: User) -> User {
         if self.0.len() >= USERS && !self.0.contains_key(&user) { User(None) } else { user }
     }

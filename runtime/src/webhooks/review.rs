@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 const API_VERSION: &str = "admission.k8s.io/v1";
 const KIND: &str = "AdmissionReview";
 
-/// What an API server asks.
+/// The question of an API server.
 #[derive(Debug, PartialEq)]
 pub(super) enum Question {
     /// Whether a PersistentVolume may be created, and how.
@@ -51,7 +51,7 @@ struct Request<T> {
     object: Option<T>,
 }
 
-/// Who creates it, as the API server says.
+/// The creator of the object, as the API server names it.
 #[derive(Default, Deserialize)]
 struct UserInfo {
     #[serde(default)]
@@ -71,7 +71,7 @@ impl Question {
     ///
     /// # Errors
     ///
-    /// What is wrong with it.
+    /// A sentence about the fault in it.
     pub(super) fn parse(body: &[u8]) -> Result<Self, String> {
         if body.is_empty() {
             return Err("the body is empty".to_owned());

@@ -1,4 +1,4 @@
-//! What people and programs read of a module.
+//! A module's description, as people and programs read it.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! What is known of a module, as lines.
+//! A module's description, as lines.
 
 use std::fmt;
 

@@ -1,4 +1,4 @@
-//! Whose provider ids a module may claim: it is asked about the nodes that have them, and they are deleted on its word.
+//! Prefixes of provider ids that a module may claim: it is asked about the nodes that have them, and they are deleted on its word.
 
 use anyhow::{Result, bail};
 use cloud_provider::Description;
@@ -78,7 +78,7 @@ fn overlap(one: &str, known: &str) -> bool {
 mod tests {
     use super::*;
 
-    /// What is said to a provider that claims these prefixes.
+    /// The refusal of a provider that claims these prefixes.
     fn refusal(name: &str, prefixes: &[&str], pinned: &[&str]) -> Option<String> {
         let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
         let description =

@@ -16,25 +16,25 @@ pub(super) struct Kind {
     path: String,
     /// Where the endpoint has one.
     operation: Option<String>,
-    /// What they do, where their method does not say it: always where the endpoint has an operation.
+    /// Their effect, where their method does not tell it: always where the endpoint has an operation.
     effect: Option<Effect>,
-    /// What they carry.
+    /// Their content.
     content: Content,
 }
 
-/// What the rules say of a kind of requests.
+/// A kind of requests as the rules allow it.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Allowed {
     /// The rule that allows all of them.
     pub(super) rule: String,
     /// Whether it lets all stand that they carry.
     pub(super) is_whole: bool,
-    /// What they do by the most harmful rule for them all, whatever they carry, if it is not what the module says.
+    /// Their effect by the most harmful rule for them all, whatever they carry, if it is not what the module says.
     /// Where the endpoint has no operation, a rule may say more.
     pub(super) other_effect: Option<Effect>,
 }
 
-/// What a key of an endpoint lacks for what a module asks of it: a line of YAML.
+/// A line of YAML that a key of an endpoint lacks for the requests that a module asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Missing {
     pub(crate) endpoint: String,
@@ -52,17 +52,17 @@ impl fmt::Display for Kind {
 }
 
 impl Kind {
-    /// What they do, whoever says it.
+    /// Their most harmful effect, whoever tells it.
     fn most(&self) -> Option<Effect> {
         self.effect.or_else(|| Method::parse(&self.method).ok().map(Effect::of))
     }
 
-    /// What they do, as the module says it.
+    /// Their effect, as the module tells it.
     pub(super) fn effect(&self) -> Option<Effect> {
         self.effect
     }
 
-    /// What the endpoint's rules say of it; `None` if no rule allows all of them.
+    /// The answer of the endpoint's rules to them; `None` if no rule allows all of them.
     pub(super) fn allowed_by(&self, endpoint: &Endpoint) -> Option<Allowed> {
         if self.operation.is_some() != endpoint.operation.is_some() {
             return None;
@@ -124,7 +124,7 @@ impl Kind {
         self.method == other.method && has_path && has_operation && has_content && other.most() <= self.most()
     }
 
-    /// What they carry, for a person; empty if it is not said.
+    /// Their content, for a person; empty if it is not said.
     pub(super) fn carried(&self) -> String {
         self.content.to_string().trim_start_matches(", ").to_owned()
     }
@@ -138,7 +138,7 @@ impl Kind {
     }
 }
 
-/// What requests carry, in the gate's words.
+/// The content of requests, in the gate's words.
 fn parsed(content: &Content) -> Result<egress::Content, String> {
     let Content { only, values, fields } = content;
     egress::Content::parse(only.as_deref(), values, fields)
@@ -194,7 +194,7 @@ impl fmt::Display for OneRule<'_> {
     }
 }
 
-/// What the operator allows at an endpoint, one by one.
+/// The operator's rules at an endpoint, one by one.
 pub(super) fn rules(endpoint: &Endpoint) -> impl Iterator<Item = OneRule<'_>> {
     endpoint.allow.iter().flat_map(|rule| {
         let operations: Vec<_> = match rule.operations.is_empty() {
@@ -228,12 +228,12 @@ pub(crate) fn needed(description: &Description, endpoint: &Endpoint) -> Vec<Stri
     described.map(asked).unwrap_or_default().iter().map(ToString::to_string).collect()
 }
 
-/// What each endpoint lacks for what the module asks of it, ready to be pasted.
+/// The lines that each endpoint lacks for the module's requests, ready to be pasted.
 pub(crate) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
     missing_beyond(None, description, endpoints)
 }
 
-/// What each endpoint lacks for what a module asks of it that the module `before` has not asked for.
+/// The lines that each endpoint lacks for requests of a module that the module `before` has not asked for.
 pub(crate) fn grown(before: &Description, description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
     missing_beyond(Some(before), description, endpoints)
 }

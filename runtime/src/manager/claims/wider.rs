@@ -1,4 +1,4 @@
-//! What the operator's config allows beyond what a module asks for.
+//! Rights that the operator's config gives beyond those a module asks for.
 
 use cloud_provider::Description;
 use egress::Endpoint;

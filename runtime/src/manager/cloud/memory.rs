@@ -5,11 +5,11 @@ use std::path::Path;
 
 use egress::Endpoint;
 
-/// What is not a call, in bytes: the process itself, the cluster as it knows it, answers that serve several calls; and two
+/// Memory outside of calls, in bytes: the process itself, the cluster as it knows it, answers that serve several calls; and two
 /// lists of machines at their limit of 80 MiB each, the last one and the one that is being read.
 const HOST: u64 = 224 << 20;
 
-/// What a call takes beside its guest's memory and an answer, in bytes: 8 MiB that guest and host hand to each other in
+/// Memory of a call beside its guest's and an answer, in bytes: 8 MiB that guest and host hand to each other in
 /// one piece, its stack of 2 MiB, and 4 MiB in which an answer is searched for credentials, piece by piece
 /// (`egress/src/credentials/decoded.rs`).
 const BESIDE: u64 = 14 << 20;

@@ -12,14 +12,14 @@ use crate::config::{CloudConfig, ModuleSource, Written, loosened};
 /// The file, and what was last seen in it.
 pub(super) struct ConfigFile {
     path: PathBuf,
-    /// What the process was started with, but for the module.
+    /// The config with which the process was started, but for the module.
     start: Written,
     source: ModuleSource,
     /// Where the module was, by the newest file whose module could be put in place: no other one may ask for less.
     strict: ModuleSource,
     /// The keys beside the module in which it differs from the start.
     differences: Vec<String>,
-    /// What was wrong with it, to say it once.
+    /// The fault that was found in it, to report it once.
     wrong: Option<String>,
 }
 
@@ -56,7 +56,7 @@ impl ConfigFile {
         Vec::new()
     }
 
-    /// What follows from a file that could be used.
+    /// The events that follow from a file that could be used.
     fn seen(&mut self, source: ModuleSource, written: &Written, serving: Digest) -> Vec<Event> {
         let differences = self.start.differences(written);
         let is_other_module = source != self.source;
@@ -93,7 +93,7 @@ impl ConfigFile {
     }
 }
 
-/// Of what serves already: another image, login or authority, or other keys.
+/// The sentence about a file that names the module that serves: another image, login or authority, or other keys.
 fn same_module(path: &Path) -> String {
     format!(
         "--cloud-config {} has changed in provider.module, but not in its digest: nothing is loaded for that. Other keys, and \

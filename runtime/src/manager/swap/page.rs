@@ -1,4 +1,4 @@
-//! What `/provider` on the secure port shows: which version serves, what it may do, and what becomes of another one.
+//! The page `/provider` of the secure port: the version that serves, its rights, and the progress of another one.
 
 use std::time::Duration;
 
@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::manager::claims;
 use crate::manager::fit::Fit;
 
-/// What is shown. It holds no secret: a provider knows none, and of the config nothing is shown that refers to one but a
+/// The page's content. It holds no secret: a provider knows none, and of the config nothing is shown that refers to one but a
 /// credential's name.
 pub(super) struct Page {
     /// The digest in the config of what serves.

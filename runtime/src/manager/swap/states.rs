@@ -1,4 +1,4 @@
-//! What becomes of another `provider.module`: which step comes next, and when. No clock, no call: times are arguments.
+//! The states of another `provider.module`: which step comes next, and when. No clock, no call: times are arguments.
 //!
 //! ```text
 //! named ─ fetched and verified ─► verified ─ compiled, described, compared ─► described ─ named the account ─► on trial
@@ -18,7 +18,7 @@ use tokio::time::Instant;
 const PAUSE: Duration = Duration::from_secs(60);
 const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
-/// What has happened.
+/// An event in the life of a module.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Event {
     /// The config has another `provider.module` than before; its digest.
@@ -37,7 +37,7 @@ pub(super) enum Event {
     Refused(String),
     /// The version that serves is in quarantine, and this process leads: a sentence.
     Quarantined(String),
-    /// What the Lease says of modules.
+    /// The module that the Lease refuses.
     OnLease(Option<Digest>),
     /// Time has passed.
     Tick {
@@ -46,7 +46,7 @@ pub(super) enum Event {
     },
 }
 
-/// What has to be done.
+/// An action that has to be taken.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Action {
     /// Fetch and verify the module of the config.
@@ -110,14 +110,14 @@ impl State {
     }
 }
 
-/// What serves, and what is to serve.
+/// The modules: the one that serves, and the one that is to serve.
 #[derive(Debug)]
 pub(super) struct Modules {
     /// The digest in the config of what serves.
     serving: Digest,
     candidate: Option<Candidate>,
     trial: Option<Trial>,
-    /// What was rolled back in this cluster.
+    /// The module that was rolled back in this cluster.
     refused: Option<Digest>,
     /// Whether the Lease has said so.
     is_on_lease: bool,
@@ -170,7 +170,7 @@ impl Modules {
         self.trial.as_ref().map(|it| it.left)
     }
 
-    /// What follows from an event, in this order.
+    /// The actions that follow from an event, in this order.
     pub(super) fn on(&mut self, event: Event, now: Instant) -> Vec<Action> {
         match event {
             Event::Configured(digest) => self.configured(digest),

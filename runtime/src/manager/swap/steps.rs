@@ -12,7 +12,7 @@ use crate::config::ModuleSource;
 use crate::manager::fit::Fit;
 use crate::manager::module::{self, Fetched, Means, Missing};
 
-/// What a step has come to.
+/// The outcome of a step.
 pub(super) enum Done {
     Fetched(Fetched),
     Loaded(Arc<Candidate>),
