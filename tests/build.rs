@@ -7,10 +7,10 @@ use std::{env, fs};
 
 const TARGET: &str = "wasm32-wasip2";
 
-/// What decides how a guest comes out, from the workspace's folder.
+/// The inputs that decide how a guest comes out, from the workspace's folder.
 const SOURCES: [&str; 6] = ["Cargo.lock", "Cargo.toml", "guest-sdk", "providers", "tests/guests", "wit"];
 
-/// What the outer build says about its own code. It must not reach the guests' build.
+/// The outer build's variables about its own code. They must not reach the guests' build.
 const OUTER: [&str; 4] = ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOCFLAGS", "RUSTFLAGS"];
 
 fn main() {

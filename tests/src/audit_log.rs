@@ -1,4 +1,4 @@
-//! Who asked what of the API server, from its audit log.
+//! The API server's audit log: requests, and their senders.
 //!
 //! Bodies are there for aerostat's requests, for Leases, and where kube-controller-manager gives nodes pod networks.
 
@@ -31,7 +31,7 @@ pub struct Request {
     /// Path and query, as sent.
     #[serde(rename = "requestURI")]
     pub uri: String,
-    /// Who asked.
+    /// The sender.
     pub user: User,
     /// As the client names itself.
     #[serde(default)]
@@ -50,7 +50,7 @@ pub struct Request {
     pub received: Timestamp,
 }
 
-/// Who asked.
+/// The sender of a request.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub struct User {
@@ -135,7 +135,7 @@ impl AuditLog {
         self.stage("ResponseStarted")
     }
 
-    /// What aerostat asked for objects, in the order received: without lists, watches, leases, events, reviews, and
+    /// Aerostat's requests for objects, in the order received: without lists, watches, leases, events, reviews, and
     /// requests that are about no object.
     ///
     /// # Errors
@@ -154,7 +154,7 @@ impl AuditLog {
         Ok(requests)
     }
 
-    /// What aerostat changed, in the order received, without leases and events.
+    /// Aerostat's changes, in the order received, without leases and events.
     ///
     /// # Errors
     ///

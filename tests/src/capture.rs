@@ -61,7 +61,7 @@ impl Request {
     }
 }
 
-/// What a server does for one request, step by step.
+/// A step of a server's answer to one request.
 #[derive(Clone, Debug)]
 pub enum Step {
     /// Sends these bytes at once.

@@ -5,7 +5,7 @@ use std::path::Path;
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::Resolve;
 
-/// What every provider needs: a memory with a description at 64 and a refusal at 256, and `identity`, which answers
+/// The parts of every provider: a memory with a description at 64 and a refusal at 256, and `identity`, which answers
 /// that the cloud names no account.
 ///
 /// The description is the tag of `ok`, then pointer and length of the name, of the version and of six empty lists, the

@@ -1,4 +1,4 @@
-//! What is small, and costs whoever compiles or unpacks it more than any machine has.
+//! Small things that cost more than any machine has to compile or unpack.
 
 use wasm_encoder::{
     BlockType, CodeSection, Component, Function, FunctionSection, Instruction, Module, ModuleSection,

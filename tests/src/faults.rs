@@ -26,13 +26,13 @@ pub struct Fault {
     pub method: Method,
     /// Is looked for in path and query.
     pub path: Regex,
-    /// What the client sees.
+    /// The reply that the client sees.
     pub reply: Reply,
     /// How many requests; `None` for all.
     pub count: Option<u32>,
 }
 
-/// What the client sees.
+/// The reply that the client sees.
 #[derive(Clone, Debug)]
 pub enum Reply {
     /// An error of the API server.
@@ -54,7 +54,7 @@ pub enum Reply {
     Broken,
     /// The request waits until this is true, and is then answered by the API server.
     Held(watch::Receiver<bool>),
-    /// Whoever waits for the answer panics.
+    /// The task that waits for the answer panics.
     Panic,
 }
 
@@ -132,7 +132,7 @@ impl Faults {
         self.lock().faults.clear();
     }
 
-    /// What was answered here until now, in order.
+    /// The answers given here until now, in order.
     #[must_use]
     pub fn answered(&self) -> Vec<Answered> {
         self.lock().answered.clone()

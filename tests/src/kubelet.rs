@@ -1,4 +1,4 @@
-//! What a kubelet with `--cloud-provider=external` does for its Node.
+//! The work of a kubelet with `--cloud-provider=external` for its Node.
 
 use anyhow::Result;
 use jiff::Timestamp;

@@ -27,7 +27,7 @@ pub(crate) use self::line::Said;
 /// The region of everything that is set up here.
 pub const REGION: &str = "us-east-1";
 
-/// What signs requests.
+/// The key that signs requests.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct AccessKey {
     /// Its id: `AKIA…`.
@@ -67,7 +67,7 @@ pub struct Refused {
     pub status: u16,
 }
 
-/// What became of a call.
+/// The outcome of a call.
 #[derive(Debug, Deserialize)]
 enum Outcome {
     #[serde(rename = "ok")]
@@ -231,7 +231,7 @@ fn python() -> PathBuf {
     python
 }
 
-/// What keeps whatever is configured on this machine away from the server and from the SDK.
+/// The variables that keep whatever is configured on this machine away from the server and from the SDK.
 fn environment() -> [(&'static str, &'static OsStr); 6] {
     let none = OsStr::new("/dev/null");
     [

@@ -1,6 +1,6 @@
-//! What an operator does: files for the binary, the binary itself, and what can be seen of it.
+//! The operator: files for the binary, the binary itself, and what can be seen of it.
 //!
-//! What goes wrong here fails the test that asked for it: everything panics, with what was seen.
+//! A failure here fails the test that asked for it: everything panics, with what was seen.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -26,7 +26,7 @@ use crate::{guests, kubelet, wait};
 /// How long the binary may take to start, to say something, or to give up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-/// What an operator has: a folder with a cloud configuration and a token, and flags.
+/// The possessions of an operator: a folder with a cloud configuration and a token, and flags.
 pub struct Setup {
     /// The folder with its files.
     pub folder: Folder,
@@ -48,7 +48,7 @@ pub struct Process {
     port: u16,
 }
 
-/// What its server said.
+/// The answer of its server.
 #[derive(Debug, Eq, PartialEq)]
 pub struct Answer {
     /// The HTTP status.

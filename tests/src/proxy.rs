@@ -14,7 +14,7 @@ pub struct Proxy {
     _server: JoinSet<()>,
 }
 
-/// What becomes of the connections that are open now.
+/// The fate of the connections that are open now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Order {
     Pass,

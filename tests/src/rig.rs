@@ -95,7 +95,7 @@ pub struct Rig {
     pub registry: Registry,
     /// The nodes as the controllers know them.
     pub nodes: Nodes,
-    /// What Services ask for, and what a person has approved.
+    /// The changes that Services ask for, and those that a person has approved.
     pub requested: RequestedChanges,
     running: JoinSet<Result<(), String>>,
     /// The watch of nodes, which never ends, and the sender of events, which ends when all recorders are dropped.

@@ -68,7 +68,7 @@ impl Script {
         format!("http://{}", self.address)
     }
 
-    /// What the cloud says about the machine of a node from now on.
+    /// The cloud's word on the machine of a node from now on.
     pub fn set(&self, node: &str, machine: Machine) {
         lock(&self.shared).machines.insert(node.to_owned(), machine);
     }
@@ -83,7 +83,7 @@ impl Script {
         lock(&self.shared).volumes.insert(handle.to_owned(), place);
     }
 
-    /// What the cloud says about the load balancer of a Service, as in `default/web`, from now on.
+    /// The cloud's word on the load balancer of a Service, as in `default/web`, from now on.
     pub fn set_load_balancer(&self, service: &str, load_balancer: LoadBalancer) {
         lock(&self.shared).load_balancers.insert(service.to_owned(), load_balancer);
     }
@@ -111,12 +111,12 @@ impl Script {
         lock(&self.shared).routes.list_takes = takes;
     }
 
-    /// What the cloud answers to lists of routes from now on: HTTP 500, whatever the failure says. `None`: the routes.
+    /// The cloud's answer to lists of routes from now on: HTTP 500, whatever the failure says. `None`: the routes.
     pub fn set_route_list_failure(&self, failure: Option<Failure>) {
         lock(&self.shared).routes.list_failure = failure;
     }
 
-    /// What the cloud answers to changes of this destination from now on.
+    /// The cloud's answer to changes of this destination from now on.
     pub fn set_route_failure(&self, destination: &str, failure: Failure) {
         lock(&self.shared).routes.failures.insert(destination.to_owned(), failure);
     }

@@ -1,4 +1,4 @@
-//! What tests have to know of a cloud to hold for any: the same bodies run over each of them.
+//! A cloud as tests know it that hold for any: the same bodies run over each of them.
 
 pub mod aws;
 mod description;

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 
 use crate::guests;
 
-/// What stands before the words in the module, and how many bytes both are.
+/// The mark before the words in the module, and the bytes of both.
 const MARK: &[u8] = b"like this:";
 const LIKE: usize = 128;
 

@@ -10,9 +10,9 @@ use serde_json::Value;
 pub struct Difference {
     /// Where, with slashes: `services/web/finalizers`.
     pub at: String,
-    /// What AWS's manager leaves there. Absent: nothing.
+    /// The value that AWS's manager leaves there. Absent: none.
     pub theirs: Option<String>,
-    /// What ours leaves there. Absent: nothing.
+    /// The value that ours leaves there. Absent: none.
     pub ours: Option<String>,
 }
 

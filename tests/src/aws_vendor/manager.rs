@@ -1,4 +1,4 @@
-//! Who manages: AWS's own manager, which `make cloud-provider-aws` builds, or aerostat.
+//! The manager: AWS's own, which `make cloud-provider-aws` builds, or aerostat.
 
 use serde_json::json;
 
@@ -36,7 +36,7 @@ pub struct Running {
 /// The network of all pods.
 const PODS: &str = "--cluster-cidr=10.244.0.0/16";
 
-/// What both are told alike: a node that is not Ready is asked about each second, and routes are looked at every other.
+/// The flags of both: a node that is not Ready is asked about each second, and routes are looked at every other.
 const SHARED: [&str; 2] = ["--node-monitor-period=1s", "--route-reconciliation-period=2s"];
 
 impl Manager {

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-/// What the account's one VPC has, by id.
+/// The parts of the account's one VPC, by id.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Places {
     /// The VPC.

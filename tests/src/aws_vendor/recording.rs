@@ -1,4 +1,4 @@
-//! What AWS's manager left after each step: files in `tests/aws/vendor`.
+//! The state that AWS's manager left after each step: files in `tests/aws/vendor`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,17 +10,17 @@ use serde_json::Value;
 use super::asked::Asked;
 use super::story::{Part, Step};
 
-/// What there was after a step, and what was asked in it.
+/// The state after a step, and the requests in it.
 #[derive(Debug, Deserialize, Serialize)]
 pub struct Recording {
     /// The requests of each action.
     pub requests: BTreeMap<String, usize>,
-    /// What was there.
+    /// The state.
     pub seen: Value,
 }
 
 impl Recording {
-    /// What was recorded for a step.
+    /// The recording of a step.
     ///
     /// # Errors
     ///

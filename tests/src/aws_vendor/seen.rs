@@ -1,4 +1,4 @@
-//! What there is on Services, on Nodes and in AWS, in a form that is the same each time: names stand in the place of what is made up when
+//! The state of Services, of Nodes and of AWS, in a form that is the same each time: names stand in the place of what is made up when
 //! the story is played, and what has no order is sorted.
 
 use std::collections::BTreeSet;
@@ -45,7 +45,7 @@ impl Stage {
         events.list(&ListParams::default()).await.expect("events are listed").items
     }
 
-    /// What a manager has warned about, in a line each.
+    /// The warnings of a manager, in a line each.
     ///
     /// # Panics
     ///
@@ -71,7 +71,7 @@ impl Stage {
     }
 }
 
-/// What is made up each time, and what stands in its place.
+/// Values that are made up each time, and the names in their place.
 struct Known(Vec<(String, String)>);
 
 impl Known {
@@ -118,7 +118,7 @@ impl Known {
         Self(all)
     }
 
-    /// What was made up, in the place of names.
+    /// The values that were made up, in the place of names.
     fn restore(&self, named: &Value) -> Value {
         let mut known: Vec<_> = self.0.iter().collect();
         known.sort_by_key(|it| std::cmp::Reverse(it.1.len()));
@@ -196,7 +196,7 @@ fn service(service: &Service, events: &[Event]) -> Value {
     })
 }
 
-/// What is in AWS, by name.
+/// The state of AWS, by name.
 fn cloud(state: &Value) -> Value {
     // Whether it is provisioned yet says the time alone.
     let network = |it: &Value| without(&with(it, "listeners", |all| by(all, "port", without_marks)), "state");

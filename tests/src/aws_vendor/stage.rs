@@ -26,7 +26,7 @@ pub struct Stage {
     pub cluster: Cluster,
     /// AWS.
     pub cloud: Simulator,
-    /// What is in the VPC.
+    /// The parts of the VPC.
     pub places: Places,
     /// Aerostat's configuration, and the flags that it has in every part.
     pub(super) setup: Setup,
@@ -116,7 +116,7 @@ impl Stage {
         Asked::of(self.actions(since))
     }
 
-    /// What a step took that began then: where a manager asks as long as it lasts, the requests until its last write.
+    /// The requests of a step that began then: where a manager asks as long as it lasts, those until its last write.
     #[must_use]
     pub fn taken(&self, step: &Step, since: usize) -> Asked {
         let actions = self.actions(since);

@@ -23,7 +23,7 @@ pub struct Part {
     pub steps: Vec<Step>,
 }
 
-/// What happens, and is waited for.
+/// An event that is made to happen, and the state that is waited for.
 #[derive(Clone, Debug)]
 pub struct Step {
     /// In paths, and in names of files.
@@ -126,7 +126,7 @@ pub fn story(places: &Places) -> Vec<Part> {
     ]
 }
 
-/// What cannot be served: in itself, after a change, without a public subnet, with a full security group.
+/// The Services that cannot be served: in themselves, after a change, without a public subnet, with a full security group.
 fn refusals(places: &Places) -> Vec<Step> {
     let all = refused::all(places);
     let one = |it: services::Case| Change::Create(Box::new(it.service));

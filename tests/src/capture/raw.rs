@@ -8,13 +8,13 @@ use tokio_rustls::server::TlsStream;
 
 use super::tls::TlsServer;
 
-/// What HTTP/2 clients begin with.
+/// The bytes with which HTTP/2 clients begin.
 const PREFACE: usize = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n".len();
 /// The length of an HTTP/2 frame's head, and the type of frames that begin a request.
 const FRAME_HEAD: usize = 9;
 const HEADERS: u8 = 1;
 
-/// What such a server sends on each connection.
+/// The bytes that such a server sends on each connection.
 #[derive(Clone, Debug, Default)]
 pub struct Bytes {
     /// At once.

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::sources::Test;
 
-/// What begins the line that names cases without tests.
+/// The beginning of the line that names cases without tests.
 const LEFT_OUT: &str = "Not of this release: ";
 
 /// Returns the page with the tests of each row.
@@ -67,7 +67,7 @@ pub(super) fn with_tests(page: &str, tests: &[Test]) -> Result<String, Vec<Strin
     if errors.is_empty() { Ok(lines.join("\n") + "\n") } else { Err(errors) }
 }
 
-/// What is wrong with the cases of a test.
+/// The fault in the cases of a test.
 fn wrong(test: &Test, known: &BTreeSet<String>) -> Option<String> {
     let Test { name, file, cases } = test;
     if cases.is_empty() && test.is_case() {

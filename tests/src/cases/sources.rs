@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::Path;
 
-/// What the names of tests with a number begin with.
+/// The beginnings of the names of tests with a number.
 const NUMBERED: [&str; 6] = ["adv", "aws", "case", "do", "golden", "hcloud"];
-/// What the names of tests begin with that belong to a case in any event.
+/// The beginnings of the names of tests that belong to a case in any event.
 const NAMED: [&str; 2] = ["bad_input_", "theft_"];
 /// A longer number in a name counts something else.
 const DIGITS: usize = 3;
@@ -21,7 +21,7 @@ pub(super) struct Test {
 }
 
 impl Test {
-    /// What the test runs: `pure`, or the name of a target.
+    /// The part that the test runs in: `pure`, or the name of a target.
     pub(super) fn kind(&self) -> &str {
         match self.file.strip_prefix("tests/it/").and_then(|it| it.split('/').next()) {
             None => "pure",

@@ -1,7 +1,7 @@
 //! AWS: a proxy before moto's server, which has the state of EC2 and Elastic Load Balancing and judges signatures and policies.
 //!
 //! The proxy gives it what every simulated cloud has: a record of requests, limits, delays, faults, and places at which everything stops.
-//! What AWS does and moto does not is done in moto's own process, in `tests/moto/aws`, each rule with the page that it comes from: a
+//! Behaviour of AWS that moto lacks is added in moto's own process, in `tests/moto/aws`, each rule with the page that it comes from: a
 //! request that was changed on its way would be signed no more. There too botocore checks every request and every answer against AWS's own
 //! description of the service.
 //!
@@ -34,7 +34,7 @@ pub const ACCOUNT: &str = "123456789012";
 /// A running counterpart of AWS.
 pub type Simulator = simulator::Simulator<Account>;
 
-/// What a counterpart is like at the start.
+/// The state of a counterpart at the start.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// How late every answer is.
@@ -58,7 +58,7 @@ impl Simulator {
         Simulator::serve(core, ours, other).await
     }
 
-    /// What is behind it.
+    /// The moto behind it.
     #[must_use]
     pub fn moto(&self) -> &Moto {
         self.account().moto()

@@ -36,18 +36,18 @@ pub use crate::simulator::{Authorization, Chaos, Fault, Hold, Limits, Owner, Rec
 /// A running simulator of DigitalOcean.
 pub type Simulator = simulator::Simulator<Assets>;
 
-/// What a simulator is like at the start.
+/// The state of a simulator at the start.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The bearer token that is accepted.
     pub token: String,
-    /// What the token may do.
+    /// The rights of the token.
     pub scopes: Scopes,
     /// How late every answer is.
     pub latency: Duration,
     /// The limits on requests. Absent: there are none.
     pub limits: Option<Limits>,
-    /// Whose token it is.
+    /// The account of the token.
     pub account: Account,
     /// How load balancers behave, in both accounts.
     pub load_balancers: Behaviour,

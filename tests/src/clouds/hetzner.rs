@@ -45,7 +45,7 @@ pub use crate::simulator::{Authorization, Chaos, Fault, Hold, Limits, Owner, Rec
 /// A running simulator of Hetzner's cloud.
 pub type Simulator = simulator::Simulator<Assets>;
 
-/// What a simulator is like at the start.
+/// The state of a simulator at the start.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The bearer token that is accepted.

@@ -37,7 +37,7 @@ impl Authority {
         self.issuer.pem()
     }
 
-    /// What the API server shows to its clients.
+    /// The certificate that the API server shows to its clients.
     pub(super) fn server(&self) -> Result<Identity> {
         let names = ["127.0.0.1", "localhost", "kubernetes.default.svc"].map(str::to_owned);
         let mut params = CertificateParams::new(names)?;
@@ -45,7 +45,7 @@ impl Authority {
         self.sign(params, "kube-apiserver")
     }
 
-    /// What a user shows to the API server.
+    /// The certificate that a user shows to the API server.
     pub(super) fn client(&self, user: &str, group: Option<&str>) -> Result<Identity> {
         let mut params = CertificateParams::default();
         params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ClientAuth];

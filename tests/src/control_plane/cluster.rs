@@ -43,7 +43,7 @@ impl Cluster {
         }
     }
 
-    /// Who asked what of the API server since this test has the cluster.
+    /// The requests to the API server since this test has the cluster, and their senders.
     #[must_use]
     pub fn audit(&self) -> &AuditLog {
         &self.audit

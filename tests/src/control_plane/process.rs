@@ -16,7 +16,7 @@ const END: Duration = Duration::from_secs(20);
 /// How much of a log belongs into an error, in bytes.
 const TAIL: usize = 3_000;
 
-/// What to run, and what the guard has to know about it.
+/// The program to run, and the facts that the guard has to know about it.
 pub(super) struct Server<'a> {
     pub(super) program: PathBuf,
     pub(super) arguments: Vec<String>,

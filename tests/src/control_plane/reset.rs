@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::wait;
 
-/// What the control plane made for itself, and a test must not take away.
+/// The objects that the control plane made for itself, and a test must not take away.
 const OWN: [&str; 4] = [
     "extension-apiserver-authentication",
     "kube-apiserver-legacy-service-account-token-tracking",
@@ -23,7 +23,7 @@ const OWN: [&str; 4] = [
 /// Deletes what tests leave behind: webhooks, nodes, volumes, services, leases, ConfigMaps, events, where an
 /// API server is, and the roles of single clouds.
 ///
-/// Of objects nothing is read but their metadata: a test may have written what no type of ours can read.
+/// Only the metadata of objects is read: a test may have written what no type of ours can read.
 pub(super) async fn reset(admin: &Client) -> Result<()> {
     everywhere::<MutatingWebhookConfiguration>(admin).await?;
     everywhere::<PersistentVolume>(admin).await?;

@@ -16,7 +16,7 @@ use crate::audit_log::AuditLog;
 /// How long the control plane may take until it is ready, on a machine that compiles at the same time.
 const START: Duration = Duration::from_secs(120);
 
-/// What a control plane shall be like.
+/// The properties of a control plane.
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// Whether kube-controller-manager runs as well: it judges nodes by their heartbeats, and collects garbage.
@@ -188,7 +188,7 @@ impl ControlPlane {
         access::config(kubeconfig).await
     }
 
-    /// Who asked what of this API server.
+    /// The requests to this API server, and their senders.
     #[must_use]
     pub fn audit(&self) -> AuditLog {
         AuditLog::new(self.folder.join("audit.log"))

@@ -15,7 +15,7 @@ pub(crate) struct Line {
     jobs: mpsc::Sender<Job>,
 }
 
-/// What was answered.
+/// The answer.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) status: StatusCode,

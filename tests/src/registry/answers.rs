@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::artifact::{Artifact, REPOSITORY, hex_of};
 use crate::capture::{Capture, Request, Step};
 
-/// What is answered, by the path after the repository: `manifests/…`, `blobs/…`, `referrers/…`. Everything else is not there.
+/// The answers, by the path after the repository: `manifests/…`, `blobs/…`, `referrers/…`. Everything else is not there.
 #[derive(Clone, Default)]
 pub struct Answers(BTreeMap<String, Vec<Step>>);
 
@@ -64,7 +64,7 @@ impl Answers {
         self
     }
 
-    /// What it answers to a request.
+    /// The answer to a request.
     #[must_use]
     pub fn answer(&self, request: &Request) -> Vec<Step> {
         let line = request.text().lines().next().unwrap_or_default();

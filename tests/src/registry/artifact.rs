@@ -17,7 +17,7 @@ pub struct Artifact {
     pub module: Vec<u8>,
 }
 
-/// What a config says that says nothing.
+/// The content of a config that says nothing.
 const CONFIG: &[u8] = b"{}";
 
 impl Artifact {
@@ -52,7 +52,7 @@ impl Artifact {
         vec![CONFIG.to_vec(), self.module.clone()]
     }
 
-    /// What refers to `subject`, with one blob.
+    /// A referrer of `subject`, with one blob.
     #[must_use]
     pub fn referrer(subject: &str, media_type: &str, blob: &[u8]) -> Self {
         Self::edited(blob, |it| {
@@ -77,7 +77,7 @@ impl Artifact {
     }
 }
 
-/// What an operator writes as `provider.module` for the manifest with this digest, in the registry at this address.
+/// The operator's `provider.module` for the manifest with this digest, in the registry at this address.
 #[must_use]
 pub fn provider_module(address: &str, ca_file: &Path, digest: &str) -> Value {
     let image = format!("{address}/{REPOSITORY}:1.2.0");

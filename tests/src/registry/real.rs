@@ -16,13 +16,13 @@ use crate::wait;
 /// The user alice with the password `correct-horse`.
 const HTPASSWD: &str = "alice:$2a$04$3hXiuoCuXP3LwLDvv/cATOVv.be4sRId2iWZF18PyZGhIG9LtlCGu\n";
 
-/// Who may read.
+/// The clients that may read.
 pub enum Access {
     /// Everybody.
     Anyone,
     /// Alice, with the password `correct-horse`.
     Password,
-    /// Whoever has a token from this service, which is at this URL.
+    /// Clients that have a token from this service, which is at this URL.
     Token(Arc<TokenService>, String),
     /// Everybody, and blobs are at this URL.
     Elsewhere(String),
@@ -105,7 +105,7 @@ impl RealRegistry {
         self.folder.path("ca.pem")
     }
 
-    /// What an operator writes as `provider.module` for the manifest with this digest.
+    /// The operator's `provider.module` for the manifest with this digest.
     #[must_use]
     pub fn module(&self, digest: &str) -> Value {
         provider_module(&self.address, &self.ca_file(), digest)

@@ -46,7 +46,7 @@ impl Signer {
         STANDARD.encode(self.0.sign(bytes).expect("ring signs"))
     }
 
-    /// What cosign says of a manifest with this digest.
+    /// The statement of cosign about a manifest with this digest.
     #[must_use]
     pub fn statement(digest: &str) -> Value {
         json!({
@@ -79,7 +79,7 @@ impl Signer {
         Artifact::referrer(digest, BUNDLE, self.bundle(&Self::statement(digest)).to_string().as_bytes())
     }
 
-    /// What is signed in the tag form.
+    /// The payload that is signed in the tag form.
     #[must_use]
     pub fn payload(name: &str, digest: &str) -> String {
         json!({

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::artifact::REPOSITORY;
 use crate::capture::{Capture, Step};
 
-/// Who issues tokens, and for whom.
+/// The issuer of tokens, and their audience.
 pub(super) const ISSUER: &str = "tests";
 pub(super) const SERVICE: &str = "registry";
 

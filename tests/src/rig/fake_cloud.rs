@@ -1,4 +1,4 @@
-//! What a cloud has to offer to controllers that run in a test's process.
+//! The cloud that controllers get which run in a test's process.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use controllers::Account;
 
 /// A fake cloud, as controllers see it.
 pub trait FakeCloud {
-    /// What it can do.
+    /// The capabilities of it.
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud;
 
     /// The account that is asked about beside its answers. By default none is.

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 
 use super::fake_cloud::{FakeCloud, description};
 
-/// What the cloud answers about one node, other than that it has the machine or has not.
+/// The cloud's answer about one node, other than that it has the machine or has not.
 #[derive(Clone, Debug)]
 pub enum Answer {
     /// This machine, whatever it was asked for.
@@ -29,7 +29,7 @@ pub enum Answer {
     EverySecond,
 }
 
-/// What the cloud answers about all machines, other than those that it has.
+/// The cloud's answer about all machines, other than those that it has.
 #[derive(Clone, Debug)]
 pub enum List {
     /// This error.
@@ -136,7 +136,7 @@ impl Cloud {
         self.held.send_replace(held);
     }
 
-    /// What it was asked until now, in order: `get n1`, `list`, and `page` for each further page of a list.
+    /// The questions that it was asked until now, in order: `get n1`, `list`, and `page` for each further page of a list.
     #[must_use]
     pub fn calls(&self) -> Vec<String> {
         self.lock().calls.clone()

@@ -1,9 +1,9 @@
-//! What the controllers of a rig wrote.
+//! Writes of a rig's controllers.
 
 use crate::audit_log::Request;
 use crate::control_plane::Cluster;
 
-/// What aerostat wrote until now to the objects of one name, without events.
+/// The writes of aerostat until now to the objects of one name, without events.
 ///
 /// # Panics
 ///

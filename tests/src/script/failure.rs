@@ -1,10 +1,10 @@
-//! What a script answers instead.
+//! A script's failure instead of an answer.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
-/// What is answered instead.
+/// The answer that is given instead.
 #[derive(Clone, Debug)]
 pub struct Failure {
     /// The error.

@@ -7,7 +7,7 @@ use tokio::sync::watch;
 pub enum Side {
     /// It has come, and nothing was done.
     Before,
-    /// What it asks for was done, and nothing was answered.
+    /// The request was carried out, and not answered.
     After,
 }
 
@@ -42,7 +42,7 @@ pub(super) fn nth(nth: usize, side: Side) -> (Hold, Held) {
     (Hold { reached }, Held { left: nth.saturating_sub(1), side, reached: sender })
 }
 
-/// What becomes of one request.
+/// The fate of one request.
 #[derive(Debug, Default)]
 pub(super) struct Fate {
     /// On which side of it the request is held, and who waits for that.

@@ -1,4 +1,4 @@
-//! What a test says of one load balancer.
+//! A test's word on one load balancer.
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::failure::Failure;
 
-/// What the cloud says about the load balancer of one Service.
+/// The cloud's word on the load balancer of one Service.
 #[derive(Clone, Debug)]
 pub struct LoadBalancer {
     /// Where it is reached.
@@ -15,11 +15,11 @@ pub struct LoadBalancer {
     pub delay: Duration,
     /// How long it takes to give it other nodes.
     pub update_delay: Duration,
-    /// What is answered when it shall be there.
+    /// The answer when it is to be there.
     pub failure: Option<Failure>,
-    /// What is answered when it shall have other nodes, and is the same otherwise.
+    /// The answer when it is to have other nodes, and is the same otherwise.
     pub update_failure: Option<Failure>,
-    /// What is answered when it shall be gone, one failure after the other.
+    /// The answers when it is to be gone, one failure after the other.
     pub delete_failures: Vec<Failure>,
 }
 
@@ -35,7 +35,7 @@ pub struct Ingress {
     pub ip_mode: Option<String>,
 }
 
-/// What was asked for.
+/// The load balancer that was asked for.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq)]
 pub(super) struct Desired {
     pub(super) cluster: String,

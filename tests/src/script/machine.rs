@@ -1,10 +1,10 @@
-//! What a test says of one machine.
+//! A test's word on one machine.
 
 use std::time::Duration;
 
 use super::failure::Failure;
 
-/// What the cloud says about the machine of one node.
+/// The cloud's word on the machine of one node.
 #[derive(Clone, Debug, Default)]
 pub struct Machine {
     /// With the prefix `fakecloud://`; empty if the cloud has none.
@@ -25,6 +25,6 @@ pub struct Machine {
     pub pod_cidrs: Vec<String>,
     /// How long each answer takes.
     pub delay: Duration,
-    /// What is answered instead. A list leaves such a machine out.
+    /// The answer that is given instead. A list leaves such a machine out.
     pub failure: Option<Failure>,
 }

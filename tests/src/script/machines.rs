@@ -65,7 +65,7 @@ pub(super) async fn list(State(shared): State<Arc<Mutex<Shared>>>, Query(part): 
     Json(json!({ "machines": machines, "next": next }))
 }
 
-/// What a question about one machine is answered; `None` if there is none.
+/// The answer to a question about one machine; `None` if there is none.
 fn answer(node: &str, machine: &mut Machine) -> Option<Value> {
     match machine.failure.as_mut().and_then(Failure::next) {
         Some(error) => error.words(),

@@ -17,7 +17,7 @@ pub struct Place {
     pub zones: Vec<String>,
     /// Further labels.
     pub labels: Vec<(String, String)>,
-    /// What goes wrong instead: HTTP 500.
+    /// The failure instead: HTTP 500.
     pub failure: Option<Failure>,
     /// How long an answer takes.
     pub delay: Duration,

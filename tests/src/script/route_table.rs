@@ -29,9 +29,9 @@ pub struct Route {
 pub(super) struct Routes {
     pub(super) routes: Vec<Route>,
     pub(super) list_takes: Duration,
-    /// What is answered to a list instead.
+    /// The answer to a list instead.
     pub(super) list_failure: Option<Failure>,
-    /// What is answered to a change instead, by destination.
+    /// The answers to changes instead, by destination.
     pub(super) failures: BTreeMap<String, Failure>,
     /// The request that is not answered.
     pub(super) held: Option<Held>,
@@ -87,7 +87,7 @@ impl Routes {
         self.routes.iter().any(|it| it.destination == destination)
     }
 
-    /// What a change is answered, and what it makes of the routes.
+    /// The answer to a change, which it makes in the routes.
     pub(super) fn apply(&mut self, change: Change) -> Value {
         if let Some(error) = self.failures.get_mut(&change.destination).and_then(Failure::next) {
             return error.words().unwrap_or_else(|| invalid("there is no such route"));

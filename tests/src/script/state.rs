@@ -1,4 +1,4 @@
-//! What a test and the script's server share.
+//! State that a test and the script's server share.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,11 +14,11 @@ use super::route_table::Routes;
 pub struct Call {
     /// When it came.
     pub time: Instant,
-    /// What was asked.
+    /// The question that was asked.
     pub question: Question,
 }
 
-/// What was asked.
+/// The question that was asked.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Question {
     /// About the machine of a node.
@@ -68,7 +68,7 @@ pub enum Question {
     },
 }
 
-/// What a test and the server share.
+/// The state that a test and the server share.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     pub(super) machines: BTreeMap<String, Machine>,

@@ -13,7 +13,7 @@ pub struct Answer {
     pub headers: HeaderMap,
     /// Empty where there is none.
     pub body: Vec<u8>,
-    /// What the cloud itself has found wrong with the request and with this answer, one sentence each.
+    /// The faults that the cloud itself has found in the request and in this answer, one sentence each.
     pub wrong: Vec<String>,
 }
 

@@ -29,7 +29,7 @@ impl Draws {
         Draws { state: chaos.seed, chaos }
     }
 
-    /// What goes wrong with this request, if anything.
+    /// The fault of this request, if it has one.
     pub(super) fn draw(&mut self, request: &Recorded) -> Option<Fault> {
         let (whether, what) = (self.next(), self.next());
         if !whether.is_multiple_of(self.chaos.one_in.max(1)) {

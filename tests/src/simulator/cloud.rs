@@ -1,4 +1,4 @@
-//! What a cloud has to say to be simulated.
+//! A cloud that can be simulated.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ pub trait Cloud: Send + Sync + 'static {
         let _ = request;
     }
 
-    /// What a request with this token says in its `authorization` header: by default that it is a bearer's.
+    /// The `authorization` header of a request with this token: by default that of a bearer's.
     fn authorization(token: &str) -> String {
         format!("Bearer {token}")
     }
@@ -76,7 +76,7 @@ pub trait Cloud: Send + Sync + 'static {
     }
 }
 
-/// What a simulator is like at the start, whichever cloud it is.
+/// The state of a simulator at the start, whichever cloud it is.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The token that is accepted.
@@ -96,7 +96,7 @@ impl Default for Options {
     }
 }
 
-/// Whose the token is.
+/// The owner of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {
     /// The account that everything belongs to unless a test says otherwise.

@@ -22,13 +22,13 @@ pub struct Description {
     operations: Vec<Operation>,
 }
 
-/// What one method does at one path.
+/// The effect of one method at one path.
 struct Operation {
     method: Method,
     /// The segments of the path, parameters in braces.
     path: Vec<String>,
     parameters: Vec<Parameter>,
-    /// What a token must be allowed to do, as `droplet:read`.
+    /// The scopes that a token must have, as `droplet:read`.
     scopes: Vec<String>,
     /// Absent where the operation takes no body.
     body: Option<Body>,

@@ -1,4 +1,4 @@
-//! What goes wrong on purpose.
+//! Faults on purpose.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -29,7 +29,7 @@ pub struct Fault {
     effect: Effect,
 }
 
-/// What becomes of an answer.
+/// The effect on an answer.
 #[derive(Clone, Debug)]
 pub(super) enum Effect {
     /// The answer is as it would have been: a fault that only delays, or only adds headers.
@@ -195,7 +195,7 @@ impl Fault {
         self.delay
     }
 
-    /// What it does to a request, in a few words for logs and tests.
+    /// The effect on a request, in a few words for logs and tests.
     pub(super) fn name(&self) -> &'static str {
         match (&self.effect, self.done) {
             (Effect::Kept, _) => "late",

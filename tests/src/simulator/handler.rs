@@ -1,4 +1,4 @@
-//! What happens to every request between its arrival and its answer, whichever cloud it is for.
+//! The way of every request from its arrival to its answer, whichever cloud it is for.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
@@ -141,7 +141,7 @@ impl<C: Cloud> Handler<C> {
         (index, latency, fault)
     }
 
-    /// What the cloud does with a request, or would answer if it had done it.
+    /// The cloud's answer to a request, or the one that it would give if it had carried it out.
     fn act(&self, request: &Recorded, id: &str, carried_out: bool) -> Answer {
         let (quota, owner) = {
             let mut state = self.lock();

@@ -13,7 +13,7 @@ use super::record::Recorded;
 pub enum Side {
     /// The request has arrived, and nothing was done.
     Before,
-    /// What the request asks for is done, and not answered.
+    /// The request is carried out, and not answered.
     After,
 }
 
@@ -79,7 +79,7 @@ impl fmt::Debug for Hold {
     }
 }
 
-/// What all requests pass, one at a time.
+/// The turnstile that all requests pass, one at a time.
 pub(super) struct Turnstile {
     armed: Mutex<Option<Armed>>,
     /// How often all connections were ended.
@@ -101,7 +101,7 @@ struct Armed {
     phase: watch::Sender<Phase>,
 }
 
-/// What becomes of a request.
+/// The fate of a request.
 enum Passage {
     /// Its connection has ended.
     Dead,

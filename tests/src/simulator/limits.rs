@@ -54,7 +54,7 @@ pub(super) enum Window {
     },
 }
 
-/// What an answer says about the limits.
+/// The limits as an answer tells them.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Quota {
     /// The most requests.

@@ -1,4 +1,4 @@
-//! What lists of clouds have in common: they may lag behind, and they come in pages.
+//! Lists of clouds: they may lag behind, and they come in pages.
 
 use std::time::{Duration, SystemTime};
 

@@ -20,19 +20,19 @@ pub struct Recorded {
     pub query: Vec<(String, String)>,
     /// All headers but `authorization`.
     pub headers: HeaderMap,
-    /// What the request offered as its right to be here.
+    /// The proof that the request offered of its right to be here.
     pub authorization: Authorization,
     /// Empty where there was none.
     pub body: Vec<u8>,
     /// The status that was answered. Absent as long as there is no answer, and for good where a fault or the client prevented it.
     pub status: Option<u16>,
-    /// What went wrong with it on purpose, in a few words.
+    /// The fault that it met on purpose, in a few words.
     pub fault: Option<&'static str>,
     /// From the request to its answer, with the latency that was asked for. Absent as `status` is.
     pub took: Option<Duration>,
 }
 
-/// What a request says about who sends it.
+/// The sender of a request, as it names itself.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Authorization {
     /// There is no such header.
@@ -41,7 +41,7 @@ pub enum Authorization {
     Accepted,
     /// Anything else, as it stands in the header.
     Refused(String),
-    /// What the cloud itself judges, as it stands in the header: empty without one.
+    /// The header that the cloud itself judges, as it stands: empty without one.
     Judged(String),
 }
 

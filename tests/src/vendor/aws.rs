@@ -21,7 +21,7 @@ use super::manifest;
 
 pub use crate::clouds::aws::CLUSTER;
 
-/// What the provider asks for and changes, as a policy allows it.
+/// The actions that the provider needs, as a policy allows them.
 const ACTIONS: [&str; 2] = ["ec2:*", "elasticloadbalancing:*"];
 
 /// The id of the instance with this number.

@@ -1,4 +1,4 @@
-//! What a test may ask of a vendor, and the words for what it hears.
+//! The questions of a test to a vendor, and the words for the answers.
 
 use std::net::Ipv4Addr;
 use std::time::Duration;
@@ -28,15 +28,15 @@ pub trait Vendor: Send + Sync + 'static {
     const PAGE: &'static str;
     /// How the provider calls the cloud's API.
     const ENDPOINT: &'static str;
-    /// What of each path belongs to the API's address, and not to what the provider asks for.
+    /// The part of each path that belongs to the API's address, and not to the provider's request.
     const BASE: &'static str = "";
     /// The settings that the provider needs for the cloud as [`Vendor::start`] leaves it, by name and value.
     const SETTINGS: &'static [(&'static str, &'static str)];
     /// The settings that let authors of Services name whatever the account has.
     const NAMEABLE: &'static [(&'static str, &'static str)] = &[];
-    /// What provider ids begin with, before the machine's id.
+    /// The beginning of provider ids, before the machine's id.
     const PROVIDER_ID: &'static str;
-    /// What annotations for authors of Services begin with.
+    /// The beginning of annotations for authors of Services.
     const PREFIX: &'static str;
     /// The annotation that is the id of a load balancer.
     const ID: &'static str;
@@ -44,7 +44,7 @@ pub trait Vendor: Send + Sync + 'static {
     const NAME: &'static str;
     /// The annotation that names a host.
     const HOSTNAME: &'static str;
-    /// What is written to a load balancer that the vendor's own controller has made, when its Service gets a second port. `{id}` is
+    /// The writes to a load balancer that the vendor's own controller has made, when its Service gets a second port. `{id}` is
     /// the load balancer.
     const SECOND_PORT: &'static [&'static str];
 
@@ -66,7 +66,7 @@ pub trait Vendor: Send + Sync + 'static {
         request.path.starts_with(Self::LOAD_BALANCERS)
     }
 
-    /// What is left in the cloud of load balancers that are gone, in words. By default nothing can be.
+    /// The leftovers in the cloud of load balancers that are gone, in words. By default there can be none.
     #[must_use]
     fn leftovers(account: &Self::Cloud) -> Vec<String> {
         let _ = account;
@@ -141,7 +141,7 @@ pub trait Vendor: Send + Sync + 'static {
     /// Takes everything away from a load balancer that says for whom it is, as somebody does in the panel.
     fn unmark(account: &Self::Cloud, id: &str);
 
-    /// What is left to do for the vendor's own controller to know a load balancer that ours has made for a Service.
+    /// The work left for the vendor's own controller to know a load balancer that ours has made for a Service.
     fn is_known_to_the_vendor(built: &Built, service: &Service) -> Result<(), String>;
 
     /// The name that a Service's load balancer has unless an annotation says another.
@@ -215,7 +215,7 @@ pub struct Built {
     pub owner: Option<String>,
 }
 
-/// What the Service asked for that the vendor's controller has left behind.
+/// The request of the Service that the vendor's controller has left behind.
 #[derive(Clone, Copy, Debug)]
 pub enum Left<'a> {
     /// Nothing but port 80.
@@ -226,14 +226,14 @@ pub enum Left<'a> {
     Hosted(&'a str, &'a str),
 }
 
-/// What the vendor's controller has left.
+/// The state that the vendor's controller has left.
 #[derive(Clone, Debug)]
 pub struct LeftBehind {
     /// The id of the load balancer.
     pub id: String,
     /// The annotations of the Service beside its author's.
     pub annotations: Value,
-    /// What is in the Service's status.
+    /// The ingress in the Service's status.
     pub ingress: Value,
 }
 

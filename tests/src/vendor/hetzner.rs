@@ -222,7 +222,7 @@ fn built(it: LoadBalancer) -> Built {
     }
 }
 
-/// What a Service's status shows: the public addresses, and the one in the network.
+/// The addresses in a Service's status: the public ones, and the one in the network.
 fn addresses(it: &LoadBalancer) -> Vec<String> {
     let public = it.ipv4.map(IpAddr::V4).into_iter().chain(it.ipv6.map(IpAddr::V6)).filter(|_| it.public);
     let private = it.private_net.map(|(_, ip)| IpAddr::V4(ip));

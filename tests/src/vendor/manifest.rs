@@ -34,12 +34,12 @@ struct Written {
     fields: Vec<String>,
 }
 
-/// What the first endpoint of a cloud configuration allows.
+/// The rules of the first endpoint of a cloud configuration.
 pub(super) fn allowed(config: &Value) -> Vec<Rule> {
     rules(&config["endpoints"][0])
 }
 
-/// What an endpoint of a cloud configuration allows.
+/// The rules of an endpoint of a cloud configuration.
 ///
 /// # Panics
 ///

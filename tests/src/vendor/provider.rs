@@ -1,6 +1,6 @@
 //! The provider of a vendor without a cluster, and the cloud that it serves: a real component, the real gate, real credentials.
 //!
-//! What goes wrong here fails the test that asked for it: everything panics, with what was seen.
+//! A failure here fails the test that asked for it: everything panics, with what was seen.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -24,7 +24,7 @@ pub struct ProviderRig<V: Vendor> {
     pub cloud: Simulator<V::Cloud>,
     /// The provider.
     pub provider: Provider,
-    /// What it can do.
+    /// The capabilities of the provider.
     pub abilities: Cloud,
     /// Its machines.
     pub instances: Arc<dyn Instances>,
@@ -134,7 +134,7 @@ impl<V: Vendor> ProviderRig<V> {
         }
     }
 
-    /// What reached the cloud: "GET /v2/droplets/42 → 200".
+    /// The requests that reached the cloud: "GET /v2/droplets/42 → 200".
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
         let requests = self.cloud.requests();
@@ -142,7 +142,7 @@ impl<V: Vendor> ProviderRig<V> {
         requests.iter().map(ToString::to_string).collect()
     }
 
-    /// What was written: "POST /v2/load_balancers → 202".
+    /// The writes: "POST /v2/load_balancers → 202".
     #[must_use]
     pub fn writes(&self) -> Vec<String> {
         self.requests().into_iter().filter(|it| !it.starts_with("GET ")).collect()

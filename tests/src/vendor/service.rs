@@ -1,6 +1,6 @@
 //! A Service, and what a host does about it: it keeps what the provider says, and calls again.
 //!
-//! What goes wrong here fails the test that asked for it: everything panics, with what was seen.
+//! A failure here fails the test that asked for it: everything panics, with what was seen.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -30,9 +30,9 @@ const PAUSE: Duration = Duration::from_millis(100);
 /// A Service of TCP port 80 with one node, that of machine 1.
 pub struct Service<'a> {
     load_balancers: &'a dyn LoadBalancers,
-    /// What the vendor's annotations begin with.
+    /// The beginning of the vendor's annotations.
     prefix: &'static str,
-    /// What it wants, and what is remembered of its load balancer.
+    /// The load balancer that it wants, and the memo of it.
     pub desired: LoadBalancer,
 }
 
@@ -248,7 +248,7 @@ pub fn port(protocol: Protocol, port: u16) -> Port {
     Port { name: format!("p-{port}"), protocol, port, node_port: Some(30_000 + port), app_protocol: None }
 }
 
-/// What the only warning, about the object of the call, says: its reason and its message.
+/// The reason and the message of the only warning, about the object of the call.
 #[must_use]
 pub fn warning(events: &[Event]) -> (&str, &str) {
     let [event] = events else { panic!("not one warning: {events:?}") };

@@ -18,7 +18,7 @@ const LENGTHS: [usize; 4] = [256, 4 << 10, 16 << 10, 64 << 10];
 /// Whatever the length, a parser may take so long and so much: tables that are made at the first use, and a machine's noise.
 const FREE: Cost = Cost { time: Duration::from_millis(5), memory: 256 << 10 };
 
-/// What some work has cost this thread.
+/// The cost of some work for this thread.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Cost {
     /// CPU time, so that other tests beside it do not count.
@@ -37,7 +37,7 @@ pub struct Line {
 }
 
 impl Line {
-    /// What a text of this length may cost.
+    /// The limit of cost for a text of this length.
     fn at(self, length: usize) -> Cost {
         let length = length as u64;
         let time = FREE.time + Duration::from_nanos(self.nanoseconds.saturating_mul(length));

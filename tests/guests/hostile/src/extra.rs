@@ -1,4 +1,4 @@
-//! What goes from an instance through the host to its node, and what the host says of the cluster.
+//! Words that go from an instance through the host to its node, and the host's words about the cluster.
 
 use aerostat_sdk::{Node, cluster};
 

@@ -4,7 +4,7 @@ use aerostat_sdk::{Annotation, Description, Endpoint, Error, Instance, Method, N
 
 use crate::{Answer, honest};
 
-/// What would look like an audit line, and characters that move the cursor, hide, or turn the direction of writing.
+/// A text that would look like an audit line, with characters that move the cursor, hide, or turn the direction of writing.
 fn line() -> String {
     let hidden = "\r\u{1b}[2J\0\u{7f}\u{9b}\u{202e}\u{2028}\u{2029}\u{200b}\u{feff}\u{ad}\u{e0041}";
     format!(

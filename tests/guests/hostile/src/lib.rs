@@ -22,7 +22,7 @@ struct Hostile;
 
 aerostat_sdk::export!(Hostile: Provider, Instances, LoadBalancers);
 
-/// What a node gets.
+/// The answer that a node gets.
 type Answer = Result<Option<Instance>>;
 
 impl Provider for Hostile {
@@ -158,7 +158,7 @@ fn honest(name: &str) -> Instance {
     Instance::new(name, format!("hostile://{name}")).addresses([Address::internal_ip("10.1.0.1")])
 }
 
-/// What a crime found out.
+/// The result of a crime.
 fn report(text: impl ToString) -> Answer {
     Err(Error::Invalid(text.to_string()))
 }

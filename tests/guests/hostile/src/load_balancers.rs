@@ -13,7 +13,7 @@ const VIP: &str = "vip-";
 /// The same, before it is ready.
 const VIP_SOON: &str = "soon-vip-";
 
-/// What `ensure` answers; other names than the ones here are crimes against nodes.
+/// The answer of `ensure`; other names than the ones here are crimes against nodes.
 pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
     let status = LoadBalancerStatus::new([Ingress::ip("192.0.2.1")]);
     let at = |ingress: Ingress| Ok(Progress::Ready(LoadBalancerStatus::new([ingress])));
@@ -55,7 +55,7 @@ fn dotted(name: &str) -> String {
     name.replace('-', ".")
 }
 
-/// What `delete` answers.
+/// The answer of `delete`.
 pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
     match unwanted.owner.name.as_str() {
         "long-memo" => Ok(Deletion::pending(LoadBalancerStatus::new([]).memo("x".repeat(1025)), Duration::ZERO, "")),

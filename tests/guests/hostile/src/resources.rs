@@ -185,7 +185,7 @@ fn leak_handles(count: u64) -> Answer {
     report("leaked")
 }
 
-/// What can be seen of the machine.
+/// The parts of the machine that can be seen.
 fn environment() -> Answer {
     let environment: Vec<_> = env::vars().collect();
     let arguments: Vec<_> = env::args().collect();

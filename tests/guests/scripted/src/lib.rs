@@ -41,7 +41,7 @@ impl Provider for Scripted {
     }
 }
 
-/// What the script says instead of an answer.
+/// The script's refusal to answer.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Refusal {

@@ -29,7 +29,7 @@ fn path(load_balancer: &LoadBalancer) -> [&str; 3] {
     ["load-balancers", &load_balancer.owner.namespace, &load_balancer.owner.name]
 }
 
-/// What the script is told.
+/// The load balancer as the script is told of it.
 #[derive(Serialize)]
 struct Desired<'a> {
     cluster: &'a str,

@@ -40,7 +40,7 @@ struct Found {
     machine: Machine,
 }
 
-/// What the script says about one machine.
+/// The script's word on one machine.
 #[derive(Deserialize)]
 struct Machine {
     name: String,

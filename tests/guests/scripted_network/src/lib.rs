@@ -146,7 +146,7 @@ impl Change<'_> {
     }
 }
 
-/// What the script says of one change.
+/// The script's word on one change.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 enum Answer {
@@ -190,7 +190,7 @@ impl PersistentVolumes for ScriptedNetwork {
     }
 }
 
-/// What the script says of a volume; 404 where there is none.
+/// The script's word on a volume; 404 where there is none.
 #[derive(Deserialize)]
 struct Place {
     region: Option<String>,

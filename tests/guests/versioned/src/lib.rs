@@ -28,7 +28,7 @@ use serde_json::json;
 const API: &str = "api";
 const PREFIX: &str = "versioned://";
 
-/// What this version is like: words after the mark, as many bytes as there are.
+/// The properties of this version: words after the mark, as many bytes as there are.
 static LIKE: [u8; 128] = *b"like this:version=1.0.0                                                                                                         ";
 
 struct Versioned;
@@ -40,7 +40,7 @@ fn is(word: &str) -> bool {
     words().any(|it| it == word)
 }
 
-/// What follows a word and `=`.
+/// The text after a word and `=`.
 fn value(word: &str) -> Option<&'static str> {
     words().find_map(|it| it.strip_prefix(word)?.strip_prefix('='))
 }

@@ -1,4 +1,4 @@
-//! What contenders are told of a simulated cloud.
+//! Contenders' access to a simulated cloud.
 
 use std::fs;
 use std::path::Path;
@@ -36,7 +36,7 @@ pub(crate) trait Account {
         FIRST_PAGE
     }
 
-    /// What aerostat's config says of the provider, its endpoints and the credential, whose file goes into `folder`.
+    /// Aerostat's config of the provider, its endpoints and the credential, whose file goes into `folder`.
     ///
     /// # Errors
     ///

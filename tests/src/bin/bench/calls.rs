@@ -1,4 +1,4 @@
-//! What a call of a provider costs when the cloud costs nothing.
+//! The cost of a provider's call when the cloud costs nothing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

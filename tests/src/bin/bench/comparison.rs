@@ -9,7 +9,7 @@ use crate::requests::Kinds;
 use crate::table::Table;
 use crate::usage::Used;
 
-/// What is wanted of memory and CPU time.
+/// The aim for memory and CPU time.
 pub(crate) const HALF: &str = "ratio 0.5 or less";
 
 /// A table with a column for each contender, one for the ratio of each of ours, and one for what is wanted.

@@ -1,4 +1,4 @@
-//! Who is measured: aerostat, the baselines and the floor, each with a set of flags.
+//! Contenders that are measured: aerostat, the baselines and the floor, each with a set of flags.
 
 use std::path::PathBuf;
 
@@ -204,7 +204,7 @@ pub(crate) enum Running {
 }
 
 impl Running {
-    /// What its process has used so far. The floor has none of its own.
+    /// The use of its process so far. The floor has none of its own.
     pub(crate) fn usage(&self) -> Result<Option<Usage>> {
         match self {
             Running::Aerostat(it) => Usage::of(it.pid()).map(Some),

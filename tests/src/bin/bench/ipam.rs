@@ -28,7 +28,7 @@ use crate::usage::Used;
 /// How long all nodes may wait. With its default limit on requests the baseline needs 50 s.
 const PATIENCE: Duration = Duration::from_secs(300);
 
-/// What both programs need to know: 1,024 networks, one for each node.
+/// The flags of both programs: 1,024 networks, one for each node.
 const ARGUMENTS: [&str; 3] =
     ["--controllers=node-ipam-controller", "--allocate-node-cidrs=true", "--cluster-cidr=10.244.0.0/14"];
 

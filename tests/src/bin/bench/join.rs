@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(900);
 /// How long the last events may be on their way. Some of the baseline's never come.
 const EVENTS: Duration = Duration::from_secs(60);
 
-/// What one round took.
+/// The times and requests of one round.
 pub(crate) struct Round {
     /// From the first creation to the last taint gone, in seconds. Infinite: some are still there.
     pub(crate) time: f64,

@@ -1,4 +1,4 @@
-//! Who leads, as the API server knows it.
+//! The leader, as the API server knows it.
 
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ impl Leadership {
         }
     }
 
-    /// Who leads now.
+    /// The present leader.
     pub(crate) async fn leader(&self) -> Result<Option<String>> {
         let lease = self.leases.get_opt(LEASE).await?;
         Ok(lease.and_then(|it| it.spec?.holder_identity).filter(|it| !it.is_empty()))

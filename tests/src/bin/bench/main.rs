@@ -38,7 +38,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 
-/// What can be measured: a name for `ROW=…`, and what it is.
+/// The rows that can be measured: a name for `ROW=…`, and its meaning.
 const ROWS: [(&str, &str); 26] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),

@@ -24,7 +24,7 @@ const ROUNDS: usize = 9;
 /// Where the module comes from: a column.
 struct Origin {
     name: &'static str,
-    /// What the log says if it really comes from there.
+    /// The log's words if it really comes from there.
     says: &'static str,
     /// `provider.module`.
     module: Value,
@@ -142,7 +142,7 @@ fn print(origins: &[Origin; 3]) -> Result<()> {
     table.print()
 }
 
-/// What the process says about it in its log.
+/// The process's words about it in its log.
 fn compile_time(text: &str) -> Option<f64> {
     text.split("compiled in ").nth(1)?.split(' ').next()?.parse().ok()
 }

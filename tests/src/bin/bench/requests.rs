@@ -1,4 +1,4 @@
-//! What was asked of the cloud and of the API server.
+//! Requests to the cloud and to the API server.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
@@ -53,7 +53,7 @@ pub(crate) async fn quiet<C: Cloud>(cloud: &Simulator<C>, pause: Duration, patie
     silent.await.context("the cloud is asked again and again")
 }
 
-/// What a contender asked of the API server about objects that the benchmark made. Conflicts are kinds of their own.
+/// The requests of a contender to the API server about objects that the benchmark made. Conflicts are kinds of their own.
 pub(crate) async fn api_requests(audit: &AuditLog, admin: &Client, contender: Contender) -> Result<Kinds> {
     audit.settle(admin).await?;
     let mut kinds = Kinds::new();

@@ -1,4 +1,4 @@
-//! What a restart asks for, where there is nothing to do.
+//! The requests of a restart, where there is nothing to do.
 
 use std::time::{Duration, SystemTime};
 

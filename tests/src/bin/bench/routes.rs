@@ -18,7 +18,7 @@ use crate::contender::{Contender, Flags, aerostat, baseline};
 use crate::hetzner::{NETWORK, pods, route};
 use crate::objects;
 
-/// What all contenders are told.
+/// The flags of all contenders.
 const ARGUMENTS: [&str; 1] = ["--cluster-cidr=10.244.0.0/16"];
 
 /// Aerostat as it is by default; the baseline as it is by default, as the vendor starts it, and woken by changes, which both leave to a

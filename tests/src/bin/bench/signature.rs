@@ -1,4 +1,4 @@
-//! What a signature of AWS costs a request.
+//! The cost of a signature of AWS for a request.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};

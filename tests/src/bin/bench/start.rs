@@ -90,7 +90,7 @@ async fn round(contender: Contender, control_plane: &ControlPlane) -> Result<Rou
     Ok(Round { compile, lease, node, usage })
 }
 
-/// What aerostat says about it in its log.
+/// Aerostat's words about it in its log.
 async fn compile_time(running: &mut Running) -> Result<Option<f64>> {
     let Running::Aerostat(aerostat) = running else { return Ok(None) };
     let loaded = aerostat.wait_for("compiled in", PATIENCE).await?;

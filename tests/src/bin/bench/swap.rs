@@ -20,7 +20,7 @@ const PHASE: Duration = Duration::from_secs(10);
 /// After so long something is wrong.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What was seen in a part of the time: a column.
+/// The measurements in a part of the time: a column.
 struct Phase {
     name: &'static str,
     /// From the creation of each node until it was initialised.

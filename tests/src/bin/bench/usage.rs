@@ -1,4 +1,4 @@
-//! What a process has used so far, as Linux counts it.
+//! The use of a process so far, as Linux counts it.
 
 use std::fs;
 use std::time::Duration;
@@ -16,7 +16,7 @@ pub(crate) struct Usage {
     pub(crate) cpu: Duration,
 }
 
-/// What a process has used at the beginning of a measurement and at its end.
+/// The use of a process at the beginning of a measurement and at its end.
 #[derive(Clone, Copy)]
 pub(crate) struct Used {
     pub(crate) before: Usage,

@@ -13,9 +13,9 @@ pub(crate) const QUIET: Duration = Duration::from_secs(8);
 pub(crate) struct Played {
     /// `services/create`.
     pub(crate) name: String,
-    /// What was asked in it.
+    /// The requests in it.
     pub(crate) asked: Asked,
-    /// What was not as it is meant to be.
+    /// The differences from what is meant to be.
     pub(crate) wrong: Vec<String>,
 }
 

@@ -6,7 +6,7 @@ use tests::aws_vendor::{Asked, Recording, Stage, Who, differences};
 
 use crate::play::QUIET;
 
-/// What was not as it is meant to be.
+/// The differences from what is meant to be.
 pub(crate) async fn both() -> Vec<String> {
     let mut wrong = one(Who::Vendor, Who::Aerostat).await;
     wrong.extend(one(Who::Aerostat, Who::Vendor).await);
@@ -46,7 +46,7 @@ async fn one(first: Who, second: Who) -> Vec<String> {
     wrong
 }
 
-/// What AWS's manager asks when it starts over load balancers of its own.
+/// The requests of AWS's manager when it starts over load balancers of its own.
 fn at_each_start(stage: &Stage) -> Asked {
     let story = stage.story();
     let found = story.iter().flat_map(|part| part.steps.iter().map(move |step| (part, step)));
@@ -54,7 +54,7 @@ fn at_each_start(stage: &Stage) -> Asked {
     Recording::read(part, step).expect("it was recorded").asked()
 }
 
-/// Who does what.
+/// The acts, each with its manager.
 fn acts(stage: &Stage, first: Who, second: Who) -> Vec<(Who, Part)> {
     let mut story = stage.story().into_iter();
     let mut part = |name| story.find(|it| it.name == name).expect("the story has this part");

@@ -14,7 +14,7 @@ use crate::screen::{Colour, Screen};
 pub(crate) struct Audit {
     /// The rules that were shown: each is shown once.
     rules: BTreeSet<String>,
-    /// What was refused, by code and request, and how often.
+    /// The refused requests, by code and request, and how often.
     pub(crate) refused: BTreeMap<(String, String), usize>,
 }
 

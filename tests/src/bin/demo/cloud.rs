@@ -21,7 +21,7 @@ pub(crate) struct Changes {
 }
 
 impl Changes {
-    /// What has changed since it was last shown.
+    /// The changes since it was last shown.
     pub(crate) fn describe<V: Shown>(&mut self, cloud: &Simulator<V::Cloud>) -> Vec<String> {
         let now = V::states(cloud.account());
         let name = |it: &str| it.split(' ').map(cut).collect::<Vec<_>>().join(" ");

@@ -35,14 +35,14 @@ pub(crate) async fn publish<V: Shown>(admin: &Client, path: &str) -> Result<()> 
     Ok(())
 }
 
-/// What a cloud configuration says of a provider in the ConfigMap. `further` is what it says beside the module.
+/// The keys of a cloud configuration in the ConfigMap about a provider. `further` are those beside the module.
 pub(crate) fn provider<V: Shown>(path: &str, further: Value) -> Value {
     let mut provider = further;
     provider["module"] = json!({ "configMap": { "name": V::CONFIG_MAP, "key": KEY, "sha256": guests::sha256(path) } });
     provider
 }
 
-/// What it says of the provider that is shown.
+/// The keys about the provider that is shown.
 pub(crate) fn shown<V: Shown>(cloud: &Simulator<V::Cloud>) -> Value {
     provider::<V>(V::MODULE, V::provider(cloud))
 }

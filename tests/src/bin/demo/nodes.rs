@@ -22,7 +22,7 @@ struct Seen {
 }
 
 impl Nodes {
-    /// What has changed since the node was last shown, in the order in which a reader wants it.
+    /// The changes since the node was last shown, in the order in which a reader wants them.
     pub(crate) fn describe(&mut self, node: &Node) -> Vec<String> {
         let now = Seen::of(node);
         let Some(before) = self.known.insert(node.name_any(), now.clone()) else {

@@ -1,4 +1,4 @@
-//! What the demo shows: steps, and lines with the time since the step began, as wide as the terminal.
+//! The demo's screen: steps, and lines with the time since the step began, as wide as the terminal.
 
 use std::io::{IsTerminal, Write, stdout};
 use std::time::Instant;

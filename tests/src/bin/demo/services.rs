@@ -28,7 +28,7 @@ pub(crate) struct Seen {
 }
 
 impl Services {
-    /// What has changed since a Service was last shown.
+    /// The changes since a Service was last shown.
     pub(crate) fn describe(&mut self, service: &Service) -> Vec<String> {
         let now = Seen::of(service);
         let Some(before) = self.known.insert(service.name_any(), now.clone()) else {

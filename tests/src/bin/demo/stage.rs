@@ -1,4 +1,4 @@
-//! What the demo watches: aerostat, its log, and all changes in the cluster and in the cloud.
+//! The demo's stage: aerostat, its log, and all changes in the cluster and in the cloud.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ pub(crate) struct Stage<V: Shown> {
     changes: BoxStream<'static, Result<Change>>,
 }
 
-/// What changed in the cluster.
+/// A change in the cluster.
 enum Change {
     Node(Box<Node>),
     NoNode(String),

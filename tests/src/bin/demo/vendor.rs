@@ -24,30 +24,30 @@ pub(crate) const BUILDING: Duration = Duration::from_secs(5);
 
 /// A cloud that can be shown.
 pub(crate) trait Shown: Vendor {
-    /// What shows it.
+    /// The command that shows it.
     const COMMAND: &'static str;
-    /// What judges requests and answers in its place.
+    /// The judge of requests and answers in its place.
     const JUDGE: &'static str = "every request and answer is checked against the vendor's API description";
-    /// What it calls a machine.
+    /// The vendor's word for a machine.
     const MACHINE: &'static str;
-    /// What becomes of a machine there that is deleted.
+    /// The end of a machine there that is deleted.
     const GONE: &'static str = "is gone";
-    /// What proves that a machine is gone.
+    /// The proof that a machine is gone.
     const PROOF: &'static str = "a complete list did not have the machine and a read of it answered 404";
     /// How many characters the names of nodes have, up to their first dot.
     const NAME_LENGTH: usize = 10;
     /// How long a load balancer takes there.
     const REALLY: &'static str;
-    /// What the Service's time was, after how long it took.
+    /// The meaning of the Service's time, after how long it took.
     const SERVED: &'static str;
-    /// What is shortened for the demo.
+    /// The times that are shortened for the demo.
     const SHORTENED: &'static str =
         "unfinished load balancers and unready nodes are looked at every second (usually 15 s and 5 s)";
-    /// What a person should know of the load balancer that `kubectl create service loadbalancer` makes.
+    /// A sentence about the load balancer that `kubectl create service loadbalancer` makes.
     const ANOTHER: &'static str = "another load balancer";
-    /// What to say once all routes are made.
+    /// The sentence once all routes are made.
     const ROUTES: &'static str = "Each network of pods has a route to its node.";
-    /// What the hostile provider tries.
+    /// The attacks of the hostile provider.
     const ATTACKS: &'static [Attack] = &hostile::ON_PATHS;
     /// The ConfigMap of the provider.
     const CONFIG_MAP: &'static str;
@@ -62,7 +62,7 @@ pub(crate) trait Shown: Vendor {
         format!("worker-{number}")
     }
 
-    /// What the cloud calls the machine with this id.
+    /// The cloud's name for the machine with this id.
     fn machine(id: u64) -> String {
         id.to_string()
     }
@@ -73,7 +73,7 @@ pub(crate) trait Shown: Vendor {
         None
     }
 
-    /// What a cloud configuration says of the provider, beside its module.
+    /// The keys of a cloud configuration about the provider, beside its module.
     fn provider(cloud: &Simulator<Self::Cloud>) -> Value;
 
     /// Leads the shipped cloud configuration to this cloud, with a credential that it knows. `folder` is for the credential's file.
@@ -88,12 +88,12 @@ pub(crate) trait Shown: Vendor {
         Ok(())
     }
 
-    /// What a request asks for, without ids.
+    /// The words for a request, without ids.
     fn asked(request: &Recorded) -> String {
         format!("{:<6} {}", request.method.as_str(), summary::shape(&request.path))
     }
 
-    /// What is worth showing of everything in the cloud but machines, by its name.
+    /// The states worth showing of everything in the cloud but machines, by name.
     fn states(account: &Self::Cloud) -> BTreeMap<String, String>;
 
     /// How many networks of pods have a route.

@@ -12,13 +12,13 @@ use crate::simulator::{Answer, Authorization, Cloud, Limits, Quota, Recorded};
 use super::errors::{self, Service};
 use super::state::State;
 
-/// What EC2 publishes for actions that read a page ("Request throttling for the Amazon EC2 API", non-mutating actions): 100 at once, and 20
+/// EC2's published limits of actions that read a page ("Request throttling for the Amazon EC2 API", non-mutating actions): 100 at once, 20
 /// more in a second. It is for each action; here it is for all together.
 pub const LIMITS: Limits = Limits::Bucket { size: 100, refill: Duration::from_millis(50) };
 
-/// What the server's checks have found.
+/// The header with the faults that the server's checks have found.
 const WRONG: &str = "x-counterpart-wrong";
-/// What time it is by AWS's clock.
+/// The header with the time by AWS's clock.
 const DATE_THERE: &str = "x-counterpart-date";
 /// Asks for the checks alone.
 const ONLY_CHECK: &str = "x-counterpart-only-check";
@@ -37,7 +37,7 @@ impl Account {
         Self { moto: None }
     }
 
-    /// What is behind it.
+    /// The moto behind it.
     ///
     /// # Panics
     ///

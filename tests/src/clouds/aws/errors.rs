@@ -76,7 +76,7 @@ pub(super) fn xml(status: StatusCode, body: String) -> Answer {
     Answer { status, headers, body: body.into_bytes(), wrong: Vec::new() }
 }
 
-/// What a service says with this status. A request too many is told by the pages "Request throttling for the Amazon EC2 API"
+/// The answer of a service with this status. A request too many is told by the pages "Request throttling for the Amazon EC2 API"
 /// (`RequestLimitExceeded`, 503) and "Common Errors" of Elastic Load Balancing (`Throttling`, 400).
 pub(super) fn for_status(service: Service, status: StatusCode) -> Answer {
     let is_ec2 = service == Service::Ec2;

@@ -1,4 +1,4 @@
-//! What an account holds, as `tests/moto/aws/control.py` tells it.
+//! The contents of an account, as `tests/moto/aws/control.py` tells them.
 
 use std::collections::BTreeMap;
 
@@ -109,7 +109,7 @@ pub struct ClassicLoadBalancer {
     pub machines: Vec<String>,
     /// Protocol and port outside, protocol and port inside.
     pub listeners: Vec<(String, u16, String, u16)>,
-    /// What its health check asks for: `TCP:30080`.
+    /// The question of its health check: `TCP:30080`.
     pub check: Option<String>,
     /// The names of its policies.
     pub policies: Vec<String>,
@@ -126,7 +126,7 @@ pub struct SecurityGroup {
     pub name: String,
     /// Its tags.
     pub tags: Tags,
-    /// What may come in.
+    /// The traffic that may come in.
     pub rules: Vec<Permission>,
 }
 
@@ -139,7 +139,7 @@ pub struct Permission {
     pub ports: (Option<i32>, Option<i32>),
     /// A range of addresses, or the id of a security group.
     pub peer: Option<String>,
-    /// What somebody has written about it.
+    /// The description that somebody has written.
     pub description: Option<String>,
 }
 

@@ -1,11 +1,11 @@
-//! Whose resources they are.
+//! The account that resources belong to.
 
 /// The account behind the token.
 #[derive(Clone, Debug)]
 pub struct Account {
-    /// Of the user.
+    /// The user's UUID.
     pub uuid: String,
-    /// Of the team that owns the resources; old accounts have none.
+    /// The UUID of the team that owns the resources; old accounts have none.
     pub team: Option<String>,
 }
 

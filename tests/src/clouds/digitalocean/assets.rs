@@ -1,4 +1,4 @@
-//! What an account owns, and what its token reaches.
+//! The resources that an account owns, and that its token reaches.
 
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 

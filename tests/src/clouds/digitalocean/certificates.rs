@@ -16,7 +16,7 @@ pub struct Certificate {
     pub id: String,
     /// Compared letter by letter.
     pub name: String,
-    /// Who renews it.
+    /// The party that renews it.
     pub kind: CertificateKind,
 }
 

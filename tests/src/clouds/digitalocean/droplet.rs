@@ -37,7 +37,7 @@ pub struct Droplet {
     pub fields: Map<String, Value>,
 }
 
-/// What the service says about a droplet's power.
+/// The service's word on a droplet's power.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Being created.

@@ -22,7 +22,7 @@ const UPDATE: &str = "PUT /v2/load_balancers/{lb_id}";
 const SHOW: &str = "GET /v2/load_balancers/{lb_id}";
 const LIST: &str = "GET /v2/load_balancers";
 
-/// What requests may hold beyond the description.
+/// The fields that requests may have beyond the description.
 const REQUESTS: [Gap; 5] = [
     // The vendor's own client sends it; it has an effect at creation only.
     Gap {
@@ -56,7 +56,7 @@ const REQUESTS: [Gap; 5] = [
     },
 ];
 
-/// What answers may hold beyond the description.
+/// The fields that answers may have beyond the description.
 const ANSWERS: [Gap; 2] = [
     // The vendor's own client reads it.
     Gap {

@@ -17,7 +17,7 @@ const PUBLIC: &str = "https://api.digitalocean.com/v2";
 pub(super) struct Listing<'a> {
     page: usize,
     per_page: usize,
-    /// What the links between pages repeat.
+    /// The filters that the links between pages repeat.
     filters: Vec<(&'a str, &'a str)>,
 }
 

@@ -30,7 +30,7 @@ pub struct LoadBalancer {
     pub ipv6: Option<Ipv6Addr>,
     /// Names of tags. Requests say them at creation only, and the service does not show them.
     pub tags: Vec<String>,
-    /// What was asked for, with the service's defaults where nothing was.
+    /// The attributes that were asked for, with the service's defaults where nothing was.
     pub attributes: Attributes,
     /// When it was asked for. Tests that need an older one move it.
     pub created_at: SystemTime,
@@ -44,7 +44,7 @@ pub struct LoadBalancer {
     pub listed: bool,
 }
 
-/// What the service says about the state of a load balancer.
+/// The service's word on the state of a load balancer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum LoadBalancerStatus {
     /// Being created.

@@ -26,7 +26,7 @@ use super::vpcs::Vpcs;
 /// How long a load balancer keeps its size after its creation, and after it was given another.
 const RESIZE: Duration = Duration::from_hours(1);
 
-/// What the account's own addresses begin with: one of the ranges set aside for documentation.
+/// The beginning of the account's own addresses: one of the ranges set aside for documentation.
 const OWN: [u8; 3] = [198, 51, 100];
 
 /// The load balancers in the order of their making. Tests change them at any time; the next answer shows it.

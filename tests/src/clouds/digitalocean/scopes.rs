@@ -1,4 +1,4 @@
-//! What a token may do. Which scope an operation needs is as published.
+//! The rights of a token. Which scope an operation needs is as published.
 
 /// The scopes of a token.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

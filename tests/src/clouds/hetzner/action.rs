@@ -1,4 +1,4 @@
-//! What the service does after it has answered.
+//! Actions: the service's work after it has answered.
 
 use std::time::{Duration, SystemTime};
 
@@ -21,7 +21,7 @@ pub(super) struct Action {
     pub(super) id: u64,
     /// For example `add_target`.
     pub(super) command: &'static str,
-    /// What it is about: first what it changes.
+    /// The resources of the action: first the one that it changes.
     pub(super) resources: Vec<Resource>,
     pub(super) started: SystemTime,
     pub(super) finished: Option<SystemTime>,

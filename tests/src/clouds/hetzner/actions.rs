@@ -1,4 +1,4 @@
-//! What the project's actions say: by their ids, and by what they are about.
+//! The project's actions, by their ids, and by their resources.
 
 use serde_json::{Value, json};
 

@@ -1,4 +1,4 @@
-//! What a token reaches: a project, and the rules by which it answers.
+//! The project that a token reaches, and the rules by which it answers.
 
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::action::Taking;
 
-/// What tests may choose. The default is the service as it is published, which takes a moment for each action.
+/// The behaviour that tests may choose. The default is the service as it is published, which takes a moment for each action.
 #[derive(Clone, Copy, Debug)]
 pub struct Behaviour {
     /// When the creation of a load balancer ends. Until then it has no addresses.

@@ -11,9 +11,9 @@ pub struct Certificate {
     pub id: u64,
     /// Unique in the project.
     pub name: String,
-    /// Who renews it.
+    /// The party that renews it.
     pub kind: CertificateKind,
-    /// What it is for.
+    /// The names that it is for.
     pub domain_names: Vec<String>,
     /// Its labels.
     pub labels: Labels,

@@ -29,7 +29,7 @@ const UPDATE_SERVICE: &str = "POST /load_balancers/{id}/actions/update_service";
 /// After how many seconds without a byte a connection ends.
 const TIMEOUT_IDLE: &str = r#"{ "type": "integer", "minimum": 30, "maximum": 300 }"#;
 
-/// What requests may hold beyond the description.
+/// The fields that requests may have beyond the description.
 const REQUESTS: [Gap; 1] = [
     // The vendor's own client sends it.
     Gap {
@@ -39,7 +39,7 @@ const REQUESTS: [Gap; 1] = [
     },
 ];
 
-/// What answers may hold beyond the description, or lack.
+/// The fields that answers may have beyond the description, or lack.
 const ANSWERS: [Gap; 2] = [
     // The vendor's own client reads it.
     Gap { operations: &[CREATE, SHOW, LIST, REPLACE], place: "/http/properties/timeout_idle", truth: TIMEOUT_IDLE },

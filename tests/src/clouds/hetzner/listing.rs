@@ -26,7 +26,7 @@ pub(super) fn values<'a>(query: &'a Query, key: &str) -> impl Iterator<Item = &'
     query.iter().filter(move |(it, _)| it == key).map(|(_, value)| value.as_str())
 }
 
-/// What lists choose by: the name, the labels, and the status where there is one.
+/// The filter of a list: the name, the labels, and the status where there is one.
 pub(super) struct Filter<'a> {
     name: Option<&'a str>,
     selector: Option<Selector>,

@@ -41,13 +41,13 @@ pub struct LoadBalancer {
     pub ipv4: Option<Ipv4Addr>,
     /// Given when its creation ends.
     pub ipv6: Option<Ipv6Addr>,
-    /// What the name service says about the IPv4 address.
+    /// The name service's word on the IPv4 address.
     pub ipv4_ptr: Option<String>,
-    /// What the name service says about the IPv6 address.
+    /// The name service's word on the IPv6 address.
     pub ipv6_ptr: Option<String>,
     /// The network that it is attached to with its address there, if any: the service knows one at most.
     pub private_net: Option<(u64, Ipv4Addr)>,
-    /// What it forwards.
+    /// The services that it forwards.
     pub services: Vec<Service>,
     /// Where it forwards to.
     pub targets: Vec<Target>,

@@ -15,7 +15,7 @@ pub(super) struct Location {
     pub(super) id: u64,
     /// For example `fsn1`.
     pub(super) name: &'static str,
-    /// What a private network spans: for example `eu-central`.
+    /// The zone that a private network spans: for example `eu-central`.
     pub(super) network_zone: &'static str,
     city: &'static str,
     country: &'static str,

@@ -12,7 +12,7 @@ use super::selector::Labels;
 /// The gateway of the servers' public interfaces.
 const PUBLIC_GATEWAY: Ipv4Addr = Ipv4Addr::new(172, 31, 1, 1);
 
-/// What routes may lead to, beside everything.
+/// The destinations that routes may have, beside everything.
 const PRIVATE: [(Ipv4Addr, u8); 3] =
     [(Ipv4Addr::new(10, 0, 0, 0), 8), (Ipv4Addr::new(172, 16, 0, 0), 12), (Ipv4Addr::new(192, 168, 0, 0), 16)];
 
@@ -25,7 +25,7 @@ pub struct Network {
     pub name: String,
     /// All that the network has.
     pub ip_range: Ipv4Net,
-    /// What servers and load balancers get their addresses of, each with its network zone.
+    /// The subnets from which servers and load balancers get their addresses, each with its network zone.
     pub subnets: Vec<Subnet>,
     /// Where packets go that are for none of them.
     pub routes: Vec<Route>,
@@ -38,7 +38,7 @@ pub struct Network {
 /// A part of a network.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subnet {
-    /// What it is for.
+    /// The purpose of the subnet.
     pub kind: SubnetKind,
     /// Its addresses.
     pub ip_range: Ipv4Net,
@@ -46,7 +46,7 @@ pub struct Subnet {
     pub network_zone: String,
 }
 
-/// What a subnet is for.
+/// The purpose of a subnet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SubnetKind {
     /// Servers and load balancers.

@@ -47,7 +47,7 @@ pub(super) struct Project {
     /// Addresses of the owner's dedicated servers.
     pub(super) dedicated: BTreeSet<IpAddr>,
     actions: BTreeMap<u64, Action>,
-    /// What actions do when they end, by their ids.
+    /// The changes that actions make when they end, by their ids.
     changes: BTreeMap<u64, Change>,
     /// The names of load balancers that requests deleted, and when.
     deleted: Vec<(String, SystemTime)>,
@@ -57,7 +57,7 @@ pub(super) struct Project {
     addresses: u16,
 }
 
-/// What an action does to a load balancer, a network or a certificate when it ends.
+/// The change that an action makes to a load balancer, a network or a certificate when it ends.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     /// Gives it its addresses, one of them in a network if it was asked for.

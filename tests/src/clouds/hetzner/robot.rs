@@ -17,7 +17,7 @@ pub use crate::simulator::{Authorization, Fault, Limits};
 /// The limit of lists: 200 an hour. The simulator counts every request.
 pub const LIMITS: Limits = Limits::Windows { per_hour: 200, per_minute: 200 };
 
-/// What the manual says, as a description. `tests/api/README.md` says where it is from.
+/// The manual's text, as a description. `tests/api/README.md` says where it is from.
 const WRITTEN: &str = include_str!("../../../api/hetzner-robot.json");
 
 /// A running simulator of the Robot.
@@ -28,7 +28,7 @@ pub type Simulator = simulator::Simulator<Robot>;
 pub struct Dedicated {
     /// Unique in the whole service.
     pub number: u64,
-    /// What its owner calls it: not unique, and empty at the start.
+    /// The owner's name for it: not unique, and empty at the start.
     pub name: String,
     /// The main address, if it has one.
     pub ip: Option<Ipv4Addr>,
@@ -40,7 +40,7 @@ pub struct Dedicated {
     pub data_centre: String,
     /// Whether it has been given back.
     pub cancelled: bool,
-    /// What the service says about its power: `running`, `shut off` or `not supported`.
+    /// The service's word on its power: `running`, `shut off` or `not supported`.
     pub power: &'static str,
     /// Whether lists show it.
     pub listed: bool,
@@ -209,7 +209,7 @@ impl Robot {
     }
 }
 
-/// What a simulator of the Robot is like at the start.
+/// The state of a simulator of the Robot at the start.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The user that is accepted.

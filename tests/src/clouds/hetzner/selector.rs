@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 /// The labels of a resource.
 pub type Labels = BTreeMap<String, String>;
 
-/// What labels have to be, all of it.
+/// The requirements on labels, all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Selector(Vec<Requirement>);
 

@@ -24,7 +24,7 @@ pub struct Server {
     pub ipv4: Option<Ipv4Addr>,
     /// The first address of its public IPv6 network of 64 bits, if it has one.
     pub ipv6: Option<Ipv6Addr>,
-    /// What it has in private networks.
+    /// The addresses that it has in private networks.
     pub private_net: Vec<PrivateNet>,
     /// Its labels.
     pub labels: Labels,
@@ -47,7 +47,7 @@ pub struct PrivateNet {
     pub alias_ips: Vec<Ipv4Addr>,
 }
 
-/// What the service says about a server.
+/// The service's word on a server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
     /// Being created.

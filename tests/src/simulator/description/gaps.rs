@@ -14,9 +14,9 @@ pub struct Gaps {
     pub headers: &'static [(&'static str, &'static str)],
     /// Headers of answers, in lower case, that operations declare and answers lack, each with the reason.
     pub absent: &'static [(&'static str, &'static str)],
-    /// What requests may hold beyond the description.
+    /// The fields that requests may have beyond the description.
     pub requests: &'static [Gap],
-    /// What answers may hold beyond the description.
+    /// The fields that answers may have beyond the description.
     pub answers: &'static [Gap],
 }
 
@@ -27,7 +27,7 @@ pub struct Gap {
     pub operations: &'static [&'static str],
     /// The place among the description's schemas, as a JSON pointer whose parent exists.
     pub place: &'static str,
-    /// What the service really has there, as JSON.
+    /// The real content there, as JSON.
     pub truth: &'static str,
 }
 

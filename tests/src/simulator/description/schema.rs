@@ -47,7 +47,7 @@ pub(super) fn document(schema: &Value, components: &Map<String, Value>, directio
     document
 }
 
-/// What every schema of a document is converted with.
+/// The context in which every schema of a document is converted.
 #[derive(Clone, Copy)]
 struct Conversion<'a> {
     components: &'a Map<String, Value>,
@@ -55,7 +55,7 @@ struct Conversion<'a> {
 }
 
 impl Conversion<'_> {
-    /// What checks a value: only declared properties, if any are declared.
+    /// The check of a value: only declared properties, if any are declared.
     fn closed(self, schema: &Value) -> Value {
         let mut converted = self.open(schema);
         let declares = ["$ref", "allOf", "anyOf", "oneOf", "properties"];
@@ -65,7 +65,7 @@ impl Conversion<'_> {
         converted
     }
 
-    /// What checks a part of a value: further properties are for others to judge.
+    /// The check of a part of a value: further properties are for others to judge.
     fn open(self, schema: &Value) -> Value {
         let schema = schema.as_object().expect("a schema of OpenAPI 3.0 is an object");
         let mut converted = Map::new();

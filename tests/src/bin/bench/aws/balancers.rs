@@ -82,7 +82,7 @@ pub(crate) async fn build() -> Result<()> {
     table.print()
 }
 
-/// What each resync asks for where nothing has changed.
+/// The requests of each resync where nothing has changed.
 pub(crate) async fn resync() -> Result<()> {
     for (balancers, period) in RESYNC {
         let rounds = try_join_all(CONTENDERS.map(|it| resyncs(it, balancers, period))).await?;

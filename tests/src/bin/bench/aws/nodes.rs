@@ -17,7 +17,7 @@ const ABOUT_NODES: [Contender; 3] = [aerostat(Flags::Default), vendor(Flags::Def
 /// As many as one page of `DescribeInstances` has. A list of one instance more is two calls.
 const NODES: usize = 1000;
 
-/// What asks where zones are, and not where machines are.
+/// The question that is about zones, and not about machines.
 const ZONES: &str = "POST /ec2/DescribeAvailabilityZones";
 
 /// Nodes that join all at once. One is there before, so that the contender is at work.

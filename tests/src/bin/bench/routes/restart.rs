@@ -1,4 +1,4 @@
-//! What a restart asks for, where all routes are there.
+//! The requests of a restart, where all routes are there.
 
 use std::time::{Duration, SystemTime};
 

@@ -16,10 +16,10 @@ use super::{BUILDING, LATENCY, Shown};
 use crate::cloud::machine;
 use crate::hostile::{self, Attack};
 
-/// What the shipped policy lets the user do.
+/// The rights that the shipped policy gives the user.
 const POLICY: &str = include_str!("../../../../../deploy/aws/policy.json");
 
-/// What the networks of pods begin with.
+/// The beginning of pods' networks.
 const PODS: &str = "10.244.";
 
 impl Shown for Aws {
@@ -141,7 +141,7 @@ fn routes(state: &State) -> BTreeMap<&str, String> {
     all.filter(|(to, _)| to.starts_with(PODS)).collect()
 }
 
-/// What a rule lets in: `tcp 30080 from 0.0.0.0/0`, and why.
+/// The traffic that a rule lets in: `tcp 30080 from 0.0.0.0/0`, and why.
 fn rule(it: &Permission) -> String {
     let ports = match it.ports {
         (Some(first), Some(last)) if first == last => format!(" {first}"),

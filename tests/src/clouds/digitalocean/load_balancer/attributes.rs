@@ -1,4 +1,4 @@
-//! What a client may say of a load balancer, and what holds where it says nothing.
+//! The attributes that a client may give a load balancer, and the defaults where it gives none.
 
 use std::net::Ipv4Addr;
 
@@ -43,7 +43,7 @@ pub struct Attributes {
     pub health_check: HealthCheck,
     /// Whether clients stay with their target.
     pub sticky_sessions: StickySessions,
-    /// Who may connect.
+    /// The clients that may connect.
     pub firewall: Firewall,
     /// The targets, as they were named.
     pub droplet_ids: Vec<u64>,
@@ -122,7 +122,7 @@ pub struct StickySessions {
     pub cookie_ttl_seconds: Option<u32>,
 }
 
-/// Who may connect: each rule is `ip:` with an address or `cidr:` with a range.
+/// The clients that may connect: each rule is `ip:` with an address or `cidr:` with a range.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Firewall {
@@ -133,7 +133,7 @@ pub struct Firewall {
 }
 
 impl Attributes {
-    /// What the service makes of a request that says no more than this.
+    /// The attributes that the service makes of a request that says no more than this.
     #[must_use]
     pub fn new(name: &str, region: &str, forwarding_rules: Vec<ForwardingRule>) -> Attributes {
         Attributes {

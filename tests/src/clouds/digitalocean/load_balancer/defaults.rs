@@ -1,4 +1,4 @@
-//! What an answer may leave out, because it is as by default.
+//! Fields that an answer may leave out, because they are as by default.
 
 use serde_json::{Map, Value, json};
 

@@ -1,4 +1,4 @@
-//! What the service refuses, and in which words.
+//! The service's refusals, word by word.
 
 use std::net::IpAddr;
 
@@ -15,7 +15,7 @@ const RESERVED: std::ops::RangeInclusive<u32> = 50_053..=50_055;
 /// How many characters the name of a cookie has.
 const COOKIE_NAME: std::ops::RangeInclusive<usize> = 2..=40;
 
-/// What a load balancer may refer to.
+/// The objects that a load balancer may refer to.
 #[derive(Clone, Copy)]
 pub(crate) struct Neighbours<'a> {
     pub(crate) droplets: &'a Droplets,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// What tests may choose. The default is the service as it is published, at its fastest and without limits.
+/// The behaviour that tests may choose. The default is the service as it is published, at its fastest and without limits.
 #[derive(Clone, Copy, Debug)]
 pub struct Behaviour {
     /// When a new load balancer is done.

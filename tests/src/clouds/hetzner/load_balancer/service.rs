@@ -1,11 +1,11 @@
-//! What a load balancer forwards on one port.
+//! A service: one port that a load balancer forwards.
 
 use std::ops::RangeInclusive;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-/// What a port may be.
+/// The values of a port.
 pub(crate) const PORTS: RangeInclusive<u64> = 1..=65_535;
 
 /// One port of a load balancer. No two have the same.
@@ -26,13 +26,13 @@ pub struct Service {
     pub health_check: HealthCheck,
 }
 
-/// What is particular to HTTP.
+/// The settings particular to HTTP.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct Http {
-    /// Of sticky sessions.
+    /// The cookie of sticky sessions.
     pub cookie_name: String,
-    /// Of sticky sessions, in seconds.
+    /// The lifetime of sticky sessions, in seconds.
     pub cookie_lifetime: u32,
     /// Ids of certificates.
     pub certificates: Vec<u64>,
@@ -63,7 +63,7 @@ impl Default for Http {
 pub struct HealthCheck {
     /// `tcp` or `http`.
     pub protocol: String,
-    /// Of the targets.
+    /// The targets' port.
     pub port: u16,
     /// In seconds.
     pub interval: u32,
@@ -76,15 +76,15 @@ pub struct HealthCheck {
     pub http: Option<HealthCheckHttp>,
 }
 
-/// What a check by HTTP asks for, and what it wants to hear.
+/// The question of a check by HTTP, and the answer that it wants to hear.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
 pub struct HealthCheckHttp {
     /// The host header.
     pub domain: Option<String>,
-    /// What is asked for.
+    /// The path that is asked for.
     pub path: String,
-    /// What the answer must hold.
+    /// The text that the answer must hold.
     pub response: String,
     /// Which statuses are good, with `?` for any one digit.
     pub status_codes: Vec<String>,

@@ -17,7 +17,7 @@ pub enum Target {
     },
     /// All servers with certain labels, now and later.
     Selector {
-        /// What their labels are.
+        /// The selector of their labels.
         selector: String,
         /// Whether they are reached in the private network.
         use_private_ip: bool,

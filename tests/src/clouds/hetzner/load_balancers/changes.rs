@@ -13,11 +13,11 @@ use super::super::location::Location;
 use super::super::project::{Change, NETWORK, Project, SERVER};
 use super::rules::{self, Algorithm, attached};
 
-/// What an action will do.
+/// The change that an action will make.
 pub(super) struct Planned {
     pub(super) command: &'static str,
     pub(super) change: Change,
-    /// What it is about, beside the load balancer.
+    /// The resource of the action, beside the load balancer.
     pub(super) with: Option<Resource>,
     /// The server of a target that is to go, and that is gone itself.
     pub(super) gone: Option<u64>,

@@ -1,4 +1,4 @@
-//! What the service refuses, and with which codes: what its description says, and nothing else.
+//! The service's refusals, with their codes: those of its description, and no others.
 
 use std::net::{IpAddr, Ipv4Addr};
 
