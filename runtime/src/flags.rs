@@ -44,7 +44,7 @@ const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 /// A shorter pause between two looks at `--cloud-config` would only read the file all the time.
 const LEAST_LOOK: Duration = Duration::from_millis(10);
 
-/// What the program was started for.
+/// The command that the program was started for.
 #[derive(Clone, Debug)]
 pub enum Invocation {
     /// `aerostat run`, or flags without a command.
@@ -55,7 +55,7 @@ pub enum Invocation {
     CompileProvider(Vec<String>),
 }
 
-/// What the flags of `aerostat run` asked for.
+/// The settings that the flags of `aerostat run` give.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// `--cloud-config`.
@@ -98,7 +98,7 @@ pub struct Settings {
     pub serving: Option<Serving>,
     /// `None` where no webhook is served.
     pub webhooks: Option<Webhooks>,
-    /// What is written to the log.
+    /// The log's verbosity and format.
     pub log: Log,
     /// One sentence for each flag that was given and has no effect.
     pub warnings: Vec<String>,
@@ -117,7 +117,7 @@ pub struct Api {
     pub limit: Option<RateLimit>,
 }
 
-/// What Kubernetes gives a Pod about its API server.
+/// The place of the API server, as Kubernetes gives it to a Pod.
 #[derive(Clone, Debug)]
 pub struct InCluster {
     /// `KUBERNETES_SERVICE_HOST`: an address, or a name.
@@ -188,7 +188,7 @@ pub struct Serving {
     pub certificate: Option<(PathBuf, PathBuf)>,
 }
 
-/// What is written to the log.
+/// The log's verbosity and format.
 #[derive(Clone, Copy, Debug)]
 pub struct Log {
     /// `-v`.
@@ -272,7 +272,7 @@ pub fn command() -> clap::Command {
     program.find_subcommand(RUN).cloned().unwrap_or(program)
 }
 
-/// What clap answers to a command line that it does not take.
+/// The answer to a command line that clap does not take.
 fn refused(error: &clap::Error, command: Option<&str>) -> FlagsError {
     let text = error.render().to_string();
     match error.kind() {
@@ -301,8 +301,8 @@ fn refused(error: &clap::Error, command: Option<&str>) -> FlagsError {
 fn arguments(args: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsString> {
     let mut arguments: Vec<OsString> = args.into_iter().map(Into::into).collect();
     // What the whole program answers, and what is no flag, is left to clap.
-    let has_command = |it: &OsString| {
-        let text = it.to_string_lossy();
+    let has_command = |argument: &OsString| {
+        let text = argument.to_string_lossy();
         matches!(&*text, "-h" | "--help" | "--version") || !(text.is_empty() || text.starts_with('-'))
     };
     if !arguments.get(1).is_some_and(has_command) {
@@ -479,5 +479,7 @@ fn given(path: &Path) -> Option<PathBuf> {
     (!path.as_os_str().is_empty()).then(|| path.to_owned())
 }
 
+#[cfg(test)]
+mod defaults;
 #[cfg(test)]
 mod tests;

@@ -19,9 +19,9 @@ pub(super) struct RouteFlags {
           require_equals = true, default_missing_value = "true", value_parser = values::boolean,
           value_name = "true|false")]
     configure_cloud_routes: bool,
-    /// How often all routes of the cloud are listed. Unless it is given, that is each 10 minutes: changes of nodes are followed
-    /// at once, and need no list
-    #[arg(long, help_heading = ROUTES, value_name = "DURATION", default_value = "10s",
+    /// How often all routes of the cloud are listed; upstream's default is 10s. Changes of nodes are followed at once, and need
+    /// no list
+    #[arg(long, help_heading = ROUTES, value_name = "DURATION", default_value = "10m0s",
           value_parser = values::duration, allow_hyphen_values = true)]
     route_reconciliation_period: Duration,
     /// How long after it began to lead aerostat deletes or moves no route without a node whose deletion or change it has seen

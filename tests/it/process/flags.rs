@@ -12,6 +12,7 @@ const OTHER_DEFAULTS: Reasons = &[
     ("concurrent-service-syncs", "10 workers: with upstream's one, each Service waits for the calls of all before it"),
     ("kube-api-qps", "no limit unless one is given"),
     ("kube-api-burst", "no limit unless one is given"),
+    ("route-reconciliation-period", "10 minutes: changes of nodes are followed at once, and need no list"),
     ("help", "an action has no default"),
     ("version", "an action has no default"),
 ];
