@@ -8,9 +8,9 @@ use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::debounce::Debounce;
 use crate::node_fields::{current_addresses, is_waiting, place, provider_id};
 use crate::nodes::Nodes;
-use crate::quiet::Quiet;
 use crate::route::networks::pod_cidrs;
 
 /// Changes of nodes that wait for a pass, and what was seen with certainty.
@@ -25,7 +25,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Noted {
-    waiting: Option<Quiet>,
+    waiting: Option<Debounce>,
     /// When routes were last changed.
     worked: Option<Instant>,
     seen: SeenNodes,
@@ -92,7 +92,7 @@ impl Changes {
 
     fn wake(&self) {
         let mut noted = self.0.noted.lock();
-        noted.waiting = Some(Quiet::noted(noted.waiting, noted.worked, Instant::now()));
+        noted.waiting = Some(Debounce::noted(noted.waiting, noted.worked, Instant::now()));
         self.0.wake.notify_one();
     }
 

@@ -15,13 +15,13 @@ const REST: Duration = Duration::from_secs(10);
 
 /// Changes that wait for a pass.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Quiet {
+pub(crate) struct Debounce {
     first: Instant,
     last: Instant,
     is_urgent: bool,
 }
 
-impl Quiet {
+impl Debounce {
     /// A change now, after those that wait already. `worked` is when a pass last had something to do.
     pub(crate) fn noted(before: Option<Self>, worked: Option<Instant>, now: Instant) -> Self {
         let rested = || worked.is_none_or(|it| now.saturating_duration_since(it) >= REST);
@@ -47,11 +47,11 @@ mod tests {
         let start = Instant::now();
         let at = |milliseconds| start + Duration::from_millis(milliseconds);
         let worked = Some(start);
-        let mut quiet = Quiet::noted(None, worked, start);
-        assert_eq!(quiet.due(), at(1000));
+        let mut debounce = Debounce::noted(None, worked, start);
+        assert_eq!(debounce.due(), at(1000));
         for milliseconds in (500..10_000).step_by(500) {
-            quiet = Quiet::noted(Some(quiet), worked, at(milliseconds));
-            assert_eq!(quiet.due(), at((milliseconds + 1000).min(5000)));
+            debounce = Debounce::noted(Some(debounce), worked, at(milliseconds));
+            assert_eq!(debounce.due(), at((milliseconds + 1000).min(5000)));
         }
     }
 
@@ -59,11 +59,11 @@ mod tests {
     fn case_197_after_a_rest_the_first_change_waits_for_nothing() {
         let start = Instant::now();
         let at = |milliseconds| start + Duration::from_millis(milliseconds);
-        let due = |worked, now| Quiet::noted(None, worked, now).due();
+        let due = |worked, now| Debounce::noted(None, worked, now).due();
         assert_eq!(due(None, at(0)), at(0), "nothing was ever done");
         assert_eq!(due(Some(start), at(9_999)), at(10_999));
         assert_eq!(due(Some(start), at(10_000)), at(10_000));
-        let first = Quiet::noted(None, Some(start), at(30_000));
-        assert_eq!(Quiet::noted(Some(first), Some(start), at(30_001)).due(), at(30_000), "nor because of others");
+        let first = Debounce::noted(None, Some(start), at(30_000));
+        assert_eq!(Debounce::noted(Some(first), Some(start), at(30_001)).due(), at(30_000), "nor because of others");
     }
 }
