@@ -30,7 +30,7 @@ const PATH_CHARACTERS: usize = 512;
 const NAME_CHARACTERS: usize = 64;
 
 /// The record of one request. The line is written when it is dropped, so that a call that is cut off leaves one too.
-pub(crate) struct Entry<'a> {
+pub(crate) struct AuditLine<'a> {
     call: &'a CallId,
     metrics: &'a Metrics,
     start: Instant,
@@ -50,7 +50,7 @@ pub(crate) struct Entry<'a> {
     is_mute: bool,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> AuditLine<'a> {
     pub(crate) fn new(call: &'a CallId, metrics: &'a Metrics, request: &GuestRequest) -> Self {
         Self {
             call,
@@ -125,7 +125,7 @@ pub(crate) fn attempted(
     seconds.observe(duration.as_secs_f64());
 }
 
-impl Drop for Entry<'_> {
+impl Drop for AuditLine<'_> {
     fn drop(&mut self) {
         if self.is_mute {
             return;
@@ -168,7 +168,7 @@ mod tests {
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let long = "x".repeat(1 << 16);
         let request = GuestRequest { endpoint: long.clone(), ..request(Method::Get, &[&long]) };
-        let mut entry = Entry::new(&call, &metrics, &request);
+        let mut entry = AuditLine::new(&call, &metrics, &request);
         entry.mute();
         assert_eq!((entry.endpoint.len(), entry.path.len()), (NAME_CHARACTERS, PATH_CHARACTERS));
     }

@@ -180,9 +180,9 @@ mod tests {
         };
         check(&|it| it.operation = action(), "allow[0] names no `operations`");
         check(
-            &|it| {
-                it.operation = action();
-                it.allow = vec![Rule { operations: vec![describe()], ..it.allow[0].clone() }];
+            &|endpoint| {
+                endpoint.operation = action();
+                endpoint.allow = vec![Rule { operations: vec![describe()], ..endpoint.allow[0].clone() }];
             },
             "allow[0] has no `effect`",
         );
@@ -191,10 +191,11 @@ mod tests {
         let fields = || Content::parse(None, &[], &["port.tags"]).unwrap();
         check(&|it| it.allow[0].content = fields(), "a GET has no body; give GET a rule of its own");
         check(
-            &|it| {
-                it.operation = action();
+            &|endpoint| {
+                endpoint.operation = action();
                 let (operations, content) = (vec![describe()], fields());
-                it.allow = vec![Rule { operations, content, effect: Some(Effect::Write), ..it.allow[1].clone() }];
+                endpoint.allow =
+                    vec![Rule { operations, content, effect: Some(Effect::Write), ..endpoint.allow[1].clone() }];
             },
             "requests with an operation have none",
         );

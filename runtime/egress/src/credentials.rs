@@ -6,7 +6,7 @@ mod bearer;
 mod credential;
 mod decoded;
 mod error;
-mod files;
+mod header;
 mod kind;
 mod origins;
 mod secret;
@@ -24,9 +24,9 @@ use tokio::sync::watch;
 
 pub(crate) use self::authenticated::Authenticated;
 use self::credential::Credential;
-pub(crate) use self::credential::{NotAuthorized, Refusal};
+pub(crate) use self::credential::{CredentialRefusal, NotAuthorized};
 pub use self::error::CredentialError;
-use self::files::{FileCredential, SecretFiles};
+use self::header::{HeaderCredential, SecretFiles};
 pub use self::kind::{AssumeRole, CredentialKind, CredentialSettings, KeySource, RoleArn, Sigv4Settings, Sts};
 pub use self::secrets::Secrets;
 use self::sigv4::Sigv4Credential;
@@ -73,7 +73,7 @@ impl Credentials {
                     continue;
                 }
             };
-            all.push(Arc::new(FileCredential::load(name, file, limits, changes.clone())?));
+            all.push(Arc::new(HeaderCredential::load(name, file, limits, changes.clone())?));
         }
         Ok(Self { all: all.into(), approval: Arc::default(), replacements: Arc::default(), changes })
     }
@@ -192,7 +192,7 @@ impl Credentials {
     }
 
     /// The refusal of the credential that a request carried, if its answer is one.
-    pub(crate) fn refusal(&self, endpoint: &Endpoint, answer: &Answer) -> Option<Refusal> {
+    pub(crate) fn refusal(&self, endpoint: &Endpoint, answer: &Answer) -> Option<CredentialRefusal> {
         self.of_endpoint(endpoint)?.refusal(answer)
     }
 
@@ -208,7 +208,13 @@ impl Credentials {
     /// Renews a credential that the cloud has refused, unless somebody has done so since `refused`.
     ///
     /// Answers whether there is a newer version than the one that was used.
-    pub(crate) async fn renew(&self, endpoint: &Endpoint, used: u64, refused: Instant, refusal: &Refusal) -> bool {
+    pub(crate) async fn renew(
+        &self,
+        endpoint: &Endpoint,
+        used: u64,
+        refused: Instant,
+        refusal: &CredentialRefusal,
+    ) -> bool {
         match self.of_endpoint(endpoint) {
             Some(credential) => credential.renew(used, refused, refusal).await,
             None => false,

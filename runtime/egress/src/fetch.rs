@@ -28,7 +28,7 @@ use crate::endpoint::{Addresses, EndpointLimits};
 use crate::error::GateError;
 use crate::outside::Outside;
 use crate::resolve::{self, Resolve};
-use crate::transfer::{Counted, Transfer};
+use crate::transfer::{CountedBody, Transfer};
 use crate::validity;
 use crate::wire::dial::{DialError, Dialer};
 use crate::wire::{Chain, HEAD_BYTES, HEADERS, HOLDS_SECRET, USER_AGENT_VALUE, check_head};
@@ -137,7 +137,7 @@ impl Fetch {
     ///
     /// If there is no complete answer within the limits.
     pub async fn send(&self, request: FetchRequest) -> Result<FetchAnswer, FetchError> {
-        let mut entry = Entry::new(&self.settings.name, &request);
+        let mut entry = FetchLine::new(&self.settings.name, &request);
         let total = self.settings.limits.total;
         let late =
             || FetchError::Broken(self.sentence(&request.origin, format_args!("did not answer within {total:?}")));
@@ -150,7 +150,7 @@ impl Fetch {
         result
     }
 
-    async fn exchange(&self, request: &FetchRequest, entry: &mut Entry<'_>) -> Result<FetchAnswer, FetchError> {
+    async fn exchange(&self, request: &FetchRequest, entry: &mut FetchLine<'_>) -> Result<FetchAnswer, FetchError> {
         let origin = &request.origin;
         let broken = |what: std::fmt::Arguments<'_>| FetchError::Broken(self.sentence(origin, what));
         let limits = &self.settings.limits;
@@ -273,7 +273,7 @@ fn check_validity(file: &std::path::Path) -> Result<(), Box<dyn std::error::Erro
     if is_valid { Ok(()) } else { Err("its certificate has expired".into()) }
 }
 
-fn on_wire(request: &FetchRequest) -> Result<Request<Counted>, &'static str> {
+fn on_wire(request: &FetchRequest) -> Result<Request<CountedBody>, &'static str> {
     let target: PathAndQuery = request.target.parse().map_err(|_| "is to be asked for what is no path")?;
     let authority = request.origin.authority();
     let host = HeaderValue::from_str(authority.as_str()).map_err(|_| "has a host that is no header")?;
@@ -281,7 +281,7 @@ fn on_wire(request: &FetchRequest) -> Result<Request<Counted>, &'static str> {
     headers.insert(HOST, host);
     headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
     headers.insert(USER_AGENT, USER_AGENT_VALUE);
-    let mut built = Request::new(Counted::new(request.body.clone(), request.transfer.clone()));
+    let mut built = Request::new(CountedBody::new(request.body.clone(), request.transfer.clone()));
     *built.method_mut() = request.method.clone();
     *built.uri_mut() = target.into();
     *built.headers_mut() = headers;
@@ -289,7 +289,7 @@ fn on_wire(request: &FetchRequest) -> Result<Request<Counted>, &'static str> {
 }
 
 /// The record of one request. The line is written when it is dropped.
-struct Entry<'a> {
+struct FetchLine<'a> {
     name: &'a str,
     origin: String,
     method: http::Method,
@@ -300,7 +300,7 @@ struct Entry<'a> {
     error: Option<String>,
 }
 
-impl<'a> Entry<'a> {
+impl<'a> FetchLine<'a> {
     fn new(name: &'a str, request: &FetchRequest) -> Self {
         let path = request.target.split('?').next().unwrap_or_default();
         // Whoever sends us elsewhere says the path.
@@ -321,7 +321,7 @@ impl<'a> Entry<'a> {
 /// The longest path in a line.
 const PATH_CHARACTERS: usize = 512;
 
-impl Drop for Entry<'_> {
+impl Drop for FetchLine<'_> {
     fn drop(&mut self) {
         tracing::info!(
             target: "audit",

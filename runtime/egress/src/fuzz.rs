@@ -226,8 +226,11 @@ impl Case {
             }
         };
         let is_plain = |text: &str| !text.chars().any(char::is_control);
-        let path_is_plain = self.path.iter().all(|it| {
-            is_plain(it) && !["", ".", ".."].contains(&it.as_str()) && !it.contains('/') && !it.contains('\\')
+        let path_is_plain = self.path.iter().all(|segment| {
+            is_plain(segment)
+                && !["", ".", ".."].contains(&segment.as_str())
+                && !segment.contains('/')
+                && !segment.contains('\\')
         });
         let pairs_are_plain = self.pairs().into_iter().all(|(key, value)| {
             !key.is_empty() && is_plain(key) && is_plain(value) && !KEYS_REFUSED.contains(&key.as_str())
@@ -375,9 +378,9 @@ fn query() -> impl Strategy<Value = Vec<(String, String)>> {
         1 => prop::sample::select(vec!["", "a\n", "a&b=c", "ü", "?", "#", "%26"]).prop_map(str::to_owned),
     ]
     // Words that authenticate by chance.
-    .prop_map(|it| {
-        let letters: String = it.chars().filter(char::is_ascii_alphanumeric).collect();
-        if SHORT_CREDENTIALS.iter().any(|word| letters.contains(word)) { "page".to_owned() } else { it }
+    .prop_map(|name| {
+        let letters: String = name.chars().filter(char::is_ascii_alphanumeric).collect();
+        if SHORT_CREDENTIALS.iter().any(|word| letters.contains(word)) { "page".to_owned() } else { name }
     });
     let value = prop_oneof![8 => "[ -~]{0,8}", 1 => any::<String>()];
     prop::collection::vec((key, value), 0..3)

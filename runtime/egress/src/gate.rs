@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use crate::address::Networks;
-use crate::audit::{CallId, Entry};
+use crate::audit::{AuditLine, CallId};
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::list_reads::ListReads;
@@ -173,9 +173,9 @@ impl GateCall {
     /// # Errors
     ///
     /// If it is refused.
-    pub fn judge(&mut self, request: GuestRequest) -> Result<Judged<'_>, SendError> {
+    pub fn judge(&mut self, request: GuestRequest) -> Result<JudgedRequest<'_>, SendError> {
         let sender = &self.gate.sender;
-        let mut entry = Entry::new(&self.call, &sender.metrics, &request);
+        let mut entry = AuditLine::new(&self.call, &sender.metrics, &request);
         if self.requests > policy::REQUESTS {
             // One line has said it. A guest that goes on must not fill the log.
             entry.mute();
@@ -204,7 +204,7 @@ impl GateCall {
         entry.permitted(&permitted);
         let number = self.seen.begin(&permitted, &self.marks);
         let (list, wrote, seen) = (self.list.as_ref(), &mut self.wrote, &mut self.seen);
-        Ok(Judged { sender, entry, permitted, list, after: self.after, wrote, had_written, seen, number })
+        Ok(JudgedRequest { sender, entry, permitted, list, after: self.after, wrote, had_written, seen, number })
     }
 
     /// How its requests ended.
@@ -259,9 +259,9 @@ impl GateCall {
 }
 
 /// A request that may be sent, and is still to be sent: work on the cloud's words, and waiting for them.
-pub struct Judged<'a> {
+pub struct JudgedRequest<'a> {
     sender: &'a Arc<Sender>,
-    entry: Entry<'a>,
+    entry: AuditLine<'a>,
     permitted: Permitted,
     list: Option<&'a ListReads>,
     after: Option<Instant>,
@@ -272,7 +272,7 @@ pub struct Judged<'a> {
     number: usize,
 }
 
-impl Judged<'_> {
+impl JudgedRequest<'_> {
     /// The other half of [`GateCall::send`].
     ///
     /// # Errors

@@ -71,7 +71,7 @@ pub use crate::effect::Effect;
 pub use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Region, Requirement, Rule, Signing};
 pub use crate::error::GateError;
 pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
-pub use crate::gate::{Gate, GateCall, Judged};
+pub use crate::gate::{Gate, GateCall, JudgedRequest};
 pub use crate::key_service::KeyServiceUrl;
 pub use crate::limits::WriteLimits;
 pub use crate::list_reads::ListReads;

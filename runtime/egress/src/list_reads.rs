@@ -9,7 +9,7 @@ use std::sync::Arc;
 use parking_lot::{Mutex, MutexGuard};
 
 use crate::outcome::Outcome;
-use crate::reads::Key;
+use crate::reads::ReadKey;
 
 /// The bytes that the answers of one list may hold together. Answers that come later are not kept.
 const KEPT_BYTES: usize = 8 << 20;
@@ -17,14 +17,14 @@ const KEPT_BYTES: usize = 8 << 20;
 /// The memory of one list, from its first page to its last. Cloning shares it.
 #[derive(Clone, Default)]
 pub struct ListReads {
-    known: Arc<Mutex<Known>>,
+    known: Arc<Mutex<KnownAnswers>>,
     is_sealed: bool,
 }
 
 #[derive(Default)]
-struct Known {
+struct KnownAnswers {
     /// By the endpoint's number and the read.
-    answers: HashMap<(usize, Key), Arc<Outcome>>,
+    answers: HashMap<(usize, ReadKey), Arc<Outcome>>,
     bytes: usize,
     /// Whether an answer was not kept.
     lacks: bool,
@@ -49,12 +49,12 @@ impl ListReads {
     }
 
     /// The answer that the list was given before.
-    pub(crate) fn find(&self, endpoint: usize, key: &Key) -> Option<Arc<Outcome>> {
+    pub(crate) fn find(&self, endpoint: usize, key: &ReadKey) -> Option<Arc<Outcome>> {
         self.known().answers.get(&(endpoint, key.clone())).cloned()
     }
 
     /// Keeps an answer for the list's further pages, if it is a success and there is room.
-    pub(crate) fn keep(&self, endpoint: usize, key: Key, answer: &Arc<Outcome>) {
+    pub(crate) fn keep(&self, endpoint: usize, key: ReadKey, answer: &Arc<Outcome>) {
         if self.is_sealed {
             return;
         }
@@ -67,7 +67,7 @@ impl ListReads {
         }
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownAnswers> {
         self.known.lock()
     }
 }

@@ -114,12 +114,12 @@ pub(crate) struct Denied {
     pub(crate) code: Code,
     /// A sentence that says what the operator would have to allow, without its full stop.
     because: String,
-    pub(crate) known: Known,
+    pub(crate) known: Recognized,
 }
 
 /// The part of a request that was known when it was refused.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Known {
+pub(crate) enum Recognized {
     /// Its path, which says what it is about.
     Path,
     /// Nothing: its endpoint has operations, and it was refused before its own was read.
@@ -130,10 +130,10 @@ pub(crate) enum Known {
 
 impl Denied {
     pub(crate) fn new(code: Code, because: impl Into<String>) -> Self {
-        Self { code, because: because.into(), known: Known::Path }
+        Self { code, because: because.into(), known: Recognized::Path }
     }
 
-    pub(crate) fn knowing(self, known: Known) -> Self {
+    pub(crate) fn knowing(self, known: Recognized) -> Self {
         Self { known, ..self }
     }
 }
@@ -189,7 +189,7 @@ pub(crate) fn permit(
     request: GuestRequest,
 ) -> Result<Permitted, Denied> {
     let endpoint = named(endpoints, &request.endpoint)?;
-    let mut known = if endpoint.operation.is_none() { Known::Path } else { Known::Nothing };
+    let mut known = if endpoint.operation.is_none() { Recognized::Path } else { Recognized::Nothing };
     permit_at(endpoint, state, request, &mut known).map_err(|it| it.knowing(known))
 }
 
@@ -198,7 +198,7 @@ fn permit_at(
     endpoint: &Arc<Endpoint>,
     state: CallState,
     request: GuestRequest,
-    known: &mut Known,
+    known: &mut Recognized,
 ) -> Result<Permitted, Denied> {
     let GuestRequest { endpoint: _, method, path, query, headers, body } = request;
     // The least that a rule could say of it: what writes by every rule is refused before anything else is read.
@@ -241,9 +241,9 @@ fn permit_at(
         Some(place) => Some(place.of(&pairs, &headers).map_err(refused(Code::Operation))?),
         None => None,
     };
-    let note = |known: &mut Known, effect| {
+    let note = |known: &mut Recognized, effect| {
         if let Some(operation) = operation {
-            *known = Known::Operation(operation.to_owned(), effect);
+            *known = Recognized::Operation(operation.to_owned(), effect);
         }
     };
     note(known, None);
@@ -262,7 +262,7 @@ fn permit_at(
     within_budgets(state, judged.effect, &body)?;
     let operation = operation.map(str::to_owned);
     let target = if written_query.is_empty() { target } else { format!("{target}?{written_query}") };
-    let Judged { rule, effect, requires: _, refused: _ } = judged;
+    let MatchedRules { rule, effect, requires: _, refused: _ } = judged;
     Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation, method, target, headers, body })
 }
 
@@ -285,7 +285,7 @@ pub(crate) fn permit_own(endpoint: &Arc<Endpoint>, request: OwnRequest) -> Resul
         target.push('/');
     }
     let carried = Carried { pairs: &[], own: &[], headers: &headers, body: &body };
-    let Judged { rule, effect, .. } = judge(endpoint, &matching, method, None, carried)?;
+    let MatchedRules { rule, effect, .. } = judge(endpoint, &matching, method, None, carried)?;
     Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation: None, method, target, headers, body })
 }
 
@@ -354,7 +354,7 @@ fn allowed<'a>(
 }
 
 /// The judgement of the rules that match a request.
-struct Judged {
+struct MatchedRules {
     /// For the audit line.
     rule: String,
     effect: Effect,
@@ -372,7 +372,7 @@ fn judge(
     method: Method,
     operation: Option<&str>,
     carried: Carried<'_>,
-) -> Result<Judged, Denied> {
+) -> Result<MatchedRules, Denied> {
     let name = &endpoint.name;
     let fits = |rule: &Rule| operation.is_none_or(|it| rule.operations.iter().any(|pattern| pattern.matches(it)));
     let mut requires = Vec::new();
@@ -404,7 +404,7 @@ fn judge(
         )
     });
     match worst {
-        Some(((effect, _), rule)) => Ok(Judged { rule, effect, requires, refused }),
+        Some(((effect, _), rule)) => Ok(MatchedRules { rule, effect, requires, refused }),
         None => Err(Denied::new(
             Code::Operation,
             format!(

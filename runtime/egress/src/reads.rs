@@ -25,7 +25,7 @@ const KEPT_BYTES: usize = 4 << 20;
 
 /// The parts in which two equal reads are equal.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(crate) struct Key {
+pub(crate) struct ReadKey {
     method: Method,
     /// Path and query.
     target: String,
@@ -37,7 +37,7 @@ pub(crate) struct Key {
     generation: u64,
 }
 
-impl Key {
+impl ReadKey {
     pub(crate) fn new(permitted: &Permitted, generation: u64) -> Self {
         let headers = permitted.headers().iter().map(|(name, value)| (name.clone(), value.clone()));
         let mut headers: Vec<_> = headers.collect();
@@ -55,16 +55,16 @@ impl Key {
 /// The reads of one endpoint.
 pub(crate) struct Reads {
     reuse: Duration,
-    known: Mutex<Known>,
+    known: Mutex<KnownReads>,
 }
 
 #[derive(Default)]
-struct Known {
-    reads: HashMap<Key, Read>,
+struct KnownReads {
+    reads: HashMap<ReadKey, KnownRead>,
     begun: u64,
 }
 
-enum Read {
+enum KnownRead {
     /// Somebody waits for it. Who does drives it, so that it ends with the last of them.
     InFlight {
         number: u64,
@@ -104,13 +104,13 @@ impl Reads {
     /// waits for a change, an answer that has come serves only if it was asked for after `after`.
     pub(crate) async fn answer(
         &self,
-        key: Key,
+        key: ReadKey,
         after: Option<Instant>,
         send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>,
     ) -> (Arc<Outcome>, bool) {
         let (number, answer, is_joined) = match self.find(&key, after, Instant::now(), send) {
-            Found::Answered(answer) => return (answer, true),
-            Found::InFlight { number, answer, is_joined } => (number, answer, is_joined),
+            FoundRead::Answered(answer) => return (answer, true),
+            FoundRead::InFlight { number, answer, is_joined } => (number, answer, is_joined),
         };
         let answer = answer.await;
         self.keep(key, number, &answer, Instant::now());
@@ -125,38 +125,38 @@ impl Reads {
 
     fn find(
         &self,
-        key: &Key,
+        key: &ReadKey,
         after: Option<Instant>,
         now: Instant,
         send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>,
-    ) -> Found {
+    ) -> FoundRead {
         let mut known = self.known();
         let is_young = |asked: Instant| after.is_none_or(|it| asked > it);
         match known.reads.get(key) {
-            Some(Read::Answered { answer, asked, until }) if *until > now && is_young(*asked) => {
-                return Found::Answered(answer.clone());
+            Some(KnownRead::Answered { answer, asked, until }) if *until > now && is_young(*asked) => {
+                return FoundRead::Answered(answer.clone());
             }
-            Some(Read::InFlight { number, answer, .. }) => {
+            Some(KnownRead::InFlight { number, answer, .. }) => {
                 if let Some(answer) = answer.upgrade() {
-                    return Found::InFlight { number: *number, answer, is_joined: true };
+                    return FoundRead::InFlight { number: *number, answer, is_joined: true };
                 }
             }
-            Some(Read::Answered { .. }) | None => {}
+            Some(KnownRead::Answered { .. }) | None => {}
         }
         known.reads.retain(|_, it| it.serves(now));
         known.begun += 1;
         let left = Left::default();
         let (number, answer) = (known.begun, send(left.clone()).shared());
         let weak = answer.downgrade().expect("it was not polled yet");
-        known.reads.insert(key.clone(), Read::InFlight { number, answer: weak, asked: now, left });
-        Found::InFlight { number, answer, is_joined: false }
+        known.reads.insert(key.clone(), KnownRead::InFlight { number, answer: weak, asked: now, left });
+        FoundRead::InFlight { number, answer, is_joined: false }
     }
 
     /// Keeps an answer, unless something was written since it was asked for, or it says nothing about a moment later.
-    fn keep(&self, key: Key, number: u64, answer: &Arc<Outcome>, now: Instant) {
+    fn keep(&self, key: ReadKey, number: u64, answer: &Arc<Outcome>, now: Instant) {
         let mut known = self.known();
         let asked = match known.reads.get(&key) {
-            Some(Read::InFlight { number: it, asked, .. }) if *it == number => *asked,
+            Some(KnownRead::InFlight { number: it, asked, .. }) if *it == number => *asked,
             Some(_) | None => return,
         };
         known.reads.remove(&key);
@@ -164,7 +164,7 @@ impl Reads {
         let kept: usize = known.reads.iter().map(|(key, read)| read.bytes(key)).sum();
         let fits = |bytes: usize| kept.saturating_add(bytes) <= KEPT_BYTES;
         if !self.reuse.is_zero() && answer.reusable_bytes().is_some_and(|it| fits(it.saturating_add(key.bytes()))) {
-            known.reads.insert(key, Read::Answered { answer: answer.clone(), asked, until: now + self.reuse });
+            known.reads.insert(key, KnownRead::Answered { answer: answer.clone(), asked, until: now + self.reuse });
         }
     }
 
@@ -172,17 +172,17 @@ impl Reads {
         self.known().reads.retain(|_, it| it.is_still_to_leave());
     }
 
-    fn known(&self) -> MutexGuard<'_, Known> {
+    fn known(&self) -> MutexGuard<'_, KnownReads> {
         self.known.lock()
     }
 }
 
-enum Found {
+enum FoundRead {
     Answered(Arc<Outcome>),
     InFlight { number: u64, answer: Shared<BoxFuture<'static, Arc<Outcome>>>, is_joined: bool },
 }
 
-impl Read {
+impl KnownRead {
     fn serves(&self, now: Instant) -> bool {
         match self {
             Self::InFlight { answer, .. } => answer.upgrade().is_some(),
@@ -194,7 +194,7 @@ impl Read {
         matches!(self, Self::InFlight { left, .. } if !left.is_marked())
     }
 
-    fn bytes(&self, key: &Key) -> usize {
+    fn bytes(&self, key: &ReadKey) -> usize {
         match self {
             Self::InFlight { .. } => 0,
             Self::Answered { answer, .. } => answer.reusable_bytes().unwrap_or(0).saturating_add(key.bytes()),
@@ -220,8 +220,14 @@ mod tests {
     use super::*;
     use crate::outcome::Answer;
 
-    fn key() -> Key {
-        Key { method: Method::Get, target: "/v2".to_owned(), headers: Vec::new(), body: Bytes::new(), generation: 1 }
+    fn key() -> ReadKey {
+        ReadKey {
+            method: Method::Get,
+            target: "/v2".to_owned(),
+            headers: Vec::new(),
+            body: Bytes::new(),
+            generation: 1,
+        }
     }
 
     fn outcome(body: &str) -> Arc<Outcome> {

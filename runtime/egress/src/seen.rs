@@ -10,7 +10,7 @@ use http::StatusCode;
 use crate::canonical;
 use crate::effect::Effect;
 use crate::outcome::{Failure, Outcome};
-use crate::policy::{self, Code, Denied, Known, Permitted};
+use crate::policy::{self, Code, Denied, Permitted, Recognized};
 use crate::request::{GuestRequest, Method};
 use crate::response;
 
@@ -248,9 +248,11 @@ impl SeenRequest {
     fn denied(self, denied: &Denied) -> Self {
         let ending = Ending::of_denial(denied.code);
         match &denied.known {
-            Known::Path => Self { ending, ..self },
-            Known::Nothing => Self { ending, place: None, effect: None, ..self },
-            Known::Operation(operation, effect) => Self { ending, effect: *effect, ..self }.of_operation(operation),
+            Recognized::Path => Self { ending, ..self },
+            Recognized::Nothing => Self { ending, place: None, effect: None, ..self },
+            Recognized::Operation(operation, effect) => {
+                Self { ending, effect: *effect, ..self }.of_operation(operation)
+            }
         }
     }
 
@@ -462,16 +464,16 @@ mod tests {
     #[test]
     fn adv_156_a_denied_page_of_an_operation_is_not_optional() {
         let pages = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).unanswered_pages().count();
-        let request = |known: Known| {
+        let request = |known: Recognized| {
             let request = SeenRequest::new("ec2", Effect::Read, Method::Post, "/", Ending::Success);
             request.denied(&Denied::new(Code::Content, "a parameter").knowing(known))
         };
-        let describes = |name: &str| Known::Operation(name.to_owned(), Some(Effect::Read));
+        let describes = |name: &str| Recognized::Operation(name.to_owned(), Some(Effect::Read));
         let page = SeenRequest::new("ec2", Effect::Read, Method::Post, "/", Ending::Success);
         let page = page.with_body(b"MaxResults=100").of_operation("DescribeInstances");
         assert_eq!(pages(&[page.clone(), request(describes("DescribeInstances"))]), 1);
         assert_eq!(pages(&[page.clone(), request(describes("DescribeInstanceTopology"))]), 0);
-        assert_eq!(pages(&[page, request(Known::Nothing)]), 1);
+        assert_eq!(pages(&[page, request(Recognized::Nothing)]), 1);
         let deleted = Seen::new([request(describes("DescribeInstances"))]);
         assert_eq!(deleted.failed_deletions().count(), 0, "a read that is denied deletes nothing");
     }

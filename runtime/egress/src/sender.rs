@@ -23,7 +23,7 @@ use crate::metrics::Metrics;
 use crate::outcome::{Answer, Failure, Outcome};
 use crate::outside::Outside;
 use crate::policy::{self, Code, Denied, Permitted};
-use crate::reads::{Key, Left, Reads};
+use crate::reads::{Left, ReadKey, Reads};
 use crate::reports::{Report, Reports};
 use crate::request::Method;
 use crate::resolve::Resolve;
@@ -144,7 +144,7 @@ impl Sender {
         if permitted.method() == Method::Head {
             return (Arc::new(self.send(&self.states[index], permitted, &Left::default()).await), false);
         }
-        let key = Key::new(&permitted, self.credentials.generation(&permitted));
+        let key = ReadKey::new(&permitted, self.credentials.generation(&permitted));
         if let Some(known) = list.and_then(|it| it.find(index, &key)) {
             return (known, true);
         }

@@ -425,7 +425,7 @@ async fn people_hear_once_of_each_endpoint_that_is_stopped() {
     let reports = taken();
     let texts: Vec<_> = reports
         .iter()
-        .map(|it| match it {
+        .map(|report| match report {
             Report::EndpointPaused(text) => text.as_str(),
             Report::WritesWithheld(text) => panic!("{text}"),
         })

@@ -29,18 +29,18 @@ impl Transfer {
 }
 
 /// A body that is counted while it is sent.
-pub(crate) struct Counted {
+pub(crate) struct CountedBody {
     rest: Bytes,
     transfer: Transfer,
 }
 
-impl Counted {
+impl CountedBody {
     pub(crate) fn new(bytes: Bytes, transfer: Transfer) -> Self {
         Self { rest: bytes, transfer }
     }
 }
 
-impl Body for Counted {
+impl Body for CountedBody {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -76,7 +76,7 @@ mod tests {
     async fn a_body_is_counted_piece_by_piece() {
         let transfer = Transfer::default();
         let bytes = Bytes::from(vec![7; PIECE + 1]);
-        let mut body = Counted::new(bytes.clone(), transfer.clone());
+        let mut body = CountedBody::new(bytes.clone(), transfer.clone());
         assert_eq!((body.size_hint().exact(), transfer.bytes()), (Some(PIECE as u64 + 1), 0));
         let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
         assert_eq!((first.len() as u64, transfer.bytes()), (PIECE as u64, PIECE as u64));

@@ -5,11 +5,11 @@ use std::fmt;
 /// A pattern for paths: literal segments, `*` for exactly one segment, `**` for any number of them, none included.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct PathPattern {
-    parts: Vec<Part>,
+    parts: Vec<Segment>,
 }
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Part {
+enum Segment {
     Literal(String),
     One,
     Any,
@@ -28,8 +28,8 @@ impl PathPattern {
             return Ok(Self { parts: Vec::new() });
         }
         let part = |segment: &str| match segment {
-            "*" => Ok(Part::One),
-            "**" => Ok(Part::Any),
+            "*" => Ok(Segment::One),
+            "**" => Ok(Segment::Any),
             _ if segment.contains('*') => Err(format!(
                 "path pattern {text:?} has the segment {segment:?}; a star stands alone: `*` is one segment, `**` any number"
             )),
@@ -37,7 +37,7 @@ impl PathPattern {
                 "path pattern {text:?} has the segment {segment:?}; write a path unescaped, without query and fragment"
             )),
             _ => match super::text::segment(segment) {
-                Ok(()) => Ok(Part::Literal(segment.to_owned())),
+                Ok(()) => Ok(Segment::Literal(segment.to_owned())),
                 Err(because) => Err(format!("path pattern {text:?} has a segment that {because}")),
             },
         };
@@ -52,15 +52,15 @@ impl PathPattern {
         for part in &self.parts {
             let mut next = vec![false; path.len() + 1];
             match part {
-                Part::Any => {
+                Segment::Any => {
                     let mut any = false;
                     for (next, reached) in next.iter_mut().zip(&reached) {
                         any |= reached;
                         *next = any;
                     }
                 }
-                Part::One => next[1..].copy_from_slice(&reached[..path.len()]),
-                Part::Literal(literal) => {
+                Segment::One => next[1..].copy_from_slice(&reached[..path.len()]),
+                Segment::Literal(literal) => {
                     for (index, segment) in path.iter().enumerate() {
                         next[index + 1] = reached[index] && segment == literal;
                     }
@@ -85,11 +85,11 @@ impl PathPattern {
             let mut from = vec![false; length + 1];
             for n in (0..=length).rev() {
                 from[n] = match (part, other.parts.get(n)) {
-                    (Part::Any, None) => rest[n],
-                    (Part::Any, Some(_)) => rest[n] || from[n + 1],
-                    (Part::One, Some(Part::One | Part::Literal(_))) => rest[n + 1],
-                    (Part::Literal(one), Some(Part::Literal(other))) => one == other && rest[n + 1],
-                    (Part::One, Some(Part::Any) | None) | (Part::Literal(_), _) => false,
+                    (Segment::Any, None) => rest[n],
+                    (Segment::Any, Some(_)) => rest[n] || from[n + 1],
+                    (Segment::One, Some(Segment::One | Segment::Literal(_))) => rest[n + 1],
+                    (Segment::Literal(one), Some(Segment::Literal(other))) => one == other && rest[n + 1],
+                    (Segment::One, Some(Segment::Any) | None) | (Segment::Literal(_), _) => false,
                 };
             }
             rest = from;
@@ -104,9 +104,9 @@ impl fmt::Display for PathPattern {
             return f.write_str("/");
         }
         self.parts.iter().try_for_each(|part| match part {
-            Part::Literal(literal) => write!(f, "/{literal}"),
-            Part::One => f.write_str("/*"),
-            Part::Any => f.write_str("/**"),
+            Segment::Literal(literal) => write!(f, "/{literal}"),
+            Segment::One => f.write_str("/*"),
+            Segment::Any => f.write_str("/**"),
         })
     }
 }
@@ -193,10 +193,10 @@ mod tests {
         let paths = lists(&["a", "b", "c"], 4);
         let matches: Vec<Vec<bool>> =
             patterns.iter().map(|pattern| paths.iter().map(|it| pattern.matches(it)).collect()).collect();
-        let has_neighbours = |it: &PathPattern| {
-            let is_any = |part: &Part| matches!(part, Part::Any);
-            let is_wild = |part: &Part| matches!(part, Part::Any | Part::One);
-            it.parts.windows(2).any(|it| it.iter().all(is_wild) && it.iter().any(is_any))
+        let has_neighbours = |pattern: &PathPattern| {
+            let is_any = |part: &Segment| matches!(part, Segment::Any);
+            let is_wild = |part: &Segment| matches!(part, Segment::Any | Segment::One);
+            pattern.parts.windows(2).any(|it| it.iter().all(is_wild) && it.iter().any(is_any))
         };
         let mut covered = 0;
         for (wide, wide_matches) in patterns.iter().zip(&matches) {

@@ -21,7 +21,7 @@ pub(super) fn admit(fields: Vec<&[String]>, body: &[u8]) -> Result<(), String> {
     if body.len() > BYTES {
         return Err(format!("its JSON body has more than {BYTES} bytes, the most that a rule with `fields` allows"));
     }
-    let mut state = State { members: 0, found: false, because: None };
+    let mut state = BodyState { members: 0, found: false, because: None };
     let mut json = serde_json::Deserializer::from_slice(body);
     let read = Value { depth: 0, fields: Some(fields), path: "", state: &mut state }.deserialize(&mut json);
     match read.and_then(|()| json.end()) {
@@ -34,7 +34,7 @@ pub(super) fn admit(fields: Vec<&[String]>, body: &[u8]) -> Result<(), String> {
 }
 
 /// The state of reading the whole body.
-struct State {
+struct BodyState {
     members: usize,
     /// A member that `fields` names was there.
     found: bool,
@@ -49,7 +49,7 @@ struct Value<'a, 'n> {
     fields: Option<Vec<&'a [String]>>,
     /// The names that have led here.
     path: &'n str,
-    state: &'n mut State,
+    state: &'n mut BodyState,
 }
 
 impl Value<'_, '_> {

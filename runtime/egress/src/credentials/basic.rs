@@ -8,11 +8,11 @@ use super::secret::Secret;
 
 /// The header for a user and a password, and what no answer may hold: the password, and both together in base64. Each
 /// error continues the sentence that begins with the file, the user's first.
-pub(super) fn read(user: &[u8], password: &[u8]) -> Result<(Zeroizing<String>, Vec<Secret>), (Part, String)> {
+pub(super) fn read(user: &[u8], password: &[u8]) -> Result<(Zeroizing<String>, Vec<Secret>), (LoginPart, String)> {
     let printable = |part, text| printable(text).map_err(|because| (part, because));
-    let (name, word) = (printable(Part::User, user)?, printable(Part::Password, password)?);
+    let (name, word) = (printable(LoginPart::User, user)?, printable(LoginPart::Password, password)?);
     if name.contains(':') {
-        return Err((Part::User, "holds a colon, which ends a user's name in HTTP; correct the name".to_owned()));
+        return Err((LoginPart::User, "holds a colon, which ends a user's name in HTTP; correct the name".to_owned()));
     }
     let pair = Zeroizing::new(format!("{}:{}", &*name, &*word));
     let encoded = Zeroizing::new(STANDARD.encode(pair.as_bytes()));
@@ -22,7 +22,7 @@ pub(super) fn read(user: &[u8], password: &[u8]) -> Result<(Zeroizing<String>, V
 
 /// Which of the two files.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Part {
+pub(super) enum LoginPart {
     User,
     Password,
 }
@@ -81,13 +81,13 @@ mod tests {
     #[test]
     fn users_and_passwords_are_one_printable_line() {
         for (user, password, part) in [
-            (&b""[..], &b"secret"[..], Part::User),
-            (b"user", b"", Part::Password),
-            (b"us:er", b"secret", Part::User),
-            (b"us\ner", b"secret", Part::User),
-            (b"user", b"sec\nret", Part::Password),
-            (b"user", "sécret".as_bytes(), Part::Password),
-            (b"us\0er", b"secret", Part::User),
+            (&b""[..], &b"secret"[..], LoginPart::User),
+            (b"user", b"", LoginPart::Password),
+            (b"us:er", b"secret", LoginPart::User),
+            (b"us\ner", b"secret", LoginPart::User),
+            (b"user", b"sec\nret", LoginPart::Password),
+            (b"user", "sécret".as_bytes(), LoginPart::Password),
+            (b"us\0er", b"secret", LoginPart::User),
         ] {
             assert_eq!(read(user, password).err().map(|it| it.0), Some(part), "{user:?} {password:?}");
         }

@@ -47,7 +47,7 @@ pub(crate) trait Credential: Send + Sync {
     async fn authorize(&self, permitted: Permitted, now: SystemTime) -> Result<Authenticated, NotAuthorized>;
 
     /// The refusal of the credential in this answer, if there is one: it has expired, or the clocks differ.
-    fn refusal(&self, answer: &Answer) -> Option<Refusal>;
+    fn refusal(&self, answer: &Answer) -> Option<CredentialRefusal>;
 
     /// Whether this answer says, by more than its status, that there were too many requests.
     fn is_throttling(&self, _: &Answer) -> bool {
@@ -56,7 +56,7 @@ pub(crate) trait Credential: Send + Sync {
 
     /// Renews it after a refusal of the version `used`, unless that has happened since `refused`. Answers whether there is
     /// another version now.
-    async fn renew(&self, used: u64, refused: Instant, refusal: &Refusal) -> bool;
+    async fn renew(&self, used: u64, refused: Instant, refusal: &CredentialRefusal) -> bool;
 
     /// Renews it by its own rules, each time that it is asked to: every ten seconds.
     async fn keep(&self);
@@ -64,7 +64,7 @@ pub(crate) trait Credential: Send + Sync {
 
 /// A refusal of the credential of a request.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Refusal {
+pub(crate) struct CredentialRefusal {
     /// The request was refused before anything was done, so that a write may go out again too.
     pub(crate) is_before_all: bool,
     /// The cloud's word for the reason, where it has one.

@@ -27,7 +27,7 @@ use self::keys::Keys;
 use self::no_keys::NoKeys;
 use self::source::Source;
 use super::authenticated::Authenticated;
-use super::credential::{Credential, NotAuthorized, Refusal};
+use super::credential::{Credential, CredentialRefusal, NotAuthorized};
 use super::error::CredentialError;
 use super::kind::Sigv4Settings;
 use super::origins;
@@ -55,7 +55,7 @@ pub(super) struct Sigv4Credential {
     source: Arc<Source>,
     /// The file that lists origins, if there can be one.
     origins_file: Option<PathBuf>,
-    state: Mutex<State>,
+    state: Mutex<KeyState>,
     /// One renewal at a time.
     renewals: tokio::sync::Mutex<Renewals>,
     /// Counts the changes of all credentials that may change the account.
@@ -63,20 +63,20 @@ pub(super) struct Sigv4Credential {
 }
 
 #[derive(Default)]
-struct State {
+struct KeyState {
     keys: Option<Arc<Keys>>,
     /// When new ones are due, by the cloud's clock.
     due: Option<SystemTime>,
     generation: u64,
     account_version: u64,
     /// Why the last renewal brought nothing.
-    failure: Option<Failure>,
+    failure: Option<RenewalFailure>,
     /// The only origins that signatures go to, if they are limited.
     origins: Option<Vec<Origin>>,
 }
 
 /// Why there are no new keys: a sentence without its full stop.
-struct Failure {
+struct RenewalFailure {
     because: String,
     /// The giver of keys refuses, so that a person has to do something.
     is_refusal: bool,
@@ -166,12 +166,12 @@ impl Sigv4Credential {
                 self.take_over(keys, local);
             }
             Err(NoKeys::NotConnected) => {}
-            Err(NoKeys::Failed(because)) => self.failed(renewals, Failure { because, is_refusal: false }),
-            Err(NoKeys::Refused(because)) => self.failed(renewals, Failure { because, is_refusal: true }),
+            Err(NoKeys::Failed(because)) => self.failed(renewals, RenewalFailure { because, is_refusal: false }),
+            Err(NoKeys::Refused(because)) => self.failed(renewals, RenewalFailure { because, is_refusal: true }),
         }
     }
 
-    fn failed(&self, renewals: &mut Renewals, failure: Failure) {
+    fn failed(&self, renewals: &mut Renewals, failure: RenewalFailure) {
         self.warn_once(renewals, format!("no new keys: {}", failure.because));
         self.state.lock().failure = Some(failure);
     }
@@ -209,7 +209,7 @@ impl Sigv4Credential {
     }
 
     /// [`Credential::renew`] at this machine's time `local`.
-    async fn renew_at(&self, used: u64, refused: Instant, refusal: &Refusal, local: SystemTime) -> bool {
+    async fn renew_at(&self, used: u64, refused: Instant, refusal: &CredentialRefusal, local: SystemTime) -> bool {
         let mut renewals = self.renewals.lock().await;
         if self.generation() != used {
             return true;
@@ -246,7 +246,7 @@ impl Sigv4Credential {
     }
 
     /// There are no keys that could sign, and this is why; `ended` says that there were some.
-    fn without_keys(&self, failure: &Failure, ended: bool) -> NotAuthorized {
+    fn without_keys(&self, failure: &RenewalFailure, ended: bool) -> NotAuthorized {
         let before = if ended { "its keys have ended, and there are no new ones: " } else { "" };
         let because = format!("credential {}: {before}{}", self.name, failure.because);
         if failure.is_refusal { NotAuthorized::Denied(because) } else { NotAuthorized::Refused(because) }
@@ -340,7 +340,7 @@ impl Credential for Sigv4Credential {
         sign::signed(permitted, &keys, signing, generation, now).map_err(|because| self.refused(&because))
     }
 
-    fn refusal(&self, answer: &Answer) -> Option<Refusal> {
+    fn refusal(&self, answer: &Answer) -> Option<CredentialRefusal> {
         refusal::refusal(answer)
     }
 
@@ -348,7 +348,7 @@ impl Credential for Sigv4Credential {
         refusal::is_throttling(answer)
     }
 
-    async fn renew(&self, used: u64, refused: Instant, refusal: &Refusal) -> bool {
+    async fn renew(&self, used: u64, refused: Instant, refusal: &CredentialRefusal) -> bool {
         self.renew_at(used, refused, refusal, SystemTime::now()).await
     }
 

@@ -70,7 +70,7 @@ mod tests {
     use prometheus::Registry;
     use zeroize::Zeroizing;
 
-    use super::super::credential::{Credential, NotAuthorized, Refusal};
+    use super::super::credential::{Credential, CredentialRefusal, NotAuthorized};
     use super::super::secret::Secret;
     use super::super::{CredentialSettings, Credentials};
     use super::*;
@@ -151,11 +151,11 @@ mod tests {
             Ok(Authenticated::new(permitted, generation, self.secrets()).with_header(AUTHORIZATION, value))
         }
 
-        fn refusal(&self, answer: &Answer) -> Option<Refusal> {
-            (answer.status == http::StatusCode::FORBIDDEN).then(Refusal::default)
+        fn refusal(&self, answer: &Answer) -> Option<CredentialRefusal> {
+            (answer.status == http::StatusCode::FORBIDDEN).then(CredentialRefusal::default)
         }
 
-        async fn renew(&self, used: u64, _: Instant, _: &Refusal) -> bool {
+        async fn renew(&self, used: u64, _: Instant, _: &CredentialRefusal) -> bool {
             self.keep().await;
             self.generation() != used
         }

@@ -20,7 +20,7 @@ use tokio_rustls::TlsConnector;
 
 use super::frames::Metered;
 use super::tls;
-use super::usage::{Dialed, Usage};
+use super::usage::{ConnectionUse, Dialed};
 use crate::address;
 use crate::base_url::{Host, Scheme};
 use crate::budget::Budget;
@@ -126,7 +126,7 @@ impl Dialer {
             .await
             .map_err(|_| late("connection", limits.connect))??;
         tcp.set_nodelay(true)?;
-        let dialed = Dialed { address, usage: Usage::default() };
+        let dialed = Dialed { address, usage: ConnectionUse::default() };
         let Some((tls, name)) = &self.tls else {
             return Ok(Stream::new(tcp, dialed, Some(self.budget.clone())));
         };

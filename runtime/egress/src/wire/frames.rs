@@ -7,7 +7,7 @@ use std::task::{Context, Poll, ready};
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 
-use super::usage::Usage;
+use super::usage::ConnectionUse;
 
 /// The length of a frame's head: three bytes of length, the type, flags, and four bytes of stream.
 const HEAD: usize = 9;
@@ -18,11 +18,11 @@ const DATA: u8 = 0;
 pub(super) struct Metered<T> {
     io: T,
     frames: Frames,
-    usage: Usage,
+    usage: ConnectionUse,
 }
 
 impl<T> Metered<T> {
-    pub(super) fn new(io: T, usage: Usage) -> Self {
+    pub(super) fn new(io: T, usage: ConnectionUse) -> Self {
         Self { io, frames: Frames::default(), usage }
     }
 }

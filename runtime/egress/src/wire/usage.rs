@@ -20,15 +20,15 @@ const FRAMES: u32 = 2_048;
 pub(super) struct Dialed {
     /// The checked address behind it.
     pub(super) address: SocketAddr,
-    pub(super) usage: Usage,
+    pub(super) usage: ConnectionUse,
 }
 
 /// The use of a connection. Shared by the socket and by the requests on it.
 #[derive(Clone, Default)]
-pub(super) struct Usage(Arc<Mutex<State>>);
+pub(super) struct ConnectionUse(Arc<Mutex<UsageState>>);
 
 #[derive(Default)]
-struct State {
+struct UsageState {
     requests: u32,
     /// Frames since the last request began.
     frames: u32,
@@ -41,7 +41,7 @@ struct State {
     writer: Option<Waker>,
 }
 
-impl Usage {
+impl ConnectionUse {
     /// An error once the connection is over. Until then, the reading task is woken when it is.
     pub(super) fn check_reading(&self, context: &Context<'_>) -> io::Result<()> {
         let mut state = self.state();
@@ -49,7 +49,7 @@ impl Usage {
         state.check()
     }
 
-    /// As [`Usage::check_reading`], of the writing task.
+    /// As [`ConnectionUse::check_reading`], of the writing task.
     pub(super) fn check_writing(&self, context: &Context<'_>) -> io::Result<()> {
         let mut state = self.state();
         remember(&mut state.writer, context);
@@ -90,12 +90,12 @@ impl Usage {
         }
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, UsageState> {
         self.0.lock()
     }
 }
 
-impl State {
+impl UsageState {
     fn check(&self) -> io::Result<()> {
         self.over.map_or(Ok(()), |because| Err(io::Error::new(io::ErrorKind::ConnectionAborted, because)))
     }
@@ -111,7 +111,7 @@ fn remember(waker: &mut Option<Waker>, context: &Context<'_>) {
 /// failed or because its call was given up, nothing else begins on its connection, which is closed after its last request.
 pub(super) struct Tracked {
     connection: CaptureConnection,
-    usage: Option<Usage>,
+    usage: Option<ConnectionUse>,
     failed: bool,
 }
 
@@ -159,13 +159,13 @@ pub(super) fn dialed(connection: &CaptureConnection) -> Option<Dialed> {
 mod tests {
     use super::*;
 
-    fn is_closed(usage: &Usage) -> bool {
+    fn is_closed(usage: &ConnectionUse) -> bool {
         usage.check_reading(&Context::from_waker(Waker::noop())).is_err()
     }
 
     #[test]
     fn a_connection_is_closed_after_its_last_request_if_one_failed() {
-        let usage = Usage::default();
+        let usage = ConnectionUse::default();
         usage.begin();
         usage.begin();
         usage.end(false);
@@ -182,7 +182,7 @@ mod tests {
 
     #[test]
     fn frames_are_allowed_for_each_request() {
-        let usage = Usage::default();
+        let usage = ConnectionUse::default();
         assert!(usage.count_frames(FRAMES));
         assert!(!usage.count_frames(1));
         usage.begin();

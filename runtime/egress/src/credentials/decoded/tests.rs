@@ -59,8 +59,8 @@ const ENCODERS: [Encoder; 24] = [
     ("base64 without padding", |it| STANDARD_NO_PAD.encode(it)),
     ("base64 for URLs", |it| URL_SAFE.encode(it)),
     ("base64 for URLs without padding", |it| URL_SAFE_NO_PAD.encode(it)),
-    ("base64 in lines", |it| {
-        let encoded = STANDARD.encode(it);
+    ("base64 in lines", |token| {
+        let encoded = STANDARD.encode(token);
         encoded.as_bytes().chunks(16).map(|it| str::from_utf8(it).unwrap()).collect::<Vec<_>>().join("\r\n")
     }),
     ("hexadecimal", |it| hex::encode(it)),

@@ -121,7 +121,7 @@ fn text(answer: Answer, what: &str) -> Result<Zeroizing<String>, String> {
 /// Keys as these services write them.
 #[derive(Deserialize)]
 #[serde(rename_all = "PascalCase")]
-pub(super) struct Answered {
+pub(super) struct KeyAnswer {
     code: Option<String>,
     access_key_id: String,
     secret_access_key: String,
@@ -131,15 +131,15 @@ pub(super) struct Answered {
 }
 
 /// Reads keys. `owner` says whose they are, if that is known. The error continues a sentence about the answer.
-pub(super) fn keys(answer: Answer, owner: impl FnOnce(&Answered) -> Option<String>) -> Result<Keys, String> {
+pub(super) fn keys(answer: Answer, owner: impl FnOnce(&KeyAnswer) -> Option<String>) -> Result<Keys, String> {
     let body = Zeroizing::new(answer.body);
-    let answered: Answered = serde_json::from_slice(&body).map_err(|_| "is not what its API describes".to_owned())?;
+    let answered: KeyAnswer = serde_json::from_slice(&body).map_err(|_| "is not what its API describes".to_owned())?;
     if let Some(code) = answered.code.as_deref().filter(|it| *it != "Success") {
         let code = if refusal::is_code(code) { code } else { "its code is none" };
         return Err(format!("holds no keys: {code}"));
     }
     let owner = owner(&answered);
-    let Answered { access_key_id, secret_access_key, token, expiration, .. } = answered;
+    let KeyAnswer { access_key_id, secret_access_key, token, expiration, .. } = answered;
     let (secret, token) = (Zeroizing::new(secret_access_key), Zeroizing::new(token));
     let expires: jiff::Timestamp = expiration.parse().map_err(|_| "says no time at which the keys end".to_owned())?;
     let owner = owner.unwrap_or_else(|| access_key_id.clone());

@@ -5,7 +5,7 @@ use std::time::SystemTime;
 use http::HeaderMap;
 use http::header::DATE;
 
-use super::super::credential::Refusal;
+use super::super::credential::CredentialRefusal;
 use super::xml;
 use crate::outcome::Answer;
 
@@ -50,12 +50,16 @@ const THROTTLING: [&str; 12] = [
 ];
 
 /// The refusal of a request's signature, if its answer is one.
-pub(super) fn refusal(answer: &Answer) -> Option<Refusal> {
+pub(super) fn refusal(answer: &Answer) -> Option<CredentialRefusal> {
     if !answer.status.is_client_error() {
         return None;
     }
     let code = code(answer)?;
-    REFUSALS.contains(&code.as_str()).then(|| Refusal { is_before_all: true, code, date: date(&answer.headers) })
+    REFUSALS.contains(&code.as_str()).then(|| CredentialRefusal {
+        is_before_all: true,
+        code,
+        date: date(&answer.headers),
+    })
 }
 
 /// Whether an answer refuses its request because there were too many.
@@ -77,7 +81,7 @@ pub(super) fn date(headers: &HeaderMap) -> Option<SystemTime> {
 /// it may repeat what was sent.
 pub(super) fn code(answer: &Answer) -> Option<String> {
     let text = beginning(&answer.body)?;
-    let xml::Texts { texts: [in_xml], .. } = xml::texts(text, [("Error", "Code")]);
+    let xml::XmlTexts { texts: [in_xml], .. } = xml::texts(text, [("Error", "Code")]);
     // `AccessDeniedException:http://…` of some JSON APIs.
     let of_header = || {
         let value = answer.headers.get("x-amzn-errortype")?.to_str().ok()?;

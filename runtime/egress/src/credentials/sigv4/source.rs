@@ -135,9 +135,9 @@ impl Source {
     }
 
     async fn token(self: &std::sync::Arc<Self>) -> Result<Zeroizing<String>, NoKeys> {
-        self.read(|it| match &it.settings.keys {
+        self.read(|source| match &source.settings.keys {
             KeySource::WebIdentity { token_file, .. } | KeySource::PodIdentity { token_file, .. } => {
-                it.read_token(token_file)
+                source.read_token(token_file)
             }
             KeySource::SharedFile { .. } | KeySource::InstanceMetadata { .. } => Ok(Zeroizing::default()),
         })

@@ -169,7 +169,7 @@ pub(super) fn session(body: &[u8]) -> Result<Keys, String> {
         ("Credentials", "Expiration"),
         ("AssumedRoleUser", "Arn"),
     ];
-    let xml::Texts { texts, is_whole } = xml::texts(std::str::from_utf8(body).map_err(|_| unknown())?, wanted);
+    let xml::XmlTexts { texts, is_whole } = xml::texts(std::str::from_utf8(body).map_err(|_| unknown())?, wanted);
     let [id, secret, token, expires, owner] = texts;
     let (Some(id), Some(secret), Some(token), Some(expires), true) = (id, secret, token, expires, is_whole) else {
         return Err(unknown());

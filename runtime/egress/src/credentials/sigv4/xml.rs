@@ -14,7 +14,7 @@ const DEEPEST: usize = 16;
 pub(super) type Wanted = (&'static str, &'static str);
 
 /// The texts that were found before the document ended, or could not be read any further.
-pub(super) struct Texts<const N: usize> {
+pub(super) struct XmlTexts<const N: usize> {
     /// The trimmed text of the first element of each kind. It may be a secret.
     pub(super) texts: [Option<Zeroizing<String>>; N],
     /// The text is one whole element, and nothing is wrong with it.
@@ -22,13 +22,13 @@ pub(super) struct Texts<const N: usize> {
 }
 
 /// Reads the texts of these elements.
-pub(super) fn texts<const N: usize>(xml: &str, wanted: [Wanted; N]) -> Texts<N> {
-    let mut reading = Reading { wanted, open: Vec::new(), texts: [const { None }; N], is_ended: false };
+pub(super) fn texts<const N: usize>(xml: &str, wanted: [Wanted; N]) -> XmlTexts<N> {
+    let mut reading = XmlReading { wanted, open: Vec::new(), texts: [const { None }; N], is_ended: false };
     let is_whole = reading.read(xml).is_some();
-    Texts { texts: reading.texts, is_whole }
+    XmlTexts { texts: reading.texts, is_whole }
 }
 
-struct Reading<const N: usize> {
+struct XmlReading<const N: usize> {
     wanted: [Wanted; N],
     /// The elements that are open, the outermost first, with the text in them.
     open: Vec<(String, Zeroizing<String>)>,
@@ -37,7 +37,7 @@ struct Reading<const N: usize> {
     is_ended: bool,
 }
 
-impl<const N: usize> Reading<N> {
+impl<const N: usize> XmlReading<N> {
     /// `None` if it cannot be read to its end.
     fn read(&mut self, xml: &str) -> Option<()> {
         let mut reader = Reader::from_str(xml);
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     fn code(xml: &str) -> (Option<String>, bool) {
-        let Texts { texts: [code], is_whole } = texts(xml, [("Error", "Code")]);
+        let XmlTexts { texts: [code], is_whole } = texts(xml, [("Error", "Code")]);
         (code.map(|it| it.to_string()), is_whole)
     }
 

@@ -171,7 +171,7 @@ async fn bad_a_pod_without_an_association_is_said() {
 #[tokio::test]
 async fn bad_a_machine_without_a_role_is_said() {
     let cloud = Server::start("200 OK").await;
-    let metadata = Server::script(|it| match it.starts_with("PUT ") {
+    let metadata = Server::script(|request| match request.starts_with("PUT ") {
         true => ("200 OK", String::new(), "token".to_owned()),
         false => ("404 Not Found", String::new(), String::new()),
     })

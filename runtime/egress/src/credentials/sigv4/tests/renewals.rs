@@ -162,7 +162,7 @@ async fn a_clock_that_never_fits_ends_after_one_more_try() {
 #[tokio::test]
 async fn sts_corrects_the_clock_too() {
     let (folder, cloud) = (Folder::new(), with_clock(7200).await);
-    let sts = Server::script(|it| match by_clock(7200, it) {
+    let sts = Server::script(|request| match by_clock(7200, request) {
         ("200 OK", ..) => session("ASIA1", "ccm", SystemTime::now() + 3 * HOUR),
         refused => refused,
     })
@@ -204,7 +204,7 @@ async fn while_nobody_gives_new_keys_the_old_ones_serve_to_their_end() {
 async fn a_machine_that_gives_the_same_keys_changes_nothing() {
     let cloud = Server::start("200 OK").await;
     let ends = SystemTime::now() + HOUR;
-    let metadata = Server::script(move |it| match it.contains("security-credentials/role ") {
+    let metadata = Server::script(move |request| match request.contains("security-credentials/role ") {
         true => keys("ASIANODE", ends, ""),
         false => ("200 OK", String::new(), "role".to_owned()),
     })

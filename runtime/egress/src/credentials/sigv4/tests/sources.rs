@@ -66,7 +66,7 @@ async fn a_web_identity_becomes_a_session() {
 async fn pod_identity_gives_keys_for_the_pods_token() {
     let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
     let ends = SystemTime::now() + HOUR;
-    let agent = Server::script(move |it| match it.contains("\r\nauthorization: pod-token\r\n") {
+    let agent = Server::script(move |request| match request.contains("\r\nauthorization: pod-token\r\n") {
         true => keys("ASIAPOD", ends, ", \"AccountId\": \"123456789012\""),
         false => ("401 Unauthorized", String::new(), String::new()),
     })
@@ -83,15 +83,17 @@ async fn pod_identity_gives_keys_for_the_pods_token() {
 async fn instance_metadata_is_asked_in_version_2() {
     let cloud = Server::start("200 OK").await;
     let ends = SystemTime::now() + HOUR;
-    let metadata = Server::script(move |it| {
+    let metadata = Server::script(move |request| {
         let text = |it: &str| ("200 OK", String::new(), it.to_owned());
-        if it.starts_with("PUT /latest/api/token ") && it.contains("x-aws-ec2-metadata-token-ttl-seconds: 300\r\n") {
+        if request.starts_with("PUT /latest/api/token ")
+            && request.contains("x-aws-ec2-metadata-token-ttl-seconds: 300\r\n")
+        {
             return text("metadata-token==");
         }
-        if !it.contains("\r\nx-aws-ec2-metadata-token: metadata-token==\r\n") {
+        if !request.contains("\r\nx-aws-ec2-metadata-token: metadata-token==\r\n") {
             return ("401 Unauthorized", String::new(), String::new());
         }
-        match it.split(' ').nth(1).unwrap() {
+        match request.split(' ').nth(1).unwrap() {
             "/latest/meta-data/iam/security-credentials/" => text("node-role\n"),
             "/latest/meta-data/iam/security-credentials/node-role" => keys("ASIANODE", ends, ""),
             _ => ("404 Not Found", String::new(), String::new()),

@@ -167,8 +167,8 @@ pub(super) async fn unreachable(gate: &Gate) -> String {
 
 /// The ids of the keys that signed what has arrived.
 pub(super) fn signers(server: &Server) -> Vec<String> {
-    let id = |it: &String| {
-        let signed = it.split_once("Credential=").map(|(_, it)| it.split('/').next().unwrap_or_default());
+    let id = |request: &String| {
+        let signed = request.split_once("Credential=").map(|(_, it)| it.split('/').next().unwrap_or_default());
         signed.unwrap_or("nobody").to_owned()
     };
     server.requests().iter().map(id).collect()

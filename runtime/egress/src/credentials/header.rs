@@ -1,4 +1,4 @@
-//! Credentials whose secrets are in files, which are read again when they change.
+//! Credentials that are an `authorization` header. Its secrets are in files, which are read again when they change.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use tokio::sync::watch;
 use zeroize::Zeroizing;
 
 use super::authenticated::Authenticated;
-use super::basic::{self, Part};
+use super::basic::{self, LoginPart};
 use super::bearer;
-use super::credential::{Credential, NotAuthorized, Refusal};
+use super::credential::{Credential, CredentialRefusal, NotAuthorized};
 use super::error::CredentialError;
 use super::secret::Secret;
 use super::{origins, text_file};
@@ -30,10 +30,10 @@ use crate::policy::Permitted;
 const ATTEMPTS: usize = 3;
 
 /// A credential, as its files have it now.
-pub(super) struct FileCredential {
-    files: Arc<Files>,
+pub(super) struct HeaderCredential {
+    files: Arc<CredentialFiles>,
     limits: WriteLimits,
-    current: Mutex<Arc<Version>>,
+    current: Mutex<Arc<CredentialVersion>>,
     /// One reading at a time.
     readings: tokio::sync::Mutex<Readings>,
     /// Counts the changes of all credentials.
@@ -67,7 +67,7 @@ impl SecretFiles {
     }
 }
 
-struct Files {
+struct CredentialFiles {
     credential: String,
     kind: SecretFiles,
     origins: PathBuf,
@@ -81,7 +81,7 @@ struct Readings {
 }
 
 /// One version of a credential.
-struct Version {
+struct CredentialVersion {
     /// The value of `authorization`.
     header: Zeroizing<String>,
     secrets: Vec<Arc<Secret>>,
@@ -90,7 +90,7 @@ struct Version {
     generation: u64,
 }
 
-impl FileCredential {
+impl HeaderCredential {
     /// Reads the files for the first time.
     pub(super) fn load(
         credential: String,
@@ -99,7 +99,7 @@ impl FileCredential {
         changes: Arc<watch::Sender<u64>>,
     ) -> Result<Self, CredentialError> {
         let origins = origins::beside(kind.secret_file());
-        let files = Files { credential, kind, origins };
+        let files = CredentialFiles { credential, kind, origins };
         let version = files.read(1)?;
         version.warn(&files.credential);
         changes.send_modify(|it| *it += 1);
@@ -107,7 +107,7 @@ impl FileCredential {
         Ok(Self { files: Arc::new(files), limits, current, readings: tokio::sync::Mutex::default(), changes })
     }
 
-    fn current(&self) -> Arc<Version> {
+    fn current(&self) -> Arc<CredentialVersion> {
         self.current.lock().clone()
     }
 
@@ -132,7 +132,7 @@ impl FileCredential {
         }
     }
 
-    fn take_over(&self, version: Version) {
+    fn take_over(&self, version: CredentialVersion) {
         {
             let mut current = self.current.lock();
             if current.is_same(&version) {
@@ -148,7 +148,7 @@ impl FileCredential {
 }
 
 #[async_trait]
-impl Credential for FileCredential {
+impl Credential for HeaderCredential {
     fn name(&self) -> &str {
         &self.files.credential
     }
@@ -200,11 +200,11 @@ impl Credential for FileCredential {
         Ok(authenticated.with_header(AUTHORIZATION, value))
     }
 
-    fn refusal(&self, answer: &Answer) -> Option<Refusal> {
-        (answer.status == StatusCode::UNAUTHORIZED).then(Refusal::default)
+    fn refusal(&self, answer: &Answer) -> Option<CredentialRefusal> {
+        (answer.status == StatusCode::UNAUTHORIZED).then(CredentialRefusal::default)
     }
 
-    async fn renew(&self, used: u64, refused: Instant, _: &Refusal) -> bool {
+    async fn renew(&self, used: u64, refused: Instant, _: &CredentialRefusal) -> bool {
         let mut readings = self.readings.lock().await;
         if self.generation() == used && readings.last.is_none_or(|it| it < refused) {
             self.read_once(&mut readings).await;
@@ -217,7 +217,7 @@ impl Credential for FileCredential {
     }
 }
 
-impl Version {
+impl CredentialVersion {
     fn may_go_to(&self, origin: &Origin) -> bool {
         self.origins.as_ref().is_none_or(|it| it.contains(origin))
     }
@@ -234,9 +234,9 @@ impl Version {
     }
 }
 
-impl Files {
+impl CredentialFiles {
     /// Reads all files, twice: they may be replaced one after the other, and parts of two versions are none.
-    fn read(&self, generation: u64) -> Result<Version, CredentialError> {
+    fn read(&self, generation: u64) -> Result<CredentialVersion, CredentialError> {
         let mut version = self.read_parts(generation)?;
         for _ in 0..ATTEMPTS {
             let again = self.read_parts(generation)?;
@@ -249,7 +249,7 @@ impl Files {
         Err(self.unusable(self.kind.secret_file(), because))
     }
 
-    fn read_parts(&self, generation: u64) -> Result<Version, CredentialError> {
+    fn read_parts(&self, generation: u64) -> Result<CredentialVersion, CredentialError> {
         let (header, secrets) = match &self.kind {
             SecretFiles::Bearer { file } => {
                 bearer::read(&self.read_line(file)?).map_err(|because| self.unusable(file, because))?
@@ -257,13 +257,13 @@ impl Files {
             SecretFiles::Basic { user_file, password_file } => {
                 let (user, password) = (self.read_line(user_file)?, self.read_line(password_file)?);
                 basic::read(&user, &password).map_err(|(part, because)| match part {
-                    Part::User => self.unusable(user_file, because),
-                    Part::Password => self.unusable(password_file, because),
+                    LoginPart::User => self.unusable(user_file, because),
+                    LoginPart::Password => self.unusable(password_file, because),
                 })?
             }
         };
         let secrets = secrets.into_iter().map(Arc::new).collect();
-        Ok(Version { header, secrets, origins: self.read_origins()?, generation })
+        Ok(CredentialVersion { header, secrets, origins: self.read_origins()?, generation })
     }
 
     /// The bytes of a file without the end of its line.
