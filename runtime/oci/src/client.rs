@@ -13,7 +13,7 @@ use crate::login::{self, Login};
 use crate::manifest::{self, Blob};
 use crate::remote::Remote;
 use crate::settings::Outside;
-use crate::token::{self, Place, Scope};
+use crate::token::{self, RepositoryScope, TokenPlace};
 
 /// How often a registry may send us elsewhere for one blob.
 const REDIRECTS: usize = 3;
@@ -23,7 +23,7 @@ const SHORT: usize = 64 << 10;
 /// A registry, for one pull or one push.
 pub(crate) struct Client {
     remote: Remote,
-    scope: Scope,
+    scope: RepositoryScope,
     fetch: Fetch,
     login: Login,
     /// The header that the registry itself is shown.
@@ -35,7 +35,7 @@ pub(crate) struct Client {
 
 /// A request to the registry itself.
 #[derive(Clone)]
-pub(crate) struct Ask {
+pub(crate) struct RegistryRequest {
     pub(crate) method: Method,
     /// Path and query.
     pub(crate) target: String,
@@ -50,7 +50,7 @@ pub(crate) struct Ask {
 
 impl Client {
     /// Reads the login, and asks nobody yet.
-    pub(crate) async fn new(remote: Remote, outside: &Outside, scope: Scope) -> Result<Self, PullError> {
+    pub(crate) async fn new(remote: Remote, outside: &Outside, scope: RepositoryScope) -> Result<Self, PullError> {
         let login = login::read(&remote).await?;
         let named = remote.token_services.iter().map(|it| it.0.clone());
         let fetch = Fetch::new(FetchSettings {
@@ -134,7 +134,7 @@ impl Client {
 
     /// GET below the repository; `None` for 404.
     async fn get(&mut self, path: &str, accept: &'static str, limit: usize) -> Result<Option<Vec<u8>>, PullError> {
-        let answer = self.own(Ask { limit, ..self.question(Method::GET, path, accept) }).await?;
+        let answer = self.own(RegistryRequest { limit, ..self.question(Method::GET, path, accept) }).await?;
         match answer.status {
             StatusCode::OK => Ok(Some(answer.body)),
             StatusCode::NOT_FOUND => Ok(None),
@@ -149,12 +149,12 @@ impl Client {
     async fn follow(&mut self, blob: Blob, transfer: &Transfer) -> Result<Option<Vec<u8>>, PullError> {
         let path = format!("blobs/sha256:{}", blob.digest);
         let ask = self.question(Method::GET, &path, "*/*");
-        let ask = Ask { limit: blob.size, transfer: transfer.clone(), is_pinned: true, ..ask };
+        let ask = RegistryRequest { limit: blob.size, transfer: transfer.clone(), is_pinned: true, ..ask };
         let own = self.remote.image.origin().clone();
-        let mut place = Place { origin: own.clone(), target: ask.target.clone() };
+        let mut place = TokenPlace { origin: own.clone(), target: ask.target.clone() };
         let mut redirects = 0;
         loop {
-            let ask = Ask { target: place.target.clone(), ..ask.clone() };
+            let ask = RegistryRequest { target: place.target.clone(), ..ask.clone() };
             // Nobody but the registry is shown what is meant for it.
             let answer = match place.origin == own {
                 true => self.own(ask).await?,
@@ -179,10 +179,10 @@ impl Client {
     }
 
     /// A question below the repository, without a body. No more than 64 KiB are awaited.
-    pub(crate) fn question(&self, method: Method, path: &str, accept: &'static str) -> Ask {
+    pub(crate) fn question(&self, method: Method, path: &str, accept: &'static str) -> RegistryRequest {
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT, HeaderValue::from_static(accept));
-        Ask {
+        RegistryRequest {
             method,
             target: format!("/v2/{}/{path}", self.remote.image.repository()),
             headers,
@@ -194,7 +194,7 @@ impl Client {
     }
 
     /// Asks the registry itself, and logs in if it wants that. Every status but those of a missing login is an answer.
-    pub(crate) async fn own(&mut self, ask: Ask) -> Result<FetchAnswer, PullError> {
+    pub(crate) async fn own(&mut self, ask: RegistryRequest) -> Result<FetchAnswer, PullError> {
         loop {
             let mut ask = ask.clone();
             if let Some(authorization) = &self.authorization {
@@ -213,15 +213,15 @@ impl Client {
     }
 
     /// An answer that holds one of `secrets` is none, but for a blob's own bytes.
-    async fn send(&self, origin: Origin, ask: Ask, secrets: Secrets) -> Result<FetchAnswer, PullError> {
-        let Ask { method, target, headers, body, limit, transfer, is_pinned } = ask;
+    async fn send(&self, origin: Origin, ask: RegistryRequest, secrets: Secrets) -> Result<FetchAnswer, PullError> {
+        let RegistryRequest { method, target, headers, body, limit, transfer, is_pinned } = ask;
         let request = FetchRequest { method, origin, target, headers, body, limit, transfer, secrets, is_pinned };
         let answer = self.fetch.send(request).await;
         answer.map_err(|error| PullError::unanswered(error, self.remote.written))
     }
 
     /// Where a redirect leads: to https, whose address the dialer judges.
-    fn elsewhere(&self, from: &Place, headers: &HeaderMap) -> Result<Place, PullError> {
+    fn elsewhere(&self, from: &TokenPlace, headers: &HeaderMap) -> Result<TokenPlace, PullError> {
         let location = headers.get(LOCATION).and_then(|it| it.to_str().ok()).unwrap_or_default();
         let said = foreign(location);
         let refused = |because: &str| self.refused(&format!("sends us to {said:?} for a blob, which {because}"));
@@ -247,7 +247,7 @@ impl Client {
         };
         let (image, service) = (&self.remote.image, service.as_deref());
         let place = token::realm(&realm, &self.remote).map_err(|because| self.refused(&because))?;
-        let mut ask = Ask {
+        let mut ask = RegistryRequest {
             method: Method::GET,
             target: token::query(&place, image, self.scope, service),
             headers: HeaderMap::new(),

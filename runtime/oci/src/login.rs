@@ -13,7 +13,7 @@ use zeroize::Zeroizing;
 use crate::error::PullError;
 use crate::image::{Image, authority};
 use crate::remote::Remote;
-use crate::secret::Secret;
+use crate::secret::LoginSecret;
 
 /// The largest file.
 const LIMIT: u64 = 1 << 20;
@@ -59,11 +59,11 @@ struct File {
 
 #[derive(Default, Deserialize)]
 struct Entry {
-    auth: Option<Secret>,
+    auth: Option<LoginSecret>,
     username: Option<String>,
-    password: Option<Secret>,
-    identitytoken: Option<Secret>,
-    registrytoken: Option<Secret>,
+    password: Option<LoginSecret>,
+    identitytoken: Option<LoginSecret>,
+    registrytoken: Option<LoginSecret>,
 }
 
 /// Reads the login for a repository. A file without one for its registry is an error: nobody is asked without.
@@ -117,7 +117,7 @@ fn of(text: &[u8], image: &Image) -> Result<Login, String> {
 }
 
 fn login(entry: &Entry) -> Result<Login, &'static str> {
-    let given = |it: &Option<Secret>| it.as_ref().map(|it| it.0.clone()).filter(|it| !it.is_empty());
+    let given = |it: &Option<LoginSecret>| it.as_ref().map(|it| it.0.clone()).filter(|it| !it.is_empty());
     if let Some(token) = given(&entry.registrytoken) {
         return Ok(Login::RegistryToken(token));
     }
@@ -166,7 +166,7 @@ mod tests {
 
     /// The user's name and the password of a login that is sent as `Basic`.
     fn shown(text: &str) -> Result<String, String> {
-        of(text.as_bytes(), &image()).map(|it| match it {
+        of(text.as_bytes(), &image()).map(|login| match login {
             Login::Anonymous => "nothing".to_owned(),
             Login::Basic(pair) => format!("basic {}", String::from_utf8(STANDARD.decode(&*pair).unwrap()).unwrap()),
             Login::IdentityToken(token) => format!("identity {}", *token),

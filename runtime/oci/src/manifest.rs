@@ -177,8 +177,8 @@ mod tests {
         check_refused("at once", |it| it["manifests"] = json!([layer()]));
         check_refused(
             &format!("is an index and no manifest; write one of those that it names as digest: sha256:{HEX}"),
-            |it| {
-                *it = json!({ "mediaType": INDEX, "manifests": [layer()] });
+            |manifest| {
+                *manifest = json!({ "mediaType": INDEX, "manifests": [layer()] });
             },
         );
         check_refused("is an index", |it| *it = json!({ "manifests": [layer()] }));

@@ -16,7 +16,7 @@ use crate::remote::WrittenIn;
 use crate::settings::{Outside, Settings, SignedBy};
 use crate::signature::{Signed, SignedOnce};
 use crate::signatures;
-use crate::token::Scope;
+use crate::token::RepositoryScope;
 
 /// Pulls one module.
 pub struct Puller {
@@ -122,7 +122,7 @@ impl Pull<'_> {
     async fn client(&mut self) -> Result<&mut Client, PullError> {
         if self.client.is_none() {
             let Puller { settings, outside, .. } = self.puller;
-            self.client = Some(Client::new(settings.remote(), outside, Scope::Pull).await?);
+            self.client = Some(Client::new(settings.remote(), outside, RepositoryScope::Pull).await?);
         }
         Ok(self.client.as_mut().expect("it was made just now"))
     }

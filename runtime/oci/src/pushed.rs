@@ -20,14 +20,14 @@ pub struct Interfaces {
 }
 
 /// The blobs and the manifest that are pushed beside the module.
-pub(crate) struct Pushed {
+pub(crate) struct PushedArtifact {
     pub(crate) config: Vec<u8>,
     pub(crate) manifest: Vec<u8>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Config<'a> {
+struct PushedConfig<'a> {
     created: &'static str,
     architecture: &'static str,
     os: &'static str,
@@ -37,30 +37,30 @@ struct Config<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Manifest {
+struct PushedManifest {
     schema_version: u8,
     media_type: &'static str,
-    config: Descriptor,
-    layers: [Descriptor; 1],
+    config: PushedDescriptor,
+    layers: [PushedDescriptor; 1],
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Descriptor {
+struct PushedDescriptor {
     media_type: &'static str,
     digest: String,
     size: usize,
 }
 
-impl Descriptor {
+impl PushedDescriptor {
     fn of(media_type: &'static str, bytes: &[u8]) -> Self {
         Self { media_type, digest: named(Digest::of(bytes)), size: bytes.len() }
     }
 }
 
 /// The config and the manifest of a module.
-pub(crate) fn pushed(module: &[u8], component: &Interfaces) -> Pushed {
-    let config = Config {
+pub(crate) fn pushed(module: &[u8], component: &Interfaces) -> PushedArtifact {
+    let config = PushedConfig {
         created: CREATED,
         architecture: "wasm",
         os: "wasip2",
@@ -68,14 +68,14 @@ pub(crate) fn pushed(module: &[u8], component: &Interfaces) -> Pushed {
         component,
     };
     let config = serde_json::to_vec(&config).expect("texts become JSON");
-    let manifest = Manifest {
+    let manifest = PushedManifest {
         schema_version: 2,
         media_type: MANIFEST,
-        config: Descriptor::of(CONFIG, &config),
-        layers: [Descriptor::of(WASM[0], module)],
+        config: PushedDescriptor::of(CONFIG, &config),
+        layers: [PushedDescriptor::of(WASM[0], module)],
     };
     let manifest = serde_json::to_vec(&manifest).expect("texts become JSON");
-    Pushed { config, manifest }
+    PushedArtifact { config, manifest }
 }
 
 fn named(digest: Digest) -> String {
@@ -93,7 +93,7 @@ mod tests {
             exports: vec!["aerostat:cloud/provider@0.1.0".to_owned()],
             imports: vec!["aerostat:cloud/http@0.1.0".to_owned()],
         };
-        let Pushed { config, manifest } = pushed(b"a module", &component);
+        let PushedArtifact { config, manifest } = pushed(b"a module", &component);
         assert_eq!(
             String::from_utf8(config).unwrap(),
             r#"{"created":"1970-01-01T00:00:00Z","architecture":"wasm","os":"wasip2","layerDigests":["sha256:f6c0d945dc8a9e01854484f4e9b123945919e553778d4386d1d939451c038a0c"],"component":{"exports":["aerostat:cloud/provider@0.1.0"],"imports":["aerostat:cloud/http@0.1.0"]}}"#

@@ -28,8 +28,8 @@ impl Reference {
             None => (text, None),
         };
         // What stands before an `@` may be a password.
-        let digest = digest.map(|it| {
-            manifest::digest(it).map_err(|_| {
+        let digest = digest.map(|digest| {
+            manifest::digest(digest).map_err(|_| {
                 "what follows the @ of a reference is a digest of a manifest, sha256: and 64 digits in lower case; a login \
                  belongs into a file (--login)"
                     .to_owned()

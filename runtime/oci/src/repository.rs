@@ -10,13 +10,13 @@ use crate::client::Client;
 use crate::error::PullError;
 use crate::key::Keys;
 use crate::manifest::{self, Blob};
-use crate::pushed::{Interfaces, Pushed, pushed};
+use crate::pushed::{Interfaces, PushedArtifact, pushed};
 use crate::reference::Reference;
 use crate::remote::{Remote, WrittenIn};
 use crate::settings::Outside;
 use crate::signature::{Claim, Signed};
 use crate::signatures::{self, Stored};
-use crate::token::Scope;
+use crate::token::RepositoryScope;
 use crate::upload;
 
 /// A repository, for one command.
@@ -47,7 +47,7 @@ impl Repository {
     ///
     /// A sentence that says which of the operator's files cannot be used.
     pub async fn open(remote: Remote, outside: &Outside) -> Result<Self, PullError> {
-        Ok(Self { client: Client::new(remote, outside, Scope::Pull).await? })
+        Ok(Self { client: Client::new(remote, outside, RepositoryScope::Pull).await? })
     }
 
     /// To push.
@@ -56,7 +56,7 @@ impl Repository {
     ///
     /// As [`Repository::open`].
     pub async fn open_for_push(remote: Remote, outside: &Outside) -> Result<Self, PullError> {
-        Ok(Self { client: Client::new(remote, outside, Scope::Push).await? })
+        Ok(Self { client: Client::new(remote, outside, RepositoryScope::Push).await? })
     }
 
     /// The release that a reference means now. A tag means something else later.
@@ -121,7 +121,7 @@ impl Repository {
         interfaces: &Interfaces,
         transfer: &Transfer,
     ) -> Result<Release, PullError> {
-        let Pushed { config, manifest } = pushed(&module, interfaces);
+        let PushedArtifact { config, manifest } = pushed(&module, interfaces);
         let digest = Digest::of(&manifest);
         if let Some(wanted) = reference.digest.filter(|it| *it != digest) {
             return Err(PullError::Refused(format!(

@@ -6,9 +6,9 @@ use zeroize::Zeroizing;
 /// A secret out of JSON.
 #[derive(Deserialize)]
 #[serde(from = "String")]
-pub(crate) struct Secret(pub(crate) Zeroizing<String>);
+pub(crate) struct LoginSecret(pub(crate) Zeroizing<String>);
 
-impl From<String> for Secret {
+impl From<String> for LoginSecret {
     fn from(text: String) -> Self {
         Self(Zeroizing::new(text))
     }

@@ -80,14 +80,14 @@ pub(crate) async fn each(
     manifest: Digest,
     judge: impl FnMut(Stored) -> ControlFlow<()>,
 ) -> Result<(), PullError> {
-    let mut search = Search { client, manifest, judge, unavailable: None };
+    let mut search = SignatureSearch { client, manifest, judge, unavailable: None };
     if search.bundles().await?.is_break() || search.tagged().await?.is_break() {
         return Ok(());
     }
     search.unavailable.map_or(Ok(()), Err)
 }
 
-struct Search<'a, Judge> {
+struct SignatureSearch<'a, Judge> {
     client: &'a mut Client,
     manifest: Digest,
     judge: Judge,
@@ -95,7 +95,7 @@ struct Search<'a, Judge> {
     unavailable: Option<PullError>,
 }
 
-impl<Judge: FnMut(Stored) -> ControlFlow<()>> Search<'_, Judge> {
+impl<Judge: FnMut(Stored) -> ControlFlow<()>> SignatureSearch<'_, Judge> {
     async fn bundles(&mut self) -> Result<ControlFlow<()>, PullError> {
         let index = match self.client.referrers(self.manifest).await? {
             Some(index) => Some(index),
@@ -117,7 +117,7 @@ impl<Judge: FnMut(Stored) -> ControlFlow<()>> Search<'_, Judge> {
     }
 
     /// `None`: it is no bundle.
-    async fn bundle(&mut self, entry: &Descriptor) -> Result<Option<Read>, PullError> {
+    async fn bundle(&mut self, entry: &Descriptor) -> Result<Option<ReadSignature>, PullError> {
         let digest = match manifest::digest(&entry.digest) {
             Ok(digest) => digest,
             Err(because) => return Ok(Some(Err(because))),
@@ -155,7 +155,7 @@ impl<Judge: FnMut(Stored) -> ControlFlow<()>> Search<'_, Judge> {
         Ok(ControlFlow::Continue(()))
     }
 
-    async fn read(&mut self, layer: &Descriptor, limit: usize, found: Found) -> Result<Read, PullError> {
+    async fn read(&mut self, layer: &Descriptor, limit: usize, found: Found) -> Result<ReadSignature, PullError> {
         match layer.blob(limit) {
             Ok(blob) => Ok(Ok((found, self.client.blob(blob, &Transfer::default()).await?))),
             Err(because) => Ok(Err(because)),
@@ -163,7 +163,7 @@ impl<Judge: FnMut(Stored) -> ControlFlow<()>> Search<'_, Judge> {
     }
 
     /// One that cannot be read keeps no other from being looked at.
-    fn show(&mut self, digest: &str, read: Result<Option<Read>, PullError>) -> ControlFlow<()> {
+    fn show(&mut self, digest: &str, read: Result<Option<ReadSignature>, PullError>) -> ControlFlow<()> {
         let digest = foreign(digest);
         let stored = match read {
             Ok(None) => return ControlFlow::Continue(()),
@@ -180,4 +180,4 @@ impl<Judge: FnMut(Stored) -> ControlFlow<()>> Search<'_, Judge> {
 }
 
 /// A signature and its blob, or a clause that says why it does not count.
-type Read = Result<(Found, Vec<u8>), String>;
+type ReadSignature = Result<(Found, Vec<u8>), String>;

@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 use crate::error::foreign;
 use crate::image::{Image, TokenService};
 use crate::remote::Remote;
-use crate::secret::Secret;
+use crate::secret::LoginSecret;
 
 /// The largest answer of a token service, in bytes.
 pub(crate) const LIMIT: usize = 64 << 10;
@@ -20,7 +20,7 @@ const CLIENT: &str = "aerostat";
 
 /// A place on the way to a token or to a blob.
 #[derive(Debug, Eq, PartialEq)]
-pub(crate) struct Place {
+pub(crate) struct TokenPlace {
     pub(crate) origin: Origin,
     /// Path and query.
     pub(crate) target: String,
@@ -31,7 +31,7 @@ pub(crate) struct Place {
 /// # Errors
 ///
 /// A clause.
-pub(crate) fn place(url: &Url) -> Result<Place, String> {
+pub(crate) fn place(url: &Url) -> Result<TokenPlace, String> {
     if !url.username().is_empty() || url.password().is_some() {
         return Err("has a user in its URL".to_owned());
     }
@@ -40,7 +40,7 @@ pub(crate) fn place(url: &Url) -> Result<Place, String> {
     let origin =
         Origin::parse(&format!("{}://{host}{port}", url.scheme())).map_err(|it| it.replace("the URL", "its URL"))?;
     let query = url.query().map_or_else(String::new, |it| format!("?{it}"));
-    Ok(Place { origin, target: format!("{}{query}", url.path()) })
+    Ok(TokenPlace { origin, target: format!("{}{query}", url.path()) })
 }
 
 /// Where a registry's realm is, if it may be asked: at the registry's own host and port, or at one that the operator named.
@@ -48,7 +48,7 @@ pub(crate) fn place(url: &Url) -> Result<Place, String> {
 /// # Errors
 ///
 /// A clause that says what to do.
-pub(crate) fn realm(realm: &str, remote: &Remote) -> Result<Place, String> {
+pub(crate) fn realm(realm: &str, remote: &Remote) -> Result<TokenPlace, String> {
     let own = remote.image.origin();
     let said = foreign(realm);
     if realm.len() > REALM {
@@ -77,13 +77,13 @@ pub(crate) fn realm(realm: &str, remote: &Remote) -> Result<Place, String> {
 
 /// The rights in a repository that a token is asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Scope {
+pub(crate) enum RepositoryScope {
     Pull,
     /// To look at what is there, too.
     Push,
 }
 
-impl Scope {
+impl RepositoryScope {
     /// In a question for a token.
     fn actions(self) -> &'static str {
         match self {
@@ -102,20 +102,20 @@ impl Scope {
 }
 
 /// The parameters of the question: the scope in the image's repository, whatever the registry asks us to ask for.
-fn pairs(image: &Image, scope: Scope, service: Option<&str>) -> Vec<(&'static str, String)> {
+fn pairs(image: &Image, scope: RepositoryScope, service: Option<&str>) -> Vec<(&'static str, String)> {
     let scope = format!("repository:{}:{}", image.repository(), scope.actions());
     service.map(|it| ("service", it.to_owned())).into_iter().chain([("scope", scope)]).collect()
 }
 
 /// The target of a GET for a token.
-pub(crate) fn query(place: &Place, image: &Image, scope: Scope, service: Option<&str>) -> String {
+pub(crate) fn query(place: &TokenPlace, image: &Image, scope: RepositoryScope, service: Option<&str>) -> String {
     let query = Serializer::new(String::new()).extend_pairs(pairs(image, scope, service)).finish();
     let separator = if place.target.contains('?') { '&' } else { '?' };
     format!("{}{separator}{query}", place.target)
 }
 
 /// The form of a POST for a token, with a refresh token.
-pub(crate) fn form(image: &Image, scope: Scope, service: Option<&str>, refresh: &str) -> Zeroizing<String> {
+pub(crate) fn form(image: &Image, scope: RepositoryScope, service: Option<&str>, refresh: &str) -> Zeroizing<String> {
     let mut form = Serializer::new(String::new());
     form.append_pair("grant_type", "refresh_token").append_pair("client_id", CLIENT);
     form.extend_pairs(pairs(image, scope, service)).append_pair("refresh_token", refresh);
@@ -123,14 +123,14 @@ pub(crate) fn form(image: &Image, scope: Scope, service: Option<&str>, refresh: 
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    token: Option<Secret>,
-    access_token: Option<Secret>,
+struct TokenAnswer {
+    token: Option<LoginSecret>,
+    access_token: Option<LoginSecret>,
 }
 
 /// The token in an answer.
 pub(crate) fn read(body: &[u8]) -> Option<Zeroizing<String>> {
-    let Answer { token, access_token } = serde_json::from_slice(body).ok()?;
+    let TokenAnswer { token, access_token } = serde_json::from_slice(body).ok()?;
     let is_usable = |it: &Zeroizing<String>| !it.is_empty() && it.bytes().all(|it| it.is_ascii_graphic());
     token.or(access_token).map(|it| it.0).filter(is_usable)
 }
@@ -190,10 +190,10 @@ mod tests {
     #[test]
     fn our_own_scope_is_asked_for() {
         let place = realm("https://auth.example.com/token?scope=repository:other:push", &remote()).unwrap();
-        let target = query(&place, &remote().image, Scope::Pull, Some("the registry"));
+        let target = query(&place, &remote().image, RepositoryScope::Pull, Some("the registry"));
         let ours = "&service=the+registry&scope=repository%3Aacme%2Fprovider%3Apull";
         assert_eq!(target, format!("/token?scope=repository:other:push{ours}"));
-        let form = form(&remote().image, Scope::Push, None, "a&b");
+        let form = form(&remote().image, RepositoryScope::Push, None, "a&b");
         let rest = "scope=repository%3Aacme%2Fprovider%3Apull%2Cpush&refresh_token=a%26b";
         assert_eq!(*form, format!("grant_type=refresh_token&client_id=aerostat&{rest}"));
     }

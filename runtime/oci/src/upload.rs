@@ -8,7 +8,7 @@ use http::{Method, StatusCode};
 use sha256::Digest;
 use url::Url;
 
-use crate::client::{Ask, Client};
+use crate::client::{Client, RegistryRequest};
 use crate::error::{PullError, foreign};
 use crate::manifest::MANIFEST;
 use crate::token;
@@ -33,7 +33,8 @@ pub(crate) async fn blob(client: &mut Client, bytes: Bytes, transfer: &Transfer)
     }
     let location = answer.headers.get(LOCATION).and_then(|it| it.to_str().ok()).unwrap_or_default();
     let target = place(&origin, &begun, location, digest).map_err(|because| client.refused(&because))?;
-    let mut put = Ask { target, body: bytes, transfer: transfer.clone(), ..client.question(Method::PUT, "", "*/*") };
+    let mut put =
+        RegistryRequest { target, body: bytes, transfer: transfer.clone(), ..client.question(Method::PUT, "", "*/*") };
     put.headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/octet-stream"));
     let status = client.own(put).await?.status;
     stored(client, status, &format!("blob sha256:{digest}"))
@@ -44,7 +45,7 @@ pub(crate) async fn manifest(client: &mut Client, bytes: Vec<u8>, tag: Option<&s
     let digest = Digest::of(&bytes);
     let reference = tag.map_or_else(|| format!("sha256:{digest}"), str::to_owned);
     let put = client.question(Method::PUT, &format!("manifests/{reference}"), "*/*");
-    let mut put = Ask { body: bytes.into(), ..put };
+    let mut put = RegistryRequest { body: bytes.into(), ..put };
     put.headers.insert(CONTENT_TYPE, HeaderValue::from_static(MANIFEST));
     let status = client.own(put).await?.status;
     stored(client, status, &format!("the manifest {reference}"))?;

@@ -51,11 +51,11 @@ struct PublicKey {
 struct Envelope {
     payload: String,
     payload_type: String,
-    signatures: Vec<Signature>,
+    signatures: Vec<EnvelopeSignature>,
 }
 
 #[derive(Deserialize)]
-struct Signature {
+struct EnvelopeSignature {
     sig: String,
 }
 
@@ -64,12 +64,12 @@ struct Signature {
 struct Statement {
     #[serde(rename = "_type")]
     kind: String,
-    subject: Vec<Subject>,
+    subject: Vec<StatementSubject>,
     predicate_type: String,
 }
 
 #[derive(Deserialize)]
-struct Subject {
+struct StatementSubject {
     digest: SubjectDigest,
 }
 
@@ -98,7 +98,7 @@ pub(super) fn verify<'a>(bundle: &[u8], signed: &Signed<'a>) -> Result<&'a Key, 
         return Err("is signed without a key (keyless), which cannot be verified here".to_owned());
     }
     let envelope = bundle.dsse_envelope.ok_or("is a bundle without an envelope")?;
-    let [Signature { sig }] = envelope.signatures.as_slice() else {
+    let [EnvelopeSignature { sig }] = envelope.signatures.as_slice() else {
         return Err(format!("has {} signatures in one envelope", envelope.signatures.len()));
     };
     let payload = STANDARD.decode(&envelope.payload).map_err(|_| "has a payload that is not base64".to_owned())?;
@@ -113,7 +113,7 @@ pub(super) fn verify<'a>(bundle: &[u8], signed: &Signed<'a>) -> Result<&'a Key, 
     if statement.kind != STATEMENT {
         return Err(format!("is a statement of another version, {}", foreign(&statement.kind)));
     }
-    let [Subject { digest: SubjectDigest { sha256 } }] = statement.subject.as_slice() else {
+    let [StatementSubject { digest: SubjectDigest { sha256 } }] = statement.subject.as_slice() else {
         return Err(format!("is about {} things", statement.subject.len()));
     };
     if *sha256 != signed.manifest.to_string() {

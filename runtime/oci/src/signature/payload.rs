@@ -22,21 +22,21 @@ struct Payload {
 
 #[derive(Deserialize)]
 struct Critical {
-    identity: Identity,
-    image: Image,
+    identity: SignedIdentity,
+    image: SignedImage,
     #[serde(rename = "type")]
     kind: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Identity {
+struct SignedIdentity {
     docker_reference: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "kebab-case")]
-struct Image {
+struct SignedImage {
     docker_manifest_digest: String,
 }
 
