@@ -25,10 +25,10 @@ use wasmtime_wasi::I32Exit;
 
 use self::limiter::{Exceeded, Limiter};
 pub(crate) use self::linker::linker;
-use self::log::{Log, Quota};
-use self::places::Place;
-pub(crate) use self::places::{Capability, Places, Share};
-pub(crate) use self::state::State;
+use self::log::{GuestLog, Quota};
+use self::places::CallPlace;
+pub(crate) use self::places::{CallPlaces, Capability, Share};
+pub(crate) use self::state::StoreState;
 pub(crate) use self::wasi::is_inert;
 use crate::convert::texts::Texts;
 use crate::engine::Sandbox;
@@ -186,7 +186,7 @@ pub(crate) struct Earlier {
 }
 
 /// The right to run calls, one at a time. Only [`Calls::permit`] makes one.
-pub(crate) struct Permit<'a>(#[expect(dead_code, reason = "it counts until it is dropped")] Place<'a>);
+pub(crate) struct Permit<'a>(#[expect(dead_code, reason = "it counts until it is dropped")] CallPlace<'a>);
 
 /// Runs the calls of one provider.
 pub(crate) struct Calls {
@@ -201,7 +201,7 @@ pub(crate) struct Calls {
     pub(crate) gate: Gate,
     metrics: Metrics,
     /// Those of all versions of the provider.
-    places: Arc<Places>,
+    places: Arc<CallPlaces>,
     /// The share of a call that writes load balancers.
     pub(crate) share: Share,
     quota: Arc<Quota>,
@@ -216,7 +216,7 @@ impl Calls {
         settings: Arc<[(String, String)]>,
         cluster: Arc<OnceLock<Arc<Cluster>>>,
         limits: CallLimits,
-        places: Arc<Places>,
+        places: Arc<CallPlaces>,
         gate: Gate,
         metrics: Metrics,
     ) -> Self {
@@ -233,17 +233,17 @@ impl Calls {
     /// The call's requests, as the gate saw them, come beside the answer.
     ///
     /// Events count however the call ended.
-    pub(crate) async fn run<T: Answer>(
+    pub(crate) async fn run<T: CallAnswer>(
         &self,
         _permit: &Permit<'_>,
         function: Function,
         earlier: Earlier,
         marks: &[String],
-        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+        body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T, Crash>>, Seen) {
         let start = Instant::now();
         let id = self.next_id(function);
-        let log = Arc::new(Mutex::new(Log::new(id.clone(), self.digest, self.quota.clone(), self.gate.clone())));
+        let log = Arc::new(Mutex::new(GuestLog::new(id.clone(), self.digest, self.quota.clone(), self.gate.clone())));
         let meter = Arc::new(Meter::default());
         let gate = self.gate.open(id.clone(), function.mode(&self.limits)).marked_by(marks.to_vec());
         let gate = match earlier.list {
@@ -254,7 +254,7 @@ impl Calls {
             Some(after) => gate.waiting(after),
             None => gate,
         };
-        let state = State::new(
+        let state = StoreState::new(
             wasi::context(&log),
             gate,
             self.settings.clone(),
@@ -331,9 +331,9 @@ impl Calls {
         CallId { provider: self.provider.clone(), function: function.as_str(), id: CALLS.fetch_add(1, Relaxed) }
     }
 
-    fn store(&self, state: State, meter: Arc<Meter>) -> Store<State> {
+    fn store(&self, state: StoreState, meter: Arc<Meter>) -> Store<StoreState> {
         let mut store = Store::new(self.sandbox.engine(), state);
-        store.limiter(State::limiter);
+        store.limiter(StoreState::limiter);
         store.set_hostcall_fuel(HOSTCALL_BYTES);
         store.set_max_component_handles(COMPONENT_HANDLES);
         // Yield on every tick, so that a busy guest cannot outlive its deadline and its neighbours get their turn.
@@ -351,12 +351,12 @@ impl Calls {
 }
 
 /// The answer of a function.
-pub(crate) trait Answer: Send {
+pub(crate) trait CallAnswer: Send {
     /// Whether the provider reports a failure in it.
     fn is_error(&self) -> bool;
 }
 
-impl<T: Success, E: Send> Answer for Result<T, E> {
+impl<T: Success, E: Send> CallAnswer for Result<T, E> {
     fn is_error(&self) -> bool {
         self.as_ref().map_or(true, Success::is_failure)
     }
@@ -370,7 +370,7 @@ pub(crate) trait Success: Send {
     }
 }
 
-impl<T: Send, E: Send> Answer for Vec<Result<T, E>> {
+impl<T: Send, E: Send> CallAnswer for Vec<Result<T, E>> {
     fn is_error(&self) -> bool {
         self.iter().any(Result::is_err)
     }

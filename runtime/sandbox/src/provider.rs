@@ -32,7 +32,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 pub use self::candidate::{Candidate, ProbeError, Swapped};
-use self::load::Shared;
+use self::load::ProviderParts;
 pub use self::settings::ProviderSettings;
 use self::versions::{Version, Versions};
 use crate::engine::Sandbox;
@@ -58,7 +58,7 @@ impl Provider {
         gate: Gate,
         metrics: Metrics,
     ) -> Result<Self, LoadError> {
-        let shared = Shared::new(sandbox.clone(), settings, gate, metrics);
+        let shared = ProviderParts::new(sandbox.clone(), settings, gate, metrics);
         let version = Version::new(load::load(&shared, module).await?);
         Ok(Self(Arc::new(Versions::new(shared, version))))
     }
@@ -76,7 +76,7 @@ impl Provider {
         gate: Gate,
         metrics: Metrics,
     ) -> Result<Self, LoadError> {
-        let shared = Shared::new(sandbox.clone(), settings, gate, metrics);
+        let shared = ProviderParts::new(sandbox.clone(), settings, gate, metrics);
         let version = Version::new(load::examine(&shared, module).await?);
         Ok(Self(Arc::new(Versions::new(shared, version))))
     }

@@ -15,22 +15,22 @@ const TICK: Duration = Duration::from_millis(10);
 
 /// A clock. It ends with its last clone.
 #[derive(Clone)]
-pub(crate) struct Ticker(Arc<Owner>);
+pub(crate) struct Ticker(Arc<ClockOwner>);
 
 /// Keeps the clock ticking until it is dropped.
-pub(crate) struct Ticking(Arc<Shared>);
+pub(crate) struct Ticking(Arc<SharedClock>);
 
 /// Ends the thread when it is dropped.
-struct Owner(Arc<Shared>);
+struct ClockOwner(Arc<SharedClock>);
 
 #[derive(Default)]
-struct Shared {
-    state: Mutex<State>,
+struct SharedClock {
+    state: Mutex<ClockState>,
     changed: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct ClockState {
     /// How many want it to tick.
     ticking: usize,
     ended: bool,
@@ -43,8 +43,8 @@ impl Ticker {
     ///
     /// If the machine gives no thread.
     pub(crate) fn start(tick: impl Fn() + Send + 'static) -> io::Result<Self> {
-        let shared = Arc::<Shared>::default();
-        let ticker = Self(Arc::new(Owner(shared.clone())));
+        let shared = Arc::<SharedClock>::default();
+        let ticker = Self(Arc::new(ClockOwner(shared.clone())));
         thread::Builder::new().name("epoch".into()).spawn(move || {
             while shared.wanted() {
                 pause();
@@ -62,26 +62,26 @@ impl Ticker {
     }
 }
 
-impl Shared {
+impl SharedClock {
     /// Waits until somebody wants it to tick. False: it has ended.
     fn wanted(&self) -> bool {
-        let idle = |it: &mut State| it.ticking == 0 && !it.ended;
+        let idle = |it: &mut ClockState| it.ticking == 0 && !it.ended;
         let mut state = self.lock();
         self.changed.wait_while(&mut state, idle);
         !state.ended
     }
 
-    fn change(&self, change: impl FnOnce(&mut State)) {
+    fn change(&self, change: impl FnOnce(&mut ClockState)) {
         change(&mut self.lock());
         self.changed.notify_one();
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ClockState> {
         self.state.lock()
     }
 }
 
-impl Drop for Owner {
+impl Drop for ClockOwner {
     fn drop(&mut self) {
         self.0.change(|it| it.ended = true);
     }

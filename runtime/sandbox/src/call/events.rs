@@ -9,9 +9,9 @@ const MESSAGE_BYTES: usize = 1 << 10;
 
 /// The events of one call: few, short, each once.
 #[derive(Default)]
-pub(super) struct Events(Vec<Event>);
+pub(super) struct CallEvents(Vec<Event>);
 
-impl Events {
+impl CallEvents {
     /// Keeps `event`, or says why not.
     pub(super) fn add(&mut self, mut event: Event) -> Result<(), &'static str> {
         if self.0.len() == PER_CALL {
@@ -54,7 +54,7 @@ mod tests {
 
     #[test]
     fn a_repeated_event_is_one() {
-        let mut events = Events::default();
+        let mut events = CallEvents::default();
         for _ in 0..10_000 {
             events.add(event("QuotaLow", "two droplets left")).unwrap();
         }
@@ -63,7 +63,7 @@ mod tests {
 
     #[test]
     fn the_sixty_fifth_is_refused_and_a_long_message_is_cut() {
-        let mut events = Events::default();
+        let mut events = CallEvents::default();
         let kept = (0..10_000).filter(|it| events.add(event("Note", &format!("{it} {}", "x".repeat(1 << 20)))).is_ok());
         assert_eq!(kept.take(65).count(), 64);
         assert!(events.into_vec().iter().all(|it| it.message.len() <= 1024));
@@ -72,16 +72,16 @@ mod tests {
     #[test]
     fn what_an_event_is_about_is_a_nodes_name() {
         let about = |name: &str| Event { about: Some(name.to_owned()), ..event("Note", "text") };
-        assert_eq!(Events::default().add(about("worker-1.example.com")), Ok(()));
+        assert_eq!(CallEvents::default().add(about("worker-1.example.com")), Ok(()));
         for wrong in ["acme://1", "worker\n1", "worker\u{202e}1", "Worker-1", "-a", &"x".repeat(254)] {
-            assert!(Events::default().add(about(wrong)).is_err(), "{wrong:?} was taken");
+            assert!(CallEvents::default().add(about(wrong)).is_err(), "{wrong:?} was taken");
         }
     }
 
     #[test]
     fn a_reason_is_one_word() {
         for wrong in ["", "lower", "Two Words", "Line\nbreak", &"X".repeat(129)] {
-            assert!(Events::default().add(event(wrong, "text")).is_err(), "{wrong:?} was taken");
+            assert!(CallEvents::default().add(event(wrong, "text")).is_err(), "{wrong:?} was taken");
         }
     }
 }

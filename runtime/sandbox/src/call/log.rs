@@ -18,7 +18,7 @@ const LINES_PER_SECOND: f64 = 50.0;
 const LINE_BYTES: usize = 2 << 10;
 
 /// The log of one call. One line of the guest is one line of the host's log, whatever is in it.
-pub(super) struct Log {
+pub(super) struct GuestLog {
     call: CallId,
     digest: String,
     quota: Arc<Quota>,
@@ -31,12 +31,12 @@ pub(super) struct Log {
 
 /// Where a guest prints.
 #[derive(Clone, Copy)]
-pub(super) enum Stream {
+pub(super) enum GuestStream {
     Stdout,
     Stderr,
 }
 
-impl Log {
+impl GuestLog {
     pub(super) fn new(call: CallId, digest: Digest, quota: Arc<Quota>, gate: Gate) -> Self {
         let mut digest = digest.to_string();
         digest.truncate(12);
@@ -78,7 +78,7 @@ impl Log {
     }
 
     /// Takes what the guest prints, and writes whole lines of it at debug.
-    pub(super) fn print(&mut self, stream: Stream, bytes: &[u8]) {
+    pub(super) fn print(&mut self, stream: GuestStream, bytes: &[u8]) {
         let mut pieces = bytes.split(|it| *it == b'\n').peekable();
         while let Some(piece) = pieces.next() {
             let buffer = &mut self.printed[stream as usize];
@@ -93,7 +93,7 @@ impl Log {
 
     /// Writes what is left, and returns how many lines were dropped.
     pub(super) fn finish(&mut self) -> u64 {
-        for stream in [Stream::Stdout, Stream::Stderr] {
+        for stream in [GuestStream::Stdout, GuestStream::Stderr] {
             self.end_line(stream);
         }
         if self.dropped > 0 {
@@ -116,13 +116,13 @@ impl Log {
         self.last.told(|it| self.gate.holds_secret(it))
     }
 
-    fn end_line(&mut self, stream: Stream) {
+    fn end_line(&mut self, stream: GuestStream) {
         let line = std::mem::take(&mut self.printed[stream as usize]);
         if !line.is_empty() {
             let line = String::from_utf8_lossy(&line);
             let stream = match stream {
-                Stream::Stdout => "stdout",
-                Stream::Stderr => {
+                GuestStream::Stdout => "stdout",
+                GuestStream::Stderr => {
                     self.last.add(&line);
                     "stderr"
                 }

@@ -19,7 +19,7 @@ pub(crate) enum Capability {
 ///
 /// Half of them are owned by the provider's capabilities, in equal parts; the others are taken by whoever comes first. A
 /// cloud that is slow about load balancers leaves the places of instances free, so that nodes join meanwhile.
-pub(crate) struct Places {
+pub(crate) struct CallPlaces {
     owned: Vec<(Capability, Semaphore)>,
     shared: Semaphore,
     /// The whole that calls that write load balancers share among them: each takes its part of it.
@@ -42,12 +42,12 @@ impl Share {
 }
 
 /// A place of one call, and its right to write beside others. Dropping it gives both back.
-pub(super) struct Place<'a> {
+pub(super) struct CallPlace<'a> {
     _writer: Option<SemaphorePermit<'a>>,
     _place: SemaphorePermit<'a>,
 }
 
-impl Places {
+impl CallPlaces {
     /// `all` places, at least one, for a provider with these capabilities.
     pub(crate) fn new(all: usize, capabilities: &[Capability]) -> Self {
         let all = all.max(1);
@@ -61,7 +61,7 @@ impl Places {
 
     /// Waits for a place. What is no capability's, as the question about the account, which stands before all others,
     /// takes any. Whoever `writes` load balancers waits for its turn without a place.
-    pub(super) async fn take(&self, capability: Option<Capability>, writes: Option<Share>) -> Place<'_> {
+    pub(super) async fn take(&self, capability: Option<Capability>, writes: Option<Share>) -> CallPlace<'_> {
         let writer = match writes {
             Some(Share(share)) => {
                 Some(self.writers.acquire_many(share).await.expect("the semaphores are never closed"))
@@ -77,7 +77,7 @@ impl Places {
         };
         let waiting = semaphores.into_iter().map(|it| Box::pin(it.acquire()));
         let (permit, ..) = select_all(waiting).await;
-        Place { _writer: writer, _place: permit.expect("the semaphores are never closed") }
+        CallPlace { _writer: writer, _place: permit.expect("the semaphores are never closed") }
     }
 }
 
@@ -98,7 +98,7 @@ mod tests {
         [Capability::Instances, Capability::LoadBalancers, Capability::Routes, Capability::PersistentVolumes];
 
     /// How many calls run at once if so many of each kind want to, one kind after the other.
-    fn taken(places: &Places, wanted: &[Option<Capability>]) -> usize {
+    fn taken(places: &CallPlaces, wanted: &[Option<Capability>]) -> usize {
         let permits: Vec<_> = wanted.iter().filter_map(|it| places.take(*it, None).now_or_never()).collect();
         permits.len()
     }
@@ -107,7 +107,7 @@ mod tests {
     fn all_places_together_are_as_many_as_memory_allows() {
         for all in 1..=100 {
             for capabilities in [[].as_slice(), &BOTH[..1], &BOTH[1..], &BOTH, &FOUR] {
-                let places = Places::new(all, capabilities);
+                let places = CallPlaces::new(all, capabilities);
                 assert_eq!(taken(&places, &[None; 200]), all, "{all} for {capabilities:?}");
             }
         }
@@ -117,7 +117,7 @@ mod tests {
     fn no_capability_takes_what_another_owns() {
         for (all, most) in [(1, 1), (2, 1), (3, 2), (4, 3), (8, 6), (100, 75)] {
             for (greedy, other) in [(BOTH[0], BOTH[1]), (BOTH[1], BOTH[0])] {
-                let places = Places::new(all, &BOTH);
+                let places = CallPlaces::new(all, &BOTH);
                 let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(greedy), None).now_or_never()).collect();
                 assert_eq!(held.len(), most, "{greedy:?} of {all}");
                 assert_eq!(taken(&places, &[Some(other); 200]), all - most, "{other:?} of {all}");
@@ -128,7 +128,7 @@ mod tests {
 
     #[test]
     fn each_of_four_capabilities_has_a_place_that_no_other_takes() {
-        let places = Places::new(8, &FOUR);
+        let places = CallPlaces::new(8, &FOUR);
         let held: Vec<_> = (0..200).filter_map(|_| places.take(Some(FOUR[3]), None).now_or_never()).collect();
         assert_eq!(held.len(), 5);
         for other in &FOUR[..3] {
@@ -138,7 +138,7 @@ mod tests {
 
     #[test]
     fn of_writing_calls_no_more_run_than_the_provider_says() {
-        let places = Places::new(8, &BOTH);
+        let places = CallPlaces::new(8, &BOTH);
         let (balancers, one) = (Some(Capability::LoadBalancers), Some(Share::of(Some(1))));
         let held = places.take(balancers, one).now_or_never();
         assert!(held.is_some() && places.take(balancers, one).now_or_never().is_none());
@@ -152,7 +152,7 @@ mod tests {
         for (old, new, room) in
             [(Some(1), Some(3), 0), (Some(3), Some(3), 2), (Some(2), Some(4), 2), (None, Some(3), 3)]
         {
-            let places = Places::new(100, &BOTH);
+            let places = CallPlaces::new(100, &BOTH);
             let take = |most| places.take(Some(Capability::LoadBalancers), Some(Share::of(most))).now_or_never();
             let held = take(old);
             let beside: Vec<_> = (0..20).filter_map(|_| take(new)).collect();
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_provider_with_one_capability_uses_all_places() {
         for capability in BOTH {
-            assert_eq!(taken(&Places::new(8, &[capability]), &[Some(capability); 20]), 8);
+            assert_eq!(taken(&CallPlaces::new(8, &[capability]), &[Some(capability); 20]), 8);
         }
     }
 }

@@ -9,9 +9,9 @@ use wasmtime::ResourceLimiter;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::events::Events;
+use super::events::CallEvents;
 use super::limiter::Limiter;
-use super::log::Log;
+use super::log::GuestLog;
 use crate::bindings::host::aerostat::cloud::{config, events, http, log, types};
 use crate::convert;
 use crate::meter::Meter;
@@ -20,7 +20,7 @@ use crate::ticker::Ticking;
 const TABLE_CAPACITY: usize = 4096;
 
 /// Everything that a guest can touch during one call. Made for the call and dropped with it.
-pub(crate) struct State {
+pub(crate) struct StoreState {
     wasi: WasiCtx,
     table: ResourceTable,
     limiter: Limiter,
@@ -28,13 +28,13 @@ pub(crate) struct State {
     gate: GateCall,
     settings: Arc<[(String, String)]>,
     cluster: Option<Arc<Cluster>>,
-    log: Arc<Mutex<Log>>,
-    events: Events,
+    log: Arc<Mutex<GuestLog>>,
+    events: CallEvents,
     /// Without it, nothing would interrupt the guest.
     _ticking: Ticking,
 }
 
-impl State {
+impl StoreState {
     #[expect(clippy::too_many_arguments, reason = "each is another thing, and passed in by its name")]
     pub(super) fn new(
         wasi: WasiCtx,
@@ -43,12 +43,23 @@ impl State {
         cluster: Option<Arc<Cluster>>,
         limiter: Limiter,
         meter: Arc<Meter>,
-        log: Arc<Mutex<Log>>,
+        log: Arc<Mutex<GuestLog>>,
         ticking: Ticking,
     ) -> Self {
         let mut table = ResourceTable::new();
         table.set_max_capacity(TABLE_CAPACITY);
-        Self { wasi, table, limiter, meter, gate, settings, cluster, log, events: Events::default(), _ticking: ticking }
+        Self {
+            wasi,
+            table,
+            limiter,
+            meter,
+            gate,
+            settings,
+            cluster,
+            log,
+            events: CallEvents::default(),
+            _ticking: ticking,
+        }
     }
 
     pub(super) fn limiter(&mut self) -> &mut dyn ResourceLimiter {
@@ -75,13 +86,13 @@ impl State {
     }
 }
 
-impl WasiView for State {
+impl WasiView for StoreState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
         WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
     }
 }
 
-impl http::Host for State {
+impl http::Host for StoreState {
     async fn send(&mut self, request: http::Request) -> Result<http::Response, http::Error> {
         // The guest pays for its own words. What the cloud says is the host's to read.
         let answer = match self.gate.judge(convert::http::request(request)) {
@@ -100,9 +111,9 @@ impl http::Host for State {
     }
 }
 
-impl types::Host for State {}
+impl types::Host for StoreState {}
 
-impl config::Host for State {
+impl config::Host for StoreState {
     fn settings(&mut self) -> Vec<(String, String)> {
         self.settings.to_vec()
     }
@@ -112,7 +123,7 @@ impl config::Host for State {
     }
 }
 
-impl log::Host for State {
+impl log::Host for StoreState {
     fn write(&mut self, level: log::Level, message: String, fields: Vec<(String, String)>) {
         let level = match level {
             log::Level::Debug => Level::DEBUG,
@@ -124,7 +135,7 @@ impl log::Host for State {
     }
 }
 
-impl events::Host for State {
+impl events::Host for StoreState {
     fn emit(&mut self, about: Option<String>, kind: events::EventKind, reason: String, message: String) {
         let kind = match kind {
             events::EventKind::Normal => EventKind::Normal,

@@ -16,8 +16,8 @@ use wasmtime_wasi::p2::{self, OutputStream, Pollable, StreamResult};
 use wasmtime_wasi::random::WasiRandom;
 use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiView as _};
 
-use super::log::{Log, Stream};
-use super::state::State;
+use super::log::{GuestLog, GuestStream};
+use super::state::StoreState;
 
 /// The interfaces that are linked. An import of any other is an error at load.
 const INERT: [&str; 20] = [
@@ -52,27 +52,27 @@ pub(crate) fn is_inert(import: &str) -> bool {
     import.split_once('@').is_some_and(|(name, version)| INERT.contains(&name) && version.starts_with("0.2."))
 }
 
-pub(super) fn add_to_linker(linker: &mut Linker<State>) -> wasmtime::Result<()> {
+pub(super) fn add_to_linker(linker: &mut Linker<StoreState>) -> wasmtime::Result<()> {
     // Clocks, io, randomness, standard streams.
     p2::add_to_linker_proxy_interfaces_async(linker)?;
-    cli::environment::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::exit::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::terminal_input::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::terminal_output::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::terminal_stdin::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    cli::terminal_stdout::add_to_linker::<_, WasiCli>(linker, State::cli)?;
-    filesystem::preopens::add_to_linker::<_, WasiFilesystem>(linker, State::filesystem)?;
-    filesystem::types::add_to_linker::<_, WasiFilesystem>(linker, State::filesystem)?;
+    cli::environment::add_to_linker::<_, WasiCli>(linker, StoreState::cli)?;
+    cli::exit::add_to_linker::<_, WasiCli>(linker, StoreState::cli)?;
+    cli::terminal_input::add_to_linker::<_, WasiCli>(linker, StoreState::cli)?;
+    cli::terminal_output::add_to_linker::<_, WasiCli>(linker, StoreState::cli)?;
+    cli::terminal_stderr::add_to_linker::<_, WasiCli>(linker, StoreState::cli)?;
+    cli::terminal_stdin::add_to_linker::<_, WasiCli>(linker, StoreState::cli)?;
+    cli::terminal_stdout::add_to_linker::<_, WasiCli>(linker, StoreState::cli)?;
+    filesystem::preopens::add_to_linker::<_, WasiFilesystem>(linker, StoreState::filesystem)?;
+    filesystem::types::add_to_linker::<_, WasiFilesystem>(linker, StoreState::filesystem)?;
     random::insecure::add_to_linker::<_, WasiRandom>(linker, |it| it.ctx().ctx.random())?;
     random::insecure_seed::add_to_linker::<_, WasiRandom>(linker, |it| it.ctx().ctx.random())
 }
 
 /// The context of one call: what the guest prints goes to `log`.
-pub(super) fn context(log: &Arc<Mutex<Log>>) -> WasiCtx {
+pub(super) fn context(log: &Arc<Mutex<GuestLog>>) -> WasiCtx {
     WasiCtx::builder()
-        .stdout(Output { log: log.clone(), stream: Stream::Stdout })
-        .stderr(Output { log: log.clone(), stream: Stream::Stderr })
+        .stdout(PrintedOutput { log: log.clone(), stream: GuestStream::Stdout })
+        .stderr(PrintedOutput { log: log.clone(), stream: GuestStream::Stderr })
         .wall_clock(WallClock)
         .monotonic_clock(MonotonicClock(Instant::now()))
         .max_random_size(RANDOM_BYTES)
@@ -114,18 +114,18 @@ fn nanoseconds(time: Duration) -> u64 {
 
 /// Standard output or error of a guest.
 #[derive(Clone)]
-struct Output {
-    log: Arc<Mutex<Log>>,
-    stream: Stream,
+struct PrintedOutput {
+    log: Arc<Mutex<GuestLog>>,
+    stream: GuestStream,
 }
 
-impl IsTerminal for Output {
+impl IsTerminal for PrintedOutput {
     fn is_terminal(&self) -> bool {
         false
     }
 }
 
-impl StdoutStream for Output {
+impl StdoutStream for PrintedOutput {
     fn p2_stream(&self) -> Box<dyn OutputStream> {
         Box::new(self.clone())
     }
@@ -137,12 +137,12 @@ impl StdoutStream for Output {
 }
 
 #[async_trait]
-impl Pollable for Output {
+impl Pollable for PrintedOutput {
     async fn ready(&mut self) {}
 }
 
 #[async_trait]
-impl OutputStream for Output {
+impl OutputStream for PrintedOutput {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.log.lock().print(self.stream, &bytes);
         Ok(())

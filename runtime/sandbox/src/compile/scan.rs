@@ -16,7 +16,7 @@ pub(super) const DAMAGED: &str = "it is damaged, or uses WebAssembly features th
 
 /// Why a module is not given to the compiler.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Refusal {
+pub(super) enum ScanRefusal {
     /// It cannot be read.
     #[error("{DAMAGED}")]
     Damaged(#[from] BinaryReaderError),
@@ -42,7 +42,7 @@ pub(super) enum Refusal {
 /// # Errors
 ///
 /// If it cannot be read, or has more of something than `limits` allow.
-pub(super) fn scan(bytes: &[u8], limits: &CompileLimits) -> Result<(), Refusal> {
+pub(super) fn scan(bytes: &[u8], limits: &CompileLimits) -> Result<(), ScanRefusal> {
     let mut scan = Scan { bytes, limits, found: Totals::default() };
     for payload in Parser::new(0).parse_all(bytes) {
         scan.payload(payload?)?;
@@ -69,7 +69,7 @@ struct Totals {
 }
 
 impl Scan<'_> {
-    fn payload(&mut self, payload: Payload<'_>) -> Result<(), Refusal> {
+    fn payload(&mut self, payload: Payload<'_>) -> Result<(), ScanRefusal> {
         match payload {
             Payload::Version { .. } => self.enter(),
             Payload::End(_) => {
@@ -80,25 +80,27 @@ impl Scan<'_> {
             Payload::TypeSection(section) => {
                 section.into_iter().try_for_each(|group| self.types(group?.types().len() as u64))
             }
-            Payload::CoreTypeSection(section) => section.into_iter().try_for_each(|it| match it? {
+            Payload::CoreTypeSection(section) => section.into_iter().try_for_each(|core_type| match core_type? {
                 CoreType::Rec(group) => self.types(group.types().len() as u64),
                 CoreType::Module(declarations) => self.types(1 + declarations.len() as u64),
             }),
             Payload::ComponentTypeSection(section) => self.component_types(&section),
 
-            Payload::ImportSection(section) => {
-                section.into_imports().try_for_each(|it| it.map_err(Refusal::from).and_then(|_| self.definitions(1)))
-            }
-            Payload::InstanceSection(section) => section.into_iter().try_for_each(|it| match it? {
+            Payload::ImportSection(section) => section
+                .into_imports()
+                .try_for_each(|it| it.map_err(ScanRefusal::from).and_then(|_| self.definitions(1))),
+            Payload::InstanceSection(section) => section.into_iter().try_for_each(|instance| match instance? {
                 Instance::Instantiate { args, .. } => self.definitions(1 + args.len() as u64),
                 Instance::FromExports(exports) => self.definitions(1 + exports.len() as u64),
             }),
-            Payload::ComponentInstanceSection(section) => section.into_iter().try_for_each(|it| match it? {
-                ComponentInstance::Instantiate { args, .. } => self.definitions(1 + args.len() as u64),
-                ComponentInstance::FromExports(exports) => self.definitions(1 + exports.len() as u64),
-            }),
-            Payload::ElementSection(section) => section.into_iter().try_for_each(|it| {
-                let entries = match it?.items {
+            Payload::ComponentInstanceSection(section) => {
+                section.into_iter().try_for_each(|instance| match instance? {
+                    ComponentInstance::Instantiate { args, .. } => self.definitions(1 + args.len() as u64),
+                    ComponentInstance::FromExports(exports) => self.definitions(1 + exports.len() as u64),
+                })
+            }
+            Payload::ElementSection(section) => section.into_iter().try_for_each(|element| {
+                let entries = match element?.items {
                     ElementItems::Functions(functions) => functions.count(),
                     ElementItems::Expressions(_, expressions) => expressions.count(),
                 };
@@ -128,7 +130,7 @@ impl Scan<'_> {
     }
 
     /// A component or a module begins.
-    fn enter(&mut self) -> Result<(), Refusal> {
+    fn enter(&mut self) -> Result<(), ScanRefusal> {
         self.found.modules += 1;
         self.found.depth += 1;
         at_most(self.found.modules, self.limits.modules, "components and modules", "modules")?;
@@ -136,28 +138,28 @@ impl Scan<'_> {
     }
 
     /// So many types are open, beside the components and modules around them.
-    fn nesting(&self, types: u64) -> Result<(), Refusal> {
+    fn nesting(&self, types: u64) -> Result<(), ScanRefusal> {
         let what = "components, modules or types inside one another";
         at_most(self.found.depth + types, self.limits.nesting, what, "nesting")
     }
 
-    fn types(&mut self, more: u64) -> Result<(), Refusal> {
+    fn types(&mut self, more: u64) -> Result<(), ScanRefusal> {
         self.found.types += more;
         at_most(self.found.types, self.limits.types, "types", "types")
     }
 
-    fn definitions(&mut self, more: u64) -> Result<(), Refusal> {
+    fn definitions(&mut self, more: u64) -> Result<(), ScanRefusal> {
         self.found.definitions += more;
         let what = "imports, exports, instances and other definitions";
         at_most(self.found.definitions, self.limits.definitions, what, "definitions")
     }
 
     /// Definitions of one kind. What they say is the compiler's business.
-    fn section<T>(&mut self, section: &SectionLimited<'_, T>) -> Result<(), Refusal> {
+    fn section<T>(&mut self, section: &SectionLimited<'_, T>) -> Result<(), ScanRefusal> {
         self.definitions(section.count().into())
     }
 
-    fn function(&mut self, body: &FunctionBody<'_>) -> Result<(), Refusal> {
+    fn function(&mut self, body: &FunctionBody<'_>) -> Result<(), ScanRefusal> {
         let limits = self.limits;
         self.found.functions += 1;
         at_most(self.found.functions, limits.functions, "functions", "functions")?;
@@ -193,8 +195,8 @@ impl Scan<'_> {
     }
 }
 
-fn at_most(found: u64, limit: u64, what: &'static str, key: &'static str) -> Result<(), Refusal> {
-    if found <= limit { Ok(()) } else { Err(Refusal::TooMuch { found, what, key, limit }) }
+fn at_most(found: u64, limit: u64, what: &'static str, key: &'static str) -> Result<(), ScanRefusal> {
+    if found <= limit { Ok(()) } else { Err(ScanRefusal::TooMuch { found, what, key, limit }) }
 }
 
 #[cfg(test)]

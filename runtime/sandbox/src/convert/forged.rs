@@ -279,8 +279,11 @@ fn adv_109_every_text_about_a_load_balancer_is_printable() {
         ("annotation value", |it| &mut it.status.annotations[0].1),
         ("reason", |it| &mut it.wait.reason),
     ];
-    let keys =
-        load_balancer::Keys { read: &[], described: &[word("acme.example/id")], allowed: &[word("acme.example/id")] };
+    let keys = load_balancer::AnnotationKeys {
+        read: &[],
+        described: &[word("acme.example/id")],
+        allowed: &[word("acme.example/id")],
+    };
     for ((name, field), text) in fields.iter().flat_map(|it| forged().map(|text| (it, text))) {
         let mut pending_status = balancers::PendingStatus {
             status: plain_status(),

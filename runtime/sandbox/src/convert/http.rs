@@ -17,7 +17,7 @@ pub(crate) fn request(it: wit::Request) -> GuestRequest {
         path: it.path,
         query: it.query,
         headers: it.headers,
-        body: it.body.map(|it| match it {
+        body: it.body.map(|body| match body {
             wit::Body::Bytes(bytes) => Body::Bytes(bytes),
             wit::Body::Form(pairs) => Body::Form(pairs),
         }),

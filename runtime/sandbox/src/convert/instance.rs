@@ -160,10 +160,10 @@ pub(super) fn label_value(what: &str, text: Option<String>) -> Result<Option<Str
 fn address(it: wit::Address) -> Result<Address, String> {
     let wit::Address { kind, value } = it;
     let kind = from_wit(kind);
-    let is_name = |it: &str| {
-        !it.is_empty()
-            && it.len() <= NAME_BYTES
-            && it.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
+    let is_name = |name: &str| {
+        !name.is_empty()
+            && name.len() <= NAME_BYTES
+            && name.bytes().all(|it| it.is_ascii_alphanumeric() || b"-_.".contains(&it))
     };
     let is_fine = match kind {
         AddressKind::InternalIp | AddressKind::ExternalIp => value.parse::<IpAddr>().is_ok(),

@@ -24,11 +24,11 @@ fn is_name(text: &str) -> bool {
 
 /// Whether `text` is a DNS name in lower case.
 pub(crate) fn is_subdomain(text: &str) -> bool {
-    let is_label = |it: &str| {
-        !it.is_empty()
-            && !it.starts_with('-')
-            && !it.ends_with('-')
-            && it.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
+    let is_label = |label: &str| {
+        !label.is_empty()
+            && !label.starts_with('-')
+            && !label.ends_with('-')
+            && label.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-')
     };
     text.len() <= PREFIX && text.split('.').all(is_label)
 }

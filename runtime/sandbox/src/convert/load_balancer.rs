@@ -20,7 +20,7 @@ const TEXT_BYTES: usize = 1 << 10;
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
 
 /// Which annotation keys pass between a Service and its provider.
-pub(crate) struct Keys<'a> {
+pub(crate) struct AnnotationKeys<'a> {
     /// Those that the provider may see.
     pub(crate) read: &'a [cloud_provider::Annotation],
     /// Those that the provider has said it writes.
@@ -31,7 +31,7 @@ pub(crate) struct Keys<'a> {
 
 /// A Service as a guest is told of it: of its annotations only those that the provider describes, of the nodes' labels
 /// only those that `node_labels` names.
-pub(crate) fn desired(it: &LoadBalancer, node_labels: &[String], keys: &Keys<'_>) -> wit::LoadBalancer {
+pub(crate) fn desired(it: &LoadBalancer, node_labels: &[String], keys: &AnnotationKeys<'_>) -> wit::LoadBalancer {
     let Owner { cluster, namespace, name, uid } = it.owner.clone();
     let is_read = |key: &str| keys.read.iter().any(|it| it.matches(key));
     wit::LoadBalancer {
@@ -47,7 +47,7 @@ pub(crate) fn desired(it: &LoadBalancer, node_labels: &[String], keys: &Keys<'_>
         ip_families: it
             .ip_families
             .iter()
-            .map(|it| match it {
+            .map(|family| match family {
                 IpFamily::Ipv4 => shared::IpFamily::Ipv4,
                 IpFamily::Ipv6 => shared::IpFamily::Ipv6,
             })
@@ -63,7 +63,7 @@ pub(crate) fn desired(it: &LoadBalancer, node_labels: &[String], keys: &Keys<'_>
 }
 
 /// Where an `ensure` stands, or a sentence on what is wrong with the answer.
-pub(crate) fn progress(it: wit::Progress, keys: &Keys<'_>) -> Result<Progress, String> {
+pub(crate) fn progress(it: wit::Progress, keys: &AnnotationKeys<'_>) -> Result<Progress, String> {
     Ok(match it {
         wit::Progress::Ready(it) => Progress::Ready(status(it, keys)?),
         wit::Progress::Pending(it) => Progress::Pending(pending(it, keys)?),
@@ -76,7 +76,7 @@ pub(crate) fn progress(it: wit::Progress, keys: &Keys<'_>) -> Result<Progress, S
 }
 
 /// Where a `delete` stands, or a sentence on what is wrong with the answer.
-pub(crate) fn deletion(it: wit::Deletion, keys: &Keys<'_>) -> Result<Deletion, String> {
+pub(crate) fn deletion(it: wit::Deletion, keys: &AnnotationKeys<'_>) -> Result<Deletion, String> {
     Ok(match it {
         wit::Deletion::Done => Deletion::Done,
         wit::Deletion::Kept(reason) => Deletion::Kept(printable(&reason, TEXT_BYTES)),
@@ -102,7 +102,7 @@ fn ingress_to_wit(it: &Ingress) -> wit::Ingress {
     wit::Ingress {
         ip: it.ip.clone(),
         hostname: it.hostname.clone(),
-        ip_mode: it.ip_mode.map(|it| match it {
+        ip_mode: it.ip_mode.map(|mode| match mode {
             IpMode::Vip => shared::IpMode::Vip,
             IpMode::Proxy => shared::IpMode::Proxy,
         }),
@@ -110,7 +110,7 @@ fn ingress_to_wit(it: &Ingress) -> wit::Ingress {
     }
 }
 
-fn pending(it: wit::PendingStatus, keys: &Keys<'_>) -> Result<PendingStatus, String> {
+fn pending(it: wit::PendingStatus, keys: &AnnotationKeys<'_>) -> Result<PendingStatus, String> {
     let wit::PendingStatus { status, wait: shared::Pause { milliseconds, reason } } = it;
     let after = Duration::from_millis(milliseconds.into());
     Ok(PendingStatus {
@@ -120,7 +120,7 @@ fn pending(it: wit::PendingStatus, keys: &Keys<'_>) -> Result<PendingStatus, Str
     })
 }
 
-fn status(it: wit::LoadBalancerStatus, keys: &Keys<'_>) -> Result<LoadBalancerStatus, String> {
+fn status(it: wit::LoadBalancerStatus, keys: &AnnotationKeys<'_>) -> Result<LoadBalancerStatus, String> {
     let wit::LoadBalancerStatus {
         ingress: places,
         memo,
@@ -198,7 +198,7 @@ fn ingress(it: wit::Ingress) -> Result<Ingress, String> {
     if ip.is_none() && hostname.is_none() {
         return Err("the load balancer is reached at neither an address nor a name".into());
     }
-    let ip_mode = ip_mode.map(|it| match it {
+    let ip_mode = ip_mode.map(|mode| match mode {
         shared::IpMode::Vip => IpMode::Vip,
         shared::IpMode::Proxy => IpMode::Proxy,
     });

@@ -80,9 +80,9 @@ fn is_revision(text: &str) -> bool {
 
 /// A UID in Kubernetes' form: 8, 4, 4, 4 and 12 hexadecimal digits in lower case.
 fn uid_of(what: &str, text: Option<String>) -> Result<Option<String>, String> {
-    let is_uid = |it: &str| {
-        it.len() == UID_BYTES
-            && it.bytes().enumerate().all(|(index, it)| match index {
+    let is_uid = |uid: &str| {
+        uid.len() == UID_BYTES
+            && uid.bytes().enumerate().all(|(index, it)| match index {
                 8 | 13 | 18 | 23 => it == b'-',
                 _ => it.is_ascii_digit() || (b'a'..=b'f').contains(&it),
             })

@@ -45,7 +45,7 @@ pub(crate) fn description(it: wit::RouteDescription) -> Result<RouteDescription,
     if ip_families.is_empty() {
         return Err("ip-families is empty".into());
     }
-    let ip_families = ip_families.into_iter().map(|it| match it {
+    let ip_families = ip_families.into_iter().map(|family| match family {
         shared::IpFamily::Ipv4 => IpFamily::Ipv4,
         shared::IpFamily::Ipv6 => IpFamily::Ipv6,
     });
@@ -127,9 +127,9 @@ pub(crate) fn pod_network(it: &PodNetwork, node_labels: &[String]) -> wit::PodNe
 
 /// A change as a guest is told of it.
 pub(crate) fn change(it: &RouteChange, node_labels: &[String]) -> wit::Change {
-    let target = |it: &cloud_provider::RouteTarget| wit::Target {
-        next_hop: it.next_hop.clone(),
-        node: instance::node(&it.node, node_labels),
+    let target = |target: &cloud_provider::RouteTarget| wit::Target {
+        next_hop: target.next_hop.clone(),
+        node: instance::node(&target.node, node_labels),
     };
     wit::Change {
         destination: it.destination.clone(),

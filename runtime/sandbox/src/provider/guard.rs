@@ -11,11 +11,11 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::object::Object;
-use super::quarantine::{About, Admission, End, Quarantine, Verdict};
+use super::quarantine::{About, CallAdmission, CallVerdict, End, Quarantine};
 use crate::call::Crash;
 
 /// Stands before the calls of one provider.
-pub(super) struct Guard {
+pub(super) struct CallGuard {
     provider: Arc<str>,
     /// The number of this version of the provider.
     version: u64,
@@ -62,7 +62,7 @@ pub(super) enum Subject<'a> {
     Several,
 }
 
-impl Guard {
+impl CallGuard {
     pub(super) fn new(
         provider: Arc<str>,
         version: u64,
@@ -93,10 +93,10 @@ impl Guard {
     ) -> Result<(), Error> {
         let admission = self.lock().admit(Instant::now(), subject.about());
         let wait = match (admission, subject) {
-            (Admission::Run, _) => return Ok(()),
-            (Admission::SetAside(_), Subject::One(object)) => return Err(self.set_aside(object)),
-            (Admission::Wait(wait) | Admission::SetAside(wait), _) => wait,
-            (Admission::Probe, _) => {
+            (CallAdmission::Run, _) => return Ok(()),
+            (CallAdmission::SetAside(_), Subject::One(object)) => return Err(self.set_aside(object)),
+            (CallAdmission::Wait(wait) | CallAdmission::SetAside(wait), _) => wait,
+            (CallAdmission::Probe, _) => {
                 let probed = probe.await;
                 let left_alone = self.lock().probed(Instant::now(), end(&probed));
                 let Some(pause) = left_alone else {
@@ -131,19 +131,19 @@ impl Guard {
         let verdict = {
             let mut quarantine = self.lock();
             let verdict = quarantine.ended(Instant::now(), subject.about(), end);
-            if let (Verdict::SetAside { .. }, Subject::One(object)) = (verdict, subject) {
+            if let (CallVerdict::SetAside { .. }, Subject::One(object)) = (verdict, subject) {
                 quarantine.note(&object.key, &crashed.text);
             }
             verdict
         };
         let error = match (verdict, subject) {
-            (Verdict::SetAside { .. }, Subject::One(object)) => self.set_aside(object),
+            (CallVerdict::SetAside { .. }, Subject::One(object)) => self.set_aside(object),
             _ => Error::Unavailable(format!("provider {}: {}", self.provider, crashed.text)),
         };
         match verdict {
-            Verdict::Nothing | Verdict::SetAside { probe: false } => {}
-            Verdict::SetAside { probe: true } => self.doubt(probe).await,
-            Verdict::LeftAlone(pause) => self.quarantined(pause, &crashed.text),
+            CallVerdict::Nothing | CallVerdict::SetAside { probe: false } => {}
+            CallVerdict::SetAside { probe: true } => self.doubt(probe).await,
+            CallVerdict::LeftAlone(pause) => self.quarantined(pause, &crashed.text),
         }
         Stopped { error, crashed: end == End::Crashed }
     }
@@ -159,7 +159,7 @@ impl Guard {
         tracing::warn!(provider = &*self.provider, "the provider crashes over several objects, and is probed");
         let probed = probe.await;
         let verdict = self.lock().doubted(Instant::now(), end(&probed));
-        if let (Verdict::LeftAlone(pause), Err(Crashed { text, .. })) = (verdict, &probed) {
+        if let (CallVerdict::LeftAlone(pause), Err(Crashed { text, .. })) = (verdict, &probed) {
             self.quarantined(pause, text);
         }
     }

@@ -10,17 +10,17 @@ use super::judged;
 use super::loaded::Loaded;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
-use crate::call::{Function, State, Success};
+use crate::call::{Function, StoreState, Success};
 use crate::convert;
 
 /// The account that every provider names.
-pub(super) struct Guest {
-    pub(super) pre: ProvidesDescriptionPre<State>,
+pub(super) struct IdentityGuest {
+    pub(super) pre: ProvidesDescriptionPre<StoreState>,
     pub(super) loaded: Arc<Loaded>,
 }
 
 #[async_trait]
-impl Identity for Guest {
+impl Identity for IdentityGuest {
     async fn identity(&self) -> Result<Option<String>> {
         let pre = self.pre.clone();
         let asked = self.loaded.call(Function::Identity, Subject::Nothing, |store| ask(pre, store).boxed());
@@ -34,8 +34,8 @@ impl Success for Option<String> {}
 
 /// One call of `identity`, as it answered.
 pub(super) async fn ask(
-    pre: ProvidesDescriptionPre<State>,
-    store: &mut Store<State>,
+    pre: ProvidesDescriptionPre<StoreState>,
+    store: &mut Store<StoreState>,
 ) -> wasmtime::Result<Result<Option<String>, WitError>> {
     let guest = pre.instantiate_async(&mut *store).await?;
     guest.aerostat_cloud_provider().call_identity(store).await

@@ -16,7 +16,7 @@ use super::object::Object;
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::instances::exports::aerostat::cloud::instances::Page as WitPage;
-use crate::call::{Earlier, Function, State, Success};
+use crate::call::{Earlier, Function, StoreState, Success};
 use crate::convert;
 
 /// The most nodes that are asked about alone because a request failed in a call about several.
@@ -27,14 +27,14 @@ type Answers = Vec<Result<Option<Instance>>>;
 
 /// The machines of a provider that exports `instances`.
 #[derive(Clone)]
-pub(super) struct Guest {
-    pub(super) pre: ProvidesInstancesPre<State>,
+pub(super) struct InstancesGuest {
+    pub(super) pre: ProvidesInstancesPre<StoreState>,
     pub(super) loaded: Arc<Loaded>,
     pub(super) lists: Arc<Lists>,
 }
 
 #[async_trait]
-impl Instances for Guest {
+impl Instances for InstancesGuest {
     async fn get(&self, nodes: &[Node]) -> Reply<Answers> {
         let batch = self.loaded.description.get_batch_size as usize;
         let calls = nodes.chunks(batch).map(|nodes| {
@@ -98,7 +98,7 @@ impl Instances for Guest {
 
 impl Success for WitPage {}
 
-impl Guest {
+impl InstancesGuest {
     /// One call of `get`, or more: one answer for each node, whatever happened.
     ///
     /// Nodes that are set aside are left out. If the call crashes, each node is asked about alone: one node over which the
@@ -199,8 +199,8 @@ impl Guest {
 
 /// One call of `list`, as it answered.
 pub(super) async fn ask(
-    pre: ProvidesInstancesPre<State>,
-    store: &mut Store<State>,
+    pre: ProvidesInstancesPre<StoreState>,
+    store: &mut Store<StoreState>,
     cursor: Option<&str>,
     limit: u32,
 ) -> wasmtime::Result<Result<WitPage, WitError>> {

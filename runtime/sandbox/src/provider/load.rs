@@ -9,7 +9,7 @@ use egress::Gate;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
-use super::guard::{Guard, ServingQuarantine};
+use super::guard::{CallGuard, ServingQuarantine};
 use super::lists::Newest;
 use super::loaded::Loaded;
 use super::settings::ProviderSettings;
@@ -23,7 +23,7 @@ use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::routes::ProvidesRoutesPre;
 use crate::call::{
-    Calls, Capability, Crash, Earlier, Function, Permit, Places, Share, State, Success, is_inert, linker,
+    CallPlaces, Calls, Capability, Crash, Earlier, Function, Permit, Share, StoreState, Success, is_inert, linker,
 };
 use crate::compile::compile;
 use crate::convert;
@@ -53,7 +53,7 @@ const OFFERED: [&str; 5] = [
 const VERSION: &str = "0.1.";
 
 /// The parts that all versions of a provider share.
-pub(super) struct Shared {
+pub(super) struct ProviderParts {
     sandbox: Sandbox,
     settings: ProviderSettings,
     pub(super) gate: Gate,
@@ -61,13 +61,13 @@ pub(super) struct Shared {
     /// Known after the first version is described.
     pub(super) cluster: Arc<OnceLock<Arc<Cluster>>>,
     /// Made for the capabilities of the first version.
-    places: OnceLock<Arc<Places>>,
+    places: OnceLock<Arc<CallPlaces>>,
     pub(super) serving_quarantine: Arc<ServingQuarantine>,
     /// How many versions were loaded.
     versions: AtomicU64,
 }
 
-impl Shared {
+impl ProviderParts {
     pub(super) fn new(sandbox: Sandbox, settings: ProviderSettings, gate: Gate, metrics: Metrics) -> Self {
         let serving_quarantine = Arc::new(ServingQuarantine::new(metrics.quarantined.clone()));
         let (cluster, places, versions) = (Arc::default(), OnceLock::new(), AtomicU64::new(0));
@@ -76,7 +76,7 @@ impl Shared {
 }
 
 /// Loads one version of a provider that fits what the operator has configured.
-pub(super) async fn load(shared: &Shared, module: Module) -> Result<Loaded, LoadError> {
+pub(super) async fn load(shared: &ProviderParts, module: Module) -> Result<Loaded, LoadError> {
     let loaded = examine(shared, module).await?;
     check_settings(&loaded.description, &shared.settings.settings)?;
     check_endpoints(&loaded.description, &shared.gate)?;
@@ -84,8 +84,8 @@ pub(super) async fn load(shared: &Shared, module: Module) -> Result<Loaded, Load
 }
 
 /// Loads one version of a provider, whatever it says of the settings and endpoints that it needs.
-pub(super) async fn examine(shared: &Shared, module: Module) -> Result<Loaded, LoadError> {
-    let Shared { sandbox, gate, metrics, .. } = shared;
+pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Loaded, LoadError> {
+    let ProviderParts { sandbox, gate, metrics, .. } = shared;
     let settings = shared.settings.clone();
     let engine = sandbox.engine().clone();
     let name = module.name().to_owned();
@@ -108,7 +108,7 @@ pub(super) async fn examine(shared: &Shared, module: Module) -> Result<Loaded, L
     let volumes = exports.volumes.then(|| ProvidesPersistentVolumesPre::new(pre)).transpose().map_err(contract)?;
 
     let capabilities = exports.capabilities();
-    let places = shared.places.get_or_init(|| Arc::new(Places::new(settings.limits.concurrency, &capabilities)));
+    let places = shared.places.get_or_init(|| Arc::new(CallPlaces::new(settings.limits.concurrency, &capabilities)));
     let given: Arc<[_]> = settings.settings.into();
     let mut calls = Calls::new(
         sandbox.clone(),
@@ -138,7 +138,7 @@ pub(super) async fn examine(shared: &Shared, module: Module) -> Result<Loaded, L
     let node_labels = settings.node_labels.into_iter().filter(is_described).collect();
     let version = shared.versions.fetch_add(1, Ordering::Relaxed);
     let guard =
-        Guard::new(calls.provider.clone(), version, settings.limits.quarantine, shared.serving_quarantine.clone());
+        CallGuard::new(calls.provider.clone(), version, settings.limits.quarantine, shared.serving_quarantine.clone());
     Ok(Loaded {
         description: Arc::new(description),
         provider,
@@ -224,7 +224,7 @@ impl Success for wit::Description {}
 pub(super) async fn describe(
     calls: &Calls,
     permit: &Permit<'_>,
-    provider: &ProvidesDescriptionPre<State>,
+    provider: &ProvidesDescriptionPre<StoreState>,
 ) -> Result<Result<wit::Description, Error>, Crash> {
     let provider = provider.clone();
     let (reply, _) = calls

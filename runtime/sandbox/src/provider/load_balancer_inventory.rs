@@ -11,12 +11,12 @@ use super::lists::Lists;
 use super::loaded::Loaded;
 use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_balancer_inventory as wit;
-use crate::call::{Calls, Function, State, Success};
+use crate::call::{Calls, Function, StoreState, Success};
 use crate::convert;
 
 /// The list of a provider that exports `load-balancer-inventory`.
-pub(super) struct Guest {
-    pub(super) pre: ProvidesLoadBalancerInventoryPre<State>,
+pub(super) struct InventoryGuest {
+    pub(super) pre: ProvidesLoadBalancerInventoryPre<StoreState>,
     pub(super) description: InventoryDescription,
     pub(super) loaded: Arc<Loaded>,
     pub(super) lists: Arc<Lists>,
@@ -25,8 +25,8 @@ pub(super) struct Guest {
 /// The list's properties, of a provider that exports it.
 pub(super) async fn described(
     calls: &Calls,
-    pre: Option<ProvidesLoadBalancerInventoryPre<State>>,
-) -> Result<Option<(ProvidesLoadBalancerInventoryPre<State>, InventoryDescription)>, String> {
+    pre: Option<ProvidesLoadBalancerInventoryPre<StoreState>>,
+) -> Result<Option<(ProvidesLoadBalancerInventoryPre<StoreState>, InventoryDescription)>, String> {
     let Some(pre) = pre else { return Ok(None) };
     let asked = pre.clone();
     let answer = describe::ask(calls, Function::DescribeInventory, |store| {
@@ -39,7 +39,7 @@ pub(super) async fn described(
 }
 
 #[async_trait]
-impl LoadBalancerInventory for Guest {
+impl LoadBalancerInventory for InventoryGuest {
     fn description(&self) -> InventoryDescription {
         self.description
     }

@@ -11,9 +11,9 @@ use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as wit;
-use crate::call::{Earlier, Function, State, Success};
+use crate::call::{Earlier, Function, StoreState, Success};
 use crate::convert;
-use crate::convert::load_balancer::Keys;
+use crate::convert::load_balancer::AnnotationKeys;
 
 /// The key in a guest's `extra` that says that a list of all load balancers costs no request.
 const LISTED: &str = "host.listed";
@@ -22,14 +22,14 @@ const LISTED: &str = "host.listed";
 const NEW_MEMO: &str = "host.new-memo";
 
 /// The load balancers of a provider that exports `load-balancers`.
-pub(super) struct Guest {
-    pub(super) pre: ProvidesLoadBalancersPre<State>,
+pub(super) struct LoadBalancersGuest {
+    pub(super) pre: ProvidesLoadBalancersPre<StoreState>,
     pub(super) loaded: Arc<Loaded>,
     pub(super) busy: Busy,
 }
 
 #[async_trait]
-impl LoadBalancers for Guest {
+impl LoadBalancers for LoadBalancersGuest {
     async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
         self.ensured(desired, None).await
     }
@@ -51,8 +51,8 @@ impl LoadBalancers for Guest {
                 })
             })
             .await;
-        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|it| {
-            convert::load_balancer::deletion(it, &keys)
+        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|deletion| {
+            convert::load_balancer::deletion(deletion, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Delete, &because))
         });
         let answer = answer.and_then(|it| judged::deletion(&seen, it));
@@ -80,7 +80,7 @@ impl Success for wit::Progress {
 
 impl Success for wit::Deletion {}
 
-impl Guest {
+impl LoadBalancersGuest {
     /// One step. `listed` is what a list has just read; the guest is told of it, so that it reads the list again.
     async fn ensured(&self, desired: &LoadBalancer, listed: Option<ListReads>) -> Reply<Result<Progress>> {
         let keys = self.keys();
@@ -101,8 +101,8 @@ impl Guest {
                 })
             })
             .await;
-        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|it| {
-            convert::load_balancer::progress(it, &keys)
+        let answer = answer.and_then(|it| it.map_err(convert::error)).and_then(|progress| {
+            convert::load_balancer::progress(progress, &keys)
                 .map_err(|because| self.loaded.unusable(Function::Ensure, &because))
         });
         self.ended(desired, matches!(&answer, Ok(Progress::Pending(it)) if is_busy(it)));
@@ -120,8 +120,12 @@ impl Guest {
         self.busy.ended(&of.owner.uid, is_busy, Instant::now());
     }
 
-    fn keys(&self) -> Keys<'_> {
+    fn keys(&self) -> AnnotationKeys<'_> {
         let Loaded { description, writes_annotations, .. } = &*self.loaded;
-        Keys { read: &description.annotations, described: &description.writes_annotations, allowed: writes_annotations }
+        AnnotationKeys {
+            read: &description.annotations,
+            described: &description.writes_annotations,
+            allowed: writes_annotations,
+        }
     }
 }

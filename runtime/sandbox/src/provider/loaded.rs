@@ -10,7 +10,7 @@ use egress::{ListReads, Seen};
 use futures::future::BoxFuture;
 use wasmtime::Store;
 
-use super::guard::{Crashed, Guard, Stopped, Subject};
+use super::guard::{CallGuard, Crashed, Stopped, Subject};
 use super::lists::Newest;
 use super::object::Object;
 use crate::bindings::description::ProvidesDescriptionPre;
@@ -19,22 +19,22 @@ use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::routes::ProvidesRoutesPre;
-use crate::call::{Answer, Calls, Crash, Earlier, Function, State};
+use crate::call::{CallAnswer, Calls, Crash, Earlier, Function, StoreState};
 use crate::convert::texts::{self, Texts};
 
 /// A provider that was checked, and how it is called.
 pub(super) struct Loaded {
     pub(super) description: Arc<Description>,
-    pub(super) provider: ProvidesDescriptionPre<State>,
-    pub(super) instances: Option<ProvidesInstancesPre<State>>,
-    pub(super) load_balancers: Option<ProvidesLoadBalancersPre<State>>,
-    pub(super) inventory: Option<(ProvidesLoadBalancerInventoryPre<State>, InventoryDescription)>,
-    pub(super) routes: Option<(ProvidesRoutesPre<State>, Arc<RouteDescription>)>,
-    pub(super) volumes: Option<(ProvidesPersistentVolumesPre<State>, Arc<TopologyDescription>)>,
+    pub(super) provider: ProvidesDescriptionPre<StoreState>,
+    pub(super) instances: Option<ProvidesInstancesPre<StoreState>>,
+    pub(super) load_balancers: Option<ProvidesLoadBalancersPre<StoreState>>,
+    pub(super) inventory: Option<(ProvidesLoadBalancerInventoryPre<StoreState>, InventoryDescription)>,
+    pub(super) routes: Option<(ProvidesRoutesPre<StoreState>, Arc<RouteDescription>)>,
+    pub(super) volumes: Option<(ProvidesPersistentVolumesPre<StoreState>, Arc<TopologyDescription>)>,
     /// The reads of the newest list of load balancers.
     pub(super) newest: Newest,
     pub(super) calls: Calls,
-    pub(super) guard: Guard,
+    pub(super) guard: CallGuard,
     /// Those that the provider describes and the operator allows.
     pub(super) node_labels: Vec<String>,
     pub(super) writes_annotations: Vec<String>,
@@ -57,22 +57,22 @@ impl Loaded {
 
     /// One call of the guest, and what the gate saw of its requests. A call that did not return is a fault of the provider, which
     /// may be gone with the next.
-    pub(super) async fn call<T: Answer + Texts>(
+    pub(super) async fn call<T: CallAnswer + Texts>(
         &self,
         function: Function,
         subject: Subject<'_>,
-        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+        body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
         let (Reply { answer, events, wrote }, seen) = self.attempt(function, subject, Earlier::default(), body).await;
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
     /// As [`Loaded::call`], for one page of a list: equal reads are answered by what its earlier pages have read.
-    pub(super) async fn call_page<T: Answer + Texts>(
+    pub(super) async fn call_page<T: CallAnswer + Texts>(
         &self,
         function: Function,
         list: ListReads,
-        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+        body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
         let (Reply { answer, events, wrote }, seen) =
             self.attempt(function, Subject::Nothing, Earlier { list: Some(list), after: None }, body).await;
@@ -80,24 +80,24 @@ impl Loaded {
     }
 
     /// As [`Loaded::call`], about an object, where it matters which answers from before serve.
-    pub(super) async fn call_after<T: Answer + Texts>(
+    pub(super) async fn call_after<T: CallAnswer + Texts>(
         &self,
         function: Function,
         object: &Object,
         earlier: Earlier,
-        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+        body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
         let (Reply { answer, events, wrote }, seen) = self.attempt(function, Subject::One(object), earlier, body).await;
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
     /// As [`Loaded::call`], and says whether it crashed.
-    pub(super) async fn attempt<T: Answer + Texts>(
+    pub(super) async fn attempt<T: CallAnswer + Texts>(
         &self,
         function: Function,
         subject: Subject<'_>,
         earlier: Earlier,
-        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+        body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T, Stopped>>, Seen) {
         let permit = self.calls.permit(function).await;
         if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {

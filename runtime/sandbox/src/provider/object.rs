@@ -2,13 +2,13 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use cloud_provider::{LoadBalancer, Node, PodNetwork, RouteChange, Volume};
 
-use super::quarantine::Key;
+use super::quarantine::ObjectKey;
 use crate::call::Function;
 
 /// The object in the cluster that a call is about.
 #[derive(Clone, Debug)]
 pub(super) struct Object {
-    pub(super) key: Key,
+    pub(super) key: ObjectKey,
     /// For people: "node worker-1".
     pub(super) name: String,
     /// The remedy that a person has against a crash.

@@ -11,12 +11,12 @@ use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::persistent_volumes::exports::aerostat::cloud::persistent_volumes as wit;
-use crate::call::{Calls, Earlier, Function, State, Success};
+use crate::call::{Calls, Earlier, Function, StoreState, Success};
 use crate::convert;
 
 /// The volumes of a provider that exports `persistent-volumes`.
-pub(super) struct Guest {
-    pub(super) pre: ProvidesPersistentVolumesPre<State>,
+pub(super) struct PersistentVolumesGuest {
+    pub(super) pre: ProvidesPersistentVolumesPre<StoreState>,
     pub(super) description: Arc<TopologyDescription>,
     pub(super) loaded: Arc<Loaded>,
 }
@@ -24,8 +24,8 @@ pub(super) struct Guest {
 /// About which volumes it can be asked, of a provider that exports them.
 pub(super) async fn described(
     calls: &Calls,
-    pre: Option<ProvidesPersistentVolumesPre<State>>,
-) -> Result<Option<(ProvidesPersistentVolumesPre<State>, Arc<TopologyDescription>)>, String> {
+    pre: Option<ProvidesPersistentVolumesPre<StoreState>>,
+) -> Result<Option<(ProvidesPersistentVolumesPre<StoreState>, Arc<TopologyDescription>)>, String> {
     let Some(pre) = pre else { return Ok(None) };
     let asked = pre.clone();
     let answer = describe::ask(calls, Function::DescribeVolumes, |store| {
@@ -41,7 +41,7 @@ pub(super) async fn described(
 }
 
 #[async_trait]
-impl PersistentVolumes for Guest {
+impl PersistentVolumes for PersistentVolumesGuest {
     fn description(&self) -> Arc<TopologyDescription> {
         self.description.clone()
     }
@@ -54,7 +54,7 @@ impl PersistentVolumes for Guest {
 impl Success for wit::TopologyDescription {}
 
 #[async_trait]
-impl Batch for Guest {
+impl Batch for PersistentVolumesGuest {
     type Question = Volume;
     type Answer = Option<Topology>;
 
@@ -88,13 +88,13 @@ impl Batch for Guest {
             .await;
         events.retain(|it| it.about.as_ref().is_none_or(|name| volumes.iter().any(|it| it.name == *name)));
         let unusable = |because: String| self.loaded.unusable(Function::GetTopology, &because);
-        let answer = answer.map(|it| {
-            let it = it.into_iter().map(|it| match it {
+        let answer = answer.map(|answers| {
+            let topologies = answers.into_iter().map(|answer| match answer {
                 Ok(topology) => topology.map(convert::persistent_volume::topology).transpose().map_err(unusable),
                 Err(error) => Err(convert::error(error)),
             });
-            let it = it.map(|it| judged::none(&seen, it));
-            as_many(&self.loaded, Function::GetTopology, volumes.len(), it.collect())
+            let judged = topologies.map(|it| judged::none(&seen, it));
+            as_many(&self.loaded, Function::GetTopology, volumes.len(), judged.collect())
         });
         Reply { answer, events, wrote }
     }

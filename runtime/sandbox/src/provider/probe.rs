@@ -8,7 +8,7 @@ use wasmtime::Store;
 use super::guard::Crashed;
 use super::loaded::Loaded;
 use super::{identity, instances, load};
-use crate::call::{Answer, Earlier, Function, Permit, State};
+use crate::call::{CallAnswer, Earlier, Function, Permit, StoreState};
 
 impl Loaded {
     /// Asks what the provider is, whose cloud it is, and for one machine. Errors are answers.
@@ -25,11 +25,11 @@ impl Loaded {
         self.probed(permit, Function::List, |store| instances::ask(instances, store, None, 1).boxed()).await
     }
 
-    async fn probed<T: Answer>(
+    async fn probed<T: CallAnswer>(
         &self,
         permit: &Permit<'_>,
         function: Function,
-        body: impl for<'a> FnOnce(&'a mut Store<State>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+        body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> Result<(), Crashed> {
         let (Reply { answer, .. }, _) = self.calls.run(permit, function, Earlier::default(), &[], body).await;
         answer.map(drop).map_err(|crash| self.crashed(function, crash))

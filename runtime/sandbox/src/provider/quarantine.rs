@@ -18,7 +18,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub(crate) use self::objects::Key;
+pub(crate) use self::objects::ObjectKey;
 use self::objects::{LONGEST, Objects, longer};
 
 /// Crashes in a row that are enough: of calls about no object, or over so many objects.
@@ -34,7 +34,7 @@ pub(crate) enum About<'a> {
     /// No object: a crash is the provider's own.
     Nothing,
     /// One object, which may have made it crash.
-    One(&'a Key),
+    One(&'a ObjectKey),
     /// Several objects: a crash says nothing of any of them until each was asked about alone.
     Several,
 }
@@ -52,7 +52,7 @@ pub(crate) enum End {
 
 /// The admission of a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Admission {
+pub(crate) enum CallAdmission {
     /// It runs.
     Run,
     /// The provider is probed first. How the probe ended has to be reported, with [`Quarantine::probed`].
@@ -65,7 +65,7 @@ pub(crate) enum Admission {
 
 /// The consequence of a call's end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum CallVerdict {
     /// Nothing.
     Nothing,
     /// The object is set aside. With `probe`, whoever made the call probes the provider, and reports how that ended with
@@ -80,7 +80,7 @@ pub(crate) enum Verdict {
 pub(crate) struct Quarantine {
     /// How long a provider is left alone at first. It doubles each time, until a call returns. The same holds for objects.
     first: Duration,
-    state: State,
+    state: QuarantineState,
     /// Crashes of calls about no object since a call returned last.
     crashes: usize,
     /// Objects over which it crashed since a call returned last, or since it was probed because of them.
@@ -89,7 +89,7 @@ pub(crate) struct Quarantine {
 }
 
 #[derive(Clone, Copy, Debug)]
-enum State {
+enum QuarantineState {
     /// It runs. When it does not any more, it is left alone for `pause`.
     Serving { pause: Duration },
     /// It is left alone for `pause`, until then.
@@ -103,7 +103,7 @@ impl Quarantine {
     pub(crate) fn new(first: Duration) -> Self {
         Self {
             first,
-            state: State::Serving { pause: first },
+            state: QuarantineState::Serving { pause: first },
             crashes: 0,
             suspects: HashSet::new(),
             objects: Objects::default(),
@@ -121,94 +121,94 @@ impl Quarantine {
     }
 
     /// Whether a call may run now.
-    pub(crate) fn admit(&mut self, now: Instant, about: About<'_>) -> Admission {
+    pub(crate) fn admit(&mut self, now: Instant, about: About<'_>) -> CallAdmission {
         // Asked first: an object that is set aside must not be what the provider is probed for.
         if let About::One(key) = about
             && let Some(wait) = self.objects.wait(key, now)
         {
-            return Admission::SetAside(wait);
+            return CallAdmission::SetAside(wait);
         }
         match self.state {
-            State::Serving { .. } => Admission::Run,
-            State::Waiting { until, .. } if until > now => Admission::Wait(until - now),
-            State::Probing { since, .. } if since + LOST > now => Admission::Wait(PROBE),
-            State::Waiting { pause, .. } | State::Probing { pause, .. } => {
-                self.state = State::Probing { since: now, pause };
-                Admission::Probe
+            QuarantineState::Serving { .. } => CallAdmission::Run,
+            QuarantineState::Waiting { until, .. } if until > now => CallAdmission::Wait(until - now),
+            QuarantineState::Probing { since, .. } if since + LOST > now => CallAdmission::Wait(PROBE),
+            QuarantineState::Waiting { pause, .. } | QuarantineState::Probing { pause, .. } => {
+                self.state = QuarantineState::Probing { since: now, pause };
+                CallAdmission::Probe
             }
         }
     }
 
     /// Notes how it crashed over an object that is set aside.
-    pub(crate) fn note(&mut self, key: &Key, text: &str) {
+    pub(crate) fn note(&mut self, key: &ObjectKey, text: &str) {
         self.objects.note(key, text);
     }
 
     /// How long an object is still set aside, and how the provider crashed over it.
-    pub(crate) fn set_aside(&self, now: Instant, key: &Key) -> (Duration, &str) {
+    pub(crate) fn set_aside(&self, now: Instant, key: &ObjectKey) -> (Duration, &str) {
         (self.objects.wait(key, now).unwrap_or_default(), self.objects.text(key))
     }
 
     /// A call that was admitted has ended.
-    pub(crate) fn ended(&mut self, now: Instant, about: About<'_>, end: End) -> Verdict {
+    pub(crate) fn ended(&mut self, now: Instant, about: About<'_>, end: End) -> CallVerdict {
         match (about, end) {
-            (_, End::Neither) | (About::Several, End::Crashed) => Verdict::Nothing,
+            (_, End::Neither) | (About::Several, End::Crashed) => CallVerdict::Nothing,
             (About::One(key), End::Returned) => {
                 self.objects.returned(key);
                 self.returned();
-                Verdict::Nothing
+                CallVerdict::Nothing
             }
             (About::Nothing | About::Several, End::Returned) => {
                 self.returned();
-                Verdict::Nothing
+                CallVerdict::Nothing
             }
             (About::One(key), End::Crashed) => {
                 self.objects.crashed(key, self.first, now);
-                Verdict::SetAside { probe: self.suspect(&key.1) }
+                CallVerdict::SetAside { probe: self.suspect(&key.1) }
             }
             (About::Nothing, End::Crashed) => match self.state {
-                State::Serving { pause } => {
+                QuarantineState::Serving { pause } => {
                     self.crashes += 1;
-                    if self.crashes < CRASHES { Verdict::Nothing } else { self.leave_alone(now, pause) }
+                    if self.crashes < CRASHES { CallVerdict::Nothing } else { self.leave_alone(now, pause) }
                 }
                 // A call that began before says nothing new.
-                State::Waiting { .. } | State::Probing { .. } => Verdict::Nothing,
+                QuarantineState::Waiting { .. } | QuarantineState::Probing { .. } => CallVerdict::Nothing,
             },
         }
     }
 
-    /// The probe that an [`Admission`] asked for has ended. Answers how long the provider is left alone once more, if it
+    /// The probe that an [`CallAdmission`] asked for has ended. Answers how long the provider is left alone once more, if it
     /// is.
     pub(crate) fn probed(&mut self, now: Instant, end: End) -> Option<Duration> {
         match (self.state, end) {
             // What comes next may crash as before: until a call returns, the pause grows.
-            (State::Probing { pause, .. }, End::Returned) => {
+            (QuarantineState::Probing { pause, .. }, End::Returned) => {
                 self.forget();
-                self.state = State::Serving { pause: longer(pause, self.first) };
+                self.state = QuarantineState::Serving { pause: longer(pause, self.first) };
                 None
             }
-            (State::Probing { pause, .. }, End::Crashed | End::Neither) => {
+            (QuarantineState::Probing { pause, .. }, End::Crashed | End::Neither) => {
                 let pause = longer(pause, self.first);
-                self.state = State::Waiting { until: now + pause, pause };
+                self.state = QuarantineState::Waiting { until: now + pause, pause };
                 Some(pause)
             }
-            (State::Serving { .. } | State::Waiting { .. }, _) => None,
+            (QuarantineState::Serving { .. } | QuarantineState::Waiting { .. }, _) => None,
         }
     }
 
-    /// The probe that a [`Verdict`] asked for has ended: a provider that crashes there too is not stopped by objects.
-    pub(crate) fn doubted(&mut self, now: Instant, end: End) -> Verdict {
+    /// The probe that a [`CallVerdict`] asked for has ended: a provider that crashes there too is not stopped by objects.
+    pub(crate) fn doubted(&mut self, now: Instant, end: End) -> CallVerdict {
         match (self.state, end) {
-            (State::Serving { pause }, End::Crashed) => self.leave_alone(now, pause),
-            (State::Serving { .. }, End::Returned | End::Neither)
-            | (State::Waiting { .. } | State::Probing { .. }, _) => Verdict::Nothing,
+            (QuarantineState::Serving { pause }, End::Crashed) => self.leave_alone(now, pause),
+            (QuarantineState::Serving { .. }, End::Returned | End::Neither)
+            | (QuarantineState::Waiting { .. } | QuarantineState::Probing { .. }, _) => CallVerdict::Nothing,
         }
     }
 
     /// Takes note of an object over which it crashed. Returns whether these are so many that it has to be probed.
     fn suspect(&mut self, object: &str) -> bool {
         match self.state {
-            State::Serving { .. } => {
+            QuarantineState::Serving { .. } => {
                 self.suspects.insert(object.to_owned());
                 let many = self.suspects.len() >= CRASHES;
                 if many {
@@ -216,25 +216,25 @@ impl Quarantine {
                 }
                 many
             }
-            State::Waiting { .. } | State::Probing { .. } => false,
+            QuarantineState::Waiting { .. } | QuarantineState::Probing { .. } => false,
         }
     }
 
     fn returned(&mut self) {
         match self.state {
-            State::Serving { .. } => {
+            QuarantineState::Serving { .. } => {
                 self.forget();
-                self.state = State::Serving { pause: self.first };
+                self.state = QuarantineState::Serving { pause: self.first };
             }
             // A call that began before says nothing new.
-            State::Waiting { .. } | State::Probing { .. } => {}
+            QuarantineState::Waiting { .. } | QuarantineState::Probing { .. } => {}
         }
     }
 
-    fn leave_alone(&mut self, now: Instant, pause: Duration) -> Verdict {
+    fn leave_alone(&mut self, now: Instant, pause: Duration) -> CallVerdict {
         self.forget();
-        self.state = State::Waiting { until: now + pause, pause };
-        Verdict::LeftAlone(pause)
+        self.state = QuarantineState::Waiting { until: now + pause, pause };
+        CallVerdict::LeftAlone(pause)
     }
 
     fn forget(&mut self) {

@@ -14,12 +14,12 @@ use super::loaded::Loaded;
 use super::object::Object;
 use crate::bindings::routes::ProvidesRoutesPre;
 use crate::bindings::routes::exports::aerostat::cloud::routes as wit;
-use crate::call::{Calls, Earlier, Function, State, Success};
+use crate::call::{Calls, Earlier, Function, StoreState, Success};
 use crate::convert;
 
 /// The routes of a provider that exports `routes`.
-pub(super) struct Guest {
-    pub(super) pre: ProvidesRoutesPre<State>,
+pub(super) struct RoutesGuest {
+    pub(super) pre: ProvidesRoutesPre<StoreState>,
     pub(super) description: Arc<RouteDescription>,
     pub(super) loaded: Arc<Loaded>,
     pub(super) lists: Arc<Lists>,
@@ -28,8 +28,8 @@ pub(super) struct Guest {
 /// The routes' properties, of a provider that exports them.
 pub(super) async fn described(
     calls: &Calls,
-    pre: Option<ProvidesRoutesPre<State>>,
-) -> Result<Option<(ProvidesRoutesPre<State>, Arc<RouteDescription>)>, String> {
+    pre: Option<ProvidesRoutesPre<StoreState>>,
+) -> Result<Option<(ProvidesRoutesPre<StoreState>, Arc<RouteDescription>)>, String> {
     let Some(pre) = pre else { return Ok(None) };
     let asked = pre.clone();
     let answer = describe::ask(calls, Function::DescribeRoutes, |store| {
@@ -43,7 +43,7 @@ pub(super) async fn described(
 }
 
 #[async_trait]
-impl Routes for Guest {
+impl Routes for RoutesGuest {
     fn description(&self) -> Arc<RouteDescription> {
         self.description.clone()
     }
@@ -86,7 +86,7 @@ impl Success for wit::RouteDescription {}
 impl Success for wit::Page {}
 
 /// Questions for next hops.
-struct NextHops<'a>(&'a Guest);
+struct NextHops<'a>(&'a RoutesGuest);
 
 #[async_trait]
 impl Batch for NextHops<'_> {
@@ -118,18 +118,18 @@ impl Batch for NextHops<'_> {
             .await;
         events.retain(|it| it.about.as_ref().is_none_or(|name| networks.iter().any(|it| it.node.name == *name)));
         let unusable = |because: String| loaded.unusable(Function::NextHops, &because);
-        let answer = answer.map(|it| {
-            let it = it
+        let answer = answer.map(|answers| {
+            let hops = answers
                 .into_iter()
                 .map(|it| it.map_err(convert::error).and_then(|it| convert::routes::next_hop(it).map_err(unusable)));
-            as_many(loaded, Function::NextHops, networks.len(), it.collect())
+            as_many(loaded, Function::NextHops, networks.len(), hops.collect())
         });
         Reply { answer, events, wrote }
     }
 }
 
 /// Changes of routes.
-struct Apply<'a>(&'a Guest);
+struct Apply<'a>(&'a RoutesGuest);
 
 impl Apply<'_> {
     /// So many deletions may leave as the changes have entries in the cloud.
@@ -177,10 +177,10 @@ impl Batch for Apply<'_> {
         let is_target =
             |name: &String| changes.iter().any(|it| it.after.as_ref().is_some_and(|it| it.node.name == *name));
         events.retain(|it| it.about.as_ref().is_none_or(is_target));
-        let answer = answer.map(|it| {
-            let it = it.into_iter().map(|it| it.map(convert::routes::outcome).map_err(convert::error));
-            let it = as_many(loaded, function, changes.len(), it.collect());
-            judged::changes(&seen, self.0.description.entries_per_route, it)
+        let answer = answer.map(|answers| {
+            let outcomes = answers.into_iter().map(|it| it.map(convert::routes::outcome).map_err(convert::error));
+            let outcomes = as_many(loaded, function, changes.len(), outcomes.collect());
+            judged::changes(&seen, self.0.description.entries_per_route, outcomes)
         });
         Reply { answer, events, wrote }
     }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::busy::Busy;
-use super::load::Shared;
+use super::load::ProviderParts;
 use super::loaded::Loaded;
 use super::{identity, instances, load_balancer_inventory, load_balancers, persistent_volumes, routes};
 
@@ -32,27 +32,27 @@ pub(super) struct Version {
 
 /// All versions of one provider.
 pub(super) struct Versions {
-    pub(super) shared: Shared,
+    pub(super) shared: ProviderParts,
     /// The capabilities of the version that was loaded first: controllers were started with these.
     pub(super) capabilities: Vec<&'static str>,
-    serving: RwLock<Serving>,
+    serving: RwLock<ServingVersion>,
     descriptions: watch::Sender<Arc<Description>>,
     former: Mutex<Vec<(Arc<Version>, Instant)>>,
 }
 
-struct Serving {
+struct ServingVersion {
     version: Arc<Version>,
     /// Since when; `None` if from the start.
     since: Option<Instant>,
 }
 
 impl Versions {
-    pub(super) fn new(shared: Shared, first: Version) -> Self {
+    pub(super) fn new(shared: ProviderParts, first: Version) -> Self {
         Self {
             shared,
             capabilities: first.loaded.capabilities(),
             descriptions: watch::Sender::new(first.loaded.description.clone()),
-            serving: RwLock::new(Serving { version: Arc::new(first), since: None }),
+            serving: RwLock::new(ServingVersion { version: Arc::new(first), since: None }),
             former: Mutex::default(),
         }
     }
@@ -79,7 +79,7 @@ impl Versions {
         let before = {
             let mut serving = self.serving.write();
             guard.serves();
-            std::mem::replace(&mut *serving, Serving { version: version.clone(), since: Some(now) }).version
+            std::mem::replace(&mut *serving, ServingVersion { version: version.clone(), since: Some(now) }).version
         };
         self.descriptions.send_replace(description);
         let mut former = self.former.lock();
@@ -108,23 +108,24 @@ impl Version {
     pub(super) fn new(loaded: Loaded) -> Self {
         let loaded = Arc::new(loaded);
         let Loaded { description, provider, instances, load_balancers, inventory, routes, volumes, .. } = &*loaded;
-        let identity: Arc<dyn Identity> = Arc::new(identity::Guest { pre: provider.clone(), loaded: loaded.clone() });
+        let identity: Arc<dyn Identity> =
+            Arc::new(identity::IdentityGuest { pre: provider.clone(), loaded: loaded.clone() });
         let cloud = Cloud {
             instances: instances.clone().map(|pre| -> Arc<dyn Instances> {
-                Arc::new(instances::Guest { pre, loaded: loaded.clone(), lists: Arc::default() })
+                Arc::new(instances::InstancesGuest { pre, loaded: loaded.clone(), lists: Arc::default() })
             }),
             load_balancers: load_balancers.clone().map(|pre| -> Arc<dyn LoadBalancers> {
-                Arc::new(load_balancers::Guest { pre, loaded: loaded.clone(), busy: Busy::default() })
+                Arc::new(load_balancers::LoadBalancersGuest { pre, loaded: loaded.clone(), busy: Busy::default() })
             }),
             routes: routes.clone().map(|(pre, description)| -> Arc<dyn Routes> {
-                Arc::new(routes::Guest { pre, description, loaded: loaded.clone(), lists: Arc::default() })
+                Arc::new(routes::RoutesGuest { pre, description, loaded: loaded.clone(), lists: Arc::default() })
             }),
             load_balancer_inventory: inventory.clone().map(|(pre, description)| -> Arc<dyn LoadBalancerInventory> {
                 let (loaded, lists) = (loaded.clone(), Arc::default());
-                Arc::new(load_balancer_inventory::Guest { pre, description, loaded, lists })
+                Arc::new(load_balancer_inventory::InventoryGuest { pre, description, loaded, lists })
             }),
             persistent_volumes: volumes.clone().map(|(pre, description)| -> Arc<dyn PersistentVolumes> {
-                Arc::new(persistent_volumes::Guest { pre, description, loaded: loaded.clone() })
+                Arc::new(persistent_volumes::PersistentVolumesGuest { pre, description, loaded: loaded.clone() })
             }),
             ..Cloud::new(description.clone(), identity)
         };

@@ -24,7 +24,7 @@ fn exact() -> CompileLimits {
     let keys = ["modules", "nesting", "types", "definitions", "customBytes", "functions", "functionBytes", "locals"];
     let none = keys.into_iter().chain(["blocks", "branchTargets"]).map(|it| format!("{it}=0"));
     let mut limits = CompileLimits::parse(none).unwrap();
-    while let Err(Refusal::TooMuch { found, key, .. }) = scan(&bytes(), &limits) {
+    while let Err(ScanRefusal::TooMuch { found, key, .. }) = scan(&bytes(), &limits) {
         let raised = limits.arguments().chain([format!("{key}={found}")]);
         limits = CompileLimits::parse(raised).unwrap();
     }
@@ -60,7 +60,7 @@ fn a_module_may_have_as_much_as_a_limit_says() {
     ] {
         let mut limits = exact();
         less(&mut limits);
-        assert!(matches!(scan(&bytes(), &limits), Err(Refusal::TooMuch { .. })), "{limits:?}");
+        assert!(matches!(scan(&bytes(), &limits), Err(ScanRefusal::TooMuch { .. })), "{limits:?}");
     }
 }
 
@@ -78,7 +78,7 @@ fn a_refusal_names_the_limit_and_the_key_that_raises_it() {
 fn damaged_modules_are_errors() {
     let whole = bytes();
     let half = scan(&whole[..whole.len() / 2], &CompileLimits::default());
-    assert!(matches!(half, Err(Refusal::Damaged(_))), "{half:?}");
+    assert!(matches!(half, Err(ScanRefusal::Damaged(_))), "{half:?}");
     // Wherever it ends, and whatever a byte is, the scan ends without a panic.
     for end in 0..whole.len() {
         let _ = scan(&whole[..end], &CompileLimits::default());

@@ -3,7 +3,7 @@
 
 use wasmparser::{BinaryReader, ComponentType, ComponentTypeDeclaration, ComponentTypeSectionReader};
 
-use super::{Refusal, Scan};
+use super::{Scan, ScanRefusal};
 
 /// The first byte of a declaration that is a type.
 const TYPE: u8 = 0x01;
@@ -12,7 +12,7 @@ const COMPONENT: u8 = 0x41;
 const INSTANCE: u8 = 0x42;
 
 impl Scan<'_> {
-    pub(super) fn component_types(&mut self, section: &ComponentTypeSectionReader<'_>) -> Result<(), Refusal> {
+    pub(super) fn component_types(&mut self, section: &ComponentTypeSectionReader<'_>) -> Result<(), ScanRefusal> {
         let start = section.original_position();
         let bytes = self.bytes.get(start..section.range().end).unwrap_or_default();
         let mut reader = BinaryReader::new(bytes, start);
@@ -48,6 +48,6 @@ impl Scan<'_> {
     }
 }
 
-fn peek(reader: &BinaryReader<'_>) -> Result<u8, Refusal> {
+fn peek(reader: &BinaryReader<'_>) -> Result<u8, ScanRefusal> {
     Ok(reader.clone().read_u8()?)
 }

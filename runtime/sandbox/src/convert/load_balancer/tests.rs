@@ -2,9 +2,9 @@ use cloud_provider::{Annotation, Node};
 
 use super::*;
 
-fn keys(check: impl FnOnce(&Keys<'_>)) {
+fn keys(check: impl FnOnce(&AnnotationKeys<'_>)) {
     let read = |key: &str| Annotation { key: key.into(), ..Annotation::default() };
-    check(&Keys {
+    check(&AnnotationKeys {
         read: &[read("acme.example/size")],
         described: &["acme.example/id".into(), "acme.example/kind".into()],
         allowed: &["acme.example/id".into(), "other.example/key".into()],
@@ -85,8 +85,9 @@ fn an_address_is_one_that_kubernetes_takes() {
 fn an_ip_mode_is_about_an_address() {
     let mode = |ip: Option<&str>| {
         let (ip, hostname) = (ip.map(str::to_owned), Some("lb".to_owned()));
-        move |it: &mut wit::LoadBalancerStatus| {
-            it.ingress = vec![wit::Ingress { ip, hostname, ip_mode: Some(shared::IpMode::Proxy), extra: Vec::new() }]
+        move |status: &mut wit::LoadBalancerStatus| {
+            status.ingress =
+                vec![wit::Ingress { ip, hostname, ip_mode: Some(shared::IpMode::Proxy), extra: Vec::new() }]
         }
     };
     let both = Ingress { ip: Some("192.0.2.1".into()), hostname: Some("lb".into()), ip_mode: Some(IpMode::Proxy) };

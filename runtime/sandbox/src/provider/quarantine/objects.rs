@@ -15,11 +15,11 @@ const REMEMBERED: usize = 1024;
 pub(super) const LONGEST: u32 = 20;
 
 /// The call that set an object aside: a Service whose `ensure` crashes can still be deleted.
-pub(crate) type Key = (Function, String);
+pub(crate) type ObjectKey = (Function, String);
 
 /// The objects over which the provider crashed.
 #[derive(Debug, Default)]
-pub(super) struct Objects(HashMap<Key, SetAside>);
+pub(super) struct Objects(HashMap<ObjectKey, SetAside>);
 
 #[derive(Debug)]
 struct SetAside {
@@ -31,14 +31,14 @@ struct SetAside {
 
 impl Objects {
     /// How long an object is still set aside; `None` if a call about it may run.
-    pub(super) fn wait(&self, key: &Key, now: Instant) -> Option<Duration> {
+    pub(super) fn wait(&self, key: &ObjectKey, now: Instant) -> Option<Duration> {
         let it = self.0.get(key)?;
         (it.crashed + it.pause).checked_duration_since(now).filter(|it| !it.is_zero())
     }
 
     /// The provider crashed over an object: it is set aside for `first`, and for twice as long each time. Calls that ran
     /// side by side and crash count as one.
-    pub(super) fn crashed(&mut self, key: &Key, first: Duration, now: Instant) {
+    pub(super) fn crashed(&mut self, key: &ObjectKey, first: Duration, now: Instant) {
         if self.wait(key, now).is_some() {
             return;
         }
@@ -52,19 +52,19 @@ impl Objects {
     }
 
     /// Notes how the provider crashed over an object.
-    pub(super) fn note(&mut self, key: &Key, text: &str) {
+    pub(super) fn note(&mut self, key: &ObjectKey, text: &str) {
         if let Some(it) = self.0.get_mut(key) {
             text.clone_into(&mut it.text);
         }
     }
 
     /// How the provider crashed over an object.
-    pub(super) fn text(&self, key: &Key) -> &str {
+    pub(super) fn text(&self, key: &ObjectKey) -> &str {
         self.0.get(key).map_or("it crashed", |it| &it.text)
     }
 
     /// A call about an object returned.
-    pub(super) fn returned(&mut self, key: &Key) {
+    pub(super) fn returned(&mut self, key: &ObjectKey) {
         self.0.remove(key);
     }
 }
@@ -80,7 +80,7 @@ mod tests {
 
     const FIRST: Duration = Duration::from_secs(30);
 
-    fn key(name: &str) -> Key {
+    fn key(name: &str) -> ObjectKey {
         (Function::Get, name.to_owned())
     }
 

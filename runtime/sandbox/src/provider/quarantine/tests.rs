@@ -5,11 +5,11 @@ const fn seconds(it: u64) -> Duration {
     Duration::from_secs(it)
 }
 
-fn service(nth: usize) -> Key {
+fn service(nth: usize) -> ObjectKey {
     (Function::Ensure, format!("service-{nth}"))
 }
 
-fn node(nth: usize) -> Key {
+fn node(nth: usize) -> ObjectKey {
     (Function::Get, format!("node-{nth}"))
 }
 
@@ -17,10 +17,10 @@ fn node(nth: usize) -> Key {
 fn quarantined(now: Instant) -> Quarantine {
     let mut quarantine = Quarantine::new(seconds(30));
     for _ in 1..CRASHES {
-        assert_eq!(quarantine.admit(now, About::Nothing), Admission::Run);
-        assert_eq!(quarantine.ended(now, About::Nothing, End::Crashed), Verdict::Nothing);
+        assert_eq!(quarantine.admit(now, About::Nothing), CallAdmission::Run);
+        assert_eq!(quarantine.ended(now, About::Nothing, End::Crashed), CallVerdict::Nothing);
     }
-    assert_eq!(quarantine.ended(now, About::Nothing, End::Crashed), Verdict::LeftAlone(seconds(30)));
+    assert_eq!(quarantine.ended(now, About::Nothing, End::Crashed), CallVerdict::LeftAlone(seconds(30)));
     quarantine
 }
 
@@ -31,16 +31,16 @@ fn only_crashes_in_a_row_count() {
     let mut ended = |end| quarantine.ended(now, About::Nothing, end);
     for _ in 0..100 {
         for end in [End::Crashed, End::Crashed, End::Crashed, End::Crashed, End::Returned] {
-            assert_eq!(ended(end), Verdict::Nothing);
+            assert_eq!(ended(end), CallVerdict::Nothing);
         }
     }
     for _ in 0..100 {
-        assert_eq!(ended(End::Neither), Verdict::Nothing, "a slow cloud is no crash");
+        assert_eq!(ended(End::Neither), CallVerdict::Nothing, "a slow cloud is no crash");
     }
     for end in [End::Crashed, End::Neither, End::Crashed, End::Crashed, End::Neither, End::Crashed] {
-        assert_eq!(ended(end), Verdict::Nothing);
+        assert_eq!(ended(end), CallVerdict::Nothing);
     }
-    assert_eq!(ended(End::Crashed), Verdict::LeftAlone(seconds(30)), "and a slow cloud breaks no row");
+    assert_eq!(ended(End::Crashed), CallVerdict::LeftAlone(seconds(30)), "and a slow cloud breaks no row");
 }
 
 #[test]
@@ -48,16 +48,16 @@ fn nobody_runs_until_one_has_probed() {
     let start = Instant::now();
     let mut quarantine = quarantined(start);
     let admit = |quarantine: &mut Quarantine, now| quarantine.admit(now, About::One(&node(1)));
-    assert_eq!(admit(&mut quarantine, start), Admission::Wait(seconds(30)));
-    assert_eq!(admit(&mut quarantine, start + seconds(29)), Admission::Wait(seconds(1)));
+    assert_eq!(admit(&mut quarantine, start), CallAdmission::Wait(seconds(30)));
+    assert_eq!(admit(&mut quarantine, start + seconds(29)), CallAdmission::Wait(seconds(1)));
     let due = start + seconds(30);
-    assert_eq!(admit(&mut quarantine, due), Admission::Probe);
-    assert_eq!(admit(&mut quarantine, due), Admission::Wait(seconds(1)), "one probe at a time");
+    assert_eq!(admit(&mut quarantine, due), CallAdmission::Probe);
+    assert_eq!(admit(&mut quarantine, due), CallAdmission::Wait(seconds(1)), "one probe at a time");
     assert_eq!(quarantine.probed(due, End::Returned), None);
-    assert_eq!(admit(&mut quarantine, due), Admission::Run);
-    assert_eq!(quarantine.ended(due, About::One(&node(1)), End::Returned), Verdict::Nothing);
-    assert_eq!(quarantine.ended(due, About::Nothing, End::Crashed), Verdict::Nothing, "the row begins again");
-    assert_eq!(admit(&mut quarantine, due), Admission::Run);
+    assert_eq!(admit(&mut quarantine, due), CallAdmission::Run);
+    assert_eq!(quarantine.ended(due, About::One(&node(1)), End::Returned), CallVerdict::Nothing);
+    assert_eq!(quarantine.ended(due, About::Nothing, End::Crashed), CallVerdict::Nothing, "the row begins again");
+    assert_eq!(admit(&mut quarantine, due), CallAdmission::Run);
 }
 
 #[test]
@@ -66,13 +66,13 @@ fn calls_that_end_in_quarantine_change_nothing() {
     let mut quarantine = quarantined(start);
     for end in [End::Returned, End::Crashed, End::Neither] {
         for about in [About::Nothing, About::Several] {
-            assert_eq!(quarantine.ended(start, about, end), Verdict::Nothing);
+            assert_eq!(quarantine.ended(start, about, end), CallVerdict::Nothing);
         }
-        assert_eq!(quarantine.admit(start, About::Nothing), Admission::Wait(seconds(30)));
+        assert_eq!(quarantine.admit(start, About::Nothing), CallAdmission::Wait(seconds(30)));
     }
     for nth in 0..10 {
         let verdict = quarantine.ended(start, About::One(&node(nth)), End::Crashed);
-        assert_eq!(verdict, Verdict::SetAside { probe: false });
+        assert_eq!(verdict, CallVerdict::SetAside { probe: false });
     }
 }
 
@@ -85,12 +85,12 @@ fn the_pause_doubles_from_thirty_seconds_to_ten_minutes() {
         let mut pause = seconds(30);
         for _ in 0..7 {
             now += pause;
-            assert_eq!(quarantine.admit(now, About::Nothing), Admission::Probe);
+            assert_eq!(quarantine.admit(now, About::Nothing), CallAdmission::Probe);
             let next = if answers_probes {
                 assert_eq!(quarantine.probed(now, End::Returned), None);
                 (0..CRASHES).find_map(|_| match quarantine.ended(now, About::Nothing, End::Crashed) {
-                    Verdict::LeftAlone(pause) => Some(pause),
-                    Verdict::Nothing | Verdict::SetAside { .. } => None,
+                    CallVerdict::LeftAlone(pause) => Some(pause),
+                    CallVerdict::Nothing | CallVerdict::SetAside { .. } => None,
                 })
             } else {
                 quarantine.probed(now, End::Crashed)
@@ -107,9 +107,9 @@ fn a_probe_that_was_broken_off_is_made_again() {
     let start = Instant::now();
     let mut quarantine = quarantined(start);
     let due = start + seconds(30);
-    assert_eq!(quarantine.admit(due, About::Nothing), Admission::Probe);
-    assert_eq!(quarantine.admit(due + LOST - seconds(1), About::Nothing), Admission::Wait(seconds(1)));
-    assert_eq!(quarantine.admit(due + LOST, About::Nothing), Admission::Probe);
+    assert_eq!(quarantine.admit(due, About::Nothing), CallAdmission::Probe);
+    assert_eq!(quarantine.admit(due + LOST - seconds(1), About::Nothing), CallAdmission::Wait(seconds(1)));
+    assert_eq!(quarantine.admit(due + LOST, About::Nothing), CallAdmission::Probe);
 }
 
 #[test]
@@ -118,13 +118,13 @@ fn adv_103_one_object_that_crashes_1000_times_never_quarantines() {
     let mut quarantine = Quarantine::new(seconds(30));
     let bad = service(1);
     for crashes in 0..1000 {
-        assert_eq!(quarantine.admit(now, About::One(&bad)), Admission::Run, "after {crashes} crashes");
+        assert_eq!(quarantine.admit(now, About::One(&bad)), CallAdmission::Run, "after {crashes} crashes");
         let verdict = quarantine.ended(now, About::One(&bad), End::Crashed);
-        assert_eq!(verdict, Verdict::SetAside { probe: false }, "after {crashes} crashes");
+        assert_eq!(verdict, CallVerdict::SetAside { probe: false }, "after {crashes} crashes");
         let (pause, _) = quarantine.set_aside(now, &bad);
-        assert_eq!(quarantine.admit(now, About::One(&bad)), Admission::SetAside(pause));
+        assert_eq!(quarantine.admit(now, About::One(&bad)), CallAdmission::SetAside(pause));
         assert!((seconds(30)..=seconds(600)).contains(&pause), "{pause:?}");
-        assert_eq!(quarantine.admit(now, About::One(&node(1))), Admission::Run, "others are served");
+        assert_eq!(quarantine.admit(now, About::One(&node(1))), CallAdmission::Run, "others are served");
         now += pause;
     }
 }
@@ -135,10 +135,10 @@ fn adv_103_a_set_aside_service_can_be_deleted() {
     let mut quarantine = Quarantine::new(seconds(30));
     let (ensure, delete) = (service(1), (Function::Delete, service(1).1));
     quarantine.ended(now, About::One(&ensure), End::Crashed);
-    assert_eq!(quarantine.admit(now, About::One(&delete)), Admission::Run);
+    assert_eq!(quarantine.admit(now, About::One(&delete)), CallAdmission::Run);
     quarantine.ended(now, About::One(&delete), End::Crashed);
-    assert_eq!(quarantine.admit(now, About::One(&delete)), Admission::SetAside(seconds(30)));
-    assert_eq!(quarantine.admit(now + seconds(30), About::One(&delete)), Admission::Run, "it is tried again");
+    assert_eq!(quarantine.admit(now, About::One(&delete)), CallAdmission::SetAside(seconds(30)));
+    assert_eq!(quarantine.admit(now + seconds(30), About::One(&delete)), CallAdmission::Run, "it is tried again");
 }
 
 #[test]
@@ -146,8 +146,8 @@ fn adv_103_a_call_about_several_objects_blames_none() {
     let now = Instant::now();
     let mut quarantine = Quarantine::new(seconds(30));
     for _ in 0..100 {
-        assert_eq!(quarantine.ended(now, About::Several, End::Crashed), Verdict::Nothing);
-        assert_eq!(quarantine.admit(now, About::Several), Admission::Run);
+        assert_eq!(quarantine.ended(now, About::Several, End::Crashed), CallVerdict::Nothing);
+        assert_eq!(quarantine.admit(now, About::Several), CallAdmission::Run);
     }
 }
 
@@ -161,27 +161,27 @@ fn play_poisonous_services(services: usize) {
         let now = start + seconds(second);
         for (nth, crashes) in crashes.iter_mut().enumerate() {
             match quarantine.admit(now, About::One(&service(nth))) {
-                Admission::Run => {
+                CallAdmission::Run => {
                     *crashes += 1;
                     match quarantine.ended(now, About::One(&service(nth)), End::Crashed) {
                         // The rest of the provider answers.
-                        Verdict::SetAside { probe: true } => {
+                        CallVerdict::SetAside { probe: true } => {
                             probes += 1;
-                            assert_eq!(quarantine.doubted(now, End::Returned), Verdict::Nothing);
+                            assert_eq!(quarantine.doubted(now, End::Returned), CallVerdict::Nothing);
                         }
-                        Verdict::SetAside { probe: false } => {}
+                        CallVerdict::SetAside { probe: false } => {}
                         other => panic!("{other:?}"),
                     }
                 }
-                Admission::SetAside(_) => {}
+                CallAdmission::SetAside(_) => {}
                 other => panic!("{other:?} in second {second}"),
             }
         }
         // A node that joins every ten minutes: there is nothing in between that could return.
         if second % 600 == 300 {
             let joining = node(second as usize);
-            assert_eq!(quarantine.admit(now, About::One(&joining)), Admission::Run);
-            assert_eq!(quarantine.ended(now, About::One(&joining), End::Returned), Verdict::Nothing);
+            assert_eq!(quarantine.admit(now, About::One(&joining)), CallAdmission::Run);
+            assert_eq!(quarantine.ended(now, About::One(&joining), End::Returned), CallVerdict::Nothing);
         }
     }
     assert!(crashes.iter().all(|it| *it <= 10), "{crashes:?}: each runs ten times an hour at most");
@@ -200,13 +200,13 @@ fn adv_103_a_provider_that_crashes_in_its_probe_too_is_stopped() {
     let now = Instant::now();
     let mut quarantine = Quarantine::new(seconds(30));
     for nth in 1..=CRASHES {
-        assert_eq!(quarantine.admit(now, About::One(&service(nth))), Admission::Run);
+        assert_eq!(quarantine.admit(now, About::One(&service(nth))), CallAdmission::Run);
         let verdict = quarantine.ended(now, About::One(&service(nth)), End::Crashed);
-        assert_eq!(verdict, Verdict::SetAside { probe: nth == CRASHES });
+        assert_eq!(verdict, CallVerdict::SetAside { probe: nth == CRASHES });
     }
-    assert_eq!(quarantine.doubted(now, End::Neither), Verdict::Nothing, "a slow cloud is no crash");
-    assert_eq!(quarantine.doubted(now, End::Crashed), Verdict::LeftAlone(seconds(30)));
-    assert_eq!(quarantine.admit(now, About::One(&node(1))), Admission::Wait(seconds(30)));
+    assert_eq!(quarantine.doubted(now, End::Neither), CallVerdict::Nothing, "a slow cloud is no crash");
+    assert_eq!(quarantine.doubted(now, End::Crashed), CallVerdict::LeftAlone(seconds(30)));
+    assert_eq!(quarantine.admit(now, About::One(&node(1))), CallAdmission::Wait(seconds(30)));
 }
 
 #[test]
@@ -221,16 +221,16 @@ fn adv_67_a_provider_that_always_traps_runs_a_few_times_an_hour() {
         let now = next[object].max(free);
         let key = node(object);
         match quarantine.admit(now, About::One(&key)) {
-            Admission::Wait(pause) | Admission::SetAside(pause) => next[object] = now + pause,
-            Admission::Run => {
+            CallAdmission::Wait(pause) | CallAdmission::SetAside(pause) => next[object] = now + pause,
+            CallAdmission::Run => {
                 runs.push(now - start);
                 free = now + Duration::from_millis(100);
-                if quarantine.ended(now, About::One(&key), End::Crashed) == (Verdict::SetAside { probe: true }) {
+                if quarantine.ended(now, About::One(&key), End::Crashed) == (CallVerdict::SetAside { probe: true }) {
                     runs.push(now - start);
                     quarantine.doubted(now, End::Crashed);
                 }
             }
-            Admission::Probe => {
+            CallAdmission::Probe => {
                 runs.push(now - start);
                 quarantine.probed(now, End::Crashed);
             }
