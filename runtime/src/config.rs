@@ -15,7 +15,7 @@ use sandbox::{CallLimits, CompileLimits, ProviderSettings};
 
 use self::file::File;
 pub(crate) use self::module::{ModuleSource, loosened};
-use self::text::{Bytes, Text};
+use self::text::{ByteSize, Text};
 pub(crate) use self::written::Written;
 
 /// The operator's file, in the sandbox's words.
@@ -89,8 +89,8 @@ impl TryFrom<File> for CloudConfig {
     fn try_from(file: File) -> Result<Self, String> {
         // What was not destructured here would be a key without effect.
         let File { api_version: _, kind: _, provider, endpoints, credentials, cluster_networks } = file;
-        let file::ClusterNetworks { pods, nodes } = cluster_networks;
-        let file::Provider {
+        let file::ClusterNetworksSection { pods, nodes } = cluster_networks;
+        let file::ProviderSection {
             module,
             settings,
             provider_id_prefixes,
@@ -136,8 +136,8 @@ fn networks(networks: Vec<file::Network>) -> Vec<IpNet> {
     networks.into_iter().map(|it| it.0).collect()
 }
 
-fn compile(limits: file::CompileLimits) -> CompileLimits {
-    let file::CompileLimits {
+fn compile(limits: file::CompileLimitsSection) -> CompileLimits {
+    let file::CompileLimitsSection {
         memory,
         cpu,
         output,
@@ -153,7 +153,7 @@ fn compile(limits: file::CompileLimits) -> CompileLimits {
         branch_targets,
     } = limits;
     let default = CompileLimits::default();
-    let bytes = |it: Option<Text<Bytes>>, default| it.map_or(default, |it| it.0.0 as u64);
+    let bytes = |it: Option<Text<ByteSize>>, default| it.map_or(default, |it| it.0.0 as u64);
     CompileLimits {
         memory: bytes(memory, default.memory),
         // The kernel counts whole seconds.
@@ -172,8 +172,8 @@ fn compile(limits: file::CompileLimits) -> CompileLimits {
     }
 }
 
-fn endpoint(endpoint: file::Endpoint) -> Result<Endpoint, String> {
-    let file::Endpoint {
+fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
+    let file::EndpointSection {
         name,
         base_url,
         credential,
@@ -195,7 +195,7 @@ fn endpoint(endpoint: file::Endpoint) -> Result<Endpoint, String> {
         base_url: base_url.0,
         credential,
         signing: signing.map(|it| Signing { region: it.region.0, service: it.service.0.0 }),
-        operation: operation.map(|it| match it {
+        operation: operation.map(|place| match place {
             file::Operation::Parameter(name) => OperationPlace::Parameter(name),
             file::Operation::Header(name) => OperationPlace::Header(name),
         }),
@@ -214,8 +214,8 @@ fn endpoint(endpoint: file::Endpoint) -> Result<Endpoint, String> {
     })
 }
 
-fn rule(rule: file::Rule) -> Result<Rule, String> {
-    let file::Rule { methods, paths, operations, effect, requires, only, values, fields } = rule;
+fn rule(rule: file::RuleSection) -> Result<Rule, String> {
+    let file::RuleSection { methods, paths, operations, effect, requires, only, values, fields } = rule;
     // An empty list is not taken for none: a rule without these lets everything stand.
     if values.as_ref().is_some_and(BTreeMap::is_empty) || fields.as_ref().is_some_and(Vec::is_empty) {
         let because = "`where` or `fields` names nothing; name something, or write only: [] to let nothing stand";

@@ -25,10 +25,10 @@ use tokio::time::{sleep, timeout};
 use tokio_rustls::TlsAcceptor;
 use tracing::{debug, info, warn};
 
-use self::certificate::Certificate;
-pub(crate) use self::certificate::Files;
-use self::places::Places;
-pub(crate) use self::places::{Place, Stage};
+pub(crate) use self::certificate::CertificateFiles;
+use self::certificate::ServedCertificate;
+use self::places::ConnectionPlaces;
+pub(crate) use self::places::{ConnectionPlace, Stage};
 
 /// How long a connection may take to shake hands, and then to send the head of its request.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -46,10 +46,10 @@ pub(crate) const TEXT: &str = "text/plain; charset=utf-8";
 pub(crate) const JSON: &str = "application/json";
 
 /// A server, listening.
-pub(crate) struct Server<S> {
+pub(crate) struct HttpsServer<S> {
     listener: TcpListener,
     acceptor: TlsAcceptor,
-    certificate: Arc<Certificate>,
+    certificate: Arc<ServedCertificate>,
     service: Arc<S>,
     /// The flag with its port.
     flag: &'static str,
@@ -59,7 +59,7 @@ pub(crate) struct Server<S> {
 pub(crate) struct Listen {
     pub(crate) address: SocketAddr,
     /// Certificate and key; `None`: they are made, and last as long as the process.
-    pub(crate) files: Option<Files>,
+    pub(crate) files: Option<CertificateFiles>,
     /// The flag with the port.
     pub(crate) flag: &'static str,
     /// The paths that are served, for people: `/healthz and /metrics`.
@@ -67,14 +67,14 @@ pub(crate) struct Listen {
 }
 
 /// A service that answers requests.
-pub(crate) trait Service: Send + Sync + 'static {
+pub(crate) trait HttpsService: Send + Sync + 'static {
     /// Answers one request. Whoever is known by more than an address is given a better place.
-    fn answer(&self, request: Request<Incoming>, place: &Place) -> impl Future<Output = Answer> + Send;
+    fn answer(&self, request: Request<Incoming>, place: &ConnectionPlace) -> impl Future<Output = HttpAnswer> + Send;
 }
 
-pub(crate) type Answer = Response<Full<Bytes>>;
+pub(crate) type HttpAnswer = Response<Full<Bytes>>;
 
-impl<S: Service> Server<S> {
+impl<S: HttpsService> HttpsServer<S> {
     /// Listens; nothing is answered yet.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl<S: Service> Server<S> {
     /// If the port is taken, or the certificate cannot be used.
     pub(crate) async fn bind(listen: Listen, service: S) -> Result<Self> {
         let Listen { address, files, flag, what } = listen;
-        let certificate = Arc::new(Certificate::load(files).with_context(|| format!("cannot serve {what}"))?);
+        let certificate = Arc::new(ServedCertificate::load(files).with_context(|| format!("cannot serve {what}"))?);
         let acceptor = certificate.clone().acceptor()?;
         let listener = TcpListener::bind(address)
             .await
@@ -101,7 +101,7 @@ impl<S: Service> Server<S> {
     }
 
     async fn accept(self) -> Infallible {
-        let (places, flag) = (Arc::new(Places::default()), self.flag);
+        let (places, flag) = (Arc::new(ConnectionPlaces::default()), self.flag);
         let mut connections = JoinSet::new();
         loop {
             while connections.try_join_next().is_some() {}
@@ -138,7 +138,12 @@ fn is_clients(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn serve<S: Service>(stream: TcpStream, acceptor: TlsAcceptor, service: Arc<S>, place: Place) -> Result<()> {
+async fn serve<S: HttpsService>(
+    stream: TcpStream,
+    acceptor: TlsAcceptor,
+    service: Arc<S>,
+    place: ConnectionPlace,
+) -> Result<()> {
     let stream = timeout(PATIENCE, acceptor.accept(stream)).await.context("no TLS handshake")??;
     place.reach(Stage::Encrypted);
     let place = Arc::new(place);
@@ -162,7 +167,7 @@ async fn serve<S: Service>(stream: TcpStream, acceptor: TlsAcceptor, service: Ar
 }
 
 /// An answer that nobody keeps, and nobody takes for another type.
-pub(crate) fn answer(code: StatusCode, content_type: &'static str, body: String) -> Answer {
+pub(crate) fn answer(code: StatusCode, content_type: &'static str, body: String) -> HttpAnswer {
     let mut answer = Response::new(Full::new(Bytes::from(body)));
     *answer.status_mut() = code;
     for (name, value) in

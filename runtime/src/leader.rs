@@ -27,9 +27,9 @@ use tracing::{debug, info, warn};
 use uuid::Uuid;
 
 pub(crate) use self::election::REFUSED;
-use self::election::{Election, Next, Now};
+use self::election::{Election, ElectionStep, Now};
 pub(crate) use self::kept::Kept;
-use self::kept::Record;
+use self::kept::LeaseRecord;
 pub(crate) use self::refused::{RefusedModule, refuse_module, refused_module};
 use crate::flags::LeaderElection;
 
@@ -75,7 +75,7 @@ const APPROVED: &str = "a person has approved it: for one window, writes to the 
 
 /// How an attempt ended that got an answer.
 #[derive(Debug, Eq, PartialEq)]
-enum Attempt {
+enum LeaseAttempt {
     Leads,
     AnotherHolds,
 }
@@ -163,8 +163,8 @@ impl Leader {
         let mut told: Option<String> = None;
         loop {
             match self.attempt().await {
-                Ok(Attempt::Leads) => break,
-                Ok(Attempt::AnotherHolds) => {
+                Ok(LeaseAttempt::Leads) => break,
+                Ok(LeaseAttempt::AnotherHolds) => {
                     let holder = self.election.holder();
                     if told.as_deref() != Some(holder) {
                         info!("standing by: {holder} holds lease {lock}");
@@ -246,8 +246,8 @@ impl Leader {
     async fn renew(&mut self) -> Option<Lost> {
         loop {
             match self.attempt().await {
-                Ok(Attempt::Leads) => return None,
-                Ok(Attempt::AnotherHolds) => {
+                Ok(LeaseAttempt::Leads) => return None,
+                Ok(LeaseAttempt::AnotherHolds) => {
                     return Some(Lost(format!("{} holds lease {}", self.election.holder(), self.lock())));
                 }
                 Err(cause) => warn!("cannot renew lease {}: {cause}; trying again", self.lock()),
@@ -256,7 +256,7 @@ impl Leader {
         }
     }
 
-    async fn attempt(&mut self) -> Result<Attempt, String> {
+    async fn attempt(&mut self) -> Result<LeaseAttempt, String> {
         if let Some(mut renewal) = self.election.renewal(now()) {
             let begin = now();
             let record = self.note(&mut renewal, false);
@@ -275,14 +275,14 @@ impl Leader {
         }
         let was_free = found.as_ref().is_none_or(election::is_free);
         let (lease, record) = match self.election.next(found, begin) {
-            Next::Wait => return Ok(Attempt::AnotherHolds),
-            Next::Create(mut lease) => {
+            ElectionStep::Wait => return Ok(LeaseAttempt::AnotherHolds),
+            ElectionStep::Create(mut lease) => {
                 lease.metadata.name = Some(self.settings.name.clone());
                 lease.metadata.namespace = Some(self.settings.namespace.clone());
                 let record = self.note(&mut lease, false);
                 (self.request("create", self.leases.create(&PostParams::default(), &lease)).await?, record)
             }
-            Next::Replace(mut lease) => {
+            ElectionStep::Replace(mut lease) => {
                 let record = self.note(&mut lease, false);
                 (self.put(&lease).await?, record)
             }
@@ -293,7 +293,7 @@ impl Leader {
         Ok(self.leads(lease, begin, record.as_ref()))
     }
 
-    fn note(&self, lease: &mut Lease, is_last: bool) -> Option<Record> {
+    fn note(&self, lease: &mut Lease, is_last: bool) -> Option<LeaseRecord> {
         self.kept.as_ref()?.note(lease, is_last)
     }
 
@@ -308,14 +308,14 @@ impl Leader {
     /// Takes note of what the Lease says of modules.
     fn read(&self, lease: &Lease) {
         let refused = RefusedModule::Read { digest: election::refused_module(lease), uid: lease.uid() };
-        self.refused.send_if_modified(|it| {
-            let is_new = *it != refused;
-            *it = refused;
+        self.refused.send_if_modified(|known| {
+            let is_new = *known != refused;
+            *known = refused;
             is_new
         });
     }
 
-    fn leads(&mut self, lease: Lease, begin: Now, record: Option<&Record>) -> Attempt {
+    fn leads(&mut self, lease: Lease, begin: Now, record: Option<&LeaseRecord>) -> LeaseAttempt {
         self.read(&lease);
         if let Some((kept, record)) = self.kept.as_ref().zip(record) {
             kept.stored(record);
@@ -333,7 +333,7 @@ impl Leader {
                 self.recorder.record(about, EventKind::Normal, "CloudWritesApproved", APPROVED);
             }
         }
-        Attempt::Leads
+        LeaseAttempt::Leads
     }
 
     async fn put(&self, lease: &Lease) -> Result<Lease, String> {

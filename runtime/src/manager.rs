@@ -1,12 +1,12 @@
 //! The tasks of the process, one line each. Whatever ends, ends the process with its reason.
 
-mod candidates;
 pub(crate) mod claims;
 mod cloud;
 mod controllers;
 mod ended;
 mod events;
 mod fit;
+mod leases;
 mod module;
 mod node_ipam;
 mod options;
@@ -27,13 +27,13 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tracing::{info, warn};
 
-use self::candidates::{candidates, refused_module};
-use self::cloud::Loaded;
-use self::controllers::Skipped;
+use self::cloud::LoadedProvider;
+use self::controllers::SkippedController;
 use self::ended::{controller_ended, ended_early, hold, panicked, stopped};
-use self::start::{Lacking, Start};
+use self::leases::{candidates, refused_module};
+use self::start::{ControllerStart, Lacking};
 use self::swap::{OnLease, Swap};
-use self::webhooks::Webhooks;
+use self::webhooks::ServedWebhooks;
 use crate::api_server::{self, ApiServer};
 use crate::cluster;
 use crate::config::CloudConfig;
@@ -44,7 +44,7 @@ use crate::leader::{self, Kept, Leader};
 use crate::networks::Watcher;
 use crate::overrides::Overrides;
 use crate::permissions::{Permissions, Rule, rules};
-use crate::telemetry::{self, Answers, Health, ProviderPage, Reviewer, Server};
+use crate::telemetry::{self, Health, HealthPages, ProviderPage, Reviewer, TelemetryServer};
 
 /// How long what is in flight may take once the process is asked to end.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -57,7 +57,7 @@ struct Process {
     settings: Settings,
     client: Client,
     api_server: ApiServer,
-    loaded: Loaded,
+    loaded: LoadedProvider,
     health: Arc<Health>,
     permissions: Permissions,
     running: telemetry::Metrics,
@@ -65,7 +65,7 @@ struct Process {
     /// `None` without leader election.
     leader: Option<Leader>,
     /// `None` where none is served.
-    webhooks: Option<Webhooks>,
+    webhooks: Option<ServedWebhooks>,
     /// The facts about the cluster that the provider's answers are held against.
     facts: watch::Sender<ClusterFacts>,
     /// The cloud's account, once something was to be asked of it.
@@ -152,8 +152,8 @@ impl Process {
         let (page, provider) = watch::channel(None);
         if let Some(serving) = &settings.serving {
             let reviewer = Reviewer::new(unlimited.clone());
-            let answers = Answers { health: health.clone(), metrics: registry, slis, provider, reviewer };
-            let server = Server::bind(serving, answers).await?;
+            let answers = HealthPages { health: health.clone(), metrics: registry, slis, provider, reviewer };
+            let server = TelemetryServer::bind(serving, answers).await?;
             tasks.spawn(async move { match server.run().await {} });
         }
 
@@ -164,7 +164,7 @@ impl Process {
         let asked = requested.clone();
         let (tell, reports) = mpsc::unbounded_channel();
         let (answers, answered) = watch::channel(false);
-        let outside = cloud::Outside {
+        let outside = cloud::ProviderInputs {
             config_maps: ClusterConfigMaps { client: unlimited.clone(), answered: answered.clone() },
             api_server: api_server.url().clone(),
             route: overrides.route,
@@ -194,7 +194,7 @@ impl Process {
             let window = settings.node_lifecycle.budget_window;
             leader.keep(Kept::new(loaded.gate.write_counts(), requested.clone(), node_deletions.clone(), window));
         }
-        let webhooks = Webhooks::serve(&settings, &loaded.cloud, webhook_metrics, &health, &mut tasks).await?;
+        let webhooks = ServedWebhooks::serve(&settings, &loaded.cloud, webhook_metrics, &health, &mut tasks).await?;
         let credentials = loaded.credentials.clone();
         tasks.spawn(async move {
             credentials.watch().await;
@@ -407,22 +407,22 @@ impl Process {
                 continue;
             }
             match controllers::skipped(controller, settings, cloud) {
-                Some(Skipped::Wanted(because)) => {
+                Some(SkippedController::Wanted(because)) => {
                     info!("{name} {because}");
                     continue;
                 }
-                Some(Skipped::Unwanted(because)) => {
+                Some(SkippedController::Unwanted(because)) => {
                     warn!("{name} {because}");
                     continue;
                 }
                 None => {}
             }
-            let start = Start {
+            let start = ControllerStart {
                 controller,
                 context: context.clone(),
                 cloud: cloud.clone(),
                 settings: settings.clone(),
-                held: node_ipam::Held::all(&self.leaders(controller)),
+                held: node_ipam::HeldLeases::all(&self.leaders(controller)),
                 lease: self.leader.as_ref().and_then(Leader::about),
                 health: self.health.clone(),
                 running: self.running.clone(),

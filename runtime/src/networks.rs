@@ -54,7 +54,7 @@ const WARNINGS: usize = 16;
 
 /// The networks that change rarely.
 #[derive(Clone, Default)]
-struct Cluster {
+struct ClusterAddresses {
     /// By the URL of this process.
     api_servers: Vec<ApiServer>,
     /// By the ClusterIPs of its Service.
@@ -66,14 +66,14 @@ struct Cluster {
     services: Vec<IpNet>,
 }
 
-impl Cluster {
+impl ClusterAddresses {
     /// The same for the controllers, beside what the operator says.
     fn facts(&self, said: &ClusterFacts) -> ClusterFacts {
         let mut facts = said.clone();
         facts.services.extend(self.services.iter().filter(|it| !said.services.contains(it)));
         facts.api_service.extend(&self.api_service);
         // On loopback is no node and no load balancer.
-        let by_url = self.api_servers.iter().filter_map(|it| match it {
+        let by_url = self.api_servers.iter().filter_map(|server| match server {
             ApiServer::Address(ip) => Some(*ip),
             ApiServer::Socket(_) => None,
         });
@@ -149,7 +149,7 @@ impl Watcher {
     }
 
     /// Gives the gate the networks. Returns what was not believed, and warns about what of it was not among `before`.
-    fn tell(&self, cluster: &Cluster, before: &BTreeSet<String>) -> BTreeSet<String> {
+    fn tell(&self, cluster: &ClusterAddresses, before: &BTreeSet<String>) -> BTreeSet<String> {
         let nodes = self.nodes.store().state();
         let nodes: Vec<_> = nodes.into_iter().map(|node| (self.nodes.confirmed(&node), node)).collect();
         let Published { networks: of_nodes, refused } =
@@ -167,7 +167,7 @@ impl Watcher {
         refused
     }
 
-    async fn read(&self) -> Result<Cluster, String> {
+    async fn read(&self) -> Result<ClusterAddresses, String> {
         let api_servers = resolve(&self.url).await?;
         let service = Api::<Service>::namespaced(self.client.clone(), "default")
             .get_opt("kubernetes")
@@ -194,13 +194,13 @@ impl Watcher {
             Err(error) => return Err(needs("list servicecidrs.networking.k8s.io", &error)),
         };
         let services = cidrs.iter().flat_map(networks).collect();
-        Ok(Cluster { api_servers, api_service, endpoints, unknown, services })
+        Ok(ClusterAddresses { api_servers, api_service, endpoints, unknown, services })
     }
 }
 
 /// The state that [`Watcher::learn`] found, and [`Watcher::follow`] begins with.
 pub(crate) struct Learned {
-    cluster: Cluster,
+    cluster: ClusterAddresses,
     /// The networks and addresses of Nodes that are not believed, and were logged.
     refused: BTreeSet<String>,
 }
@@ -266,7 +266,7 @@ mod tests {
     fn adv_150_controllers_know_where_the_api_server_is() {
         let ip = |text: &str| text.parse::<IpAddr>().unwrap();
         let network = |text: &str| text.parse::<IpNet>().unwrap();
-        let cluster = Cluster {
+        let cluster = ClusterAddresses {
             api_servers: vec![
                 ApiServer::Address(ip("10.96.0.1")),
                 ApiServer::Address(ip("203.0.113.1")),

@@ -11,7 +11,7 @@ use prometheus::{GaugeVec, IntGaugeVec, Opts, Registry};
 pub(crate) use self::authz::Reviewer;
 pub(crate) use self::health::Health;
 pub use self::log::{start as start_log, start_warnings};
-pub(crate) use self::server::{Answers, ProviderPage, Server};
+pub(crate) use self::server::{HealthPages, ProviderPage, TelemetryServer};
 
 use crate::flags::Controller;
 
@@ -40,8 +40,8 @@ impl Metrics {
         registry.register(Box::new(running.clone()))?;
         registry.register(Box::new(missing_permissions.clone()))?;
         registry.register(Box::new(build_info()?))?;
-        registry.register(Box::new(process::Process::new()?))?;
-        slis.register(Box::new(process::StartTime(process::Process::new()?)))?;
+        registry.register(Box::new(process::ProcessCollector::new()?))?;
+        slis.register(Box::new(process::StartTime(process::ProcessCollector::new()?)))?;
         Ok(Self { running, missing_permissions })
     }
 

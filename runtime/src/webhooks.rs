@@ -25,11 +25,11 @@ use tokio::sync::watch;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tracing::{debug, info};
 
-use self::failures::{BUSY, Ended, Failures, User};
-use self::review::{Question, Verdict};
+use self::failures::{BUSY, CallEnd, Caller, Failures};
+use self::review::{ReviewVerdict, VolumeQuestion};
 use crate::duration;
 use crate::flags::{self, RateLimit};
-use crate::https::{self, Answer, Files, JSON, Listen, Place, Stage, TEXT, answer};
+use crate::https::{self, CertificateFiles, ConnectionPlace, HttpAnswer, JSON, Listen, Stage, TEXT, answer};
 
 /// The only path, as upstream's labeler has it.
 const PATH: &str = "/admit";
@@ -51,10 +51,10 @@ const WAY_BACK: Duration = Duration::from_millis(500);
 const QUESTIONS: RateLimit = RateLimit { per_second: 10.0, burst: 20 };
 
 /// The server, listening.
-pub(crate) struct Server(https::Server<Webhooks>);
+pub(crate) struct WebhookServer(https::HttpsServer<WebhookHandler>);
 
 /// The server's parts, and the moment from which it has what it needs to answer.
-struct Webhooks {
+struct WebhookHandler {
     /// `None` until the cluster is known, without which the cloud is asked nothing.
     admission: watch::Receiver<Option<Arc<Admission>>>,
     questions: Mutex<TokenBucket>,
@@ -94,7 +94,7 @@ impl Metrics {
     }
 }
 
-impl Server {
+impl WebhookServer {
     /// Listens. Nobody is admitted before there is an [`Admission`].
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Server {
         metrics: Metrics,
     ) -> Result<Self> {
         let ((certificate, of_certificate), (key, of_key)) = (settings.certificate.clone(), settings.key.clone());
-        let files = Files { certificate, key, flags: [of_certificate, of_key] };
+        let files = CertificateFiles { certificate, key, flags: [of_certificate, of_key] };
         let listen = Listen {
             address: settings.address,
             files: Some(files),
@@ -114,8 +114,8 @@ impl Server {
             what: "the webhook cloud-pvl-admission",
         };
         let (questions, failures) = (Mutex::new(QUESTIONS.bucket()), Mutex::default());
-        let webhooks = Webhooks { admission, questions, failures, metrics };
-        https::Server::bind(listen, webhooks).await.map(Self)
+        let webhooks = WebhookHandler { admission, questions, failures, metrics };
+        https::HttpsServer::bind(listen, webhooks).await.map(Self)
     }
 
     /// Answers, until it is dropped.
@@ -124,13 +124,13 @@ impl Server {
     }
 }
 
-impl https::Service for Webhooks {
-    async fn answer(&self, request: Request<Incoming>, place: &Place) -> Answer {
+impl https::HttpsService for WebhookHandler {
+    async fn answer(&self, request: Request<Incoming>, place: &ConnectionPlace) -> HttpAnswer {
         if request.uri().path() != PATH {
             return answer(StatusCode::NOT_FOUND, TEXT, "404 page not found\n".to_owned());
         }
         let began = Instant::now();
-        let answered = self.review(request, place, began).await.unwrap_or_else(|Problem { code, text }| {
+        let answered = self.review(request, place, began).await.unwrap_or_else(|ReviewProblem { code, text }| {
             debug!("a request to the webhook {NAME} is answered {code}: {text}");
             answer(code, TEXT, format!("{text}\n"))
         });
@@ -140,28 +140,34 @@ impl https::Service for Webhooks {
 }
 
 /// Why a request gets no AdmissionReview: an HTTP status, and a sentence.
-struct Problem {
+struct ReviewProblem {
     code: StatusCode,
     text: String,
 }
 
-impl Problem {
+impl ReviewProblem {
     fn new(code: StatusCode, text: impl Into<String>) -> Self {
         Self { code, text: text.into() }
     }
 }
 
-impl Webhooks {
-    async fn review(&self, request: Request<Incoming>, place: &Place, began: Instant) -> Result<Answer, Problem> {
+impl WebhookHandler {
+    async fn review(
+        &self,
+        request: Request<Incoming>,
+        place: &ConnectionPlace,
+        began: Instant,
+    ) -> Result<HttpAnswer, ReviewProblem> {
         if request.headers().get(CONTENT_TYPE).is_none_or(|it| it != JSON) {
-            return Err(Problem::new(StatusCode::BAD_REQUEST, format!("the Content-Type has to be {JSON}")));
+            return Err(ReviewProblem::new(StatusCode::BAD_REQUEST, format!("the Content-Type has to be {JSON}")));
         }
         let until = began + patience(request.uri().query().unwrap_or_default());
         let body = body(request.into_body()).await?;
-        let question = Question::parse(&body).map_err(|text| Problem::new(StatusCode::BAD_REQUEST, text))?;
+        let question =
+            VolumeQuestion::parse(&body).map_err(|text| ReviewProblem::new(StatusCode::BAD_REQUEST, text))?;
         let (uid, verdict) = match question {
-            Question::Other { uid } => (uid, Verdict::default()),
-            Question::Create { uid, user, pv } => (uid, self.judge(&pv, &user, place, until).await?),
+            VolumeQuestion::Other { uid } => (uid, ReviewVerdict::default()),
+            VolumeQuestion::Create { uid, user, pv } => (uid, self.judge(&pv, &user, place, until).await?),
         };
         Ok(answer(StatusCode::OK, JSON, verdict.answer(&uid).to_string()))
     }
@@ -170,13 +176,13 @@ impl Webhooks {
         &self,
         pv: &PersistentVolume,
         user: &str,
-        place: &Place,
+        place: &ConnectionPlace,
         until: Instant,
-    ) -> Result<Verdict, Problem> {
+    ) -> Result<ReviewVerdict, ReviewProblem> {
         let admission = self.admission.borrow().clone();
         let Some(admission) = admission else {
             let text = "aerostat has only just started, and does not know its cluster yet; try again";
-            return Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, text));
+            return Err(ReviewProblem::new(StatusCode::INTERNAL_SERVER_ERROR, text));
         };
         let name = pv.metadata.name.as_deref().unwrap_or_default();
         let mut asking = None;
@@ -188,31 +194,31 @@ impl Webhooks {
                 }
                 Err(why) => {
                     let text = format!("error querying volume {name}: {why}");
-                    return Ok(Verdict::refused(StatusCode::TOO_MANY_REQUESTS.as_u16(), text));
+                    return Ok(ReviewVerdict::refused(StatusCode::TOO_MANY_REQUESTS.as_u16(), text));
                 }
             }
         }
         let answer = timeout_at(until, admission.admit(pv)).await;
         if let (Some(asking), Ok(answer)) = (&mut asking, &answer) {
             let has_crashed = answer.as_ref().is_err_and(|refused| refused.has_crashed);
-            asking.ended = Some(if has_crashed { Ended::Crashed } else { Ended::Answered });
+            asking.ended = Some(if has_crashed { CallEnd::Crashed } else { CallEnd::Answered });
         }
         let refusal = match answer {
             Ok(Ok(Admitted { patch, warnings })) => {
                 if !patch.is_empty() {
                     info!(volume = name, "the volume is labelled while it is created");
                 }
-                return Ok(Verdict { patch, warnings, refusal: None });
+                return Ok(ReviewVerdict { patch, warnings, refusal: None });
             }
             Ok(Err(refused)) => refused.to_string(),
             Err(_) => format!("error querying volume {name}: the cloud did not answer in time; try again"),
         };
-        Ok(Verdict::refused(StatusCode::FORBIDDEN.as_u16(), refusal))
+        Ok(ReviewVerdict::refused(StatusCode::FORBIDDEN.as_u16(), refusal))
     }
 
     /// Waits until the cloud may be asked for a user, or says why it is not asked.
     async fn turn(&self, user: &str, until: Instant) -> Result<Asking<'_>, String> {
-        let (user, now) = (User::named(user), Instant::now());
+        let (user, now) = (Caller::named(user), Instant::now());
         let crashed = |after| {
             format!(
                 "the provider crashed over too many of your volumes, or is being asked about too many; try again in {after:?}"
@@ -232,14 +238,14 @@ impl Webhooks {
 /// A question that is being asked. Dropped before it has ended, it is given up: whoever asked has gone, or waits no longer.
 struct Asking<'a> {
     failures: &'a Mutex<Failures>,
-    user: User,
+    user: Caller,
     began: Instant,
-    ended: Option<Ended>,
+    ended: Option<CallEnd>,
 }
 
 impl Drop for Asking<'_> {
     fn drop(&mut self) {
-        let ended = self.ended.unwrap_or_else(|| Ended::GivenUp(self.began.elapsed()));
+        let ended = self.ended.unwrap_or_else(|| CallEnd::GivenUp(self.began.elapsed()));
         self.failures.lock().end(self.user, ended, Instant::now());
     }
 }
@@ -257,14 +263,16 @@ fn longest_wait(left: Duration) -> Duration {
     left.saturating_sub(BUSY)
 }
 
-async fn body(body: Incoming) -> Result<Bytes, Problem> {
+async fn body(body: Incoming) -> Result<Bytes, ReviewProblem> {
     match timeout(PATIENCE, Limited::new(body, BODY).collect()).await {
         Ok(Ok(body)) => Ok(body.to_bytes()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => {
-            Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {BODY} bytes")))
+            Err(ReviewProblem::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body has more than {BODY} bytes")))
         }
-        Ok(Err(error)) => Err(Problem::new(StatusCode::BAD_REQUEST, format!("the body broke off: {error}"))),
-        Err(_) => Err(Problem::new(StatusCode::REQUEST_TIMEOUT, format!("the body did not come within {PATIENCE:?}"))),
+        Ok(Err(error)) => Err(ReviewProblem::new(StatusCode::BAD_REQUEST, format!("the body broke off: {error}"))),
+        Err(_) => {
+            Err(ReviewProblem::new(StatusCode::REQUEST_TIMEOUT, format!("the body did not come within {PATIENCE:?}")))
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use cloud_provider::Description;
 
 use super::inspected::Compared;
 use crate::config::CloudConfig;
-use crate::manager::claims::{Missing, check_prefixes, missing as missing_rules, wider};
+use crate::manager::claims::{MissingLine, check_prefixes, missing as missing_rules, wider};
 
 /// A config beside a module.
 pub(super) fn compared(description: &Description, config: &CloudConfig) -> Compared {
@@ -30,7 +30,7 @@ fn missing(description: &Description, config: &CloudConfig) -> Vec<String> {
         }
     }
     let endpoints: Vec<_> = config.endpoints.iter().collect();
-    for Missing { endpoint, key, yaml } in missing_rules(description, &endpoints) {
+    for MissingLine { endpoint, key, yaml } in missing_rules(description, &endpoints) {
         missing.push(format!(
             "endpoint {endpoint} does not allow what the module asks for; add this to its {key}: {yaml}"
         ));

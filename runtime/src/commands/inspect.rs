@@ -11,8 +11,8 @@ use sandbox::{Digest, Interfaces, Metrics, Module, Provider, ProviderSettings, S
 
 use super::answer::Answer;
 use super::compared::compared;
-use super::inspected::{Found, Inspected, ModuleBytes};
-use super::place::{Place, repository};
+use super::inspected::{Inspected, InspectedSignature, ModuleBytes};
+use super::place::{ModulePlace, repository};
 use super::signed::Signers;
 use super::{file, progress};
 use crate::config::CloudConfig;
@@ -21,7 +21,7 @@ use crate::flags::{Inspect, OptionalKeys};
 /// A module, and what its registry says of it.
 struct Got {
     module: Module,
-    registry: Option<(Release, Vec<Found>)>,
+    registry: Option<(Release, Vec<InspectedSignature>)>,
 }
 
 pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Answer> {
@@ -30,8 +30,8 @@ pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Ans
     let config = cloud_config.as_deref().map(CloudConfig::read).transpose()?;
     let OptionalKeys { keys, signed_as } = keys;
     let signers = Signers::read(&keys, signed_as).await?;
-    let got = match Place::parse(&place)? {
-        Place::Registry(reference) => {
+    let got = match ModulePlace::parse(&place)? {
+        ModulePlace::Registry(reference) => {
             let mut repository = repository(&reference, registry).await?;
             let release = repository.find(&reference).await?;
             let signatures = repository.signatures(release.digest).await?;
@@ -42,7 +42,7 @@ pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Ans
             let module = Module::new(&reference.pinned(release.digest).to_string(), bytes, release.sha256)?;
             Got { module, registry: Some((release, found)) }
         }
-        Place::File(path) => {
+        ModulePlace::File(path) => {
             let bytes = file::read(&path).await?;
             let digest = Digest::of(&bytes);
             Got { module: Module::new(&path.display().to_string(), bytes, digest)?, registry: None }
@@ -59,7 +59,12 @@ pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Ans
 }
 
 /// A signature as it is shown: its claim about itself, and its signer if a key verifies it.
-fn found(signature: &Signature, signers: Option<&Signers>, release: &Release, repository: &Repository) -> Found {
+fn found(
+    signature: &Signature,
+    signers: Option<&Signers>,
+    release: &Release,
+    repository: &Repository,
+) -> InspectedSignature {
     let judged = signers.map(|it| it.judge(signature, release.digest, repository));
     let (verified_by, because) = match judged {
         None => (None, None),
@@ -67,9 +72,13 @@ fn found(signature: &Signature, signers: Option<&Signers>, release: &Release, re
         Some(Err(because)) => (None, Some(because)),
     };
     match signature.claim() {
-        Ok(Claim::Bundle(key)) => Found { form: "bundle", key: Some(key), name: None, verified_by, because },
-        Ok(Claim::Tag(name)) => Found { form: "tag", key: None, name: Some(name), verified_by, because },
-        Err(because) => Found { form: "unreadable", key: None, name: None, verified_by, because: Some(because) },
+        Ok(Claim::Bundle(key)) => {
+            InspectedSignature { form: "bundle", key: Some(key), name: None, verified_by, because }
+        }
+        Ok(Claim::Tag(name)) => InspectedSignature { form: "tag", key: None, name: Some(name), verified_by, because },
+        Err(because) => {
+            InspectedSignature { form: "unreadable", key: None, name: None, verified_by, because: Some(because) }
+        }
     }
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Inspected {
     ingress: IngressLine,
     node_labels: Vec<String>,
     /// None for a file, which has no place for them.
-    signatures: Option<Vec<Found>>,
+    signatures: Option<Vec<InspectedSignature>>,
     /// The keys that the config lacks; none without a config.
     missing: Option<Vec<String>>,
     /// The rights that the config gives beyond those the module asks for; none without a config.
@@ -53,7 +53,7 @@ pub(super) struct ModuleBytes {
 /// A signature.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Found {
+pub(super) struct InspectedSignature {
     /// `bundle`, `tag`, or `unreadable`.
     pub(super) form: &'static str,
     /// The key that a bundle names as its own.
@@ -142,7 +142,7 @@ struct IngressLine {
 impl Inspected {
     pub(super) fn new(
         reference: &str,
-        registry: Option<(Release, Vec<Found>)>,
+        registry: Option<(Release, Vec<InspectedSignature>)>,
         module: ModuleBytes,
         interfaces: &Interfaces,
         cloud: &Cloud,
@@ -151,11 +151,11 @@ impl Inspected {
         let it = cloud.description.now();
         let (release, signatures) = registry.unzip();
         let (missing, wider) = compared.map(|Compared { missing, wider }| (missing, wider)).unzip();
-        let setting = |it: &cloud_provider::Setting| SettingLine {
-            name: it.name.clone(),
-            required: it.required,
-            default: it.default.clone(),
-            doc: it.doc.clone(),
+        let setting = |setting: &cloud_provider::Setting| SettingLine {
+            name: setting.name.clone(),
+            required: setting.required,
+            default: setting.default.clone(),
+            doc: setting.doc.clone(),
         };
         Self {
             reference: reference.to_owned(),
@@ -202,23 +202,23 @@ fn capabilities(cloud: &Cloud) -> Vec<&'static str> {
 }
 
 fn endpoint(it: &Endpoint) -> EndpointLine {
-    let permission = |it: &Permission| PermissionLine {
-        methods: it.methods.clone(),
-        paths: it.paths.clone(),
-        operations: it.operations.clone(),
-        effect: it.effect.as_str(),
-        actions: it.actions.clone(),
-        only: it.content.only.clone(),
-        values: it.content.values.iter().cloned().collect(),
-        fields: it.content.fields.clone(),
-        carried: it.content.to_string(),
+    let permission = |permission: &Permission| PermissionLine {
+        methods: permission.methods.clone(),
+        paths: permission.paths.clone(),
+        operations: permission.operations.clone(),
+        effect: permission.effect.as_str(),
+        actions: permission.actions.clone(),
+        only: permission.content.only.clone(),
+        values: permission.content.values.iter().cloned().collect(),
+        fields: permission.content.fields.clone(),
+        carried: permission.content.to_string(),
     };
     EndpointLine {
         name: it.name.clone(),
         purpose: it.purpose.clone(),
         example_base_url: it.example_base_url.clone(),
         headers: it.headers.clone(),
-        operation: it.operation.as_ref().map(|it| match it {
+        operation: it.operation.as_ref().map(|place| match place {
             OperationPlace::Parameter(name) => format!("parameter {name}"),
             OperationPlace::Header(name) => format!("header {name}"),
         }),

@@ -14,12 +14,12 @@ const UPLOAD: Duration = Duration::from_secs(180);
 
 /// A module in a registry, or in a file.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum Place {
+pub(super) enum ModulePlace {
     Registry(Reference),
     File(PathBuf),
 }
 
-impl Place {
+impl ModulePlace {
     /// A file is a text that ends in `.wasm`, or begins as a path does.
     pub(super) fn parse(text: &str) -> Result<Self> {
         match text.ends_with(".wasm") || text.starts_with(['/', '.']) {
@@ -59,11 +59,11 @@ mod tests {
     #[test]
     fn files_and_references_are_told_apart() {
         for file in ["acme.wasm", "./acme", "../acme.wasm", "/opt/acme"] {
-            assert_eq!(Place::parse(file).unwrap(), Place::File(file.into()));
+            assert_eq!(ModulePlace::parse(file).unwrap(), ModulePlace::File(file.into()));
         }
         for reference in ["registry.example.com/acme/provider:1.2.0", "[::1]:5000/a", "localhost/a"] {
-            assert!(matches!(Place::parse(reference).unwrap(), Place::Registry(_)), "{reference}");
+            assert!(matches!(ModulePlace::parse(reference).unwrap(), ModulePlace::Registry(_)), "{reference}");
         }
-        assert!(Place::parse("acme").unwrap_err().to_string().contains("names no repository"));
+        assert!(ModulePlace::parse("acme").unwrap_err().to_string().contains("names no repository"));
     }
 }

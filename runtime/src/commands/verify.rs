@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
 use super::answer::Answer;
-use super::place::{Place, repository};
+use super::place::{ModulePlace, repository};
 use super::signed::Signers;
 use crate::flags::Verify;
 
@@ -23,9 +23,9 @@ struct Verified {
 
 pub(super) async fn run(command: Verify) -> Result<Answer> {
     let Verify { place, keys, signed_as, registry, output } = command;
-    let reference = match Place::parse(&place)? {
-        Place::Registry(reference) => reference,
-        Place::File(path) => bail!(
+    let reference = match ModulePlace::parse(&place)? {
+        ModulePlace::Registry(reference) => reference,
+        ModulePlace::File(path) => bail!(
             "nothing says who has signed {}: a signature is of a manifest and lies in the registry beside it. Verify the \
              module there, aerostat module verify REFERENCE --key=…, and compare the sha256 of the file with that of the \
              module, which aerostat module inspect prints",

@@ -17,8 +17,8 @@ const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile
 const SOURCES: &str = "sharedFile: { file: … }, webIdentity: { roleArn: …, tokenFile: … }, podIdentity: { tokenFile: … } or \
                        instanceMetadata: {}";
 
-pub(super) fn credential(credential: file::Credential) -> Result<CredentialSettings, String> {
-    let file::Credential { name, bearer, basic, sigv4, limits } = credential;
+pub(super) fn credential(credential: file::CredentialSection) -> Result<CredentialSettings, String> {
+    let file::CredentialSection { name, bearer, basic, sigv4, limits } = credential;
     let kind = match (bearer, basic, sigv4) {
         (Some(file::Bearer { file }), None, None) => CredentialKind::Bearer { file },
         (None, Some(file::Basic { user_file, password_file }), None) => {
@@ -80,11 +80,11 @@ fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, St
     Ok(Sigv4Settings {
         region: region.0,
         keys,
-        assume_role: assume_role.map(|it| AssumeRole {
-            role_arn: it.role_arn.0,
-            external_id: it.external_id,
-            source_arn: it.source_arn.map(|it| it.0.0),
-            source_account: it.source_account.map(|it| it.0.0),
+        assume_role: assume_role.map(|role| AssumeRole {
+            role_arn: role.role_arn.0,
+            external_id: role.external_id,
+            source_arn: role.source_arn.map(|it| it.0.0),
+            source_account: role.source_account.map(|it| it.0.0),
         }),
         sts: Sts {
             base_url: sts.base_url.map(|it| it.0),

@@ -10,7 +10,9 @@ use oci::{Image, TokenService};
 use sandbox::Digest;
 use serde::Deserialize;
 
-use super::text::{AddressList, Bytes, Constant, Count, HeaderText, Only, Rate, Service, Text, Window};
+use super::text::{
+    AddressList, ByteSize, Constant, HeaderText, LimitWindow, Only, PositiveNumber, RequestRate, SigningService, Text,
+};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
@@ -20,13 +22,13 @@ pub(super) struct File {
     pub(super) api_version: Only<ApiVersion>,
     #[expect(dead_code, reason = "as above")]
     pub(super) kind: Only<Kind>,
-    pub(super) provider: Provider,
+    pub(super) provider: ProviderSection,
     #[serde(default)]
-    pub(super) endpoints: Vec<Endpoint>,
+    pub(super) endpoints: Vec<EndpointSection>,
     #[serde(default)]
-    pub(super) credentials: Vec<Credential>,
+    pub(super) credentials: Vec<CredentialSection>,
     #[serde(default)]
-    pub(super) cluster_networks: ClusterNetworks,
+    pub(super) cluster_networks: ClusterNetworksSection,
 }
 
 pub(super) struct ApiVersion;
@@ -43,8 +45,8 @@ impl Constant for Kind {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Provider {
-    pub(super) module: Module,
+pub(super) struct ProviderSection {
+    pub(super) module: ModuleSection,
     /// As text, however it is written: `1.10` stays `1.10`.
     #[serde(default)]
     pub(super) settings: BTreeMap<String, String>,
@@ -58,16 +60,16 @@ pub(super) struct Provider {
     pub(super) load_balancer_addresses: Vec<Network>,
     #[serde(default)]
     pub(super) node_addresses: Vec<Network>,
-    pub(super) limits: Option<CallLimits>,
+    pub(super) limits: Option<CallLimitsSection>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Module {
+pub(super) struct ModuleSection {
     pub(super) config_map: Option<ConfigMap>,
     pub(super) file: Option<ModuleFile>,
     pub(super) oci: Option<Oci>,
-    pub(super) signed_by: Option<SignedBy>,
+    pub(super) signed_by: Option<SignedBySection>,
 }
 
 /// A module in a registry.
@@ -77,23 +79,23 @@ pub(super) struct Oci {
     pub(super) image: Text<Image>,
     /// The manifest's digest.
     pub(super) digest: Text<Digest>,
-    pub(super) login: Option<Login>,
+    pub(super) login: Option<LoginSection>,
     #[serde(default)]
     pub(super) token_services: Vec<Text<TokenService>>,
     pub(super) addresses: Option<AddressList>,
-    pub(super) tls: Option<Tls>,
+    pub(super) tls: Option<TlsSection>,
     pub(super) previous: Option<Text<Digest>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Login {
+pub(super) struct LoginSection {
     pub(super) file: PathBuf,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SignedBy {
+pub(super) struct SignedBySection {
     pub(super) keys: Vec<PathBuf>,
     #[serde(rename = "as")]
     pub(super) name: Option<String>,
@@ -117,30 +119,30 @@ pub(super) struct ModuleFile {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct CallLimits {
+pub(super) struct CallLimitsSection {
     pub(super) cpu: Option<Text<Duration>>,
     pub(super) wall: Option<Text<Duration>>,
-    pub(super) memory: Option<Text<Bytes>>,
-    pub(super) concurrency: Option<Text<Count>>,
+    pub(super) memory: Option<Text<ByteSize>>,
+    pub(super) concurrency: Option<Text<PositiveNumber>>,
     /// 0 forbids them.
     pub(super) deletes_per_ensure: Option<u32>,
     pub(super) deletes_per_delete: Option<u32>,
-    pub(super) compile: Option<CompileLimits>,
+    pub(super) compile: Option<CompileLimitsSection>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct CompileLimits {
-    pub(super) memory: Option<Text<Bytes>>,
+pub(super) struct CompileLimitsSection {
+    pub(super) memory: Option<Text<ByteSize>>,
     pub(super) cpu: Option<Text<Duration>>,
-    pub(super) output: Option<Text<Bytes>>,
+    pub(super) output: Option<Text<ByteSize>>,
     pub(super) modules: Option<u64>,
     pub(super) nesting: Option<u64>,
     pub(super) types: Option<u64>,
     pub(super) definitions: Option<u64>,
-    pub(super) custom_bytes: Option<Text<Bytes>>,
+    pub(super) custom_bytes: Option<Text<ByteSize>>,
     pub(super) functions: Option<u64>,
-    pub(super) function_bytes: Option<Text<Bytes>>,
+    pub(super) function_bytes: Option<Text<ByteSize>>,
     pub(super) locals: Option<u64>,
     pub(super) blocks: Option<u64>,
     pub(super) branch_targets: Option<u64>,
@@ -148,34 +150,34 @@ pub(super) struct CompileLimits {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Endpoint {
+pub(super) struct EndpointSection {
     pub(super) name: String,
     pub(super) base_url: Text<BaseUrl>,
     pub(super) credential: Option<String>,
-    pub(super) signing: Option<Signing>,
+    pub(super) signing: Option<SigningSection>,
     pub(super) operation: Option<Operation>,
     /// As text, however it is written: `1.10` stays `1.10`.
     #[serde(default)]
     pub(super) parameters: BTreeMap<String, String>,
-    pub(super) allow: Vec<Rule>,
+    pub(super) allow: Vec<RuleSection>,
     pub(super) addresses: Option<AddressList>,
-    pub(super) tls: Option<Tls>,
+    pub(super) tls: Option<TlsSection>,
     #[serde(default)]
     pub(super) headers: Vec<String>,
-    pub(super) limits: Option<EndpointLimits>,
+    pub(super) limits: Option<EndpointLimitsSection>,
 }
 
 /// The name for which a signature was made.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Signing {
+pub(super) struct SigningSection {
     pub(super) region: Text<Region>,
-    pub(super) service: Text<Service>,
+    pub(super) service: Text<SigningService>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Rule {
+pub(super) struct RuleSection {
     pub(super) methods: Vec<Text<Method>>,
     pub(super) paths: Vec<Text<PathPattern>>,
     #[serde(default)]
@@ -199,33 +201,33 @@ pub(super) enum Operation {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Tls {
+pub(super) struct TlsSection {
     pub(super) ca_file: PathBuf,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct EndpointLimits {
-    pub(super) requests_per_second: Option<Text<Rate>>,
-    pub(super) concurrency: Option<Text<Count>>,
-    pub(super) response_bytes: Option<Text<Bytes>>,
+pub(super) struct EndpointLimitsSection {
+    pub(super) requests_per_second: Option<Text<RequestRate>>,
+    pub(super) concurrency: Option<Text<PositiveNumber>>,
+    pub(super) response_bytes: Option<Text<ByteSize>>,
     pub(super) total: Option<Text<Duration>>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Credential {
+pub(super) struct CredentialSection {
     pub(super) name: String,
     pub(super) bearer: Option<Bearer>,
     pub(super) basic: Option<Basic>,
     pub(super) sigv4: Option<Box<Sigv4>>,
-    pub(super) limits: Option<WriteLimits>,
+    pub(super) limits: Option<WriteLimitsSection>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct WriteLimits {
-    pub(super) window: Option<Text<Window>>,
+pub(super) struct WriteLimitsSection {
+    pub(super) window: Option<Text<LimitWindow>>,
     /// 0 forbids those that Kubernetes does not ask for; so it is with the others.
     pub(super) deletions: Option<u32>,
     pub(super) creations: Option<u32>,
@@ -259,8 +261,8 @@ pub(super) struct Sigv4 {
     pub(super) web_identity: Option<WebIdentity>,
     pub(super) pod_identity: Option<PodIdentity>,
     pub(super) instance_metadata: Option<InstanceMetadata>,
-    pub(super) assume_role: Option<AssumeRole>,
-    pub(super) sts: Option<Sts>,
+    pub(super) assume_role: Option<AssumeRoleSection>,
+    pub(super) sts: Option<StsSection>,
 }
 
 #[derive(Deserialize)]
@@ -292,7 +294,7 @@ pub(super) struct InstanceMetadata {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct AssumeRole {
+pub(super) struct AssumeRoleSection {
     pub(super) role_arn: Text<RoleArn>,
     pub(super) external_id: Option<String>,
     pub(super) source_arn: Option<Text<HeaderText>>,
@@ -302,15 +304,15 @@ pub(super) struct AssumeRole {
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct Sts {
+pub(super) struct StsSection {
     pub(super) base_url: Option<Text<BaseUrl>>,
     pub(super) addresses: Option<AddressList>,
-    pub(super) tls: Option<Tls>,
+    pub(super) tls: Option<TlsSection>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ClusterNetworks {
+pub(super) struct ClusterNetworksSection {
     #[serde(default)]
     pub(super) pods: Vec<Network>,
     #[serde(default)]

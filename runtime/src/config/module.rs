@@ -65,8 +65,8 @@ pub(crate) fn loosened(old: &ModuleSource, new: &ModuleSource) -> Option<String>
 const FORMS: &str =
     "configMap: { name: …, key: …, sha256: … }, file: { path: …, sha256: … } or oci: { image: …, digest: … }";
 
-pub(super) fn source(module: file::Module) -> Result<ModuleSource, String> {
-    let file::Module { config_map, file, oci, signed_by } = module;
+pub(super) fn source(module: file::ModuleSection) -> Result<ModuleSource, String> {
+    let file::ModuleSection { config_map, file, oci, signed_by } = module;
     let local = |source| match signed_by {
         None => Ok(ModuleSource::Local(source)),
         Some(_) => Err(
@@ -94,7 +94,7 @@ pub(super) fn source(module: file::Module) -> Result<ModuleSource, String> {
     }
 }
 
-fn registry(oci: file::Oci, signed_by: Option<file::SignedBy>) -> oci::Settings {
+fn registry(oci: file::Oci, signed_by: Option<file::SignedBySection>) -> oci::Settings {
     let file::Oci { image, digest, login, token_services, addresses, tls, previous } = oci;
     oci::Settings {
         image: image.0,
@@ -104,7 +104,7 @@ fn registry(oci: file::Oci, signed_by: Option<file::SignedBy>) -> oci::Settings 
         token_services: token_services.into_iter().map(|it| it.0).collect(),
         addresses: addresses.map_or(Addresses::Public, |it| it.0),
         ca_file: tls.map(|it| it.ca_file),
-        signed_by: signed_by.map(|file::SignedBy { keys, name }| oci::SignedBy { keys, name }),
+        signed_by: signed_by.map(|file::SignedBySection { keys, name }| oci::SignedBy { keys, name }),
     }
 }
 

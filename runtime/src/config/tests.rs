@@ -312,7 +312,7 @@ fn in_registry(change: &str) -> String {
 }
 
 fn registry(text: &str) -> Result<oci::Settings, String> {
-    CloudConfig::parse(&in_registry(text)).map(|it| match it.source {
+    CloudConfig::parse(&in_registry(text)).map(|config| match config.source {
         ModuleSource::Registry(settings) => *settings,
         ModuleSource::Local(source) => panic!("{source}"),
     })

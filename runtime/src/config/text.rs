@@ -42,9 +42,9 @@ impl FromText for Duration {
 
 /// A time over which something is counted.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Window(pub(super) Duration);
+pub(super) struct LimitWindow(pub(super) Duration);
 
-impl FromText for Window {
+impl FromText for LimitWindow {
     fn from_text(text: &str) -> Result<Self, String> {
         match Duration::from_text(text)? {
             it if it > LONGEST_WINDOW => Err(format!("\"{text}\" is longer than {LONGEST_WINDOW:?}; write 1h or less")),
@@ -55,9 +55,9 @@ impl FromText for Window {
 
 /// A number of bytes: `64Mi`, `1Gi`, `512Ki`, `4096`.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Bytes(pub(super) usize);
+pub(super) struct ByteSize(pub(super) usize);
 
-impl FromText for Bytes {
+impl FromText for ByteSize {
     fn from_text(text: &str) -> Result<Self, String> {
         let wrong =
             || format!("\"{text}\" is not a size; write a number of bytes, or one with Ki, Mi or Gi, as in 64Mi");
@@ -77,9 +77,9 @@ impl FromText for Bytes {
 
 /// A number of things, at least one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Count(pub(super) usize);
+pub(super) struct PositiveNumber(pub(super) usize);
 
-impl FromText for Count {
+impl FromText for PositiveNumber {
     fn from_text(text: &str) -> Result<Self, String> {
         let count = text.parse().ok().filter(|it| (1..=1000).contains(it));
         count.map(Self).ok_or_else(|| format!("\"{text}\" is not a number from 1 to 1000"))
@@ -88,9 +88,9 @@ impl FromText for Count {
 
 /// A rate in one second.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Rate(pub(super) f64);
+pub(super) struct RequestRate(pub(super) f64);
 
-impl FromText for Rate {
+impl FromText for RequestRate {
     fn from_text(text: &str) -> Result<Self, String> {
         let rate = text.parse::<f64>().ok().filter(|it| it.is_finite() && *it > 0.0);
         rate.map(Self).ok_or_else(|| format!("\"{text}\" is not a rate; write a number above 0, as in 20 or 0.5"))
@@ -171,9 +171,9 @@ impl FromText for KeyServiceUrl {
 
 /// The name of a service, as signatures have it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Service(pub(super) String);
+pub(super) struct SigningService(pub(super) String);
 
-impl FromText for Service {
+impl FromText for SigningService {
     fn from_text(text: &str) -> Result<Self, String> {
         let is_plain = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
         match !text.is_empty() && text.len() <= 64 && text.bytes().all(is_plain) {
@@ -261,7 +261,7 @@ mod tests {
     use super::*;
 
     fn check_size(text: &str, bytes: Option<usize>) {
-        assert_eq!(Bytes::from_text(text).ok(), bytes.map(Bytes), "{text}");
+        assert_eq!(ByteSize::from_text(text).ok(), bytes.map(ByteSize), "{text}");
     }
 
     #[test]
@@ -278,9 +278,9 @@ mod tests {
     #[test]
     fn what_would_stop_everything_is_refused() {
         assert!(Duration::from_text("0s").is_err());
-        assert!(Count::from_text("0").is_err());
-        assert!(Rate::from_text("0").is_err());
-        assert!(Rate::from_text("NaN").is_err());
-        assert_eq!(Rate::from_text("0.5"), Ok(Rate(0.5)));
+        assert!(PositiveNumber::from_text("0").is_err());
+        assert!(RequestRate::from_text("0").is_err());
+        assert!(RequestRate::from_text("NaN").is_err());
+        assert_eq!(RequestRate::from_text("0.5"), Ok(RequestRate(0.5)));
     }
 }

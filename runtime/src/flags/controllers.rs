@@ -62,10 +62,10 @@ impl Controller {
 
 /// The value of `--controllers`.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Controllers(Vec<Entry>);
+pub struct Controllers(Vec<Mention>);
 
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Entry {
+enum Mention {
     All,
     On(Controller),
     Off(Controller),
@@ -86,12 +86,12 @@ impl Controllers {
         let mut entries = Vec::new();
         let mut errors = Vec::new();
         for item in items.iter().map(String::as_str).filter(|it| !it.is_empty()) {
-            let (name, entry): (&str, fn(Controller) -> Entry) = match item.strip_prefix('-') {
-                Some(name) => (name, Entry::Off),
-                None => (item, Entry::On),
+            let (name, entry): (&str, fn(Controller) -> Mention) = match item.strip_prefix('-') {
+                Some(name) => (name, Mention::Off),
+                None => (item, Mention::On),
             };
             match (item, Controller::parse(name)) {
-                ("*", _) => entries.push(Entry::All),
+                ("*", _) => entries.push(Mention::All),
                 (_, Some(controller)) => entries.push(entry(controller)),
                 (_, None) => errors.push(format!(
                     "\"{name}\" is not in the list of known controllers: --controllers takes *, {} and their aliases, \
@@ -109,17 +109,17 @@ impl Controllers {
         self.0
             .iter()
             .find_map(|entry| match entry {
-                Entry::On(it) if *it == controller => Some(true),
-                Entry::Off(it) if *it == controller => Some(false),
-                Entry::All | Entry::On(_) | Entry::Off(_) => None,
+                Mention::On(it) if *it == controller => Some(true),
+                Mention::Off(it) if *it == controller => Some(false),
+                Mention::All | Mention::On(_) | Mention::Off(_) => None,
             })
-            .unwrap_or_else(|| self.0.contains(&Entry::All))
+            .unwrap_or_else(|| self.0.contains(&Mention::All))
     }
 
     /// Whether `controller` was asked for by its name, and not only by `*`.
     #[must_use]
     pub fn names(&self, controller: Controller) -> bool {
-        self.is_enabled(controller) && self.0.contains(&Entry::On(controller))
+        self.is_enabled(controller) && self.0.contains(&Mention::On(controller))
     }
 }
 

@@ -10,17 +10,17 @@ use super::values;
 use crate::duration;
 
 /// A flag that is known and has no effect.
-struct Known {
+struct KnownFlag {
     name: &'static str,
-    kind: Kind,
+    kind: ValueKind,
     /// Upstream's, in its own spelling. Giving it explicitly asks for nothing.
     default: &'static str,
-    answer: Answer,
+    answer: FlagAnswer,
 }
 
 /// How a value is read before it is compared with the default.
 #[derive(Clone, Copy, Eq, PartialEq)]
-enum Kind {
+enum ValueKind {
     Bool,
     Duration,
     List,
@@ -29,7 +29,7 @@ enum Kind {
 
 /// The answer to another value than the default.
 #[derive(Clone, Copy)]
-enum Answer {
+enum FlagAnswer {
     /// It asks for something that is missing: this.
     Missing(&'static str),
     /// Whatever it says, nothing is missing: because of this.
@@ -38,8 +38,8 @@ enum Answer {
     MootOnly(&'static str, &'static str),
 }
 
-use Answer::{Missing, Moot, MootOnly};
-use Kind::{Bool, Duration, List, Text};
+use FlagAnswer::{Missing, Moot, MootOnly};
+use ValueKind::{Bool, Duration, List, Text};
 
 const CLIENT_CERTIFICATES: &str =
     "callers of /metrics are known by bearer tokens, not by client certificates or proxy headers";
@@ -51,7 +51,7 @@ const SOCKET_OPTIONS: &str = "the port and the address are not shared";
 const TLS_CHOICE: &str = "the server offers what rustls holds for safe, in TLS 1.2 and 1.3";
 
 #[rustfmt::skip]
-const KNOWN: &[Known] = &[
+const KNOWN: &[KnownFlag] = &[
     known("allow-untagged-cloud", Bool, "false", Moot("a provider says itself which cluster id it needs, as a setting")),
     known("authentication-kubeconfig", Text, "", Moot(OWN_IDENTITY)),
     known("authentication-skip-lookup", Bool, "false", Moot("no certificate authority is looked up")),
@@ -99,8 +99,8 @@ const KNOWN: &[Known] = &[
     known("webhook-tls-sni-cert-key", Text, "[]", Missing("there is one certificate, --webhook-tls-cert-file")),
 ];
 
-const fn known(name: &'static str, kind: Kind, default: &'static str, answer: Answer) -> Known {
-    Known { name, kind, default, answer }
+const fn known(name: &'static str, kind: ValueKind, default: &'static str, answer: FlagAnswer) -> KnownFlag {
+    KnownFlag { name, kind, default, answer }
 }
 
 /// The flags as clap reads them. `--help` does not list them.
@@ -138,7 +138,7 @@ pub(super) fn judge(matches: &ArgMatches) -> Result<Vec<String>, Vec<String>> {
     if errors.is_empty() { Ok(warnings) } else { Err(errors) }
 }
 
-impl Known {
+impl KnownFlag {
     /// The value that counts: lists grow with every mention, of all others the last is taken.
     fn value(&self, matches: &ArgMatches) -> String {
         match self.kind {

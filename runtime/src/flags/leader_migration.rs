@@ -59,7 +59,7 @@ pub(super) struct LeaderMigrationFlags {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct File {
+struct MigrationFile {
     api_version: String,
     kind: String,
     #[serde(default)]
@@ -67,12 +67,12 @@ struct File {
     #[serde(default)]
     resource_lock: String,
     #[serde(default)]
-    controller_leaders: Vec<Entry>,
+    controller_leaders: Vec<MigratedController>,
 }
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct MigratedController {
     #[serde(default)]
     name: String,
     #[serde(default)]
@@ -104,7 +104,7 @@ impl LeaderMigration {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let file: File = serde_saphyr::from_str(text).map_err(|error| controllers::chain(&error))?;
+        let file: MigrationFile = serde_saphyr::from_str(text).map_err(|error| controllers::chain(&error))?;
         let version = file.api_version.strip_prefix(GROUP).and_then(|it| it.strip_prefix('/'));
         if !matches!(version, Some("v1alpha1" | "v1beta1" | "v1")) {
             return Err(format!(
@@ -122,7 +122,7 @@ impl LeaderMigration {
             return Err(format!("resourceLock is {:?}; only leases are locks", file.resource_lock));
         }
         let mut controllers: Vec<(Controller, bool)> = Vec::new();
-        for Entry { name, component } in file.controller_leaders {
+        for MigratedController { name, component } in file.controller_leaders {
             if name.is_empty() || component.is_empty() {
                 return Err(format!(
                     "an item of controllerLeaders has the name {name:?} and the component {component:?}; neither can be empty"

@@ -142,9 +142,9 @@ impl WebhookFlags {
 
 /// Whether a webhook is on. Its first mention decides; without one, `*` does.
 fn is_enabled(names: &[&str], webhook: &str) -> bool {
-    let mention = names.iter().find_map(|it| match it.strip_prefix('-') {
+    let mention = names.iter().find_map(|name| match name.strip_prefix('-') {
         Some(off) => (off == webhook).then_some(false),
-        None => (*it == webhook).then_some(true),
+        None => (*name == webhook).then_some(true),
     });
     mention.unwrap_or_else(|| names.contains(&"*"))
 }

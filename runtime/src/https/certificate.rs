@@ -25,7 +25,7 @@ const PERIOD: Duration = Duration::from_secs(5);
 
 /// The files of a certificate and of its key, and the flags that name them.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Files {
+pub(crate) struct CertificateFiles {
     pub(crate) certificate: PathBuf,
     pub(crate) key: PathBuf,
     pub(crate) flags: [&'static str; 2],
@@ -33,8 +33,8 @@ pub(crate) struct Files {
 
 /// The certificate that a server shows to its clients.
 #[derive(Debug)]
-pub(super) struct Certificate {
-    files: Option<Files>,
+pub(super) struct ServedCertificate {
+    files: Option<CertificateFiles>,
     shown: Mutex<Arc<CertifiedKey>>,
     /// The contents of the files when they were read last.
     read: Mutex<Pem>,
@@ -47,13 +47,13 @@ struct Pem {
     key: Vec<u8>,
 }
 
-impl Certificate {
+impl ServedCertificate {
     /// Reads the files, or makes a certificate of its own.
     ///
     /// # Errors
     ///
     /// With the flag and the file that cannot be used.
-    pub(super) fn load(files: Option<Files>) -> Result<Self> {
+    pub(super) fn load(files: Option<CertificateFiles>) -> Result<Self> {
         let (pem, shown) = match &files {
             Some(files) => {
                 let pem = files.read()?;
@@ -113,13 +113,13 @@ impl Certificate {
     }
 }
 
-impl ResolvesServerCert for Certificate {
+impl ResolvesServerCert for ServedCertificate {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
         Some(self.shown.lock().clone())
     }
 }
 
-impl Files {
+impl CertificateFiles {
     fn read(&self) -> Result<Pem> {
         let read = |path: &Path, flag: &str| {
             std::fs::read(path).with_context(|| format!("cannot read {flag} {}; give a PEM file", path.display()))
@@ -131,9 +131,9 @@ impl Files {
     fn parse(&self, pem: &Pem) -> Result<CertifiedKey> {
         let [certificate, key] = self.flags;
         let chain = CertificateDer::pem_slice_iter(&pem.certificate).collect::<Result<Vec<_>, _>>();
-        let chain = chain.map_err(io::Error::other).and_then(|it| match it.is_empty() {
+        let chain = chain.map_err(io::Error::other).and_then(|chain| match chain.is_empty() {
             true => Err(io::Error::other("it holds no certificate")),
-            false => Ok(it),
+            false => Ok(chain),
         });
         let chain = chain
             .with_context(|| format!("cannot read {certificate} {}; give a PEM file", self.certificate.display()))?;
@@ -169,9 +169,9 @@ mod tests {
             Self(folder)
         }
 
-        fn files(&self) -> Files {
+        fn files(&self) -> CertificateFiles {
             let flags = ["--tls-cert-file", "--tls-private-key-file"];
-            Files { certificate: self.0.join("a.crt"), key: self.0.join("a.key"), flags }
+            CertificateFiles { certificate: self.0.join("a.crt"), key: self.0.join("a.key"), flags }
         }
 
         /// Writes a new pair, and returns the certificate.
@@ -190,17 +190,17 @@ mod tests {
         }
     }
 
-    fn shown(certificate: &Certificate) -> Vec<u8> {
+    fn shown(certificate: &ServedCertificate) -> Vec<u8> {
         certificate.shown.lock().cert[0].to_vec()
     }
 
-    fn refused(files: Files) -> String {
-        format!("{:#}", Certificate::load(Some(files)).unwrap_err())
+    fn refused(files: CertificateFiles) -> String {
+        format!("{:#}", ServedCertificate::load(Some(files)).unwrap_err())
     }
 
     #[test]
     fn a_certificate_is_made_where_none_is_given() {
-        let certificate = Arc::new(Certificate::load(None).unwrap());
+        let certificate = Arc::new(ServedCertificate::load(None).unwrap());
         assert_eq!(certificate.shown.lock().cert.len(), 1);
         certificate.reload().unwrap();
         certificate.acceptor().map(drop).unwrap();
@@ -210,7 +210,7 @@ mod tests {
     fn a_certificate_follows_its_files_and_stays_when_they_break() {
         let folder = Folder::new();
         let first = folder.write();
-        let certificate = Certificate::load(Some(folder.files())).unwrap();
+        let certificate = ServedCertificate::load(Some(folder.files())).unwrap();
         assert_eq!(shown(&certificate), first);
         let second = folder.write();
         certificate.reload().unwrap();
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn files_that_cannot_be_used_are_named_with_their_flags() {
         let folder = Folder::new();
-        let nowhere = Files { certificate: Path::new("/nowhere.pem").to_owned(), ..folder.files() };
+        let nowhere = CertificateFiles { certificate: Path::new("/nowhere.pem").to_owned(), ..folder.files() };
         assert!(refused(nowhere).starts_with("cannot read --tls-cert-file /nowhere.pem"));
         folder.write();
         std::fs::write(folder.0.join("a.crt"), "nonsense").unwrap();

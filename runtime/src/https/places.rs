@@ -73,10 +73,10 @@ fn peer(address: IpAddr) -> IpAddr {
 
 /// The places of one server.
 #[derive(Default)]
-pub(crate) struct Places(Mutex<Held>);
+pub(crate) struct ConnectionPlaces(Mutex<OpenConnections>);
 
 #[derive(Default)]
-struct Held {
+struct OpenConnections {
     ids: u64,
     /// The longest silent first. A connection goes when its sender is dropped.
     connections: Vec<Connection>,
@@ -84,14 +84,17 @@ struct Held {
 }
 
 /// A connection's place, until it is dropped.
-pub(crate) struct Place {
-    places: Arc<Places>,
+pub(crate) struct ConnectionPlace {
+    places: Arc<ConnectionPlaces>,
     id: u64,
 }
 
-impl Places {
+impl ConnectionPlaces {
     /// A place for a new connection, and what is ready when it has to go.
-    pub(crate) fn take(self: &Arc<Self>, address: IpAddr) -> (Place, impl Future<Output = ()> + Send + use<>) {
+    pub(crate) fn take(
+        self: &Arc<Self>,
+        address: IpAddr,
+    ) -> (ConnectionPlace, impl Future<Output = ()> + Send + use<>) {
         let (end, ended) = oneshot::channel();
         let mut held = self.held();
         held.ids += 1;
@@ -101,15 +104,15 @@ impl Places {
         held.shed(Stage::Connected);
         // Nothing is ever sent: the end is that the sender is gone.
         let ended = async { drop(ended.await) };
-        (Place { places: self.clone(), id }, ended)
+        (ConnectionPlace { places: self.clone(), id }, ended)
     }
 
-    fn held(&self) -> MutexGuard<'_, Held> {
+    fn held(&self) -> MutexGuard<'_, OpenConnections> {
         self.0.lock()
     }
 }
 
-impl Held {
+impl OpenConnections {
     fn remove(&mut self, id: u64) -> Option<Connection> {
         let index = self.connections.iter().position(|it| it.id == id)?;
         Some(self.connections.remove(index))
@@ -123,7 +126,7 @@ impl Held {
     }
 }
 
-impl Place {
+impl ConnectionPlace {
     /// Says how far the connection has come, and that it did something now. It never falls back.
     pub(crate) fn reach(&self, stage: Stage) {
         let mut held = self.places.held();
@@ -136,7 +139,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for ConnectionPlace {
     fn drop(&mut self) {
         let mut held = self.places.held();
         held.remove(self.id);
@@ -201,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_place_is_given_back_and_its_connection_closed() {
-        let places = Arc::new(Places::default());
+        let places = Arc::new(ConnectionPlaces::default());
         let address: IpAddr = "192.0.2.1".parse().unwrap();
         let (first, first_ended) = places.take(address);
         let (second, second_ended) = places.take(address);
@@ -218,7 +221,7 @@ mod tests {
 
     #[test]
     fn no_stage_is_lost_again() {
-        let places = Arc::new(Places::default());
+        let places = Arc::new(ConnectionPlaces::default());
         let (place, _ended) = places.take("192.0.2.1".parse().unwrap());
         for (reached, stage) in
             [(Stage::Encrypted, Stage::Encrypted), (Stage::Admitted, Stage::Admitted), (Stage::Asked, Stage::Admitted)]

@@ -16,13 +16,13 @@ pub(super) struct Election {
     identity: String,
     /// The time that this candidate promises as holder, in whole seconds.
     lease_duration: Duration,
-    observed: Option<Observed>,
+    observed: Option<ObservedLease>,
 }
 
 /// The Lease as it was last seen, and when it was first seen so.
 ///
 /// Whether a holder is alive is judged by this process's own clock: the times in the Lease are another machine's.
-struct Observed {
+struct ObservedLease {
     lease: Lease,
     at: Instant,
 }
@@ -36,7 +36,7 @@ pub(super) struct Now {
 
 /// The next step of a candidate.
 #[derive(Debug, PartialEq)]
-pub(super) enum Next {
+pub(super) enum ElectionStep {
     /// There is no Lease yet.
     Create(Lease),
     /// The Lease is free, expired or ours; guarded by its `resourceVersion`.
@@ -58,22 +58,22 @@ impl Election {
     }
 
     /// The next step about the Lease as the API server has it.
-    pub(super) fn next(&mut self, found: Option<Lease>, now: Now) -> Next {
+    pub(super) fn next(&mut self, found: Option<Lease>, now: Now) -> ElectionStep {
         let Some(found) = found else {
             let spec = self.spec(0, now.wall, now.wall);
-            return Next::Create(Lease { spec: Some(spec), ..Lease::default() });
+            return ElectionStep::Create(Lease { spec: Some(spec), ..Lease::default() });
         };
         let observed = self.see(found, now.local);
         let (is_valid, lease) = (observed.is_valid(now), observed.lease.clone());
         if is_valid && !self.leads() && !self.holder().is_empty() {
-            return Next::Wait;
+            return ElectionStep::Wait;
         }
-        Next::Replace(self.claim(&lease, now))
+        ElectionStep::Replace(self.claim(&lease, now))
     }
 
     /// Remembers the Lease as the API server stored it.
     pub(super) fn wrote(&mut self, lease: Lease, now: Now) {
-        self.observed = Some(Observed { lease, at: now.local });
+        self.observed = Some(ObservedLease { lease, at: now.local });
     }
 
     pub(super) fn identity(&self) -> &str {
@@ -87,7 +87,7 @@ impl Election {
 
     /// The Lease's holder, as far as is known; empty if there is none.
     pub(super) fn holder(&self) -> &str {
-        self.observed.as_ref().map_or("", Observed::holder)
+        self.observed.as_ref().map_or("", ObservedLease::holder)
     }
 
     /// The Lease as last seen.
@@ -108,12 +108,12 @@ impl Election {
     }
 
     /// A Lease that says the same as before keeps its age; only its `resourceVersion` is new.
-    fn see(&mut self, found: Lease, now: Instant) -> &Observed {
+    fn see(&mut self, found: Lease, now: Instant) -> &ObservedLease {
         let at = match &self.observed {
             Some(observed) if observed.lease.spec == found.spec => observed.at,
             Some(_) | None => now,
         };
-        self.observed.insert(Observed { lease: found, at })
+        self.observed.insert(ObservedLease { lease: found, at })
     }
 
     fn claim(&self, lease: &Lease, now: Now) -> Lease {
@@ -169,7 +169,7 @@ pub(super) fn refused_module(lease: &Lease) -> Option<Digest> {
     Digest::parse(lease.metadata.annotations.as_ref()?.get(REFUSED)?).ok()
 }
 
-impl Observed {
+impl ObservedLease {
     fn holder(&self) -> &str {
         self.lease.spec.as_ref().and_then(|it| it.holder_identity.as_deref()).unwrap_or_default()
     }
@@ -205,11 +205,11 @@ mod tests {
         /// One attempt that reads first. Returns whether it led.
         fn attempt(&mut self, candidate: &mut Election) -> bool {
             match candidate.next(self.lease.clone(), self.now()) {
-                Next::Create(lease) | Next::Replace(lease) => {
+                ElectionStep::Create(lease) | ElectionStep::Replace(lease) => {
                     self.lease = Some(lease.clone());
                     candidate.wrote(lease, self.now());
                 }
-                Next::Wait => {}
+                ElectionStep::Wait => {}
             }
             candidate.leads()
         }
@@ -233,7 +233,7 @@ mod tests {
         annotations.insert("other".to_owned(), "kept".to_owned());
         let found = world.lease.clone().unwrap();
         assert!(approves_writes(&found));
-        let Next::Replace(claim) = first.next(Some(found), world.now()) else { panic!("it is ours") };
+        let ElectionStep::Replace(claim) = first.next(Some(found), world.now()) else { panic!("it is ours") };
         assert!(!approves_writes(&claim));
         assert_eq!(claim.metadata.annotations, Some([("other".to_owned(), "kept".to_owned())].into()));
         assert!(first.lease().is_some_and(approves_writes), "what is replaced is remembered until it is written");

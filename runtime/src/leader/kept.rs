@@ -22,7 +22,7 @@ pub(crate) struct Kept {
 }
 
 /// The content of a Lease once it is stored.
-pub(super) struct Record {
+pub(super) struct LeaseRecord {
     written: egress::Record,
     nodes: u64,
 }
@@ -50,7 +50,7 @@ impl Kept {
 
     /// Notes the counts on a Lease that is about to be written, once it is known what processes before have done. `is_last`: nothing
     /// leaves any more.
-    pub(super) fn note(&self, lease: &mut Lease, is_last: bool) -> Option<Record> {
+    pub(super) fn note(&self, lease: &mut Lease, is_last: bool) -> Option<LeaseRecord> {
         if !self.is_restored {
             return None;
         }
@@ -64,11 +64,11 @@ impl Kept {
             Some(text) => annotations.insert(WRITTEN.to_owned(), text),
             None => annotations.remove(WRITTEN),
         };
-        Some(Record { written, nodes })
+        Some(LeaseRecord { written, nodes })
     }
 
     /// The Lease is stored.
-    pub(super) fn stored(&self, record: &Record) {
+    pub(super) fn stored(&self, record: &LeaseRecord) {
         self.write_counts.stored(&record.written);
         self.nodes.stored(record.nodes);
     }

@@ -32,7 +32,7 @@ pub(super) struct History {
 }
 
 #[derive(Default, Deserialize, Serialize)]
-struct Text {
+struct HistoryText {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     changes: Minutes,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -46,7 +46,7 @@ impl History {
     /// The annotation's value; `None` if nothing was written.
     pub(super) fn text(&self, wall: Timestamp) -> Option<String> {
         let (changes, nodes) = (minutes(&self.changes, wall), minutes(&self.nodes, wall));
-        let mut text = Text { changes, nodes, ..Text::default() };
+        let mut text = HistoryText { changes, nodes, ..HistoryText::default() };
         for Written { whose, kind, ages } in &self.written {
             text.writes.entry(whose.clone()).or_default().insert(kind.clone(), minutes(ages, wall));
         }
@@ -65,7 +65,7 @@ impl History {
         }
         // A list would do for a struct whose members may all be missing.
         let object: serde_json::Map<_, _> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let Text { changes, nodes, writes } =
+        let HistoryText { changes, nodes, writes } =
             serde_json::from_value(object.into()).map_err(|error| error.to_string())?;
         let ages = |minutes: Minutes, moment: i64| -> Ages {
             minutes.into_iter().map(|(minute, count)| (age(minute, moment, wall), count)).collect()

@@ -10,8 +10,8 @@ use cloud_provider::{Annotation, Description, printable};
 use egress::{Endpoint, OperationPlace};
 
 pub(crate) use self::prefixes::{check as check_prefixes, is_pinned};
-use self::requests::{Allowed, asked, has_header, is_operation, operation_yaml, rules};
-pub(crate) use self::requests::{Missing, missing};
+use self::requests::{AllowedKind, asked, has_header, is_operation, operation_yaml, rules};
+pub(crate) use self::requests::{MissingLine, missing};
 pub(super) use self::requests::{allowed, grown, needed};
 pub(crate) use self::wider::wider;
 
@@ -35,7 +35,7 @@ pub(super) struct Config<'a> {
 
 /// One line of the table.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Row {
+pub(super) struct ClaimRow {
     /// The subject of the row: `endpoint api`.
     about: String,
     /// The right that the module asks for: `GET /v2/droplets/*`.
@@ -47,7 +47,7 @@ pub(super) struct Row {
 }
 
 /// The table, in the order in which a reader asks: which nodes, which requests, which writes, and the rest.
-pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<Row> {
+pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<ClaimRow> {
     let mut rows = Vec::new();
     for prefix in &description.provider_id_prefixes {
         let is_pinned = config.prefixes.iter().any(|it| is_pinned(prefix, it));
@@ -99,13 +99,13 @@ pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<Row> 
 }
 
 /// The table as text: a line for the columns' names, and one for each row. The columns are aligned.
-pub(super) fn lines(rows: &[Row]) -> impl Iterator<Item = (String, bool)> {
-    let head = Row { is_odd: false, ..row("ABOUT", "ASKED FOR BY THE MODULE", "ALLOWED BY THE CONFIG") };
-    let width = |of: fn(&Row) -> &String| {
+pub(super) fn lines(rows: &[ClaimRow]) -> impl Iterator<Item = (String, bool)> {
+    let head = ClaimRow { is_odd: false, ..row("ABOUT", "ASKED FOR BY THE MODULE", "ALLOWED BY THE CONFIG") };
+    let width = |of: fn(&ClaimRow) -> &String| {
         rows.iter().chain([&head]).map(|it| of(it).chars().count()).max().unwrap_or_default().min(WIDTH)
     };
     let (about, asked) = (width(|it| &it.about), width(|it| &it.asked));
-    let line = move |it: &Row| (format!("{:about$}  {:asked$}  {}", it.about, it.asked, it.answer), it.is_odd);
+    let line = move |it: &ClaimRow| (format!("{:about$}  {:asked$}  {}", it.about, it.asked, it.answer), it.is_odd);
     [head].iter().chain(rows).map(line).collect::<Vec<_>>().into_iter()
 }
 
@@ -118,7 +118,7 @@ fn domains(description: &Description) -> BTreeMap<&str, Vec<&str>> {
     domains
 }
 
-fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
+fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<ClaimRow> {
     let about = format!("endpoint {}", endpoint.name);
     let credential = endpoint.credential.as_deref().map_or("no credential".to_owned(), |it| format!("credential {it}"));
     let place = format!("{}, with {credential}", endpoint.base_url);
@@ -133,7 +133,7 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
         let request = kind.to_string();
         let shown = kind.effect().map_or(request.clone(), |it| format!("{request}, {}", with_article(it)));
         rows.push(match kind.allowed_by(endpoint) {
-            Some(Allowed { is_whole: false, rule, .. }) => {
+            Some(AllowedKind { is_whole: false, rule, .. }) => {
                 let carried = kind.carried();
                 let carried = if carried.is_empty() { "anything" } else { carried.as_str() };
                 odd(
@@ -142,12 +142,12 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<Row> {
                     &format!("in part, by {rule}, where less may stand than the module sends: {carried}"),
                 )
             }
-            Some(Allowed { other_effect: Some(effect), rule, .. }) => {
+            Some(AllowedKind { other_effect: Some(effect), rule, .. }) => {
                 let answer = format!("yes, by {rule}, as {}: correct the effect of the rule", with_article(effect));
                 odd(&about, &shown, &answer)
             }
-            Some(Allowed { rule, .. }) if rule == request => row(&about, &shown, "yes"),
-            Some(Allowed { rule, .. }) => row(&about, &shown, &format!("yes, by {rule}")),
+            Some(AllowedKind { rule, .. }) if rule == request => row(&about, &shown, "yes"),
+            Some(AllowedKind { rule, .. }) => row(&about, &shown, &format!("yes, by {rule}")),
             None => odd(&about, &shown, "no: requests of this kind are refused until a rule of allow covers them"),
         });
     }
@@ -176,7 +176,7 @@ fn with_article(effect: egress::Effect) -> String {
 }
 
 /// Where requests say what they do.
-fn operation_row(about: &str, described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> Option<Row> {
+fn operation_row(about: &str, described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> Option<ClaimRow> {
     match (&described.operation, &endpoint.operation) {
         (None, None) => None,
         (None, Some(place)) => {
@@ -199,7 +199,7 @@ fn operation_row(about: &str, described: &cloud_provider::Endpoint, endpoint: &E
 }
 
 /// The rows about the parameters that each request carries.
-fn parameter_rows(about: &str, described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> Vec<Row> {
+fn parameter_rows(about: &str, described: &cloud_provider::Endpoint, endpoint: &Endpoint) -> Vec<ClaimRow> {
     let mut rows = Vec::new();
     for (name, value) in &described.parameters {
         let asked = format!("parameter {name}: {value}");
@@ -219,12 +219,12 @@ fn parameter_rows(about: &str, described: &cloud_provider::Endpoint, endpoint: &
     rows
 }
 
-fn row(about: &str, asked: &str, answer: &str) -> Row {
-    Row { about: about.to_owned(), asked: asked.to_owned(), answer: answer.to_owned(), is_odd: false }
+fn row(about: &str, asked: &str, answer: &str) -> ClaimRow {
+    ClaimRow { about: about.to_owned(), asked: asked.to_owned(), answer: answer.to_owned(), is_odd: false }
 }
 
-fn odd(about: &str, asked: &str, answer: &str) -> Row {
-    Row { is_odd: true, ..row(about, asked, answer) }
+fn odd(about: &str, asked: &str, answer: &str) -> ClaimRow {
+    ClaimRow { is_odd: true, ..row(about, asked, answer) }
 }
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use self::memory::{Calls, mebibytes};
+use self::memory::{CallNumbers, mebibytes};
 use crate::config::{AllowedAnswers, CloudConfig, ClusterNetworks, ModuleSource, Written};
 use crate::config_maps::ClusterConfigMaps;
 use crate::flags::Settings;
@@ -25,7 +25,7 @@ use crate::manager::fit::Fit;
 use crate::manager::module::{self, Fetched, Means};
 
 /// The means that a provider is loaded with, and the receivers of its reports.
-pub(super) struct Outside {
+pub(super) struct ProviderInputs {
     /// Reads the module, if it is in a ConfigMap.
     pub(super) config_maps: ClusterConfigMaps,
     /// Where the API server is.
@@ -47,7 +47,7 @@ pub(super) struct Outside {
 }
 
 /// A provider, ready to be called.
-pub(super) struct Loaded {
+pub(super) struct LoadedProvider {
     pub(super) provider: Provider,
     pub(super) cloud: Cloud,
     pub(super) gate: Gate,
@@ -83,9 +83,9 @@ pub(super) struct Start {
 pub(super) async fn load(
     settings: &Settings,
     config: CloudConfig,
-    outside: Outside,
+    outside: ProviderInputs,
     refused: impl Future<Output = Option<Digest>>,
-) -> Result<Loaded> {
+) -> Result<LoadedProvider> {
     let CloudConfig {
         source,
         written,
@@ -100,7 +100,7 @@ pub(super) async fn load(
     let ProviderSettings { settings: given, node_labels, writes_annotations, .. } = provider_settings.clone();
     let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
     let limits = &mut provider_settings.limits;
-    let wanted = Calls::new(limits.concurrency, limits.memory, &endpoints);
+    let wanted = CallNumbers::new(limits.concurrency, limits.memory, &endpoints);
     let fitting = wanted.within(memory::limit(Path::new("/"))).map_err(Error::msg)?;
     say_memory(wanted, fitting);
     limits.concurrency = fitting.concurrency;
@@ -167,7 +167,7 @@ pub(super) async fn load(
     }
     let (cloud, quarantine) = (provider.cloud(), provider.quarantine());
     let start = Start { source, written, digest: configured, name, signer, fit, means };
-    Ok(Loaded { provider, cloud, gate, credentials, cluster_networks, answers, quarantine, start })
+    Ok(LoadedProvider { provider, cloud, gate, credentials, cluster_networks, answers, quarantine, start })
 }
 
 /// The module to load: not what was rolled back in this cluster, if the config names another one for that.
@@ -186,7 +186,7 @@ async fn choose(source: &ModuleSource, refused: impl Future<Output = Option<Dige
 }
 
 /// Guests and answers of the cloud are what can fill the memory.
-fn say_memory(wanted: Calls, fitting: Calls) {
+fn say_memory(wanted: CallNumbers, fitting: CallNumbers) {
     if fitting.concurrency < wanted.concurrency {
         warn!(
             "{} calls of the provider run at once, and not {} as provider.limits.concurrency says: more could take more \

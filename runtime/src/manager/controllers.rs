@@ -8,7 +8,7 @@ use crate::flags::{Controller, NodeIpam, Owner, Settings};
 
 /// Why a controller does not run, in a sentence without its name.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Skipped {
+pub(super) enum SkippedController {
     /// Somebody wants it like that.
     Wanted(String),
     /// Somebody should know.
@@ -16,19 +16,19 @@ pub(super) enum Skipped {
 }
 
 /// Why a controller does not run with these settings and this provider; `None` if it does.
-pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud) -> Option<Skipped> {
+pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud) -> Option<SkippedController> {
     if !settings.controllers.is_enabled(controller) {
-        return Some(Skipped::Wanted("is disabled by --controllers".to_owned()));
+        return Some(SkippedController::Wanted("is disabled by --controllers".to_owned()));
     }
     if controller == Controller::Route && !settings.routes.enabled {
-        return Some(Skipped::Wanted("is disabled by --configure-cloud-routes".to_owned()));
+        return Some(SkippedController::Wanted("is disabled by --configure-cloud-routes".to_owned()));
     }
     if Owner::of(controller, settings.leader_migration.as_ref()) == Owner::Another {
-        return Some(Skipped::Wanted("is left to another manager by --leader-migration-config".to_owned()));
+        return Some(SkippedController::Wanted("is left to another manager by --leader-migration-config".to_owned()));
     }
     let from_cloud = match (controller, &settings.node_ipam) {
         (Controller::NodeIpam, None) => {
-            return Some(Skipped::Wanted("is skipped: it needs --allocate-node-cidrs".to_owned()));
+            return Some(SkippedController::Wanted("is skipped: it needs --allocate-node-cidrs".to_owned()));
         }
         (_, it) => matches!(it, Some(NodeIpam::Cloud { .. })),
     };
@@ -44,10 +44,14 @@ pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud
         let because = format!("is skipped: the provider {provider} does not export aerostat:cloud/{interface}");
         // Most clouds have none, and nobody has asked for them.
         let is_asked_for = controller != Controller::Route || settings.controllers.names(controller);
-        return Some(if is_asked_for { Skipped::Unwanted(because) } else { Skipped::Wanted(because) });
+        return Some(if is_asked_for {
+            SkippedController::Unwanted(because)
+        } else {
+            SkippedController::Wanted(because)
+        });
     }
     if controller == Controller::Route && settings.cluster_cidrs.is_empty() {
-        return Some(Skipped::Unwanted(
+        return Some(SkippedController::Unwanted(
             "is skipped: it needs to know the networks of all pods. Give them with --cluster-cidr, or switch it off with \
              --configure-cloud-routes=false"
                 .to_owned(),
@@ -134,7 +138,7 @@ mod tests {
     }
 
     /// Why the route controller does not run with these flags.
-    fn of_routes(flags: &[&str], has_routes: bool) -> Option<Skipped> {
+    fn of_routes(flags: &[&str], has_routes: bool) -> Option<SkippedController> {
         let settings = Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags)).unwrap();
         skipped(Controller::Route, &settings, &cloud(has_routes))
     }
@@ -142,9 +146,9 @@ mod tests {
     #[track_caller]
     fn check(flags: &[&str], has_routes: bool, is_warned: bool, part: &str) {
         let skipped = of_routes(flags, has_routes).expect("it does not run");
-        let (Skipped::Wanted(because) | Skipped::Unwanted(because)) = &skipped;
+        let (SkippedController::Wanted(because) | SkippedController::Unwanted(because)) = &skipped;
         assert!(because.contains(part), "{because}");
-        assert_eq!(matches!(skipped, Skipped::Unwanted(_)), is_warned, "{flags:?}");
+        assert_eq!(matches!(skipped, SkippedController::Unwanted(_)), is_warned, "{flags:?}");
     }
 
     #[test]
@@ -163,7 +167,10 @@ mod tests {
         let settings = Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"]).unwrap();
         for controller in [Controller::CloudNode, Controller::CloudNodeLifecycle, Controller::Service] {
             let skipped = skipped(controller, &settings, &cloud(true));
-            assert!(matches!(&skipped, Some(Skipped::Unwanted(it)) if it.contains("does not export")), "{skipped:?}");
+            assert!(
+                matches!(&skipped, Some(SkippedController::Unwanted(it)) if it.contains("does not export")),
+                "{skipped:?}"
+            );
             assert!(!runs(controller, &settings, &cloud(true)));
         }
     }

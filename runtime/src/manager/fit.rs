@@ -42,7 +42,7 @@ impl Fit {
                 false => info!("{line}"),
             }
         }
-        for claims::Missing { endpoint, key, yaml } in claims::missing(description, allowed.endpoints) {
+        for claims::MissingLine { endpoint, key, yaml } in claims::missing(description, allowed.endpoints) {
             warn!(
                 "endpoint {endpoint} does not allow what the provider asks for; add this to its {key} in --cloud-config: {yaml}"
             );

@@ -12,13 +12,13 @@ use crate::flags::{NodeIpam, Settings};
 use crate::leader::{Leader, Leadership};
 
 /// The Leases that have to be held while the controller writes.
-pub(super) struct Held {
+pub(super) struct HeldLeases {
     may_write: Arc<dyn Fn() -> bool + Send + Sync>,
     /// Whether the one before it gave the last of them back, which is the one that another owner would hold.
     follows_clean_end: bool,
 }
 
-impl Held {
+impl HeldLeases {
     /// All of these.
     pub(super) fn all(leaders: &[&Leader]) -> Self {
         let follows_clean_end = leaders.last().is_some_and(|it| it.was_free());
@@ -28,8 +28,8 @@ impl Held {
 }
 
 /// The controller, if it is asked for. It writes only while the Leases are held.
-pub(super) fn task(settings: &Settings, held: Held, context: &Context, cloud: &Cloud) -> Option<Task> {
-    let Held { may_write, follows_clean_end } = held;
+pub(super) fn task(settings: &Settings, held: HeldLeases, context: &Context, cloud: &Cloud) -> Option<Task> {
+    let HeldLeases { may_write, follows_clean_end } = held;
     match settings.node_ipam.clone()? {
         NodeIpam::Range { clusters, services } => {
             let options = node_ipam::Options { clusters, services, follows_clean_end, may_write };

@@ -3,11 +3,11 @@
 use controllers::{ClusterFacts, node, node_lifecycle, route, service};
 
 use crate::flags::{Controller, LoadBalancers, NodeIpam, Settings};
-use crate::manager::cloud::Loaded;
+use crate::manager::cloud::LoadedProvider;
 use crate::manager::controllers::runs;
 
 /// The operator's facts about the cluster, by flags and in the config.
-pub(super) fn facts(settings: &Settings, loaded: &Loaded) -> ClusterFacts {
+pub(super) fn facts(settings: &Settings, loaded: &LoadedProvider) -> ClusterFacts {
     let gives_out = matches!(settings.node_ipam, Some(NodeIpam::Range { .. }));
     ClusterFacts {
         services: settings.service_networks.clone(),

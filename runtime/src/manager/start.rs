@@ -16,16 +16,16 @@ use crate::permissions::{Permissions, Rule};
 use crate::telemetry::{Health, Metrics};
 
 /// How a controller ends: with its name, when it was asked to, or with what keeps it from its work.
-type Ended = Result<&'static str, Failure>;
+type TaskEnd = Result<&'static str, Failure>;
 
 /// One controller, and what it is made of.
-pub(super) struct Start {
+pub(super) struct ControllerStart {
     pub(super) controller: Controller,
     pub(super) context: Arc<Context>,
     pub(super) cloud: Cloud,
     pub(super) settings: Settings,
     /// The Leases under which it writes, if it has to know.
-    pub(super) held: node_ipam::Held,
+    pub(super) held: node_ipam::HeldLeases,
     /// The object of events that concern no object of the cluster; `None` without leader election.
     pub(super) lease: Option<ObjectReference>,
     pub(super) health: Arc<Health>,
@@ -41,9 +41,9 @@ pub(super) struct Lacking {
     pub(super) recorder: Option<Recorder>,
 }
 
-impl Start {
+impl ControllerStart {
     /// Makes the controller, which counts as running from now on; `None` if it has nothing to do.
-    pub(super) fn now(self) -> Option<impl Future<Output = Ended> + Send + use<>> {
+    pub(super) fn now(self) -> Option<impl Future<Output = TaskEnd> + Send + use<>> {
         let Self { controller, context, cloud, settings, held, lease, health, running } = self;
         let task = match controller {
             Controller::NodeIpam => node_ipam::task(&settings, held, &context, &cloud),
@@ -60,7 +60,7 @@ impl Start {
     }
 
     /// Waits for what the controller lacks, or until it is `stopped`, and then is the controller.
-    pub(super) async fn when_allowed(self, lacking: Lacking, stopped: impl Future<Output = ()> + Send) -> Ended {
+    pub(super) async fn when_allowed(self, lacking: Lacking, stopped: impl Future<Output = ()> + Send) -> TaskEnd {
         let (mut stopped, name) = (pin!(stopped), self.controller.name());
         let Lacking { missing, permissions, recorder } = lacking;
         self.health.stopped(name, true);

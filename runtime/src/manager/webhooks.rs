@@ -12,15 +12,15 @@ use tracing::{info, warn};
 
 use crate::flags::Settings;
 use crate::telemetry::Health;
-use crate::webhooks::{Metrics, Server};
+use crate::webhooks::{Metrics, WebhookServer};
 
 /// The server of webhooks, from outside.
-pub(super) struct Webhooks {
+pub(super) struct ServedWebhooks {
     /// The parts with which it answers.
     admission: watch::Sender<Option<Arc<Admission>>>,
 }
 
-impl Webhooks {
+impl ServedWebhooks {
     /// Serves what the flags ask for, if the provider can answer it; nobody is admitted yet.
     pub(super) async fn serve(
         settings: &Settings,
@@ -39,7 +39,7 @@ impl Webhooks {
             return Ok(None);
         }
         let (admission, admits) = watch::channel(None);
-        let server = Server::bind(flags, admits.clone(), metrics).await?;
+        let server = WebhookServer::bind(flags, admits.clone(), metrics).await?;
         tasks.spawn(async move { match server.run().await {} });
         // Until then another replica may answer.
         health.add_to_readiness("webhooks", move || admits.borrow().is_some());

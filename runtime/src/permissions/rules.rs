@@ -9,33 +9,33 @@ use crate::flags::{Controller, NodeIpam, Settings};
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
 
 /// Group, resource and verbs.
-type Row = (&'static str, &'static str, &'static [&'static str]);
+type Rights = (&'static str, &'static str, &'static [&'static str]);
 
 /// Whatever runs: nodes are watched, the ranges of Services are read so that no provider reaches them, and events are
 /// written. (And one namespace is read, whose UID is the cluster's.)
-const ALWAYS: [Row; 3] = [
+const ALWAYS: [Rights; 3] = [
     ("", "nodes", &["list", "watch"]),
     ("networking.k8s.io", "servicecidrs", &["list"]),
     ("", "events", &["create", "patch"]),
 ];
 
-const CLOUD_NODE: [Row; 2] = [("", "nodes", &["get", "patch"]), ("", "nodes/status", &["patch"])];
+const CLOUD_NODE: [Rights; 2] = [("", "nodes", &["get", "patch"]), ("", "nodes/status", &["patch"])];
 
-const CLOUD_NODE_LIFECYCLE: [Row; 1] = [("", "nodes", &["get", "patch", "delete"])];
+const CLOUD_NODE_LIFECYCLE: [Rights; 1] = [("", "nodes", &["get", "patch", "delete"])];
 
-const SERVICE: [Row; 2] = [("", "services", &["get", "list", "watch"]), ("", "services/status", &["patch"])];
+const SERVICE: [Rights; 2] = [("", "services", &["get", "list", "watch"]), ("", "services/status", &["patch"])];
 
-const ROUTE: [Row; 1] = [("", "nodes/status", &["patch"])];
+const ROUTE: [Rights; 1] = [("", "nodes/status", &["patch"])];
 
-const NODE_IPAM: [Row; 1] = [("", "nodes", &["get", "patch"])];
+const NODE_IPAM: [Rights; 1] = [("", "nodes", &["get", "patch"])];
 
 /// The cloud allocator says on a node that its network is there.
-const CLOUD_ALLOCATOR: [Row; 1] = [("", "nodes/status", &["patch"])];
+const CLOUD_ALLOCATOR: [Rights; 1] = [("", "nodes/status", &["patch"])];
 
-const PERSISTENT_VOLUME_LABEL: [Row; 1] = [("", "persistentvolumes", &["list", "watch", "patch"])];
+const PERSISTENT_VOLUME_LABEL: [Rights; 1] = [("", "persistentvolumes", &["list", "watch", "patch"])];
 
 /// The questions about a caller of `/metrics`: who is it, and may it?
-const METRICS: [Row; 2] = [
+const METRICS: [Rights; 2] = [
     ("authentication.k8s.io", "tokenreviews", &["create"]),
     ("authorization.k8s.io", "subjectaccessreviews", &["create"]),
 ];
@@ -137,7 +137,7 @@ fn lacking(needed: &[Rule], refused: &[Rule]) -> Vec<Rule> {
     lacking.collect()
 }
 
-fn rule(namespace: Option<&str>, name: Option<&str>, (group, resource, verbs): Row) -> Rule {
+fn rule(namespace: Option<&str>, name: Option<&str>, (group, resource, verbs): Rights) -> Rule {
     Rule {
         namespace: namespace.map(str::to_owned),
         group,
@@ -229,7 +229,7 @@ mod tests {
 
     /// The rights that the API server refuses, and which controllers then wait for what; `None` where all of them do.
     #[track_caller]
-    fn check(refused: &[Row], expected: Option<&[(Controller, &str)]>) {
+    fn check(refused: &[Rights], expected: Option<&[(Controller, &str)]>) {
         let controllers = [Controller::CloudNode, Controller::CloudNodeLifecycle, Controller::PersistentVolumeLabel];
         let rules = rules(&settings(&[]), &controllers);
         let refused: Vec<_> = refused.iter().map(|row| rule(None, None, *row)).collect();

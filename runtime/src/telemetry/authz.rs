@@ -47,10 +47,10 @@ pub(crate) struct Reviewer {
     tokens: Api<TokenReview>,
     accesses: Api<SubjectAccessReview>,
     // By digest: tokens of others are not kept.
-    users: Mutex<Answers<[u8; 32], Option<User>>>,
-    rights: Mutex<Answers<(User, String, String), bool>>,
+    users: Mutex<ReviewCache<[u8; 32], Option<User>>>,
+    rights: Mutex<ReviewCache<(User, String, String), bool>>,
     /// Tokens that were somebody's in the last hour: scrapes go on while unknown callers use up their limit.
-    met: Mutex<Answers<[u8; 32], ()>>,
+    met: Mutex<ReviewCache<[u8; 32], ()>>,
     unknown_callers: Mutex<TokenBucket>,
 }
 
@@ -73,7 +73,7 @@ pub(super) struct User {
 }
 
 /// Answers of the last moments.
-struct Answers<K, V> {
+struct ReviewCache<K, V> {
     /// How long an answer counts.
     fresh: Duration,
     answers: HashMap<K, (Instant, V)>,
@@ -85,9 +85,9 @@ impl Reviewer {
         Self {
             tokens: Api::all(client.clone()),
             accesses: Api::all(client),
-            users: Mutex::new(Answers::new(FRESH)),
-            rights: Mutex::new(Answers::new(FRESH)),
-            met: Mutex::new(Answers::new(MET)),
+            users: Mutex::new(ReviewCache::new(FRESH)),
+            rights: Mutex::new(ReviewCache::new(FRESH)),
+            met: Mutex::new(ReviewCache::new(MET)),
             unknown_callers: Mutex::new(UNKNOWN_CALLERS.bucket()),
         }
     }
@@ -197,7 +197,7 @@ async fn within<T>(request: impl Future<Output = kube::Result<T>>) -> Result<T, 
     }
 }
 
-impl<K: Eq + Hash, V: Clone> Answers<K, V> {
+impl<K: Eq + Hash, V: Clone> ReviewCache<K, V> {
     fn new(fresh: Duration) -> Self {
         Self { fresh, answers: HashMap::new() }
     }
@@ -281,7 +281,7 @@ mod tests {
     #[test]
     fn answers_count_for_ten_seconds() {
         let begin = Instant::now();
-        let mut answers = Answers::new(FRESH);
+        let mut answers = ReviewCache::new(FRESH);
         answers.put("a", 1, begin);
         assert_eq!(answers.get(&"a", begin + Duration::from_secs(9)), Some(1));
         assert_eq!(answers.get(&"a", begin + Duration::from_secs(10)), None);
@@ -291,7 +291,7 @@ mod tests {
     #[test]
     fn callers_cannot_fill_the_memory() {
         let begin = Instant::now();
-        let mut answers = Answers::new(FRESH);
+        let mut answers = ReviewCache::new(FRESH);
         for key in 0..2 * KEPT {
             answers.put(key, (), begin);
         }

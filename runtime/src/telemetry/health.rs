@@ -17,13 +17,13 @@ pub(crate) struct Health {
 struct Check {
     name: &'static str,
     /// `/readyz` makes the checks of `/healthz` as well.
-    on: Page,
+    on: HealthPage,
     passes: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
 /// The page that is asked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Page {
+pub(super) enum HealthPage {
     /// `/healthz`: a restart would help where it fails.
     Healthz,
     /// `/readyz`: it works, or would if it led. Upstream has no such page.
@@ -32,7 +32,7 @@ pub(super) enum Page {
 
 /// The answer to one request.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) struct Report {
+pub(super) struct HealthReport {
     pub(super) healthy: bool,
     pub(super) text: String,
 }
@@ -55,12 +55,12 @@ impl Health {
 
     /// Adds a check of both pages. `passes` must be quick.
     pub(crate) fn add(&self, name: &'static str, passes: impl Fn() -> bool + Send + Sync + 'static) {
-        self.checks().push(Check { name, on: Page::Healthz, passes: Box::new(passes) });
+        self.checks().push(Check { name, on: HealthPage::Healthz, passes: Box::new(passes) });
     }
 
     /// Adds a check of `/readyz` alone: of what no restart mends. `passes` must be quick.
     pub(crate) fn add_to_readiness(&self, name: &'static str, passes: impl Fn() -> bool + Send + Sync + 'static) {
-        self.checks().push(Check { name, on: Page::Readyz, passes: Box::new(passes) });
+        self.checks().push(Check { name, on: HealthPage::Readyz, passes: Box::new(passes) });
     }
 
     /// Says whether a controller waits for a right that it alone needs. It is named on `/readyz`, which fails for no such
@@ -75,9 +75,9 @@ impl Health {
     }
 
     /// Makes the checks of a page, except those that `excluded` names.
-    pub(super) fn report(&self, page: Page, verbose: bool, excluded: &[String]) -> Report {
+    pub(super) fn report(&self, page: HealthPage, verbose: bool, excluded: &[String]) -> HealthReport {
         let checks = self.checks();
-        let checks: Vec<_> = checks.iter().filter(|it| it.on == Page::Healthz || it.on == page).collect();
+        let checks: Vec<_> = checks.iter().filter(|it| it.on == HealthPage::Healthz || it.on == page).collect();
         let mut text = String::new();
         let mut failed = false;
         for check in &checks {
@@ -94,7 +94,7 @@ impl Health {
         if checks.is_empty() {
             text += "[+]ping ok\n";
         }
-        if page == Page::Readyz {
+        if page == HealthPage::Readyz {
             let stopped = self.stopped.lock();
             text.extend(stopped.iter().map(|name| format!("[-]{name} stopped: a permission is missing\n")));
         }
@@ -107,13 +107,13 @@ impl Health {
             text += &format!("warn: some health checks cannot be excluded: no matches for {}\n", unknown.join(", "));
         }
         match (failed, verbose) {
-            (true, _) => Report { healthy: false, text: text + page.name() + " check failed\n" },
-            (false, true) => Report { healthy: true, text: text + page.name() + " check passed\n" },
-            (false, false) => Report { healthy: true, text: "ok".to_owned() },
+            (true, _) => HealthReport { healthy: false, text: text + page.name() + " check failed\n" },
+            (false, true) => HealthReport { healthy: true, text: text + page.name() + " check passed\n" },
+            (false, false) => HealthReport { healthy: true, text: "ok".to_owned() },
         }
     }
 
-    fn make(&self, check: &Check, page: Page) -> bool {
+    fn make(&self, check: &Check, page: HealthPage) -> bool {
         let (passes, page) = ((check.passes)(), page.name());
         self.healthy.with_label_values(&[check.name, page]).set(passes.into());
         self.checked.with_label_values(&[check.name, page, if passes { "success" } else { "error" }]).inc();
@@ -126,7 +126,7 @@ impl Health {
     }
 }
 
-impl Page {
+impl HealthPage {
     /// As it is called in answers and in metrics.
     fn name(self) -> &'static str {
         match self {
@@ -150,8 +150,8 @@ mod tests {
 
     fn check(checks: &[(&'static str, bool)], verbose: bool, excluded: &[&str], healthy: bool, text: &str) {
         let excluded: Vec<String> = excluded.iter().map(|it| (*it).to_owned()).collect();
-        let report = health(checks).report(Page::Healthz, verbose, &excluded);
-        assert_eq!(report, Report { healthy, text: text.to_owned() });
+        let report = health(checks).report(HealthPage::Healthz, verbose, &excluded);
+        assert_eq!(report, HealthReport { healthy, text: text.to_owned() });
     }
 
     #[test]
@@ -203,9 +203,9 @@ mod tests {
         health.add_to_readiness("permissions", || false);
         let report = |page| health.report(page, true, &[]);
         let healthy = "[+]leaderElection ok\nhealthz check passed\n".to_owned();
-        assert_eq!(report(Page::Healthz), Report { healthy: true, text: healthy });
+        assert_eq!(report(HealthPage::Healthz), HealthReport { healthy: true, text: healthy });
         let text = "[+]leaderElection ok\n[-]permissions failed: reason withheld\nreadyz check failed\n".to_owned();
-        assert_eq!(report(Page::Readyz), Report { healthy: false, text });
+        assert_eq!(report(HealthPage::Readyz), HealthReport { healthy: false, text });
     }
     #[test]
     fn a_stopped_controller_is_named_and_fails_nothing() {
@@ -214,10 +214,10 @@ mod tests {
         let report = |page, verbose| health.report(page, verbose, &[]);
         let text = "[+]leaderElection ok\n[-]persistentvolume-label-controller stopped: a permission is missing\n\
                     readyz check passed\n";
-        assert_eq!(report(Page::Readyz, true), Report { healthy: true, text: text.to_owned() });
-        assert_eq!(report(Page::Readyz, false), Report { healthy: true, text: "ok".to_owned() });
-        assert!(!report(Page::Healthz, true).text.contains("stopped"));
+        assert_eq!(report(HealthPage::Readyz, true), HealthReport { healthy: true, text: text.to_owned() });
+        assert_eq!(report(HealthPage::Readyz, false), HealthReport { healthy: true, text: "ok".to_owned() });
+        assert!(!report(HealthPage::Healthz, true).text.contains("stopped"));
         health.stopped("persistentvolume-label-controller", false);
-        assert!(!report(Page::Readyz, true).text.contains("stopped"));
+        assert!(!report(HealthPage::Readyz, true).text.contains("stopped"));
     }
 }

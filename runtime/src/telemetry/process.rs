@@ -11,7 +11,7 @@ use prometheus::{Counter, Gauge};
 use rustix::process::{Resource, getrlimit};
 
 /// The families of Go's process collector, under the same names.
-pub(super) struct Process {
+pub(super) struct ProcessCollector {
     cpu: Counter,
     open_fds: Gauge,
     max_fds: Gauge,
@@ -23,7 +23,7 @@ pub(super) struct Process {
     sent: Counter,
 }
 
-impl Process {
+impl ProcessCollector {
     pub(super) fn new() -> prometheus::Result<Self> {
         Ok(Self {
             cpu: Counter::new("process_cpu_seconds_total", "CPU time, user and system.")?,
@@ -73,7 +73,7 @@ impl Process {
     }
 }
 
-impl Collector for Process {
+impl Collector for ProcessCollector {
     fn desc(&self) -> Vec<&Desc> {
         self.parts().into_iter().flat_map(Collector::desc).collect()
     }
@@ -87,7 +87,7 @@ impl Collector for Process {
 }
 
 /// Only when the process began.
-pub(super) struct StartTime(pub(super) Process);
+pub(super) struct StartTime(pub(super) ProcessCollector);
 
 impl Collector for StartTime {
     fn desc(&self) -> Vec<&Desc> {
@@ -172,7 +172,7 @@ mod tests {
     #[test]
     #[cfg(target_os = "linux")]
     fn this_process_has_all_of_them() {
-        let families = Process::new().unwrap().collect();
+        let families = ProcessCollector::new().unwrap().collect();
         assert_eq!(families.len(), 9);
         let of = |name: &str| families.iter().find(|it| it.name() == name).unwrap().get_metric()[0].clone();
         assert!(of("process_resident_memory_bytes").get_gauge().get_value() > 1e6);

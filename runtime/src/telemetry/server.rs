@@ -15,9 +15,9 @@ use tokio::sync::watch;
 use tracing::warn;
 
 use super::authz::{ReviewError, Reviewer, User};
-use super::health::{Health, Page};
+use super::health::{Health, HealthPage};
 use crate::flags::Serving;
-use crate::https::{self, Answer, Files, JSON, Listen, Place, Stage, TEXT, answer};
+use crate::https::{self, CertificateFiles, ConnectionPlace, HttpAnswer, JSON, Listen, Stage, TEXT, answer};
 
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
@@ -28,10 +28,10 @@ const OPEN: [&str; 3] = ["/healthz", "/readyz", "/livez"];
 pub(crate) type ProviderPage = Arc<dyn Fn() -> Value + Send + Sync>;
 
 /// The server, listening.
-pub(crate) struct Server(https::Server<Answers>);
+pub(crate) struct TelemetryServer(https::HttpsServer<HealthPages>);
 
 /// The server's answers.
-pub(crate) struct Answers {
+pub(crate) struct HealthPages {
     /// `/healthz` and `/readyz`.
     pub(crate) health: Arc<Health>,
     /// `/metrics`.
@@ -44,20 +44,20 @@ pub(crate) struct Answers {
     pub(crate) reviewer: Reviewer,
 }
 
-impl Server {
+impl TelemetryServer {
     /// Listens; nothing is answered yet.
     ///
     /// # Errors
     ///
     /// If the port is taken, or the certificate cannot be used.
-    pub(crate) async fn bind(serving: &Serving, answers: Answers) -> Result<Self> {
-        let files = serving.certificate.clone().map(|(certificate, key)| Files {
+    pub(crate) async fn bind(serving: &Serving, answers: HealthPages) -> Result<Self> {
+        let files = serving.certificate.clone().map(|(certificate, key)| CertificateFiles {
             certificate,
             key,
             flags: ["--tls-cert-file", "--tls-private-key-file"],
         });
         let listen = Listen { address: serving.address, files, flag: "--secure-port", what: "/healthz and /metrics" };
-        https::Server::bind(listen, answers).await.map(Self)
+        https::HttpsServer::bind(listen, answers).await.map(Self)
     }
 
     /// Answers, until it is dropped.
@@ -66,15 +66,15 @@ impl Server {
     }
 }
 
-impl https::Service for Answers {
-    async fn answer(&self, request: Request<Incoming>, place: &Place) -> Answer {
+impl https::HttpsService for HealthPages {
+    async fn answer(&self, request: Request<Incoming>, place: &ConnectionPlace) -> HttpAnswer {
         self.judge(&request.map(drop), place).await
     }
 }
 
-impl Answers {
+impl HealthPages {
     /// The judgement of a request: who is it, may they, and only then: is it there. As upstream, a bad token is refused on open paths too.
-    async fn judge(&self, request: &Request<()>, place: &Place) -> Answer {
+    async fn judge(&self, request: &Request<()>, place: &ConnectionPlace) -> HttpAnswer {
         let path = request.uri().path();
         let user = match token(request.headers()) {
             None => User::anonymous(),
@@ -108,8 +108,8 @@ impl Answers {
             }
         }
         match path {
-            "/healthz" => self.checks(Page::Healthz, request.uri().query().unwrap_or_default()),
-            "/readyz" => self.checks(Page::Readyz, request.uri().query().unwrap_or_default()),
+            "/healthz" => self.checks(HealthPage::Healthz, request.uri().query().unwrap_or_default()),
+            "/readyz" => self.checks(HealthPage::Readyz, request.uri().query().unwrap_or_default()),
             "/metrics" => metrics(&self.metrics),
             "/metrics/slis" => metrics(&self.slis),
             "/provider" => self.provider(),
@@ -117,14 +117,14 @@ impl Answers {
         }
     }
 
-    fn provider(&self) -> Answer {
+    fn provider(&self) -> HttpAnswer {
         match &*self.provider.borrow() {
             Some(page) => answer(StatusCode::OK, JSON, format!("{:#}\n", page())),
             None => answer(StatusCode::SERVICE_UNAVAILABLE, TEXT, "no provider is loaded yet\n".to_owned()),
         }
     }
 
-    fn checks(&self, page: Page, query: &str) -> Answer {
+    fn checks(&self, page: HealthPage, query: &str) -> HttpAnswer {
         let pairs = || url::form_urlencoded::parse(query.as_bytes());
         let verbose = pairs().any(|(key, _)| key == "verbose");
         let excluded: Vec<String> =
@@ -135,7 +135,7 @@ impl Answers {
     }
 }
 
-fn metrics(registry: &Registry) -> Answer {
+fn metrics(registry: &Registry) -> HttpAnswer {
     match TextEncoder::new().encode_to_string(&registry.gather()) {
         Ok(text) => answer(StatusCode::OK, METRICS, text),
         Err(error) => {
@@ -151,17 +151,17 @@ fn token(headers: &HeaderMap) -> Option<&str> {
     Some(token.trim()).filter(|it| scheme.eq_ignore_ascii_case("bearer") && !it.is_empty())
 }
 
-fn unauthorized() -> Answer {
+fn unauthorized() -> HttpAnswer {
     status(StatusCode::UNAUTHORIZED, "Unauthorized", "Unauthorized", "")
 }
 
-fn forbidden(user: &str, verb: &str, path: &str) -> Answer {
+fn forbidden(user: &str, verb: &str, path: &str) -> HttpAnswer {
     let message = format!("forbidden: User {user:?} cannot {verb} path {path:?}");
     status(StatusCode::FORBIDDEN, &message, "Forbidden", r#""details":{},"#)
 }
 
 /// The answer to a caller who asks for more than the API server may be asked: the time after which to come back.
-fn too_many(after: Duration) -> Answer {
+fn too_many(after: Duration) -> HttpAnswer {
     let mut answer = status(
         StatusCode::TOO_MANY_REQUESTS,
         "too many callers are unknown, please try again later",
@@ -174,7 +174,7 @@ fn too_many(after: Duration) -> Answer {
 }
 
 /// A Kubernetes `Status`, in upstream's order of fields.
-fn status(code: StatusCode, message: &str, reason: &str, details: &str) -> Answer {
+fn status(code: StatusCode, message: &str, reason: &str, details: &str) -> HttpAnswer {
     let body = format!(
         r#"{{"kind":"Status","apiVersion":"v1","metadata":{{}},"status":"Failure","message":{},"reason":"{reason}",{details}"code":{}}}"#,
         json!(message),

@@ -22,14 +22,14 @@ pub(super) const BUSY: Duration = Duration::from_secs(2);
 
 /// A caller: the digest of a name, which may be long. `None` are all for whom there is no room.
 #[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(super) struct User(Option<[u8; 32]>);
+pub(super) struct Caller(Option<[u8; 32]>);
 
 /// The users who ask now, or over whose questions the provider crashed lately.
 #[derive(Debug, Default)]
-pub(super) struct Failures(HashMap<User, Asked>);
+pub(super) struct Failures(HashMap<Caller, CallerRecord>);
 
 #[derive(Debug)]
-struct Asked {
+struct CallerRecord {
     /// A token is a crash.
     crashes: TokenBucket,
     /// Questions that are being asked: each may end with a crash.
@@ -38,7 +38,7 @@ struct Asked {
 
 /// How a question ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Ended {
+pub(super) enum CallEnd {
     /// With an answer, or because the cloud refused or failed.
     Answered,
     /// The provider crashed over it, or used up its CPU budget or its memory.
@@ -47,7 +47,7 @@ pub(super) enum Ended {
     GivenUp(Duration),
 }
 
-impl User {
+impl Caller {
     /// By the name that the API server says.
     pub(super) fn named(name: &str) -> Self {
         Self(Some(Sha256::digest(name).into()))
@@ -60,7 +60,7 @@ impl Failures {
     /// # Errors
     ///
     /// How long it may not.
-    pub(super) fn admit(&self, user: User, now: Instant) -> Result<(), Duration> {
+    pub(super) fn admit(&self, user: Caller, now: Instant) -> Result<(), Duration> {
         self.0.get(&self.known(user)).map_or(Ok(()), |it| it.admit(now))
     }
 
@@ -69,19 +69,19 @@ impl Failures {
     /// # Errors
     ///
     /// How long it may not be asked.
-    pub(super) fn begin(&mut self, user: User, now: Instant) -> Result<User, Duration> {
+    pub(super) fn begin(&mut self, user: Caller, now: Instant) -> Result<Caller, Duration> {
         if self.0.len() >= USERS {
             self.0.retain(|_, it| it.open > 0 || !it.crashes.is_full(now));
         }
         let user = self.known(user);
-        let asked = self.0.entry(user).or_insert_with(|| Asked::new(now));
+        let asked = self.0.entry(user).or_insert_with(|| CallerRecord::new(now));
         asked.admit(now)?;
         asked.open += 1;
         Ok(user)
     }
 
     /// A question has ended.
-    pub(super) fn end(&mut self, user: User, ended: Ended, now: Instant) {
+    pub(super) fn end(&mut self, user: Caller, ended: CallEnd, now: Instant) {
         let Some(asked) = self.0.get_mut(&user) else { return };
         asked.open = asked.open.saturating_sub(1);
         if ended.counts() {
@@ -91,12 +91,12 @@ impl Failures {
     }
 
     /// The user as it is counted here: beyond as many as are told apart, one for all.
-    fn known(&self, user: User) -> User {
-        if self.0.len() >= USERS && !self.0.contains_key(&user) { User(None) } else { user }
+    fn known(&self, user: Caller) -> Caller {
+        if self.0.len() >= USERS && !self.0.contains_key(&user) { Caller(None) } else { user }
     }
 }
 
-impl Asked {
+impl CallerRecord {
     fn new(now: Instant) -> Self {
         Self { crashes: TokenBucket::new(PAUSE, CRASHES, now), open: 0 }
     }
@@ -111,7 +111,7 @@ impl Asked {
     }
 }
 
-impl Ended {
+impl CallEnd {
     /// Whether it is the user's doing. One that is given up soon may have been busy: how long an API server waits, its user
     /// can say.
     fn counts(self) -> bool {
@@ -127,12 +127,12 @@ impl Ended {
 mod tests {
     use super::*;
 
-    fn user(name: &str) -> User {
-        User::named(name)
+    fn user(name: &str) -> Caller {
+        Caller::named(name)
     }
 
     /// A question that ends at once.
-    fn ask(failures: &mut Failures, name: &str, ended: Ended, now: Instant) -> Result<(), Duration> {
+    fn ask(failures: &mut Failures, name: &str, ended: CallEnd, now: Instant) -> Result<(), Duration> {
         let user = failures.begin(user(name), now)?;
         failures.end(user, ended, now);
         Ok(())
@@ -142,14 +142,14 @@ mod tests {
     fn adv_103_who_is_refused_often_waits_and_nobody_else() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for _ in 0..CRASHES {
-            assert_eq!(ask(&mut failures, "mallory", Ended::Crashed, now), Ok(()));
+            assert_eq!(ask(&mut failures, "mallory", CallEnd::Crashed, now), Ok(()));
         }
         assert_eq!(failures.admit(user("mallory"), now), Err(PAUSE));
         assert_eq!(failures.admit(user("alice"), now), Ok(()));
         let later = now + PAUSE;
-        assert_eq!(ask(&mut failures, "mallory", Ended::Answered, later), Ok(()));
+        assert_eq!(ask(&mut failures, "mallory", CallEnd::Answered, later), Ok(()));
         assert_eq!(failures.admit(user("mallory"), later), Ok(()), "what is answered costs nothing");
-        assert_eq!(ask(&mut failures, "mallory", Ended::Crashed, later), Ok(()));
+        assert_eq!(ask(&mut failures, "mallory", CallEnd::Crashed, later), Ok(()));
         assert_eq!(failures.admit(user("mallory"), later), Err(PAUSE));
     }
 
@@ -159,7 +159,7 @@ mod tests {
         let begun: Vec<_> = (0..100).filter_map(|_| failures.begin(user("mallory"), now).ok()).collect();
         assert_eq!(begun.len(), 20, "no more than may crash are asked side by side");
         assert_eq!(failures.begin(user("alice"), now).map(drop), Ok(()));
-        begun.iter().for_each(|it| failures.end(*it, Ended::Crashed, now));
+        begun.iter().for_each(|it| failures.end(*it, CallEnd::Crashed, now));
         assert_eq!(failures.admit(user("mallory"), now), Err(PAUSE), "the debt ends at the burst");
         let later = now + PAUSE;
         assert!(failures.begin(user("mallory"), later).is_ok());
@@ -170,12 +170,12 @@ mod tests {
     fn adv_168_a_silent_cloud_is_no_users_doing() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for _ in 0..1_000 {
-            assert_eq!(ask(&mut failures, "provisioner", Ended::GivenUp(BUSY), now), Ok(()));
-            assert_eq!(ask(&mut failures, "provisioner", Ended::Answered, now), Ok(()));
+            assert_eq!(ask(&mut failures, "provisioner", CallEnd::GivenUp(BUSY), now), Ok(()));
+            assert_eq!(ask(&mut failures, "provisioner", CallEnd::Answered, now), Ok(()));
         }
         assert_eq!(failures.admit(user("provisioner"), now), Ok(()));
         // A user who lets the API server wait for a moment only could spend each time what no crash counts.
-        let soon = Ended::GivenUp(BUSY - Duration::from_millis(1));
+        let soon = CallEnd::GivenUp(BUSY - Duration::from_millis(1));
         let asked = (0..1_000).filter(|_| ask(&mut failures, "mallory", soon, now).is_ok()).count();
         assert_eq!(asked, 20);
     }
@@ -185,7 +185,7 @@ mod tests {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for second in 0..1_000 {
             let now = now + Duration::from_secs(second);
-            let _ = ask(&mut failures, "mallory", Ended::Crashed, now);
+            let _ = ask(&mut failures, "mallory", CallEnd::Crashed, now);
             let waits = failures.admit(user("mallory"), now).err().unwrap_or_default();
             assert!(waits <= PAUSE, "{waits:?} after {second} s");
         }
@@ -195,13 +195,13 @@ mod tests {
     fn adv_103_users_without_end_are_one_user() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for nth in 0..2 * USERS {
-            let _ = ask(&mut failures, &format!("user-{nth}"), Ended::Crashed, now);
+            let _ = ask(&mut failures, &format!("user-{nth}"), CallEnd::Crashed, now);
         }
         assert_eq!(failures.0.len(), USERS + 1);
         assert!(failures.admit(user("somebody"), now).is_err(), "over whoever is not known it crashed too often");
         assert_eq!(failures.admit(user("user-1"), now), Ok(()), "and who was refused once is told apart");
         let later = now + PAUSE;
-        assert_eq!(ask(&mut failures, "somebody", Ended::Crashed, later), Ok(()), "those of long ago are forgotten");
+        assert_eq!(ask(&mut failures, "somebody", CallEnd::Crashed, later), Ok(()), "those of long ago are forgotten");
         assert!(failures.0.len() <= 2, "{}", failures.0.len());
     }
 
@@ -214,10 +214,10 @@ mod tests {
     fn adv_168_of_a_long_name_a_digest_is_kept() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         let long = "ä".repeat(1 << 20);
-        ask(&mut failures, &long, Ended::Crashed, now).unwrap();
-        assert!(is_copied(user(&long)) && size_of::<User>() < 64, "a name of any length takes as much");
+        ask(&mut failures, &long, CallEnd::Crashed, now).unwrap();
+        assert!(is_copied(user(&long)) && size_of::<Caller>() < 64, "a name of any length takes as much");
         // Names that begin alike are told apart.
-        (1..CRASHES).for_each(|_| ask(&mut failures, &long, Ended::Crashed, now).unwrap());
+        (1..CRASHES).for_each(|_| ask(&mut failures, &long, CallEnd::Crashed, now).unwrap());
         assert!(failures.admit(user(&long), now).is_err());
         assert_eq!(failures.admit(user(&format!("{long}-2")), now), Ok(()));
     }

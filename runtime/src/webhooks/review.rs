@@ -11,7 +11,7 @@ const KIND: &str = "AdmissionReview";
 
 /// The question of an API server.
 #[derive(Debug, PartialEq)]
-pub(super) enum Question {
+pub(super) enum VolumeQuestion {
     /// Whether a PersistentVolume may be created, and how.
     Create { uid: String, user: String, pv: Box<PersistentVolume> },
     /// Something else about a PersistentVolume, which is none of ours.
@@ -20,7 +20,7 @@ pub(super) enum Question {
 
 /// How it is answered.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Verdict {
+pub(super) struct ReviewVerdict {
     /// The operations of a JSON patch.
     pub(super) patch: Vec<Value>,
     pub(super) warnings: Vec<String>,
@@ -35,15 +35,15 @@ struct Review<T> {
     api_version: String,
     #[serde(default)]
     kind: String,
-    request: Option<Request<T>>,
+    request: Option<ReviewRequest<T>>,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", bound = "T: Deserialize<'de>")]
-struct Request<T> {
+struct ReviewRequest<T> {
     #[serde(default)]
     uid: String,
-    kind: Kind,
+    kind: ObjectKind,
     #[serde(default)]
     operation: String,
     #[serde(default)]
@@ -59,14 +59,14 @@ struct UserInfo {
 }
 
 #[derive(Deserialize)]
-struct Kind {
+struct ObjectKind {
     #[serde(default)]
     group: String,
     #[serde(default)]
     kind: String,
 }
 
-impl Question {
+impl VolumeQuestion {
     /// Reads the body of a request.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl Question {
         if body.is_empty() {
             return Err("the body is empty".to_owned());
         }
-        let Request { uid, kind, operation, user_info, object } = request::<Kind>(body)?;
+        let ReviewRequest { uid, kind, operation, user_info, object } = request::<ObjectKind>(body)?;
         if !kind.group.is_empty() || kind.kind != "PersistentVolume" {
             return Err(format!("it is about a {:?}, and not about a PersistentVolume", kind.kind));
         }
@@ -91,7 +91,7 @@ impl Question {
     }
 }
 
-fn request<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<Request<T>, String> {
+fn request<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<ReviewRequest<T>, String> {
     let review: Review<T> = serde_json::from_slice(body).map_err(|error| format!("it is no {KIND}: {error}"))?;
     if (review.api_version.as_str(), review.kind.as_str()) != (API_VERSION, KIND) {
         return Err(format!("it is no {KIND} of {API_VERSION}"));
@@ -99,7 +99,7 @@ fn request<T: for<'de> Deserialize<'de>>(body: &[u8]) -> Result<Request<T>, Stri
     review.request.ok_or_else(|| "it holds no request".to_owned())
 }
 
-impl Verdict {
+impl ReviewVerdict {
     /// A refusal, for whoever wanted it.
     pub(super) fn refused(code: u16, message: String) -> Self {
         Self { refusal: Some((code, message)), ..Self::default() }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     fn refused(body: &[u8]) -> String {
-        Question::parse(body).unwrap_err()
+        VolumeQuestion::parse(body).unwrap_err()
     }
 
     #[test]
@@ -169,10 +169,10 @@ mod tests {
         ];
         measured_work::fuzz("reviews", Line { nanoseconds: 20_000, memory: 96 }, &pieces, |text| {
             let text = String::from_utf8_lossy(text);
-            drop(Question::parse(text.as_bytes()));
+            drop(VolumeQuestion::parse(text.as_bytes()));
             for head in heads {
                 // An end that fits: what is open in the head is closed.
-                let open = head.chars().rev().filter_map(|it| match it {
+                let open = head.chars().rev().filter_map(|bracket| match bracket {
                     '{' => Some('}'),
                     '[' => Some(']'),
                     _ => None,
@@ -182,7 +182,7 @@ mod tests {
                 let metadata = if head.starts_with("\"spec") { ",\"metadata\":{}" } else { "" };
                 let object = format!("{{\"kind\":\"PersistentVolume\",{head}{items}{end}{metadata}}}");
                 let object = if head.is_empty() { text.to_string() } else { object };
-                drop(Question::parse(whole.replacen(OBJECT, &object, 1).as_bytes()));
+                drop(VolumeQuestion::parse(whole.replacen(OBJECT, &object, 1).as_bytes()));
             }
         });
     }
@@ -205,28 +205,32 @@ mod tests {
     #[test]
     fn only_creations_are_ours() {
         let created = body(|it| it["request"]["userInfo"] = json!({ "username": "alice", "groups": ["a"] }));
-        let Ok(Question::Create { uid, user, pv }) = Question::parse(&created) else { panic!("it is a creation") };
+        let Ok(VolumeQuestion::Create { uid, user, pv }) = VolumeQuestion::parse(&created) else {
+            panic!("it is a creation")
+        };
         assert_eq!((uid.as_str(), user.as_str(), pv.metadata.name.as_deref()), ("u1", "alice", Some("pv-1")));
-        let Ok(Question::Create { user, .. }) = Question::parse(&body(|_| {})) else { panic!("it is a creation") };
+        let Ok(VolumeQuestion::Create { user, .. }) = VolumeQuestion::parse(&body(|_| {})) else {
+            panic!("it is a creation")
+        };
         assert_eq!(user, "");
         for operation in ["UPDATE", "DELETE", "CONNECT", ""] {
             let body = body(|it| it["request"]["operation"] = json!(operation));
-            assert_eq!(Question::parse(&body), Ok(Question::Other { uid: "u1".to_owned() }));
+            assert_eq!(VolumeQuestion::parse(&body), Ok(VolumeQuestion::Other { uid: "u1".to_owned() }));
         }
     }
 
     #[test]
     fn case_249_answers_echo_the_uid() {
         let bare = json!({ "apiVersion": API_VERSION, "kind": KIND, "response": { "uid": "u1", "allowed": true } });
-        assert_eq!(Verdict::default().answer("u1"), bare);
+        assert_eq!(ReviewVerdict::default().answer("u1"), bare);
         let patch = vec![json!({ "op": "add", "path": "/a", "value": "b" })];
-        let answer = Verdict { patch, warnings: vec!["w".to_owned()], refusal: None }.answer("u1");
+        let answer = ReviewVerdict { patch, warnings: vec!["w".to_owned()], refusal: None }.answer("u1");
         let response = json!({
             "uid": "u1", "allowed": true, "patchType": "JSONPatch", "warnings": ["w"],
             "patch": "W3sib3AiOiJhZGQiLCJwYXRoIjoiL2EiLCJ2YWx1ZSI6ImIifV0=",
         });
         assert_eq!(answer["response"], response);
-        let answer = Verdict::refused(403, "no".to_owned()).answer("u1");
+        let answer = ReviewVerdict::refused(403, "no".to_owned()).answer("u1");
         let response = json!({ "uid": "u1", "allowed": false, "status": { "code": 403, "message": "no" } });
         assert_eq!(answer["response"], response);
     }

@@ -16,7 +16,7 @@ impl Identity for Nobody {
     }
 }
 
-fn inspected(registry: Option<(Release, Vec<Found>)>, compared: Option<Compared>) -> Inspected {
+fn inspected(registry: Option<(Release, Vec<InspectedSignature>)>, compared: Option<Compared>) -> Inspected {
     let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let permission = |methods: &[&str], operations: &[&str], effect| Permission {
         methods: words(methods),
@@ -82,7 +82,7 @@ fn a_module_is_shown_line_by_line() {
     };
     let found = |form, key: Option<&str>, name: Option<&str>, verified_by: Option<&str>, because: Option<&str>| {
         let [key, name, verified_by, because] = [key, name, verified_by, because].map(|it| it.map(str::to_owned));
-        Found { form, key, name, verified_by, because }
+        InspectedSignature { form, key, name, verified_by, because }
     };
     let signatures = vec![
         found("bundle", Some("CEDcy4en"), None, Some("acme.pub (bundle)"), None),

@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::{
-    AnnotationLine, EndpointLine, Found, IngressLine, Inspected, ModuleLine, PermissionLine, ProviderLine, SettingLine,
+    AnnotationLine, EndpointLine, IngressLine, Inspected, InspectedSignature, ModuleLine, PermissionLine, ProviderLine,
+    SettingLine,
 };
 use crate::commands::answer::size;
 
@@ -107,7 +108,7 @@ impl fmt::Display for SettingLine {
     }
 }
 
-impl fmt::Display for Found {
+impl fmt::Display for InspectedSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let said = match (&self.key, &self.name) {
             (Some(key), _) if key.is_empty() => "bundle".to_owned(),

@@ -11,7 +11,7 @@ const KINDS: usize = 400;
 
 /// One kind of requests.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(super) struct Kind {
+pub(super) struct RequestKind {
     method: String,
     path: String,
     /// Where the endpoint has one.
@@ -24,7 +24,7 @@ pub(super) struct Kind {
 
 /// A kind of requests as the rules allow it.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) struct Allowed {
+pub(super) struct AllowedKind {
     /// The rule that allows all of them.
     pub(super) rule: String,
     /// Whether it lets all stand that they carry.
@@ -36,7 +36,7 @@ pub(super) struct Allowed {
 
 /// A line of YAML that a key of an endpoint lacks for the requests that a module asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Missing {
+pub(crate) struct MissingLine {
     pub(crate) endpoint: String,
     /// `operation`, `parameters`, `headers` or `allow`.
     pub(crate) key: &'static str,
@@ -44,14 +44,14 @@ pub(crate) struct Missing {
 }
 
 /// Without the effect and what they carry: `POST / Describe*`.
-impl fmt::Display for Kind {
+impl fmt::Display for RequestKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} {}", self.method, self.path)?;
         self.operation.iter().try_for_each(|it| write!(f, " {it}"))
     }
 }
 
-impl Kind {
+impl RequestKind {
     /// Their most harmful effect, whoever tells it.
     fn most(&self) -> Option<Effect> {
         self.effect.or_else(|| Method::parse(&self.method).ok().map(Effect::of))
@@ -63,7 +63,7 @@ impl Kind {
     }
 
     /// The answer of the endpoint's rules to them; `None` if no rule allows all of them.
-    pub(super) fn allowed_by(&self, endpoint: &Endpoint) -> Option<Allowed> {
+    pub(super) fn allowed_by(&self, endpoint: &Endpoint) -> Option<AllowedKind> {
         if self.operation.is_some() != endpoint.operation.is_some() {
             return None;
         }
@@ -90,7 +90,7 @@ impl Kind {
         };
         let other_effect = worst.filter(|it| self.effect.is_some_and(|own| differs(own, *it)));
         let is_whole = whole.is_some();
-        whole.or(first).map(|rule| Allowed { rule, is_whole, other_effect })
+        whole.or(first).map(|rule| AllowedKind { rule, is_whole, other_effect })
     }
 
     /// Whether a rule allows requests of this kind, or is part of it.
@@ -145,23 +145,23 @@ fn parsed(content: &Content) -> Result<egress::Content, String> {
 }
 
 /// The kinds of requests that a module asks for at an endpoint.
-pub(super) fn asked(described: &cloud_provider::Endpoint) -> BTreeSet<Kind> {
+pub(super) fn asked(described: &cloud_provider::Endpoint) -> BTreeSet<RequestKind> {
     let has_operation = described.operation.is_some();
-    let of = |it: &Permission| {
-        let effect = if has_operation { Some(it.effect) } else { it.own_effect() }.map(effect);
-        let operations: Vec<_> = match has_operation && !it.operations.is_empty() {
-            true => it.operations.iter().cloned().map(Some).collect(),
+    let of = |permission: &Permission| {
+        let effect = if has_operation { Some(permission.effect) } else { permission.own_effect() }.map(effect);
+        let operations: Vec<_> = match has_operation && !permission.operations.is_empty() {
+            true => permission.operations.iter().cloned().map(Some).collect(),
             false => vec![None],
         };
         let mut kinds = Vec::new();
-        for method in &it.methods {
-            for path in &it.paths {
-                kinds.extend(operations.iter().map(|operation| Kind {
+        for method in &permission.methods {
+            for path in &permission.paths {
+                kinds.extend(operations.iter().map(|operation| RequestKind {
                     method: method.clone(),
                     path: path.clone(),
                     operation: operation.clone(),
                     effect,
-                    content: it.content.clone(),
+                    content: permission.content.clone(),
                 }));
             }
         }
@@ -181,7 +181,7 @@ pub(super) struct OneRule<'a> {
 
 impl OneRule<'_> {
     /// Whether it lets more stand in requests than any of these kinds carry, of which at least one is its own.
-    pub(super) fn is_wider_than<'k>(&self, kinds: impl IntoIterator<Item = &'k Kind>) -> bool {
+    pub(super) fn is_wider_than<'k>(&self, kinds: impl IntoIterator<Item = &'k RequestKind>) -> bool {
         let contents: Vec<_> = kinds.into_iter().filter_map(|it| parsed(&it.content).ok()).collect();
         !contents.is_empty() && !contents.iter().any(|it| it.covers(self.content))
     }
@@ -229,22 +229,26 @@ pub(crate) fn needed(description: &Description, endpoint: &Endpoint) -> Vec<Stri
 }
 
 /// The lines that each endpoint lacks for the module's requests, ready to be pasted.
-pub(crate) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
+pub(crate) fn missing(description: &Description, endpoints: &[&Endpoint]) -> Vec<MissingLine> {
     missing_beyond(None, description, endpoints)
 }
 
 /// The lines that each endpoint lacks for requests of a module that the module `before` has not asked for.
-pub(crate) fn grown(before: &Description, description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
+pub(crate) fn grown(before: &Description, description: &Description, endpoints: &[&Endpoint]) -> Vec<MissingLine> {
     missing_beyond(Some(before), description, endpoints)
 }
 
-fn missing_beyond(before: Option<&Description>, description: &Description, endpoints: &[&Endpoint]) -> Vec<Missing> {
+fn missing_beyond(
+    before: Option<&Description>,
+    description: &Description,
+    endpoints: &[&Endpoint],
+) -> Vec<MissingLine> {
     let mut missing = Vec::new();
     for endpoint in endpoints {
         let described_in = |it: &&cloud_provider::Endpoint| it.name == endpoint.name;
         let Some(described) = description.endpoints.iter().find(described_in) else { continue };
         let before = before.and_then(|it| it.endpoints.iter().find(described_in));
-        let mut lacks = |key, yaml| missing.push(Missing { endpoint: endpoint.name.clone(), key, yaml });
+        let mut lacks = |key, yaml| missing.push(MissingLine { endpoint: endpoint.name.clone(), key, yaml });
         if let Some(place) = described.operation.as_ref().filter(|it| !is_operation(endpoint, it))
             && before.is_none_or(|it| it.operation.as_ref() != Some(place))
         {
@@ -272,10 +276,10 @@ fn missing_rules(
 ) -> Vec<Permission> {
     let asked_before = before.map(asked).unwrap_or_default();
     // A rule that makes too little of a request is not enough: the most harmful one counts.
-    let is_lacking = |it: &Kind| match it.allowed_by(endpoint) {
-        None => it.operation.is_some() || endpoint.operation.is_none(),
-        Some(Allowed { is_whole: false, .. }) => true,
-        Some(Allowed { other_effect, .. }) => other_effect < it.effect && other_effect.is_some(),
+    let is_lacking = |kind: &RequestKind| match kind.allowed_by(endpoint) {
+        None => kind.operation.is_some() || endpoint.operation.is_none(),
+        Some(AllowedKind { is_whole: false, .. }) => true,
+        Some(AllowedKind { other_effect, .. }) => other_effect < kind.effect && other_effect.is_some(),
     };
     let mut methods: BTreeMap<_, Vec<String>> = BTreeMap::new();
     for kind in asked(described).into_iter().filter(|it| it.can_be_allowed() && is_lacking(it)) {

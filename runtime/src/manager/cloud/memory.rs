@@ -16,7 +16,7 @@ const BESIDE: u64 = 14 << 20;
 
 /// The most that calls can take.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Calls {
+pub(super) struct CallNumbers {
     /// How many run at once, whichever capability they belong to: all places together.
     pub(super) concurrency: usize,
     /// Bytes of all linear memories of one guest.
@@ -25,7 +25,7 @@ pub(super) struct Calls {
     pub(super) answer: u64,
 }
 
-impl Calls {
+impl CallNumbers {
     pub(super) fn new(concurrency: usize, guest: usize, endpoints: &[Endpoint]) -> Self {
         let answer = endpoints.iter().map(|it| it.limits.response_bytes).max().unwrap_or(0);
         Self { concurrency, guest: guest as u64, answer: answer as u64 }
@@ -107,8 +107,8 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// The defaults: 8 calls of 64 MiB, with answers of 16 MiB.
-    fn calls(concurrency: usize) -> Calls {
-        Calls { concurrency, guest: 64 * MIB, answer: 16 * MIB }
+    fn calls(concurrency: usize) -> CallNumbers {
+        CallNumbers { concurrency, guest: 64 * MIB, answer: 16 * MIB }
     }
 
     #[test]
@@ -140,7 +140,7 @@ mod tests {
                 assert!(refusal.contains(part), "{refusal}");
             }
         }
-        let huge = Calls { concurrency: usize::MAX, guest: u64::MAX, answer: u64::MAX };
+        let huge = CallNumbers { concurrency: usize::MAX, guest: u64::MAX, answer: u64::MAX };
         assert!(huge.within(Some(u64::MAX)).is_err());
         assert_eq!(huge.all(), u64::MAX);
     }
