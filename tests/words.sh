@@ -5,9 +5,13 @@
 # engineers have for it. This list keeps the old words out of sources, the contract, pages, manifests and scripts, and out of their paths,
 # also as a part of a name: the rule for `old` finds `old`, `an_old_name`, `OldName` and `OLD`.
 #
+# Without paths it also counts a few habits that the sources still have too much of, in the whole workspace, and refuses a page with a
+# table that has no head.
+#
 # tests/words.sh [PATH…] checks these paths; without paths, everything.
 set -euo pipefail
-[ $# -gt 0 ] || cd "$(dirname "$0")/.."
+everything=
+[ $# -gt 0 ] || { cd "$(dirname "$0")/.."; everything=1; }
 
 # The old words, as a regular expression, and a better word.
 words='
@@ -44,4 +48,44 @@ while read -r old better; do
         status=1
     fi
 done <<<"$words"
+[ "$everything" ] || exit "$status"
+
+# Refuses more of something than there was. A number only falls: whoever removes some writes the new one here.
+at_most() { # MOST WHAT FOUND, one a line
+    local count
+    count=$(grep -c . <<<"$3") || true
+    if [ "$count" -gt "$1" ]; then
+        printf '%s\n    ^ %s %s: at most %s\n\n' "$(tail -20 <<<"$3")" "$count" "$2" "$1"
+        status=1
+    fi
+}
+
+sources=$(git ls-files -- '*.rs')
+
+at_most 781 "lines of documentation that begin with What, Who, Whose, Whoever, Of or Nobody, and not with their noun" \
+    "$(grep -nHE '^\s*//[/!] (What|Who|Whose|Whoever|Of|Nobody)\b' $sources)"
+
+at_most 198 "closures of several lines that call their argument it" \
+    "$(grep -nHP '\|(&?mut |&)?it(: [^|]*)?\| (match [^{]*|[A-Z]\w* )?\{$' $sources)"
+
+# Types outside of tests, each as "CRATE NAME". Error, Options and Metrics are what they are everywhere.
+types=$(awk '
+    FNR == 1 { crate = FILENAME; sub(/\/(src|examples)\/.*/, "", crate); in_tests = 0 }
+    /^mod [a-z_]+ \{/ { in_tests = 1 }
+    !in_tests && match($0, /^ *(pub(\([a-z:]+\))? )?(struct|enum|trait|type) [A-Za-z0-9]+/) {
+        name = substr($0, RSTART, RLENGTH); sub(/.* /, "", name)
+        if ($0 ~ /^ +type/ || name ~ /^(Error|Options|Metrics)$/) next
+        print crate, name
+    }' $(grep -vE '^tests/|/tests?\.rs$|/tests/' <<<"$sources") | sort)
+
+at_most 131 "names of types that the workspace has more than once" "$(cut -d' ' -f2 <<<"$types" | sort | uniq -d)"
+at_most 52 "names of types that one crate has more than once" "$(uniq -d <<<"$types")"
+
+tables=$(awk '
+    FNR == 1 { before = "" }
+    /^\|/ && before !~ /^\|/ { head = FNR }
+    /^\|/ && FNR == head + 1 && !/^\|( ?:?-+:? ?\|)+$/ { print FILENAME ":" head ": " before }
+    !/^\|/ && before ~ /^\|/ && FNR == head + 1 { print FILENAME ":" head ": " before }
+    { before = $0 }' $(git ls-files -- '*.md'))
+at_most 0 "tables without a head: a blank line above, or no line of dashes below it" "$tables"
 exit "$status"
