@@ -15,8 +15,8 @@ use tokio::sync::{Mutex, watch};
 use tokio::time::Instant;
 use tracing::{debug, error, info};
 
+use crate::cloud_call::{CALL, late};
 use crate::events::{EventKind, Recorder};
-use crate::inventory::list::{CALL, late};
 use crate::object;
 
 /// The annotation of the Lease that holds the account, as the provider's `identity` gave it.

@@ -19,6 +19,7 @@
 mod account;
 mod budget;
 mod cidr;
+mod cloud_call;
 mod cluster_facts;
 mod context;
 mod debounce;

@@ -1,5 +1,6 @@
 //! Upstream's metrics of work queues and of its controllers, with upstream's names and buckets.
 
+mod cidrs;
 mod inventory;
 
 use prometheus::{
@@ -7,8 +8,8 @@ use prometheus::{
     Registry, exponential_buckets,
 };
 
+pub(crate) use self::cidrs::CidrMetrics;
 use self::inventory::InventoryMetrics;
-use crate::node_ipam::metrics::CidrMetrics;
 
 /// What the controllers measure.
 #[derive(Clone)]

@@ -16,6 +16,9 @@ pub(crate) const PROVIDED_NODE_IP: &str = "alpha.kubernetes.io/provided-node-ip"
 /// The annotation of a node that has no pod networks yet, by which a write of an earlier process is refused.
 pub(crate) const POD_CIDR_MARK: &str = "aerostat.dev/pod-cidrs-by";
 
+/// The annotation with an operator's word for a node whose deletion is withheld.
+pub(crate) const DELETE_APPROVED: &str = "aerostat.dev/delete-approved";
+
 /// The two labels for one fact: the old name, which leads once it is there, and the present one.
 pub(crate) struct LabelPair {
     pub(crate) beta: &'static str,

@@ -14,7 +14,6 @@ mod cloud;
 mod foreign;
 mod from_cloud;
 mod judged;
-pub(crate) mod metrics;
 mod plan;
 mod range;
 mod requests;

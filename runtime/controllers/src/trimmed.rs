@@ -17,15 +17,14 @@ use kube::Resource;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::node_fields::{NETWORK_UNAVAILABLE, POD_CIDR_MARK, PROVIDED_NODE_IP};
-use crate::node_lifecycle::plan::APPROVED;
+use crate::node_fields::{DELETE_APPROVED, NETWORK_UNAVAILABLE, POD_CIDR_MARK, PROVIDED_NODE_IP};
 
 /// Where client-side apply keeps a copy of what was applied.
 const APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
 
 /// The annotations of a node that are read: a kubelet's word on its address, a person's that the node may go, and the mark
 /// of who gives out pod networks.
-const NODE_ANNOTATIONS: [&str; 3] = [PROVIDED_NODE_IP, APPROVED, POD_CIDR_MARK];
+const NODE_ANNOTATIONS: [&str; 3] = [PROVIDED_NODE_IP, DELETE_APPROVED, POD_CIDR_MARK];
 /// The conditions of a node that are read.
 const CONDITIONS: [&str; 2] = ["Ready", NETWORK_UNAVAILABLE];
 
@@ -336,7 +335,7 @@ mod tests {
         };
         let said = json!({ "lastHeartbeatTime": "2026-01-02T03:04:05Z", "reason": "r", "message": "m" });
         let sent = node(
-            json!({ PROVIDED_NODE_IP: "10.0.0.1", APPROVED: "true", "a cni's": "notes" }),
+            json!({ PROVIDED_NODE_IP: "10.0.0.1", DELETE_APPROVED: "true", "a cni's": "notes" }),
             json!([
                 condition("DiskPressure", said.clone()),
                 condition("Ready", said.clone()),
@@ -345,7 +344,7 @@ mod tests {
             json!({ "phase": "Running", "capacity": { "cpu": "4" }, "images": [{ "names": ["i"] }], "nodeInfo": null }),
         );
         let kept = node(
-            json!({ PROVIDED_NODE_IP: "10.0.0.1", APPROVED: "true" }),
+            json!({ PROVIDED_NODE_IP: "10.0.0.1", DELETE_APPROVED: "true" }),
             json!([condition("Ready", json!({})), condition(NETWORK_UNAVAILABLE, json!({ "reason": "r" }))]),
             json!({}),
         );

@@ -8,10 +8,9 @@ use cloud_provider::{Error, EventList, Instances, Page, Result};
 use tokio::time::Instant;
 
 use self::content::{Content, Next};
+pub(crate) use crate::cloud_call::{CALL, late};
 use crate::inventory::instance_list::InstanceList;
 
-/// How long the cloud may take for one call. The sandbox's own limit is shorter.
-pub(crate) const CALL: Duration = Duration::from_secs(150);
 /// How long a whole list may take. The largest honest one, 100,000 machines in pages of 200 at one request a second, takes
 /// 500 s; a list that takes longer says little about now, and whoever joins waits for it.
 const LIST: Duration = Duration::from_secs(900);
@@ -81,10 +80,6 @@ async fn page(instances: &dyn Instances, cursor: Option<String>, limit: u32, eve
             page.instances.len(),
         ))),
     }
-}
-
-pub(crate) fn late() -> Error {
-    Error::Unavailable(format!("the cloud did not answer within {} s", CALL.as_secs()))
 }
 
 #[cfg(test)]

@@ -10,9 +10,9 @@ use tracing::{debug, warn};
 
 use crate::error::{self, BackOff, Pause, SHOWN, back_off, chain};
 use crate::events::{EventKind, Recorder, reference};
-use crate::node_ipam::allocations::Allocations;
+use crate::metrics::CidrMetrics;
+use crate::node_ipam::allocations::{Allocations, Usage};
 use crate::node_ipam::foreign::Foreign;
-use crate::node_ipam::metrics::CidrMetrics;
 use crate::node_ipam::plan::{self, Decision, Written, decide, has_networks, reread, settle, uid};
 use crate::node_ipam::requests::{self, MayWrite, TRIES};
 use crate::nodes::Nodes;
@@ -96,7 +96,7 @@ impl Blocks {
         let decided = decide(&mut allocations);
         let usage = allocations.usage();
         drop(allocations);
-        self.metrics.observe(usage);
+        observe(&self.metrics, usage);
         decided
     }
 
@@ -274,5 +274,19 @@ impl Reconcile for RangeAllocator {
 
     fn back_off(&self) -> BackOff {
         error::NODES
+    }
+}
+
+/// Writes down what has happened since the last time.
+fn observe(metrics: &CidrMetrics, usages: Vec<Usage>) {
+    for Usage { cluster, used, size, count } in usages {
+        let cluster = cluster.to_string();
+        let label = &[cluster.as_str()];
+        metrics.allocations.with_label_values(label).inc_by(count.taken);
+        metrics.releases.with_label_values(label).inc_by(count.released);
+        metrics.usage.with_label_values(label).set(used as f64 / size as f64);
+        metrics.most.with_label_values(label).set(size as f64);
+        let tries = metrics.tries.with_label_values(label);
+        count.tries.iter().for_each(|it| tries.observe(*it as f64));
     }
 }

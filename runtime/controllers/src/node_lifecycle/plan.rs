@@ -7,12 +7,12 @@ use cloud_provider::State;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, NodeCondition, Taint};
 
+use crate::node_fields::DELETE_APPROVED;
+
 /// The key of the taint that a node has while its machine is stopped.
 const SHUTDOWN: &str = "node.cloudprovider.kubernetes.io/shutdown";
 /// That taint's effect. A taint with the key and another effect is somebody else's.
 const NO_SCHEDULE: &str = "NoSchedule";
-/// The annotation with an operator's word for a node whose deletion is withheld.
-pub(crate) const APPROVED: &str = "aerostat.dev/delete-approved";
 
 /// Why a node stays although its machine seems to be gone.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -97,7 +97,7 @@ impl Reason {
     /// What the event on the node says: why it stays, and what can be done. The same words as long as the reason is the
     /// same.
     pub(super) fn message(&self, node: &str) -> String {
-        let approve = format!("annotate it with {APPROVED}=true to have it deleted now");
+        let approve = format!("annotate it with {DELETE_APPROVED}=true to have it deleted now");
         match self {
             Self::Account(error) => format!("Not asking the cloud about node {node}, which is not ready: {error}"),
             Self::Incomplete(why) => format!(
@@ -212,7 +212,7 @@ pub(super) fn young(node: &Node, patience: Patience) -> Option<Duration> {
 
 /// Whether an operator wants the node deleted if its machine is gone, whatever asks for patience.
 pub(super) fn is_approved(node: &Node) -> bool {
-    node.metadata.annotations.as_ref().and_then(|it| it.get(APPROVED)).is_some_and(|it| it == "true")
+    node.metadata.annotations.as_ref().and_then(|it| it.get(DELETE_APPROVED)).is_some_and(|it| it == "true")
 }
 
 fn ready(node: &Node) -> Option<&NodeCondition> {

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 
 use super::plan;
-use crate::inventory::list::{CALL, late};
+use crate::cloud_call::{CALL, late};
 
 /// The most volumes of one call.
 pub(super) const GATHERED: usize = 64;

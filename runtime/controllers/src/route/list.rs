@@ -6,7 +6,7 @@ use std::time::Duration;
 use cloud_provider::{Error, EventList, Result, Route, Routes};
 use tokio::time::Instant;
 
-use crate::inventory::list::{CALL, late};
+use crate::cloud_call::{CALL, late};
 
 /// The most routes: ten times as many as the largest table of a cloud takes.
 const ROUTES: usize = 10_000;

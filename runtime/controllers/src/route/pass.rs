@@ -14,8 +14,8 @@ use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
 use crate::cidr::Cidr;
+use crate::cloud_call::{CALL, late};
 use crate::error::chain;
-use crate::inventory::list::{CALL, late};
 use crate::inventory::machine;
 use crate::node_fields::is_waiting;
 use crate::object;

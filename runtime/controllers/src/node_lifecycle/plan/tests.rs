@@ -79,7 +79,7 @@ fn aged(seconds: i64) -> Node {
 }
 
 fn approved(mut node: Node, word: &str) -> Node {
-    node.metadata.annotations.get_or_insert_default().insert(APPROVED.to_owned(), word.to_owned());
+    node.metadata.annotations.get_or_insert_default().insert(DELETE_APPROVED.to_owned(), word.to_owned());
     node
 }
 

@@ -2,16 +2,19 @@
 
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 
-use crate::node_ipam::allocations::Usage;
-
 /// What is measured of each cluster CIDR.
 #[derive(Clone)]
 pub(crate) struct CidrMetrics {
-    allocations: IntCounterVec,
-    releases: IntCounterVec,
-    usage: GaugeVec,
-    most: GaugeVec,
-    tries: HistogramVec,
+    /// Blocks that were taken.
+    pub(crate) allocations: IntCounterVec,
+    /// Blocks that were given back.
+    pub(crate) releases: IntCounterVec,
+    /// From 0 to 1.
+    pub(crate) usage: GaugeVec,
+    /// All blocks, taken or not.
+    pub(crate) most: GaugeVec,
+    /// Taken blocks that were met before a free one.
+    pub(crate) tries: HistogramVec,
 }
 
 impl CidrMetrics {
@@ -39,19 +42,5 @@ impl CidrMetrics {
         registry.register(Box::new(metrics.most.clone()))?;
         registry.register(Box::new(metrics.tries.clone()))?;
         Ok(metrics)
-    }
-
-    /// Writes down what has happened since the last time.
-    pub(super) fn observe(&self, usages: Vec<Usage>) {
-        for Usage { cluster, used, size, count } in usages {
-            let cluster = cluster.to_string();
-            let label = &[cluster.as_str()];
-            self.allocations.with_label_values(label).inc_by(count.taken);
-            self.releases.with_label_values(label).inc_by(count.released);
-            self.usage.with_label_values(label).set(used as f64 / size as f64);
-            self.most.with_label_values(label).set(size as f64);
-            let tries = self.tries.with_label_values(label);
-            count.tries.iter().for_each(|it| tries.observe(*it as f64));
-        }
     }
 }
