@@ -14,6 +14,7 @@ mod secrets;
 mod sigv4;
 mod text_file;
 mod token_client;
+mod transport;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -30,11 +31,11 @@ use self::header::{HeaderCredential, SecretFiles};
 pub use self::kind::{AssumeRole, CredentialKind, CredentialSettings, KeySource, RoleArn, Sigv4Settings, Sts};
 pub use self::secrets::Secrets;
 use self::sigv4::Sigv4Credential;
+pub(crate) use self::transport::{Connect, Transport};
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::limits::WriteLimits;
 use crate::outcome::Answer;
-use crate::outside::Outside;
 use crate::policy::Permitted;
 use crate::seen::Ending;
 
@@ -106,7 +107,7 @@ impl Credentials {
     }
 
     /// Gives each what it needs to fetch tokens.
-    pub(crate) fn connect(&self, outside: &Outside) -> Result<(), GateError> {
+    pub(crate) fn connect(&self, outside: &dyn Connect) -> Result<(), GateError> {
         self.all.iter().try_for_each(|it| it.connect(outside))
     }
 

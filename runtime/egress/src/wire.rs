@@ -15,6 +15,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
+use async_trait::async_trait;
 use bytes::Bytes;
 use http::header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, HeaderMap, HeaderValue, USER_AGENT};
 use http::uri::{Authority, Uri};
@@ -31,7 +32,7 @@ use self::dial::{DialError, Dialer};
 use self::usage::Tracked;
 use crate::body::{GrowingBody, Withheld};
 use crate::budget::Budget;
-use crate::credentials::{Authenticated, Secrets};
+use crate::credentials::{Authenticated, Connect, Secrets, Transport};
 use crate::destination::Destination;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
@@ -89,7 +90,7 @@ impl Wire {
     }
 
     /// The way to `destination`, at which `endpoint` is.
-    pub(crate) fn to(
+    fn to(
         destination: Destination,
         endpoint: Arc<Endpoint>,
         outside: Outside,
@@ -255,6 +256,24 @@ impl Wire {
     /// The endpoint in a sentence. Never the path or the query.
     fn name(&self) -> String {
         format!("endpoint {} ({})", self.endpoint.name, self.endpoint.base_url.origin())
+    }
+}
+
+#[async_trait]
+impl Transport for Wire {
+    async fn send(&self, authenticated: Authenticated) -> Result<Answer, Failure> {
+        Self::send(self, authenticated).await.result
+    }
+}
+
+impl Connect for Outside {
+    fn connect(
+        &self,
+        destination: Destination,
+        endpoint: Arc<Endpoint>,
+        budget: Arc<Budget>,
+    ) -> Result<Box<dyn Transport>, GateError> {
+        Ok(Box::new(Wire::to(destination, endpoint, self.clone(), budget)?))
     }
 }
 

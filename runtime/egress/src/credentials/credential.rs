@@ -7,11 +7,11 @@ use async_trait::async_trait;
 
 use super::authenticated::Authenticated;
 use super::secret::Secret;
+use super::transport::Connect;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::limits::WriteLimits;
 use crate::outcome::Answer;
-use crate::outside::Outside;
 use crate::policy::Permitted;
 
 /// A credential, whatever its kind.
@@ -24,7 +24,7 @@ pub(crate) trait Credential: Send + Sync {
     fn write_limits(&self) -> WriteLimits;
 
     /// Called once, before any request: with this a kind that fetches tokens makes its own client.
-    fn connect(&self, _: &Outside) -> Result<(), GateError> {
+    fn connect(&self, _: &dyn Connect) -> Result<(), GateError> {
         Ok(())
     }
 

@@ -32,12 +32,12 @@ use super::error::CredentialError;
 use super::kind::Sigv4Settings;
 use super::origins;
 use super::secret::Secret;
+use super::transport::Connect;
 use crate::base_url::{Host, Origin};
 use crate::endpoint::{Endpoint, Region};
 use crate::error::GateError;
 use crate::limits::WriteLimits;
 use crate::outcome::Answer;
-use crate::outside::Outside;
 use crate::policy::Permitted;
 
 /// When keys that are being asked for may be there.
@@ -263,7 +263,7 @@ impl Credential for Sigv4Credential {
         self.limits
     }
 
-    fn connect(&self, outside: &Outside) -> Result<(), GateError> {
+    fn connect(&self, outside: &dyn Connect) -> Result<(), GateError> {
         self.source.connect(outside)
     }
 

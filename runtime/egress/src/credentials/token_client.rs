@@ -8,36 +8,35 @@ use crate::destination::Destination;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
 use crate::outcome::{Answer, Failure};
-use crate::outside::Outside;
 use crate::policy::{self, OwnRequest, Permitted};
-use crate::wire::Wire;
 
 use super::authenticated::Authenticated;
+use super::transport::{Connect, Transport};
 
 /// The way to where a credential's tokens come from.
 pub(super) struct TokenClient {
     endpoint: Arc<Endpoint>,
     budget: Arc<Budget>,
-    wire: Wire,
+    transport: Box<dyn Transport>,
 }
 
 impl TokenClient {
     /// `endpoint` is the credential's own: its rules say what may be asked for.
-    pub(super) fn new(endpoint: Endpoint, outside: &Outside) -> Result<Self, GateError> {
+    pub(super) fn new(endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, GateError> {
         let destination = Destination::from(&endpoint);
         Self::to(destination, endpoint, outside)
     }
 
     /// The same, to a service that gives keys to machines and pods, where no endpoint of a provider can be.
-    pub(super) fn to_key_service(endpoint: Endpoint, outside: &Outside) -> Result<Self, GateError> {
+    pub(super) fn to_key_service(endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, GateError> {
         let destination = Destination { is_key_source: true, ..Destination::from(&endpoint) };
         Self::to(destination, endpoint, outside)
     }
 
-    fn to(destination: Destination, endpoint: Endpoint, outside: &Outside) -> Result<Self, GateError> {
+    fn to(destination: Destination, endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, GateError> {
         let (endpoint, budget) = (Arc::new(endpoint.clone()), Arc::new(Budget::new(&endpoint.limits)));
-        let wire = Wire::to(destination, endpoint.clone(), outside.clone(), budget.clone())?;
-        Ok(Self { endpoint, budget, wire })
+        let transport = outside.connect(destination, endpoint.clone(), budget.clone())?;
+        Ok(Self { endpoint, budget, transport })
     }
 
     /// Sends one request once. Its answer, which holds a token, is for the credential alone.
@@ -54,7 +53,7 @@ impl TokenClient {
         let permitted = policy::permit_own(&self.endpoint, request).map_err(Failure::Denied)?;
         let _turn = self.budget.turn().await.map_err(Failure::Paused)?;
         let authenticated = authenticate(permitted).map_err(Failure::Unreachable)?;
-        self.wire.send(authenticated).await.result
+        self.transport.send(authenticated).await
     }
 }
 
@@ -125,7 +124,7 @@ mod tests {
             WriteLimits::default()
         }
 
-        fn connect(&self, outside: &Outside) -> Result<(), GateError> {
+        fn connect(&self, outside: &dyn Connect) -> Result<(), GateError> {
             *self.client.lock() = Some(Arc::new(TokenClient::new(self.endpoint.clone(), outside)?));
             Ok(())
         }

@@ -11,6 +11,7 @@ use serde::Deserialize;
 use zeroize::Zeroizing;
 
 use super::super::token_client::TokenClient;
+use super::super::transport::Connect;
 use super::keys::Keys;
 use super::no_keys::NoKeys;
 use super::shown::Shown;
@@ -20,7 +21,6 @@ use crate::endpoint::{Endpoint, Rule};
 use crate::error::GateError;
 use crate::key_service::KeyServiceUrl;
 use crate::outcome::{Answer, Failure};
-use crate::outside::Outside;
 use crate::policy::OwnRequest;
 use crate::request::Method;
 
@@ -33,7 +33,7 @@ const METADATA_TOKEN_TTL: HeaderName = HeaderName::from_static("x-aws-ec2-metada
 pub(super) struct KeyService(TokenClient);
 
 impl KeyService {
-    pub(super) fn new(name: &str, url: &KeyServiceUrl, outside: &Outside) -> Result<Self, GateError> {
+    pub(super) fn new(name: &str, url: &KeyServiceUrl, outside: &dyn Connect) -> Result<Self, GateError> {
         let all = PathPattern::parse("/**").expect("it is a pattern");
         let endpoint = Endpoint {
             allow: vec![Rule::new([Method::Get, Method::Put], [all])],

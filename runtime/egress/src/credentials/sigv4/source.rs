@@ -10,6 +10,7 @@ use super::super::error::CredentialError;
 use super::super::kind::{AssumeRole, KeySource, Sigv4Settings};
 use super::super::secrets::Secrets;
 use super::super::text_file;
+use super::super::transport::Connect;
 use super::clock::Clock;
 use super::key_services::KeyService;
 use super::keys::Keys;
@@ -18,7 +19,6 @@ use super::shared_file;
 use super::shown::Shown;
 use super::sts::StsClient;
 use crate::error::GateError;
-use crate::outside::Outside;
 
 /// Where the keys of one credential come from.
 pub(super) struct Source {
@@ -73,7 +73,7 @@ impl Source {
     }
 
     /// Makes the ways to whom it asks.
-    pub(super) fn connect(&self, outside: &Outside) -> Result<(), GateError> {
+    pub(super) fn connect(&self, outside: &dyn Connect) -> Result<(), GateError> {
         let Sigv4Settings { region, keys, assume_role, sts } = &self.settings;
         let name = &self.credential;
         let needs_sts = assume_role.is_some() || matches!(keys, KeySource::WebIdentity { .. });

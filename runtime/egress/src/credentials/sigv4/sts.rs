@@ -11,6 +11,7 @@ use zeroize::Zeroizing;
 
 use super::super::kind::{AssumeRole, RoleArn, Sts};
 use super::super::token_client::TokenClient;
+use super::super::transport::Connect;
 use super::clock::Clock;
 use super::keys::Keys;
 use super::no_keys::NoKeys;
@@ -20,7 +21,6 @@ use crate::canonical::{FORM, PathPattern};
 use crate::endpoint::{Endpoint, EndpointLimits, Region, Rule, Signing};
 use crate::error::GateError;
 use crate::outcome::{Answer, Failure};
-use crate::outside::Outside;
 use crate::policy::OwnRequest;
 use crate::request::Method;
 
@@ -38,7 +38,7 @@ pub(super) struct StsClient {
 }
 
 impl StsClient {
-    pub(super) fn new(credential: &str, region: &Region, sts: &Sts, outside: &Outside) -> Result<Self, GateError> {
+    pub(super) fn new(credential: &str, region: &Region, sts: &Sts, outside: &dyn Connect) -> Result<Self, GateError> {
         let base_url = sts.base_url.clone().unwrap_or_else(|| base_url(region));
         let endpoint = Endpoint {
             allow: vec![Rule::new([Method::Post], [PathPattern::parse("/").expect("it is a pattern")])],
