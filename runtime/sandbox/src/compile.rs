@@ -6,7 +6,6 @@
 
 mod child;
 mod confine;
-mod limits;
 mod process;
 mod scan;
 
@@ -14,7 +13,7 @@ use wasmtime::component::Component;
 use wasmtime::{Engine, Error};
 
 pub use self::child::{COMMAND, compile_for_another};
-pub use self::limits::CompileLimits;
+use crate::compile_limits::CompileLimits;
 use crate::engine::{Compiled, Sandbox};
 use crate::error::LoadError;
 use crate::source::Module;

@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine, ModuleVersionStrategy, OptLevel, Strategy, WasmBacktraceDetails, WasmFeatures};
 
-use crate::compile::CompileLimits;
+use crate::compile_limits::CompileLimits;
 use crate::error::LoadError;
 use crate::ticker::{Ticker, Ticking};
 

@@ -13,6 +13,7 @@
 mod bindings;
 mod call;
 mod compile;
+mod compile_limits;
 mod convert;
 mod engine;
 mod error;
@@ -25,7 +26,8 @@ mod ticker;
 mod untrusted;
 
 pub use crate::call::CallLimits;
-pub use crate::compile::{COMMAND as COMPILE_COMMAND, CompileLimits, compile_for_another};
+pub use crate::compile::{COMMAND as COMPILE_COMMAND, compile_for_another};
+pub use crate::compile_limits::CompileLimits;
 pub use crate::engine::Sandbox;
 pub use crate::error::LoadError;
 pub use crate::interfaces::Interfaces;

@@ -6,8 +6,8 @@ use std::thread;
 use wasmtime::{Engine, Error};
 
 use super::confine;
-use super::limits::CompileLimits;
 use super::scan::{DAMAGED, scan};
+use crate::compile_limits::CompileLimits;
 use crate::engine::config;
 
 /// The word with which a program is asked to be the compiler; what [`compile_for_another`] reads follows.

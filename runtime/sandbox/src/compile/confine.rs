@@ -20,7 +20,7 @@ use seccompiler::{
 };
 use wasmtime::Error;
 
-use super::limits::CompileLimits;
+use crate::compile_limits::CompileLimits;
 
 /// Leaves the process its input, its output and its errors. Where it has inherited more, it starts again without that.
 ///

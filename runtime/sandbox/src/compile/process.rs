@@ -12,7 +12,7 @@ use tracing::warn;
 use wasmtime::Error;
 
 use super::child::{COMMAND, UNPROTECTED};
-use super::limits::CompileLimits;
+use crate::compile_limits::CompileLimits;
 use crate::untrusted::printable;
 
 /// How long the compiler may take at least, however little CPU time it may use: the machine may be busy.

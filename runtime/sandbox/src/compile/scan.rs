@@ -9,7 +9,7 @@ use wasmparser::{
     SectionLimited,
 };
 
-use super::limits::CompileLimits;
+use crate::compile_limits::CompileLimits;
 
 /// The sentence about a module that cannot be read, or that the compiler refuses.
 pub(super) const DAMAGED: &str = "it is damaged, or uses WebAssembly features that Aerostat does not enable";
