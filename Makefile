@@ -49,7 +49,7 @@ CIRCLES := target/tools/import-circles
 .PHONY: lint
 lint: preflight $(CIRCLES) ## Check words, import circles, format and lints, warnings denied.
 	@tests/words.sh
-	@$(CIRCLES) $(wildcard runtime/src runtime/*/src guest-sdk/src providers/*/src tests/src)
+	@$(CIRCLES) $(wildcard runtime/src runtime/*/src guest-sdk/src guest-sdk/*/src providers/*/src tests/src)
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@$(CARGO) doc --locked --workspace --no-deps --quiet

@@ -22,7 +22,6 @@ mod commands;
 mod config;
 mod config_maps;
 mod core_dump;
-mod duration;
 mod failure;
 mod flags;
 mod https;

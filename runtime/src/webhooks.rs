@@ -27,7 +27,6 @@ use tracing::{debug, info};
 
 use self::failures::{BUSY, CallEnd, Caller, Failures};
 use self::review::{ReviewVerdict, VolumeQuestion};
-use crate::duration;
 use crate::flags::{self, RateLimit};
 use crate::https::{self, CertificateFiles, ConnectionPlace, HttpAnswer, JSON, Listen, Stage, TEXT, answer};
 
@@ -253,7 +252,7 @@ impl Drop for Asking<'_> {
 /// How long an answer may take, by the query of the request: the API server says how long it waits.
 fn patience(query: &str) -> Duration {
     let said = url::form_urlencoded::parse(query.as_bytes()).find(|(key, _)| key == "timeout");
-    let said = said.and_then(|(_, value)| duration::parse(&value).ok()).unwrap_or(DEFAULT_TIMEOUT);
+    let said = said.and_then(|(_, value)| go_duration::parse(&value).ok()).unwrap_or(DEFAULT_TIMEOUT);
     said.min(LONGEST_TIMEOUT).saturating_sub(WAY_BACK)
 }
 

@@ -9,18 +9,6 @@ pub struct Seconds {
     most: u32,
 }
 
-/// The units of Go's durations in nanoseconds.
-const UNITS: [(&str, f64); 8] = [
-    ("ns", 1.0),
-    ("us", 1e3),
-    ("\u{b5}s", 1e3),
-    ("\u{3bc}s", 1e3),
-    ("ms", 1e6),
-    ("s", 1e9),
-    ("m", 60e9),
-    ("h", 3_600e9),
-];
-
 impl Seconds {
     /// Both bounds are allowed.
     #[must_use]
@@ -43,21 +31,9 @@ impl Form for Seconds {
 }
 
 /// The whole seconds of one of Go's durations.
-fn duration(mut text: &str) -> Option<u32> {
-    let mut nanoseconds = 0.0;
-    while !text.is_empty() {
-        let unit = text.find(|it: char| !it.is_ascii_digit() && it != '.')?;
-        let (number, rest) = text.split_at(unit);
-        let end = rest.find(|it: char| it.is_ascii_digit() || it == '.').unwrap_or(rest.len());
-        let (unit, rest) = rest.split_at(end);
-        let (_, size) = UNITS.into_iter().find(|(it, _)| *it == unit)?;
-        nanoseconds += number.parse::<f64>().ok()? * size;
-        text = rest;
-    }
-    let seconds = nanoseconds / 1e9;
-    // Above this every number of seconds is out of bounds, and below it each is exact.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it is whole, and within bounds")]
-    (nanoseconds > 0.0 && seconds.fract() == 0.0 && seconds <= 4e9).then_some(seconds as u32)
+fn duration(text: &str) -> Option<u32> {
+    let duration = go_duration::parse(text).ok()?;
+    (duration.subsec_nanos() == 0 && !duration.is_zero()).then(|| u32::try_from(duration.as_secs()).ok())?
 }
 
 #[cfg(test)]

@@ -32,10 +32,9 @@ impl Form for Span {
     type Value<'a> = Duration;
 
     fn parse(&self, text: &str) -> Option<Duration> {
-        let (number, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit())?);
-        let (_, size) = UNITS.into_iter().find(|(it, _)| *it == unit)?;
-        let duration = Duration::from_millis(number.parse::<u64>().ok()?.checked_mul(size)?);
-        Some(duration).filter(|it| (self.least..=self.most).contains(it))
+        let (_, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit())?);
+        UNITS.into_iter().find(|(it, _)| *it == unit)?;
+        go_duration::parse(text).ok().filter(|it| (self.least..=self.most).contains(it))
     }
 
     fn allowed(&self) -> String {

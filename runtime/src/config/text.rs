@@ -14,8 +14,6 @@ use sandbox::Digest;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
-use crate::duration;
-
 /// A value that is read from a scalar. What is wrong with it is told with its place in the file.
 pub(super) struct Text<T>(pub(super) T);
 
@@ -33,7 +31,7 @@ impl<'de, T: FromText> Deserialize<'de> for Text<T> {
 
 impl FromText for Duration {
     fn from_text(text: &str) -> Result<Self, String> {
-        match duration::parse(text)? {
+        match go_duration::parse(text).map_err(|it| it.to_string())? {
             Self::ZERO => Err("the duration must be longer than nothing".to_owned()),
             duration => Ok(duration),
         }

@@ -7,7 +7,6 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches};
 
 use super::values;
-use crate::duration;
 
 /// A flag that is known and has no effect.
 struct KnownFlag {
@@ -163,7 +162,7 @@ impl KnownFlag {
     fn same(&self, left: &str, right: &str) -> bool {
         match self.kind {
             Bool | Text => left == right,
-            Duration => duration::parse(left).is_ok_and(|left| duration::parse(right) == Ok(left)),
+            Duration => go_duration::parse(left).is_ok_and(|left| go_duration::parse(right) == Ok(left)),
             List => left == right.trim_start_matches('[').trim_end_matches(']'),
         }
     }

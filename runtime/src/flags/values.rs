@@ -8,8 +8,6 @@ use std::time::Duration;
 use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Arg, ArgAction};
 
-use crate::duration;
-
 /// Makes a flag of `arg` that is true without a value: `--x`, `--x=true`, `--x=false`, never `--x false`.
 pub(super) fn bool_flag(arg: Arg) -> Arg {
     arg.action(ArgAction::Set)
@@ -31,7 +29,7 @@ pub(super) fn boolean(text: &str) -> Result<bool, String> {
 
 /// A duration in Go's syntax.
 pub(super) fn duration(text: &str) -> Result<Duration, String> {
-    duration::parse(text)
+    go_duration::parse(text).map_err(|it| it.to_string())
 }
 
 /// A path; empty is none. (clap's own parser of paths refuses the empty one.)

@@ -42,7 +42,7 @@ impl Reports {
         let message = format!(
             "Could not create route {uid} {cidr} for node {} after {}: {error}",
             node.name_any(),
-            go_duration(took)
+            go_duration::Written(took)
         );
         self.recorder.record(reference(node), EventKind::Warning, "FailedToCreateRoute", &message);
     }
@@ -147,36 +147,5 @@ fn reference(node: &Node) -> ObjectReference {
         name: Some(node.name_any()),
         uid: node.metadata.uid.clone(),
         ..ObjectReference::default()
-    }
-}
-
-/// A duration as Go writes it.
-fn go_duration(duration: Duration) -> String {
-    let minutes = duration.as_secs() / 60;
-    let rest = duration - Duration::from_secs(minutes * 60);
-    match (minutes / 60, minutes % 60) {
-        (0, 0) => format!("{rest:?}"),
-        (0, minutes) => format!("{minutes}m{}s", rest.as_secs_f64()),
-        (hours, minutes) => format!("{hours}h{minutes}m{}s", rest.as_secs_f64()),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn case_186_a_duration_is_written_as_go_writes_it() {
-        for (duration, text) in [
-            (Duration::ZERO, "0ns"),
-            (Duration::from_nanos(1_234_567), "1.234567ms"),
-            (Duration::from_micros(12), "12µs"),
-            (Duration::from_millis(1500), "1.5s"),
-            (Duration::from_secs(90), "1m30s"),
-            (Duration::from_millis(150_250), "2m30.25s"),
-            (Duration::from_secs(3661), "1h1m1s"),
-        ] {
-            assert_eq!(go_duration(duration), text);
-        }
     }
 }
