@@ -4,9 +4,9 @@ use async_trait::async_trait;
 use cloud_provider::{EventList, Reply, Result};
 use futures::future::join_all;
 
-use super::guard::{Stopped, Subject};
+use super::guard::Stopped;
 use super::loaded::Loaded;
-use super::object::Object;
+use super::object::{Object, Subject};
 use crate::call::Function;
 
 /// One function of the contract that takes a list and answers each item of it.

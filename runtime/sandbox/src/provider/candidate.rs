@@ -7,10 +7,10 @@ use cloud_provider::{Description, Error, Result};
 use futures::FutureExt as _;
 use sha256::Digest;
 
-use super::guard::Subject;
 use super::identity;
 use super::judged;
 use super::loaded::Loaded;
+use super::object::Subject;
 use super::versions::Version;
 use crate::call::{Earlier, Function};
 use crate::convert;

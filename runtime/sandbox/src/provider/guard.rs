@@ -10,8 +10,8 @@ use prometheus::IntGauge;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
-use super::object::Object;
-use super::quarantine::{About, CallAdmission, CallVerdict, End, Quarantine};
+use super::object::{Object, Subject};
+use super::quarantine::{CallAdmission, End, Quarantine, CallVerdict};
 use crate::call::Crash;
 
 /// Stands before the calls of one provider.
@@ -52,16 +52,6 @@ impl ServingQuarantine {
     }
 }
 
-/// The subject of a call.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Subject<'a> {
-    /// No object in the cluster.
-    Nothing,
-    One(&'a Object),
-    /// Nodes that are asked about together.
-    Several,
-}
-
 impl CallGuard {
     pub(super) fn new(
         provider: Arc<str>,
@@ -91,7 +81,7 @@ impl CallGuard {
         subject: Subject<'_>,
         probe: impl Future<Output = Result<(), Crashed>>,
     ) -> Result<(), Error> {
-        let admission = self.lock().admit(Instant::now(), subject.about());
+        let admission = self.lock().admit(Instant::now(), subject);
         let wait = match (admission, subject) {
             (CallAdmission::Run, _) => return Ok(()),
             (CallAdmission::SetAside(_), Subject::One(object)) => return Err(self.set_aside(object)),
@@ -116,7 +106,7 @@ impl CallGuard {
 
     /// A call that passed has returned.
     pub(super) fn returned(&self, subject: Subject<'_>) {
-        self.lock().ended(Instant::now(), subject.about(), End::Returned);
+        self.lock().ended(Instant::now(), subject, End::Returned);
     }
 
     /// A call that passed did not return. Where that may be the provider's fault and not an object's, `probe` is made.
@@ -130,7 +120,7 @@ impl CallGuard {
         let end = crashed.end();
         let verdict = {
             let mut quarantine = self.lock();
-            let verdict = quarantine.ended(Instant::now(), subject.about(), end);
+            let verdict = quarantine.ended(Instant::now(), subject, end);
             if let (CallVerdict::SetAside { .. }, Subject::One(object)) = (verdict, subject) {
                 quarantine.note(&object.key, &crashed.text);
             }
@@ -199,16 +189,6 @@ impl CallGuard {
 
     fn lock(&self) -> MutexGuard<'_, Quarantine> {
         self.quarantine.lock()
-    }
-}
-
-impl<'a> Subject<'a> {
-    fn about(self) -> About<'a> {
-        match self {
-            Self::Nothing => About::Nothing,
-            Self::One(object) => About::One(&object.key),
-            Self::Several => About::Several,
-        }
     }
 }
 

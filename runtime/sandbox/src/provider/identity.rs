@@ -5,9 +5,9 @@ use cloud_provider::{Identity, Result};
 use futures::FutureExt as _;
 use wasmtime::Store;
 
-use super::guard::Subject;
 use super::judged;
 use super::loaded::Loaded;
+use super::object::Subject;
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::call::{Function, StoreState, Success};

@@ -8,11 +8,11 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use wasmtime::Store;
 
-use super::guard::{Stopped, Subject};
+use super::guard::Stopped;
 use super::judged;
 use super::lists::Lists;
 use super::loaded::Loaded;
-use super::object::Object;
+use super::object::{Object, Subject};
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::instances::exports::aerostat::cloud::instances::Page as WitPage;

@@ -10,9 +10,9 @@ use egress::{ListReads, Seen};
 use futures::future::BoxFuture;
 use wasmtime::Store;
 
-use super::guard::{CallGuard, Crashed, Stopped, Subject};
+use super::guard::{Crashed, CallGuard, Stopped};
 use super::lists::Newest;
-use super::object::Object;
+use super::object::{Object, Subject};
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;

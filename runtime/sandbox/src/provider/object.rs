@@ -2,8 +2,21 @@ use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
 use cloud_provider::{LoadBalancer, Node, PodNetwork, RouteChange, Volume};
 
-use super::quarantine::ObjectKey;
 use crate::call::Function;
+
+/// An object as far as a call concerns it: a Service whose `ensure` crashes can still be deleted.
+pub(super) type Key = (Function, String);
+
+/// The subject of a call: whose fault a crash can be.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Subject<'a> {
+    /// No object in the cluster: a crash is the provider's own.
+    Nothing,
+    /// One object, which may have made it crash.
+    One(&'a Object),
+    /// Several objects that are asked about together: a crash says nothing of any of them until each was asked about alone.
+    Several,
+}
 
 /// The object in the cluster that a call is about.
 #[derive(Clone, Debug)]

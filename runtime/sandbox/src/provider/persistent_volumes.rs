@@ -5,10 +5,10 @@ use cloud_provider::{PersistentVolumes, Reply, Result, Topology, TopologyDescrip
 
 use super::batch::{Batch, answers, as_many};
 use super::describe;
-use super::guard::{Stopped, Subject};
+use super::guard::Stopped;
 use super::judged;
 use super::loaded::Loaded;
-use super::object::Object;
+use super::object::{Object, Subject};
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::persistent_volumes::exports::aerostat::cloud::persistent_volumes as wit;
 use crate::call::{Calls, Earlier, Function, StoreState, Success};

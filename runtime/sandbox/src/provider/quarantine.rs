@@ -18,8 +18,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-pub(crate) use self::objects::ObjectKey;
 use self::objects::{LONGEST, Objects, longer};
+use super::object::{Key, Subject};
 
 /// Crashes in a row that are enough: of calls about no object, or over so many objects.
 const CRASHES: usize = 5;
@@ -28,20 +28,9 @@ const PROBE: Duration = Duration::from_secs(1);
 /// A probe that has not ended after this was broken off. Longer than any call may take by default.
 const LOST: Duration = Duration::from_secs(180);
 
-/// The subject of a call: it shows whose fault a crash can be.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum About<'a> {
-    /// No object: a crash is the provider's own.
-    Nothing,
-    /// One object, which may have made it crash.
-    One(&'a ObjectKey),
-    /// Several objects: a crash says nothing of any of them until each was asked about alone.
-    Several,
-}
-
 /// How a call ended, as far as it matters here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum End {
+pub(super) enum End {
     /// It returned, with whatever answer.
     Returned,
     /// The guest's own doing: it trapped, or was out of CPU time or memory.
@@ -52,7 +41,7 @@ pub(crate) enum End {
 
 /// The admission of a call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum CallAdmission {
+pub(super) enum CallAdmission {
     /// It runs.
     Run,
     /// The provider is probed first. How the probe ended has to be reported, with [`Quarantine::probed`].
@@ -65,7 +54,7 @@ pub(crate) enum CallAdmission {
 
 /// The consequence of a call's end.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum CallVerdict {
+pub(super) enum CallVerdict {
     /// Nothing.
     Nothing,
     /// The object is set aside. With `probe`, whoever made the call probes the provider, and reports how that ended with
@@ -77,7 +66,7 @@ pub(crate) enum CallVerdict {
 
 /// How far the trust in a provider goes.
 #[derive(Debug)]
-pub(crate) struct Quarantine {
+pub(super) struct Quarantine {
     /// How long a provider is left alone at first. It doubles each time, until a call returns. The same holds for objects.
     first: Duration,
     state: QuarantineState,
@@ -100,7 +89,7 @@ enum QuarantineState {
 
 impl Quarantine {
     /// A provider that is trusted, and left alone for `first` when it is no longer.
-    pub(crate) fn new(first: Duration) -> Self {
+    pub(super) fn new(first: Duration) -> Self {
         Self {
             first,
             state: QuarantineState::Serving { pause: first },
@@ -111,20 +100,20 @@ impl Quarantine {
     }
 
     /// The first pause, of the provider and of an object.
-    pub(crate) fn first(&self) -> Duration {
+    pub(super) fn first(&self) -> Duration {
         self.first
     }
 
     /// The longest pause, of the provider and of an object.
-    pub(crate) fn longest(&self) -> Duration {
+    pub(super) fn longest(&self) -> Duration {
         self.first.saturating_mul(LONGEST)
     }
 
     /// Whether a call may run now.
-    pub(crate) fn admit(&mut self, now: Instant, about: About<'_>) -> CallAdmission {
+    pub(super) fn admit(&mut self, now: Instant, subject: Subject<'_>) -> CallAdmission {
         // Asked first: an object that is set aside must not be what the provider is probed for.
-        if let About::One(key) = about
-            && let Some(wait) = self.objects.wait(key, now)
+        if let Subject::One(object) = subject
+            && let Some(wait) = self.objects.wait(&object.key, now)
         {
             return CallAdmission::SetAside(wait);
         }
@@ -140,34 +129,34 @@ impl Quarantine {
     }
 
     /// Notes how it crashed over an object that is set aside.
-    pub(crate) fn note(&mut self, key: &ObjectKey, text: &str) {
+    pub(super) fn note(&mut self, key: &ObjectKey, text: &str) {
         self.objects.note(key, text);
     }
 
     /// How long an object is still set aside, and how the provider crashed over it.
-    pub(crate) fn set_aside(&self, now: Instant, key: &ObjectKey) -> (Duration, &str) {
+    pub(super) fn set_aside(&self, now: Instant, key: &ObjectKey) -> (Duration, &str) {
         (self.objects.wait(key, now).unwrap_or_default(), self.objects.text(key))
     }
 
     /// A call that was admitted has ended.
-    pub(crate) fn ended(&mut self, now: Instant, about: About<'_>, end: End) -> CallVerdict {
-        match (about, end) {
-            (_, End::Neither) | (About::Several, End::Crashed) => CallVerdict::Nothing,
-            (About::One(key), End::Returned) => {
-                self.objects.returned(key);
+    pub(super) fn ended(&mut self, now: Instant, subject: Subject<'_>, end: End) -> CallVerdict {
+        match (subject, end) {
+            (_, End::Neither) | (Subject::Several, End::Crashed) => CallVerdict::Nothing,
+            (Subject::One(object), End::Returned) => {
+                self.objects.returned(&object.key);
                 self.returned();
                 CallVerdict::Nothing
             }
-            (About::Nothing | About::Several, End::Returned) => {
+            (Subject::Nothing | Subject::Several, End::Returned) => {
                 self.returned();
                 CallVerdict::Nothing
             }
-            (About::One(key), End::Crashed) => {
-                self.objects.crashed(key, self.first, now);
-                CallVerdict::SetAside { probe: self.suspect(&key.1) }
+            (Subject::One(object), End::Crashed) => {
+                self.objects.crashed(&object.key, self.first, now);
+                CallVerdict::SetAside { probe: self.suspect(&object.key.1) }
             }
-            (About::Nothing, End::Crashed) => match self.state {
-                QuarantineState::Serving { pause } => {
+            (Subject::Nothing, End::Crashed) => match self.state {
+                State::Serving { pause } => {
                     self.crashes += 1;
                     if self.crashes < CRASHES { CallVerdict::Nothing } else { self.leave_alone(now, pause) }
                 }
@@ -179,7 +168,7 @@ impl Quarantine {
 
     /// The probe that an [`CallAdmission`] asked for has ended. Answers how long the provider is left alone once more, if it
     /// is.
-    pub(crate) fn probed(&mut self, now: Instant, end: End) -> Option<Duration> {
+    pub(super) fn probed(&mut self, now: Instant, end: End) -> Option<Duration> {
         match (self.state, end) {
             // What comes next may crash as before: until a call returns, the pause grows.
             (QuarantineState::Probing { pause, .. }, End::Returned) => {
@@ -197,7 +186,7 @@ impl Quarantine {
     }
 
     /// The probe that a [`CallVerdict`] asked for has ended: a provider that crashes there too is not stopped by objects.
-    pub(crate) fn doubted(&mut self, now: Instant, end: End) -> CallVerdict {
+    pub(super) fn doubted(&mut self, now: Instant, end: End) -> CallVerdict {
         match (self.state, end) {
             (QuarantineState::Serving { pause }, End::Crashed) => self.leave_alone(now, pause),
             (QuarantineState::Serving { .. }, End::Returned | End::Neither)

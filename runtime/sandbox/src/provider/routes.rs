@@ -7,11 +7,11 @@ use tokio::time::Instant;
 
 use super::batch::{Batch, answers, as_many};
 use super::describe;
-use super::guard::{Stopped, Subject};
+use super::guard::Stopped;
 use super::judged;
 use super::lists::Lists;
 use super::loaded::Loaded;
-use super::object::Object;
+use super::object::{Object, Subject};
 use crate::bindings::routes::ProvidesRoutesPre;
 use crate::bindings::routes::exports::aerostat::cloud::routes as wit;
 use crate::call::{Calls, Earlier, Function, StoreState, Success};

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use crate::call::Function;
+use super::super::object::Key;
 
 /// So many objects are remembered: a flood of objects that crash must not eat the host's memory. With more, the one that
 /// crashed longest ago is forgotten, and may crash once more than its back-off allows.
@@ -13,9 +13,6 @@ const REMEMBERED: usize = 1024;
 
 /// The longest pause, in first pauses: with the usual 30 s it is ten minutes.
 pub(super) const LONGEST: u32 = 20;
-
-/// The call that set an object aside: a Service whose `ensure` crashes can still be deleted.
-pub(crate) type ObjectKey = (Function, String);
 
 /// The objects over which the provider crashed.
 #[derive(Debug, Default)]
@@ -77,6 +74,7 @@ pub(super) fn longer(pause: Duration, first: Duration) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::call::Function;
 
     const FIRST: Duration = Duration::from_secs(30);
 

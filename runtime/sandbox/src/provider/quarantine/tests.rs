@@ -1,3 +1,4 @@
+use super::super::object::Object;
 use super::*;
 use crate::call::Function;
 
@@ -5,22 +6,26 @@ const fn seconds(it: u64) -> Duration {
     Duration::from_secs(it)
 }
 
-fn service(nth: usize) -> ObjectKey {
-    (Function::Ensure, format!("service-{nth}"))
+fn object(function: Function, name: &str) -> Object {
+    Object { key: (function, name.to_owned()), name: String::new(), next: "", marks: Vec::new() }
 }
 
-fn node(nth: usize) -> ObjectKey {
-    (Function::Get, format!("node-{nth}"))
+fn service(nth: usize) -> Object {
+    object(Function::Ensure, &format!("service-{nth}"))
+}
+
+fn node(nth: usize) -> Object {
+    object(Function::Get, &format!("node-{nth}"))
 }
 
 /// A provider that has just been quarantined.
 fn quarantined(now: Instant) -> Quarantine {
     let mut quarantine = Quarantine::new(seconds(30));
     for _ in 1..CRASHES {
-        assert_eq!(quarantine.admit(now, About::Nothing), CallAdmission::Run);
-        assert_eq!(quarantine.ended(now, About::Nothing, End::Crashed), CallVerdict::Nothing);
+        assert_eq!(quarantine.admit(now, Subject::Nothing), CallAdmission::Run);
+        assert_eq!(quarantine.ended(now, Subject::Nothing, End::Crashed), CallVerdict::Nothing);
     }
-    assert_eq!(quarantine.ended(now, About::Nothing, End::Crashed), CallVerdict::LeftAlone(seconds(30)));
+    assert_eq!(quarantine.ended(now, Subject::Nothing, End::Crashed), CallVerdict::LeftAlone(seconds(30)));
     quarantine
 }
 
@@ -28,7 +33,7 @@ fn quarantined(now: Instant) -> Quarantine {
 fn only_crashes_in_a_row_count() {
     let now = Instant::now();
     let mut quarantine = Quarantine::new(seconds(30));
-    let mut ended = |end| quarantine.ended(now, About::Nothing, end);
+    let mut ended = |end| quarantine.ended(now, Subject::Nothing, end);
     for _ in 0..100 {
         for end in [End::Crashed, End::Crashed, End::Crashed, End::Crashed, End::Returned] {
             assert_eq!(ended(end), CallVerdict::Nothing);
@@ -47,7 +52,7 @@ fn only_crashes_in_a_row_count() {
 fn nobody_runs_until_one_has_probed() {
     let start = Instant::now();
     let mut quarantine = quarantined(start);
-    let admit = |quarantine: &mut Quarantine, now| quarantine.admit(now, About::One(&node(1)));
+    let admit = |quarantine: &mut Quarantine, now| quarantine.admit(now, Subject::One(&node(1)));
     assert_eq!(admit(&mut quarantine, start), CallAdmission::Wait(seconds(30)));
     assert_eq!(admit(&mut quarantine, start + seconds(29)), CallAdmission::Wait(seconds(1)));
     let due = start + seconds(30);
@@ -55,8 +60,8 @@ fn nobody_runs_until_one_has_probed() {
     assert_eq!(admit(&mut quarantine, due), CallAdmission::Wait(seconds(1)), "one probe at a time");
     assert_eq!(quarantine.probed(due, End::Returned), None);
     assert_eq!(admit(&mut quarantine, due), CallAdmission::Run);
-    assert_eq!(quarantine.ended(due, About::One(&node(1)), End::Returned), CallVerdict::Nothing);
-    assert_eq!(quarantine.ended(due, About::Nothing, End::Crashed), CallVerdict::Nothing, "the row begins again");
+    assert_eq!(quarantine.ended(due, Subject::One(&node(1)), End::Returned), CallVerdict::Nothing);
+    assert_eq!(quarantine.ended(due, Subject::Nothing, End::Crashed), CallVerdict::Nothing, "the row begins again");
     assert_eq!(admit(&mut quarantine, due), CallAdmission::Run);
 }
 
@@ -65,13 +70,13 @@ fn calls_that_end_in_quarantine_change_nothing() {
     let start = Instant::now();
     let mut quarantine = quarantined(start);
     for end in [End::Returned, End::Crashed, End::Neither] {
-        for about in [About::Nothing, About::Several] {
+        for about in [Subject::Nothing, Subject::Several] {
             assert_eq!(quarantine.ended(start, about, end), CallVerdict::Nothing);
         }
-        assert_eq!(quarantine.admit(start, About::Nothing), CallAdmission::Wait(seconds(30)));
+        assert_eq!(quarantine.admit(start, Subject::Nothing), CallAdmission::Wait(seconds(30)));
     }
     for nth in 0..10 {
-        let verdict = quarantine.ended(start, About::One(&node(nth)), End::Crashed);
+        let verdict = quarantine.ended(start, Subject::One(&node(nth)), End::Crashed);
         assert_eq!(verdict, CallVerdict::SetAside { probe: false });
     }
 }
@@ -85,10 +90,10 @@ fn the_pause_doubles_from_thirty_seconds_to_ten_minutes() {
         let mut pause = seconds(30);
         for _ in 0..7 {
             now += pause;
-            assert_eq!(quarantine.admit(now, About::Nothing), CallAdmission::Probe);
+            assert_eq!(quarantine.admit(now, Subject::Nothing), CallAdmission::Probe);
             let next = if answers_probes {
                 assert_eq!(quarantine.probed(now, End::Returned), None);
-                (0..CRASHES).find_map(|_| match quarantine.ended(now, About::Nothing, End::Crashed) {
+                (0..CRASHES).find_map(|_| match quarantine.ended(now, Subject::Nothing, End::Crashed) {
                     CallVerdict::LeftAlone(pause) => Some(pause),
                     CallVerdict::Nothing | CallVerdict::SetAside { .. } => None,
                 })
@@ -107,9 +112,9 @@ fn a_probe_that_was_broken_off_is_made_again() {
     let start = Instant::now();
     let mut quarantine = quarantined(start);
     let due = start + seconds(30);
-    assert_eq!(quarantine.admit(due, About::Nothing), CallAdmission::Probe);
-    assert_eq!(quarantine.admit(due + LOST - seconds(1), About::Nothing), CallAdmission::Wait(seconds(1)));
-    assert_eq!(quarantine.admit(due + LOST, About::Nothing), CallAdmission::Probe);
+    assert_eq!(quarantine.admit(due, Subject::Nothing), CallAdmission::Probe);
+    assert_eq!(quarantine.admit(due + LOST - seconds(1), Subject::Nothing), CallAdmission::Wait(seconds(1)));
+    assert_eq!(quarantine.admit(due + LOST, Subject::Nothing), CallAdmission::Probe);
 }
 
 #[test]
@@ -118,13 +123,13 @@ fn adv_103_one_object_that_crashes_1000_times_never_quarantines() {
     let mut quarantine = Quarantine::new(seconds(30));
     let bad = service(1);
     for crashes in 0..1000 {
-        assert_eq!(quarantine.admit(now, About::One(&bad)), CallAdmission::Run, "after {crashes} crashes");
-        let verdict = quarantine.ended(now, About::One(&bad), End::Crashed);
+        assert_eq!(quarantine.admit(now, Subject::One(&bad)), CallAdmission::Run, "after {crashes} crashes");
+        let verdict = quarantine.ended(now, Subject::One(&bad), End::Crashed);
         assert_eq!(verdict, CallVerdict::SetAside { probe: false }, "after {crashes} crashes");
-        let (pause, _) = quarantine.set_aside(now, &bad);
-        assert_eq!(quarantine.admit(now, About::One(&bad)), CallAdmission::SetAside(pause));
+        let (pause, _) = quarantine.set_aside(now, &bad.key);
+        assert_eq!(quarantine.admit(now, Subject::One(&bad)), CallAdmission::SetAside(pause));
         assert!((seconds(30)..=seconds(600)).contains(&pause), "{pause:?}");
-        assert_eq!(quarantine.admit(now, About::One(&node(1))), CallAdmission::Run, "others are served");
+        assert_eq!(quarantine.admit(now, Subject::One(&node(1))), CallAdmission::Run, "others are served");
         now += pause;
     }
 }
@@ -133,12 +138,12 @@ fn adv_103_one_object_that_crashes_1000_times_never_quarantines() {
 fn adv_103_a_set_aside_service_can_be_deleted() {
     let now = Instant::now();
     let mut quarantine = Quarantine::new(seconds(30));
-    let (ensure, delete) = (service(1), (Function::Delete, service(1).1));
-    quarantine.ended(now, About::One(&ensure), End::Crashed);
-    assert_eq!(quarantine.admit(now, About::One(&delete)), CallAdmission::Run);
-    quarantine.ended(now, About::One(&delete), End::Crashed);
-    assert_eq!(quarantine.admit(now, About::One(&delete)), CallAdmission::SetAside(seconds(30)));
-    assert_eq!(quarantine.admit(now + seconds(30), About::One(&delete)), CallAdmission::Run, "it is tried again");
+    let (ensure, delete) = (service(1), object(Function::Delete, "service-1"));
+    quarantine.ended(now, Subject::One(&ensure), End::Crashed);
+    assert_eq!(quarantine.admit(now, Subject::One(&delete)), CallAdmission::Run);
+    quarantine.ended(now, Subject::One(&delete), End::Crashed);
+    assert_eq!(quarantine.admit(now, Subject::One(&delete)), CallAdmission::SetAside(seconds(30)));
+    assert_eq!(quarantine.admit(now + seconds(30), Subject::One(&delete)), CallAdmission::Run, "it is tried again");
 }
 
 #[test]
@@ -146,8 +151,8 @@ fn adv_103_a_call_about_several_objects_blames_none() {
     let now = Instant::now();
     let mut quarantine = Quarantine::new(seconds(30));
     for _ in 0..100 {
-        assert_eq!(quarantine.ended(now, About::Several, End::Crashed), CallVerdict::Nothing);
-        assert_eq!(quarantine.admit(now, About::Several), CallAdmission::Run);
+        assert_eq!(quarantine.ended(now, Subject::Several, End::Crashed), CallVerdict::Nothing);
+        assert_eq!(quarantine.admit(now, Subject::Several), CallAdmission::Run);
     }
 }
 
@@ -160,10 +165,10 @@ fn play_poisonous_services(services: usize) {
     for second in 0..3600 {
         let now = start + seconds(second);
         for (nth, crashes) in crashes.iter_mut().enumerate() {
-            match quarantine.admit(now, About::One(&service(nth))) {
+            match quarantine.admit(now, Subject::One(&service(nth))) {
                 CallAdmission::Run => {
                     *crashes += 1;
-                    match quarantine.ended(now, About::One(&service(nth)), End::Crashed) {
+                    match quarantine.ended(now, Subject::One(&service(nth)), End::Crashed) {
                         // The rest of the provider answers.
                         CallVerdict::SetAside { probe: true } => {
                             probes += 1;
@@ -180,8 +185,8 @@ fn play_poisonous_services(services: usize) {
         // A node that joins every ten minutes: there is nothing in between that could return.
         if second % 600 == 300 {
             let joining = node(second as usize);
-            assert_eq!(quarantine.admit(now, About::One(&joining)), CallAdmission::Run);
-            assert_eq!(quarantine.ended(now, About::One(&joining), End::Returned), CallVerdict::Nothing);
+            assert_eq!(quarantine.admit(now, Subject::One(&joining)), CallAdmission::Run);
+            assert_eq!(quarantine.ended(now, Subject::One(&joining), End::Returned), CallVerdict::Nothing);
         }
     }
     assert!(crashes.iter().all(|it| *it <= 10), "{crashes:?}: each runs ten times an hour at most");
@@ -200,13 +205,13 @@ fn adv_103_a_provider_that_crashes_in_its_probe_too_is_stopped() {
     let now = Instant::now();
     let mut quarantine = Quarantine::new(seconds(30));
     for nth in 1..=CRASHES {
-        assert_eq!(quarantine.admit(now, About::One(&service(nth))), CallAdmission::Run);
-        let verdict = quarantine.ended(now, About::One(&service(nth)), End::Crashed);
+        assert_eq!(quarantine.admit(now, Subject::One(&service(nth))), CallAdmission::Run);
+        let verdict = quarantine.ended(now, Subject::One(&service(nth)), End::Crashed);
         assert_eq!(verdict, CallVerdict::SetAside { probe: nth == CRASHES });
     }
     assert_eq!(quarantine.doubted(now, End::Neither), CallVerdict::Nothing, "a slow cloud is no crash");
     assert_eq!(quarantine.doubted(now, End::Crashed), CallVerdict::LeftAlone(seconds(30)));
-    assert_eq!(quarantine.admit(now, About::One(&node(1))), CallAdmission::Wait(seconds(30)));
+    assert_eq!(quarantine.admit(now, Subject::One(&node(1))), CallAdmission::Wait(seconds(30)));
 }
 
 #[test]
@@ -219,13 +224,13 @@ fn adv_67_a_provider_that_always_traps_runs_a_few_times_an_hour() {
     let mut free = start;
     while let Some(object) = (0..next.len()).min_by_key(|&it| next[it]).filter(|&it| next[it] < start + seconds(3600)) {
         let now = next[object].max(free);
-        let key = node(object);
-        match quarantine.admit(now, About::One(&key)) {
+        let node = node(object);
+        match quarantine.admit(now, Subject::One(&node)) {
             CallAdmission::Wait(pause) | CallAdmission::SetAside(pause) => next[object] = now + pause,
             CallAdmission::Run => {
                 runs.push(now - start);
                 free = now + Duration::from_millis(100);
-                if quarantine.ended(now, About::One(&key), End::Crashed) == (CallVerdict::SetAside { probe: true }) {
+                if quarantine.ended(now, Subject::One(&node), End::Crashed) == (CallVerdict::SetAside { probe: true }) {
                     runs.push(now - start);
                     quarantine.doubted(now, End::Crashed);
                 }
