@@ -62,7 +62,7 @@ async fn too_few_answers_are_an_error_for_each_node_of_the_batch() {
     let nodes = ["too-few-answers", "a", "b", "c"].map(node);
     let answers = lab.instances.get(&nodes).await.answer;
     for answer in &answers[..3] {
-        let expected = "provider hostile: get gave an unusable answer: 0 answers for 3 nodes";
+        let expected = "provider hostile: get gave an unusable answer: 0 answers for 3 questions";
         assert_eq!(*answer, Err(Error::Unavailable(expected.into())));
     }
     assert_eq!(answers[3].as_ref().unwrap().as_ref().unwrap().name, "c");

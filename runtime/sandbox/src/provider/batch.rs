@@ -2,7 +2,8 @@
 
 use async_trait::async_trait;
 use cloud_provider::{EventList, Reply, Result};
-use futures::future::join_all;
+use egress::Seen;
+use tokio::task::JoinSet;
 
 use super::guard::Stopped;
 use super::loaded::Loaded;
@@ -11,9 +12,13 @@ use crate::call::Function;
 
 /// One function of the contract that takes a list and answers each item of it.
 #[async_trait]
-pub(super) trait Batch: Sync {
-    type Question: Clone + Send + Sync;
-    type Answer: Clone + Send;
+pub(super) trait Batch: Clone + Send + Sync + 'static {
+    type Question: Clone + Send + Sync + 'static;
+    type Answer: Clone + Send + 'static;
+
+    /// The most questions that are asked again, alone, because their answer is not believed where several were asked: the
+    /// request that failed may have been about another.
+    const ASKED_AGAIN: usize = 0;
 
     fn loaded(&self) -> &Loaded;
 
@@ -22,12 +27,17 @@ pub(super) trait Batch: Sync {
 
     fn object(question: &Self::Question) -> Object;
 
-    /// One call of the guest, with as many answers as questions.
+    /// One call of the guest, and what the gate saw of it.
     async fn ask(
         &self,
         questions: &[Self::Question],
         subject: Subject<'_>,
-    ) -> Reply<Result<Vec<Result<Self::Answer>>, Stopped>>;
+    ) -> (Reply<Result<Vec<Result<Self::Answer>>, Stopped>>, Seen);
+
+    /// The answer, or an error if it is not believed after what the gate saw of its call.
+    fn judged(_seen: &Seen, answer: Result<Self::Answer>) -> Result<Self::Answer> {
+        answer
+    }
 }
 
 /// One answer for each question, in the same order, whatever happened; `size` of them go into one call.
@@ -39,61 +49,106 @@ pub(super) async fn answers<B: Batch>(
     size: u32,
     questions: &[B::Question],
 ) -> Reply<Vec<Result<B::Answer>>> {
-    let chunks = questions.chunks(size.max(1) as usize).map(|it| chunk(batch, it));
-    together(join_all(chunks).await)
+    let chunks = questions.chunks(size.max(1) as usize).map(|it| chunk(batch.clone(), it.to_vec()));
+    side_by_side(batch, chunks).await
 }
 
-async fn chunk<B: Batch>(batch: &B, questions: &[B::Question]) -> Reply<Vec<Result<B::Answer>>> {
+async fn chunk<B: Batch>(batch: B, questions: Vec<B::Question>) -> Reply<Vec<Result<B::Answer>>> {
     let set_aside: Vec<_> = questions.iter().map(|it| batch.loaded().guard.is_set_aside(&B::object(it))).collect();
-    let asked = questions.iter().zip(&set_aside).filter(|(_, error)| error.is_none());
-    let asked: Vec<_> = asked.map(|(question, _)| question.clone()).collect();
+    let asked = questions.into_iter().zip(&set_aside).filter(|(_, error)| error.is_none());
+    let asked: Vec<_> = asked.map(|(question, _)| question).collect();
     let Reply { answer, events, wrote } = match &asked[..] {
         [] => Reply::from(Vec::new()),
-        [question] => alone(batch, question).await,
-        several => {
-            let Reply { answer, events, wrote } = batch.ask(several, Subject::Several).await;
-            match answer {
-                Ok(answer) => Reply { answer, events, wrote },
-                Err(Stopped { crashed: true, .. }) => {
-                    let each = join_all(several.iter().map(|it| alone(batch, it))).await;
-                    together([vec![Reply { answer: Vec::new(), events, wrote }], each].concat())
-                }
-                Err(Stopped { error, .. }) => Reply { answer: vec![Err(error); several.len()], events, wrote },
-            }
-        }
+        [question] => alone(&batch, question).await,
+        several => together(&batch, several).await,
     };
     let mut answers = answer.into_iter();
-    let missing = || Err(batch.loaded().unusable(batch.function(), "an answer is missing"));
-    let answer = set_aside.into_iter().map(|it| it.map_or_else(|| answers.next().unwrap_or_else(missing), Err));
+    let answer = set_aside.into_iter().map(|it| it.map_or_else(|| next(&batch, &mut answers), Err));
     Reply { answer: answer.collect(), events, wrote }
 }
 
-async fn alone<B: Batch>(batch: &B, question: &B::Question) -> Reply<Vec<Result<B::Answer>>> {
-    let object = B::object(question);
-    let Reply { answer, events, wrote } = batch.ask(std::slice::from_ref(question), Subject::One(&object)).await;
-    Reply { answer: answer.unwrap_or_else(|it| vec![Err(it.error)]), events, wrote }
+/// One call about several objects.
+async fn together<B: Batch>(batch: &B, questions: &[B::Question]) -> Reply<Vec<Result<B::Answer>>> {
+    let (Reply { answer, mut events, mut wrote }, seen) = batch.ask(questions, Subject::Several).await;
+    let answer = match answer {
+        Ok(answers) => {
+            let (mut believed, mut again) = (Vec::new(), 0);
+            for (question, answer) in questions.iter().zip(as_many(batch, questions.len(), answers)) {
+                let was_given = answer.is_ok();
+                let mut answer = B::judged(&seen, answer);
+                if was_given && answer.is_err() && again < B::ASKED_AGAIN {
+                    again += 1;
+                    let alone = alone(batch, question).await;
+                    events.extend(alone.events);
+                    wrote |= alone.wrote;
+                    answer = next(batch, &mut alone.answer.into_iter());
+                }
+                believed.push(answer);
+            }
+            believed
+        }
+        Err(Stopped { crashed: true, .. }) => {
+            let each = questions.iter().cloned().map(|question| {
+                let batch = batch.clone();
+                async move { alone(&batch, &question).await }
+            });
+            let each = side_by_side(batch, each).await;
+            events.extend(each.events);
+            wrote |= each.wrote;
+            each.answer
+        }
+        Err(Stopped { error, .. }) => vec![Err(error); questions.len()],
+    };
+    Reply { answer, events, wrote }
 }
 
-fn together<A>(replies: Vec<Reply<Vec<A>>>) -> Reply<Vec<A>> {
+/// One call about one object.
+async fn alone<B: Batch>(batch: &B, question: &B::Question) -> Reply<Vec<Result<B::Answer>>> {
+    let object = B::object(question);
+    let (Reply { answer, events, wrote }, seen) =
+        batch.ask(std::slice::from_ref(question), Subject::One(&object)).await;
+    let answers = answer.map_or_else(|it| vec![Err(it.error)], |it| as_many(batch, 1, it));
+    Reply { answer: answers.into_iter().map(|it| B::judged(&seen, it)).collect(), events, wrote }
+}
+
+/// All answers, in order. A task for each call: they run on all threads, and a busy one holds up no other for longer than
+/// a tick.
+async fn side_by_side<B: Batch, F>(batch: &B, calls: impl Iterator<Item = F>) -> Reply<Vec<Result<B::Answer>>>
+where
+    F: Future<Output = Reply<Vec<Result<B::Answer>>>> + Send + 'static,
+{
+    let mut tasks = JoinSet::new();
+    for (position, call) in calls.enumerate() {
+        tasks.spawn(async move { (position, call.await) });
+    }
+    let mut replies = tasks.join_all().await;
+    replies.sort_unstable_by_key(|(position, _)| *position);
     let (mut answer, mut events, mut wrote) = (Vec::new(), EventList::default(), false);
-    for reply in replies {
+    for (_, reply) in replies {
         answer.extend(reply.answer);
         events.add(reply.events);
         wrote |= reply.wrote;
+    }
+    if events.dropped() > 0 {
+        tracing::warn!(
+            provider = &*batch.loaded().calls.provider,
+            dropped = events.dropped(),
+            "events of the provider are left out: one question about many objects may bring {} of them",
+            EventList::MOST
+        );
     }
     Reply { answer, events: events.into_vec(), wrote }
 }
 
 /// The answers, or an error for each question where they are not as many.
-pub(super) fn as_many<A: Clone>(
-    loaded: &Loaded,
-    function: Function,
-    questions: usize,
-    answers: Vec<Result<A>>,
-) -> Vec<Result<A>> {
+fn as_many<B: Batch>(batch: &B, questions: usize, answers: Vec<Result<B::Answer>>) -> Vec<Result<B::Answer>> {
     if answers.len() == questions {
         return answers;
     }
-    let error = loaded.unusable(function, &format!("{} answers for {questions} questions", answers.len()));
-    vec![Err(error); questions]
+    let because = format!("{} answers for {questions} questions", answers.len());
+    vec![Err(batch.loaded().unusable(batch.function(), &because)); questions]
+}
+
+fn next<B: Batch>(batch: &B, answers: &mut impl Iterator<Item = Result<B::Answer>>) -> Result<B::Answer> {
+    answers.next().unwrap_or_else(|| Err(batch.loaded().unusable(batch.function(), "an answer is missing")))
 }

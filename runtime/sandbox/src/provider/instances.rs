@@ -1,13 +1,13 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{EventList, Instance, Instances, Node, Page, Reply, Result};
+use cloud_provider::{Instance, Instances, Node, Page, Reply, Result};
 use egress::Seen;
 use futures::FutureExt as _;
-use tokio::task::JoinSet;
 use tokio::time::Instant;
 use wasmtime::Store;
 
+use super::batch::{Batch, answers};
 use super::guard::Stopped;
 use super::judged;
 use super::lists::Lists;
@@ -18,9 +18,6 @@ use crate::bindings::instances::ProvidesInstancesPre;
 use crate::bindings::instances::exports::aerostat::cloud::instances::Page as WitPage;
 use crate::call::{Earlier, Function, StoreState, Success};
 use crate::convert;
-
-/// The most nodes that are asked about alone because a request failed in a call about several.
-const ASKED_ALONE: usize = 8;
 
 /// One answer for each node.
 type Answers = Vec<Result<Option<Instance>>>;
@@ -36,12 +33,7 @@ pub(super) struct InstancesGuest {
 #[async_trait]
 impl Instances for InstancesGuest {
     async fn get(&self, nodes: &[Node]) -> Reply<Answers> {
-        let batch = self.loaded.description.get_batch_size as usize;
-        let calls = nodes.chunks(batch).map(|nodes| {
-            let (guest, nodes) = (self.clone(), nodes.to_vec());
-            async move { guest.get_chunk(&nodes).await }
-        });
-        side_by_side(&self.loaded.calls.provider, calls).await
+        answers(self, self.loaded.description.get_batch_size, nodes).await
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
@@ -98,70 +90,26 @@ impl Instances for InstancesGuest {
 
 impl Success for WitPage {}
 
-impl InstancesGuest {
-    /// One call of `get`, or more: one answer for each node, whatever happened.
-    ///
-    /// Nodes that are set aside are left out. If the call crashes, each node is asked about alone: one node over which the
-    /// provider crashes must not stand for the others.
-    async fn get_chunk(&self, nodes: &[Node]) -> Reply<Answers> {
-        if let [node] = nodes {
-            return self.get_one(node).await;
-        }
-        let errors: Vec<_> = nodes.iter().map(|it| self.loaded.guard.is_set_aside(&Object::node(it))).collect();
-        let asked: Vec<_> =
-            nodes.iter().zip(&errors).filter(|(_, error)| error.is_none()).map(|(node, _)| node.clone()).collect();
-        let Reply { answer, events, wrote } = match &asked[..] {
-            [] => Reply::from(Vec::new()),
-            [node] => self.get_one(node).await,
-            several => self.get_several(several).await,
-        };
-        let mut answers = answer.into_iter();
-        let missing = || Err(self.loaded.unusable(Function::Get, "a node is missing"));
-        let answer = errors.into_iter().map(|it| it.map_or_else(|| answers.next().unwrap_or_else(missing), Err));
-        Reply { answer: answer.collect(), events, wrote }
+#[async_trait]
+impl Batch for InstancesGuest {
+    type Question = Node;
+    type Answer = Option<Instance>;
+
+    const ASKED_AGAIN: usize = 8;
+
+    fn loaded(&self) -> &Loaded {
+        &self.loaded
     }
 
-    async fn get_one(&self, node: &Node) -> Reply<Answers> {
-        let object = Object::node(node);
-        let (Reply { answer, events, wrote }, seen) =
-            self.ask_about(std::slice::from_ref(node), Subject::One(&object)).await;
-        let answer = answer.unwrap_or_else(|it| vec![Err(it.error)]);
-        Reply { answer: answer.into_iter().map(|it| judged::none(&seen, it)).collect(), events, wrote }
+    fn function(&self) -> Function {
+        Function::Get
     }
 
-    async fn get_several(&self, nodes: &[Node]) -> Reply<Answers> {
-        let (Reply { answer, mut events, wrote }, seen) = self.ask_about(nodes, Subject::Several).await;
-        match answer {
-            Ok(mut answer) => {
-                // What failed may have been about another node: those that are said not to exist are asked about alone.
-                let doubtful = nodes.iter().zip(&mut answer).filter(|(_, it)| judged::doubts(&seen, it));
-                for (nth, (node, answer)) in doubtful.enumerate() {
-                    *answer = if nth < ASKED_ALONE {
-                        let alone = self.get_one(node).await;
-                        events.extend(alone.events);
-                        let missing = || Err(self.loaded.unusable(Function::Get, "a node is missing"));
-                        alone.answer.into_iter().next().unwrap_or_else(missing)
-                    } else {
-                        judged::none(&seen, Ok(None))
-                    };
-                }
-                Reply { answer, events, wrote }
-            }
-            Err(Stopped { crashed: true, .. }) => {
-                let each = nodes.iter().cloned().map(|node| {
-                    let guest = self.clone();
-                    async move { guest.get_one(&node).await }
-                });
-                let each = side_by_side(&self.loaded.calls.provider, each).await;
-                events.extend(each.events);
-                Reply { answer: each.answer, events, wrote }
-            }
-            Err(Stopped { error, .. }) => Reply { answer: vec![Err(error); nodes.len()], events, wrote },
-        }
+    fn object(node: &Node) -> Object {
+        Object::node(node)
     }
 
-    /// One call of `get`, and what the gate saw of it.
-    async fn ask_about(&self, nodes: &[Node], subject: Subject<'_>) -> (Reply<Result<Answers, Stopped>>, Seen) {
+    async fn ask(&self, nodes: &[Node], subject: Subject<'_>) -> (Reply<Result<Answers, Stopped>>, Seen) {
         let Loaded { description, node_labels, .. } = &*self.loaded;
         let pre = self.pre.clone();
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
@@ -178,22 +126,21 @@ impl InstancesGuest {
             events.iter_mut().for_each(|it| _ = it.about.get_or_insert_with(|| node.name.clone()));
         }
         events.retain(|it| nodes.iter().any(|node| it.about.as_deref() == Some(&node.name)));
-        let unusable = |because: &str| self.loaded.unusable(Function::Get, because);
-        let answer = answer.map(|answers| {
-            if answers.len() != nodes.len() {
-                let error = unusable(&format!("{} answers for {} nodes", answers.len(), nodes.len()));
-                return vec![Err(error); nodes.len()];
-            }
-            let answers = answers.into_iter().map(|it| match it {
-                Ok(instance) => instance
-                    .map(|it| convert::instance::instance(it, description))
-                    .transpose()
-                    .map_err(|because| unusable(&because)),
+        let unusable = |because: String| self.loaded.unusable(Function::Get, &because);
+        let answer = answer.map(|it| {
+            let it = it.into_iter().map(|it| match it {
+                Ok(instance) => {
+                    instance.map(|it| convert::instance::instance(it, description)).transpose().map_err(unusable)
+                }
                 Err(error) => Err(convert::error(error)),
             });
-            answers.collect()
+            it.collect()
         });
         (Reply { answer, events, wrote }, seen)
+    }
+
+    fn judged(seen: &Seen, answer: Result<Option<Instance>>) -> Result<Option<Instance>> {
+        judged::none(seen, answer)
     }
 }
 
@@ -206,33 +153,4 @@ pub(super) async fn ask(
 ) -> wasmtime::Result<Result<WitPage, WitError>> {
     let guest = pre.instantiate_async(&mut *store).await?;
     guest.aerostat_cloud_instances().call_list(store, cursor, limit).await
-}
-
-/// All answers, in order. A task for each call: they run on all threads, and a busy one holds up no other for longer than
-/// a tick.
-async fn side_by_side<F>(provider: &str, calls: impl Iterator<Item = F>) -> Reply<Answers>
-where
-    F: Future<Output = Reply<Answers>> + Send + 'static,
-{
-    let mut tasks = JoinSet::new();
-    for (position, call) in calls.enumerate() {
-        tasks.spawn(async move { (position, call.await) });
-    }
-    let mut replies = tasks.join_all().await;
-    replies.sort_unstable_by_key(|(position, _)| *position);
-    let (mut answer, mut events) = (Vec::new(), EventList::default());
-    for (_, reply) in replies {
-        answer.extend(reply.answer);
-        events.add(reply.events);
-    }
-    if events.dropped() > 0 {
-        tracing::warn!(
-            provider,
-            dropped = events.dropped(),
-            "events of the provider are left out: one question about many nodes may bring {} of them",
-            EventList::MOST
-        );
-    }
-    // Questions about machines write nothing.
-    Reply { answer, events: events.into_vec(), wrote: false }
 }

@@ -16,11 +16,6 @@ pub(super) fn none<T>(seen: &Seen, answer: Result<Option<T>>) -> Result<Option<T
     }
 }
 
-/// Whether [`none`] changes one of these answers.
-pub(super) fn doubts<T>(seen: &Seen, answer: &Result<Option<T>>) -> bool {
-    matches!(answer, Ok(None)) && seen.unanswered_reads().next().is_some()
-}
-
 /// "The cloud tells no account" is believed only if every read of the call was answered, or was forbidden: a credential may be
 /// too narrow for it.
 pub(super) fn account(seen: &Seen, answer: Result<Option<String>>) -> Result<Option<String>> {

@@ -2,8 +2,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{PersistentVolumes, Reply, Result, Topology, TopologyDescription, Volume};
+use egress::Seen;
 
-use super::batch::{Batch, answers, as_many};
+use super::batch::{Batch, answers};
 use super::describe;
 use super::guard::Stopped;
 use super::judged;
@@ -15,6 +16,7 @@ use crate::call::{Calls, Earlier, Function, StoreState, Success};
 use crate::convert;
 
 /// The volumes of a provider that exports `persistent-volumes`.
+#[derive(Clone)]
 pub(super) struct PersistentVolumesGuest {
     pub(super) pre: ProvidesPersistentVolumesPre<StoreState>,
     pub(super) description: Arc<TopologyDescription>,
@@ -74,7 +76,7 @@ impl Batch for PersistentVolumesGuest {
         &self,
         volumes: &[Volume],
         subject: Subject<'_>,
-    ) -> Reply<Result<Vec<Result<Option<Topology>>>, Stopped>> {
+    ) -> (Reply<Result<Vec<Result<Option<Topology>>>, Stopped>>, Seen) {
         let pre = self.pre.clone();
         let asked: Vec<_> = volumes.iter().map(convert::persistent_volume::volume).collect();
         let (Reply { answer, mut events, wrote }, seen) = self
@@ -93,9 +95,12 @@ impl Batch for PersistentVolumesGuest {
                 Ok(topology) => topology.map(convert::persistent_volume::topology).transpose().map_err(unusable),
                 Err(error) => Err(convert::error(error)),
             });
-            let judged = topologies.map(|it| judged::none(&seen, it));
-            as_many(&self.loaded, Function::GetTopology, volumes.len(), judged.collect())
+            it.collect()
         });
-        Reply { answer, events, wrote }
+        (Reply { answer, events, wrote }, seen)
+    }
+
+    fn judged(seen: &Seen, answer: Result<Option<Topology>>) -> Result<Option<Topology>> {
+        judged::none(seen, answer)
     }
 }

@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{PodNetwork, Reply, Result, RouteChange, RouteDescription, RouteOutcome, RoutePage, Routes};
+use egress::Seen;
 use futures::FutureExt as _;
 use tokio::time::Instant;
 
-use super::batch::{Batch, answers, as_many};
+use super::batch::{Batch, answers};
 use super::describe;
 use super::guard::Stopped;
 use super::judged;
@@ -18,6 +19,7 @@ use crate::call::{Calls, Earlier, Function, StoreState, Success};
 use crate::convert;
 
 /// The routes of a provider that exports `routes`.
+#[derive(Clone)]
 pub(super) struct RoutesGuest {
     pub(super) pre: ProvidesRoutesPre<StoreState>,
     pub(super) description: Arc<RouteDescription>,
@@ -49,7 +51,7 @@ impl Routes for RoutesGuest {
     }
 
     async fn next_hops(&self, networks: &[PodNetwork]) -> Reply<Vec<Result<String>>> {
-        answers(&NextHops(self), self.description.batch_size, networks).await
+        answers(&NextHops(self.clone()), self.description.batch_size, networks).await
     }
 
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<RoutePage>> {
@@ -78,7 +80,7 @@ impl Routes for RoutesGuest {
     }
 
     async fn apply(&self, changes: &[RouteChange]) -> Reply<Vec<Result<RouteOutcome>>> {
-        answers(&Apply(self), self.description.batch_size, changes).await
+        answers(&Apply(self.clone()), self.description.batch_size, changes).await
     }
 }
 
@@ -86,10 +88,11 @@ impl Success for wit::RouteDescription {}
 impl Success for wit::Page {}
 
 /// Questions for next hops.
-struct NextHops<'a>(&'a RoutesGuest);
+#[derive(Clone)]
+struct NextHops(RoutesGuest);
 
 #[async_trait]
-impl Batch for NextHops<'_> {
+impl Batch for NextHops {
     type Question = PodNetwork;
     type Answer = String;
 
@@ -105,10 +108,14 @@ impl Batch for NextHops<'_> {
         Object::pod_network(network)
     }
 
-    async fn ask(&self, networks: &[PodNetwork], subject: Subject<'_>) -> Reply<Result<Vec<Result<String>>, Stopped>> {
+    async fn ask(
+        &self,
+        networks: &[PodNetwork],
+        subject: Subject<'_>,
+    ) -> (Reply<Result<Vec<Result<String>>, Stopped>>, Seen) {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = networks.iter().map(|it| convert::routes::pod_network(it, &loaded.node_labels)).collect();
-        let (Reply { answer, mut events, wrote }, _) = loaded
+        let (Reply { answer, mut events, wrote }, seen) = loaded
             .attempt(Function::NextHops, subject, Earlier::default(), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
@@ -122,16 +129,17 @@ impl Batch for NextHops<'_> {
             let hops = answers
                 .into_iter()
                 .map(|it| it.map_err(convert::error).and_then(|it| convert::routes::next_hop(it).map_err(unusable)));
-            as_many(loaded, Function::NextHops, networks.len(), hops.collect())
+            it.collect()
         });
-        Reply { answer, events, wrote }
+        (Reply { answer, events, wrote }, seen)
     }
 }
 
 /// Changes of routes.
-struct Apply<'a>(&'a RoutesGuest);
+#[derive(Clone)]
+struct Apply(RoutesGuest);
 
-impl Apply<'_> {
+impl Apply {
     /// So many deletions may leave as the changes have entries in the cloud.
     fn deletes(&self, changes: &[RouteChange]) -> u32 {
         let changes = u32::try_from(changes.len()).unwrap_or(u32::MAX);
@@ -140,7 +148,7 @@ impl Apply<'_> {
 }
 
 #[async_trait]
-impl Batch for Apply<'_> {
+impl Batch for Apply {
     type Question = RouteChange;
     type Answer = RouteOutcome;
 
@@ -160,7 +168,7 @@ impl Batch for Apply<'_> {
         &self,
         changes: &[RouteChange],
         subject: Subject<'_>,
-    ) -> Reply<Result<Vec<Result<RouteOutcome>>, Stopped>> {
+    ) -> (Reply<Result<Vec<Result<RouteOutcome>>, Stopped>>, Seen) {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = changes.iter().map(|it| convert::routes::change(it, &loaded.node_labels)).collect();
         let function = Function::Apply { deletes: self.deletes(changes) };
@@ -177,11 +185,10 @@ impl Batch for Apply<'_> {
         let is_target =
             |name: &String| changes.iter().any(|it| it.after.as_ref().is_some_and(|it| it.node.name == *name));
         events.retain(|it| it.about.as_ref().is_none_or(is_target));
-        let answer = answer.map(|answers| {
-            let outcomes = answers.into_iter().map(|it| it.map(convert::routes::outcome).map_err(convert::error));
-            let outcomes = as_many(loaded, function, changes.len(), outcomes.collect());
-            judged::changes(&seen, self.0.description.entries_per_route, outcomes)
+        let answer = answer.map(|it| {
+            let it = it.into_iter().map(|it| it.map(convert::routes::outcome).map_err(convert::error));
+            judged::changes(&seen, self.0.description.entries_per_route, it.collect())
         });
-        Reply { answer, events, wrote }
+        (Reply { answer, events, wrote }, seen)
     }
 }
