@@ -28,6 +28,12 @@ impl Digest {
     pub fn of(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
     }
+
+    /// Its first 64 bits: enough to tell a few thousand things apart.
+    #[must_use]
+    pub fn prefix(self) -> u64 {
+        self.0.iter().take(8).fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
 }
 
 /// 64 hexadecimal digits in lower case.
@@ -53,6 +59,7 @@ mod tests {
         let digest = Digest::parse(&EMPTY.to_uppercase()).unwrap();
         assert_eq!(digest, Digest::of(b""));
         assert_eq!(digest.to_string(), EMPTY);
+        assert_eq!(format!("{:016x}", digest.prefix()), EMPTY[..16]);
         assert_eq!(Digest::parse(&format!("sha256:{EMPTY}")).unwrap(), digest);
         for wrong in
             ["", "sha256:", &EMPTY[1..], &format!("{EMPTY}0"), &EMPTY.replace('e', "g"), &format!("sha512:{EMPTY}")]

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use cloud_provider::{Address, Description};
 use k8s_openapi::api::core::v1::Node;
+use serde_json::{Value, json};
 
 use crate::inventory::machine;
 use crate::node_fields::{is_waiting, provider_id};
@@ -158,6 +159,13 @@ impl Backend {
             extra: machine.extra.clone(),
         }
     }
+
+    /// All of it, in lists.
+    pub(super) fn listed(&self) -> Value {
+        let Self { name, provider_id, addresses, extra } = self;
+        let addresses: Vec<_> = addresses.iter().map(|it| [it.kind.as_str(), &it.value]).collect();
+        json!([name, provider_id, addresses, extra])
+    }
 }
 
 /// How many names only one of the two has.
@@ -194,7 +202,6 @@ fn is_excluded(node: &Node) -> bool {
 #[cfg(test)]
 mod tests {
     use cloud_provider::AddressKind;
-    use serde_json::{Value, json};
 
     use super::*;
     use crate::nodes::Confirmed;

@@ -2,6 +2,7 @@
 //! for whether anything has changed behind our back, and for what nobody has any more.
 
 pub(super) mod drift;
+pub(super) mod fingerprint;
 pub(super) mod listing;
 pub(super) mod orphans;
 pub(super) mod schedule;

@@ -10,7 +10,8 @@ use tracing::debug;
 
 use crate::service::Controller;
 use crate::service::backends::Backend;
-use crate::service::inventory::drift::{Evidence, Finding, Listed, finding, fingerprint, place_in, revision};
+use crate::service::inventory::drift::{Evidence, Finding, Listed, finding, place_in, revision};
+use crate::service::inventory::fingerprint::fingerprint;
 use crate::service::inventory::schedule::{self, Last, SHORTEST, Word, is_left_to_lists, is_worth_it, word};
 use crate::service::inventory::snapshot::Snapshot;
 use crate::service::services::key;
@@ -219,7 +220,7 @@ impl Controller {
         is_new
     }
 
-    /// A hash of what a Service asks for, of the nodes behind it, and of where it is reached.
+    /// A short name for what a Service asks for, of the nodes behind it, and of where it is reached.
     pub(super) fn fingerprint(&self, desired: &LoadBalancer, backends: &[Backend], service: &Service) -> String {
         let description = self.cluster.description.now();
         let versions = (env!("CARGO_PKG_VERSION"), &*description.version);

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use controllers::service::{InventoryOptions, Options};
 use futures::future::join_all;
+use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
 use tests::control_plane::{Cluster, any_cluster};
 use tests::wait;
@@ -30,13 +31,15 @@ async fn served_before(cluster: &Cluster, cloud: &Arc<Listing>) {
     let first = Controller::start(cluster, cloud, listing());
     for name in names() {
         addressed(cluster, &name, "192.0.2.1").await;
-        service_when(cluster, &name, |it| {
-            let conditions = it.status.as_ref().and_then(|it| it.conditions.as_ref());
-            conditions.is_some_and(|it| it.iter().any(|it| it.type_ == "aerostat.dev/evidence"))
-        })
-        .await;
+        service_when(cluster, &name, |it| evidence(it).is_some()).await;
     }
     first.stop().ended().await;
+}
+
+/// The evidence that is kept on a Service.
+fn evidence(service: &Service) -> Option<&str> {
+    let conditions = service.status.as_ref()?.conditions.as_ref()?;
+    conditions.iter().find(|it| it.type_ == "aerostat.dev/evidence").map(|it| it.message.as_str())
 }
 
 #[tokio::test]
@@ -44,16 +47,27 @@ async fn case_150_a_new_process_asks_only_about_what_has_changed() {
     let (cluster, cloud) = (any_cluster().await, Listing::new());
     served_before(&cluster, &cloud).await;
 
-    // While nobody looks, one Service changes, one load balancer, one status; and one loses its finalizer.
+    // While nobody looks, one Service changes, one load balancer, one status; one loses its finalizer; and one has what a
+    // version kept that reckoned otherwise.
     resize(&cluster, "s1", "large").await;
     cloud.shows(item("lb of s2", Some("2")));
     let cleared = json!({ "status": { "loadBalancer": { "ingress": null } } });
     let params = kube::api::PatchParams::default();
     crate::controller::services(&cluster).patch_status("s3", &params, &kube::api::Patch::Merge(cleared)).await.unwrap();
     patch(&cluster, "s4", json!({ "metadata": { "finalizers": null } })).await;
+    let earlier = "0123456789abcdef 1";
+    let mut s5 = crate::controller::services(&cluster).get("s5").await.unwrap();
+    for condition in s5.status.iter_mut().flat_map(|it| it.conditions.iter_mut().flatten()) {
+        if condition.type_ == "aerostat.dev/evidence" {
+            earlier.clone_into(&mut condition.message);
+        }
+    }
+    let kept = json!({ "status": { "conditions": s5.status.unwrap().conditions } });
+    crate::controller::services(&cluster).patch_status("s5", &params, &kube::api::Patch::Merge(kept)).await.unwrap();
     let before = cloud.cloud.calls().len();
     let _second = Controller::start(&cluster, &cloud, with(Default::default()));
-    for name in ["s1", "s2", "s3", "s4"] {
+    let changed = ["s1", "s2", "s3", "s4", "s5"];
+    for name in changed {
         let calls = cloud.cloud.about(name).len();
         wait::until("it is asked about", async || {
             let since = cloud.cloud.calls().split_off(before);
@@ -65,10 +79,12 @@ async fn case_150_a_new_process_asks_only_about_what_has_changed() {
     let of_others = async || {
         let since = cloud.cloud.calls().split_off(before);
         let mut others = since.iter().map(|it| it.desired.owner.name.clone());
-        others.find(|it| !["s1", "s2", "s3", "s4"].contains(&&**it))
+        others.find(|it| !changed.contains(&&**it))
     };
     assert_eq!(wait::within(QUIET, of_others).await, None, "nothing had changed about it");
     addressed(&cluster, "s3", "192.0.2.1").await;
+    let kept = service_when(&cluster, "s5", |it| evidence(it).is_some_and(|it| it != earlier)).await;
+    assert!(evidence(&kept).is_some_and(|it| it.ends_with(" 1")), "{kept:?}");
 }
 
 #[tokio::test]

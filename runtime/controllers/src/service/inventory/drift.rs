@@ -4,13 +4,12 @@
 //! nothing, the Service does: a condition in its status, where its authors cannot write, has a hash of what was asked for
 //! and that revision.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
-use cloud_provider::{Ingress, InventoryState, LoadBalancer};
+use cloud_provider::InventoryState;
+use sha256::Digest;
 use tokio::time::Instant;
 
-use crate::service::backends::Backend;
 use crate::service::inventory::snapshot::Snapshot;
 
 /// What a list says of a load balancer that was as desired.
@@ -59,9 +58,8 @@ pub(crate) fn revision(memo: Option<&str>, list: &Snapshot) -> Option<Listed> {
 
 /// When in a period a Service is asked about of which lists tell nothing: at its own time, so that not all come at once.
 pub(crate) fn place_in(period: Duration, uid: &str) -> Duration {
-    let mut hasher = DefaultHasher::new();
-    uid.hash(&mut hasher);
-    period.mul_f64(f64::from((hasher.finish() >> 32) as u32) / f64::from(u32::MAX))
+    let place = (Digest::of(uid.as_bytes()).prefix() >> 32) as u32;
+    period.mul_f64(f64::from(place) / f64::from(u32::MAX))
 }
 
 /// That a load balancer was as desired: what is remembered of it on its Service.
@@ -87,28 +85,12 @@ impl Evidence {
     }
 }
 
-/// A hash of what is asked of the cloud for a Service, and of where it is reached then. Another version of this program or
-/// of the provider may ask for something else.
-pub(crate) fn fingerprint(
-    versions: (&str, &str),
-    desired: &LoadBalancer,
-    backends: &[Backend],
-    ingress: &[Ingress],
-) -> String {
-    let mut hasher = DefaultHasher::new();
-    (versions, format!("{desired:?}"), format!("{backends:?}"), ingress).hash(&mut hasher);
-    format!("{:016x}", hasher.finish())
-}
-
 #[cfg(test)]
 mod tests {
     use cloud_provider::InventoryItem;
-    use serde_json::json;
 
     use super::*;
-    use crate::service::desired::{compared_fields, desired};
     use crate::service::inventory::snapshot::tests::{item, snapshot};
-    use crate::service::testing::{cluster, service};
 
     fn found(items: Vec<InventoryItem>, revision: Option<&str>) -> Finding {
         finding(Some("a"), revision, &snapshot(items, Instant::now()))
@@ -146,20 +128,6 @@ mod tests {
             assert!((40..=80).contains(&count), "{count} in minute {minute}");
         }
         assert_eq!(place_in(period, "a"), place_in(period, "a"));
-    }
-
-    #[test]
-    fn case_150_a_fingerprint_is_of_all_that_is_asked_for() {
-        let of = |change| compared_fields(desired(&service(change), &cluster()).unwrap());
-        let plain = of(json!({}));
-        let ingress = [Ingress { ip: Some("192.0.2.1".to_owned()), ..Ingress::default() }];
-        let print = |it: &LoadBalancer| fingerprint(("1", "2"), it, &[], &ingress);
-        assert_eq!(print(&plain), print(&of(json!({}))));
-        assert_eq!(print(&plain), print(&of(json!({ "metadata": { "labels": { "a": "b" } } }))));
-        let ports = json!({ "spec": { "ports": [{ "port": 81, "protocol": "TCP", "nodePort": 30081 }] } });
-        assert_ne!(print(&plain), print(&of(ports)));
-        assert_ne!(print(&plain), fingerprint(("1", "3"), &plain, &[], &ingress), "another provider");
-        assert_ne!(print(&plain), fingerprint(("1", "2"), &plain, &[], &[]), "its status was cleared");
     }
 
     #[test]
