@@ -2,6 +2,7 @@
 //!
 //! A table belongs to cases if a comment such as `<!-- cases: adv -->` stands before it. Its first column names the cases of a row: by
 //! numbers (`8`, `12–14, 16`), or, after `<!-- cases -->`, by words in backticks. The column with the head `tests` is written here.
+//! A number is no name: the column `what` has some words for each number, `; ` between them, or the first column does.
 //! Before the comment a line may name cases without tests: `Not of this release: 11, 19–21 (why)`.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,12 +17,12 @@ const LEFT_OUT: &str = "Not of this release: ";
 /// # Errors
 ///
 /// Fails with a sentence for each test whose case has no row, for each that says no case and should, for each row without tests and
-/// without a note, and for each test of a case that is said to have none.
+/// without a note, for each test of a case that is said to have none, and for each case that has two rows, or no words.
 pub(super) fn with_tests(page: &str, tests: &[Test]) -> Result<String, Vec<String>> {
     let (mut known, mut errors) = (BTreeSet::new(), Vec::new());
     let mut lines = Vec::new();
     let mut prefix = None;
-    let mut column = None;
+    let (mut column, mut what) = (None, None);
     let (mut listed, mut left_out) = (Vec::new(), Vec::new());
     for line in page.lines() {
         if let Some(list) = line.strip_prefix(LEFT_OUT) {
@@ -34,7 +35,10 @@ pub(super) fn with_tests(page: &str, tests: &[Test]) -> Result<String, Vec<Strin
         }
         let mut cells: Vec<String> = line.split('|').map(str::to_owned).collect();
         match (prefix, column) {
-            (Some(_), None) if line.starts_with('|') => column = cells.iter().position(|it| it.trim() == "tests"),
+            (Some(_), None) if line.starts_with('|') => {
+                let headed = |head: &str| cells.iter().position(|it| it.trim() == head);
+                (column, what) = (headed("tests"), headed("what"));
+            }
             (Some(prefix), Some(column)) if line.starts_with('|') && !line.starts_with("| ---") => {
                 let cases = cases(prefix, cells[1].trim());
                 cells[column] = match cell(&cases, tests) {
@@ -47,6 +51,13 @@ pub(super) fn with_tests(page: &str, tests: &[Test]) -> Result<String, Vec<Strin
                         cells[1].trim()
                     ));
                 }
+                errors.extend(wordless(prefix, &cases, what.map_or(&cells[1], |it| &cells[it])));
+                errors.extend(
+                    cases
+                        .iter()
+                        .filter(|it| known.contains(*it))
+                        .map(|it| format!("tests/CASES.md: `{it}` has two rows")),
+                );
                 known.extend(cases);
                 lines.push(cells.join("|"));
                 continue;
@@ -65,6 +76,18 @@ pub(super) fn with_tests(page: &str, tests: &[Test]) -> Result<String, Vec<Strin
         ))
     }));
     if errors.is_empty() { Ok(lines.join("\n") + "\n") } else { Err(errors) }
+}
+
+/// The fault of a row with numbers whose words do not say what each of them is.
+fn wordless(prefix: &str, cases: &[String], words: &str) -> Option<String> {
+    let phrases = words.split("; ").filter(|it| it.chars().any(char::is_alphabetic)).count();
+    // A single case may have a sentence with parts.
+    let is_said = if cases.len() == 1 { phrases > 0 } else { phrases == cases.len() };
+    let fault = || {
+        let count = cases.len();
+        format!("tests/CASES.md: {} has {phrases} phrases that say what it is, for {count} cases", cases.join(", "))
+    };
+    (!prefix.is_empty() && !is_said).then(fault)
 }
 
 /// The fault in the cases of a test.
@@ -118,10 +141,10 @@ Not of this release: 7, 20–22 (no 8 of them
 is built).
 
 <!-- cases: adv -->
-| case | tests | notes |
-| --- | --- | --- |
-| 8, 10–12 | old | a note |
-| 13 | | left out |
+| case | what | tests | notes |
+| --- | --- | --- | --- |
+| 8, 10–12 | a; b; c; d | old | a note |
+| 13 | e | | left out |
 
 <!-- cases -->
 | case | what | tests |
@@ -146,7 +169,10 @@ is built).
         ];
         let page = with_tests(PAGE, &tests).unwrap();
         let changed: Vec<_> = page.lines().filter(|it| !PAGE.lines().any(|line| line == *it)).collect();
-        assert_eq!(changed, ["| 8, 10–12 | pure `a`; whole `b` | a note |", "| `restart` | again | pure `c` |"]);
+        assert_eq!(
+            changed,
+            ["| 8, 10–12 | a; b; c; d | pure `a`; whole `b` | a note |", "| `restart` | again | pure `c` |"]
+        );
         assert_eq!(with_tests(&page, &tests).unwrap(), page);
     }
 
@@ -163,5 +189,25 @@ is built).
             errors[1], "tests/CASES.md: `adv 21` is listed as \"Not of this release\", and x.rs has a",
             "{errors:?}"
         );
+    }
+
+    #[test]
+    fn each_case_has_its_words_and_one_row() {
+        let tests = [test("a", "x.rs", "restart")];
+        assert_eq!(with_tests(PAGE, &tests).map(|_| ()), Ok(()));
+        for (from, to, fault) in [
+            ("| 13 | e |", "| 13 | |", "adv 13 has 0 phrases that say what it is, for 1 cases"),
+            ("| 13 | e |", "| 13 | 14 |", "adv 13 has 0 phrases that say what it is, for 1 cases"),
+            ("a; b; c; d", "a; b; c", "adv 8, adv 10, adv 11, adv 12 has 3 phrases that say what it is, for 4 cases"),
+            ("| 13 |", "| 8 |", "`adv 8` has two rows"),
+        ] {
+            let errors = with_tests(&PAGE.replacen(from, to, 1), &tests).unwrap_err();
+            assert_eq!(errors, [format!("tests/CASES.md: {fault}")], "{to}");
+        }
+        // The words may stand beside the number.
+        let named = "\n<!-- cases: golden -->\n| recording | tests |\n| --- | --- |\n| 01-basic | x |\n";
+        let errors = |page: String| with_tests(&page, &[test("a", "x.rs", "restart"), test("b", "x.rs", "golden 1")]);
+        assert_eq!(errors(PAGE.to_owned() + named).map(|_| ()), Ok(()));
+        assert!(errors(PAGE.to_owned() + &named.replace("01-basic", "01")).is_err());
     }
 }
