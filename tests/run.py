@@ -19,7 +19,7 @@ import time
 CARGO = shlex.split(os.environ.get("CARGO") or "cargo")
 STREAMS = max(1, int(os.environ.get("STREAMS") or os.cpu_count() or 1))
 # Those that take longest, so that none of them begins last.
-FIRST = ["whole", "process", "docs", "aws", "provider", "modules", "golden", "services"]
+FIRST = ["whole", "process", "docs", "aws", "digitalocean", "modules", "golden", "services"]
 LOCK = threading.Lock()
 
 

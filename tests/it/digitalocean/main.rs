@@ -1,4 +1,6 @@
-//! Providers the whole way: real components, the real gate, real credentials; only the cloud is simulated.
+//! DigitalOcean's provider the whole way: the real component, gate and credential; only the cloud is simulated.
+//!
+//! A test that holds for Hetzner's in the same words stands beside it.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
