@@ -1,4 +1,4 @@
-//! Cases 45 to 58: the address loop.
+//! The address loop.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,17 +61,6 @@ async fn case_045_the_loop_asks_about_each_initialised_node_once() {
 }
 
 #[tokio::test]
-async fn case_046_the_first_pass_is_at_once_the_next_after_the_period() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    cloud.has([machine(1)]);
-    create(&cluster, &standing("n1", &[])).await;
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    addressed(&cluster, "n1", &[("InternalIP", "10.1.0.1"), ("Hostname", "n1")]).await;
-    assert_eq!(cloud.calls(), ["get n1"]);
-}
-
-#[tokio::test]
 async fn case_048_a_changed_address_replaces_the_list_only() {
     let bodies = check(
         &[("InternalIP", "10.1.0.1"), ("Hostname", "n1")],
@@ -97,33 +86,6 @@ async fn case_050_an_address_that_the_cloud_took_away_goes() {
         &[("InternalIP", "10.1.0.1"), ("Hostname", "n1"), ("ExternalIP", "192.0.2.9")],
         machine(1),
         &[("InternalIP", "10.1.0.1"), ("Hostname", "n1")],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn case_056_an_unchanged_dual_stack_node_is_not_written() {
-    let both = [("InternalIP", "10.1.0.1"), ("InternalIP", "fd00::1"), ("Hostname", "n1")];
-    check(&both, with(vec![internal("10.1.0.1"), internal("fd00::1")]), &both).await;
-}
-
-#[tokio::test]
-async fn case_057_another_order_is_written_once() {
-    check(
-        &[("InternalIP", "10.1.0.1"), ("InternalIP", "fd00::1")],
-        with(vec![internal("fd00::1"), internal("10.1.0.1")]),
-        &[("InternalIP", "fd00::1"), ("InternalIP", "10.1.0.1")],
-    )
-    .await;
-}
-
-#[tokio::test]
-async fn case_058_a_list_of_the_same_length_that_differs_is_written() {
-    check(
-        &[("InternalIP", "10.1.0.1"), ("ExternalIP", "192.0.2.1")],
-        with(vec![internal("10.1.0.1"), internal("10.1.0.1")]),
-        // The API server takes no address twice.
-        &[("InternalIP", "10.1.0.1")],
     )
     .await;
 }

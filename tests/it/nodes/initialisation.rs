@@ -1,11 +1,10 @@
-//! Cases 1 to 38 of initialisation that need a cluster.
+//! Initialisation, as far as an API server decides in it.
 
 use std::sync::Arc;
 
-use cloud_provider::{Address, AddressKind, Instance};
+use cloud_provider::{Address, AddressKind};
 use controllers::node::Options;
 use futures::{StreamExt, TryStreamExt};
-use k8s_openapi::api::core::v1::{Node, Taint};
 use kube::ResourceExt;
 use kube::api::DeleteParams;
 use kube::runtime::{WatchStreamExt, watcher};
@@ -13,10 +12,9 @@ use tests::control_plane::cluster;
 use tests::{kubelet, wait};
 use tokio::task::JoinSet;
 
-use crate::cloud::{Answer, Cloud, external, internal, machine};
+use crate::cloud::{Cloud, machine};
 use crate::controller::{
-    Controller, NODE_IP, OPTIONS, addressed, annotate, create, events, initialised, label, node_when, nodes, patch,
-    set_addresses, settled, synced, waiting, written,
+    Controller, OPTIONS, addressed, create, events, node_when, nodes, patch, settled, synced, written,
 };
 
 const BOTH_WRITES: [&str; 2] = ["patch nodes 200", "patch nodes/status 200"];
@@ -85,41 +83,6 @@ async fn case_002_no_state_shows_a_node_without_taint_and_provider_id() {
 }
 
 #[tokio::test]
-async fn case_004_both_taints_go_and_foreign_ones_stay() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    cloud.has([machine(1)]);
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    let taint = |key: &str, effect: &str| Taint { key: key.to_owned(), effect: effect.to_owned(), ..Taint::default() };
-    let taints = vec![
-        taint(kubelet::UNINITIALIZED, "NoSchedule"),
-        taint("foo", "NoSchedule"),
-        taint(kubelet::UNINITIALIZED, "NoExecute"),
-        taint("bar", "PreferNoSchedule"),
-    ];
-    create(&cluster, &waiting("n1", |it| it.spec.get_or_insert_default().taints = Some(taints))).await;
-    let node = initialised(&cluster, "n1").await;
-    let left: Vec<_> = node.spec.unwrap().taints.unwrap().into_iter().map(|it| it.key).collect();
-    assert_eq!(left, ["foo", "bar"]);
-}
-
-#[tokio::test]
-async fn case_005_a_node_that_needs_nothing_gets_nothing() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    settled(&cluster, &cloud).await;
-    create(&cluster, &waiting("n1", |it| it.spec = None)).await;
-    kubelet::post_ready(&cluster.admin, "n1", true).await.unwrap();
-    patch(&cluster, "n1", serde_json::json!({ "metadata": { "annotations": { "a": "b" } } })).await;
-    cloud.has([machine(2)]);
-    create(&cluster, &kubelet::node("n2")).await;
-    synced(&cluster, "n2").await;
-    assert_eq!(cloud.gets("n1"), 0);
-    assert_eq!(written(&cluster, "n1").await, [""; 0]);
-}
-
-#[tokio::test]
 async fn case_006_a_node_that_is_gone_is_forgotten() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
@@ -141,107 +104,6 @@ async fn case_006_a_node_that_is_gone_is_forgotten() {
 }
 
 #[tokio::test]
-async fn case_009_without_any_provider_id_the_taint_stays() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    cloud.has([Instance { provider_id: None, ..machine(1) }]);
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    create(&cluster, &kubelet::node("n1")).await;
-    wait::until("it is tried again", async || (cloud.gets("n1") >= 3).then_some(())).await;
-    assert!(kubelet::is_uninitialized(&nodes(&cluster).get("n1").await.unwrap()));
-    assert_eq!(written(&cluster, "n1").await, [""; 0]);
-    assert_eq!(events(&cluster, "n1").await.len(), 0);
-}
-
-#[tokio::test]
-async fn case_010_the_nodes_own_provider_id_stays() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    cloud.answers("n1", Answer::Machine(Instance { provider_id: None, ..machine(1) }));
-    cloud.has([machine(2)]);
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    for (name, provider_id) in [("n1", "fake://own"), ("n2", "fake://2")] {
-        let provider_id = Some(provider_id.to_owned());
-        create(&cluster, &waiting(name, |it| it.spec.get_or_insert_default().provider_id = provider_id)).await;
-    }
-    let provider_id = |node: Node| node.spec.unwrap().provider_id;
-    assert_eq!(provider_id(initialised(&cluster, "n1").await).as_deref(), Some("fake://own"));
-    assert_eq!(provider_id(initialised(&cluster, "n2").await).as_deref(), Some("fake://2"));
-}
-
-#[tokio::test]
-async fn case_020_and_021_labels_of_the_cloud_do_not_overrule() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    let labels = [("my.label/x", "new"), ("my.label/y", "new"), ("k8s.io/z", "3"), ("app.k8snio/bar", "6")];
-    let labels = labels.map(|(key, value)| (key.to_owned(), value.to_owned())).into();
-    cloud.has([Instance { labels, ..machine(1) }]);
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    create(&cluster, &waiting("n1", |it| label(it, "my.label/x", "old"))).await;
-    let node = initialised(&cluster, "n1").await;
-    let label = |key| node.labels().get(key).map(String::as_str);
-    assert_eq!(label("my.label/x"), Some("old"));
-    assert_eq!(label("my.label/y"), Some("new"));
-    assert_eq!(label("app.k8snio/bar"), Some("6"));
-    assert_eq!(label("k8s.io/z"), None);
-}
-
-#[tokio::test]
-async fn case_022_and_025_the_node_ip_sorts_the_addresses() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    let addresses = |nth: u8| vec![external("132.143.154.163"), internal(&format!("10.0.0.{nth}"))];
-    cloud.has([1, 2].map(|nth| Instance { addresses: addresses(nth), ..machine(nth.into()) }));
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    create(&cluster, &waiting("n1", |it| annotate(it, NODE_IP, "10.0.0.1"))).await;
-    create(&cluster, &kubelet::node("n2")).await;
-    addressed(&cluster, "n1", &[("InternalIP", "10.0.0.1"), ("ExternalIP", "132.143.154.163")]).await;
-    addressed(&cluster, "n2", &[("ExternalIP", "132.143.154.163"), ("InternalIP", "10.0.0.2")]).await;
-}
-
-#[tokio::test]
-async fn case_024_a_wrong_node_ip_keeps_the_taint_until_it_is_right() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    cloud.has([machine(1), machine(2)]);
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    create(&cluster, &waiting("n1", |it| annotate(it, NODE_IP, "10.0.0.1x"))).await;
-    create(&cluster, &waiting("n2", |it| annotate(it, NODE_IP, ""))).await;
-    wait::until("both are tried again", async || (cloud.gets("n1") >= 3 && cloud.gets("n2") >= 3).then_some(())).await;
-    for name in ["n1", "n2"] {
-        assert!(kubelet::is_uninitialized(&nodes(&cluster).get(name).await.unwrap()));
-        assert_eq!(written(&cluster, name).await, [""; 0]);
-    }
-    patch(&cluster, "n1", serde_json::json!({ "metadata": { "annotations": { NODE_IP: "10.1.0.1" } } })).await;
-    initialised(&cluster, "n1").await;
-}
-
-#[tokio::test]
-async fn case_030_the_kubelets_host_name_stays() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    cloud.has([Instance { addresses: vec![internal("10.0.0.1"), external("192.0.2.1")], ..machine(1) }]);
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    let reported = [("InternalIP", "10.9.9.9"), ("Hostname", "kubelet-1")];
-    create(&cluster, &waiting("n1", |it| set_addresses(it, &reported))).await;
-    let expected = [("InternalIP", "10.0.0.1"), ("ExternalIP", "192.0.2.1"), ("Hostname", "kubelet-1")];
-    addressed(&cluster, "n1", &expected).await;
-}
-
-#[tokio::test]
-async fn case_032_without_addresses_in_the_cloud_the_nodes_own_stay() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    cloud.has([Instance { addresses: Vec::new(), ..machine(1) }]);
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    let reported = [("InternalIP", "10.9.9.9"), ("Hostname", "kubelet-1")];
-    create(&cluster, &waiting("n1", |it| set_addresses(it, &reported))).await;
-    synced(&cluster, "n1").await;
-    assert_eq!(kubelet::addresses(&initialised(&cluster, "n1").await), reported);
-    assert_eq!(written(&cluster, "n1").await, BOTH_WRITES[..1]);
-}
-
-#[tokio::test]
 async fn case_034_both_delays_are_measured() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
@@ -255,33 +117,6 @@ async fn case_034_both_delays_are_measured() {
         assert_eq!(count, 1, "{name}");
         assert!((0.0..60.0).contains(&sum), "{name}: {sum}");
     }
-}
-
-#[tokio::test]
-async fn case_036_events_during_a_slow_call_make_one_more_run() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    let refused = cloud_provider::Error::Denied("HTTP 403".to_owned());
-    cloud.answers("n1", Answer::Error(refused));
-    cloud.hold(true);
-    let _controller = Controller::start(&cluster, &cloud, Options { syncs: 2, ..OPTIONS });
-    create(&cluster, &kubelet::node("n1")).await;
-    wait::until("the slow call", async || (cloud.gets("n1") == 1).then_some(())).await;
-    for nth in 0..10 {
-        patch(&cluster, "n1", serde_json::json!({ "metadata": { "annotations": { NODE_IP: nth.to_string() } } })).await;
-    }
-    // Asked about only after the watch has shown it, and with it the changes before.
-    cloud.has([machine(999)]);
-    create(&cluster, &kubelet::node("n999")).await;
-    wait::until("the other node", async || (cloud.gets("n999") == 1).then_some(())).await;
-    cloud.hold(false);
-    synced(&cluster, "n999").await;
-    wait::until("one more run", async || (cloud.gets("n1") == 2).then_some(())).await;
-    // A second node after it: whatever was queued before has been worked on.
-    cloud.has([machine(2)]);
-    create(&cluster, &kubelet::node("n2")).await;
-    synced(&cluster, "n2").await;
-    assert_eq!(cloud.gets("n1"), 2);
 }
 
 #[tokio::test]

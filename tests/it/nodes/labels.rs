@@ -1,4 +1,4 @@
-//! Cases 40 to 44: labels in step.
+//! Labels in step, of which a write fails.
 
 use std::sync::Arc;
 
@@ -9,9 +9,7 @@ use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Fault, Faults};
 
 use crate::cloud::Cloud;
-use crate::controller::{
-    Controller, OPTIONS, create, label, node_when, nodes, patch, settled, standing, writes, written,
-};
+use crate::controller::{Controller, OPTIONS, create, label, node_when, standing, writes, written};
 
 const BETA: &str = "failure-domain.beta.kubernetes.io/zone";
 const STABLE: &str = "topology.kubernetes.io/zone";
@@ -30,40 +28,6 @@ async fn create_with(cluster: &Cluster, name: &str, beta: Option<&str>, stable: 
 /// Waits until the node has this zone.
 async fn zone(cluster: &Cluster, name: &str, zone: &str) {
     node_when(cluster, name, |it| it.labels().get(STABLE).is_some_and(|it| it == zone)).await;
-}
-
-#[tokio::test]
-async fn case_040_the_present_label_follows_the_old_one() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    create_with(&cluster, "n1", Some("z1"), Some("wrong")).await;
-    create_with(&cluster, "n2", Some("z2"), None).await;
-    zone(&cluster, "n1", "z1").await;
-    zone(&cluster, "n2", "z2").await;
-    settled(&cluster, &cloud).await;
-    let calls = cloud.calls();
-    patch(&cluster, "n1", json!({ "metadata": { "labels": { STABLE: "user" } } })).await;
-    zone(&cluster, "n1", "z1").await;
-    patch(&cluster, "n1", json!({ "metadata": { "labels": { BETA: "moved" } } })).await;
-    zone(&cluster, "n1", "moved").await;
-    patch(&cluster, "n1", json!({ "metadata": { "labels": { STABLE: null } } })).await;
-    zone(&cluster, "n1", "moved").await;
-    assert_eq!(cloud.calls(), calls, "the cloud is not asked for labels");
-}
-
-#[tokio::test]
-async fn case_041_and_042_where_nothing_is_wrong_nothing_is_asked() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    create_with(&cluster, "n1", Some("z1"), Some("z1")).await;
-    create_with(&cluster, "n2", None, Some("z1")).await;
-    settled(&cluster, &cloud).await;
-    cluster.audit().settle(&cluster.admin).await.unwrap();
-    let requests = cluster.audit().requests().unwrap();
-    assert!(requests.iter().all(|it| it.object.name == "n999"), "{requests:?}");
-    assert_eq!(nodes(&cluster).get("n2").await.unwrap().labels().get(BETA), None);
 }
 
 #[tokio::test]
