@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use controllers::node_lifecycle::Options;
 use http::Method;
 use kube::ResourceExt;
 use kube::api::DeleteParams;
@@ -60,24 +59,6 @@ async fn case_076_a_deletion_that_fails_is_told_and_tried_again() {
     .await;
     assert_eq!(written(&cluster, "n1").await, ["delete nodes 200"]);
     assert_eq!(cloud.calls(), ["get n1", "list", "get n1", "list", "get n1"]);
-}
-
-#[tokio::test]
-async fn case_077_unknown_and_absent_readiness_is_not_ready() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    create_living(&cluster, &cloud).await;
-    for (nth, status) in [(1, Some("Unknown")), (2, None)] {
-        let mut node = node(nth);
-        set_ready(&mut node, status);
-        create(&cluster, &node).await;
-    }
-    // Each period is longer than the answers to a pass take, so that both nodes are due in the same passes.
-    let options = Options { monitor_period: Duration::from_secs(1), ..OPTIONS };
-    let _controller = Controller::start(&cluster, &cloud, options);
-    gone(&cluster, "n1").await;
-    gone(&cluster, "n2").await;
-    assert_eq!(cloud.asked("list"), 2);
 }
 
 #[tokio::test]

@@ -9,8 +9,8 @@ use tests::wait;
 
 use crate::cloud::{Answer, Cloud, List, machine, names, stopped, unavailable};
 use crate::controller::{
-    Controller, OPTIONS, SHUTDOWN, asked, create, create_all, create_living, event, node, node_when, passed,
-    post_ready, set_ready, set_taints, taints, writes, written,
+    Controller, OPTIONS, SHUTDOWN, asked, create, create_living, event, node, node_when, post_ready, set_taints,
+    taints, writes, written,
 };
 
 const NODE: &str = r"/api/v1/nodes/n1(\?|$)";
@@ -57,35 +57,6 @@ async fn case_081_and_100_the_taint_goes_once_the_machine_runs() {
 }
 
 #[tokio::test]
-async fn case_082_a_ready_node_loses_this_taint_only() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    let mut tainted = node(1);
-    set_ready(&mut tainted, Some("True"));
-    set_taints(&mut tainted, &[("foo", "NoSchedule"), TAINT, ("bar", "NoSchedule")]);
-    create(&cluster, &tainted).await;
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    node_when(&cluster, "n1", |it| taints(it) == [("foo", "NoSchedule"), ("bar", "NoSchedule")]).await;
-    let [write] = writes(&cluster, "n1").await.try_into().expect("one write");
-    assert_eq!(write.verb, "patch");
-    assert!(write.body["metadata"]["resourceVersion"].is_string(), "{:?}", write.body);
-    assert_eq!(cloud.calls(), [""; 0]);
-}
-
-#[tokio::test]
-async fn case_084_the_taint_with_another_effect_is_somebody_elses() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    let mut tainted = node(1);
-    set_ready(&mut tainted, Some("True"));
-    set_taints(&mut tainted, &[(SHUTDOWN, "NoExecute")]);
-    create(&cluster, &tainted).await;
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    passed(&cluster).await;
-    assert_eq!(written(&cluster, "n1").await, [""; 0]);
-}
-
-#[tokio::test]
 async fn case_085_an_error_about_one_node_holds_up_no_other() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
@@ -115,19 +86,6 @@ async fn case_093_a_conflict_is_retried_with_the_newer_node() {
     assert_eq!(cloud.calls(), ["get n1"], "the cloud was asked once");
     let patches = writes(&cluster, "n1").await;
     assert_eq!(patches.iter().filter(|it| it.verb == "patch").count(), 1);
-}
-
-#[tokio::test]
-async fn case_096_ten_nodes_cost_one_list_a_pass() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    create_living(&cluster, &cloud).await;
-    cloud.has((1..=10).map(machine));
-    create_all(&cluster, 10).await;
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
-    asked(&cloud, "list", 3).await;
-    let calls = cloud.calls();
-    assert!(calls.iter().all(|it| it == "list"), "{calls:?}");
 }
 
 #[tokio::test]

@@ -61,21 +61,6 @@ async fn a_young_node_goes_only_if_that_is_approved() {
 }
 
 #[tokio::test]
-async fn case_101_a_node_goes_when_it_is_old_enough() {
-    let cluster = cluster().await;
-    let cloud = Arc::new(Cloud::default());
-    create_living(&cluster, &cloud).await;
-    let grace = Duration::from_secs(4);
-    let created = create(&cluster, &node(1)).await.metadata.creation_timestamp.expect("the API server sets it").0;
-    let controller = Controller::start(&cluster, &cloud, Options { grace, ..OPTIONS });
-    controller.withholds(1, "grace").await;
-    gone(&cluster, "n1").await;
-    let [delete] = writes(&cluster, "n1").await.try_into().expect("one write");
-    let age = delete.received.duration_since(created).unsigned_abs();
-    assert!(age >= grace, "{age:?}");
-}
-
-#[tokio::test]
 async fn when_the_first_time_of_leadership_is_over_nodes_go() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
