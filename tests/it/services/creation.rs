@@ -4,7 +4,6 @@ use cloud_provider::{ExternalTrafficPolicy, Ingress, IpFamily, Protocol};
 use controllers::service::Options;
 use http::Method;
 use kube::ResourceExt;
-use serde_json::json;
 use tests::control_plane::any_cluster;
 use tests::faults::{Fault, Faults};
 use tests::wait;
@@ -12,34 +11,12 @@ use tests::wait;
 use crate::cloud::{Answer, Cloud, at_address, ready};
 use crate::controller::{
     Controller, FINALIZER, MEMO, RETRY, addressed, addresses, called, create, delete, events, finalizers, gone,
-    join_all, one, patch, service, service_when, services, settled, told, workers, writes, written,
+    join_all, one, service, services, settled, told, workers, writes, written,
 };
 
 const ENSURING: &str = "Normal EnsuringLoadBalancer: Ensuring load balancer";
 const ENSURED: &str = "Normal EnsuredLoadBalancer: Ensured load balancer";
 const STATUS: &str = r"/services/s1/status(\?|$)";
-
-#[tokio::test]
-async fn case_106_type_and_finalizer_select_our_services() {
-    let cluster = any_cluster().await;
-    let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    let mut plain = service("plain");
-    plain.spec.as_mut().unwrap().type_ = Some("ClusterIP".to_owned());
-    let mut left = plain.clone();
-    left.metadata.name = Some("left".to_owned());
-    left.metadata.finalizers = Some(vec![FINALIZER.to_owned()]);
-    create(&cluster, &plain).await;
-    create(&cluster, &left).await;
-    create(&cluster, &service("wanted")).await;
-
-    addressed(&cluster, "wanted", "192.0.2.1").await;
-    service_when(&cluster, "left", |it| finalizers(it).is_empty()).await;
-    settled(&cluster).await;
-    assert_eq!(cloud.asked()[..2], ["delete left", "ensure wanted"]);
-    assert!(cloud.about("plain").is_empty());
-    assert!(writes(&cluster, "plain").await.is_empty());
-}
 
 #[tokio::test]
 async fn case_117_finalizer_call_and_status_come_in_this_order() {
@@ -139,39 +116,6 @@ async fn case_125_without_nodes_the_cloud_is_called_with_none() {
     let unavailable = "Warning UnAvailableLoadBalancer: There are no available nodes for LoadBalancer";
     assert_eq!(told(&cluster, "s1", "EnsuredLoadBalancer", 1).await, [ENSURING, unavailable, ENSURED]);
     assert!(cloud.about("s1")[0].nodes().is_empty());
-}
-
-#[tokio::test]
-async fn case_134_the_end_of_a_service_that_was_never_ours_is_nothing() {
-    let cluster = any_cluster().await;
-    let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    let mut plain = service("s1");
-    plain.spec.as_mut().unwrap().type_ = Some("ClusterIP".to_owned());
-    create(&cluster, &plain).await;
-    delete(&cluster, "s1").await;
-    gone(&cluster, "s1").await;
-    settled(&cluster).await;
-    assert!(cloud.about("s1").is_empty());
-    assert!(events(&cluster, "s1").is_empty());
-}
-
-#[tokio::test]
-async fn case_137_a_service_with_a_class_is_somebody_elses() {
-    let cluster = any_cluster().await;
-    let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    let mut classed = service("s1");
-    classed.spec.as_mut().unwrap().load_balancer_class = Some("example.com/other".to_owned());
-    create(&cluster, &classed).await;
-    patch(&cluster, "s1", json!({ "spec": { "ports": [{ "port": 81 }] } })).await;
-    settled(&cluster).await;
-    delete(&cluster, "s1").await;
-    gone(&cluster, "s1").await;
-    settled(&cluster).await;
-    assert!(cloud.about("s1").is_empty());
-    assert!(events(&cluster, "s1").is_empty());
-    assert!(writes(&cluster, "s1").await.is_empty());
 }
 
 #[tokio::test]

@@ -163,27 +163,6 @@ async fn case_145_a_finalizer_that_somebody_added_meanwhile_survives() {
 }
 
 #[tokio::test]
-async fn case_146_a_deletion_keeps_the_clouds_pause() {
-    let cluster = any_cluster().await;
-    let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
-    cloud.deletes_next("s1", [retry_after(Duration::from_secs(2))]);
-    delete(&cluster, "s1").await;
-    called(&cloud, "s1", 2).await;
-    patch(&cluster, "s1", json!({ "metadata": { "annotations": { crate::cloud::SIZE: "2" } } })).await;
-    gone(&cluster, "s1").await;
-    let calls = cloud.about("s1");
-    assert_eq!(calls.len(), 3);
-    let pause = calls[2].began - calls[1].began;
-    assert!(pause >= Duration::from_secs(2), "{pause:?}");
-    let events = told(&cluster, "s1", "DeletedLoadBalancer", 1).await;
-    let failed = "Warning SyncLoadBalancerFailed: Error syncing load balancer: failed to delete load balancer: HTTP \
-                  429: slow down";
-    assert!(events.iter().any(|it| it == failed), "{events:#?}");
-}
-
-#[tokio::test]
 async fn a_slow_deletion_keeps_the_finalizer() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();

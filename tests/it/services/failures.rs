@@ -26,32 +26,6 @@ fn pauses(calls: &[Call]) -> Vec<Duration> {
 }
 
 #[tokio::test]
-async fn case_121_failures_back_off_until_one_call_succeeds() {
-    let cluster = any_cluster().await;
-    let cloud = Cloud::new();
-    let base = Duration::from_millis(20);
-    cloud.ensures_next("s1", vec![unavailable(); 8]);
-    let _controller = Controller::start(&cluster, &cloud, Options { retry_base: base, ..one() });
-    create(&cluster, &service("s1")).await;
-    addressed(&cluster, "s1", "192.0.2.1").await;
-    let pauses_seen = pauses(&cloud.about("s1"));
-    let factors = [1, 2, 4, 8, 16, 32, 60, 60];
-    assert_eq!(pauses_seen.len(), factors.len());
-    for (pause, factor) in pauses_seen.iter().zip(factors) {
-        assert!(*pause >= base * factor, "{factor}: {pause:?}");
-    }
-
-    cloud.ensures_next("s1", vec![unavailable(); 4]);
-    resize(&cluster, "s1", "2").await;
-    called(&cloud, "s1", 14).await;
-    let again: Duration = pauses(&cloud.about("s1"))[9..].iter().sum();
-    assert!(again < 4 * 60 * base, "a success makes it begin again: {again:?}");
-    let expected = format!("{FAILED}failed to ensure load balancer: cloud is down");
-    let events = told(&cluster, "s1", "SyncLoadBalancerFailed", 12).await;
-    assert!(events.contains(&expected), "{events:#?}");
-}
-
-#[tokio::test]
 async fn case_122_the_clouds_pause_is_kept_and_is_no_failure() {
     let cluster = any_cluster().await;
     let cloud = Cloud::new();

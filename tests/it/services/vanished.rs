@@ -11,8 +11,8 @@ use tests::wait;
 
 use crate::cloud::{Act, Cloud, ready, unavailable};
 use crate::controller::{
-    Controller, RETRY, addressed, called, create, delete, gone, memo, one, patch, resize, service, service_when,
-    services, settled, told,
+    Controller, addressed, called, create, delete, gone, memo, one, patch, resize, service, service_when, services,
+    settled, told,
 };
 
 /// Takes the Service s1 away, whatever holds it.
@@ -50,24 +50,6 @@ async fn case_116_an_orphaned_load_balancer_is_deleted() {
     assert_eq!(deletions[0].desired.memo.as_deref(), Some("lb-1"));
     settled(&cluster).await;
     assert_eq!(cloud.asked().iter().filter(|it| *it == "delete s1").count(), 1, "then it is forgotten");
-}
-
-#[tokio::test]
-async fn case_116_a_deletion_from_memory_that_fails_is_tried_again() {
-    let cluster = any_cluster().await;
-    let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    create(&cluster, &service("s1")).await;
-    told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
-    cloud.deletes_next("s1", [unavailable(), unavailable()]);
-    tear_out(&cluster).await;
-    let events = told(&cluster, "s1", "DeletedLoadBalancer", 1).await;
-    let failed = "Warning DeleteLoadBalancerFailed: Error deleting load balancer: cloud is down";
-    assert!(events.iter().any(|it| it == failed), "{events:#?}");
-    let deletions: Vec<_> = cloud.about("s1").into_iter().filter(|it| it.act == Act::Delete).collect();
-    assert_eq!(deletions.len(), 3);
-    assert!(deletions[1].began - deletions[0].began >= RETRY);
-    assert!(deletions[2].began - deletions[1].began >= 2 * RETRY);
 }
 
 #[tokio::test]

@@ -302,10 +302,21 @@ mod tests {
         join(&both, 1);
         changes.settled().await;
         changes.backends();
-        watched.apply(node("n1", json!({ "metadata": { "labels": { "a": "b" } } })));
-        changes.note("n1", Instant::now());
-        changes.backends();
+        let excluded = || json!({ "node.kubernetes.io/exclude-from-external-load-balancers": "true" });
+        for (name, change) in [
+            ("n1", json!({ "metadata": { "labels": { "a": "b" } } })),
+            ("n1", json!({ "spec": { "unschedulable": true } })),
+            ("n1", json!({ "spec": { "taints": [{ "key": "example.com/any", "effect": "NoExecute" }] } })),
+            ("n1", json!({ "status": { "conditions": [{ "type": "Ready", "status": "False" }] } })),
+            ("n2", json!({ "metadata": { "labels": excluded() } })),
+            ("n2", json!({ "metadata": { "labels": excluded() }, "spec": { "unschedulable": true } })),
+        ] {
+            watched.apply(node(name, change));
+            changes.note(name, Instant::now());
+            changes.backends();
+        }
         assert!(tokio::time::timeout(60 * SECOND, changes.settled()).await.is_err());
+        assert_eq!(changes.metrics.adds.get(), 1, "the node that joined, and nothing after it");
     }
 
     #[tokio::test(start_paused = true)]

@@ -257,6 +257,8 @@ mod tests {
     fn case_146_deletions_obey_the_clouds_pause() {
         let after = Duration::from_secs(42);
         let retry = || CloudError::RetryAfter { after, reason: "busy".to_owned() };
+        let deletion = "Error syncing load balancer: failed to delete load balancer: busy";
+        check(&Error::Delete(retry()), "SyncLoadBalancerFailed", deletion);
         let update = Error::Update { backends: Arc::default(), source: retry() };
         for error in [Error::Ensure(retry()), Error::Delete(retry()), Error::Vanished(retry()), update] {
             assert_eq!(error.pause(BACK_OFF, 7), Pause::Exactly(after));

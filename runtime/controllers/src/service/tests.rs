@@ -278,8 +278,9 @@ async fn a_deletion_that_fails_keeps_what_is_remembered() {
 
 #[tokio::test]
 async fn case_134_a_service_that_nobody_knows_is_nothing() {
-    let rig = Rig::new([], []);
+    let mut rig = Rig::new([], []);
     assert_eq!(rig.reconcile(&status("s1", "u1", None)).await.unwrap(), Next::Done);
+    assert!(rig.deleted().is_empty() && rig.told().is_empty());
 }
 
 #[tokio::test]

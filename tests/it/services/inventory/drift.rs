@@ -68,17 +68,6 @@ async fn case_149_what_changed_in_the_cloud_is_asked_about() {
 }
 
 #[tokio::test]
-async fn case_149_a_change_that_the_cloud_is_right_about_is_accepted() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
-    let _controller = serve(&cluster, &cloud, &["s1"]).await;
-    let calls = quiet(&cloud, "s1").await;
-    cloud.shows(item("lb of s1", Some("2")));
-    called(&cloud.cloud, "s1", calls + 1).await;
-    let accepted = quiet(&cloud, "s1").await;
-    assert_eq!(accepted, calls + 1, "it wrote nothing");
-}
-
-#[tokio::test]
 async fn case_149_what_had_to_be_written_again_is_never_accepted() {
     let (cluster, cloud) = (any_cluster().await, Listing::new());
     let _controller = serve(&cluster, &cloud, &["s1"]).await;
