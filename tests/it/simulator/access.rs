@@ -3,10 +3,12 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tests::clouds::digitalocean::{Authorization, Limits, LoadBalancer, Options, Scopes};
+use tests::clouds::digitalocean::{Authorization, Limits, LoadBalancer, Options, Scopes, Simulator};
+use tests::simulator::Cloud;
 
-use crate::client::{Answer, delete, get, get_with, read, send, simulator};
-use crate::creation::{create, desired};
+use crate::client::{self, get_with, read, simulator};
+use crate::creation::{ID, ONE, create, desired, two};
+use crate::table::{Step, delete, get, play, post, put, row, say, then};
 
 #[tokio::test]
 async fn only_the_current_token_is_accepted() {
@@ -18,10 +20,10 @@ async fn only_the_current_token_is_accepted() {
     assert_eq!((anonymous.status, &anonymous.body["id"]), (401, &json!("unauthorized")));
     let foreign = read(client.get(&url).bearer_auth("stolen").send().await.unwrap()).await.unwrap();
     assert_eq!(foreign.status, 401);
-    assert_eq!(get(&simulator, "/v2/droplets/1").await.unwrap().status, 200);
+    assert_eq!(client::get(&simulator, "/v2/droplets/1").await.unwrap().status, 200);
 
     simulator.set_token("rotated");
-    assert_eq!(get(&simulator, "/v2/droplets/1").await.unwrap().status, 401);
+    assert_eq!(client::get(&simulator, "/v2/droplets/1").await.unwrap().status, 401);
     let rotated = read(client.get(&url).bearer_auth("rotated").send().await.unwrap()).await.unwrap();
     assert_eq!(rotated.status, 200);
 
@@ -38,60 +40,56 @@ async fn only_the_current_token_is_accepted() {
     );
 }
 
-/// Checks that the token was not allowed to do what was asked for.
-fn assert_not_permitted(answer: &Answer) {
-    assert_eq!(answer.refusal(), (403, "You are missing the required permission for this operation."));
-    assert_eq!(answer.body["id"], "forbidden");
-    assert_eq!(answer.body["request_id"], answer.header("x-request-id"));
-}
-
-#[tokio::test]
-async fn a_token_that_may_only_read_changes_nothing() {
-    let simulator = simulator(Options { scopes: Scopes::ReadOnly, ..Options::default() }, 1, 2).await;
-    let id = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
-    simulator.load_balancers().insert(LoadBalancer::new(id, "web"));
-    let (one, all) = (format!("/v2/load_balancers/{id}"), "/v2/load_balancers");
-    for path in ["/v2/account", "/v2/droplets/1", "/v2/certificates", "/v2/vpcs", all, &one] {
-        assert_eq!(get(&simulator, path).await.unwrap().status, 200, "{path}");
-    }
-    let targets = (format!("{one}/droplets"), json!({ "droplet_ids": [1] }));
-    let resources = json!({ "resources": [{ "resource_id": id, "resource_type": "load_balancer" }] });
-    for (method, path, body) in [
-        ("POST", all, &desired("other")),
-        ("PUT", &one, &desired("renamed")),
-        ("POST", &targets.0, &targets.1),
-        ("DELETE", &targets.0, &targets.1),
-        ("POST", "/v2/tags", &json!({ "name": "k8s" })),
-        ("POST", "/v2/tags/k8s/resources", &resources),
-    ] {
-        assert_not_permitted(&send(&simulator, method, path, body).await.unwrap());
-    }
-    assert_not_permitted(&delete(&simulator, &one).await.unwrap());
-    let all = simulator.load_balancers().all();
-    assert_eq!((all.len(), all[0].name(), all[0].attributes.droplet_ids.len()), (1, "web", 0));
+/// A request that the token does not allow.
+fn forbidden<C: Cloud>(step: Step<C>) -> Step<C> {
+    let message = "You are missing the required permission for this operation.";
+    step.is(403, json!({ "id": "forbidden", "message": message })).headers([("x-request-id", "/request_id")])
 }
 
 #[tokio::test]
 async fn a_token_does_what_its_scopes_say() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    simulator.set_scopes(Scopes::Custom(vec!["load_balancer:create", "droplet:read"]));
-    let id = create(&simulator, &desired("web")).await["id"].clone();
-    assert_eq!(get(&simulator, "/v2/droplets").await.unwrap().status, 200);
-    for path in ["/v2/account", "/v2/load_balancers", &format!("/v2/load_balancers/{}", id.as_str().unwrap())] {
-        assert_not_permitted(&get(&simulator, path).await.unwrap());
-    }
-    simulator.set_scopes(Scopes::Full);
-    assert_eq!(get(&simulator, "/v2/account").await.unwrap().status, 200);
+    let all = "/v2/load_balancers";
+    let one = format!("{all}/{ID}");
+    let targets = format!("{one}/droplets");
+    let body = || json!({ "droplet_ids": [1] });
+    let resources = json!({ "resources": [{ "resource_id": ID, "resource_type": "load_balancer" }] });
+    let read = ["/v2/account", "/v2/droplets/1", "/v2/certificates", "/v2/vpcs", all, &one];
+    let written = [
+        post(all, desired("other")),
+        put(&*one, desired("renamed")),
+        post(&*targets, body()),
+        say("DELETE", &*targets, body()),
+        post("/v2/tags", json!({ "name": "k8s" })),
+        post("/v2/tags/k8s/resources", resources),
+        delete(&*one),
+    ];
+    let custom = Scopes::Custom(vec!["load_balancer:create", "droplet:read"]);
+    let read_only = simulator(Options { scopes: Scopes::ReadOnly, ..Options::default() }, 1, 2);
+    play([
+        row("a token that may only read changes nothing", read_only)
+            .asks([then(|it: &Simulator, _| it.load_balancers().insert(LoadBalancer::new(ID, "web")))])
+            .asks(read.map(get))
+            .asks(written.map(forbidden))
+            .asks([then(|simulator: &Simulator, _| {
+                let all = simulator.load_balancers().all();
+                assert_eq!((all.len(), all[0].name(), all[0].attributes.droplet_ids.len()), (1, "web", 0));
+            })]),
+        row("a token has scopes of its own", two())
+            .asks([then(|it: &Simulator, _| it.set_scopes(custom)), create("$id", desired("web")), get("/v2/droplets")])
+            .asks(["/v2/account", all, ONE].map(|it| forbidden(get(it))))
+            .asks([then(|it: &Simulator, _| it.set_scopes(Scopes::Full)), get("/v2/account")]),
+    ])
+    .await;
 }
 
 #[tokio::test]
 async fn every_answer_has_the_quota_and_a_request_id() {
     let simulator = simulator(Options::default(), 1, 1).await;
     simulator.set_token("another");
-    let refused = get(&simulator, "/v2/droplets").await.unwrap();
+    let refused = client::get(&simulator, "/v2/droplets").await.unwrap();
     simulator.set_token(&simulator.token);
-    let missing = get(&simulator, "/v2/droplets/7").await.unwrap();
-    let list = get(&simulator, "/v2/droplets").await.unwrap();
+    let missing = client::get(&simulator, "/v2/droplets/7").await.unwrap();
+    let list = client::get(&simulator, "/v2/droplets").await.unwrap();
     let mut ids = Vec::new();
     for answer in [&refused, &missing, &list] {
         assert_eq!(answer.header("ratelimit-limit"), "5000");
@@ -136,8 +134,8 @@ async fn both_protocols_are_spoken() {
 async fn requests_are_kept_and_can_be_watched() {
     let simulator = simulator(Options::default(), 1, 1).await;
     let mut observed = simulator.observe();
-    get(&simulator, "/v2/droplets?name=worker-1&per_page=5").await.unwrap();
-    get(&simulator, "/v2/droplets/1").await.unwrap();
+    client::get(&simulator, "/v2/droplets?name=worker-1&per_page=5").await.unwrap();
+    client::get(&simulator, "/v2/droplets/1").await.unwrap();
 
     let list = &simulator.requests_to("GET", "/v2/droplets")[0];
     assert_eq!(list.query_value("per_page"), Some("5"));
@@ -151,14 +149,14 @@ async fn requests_are_kept_and_can_be_watched() {
 #[tokio::test]
 async fn a_request_can_be_awaited_before_it_is_answered() {
     let simulator = simulator(Options { latency: Duration::from_secs(3_600), ..Options::default() }, 1, 1).await;
-    let asked = get(&simulator, "/v2/droplets/1");
+    let asked = client::get(&simulator, "/v2/droplets/1");
     let seen = simulator.wait_for("the request", |requests| requests.len() == 1);
     tokio::select! {
         answer = asked => panic!("answered an hour early: {answer:?}"),
         () = seen => assert_eq!(simulator.requests()[0].status, None),
     }
     simulator.set_latency(Duration::ZERO);
-    get(&simulator, "/v2/droplets/1").await.unwrap();
+    client::get(&simulator, "/v2/droplets/1").await.unwrap();
 }
 
 #[tokio::test]

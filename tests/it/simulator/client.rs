@@ -29,11 +29,6 @@ impl Answer {
         self.body["droplets"].as_array().unwrap().iter().map(|it| it["id"].as_u64().unwrap()).collect()
     }
 
-    /// Where it is an error: the status and the service's sentence.
-    pub(crate) fn refusal(&self) -> (u16, &str) {
-        (self.status, self.body["message"].as_str().unwrap_or_default())
-    }
-
     /// Where it is an error of Hetzner's: the status and the code.
     pub(crate) fn code(&self) -> (u16, &str) {
         (self.status, self.body["error"]["code"].as_str().unwrap_or_default())
@@ -75,11 +70,6 @@ pub(crate) async fn send<C: Cloud>(
         .header("content-type", "application/json")
         .body(body.to_string());
     read(request.send().await.map_err(io::Error::other)?).await
-}
-
-/// Sends DELETE without a body.
-pub(crate) async fn delete<C: Cloud>(simulator: &simulator::Simulator<C>, path: &str) -> io::Result<Answer> {
-    bare(simulator, "DELETE", path).await
 }
 
 /// Sends a request without a body.

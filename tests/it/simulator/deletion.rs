@@ -3,69 +3,64 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tests::clouds::digitalocean::{Options, Owner};
+use tests::clouds::digitalocean::{Droplet, Owner, Simulator};
 
-use crate::client::{delete, get, send, simulator};
-use crate::creation::{create, desired, show};
-
-#[tokio::test]
-async fn what_is_deleted_is_gone() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    let id = create(&simulator, &desired("web")).await["id"].clone();
-    let path = format!("/v2/load_balancers/{}", id.as_str().unwrap());
-    let deleted = delete(&simulator, &path).await.unwrap();
-    assert_eq!((deleted.status, deleted.body), (204, json!(null)));
-    assert_eq!(simulator.load_balancers().all().len(), 0);
-    assert_eq!(delete(&simulator, &path).await.unwrap().status, 404);
-    assert_eq!(get(&simulator, &path).await.unwrap().status, 404);
-    create(&simulator, &desired("web")).await;
-}
+use crate::creation::{ID, ONE, create, desired, show, two, want};
+use crate::table::{Step, delete, get, play, put, row, then};
 
 #[tokio::test]
-async fn the_name_of_a_deleted_load_balancer_is_freed_late() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    let taken = (422, "There is already a load balancer with that name");
-    simulator.load_balancers().behave(|it| it.names_freed_late_by = Duration::from_hours(1));
-    let id = create(&simulator, &desired("web")).await["id"].clone();
-    let other = create(&simulator, &desired("other")).await["id"].clone();
-    let path = |id: &serde_json::Value| format!("/v2/load_balancers/{}", id.as_str().unwrap());
-    assert_eq!(delete(&simulator, &path(&id)).await.unwrap().status, 204);
-    assert_eq!(get(&simulator, "/v2/load_balancers").await.unwrap().body["meta"]["total"], 1);
-    assert_eq!(send(&simulator, "POST", "/v2/load_balancers", &desired("web")).await.unwrap().refusal(), taken);
-    assert_eq!(send(&simulator, "PUT", &path(&other), &desired("web")).await.unwrap().refusal(), taken);
-
-    simulator.load_balancers().behave(|it| it.names_freed_late_by = Duration::ZERO);
-    assert_eq!(send(&simulator, "PUT", &path(&other), &desired("web")).await.unwrap().status, 200);
-}
-
-#[tokio::test]
-async fn an_error_names_the_request() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    let missing = get(&simulator, "/v2/load_balancers/4de7ac8b-495b-4884-9a69-1050c6793cd6").await.unwrap();
-    let invalid = send(&simulator, "POST", "/v2/load_balancers", &desired("-")).await.unwrap();
-    for (answer, id) in [(missing, "not_found"), (invalid, "unprocessable_entity")] {
-        assert_eq!(answer.body["id"], id);
-        assert_eq!(answer.body["request_id"], answer.header("x-request-id"));
-        assert_eq!(answer.header("x-request-id").len(), 36);
-    }
-}
-
-#[tokio::test]
-async fn another_account_has_other_things() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    let id = create(&simulator, &desired("web")).await["id"].clone();
-    let path = format!("/v2/load_balancers/{}", id.as_str().unwrap());
-    let team = get(&simulator, "/v2/account").await.unwrap().body["account"]["team"].clone();
-
-    simulator.set_owner(Owner::Other);
-    assert_eq!(get(&simulator, &path).await.unwrap().status, 404);
-    assert_eq!(get(&simulator, "/v2/droplets").await.unwrap().ids(), Vec::<u64>::new());
-    assert_ne!(get(&simulator, "/v2/account").await.unwrap().body["account"]["team"]["uuid"], team["uuid"]);
-    assert_eq!(delete(&simulator, &path).await.unwrap().status, 404);
-    simulator.other_account().droplets().insert(tests::clouds::digitalocean::Droplet::new(1, "worker-1"));
-    assert_eq!(get(&simulator, "/v2/droplets").await.unwrap().ids(), [1]);
-
-    simulator.set_owner(Owner::Us);
-    assert_eq!(show(&simulator, &id).await["name"], "web");
-    assert_eq!(simulator.other_account().load_balancers().all().len(), 0);
+async fn deletion_at_digitalocean() {
+    let freed_late =
+        |by: Duration| then(move |it: &Simulator, _| it.load_balancers().behave(|it| it.names_freed_late_by = by));
+    let taken = "There is already a load balancer with that name";
+    let other = "/v2/load_balancers/$other";
+    let account = |team: &str| get("/v2/account").is(200, json!({ "account": { "team": { "uuid": team } } }));
+    let droplets = |ids: &[u64]| {
+        let ids: serde_json::Value = ids.iter().map(|it| json!({ "id": it })).collect();
+        get("/v2/droplets").is(200, json!({ "droplets": ids }))
+    };
+    let error = |step: Step<_>, status, id: &str| {
+        step.is(status, json!({ "id": id })).headers([("x-request-id", "/request_id")])
+    };
+    play([
+        row("an error names the request", two()).asks([
+            error(get(format!("/v2/load_balancers/{ID}")), 404, "not_found"),
+            error(want(desired("-")), 422, "unprocessable_entity"),
+        ]),
+        row("what is deleted is gone", two()).asks([
+            create("$id", desired("web")),
+            delete(ONE).is(204, json!(null)),
+            then(|it: &Simulator, _| assert_eq!(it.load_balancers().all().len(), 0)),
+            delete(ONE).status(404),
+            get(ONE).status(404),
+            create("$again", desired("web")),
+        ]),
+        row("the name of a deleted load balancer is freed late", two()).asks([
+            freed_late(Duration::from_hours(1)),
+            create("$id", desired("web")),
+            create("$other", desired("other")),
+            delete(ONE).status(204),
+            get("/v2/load_balancers").is(200, json!({ "meta": { "total": 1 } })),
+            want(desired("web")).refused(422, taken),
+            put(other, desired("web")).refused(422, taken),
+            freed_late(Duration::ZERO),
+            put(other, desired("web")).status(200),
+        ]),
+        row("another account has other things", two()).asks([
+            create("$id", desired("web")),
+            account("$ours"),
+            then(|it: &Simulator, _| it.set_owner(Owner::Other)),
+            get(ONE).status(404),
+            droplets(&[]),
+            account("$theirs"),
+            then(|_, known| assert_ne!(known["$ours"], known["$theirs"])),
+            delete(ONE).status(404),
+            then(|it: &Simulator, _| it.other_account().droplets().insert(Droplet::new(1, "worker-1"))),
+            droplets(&[1]),
+            then(|it: &Simulator, _| it.set_owner(Owner::Us)),
+            show(json!({ "name": "web" })),
+            then(|it: &Simulator, _| assert_eq!(it.other_account().load_balancers().all().len(), 0)),
+        ]),
+    ])
+    .await;
 }

@@ -1,71 +1,75 @@
-//! What goes wrong on purpose, as a client sees it.
+//! Faults on purpose, as a client sees them.
 
 use std::time::Duration;
 
 use serde_json::json;
-use tests::clouds::digitalocean::{Fault, Options};
+use tests::clouds::digitalocean::{Fault, Options, Simulator};
 use tokio::time::Instant;
 
 use crate::client::{get, get_with, simulator};
+use crate::table::{ask, play, row, then};
+
+async fn with(last: u64) -> Simulator {
+    simulator(Options::default(), 1, last).await
+}
 
 #[tokio::test]
-async fn a_status_fault_has_the_services_body_and_a_count() {
-    let simulator = simulator(Options::default(), 1, 1).await;
-    for (status, id) in [
+async fn faults_as_a_client_sees_them() {
+    let statuses = [
         (401, "unauthorized"),
         (403, "forbidden"),
         (404, "not_found"),
         (429, "too_many_requests"),
         (500, "server_error"),
         (502, "server_error"),
-    ] {
-        simulator.inject(Fault::status("GET", "/v2/droplets/*", status).times(1));
-        let answer = get(&simulator, "/v2/droplets/1").await.unwrap();
-        assert_eq!((answer.status, &answer.body["id"]), (status, &json!(id)));
-        assert_eq!((answer.header("retry-after"), answer.header("ratelimit-limit")), ("", "5000"));
-        assert_eq!(get(&simulator, "/v2/droplets/1").await.unwrap().status, 200);
-    }
-}
-
-#[tokio::test]
-async fn a_fault_hits_only_what_it_names() {
-    let simulator = simulator(Options::default(), 1, 30).await;
-    simulator.inject(Fault::status("GET", "/v2/droplets", 500).query("page", "2"));
-    simulator.inject(Fault::status("POST", "/v2/droplets", 500));
-    assert_eq!(get(&simulator, "/v2/droplets?page=1").await.unwrap().status, 200);
-    assert_eq!(get(&simulator, "/v2/droplets?page=2").await.unwrap().status, 500);
-    assert_eq!(get(&simulator, "/v2/droplets/1").await.unwrap().status, 200);
-    simulator.clear_faults();
-    assert_eq!(get(&simulator, "/v2/droplets?page=2").await.unwrap().status, 200);
-}
-
-#[tokio::test]
-async fn a_fault_can_hit_everything() {
-    let simulator = simulator(Options::default(), 1, 1).await;
-    simulator.inject(Fault::status("*", "/**", 429).header("retry-after", "30"));
-    for path in ["/v2/droplets", "/v2/droplets/1", "/v2/account"] {
-        let answer = get(&simulator, path).await.unwrap();
-        assert_eq!((answer.status, answer.header("retry-after")), (429, "30"));
-    }
-    assert_eq!(simulator.requests_to("*", "/v2/droplets/**").len(), 2);
-}
-
-#[tokio::test]
-async fn a_test_sets_headers_and_bodies_of_a_fault() {
-    let simulator = simulator(Options::default(), 1, 1).await;
-    let fault = Fault::status("GET", "/v2/account", 429).header("retry-after", "7").header("ratelimit-remaining", "0");
-    simulator.inject(fault.body(r#"{"id":"slow"}"#));
-    let answer = get(&simulator, "/v2/account").await.unwrap();
-    assert_eq!((answer.status, &answer.body), (429, &json!({ "id": "slow" })));
-    assert_eq!((answer.header("retry-after"), answer.header("ratelimit-remaining")), ("7", "0"));
-}
-
-#[tokio::test]
-async fn an_empty_list_is_a_whole_answer() {
-    let simulator = simulator(Options::default(), 1, 5).await;
-    simulator.inject(Fault::empty_list("GET", "/v2/droplets"));
-    let answer = get(&simulator, "/v2/droplets").await.unwrap();
-    assert_eq!((answer.status, answer.ids().len(), &answer.body["meta"]["total"]), (200, 0, &json!(0)));
+    ];
+    let statuses = statuses.into_iter().flat_map(|(status, id)| {
+        let fault = Fault::status("GET", "/v2/droplets/*", status).times(1);
+        let faulty = ask("GET", "/v2/droplets/1").is(status, json!({ "id": id }));
+        [
+            then(|it: &Simulator, _| it.inject(fault)),
+            faulty.headers([("retry-after", ""), ("ratelimit-limit", "5000")]),
+            ask("GET", "/v2/droplets/1"),
+        ]
+    });
+    let late = ["/v2/droplets", "/v2/droplets/1", "/v2/account"];
+    let late = late.map(|it| ask("GET", it).status(429).headers([("retry-after", "30")]));
+    let slow = || {
+        let slow =
+            Fault::status("GET", "/v2/account", 429).header("retry-after", "7").header("ratelimit-remaining", "0");
+        slow.body(r#"{"id":"slow"}"#)
+    };
+    let second = |status| ask("GET", "/v2/droplets?page=2").status(status);
+    let empty = json!({ "droplets": [], "meta": { "total": 0 } });
+    play([
+        row("a status has the service's body and a count", with(1)).also(statuses),
+        row("a fault hits only what it names", with(30)).asks([
+            then(|simulator: &Simulator, _| {
+                simulator.inject(Fault::status("GET", "/v2/droplets", 500).query("page", "2"));
+                simulator.inject(Fault::status("POST", "/v2/droplets", 500));
+            }),
+            ask("GET", "/v2/droplets?page=1"),
+            second(500),
+            ask("GET", "/v2/droplets/1"),
+            then(|it: &Simulator, _| it.clear_faults()),
+            second(200),
+        ]),
+        row("a fault can hit everything", with(1))
+            .asks([then(|it: &Simulator, _| it.inject(Fault::status("*", "/**", 429).header("retry-after", "30")))])
+            .asks(late)
+            .asks([then(|it: &Simulator, _| assert_eq!(it.requests_to("*", "/v2/droplets/**").len(), 2))]),
+        row("a test sets headers and bodies of a fault", with(1)).asks([
+            then(move |it: &Simulator, _| it.inject(slow())),
+            ask("GET", "/v2/account")
+                .is(429, json!({ "id": "slow", "message": null }))
+                .headers([("retry-after", "7"), ("ratelimit-remaining", "0")]),
+        ]),
+        row("an empty list is a whole answer", with(5)).asks([
+            then(|it: &Simulator, _| it.inject(Fault::empty_list("GET", "/v2/droplets"))),
+            ask("GET", "/v2/droplets").is(200, empty),
+        ]),
+    ])
+    .await;
 }
 
 /// Checks that a fault leaves the client without an answer in both protocols, and for that one request.
@@ -84,17 +88,9 @@ async fn check_broken(fault: Fault, status: Option<u16>, reason: &str) {
 }
 
 #[tokio::test]
-async fn nonsense_is_not_json() {
+async fn broken_answers_are_errors_of_the_client() {
     check_broken(Fault::nonsense("GET", "/v2/droplets"), Some(200), "expected value").await;
-}
-
-#[tokio::test]
-async fn half_an_answer_breaks_off_in_the_body() {
     check_broken(Fault::half("GET", "/v2/droplets"), Some(200), "kind: Decode").await;
-}
-
-#[tokio::test]
-async fn no_answer_is_an_error_of_the_request() {
     check_broken(Fault::nothing("GET", "/v2/droplets"), None, "kind: Request").await;
 }
 

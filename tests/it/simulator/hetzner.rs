@@ -13,9 +13,10 @@ mod servers;
 use std::net::Ipv4Addr;
 
 use serde_json::{Value, json};
-use tests::clouds::hetzner::{Network, Options, Server, Simulator};
+use tests::clouds::hetzner::{Behaviour, Network, Options, Server, Simulator};
+use tests::simulator::Cloud;
 
-use crate::client::{Answer, bare, get, send};
+use crate::table::{Step, get, post};
 
 /// The network that servers of [`simulator`] are in.
 const NETWORK: u64 = 4711;
@@ -33,6 +34,11 @@ async fn simulator(options: Options, servers: u64) -> Simulator {
     simulator
 }
 
+/// A simulator that behaves like this, with two servers.
+async fn behaving(behaviour: Behaviour) -> Simulator {
+    simulator(Options { behaviour, ..Options::default() }, 2).await
+}
+
 /// A service as a request says it.
 fn service(listen_port: u16, destination_port: u16) -> Value {
     json!({
@@ -46,6 +52,11 @@ fn service(listen_port: u16, destination_port: u16) -> Value {
     })
 }
 
+/// A server as a target.
+fn server(id: u64) -> Value {
+    json!({ "type": "server", "server": { "id": id } })
+}
+
 /// The body of a creation in `fsn1`: port 80, and the servers 1 and 2 at their public addresses.
 fn desired(name: &str) -> Value {
     json!({
@@ -53,42 +64,44 @@ fn desired(name: &str) -> Value {
         "load_balancer_type": "lb11",
         "location": "fsn1",
         "services": [service(80, 30080)],
-        "targets": [{ "type": "server", "server": { "id": 1 } }, { "type": "server", "server": { "id": 2 } }],
+        "targets": [server(1), server(2)],
     })
 }
 
-/// Creates a load balancer. Returns its id.
-async fn create(simulator: &Simulator, desired: &Value) -> u64 {
-    let answer = send(simulator, "POST", "/v1/load_balancers", desired).await.unwrap();
-    assert_eq!(answer.status, 201, "{}", answer.body);
-    answer.body["load_balancer"]["id"].as_u64().unwrap()
+/// Another value for a member.
+fn with(mut object: Value, name: &str, value: Value) -> Value {
+    object[name] = value;
+    object
+}
+
+/// Asks for a load balancer.
+fn want<C: Cloud>(desired: Value) -> Step<C> {
+    post("/v1/load_balancers", desired)
+}
+
+/// Creates a load balancer, and remembers its id under this name.
+fn create<C: Cloud>(id: &str, desired: Value) -> Step<C> {
+    want(desired).is(201, json!({ "load_balancer": { "id": id } }))
 }
 
 /// A load balancer as it is shown now.
-async fn show(simulator: &Simulator, id: u64) -> Value {
-    let answer = get(simulator, &format!("/v1/load_balancers/{id}")).await.unwrap();
-    assert_eq!(answer.status, 200, "{}", answer.body);
-    answer.body["load_balancer"].clone()
+fn show<C: Cloud>(expected: Value) -> Step<C> {
+    get("/v1/load_balancers/$id").is(200, json!({ "load_balancer": expected }))
 }
 
-/// Asks for an action of a load balancer. Null is no body.
-async fn act(simulator: &Simulator, id: u64, command: &str, body: &Value) -> Answer {
-    let path = format!("/v1/load_balancers/{id}/actions/{command}");
-    if body.is_null() {
-        return bare(simulator, "POST", &path).await.unwrap();
-    }
-    send(simulator, "POST", &path, body).await.unwrap()
+/// Asks for an action of the load balancer `$id`. Null is no body.
+fn act<C: Cloud>(command: &str, body: Value) -> Step<C> {
+    post(format!("/v1/load_balancers/$id/actions/{command}"), body)
+}
+
+/// Asks for an action that begins.
+fn change<C: Cloud>(command: &str, body: Value) -> Step<C> {
+    act(command, body).is(201, json!({ "action": { "status": "running" } }))
 }
 
 /// Asks for an action of the network with a route.
-async fn route(simulator: &Simulator, command: &str, destination: &str, gateway: &str) -> Answer {
-    let path = format!("/v1/networks/{NETWORK}/actions/{command}");
-    send(simulator, "POST", &path, &json!({ "destination": destination, "gateway": gateway })).await.unwrap()
-}
-
-/// The id of the action in an answer.
-fn action(answer: &Answer) -> u64 {
-    assert_eq!(answer.status, 201, "{}", answer.body);
-    assert_eq!(answer.body["action"]["status"], "running");
-    answer.body["action"]["id"].as_u64().unwrap()
+fn route<C: Cloud>(command: &str, destination: &str, gateway: &str) -> Step<C> {
+    let body = json!({ "destination": destination, "gateway": gateway });
+    post(format!("/v1/networks/{NETWORK}/actions/{command}"), body)
+        .is(201, json!({ "action": { "status": "running" } }))
 }

@@ -42,17 +42,10 @@ async fn check(side: Side, cut: bool, stopped: usize, after: usize) {
 }
 
 #[tokio::test]
-async fn before_a_request_nothing_of_it_is_done() {
+async fn a_hold_stops_the_cloud_before_or_after_a_request() {
+    // What is cut before is not done, and after it is done and not answered; what was stopped can go on.
     check(Side::Before, true, 1, 1).await;
-}
-
-#[tokio::test]
-async fn after_a_request_it_is_done_and_not_answered() {
     check(Side::After, true, 2, 2).await;
-}
-
-#[tokio::test]
-async fn what_was_stopped_can_go_on() {
     check(Side::Before, false, 1, 3).await;
     check(Side::After, false, 2, 3).await;
 }
@@ -133,7 +126,7 @@ async fn a_fault_names_the_request_and_an_empty_list_its_kind() {
     assert_eq!(get(&simulator, "/v2/load_balancers").await.unwrap().body["load_balancers"], json!([]));
 }
 
-/// What goes wrong with two hundred requests of a seed.
+/// The faults of two hundred requests with a seed.
 async fn faults(seed: u64) -> Vec<Option<&'static str>> {
     let simulator = simulator(Options::default(), 1, 1).await;
     simulator.set_chaos(Some(Chaos { seed, one_in: 4, hangs: true }));

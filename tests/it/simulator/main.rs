@@ -14,5 +14,6 @@ mod holds;
 mod lists;
 mod replacement;
 mod rules;
+mod table;
 mod targets;
 mod validation;

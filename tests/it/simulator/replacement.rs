@@ -3,136 +3,130 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::clouds::digitalocean::{Behaviour, Creation, Options, Simulator};
+use tests::clouds::digitalocean::{Behaviour, Creation, Simulator};
+use tests::simulator::Cloud;
 
-use crate::client::{Answer, send, simulator};
-use crate::creation::{create, desired, show};
+use crate::creation::{ID, ONE, behaving, create, desired, saying, show, two, update, want, with};
+use crate::table::{Known, Step, play, put, row, say, then};
 
-/// Replaces a load balancer.
-async fn put(simulator: &Simulator, id: &Value, desired: &Value) -> Answer {
-    send(simulator, "PUT", &format!("/v2/load_balancers/{}", id.as_str().unwrap()), desired).await.unwrap()
+const TOO_OFTEN: &str = "a load balancer can be resized once an hour, and not in its first hour";
+const PROCESSING: &str = "Load Balancer can't be updated while it processes previous actions";
+const TAKEN: &str = "There is already a load balancer with that name";
+
+/// Replaces the load balancer `$id`.
+fn replace<C: Cloud>(desired: Value) -> Step<C> {
+    put(ONE, desired).is(200, json!({ "load_balancer": {} }))
 }
 
-fn with(mut desired: Value, name: &str, value: Value) -> Value {
-    desired[name] = value;
-    desired
-}
-
-#[tokio::test]
-async fn attributes_that_a_put_leaves_out_are_as_by_default() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    let mut rich = desired("web");
-    rich["project_id"] = json!("4de7ac8b-495b-4884-9a69-1050c6793cd6");
-    rich["tls_cipher_policy"] = json!("STRONG");
-    rich["health_check"] = json!({ "port": 10256, "path": "/healthz" });
-    rich["firewall"] = json!({ "allow": ["cidr:10.0.0.0/8"] });
-    rich["sticky_sessions"] = json!({ "type": "cookies", "cookie_name": "cc", "cookie_ttl_seconds": 1 });
-    rich["enable_proxy_protocol"] = json!(true);
-    let made = create(&simulator, &rich).await;
-    let plain = create(&simulator, &desired("plain")).await;
-
-    let put = put(&simulator, &made["id"], &desired("renamed")).await;
-    assert_eq!(put.status, 200, "{}", put.body);
-    let mut now = show(&simulator, &made["id"]).await;
-    assert_eq!((&now["name"], &put.body["load_balancer"]["name"]), (&json!("renamed"), &json!("renamed")));
-    for name in ["id", "name", "created_at", "ip", "status"] {
-        now[name] = plain[name].clone();
-    }
-    assert_eq!(now, plain);
+/// The body of a creation that says more than the smallest.
+fn rich() -> Value {
+    let said = json!({
+        "project_id": "4de7ac8b-495b-4884-9a69-1050c6793cd6",
+        "tls_cipher_policy": "STRONG",
+        "health_check": { "port": 10256, "path": "/healthz" },
+        "firewall": { "allow": ["cidr:10.0.0.0/8"] },
+        "sticky_sessions": { "type": "cookies", "cookie_name": "cc", "cookie_ttl_seconds": 1 },
+        "enable_proxy_protocol": true,
+    });
+    saying("web", &said)
 }
 
 #[tokio::test]
-async fn region_and_vpc_stay_if_a_put_leaves_them_out() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    let made = create(&simulator, &desired("web")).await;
-    let answer = put(&simulator, &made["id"], &desired("web")).await;
-    assert_eq!(answer.body["load_balancer"]["vpc_uuid"], made["vpc_uuid"]);
+async fn what_a_put_replaces() {
+    let same = |known: &Known| {
+        let (mut now, plain) = (known["$now"].clone(), &known["$plain"]);
+        for name in ["id", "name", "created_at", "ip", "status"] {
+            now[name] = plain[name].clone();
+        }
+        assert_eq!(&now, plain);
+    };
+    let renamed = json!({ "load_balancer": { "name": "renamed" } });
+    play([
+        row("attributes that a PUT leaves out are as by default", two()).asks([
+            create("$id", rich()),
+            want(desired("plain")).is(202, json!({ "load_balancer": "$plain" })),
+            put(ONE, desired("renamed")).is(200, renamed),
+            show(json!({ "name": "renamed" })),
+            show(json!("$now")),
+            then(move |_, known| same(known)),
+        ]),
+        row("region and VPC stay if a PUT leaves them out", two()).asks([
+            want(desired("web")).is(202, json!({ "load_balancer": { "id": "$id", "vpc_uuid": "$vpc" } })),
+            replace(desired("web")).is(200, json!({ "load_balancer": { "vpc_uuid": "$vpc" } })),
+        ]),
+        row("a refused change changes nothing", two()).asks([
+            create("$taken", desired("taken")),
+            create("$id", desired("web")),
+            show(json!("$before")),
+            put(ONE, desired("taken")).refused(422, TAKEN),
+            put(ONE, with(desired("web"), "droplet_ids", json!([1, 9]))).refused(422, "droplet 9 was not found"),
+            show(json!("$before")),
+            put(format!("/v2/load_balancers/{ID}"), desired("web")).status(404),
+        ]),
+    ])
+    .await;
 }
 
 #[tokio::test]
 async fn some_attributes_never_change() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    simulator.droplets().clear();
-    let desired = with(with(desired("web"), "droplet_ids", json!([])), "network_stack", json!("DUALSTACK"));
-    let made = create(&simulator, &desired).await;
-    for (name, value, message) in [
-        ("type", json!("REGIONAL_NETWORK"), "type cannot be changed from REGIONAL to REGIONAL_NETWORK"),
-        ("network", json!("INTERNAL"), "network cannot be changed from EXTERNAL to INTERNAL"),
-        ("network_stack", json!("IPV4"), "network_stack cannot be changed from DUALSTACK to IPV4"),
-        (
-            "vpc_uuid",
-            json!("760e15a0-dc84-11e8-981e-3cfdfeaae000"),
-            "vpc_uuid cannot be changed from 760e09ef-dc84-11e8-981e-3cfdfeaae000 to 760e15a0-dc84-11e8-981e-3cfdfeaae000",
-        ),
-        ("region", json!("nyc3"), "region cannot be changed from fra1 to nyc3"),
-    ] {
-        let refused = put(&simulator, &made["id"], &with(desired.clone(), name, value)).await;
-        assert_eq!(refused.refusal(), (422, message));
-    }
-    // A default counts as said.
-    let mut silent = desired.clone();
+    let dual = || with(with(desired("web"), "droplet_ids", json!([])), "network_stack", json!("DUALSTACK"));
+    let mut silent = dual();
     silent.as_object_mut().unwrap().remove("network_stack");
-    let refused = put(&simulator, &made["id"], &silent).await;
-    assert_eq!(refused.refusal(), (422, "network_stack cannot be changed from DUALSTACK to IPV4"));
-    assert_eq!(put(&simulator, &made["id"], &desired).await.status, 200);
+    let (ours, other) = ("760e09ef-dc84-11e8-981e-3cfdfeaae000", "760e15a0-dc84-11e8-981e-3cfdfeaae000");
+    let refused = |name: &str, from: &str, to: &str| {
+        let body = with(dual(), name, json!(to));
+        put(ONE, body).refused(422, &format!("{name} cannot be changed from {from} to {to}"))
+    };
+    play([row("attributes", two()).asks([
+        then(|it: &Simulator, _| it.droplets().clear()),
+        create("$id", dual()),
+        refused("type", "REGIONAL", "REGIONAL_NETWORK"),
+        refused("network", "EXTERNAL", "INTERNAL"),
+        refused("network_stack", "DUALSTACK", "IPV4"),
+        refused("vpc_uuid", ours, other),
+        refused("region", "fra1", "nyc3"),
+        // A default counts as said.
+        put(ONE, silent).refused(422, "network_stack cannot be changed from DUALSTACK to IPV4"),
+        replace(dual()),
+    ])])
+    .await;
 }
 
 #[tokio::test]
-async fn a_size_changes_once_an_hour_at_most() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    let id = create(&simulator, &desired("web")).await["id"].clone();
-    let (small, large) = (desired("web"), with(desired("web"), "size", json!("lb-large")));
-    let too_often = (422, "a load balancer can be resized once an hour, and not in its first hour");
-    assert_eq!(put(&simulator, &id, &large).await.refusal(), too_often);
-
-    let load_balancers = simulator.load_balancers();
-    load_balancers.update(id.as_str().unwrap(), |it| it.created_at -= Duration::from_hours(1));
-    assert_eq!(put(&simulator, &id, &large).await.body["load_balancer"]["size_unit"], 6);
-    assert_eq!(put(&simulator, &id, &small).await.refusal(), too_often);
-    assert_eq!(put(&simulator, &id, &large).await.status, 200);
-    load_balancers.update(id.as_str().unwrap(), |it| it.resized_at = Some(it.created_at - Duration::from_hours(1)));
-    assert_eq!(put(&simulator, &id, &small).await.body["load_balancer"]["size"], "lb-small");
-}
-
-#[tokio::test]
-async fn one_change_is_taken_at_a_time() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    let id = create(&simulator, &desired("web")).await["id"].clone();
-    let id_text = id.as_str().unwrap();
-    let processing = (403, "Load Balancer can't be updated while it processes previous actions");
-    simulator.load_balancers().behave(|it| it.busy = Duration::from_secs(3_600));
-    assert_eq!(put(&simulator, &id, &desired("web")).await.refusal(), processing);
-    for method in ["POST", "DELETE"] {
-        let path = format!("/v2/load_balancers/{id_text}/droplets");
-        let refused = send(&simulator, method, &path, &json!({ "droplet_ids": [1] })).await.unwrap();
-        assert_eq!(refused.refusal(), processing);
-    }
-    simulator.load_balancers().update(id_text, |it| it.changed_at -= Duration::from_secs(3_600));
-    assert_eq!(put(&simulator, &id, &desired("web")).await.status, 200);
-    assert_eq!(put(&simulator, &id, &desired("web")).await.refusal(), processing);
-}
-
-#[tokio::test]
-async fn a_new_load_balancer_may_be_busy_with_becoming_one() {
-    let load_balancers = Behaviour { creation: Creation::Stuck, new_ones_are_busy: true, ..Behaviour::default() };
-    let simulator = simulator(Options { load_balancers, ..Options::default() }, 1, 2).await;
-    let id = create(&simulator, &desired("web")).await["id"].clone();
-    assert_eq!(put(&simulator, &id, &desired("web")).await.status, 403);
-    simulator.load_balancers().behave(|it| it.creation = Creation::Takes(Duration::ZERO));
-    assert_eq!(put(&simulator, &id, &desired("web")).await.status, 200);
-}
-
-#[tokio::test]
-async fn a_refused_change_changes_nothing() {
-    let simulator = simulator(Options::default(), 1, 2).await;
-    create(&simulator, &desired("taken")).await;
-    let made = create(&simulator, &desired("web")).await;
-    let before = show(&simulator, &made["id"]).await;
-    let refused = put(&simulator, &made["id"], &desired("taken")).await;
-    assert_eq!(refused.refusal(), (422, "There is already a load balancer with that name"));
-    let refused = put(&simulator, &made["id"], &with(desired("web"), "droplet_ids", json!([1, 9]))).await;
-    assert_eq!(refused.refusal(), (422, "droplet 9 was not found"));
-    assert_eq!(show(&simulator, &made["id"]).await, before);
-    let gone = json!("4de7ac8b-495b-4884-9a69-1050c6793cd6");
-    assert_eq!(put(&simulator, &gone, &desired("web")).await.status, 404);
+async fn changes_have_their_time() {
+    let large = || with(desired("web"), "size", json!("lb-large"));
+    let size =
+        |body: Value, name: &str, value: Value| put(ONE, body).is(200, json!({ "load_balancer": { name: value } }));
+    let hour = Duration::from_hours(1);
+    let targets = |method| say(method, "/v2/load_balancers/$id/droplets", json!({ "droplet_ids": [1] }));
+    let busy = Behaviour { creation: Creation::Stuck, new_ones_are_busy: true, ..Behaviour::default() };
+    play([
+        row("a size changes once an hour at most", two()).asks([
+            create("$id", desired("web")),
+            put(ONE, large()).refused(422, TOO_OFTEN),
+            then(update(|it| it.created_at -= Duration::from_hours(1))),
+            size(large(), "size_unit", json!(6)),
+            put(ONE, desired("web")).refused(422, TOO_OFTEN),
+            replace(large()),
+            then(update(|it| it.resized_at = Some(it.created_at - Duration::from_hours(1)))),
+            size(desired("web"), "size", json!("lb-small")),
+        ]),
+        row("one change is taken at a time", two()).asks([
+            create("$id", desired("web")),
+            then(move |it: &Simulator, _| it.load_balancers().behave(|it| it.busy = hour)),
+            put(ONE, desired("web")).refused(403, PROCESSING),
+            targets("POST").refused(403, PROCESSING),
+            targets("DELETE").refused(403, PROCESSING),
+            then(update(|it| it.changed_at -= Duration::from_hours(1))),
+            replace(desired("web")),
+            put(ONE, desired("web")).refused(403, PROCESSING),
+        ]),
+        row("a new load balancer may be busy with becoming one", behaving(busy)).asks([
+            create("$id", desired("web")),
+            put(ONE, desired("web")).status(403),
+            then(|it: &Simulator, _| it.load_balancers().behave(|it| it.creation = Creation::Takes(Duration::ZERO))),
+            replace(desired("web")),
+        ]),
+    ])
+    .await;
 }

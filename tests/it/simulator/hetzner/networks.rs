@@ -1,58 +1,57 @@
 //! Networks and their routes.
 
 use serde_json::json;
-use tests::clouds::hetzner::{Behaviour, Options, Route, Taking};
+use tests::clouds::hetzner::{Behaviour, Options, Route, Simulator, Taking};
 
-use super::{NETWORK, action, route, simulator};
-use crate::client::get;
-
-#[tokio::test]
-async fn a_network_is_shown_with_all_that_is_in_it() {
-    let simulator = simulator(Options::instant(), 2).await;
-    let network = get(&simulator, &format!("/v1/networks/{NETWORK}")).await.unwrap().body["network"].clone();
-    assert_eq!((&network["ip_range"], &network["servers"]), (&json!("10.0.0.0/8"), &json!([1, 2])));
-    assert_eq!(network["subnets"][0]["ip_range"], "10.0.0.0/16");
-    assert_eq!(get(&simulator, "/v1/networks/1").await.unwrap().code(), (404, "not_found"));
-    let named = get(&simulator, "/v1/networks?name=nothing").await.unwrap();
-    assert_eq!(named.body["networks"], json!([]));
-}
+use super::{NETWORK, behaving, route, simulator};
+use crate::table::{get, play, row, then};
 
 #[tokio::test]
-async fn routes_come_and_go() {
-    let simulator = simulator(Options::instant(), 2).await;
-    action(&route(&simulator, "add_route", "10.244.1.0/24", "10.0.0.2").await);
-    action(&route(&simulator, "add_route", "10.244.2.0/24", "10.0.0.3").await);
-    let network = get(&simulator, &format!("/v1/networks/{NETWORK}")).await.unwrap().body["network"].clone();
-    assert_eq!(network["routes"][1], json!({ "destination": "10.244.2.0/24", "gateway": "10.0.0.3" }));
-    assert_eq!(route(&simulator, "delete_route", "10.244.1.0/24", "10.0.0.3").await.code(), (404, "not_found"));
-    action(&route(&simulator, "delete_route", "10.244.1.0/24", "10.0.0.2").await);
-    assert_eq!(simulator.networks().routes(NETWORK), [Route::new("10.244.2.0/24", "10.0.0.3")]);
-    let twice = route(&simulator, "add_route", "10.244.2.0/24", "10.0.0.2").await;
-    assert_eq!(twice.code(), (422, "invalid_input"));
-}
-
-#[tokio::test]
-async fn a_network_takes_one_change_at_a_time() {
-    let behaviour = Behaviour { actions: Taking::Reads(1), ..Behaviour::instant() };
-    let simulator = simulator(Options { behaviour, ..Options::default() }, 2).await;
-    let first = action(&route(&simulator, "add_route", "10.244.1.0/24", "10.0.0.2").await);
-    let second = route(&simulator, "add_route", "10.244.2.0/24", "10.0.0.3").await;
-    assert_eq!(second.code(), (409, "conflict"));
-    assert_eq!(simulator.networks().routes(NETWORK), []);
-    for status in ["running", "success"] {
-        let answer = get(&simulator, &format!("/v1/actions?id={first}&id=77")).await.unwrap();
-        let actions = answer.body["actions"].as_array().unwrap();
-        assert_eq!((actions.len(), &actions[0]["status"]), (1, &json!(status)));
-    }
-    action(&route(&simulator, "add_route", "10.244.2.0/24", "10.0.0.3").await);
-    assert_eq!(simulator.networks().routes(NETWORK), [Route::new("10.244.1.0/24", "10.0.0.2")]);
-}
-
-#[tokio::test]
-async fn a_network_has_so_many_routes() {
-    let behaviour = Behaviour { routes: 1, ..Behaviour::instant() };
-    let simulator = simulator(Options { behaviour, ..Options::default() }, 2).await;
-    action(&route(&simulator, "add_route", "10.244.1.0/24", "10.0.0.2").await);
-    let second = route(&simulator, "add_route", "10.244.2.0/24", "10.0.0.3").await;
-    assert_eq!(second.code(), (403, "resource_limit_exceeded"));
+async fn networks_of_hetzner() {
+    let network = |expected| get(format!("/v1/networks/{NETWORK}")).is(200, json!({ "network": expected }));
+    let whole = json!({
+        "ip_range": "10.0.0.0/8", "servers": [1, 2], "subnets": [{ "ip_range": "10.0.0.0/16" }],
+    });
+    let one = |destination: &str, gateway: &str| json!({ "destination": destination, "gateway": gateway });
+    let both = json!({ "routes": [one("10.244.1.0/24", "10.0.0.2"), one("10.244.2.0/24", "10.0.0.3")] });
+    let first = |command: &str| route(command, "10.244.1.0/24", "10.0.0.2");
+    let second = || route("add_route", "10.244.2.0/24", "10.0.0.3");
+    let polled =
+        |status: &str| get("/v1/actions?id=$first&id=77").is(200, json!({ "actions": [{ "status": status }] }));
+    play([
+        row("a network is shown with all that is in it", simulator(Options::instant(), 2)).asks([
+            network(whole),
+            get("/v1/networks/1").code(404, "not_found"),
+            get("/v1/networks?name=nothing").is(200, json!({ "networks": [] })),
+        ]),
+        row("routes come and go", simulator(Options::instant(), 2)).asks([
+            first("add_route"),
+            second(),
+            network(both),
+            route("delete_route", "10.244.1.0/24", "10.0.0.3").code(404, "not_found"),
+            first("delete_route"),
+            then(|it: &Simulator, _| {
+                assert_eq!(it.networks().routes(NETWORK), [Route::new("10.244.2.0/24", "10.0.0.3")])
+            }),
+            route("add_route", "10.244.2.0/24", "10.0.0.2").code(422, "invalid_input"),
+        ]),
+        row(
+            "a network takes one change at a time",
+            behaving(Behaviour { actions: Taking::Reads(1), ..Behaviour::instant() }),
+        )
+        .asks([
+            first("add_route").is(201, json!({ "action": { "id": "$first", "status": "running" } })),
+            second().code(409, "conflict"),
+            then(|it: &Simulator, _| assert_eq!(it.networks().routes(NETWORK), [])),
+            polled("running"),
+            polled("success"),
+            second(),
+            then(|it: &Simulator, _| {
+                assert_eq!(it.networks().routes(NETWORK), [Route::new("10.244.1.0/24", "10.0.0.2")])
+            }),
+        ]),
+        row("a network has so many routes", behaving(Behaviour { routes: 1, ..Behaviour::instant() }))
+            .asks([first("add_route"), second().code(403, "resource_limit_exceeded")]),
+    ])
+    .await;
 }
