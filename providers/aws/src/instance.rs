@@ -4,10 +4,11 @@ use aerostat_sdk::{Address, Instance, IpFamily, Node, State};
 
 use crate::api::ec2::instances::Ec2Instance;
 use crate::api::ec2::interfaces::NetworkInterface;
-use crate::load_balancer::GROUPS;
 use crate::machine;
 use crate::settings::Machines;
 
+/// The key under which an instance's security groups come back with its node: ids with commas between them.
+pub(crate) const GROUPS: &str = "security-groups";
 /// The node label with the id of the zone, which is the same in all accounts.
 pub(crate) const ZONE_ID: &str = "topology.k8s.aws/zone-id";
 

@@ -15,9 +15,9 @@ use crate::api::ec2::security_groups;
 use crate::api::elb::load_balancers as classic;
 use crate::api::elbv2::load_balancers::{self as network, Balancer};
 use crate::api::elbv2::{tags, target_groups};
-use crate::load_balancer::tags::{CLUSTER_UID, KEPT, OWNED, SERVICE_NAME, SERVICE_UID, Tags, is_kept};
 use crate::provider::Aws;
 use crate::settings::{Cluster, LoadBalancers as Settings};
+use crate::tags::{CLUSTER_UID, KEPT, OWNED, SERVICE_NAME, SERVICE_UID, Tags, is_kept};
 
 /// Items of a page.
 const PAGE: u32 = 400;

@@ -14,6 +14,7 @@ mod places;
 mod provider;
 mod routes;
 mod settings;
+mod tags;
 mod volumes;
 
 pub use crate::provider::Aws;

@@ -7,15 +7,14 @@ mod allowed;
 mod annotations;
 mod call;
 mod classic;
+mod marks;
 mod nlb;
 mod preflight;
-pub(crate) mod security_groups;
+mod security_groups;
 mod subnets;
-pub(crate) mod tags;
 mod targets;
 
 pub(crate) use self::annotations::TABLE;
-pub(crate) use self::security_groups::nodes::GROUPS;
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};

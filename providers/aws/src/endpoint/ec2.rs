@@ -4,8 +4,8 @@ use aerostat_sdk::{Effect, Endpoint};
 
 use super::rules::{Change, GROUPS, INSTANCES, Own, changes, endpoint, reads};
 use crate::api::EC2;
-use crate::load_balancer::tags::{CLUSTER_UID, SERVICE_NAME, SERVICE_UID};
 use crate::settings::Cluster;
+use crate::tags::{CLUSTER_UID, SERVICE_NAME, SERVICE_UID};
 
 const READS: [&str; 9] = [
     "DescribeAvailabilityZones",

@@ -7,8 +7,8 @@ use super::annotations::{
     SECURITY_GROUPS, pairs,
 };
 use super::call::Call;
-use super::tags::{CLUSTER_UID, KEPT, SERVICE_UID};
 use crate::settings::{Cluster, NetworkGroups};
+use crate::tags::{CLUSTER_UID, KEPT, SERVICE_UID};
 
 /// What the keys of clusters' tags begin with.
 const CLUSTERS: &str = "kubernetes.io/cluster/";

@@ -4,7 +4,7 @@ use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol, Result};
 
 use super::annotations::{CERTIFICATE, SSL_PORTS, SslPorts};
-use super::tags::Marks;
+use super::marks::Marks;
 use crate::settings::LoadBalancers as Settings;
 
 /// One call about one Service.

@@ -16,12 +16,13 @@ use self::groups::Asked;
 use self::steps::{Place, Step};
 use super::annotations::Kind;
 use super::call::Call;
+use super::marks::Ownership;
 use super::security_groups::nodes::VendorsRule;
-use super::tags::{CLUSTER_UID, Ownership, SERVICE_UID, Tags};
 use super::{preflight, subnets, targets};
 use crate::api::ec2::security_groups::SecurityGroup;
 use crate::api::elb::load_balancers::{self as api, Creation};
 use crate::api::elb::model::LoadBalancer;
+use crate::tags::{CLUSTER_UID, SERVICE_UID, Tags};
 
 /// Until AWS shows what it was told to make.
 const POLL: Duration = Duration::from_secs(5);

@@ -25,11 +25,11 @@ use self::plan::Used;
 use self::write::{Wait, Writer};
 use super::annotations::{ELASTIC_IPS, Kind, PRIVATE_IPS};
 use super::call::Call;
-use super::tags::Tags;
 use super::{allowed, preflight, subnets, targets};
 use crate::api::ec2::subnets as subnets_api;
 use crate::api::elbv2::load_balancers::{self as api, Balancer, Creation, SubnetMapping};
 use crate::api::elbv2::target_groups;
+use crate::tags::Tags;
 
 /// The most requests of one call, with what is left for security groups and nodes. The host stops a call at 100.
 const MOST_REQUESTS: usize = 70;

@@ -7,13 +7,14 @@ use aerostat_sdk::{Change, Error, Result, events};
 use super::super::allowed;
 use super::super::annotations::{EXTRA_SECURITY_GROUPS, SECURITY_GROUPS};
 use super::super::call::Call;
+use super::super::marks::Ownership;
 use super::super::security_groups::nodes::{self, Source, VendorsRule};
 use super::super::security_groups::{Rule, own};
-use super::super::tags::{CLUSTER_UID, Ownership};
 use super::health;
 use crate::api::ec2::security_groups::{self as api, SecurityGroup};
 use crate::api::elb::load_balancers;
 use crate::api::elb::model::LoadBalancer;
+use crate::tags::CLUSTER_UID;
 
 /// What the Service asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]

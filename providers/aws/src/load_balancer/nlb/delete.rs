@@ -9,7 +9,7 @@ use crate::api::elbv2::load_balancers::{self as api, Balancer};
 use crate::api::elbv2::tags;
 use crate::api::elbv2::target_groups::{self, TargetGroup};
 use crate::load_balancer::call::Call;
-use crate::load_balancer::tags::{KEPT, Tags, is_kept};
+use crate::tags::{KEPT, Tags, is_kept};
 
 /// Takes one step towards its absence. What cannot be proven to be the Service's stays.
 ///

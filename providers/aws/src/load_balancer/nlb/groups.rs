@@ -12,10 +12,11 @@ use crate::api::elbv2::load_balancers;
 use crate::inventory;
 use crate::load_balancer::annotations::SECURITY_GROUPS;
 use crate::load_balancer::call::Call;
+use crate::load_balancer::marks::Ownership;
 use crate::load_balancer::preflight;
 use crate::load_balancer::security_groups::{Peers, Protocol, Rule, nodes, own};
-use crate::load_balancer::tags::{OWNED, Ownership};
 use crate::settings::{Cluster, NetworkGroups};
+use crate::tags::OWNED;
 
 /// What a load balancer's own group says of itself, as the vendor's controller writes it.
 const DESCRIPTION: &str = "[k8s] Managed SecurityGroup for LoadBalancer";

@@ -10,7 +10,8 @@ use crate::api::elbv2::load_balancers::{self, Balancer};
 use crate::api::elbv2::target_groups::{self, TargetGroup};
 use crate::api::elbv2::{Attributes, tags};
 use crate::load_balancer::call::Call;
-use crate::load_balancer::tags::{Ownership, SERVICE_NAME, Tags};
+use crate::load_balancer::marks::Ownership;
+use crate::tags::{SERVICE_NAME, Tags};
 
 /// A load balancer as AWS shows it.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -13,7 +13,8 @@ use crate::api::elbv2::Attributes;
 use crate::api::elbv2::listeners::Listener as LiveListener;
 use crate::api::elbv2::tags::BATCH as TAG_BATCH;
 use crate::api::elbv2::target_groups::{BATCH, Change, Health, TargetGroup};
-use crate::load_balancer::tags::{KEPT, Marks, Ownership, Tags};
+use crate::load_balancer::marks::{Marks, Ownership};
+use crate::tags::{KEPT, Tags};
 
 /// An instance and its port.
 pub(super) type Target = (String, u16);

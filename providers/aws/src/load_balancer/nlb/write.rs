@@ -11,8 +11,8 @@ use crate::api::Refusal;
 use crate::api::elbv2::listeners::{self, Content};
 use crate::api::elbv2::target_groups::{self as groups, Creation};
 use crate::api::elbv2::{load_balancers, tags};
-use crate::load_balancer::tags::Tags;
 use crate::load_balancer::targets;
+use crate::tags::Tags;
 
 /// The most removals that one call sends: the host counts them, and stops what deletes too much.
 pub(super) const MOST_REMOVALS: usize = 8;

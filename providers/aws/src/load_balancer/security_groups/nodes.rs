@@ -13,11 +13,9 @@ use super::rules::{self, Difference};
 use super::{Peers, Protocol, Rule, own};
 use crate::api::ec2::instances;
 use crate::api::ec2::security_groups::{self as api, Key, Peer, Permission, SecurityGroup};
+use crate::instance::GROUPS;
 use crate::load_balancer::targets::instance;
 use crate::settings::Cluster;
-
-/// Under which key an instance's groups come back with its node: ids with commas between them.
-pub(crate) const GROUPS: &str = "security-groups";
 
 /// What the descriptions of rules begin with that let in the clients of a Network Load Balancer; its name follows.
 const CLIENT: &str = "kubernetes.io/rule/nlb/client=";

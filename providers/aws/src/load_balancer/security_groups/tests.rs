@@ -9,6 +9,7 @@ use aerostat_sdk::{Error, Node, Result};
 
 use super::nodes::{self, Network};
 use super::{Peers, Protocol, Rule};
+use crate::instance::GROUPS;
 use crate::settings::Cluster;
 use crate::tests::{action, filter, host, refused, sent, value};
 
@@ -114,7 +115,7 @@ fn on<T>(host: &Host, call: impl FnOnce(Network<'_>) -> Result<T>) -> Result<T> 
 /// Nodes of which the last list has told the group.
 fn in_group(id: &str) -> Vec<Node> {
     let mut node = Node::named("n").with_provider_id("aws:///us-east-1a/i-1");
-    node.extra.push((nodes::GROUPS.to_owned(), id.to_owned()));
+    node.extra.push((GROUPS.to_owned(), id.to_owned()));
     vec![node]
 }
 

@@ -3,7 +3,7 @@
 use aerostat_sdk::{Deletion, Progress};
 
 use super::*;
-use crate::load_balancer::tags::Tags;
+use crate::tags::Tags;
 
 /// Takes our tags away from everything, as if the vendor's controller had made it.
 fn as_the_vendor(cloud: &Cloud) {
