@@ -2,6 +2,7 @@
 
 #![forbid(unsafe_code)]
 
+mod algorithm;
 mod api;
 mod dedicated;
 mod instances;

@@ -8,7 +8,7 @@ use aerostat_sdk::backend::Pauses;
 use aerostat_sdk::form::{AnyCase, Bool, Custom, Integer, List, OneOf, Seconds, Span};
 use aerostat_sdk::{Error, Result, settings};
 
-use crate::api::load_balancers::Algorithm;
+use crate::algorithm::Algorithm;
 
 const SECOND: Duration = Duration::from_secs(1);
 

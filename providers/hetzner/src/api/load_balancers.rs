@@ -3,8 +3,8 @@
 mod model;
 
 pub(crate) use self::model::{
-    Algorithm, Algorithms, HealthCheck, HealthHttp, HealthProtocol, Http, Kind, Labels, LoadBalancer, Protocol,
-    Service, Target, To,
+    Algorithms, HealthCheck, HealthHttp, HealthProtocol, Http, Kind, Labels, LoadBalancer, Protocol, Service, Target,
+    To,
 };
 
 use aerostat_sdk::http::{Attempt, NumberedPage, Request};

@@ -3,7 +3,8 @@
 use aerostat_sdk::annotations;
 use aerostat_sdk::form::{AnyCase, Bool, Custom, Integer, List, OneOf, Port, Seconds, Text};
 
-use crate::api::load_balancers::{Algorithm, LoadBalancer, Protocol};
+use crate::algorithm::Algorithm;
+use crate::api::load_balancers::{LoadBalancer, Protocol};
 use crate::settings::{ALGORITHMS, CHECK, RETRIES};
 
 macro_rules! vendor {

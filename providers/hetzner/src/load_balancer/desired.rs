@@ -14,7 +14,8 @@ use super::annotations::{
 use super::certificates::Certificates;
 use super::services::services;
 use super::targets::Targets;
-use crate::api::load_balancers::{Algorithm, Algorithms, Creation, Kind, Labels, LoadBalancer as Live, Service};
+use crate::algorithm::Algorithm;
+use crate::api::load_balancers::{Algorithms, Creation, Kind, Labels, LoadBalancer as Live, Service};
 use crate::settings::{LoadBalancers as Settings, NETWORK};
 
 /// The type of load balancers for which nobody has chosen one.

@@ -3,7 +3,8 @@
 use super::compare::is_same;
 use super::desired::{Attachment, Desired};
 use super::targets::{Changes, Targets};
-use crate::api::load_balancers::{Algorithm, KEPT, Labels, LoadBalancer as Live, Service, To};
+use crate::algorithm::Algorithm;
+use crate::api::load_balancers::{KEPT, Labels, LoadBalancer as Live, Service, To};
 
 /// One request.
 #[derive(Clone, Debug, Eq, PartialEq)]

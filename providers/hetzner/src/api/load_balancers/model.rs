@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 
+use crate::algorithm::Algorithm;
+
 /// Its labels.
 pub(crate) type Labels = BTreeMap<String, String>;
 
@@ -54,18 +56,6 @@ pub(crate) struct Location {
 pub(crate) struct Algorithms {
     #[serde(rename = "type")]
     pub(crate) kind: Algorithm,
-}
-
-/// How load is spread.
-#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(crate) enum Algorithm {
-    #[default]
-    RoundRobin,
-    LeastConnections,
-    /// One that this provider does not know.
-    #[serde(other)]
-    Other,
 }
 
 /// Its public interface.
