@@ -15,6 +15,9 @@ use tokio::sync::mpsc;
 
 use crate::wait;
 
+/// The user that aerostat is for the API server.
+pub const USER: &str = "system:serviceaccount:kube-system:cloud-controller-manager";
+
 /// Longer than it takes to finish what is in flight.
 const END: Duration = Duration::from_secs(20);
 

@@ -12,7 +12,7 @@ use kube::{Api, Client};
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::control_plane::AEROSTAT;
+use crate::aerostat::USER;
 use crate::wait;
 
 /// The audit log of one API server, from some place on.
@@ -85,7 +85,7 @@ impl Request {
     /// Whether aerostat asked.
     #[must_use]
     pub fn is_aerostats(&self) -> bool {
-        self.user.username == AEROSTAT
+        self.user.username == USER
     }
 
     /// Whether it can have changed an object.

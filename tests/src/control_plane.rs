@@ -21,7 +21,7 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 pub(crate) use self::access::install_crypto;
-pub use self::access::{AEROSTAT, FIRST_PAGE, apply, apply_roles, roles};
+pub use self::access::{FIRST_PAGE, apply, apply_roles, roles};
 pub use self::cluster::{Cluster, any_cluster, cluster};
 pub use self::running::{ControlPlane, Options};
 

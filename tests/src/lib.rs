@@ -15,6 +15,7 @@ pub mod control_plane;
 pub mod costly;
 pub mod faults;
 pub mod fixtures;
+pub mod folder;
 pub mod guests;
 pub mod http_proxy;
 pub mod kubelet;

@@ -8,7 +8,7 @@ use std::process::{Child, Command, Stdio};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
-use crate::operator::Folder;
+use crate::folder::Folder;
 
 /// Ends the program when standard input ends, which it does whatever becomes of the tests.
 const GUARD: &str = r#""$@" </dev/null & child=$!; cat; kill "$child"; wait "$child""#;

@@ -17,8 +17,8 @@ use tokio::io::AsyncWriteExt as _;
 use tokio::process::Command;
 use tokio::time::sleep;
 
+use crate::folder::Folder;
 use crate::loopback::{Program, free_address};
-use crate::operator::Folder;
 use crate::wait;
 
 use self::line::Line;

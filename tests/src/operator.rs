@@ -5,7 +5,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use http::Method;
@@ -21,6 +21,7 @@ use serde_json::{Map, Value, json};
 use crate::aerostat::{Aerostat, message};
 use crate::clouds::digitalocean::Simulator;
 use crate::control_plane::Cluster;
+use crate::folder::Folder;
 use crate::{guests, kubelet, wait};
 
 /// How long the binary may take to start, to say something, or to give up.
@@ -37,9 +38,6 @@ pub struct Setup {
     /// Where the binary serves `/healthz` and `/metrics`.
     pub port: u16,
 }
-
-/// A folder that goes away with the test.
-pub struct Folder(PathBuf);
 
 /// The binary, running.
 pub struct Process {
@@ -242,36 +240,6 @@ pub async fn ask(port: u16, method: Method, path: &str, token: Option<&str>) -> 
     let code = response.status().as_u16();
     let content_type = response.headers()["content-type"].to_str().unwrap().to_owned();
     Answer { code, content_type, body: response.text().await.unwrap() }
-}
-
-impl Folder {
-    /// Makes it.
-    #[expect(clippy::new_without_default, reason = "it makes a folder, which nobody asks for by default")]
-    pub fn new() -> Self {
-        let path =
-            Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../target/tmp/operator-{}", uuid::Uuid::new_v4()));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    /// Writes a file.
-    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.path(name);
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-
-    /// Where a file would be.
-    pub fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left is in target/.
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
 }
 
 /// The node as it is.

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use serde_json::{Value, json};
 use tests::aerostat::binary;
 use tests::control_plane::cluster;
-use tests::{guests, operator};
+use tests::{folder, guests};
 
 use crate::setup::{Folder, cloud_config_in, describe_with, described_content, object, text, texts, written_content};
 
@@ -199,7 +199,7 @@ async fn each_source_of_keys_in_the_config_is_a_config_that_starts() {
             .replace("VPC-OF-THE-CLUSTER", "vpc-0123456789abcdef0")
             .replace("ID-OF-THE-CLUSTER", "prod")
             .replace("SHA256-OF-THE-MODULE", &guests::sha256(guests::AWS));
-        let folder = operator::Folder::new();
+        let folder = folder::Folder::new();
         let file = folder.write("cloud.yaml", config);
         let said = Command::new(binary().unwrap())
             .args(["module", "inspect", guests::AWS])

@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use serde_json::json;
 use tests::aerostat::binary;
 use tests::component;
-use tests::operator::Folder;
+use tests::folder::Folder;
 use tests::registry::{Access, RealRegistry};
 
 use crate::setup::{deploy, text};

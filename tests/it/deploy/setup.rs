@@ -18,7 +18,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 use tests::control_plane::{Cluster, kubectl};
 use tests::vendor::loading::SANDBOX;
-use tests::{guests, operator};
+use tests::{folder, guests};
 
 /// What kubectl, or a shell that ran it, said.
 #[derive(Debug)]
@@ -29,7 +29,7 @@ pub(crate) struct Said {
 }
 
 /// A folder as the README's commands expect it: `deploy/` and the module in it. It goes away with the test.
-pub(crate) struct Folder(operator::Folder);
+pub(crate) struct Folder(folder::Folder);
 
 /// The manifests' folder.
 pub(crate) fn deploy() -> PathBuf {
@@ -190,7 +190,7 @@ pub(crate) fn files(config: ConfigMap, secret: Secret) -> Vec<(String, Vec<u8>)>
 
 impl Folder {
     pub(crate) fn new() -> Folder {
-        let folder = operator::Folder::new();
+        let folder = folder::Folder::new();
         for name in ["bin", "deploy"] {
             fs::create_dir(folder.path(name)).unwrap();
         }

@@ -9,9 +9,9 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
 use tests::audit_log::Request;
-use tests::control_plane::{AEROSTAT, Cluster, apply, cluster};
+use tests::control_plane::{Cluster, apply, cluster};
 use tests::operator::{Setup, says};
-use tests::{guests, wait};
+use tests::{aerostat, guests, wait};
 
 use crate::setup::{all_given, assert_distinct, given, join, join_all};
 use crate::start::FLAGS;
@@ -104,7 +104,7 @@ async fn assert_one_owner(cluster: &Cluster) -> BTreeSet<String> {
             holder = holds.then_some((user, at));
         } else if is_pod_cidr_write(&request) {
             let (holder, since) = holder.clone().unwrap_or_else(|| panic!("nobody held the Lease: {request:?}"));
-            let expected = if holder == KUBE { KUBE_NODES } else { AEROSTAT };
+            let expected = if holder == KUBE { KUBE_NODES } else { aerostat::USER };
             assert_eq!(user, expected, "the holder was {holder}: {request:?}");
             assert!(at.duration_since(since).unsigned_abs() < LASTS, "the Lease had expired: {request:?}");
             writers.insert(user);
@@ -149,7 +149,7 @@ async fn node_ipam_passes_from_the_other_manager_and_back() {
     cluster.control_plane.kill_controller_manager().await.unwrap();
     assert_distinct(&all);
     let writers = assert_one_owner(&cluster).await;
-    assert_eq!(writers, [AEROSTAT, KUBE_NODES].map(str::to_owned).into(), "both have written");
+    assert_eq!(writers, [aerostat::USER, KUBE_NODES].map(str::to_owned).into(), "both have written");
 }
 
 /// Cases: case 245

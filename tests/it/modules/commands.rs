@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use sha256::Digest;
 use tests::aerostat::binary;
 use tests::capture::{Capture, Step};
-use tests::operator::Folder;
+use tests::folder::Folder;
 use tests::registry::{Access, Answers, Artifact, REPOSITORY, RealRegistry, Signer, TokenService};
 use tests::{component, guests};
 

@@ -3,7 +3,7 @@
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 use serde_json::json;
 use sha256::Digest;
-use tests::operator::Folder;
+use tests::folder::Folder;
 use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry};
 
 use crate::commands::{flag, login, refused};

@@ -1,8 +1,8 @@
 //! `aerostat module push` at a registry that does not mean well, and at one that has everything.
 
 use tests::capture::{Capture, Request, Step};
+use tests::folder::Folder;
 use tests::guests;
-use tests::operator::Folder;
 use tests::registry::REPOSITORY;
 
 use crate::commands::{flag, good, login, refused};

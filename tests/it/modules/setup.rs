@@ -11,7 +11,7 @@ use egress::{Addresses, EndpointLimits, Resolve};
 use oci::{Artifact as Pulled, Cache, Image, Outside, PullError, Puller, Settings, SignedBy, TokenService};
 use sha256::Digest;
 use tests::capture::Capture;
-use tests::operator::Folder;
+use tests::folder::Folder;
 use tests::registry::{Artifact, REPOSITORY, RealRegistry, Signer};
 
 /// What no test looks into.

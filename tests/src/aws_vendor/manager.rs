@@ -2,8 +2,9 @@
 
 use serde_json::json;
 
+use crate::folder::Folder;
 use crate::loopback::Program;
-use crate::operator::{Folder, Process, Setup};
+use crate::operator::{Process, Setup};
 
 use super::command::VendorCommand;
 use super::stage::Stage;

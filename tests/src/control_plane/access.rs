@@ -21,10 +21,8 @@ use serde_json::{Value, json};
 use super::binaries::workspace;
 use super::certificates::Identity;
 use super::process::write_secret;
+use crate::aerostat::USER;
 use crate::wait;
-
-/// The user that aerostat is for the API server.
-pub const AEROSTAT: &str = "system:serviceaccount:kube-system:cloud-controller-manager";
 
 const NAMESPACE: &str = "kube-system";
 const SERVICE_ACCOUNT: &str = "cloud-controller-manager";
@@ -69,7 +67,7 @@ async fn hold(admin: &Client, manifests: &str) -> Result<()> {
     let reviews: Api<SubjectAccessReview> = Api::all(admin.clone());
     for role in objects.iter().filter(|it| it["kind"] == "ClusterRole" || it["kind"] == "Role") {
         let rule = &role["rules"][0];
-        let review = serde_json::from_value(json!({ "spec": { "user": AEROSTAT, "resourceAttributes": {
+        let review = serde_json::from_value(json!({ "spec": { "user": USER, "resourceAttributes": {
             "namespace": role["metadata"]["namespace"],
             "group": rule["apiGroups"][0],
             "resource": rule["resources"][0],

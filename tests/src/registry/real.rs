@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::artifact::{Artifact, REPOSITORY, hex_of, provider_module};
 use super::token_service::{ISSUER, SERVICE, TokenService};
 use crate::control_plane::install_crypto;
+use crate::folder::Folder;
 use crate::loopback::{Program, free_address, tls_folder};
-use crate::operator::Folder;
 use crate::wait;
 
 /// The user alice with the password `correct-horse`.

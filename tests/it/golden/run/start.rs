@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use aerostat::{Overrides, Settings};
 use anyhow::{Result, bail};
-use tests::control_plane::AEROSTAT;
+use tests::audit_log::Request;
 use tests::guests::{SCRIPTED, SCRIPTED_NETWORK};
 use tests::wait;
 use tokio::sync::oneshot;
@@ -58,7 +58,7 @@ impl Play<'_> {
     /// Whether aerostat has begun: it watches all of these, and has asked for anything at all.
     fn works(&self, watches: &[&str]) -> Result<bool> {
         let mut started = self.cluster.audit().started()?;
-        started.retain(|it| it.user.username == AEROSTAT);
+        started.retain(Request::is_aerostats);
         let watched = |resource: &str| started.iter().any(|it| it.verb == "watch" && it.object.resource == resource);
         Ok(!started.is_empty() && watches.iter().all(|it| watched(it)))
     }

@@ -153,7 +153,7 @@ impl Contender {
     /// The name under which it speaks to the API server.
     pub(crate) fn user(self) -> &'static str {
         match self.program {
-            Program::Aerostat | Program::Floor => tests::control_plane::AEROSTAT,
+            Program::Aerostat | Program::Floor => tests::aerostat::USER,
             Program::Baseline | Program::ControllerManager | Program::Vendor => baseline::USER,
         }
     }

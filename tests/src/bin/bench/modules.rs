@@ -8,8 +8,8 @@ use anyhow::{Context, Result};
 use serde_json::{Value, json};
 use tests::aerostat::{Aerostat, message};
 use tests::control_plane::{ControlPlane, Options};
+use tests::folder::Folder;
 use tests::guests;
-use tests::operator::Folder;
 use tests::registry::{Artifact, RealRegistry, Signer};
 
 use crate::account::Account;

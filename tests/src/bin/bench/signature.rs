@@ -11,7 +11,7 @@ use egress::{
     Sigv4Settings, Sts, WriteLimits,
 };
 use tests::capture::{Capture, Step};
-use tests::operator::Folder;
+use tests::folder::Folder;
 
 use crate::table::Table;
 
