@@ -54,7 +54,7 @@ lint: preflight $(CIRCLES) ## Check words, import circles, format and lints, war
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@$(CARGO) doc --locked --workspace --no-deps --quiet
 
-$(CIRCLES): tests/lint/import_circles.rs
+$(CIRCLES): tests/lint/import_circles/main.rs $(wildcard tests/lint/import_circles/*.rs)
 	@mkdir -p $(@D)
 	@rustc --edition 2024 -O -o $@ $<
 
