@@ -4,6 +4,7 @@ use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{self, Poll};
 
+use budgets::{NodeDeletions, RequestedChanges};
 use cloud_provider::Cloud;
 use futures::future::BoxFuture;
 use kube::Client;
@@ -15,9 +16,7 @@ use crate::events::Events;
 use crate::inventory::{COMPONENT, Inventory};
 use crate::liveness::Liveness;
 use crate::metrics::Metrics;
-use crate::node_deletions::NodeDeletions;
 use crate::nodes::Nodes;
-use crate::requested_changes::RequestedChanges;
 
 /// What all controllers of one cloud share.
 pub struct Context {

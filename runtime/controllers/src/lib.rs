@@ -17,7 +17,6 @@
 #![forbid(unsafe_code)]
 
 mod account;
-mod budget;
 mod cidr;
 mod cloud_call;
 mod cluster_facts;
@@ -30,7 +29,6 @@ mod limits;
 mod liveness;
 mod metrics;
 pub mod node;
-mod node_deletions;
 mod node_fields;
 pub mod node_ipam;
 pub mod node_lifecycle;
@@ -40,7 +38,6 @@ mod pending;
 pub mod persistent_volume_labels;
 mod provider_events;
 mod queue;
-mod requested_changes;
 pub mod route;
 pub mod service;
 mod trimmed;
@@ -50,6 +47,8 @@ mod watch;
 mod watched;
 mod worker;
 
+pub use budgets::{LONGEST_WINDOW, NodeDeletions, RequestedChanges};
+
 pub use crate::account::{ANNOTATION as ACCOUNT_ANNOTATION, Account};
 pub use crate::cluster_facts::{ClusterFacts, believed_pod_network, is_private};
 pub use crate::context::{Context, Task};
@@ -58,7 +57,5 @@ pub use crate::events::{EventKind, Events, Recorder, reference};
 pub use crate::inventory::check::is_label_key;
 pub use crate::liveness::{Liveness, STUCK};
 pub use crate::metrics::Metrics;
-pub use crate::node_deletions::NodeDeletions;
 pub use crate::nodes::{Confirmed, Nodes};
 pub use crate::object::LateAnswer;
-pub use crate::requested_changes::{LONGEST_WINDOW, RequestedChanges};

@@ -18,6 +18,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use budgets::NodeDeletions;
 use cloud_provider::{Cloud, State};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
@@ -36,7 +37,6 @@ use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
 use crate::liveness::{Liveness, Pulse};
 use crate::metrics::Metrics;
-use crate::node_deletions::NodeDeletions;
 use crate::nodes::Nodes;
 use crate::object::{self, Part};
 use crate::trimmed::Trimmed;
@@ -44,7 +44,7 @@ use crate::trimmed::Trimmed;
 use self::plan::Reason;
 use self::watchlist::Watchlist;
 
-pub use crate::budget::Budget;
+pub use budgets::Budget;
 
 /// The source of this controller's events.
 const COMPONENT: &str = "cloud-node-lifecycle-controller";
@@ -97,7 +97,7 @@ impl Default for Options {
             apart: Duration::from_secs(3),
             warm_up: Duration::from_secs(60),
             grace: Duration::from_secs(300),
-            budget: Budget { percent: 10, window: Duration::from_secs(600) },
+            budget: budgets::NODES,
         }
     }
 }

@@ -25,6 +25,7 @@ mod state;
 use std::sync::Arc;
 use std::time::Duration;
 
+use budgets::RequestedChanges;
 use cloud_provider::{Cloud, Identity, Routes};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
@@ -38,7 +39,6 @@ use crate::context::{Context, Task};
 use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
-use crate::requested_changes::RequestedChanges;
 use crate::trimmed::Trimmed;
 use crate::warm_up;
 use crate::worker::{contained, random};
@@ -47,7 +47,7 @@ use self::changes::Changes;
 use self::report::Reports;
 use self::state::State;
 
-pub use crate::budget::Budget;
+pub use budgets::Budget;
 
 /// The source of this controller's events.
 const COMPONENT: &str = "route_controller";
@@ -80,7 +80,7 @@ impl Default for Options {
             cluster_cidrs: Vec::new(),
             period: None,
             warm_up: Duration::from_secs(60),
-            budget: Budget { percent: 10, window: Duration::from_secs(600) },
+            budget: budgets::ROUTES,
             lease: None,
         }
     }

@@ -38,6 +38,7 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use budgets::{RequestedChanges, Spent};
 use cloud_provider::{Cloud, Description, Event, LoadBalancer, LoadBalancers};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
@@ -50,7 +51,6 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::account::changed;
-use crate::budget::Spent;
 use crate::cluster_facts::ClusterFacts;
 use crate::context::{Context, Task};
 use crate::error::{BackOff, Pause, chain};
@@ -61,7 +61,6 @@ use crate::nodes::Nodes;
 use crate::provider_events::ProviderEvents;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
-use crate::requested_changes::RequestedChanges;
 use crate::trimmed::Trimmed;
 use crate::watch;
 use crate::worker::{self, Next, Reconcile, random};

@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
+use budgets::WriteLimits;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
@@ -34,7 +35,6 @@ use self::sigv4::Sigv4Credential;
 pub(crate) use self::transport::{Connect, Transport};
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
-use crate::limits::WriteLimits;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
 use crate::seen::Ending;

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use budgets::Kind;
+
 use crate::request::Method;
 
 /// The effect of a request in the cloud, as the operator's rule names it. Ordered by how much harm it can do.
@@ -45,6 +47,17 @@ impl Effect {
             Method::Get | Method::Head => Self::Read,
             Method::Post | Method::Put | Method::Patch => Self::Write,
             Method::Delete => Self::Delete,
+        }
+    }
+
+    /// As what a request is counted: `None` if it only reads.
+    pub(crate) fn counted_as(self) -> Option<Kind> {
+        match self {
+            Self::Read => None,
+            Self::Update => Some(Kind::Update),
+            Self::Detach => Some(Kind::Detachment),
+            Self::Write => Some(Kind::Creation),
+            Self::Delete => Some(Kind::Deletion),
         }
     }
 

@@ -18,7 +18,6 @@ mod budget;
 mod canonical;
 mod check;
 mod content;
-mod count;
 mod credentials;
 mod destination;
 mod effect;
@@ -28,7 +27,6 @@ mod fetch;
 mod gate;
 mod glob;
 mod key_service;
-mod limits;
 mod list_reads;
 mod location;
 mod metrics;
@@ -57,12 +55,13 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use budgets::{Ages, WriteLimits};
+
 pub use crate::address::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
 pub use crate::audit::CallId;
 pub use crate::base_url::{BaseUrl, Origin};
 pub use crate::canonical::PathPattern;
 pub use crate::content::Content;
-pub use crate::count::Ages;
 pub use crate::credentials::{
     AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials, KeySource, RoleArn, Secrets,
     Sigv4Settings, Sts,
@@ -73,7 +72,6 @@ pub use crate::error::GateError;
 pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
 pub use crate::gate::{Gate, GateCall, JudgedRequest};
 pub use crate::key_service::KeyServiceUrl;
-pub use crate::limits::WriteLimits;
 pub use crate::list_reads::ListReads;
 pub use crate::metrics::Metrics;
 pub use crate::operation::{OperationPattern, OperationPlace};

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
+use budgets::{Kind, WriteLimits};
 use futures::FutureExt as _;
 use parking_lot::Mutex;
 use token_bucket::TokenBucket;
@@ -17,7 +18,6 @@ use crate::check;
 use crate::credentials::{Authenticated, Credentials, NotAuthorized};
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
-use crate::limits::{Kind, WriteLimits};
 use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::outcome::{Answer, Failure, Outcome};
@@ -207,7 +207,7 @@ impl Sender {
         }
         let used = authenticated.generation();
         // The last thing before it leaves: what is refused before takes no place.
-        let place = match Kind::of(effect) {
+        let place = match effect.counted_as() {
             Some(kind) => Some(self.place(own, &authenticated, kind).await?),
             None => None,
         };

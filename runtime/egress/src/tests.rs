@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
+use budgets::WriteLimits;
 use cloud_provider::Demand;
 use prometheus::Registry;
 
@@ -13,7 +14,6 @@ use crate::credentials::{CredentialKind, CredentialSettings, Credentials};
 use crate::effect::Effect;
 use crate::endpoint::{Endpoint, Rule};
 use crate::gate::{Gate, GateCall};
-use crate::limits::WriteLimits;
 use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::operation::{OperationPattern, OperationPlace};

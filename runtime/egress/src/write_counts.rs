@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::count::Ages;
-use crate::limits::Kind;
+use budgets::{Ages, Kind};
+
 use crate::writes::{Records, Writes};
 
 /// The counts of the latest writes with all credentials. Cloning shares them.

@@ -7,14 +7,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use budgets::{Ages, Count, Kind, Refusal, WriteLimits};
 use cloud_provider::Demand;
 use http::StatusCode;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
 use tokio::time::timeout;
 
-use crate::count::{Ages, Count, Refusal};
-use crate::limits::{Kind, WriteLimits};
+use crate::effect::Effect;
 use crate::reports::{Report, Reports};
 
 /// The changes that Kubernetes asked for in a window of this length that ends now.
@@ -115,7 +115,7 @@ impl Writes {
     fn withhold(&self, kind: Kind, used: usize) -> NotTaken {
         let window = self.limits.window;
         let (demand, now) = ((self.demands)(window), Instant::now());
-        let because = self.limits.denial(&self.whose, kind, used, self.most(kind, demand, now), demand);
+        let because = self.denial(kind, used, self.most(kind, demand, now), demand);
         if self.counts().of(kind).is_report_due(window, now) {
             tracing::error!("{because}");
             (self.reports)(Report::WritesWithheld(because.clone()));
@@ -126,6 +126,31 @@ impl Writes {
     fn most(&self, kind: Kind, demand: Demand, now: Instant) -> u32 {
         let is_filled = self.counts().filled_until.is_some_and(|it| now < it);
         self.limits.most(kind, demand, is_filled)
+    }
+
+    /// Why no more leave, as a sentence without its full stop.
+    fn denial(&self, kind: Kind, used: usize, limit: u32, demand: Demand) -> String {
+        let Demand { waiting, new, changes, .. } = demand;
+        let Self { whose, limits: WriteLimits { window, .. }, .. } = self;
+        let effect = match kind {
+            Kind::Deletion => Effect::Delete,
+            Kind::Creation => Effect::Write,
+            Kind::Detachment => Effect::Detach,
+            Kind::Update => Effect::Update,
+        };
+        let mut asked = format!("{changes} changes of Services and of pod networks");
+        if kind != Kind::Deletion {
+            asked += &format!(", {new} new ones and {waiting} Services that wait for a load balancer");
+        }
+        format!(
+            "{whose}: {used} {} (effect: {}) were sent in the last {window:?}, and no more than {limit} may be for {asked}: \
+             further ones wait until the oldest are {window:?} old, or until the annotation {}: \"true\" on the Lease lifts \
+             the limit for {window:?}; limits.{} of the credential raises it",
+            kind.many(),
+            effect,
+            cloud_provider::APPROVAL,
+            kind.key()
+        )
     }
 
     /// In a sentence: `credential token`.

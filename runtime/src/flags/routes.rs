@@ -100,8 +100,8 @@ mod tests {
     fn routes_are_made_unless_switched_off_within_limits() {
         let routes = parse(&[]).unwrap();
         assert!(routes.enabled && !parse(&["--configure-cloud-routes=false"]).unwrap().enabled);
-        assert_eq!((routes.warm_up, routes.budget), (Duration::from_secs(60), 10));
-        assert_eq!(routes.budget_window, Duration::from_secs(600));
+        assert_eq!(routes.warm_up, Duration::from_secs(60));
+        assert_eq!((routes.budget, routes.budget_window), (budgets::ROUTES.percent, budgets::ROUTES.window));
         for flag in ["--route-deletion-budget=101", "--route-deletion-budget=-1"] {
             assert!(parse(&[flag]).unwrap_err().starts_with("route-deletion-budget is a percentage"), "{flag}");
         }

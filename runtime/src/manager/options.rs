@@ -35,7 +35,7 @@ impl From<&Settings> for node_lifecycle::Options {
             monitor_period: it.monitor_period,
             warm_up: it.warm_up,
             grace: it.grace_period,
-            budget: node_lifecycle::Budget { percent: it.budget, window: it.budget_window },
+            budget: node_lifecycle::Budget { percent: it.budget, window: it.budget_window, ..budgets::NODES },
             ..Self::default()
         }
     }
@@ -66,7 +66,7 @@ impl From<&Settings> for route::Options {
             cluster_cidrs: settings.cluster_cidrs.clone(),
             period: it.period,
             warm_up: it.warm_up,
-            budget: route::Budget { percent: it.budget, window: it.budget_window },
+            budget: route::Budget { percent: it.budget, window: it.budget_window, ..budgets::ROUTES },
             ..Self::default()
         }
     }

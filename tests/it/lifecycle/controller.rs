@@ -25,7 +25,7 @@ pub(crate) const OPTIONS: Options = Options {
     apart: Duration::ZERO,
     warm_up: Duration::ZERO,
     grace: Duration::ZERO,
-    budget: Budget { percent: 100, window: Duration::from_secs(600) },
+    budget: Budget { percent: 100, least: 1, window: Duration::from_secs(600) },
 };
 /// The node that lives beside those that a test is about.
 pub(crate) const LIVING: usize = 9999;

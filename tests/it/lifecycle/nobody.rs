@@ -11,7 +11,8 @@ use crate::cloud::{Answer, Cloud, List, machine, names, unavailable};
 use crate::controller::{Controller, OPTIONS, asked, create_all, deletions, event, events, left, left_are, passed};
 
 /// The usual budget; nothing else asks for patience.
-const USUAL: Options = Options { budget: Budget { percent: 10, window: Duration::from_secs(600) }, ..OPTIONS };
+const USUAL: Options =
+    Options { budget: Budget { percent: 10, least: 1, window: Duration::from_secs(600) }, ..OPTIONS };
 
 /// A hundred nodes that are not ready, their machines, and the controller.
 async fn hundred(cluster: &Cluster, tell: impl FnOnce(&Cloud)) -> (Arc<Cloud>, Controller) {

@@ -93,7 +93,7 @@ async fn no_more_nodes_go_than_the_budget_unless_approved() {
     let cloud = Arc::new(Cloud::default());
     cloud.has((11..=20).map(machine));
     create_all(&cluster, 20).await;
-    let budget = Budget { percent: 10, window: HOUR };
+    let budget = Budget { percent: 10, least: 1, window: HOUR };
     let controller = Controller::start(&cluster, &cloud, Options { budget, ..OPTIONS });
     controller.withholds(8, "budget").await;
     left_are(&cluster, 18).await;
@@ -117,7 +117,7 @@ async fn a_window_later_there_is_a_new_budget() {
     create_living(&cluster, &cloud).await;
     create_all(&cluster, 2).await;
     let window = Duration::from_secs(3);
-    let budget = Budget { percent: 10, window };
+    let budget = Budget { percent: 10, least: 1, window };
     let controller = Controller::start(&cluster, &cloud, Options { budget, ..OPTIONS });
     controller.withholds(1, "budget").await;
     gone(&cluster, "n1").await;
@@ -222,7 +222,7 @@ async fn adv_71_of_five_hundred_nodes_a_tenth_goes_at_most() {
     let cloud = Arc::new(Cloud::default());
     cloud.has((1..=500).map(machine));
     create_all(&cluster, 500).await;
-    let options = Options { budget: Budget { percent: 10, window: HOUR }, ..OPTIONS };
+    let options = Options { budget: Budget { percent: 10, least: 1, window: HOUR }, ..OPTIONS };
 
     cloud.lists(List::Without(names(1..=500)));
     cloud.always_answers(Answer::None);

@@ -23,7 +23,7 @@ pub(crate) fn options() -> Options {
             "fd00:244::/56".parse().expect("it is a network"),
         ],
         warm_up: Duration::ZERO,
-        budget: Budget { percent: 100, window: Duration::from_secs(600) },
+        budget: Budget { percent: 100, least: 1, window: Duration::from_secs(600) },
         lease: Some(lease()),
         ..Options::default()
     }

@@ -115,7 +115,7 @@ async fn case_200_no_more_than_a_tenth_go_unless_a_person_approves() {
     let cloud = Arc::new(Cloud::default());
     cloud.has(stale(50));
     create_all(&cluster, [node(1)]).await;
-    let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+    let budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
     let controller = Controller::start(&cluster, &cloud, often(Options { budget, ..options() }));
     let message = event(&cluster, LEASE, "RouteDeletionWithheld").await;
     assert!(message.contains("10 percent") && message.contains("aerostat.dev/cloud-writes-approved"), "{message}");
@@ -200,7 +200,7 @@ async fn next_hops_that_are_spelled_otherwise_move_only_a_few_routes() {
     cloud.has((1..=40).map(|nth| route(&network(nth), &format!("hop-n{nth}"))));
     create_all(&cluster, (1..=40).map(node)).await;
     cloud.spells("zones/z/instances/");
-    let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+    let budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
     let _controller = Controller::start(&cluster, &cloud, often(Options { budget, ..options() }));
     event(&cluster, LEASE, "RouteDeletionWithheld").await;
     lists(&cloud, 3).await;

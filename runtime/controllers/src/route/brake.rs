@@ -4,15 +4,13 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use budgets::{Budget, Spent};
 use cloud_provider::APPROVAL;
 use tokio::time::Instant;
 
-use crate::budget::{Budget, Spent};
 use crate::cidr::Cidr;
 use crate::route::listed::Listed;
 
-/// One may always go.
-const LEAST: usize = 1;
 /// So many destinations are named in a message.
 const NAMED: usize = 5;
 
@@ -48,7 +46,7 @@ pub(super) struct Count {
 impl Count {
     /// What may be deleted or moved now.
     pub(super) fn brake(&mut self, facts: Facts, budget: &Budget, now: Instant) -> Brake<'_> {
-        let left = self.spent.left(budget, facts.routes, LEAST, now);
+        let left = self.spent.left(budget, facts.routes, now);
         let allowance = match facts {
             // No approval can mean that: it may have been given for something else.
             Facts { nodes: 0, .. } => 0,
@@ -105,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    const BUDGET: Budget = Budget { percent: 10, window: Duration::from_secs(600) };
+    const BUDGET: Budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
     const FACTS: Facts = Facts { nodes: 90, routes: 100, warm_up: Duration::ZERO, is_approved: false };
 
     fn cidr(nth: usize) -> Cidr {

@@ -6,6 +6,7 @@
 
 use std::time::Duration;
 
+use budgets::LOAD_BALANCERS;
 use cloud_provider::{APPROVAL, LoadBalancer};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
@@ -13,7 +14,6 @@ use kube::core::Status;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-use crate::budget::Budget;
 use crate::object;
 use crate::service::Controller;
 use crate::service::error::Error;
@@ -23,10 +23,6 @@ use crate::service::state::Outcome;
 use crate::service::sync::held;
 use crate::trimmed::Trimmed;
 
-/// Of all load balancers at most so many are deleted because their Services vanished.
-const BUDGET: Budget = Budget { percent: 10, window: Duration::from_secs(600) };
-/// So many in any case.
-const LEAST: usize = 3;
 /// When a Service is reconciled again that the API server has, and the watch does not show.
 const BEHIND: Duration = Duration::from_secs(10);
 
@@ -120,17 +116,17 @@ impl Controller {
             }
             states.iter().filter(|(_, it)| it.work.may_exist).count()
         };
-        if self.requested.within(BUDGET.window, now).is_approved {
+        if self.requested.within(LOAD_BALANCERS.window, now).is_approved {
             return Ok(());
         }
         let mut orphans = self.orphans.lock();
-        orphans.take(&BUDGET, status, LEAST, now).map_err(|deletions| {
+        orphans.take(&LOAD_BALANCERS, status, now).map_err(|deletions| {
             self.metrics.load_balancers_withheld.inc();
             Error::Withheld(format!(
                 "Not deleting the load balancer yet: Service {key} has vanished without waiting for that, and at most \
                  {deletions} such load balancers are deleted in {} s; put the annotation {APPROVAL}: \"true\" on the \
                  Lease to have them deleted now",
-                BUDGET.window.as_secs()
+                LOAD_BALANCERS.window.as_secs()
             ))
         })
     }

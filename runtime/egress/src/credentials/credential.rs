@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
+use budgets::WriteLimits;
 
 use super::authenticated::Authenticated;
 use super::secret::Secret;
 use super::transport::Connect;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
-use crate::limits::WriteLimits;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
 

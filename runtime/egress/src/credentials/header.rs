@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Instant, SystemTime};
 
 use async_trait::async_trait;
+use budgets::WriteLimits;
 use http::StatusCode;
 use http::header::{AUTHORIZATION, HeaderValue};
 use parking_lot::Mutex;
@@ -22,7 +23,6 @@ use super::{origins, text_file};
 use crate::base_url::Origin;
 use crate::endpoint::Endpoint;
 use crate::error::GateError;
-use crate::limits::WriteLimits;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
 

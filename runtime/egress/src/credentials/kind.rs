@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::base_url::BaseUrl;
 use crate::endpoint::{Addresses, Region};
 use crate::key_service::KeyServiceUrl;
-use crate::limits::WriteLimits;
+use budgets::WriteLimits;
 
 /// A credential as the operator wrote it: a reference, never the secret itself.
 #[derive(Clone, Debug)]

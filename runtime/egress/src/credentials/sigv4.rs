@@ -20,6 +20,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
+use budgets::WriteLimits;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
@@ -36,7 +37,6 @@ use super::transport::Connect;
 use crate::base_url::{Host, Origin};
 use crate::endpoint::{Endpoint, Region};
 use crate::error::GateError;
-use crate::limits::WriteLimits;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
 

@@ -79,12 +79,12 @@ mod tests {
     use crate::canonical::PathPattern;
     use crate::endpoint::Rule;
     use crate::gate::Gate;
-    use crate::limits::WriteLimits;
     use crate::metrics::Metrics;
     use crate::policy::Mode;
     use crate::request::{GuestResponse, Method, SendError};
     use crate::settings::GateSettings;
     use crate::testing::{self, Server};
+    use budgets::WriteLimits;
 
     /// A token that is fetched with a client's secret.
     struct Fetched {

@@ -3,9 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 
+use budgets::RequestedChanges;
 use cloud_provider::CurrentDescription;
-
-use crate::requested_changes::RequestedChanges;
 
 /// Where it is counted what Kubernetes asks for.
 #[derive(Clone, Default)]

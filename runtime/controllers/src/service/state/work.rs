@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use budgets::Waiting;
 use cloud_provider::{Ingress, LoadBalancer};
 use k8s_openapi::api::core::v1::Service;
 use token_bucket::TokenBucket;
@@ -11,7 +12,6 @@ use tokio::time::Instant;
 use super::counted::Counted;
 use super::steps::{Cause, Phase};
 use super::unwritten::Unwritten;
-use crate::requested_changes::Waiting;
 use crate::service::backends::Backend;
 use crate::service::error::FailureKind;
 use crate::service::status;

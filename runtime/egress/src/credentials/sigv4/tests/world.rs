@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 use std::time::{Duration, SystemTime};
 
+use budgets::WriteLimits;
 use prometheus::Registry;
 
 use super::super::super::kind::{AssumeRole, KeySource, RoleArn, Sigv4Settings, Sts};
@@ -18,7 +19,6 @@ use crate::endpoint::{Addresses, Endpoint, Region, Rule, Signing};
 use crate::error::GateError;
 use crate::gate::Gate;
 use crate::key_service::KeyServiceUrl;
-use crate::limits::WriteLimits;
 use crate::metrics::Metrics;
 use crate::operation::{OperationPattern, OperationPlace};
 use crate::policy::Mode;

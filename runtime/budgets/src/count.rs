@@ -13,7 +13,7 @@ pub type Ages = Vec<(Duration, u32)>;
 
 /// The writes of one kind in the last window.
 #[derive(Default)]
-pub(crate) struct Count {
+pub struct Count {
     /// Numbers and times, oldest first.
     taken: VecDeque<(u64, Instant)>,
     /// The writes of earlier processes, each with the time until which it counts.
@@ -30,7 +30,7 @@ pub(crate) struct Count {
 
 /// Why a write does not leave now.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Refusal {
+pub enum Refusal {
     /// So many have left in this window already.
     Used(usize),
     /// No stored record covers it yet.
@@ -39,16 +39,16 @@ pub(crate) enum Refusal {
 
 /// A record to be stored, and the writes that it covers.
 #[derive(Debug, Eq, PartialEq)]
-pub(crate) struct Recorded {
+pub struct Recorded {
     /// The writes sent in this window, and those that may be sent from now on as if they were sent now.
-    pub(crate) ages: Ages,
+    pub ages: Ages,
     /// The number up to which it covers.
-    pub(crate) covers: u64,
+    pub covers: u64,
 }
 
 impl Count {
     /// The number of a write. With `is_kept` only one leaves that a stored record covers.
-    pub(crate) fn take(&mut self, limit: u32, window: Duration, now: Instant, is_kept: bool) -> Result<u64, Refusal> {
+    pub fn take(&mut self, limit: u32, window: Duration, now: Instant, is_kept: bool) -> Result<u64, Refusal> {
         self.forget(window, now);
         let used = self.used();
         if used >= limit as usize {
@@ -64,7 +64,7 @@ impl Count {
     }
 
     /// The write with this number was certainly not carried out. The record that covered it covers another one.
-    pub(crate) fn give_back(&mut self, number: u64) {
+    pub fn give_back(&mut self, number: u64) {
         if let Ok(index) = self.taken.binary_search_by_key(&number, |(it, _)| *it) {
             self.taken.remove(index);
             self.covered += 1;
@@ -72,7 +72,7 @@ impl Count {
     }
 
     /// Whether people are to be informed that writes are withheld: once in a window.
-    pub(crate) fn is_report_due(&mut self, window: Duration, now: Instant) -> bool {
+    pub fn is_report_due(&mut self, window: Duration, now: Instant) -> bool {
         let is_due = self.reported.is_none_or(|it| now.saturating_duration_since(it) >= window);
         if is_due {
             self.reported = Some(now);
@@ -82,7 +82,7 @@ impl Count {
 
     /// The record to be stored now. While writes leave, some are reserved, unless these were the last. A write that is not reserved any
     /// more is not covered either, whether or not the record is stored.
-    pub(crate) fn record(&mut self, window: Duration, now: Instant, is_last: bool) -> Recorded {
+    pub fn record(&mut self, window: Duration, now: Instant, is_last: bool) -> Recorded {
         self.forget(window, now);
         let is_active = std::mem::take(&mut self.is_active) && !is_last;
         let left = self.limit.saturating_sub(u32::try_from(self.used()).unwrap_or(u32::MAX));
@@ -97,12 +97,12 @@ impl Count {
     }
 
     /// A record is stored.
-    pub(crate) fn stored(&mut self, covers: u64) {
+    pub fn stored(&mut self, covers: u64) {
         self.covered = self.covered.max(covers);
     }
 
     /// Counts what processes before have written.
-    pub(crate) fn restore(&mut self, ages: &[(Duration, u32)], window: Duration, now: Instant) {
+    pub fn restore(&mut self, ages: &[(Duration, u32)], window: Duration, now: Instant) {
         let counting = ages.iter().filter(|(age, count)| *age < window && *count > 0);
         self.earlier = counting.map(|(age, count)| (now + (window - *age), *count)).collect();
     }

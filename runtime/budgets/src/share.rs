@@ -8,45 +8,46 @@ use tokio::time::Instant;
 /// A bound on deletions, so that a wrong answer costs a few objects and not the cluster.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Budget {
-    /// Of all objects so many percent may be deleted in one window; but always a few. Nodes are those that have a provider
-    /// id, and always one may go.
+    /// Of all objects so many percent may be deleted in one window; but always a few.
     pub percent: u8,
+    /// So many in any case.
+    pub least: usize,
     /// How long a deletion counts.
     pub window: Duration,
 }
 
 /// When objects were deleted, and how many there were then.
 #[derive(Debug, Default)]
-pub(crate) struct Spent(VecDeque<(Instant, usize)>);
+pub struct Spent(VecDeque<(Instant, usize)>);
 
 impl Budget {
     /// How many of so many objects may be deleted in one window.
-    fn deletions(&self, objects: usize, least: usize) -> usize {
-        (objects * usize::from(self.percent) / 100).max(least)
+    fn deletions(&self, objects: usize) -> usize {
+        (objects * usize::from(self.percent) / 100).max(self.least)
     }
 }
 
 impl Spent {
-    /// Takes one deletion, when there are so many objects; `least` may go in any case. The share is that of the most objects
+    /// Takes one deletion, when there are so many objects. The share is that of the most objects
     /// in this window: what was deleted does not make it smaller.
     ///
     /// # Errors
     ///
     /// The number of deletions in this window, if all of them are spent.
-    pub(crate) fn take(&mut self, budget: &Budget, objects: usize, least: usize, now: Instant) -> Result<(), usize> {
-        if self.left(budget, objects, least, now) == 0 {
-            return Err(budget.deletions(self.most().max(objects), least));
+    pub fn take(&mut self, budget: &Budget, objects: usize, now: Instant) -> Result<(), usize> {
+        if self.left(budget, objects, now) == 0 {
+            return Err(budget.deletions(self.most().max(objects)));
         }
         self.count(objects, now);
         Ok(())
     }
 
     /// How many deletions are left in this window, as [`take`](Self::take) counts them.
-    pub(crate) fn left(&mut self, budget: &Budget, objects: usize, least: usize, now: Instant) -> usize {
+    pub fn left(&mut self, budget: &Budget, objects: usize, now: Instant) -> usize {
         while self.0.front().is_some_and(|(at, _)| now.saturating_duration_since(*at) >= budget.window) {
             self.0.pop_front();
         }
-        budget.deletions(self.most().max(objects), least).saturating_sub(self.0.len())
+        budget.deletions(self.most().max(objects)).saturating_sub(self.0.len())
     }
 
     /// The most objects at one of the deletions of this window.
@@ -55,18 +56,18 @@ impl Spent {
     }
 
     /// Counts a deletion, whether or not one is left.
-    pub(crate) fn count(&mut self, objects: usize, now: Instant) {
+    pub fn count(&mut self, objects: usize, now: Instant) {
         self.0.push_back((now, objects));
     }
 
     /// How long ago the deletions of the last `window` were, and how many.
-    pub(crate) fn ages(&self, window: Duration, now: Instant) -> Vec<(Duration, u32)> {
+    pub fn ages(&self, window: Duration, now: Instant) -> Vec<(Duration, u32)> {
         let all = self.0.iter().map(|(at, _)| (now.saturating_duration_since(*at), 1));
         all.filter(|(age, _)| *age < window).collect()
     }
 
     /// Counts deletions of a process before. How many objects there were then is not known: the present ones say the share.
-    pub(crate) fn restore(&mut self, ages: impl Iterator<Item = (Duration, u32)>, now: Instant) {
+    pub fn restore(&mut self, ages: impl Iterator<Item = (Duration, u32)>, now: Instant) {
         for (age, count) in ages {
             let at = now.checked_sub(age);
             self.0.extend(at.into_iter().flat_map(|at| std::iter::repeat_n((at, 0), count as usize)));
@@ -75,7 +76,7 @@ impl Spent {
     }
 
     /// Puts the last deletion back: it did not happen.
-    pub(crate) fn put_back(&mut self) {
+    pub fn put_back(&mut self) {
         self.0.pop_back();
     }
 }
@@ -86,21 +87,21 @@ mod tests {
 
     #[test]
     fn a_tenth_may_go_but_always_one() {
-        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
-        let deletions: Vec<_> = [0, 1, 9, 10, 19, 20, 100, 500].map(|nodes| budget.deletions(nodes, 1)).into();
+        let budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
+        let deletions: Vec<_> = [0, 1, 9, 10, 19, 20, 100, 500].map(|nodes| budget.deletions(nodes)).into();
         assert_eq!(deletions, [1, 1, 1, 1, 1, 2, 10, 50]);
-        assert_eq!(Budget { percent: 0, ..budget }.deletions(1000, 1), 1);
-        assert_eq!([20, 40].map(|it| budget.deletions(it, 3)), [3, 4], "or always three");
-        assert_eq!(Budget { percent: 100, ..budget }.deletions(1000, 1), 1000);
+        assert_eq!(Budget { percent: 0, ..budget }.deletions(1000), 1);
+        assert_eq!([20, 40].map(|it| Budget { least: 3, ..budget }.deletions(it)), [3, 4], "or always three");
+        assert_eq!(Budget { percent: 100, ..budget }.deletions(1000), 1000);
     }
 
     #[test]
     fn adv_71_of_five_hundred_nodes_fifty_may_go_in_any_ten_minutes() {
-        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+        let budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
         let (mut spent, start) = (Spent::default(), Instant::now());
         let mut at = Vec::new();
         for second in 0..3600 {
-            if spent.take(&budget, 500, 1, start + Duration::from_secs(second)).is_ok() {
+            if spent.take(&budget, 500, start + Duration::from_secs(second)).is_ok() {
                 at.push(second);
             }
         }
@@ -113,21 +114,21 @@ mod tests {
 
     #[test]
     fn the_share_stays_while_nodes_go() {
-        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+        let budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
         let (mut spent, now) = (Spent::default(), Instant::now());
-        let taken = (0..100).take_while(|gone| spent.take(&budget, 100 - gone, 1, now).is_ok()).count();
+        let taken = (0..100).take_while(|gone| spent.take(&budget, 100 - gone, now).is_ok()).count();
         assert_eq!(taken, 10);
-        assert_eq!(spent.take(&budget, 90, 1, now), Err(10));
-        assert_eq!(spent.take(&budget, 200, 1, now), Ok(()), "there are more nodes now");
+        assert_eq!(spent.take(&budget, 90, now), Err(10));
+        assert_eq!(spent.take(&budget, 200, now), Ok(()), "there are more nodes now");
     }
 
     #[test]
     fn what_did_not_happen_does_not_count() {
-        let budget = Budget { percent: 10, window: Duration::from_secs(600) };
+        let budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
         let (mut spent, now) = (Spent::default(), Instant::now());
-        assert_eq!(spent.take(&budget, 10, 1, now), Ok(()));
-        assert_eq!(spent.take(&budget, 10, 1, now), Err(1));
+        assert_eq!(spent.take(&budget, 10, now), Ok(()));
+        assert_eq!(spent.take(&budget, 10, now), Err(1));
         spent.put_back();
-        assert_eq!(spent.take(&budget, 10, 1, now), Ok(()));
+        assert_eq!(spent.take(&budget, 10, now), Ok(()));
     }
 }

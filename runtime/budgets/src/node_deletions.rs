@@ -8,7 +8,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::{Notify, watch};
 use tokio::time::{Instant, timeout};
 
-use crate::budget::{Budget, Spent};
+use crate::share::{Budget, Spent};
 
 /// How long a deletion waits until a record of it is stored.
 const RECORD: Duration = Duration::from_secs(10);
@@ -77,25 +77,25 @@ impl NodeDeletions {
         self.restore(&[(Duration::ZERO, ALL)], now);
     }
 
-    /// Takes one deletion of so many nodes, of which always one may go.
+    /// Takes one deletion of so many nodes.
     ///
     /// # Errors
     ///
     /// The number of deletions in this window, if all of them are spent.
-    pub(crate) fn take(&self, budget: &Budget, nodes: usize, now: Instant) -> Result<(), usize> {
+    pub fn take(&self, budget: &Budget, nodes: usize, now: Instant) -> Result<(), usize> {
         let mut spent = self.spent();
-        spent.take(budget, nodes, 1, now)?;
+        spent.take(budget, nodes, now)?;
         self.0.counted.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 
     /// Puts the last deletion back: it did not happen.
-    pub(crate) fn put_back(&self) {
+    pub fn put_back(&self) {
         self.spent().put_back();
     }
 
     /// Waits until what was taken is stored, where it is kept. Returns whether it is.
-    pub(crate) async fn are_stored(&self) -> bool {
+    pub async fn are_stored(&self) -> bool {
         if self.0.window.lock().is_none() {
             return true;
         }
@@ -116,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    const BUDGET: Budget = Budget { percent: 10, window: Duration::from_secs(600) };
+    const BUDGET: Budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
     const SECOND: Duration = Duration::from_secs(1);
 
     /// How many of a hundred nodes may go.

@@ -33,7 +33,7 @@ struct Counts {
 }
 
 /// A Service that waits for its first load balancer, until this is dropped.
-pub(crate) struct Waiting(RequestedChanges);
+pub struct Waiting(RequestedChanges);
 
 impl RequestedChanges {
     /// What was asked for in the `window` that ends now. The window is at most [`LONGEST_WINDOW`].
@@ -55,24 +55,24 @@ impl RequestedChanges {
     }
 
     /// How often a person has approved.
-    pub(crate) fn approvals(&self) -> watch::Receiver<u64> {
+    pub fn approvals(&self) -> watch::Receiver<u64> {
         self.approvals.subscribe()
     }
 
     /// A Service, or a pod network of a node, was seen for the first time.
-    pub(crate) fn add_new(&self, now: Instant) {
+    pub fn add_new(&self, now: Instant) {
         self.counts().new.add(1, now);
     }
 
     /// A Service asks for something else than before, is deleted, or so many nodes have come to it or left it: clouds take
     /// those one by one. Or so many pod networks have lost their node.
-    pub(crate) fn add_changes(&self, changes: u32, now: Instant) {
+    pub fn add_changes(&self, changes: u32, now: Instant) {
         self.counts().changes.add(changes, now);
     }
 
     /// A deletion that was already asked for when this process first saw it. Where a process before has counted changes, it is
     /// one of them: a process that is started again and again must not free writes by that.
-    pub(crate) fn add_deletion_found(&self, now: Instant) {
+    pub fn add_deletion_found(&self, now: Instant) {
         let mut counts = self.counts();
         match &mut counts.repeated {
             Some((left, until)) if *left > 0 && now < *until => *left -= 1,
@@ -99,7 +99,7 @@ impl RequestedChanges {
     }
 
     /// A Service waits for its first load balancer from now on.
-    pub(crate) fn wait(&self) -> Waiting {
+    pub fn wait(&self) -> Waiting {
         self.counts().waiting += 1;
         Waiting(self.clone())
     }
