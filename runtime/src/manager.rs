@@ -332,27 +332,13 @@ impl Process {
 
     /// Replaces the module of the provider when the config names another one: in the background, from now on.
     fn replace_modules(&mut self) {
-        let on_lease =
-            self.leader.as_ref().zip(self.settings.leader_election.clone()).map(|(leader, election)| OnLease {
-                client: self.client.clone(),
-                election,
-                leadership: leader.leadership(),
-                refused: leader.refused(),
-                recorder: leader.recorder(),
-                lease: leader.lease(),
-            });
-        let (provider, start) = (self.loaded.provider.clone(), self.loaded.start.clone());
+        let (settings, client) = (&self.settings, &self.client);
+        let lease = self.leader.as_ref().zip(settings.leader_election.as_ref());
+        let on_lease = lease.map(|(leader, election)| OnLease::new(client.clone(), election, leader));
         let (account, metrics, page) = (self.account.subscribe(), self.swaps.clone(), self.page.clone());
-        let swap = Swap::new(&self.settings, provider, start, account, on_lease, metrics, page);
-        let stopped = stopped(self.stop.subscribe());
+        let swap = Swap::new(settings, &self.loaded, account, on_lease, metrics, page);
         // Among the controllers, as what reports on the Lease.
-        self.controllers.spawn(async move {
-            tokio::select! {
-                () = stopped => {}
-                () = swap.run() => {}
-            }
-            Ok("the replacement of modules")
-        });
+        self.controllers.spawn(swap.run(stopped(self.stop.subscribe())));
     }
 
     /// Reports with events on the Lease, if there is one.

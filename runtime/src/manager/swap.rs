@@ -4,9 +4,13 @@
 //! --cloud-config, the Lease, a quarantine ► ■ states ► fetch, load, probe: in the background, one at a time
 //!                                                    ► swap, swap back: for the calls that begin from then on
 //! ```
+//!
+//! `swap/README.md` tells the whole.
 
 mod comparison;
 mod config_file;
+mod lease;
+mod metrics;
 mod page;
 mod states;
 mod steps;
@@ -14,64 +18,28 @@ mod steps;
 use std::sync::Arc;
 use std::time::Duration;
 
-use ::controllers::{Account, EventKind, Recorder};
+use ::controllers::{Account, EventKind};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
-use k8s_openapi::api::core::v1::ObjectReference;
-use kube::Client;
-use prometheus::{IntGaugeVec, Opts, Registry};
 use sandbox::{Candidate, Digest, Module, Provider, Swapped};
 use tokio::sync::watch;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 use tracing::{info, warn};
 
 use self::config_file::ConfigFile;
+pub(super) use self::lease::OnLease;
+pub(super) use self::metrics::Metrics;
 use self::page::Page;
-use self::states::{Action, Event, Modules, State};
+use self::states::{Action, Event, Modules};
 use self::steps::{Done, Failed};
-use super::cloud::Start;
-use crate::flags::{LeaderElection, Settings};
-use crate::leader::{self, Leadership, RefusedModule};
+use super::cloud::{Loaded, Start};
+use crate::failure::Failure;
+use crate::flags::Settings;
+use crate::leader::{self, RefusedModule};
 use crate::telemetry::ProviderPage;
 
 /// How often it is looked whether something is due.
 const TICK: Duration = Duration::from_secs(1);
-
-/// The metric families of this part.
-#[derive(Clone)]
-pub(super) struct Metrics {
-    candidate: IntGaugeVec,
-}
-
-impl Metrics {
-    pub(super) fn register(registry: &Registry) -> prometheus::Result<Self> {
-        let candidate = IntGaugeVec::new(
-            Opts::new(
-                "aerostat_module_candidate",
-                "1 for how far the module is that the config names, 0 for the others.",
-            ),
-            &["state"],
-        )?;
-        registry.register(Box::new(candidate.clone()))?;
-        Ok(Self { candidate })
-    }
-
-    fn set(&self, state: State) {
-        for it in State::ALL {
-            self.candidate.with_label_values(&[it.as_str()]).set((it == state).into());
-        }
-    }
-}
-
-/// Where it is told what becomes of modules, beyond the log; what others have said there is read.
-pub(super) struct OnLease {
-    pub(super) client: Client,
-    pub(super) election: LeaderElection,
-    pub(super) leadership: Leadership,
-    pub(super) refused: watch::Receiver<RefusedModule>,
-    pub(super) recorder: Recorder,
-    pub(super) lease: ObjectReference,
-}
 
 /// The task that replaces the module.
 pub(super) struct Swap {
@@ -117,13 +85,13 @@ struct Next {
 impl Swap {
     pub(super) fn new(
         settings: &Settings,
-        provider: Provider,
-        start: Start,
+        loaded: &Loaded,
         account: watch::Receiver<Option<Account>>,
         on_lease: Option<OnLease>,
         metrics: Metrics,
         page: watch::Sender<Option<ProviderPage>>,
     ) -> Self {
+        let (provider, start) = (loaded.provider.clone(), loaded.start.clone());
         let modules = Modules::new(start.digest, settings.module_trial);
         let config = ConfigFile::new(settings.cloud_config.clone(), start.source.clone(), start.written.clone());
         let serving = Label { name: start.name.clone(), signer: start.signer.clone() };
@@ -132,14 +100,23 @@ impl Swap {
         Self { provider, start, config, look, modules, account, on_lease, metrics, page, next, serving, former: None }
     }
 
+    /// Replaces modules until it is asked to stop.
+    pub(super) async fn run(self, stopped: impl Future<Output = ()>) -> Result<&'static str, Failure> {
+        tokio::select! {
+            () = stopped => {}
+            () = self.replace_modules() => {}
+        }
+        Ok("the replacement of modules")
+    }
+
     /// Replaces modules, for as long as it is polled.
-    pub(super) async fn run(mut self) {
+    async fn replace_modules(mut self) {
         let quarantine = self.provider.quarantine();
         let (mut looks, mut ticks) = (interval(self.look), interval(TICK));
         looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
         // What was rolled back before is known before another module is looked for.
-        let mut refused = self.on_lease.as_ref().map(|it| it.refused.clone());
+        let mut refused = self.on_lease.as_ref().map(OnLease::refused);
         if self.start.digest != self.start.source.digest() {
             self.handle(Event::OnLease(Some(self.start.source.digest()))).await;
             self.handle(Event::Configured(self.start.source.digest())).await;
@@ -164,14 +141,14 @@ impl Swap {
 
     /// Whether this process leads.
     fn leads(&self) -> bool {
-        self.on_lease.as_ref().is_none_or(|it| it.leadership.may_write())
+        self.on_lease.as_ref().is_none_or(OnLease::leads)
     }
 
     /// Takes note of what the Lease says.
     fn read(&mut self, refused: RefusedModule) -> Vec<Event> {
         let RefusedModule::Read { digest, uid } = refused else { return Vec::new() };
         if let Some(on_lease) = &mut self.on_lease {
-            on_lease.lease.uid = uid;
+            on_lease.has_uid(uid);
         }
         vec![Event::OnLease(digest)]
     }
@@ -286,21 +263,12 @@ impl Swap {
 
     /// Writes on the Lease that a module was rolled back.
     async fn note(&mut self, digest: Digest) {
-        let Some(OnLease { client, election, .. }) = &self.on_lease else {
-            warn!(
+        match &self.on_lease {
+            Some(on_lease) => on_lease.note(digest).await,
+            None => warn!(
                 "without leader election there is no Lease on which to note that module sha256:{digest} was rolled back: \
                  a restart loads it again. Configure another digest"
-            );
-            return;
-        };
-        if let Err(because) = leader::refuse_module(client, election, digest).await {
-            warn!(
-                "cannot write the annotation {} on the Lease {}/{}: {because}. Other replicas do not know that module \
-                 sha256:{digest} was rolled back. Configure another digest",
-                leader::REFUSED,
-                election.namespace,
-                election.name
-            );
+            ),
         }
     }
 
@@ -316,8 +284,8 @@ impl Swap {
             EventKind::Normal => info!("{message}"),
             EventKind::Warning => warn!("{message}"),
         }
-        if let Some(OnLease { recorder, lease, .. }) = &self.on_lease {
-            recorder.record(lease.clone(), kind, reason, message);
+        if let Some(on_lease) = &self.on_lease {
+            on_lease.record(kind, reason, message);
         }
     }
 
