@@ -11,6 +11,7 @@ mod demand;
 mod description;
 mod error;
 mod event;
+mod freshness;
 mod identity;
 mod instance;
 mod load_balancer;
@@ -30,6 +31,7 @@ pub use crate::description::{
 };
 pub use crate::error::{Error, Result};
 pub use crate::event::{Event, EventKind, EventList, Reply};
+pub use crate::freshness::Freshness;
 pub use crate::identity::Identity;
 pub use crate::instance::{Address, AddressKind, Gap, Instance, Instances, Node, Page, State};
 pub use crate::load_balancer::{

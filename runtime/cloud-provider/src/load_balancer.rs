@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 
-use crate::{Error, Node, Reply, Result};
+use crate::{Error, Freshness, Node, Reply, Result};
 
 /// Load balancers for Services.
 #[async_trait]
@@ -24,9 +24,9 @@ pub trait LoadBalancers: Send + Sync {
     async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>>;
 
     /// As [`ensure`](Self::ensure), for a Service about which nothing was asked since the newest complete list of load
-    /// balancers began, which was a moment ago: what that list has read of the cloud may answer this call too. For tens of
+    /// balancers began: what that list has read of the cloud may answer this call too, if it is so fresh. For tens of
     /// Services that are built together this is one read and not one each.
-    async fn ensure_listed(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
+    async fn ensure_listed(&self, desired: &LoadBalancer, _: Freshness) -> Reply<Result<Progress>> {
         self.ensure(desired).await
     }
 

@@ -1,10 +1,9 @@
 //! Which machine stands behind a node: asked of the cloud in as few calls as will do.
 //!
-//! A few nodes are asked about with `get`, side by side or, where the cloud reads in batches, together. When many wait,
+//! A few nodes are asked about with `get`, each alone or, where the cloud reads in batches, together. When many wait,
 //! one list of all machines answers all of them. Whatever the provider answers is checked here, so that nobody else has
 //! to.
 
-mod ahead;
 mod batched;
 mod canonical;
 pub(crate) mod check;
@@ -12,7 +11,6 @@ mod events;
 pub(crate) mod instance_list;
 mod joining;
 pub(crate) mod list;
-mod list_cache;
 mod page_size;
 mod sentences;
 mod spellings;
@@ -22,8 +20,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{
-    Address, AddressKind, Cloud, CurrentDescription, Error, EventList, Identity, Instance, Instances, Place, Reply,
-    Result,
+    Address, AddressKind, Cloud, CurrentDescription, Error, EventList, Freshness, Identity, Instance, Instances, Place,
+    Reply, Result,
 };
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -35,18 +33,17 @@ use tracing::{debug, warn};
 use crate::account::Account;
 use crate::cluster_facts::ClusterFacts;
 use crate::events::{EventKind, Recorder, reference};
+use crate::last_list::LastList;
 use crate::limits::trimmed_node;
 use crate::node_fields::{current_addresses, is_waiting, place, provider_id, words};
 use crate::nodes::{Answer, Nodes, Verdict};
 use crate::provider_events::{ProviderEvents, UnrelatedEvents};
 
-use self::ahead::Ahead;
 use self::batched::Batched;
 use self::canonical::CanonicalIds;
 use self::check::refusal;
 use self::instance_list::{InstanceList, Match};
 use self::list::{CALL, ListResult, late, list_all};
-use self::list_cache::ListCache;
 use self::page_size::PageSize;
 use self::sentences::{called, unproven};
 
@@ -63,10 +60,7 @@ pub(crate) struct Inventory {
     account: Account,
     nodes: Nodes,
     recorder: Recorder,
-    /// Held while a list is read: who comes meanwhile waits for it.
-    list_cache: tokio::sync::Mutex<ListCache>,
-    /// Few nodes are asked about side by side, however few workers there are.
-    ahead: Ahead,
+    last_list: LastList<InstanceList>,
     page_size: PageSize,
     canonical_ids: CanonicalIds,
     /// Nodes without a provider id that `get` did not find: a list has to look for them too.
@@ -81,12 +75,6 @@ pub(crate) struct Inventory {
     facts: watch::Receiver<ClusterFacts>,
 }
 
-/// A list, and whether it was read just now.
-struct Listed {
-    list: Arc<InstanceList>,
-    is_new: bool,
-}
-
 impl Inventory {
     /// `None` if the cloud has no instances. Events of the provider go to `recorder`.
     #[must_use]
@@ -98,8 +86,7 @@ impl Inventory {
             account: Account::any(),
             nodes,
             recorder,
-            list_cache: tokio::sync::Mutex::default(),
-            ahead: Ahead::default(),
+            last_list: LastList::default(),
             page_size: PageSize::default(),
             canonical_ids: CanonicalIds::default(),
             doubtful: Mutex::default(),
@@ -165,26 +152,20 @@ impl Inventory {
         self.get(&machine, node, list).await
     }
 
-    /// All machines, as they were at most `age` ago.
-    pub(crate) async fn all(&self, age: Duration) -> Result<Arc<InstanceList>> {
-        let listed = self.list_unless(|cache, now| cache.fresh(age, now), std::future::ready(())).await;
-        listed.map(|it| it.list)
+    /// All machines, as a list shows them that is so fresh.
+    pub(crate) async fn list(&self, freshness: Freshness) -> Result<Arc<InstanceList>> {
+        self.last_list.get(freshness, self.read_list()).await.map(|(list, _)| list)
     }
 
-    /// All machines, as a list shows them that began at this time or later.
-    pub(crate) async fn since(&self, began: Instant) -> Result<Arc<InstanceList>> {
-        let listed = self.list_unless(|cache, _| cache.since(began), std::future::ready(())).await;
-        listed.map(|it| it.list)
+    /// The last list, if it is so fresh.
+    pub(crate) fn known_list(&self, freshness: Freshness) -> Option<Arc<InstanceList>> {
+        self.last_list.known(freshness)
     }
 
-    /// The last list, unless one is under way.
-    pub(crate) fn newest(&self) -> Option<Arc<InstanceList>> {
-        self.list_cache.try_lock().ok()?.newest()
-    }
-
-    /// For how long no list is read, because the last one failed; `None` also while one is under way.
+    /// For how long no list is read, because the last one failed.
     pub(crate) fn lists_rest(&self) -> Option<Duration> {
-        self.list_cache.try_lock().ok()?.rest(Instant::now())
+        let rest = self.last_list.failed_until()?.checked_duration_since(Instant::now());
+        rest.filter(|it| !it.is_zero())
     }
 
     /// How many lists were read until now. Whoever reads the same of the cloud right after one asks for less.
@@ -246,20 +227,9 @@ impl Inventory {
     ) -> Result<Option<Instance>> {
         let asked = Instant::now();
         let reply = tokio::time::timeout(CALL, self.instances.get(std::slice::from_ref(machine))).await;
-        self.answered(reply.map_err(|_| late())?, asked, machine, node, list).await
-    }
-
-    /// What `get` says about one node, asked at `asked`.
-    async fn answered(
-        &self,
-        reply: Reply<Vec<Result<Option<Instance>>>>,
-        asked: Instant,
-        machine: &cloud_provider::Node,
-        node: &Node,
-        list: Option<&InstanceList>,
-    ) -> Result<Option<Instance>> {
-        self.record_provider_events(reply.events, Some(node));
-        let [answer] = <[_; 1]>::try_from(reply.answer)
+        let Reply { answer, events, .. } = reply.map_err(|_| late())?;
+        self.record_provider_events(events, Some(node));
+        let [answer] = <[_; 1]>::try_from(answer)
             .map_err(|it| Error::Invalid(format!("the provider gave {} answers about one node", it.len())))?;
         if let Err(Error::Crashed { reason, .. }) = &answer {
             self.warn(node, "ProviderCrashed", reason.clone());
@@ -422,21 +392,8 @@ impl Inventory {
         }
     }
 
-    /// The last list if `serves` takes it, or a new one once `moment` has passed.
-    async fn list_unless(
-        &self,
-        serves: impl FnOnce(&ListCache, Instant) -> Option<Arc<InstanceList>>,
-        moment: impl Future<Output = ()>,
-    ) -> Result<Listed> {
-        let mut cache = self.list_cache.lock().await;
-        let now = Instant::now();
-        if let Some(list) = serves(&cache, now) {
-            return Ok(Listed { list, is_new: false });
-        }
-        if let Some(error) = cache.refused(now) {
-            return Err(error);
-        }
-        moment.await;
+    /// Reads a list.
+    async fn read_list(&self) -> Result<InstanceList> {
         let limit = self.page_size.at(self.whole_page(), Instant::now());
         let ListResult { list, events, limit } = list_all(self.instances.as_ref(), limit).await;
         let pages = list.as_ref().ok().filter(|it| it.is_complete()).map(|it| it.pages);
@@ -449,32 +406,23 @@ impl Inventory {
             );
         }
         self.record_provider_events(events.into_vec(), None);
-        let list = match list {
-            Ok(list) => Ok(self.spelled(list).await),
-            Err(error) => Err(error),
-        };
-        let list = cache.end(list, Instant::now())?;
+        let list = self.spelled(list?).await;
         debug!(incomplete = list.gap(None), "all machines were read");
         self.lists.send_modify(|it| *it += 1);
-        Ok(Listed { list, is_new: true })
+        Ok(list)
     }
 
-    /// What a provider may know of a node. If that is not all of it, the node's event says so.
+    /// What a provider may know of a node, with what its newest instance brought. If that is not all of it, the node's event
+    /// says so.
     fn known(&self, node: &Node) -> cloud_provider::Node {
-        let (machine, left_out) = self.machine(node);
+        let (mut machine, left_out) = trimmed(node);
         if let Some(left_out) = left_out {
             self.warn(node, "NodeTooLarge", left_out);
         }
-        machine
-    }
-
-    /// What a provider may know of a node, with what its newest instance brought, and what was left out.
-    fn machine(&self, node: &Node) -> (cloud_provider::Node, Option<String>) {
-        let (mut machine, left_out) = trimmed(node);
         if let Some(confirmed) = self.nodes.confirmed(node) {
             machine.extra.clone_from(&confirmed.extra);
         }
-        (machine, left_out)
+        machine
     }
 
     fn is_doubtful(&self, machine: &cloud_provider::Node) -> bool {

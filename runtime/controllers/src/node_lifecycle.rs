@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use budgets::NodeDeletions;
-use cloud_provider::{Cloud, State};
+use cloud_provider::{Cloud, Freshness, State};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -186,8 +186,8 @@ impl Controller {
 
     /// A list that others have asked for since the last pass: it costs nothing to check nodes by it.
     fn newer_list(&self) -> Option<Arc<InstanceList>> {
-        let newest = self.inventory.newest()?;
         let mut listed = self.listed.lock();
+        let newest = self.inventory.known_list(Freshness::since(*listed))?;
         let is_new = newest.began > *listed;
         *listed = newest.began.max(*listed);
         is_new.then_some(newest)

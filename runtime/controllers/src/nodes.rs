@@ -31,7 +31,7 @@ use self::addresses::Addresses;
 pub use self::confirmed::Confirmed;
 pub(crate) use self::confirmed::{Answer, Evidence, Record};
 use self::index::Index;
-pub(crate) use self::index::Verdict;
+pub(crate) use self::index::{Turn, Verdict};
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
@@ -135,9 +135,9 @@ impl Nodes {
         self.index().waiting_names().map(str::to_owned).collect()
     }
 
-    /// Since when this node waits to be initialised: when this process saw it first.
-    pub(crate) fn waiting_since(&self, node: &Node) -> Option<Instant> {
-        self.index().waiting_since(node)
+    /// A turn of this node, which waits to be initialised.
+    pub(crate) fn turn(&self, node: &Node) -> Turn {
+        self.index().turn(node, Instant::now())
     }
 
     /// When a node came last that waited to be initialised.

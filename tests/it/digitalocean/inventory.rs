@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cloud_provider::{
-    InventoryItem, InventoryState, LoadBalancerInventory, LoadBalancerStatus, MarkedOwner, Progress, Proof,
+    Freshness, InventoryItem, InventoryState, LoadBalancerInventory, LoadBalancerStatus, MarkedOwner, Progress, Proof,
 };
 use tests::vendor::{Behaviour, Creation, DigitalOcean, ProviderRig, Vendor};
 use tests::wait;
@@ -142,7 +142,7 @@ async fn what_a_list_has_read_costs_no_request<V: Vendor>() {
     .await;
     let before = rig.requests().len();
     for service in &services {
-        let progress = rig.load_balancers.ensure_listed(&service.desired).await.answer.unwrap();
+        let progress = rig.load_balancers.ensure_listed(&service.desired, Freshness::ANY).await.answer.unwrap();
         assert!(matches!(progress, Progress::Ready(_)), "{progress:?}");
     }
     let asked = rig.requests().split_off(before);
@@ -164,7 +164,7 @@ async fn a_creation_after_a_list_searches_no_second_time<V: Vendor>() {
     assert!(matches!(announced, Progress::Pending(_)));
     list(&*inventory).await;
     let before = rig.requests().len();
-    rig.load_balancers.ensure_listed(&service.desired).await.answer.unwrap();
+    rig.load_balancers.ensure_listed(&service.desired, Freshness::ANY).await.answer.unwrap();
     let requests = rig.requests().split_off(before);
     assert_eq!(lists(&requests, V::LOAD_BALANCERS), 0, "{requests:?}");
     assert_eq!(rig.writes().len(), 1, "it is created");
@@ -177,7 +177,7 @@ async fn a_late_list_makes_no_second_load_balancer<V: Vendor>() {
     let mut service = Service::new(&rig);
     let status = service.served().await;
     assert_eq!(list(&*inventory).await, []);
-    let answer = rig.load_balancers.ensure_listed(&service.desired).await.answer.unwrap();
+    let answer = rig.load_balancers.ensure_listed(&service.desired, Freshness::ANY).await.answer.unwrap();
     assert_eq!(answer, Progress::Ready(status), "by its id it is there");
     assert_eq!(rig.cloud.requests_to("POST", V::LOAD_BALANCERS).len(), 1);
 }

@@ -4,9 +4,9 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Cloud, Deletion, Instance, Instances, InventoryDescription, InventoryPage, LoadBalancer, LoadBalancerInventory,
-    LoadBalancers, Page, PersistentVolumes, PodNetwork, Progress, Reply, Result, RouteChange, RouteDescription,
-    RouteOutcome, RoutePage, Routes, Topology, TopologyDescription, Volume,
+    Cloud, Deletion, Freshness, Instance, Instances, InventoryDescription, InventoryPage, LoadBalancer,
+    LoadBalancerInventory, LoadBalancers, Page, PersistentVolumes, PodNetwork, Progress, Reply, Result, RouteChange,
+    RouteDescription, RouteOutcome, RoutePage, Routes, Topology, TopologyDescription, Volume,
 };
 
 use super::Account;
@@ -115,8 +115,8 @@ impl LoadBalancers for Guarded<dyn LoadBalancers> {
         self.account.written(self.inner.ensure(desired)).await
     }
 
-    async fn ensure_listed(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
-        self.account.written(self.inner.ensure_listed(desired)).await
+    async fn ensure_listed(&self, desired: &LoadBalancer, freshness: Freshness) -> Reply<Result<Progress>> {
+        self.account.written(self.inner.ensure_listed(desired, freshness)).await
     }
 
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {

@@ -3,10 +3,16 @@
 use std::cmp::Ordering;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::time::Duration;
 
-use cloud_provider::Instance;
+use cloud_provider::{Error, Instance};
 use tokio::time::Instant;
 
+use crate::error::{self, Pause, back_off};
+use crate::last_list::Listed;
+
+/// The longest time for which a failed list is not tried again, unless the cloud asks for more.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// The most zones that are told apart: more than any cloud has.
 const ZONES: usize = 256;
 
@@ -45,6 +51,21 @@ pub(super) enum Match<'a> {
     Nothing,
     /// Several machines could.
     Several(&'a Instance, &'a Instance),
+}
+
+impl Listed for InstanceList {
+    const NAME: &'static str = "machines";
+
+    fn began(&self) -> Instant {
+        self.began
+    }
+
+    fn pause(failures: u32, error: &Error) -> Duration {
+        match error::pause(failures, error) {
+            Pause::Exactly(pause) => pause,
+            Pause::AtLeast(_) => back_off(failures).min(LONGEST_PAUSE),
+        }
+    }
 }
 
 impl InstanceList {

@@ -4,16 +4,16 @@
 //! Whatever answers was asked for after the node came. A machine exists before its node does, so that an older answer may
 //! be about the machine that had the name before.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Instance, Result};
 use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
-use crate::inventory::ahead::{Awaited, FRESH, Turn};
+use crate::freshness::{INITIALISATION, LATER_TURN};
+use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
-use crate::inventory::{Inventory, Listed};
+use crate::nodes::Turn;
 
 /// So many nodes that wait are asked about at once. If there are more, even more may be about to come, and it is worth a
 /// moment to see.
@@ -39,8 +39,6 @@ pub(super) struct Situation {
     pub(super) is_doubtful: bool,
     /// There is a list that began after the node came, and is fresh.
     pub(super) has_list: bool,
-    /// It was asked about ahead of its turn.
-    pub(super) is_asked: bool,
     /// It was waited for a moment whether more nodes come.
     pub(super) has_gathered: bool,
 }
@@ -50,9 +48,7 @@ pub(super) struct Situation {
 pub(super) enum Strategy {
     /// Not at all: a list that is there already answers.
     KnownList,
-    /// Not at all: the answer to a `get` ahead of its turn is there, or under way.
-    GetAhead,
-    /// With a `get` now; the other nodes that wait are asked about ahead of their turn.
+    /// With a `get` now.
     Get,
     /// With a list, which answers for all nodes that wait.
     List,
@@ -66,8 +62,6 @@ pub(super) fn strategy(it: Situation) -> Strategy {
         Strategy::KnownList
     } else if prefers_list(it.waiting, it.many, it.is_doubtful) {
         Strategy::List
-    } else if it.is_asked {
-        Strategy::GetAhead
     } else if it.waiting > FEW && !it.has_gathered {
         Strategy::Gather
     } else {
@@ -86,52 +80,53 @@ impl Inventory {
     /// `Ok(None)`: the cloud is certain that there is none, and a list did not show one either.
     pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
         let machine = self.known(node);
-        let came = self.nodes.waiting_since(node).unwrap_or_else(Instant::now);
-        // A list or an answer of the version of the provider that served before is too old.
+        let Turn { came, is_first } = self.nodes.turn(node);
+        // A list of the version of the provider that served before is too old.
         let came = self.replaced().map_or(came, |it| it.max(came));
-        let Turn { age, awaited: mut ahead } = self.ahead.turn(&machine, came);
+        let freshness = if is_first { INITIALISATION } else { LATER_TURN }.since(came);
         let mut has_gathered = false;
         loop {
-            let (mut situation, list) = self.situation(&machine, came, age).await;
-            (situation.is_asked, situation.has_gathered) = (ahead.is_some(), has_gathered);
-            let listed = match (strategy(situation), list, ahead.take()) {
-                (Strategy::Gather, _, None) => {
+            let list = self.known_list(freshness);
+            let situation = Situation {
+                waiting: self.nodes.waiting(),
+                many: self.many(),
+                is_doubtful: self.is_doubtful(&machine),
+                has_list: list.is_some(),
+                has_gathered,
+            };
+            let (list, is_new) = match (strategy(situation), list) {
+                (Strategy::Gather, _) => {
                     tokio::time::sleep(GATHER).await;
                     has_gathered = true;
                     continue;
                 }
-                (Strategy::KnownList, Some(list), _) => Listed { list, is_new: false },
-                (Strategy::List, ..) => {
-                    self.list_unless(|cache, now| cache.fresh_since(age, came, now), self.gathered()).await?
-                }
-                (_, _, ahead) => {
-                    self.ask_ahead();
-                    // A question that was dropped has no answer: then it is asked now.
-                    if let Some(Awaited { answer, since, .. }) = ahead
-                        && let Ok(answer) = answer.await
-                    {
-                        return self.answered(answer?, since, &machine, node, None).await;
-                    }
-                    return self.get(&machine, node, None).await;
-                }
+                (Strategy::KnownList, Some(list)) => (list, false),
+                (Strategy::List, _) => self.last_list.get(freshness, self.gathered_list()).await?,
+                (Strategy::Get | Strategy::KnownList, _) => return self.get(&machine, node, None).await,
             };
-            return match self.find_in(&listed.list, &machine)? {
+            return match self.find_in(&list, &machine)? {
                 Some(instance) => {
                     self.doubtful().remove(&machine.name);
                     Ok(Some(instance))
                 }
                 // `get` has just found nothing, and now the list has not either.
-                None if listed.is_new && listed.list.is_complete() && self.is_doubtful(&machine) => Ok(None),
+                None if is_new && list.is_complete() && self.is_doubtful(&machine) => Ok(None),
                 None => {
                     // What an older list does not show is proof for a moment only.
-                    let proof = Some(&*listed.list).filter(|it| listed.is_new || it.began.elapsed() < FRESH);
+                    let proof =
+                        Some(&*list).filter(|it| is_new || LATER_TURN.at_any_time().allows(it.began, Instant::now()));
                     self.get(&machine, node, proof).await
                 }
             };
         }
     }
 
-    /// Waits until no more nodes come, or enough have: those that a list is begun for share it.
+    /// A list that is begun once no more nodes come, or enough have: all of them share it.
+    async fn gathered_list(&self) -> Result<InstanceList> {
+        self.gathered().await;
+        self.read_list().await
+    }
+
     async fn gathered(&self) {
         let pages = u32::try_from(self.pages()).unwrap_or(u32::MAX);
         let latest = Instant::now() + EACH_CALL.saturating_mul(pages).min(LONGEST);
@@ -142,30 +137,5 @@ impl Inventory {
             }
             tokio::time::sleep_until(until).await;
         }
-    }
-
-    /// Asks about the other nodes that wait as well.
-    fn ask_ahead(&self) {
-        let waiting = self.nodes.waiting_names().into_iter().filter_map(|it| self.nodes.get(&it));
-        self.ahead.ask(&self.instances, waiting.filter(|it| self.covers(it)).map(|it| self.machine(&it).0).collect());
-    }
-
-    /// What decides how a node that came at `came` is asked about, and the list that answers for it if there is one of
-    /// this age or younger.
-    async fn situation(
-        &self,
-        machine: &cloud_provider::Node,
-        came: Instant,
-        age: Duration,
-    ) -> (Situation, Option<Arc<InstanceList>>) {
-        let (waiting, many, is_doubtful) = (self.nodes.waiting(), self.many(), self.is_doubtful(machine));
-        let cache = match self.list_cache.try_lock() {
-            Ok(cache) => Some(cache),
-            // A list is being read: it may answer for this node too, unless the node is asked about alone.
-            Err(_) if prefers_list(waiting, many, is_doubtful) => Some(self.list_cache.lock().await),
-            Err(_) => None,
-        };
-        let list = cache.and_then(|it| it.fresh_since(age, came, Instant::now()));
-        (Situation { waiting, many, is_doubtful, has_list: list.is_some(), ..Situation::default() }, list)
     }
 }

@@ -8,9 +8,11 @@ use cloud_provider::{Address, AddressKind, Description, Event, EventKind, Gap, I
 use k8s_openapi::api::core::v1::{NodeAddress, NodeSpec, Taint};
 use parking_lot::Mutex;
 
-use super::ahead::FRESH;
 use super::joining::{FEW, GATHER, Situation, Strategy, strategy};
 use super::*;
+use crate::freshness::LATER_TURN;
+
+const AGAIN: Freshness = LATER_TURN.at_any_time();
 
 /// A cloud that knows machines, counts calls, and fails as prepared.
 #[derive(Default)]
@@ -175,14 +177,11 @@ fn the_strategy_for_a_node_that_joins() {
         (Situation { waiting: FEW, ..usual }, Strategy::Get),
         (Situation { waiting: FEW + 1, ..usual }, Strategy::Gather),
         (Situation { waiting: 7, has_gathered: true, ..usual }, Strategy::Get),
-        (Situation { waiting: 7, is_asked: true, ..usual }, Strategy::GetAhead),
         (Situation { waiting: 8, ..usual }, Strategy::List),
-        (Situation { waiting: 8, is_asked: true, ..usual }, Strategy::List),
         (Situation { waiting: 8, many: 9, has_gathered: true, ..usual }, Strategy::Get),
         (Situation { is_doubtful: true, ..usual }, Strategy::List),
         (Situation { is_doubtful: true, has_list: true, ..usual }, Strategy::KnownList),
         (Situation { waiting: 8, has_list: true, ..usual }, Strategy::KnownList),
-        (Situation { is_asked: true, has_list: true, ..usual }, Strategy::KnownList),
     ] {
         assert_eq!(strategy(situation), expected, "{situation:?}");
     }
@@ -204,9 +203,9 @@ async fn few_nodes_are_asked_about_side_by_side() {
     let fake = Arc::new(Fake { machines: machines(7), delay: second, ..Fake::default() });
     let inventory = inventory(&fake, (1..=7).map(node));
     let start = Instant::now();
-    for nth in 1..=7 {
-        assert_eq!(inventory.joining(&node(nth)).await, Ok(Some(instance(nth))));
-    }
+    let nodes: Vec<_> = (1..=7).map(node).collect();
+    let found = futures::future::join_all(nodes.iter().map(|it| inventory.joining(it))).await;
+    assert_eq!(found, (1..=7).map(|nth| Ok(Some(instance(nth)))).collect::<Vec<_>>());
     assert_eq!((fake.calls().len(), start.elapsed()), (7, GATHER + second));
 
     assert_eq!(inventory.joining(&node(3)).await, Ok(Some(instance(3))));
@@ -214,11 +213,13 @@ async fn few_nodes_are_asked_about_side_by_side() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_answer_from_before_a_change_of_the_node_is_ignored() {
-    let fake = Arc::new(Fake { machines: machines(2), delay: Duration::from_secs(1), ..Fake::default() });
+async fn a_node_is_asked_about_as_it_is_in_its_turn() {
+    let machine = Instance { provider_id: Some("fake://5".into()), ..instance(2) };
+    let fake = Arc::new(Fake { machines: vec![instance(1), machine.clone()], ..Fake::default() });
     let inventory = inventory(&fake, (1..=2).map(node));
     inventory.joining(&node(1)).await.unwrap();
-    assert_eq!(inventory.joining(&known(2, "fake://2")).await, Ok(Some(instance(2))));
+    assert_eq!(inventory.joining(&known(2, "fake://2")).await, Ok(None), "by the provider id that it has got");
+    assert_eq!(inventory.joining(&known(2, "fake://5")).await, Ok(Some(machine)));
     assert_eq!(fake.calls(), ["get n1", "get n2", "get n2"]);
 }
 
@@ -231,10 +232,10 @@ async fn case_060_many_nodes_share_one_list() {
     assert!(found.iter().all(|it| matches!(it, Ok(Some(_)))));
     assert_eq!(fake.calls(), ["list 0 500", "list 500 500"]);
 
-    tokio::time::advance(FRESH).await;
+    tokio::time::advance(AGAIN.max_age).await;
     inventory.joining(&node(1)).await.unwrap();
     assert_eq!(fake.calls().len(), 2, "the list was too old");
-    inventory.all(Duration::from_secs(300)).await.unwrap();
+    inventory.list(Freshness::within(Duration::from_secs(300))).await.unwrap();
     assert_eq!(fake.calls().len(), 0, "the address loop takes it for one period");
 }
 
@@ -325,12 +326,12 @@ async fn a_page_that_does_not_come_is_asked_for_in_halves() {
     let fake = Arc::new(Fake { machines: machines(200), failures: Vec::from(failures()).into(), ..Fake::default() });
     let inventory = inventory(&fake, []);
     let in_halves = ["list 0 500", "list 0 250", "list 0 125", "list 125 125"];
-    inventory.all(FRESH).await.unwrap();
+    inventory.list(AGAIN).await.unwrap();
     assert_eq!(fake.calls(), in_halves);
     fake.failures.lock().extend(failures());
-    inventory.all(Duration::ZERO).await.unwrap();
+    inventory.list(Freshness::within(Duration::ZERO)).await.unwrap();
     assert_eq!(fake.calls(), in_halves, "one list alone may have begun in an outage");
-    inventory.all(Duration::ZERO).await.unwrap();
+    inventory.list(Freshness::within(Duration::ZERO)).await.unwrap();
     assert_eq!(fake.calls()[0], "list 0 125", "the next list begins with the size that worked");
 }
 
@@ -407,20 +408,20 @@ async fn a_list_since_a_time_is_read_once() {
     let fake = Arc::new(Fake { machines: machines(9), ..Fake::default() });
     let inventory = inventory(&fake, []);
     let start = Instant::now();
-    inventory.since(start).await.unwrap();
-    inventory.since(start).await.unwrap();
+    inventory.list(Freshness::since(start)).await.unwrap();
+    inventory.list(Freshness::since(start)).await.unwrap();
     assert_eq!(fake.calls().len(), 1);
     tokio::time::advance(Duration::from_secs(1)).await;
-    inventory.since(start).await.unwrap();
+    inventory.list(Freshness::since(start)).await.unwrap();
     assert_eq!(fake.calls().len(), 0);
-    inventory.since(Instant::now()).await.unwrap();
+    inventory.list(Freshness::since(Instant::now())).await.unwrap();
     assert_eq!(fake.calls().len(), 1, "the other one began before");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_list_is_familiar_with_one_machine_of_the_cluster() {
     let fake = Arc::new(Fake { machines: machines(2), ..Fake::default() });
-    let list = inventory(&fake, []).all(FRESH).await.unwrap();
+    let list = inventory(&fake, []).list(AGAIN).await.unwrap();
     assert!(inventory(&fake, [known(2, "fake://2"), known(3, "fake://3")]).is_familiar(&list));
     assert!(!inventory(&fake, [known(3, "fake://3")]).is_familiar(&list));
     assert!(!inventory(&fake, [node(1)]).is_familiar(&list), "a name proves nothing");

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Error, Instance, Result, State};
+use cloud_provider::{Error, Freshness, Instance, Result, State};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
@@ -13,6 +13,7 @@ use tracing::{error, info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
 use crate::events::{EventKind, reference};
+use crate::freshness::{NODE_DELETION, TAINT};
 use crate::inventory::instance_list::InstanceList;
 use crate::node_fields::provider_id;
 use crate::node_lifecycle::Controller;
@@ -79,7 +80,7 @@ impl Controller {
         let checks = due.into_iter().map(|it| (it, true)).chain(early.into_iter().map(|it| (it, false)));
         // No bound here: a node about which the cloud is silent must not hold up those that it has spoken of.
         let check = |(node, due)| async move {
-            if due { self.check(node, list, calls).await } else { self.check_early(node, list, calls).await }
+            if due { self.check(node, list, calls, began).await } else { self.check_early(node, list, calls).await }
         };
         stream::iter(checks).for_each_concurrent(None, check).await;
     }
@@ -94,10 +95,14 @@ impl Controller {
 
     /// All machines as they are now; if all of the nodes' machines are there, as they were two periods ago at most.
     async fn list(&self, nodes: &[Arc<Node>], began: Instant) -> Result<Arc<InstanceList>> {
-        let recently = began.checked_sub(self.options.monitor_period * 2).unwrap_or(began);
-        let list = self.ask(self.inventory.since(recently)).await?;
+        let recently = began.checked_sub(TAINT.age(self.options.monitor_period)).unwrap_or(began);
+        let list = self.ask(self.inventory.list(Freshness::since(recently))).await?;
         let lacks = |it: &Arc<Node>| matches!(self.inventory.listed(it, &list), Ok(None));
-        let list = if nodes.iter().any(lacks) { self.ask(self.inventory.since(began)).await? } else { list };
+        let list = if nodes.iter().any(lacks) {
+            self.ask(self.inventory.list(NODE_DELETION.since(began))).await?
+        } else {
+            list
+        };
         let mut listed = self.listed.lock();
         *listed = list.began.max(*listed);
         drop(listed);
@@ -105,7 +110,7 @@ impl Controller {
     }
 
     /// Checks a node whose time has come.
-    async fn check(&self, node: Arc<Node>, list: Option<&InstanceList>, calls: usize) {
+    async fn check(&self, node: Arc<Node>, list: Option<&InstanceList>, calls: usize, began: Instant) {
         // Somebody else may have asked about this node after the list had begun.
         let list = list.filter(|it| self.inventory.is_newest(&node, it));
         match list.map_or(Ok(None), |it| self.inventory.listed(&node, it)) {
@@ -127,7 +132,7 @@ impl Controller {
                 }
                 self.present(node, &instance, calls).await;
             }
-            Ok(None) => self.absent(node, list).await,
+            Ok(None) => self.absent(node, list, began).await,
             Err(error) => self.fail(&node, &error),
         }
     }
@@ -149,8 +154,9 @@ impl Controller {
         self.settle(&node, if marked { Outcome::Present { calls } } else { Outcome::Failed(None) });
     }
 
-    /// The machine was found neither by a list, if there was one, nor by a question about it alone after that.
-    async fn absent(&self, node: Arc<Node>, list: Option<&InstanceList>) {
+    /// The machine was found neither by a list, if there was one, nor by a question about it alone after that, in a check
+    /// that began at `began`.
+    async fn absent(&self, node: Arc<Node>, list: Option<&InstanceList>, began: Instant) {
         let enough = self.watchlist().miss(&node);
         let current = self.nodes.get(&node.name_any()).filter(|it| {
             it.metadata.uid == node.metadata.uid
@@ -167,7 +173,9 @@ impl Controller {
         }
         let (account, familiar) = (self.inventory.account(), self.inventory.is_familiar(list));
         let zone = self.nodes.zone(&current);
-        let quality = ListQuality { incomplete: list.gap(zone.as_deref()), familiar, account: account.as_ref() };
+        let is_fresh = NODE_DELETION.since(began).allows(list.began, Instant::now());
+        let incomplete = list.gap(zone.as_deref());
+        let quality = ListQuality { is_fresh, incomplete, familiar, account: account.as_ref() };
         if let Some(reason) = plan::objection(&current, quality, self.patience()) {
             return self.withhold(&node, &reason);
         }

@@ -43,6 +43,8 @@ pub(super) enum Reason {
 /// What a list that lacks a machine is worth.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListQuality<'a> {
+    /// Whether it began with the check or later.
+    pub(super) is_fresh: bool,
     /// Why it lacks machines.
     pub(super) incomplete: Option<&'a str>,
     /// Whether it has any of the cluster's machines.
@@ -185,6 +187,9 @@ pub(super) fn with_state(node: &Node, state: State) -> Node {
 /// An operator's word overrules what only asks for patience, and the doubt about a list without any of the cluster's
 /// machines, if the cluster's own account has answered. It never stands in for the cloud's own word.
 pub(super) fn objection(node: &Node, list: ListQuality<'_>, patience: Patience) -> Option<Reason> {
+    if !list.is_fresh {
+        return Some(Reason::Incomplete("it began before the node was checked".to_owned()));
+    }
     if let Some(why) = list.incomplete {
         return Some(Reason::Incomplete(why.to_owned()));
     }

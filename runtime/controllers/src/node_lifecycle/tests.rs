@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
-use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Page, Reply, Result};
+use cloud_provider::{Cloud, Description, Freshness, Identity, Instance, Instances, Page, Reply, Result};
 use k8s_openapi::api::core::v1::{NodeCondition, NodeSpec, NodeStatus};
 
 use super::*;
@@ -94,7 +94,7 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
         // It does not begin when this controller does.
         tokio::time::sleep(Duration::from_secs(133)).await;
         loop {
-            asking.since(Instant::now()).await.unwrap();
+            asking.list(Freshness::since(Instant::now())).await.unwrap();
             tokio::time::sleep(ADDRESSES + Duration::from_millis(400)).await;
         }
     };

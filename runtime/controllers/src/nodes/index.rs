@@ -31,6 +31,17 @@ struct Waiting {
     uid: Option<String>,
     /// When this process saw first that it waits: its machine exists from then on at the latest.
     since: Instant,
+    /// Whether it has had a turn.
+    had_turn: bool,
+}
+
+/// A turn of a node that waits to be initialised.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Turn {
+    /// Since when it waits: when this process saw it first.
+    pub(crate) came: Instant,
+    /// Whether it has had none before.
+    pub(crate) is_first: bool,
 }
 
 /// Whether an instance is a node's, if other nodes may have its provider id too.
@@ -73,7 +84,7 @@ impl Index {
         if is_waiting(node) {
             let uid = &node.metadata.uid;
             if self.waiting.get(&name).is_none_or(|it| it.uid != *uid) {
-                self.waiting.insert(name, Waiting { uid: uid.clone(), since: now });
+                self.waiting.insert(name, Waiting { uid: uid.clone(), since: now, had_turn: false });
                 self.last_came = Some(now);
             }
         } else {
@@ -96,10 +107,13 @@ impl Index {
         self.waiting.keys().map(String::as_str)
     }
 
-    /// Since when this node waits, as far as this process has seen it.
-    pub(super) fn waiting_since(&self, node: &Node) -> Option<Instant> {
-        let waiting = self.waiting.get(node.metadata.name.as_deref()?)?;
-        (waiting.uid == node.metadata.uid).then_some(waiting.since)
+    /// A turn of this node. One that is not known to wait has just come.
+    pub(super) fn turn(&mut self, node: &Node, now: Instant) -> Turn {
+        let waiting = node.metadata.name.as_deref().and_then(|it| self.waiting.get_mut(it));
+        match waiting.filter(|it| it.uid == node.metadata.uid) {
+            Some(it) => Turn { came: it.since, is_first: !std::mem::replace(&mut it.had_turn, true) },
+            None => Turn { came: now, is_first: true },
+        }
     }
 
     /// When a node came last that waited.
@@ -267,10 +281,13 @@ mod tests {
         let index = Index::of([&first], &Index::default(), start);
         let mut index = Index::of([&first], &index, second(1));
         index.apply(&first, second(2));
-        assert_eq!((index.waiting_since(&first), index.last_came()), (Some(start), Some(start)));
+        assert_eq!(index.turn(&first, second(2)), Turn { came: start, is_first: true });
+        assert_eq!(index.turn(&first, second(3)), Turn { came: start, is_first: false });
+        assert_eq!(index.last_came(), Some(start));
         index.apply(&again, second(3));
-        assert_eq!(index.waiting_since(&first), None, "it is another node");
-        assert_eq!((index.waiting_since(&again), index.last_came()), (Some(second(3)), Some(second(3))));
+        assert_eq!(index.turn(&first, second(4)), Turn { came: second(4), is_first: true }, "it is another node");
+        assert_eq!(index.turn(&again, second(4)), Turn { came: second(3), is_first: true });
+        assert_eq!(index.last_came(), Some(second(3)));
         assert_eq!(Index::of([], &index, second(4)).waiting(), 0);
     }
 

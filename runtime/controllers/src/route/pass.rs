@@ -107,7 +107,7 @@ impl Controller {
             state.refusals.clear();
             state.full_until = None;
         }
-        state.routes = Some(Known { routes, incomplete: all.incomplete });
+        state.routes = Some(Known { routes, began, incomplete: all.incomplete });
         state.rests.listed();
         true
     }
@@ -227,7 +227,7 @@ impl Controller {
 
     fn plan(&self, networks: &Networks, state: &mut State) -> (Plan, Facts) {
         let now = Instant::now();
-        let known = state.routes.clone().unwrap_or_default();
+        let known = state.routes.clone().unwrap_or_else(|| Known { routes: Vec::new(), began: now, incomplete: None });
         let names: Vec<_> = networks.held.iter().map(|it| it.node.name_any()).collect();
         let desired: Vec<_> = networks
             .held
@@ -249,7 +249,7 @@ impl Controller {
             cluster: &self.cluster,
             desired: &desired,
             listed: &known.routes,
-            is_complete: known.incomplete.is_none(),
+            is_complete: known.is_complete(self.oldest_list(), now),
             seen: &state.seen,
             brake: state.count.brake(facts, &self.options.budget, now),
             resting: &state.rests.resting(now),

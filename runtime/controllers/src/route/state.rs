@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use cloud_provider::Error;
+use cloud_provider::{Error, Freshness};
 use tokio::time::Instant;
 
 use crate::cidr::Cidr;
@@ -52,11 +52,20 @@ pub(super) struct State {
 }
 
 /// The routes as far as they are known.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Known {
     pub(super) routes: Vec<Listed>,
+    /// When the list began that showed them.
+    pub(super) began: Instant,
     /// Why routes may be missing.
     pub(super) incomplete: Option<String>,
+}
+
+impl Known {
+    /// Whether no route is missing, in a list that is so fresh: only then one that nobody needs is deleted.
+    pub(super) fn is_complete(&self, freshness: Freshness, now: Instant) -> bool {
+        self.incomplete.is_none() && freshness.allows(self.began, now)
+    }
 }
 
 impl State {
@@ -163,6 +172,7 @@ impl State {
 
 #[cfg(test)]
 mod tests {
+    use crate::freshness::ROUTE_DELETION;
     use cloud_provider::RouteOutcome;
 
     use super::*;
@@ -273,9 +283,20 @@ mod tests {
         state.full_until = Some(now + 3600 * SECOND);
         state.credential_changed(now);
         assert!(state.needs_list(now) && state.full_until.is_none());
-        state.routes = Some(Known::default());
+        state.routes = Some(Known { routes: Vec::new(), began: now, incomplete: None });
         state.after_panic(now + 5 * SECOND);
         assert!(state.routes.is_none() && !state.needs_list(now));
         assert_eq!(state.next(now), now + 5 * SECOND);
+    }
+
+    #[test]
+    fn a_list_that_is_old_or_incomplete_deletes_no_route() {
+        let start = Instant::now();
+        let known = Known { routes: Vec::new(), began: start, incomplete: None };
+        let freshness = Freshness::within(ROUTE_DELETION.age(600 * SECOND));
+        assert!(known.is_complete(freshness, start + 1_199 * SECOND));
+        assert!(!known.is_complete(freshness, start + 1_200 * SECOND));
+        let incomplete = Known { incomplete: Some("a table did not answer".to_owned()), ..known };
+        assert!(!incomplete.is_complete(freshness, start));
     }
 }

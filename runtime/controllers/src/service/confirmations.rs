@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error, Result};
+use cloud_provider::{Error, Freshness, Result};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
+use crate::freshness::{BACKENDS, FIRST_BACKENDS};
 use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
 use crate::node_fields::provider_id;
@@ -26,10 +27,6 @@ use crate::nodes::{Evidence, Nodes, Record};
 use crate::service::backends::is_eligible;
 use crate::worker::contained;
 
-/// How old a list may be that answers for the nodes that were there at the start.
-const AT_THE_START: Duration = Duration::from_secs(300);
-/// How old a list may be that answers for a node that came later.
-const LATER: Duration = Duration::from_secs(30);
 /// After so long without an answer about an instance, the cloud is asked again: whoever updates addresses is quicker.
 const STALE: Duration = Duration::from_secs(900);
 /// At the start, whoever updates addresses asks about few nodes one by one: so long the same is not asked here.
@@ -146,8 +143,8 @@ impl Confirmations {
                 next = Some(next.map_or(head_start, |it| it.min(head_start)));
             }
             if !due.is_empty() {
-                let age = if self.are_complete() { LATER } else { AT_THE_START };
-                let error = self.ask(inventory, due, age, &mut failed).await;
+                let rule = if self.are_complete() { BACKENDS } else { FIRST_BACKENDS };
+                let error = self.ask(inventory, due, rule.at_any_time(), &mut failed).await;
                 if let Some(error) = error.filter(|_| began.elapsed() >= SILENT)
                     && let Some(blocked) = self.unreported(&error)
                 {
@@ -175,14 +172,14 @@ impl Confirmations {
         &self,
         inventory: &Inventory,
         nodes: Vec<Arc<Node>>,
-        age: Duration,
+        freshness: Freshness,
         failed: &mut HashMap<String, Failed>,
     ) -> Option<Error> {
         let doubtful = |node: &Arc<Node>| {
             failed.contains_key(&node.name_any()) || self.nodes.record(node).is_some_and(|it| it.missed.is_some())
         };
         let list = if nodes.len() >= inventory.many() || nodes.iter().any(doubtful) {
-            match contained(inventory.all(age)).await.unwrap_or_else(panicked) {
+            match contained(inventory.list(freshness)).await.unwrap_or_else(panicked) {
                 Ok(list) => Some(list),
                 Err(error) => {
                     nodes.iter().for_each(|it| fail(failed, it, &error, false));

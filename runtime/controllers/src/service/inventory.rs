@@ -11,20 +11,17 @@ pub(super) mod snapshot;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error, LoadBalancerInventory, Result};
+use cloud_provider::{Freshness, LoadBalancerInventory, Result};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tracing::warn;
 
-use crate::error::{BackOff, Pause};
+use crate::last_list::LastList;
 
 use self::orphans::Ages;
 use self::schedule::Last;
 use self::snapshot::Snapshot;
 
-/// The pauses after lists that failed.
-const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(5), longest: Duration::from_secs(60) };
 /// How soon a list comes for those who have just begun.
 const SOON: Duration = Duration::from_secs(2);
 
@@ -64,17 +61,13 @@ impl Options {
 pub(super) struct Lists {
     source: Arc<dyn LoadBalancerInventory>,
     pub(super) options: Options,
-    /// Held while a list is read: who comes meanwhile waits for it.
-    reading: tokio::sync::Mutex<()>,
+    last_list: LastList<Snapshot>,
     state: Mutex<State>,
     changed: Notify,
     orphans: Notify,
 }
 
 struct State {
-    newest: Option<Arc<Snapshot>>,
-    /// The error of the last list, how many have failed in a row, and when the next may be tried.
-    failed: Option<(Error, u32, Instant)>,
     /// When a list is due for those who wait, if one is.
     next: Option<Instant>,
     last: Option<Last>,
@@ -83,11 +76,11 @@ struct State {
 
 impl Lists {
     pub(super) fn new(source: Arc<dyn LoadBalancerInventory>, options: Options, now: Instant) -> Self {
-        let state = State { newest: None, failed: None, next: None, last: None, resync: now + options.resync_period };
+        let state = State { next: None, last: None, resync: now + options.resync_period };
         Self {
             source,
             options,
-            reading: tokio::sync::Mutex::default(),
+            last_list: LastList::default(),
             state: Mutex::new(state),
             changed: Notify::new(),
             orphans: Notify::new(),
@@ -101,56 +94,32 @@ impl Lists {
 
     /// The newest list.
     pub(super) fn newest(&self) -> Option<Arc<Snapshot>> {
-        self.state().newest.clone()
+        self.last_list.known(Freshness::ANY)
     }
 
     /// How many calls the newest list took.
     pub(super) fn pages(&self) -> usize {
-        self.state().newest.as_ref().map_or(1, |it| it.pages)
+        self.newest().map_or(1, |it| it.pages)
     }
 
-    /// A list that began at this time or later: the newest, one that is under way, or a new one.
-    pub(super) async fn since(&self, began: Instant) -> Result<Arc<Snapshot>> {
-        let _reading = self.reading.lock().await;
-        if let Some(newest) = self.newest().filter(|it| it.began >= began) {
-            return Ok(newest);
-        }
-        if let Some((error, _, until)) = &self.state().failed
-            && *until > Instant::now()
-        {
-            return Err(error.clone());
-        }
-        let list = listing::read(&*self.source).await;
-        let mut state = self.state();
-        match list {
-            Ok(list) => {
-                let list = Arc::new(list);
-                state.failed = None;
-                state.newest = Some(list.clone());
-                Ok(list)
-            }
-            Err(error) => {
-                let failures = state.failed.take().map_or(0, |(_, failures, _)| failures.saturating_add(1));
-                let pause = match BACK_OFF.pause(failures, &error) {
-                    Pause::Exactly(pause) => pause,
-                    Pause::AtLeast(pause) => pause.min(BACK_OFF.longest),
-                };
-                warn!(error = error.to_string(), ?pause, "the cloud could not list its load balancers");
-                state.failed = Some((error.clone(), failures, Instant::now() + pause));
-                Err(error)
-            }
-        }
+    /// The newest list, if it is so fresh.
+    pub(super) fn known(&self, freshness: Freshness) -> Option<Arc<Snapshot>> {
+        self.last_list.known(freshness)
+    }
+
+    /// A list that is so fresh: the newest, one that is under way, or a new one.
+    pub(super) async fn get(&self, freshness: Freshness) -> Result<Arc<Snapshot>> {
+        self.last_list.get(freshness, listing::read(&*self.source)).await.map(|(list, _)| list)
     }
 
     /// When the next list may be tried, if the last one failed.
     pub(super) fn failed_until(&self) -> Option<Instant> {
-        self.state().failed.as_ref().map(|(_, _, until)| *until)
+        self.last_list.failed_until()
     }
 
     /// When a list is due for those who wait; `None` also if the last one failed.
     pub(super) fn next(&self) -> Option<Instant> {
-        let state = self.state();
-        state.next.filter(|_| state.failed.is_none())
+        self.state().next.filter(|_| self.failed_until().is_none())
     }
 
     pub(super) fn set_next(&self, next: Option<Instant>) {

@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::events::EventKind;
+use crate::freshness::ORPHAN;
 use crate::inventory::list::{CALL, late};
 use crate::object;
 use crate::service::Controller;
@@ -57,7 +58,7 @@ impl Controller {
         };
         loop {
             lists.orphans_are_due().await;
-            let Some(list) = lists.newest() else { continue };
+            let Some(list) = lists.known(ORPHAN.at_any_time()) else { continue };
             let due = self.unowned.lock().due(lists.options.ages(), list.began).cloned();
             if let Some(orphan) = due.filter(|_| list.incomplete.is_none()) {
                 self.delete_orphaned(&orphan).await;

@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::LoadBalancer;
+use cloud_provider::{Freshness, LoadBalancer};
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 use tracing::debug;
 
+use crate::freshness::{LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION};
 use crate::service::Controller;
 use crate::service::backends::Backend;
 use crate::service::inventory::drift::{Evidence, Finding, Listed, finding, place_in, revision};
@@ -23,9 +24,6 @@ use crate::worker::random;
 const GATHER: Duration = Duration::from_millis(100);
 /// How long after the next list a Service that is left to lists is looked at again without its word.
 const RECHECK: Duration = Duration::from_secs(2);
-/// How old a list may be that answers what a creation reads first, and any other call.
-const FOR_A_CREATION: Duration = Duration::from_secs(10);
-const FOR_ANYTHING: Duration = Duration::from_secs(3);
 /// The longest pause without a look at the clock.
 const IDLE: Duration = Duration::from_secs(60);
 
@@ -49,7 +47,7 @@ impl Controller {
                 }
                 continue;
             }
-            match lists.since(now).await {
+            match lists.get(Freshness::since(now)).await {
                 Ok(list) => {
                     let earlier = lists.last().and_then(|it| it.takes).filter(|_| polls.is_some());
                     let takes = self.wake_rested(&list).or(earlier);
@@ -161,31 +159,30 @@ impl Controller {
         is_left.then(|| next.saturating_duration_since(now) + RECHECK)
     }
 
-    /// Whether what a list has read may answer a call about a Service too: it began after the last call about it ended, or
+    /// How fresh what a list has read has to be to answer a call about a Service too; `None` if there is none so fresh. It began after the last call about it ended, or
     /// for a creation, after the last one that wrote. Where several are about to be created, one list is read for all of them.
-    pub(super) async fn is_listed(&self, key: &str) -> bool {
-        let Some(lists) = &self.lists else { return false };
-        let now = Instant::now();
+    pub(super) async fn is_listed(&self, key: &str) -> Option<Freshness> {
+        let lists = self.lists.as_ref()?;
         let (after, creations) = {
             let states = self.states();
-            let Some(work) = states.peek(key).map(|it| &it.work) else { return false };
-            let Some(answered) = work.answered else { return false };
+            let work = &states.peek(key)?.work;
+            let answered = work.answered?;
             match work.creates {
                 true => (work.wrote, states.iter().filter(|(_, it)| it.work.creates).count()),
                 false => (Some(answered), 0),
             }
         };
-        let age = if creations > 0 { FOR_A_CREATION } else { FOR_ANYTHING };
-        let serves = |began: Instant| after.is_none_or(|it| began > it) && now.saturating_duration_since(began) <= age;
-        if lists.newest().is_some_and(|it| serves(it.began)) {
-            return true;
+        let rule = if creations > 0 { LOAD_BALANCER_CREATION } else { LOAD_BALANCER_CHANGE };
+        // Whoever comes while a list is read is answered by it too, however long it takes.
+        let recent = rule.at_any_time().asked_at(Instant::now());
+        let freshness = after.map_or(recent, |it| recent.and_after(it));
+        if lists.known(freshness).is_some() {
+            return Some(freshness);
         }
         if !is_worth_it(creations, lists.pages()) {
-            return false;
+            return None;
         }
-        // Whoever comes while one is read is answered by it too.
-        let oldest = now.checked_sub(age).unwrap_or(now);
-        lists.since(after.map_or(oldest, |it| it.max(oldest))).await.is_ok_and(|it| serves(it.began))
+        lists.get(freshness).await.is_ok().then_some(freshness)
     }
 
     /// The revision with which the newest list shows the load balancer of a Service.

@@ -211,9 +211,11 @@ impl Controller {
             desired.memo_is_new = desired.memo.is_some() && state.work.new_memo.take() == desired.memo;
             state.observed.about.clone()
         };
-        let (is_listed, listed) = (self.is_listed(key).await, self.listed_revision(key));
-        let call =
-            if is_listed { self.load_balancers.ensure_listed(&desired) } else { self.load_balancers.ensure(&desired) };
+        let (freshness, listed) = (self.is_listed(key).await, self.listed_revision(key));
+        let call = match freshness {
+            Some(freshness) => self.load_balancers.ensure_listed(&desired, freshness),
+            None => self.load_balancers.ensure(&desired),
+        };
         // What was given up may have written.
         let reply = tokio::time::timeout(CALL, call).await.unwrap_or_else(|_| Reply {
             answer: Err(late()),

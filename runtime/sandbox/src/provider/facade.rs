@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Cloud, CurrentDescription, Deletion, Identity, Instance, Instances, InventoryDescription, InventoryPage,
+    Cloud, CurrentDescription, Deletion, Freshness, Identity, Instance, Instances, InventoryDescription, InventoryPage,
     LoadBalancer, LoadBalancerInventory, LoadBalancers, Node, Page, PersistentVolumes, PodNetwork, Progress, Reply,
     Result, RouteChange, RouteDescription, RouteOutcome, RoutePage, Routes, Topology, TopologyDescription, Volume,
 };
@@ -116,9 +116,9 @@ impl LoadBalancers for Facade {
         version.load_balancers().ensure(desired).await
     }
 
-    async fn ensure_listed(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
+    async fn ensure_listed(&self, desired: &LoadBalancer, freshness: Freshness) -> Reply<Result<Progress>> {
         let version = self.serving();
-        version.load_balancers().ensure_listed(desired).await
+        version.load_balancers().ensure_listed(desired, freshness).await
     }
 
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {

@@ -1,7 +1,8 @@
-//! The reads of lists of machines that go on, by the cursor of their next page.
+//! The reads of lists: those that go on, by the cursor of their next page, and the newest whole one.
 
 use std::time::Duration;
 
+use cloud_provider::Freshness;
 use egress::ListReads;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
@@ -11,33 +12,16 @@ const REMEMBERED: usize = 4;
 /// A list that takes longer is over.
 const LONGEST: Duration = Duration::from_secs(900);
 
-/// How long what a whole list has read may answer other calls.
-const RECENT: Duration = Duration::from_secs(15);
+/// How long it is kept in memory what a whole list has read.
+const KEPT: Duration = Duration::from_secs(15);
 
-/// The lists that have a next page.
+/// The lists of one kind of things.
 #[derive(Default)]
-pub(super) struct Lists(Mutex<Vec<List>>);
-
-/// The reads of the newest whole list, for a while after it.
-#[derive(Default)]
-pub(super) struct Newest(Mutex<Option<(ListReads, Instant)>>);
-
-impl Newest {
-    /// A list has come to its end. One that began earlier than the newest changes nothing; of one that was too large to be
-    /// remembered, nothing serves.
-    pub(super) fn put(&self, list: &List) {
-        let mut newest = self.0.lock();
-        if newest.as_ref().is_none_or(|(_, begun)| *begun <= list.begun) {
-            *newest = list.reads.is_whole().then(|| (list.reads.clone(), list.begun));
-        }
-    }
-
-    /// The list's reads, for a call that comes after it; nothing if it began too long ago.
-    pub(super) fn sealed(&self, now: Instant) -> Option<ListReads> {
-        let mut newest = self.0.lock();
-        *newest = newest.take().filter(|(_, begun)| now.saturating_duration_since(*begun) < RECENT);
-        newest.as_ref().map(|(reads, _)| reads.sealed())
-    }
+pub(super) struct Lists {
+    /// Those that have a next page.
+    going_on: Mutex<Vec<List>>,
+    /// The newest that has ended.
+    whole: Mutex<Option<List>>,
 }
 
 /// One list, from its first page on.
@@ -49,6 +33,22 @@ pub(super) struct List {
 }
 
 impl Lists {
+    /// A list has come to its end. One that began earlier than the newest changes nothing; of one that was too large to be
+    /// remembered, nothing serves.
+    pub(super) fn end(&self, list: List) {
+        let mut whole = self.whole.lock();
+        if whole.as_ref().is_none_or(|it| it.begun <= list.begun) {
+            *whole = Some(list).filter(|it| it.reads.is_whole());
+        }
+    }
+
+    /// What the newest whole list has read, for a call that comes after it and may rest on answers so fresh.
+    pub(super) fn sealed(&self, freshness: Freshness, now: Instant) -> Option<ListReads> {
+        let mut whole = self.whole.lock();
+        *whole = whole.take().filter(|it| now.saturating_duration_since(it.begun) < KEPT);
+        whole.as_ref().filter(|it| freshness.allows(it.begun, now)).map(|it| it.reads.sealed())
+    }
+
     /// The list that goes on with this cursor; a new one without a cursor, and where none is known.
     pub(super) fn take(&self, cursor: Option<&str>, now: Instant) -> List {
         let mut lists = self.lists();
@@ -79,7 +79,7 @@ impl Lists {
     }
 
     fn lists(&self) -> MutexGuard<'_, Vec<List>> {
-        self.0.lock()
+        self.going_on.lock()
     }
 }
 
@@ -117,12 +117,16 @@ mod tests {
 
     #[test]
     fn the_newest_whole_list_serves_for_a_while() {
-        let (lists, newest, start) = (Lists::default(), Newest::default(), Instant::now());
-        assert!(newest.sealed(start).is_none());
-        newest.put(&lists.take(None, start + SECOND));
-        newest.put(&lists.take(None, start));
-        assert!(newest.sealed(start + RECENT).is_some(), "one that began earlier ended later");
-        assert!(newest.sealed(start + RECENT + SECOND).is_none());
+        let (lists, start) = (Lists::default(), Instant::now());
+        let serves = |freshness, now| lists.sealed(freshness, now).is_some();
+        assert!(!serves(Freshness::ANY, start));
+        lists.end(lists.take(None, start + SECOND));
+        lists.end(lists.take(None, start));
+        assert!(serves(Freshness::ANY, start + KEPT), "one that began earlier ended later");
+        assert!(serves(Freshness::since(start + SECOND), start + KEPT));
+        assert!(!serves(Freshness::after(start + SECOND), start + KEPT), "it began before that had ended");
+        assert!(!serves(Freshness::within(SECOND), start + 2 * SECOND));
+        assert!(!serves(Freshness::ANY, start + KEPT + SECOND));
     }
 
     #[test]

@@ -7,7 +7,6 @@ use tokio::time::Instant;
 
 use super::describe;
 use super::judged;
-use super::lists::Lists;
 use super::loaded::Loaded;
 use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_balancer_inventory as wit;
@@ -19,7 +18,6 @@ pub(super) struct InventoryGuest {
     pub(super) pre: ProvidesLoadBalancerInventoryPre<StoreState>,
     pub(super) description: InventoryDescription,
     pub(super) loaded: Arc<Loaded>,
-    pub(super) lists: Arc<Lists>,
 }
 
 /// The list's properties, of a provider that exports it.
@@ -47,7 +45,8 @@ impl LoadBalancerInventory for InventoryGuest {
     async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<InventoryPage>> {
         let limit = limit.clamp(1, self.description.page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
-        let list = self.lists.take(cursor.as_deref(), Instant::now());
+        let lists = &self.loaded.load_balancer_lists;
+        let list = lists.take(cursor.as_deref(), Instant::now());
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
             .call_page(Function::ListInventory, list.reads.clone(), |store| {
@@ -64,8 +63,8 @@ impl LoadBalancerInventory for InventoryGuest {
                 .map_err(|because| self.loaded.unusable(Function::ListInventory, &because))
         });
         match answer.as_ref().map(|it| it.next.as_deref()) {
-            Ok(Some(next)) => self.lists.put(list, next),
-            Ok(None) => self.loaded.newest.put(&list),
+            Ok(Some(next)) => lists.put(list, next),
+            Ok(None) => lists.end(list),
             Err(_) => {}
         }
         Reply { answer, events, wrote }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{Deletion, Event, LoadBalancer, LoadBalancers, PendingStatus, Progress, Reply, Result};
+use cloud_provider::{Deletion, Event, Freshness, LoadBalancer, LoadBalancers, PendingStatus, Progress, Reply, Result};
 use egress::ListReads;
 use tokio::time::Instant;
 
@@ -34,8 +34,8 @@ impl LoadBalancers for LoadBalancersGuest {
         self.ensured(desired, None).await
     }
 
-    async fn ensure_listed(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
-        self.ensured(desired, self.loaded.newest.sealed(Instant::now())).await
+    async fn ensure_listed(&self, desired: &LoadBalancer, freshness: Freshness) -> Reply<Result<Progress>> {
+        self.ensured(desired, self.loaded.load_balancer_lists.sealed(freshness, Instant::now())).await
     }
 
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {

@@ -10,8 +10,8 @@ use egress::{ListReads, Seen};
 use futures::future::BoxFuture;
 use wasmtime::Store;
 
-use super::guard::{Crashed, CallGuard, Stopped};
-use super::lists::Newest;
+use super::guard::{CallGuard, Crashed, Stopped};
+use super::lists::Lists;
 use super::object::{Object, Subject};
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
@@ -31,8 +31,8 @@ pub(super) struct Loaded {
     pub(super) inventory: Option<(ProvidesLoadBalancerInventoryPre<StoreState>, InventoryDescription)>,
     pub(super) routes: Option<(ProvidesRoutesPre<StoreState>, Arc<RouteDescription>)>,
     pub(super) volumes: Option<(ProvidesPersistentVolumesPre<StoreState>, Arc<TopologyDescription>)>,
-    /// The reads of the newest list of load balancers.
-    pub(super) newest: Newest,
+    /// The reads of lists of load balancers: they answer other calls about load balancers too.
+    pub(super) load_balancer_lists: Lists,
     pub(super) calls: Calls,
     pub(super) guard: CallGuard,
     /// Those that the provider describes and the operator allows.

@@ -121,8 +121,7 @@ impl Version {
                 Arc::new(routes::RoutesGuest { pre, description, loaded: loaded.clone(), lists: Arc::default() })
             }),
             load_balancer_inventory: inventory.clone().map(|(pre, description)| -> Arc<dyn LoadBalancerInventory> {
-                let (loaded, lists) = (loaded.clone(), Arc::default());
-                Arc::new(load_balancer_inventory::InventoryGuest { pre, description, loaded, lists })
+                Arc::new(load_balancer_inventory::InventoryGuest { pre, description, loaded: loaded.clone() })
             }),
             persistent_volumes: volumes.clone().map(|(pre, description)| -> Arc<dyn PersistentVolumes> {
                 Arc::new(persistent_volumes::PersistentVolumesGuest { pre, description, loaded: loaded.clone() })

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Deletion, Error, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancer,
+    Deletion, Error, Freshness, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancer,
     LoadBalancerInventory, LoadBalancers, MarkedOwner, Progress, Proof, Reply, Result,
 };
 use tests::rig::FakeCloud;
@@ -148,7 +148,7 @@ impl LoadBalancers for Listing {
         self.cloud.ensure(desired).await
     }
 
-    async fn ensure_listed(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
+    async fn ensure_listed(&self, desired: &LoadBalancer, _: Freshness) -> Reply<Result<Progress>> {
         self.lock().listed.push(desired.owner.name.clone());
         self.cloud.ensure(desired).await
     }

@@ -2,8 +2,10 @@
 
 use kube::runtime::watcher;
 
-use super::super::ahead::FIRST;
 use super::*;
+use crate::freshness::INITIALISATION;
+
+const FIRST: Freshness = INITIALISATION.at_any_time();
 
 /// The same with a provider that gives pages of this size.
 fn of_pages(size: u32, inventory: Inventory) -> Inventory {
@@ -39,12 +41,12 @@ async fn a_node_is_served_from_no_list_before_it_came() {
     let fake = Arc::new(Fake { machines: machines(20), ..Fake::default() });
     let (known, mut writer) = Nodes::new();
     let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
-    inventory.all(FRESH).await.unwrap();
+    inventory.list(AGAIN).await.unwrap();
     tokio::time::advance(Duration::from_secs(1)).await;
     known.apply(watcher::Event::Apply(node(1)), &mut writer);
     assert_eq!(inventory.joining(&node(1)).await, Ok(Some(instance(1))));
     assert_eq!(fake.calls(), ["list 0 500", "get n1"]);
-    inventory.all(Duration::ZERO).await.unwrap();
+    inventory.list(Freshness::within(Duration::ZERO)).await.unwrap();
     assert_eq!(inventory.joining(&node(1)).await, Ok(Some(instance(1))));
     assert_eq!(fake.calls(), ["list 0 500"], "it began after the node came");
 }
@@ -56,7 +58,7 @@ async fn a_list_answers_for_all_that_waited_for_it() {
     inventory.joining(&node(1)).await.unwrap();
     assert_eq!(inventory.joining(&node(21)).await, Ok(None));
     assert_eq!(fake.calls(), ["list 0 500", "get n21"]);
-    tokio::time::advance(FIRST - Duration::from_secs(1)).await;
+    tokio::time::advance(FIRST.max_age - Duration::from_secs(1)).await;
     assert_eq!(inventory.joining(&node(2)).await, Ok(Some(instance(2))));
     assert_eq!(fake.calls().len(), 0, "it waited for its turn all the time");
     let error = inventory.joining(&node(22)).await.unwrap_err();
@@ -64,7 +66,7 @@ async fn a_list_answers_for_all_that_waited_for_it() {
     assert_eq!(fake.calls(), ["get n22"]);
     inventory.joining(&node(1)).await.unwrap();
     assert_eq!(fake.calls(), ["list 0 500"], "a second try may need what is new");
-    tokio::time::advance(FIRST).await;
+    tokio::time::advance(FIRST.max_age).await;
     inventory.joining(&node(3)).await.unwrap();
     assert_eq!(fake.calls(), ["list 0 500"], "it waited too long");
 }
@@ -82,7 +84,7 @@ async fn a_list_of_another_version_of_the_provider_serves_nobody() {
 
 #[tokio::test(start_paused = true)]
 async fn a_list_that_takes_long_is_proof_when_it_ends() {
-    let fake = Arc::new(Fake { machines: machines(20), delay: FRESH * 2, ..Fake::default() });
+    let fake = Arc::new(Fake { machines: machines(20), delay: AGAIN.max_age * 2, ..Fake::default() });
     let inventory = inventory(&fake, (1..=21).map(node));
     assert_eq!(inventory.joining(&node(21)).await, Ok(None));
     assert_eq!(fake.calls(), ["list 0 500", "get n21"]);
@@ -93,17 +95,17 @@ async fn a_list_older_than_the_last_get_does_not_answer() {
     let node = existing("n1", "fake://1");
     let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
     let inventory = inventory(&fake, [node.clone()]);
-    let list = inventory.all(FRESH).await.unwrap();
+    let list = inventory.list(AGAIN).await.unwrap();
     let second = Duration::from_secs(1);
     tokio::time::advance(second).await;
     inventory.asked(&node, None).await.unwrap();
     tokio::time::advance(second).await;
-    let newer = inventory.all(second).await.unwrap();
+    let newer = inventory.list(Freshness::within(second)).await.unwrap();
     assert_eq!(fake.calls(), ["list 0 500", "get n1", "list 0 500"]);
     inventory.instance_of(&node, Some(&list)).await.unwrap();
     assert_eq!(fake.calls(), ["get n1"]);
     tokio::time::advance(second).await;
-    let newest = inventory.all(second).await.unwrap();
+    let newest = inventory.list(Freshness::within(second)).await.unwrap();
     assert!(newer.began < newest.began);
     fake.calls();
     inventory.instance_of(&node, Some(&newest)).await.unwrap();
@@ -116,9 +118,9 @@ async fn a_large_account_is_listed_for_many_nodes_only() {
     let nodes: Vec<_> = (1..=15).map(node).collect();
     let inventory = of_pages(200, inventory(&fake, nodes.clone()));
     assert_eq!((inventory.pages(), inventory.many()), (1, MANY), "fifteen nodes are one page");
-    inventory.all(FRESH).await.unwrap();
+    inventory.list(AGAIN).await.unwrap();
     assert_eq!((inventory.pages(), inventory.many(), fake.calls().len()), (50, 50, 50));
-    tokio::time::advance(FRESH).await;
+    tokio::time::advance(AGAIN.max_age).await;
     futures::future::join_all(nodes.iter().map(|it| inventory.joining(it))).await;
     let calls = fake.calls();
     assert!(calls.iter().all(|it| it.starts_with("get")) && calls.len() <= 30, "{calls:?}");

@@ -21,14 +21,14 @@ async fn a_list_finds_machines_by_another_spelling() {
     let fake = lettered(3);
     let nodes = [settled(1, "fake://X1"), settled(2, "fake://x2"), settled(4, "fake://X4")];
     let inventory = inventory(&fake, nodes.clone());
-    let list = inventory.all(FRESH).await.unwrap();
+    let list = inventory.list(AGAIN).await.unwrap();
     let found = inventory.listed(&nodes[0], &list).unwrap().unwrap();
     assert_eq!(found.name, "n1");
     assert_eq!(inventory.listed(&nodes[2], &list), Ok(None));
     assert!(inventory.nodes.confirmed(&nodes[0]).is_some(), "what was said is about the node with its own spelling");
     // Only what the bytes left open was asked about.
     assert_eq!(*fake.canonical.lock(), ["fake://X1 fake://X4 fake://x1 fake://x3"]);
-    inventory.all(Duration::ZERO).await.unwrap();
+    inventory.list(Freshness::within(Duration::ZERO)).await.unwrap();
     assert_eq!(fake.canonical.lock().len(), 1, "the words are kept");
 }
 
@@ -37,7 +37,7 @@ async fn where_bytes_are_equal_nobody_is_asked_for_words() {
     let fake = lettered(3);
     let nodes = [settled(1, "fake://x1"), settled(2, "fake://x2")];
     let inventory = inventory(&fake, nodes.clone());
-    let list = inventory.all(FRESH).await.unwrap();
+    let list = inventory.list(AGAIN).await.unwrap();
     assert!(inventory.listed(&nodes[0], &list).unwrap().is_some());
     inventory.asked(&nodes[1], None).await.unwrap();
     assert_eq!(fake.calls(), ["list 0 500", "get n2"]);
@@ -115,7 +115,7 @@ async fn two_spellings_of_one_machine_are_not_two_backends() {
 async fn two_spellings_without_proof_are_no_backend_at_all() {
     let nodes = [settled(1, "fake://x1"), settled(2, "fake://X1")];
     let (inventory, _) = one_machine("web", &nodes);
-    let list = inventory.all(FRESH).await.unwrap();
+    let list = inventory.list(AGAIN).await.unwrap();
     assert!(inventory.listed(&nodes[0], &list).unwrap().is_some(), "as far as is known, it is alone");
     for node in [&nodes[1], &nodes[0]] {
         let error = inventory.asked(node, Some(&list)).await.unwrap_err().to_string();
@@ -151,7 +151,7 @@ async fn a_gap_counts_where_the_cloud_said_that_the_instance_is() {
     for node in &nodes[..3] {
         assert!(inventory.asked(node, None).await.unwrap().is_some());
     }
-    let list = inventory.all(FRESH).await.unwrap();
+    let list = inventory.list(AGAIN).await.unwrap();
     let gap = |nth: usize| list.gap(inventory.nodes.zone(&nodes[nth]).as_deref()).map(str::to_owned);
     let because = Some("zone b: it did not answer".to_owned());
     assert_eq!((gap(0), gap(1)), (None, because.clone()));

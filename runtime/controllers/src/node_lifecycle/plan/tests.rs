@@ -62,7 +62,7 @@ fn case_077_a_node_is_ready_only_if_it_says_so() {
     assert!(!is_ready(&Node::default()));
 }
 
-const GOOD: ListQuality<'_> = ListQuality { incomplete: None, familiar: true, account: None };
+const GOOD: ListQuality<'_> = ListQuality { is_fresh: true, incomplete: None, familiar: true, account: None };
 
 fn patience(warm_up: u64, grace: u64) -> Patience {
     Patience {
@@ -111,6 +111,14 @@ fn adv_71_an_incomplete_or_foreign_list_proves_nothing() {
     assert_eq!(objection(&aged(3600), incomplete, patience(0, 300)), expected);
     let strange = ListQuality { familiar: false, ..GOOD };
     assert_eq!(objection(&aged(3600), strange, patience(0, 300)), Some(Reason::Unfamiliar(None)));
+}
+
+#[test]
+fn no_node_is_deleted_by_a_list_from_before_its_check() {
+    let stale = ListQuality { is_fresh: false, ..GOOD };
+    for node in [aged(3600), approved(aged(3600), "true")] {
+        assert!(matches!(objection(&node, stale, patience(0, 0)), Some(Reason::Incomplete(_))));
+    }
 }
 
 #[test]

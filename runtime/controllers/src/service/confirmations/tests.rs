@@ -236,7 +236,7 @@ async fn adv_105_no_backend_goes_while_the_cloud_fails_later() {
     assert_eq!(rig.cloud.asked(), (1, 0), "a start is one list");
     let refresh = async |rig: &Rig| {
         for _ in 0..3 {
-            let list = rig.inventory.all(Duration::ZERO).await.ok();
+            let list = rig.inventory.list(Freshness::within(Duration::ZERO)).await.ok();
             for node in rig.nodes.store().state() {
                 let _ = rig.inventory.instance_of(&node, list.as_deref()).await;
             }
@@ -302,7 +302,7 @@ async fn answers_to_others_are_not_asked_for_again() {
     rig.after(1).await;
     for _ in 0..12 {
         tokio::time::sleep(Duration::from_secs(300)).await;
-        let list = rig.inventory.all(Duration::from_secs(300)).await.unwrap();
+        let list = rig.inventory.list(Freshness::within(Duration::from_secs(300))).await.unwrap();
         for node in rig.nodes.store().state() {
             rig.inventory.instance_of(&node, Some(&list)).await.unwrap();
         }

@@ -2,9 +2,16 @@
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
+use std::time::Duration;
 
-use cloud_provider::{InventoryItem, InventoryState};
+use cloud_provider::{Error, InventoryItem, InventoryState};
 use tokio::time::Instant;
+
+use crate::error::{BackOff, Pause};
+use crate::last_list::Listed;
+
+/// The pauses after lists that failed.
+const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(5), longest: Duration::from_secs(60) };
 
 /// What one list showed.
 #[derive(Debug)]
@@ -18,6 +25,21 @@ pub(crate) struct Snapshot {
     items: Vec<InventoryItem>,
     /// Where the item with a memo is; `None` if several have it: then none of them is anybody's.
     by_memo: HashMap<String, Option<usize>>,
+}
+
+impl Listed for Snapshot {
+    const NAME: &'static str = "load balancers";
+
+    fn began(&self) -> Instant {
+        self.began
+    }
+
+    fn pause(failures: u32, error: &Error) -> Duration {
+        match BACK_OFF.pause(failures, error) {
+            Pause::Exactly(pause) => pause,
+            Pause::AtLeast(pause) => pause.min(BACK_OFF.longest),
+        }
+    }
 }
 
 impl Snapshot {
