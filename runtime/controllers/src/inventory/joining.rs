@@ -20,13 +20,25 @@ use crate::nodes::Turn;
 pub(super) const FEW: usize = 2;
 /// That moment.
 pub(super) const GATHER: Duration = Duration::from_millis(30);
-/// A list is begun when no node has come for so long: one that comes later has to wait for the next.
+/// A list is begun when no node has come for so long, or where many wait for as long as the list itself is likely to take:
+/// one that comes later has to wait for the next.
 const QUIET: Duration = Duration::from_millis(100);
+/// The least that a cloud takes for one call.
+const CALL_TAKES: Duration = Duration::from_millis(50);
+/// A node that waits is worth so much of it.
+const QUIET_FOR_EACH: Duration = Duration::from_millis(1);
+/// The longest time for which no node has to come.
+const LONGEST_QUIET: Duration = Duration::from_secs(1);
 /// If nodes come all the time, a list is begun after so long for each of its calls. That is no more than three calls a
 /// second and some, whatever comes.
 const EACH_CALL: Duration = Duration::from_millis(300);
-/// And after so long at the latest.
+/// And after so long at the latest, unless very many come.
 const LONGEST: Duration = Duration::from_secs(5);
+/// Where nodes come faster than one in this time, a list that is begun has missed most of them, and would have to be read
+/// whole once more: it waits until no more come.
+const EACH_NODE: Duration = Duration::from_millis(10);
+/// But no longer than this.
+const LONGEST_STREAM: Duration = Duration::from_secs(20);
 
 /// What decides how a node that joins is asked about.
 #[derive(Clone, Copy, Debug, Default)]
@@ -66,6 +78,25 @@ pub(super) fn strategy(it: Situation) -> Strategy {
         Strategy::Gather
     } else {
         Strategy::Get
+    }
+}
+
+/// How long a list is put off for more nodes that come.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Patience {
+    /// It is begun when no node has come for so long.
+    quiet: Duration,
+    /// And after so long at the latest.
+    longest: Duration,
+}
+
+/// How long a list of so many pages is put off while so many nodes wait for it.
+fn patience(pages: usize, waiting: usize) -> Patience {
+    let times = |each: Duration, count: usize| each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
+    let stream = times(EACH_NODE, waiting).min(LONGEST_STREAM);
+    Patience {
+        quiet: times(CALL_TAKES, pages).min(times(QUIET_FOR_EACH, waiting)).clamp(QUIET, LONGEST_QUIET),
+        longest: times(EACH_CALL, pages).min(LONGEST).max(stream),
     }
 }
 
@@ -128,14 +159,32 @@ impl Inventory {
     }
 
     async fn gathered(&self) {
-        let pages = u32::try_from(self.pages()).unwrap_or(u32::MAX);
-        let latest = Instant::now() + EACH_CALL.saturating_mul(pages).min(LONGEST);
-        while let Some(quiet) = self.nodes.last_came().map(|it| it + QUIET) {
-            let until = quiet.min(latest);
+        let began = Instant::now();
+        while let Some(came) = self.nodes.last_came() {
+            let patience = patience(self.pages(), self.nodes.waiting());
+            let until = (came + patience.quiet).min(began + patience.longest);
             if until <= Instant::now() {
                 return;
             }
             tokio::time::sleep_until(until).await;
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_more_nodes_come_the_longer_a_list_waits_for_them() {
+        let of = |pages, waiting| {
+            let Patience { quiet, longest } = patience(pages, waiting);
+            (quiet.as_millis(), longest.as_millis())
+        };
+        assert_eq!(of(1, 20), (100, 300), "few nodes in a small account");
+        assert_eq!(of(5, 1_000), (250, 10_000));
+        assert_eq!(of(26, 5_000), (1_000, 20_000));
+        assert_eq!(of(26, 30), (100, 5_000), "few nodes in a large account");
+        assert_eq!(of(1_000, 0), (100, 5_000));
     }
 }

@@ -38,13 +38,11 @@ impl PageSize {
     }
 
     /// How many calls a list is likely to take in a cluster with so many nodes: as many as the last complete one of the
-    /// last hour. An account may have many more machines than one cluster has nodes.
+    /// last hour, and no fewer than the nodes fill. An account may have many more machines than one cluster has nodes.
     pub(super) fn pages(&self, nodes: usize, whole: u32, now: Instant) -> usize {
         let last = *self.last_pages();
-        match last {
-            Some((pages, at)) if now.saturating_duration_since(at) < REMEMBERED => pages,
-            Some(_) | None => nodes.div_ceil(usize::try_from(self.at(whole, now)).unwrap_or(usize::MAX)),
-        }
+        let last = last.filter(|(_, at)| now.saturating_duration_since(*at) < REMEMBERED).map_or(0, |(pages, _)| pages);
+        last.max(nodes.div_ceil(usize::try_from(self.at(whole, now)).unwrap_or(usize::MAX)))
     }
 
     /// Remembers the size with which a list ended, and its pages if it was complete. One that failed says nothing about
