@@ -1,9 +1,8 @@
 //! Questions that many clouds have about a desired load balancer.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Display;
 
-use crate::{Error, ExternalTrafficPolicy, LoadBalancer, Port, Protocol, Result};
+use crate::{Error, ExternalTrafficPolicy, LoadBalancer, Port, Protocol, Result, SortedMap, SortedSet};
 
 impl LoadBalancer {
     /// The path at which the nodes answer to health checks, at [`Self::health_check_port`].
@@ -26,9 +25,9 @@ impl LoadBalancer {
     ///
     /// [`Error::Unavailable`] without nodes; [`Error::Invalid`], if no node has a region, or two regions have as many.
     pub fn region(&self) -> Result<String> {
-        let mut nodes_of: BTreeMap<&str, usize> = BTreeMap::new();
+        let mut nodes_of: SortedMap<&str, usize> = SortedMap::new();
         for region in self.nodes.iter().filter_map(|it| it.region.as_deref()) {
-            *nodes_of.entry(region).or_default() += 1;
+            *nodes_of.get_or_default(region) += 1;
         }
         let most = nodes_of.values().max().copied().unwrap_or_default();
         let mut regions = nodes_of.into_iter().filter(|(_, nodes)| *nodes == most).map(|(region, _)| region);
@@ -81,7 +80,7 @@ impl LoadBalancer {
     /// Whether there are `ports`, and each is a node port of the Service. The API server gives a node port to one Service.
     #[must_use]
     pub fn has_node_ports(&self, ports: &[u16]) -> bool {
-        let own: BTreeSet<u16> = self.ports.iter().filter_map(|it| it.node_port).collect();
+        let own: SortedSet<u16> = self.ports.iter().filter_map(|it| it.node_port).collect();
         !ports.is_empty() && ports.iter().all(|it| own.contains(it))
     }
 }

@@ -23,12 +23,16 @@
 //! Where all fields of an object are like that, [`sparse`] removes them from its JSON, and `#[serde(default)]` fills them in.
 
 mod edit;
+mod read;
 mod revision;
 mod sparse;
+mod tree;
 
 pub use self::edit::Edit;
+pub use self::read::{Unreadable, read};
 pub use self::revision::revision;
 pub use self::sparse::sparse;
+pub(crate) use self::tree::Tree;
 
 use serde::de::IntoDeserializer as _;
 use serde::{Deserialize, Deserializer};

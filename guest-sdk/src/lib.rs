@@ -28,6 +28,7 @@ pub mod provider_id;
 pub mod readme;
 mod routes;
 pub mod settings;
+pub mod sorted;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
 
@@ -66,6 +67,7 @@ pub use crate::load_balancers::LoadBalancers;
 pub use crate::pages::{Position, pages};
 pub use crate::persistent_volumes::PersistentVolumes;
 pub use crate::routes::Routes;
+pub use crate::sorted::{SortedMap, SortedSet};
 
 /// Makes a type the provider of this component, with the named capabilities and no others.
 ///

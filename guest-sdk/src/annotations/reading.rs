@@ -1,14 +1,13 @@
 //! Reads a Service's annotations where a load balancer may exist already. A value that is not allowed and would change nothing
 //! is a warning there and no error: another controller may have accepted it before.
 
-use std::collections::BTreeSet;
 use std::str::FromStr;
 
 use super::values::Annotations;
 use crate::events::Warnings;
 use crate::form::{Custom, Form, Integer, List};
 use crate::key::{Key, Row};
-use crate::{LoadBalancer, Result};
+use crate::{LoadBalancer, Result, SortedSet};
 
 /// The annotations of a Service, its load balancer if it exists, and warnings for the Service's author.
 #[derive(Debug)]
@@ -106,10 +105,10 @@ impl<'a, L> Reading<'a, L> {
     pub fn read_set(
         &mut self,
         key: &Key<List<Custom<String>>>,
-        shown: impl FnOnce(&L) -> &BTreeSet<String>,
-    ) -> Result<BTreeSet<String>> {
+        shown: impl FnOnce(&L) -> &SortedSet<String>,
+    ) -> Result<SortedSet<String>> {
         let as_shown = |live: &L, text: &str| {
-            let items: BTreeSet<_> = text.split(',').map(|it| it.trim().to_owned()).collect();
+            let items: SortedSet<_> = text.split(',').map(|it| it.trim().to_owned()).collect();
             (items == *shown(live)).then(|| items.into_iter().collect())
         };
         Ok(self.read_or_keep(key, as_shown)?.unwrap_or_default().into_iter().collect())
@@ -231,12 +230,12 @@ mod tests {
     fn a_list_that_the_load_balancer_has_stays_in_any_order() {
         let key =
             Key::new("ranges", List { of: Custom::cidr("a network"), what: "networks", example: "10.0.0.0/8" }, "");
-        let live = BTreeSet::from(["b".to_owned(), "a".to_owned()]);
+        let live = SortedSet::from(["b".to_owned(), "a".to_owned()]);
         let ranges = |value| reading(key.name, value, Some(&live), |it| it.read_set(&key, |live| live));
         let (kept, warnings) = ranges("a, b");
         assert_eq!((kept, warnings.len()), (Ok(live.clone()), 1));
         assert!(ranges("a").0.is_err());
-        assert_eq!(ranges("10.0.0.0/8"), (Ok(BTreeSet::from(["10.0.0.0/8".to_owned()])), Vec::new()));
+        assert_eq!(ranges("10.0.0.0/8"), (Ok(SortedSet::from(["10.0.0.0/8".to_owned()])), Vec::new()));
     }
 
     #[test]

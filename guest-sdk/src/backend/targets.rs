@@ -1,8 +1,6 @@
 //! Targets of a load balancer, compared as sets.
 
-use std::collections::BTreeSet;
-
-use crate::{Change, Result};
+use crate::{Change, Result, SortedSet};
 
 /// What has to be written so that a load balancer is as desired, where its targets `T` are written by requests of their own.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -12,9 +10,9 @@ pub enum Difference<T> {
     /// Targets, and nothing else.
     Targets {
         /// Those that are missing.
-        add: BTreeSet<T>,
+        add: SortedSet<T>,
         /// Those that are too many.
-        remove: BTreeSet<T>,
+        remove: SortedSet<T>,
     },
     /// The load balancer as a whole.
     Everything,
@@ -24,17 +22,17 @@ impl<T: Clone + Ord> Difference<T> {
     /// Between the targets that a load balancer has and those that it should have.
     ///
     /// ```
-    /// use std::collections::BTreeSet;
+    /// use crate::SortedSet;
     /// use aerostat_sdk::backend::Difference;
     ///
-    /// let set = |ids: &[u64]| -> BTreeSet<u64> { ids.iter().copied().collect() };
+    /// let set = |ids: &[u64]| -> SortedSet<u64> { ids.iter().copied().collect() };
     /// let expected = Difference::Targets { add: set(&[3]), remove: set(&[1]) };
     /// assert_eq!(Difference::of_targets(&set(&[1, 2]), &set(&[2, 3])), expected);
     /// assert_eq!(Difference::of_targets(&set(&[1, 2]), &set(&[2, 1])), Difference::Nothing);
     /// ```
     #[must_use]
-    pub fn of_targets(live: &BTreeSet<T>, desired: &BTreeSet<T>) -> Self {
-        let (add, remove): (BTreeSet<T>, BTreeSet<T>) = (desired - live, live - desired);
+    pub fn of_targets(live: &SortedSet<T>, desired: &SortedSet<T>) -> Self {
+        let (add, remove): (SortedSet<T>, SortedSet<T>) = (desired - live, live - desired);
         if add.is_empty() && remove.is_empty() { Self::Nothing } else { Self::Targets { add, remove } }
     }
 
@@ -46,8 +44,8 @@ impl<T: Clone + Ord> Difference<T> {
     /// Those of `add` and `remove`. Neither is called for an empty set.
     pub fn write_targets(
         &self,
-        add: impl FnOnce(&BTreeSet<T>) -> Result<Change<()>>,
-        remove: impl FnOnce(&BTreeSet<T>) -> Result<Change<()>>,
+        add: impl FnOnce(&SortedSet<T>) -> Result<Change<()>>,
+        remove: impl FnOnce(&SortedSet<T>) -> Result<Change<()>>,
     ) -> Result<Change<()>> {
         let Self::Targets { add: missing, remove: unwanted } = self else { return Ok(Change::Done(())) };
         let added = if missing.is_empty() { Change::Done(()) } else { add(missing)? };
@@ -67,11 +65,11 @@ mod tests {
         let write = |live: &[u8], desired: &[u8], added: Change<()>| {
             let difference =
                 Difference::of_targets(&live.iter().copied().collect(), &desired.iter().copied().collect());
-            let add = |it: &BTreeSet<u8>| {
+            let add = |it: &SortedSet<u8>| {
                 sent.borrow_mut().push(format!("add {it:?}"));
                 Ok(added)
             };
-            let remove = |it: &BTreeSet<u8>| {
+            let remove = |it: &SortedSet<u8>| {
                 sent.borrow_mut().push(format!("remove {it:?}"));
                 Ok(Change::Done(()))
             };

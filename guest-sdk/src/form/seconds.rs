@@ -43,10 +43,14 @@ mod tests {
     #[test]
     fn seconds_are_a_number_or_a_duration_of_go() {
         let form = Seconds::between(1, 7_200);
-        for (text, seconds) in [("10", 10), ("10s", 10), ("1m30s", 90), ("1.5m", 90), ("2h", 7_200), ("3000ms", 3)] {
+        for (text, seconds) in
+            [("10", 10), ("10s", 10), ("1m30s", 90), ("1.5m", 90), ("2h", 7_200), ("3000ms", 3), (".5m", 30)]
+        {
             assert_eq!(form.parse(text), Some(seconds), "{text}");
         }
-        for text in ["", "0", "0s", "1500ms", "s", "10 s", "-1s", "1d", "3h", "1m30", "1..5m", "99999999999h", "NaNs"] {
+        for text in
+            ["", "0", "0s", "1500ms", "s", "10 s", "-1s", "1d", "3h", "1m30", "1..5m", ".s", "99999999999h", "NaNs"]
+        {
             assert_eq!(form.parse(text), None, "{text}");
         }
         assert_eq!(form.allowed(), "a time such as 30s, from 1s to 7200s in whole seconds");

@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::request::Request;
 use super::within;
+use crate::json::Tree;
 use crate::{Result, pages};
 
 /// How a cloud numbers the pages of its lists. They are asked for by `page`, from 1 on, and `per_page`.
@@ -55,9 +56,9 @@ impl NumberedPages<'_> {
         size: u32,
     ) -> Result<NumberedPage<T>> {
         let response = request.query("page", number).query("per_page", size).send()?;
-        let (items, second) = within::read_both(field, self.next.first().copied(), response.body())
-            .map_err(|it| response.unreadable(&it))?;
-        Ok(NumberedPage { items, is_last: self.is_last(&second) })
+        let tree = Tree::beginning(response.body()).map_err(|it| response.unreadable(&it))?;
+        let items = tree.read_field(field).map_err(|it| response.unreadable(&it))?;
+        Ok(NumberedPage { items, is_last: self.next.is_empty() || tree.is_null_at(self.next) })
     }
 
     /// The first object of the list in `field` in which the field `name` has this value: page by page, as [`Self::all`] asks

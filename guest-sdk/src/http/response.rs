@@ -1,12 +1,13 @@
 //! What the cloud answered.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::within;
 use crate::bindings::host::aerostat::cloud::http as wire;
+use crate::json::Tree;
 use crate::{Error, Result, host};
 
 /// The most characters of the cloud's error text that a message keeps.
@@ -128,7 +129,8 @@ impl Response {
     ///
     /// [`Error::Unavailable`], with what was asked and the place in the text, if it is not a `T`.
     pub fn json<T: DeserializeOwned>(&self) -> Result<T> {
-        serde_json::from_slice(&self.body).map_err(|error| self.unreadable(&error))
+        let tree = Tree::parse(&self.body).map_err(|error| self.unreadable(&error))?;
+        tree.read().map_err(|error| self.unreadable(&error))
     }
 
     /// The object in this field of the body, for clouds that answer `{ "server": { … } }`.
@@ -137,12 +139,13 @@ impl Response {
     ///
     /// As [`Self::json`], also if the field is missing.
     pub fn json_in<T: DeserializeOwned>(&self, field: &str) -> Result<T> {
-        within::read(field, &self.body).map_err(|error| self.unreadable(&error))
+        let tree = Tree::beginning(&self.body).map_err(|error| self.unreadable(&error))?;
+        tree.read_field(field).map_err(|error| self.unreadable(&error))
     }
 
     /// The error for a body that cannot be parsed.
     #[must_use]
-    pub fn unreadable(&self, error: &serde_json::Error) -> Error {
+    pub fn unreadable(&self, error: &dyn Display) -> Error {
         let Self { asked, status, .. } = self;
         Error::unavailable(format_args!("{asked}: {status} with an answer that cannot be read: {error}"))
     }

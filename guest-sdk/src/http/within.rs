@@ -1,55 +1,38 @@
-//! Answers that hold an object or a list in a field: `{ "server": { … } }`.
+//! One object of a list, looked for in the text: `{ "servers": [{ "id": 7 }, …] }`.
 
 use std::fmt;
-use std::marker::PhantomData;
 
-use serde::de::{
-    DeserializeOwned, DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{DeserializeSeed, Deserializer, Error as _, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// The value of the field `name` of the JSON object in `body`.
-pub(super) fn read<T: DeserializeOwned>(name: &str, body: &[u8]) -> serde_json::Result<T> {
-    read_both(name, None, body).map(|(found, _)| found)
-}
-
-/// The same, and the value of the field `second`: null, if there is none.
-pub(super) fn read_both<T: DeserializeOwned>(
-    name: &str,
-    second: Option<&str>,
-    body: &[u8],
-) -> serde_json::Result<(T, Value)> {
-    Field { name, second, seed: PhantomData::<T> }.deserialize(&mut serde_json::Deserializer::from_slice(body))
-}
-
-/// As [`read_both`], of a list only the first object in which the field `field` has this value. Nothing is kept of the others,
-/// which saves most of the time that a long list takes.
+/// Of the list in the field `name` the first object in which the field `field` has this value, and the value of the field
+/// `second`: null, if there is none. Nothing is kept of the other objects, which saves most of the time that a long list takes.
 pub(super) fn find(
     name: &str,
     second: Option<&str>,
     (field, value): (&str, &Value),
     body: &[u8],
 ) -> serde_json::Result<(Option<Value>, Value)> {
-    let seed = First(With { field, value });
-    Field { name, second, seed }.deserialize(&mut serde_json::Deserializer::from_slice(body))
+    let first = First(With { field, value });
+    Field { name, second, first }.deserialize(&mut serde_json::Deserializer::from_slice(body))
 }
 
-struct Field<'a, S> {
+struct Field<'a> {
     name: &'a str,
     second: Option<&'a str>,
-    seed: S,
+    first: First<'a>,
 }
 
-impl<'de, S: DeserializeSeed<'de> + Copy> DeserializeSeed<'de> for Field<'_, S> {
-    type Value = (S::Value, Value);
+impl<'de> DeserializeSeed<'de> for Field<'_> {
+    type Value = (Option<Value>, Value);
 
     fn deserialize<D: Deserializer<'de>>(self, object: D) -> Result<Self::Value, D::Error> {
         object.deserialize_map(self)
     }
 }
 
-impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for Field<'_, S> {
-    type Value = (S::Value, Value);
+impl<'de> Visitor<'de> for Field<'_> {
+    type Value = (Option<Value>, Value);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "an object with the field `{}`", self.name)
@@ -59,7 +42,7 @@ impl<'de, S: DeserializeSeed<'de> + Copy> Visitor<'de> for Field<'_, S> {
         let (mut found, mut second) = (None, Value::Null);
         while let Some(name) = fields.next_key::<String>()? {
             if name == self.name {
-                found = Some(fields.next_value_seed(self.seed)?);
+                found = Some(fields.next_value_seed(self.first)?);
             } else if self.second == Some(&*name) {
                 second = fields.next_value()?;
             } else {

@@ -1,8 +1,6 @@
 //! The machine of a node: an instance of EC2, or a pod of Fargate.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use aerostat_sdk::{Error, Instance, Instances, Node, Page, Result, events};
+use aerostat_sdk::{Error, Instance, Instances, Node, Page, Result, SortedMap, SortedSet, events};
 
 use crate::api::ec2::instances::{self as api, By, Ec2Instance};
 use crate::api::ec2::{FILTER_VALUES, interfaces};
@@ -69,11 +67,11 @@ fn has_tag(it: &Ec2Instance, key: &str) -> bool {
 fn page(shown: &[&Ec2Instance], settings: &Machines, next: Option<String>) -> Page {
     let places = Places::of(shown, settings);
     let mut instances = Vec::new();
-    let mut gaps = BTreeMap::new();
+    let mut gaps = SortedMap::new();
     for it in shown {
         match places.labels(it) {
             Ok(labels) => instances.push(instance::instance(it, settings, labels)),
-            Err(error) => _ = gaps.entry(it.zone.clone()).or_insert_with(|| why(error)),
+            Err(error) => _ = gaps.get_or_insert(it.zone.clone(), why(error)),
         }
     }
     gaps.into_iter().fold(Page::new(instances, next), |page, (zone, why)| match zone {
@@ -92,7 +90,7 @@ fn why(error: Error) -> String {
 /// One answer for each node, by as few requests as there are kinds of questions.
 fn answers(nodes: &[Node], settings: &Machines) -> Vec<Result<Option<Instance>>> {
     let machines: Vec<Result<Option<Machine<'_>>>> = nodes.iter().map(machine).collect();
-    let of_machine = |it: &dyn Fn(&Machine<'_>) -> bool| -> BTreeSet<&str> {
+    let of_machine = |it: &dyn Fn(&Machine<'_>) -> bool| -> SortedSet<&str> {
         machines.iter().flatten().flatten().filter(|machine| it(machine)).map(Machine::id).collect()
     };
     let by_id = by_ids(of_machine(&|it| matches!(it, Machine::Instance(_))));
@@ -131,7 +129,7 @@ fn machine(node: &Node) -> Result<Option<Machine<'_>>> {
     }
 }
 
-type ById<'a, T> = BTreeMap<&'a str, Result<Option<T>>>;
+type ById<'a, T> = SortedMap<&'a str, Result<Option<T>>>;
 
 /// The answer about an id. What was not asked for is not absent.
 fn answer_of<T: Clone>(answers: &ById<'_, T>, id: &str) -> Result<Option<T>> {
@@ -139,9 +137,9 @@ fn answer_of<T: Clone>(answers: &ById<'_, T>, id: &str) -> Result<Option<T>> {
     answer.unwrap_or_else(|| Err(Error::unavailable(format_args!("{id} was not asked for"))))
 }
 
-fn by_ids(ids: BTreeSet<&str>) -> ById<'_, Ec2Instance> {
+fn by_ids(ids: SortedSet<&str>) -> ById<'_, Ec2Instance> {
     let ids: Vec<_> = ids.into_iter().collect();
-    let mut answers = BTreeMap::new();
+    let mut answers = SortedMap::new();
     ids.chunks(FILTER_VALUES).for_each(|ids| ask(ids, &mut answers));
     answers
 }
@@ -150,7 +148,7 @@ fn by_ids(ids: BTreeSet<&str>) -> ById<'_, Ec2Instance> {
 fn ask<'a>(ids: &[&'a str], answers: &mut ById<'a, Ec2Instance>) {
     match api::by_ids(ids) {
         Ok(found) => {
-            let mut found: BTreeMap<String, Ec2Instance> = found.into_iter().map(|it| (it.id.clone(), it)).collect();
+            let mut found: SortedMap<String, Ec2Instance> = found.into_iter().map(|it| (it.id.clone(), it)).collect();
             answers.extend(ids.iter().map(|id| (*id, Ok(found.remove(*id)))));
         }
         Err(refusal) if refusal.code.starts_with("InvalidInstanceID.") && ids.len() > 1 => {
@@ -166,9 +164,9 @@ fn ask<'a>(ids: &[&'a str], answers: &mut ById<'a, Ec2Instance>) {
 }
 
 /// The network interface of each pod of Fargate, by the id of its node.
-fn pods<'a>(ids: BTreeSet<&'a str>, settings: &Machines) -> ById<'a, interfaces::NetworkInterface> {
+fn pods<'a>(ids: SortedSet<&'a str>, settings: &Machines) -> ById<'a, interfaces::NetworkInterface> {
     let parsed: Vec<_> = ids.into_iter().map(|id| (id, fargate_address(id).map(|it| it.to_string()))).collect();
-    let addresses: BTreeSet<&String> = parsed.iter().filter_map(|(_, address)| address.as_ref().ok()).collect();
+    let addresses: SortedSet<&String> = parsed.iter().filter_map(|(_, address)| address.as_ref().ok()).collect();
     let addresses: Vec<_> = addresses.into_iter().collect();
     let found = match addresses.is_empty() {
         true => Ok(Vec::new()),
@@ -182,7 +180,7 @@ fn pods<'a>(ids: BTreeSet<&'a str>, settings: &Machines) -> ById<'a, interfaces:
 }
 
 /// The cluster's instances with these private DNS names.
-fn by_names(names: BTreeSet<&str>, settings: &Machines) -> Result<Vec<Ec2Instance>> {
+fn by_names(names: SortedSet<&str>, settings: &Machines) -> Result<Vec<Ec2Instance>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }

@@ -3,12 +3,10 @@
 //!
 //! Load balancing tells no tags in its lists: they cost a request for each twenty.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use aerostat_sdk::form::{Custom, Form as _};
 use aerostat_sdk::{
     Error, Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory,
-    MarkedOwner, Proof, Result, cluster,
+    MarkedOwner, Proof, Result, SortedMap, SortedSet, cluster,
 };
 
 use crate::api::ec2::security_groups;
@@ -185,10 +183,10 @@ fn is_network(it: &Balancer, cluster: &Cluster) -> bool {
 /// # Errors
 ///
 /// Whatever AWS answered.
-pub(crate) fn other_networks(settings: &Settings, name: &str) -> Result<BTreeSet<String>> {
+pub(crate) fn other_networks(settings: &Settings, name: &str) -> Result<SortedSet<String>> {
     let (uid, cluster) = (cluster()?.uid, &settings.cluster);
     let others = network::all()?.into_iter().filter(|it| is_network(it, cluster) && it.name != name);
-    let others: BTreeMap<String, String> = others.map(|it| (it.arn, it.name)).collect();
+    let others: SortedMap<String, String> = others.map(|it| (it.arn, it.name)).collect();
     let tags = tags::of(&others.keys().collect::<Vec<_>>())?;
     let is_of_cluster = |arn: &str| {
         let of = tags.get(arn).into_iter().flatten();

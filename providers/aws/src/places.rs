@@ -1,8 +1,6 @@
 //! Labels that say where instances are: the id of their zone, and the network nodes above them.
 
-use std::collections::BTreeMap;
-
-use aerostat_sdk::{Error, Result, log};
+use aerostat_sdk::{Error, Result, SortedMap, log};
 
 use crate::api::Refusal;
 use crate::api::ec2::instances::Ec2Instance;
@@ -17,9 +15,9 @@ const NETWORK_NODE: &str = "topology.k8s.aws/network-node-layer-";
 pub(crate) struct Places<'a> {
     settings: &'a Machines,
     /// The ids of zones, if an instance does not say its own.
-    zones: Result<BTreeMap<String, String>>,
+    zones: Result<SortedMap<String, String>>,
     /// The network nodes above instances, if there is one of a type that has them.
-    network_nodes: Result<BTreeMap<String, Vec<String>>>,
+    network_nodes: Result<SortedMap<String, Vec<String>>>,
 }
 
 impl<'a> Places<'a> {
@@ -28,11 +26,11 @@ impl<'a> Places<'a> {
     pub(crate) fn of(instances: &[&Ec2Instance], settings: &'a Machines) -> Self {
         let lacks_zone = instances.iter().any(|it| it.zone.is_some() && it.zone_id.is_none());
         let zones =
-            if lacks_zone { zones::ids(&settings.cluster.region).map_err(Error::from) } else { Ok(BTreeMap::new()) };
+            if lacks_zone { zones::ids(&settings.cluster.region).map_err(Error::from) } else { Ok(SortedMap::new()) };
         let in_network: Vec<_> =
             instances.iter().filter(|it| has_network_nodes(it, settings)).map(|it| &*it.id).collect();
         let network_nodes = match in_network.is_empty() {
-            true => Ok(BTreeMap::new()),
+            true => Ok(SortedMap::new()),
             false => topology::network_nodes(&in_network).or_else(without),
         };
         Self { settings, zones, network_nodes }
@@ -72,13 +70,13 @@ fn has_network_nodes(it: &Ec2Instance, settings: &Machines) -> bool {
 }
 
 /// No network nodes, where the region tells none, or the credential may not ask: nodes do without these labels.
-fn without(refusal: Refusal) -> Result<BTreeMap<String, Vec<String>>> {
+fn without(refusal: Refusal) -> Result<SortedMap<String, Vec<String>>> {
     match refusal.error {
         Error::Denied(why) => {
             log::info("nodes get no labels about network nodes", &[("why", &why)]);
-            Ok(BTreeMap::new())
+            Ok(SortedMap::new())
         }
-        _ if refusal.code == "UnsupportedOperation" => Ok(BTreeMap::new()),
+        _ if refusal.code == "UnsupportedOperation" => Ok(SortedMap::new()),
         error => Err(error),
     }
 }

@@ -2,13 +2,12 @@
 //!
 //! EC2 changes a table at once and replaces a route in one step, so that nothing is pending and no moment is without a route.
 
-use std::collections::BTreeSet;
 use std::net::Ipv4Addr;
 use std::rc::Rc;
 
 use aerostat_sdk::{
     Error, IpFamily, PodNetwork, Position, Result, Route, RouteChange, RouteDescription, RouteOutcome, RouteOwnership,
-    RoutePage, RouteState, Routes, settings,
+    RoutePage, RouteState, Routes, SortedSet, settings,
 };
 
 use crate::api::Refusal;
@@ -117,7 +116,7 @@ struct Pass {
     /// What EC2 said when there was no room for another route.
     full: Option<Error>,
     /// Instances that forward packets since this call.
-    forwarding: BTreeSet<String>,
+    forwarding: SortedSet<String>,
 }
 
 impl Pass {

@@ -3,10 +3,10 @@
 //! What the vendor's controller writes is written as it does, so that it finds its own again. Beside these stand two
 //! tags of our own with the UIDs of the cluster and of the Service: names come again, UIDs never do.
 
-use std::collections::BTreeMap;
+use aerostat_sdk::SortedMap;
 
 /// Keys and values.
-pub(crate) type Tags = BTreeMap<String, String>;
+pub(crate) type Tags = SortedMap<String, String>;
 
 /// The vendor's: `<namespace>/<name>` of the Service.
 pub(crate) const SERVICE_NAME: &str = "kubernetes.io/service-name";

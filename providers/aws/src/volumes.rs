@@ -1,8 +1,6 @@
 //! Where EBS volumes are.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use aerostat_sdk::{Error, PersistentVolumes, Result, Topology, TopologyDescription, Volume};
+use aerostat_sdk::{Error, PersistentVolumes, Result, SortedMap, SortedSet, Topology, TopologyDescription, Volume};
 
 use crate::api::ec2::volumes as api;
 use crate::provider::Aws;
@@ -30,10 +28,10 @@ impl PersistentVolumes for Aws {
     /// By a filter: an unknown id in it fails no other.
     fn get_topologies(volumes: &[Volume]) -> Vec<Result<Option<Topology>>> {
         let ids: Vec<Result<&str>> = volumes.iter().map(id).collect();
-        let known: BTreeSet<&str> = ids.iter().flatten().copied().collect();
+        let known: SortedSet<&str> = ids.iter().flatten().copied().collect();
         let known: Vec<&str> = known.into_iter().collect();
         let zones = match known.is_empty() {
-            true => Ok(BTreeMap::new()),
+            true => Ok(SortedMap::new()),
             false => api::zones(&known).map_err(Error::from),
         };
         let cluster = Cluster::read();

@@ -4,10 +4,8 @@ pub(crate) mod certificates;
 pub(crate) mod load_balancers;
 pub(crate) mod tags;
 
-use std::collections::BTreeSet;
-
 use aerostat_sdk::http::{Client, NumberedPage, NumberedPages, Refused, Response};
-use aerostat_sdk::{Error, Result};
+use aerostat_sdk::{Error, Result, SortedSet};
 use serde::Deserialize;
 
 const API: Client<'_> =
@@ -98,7 +96,7 @@ pub(crate) fn droplets(query: &[(&str, &str)], number: u32, size: u32) -> Result
 }
 
 /// The ids of all droplets with this tag.
-pub(crate) fn ids_tagged(tag: &str) -> Result<BTreeSet<u64>> {
+pub(crate) fn ids_tagged(tag: &str) -> Result<SortedSet<u64>> {
     let droplets: Vec<Droplet> = PAGES.all(&API.get(["v2", "droplets"]).query("tag_name", tag), "droplets")?;
     Ok(droplets.iter().map(|it| it.id).collect())
 }

@@ -3,12 +3,11 @@
 //! The name is the Service's UID without its last digit, so that it says neither for which Service nor for which cluster it
 //! was given; and the cloud takes tags at a creation and never shows them. So what is listed is proven by its name alone.
 
-use aerostat_sdk::json::revision;
+use aerostat_sdk::json::{self, Unreadable, revision};
 use aerostat_sdk::{
     Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
     Position, Proof, Result,
 };
-use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::api::PAGES;
@@ -25,7 +24,7 @@ impl LoadBalancerInventory for DigitalOcean {
         let found = api::page(at.page, limit.clamp(1, PAGES.largest))?;
         let mut unread = None;
         let items = found.items.into_iter().filter_map(|shown| {
-            let listed = Listed::deserialize(&shown).ok().filter(|it| is_mark(&it.name))?;
+            let listed = json::read(&shown).ok().filter(|it: &Listed| is_mark(&it.name))?;
             item(&listed, shown).map_err(|why| unread = Some(format!("load balancer {}: {why}", listed.id))).ok()
         });
         let page = InventoryPage::new(items.collect(), at.next(found.is_last));
@@ -42,7 +41,7 @@ fn is_mark(name: &str) -> bool {
     digits.is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(&it)))
 }
 
-fn item(listed: &Listed, shown: Value) -> serde_json::Result<InventoryItem> {
+fn item(listed: &Listed, shown: Value) -> Result<InventoryItem, Unreadable> {
     let revision = revision(&own(&shown));
     let live = LoadBalancer::read(shown)?;
     let mut item = InventoryItem::new(live.title(), MarkedOwner::default(), Proof::ByName);

@@ -1,7 +1,7 @@
 //! The list of all load balancers that are marked for Services of this cluster.
 
 use aerostat_sdk::form::{Custom, Form as _};
-use aerostat_sdk::json::revision;
+use aerostat_sdk::json::{self, revision};
 use aerostat_sdk::{
     Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
     Position, Proof, Result, cluster,
@@ -28,7 +28,7 @@ impl LoadBalancerInventory for Hetzner {
         let mut items = Vec::new();
         for shown in found.items {
             let id = shown["id"].clone();
-            match serde_json::from_value::<LoadBalancer>(shown) {
+            match json::read::<LoadBalancer>(&shown) {
                 Ok(live) => items.extend(item(&live, &cluster, busy.contains(&live.id))),
                 Err(why) => unread = Some(format!("load balancer {id} cannot be read: {why}")),
             }

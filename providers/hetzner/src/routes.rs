@@ -6,13 +6,12 @@
 
 mod net;
 
-use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::time::Duration;
 
 use aerostat_sdk::{
     Change, Error, IpFamily, Node, PodNetwork, Position, Result, Route, RouteChange, RouteDescription, RouteOutcome,
-    RouteOwnership, RoutePage, RouteState, RouteTarget, Routes, cluster, events,
+    RouteOwnership, RoutePage, RouteState, RouteTarget, Routes, SortedMap, cluster, events,
 };
 
 use self::net::Net;
@@ -94,14 +93,14 @@ fn pod_cidrs() -> Result<Vec<Net>> {
 }
 
 /// The addresses that servers have in a network, and whose they are.
-fn gateways(network: u64) -> Result<BTreeMap<String, u64>> {
+fn gateways(network: u64) -> Result<SortedMap<String, u64>> {
     let servers = servers::all()?;
     Ok(servers.iter().filter_map(|it| Some((it.private_ip(network)?.to_owned(), it.id))).collect())
 }
 
 /// A route as the host knows it. Nothing marks one: whatever leads into the cluster's pod networks could have been made here, and so could
 /// what leads to a server.
-fn shown(route: &Live, gateways: &BTreeMap<String, u64>, pod_cidrs: &[Net]) -> Route {
+fn shown(route: &Live, gateways: &SortedMap<String, u64>, pod_cidrs: &[Net]) -> Route {
     let has_server = gateways.contains_key(&route.gateway);
     let is_inside = Net::parse(&route.destination)
         .is_some_and(|it| pod_cidrs.is_empty() || pod_cidrs.iter().any(|cidr| cidr.contains(&it)));
@@ -112,7 +111,7 @@ fn shown(route: &Live, gateways: &BTreeMap<String, u64>, pod_cidrs: &[Net]) -> R
 
 /// The addresses of all servers, once they have been asked for.
 #[derive(Default)]
-struct Addresses(Option<Result<(u64, BTreeMap<u64, String>)>>);
+struct Addresses(Option<Result<(u64, SortedMap<u64, String>)>>);
 
 impl Addresses {
     fn of(&mut self, server: u64, setting: &crate::settings::Network) -> Result<Option<String>> {

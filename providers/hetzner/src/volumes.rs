@@ -1,8 +1,6 @@
 //! Where volumes are.
 
-use std::collections::BTreeMap;
-
-use aerostat_sdk::{Error, PersistentVolumes, Result, Topology, TopologyDescription, Volume, settings};
+use aerostat_sdk::{Error, PersistentVolumes, Result, SortedMap, Topology, TopologyDescription, Volume, settings};
 
 use crate::api::volumes as api;
 use crate::place::zone;
@@ -31,7 +29,7 @@ impl PersistentVolumes for Hetzner {
         if volumes.len() < 2 {
             return volumes.iter().map(Self::get_topology).collect();
         }
-        let listed: BTreeMap<u64, String> = match api::all() {
+        let listed: SortedMap<u64, String> = match api::all() {
             Ok(all) => all.into_iter().map(|it| (it.id, it.location.name)).collect(),
             Err(error) => return volumes.iter().map(|_| Err(error.clone())).collect(),
         };

@@ -5,7 +5,7 @@ pub(crate) mod load_balancers;
 pub(crate) mod tags;
 pub(crate) mod target_groups;
 
-use std::collections::BTreeMap;
+use aerostat_sdk::SortedMap;
 
 use super::{ELBV2, Element, Form, Refusal};
 
@@ -13,10 +13,10 @@ use super::{ELBV2, Element, Form, Refusal};
 const PAGE: u32 = 400;
 
 /// Attributes by their keys: `load_balancing.cross_zone.enabled`.
-pub(crate) type Attributes = BTreeMap<String, String>;
+pub(crate) type Attributes = SortedMap<String, String>;
 
 /// Tags by their keys.
-pub(crate) type Tags = BTreeMap<String, String>;
+pub(crate) type Tags = SortedMap<String, String>;
 
 /// A page of a list, and where the next one begins.
 #[derive(Debug)]
@@ -63,7 +63,7 @@ fn with_pairs<'a>(form: Form, list: &str, pairs: impl IntoIterator<Item = (&'a S
 }
 
 /// The attributes or tags in the list of this name.
-fn pairs(it: &Element, list: &str) -> BTreeMap<String, String> {
+fn pairs(it: &Element, list: &str) -> SortedMap<String, String> {
     let pair = |it: &Element| Some((it.text(&["Key"])?.to_owned(), it.text(&["Value"]).unwrap_or_default().to_owned()));
     it.items(list).filter_map(pair).collect()
 }

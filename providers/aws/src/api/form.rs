@@ -14,8 +14,13 @@ impl Form {
     }
 
     /// Adds one value.
-    pub(crate) fn with(mut self, name: impl Into<String>, value: impl ToString) -> Self {
-        self.pairs.push((name.into(), value.to_string()));
+    pub(crate) fn with(self, name: impl Into<String>, value: impl ToString) -> Self {
+        self.and(name.into(), value.to_string())
+    }
+
+    /// As [`Self::with`]. It is compiled once, and not for each type of a value.
+    fn and(mut self, name: String, value: String) -> Self {
+        self.pairs.push((name, value));
         self
     }
 
@@ -29,17 +34,24 @@ impl Form {
 
     /// Adds a list as EC2 takes it: `InstanceId.1`, `InstanceId.2`.
     pub(crate) fn list<V: ToString>(self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
-        values
-            .into_iter()
-            .zip(1..)
-            .fold(self, |it, (value, number): (V, usize)| it.with(format!("{name}.{number}"), value))
+        self.numbered(name, &mut values.into_iter().map(|it| it.to_string()))
+    }
+
+    /// As [`Self::list`], compiled once.
+    fn numbered(self, name: &str, values: &mut dyn Iterator<Item = String>) -> Self {
+        values.zip(1..).fold(self, |it, (value, number): (_, usize)| it.and(format!("{name}.{number}"), value))
     }
 
     /// Adds a filter of EC2: what has one of these values.
-    pub(crate) fn filter<V: ToString>(mut self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
+    pub(crate) fn filter<V: ToString>(self, name: &str, values: impl IntoIterator<Item = V>) -> Self {
+        self.filtered(name, &mut values.into_iter().map(|it| it.to_string()))
+    }
+
+    /// As [`Self::filter`], compiled once.
+    fn filtered(mut self, name: &str, values: &mut dyn Iterator<Item = String>) -> Self {
         self.filters += 1;
         let filter = format!("Filter.{}", self.filters);
-        self.with(format!("{filter}.Name"), name).list(&format!("{filter}.Value"), values)
+        self.with(format!("{filter}.Name"), name).numbered(&format!("{filter}.Value"), values)
     }
 
     /// The action.

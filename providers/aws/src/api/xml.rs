@@ -1,6 +1,7 @@
 //! Answers in XML. A long list is read item by item, so that its text and one item are all that is in memory.
 
 use std::fmt;
+use std::vec;
 
 use quick_xml::Reader;
 use quick_xml::escape::resolve_predefined_entity;
@@ -53,9 +54,15 @@ impl Element {
     }
 
     /// The items of the list of this name, which EC2 calls `item` and load balancing `member`; none if it is missing.
-    pub(crate) fn items(&self, list: &str) -> impl Iterator<Item = &Element> {
-        let is_item = |it: &&Element| matches!(&*it.name, "item" | "member");
-        self.child(list).into_iter().flat_map(move |it| it.children.iter().filter(is_item))
+    pub(crate) fn items(&self, list: &str) -> vec::IntoIter<&Element> {
+        let all = self.child(list).map_or(&[][..], |it| &it.children[..]);
+        let items: Vec<_> = all.iter().filter(|it| matches!(&*it.name, "item" | "member")).collect();
+        items.into_iter()
+    }
+
+    /// The texts of this field in all items of a list that have it.
+    pub(crate) fn each(&self, list: &str, field: &str) -> Vec<String> {
+        self.items(list).filter_map(|it| it.text(&[field])).map(str::to_owned).collect()
     }
 
     /// The texts in the list of this name, whose items are text alone.

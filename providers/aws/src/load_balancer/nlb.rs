@@ -14,10 +14,8 @@ mod write;
 pub(super) use self::delete::delete;
 pub(super) use self::names::name_in;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use aerostat_sdk::events::Warnings;
-use aerostat_sdk::{Change, Error, Ingress, LoadBalancerStatus, Progress, Result};
+use aerostat_sdk::{Change, Error, Ingress, LoadBalancerStatus, Progress, Result, SortedMap, SortedSet};
 
 use self::desired::Desired;
 use self::live::Live;
@@ -108,7 +106,7 @@ fn create(call: &Call<'_>, desired: &Desired) -> Result<Change<Balancer>> {
     let allocations = allowed::elastic_ips(call)?;
     let addresses = call.annotations.read(&PRIVATE_IPS)?;
     preflight::addresses(call, desired.is_internal)?;
-    let subnets = subnets::of(call, desired.is_internal, &BTreeSet::new())?;
+    let subnets = subnets::of(call, desired.is_internal, &SortedSet::new())?;
     let ids: Vec<&str> = subnets.iter().map(|it| &*it.id).collect();
     let mappings = mappings(&ids, allocations.as_deref(), addresses.as_deref())?;
     let mut warnings = Warnings::default();
@@ -255,10 +253,10 @@ fn write_balancer(call: &Call<'_>, desired: &Desired, balancer: &Balancer, is_du
 }
 
 /// What the target groups have that are used, and how many requests that took.
-fn used(desired: &Desired, live: &Live) -> Result<(BTreeMap<String, Used>, usize)> {
+fn used(desired: &Desired, live: &Live) -> Result<(SortedMap<String, Used>, usize)> {
     let has_attributes = !desired.group_attributes.is_empty();
     let there = desired.listeners.iter().map(|it| plan::group(it, live));
-    let there: BTreeSet<String> =
+    let there: SortedSet<String> =
         there.filter_map(Result::transpose).map(|it| Ok(it?.arn.clone())).collect::<Result<_>>()?;
     let reads = there.len() * if has_attributes { 2 } else { 1 };
     if reads > MOST_READS {
@@ -267,10 +265,10 @@ fn used(desired: &Desired, live: &Live) -> Result<(BTreeMap<String, Used>, usize
             "{ports} ports are more than one call can compare: use several Services"
         )));
     }
-    let mut used = BTreeMap::new();
+    let mut used = SortedMap::new();
     for arn in there {
         let targets = target_groups::targets(&arn)?;
-        let attributes = if has_attributes { target_groups::attributes(&arn)? } else { BTreeMap::new() };
+        let attributes = if has_attributes { target_groups::attributes(&arn)? } else { SortedMap::new() };
         used.insert(arn, Used { targets, attributes });
     }
     Ok((used, reads))

@@ -1,8 +1,6 @@
 //! In which subnets a load balancer is made: those that an annotation names, or one of each zone.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use aerostat_sdk::{Error, Result};
+use aerostat_sdk::{Error, Result, SortedMap, SortedSet};
 
 use super::annotations::SUBNETS;
 use super::call::Call;
@@ -26,7 +24,7 @@ const PREFIX: &str = "subnet-";
 /// # Errors
 ///
 /// `invalid`, if there are none, or two of one zone; whatever EC2 answered.
-pub(super) fn of(call: &Call<'_>, is_internal: bool, has: &BTreeSet<String>) -> Result<Vec<Subnet>> {
+pub(super) fn of(call: &Call<'_>, is_internal: bool, has: &SortedSet<String>) -> Result<Vec<Subnet>> {
     let cluster = &call.settings.cluster;
     let asked = call.annotations.read(&SUBNETS)?;
     let all = api::of_vpc(&cluster.vpc)?;
@@ -37,7 +35,7 @@ pub(super) fn of(call: &Call<'_>, is_internal: bool, has: &BTreeSet<String>) -> 
     let chosen = one_of_each_zone(all, &public, cluster, is_internal)?;
     // Zones are asked for only where there is one whose name is not that of its region and a letter.
     let is_regular = |it: &Subnet| it.zone.strip_prefix(&cluster.region).is_some_and(|letter| letter.len() == 1);
-    let special = if chosen.iter().all(is_regular) { BTreeSet::new() } else { zones::special(&cluster.region)? };
+    let special = if chosen.iter().all(is_regular) { SortedSet::new() } else { zones::special(&cluster.region)? };
     let chosen: Vec<_> = chosen.into_iter().filter(|it| !special.contains(&it.zone)).collect();
     if chosen.is_empty() { Err(nowhere(cluster, is_internal)) } else { Ok(chosen) }
 }
@@ -50,8 +48,8 @@ fn is_usable(subnet: &Subnet, cluster: &Cluster) -> bool {
 
 /// The subnets that an annotation asks for, by ids or by the tag Name. Those of another cluster are not for its author to
 /// add.
-fn named(all: &[Subnet], asked: &[String], cluster: &Cluster, has: &BTreeSet<String>) -> Result<Vec<Subnet>> {
-    let mut zones: BTreeMap<&str, &str> = BTreeMap::new();
+fn named(all: &[Subnet], asked: &[String], cluster: &Cluster, has: &SortedSet<String>) -> Result<Vec<Subnet>> {
+    let mut zones: SortedMap<&str, &str> = SortedMap::new();
     let mut chosen = Vec::new();
     for text in asked {
         let is_it = |it: &&Subnet| if text.starts_with(PREFIX) { it.id == *text } else { it.tag("Name") == Some(text) };
@@ -101,7 +99,7 @@ fn one_of_each_zone(
 ) -> Result<Vec<Subnet>> {
     let role = if is_internal { INTERNAL_ROLE } else { PUBLIC_ROLE };
     let is_of_cluster = |it: &Subnet| it.tags.iter().any(|(key, value)| cluster.owns(key, value));
-    let mut chosen: BTreeMap<String, ((bool, bool, String), Subnet)> = BTreeMap::new();
+    let mut chosen: SortedMap<String, ((bool, bool, String), Subnet)> = SortedMap::new();
     for subnet in all {
         if subnet.id.is_empty() || subnet.zone.is_empty() || !is_usable(&subnet, cluster) {
             continue;

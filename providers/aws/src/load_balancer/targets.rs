@@ -1,9 +1,7 @@
 //! Which instances take traffic.
 
-use std::collections::BTreeSet;
-
 use aerostat_sdk::events::Warnings;
-use aerostat_sdk::{Node, nodes};
+use aerostat_sdk::{Node, SortedSet, nodes};
 
 use crate::machine::Machine;
 
@@ -28,11 +26,11 @@ pub(super) fn named(nodes: &[Node], ids: &[&str]) -> String {
 }
 
 /// The instances behind these nodes.
-pub(super) fn instances(all: &[Node], warnings: &mut Warnings) -> BTreeSet<String> {
-    let (mut instances, mut skipped) = (BTreeSet::new(), Vec::new());
+pub(super) fn instances(all: &[Node], warnings: &mut Warnings) -> SortedSet<String> {
+    let (mut instances, mut skipped) = (Vec::new(), Vec::new());
     for node in all {
         match instance(node) {
-            Some(id) => _ = instances.insert(id.to_owned()),
+            Some(id) => instances.push(id.to_owned()),
             None => skipped.push(&*node.name),
         }
     }
@@ -40,5 +38,5 @@ pub(super) fn instances(all: &[Node], warnings: &mut Warnings) -> BTreeSet<Strin
         let names = nodes::named(&skipped);
         warnings.add("NodesSkipped", format_args!("no instance is known of {names}: no traffic is sent there"));
     }
-    instances
+    instances.into_iter().collect()
 }

@@ -2,11 +2,9 @@
 
 mod networks;
 
-use std::collections::BTreeMap;
-
 use aerostat_sdk::testing::{Body, answer};
 use aerostat_sdk::{
-    Instances, Method, Node, PersistentVolumes, Provider, Route, RouteChange, RouteTarget, Routes, Volume,
+    Instances, Method, Node, PersistentVolumes, Provider, Route, RouteChange, RouteTarget, Routes, SortedMap, Volume,
 };
 use serde_json::Value;
 
@@ -90,7 +88,7 @@ fn requests_are_those_of_the_official_sdk() {
     assert_eq!(recorded.len(), CALLS.len() + networks::CALLS.len(), "each recording has its call");
     for (name, call) in CALLS.into_iter().chain(networks::CALLS) {
         let expected = &recorded[name];
-        let pairs: BTreeMap<&str, &str> = expected["pairs"]
+        let pairs: SortedMap<&str, &str> = expected["pairs"]
             .as_object()
             .unwrap()
             .iter()
@@ -108,7 +106,7 @@ fn requests_are_those_of_the_official_sdk() {
         let content_type = expected["contentType"].as_str().unwrap();
         assert!(content_type.starts_with("application/x-www-form-urlencoded"), "{name}: {content_type}");
         let Some(Body::Form(ours)) = &request.body else { panic!("{name}: no form") };
-        let ours: BTreeMap<&str, &str> = ours.iter().map(|(name, value)| (&**name, &**value)).collect();
+        let ours: SortedMap<&str, &str> = ours.iter().map(|(name, value)| (&**name, &**value)).collect();
         assert_eq!(ours, pairs, "{name}");
         let version = if request.endpoint == "elbv2" { "2015-12-01" } else { "2016-11-15" };
         assert_eq!(value(request, "Version"), Some(version), "{name}");

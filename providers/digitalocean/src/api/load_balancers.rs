@@ -7,11 +7,9 @@ pub(crate) use self::model::{
     StickyKind, StickySessions,
 };
 
-use std::collections::BTreeSet;
-
 use aerostat_sdk::backend::{Creation, Found};
 use aerostat_sdk::http::{NumberedPage, Request, Response};
-use aerostat_sdk::{Change, Error, Result};
+use aerostat_sdk::{Change, Error, Result, SortedSet};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -65,12 +63,12 @@ pub(crate) fn replace(id: &str, spec: &Spec) -> Result<Change<LoadBalancer>> {
 }
 
 /// Adds targets, and changes nothing else.
-pub(crate) fn add_droplets(id: &str, droplets: &BTreeSet<u64>) -> Result<Change<()>> {
+pub(crate) fn add_droplets(id: &str, droplets: &SortedSet<u64>) -> Result<Change<()>> {
     targets(API.post(droplets_path(id)), droplets)
 }
 
 /// Takes targets away, and changes nothing else.
-pub(crate) fn remove_droplets(id: &str, droplets: &BTreeSet<u64>) -> Result<Change<()>> {
+pub(crate) fn remove_droplets(id: &str, droplets: &SortedSet<u64>) -> Result<Change<()>> {
     targets(API.delete(droplets_path(id)), droplets)
 }
 
@@ -79,7 +77,7 @@ pub(crate) fn delete(id: &str) -> Result<Change<()>> {
     API.delete(path(id)).change_or_gone()
 }
 
-fn targets(request: Request, droplets: &BTreeSet<u64>) -> Result<Change<()>> {
+fn targets(request: Request, droplets: &SortedSet<u64>) -> Result<Change<()>> {
     Ok(request.json(&json!({ "droplet_ids": droplets })).change()?.map(drop))
 }
 

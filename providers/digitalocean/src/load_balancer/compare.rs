@@ -1,6 +1,6 @@
 //! Compares a load balancer with what the Service asks for, so that as little as possible is written.
 
-use std::collections::BTreeSet;
+use aerostat_sdk::SortedSet;
 
 use aerostat_sdk::backend;
 
@@ -29,7 +29,7 @@ pub(super) fn difference(live: &Live, desired: &Spec) -> Difference {
 
 /// The fields that a replacement can change, with the API's defaults for those that are not set.
 fn comparable(spec: &Spec) -> Spec {
-    let rules: BTreeSet<_> = spec.forwarding_rules.iter().cloned().collect();
+    let rules: SortedSet<_> = spec.forwarding_rules.iter().cloned().collect();
     Spec {
         forwarding_rules: rules.into_iter().collect(),
         size: spec.size.map(|it| Size::Unit(it.units())),
@@ -40,7 +40,7 @@ fn comparable(spec: &Spec) -> Spec {
             .unwrap_or_default(),
         http_idle_timeout_seconds: spec.http_idle_timeout_seconds.or(Some(IDLE_TIMEOUT)),
         // Targets are written alone; the rest is ignored, or counts at a creation only.
-        droplet_ids: BTreeSet::new(),
+        droplet_ids: SortedSet::new(),
         algorithm: "",
         region: String::new(),
         subnet_uuid: None,

@@ -1,8 +1,6 @@
 //! The firewall of the load balancer, not of the droplets.
 
-use std::collections::BTreeSet;
-
-use aerostat_sdk::{LoadBalancer, Result};
+use aerostat_sdk::{LoadBalancer, Result, SortedSet};
 
 use super::annotations::{ALLOW_RULES, DENY_RULES, Reading};
 use crate::api::load_balancers::Firewall;
@@ -11,6 +9,6 @@ use crate::api::load_balancers::Firewall;
 pub(super) fn firewall(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<Firewall> {
     let deny = annotations.read_set(&DENY_RULES, |it| &it.firewall.deny)?;
     let allow = annotations.read_set(&ALLOW_RULES, |it| &it.firewall.allow)?;
-    let ranges: BTreeSet<_> = service.source_ranges.iter().map(|it| format!("cidr:{it}")).collect();
+    let ranges: SortedSet<_> = service.source_ranges.iter().map(|it| format!("cidr:{it}")).collect();
     Ok(Firewall { allow: if ranges.is_empty() { allow } else { ranges }, deny })
 }

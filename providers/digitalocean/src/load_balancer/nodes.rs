@@ -1,10 +1,8 @@
 //! Which droplets take traffic, and which address families they have.
 
-use std::collections::BTreeSet;
-
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::nodes::named;
-use aerostat_sdk::{AddressKind, Error, IpFamily, LoadBalancer, Node, Result};
+use aerostat_sdk::{AddressKind, Error, IpFamily, LoadBalancer, Node, Result, SortedSet};
 
 use super::annotations::{NETWORK, TYPE};
 use crate::api::load_balancers::{Kind, Network};
@@ -14,7 +12,7 @@ use crate::droplet;
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct Targets {
     /// Their ids; never empty.
-    pub(super) droplets: BTreeSet<u64>,
+    pub(super) droplets: SortedSet<u64>,
     /// Whether each of them has public addresses of both families.
     pub(super) dual_stack: bool,
 }
@@ -26,7 +24,7 @@ impl Targets {
     ///
     /// `invalid` if there are only nodes that this kind never reaches, `unavailable` if there is none at all.
     pub(super) fn of(nodes: &[Node], kind: Kind, network: Network, warnings: &mut Warnings) -> Result<Self> {
-        let mut targets = Self { droplets: BTreeSet::new(), dual_stack: true };
+        let (mut droplets, mut dual_stack) = (Vec::new(), true);
         let (mut unknown, mut private) = (Vec::new(), Vec::new());
         for node in nodes {
             let Some(id) = droplet(node) else {
@@ -41,15 +39,15 @@ impl Targets {
                 (Network::External, Kind::RegionalNetwork | Kind::Other) => public,
             };
             if reached {
-                targets.droplets.insert(id);
-                targets.dual_stack &= public && node.address(AddressKind::ExternalIp, IpFamily::Ipv6).is_some();
+                droplets.push(id);
+                dual_stack &= public && node.address(AddressKind::ExternalIp, IpFamily::Ipv6).is_some();
             } else if internal {
                 private.push(&*node.name);
             } else {
                 unknown.push(&*node.name);
             }
         }
-        if targets.droplets.is_empty() {
+        if droplets.is_empty() {
             return Err(none(&private, &unknown));
         }
         if !unknown.is_empty() {
@@ -61,7 +59,7 @@ impl Targets {
             let why = format!("a REGIONAL_NETWORK load balancer does not reach {nodes}: no public IPv4 address");
             warnings.add("NodesSkipped", why);
         }
-        Ok(targets)
+        Ok(Self { droplets: droplets.into_iter().collect(), dual_stack })
     }
 }
 

@@ -1,10 +1,8 @@
 //! Forwarding rules for the ports of a Service.
 
-use std::collections::BTreeSet;
-
 use aerostat_sdk::form::{List, Port as Number};
 use aerostat_sdk::key::{Key, Row};
-use aerostat_sdk::{Error, LoadBalancer, Port, Protocol as Carried, Result};
+use aerostat_sdk::{Error, LoadBalancer, Port, Protocol as Carried, Result, SortedSet};
 
 use super::annotations::{
     CERTIFICATE_ID, CERTIFICATE_NAME, HTTP_PORTS, HTTP2_PORTS, HTTP3_PORT, PROTOCOL, Reading, TLS_PASSTHROUGH,
@@ -107,13 +105,13 @@ const LISTS: [(&Key<List<Number>>, Protocol); 3] =
 struct Protocols {
     usual: Protocol,
     /// Those of each of the [`LISTS`].
-    listed: [BTreeSet<u16>; 3],
+    listed: [SortedSet<u16>; 3],
     http3: Option<u16>,
 }
 
 impl Protocols {
     fn of(annotations: &mut Reading<'_>, tls: &Tls) -> Result<Self> {
-        let mut listed = <[BTreeSet<u16>; 3]>::default();
+        let mut listed = <[SortedSet<u16>; 3]>::default();
         for ((key, _), ports) in LISTS.into_iter().zip(&mut listed) {
             ports.extend(annotations.read(key)?.unwrap_or_default());
         }
@@ -139,7 +137,7 @@ impl Protocols {
     /// Warns of ports that are listed and that the Service does not have: probably a mistake.
     fn check(&self, service: &LoadBalancer, annotations: &mut Reading<'_>) {
         // A set: a Service may have thousands of ports, and an annotation may list as many.
-        let existing: BTreeSet<u16> = service.ports.iter().map(|it| it.port).collect();
+        let existing: SortedSet<u16> = service.ports.iter().map(|it| it.port).collect();
         for ((key, protocol), ports) in LISTS.into_iter().zip(&self.listed) {
             let is_the_implied_one = protocol == Protocol::Https && ports.len() == 1 && ports.contains(&443);
             if let Some(port) = ports.difference(&existing).next().filter(|_| !is_the_implied_one) {

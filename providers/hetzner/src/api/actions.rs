@@ -1,9 +1,7 @@
 //! Actions: what the cloud does after it has answered.
 
-use std::collections::BTreeSet;
-
-use aerostat_sdk::Result;
 use aerostat_sdk::http::Response;
+use aerostat_sdk::{Result, SortedSet};
 use serde::Deserialize;
 
 use super::{API, PAGES};
@@ -82,7 +80,7 @@ pub(crate) fn of_load_balancer(id: u64) -> Result<Vec<Action>> {
 }
 
 /// The load balancers of the project of which an action runs.
-pub(crate) fn busy_load_balancers() -> Result<BTreeSet<u64>> {
+pub(crate) fn busy_load_balancers() -> Result<SortedSet<u64>> {
     let request = API.get(["load_balancers", "actions"]).query("status", "running");
     let running: Vec<Action> = PAGES.all(&request, "actions")?;
     let resources = running.into_iter().flat_map(|it| it.resources);

@@ -1,9 +1,7 @@
 //! TLS certificates.
 
-use std::collections::BTreeMap;
-
 use aerostat_sdk::http::{Attempt, Response};
-use aerostat_sdk::{Error, Result};
+use aerostat_sdk::{Error, Result, SortedMap};
 use serde::{Deserialize, Serialize};
 
 use super::{API, code};
@@ -14,7 +12,7 @@ pub(crate) struct Certificate {
     pub(crate) id: u64,
     pub(crate) name: String,
     #[serde(default)]
-    pub(crate) labels: BTreeMap<String, String>,
+    pub(crate) labels: SortedMap<String, String>,
 }
 
 /// The body of a creation.
@@ -24,7 +22,7 @@ pub(crate) struct Managed<'a> {
     #[serde(rename = "type")]
     pub(crate) kind: &'static str,
     pub(crate) domain_names: &'a [String],
-    pub(crate) labels: BTreeMap<&'static str, String>,
+    pub(crate) labels: SortedMap<&'static str, String>,
 }
 
 /// The certificate with exactly this name: names are unique in a project.

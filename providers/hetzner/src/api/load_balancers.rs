@@ -80,7 +80,7 @@ pub(crate) fn find_listed(id: &str) -> Result<Option<LoadBalancer>> {
     let Ok(number) = id.parse::<u64>() else { return Ok(None) };
     let found = PAGES.find(&marked_ones(), "load_balancers", "id", &json!(number))?;
     // What cannot be read is read alone.
-    Ok(found.and_then(|it| serde_json::from_value(it).ok()))
+    Ok(found.and_then(|it| aerostat_sdk::json::read(&it).ok()))
 }
 
 fn marked_ones() -> Request {

@@ -1,9 +1,7 @@
 //! Certificates where TLS ends at the load balancer: those of their owner, or one that the cloud issues.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use aerostat_sdk::allowed::Allowed;
-use aerostat_sdk::{Error, LoadBalancer, Result};
+use aerostat_sdk::{Error, LoadBalancer, Result, SortedMap, SortedSet};
 
 use super::annotations::{
     ACME_STAGING, CERTIFICATE_TYPE, HTTP_CERTIFICATES, MANAGED_DOMAINS, MANAGED_NAME, Reading, Source,
@@ -30,7 +28,7 @@ pub(super) enum Certificates {
 pub(super) struct Nameable<'a> {
     allowed: &'a Allowed,
     /// Those that its load balancer has on ports that the Service still has: another port is added after the former is gone.
-    held: BTreeSet<u64>,
+    held: SortedSet<u64>,
     /// Whether any port speaks HTTPS. Otherwise no certificate is used.
     is_used: bool,
 }
@@ -92,13 +90,13 @@ impl Certificates {
     /// # Errors
     ///
     /// `invalid`, if there is none of a name, or the Service may not name it; and whatever the cloud answers.
-    pub(super) fn ids(&self, service: &LoadBalancer, nameable: &Nameable<'_>) -> Result<Option<BTreeSet<u64>>> {
+    pub(super) fn ids(&self, service: &LoadBalancer, nameable: &Nameable<'_>) -> Result<Option<SortedSet<u64>>> {
         match self {
             Self::Unsaid => Ok(None),
             Self::Uploaded(all) => all.iter().map(|it| uploaded(it, nameable)).collect::<Result<_>>().map(Some),
             Self::Managed { name, domains, staging } => {
                 let id = managed(service, name, domains, *staging, nameable)?;
-                Ok(Some(BTreeSet::from([id])))
+                Ok(Some(SortedSet::from([id])))
             }
         }
     }
@@ -142,8 +140,11 @@ fn managed(
             )));
         }
     }
-    let mut labels =
-        BTreeMap::from([(SERVICE, mark.service.clone()), (OWN_SERVICE, mark.service.clone()), (CLUSTER, mark.cluster)]);
+    let mut labels = SortedMap::from([
+        (SERVICE, mark.service.clone()),
+        (OWN_SERVICE, mark.service.clone()),
+        (CLUSTER, mark.cluster),
+    ]);
     if staging {
         labels.insert(STAGING, "true".to_owned());
     }

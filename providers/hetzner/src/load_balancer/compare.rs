@@ -1,6 +1,6 @@
 //! Compares ports of a load balancer: what the cloud fills in by itself makes no difference.
 
-use std::collections::BTreeSet;
+use aerostat_sdk::SortedSet;
 
 use crate::api::load_balancers::{HealthCheck, HealthHttp, HealthProtocol, Http, Protocol, Service};
 
@@ -34,7 +34,7 @@ fn http(service: &Service) -> Http {
     Http {
         cookie_name: http.cookie_name.or_else(|| Some("HCLBSTICKY".to_owned())),
         cookie_lifetime: http.cookie_lifetime.or(Some(300)),
-        certificates: http.certificates.filter(|_| is_https).or(Some(BTreeSet::new())),
+        certificates: http.certificates.filter(|_| is_https).or(Some(SortedSet::new())),
         redirect_http: http.redirect_http.filter(|_| is_https).or(Some(false)),
         sticky_sessions: http.sticky_sessions.or(Some(false)),
         timeout_idle: http.timeout_idle,

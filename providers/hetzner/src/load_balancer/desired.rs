@@ -1,11 +1,9 @@
 //! What a Service asks for, and its addresses.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::key::Key;
-use aerostat_sdk::{Error, Ingress, IpMode, LoadBalancer, Result};
+use aerostat_sdk::{Error, Ingress, IpMode, LoadBalancer, Result, SortedMap, SortedSet};
 
 use super::annotations::{
     ALGORITHM, DISABLE_PRIVATE_INGRESS, DISABLE_PUBLIC_NETWORK, HOSTNAME, IPV4_RDNS, IPV6_DISABLED, IPV6_RDNS,
@@ -35,7 +33,7 @@ pub(super) struct Desired {
     pub(super) public: Option<bool>,
     /// Absent: as it is.
     pub(super) network: Option<Attachment>,
-    pub(super) services: BTreeMap<u16, Service>,
+    pub(super) services: SortedMap<u16, Service>,
     pub(super) targets: Targets,
     /// Absent: as they are.
     pub(super) rdns: [Option<String>; 2],
@@ -65,7 +63,7 @@ pub(super) struct Known<'a> {
     /// The id of the cluster's network.
     pub(super) network: Option<u64>,
     /// Certificates of ports that speak HTTPS.
-    pub(super) certificates: Option<&'a BTreeSet<u64>>,
+    pub(super) certificates: Option<&'a SortedSet<u64>>,
     /// Whether the health check of a Service with local pods is as the vendor's controller makes it.
     pub(super) as_the_vendor: bool,
 }

@@ -1,10 +1,10 @@
 //! The ports of a load balancer and their health checks. What nothing is said about stays as it is.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use aerostat_sdk::annotations::{Annotations, refused};
 use aerostat_sdk::form::Form as _;
-use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, Port, Protocol as Carried, Result};
+use aerostat_sdk::{
+    Error, ExternalTrafficPolicy, LoadBalancer, Port, Protocol as Carried, Result, SortedMap, SortedSet,
+};
 
 use super::annotations::{
     COOKIE_LIFETIME, COOKIE_NAME, HEALTH_CODES, HEALTH_DOMAIN, HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT,
@@ -38,14 +38,14 @@ pub(super) fn services(
     service: &LoadBalancer,
     annotations: &mut Reading<'_>,
     settings: &Settings,
-    certificates: Option<&BTreeSet<u64>>,
+    certificates: Option<&SortedSet<u64>>,
     as_the_vendor: bool,
-) -> Result<BTreeMap<u16, Service>> {
+) -> Result<SortedMap<u16, Service>> {
     let all = annotations.read(&PROTOCOL)?.unwrap_or(Protocol::Tcp);
     let http = http(annotations, certificates)?;
     let health = Health::of(service, annotations, settings, as_the_vendor)?;
     let proxy = annotations.read(&PROXY_PROTOCOL)?.or(settings.proxy_protocol);
-    let mut services = BTreeMap::new();
+    let mut services = SortedMap::new();
     for port in &service.ports {
         let number = port.port;
         if port.protocol != Carried::Tcp {
@@ -111,7 +111,7 @@ fn one(
         sticky_sessions: http.sticky_sessions.or(kept.sticky_sessions),
         timeout_idle: http.timeout_idle.or(kept.timeout_idle),
     });
-    if is_https && http.as_ref().and_then(|it| it.certificates.as_ref()).is_none_or(BTreeSet::is_empty) {
+    if is_https && http.as_ref().and_then(|it| it.certificates.as_ref()).is_none_or(SortedSet::is_empty) {
         return Err(Error::invalid(format_args!(
             "port {} speaks HTTPS and has no certificate: set annotation {}",
             port.port, HTTP_CERTIFICATES.name
@@ -127,7 +127,7 @@ fn one(
     })
 }
 
-fn http(annotations: &mut Reading<'_>, certificates: Option<&BTreeSet<u64>>) -> Result<Http> {
+fn http(annotations: &mut Reading<'_>, certificates: Option<&SortedSet<u64>>) -> Result<Http> {
     Ok(Http {
         cookie_name: annotations.read(&COOKIE_NAME)?.map(str::to_owned),
         cookie_lifetime: annotations.read(&COOKIE_LIFETIME)?,
@@ -138,7 +138,7 @@ fn http(annotations: &mut Reading<'_>, certificates: Option<&BTreeSet<u64>>) -> 
     })
 }
 
-fn redirects_take_port_80(services: &BTreeMap<u16, Service>) -> Result<()> {
+fn redirects_take_port_80(services: &SortedMap<u16, Service>) -> Result<()> {
     let redirects = |it: &Service| it.http.as_ref().is_some_and(|it| it.redirect_http == Some(true));
     if services.contains_key(&80) && services.values().any(redirects) {
         return Err(Error::invalid(format_args!(

@@ -1,11 +1,10 @@
 //! Which machines take traffic, and how they are reached.
 
-use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::nodes::named;
-use aerostat_sdk::{AddressKind, IpFamily, Node};
+use aerostat_sdk::{AddressKind, IpFamily, Node, SortedMap};
 
 use crate::api::load_balancers::{LoadBalancer as Live, Target, To};
 use crate::dedicated::SERVER_IP;
@@ -17,30 +16,28 @@ const WITHOUT_ROBOT: &str = "setting robot.enabled is not true, and dedicated se
 /// The machines behind the nodes, by how they are reached. Each has the name of its node.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Targets {
-    pub(super) nodes: BTreeMap<To, String>,
+    pub(super) nodes: SortedMap<To, String>,
     /// Whether cloud servers are reached through the private network.
     pub(super) use_private_ip: bool,
 }
 
 /// Why nodes take no traffic.
 #[derive(Default)]
-struct Skipped<'a>(BTreeMap<(&'static str, &'static str), Vec<&'a str>>);
+struct Skipped<'a>(SortedMap<(&'static str, &'static str), Vec<&'a str>>);
 
 impl Targets {
     /// Those of `nodes` that can be reached.
     pub(super) fn of(nodes: &[Node], use_private_ip: bool, robot: bool, warnings: &mut Warnings) -> Self {
-        let mut targets = Self { nodes: BTreeMap::new(), use_private_ip };
+        let mut targets = Vec::new();
         let mut skipped = Skipped::default();
         for node in nodes {
             match target(node, use_private_ip, robot) {
-                Ok(to) => {
-                    targets.nodes.insert(to, node.name.clone());
-                }
-                Err(reason) => skipped.0.entry(reason).or_default().push(&node.name),
+                Ok(to) => targets.push((to, node.name.clone())),
+                Err(reason) => skipped.0.get_or_default(reason).push(&node.name),
             }
         }
         skipped.warn(warnings);
-        targets
+        Self { nodes: targets.into_iter().collect(), use_private_ip }
     }
 
     /// As a creation asks for them.

@@ -1,6 +1,8 @@
 //! Instances (`DescribeInstances`).
 
-use super::FILTER_VALUES;
+use aerostat_sdk::sorted::sort_by;
+
+use super::{FILTER_VALUES, pages};
 use crate::api::{EC2, Element, Form, Refusal};
 use crate::settings::Cluster;
 
@@ -8,6 +10,9 @@ use crate::settings::Cluster;
 pub(crate) const PAGE: u32 = 1_000;
 /// The fewest.
 const SMALLEST_PAGE: u32 = 5;
+
+/// Where an answer has its instances.
+const PATH: [&str; 4] = ["reservationSet", "item", "instancesSet", "item"];
 
 /// States of instances that exist: all but `terminated`.
 const ALIVE: [&str; 5] = ["pending", "running", "shutting-down", "stopping", "stopped"];
@@ -83,23 +88,15 @@ pub(crate) fn by_private_dns(names: &[&str]) -> Result<Vec<Ec2Instance>, Refusal
 
 /// All pages of a list.
 fn all(form: &Form) -> Result<Vec<Ec2Instance>, Refusal> {
-    let (mut found, mut token) = (Vec::new(), None);
-    loop {
-        let page = send(form.clone(), token.as_deref(), PAGE)?;
-        found.extend(page.instances);
-        match page.next {
-            None => return Ok(found),
-            Some(next) if token.as_ref() == Some(&next) => return Err(EC2.endless(form.action())),
-            next => token = next,
-        }
-    }
+    let mut found = Vec::new();
+    pages(&form.clone().with("MaxResults", PAGE), &PATH, &mut |it| found.push(read(&it)))?;
+    Ok(found)
 }
 
 fn send(form: Form, token: Option<&str>, size: u32) -> Result<InstancePage, Refusal> {
     let form = form.with("MaxResults", size).with_some("NextToken", token);
     let mut instances = Vec::new();
-    let path = ["reservationSet", "item", "instancesSet", "item"];
-    let rest = EC2.each(form, &path, |it| instances.push(read(&it)))?;
+    let rest = EC2.each(form, &PATH, |it| instances.push(read(&it)))?;
     Ok(InstancePage { instances, next: rest.text(&["nextToken"]).map(str::to_owned) })
 }
 
@@ -109,7 +106,7 @@ fn read(it: &Element) -> Ec2Instance {
     let in_use = it.items("networkInterfaceSet").filter(|it| it.text(&["status"]) == Some("in-use"));
     let mut interfaces: Vec<(u32, Interface)> =
         in_use.map(|it| (device(it).unwrap_or(u32::MAX), interface(it))).collect();
-    interfaces.sort_by_key(|(device, _)| *device);
+    sort_by(&mut interfaces, |(one, _), (other, _)| one.cmp(other));
     Ec2Instance {
         id: text(&["instanceId"]).unwrap_or_default(),
         state: text(&["instanceState", "name"]).unwrap_or_default(),
@@ -120,12 +117,14 @@ fn read(it: &Element) -> Ec2Instance {
         public_dns: text(&["dnsName"]),
         public_ip: text(&["ipAddress"]),
         interfaces: interfaces.into_iter().map(|(_, it)| it).collect(),
-        groups: it.items("groupSet").filter_map(|it| it.text(&["groupId"])).map(str::to_owned).collect(),
+        groups: it.each("groupSet", "groupId"),
         tags: it.tags(),
     }
 }
 
 fn interface(it: &Element) -> Interface {
-    let all = |list, field: &str| it.items(list).filter_map(|it| it.text(&[field])).map(str::to_owned).collect();
-    Interface { ipv4: all("privateIpAddressesSet", "privateIpAddress"), ipv6: all("ipv6AddressesSet", "ipv6Address") }
+    Interface {
+        ipv4: it.each("privateIpAddressesSet", "privateIpAddress"),
+        ipv6: it.each("ipv6AddressesSet", "ipv6Address"),
+    }
 }

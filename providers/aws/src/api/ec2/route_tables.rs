@@ -1,7 +1,8 @@
 //! Route tables and their routes.
 
-use std::collections::BTreeMap;
+use aerostat_sdk::SortedMap;
 
+use super::pages;
 use crate::api::{EC2, Element, Refusal};
 use crate::settings::Cluster;
 
@@ -65,7 +66,7 @@ pub(crate) fn tagged(cluster: &Cluster) -> Result<Vec<RouteTable>, Refusal> {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct PublicSubnets {
     /// Of each subnet that has a route table of its own.
-    by_subnet: BTreeMap<String, bool>,
+    by_subnet: SortedMap<String, bool>,
     /// Of all others: those of the main route table.
     others: Option<bool>,
 }
@@ -79,28 +80,19 @@ impl PublicSubnets {
 
 /// Which subnets of a VPC are public.
 pub(crate) fn public_subnets(vpc: &str) -> Result<PublicSubnets, Refusal> {
-    let (mut found, mut token) = (PublicSubnets::default(), None);
+    let mut found = PublicSubnets::default();
     let form = EC2.action("DescribeRouteTables").filter("vpc-id", [vpc]);
-    loop {
-        let form = form.clone().with_some("NextToken", token.as_deref());
-        let action = form.action().to_owned();
-        let rest = EC2.each(form, &["routeTableSet", "item"], |it| {
-            let is_public =
-                it.items("routeSet").any(|it| it.text(&["gatewayId"]).is_some_and(|it| it.starts_with("igw-")));
-            for association in it.items("associationSet") {
-                match association.text(&["subnetId"]) {
-                    Some(subnet) => _ = found.by_subnet.insert(subnet.to_owned(), is_public),
-                    None if association.text(&["main"]) == Some("true") => found.others = Some(is_public),
-                    None => {}
-                }
+    pages(&form, &["routeTableSet", "item"], &mut |it| {
+        let is_public = it.items("routeSet").any(|it| it.text(&["gatewayId"]).is_some_and(|it| it.starts_with("igw-")));
+        for association in it.items("associationSet") {
+            match association.text(&["subnetId"]) {
+                Some(subnet) => _ = found.by_subnet.insert(subnet.to_owned(), is_public),
+                None if association.text(&["main"]) == Some("true") => found.others = Some(is_public),
+                None => {}
             }
-        })?;
-        match rest.text(&["nextToken"]) {
-            None => return Ok(found),
-            Some(next) if token.as_deref() == Some(next) => return Err(EC2.endless(&action)),
-            Some(next) => token = Some(next.to_owned()),
         }
-    }
+    })?;
+    Ok(found)
 }
 
 /// Makes a route to an instance where there is none to this destination.

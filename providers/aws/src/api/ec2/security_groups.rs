@@ -1,10 +1,8 @@
 //! Security groups, and the rules for what comes in.
 
-use std::collections::{BTreeMap, BTreeSet};
+use aerostat_sdk::{Change, Error, Result, SortedMap, SortedSet};
 
-use aerostat_sdk::{Change, Error, Result};
-
-use super::FILTER_VALUES;
+use super::{FILTER_VALUES, pages};
 use crate::api::{EC2, Element, Form, Refusal};
 use crate::settings::Cluster;
 
@@ -20,8 +18,8 @@ pub(crate) struct SecurityGroup {
     pub(crate) id: String,
     /// Unique in its VPC.
     pub(crate) name: String,
-    pub(crate) permissions: BTreeSet<Permission>,
-    pub(crate) tags: BTreeMap<String, String>,
+    pub(crate) permissions: SortedSet<Permission>,
+    pub(crate) tags: SortedMap<String, String>,
 }
 
 /// A rule for one peer: the unit that EC2 counts against the limit of a group. EC2 tells rules apart by all but the
@@ -92,7 +90,7 @@ pub(crate) fn referring_to(id: &str) -> Result<Vec<SecurityGroup>, Refusal> {
 }
 
 /// The groups of the cluster's VPC with a rule that begins with one of these ports, at most 200.
-pub(crate) fn with_ports(cluster: &Cluster, ports: &BTreeSet<u16>) -> Result<Vec<SecurityGroup>, Refusal> {
+pub(crate) fn with_ports(cluster: &Cluster, ports: &SortedSet<u16>) -> Result<Vec<SecurityGroup>, Refusal> {
     let form = EC2.action("DescribeSecurityGroups").filter("vpc-id", [&cluster.vpc]);
     all(&form.filter("ip-permission.from-port", ports.iter().take(FILTER_VALUES)))
 }
@@ -103,7 +101,7 @@ pub(crate) fn create(
     cluster: &Cluster,
     name: &str,
     description: &str,
-    tags: &BTreeMap<String, String>,
+    tags: &SortedMap<String, String>,
 ) -> Result<Change<String>> {
     let form = EC2.action("CreateSecurityGroup").with("GroupName", name).with("GroupDescription", description);
     let form = form.with("VpcId", &cluster.vpc).with("TagSpecification.1.ResourceType", "security-group");
@@ -120,7 +118,7 @@ pub(crate) fn create(
 }
 
 /// Adds tags to a group, or writes over their values.
-pub(crate) fn tag(id: &str, tags: &BTreeMap<String, String>) -> Result<(), Refusal> {
+pub(crate) fn tag(id: &str, tags: &SortedMap<String, String>) -> Result<(), Refusal> {
     EC2.call(with_tags(EC2.action("CreateTags").with("ResourceId.1", id), "Tag", tags)).map(drop)
 }
 
@@ -137,12 +135,12 @@ pub(crate) fn delete(id: &str) -> Result<Change<()>> {
 }
 
 /// Adds rules. None of these keys may be there.
-pub(crate) fn authorize(id: &str, permissions: &BTreeSet<Permission>) -> Result<(), Refusal> {
+pub(crate) fn authorize(id: &str, permissions: &SortedSet<Permission>) -> Result<(), Refusal> {
     write("AuthorizeSecurityGroupIngress", id, permissions)
 }
 
 /// Takes rules away.
-pub(crate) fn revoke(id: &str, permissions: &BTreeSet<Permission>) -> Result<(), Refusal> {
+pub(crate) fn revoke(id: &str, permissions: &SortedSet<Permission>) -> Result<(), Refusal> {
     write("RevokeSecurityGroupIngress", id, permissions)
 }
 
@@ -153,13 +151,13 @@ impl SecurityGroup {
     }
 }
 
-fn write(action: &str, id: &str, permissions: &BTreeSet<Permission>) -> Result<(), Refusal> {
+fn write(action: &str, id: &str, permissions: &SortedSet<Permission>) -> Result<(), Refusal> {
     let permissions: Vec<_> = permissions.iter().collect();
     for batch in permissions.chunks(BATCH) {
         // EC2 takes rules that differ in their peers as one.
-        let mut by_ports: BTreeMap<_, Vec<&Permission>> = BTreeMap::new();
+        let mut by_ports: SortedMap<_, Vec<&Permission>> = SortedMap::new();
         for it in batch {
-            by_ports.entry((&it.key.protocol, it.key.from, it.key.to)).or_default().push(it);
+            by_ports.get_or_default((&it.key.protocol, it.key.from, it.key.to)).push(it);
         }
         let form = EC2.action(action).with("GroupId", id);
         let rules = by_ports.into_iter().zip(1..);
@@ -176,7 +174,7 @@ fn write(action: &str, id: &str, permissions: &BTreeSet<Permission>) -> Result<(
 
 /// Adds the peers of a rule, numbered in the list of their kind.
 fn peers(form: Form, rule: &str, permissions: &[&Permission]) -> Form {
-    let mut numbers: BTreeMap<&str, usize> = BTreeMap::new();
+    let mut numbers: SortedMap<&str, usize> = SortedMap::new();
     permissions.iter().fold(form, |form, it| {
         let (list, field, value) = match &it.key.peer {
             Peer::Ipv4(range) => ("IpRanges", "CidrIp", range),
@@ -184,7 +182,7 @@ fn peers(form: Form, rule: &str, permissions: &[&Permission]) -> Form {
             Peer::Group(id) => ("Groups", "GroupId", id),
             Peer::PrefixList(id) => ("PrefixListIds", "PrefixListId", id),
         };
-        let number = numbers.entry(list).or_default();
+        let number = numbers.get_or_default(list);
         *number += 1;
         let peer = format!("{rule}.{list}.{number}");
         let description = Some(&it.description).filter(|it| !it.is_empty());
@@ -192,7 +190,7 @@ fn peers(form: Form, rule: &str, permissions: &[&Permission]) -> Form {
     })
 }
 
-fn with_tags(form: Form, list: &str, tags: &BTreeMap<String, String>) -> Form {
+fn with_tags(form: Form, list: &str, tags: &SortedMap<String, String>) -> Form {
     tags.iter().zip(1..).fold(form, |form, ((key, value), number): (_, usize)| {
         form.with(format!("{list}.{number}.Key"), key).with(format!("{list}.{number}.Value"), value)
     })
@@ -200,17 +198,10 @@ fn with_tags(form: Form, list: &str, tags: &BTreeMap<String, String>) -> Form {
 
 /// All pages of a list.
 fn all(form: &Form) -> Result<Vec<SecurityGroup>, Refusal> {
-    let (mut found, mut token) = (Vec::new(), None);
-    loop {
-        let form = form.clone().with("MaxResults", PAGE).with_some("NextToken", token.as_deref());
-        let action = form.action().to_owned();
-        let rest = EC2.each(form, &["securityGroupInfo", "item"], |it| found.push(read(&it)))?;
-        match rest.text(&["nextToken"]) {
-            None => return Ok(found),
-            Some(next) if token.as_deref() == Some(next) => return Err(EC2.endless(&action)),
-            Some(next) => token = Some(next.to_owned()),
-        }
-    }
+    let mut found = Vec::new();
+    let form = form.clone().with("MaxResults", PAGE);
+    pages(&form, &["securityGroupInfo", "item"], &mut |it| found.push(read(&it)))?;
+    Ok(found)
 }
 
 fn read(it: &Element) -> SecurityGroup {

@@ -1,6 +1,6 @@
 //! Subnets (`DescribeSubnets`).
 
-use super::FILTER_VALUES;
+use super::{FILTER_VALUES, pages};
 use crate::api::{EC2, Element, Form, Refusal};
 
 /// A subnet.
@@ -37,17 +37,9 @@ pub(crate) fn by_ids<I: ToString>(ids: impl IntoIterator<Item = I>) -> Result<Ve
 
 /// All pages of a list.
 fn all(form: &Form) -> Result<Vec<Subnet>, Refusal> {
-    let (mut found, mut token) = (Vec::new(), None);
-    loop {
-        let form = form.clone().with_some("NextToken", token.as_deref());
-        let action = form.action().to_owned();
-        let rest = EC2.each(form, &["subnetSet", "item"], |it| found.push(read(&it)))?;
-        match rest.text(&["nextToken"]) {
-            None => return Ok(found),
-            Some(next) if token.as_deref() == Some(next) => return Err(EC2.endless(&action)),
-            Some(next) => token = Some(next.to_owned()),
-        }
-    }
+    let mut found = Vec::new();
+    pages(form, &["subnetSet", "item"], &mut |it| found.push(read(&it)))?;
+    Ok(found)
 }
 
 fn read(it: &Element) -> Subnet {

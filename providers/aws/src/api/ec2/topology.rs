@@ -1,6 +1,6 @@
 //! Where instances are in the network (`DescribeInstanceTopology`).
 
-use std::collections::BTreeMap;
+use aerostat_sdk::SortedMap;
 
 use crate::api::{EC2, Refusal};
 
@@ -8,8 +8,8 @@ use crate::api::{EC2, Refusal};
 const BATCH: usize = 100;
 
 /// The network nodes above each of these instances, the outermost first. An instance of which EC2 tells none is missing.
-pub(crate) fn network_nodes(ids: &[&str]) -> Result<BTreeMap<String, Vec<String>>, Refusal> {
-    let mut found = BTreeMap::new();
+pub(crate) fn network_nodes(ids: &[&str]) -> Result<SortedMap<String, Vec<String>>, Refusal> {
+    let mut found = SortedMap::new();
     for ids in ids.chunks(BATCH) {
         EC2.each(EC2.action("DescribeInstanceTopology").list("InstanceId", ids), &["instanceSet", "item"], |it| {
             let id = it.text(&["instanceId"]).unwrap_or_default().to_owned();

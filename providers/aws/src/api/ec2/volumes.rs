@@ -1,12 +1,12 @@
 //! Volumes (`DescribeVolumes`).
 
-use std::collections::BTreeMap;
+use aerostat_sdk::SortedMap;
 
 use crate::api::{EC2, Refusal};
 
 /// The zone of each of these volumes, at most 200, by its id. A volume that is unknown is missing.
-pub(crate) fn zones(ids: &[&str]) -> Result<BTreeMap<String, String>, Refusal> {
-    let mut found = BTreeMap::new();
+pub(crate) fn zones(ids: &[&str]) -> Result<SortedMap<String, String>, Refusal> {
+    let mut found = SortedMap::new();
     EC2.each(EC2.action("DescribeVolumes").filter("volume-id", ids), &["volumeSet", "item"], |it| {
         if let (Some(id), Some(zone)) = (it.text(&["volumeId"]), it.text(&["availabilityZone"])) {
             found.insert(id.to_owned(), zone.to_owned());

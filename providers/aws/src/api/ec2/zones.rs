@@ -1,12 +1,12 @@
 //! Availability zones (`DescribeAvailabilityZones`).
 
-use std::collections::{BTreeMap, BTreeSet};
+use aerostat_sdk::{SortedMap, SortedSet};
 
 use crate::api::{EC2, Refusal};
 
 /// The id of each zone of a region by its name: `use1-az1` of `us-east-1a`. Names differ from account to account, ids do not.
-pub(crate) fn ids(region: &str) -> Result<BTreeMap<String, String>, Refusal> {
-    let mut found = BTreeMap::new();
+pub(crate) fn ids(region: &str) -> Result<SortedMap<String, String>, Refusal> {
+    let mut found = SortedMap::new();
     let form = EC2.action("DescribeAvailabilityZones").filter("region-name", [region]);
     EC2.each(form, &["availabilityZoneInfo", "item"], |it| {
         if let (Some(name), Some(id)) = (it.text(&["zoneName"]), it.text(&["zoneId"])) {
@@ -17,8 +17,8 @@ pub(crate) fn ids(region: &str) -> Result<BTreeMap<String, String>, Refusal> {
 }
 
 /// The names of the local zones and wavelength zones of a region: no load balancer of these kinds can be there.
-pub(crate) fn special(region: &str) -> Result<BTreeSet<String>, Refusal> {
-    let mut found = BTreeSet::new();
+pub(crate) fn special(region: &str) -> Result<SortedSet<String>, Refusal> {
+    let mut found = SortedSet::new();
     let form = EC2.action("DescribeAvailabilityZones").filter("region-name", [region]);
     EC2.each(form, &["availabilityZoneInfo", "item"], |it| {
         let is_special = it.text(&["zoneType"]).is_some_and(|it| it != "availability-zone");

@@ -1,8 +1,6 @@
 //! Classic Load Balancers: read, made and deleted.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use aerostat_sdk::{Change, Error, Result};
+use aerostat_sdk::{Change, Error, Result, SortedMap, SortedSet};
 
 use super::model::{Attributes, Listener, LoadBalancer};
 use super::writes::{with_listeners, with_tags};
@@ -17,7 +15,7 @@ const TAG_BATCH: usize = 20;
 const NOT_FOUND: &str = "LoadBalancerNotFound";
 
 /// Keys and values.
-type Tags = BTreeMap<String, String>;
+type Tags = SortedMap<String, String>;
 
 /// A page of a list, and where the next one begins.
 #[derive(Debug)]
@@ -33,7 +31,7 @@ pub(crate) struct Creation<'a> {
     pub(crate) is_internal: bool,
     /// At least one.
     pub(crate) listeners: &'a [Listener],
-    pub(crate) subnets: &'a BTreeSet<String>,
+    pub(crate) subnets: &'a SortedSet<String>,
     pub(crate) groups: &'a [String],
     pub(crate) tags: &'a Tags,
 }
@@ -99,9 +97,9 @@ fn page_of(form: Form) -> Result<LoadBalancerPage, Refusal> {
 /// The tags of each of these load balancers, by its name.
 ///
 /// One that is gone fails the request.
-pub(crate) fn tags(names: &[&str]) -> Result<BTreeMap<String, Tags>, Refusal> {
+pub(crate) fn tags(names: &[&str]) -> Result<SortedMap<String, Tags>, Refusal> {
     let path = ["DescribeTagsResult", "TagDescriptions", "member"];
-    let mut found = BTreeMap::new();
+    let mut found = SortedMap::new();
     for names in names.chunks(TAG_BATCH) {
         let form = ELB.action("DescribeTags").list("LoadBalancerNames.member", names);
         ELB.each(form, &path, |it| {

@@ -1,6 +1,6 @@
 //! A Classic Load Balancer, as the API shows it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use aerostat_sdk::{SortedMap, SortedSet};
 
 use crate::api::Element;
 
@@ -12,14 +12,14 @@ pub(crate) struct LoadBalancer {
     pub(crate) dns_name: Option<String>,
     pub(crate) is_internal: bool,
     /// By their ports.
-    pub(crate) listeners: BTreeMap<u16, LiveListener>,
+    pub(crate) listeners: SortedMap<u16, LiveListener>,
     /// The policies of each port of the instances.
-    pub(crate) backends: BTreeMap<u16, BTreeSet<String>>,
+    pub(crate) backends: SortedMap<u16, SortedSet<String>>,
     /// The names of the policies that there are, whether something has them or not; without those for cookies.
-    pub(crate) policies: BTreeSet<String>,
-    pub(crate) subnets: BTreeSet<String>,
-    pub(crate) groups: BTreeSet<String>,
-    pub(crate) instances: BTreeSet<String>,
+    pub(crate) policies: SortedSet<String>,
+    pub(crate) subnets: SortedSet<String>,
+    pub(crate) groups: SortedSet<String>,
+    pub(crate) instances: SortedSet<String>,
     pub(crate) health: Option<HealthCheck>,
 }
 
@@ -27,7 +27,7 @@ pub(crate) struct LoadBalancer {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct LiveListener {
     pub(crate) listener: Listener,
-    pub(crate) policies: BTreeSet<String>,
+    pub(crate) policies: SortedSet<String>,
 }
 
 /// What clients dial, and where it goes.
@@ -114,7 +114,7 @@ impl LoadBalancer {
             policies: it.child("Policies").map(|it| it.texts("OtherPolicies")).into_iter().flatten().collect(),
             subnets: set("Subnets"),
             groups: set("SecurityGroups"),
-            instances: it.items("Instances").filter_map(|it| it.text(&["InstanceId"])).map(str::to_owned).collect(),
+            instances: it.each("Instances", "InstanceId").into_iter().collect(),
             health: it.child("HealthCheck").and_then(health),
         }
     }
@@ -155,7 +155,7 @@ fn listener(it: &Element) -> Option<(u16, LiveListener)> {
     Some((listener.port, LiveListener { listener, policies }))
 }
 
-fn backend(it: &Element) -> Option<(u16, BTreeSet<String>)> {
+fn backend(it: &Element) -> Option<(u16, SortedSet<String>)> {
     let port = it.text(&["InstancePort"])?.parse().ok()?;
     Some((port, it.texts("PolicyNames").into_iter().collect()))
 }

@@ -1,6 +1,6 @@
 //! Changes of a Classic Load Balancer that is there.
 
-use std::collections::{BTreeMap, BTreeSet};
+use aerostat_sdk::{SortedMap, SortedSet};
 
 use super::model::{Attributes, HealthCheck, Listener};
 use crate::api::{ELB, Form, Refusal};
@@ -19,17 +19,17 @@ fn send(form: Form) -> Written {
 }
 
 /// Adds tags, or writes over their values.
-pub(crate) fn tag(name: &str, tags: &BTreeMap<String, String>) -> Written {
+pub(crate) fn tag(name: &str, tags: &SortedMap<String, String>) -> Written {
     send(with_tags(ELB.action("AddTags").list("LoadBalancerNames.member", [name]), tags))
 }
 
 /// Adds subnets, each in a zone of its own.
-pub(crate) fn attach_subnets(name: &str, subnets: &BTreeSet<String>) -> Written {
+pub(crate) fn attach_subnets(name: &str, subnets: &SortedSet<String>) -> Written {
     send(on("AttachLoadBalancerToSubnets", name).list("Subnets.member", subnets))
 }
 
 /// Takes subnets away. One at least has to stay.
-pub(crate) fn detach_subnets(name: &str, subnets: &BTreeSet<String>) -> Written {
+pub(crate) fn detach_subnets(name: &str, subnets: &SortedSet<String>) -> Written {
     send(on("DetachLoadBalancerFromSubnets", name).list("Subnets.member", subnets))
 }
 
@@ -65,18 +65,18 @@ pub(crate) fn create_policy(name: &str, policy: &str, kind: &str, (attribute, va
 }
 
 /// Gives a port of the instances these policies instead of those that it has.
-pub(crate) fn set_backend_policies(name: &str, instance_port: u16, policies: &BTreeSet<String>) -> Written {
+pub(crate) fn set_backend_policies(name: &str, instance_port: u16, policies: &SortedSet<String>) -> Written {
     let form = on("SetLoadBalancerPoliciesForBackendServer", name).with("InstancePort", instance_port);
     send(policy_names(form, policies))
 }
 
 /// Gives a listener these policies instead of those that it has.
-pub(crate) fn set_listener_policies(name: &str, port: u16, policies: &BTreeSet<String>) -> Written {
+pub(crate) fn set_listener_policies(name: &str, port: u16, policies: &SortedSet<String>) -> Written {
     send(policy_names(on("SetLoadBalancerPoliciesOfListener", name).with("LoadBalancerPort", port), policies))
 }
 
 /// An empty list is the name of the list with nothing.
-fn policy_names(form: Form, policies: &BTreeSet<String>) -> Form {
+fn policy_names(form: Form, policies: &SortedSet<String>) -> Form {
     match policies.is_empty() {
         true => form.with("PolicyNames", ""),
         false => form.list("PolicyNames.member", policies),
@@ -108,16 +108,16 @@ pub(crate) fn set_attributes(name: &str, it: &Attributes) -> Written {
 }
 
 /// Adds instances.
-pub(crate) fn register(name: &str, instances: &BTreeSet<String>) -> Written {
+pub(crate) fn register(name: &str, instances: &SortedSet<String>) -> Written {
     with_instances("RegisterInstancesWithLoadBalancer", name, instances)
 }
 
 /// Takes instances away.
-pub(crate) fn deregister(name: &str, instances: &BTreeSet<String>) -> Written {
+pub(crate) fn deregister(name: &str, instances: &SortedSet<String>) -> Written {
     with_instances("DeregisterInstancesFromLoadBalancer", name, instances)
 }
 
-fn with_instances(action: &str, name: &str, instances: &BTreeSet<String>) -> Written {
+fn with_instances(action: &str, name: &str, instances: &SortedSet<String>) -> Written {
     let instances: Vec<_> = instances.iter().collect();
     instances.chunks(BATCH).try_for_each(|batch| {
         let numbered = batch.iter().zip(1_u32..);
@@ -138,7 +138,7 @@ pub(super) fn with_listeners(form: Form, listeners: &[Listener]) -> Form {
     })
 }
 
-pub(super) fn with_tags(form: Form, tags: &BTreeMap<String, String>) -> Form {
+pub(super) fn with_tags(form: Form, tags: &SortedMap<String, String>) -> Form {
     tags.iter().zip(1_u32..).fold(form, |form, ((key, value), number)| {
         form.with(format!("Tags.member.{number}.Key"), key).with(format!("Tags.member.{number}.Value"), value)
     })

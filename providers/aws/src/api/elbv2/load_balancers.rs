@@ -1,6 +1,6 @@
 //! Network Load Balancers themselves.
 
-use std::collections::BTreeSet;
+use aerostat_sdk::SortedSet;
 
 use super::{Attributes, PAGE, Page, Tags, with_pairs};
 use crate::api::{ELBV2, Element, Refusal};
@@ -22,8 +22,8 @@ pub(crate) struct Balancer {
     /// Why it is in that state, if AWS says so.
     pub(crate) reason: String,
     pub(crate) vpc: String,
-    pub(crate) subnets: BTreeSet<String>,
-    pub(crate) groups: BTreeSet<String>,
+    pub(crate) subnets: SortedSet<String>,
+    pub(crate) groups: SortedSet<String>,
 }
 
 /// In which subnet a load balancer has which address.

@@ -1,6 +1,6 @@
 //! Tags of load balancers, listeners and target groups.
 
-use std::collections::BTreeMap;
+use aerostat_sdk::SortedMap;
 
 use super::{Tags, pairs, with_pairs};
 use crate::api::{ELBV2, Refusal};
@@ -9,8 +9,8 @@ use crate::api::{ELBV2, Refusal};
 pub(crate) const BATCH: usize = 20;
 
 /// The tags of each of these things, by its ARN. One that is gone fails the request.
-pub(crate) fn of<A: AsRef<str>>(arns: &[A]) -> Result<BTreeMap<String, Tags>, Refusal> {
-    let mut found = BTreeMap::new();
+pub(crate) fn of<A: AsRef<str>>(arns: &[A]) -> Result<SortedMap<String, Tags>, Refusal> {
+    let mut found = SortedMap::new();
     for arns in arns.chunks(BATCH) {
         let form = ELBV2.action("DescribeTags").list("ResourceArns.member", arns.iter().map(AsRef::as_ref));
         ELBV2.each(form, &["DescribeTagsResult", "TagDescriptions", "member"], |it| {

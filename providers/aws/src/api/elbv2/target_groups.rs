@@ -1,6 +1,6 @@
 //! Target groups: which instances get a listener's traffic, and how they are checked.
 
-use std::collections::BTreeSet;
+use aerostat_sdk::SortedSet;
 
 use super::{Attributes, PAGE, Page, Tags, with_pairs};
 use crate::api::{ELBV2, Element, Form, Refusal};
@@ -136,8 +136,8 @@ pub(crate) fn modify_attributes(arn: &str, attributes: &Attributes) -> Result<()
 }
 
 /// The instances that are registered, without those that are on their way out: id and port.
-pub(crate) fn targets(arn: &str) -> Result<BTreeSet<(String, u16)>, Refusal> {
-    let mut found = BTreeSet::new();
+pub(crate) fn targets(arn: &str) -> Result<SortedSet<(String, u16)>, Refusal> {
+    let mut found = SortedSet::new();
     let form = ELBV2.action("DescribeTargetHealth").with("TargetGroupArn", arn);
     ELBV2.each(form, &["DescribeTargetHealthResult", "TargetHealthDescriptions", "member"], |it| {
         let target = |name| it.text(&["Target", name]);

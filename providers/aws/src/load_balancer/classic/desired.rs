@@ -1,10 +1,8 @@
 //! What a Service asks of its Classic Load Balancer. Nothing is asked of AWS here.
 
-use std::collections::BTreeSet;
-
 use aerostat_sdk::annotations::{Annotations, refused};
 use aerostat_sdk::events::Warnings;
-use aerostat_sdk::{Error, IpFamily, Result};
+use aerostat_sdk::{Error, IpFamily, Result, SortedSet};
 
 use super::super::annotations::{
     BACKEND_PROTOCOL, Backend, CROSS_ZONE, DRAINING_ENABLED, DRAINING_TIMEOUT, IDLE_TIMEOUT, INTERNAL, LOG_BUCKET,
@@ -37,7 +35,7 @@ pub(super) struct Desired {
     /// Of a security group of its own.
     pub(super) rules: Vec<Rule>,
     /// The instances of the nodes, by id.
-    pub(super) instances: BTreeSet<String>,
+    pub(super) instances: SortedSet<String>,
 }
 
 impl Desired {

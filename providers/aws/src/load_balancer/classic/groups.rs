@@ -1,8 +1,6 @@
 //! The security groups of a Classic Load Balancer: those that an annotation or the operator says, or one of its own.
 
-use std::collections::BTreeSet;
-
-use aerostat_sdk::{Change, Error, Result, events};
+use aerostat_sdk::{Change, Error, Result, SortedSet, events};
 
 use super::super::allowed;
 use super::super::annotations::{EXTRA_SECURITY_GROUPS, SECURITY_GROUPS};
@@ -159,12 +157,12 @@ pub(super) fn refuse(call: &Call<'_>, group: &str, vendors: VendorsRule) -> Resu
     if call.settings.keep_node_groups {
         return Ok(false);
     }
-    let ports = BTreeSet::new();
+    let ports = SortedSet::new();
     let from = given_source(call, group, &ports, None);
     nodes::refuse(&call.settings.cluster, from, vendors, || needs_vendors_rule(call, group))
 }
 
-fn given_source<'a>(call: &'a Call<'_>, group: &'a str, ports: &'a BTreeSet<u16>, kept: Option<u16>) -> Source<'a> {
+fn given_source<'a>(call: &'a Call<'_>, group: &'a str, ports: &'a SortedSet<u16>, kept: Option<u16>) -> Source<'a> {
     match call.settings.classic_group.as_deref() == Some(group) {
         true => Source::Operators(group),
         false => Source::Authors { id: group, balancer: &call.service.name, ports, kept },
@@ -173,8 +171,8 @@ fn given_source<'a>(call: &'a Call<'_>, group: &'a str, ports: &'a BTreeSet<u16>
 
 /// The ports of nodes that the load balancer sends to: node ports, and the one that is checked, which an author may not have opened
 /// everywhere.
-fn ports(call: &Call<'_>, live: Option<u16>) -> BTreeSet<u16> {
-    let node_ports: BTreeSet<u16> = call.service.ports.iter().filter_map(|it| it.node_port).collect();
+fn ports(call: &Call<'_>, live: Option<u16>) -> SortedSet<u16> {
+    let node_ports: SortedSet<u16> = call.service.ports.iter().filter_map(|it| it.node_port).collect();
     let asked = node_ports.first().and_then(|first| health::port(call, *first).ok());
     let checked = asked.into_iter().chain(live).filter(|it| allowed::is_health_port(call, *it));
     node_ports.iter().copied().chain(checked).collect()

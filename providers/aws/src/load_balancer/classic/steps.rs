@@ -1,6 +1,6 @@
 //! What has to be written so that a Classic Load Balancer is as desired: a function of values.
 
-use std::collections::{BTreeMap, BTreeSet};
+use aerostat_sdk::{SortedMap, SortedSet};
 
 use super::desired::Desired;
 use super::health;
@@ -14,9 +14,9 @@ const SSL_POLICY: &str = "k8s-SSLNegotiationPolicy-";
 /// A change.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Step {
-    Tag(BTreeMap<String, String>),
+    Tag(SortedMap<String, String>),
     /// Adds and takes away.
-    Subnets(BTreeSet<String>, BTreeSet<String>),
+    Subnets(SortedSet<String>, SortedSet<String>),
     /// Instead of those that it has.
     Groups(Vec<String>),
     AddListeners(Vec<Listener>),
@@ -24,11 +24,11 @@ pub(super) enum Step {
     Certificate(u16, String),
     CreateProxyPolicy,
     /// The policies of a port of the instances, instead of those that it has.
-    BackendPolicies(u16, BTreeSet<String>),
+    BackendPolicies(u16, SortedSet<String>),
     /// A policy of this name for a policy of AWS.
     CreateSslPolicy(String, String),
     /// The policies of a listener, instead of those that it has.
-    ListenerPolicies(u16, BTreeSet<String>),
+    ListenerPolicies(u16, SortedSet<String>),
     HealthCheck(HealthCheck),
     Attributes(Attributes),
 }
@@ -36,7 +36,7 @@ pub(super) enum Step {
 /// Where the load balancer is, beside what the Service asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Place {
-    pub(super) subnets: BTreeSet<String>,
+    pub(super) subnets: SortedSet<String>,
     /// The one by which nodes let it in comes first.
     pub(super) groups: Vec<String>,
 }
@@ -45,8 +45,8 @@ pub(super) struct Place {
 /// them.
 pub(super) fn steps(live: &LoadBalancer, attributes: &Attributes, desired: &Desired, place: &Place) -> Vec<Step> {
     let mut steps = Vec::new();
-    let differ = |one: &BTreeSet<String>, other: &BTreeSet<String>| one.difference(other).cloned().collect();
-    let (attach, detach): (BTreeSet<_>, BTreeSet<_>) =
+    let differ = |one: &SortedSet<String>, other: &SortedSet<String>| one.difference(other).cloned().collect();
+    let (attach, detach): (SortedSet<_>, SortedSet<_>) =
         (differ(&place.subnets, &live.subnets), differ(&live.subnets, &place.subnets));
     if !attach.is_empty() || !detach.is_empty() {
         steps.push(Step::Subnets(attach, detach));
@@ -71,7 +71,7 @@ pub(super) fn steps(live: &LoadBalancer, attributes: &Attributes, desired: &Desi
 
 /// Other ports are added first. A listener cannot change, but for its certificate: it is taken away, and made again.
 /// Returns the ports of those that are new then.
-fn listeners(live: &LoadBalancer, desired: &[Listener], steps: &mut Vec<Step>) -> BTreeSet<u16> {
+fn listeners(live: &LoadBalancer, desired: &[Listener], steps: &mut Vec<Step>) -> SortedSet<u16> {
     let (mut add, mut replace, mut certificates) = (Vec::new(), Vec::new(), Vec::new());
     for wanted in desired {
         match live.listeners.get(&wanted.port).map(|it| &it.listener) {
@@ -122,8 +122,8 @@ fn unproxied(live: &LoadBalancer, desired: &Desired) -> Vec<Step> {
 
 /// The policy at the ports that listeners lead to.
 fn proxied(live: &LoadBalancer, desired: &Desired) -> Vec<Step> {
-    let nothing = BTreeSet::new();
-    let wanted: BTreeSet<u16> = desired.listeners.iter().map(|it| it.instance_port).collect();
+    let nothing = SortedSet::new();
+    let wanted: SortedSet<u16> = desired.listeners.iter().map(|it| it.instance_port).collect();
     let changed = |port: u16| {
         let policies = live.backends.get(&port).unwrap_or(&nothing);
         backend_policies(port, policies, desired.is_proxied)
@@ -132,7 +132,7 @@ fn proxied(live: &LoadBalancer, desired: &Desired) -> Vec<Step> {
     missing.then_some(Step::CreateProxyPolicy).into_iter().chain(wanted.into_iter().filter_map(changed)).collect()
 }
 
-fn backend_policies(port: u16, policies: &BTreeSet<String>, is_proxied: bool) -> Option<Step> {
+fn backend_policies(port: u16, policies: &SortedSet<String>, is_proxied: bool) -> Option<Step> {
     let mut policies = policies.clone();
     let is_changed = match is_proxied {
         true => policies.insert(PROXY_POLICY.to_owned()),
@@ -145,7 +145,7 @@ fn listener_policies(
     live: &LoadBalancer,
     policy: &str,
     desired: &[Listener],
-    new: &BTreeSet<u16>,
+    new: &SortedSet<u16>,
     steps: &mut Vec<Step>,
 ) {
     let name = format!("{SSL_POLICY}{policy}");

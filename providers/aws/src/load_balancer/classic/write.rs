@@ -1,8 +1,6 @@
 //! Carries steps out.
 
-use std::collections::BTreeSet;
-
-use aerostat_sdk::{Error, Node, Result, events};
+use aerostat_sdk::{Error, Node, Result, SortedSet, events};
 
 use super::steps::{PROXY_POLICY, Step};
 use crate::api::Refusal;
@@ -41,7 +39,7 @@ pub(super) fn carry_out(name: &str, step: &Step) -> Result<()> {
 }
 
 /// What is added comes first. In a zone that has a subnet already, that one has to go before.
-fn subnets(name: &str, attach: &BTreeSet<String>, detach: &BTreeSet<String>) -> Result<()> {
+fn subnets(name: &str, attach: &SortedSet<String>, detach: &SortedSet<String>) -> Result<()> {
     let add = || if attach.is_empty() { Ok(()) } else { writes::attach_subnets(name, attach) };
     let remove = || if detach.is_empty() { Ok(()) } else { writes::detach_subnets(name, detach) };
     match add() {
@@ -58,7 +56,7 @@ fn subnets(name: &str, attach: &BTreeSet<String>, detach: &BTreeSet<String>) -> 
 
 /// Lets its instances follow the nodes: what is missing comes first, so that one at least serves all the time. Messages name
 /// instances by `nodes`.
-pub(super) fn instances(live: &LoadBalancer, desired: &BTreeSet<String>, nodes: &[Node]) -> Result<()> {
+pub(super) fn instances(live: &LoadBalancer, desired: &SortedSet<String>, nodes: &[Node]) -> Result<()> {
     let name = &live.name;
     let (add, remove) = (desired - &live.instances, &live.instances - desired);
     if !add.is_empty() {
@@ -72,7 +70,7 @@ pub(super) fn instances(live: &LoadBalancer, desired: &BTreeSet<String>, nodes: 
 
 /// AWS refuses all of them for one that is gone. Then those are left out, with a warning, until their nodes are gone, too: each
 /// call tries them again, because a list of EC2 may be late.
-fn register(name: &str, add: &BTreeSet<String>, nodes: &[Node]) -> Result<()> {
+fn register(name: &str, add: &SortedSet<String>, nodes: &[Node]) -> Result<()> {
     let refusal = match writes::register(name, add) {
         Err(refusal) if is_unknown(&refusal) => refusal,
         written => return Ok(written?),
@@ -88,7 +86,7 @@ fn register(name: &str, add: &BTreeSet<String>, nodes: &[Node]) -> Result<()> {
 }
 
 /// The same. Those that are gone go by themselves.
-fn deregister(name: &str, remove: &BTreeSet<String>) -> Result<()> {
+fn deregister(name: &str, remove: &SortedSet<String>) -> Result<()> {
     match writes::deregister(name, remove) {
         Err(refusal) if is_unknown(&refusal) => {
             let there = there(remove)?;
@@ -99,9 +97,9 @@ fn deregister(name: &str, remove: &BTreeSet<String>) -> Result<()> {
 }
 
 /// Those of these instances that EC2 still has.
-fn there(ids: &BTreeSet<String>) -> Result<BTreeSet<String>> {
+fn there(ids: &SortedSet<String>) -> Result<SortedSet<String>> {
     let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
-    let mut found = BTreeSet::new();
+    let mut found = SortedSet::new();
     for ids in ids.chunks(FILTER_VALUES) {
         found.extend(instances::by_ids(ids)?.into_iter().filter(exists).map(|it| it.id));
     }

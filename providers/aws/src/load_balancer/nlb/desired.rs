@@ -1,8 +1,6 @@
 //! What a Service asks for, as the listeners, target groups and attributes of a Network Load Balancer. Pure.
 
-use std::collections::BTreeMap;
-
-use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Port, Protocol, Result};
+use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Port, Protocol, Result, SortedMap};
 
 use super::names::GroupKey;
 use crate::api::elbv2::Attributes;
@@ -179,7 +177,7 @@ fn unsupported_ssl() -> aerostat_sdk::Error {
 fn attributes(call: &Call<'_>) -> Result<Attributes> {
     let annotations = call.annotations;
     let logs = annotations.get(&LOG_ENABLED)?;
-    let mut attributes = BTreeMap::new();
+    let mut attributes = SortedMap::new();
     let mut set = |key: &str, value: String| _ = attributes.insert(key.to_owned(), value);
     set(CROSS_ZONE_ENABLED, annotations.get(&CROSS_ZONE)?.to_string());
     set(LOGS_ENABLED, logs.to_string());

@@ -1,8 +1,6 @@
 //! Security groups: those that a Network Load Balancer has, and the rules by which nodes let it in.
 
-use std::collections::BTreeSet;
-
-use aerostat_sdk::{Change, Error, IpFamily, Result};
+use aerostat_sdk::{Change, Error, IpFamily, Result, SortedSet};
 
 use super::desired::{Desired, TRAFFIC_PORT};
 use super::names;
@@ -34,8 +32,8 @@ pub(super) struct Groups {
 /// # Errors
 ///
 /// `invalid`, if another's group has the name; whatever EC2 answered.
-pub(super) fn wanted(call: &Call<'_>, live: Option<&BTreeSet<String>>) -> Result<Change<Option<Groups>>> {
-    if call.settings.network_groups == NetworkGroups::None || live.is_some_and(BTreeSet::is_empty) {
+pub(super) fn wanted(call: &Call<'_>, live: Option<&SortedSet<String>>) -> Result<Change<Option<Groups>>> {
+    if call.settings.network_groups == NetworkGroups::None || live.is_some_and(SortedSet::is_empty) {
         return Ok(Change::Done(None));
     }
     if let Some(ids) = call.annotations.read(&SECURITY_GROUPS)? {
@@ -68,13 +66,13 @@ pub(super) fn write(
     wanted: &Groups,
     desired: &Desired,
     ranges: &[String],
-    live: (&str, &BTreeSet<String>),
+    live: (&str, &SortedSet<String>),
 ) -> Result<Change<()>> {
     if let Some(group) = &wanted.own {
         own::sync(group, &own_rules(desired, ranges))?;
     }
     let (arn, has) = live;
-    let ids: BTreeSet<&String> = wanted.ids.iter().collect();
+    let ids: SortedSet<&String> = wanted.ids.iter().collect();
     if !ids.iter().copied().eq(has) {
         load_balancers::set_groups(arn, &wanted.ids)?;
     }
@@ -189,8 +187,8 @@ fn node_rules(name: &str, desired: &Desired, ranges: &[String], subnets: &[Subne
         clients.extend(own_ipv4.iter().filter(|it| !ranges.contains(it)).cloned());
     }
     let client = nodes::client(name);
-    let client_ports: BTreeSet<u16> = groups().map(|it| it.port).collect();
-    let health_ports: BTreeSet<u16> = groups().map(health_port).collect();
+    let client_ports: SortedSet<u16> = groups().map(|it| it.port).collect();
+    let health_ports: SortedSet<u16> = groups().map(health_port).collect();
     let is_ipv6 = groups().any(|it| it.is_ipv6);
     let checks: &[String] = if is_ipv6 { &own } else { &own_ipv4 };
     let is_covered = covers(ranges) && !is_ipv6 && protocol(desired) == Protocol::Tcp && health_ports == client_ports;

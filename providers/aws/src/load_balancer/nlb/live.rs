@@ -1,8 +1,6 @@
 //! What AWS shows of a Network Load Balancer and of what belongs to it.
 
-use std::collections::BTreeMap;
-
-use aerostat_sdk::{Error, Result};
+use aerostat_sdk::{Error, Result, SortedMap};
 
 use super::names;
 use crate::api::elbv2::listeners::{self, Listener};
@@ -22,7 +20,7 @@ pub(super) struct Live {
     pub(super) groups: Vec<Group>,
     pub(super) attributes: Attributes,
     /// Of the load balancer and of each group, by ARN.
-    pub(super) tags: BTreeMap<String, Tags>,
+    pub(super) tags: SortedMap<String, Tags>,
 }
 
 /// A target group, and whose it is.
@@ -108,7 +106,7 @@ pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership)
     ))
 }
 
-fn tags_of<'a>(tags: &'a BTreeMap<String, Tags>, arn: &str) -> &'a Tags {
+fn tags_of<'a>(tags: &'a SortedMap<String, Tags>, arn: &str) -> &'a Tags {
     static NONE: Tags = Tags::new();
     tags.get(arn).unwrap_or(&NONE)
 }

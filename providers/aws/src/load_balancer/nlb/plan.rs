@@ -3,9 +3,7 @@
 //! What is missing is made and filled before a listener sends to it, and what is no longer wanted goes last: traffic
 //! has a target group at every moment.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use aerostat_sdk::{Error, Result};
+use aerostat_sdk::{Error, Result, SortedMap, SortedSet};
 
 use super::desired::{CROSS_ZONE_ENABLED, Desired, Group, LOGS_ENABLED, Listener};
 use super::live::{self, Live};
@@ -61,7 +59,7 @@ impl Step {
 /// What is known of a target group that is used.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Used {
-    pub(super) targets: BTreeSet<Target>,
+    pub(super) targets: SortedSet<Target>,
     /// Read only if the Service asks for attributes.
     pub(super) attributes: Attributes,
 }
@@ -104,11 +102,11 @@ pub(super) fn group<'a>(desired: &Listener, live: &'a Live) -> Result<Option<&'a
 pub(super) fn steps(
     desired: &Desired,
     live: &Live,
-    used: &BTreeMap<String, Used>,
-    instances: &BTreeSet<String>,
+    used: &SortedMap<String, Used>,
+    instances: &SortedSet<String>,
     marks: &Marks,
 ) -> Result<Vec<Step>> {
-    let (mut targets, mut steps, mut kept) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let (mut targets, mut steps, mut kept) = (Vec::new(), Vec::new(), SortedSet::new());
     for wanted in &desired.listeners {
         let there = group(wanted, live)?;
         let known = there.and_then(|it| used.get(&it.arn)).cloned().unwrap_or_default();
@@ -139,8 +137,8 @@ pub(super) fn steps(
 /// The steps by which the targets of a group follow the nodes: what is missing is registered before anything goes.
 pub(super) fn target_steps(
     arn: &str,
-    live: &BTreeSet<Target>,
-    instances: &BTreeSet<String>,
+    live: &SortedSet<Target>,
+    instances: &SortedSet<String>,
     port: u16,
 ) -> impl Iterator<Item = Step> {
     let wanted = targets(instances, port);
@@ -152,7 +150,7 @@ pub(super) fn target_steps(
     missing.chain(batches(live.difference(&wanted)).into_iter().map(deregister))
 }
 
-fn targets(instances: &BTreeSet<String>, port: u16) -> BTreeSet<Target> {
+fn targets(instances: &SortedSet<String>, port: u16) -> SortedSet<Target> {
     instances.iter().map(|it| (it.clone(), port)).collect()
 }
 
@@ -174,13 +172,13 @@ fn is_deletable(it: &live::Group) -> bool {
 /// Tags that are missing, each set of them for all that lack it. What the vendor's controller made gets them with the
 /// next write that is needed anyway, and one is needed where it was kept.
 fn tag_steps(live: &Live, marks: &Marks, writes: bool) -> Vec<Step> {
-    let mut lacking: BTreeMap<Tags, Vec<String>> = BTreeMap::new();
+    let mut lacking: SortedMap<Tags, Vec<String>> = SortedMap::new();
     let balancer = (&live.balancer.arn, &live.ownership);
     let groups = live.groups.iter().filter(|it| it.is_usable()).map(|it| (&it.shown.arn, &it.ownership));
     for (arn, ownership) in [balancer].into_iter().chain(groups) {
         let tags = marks.missing(live.tags_of(arn));
         if !tags.is_empty() && (writes || *ownership != Ownership::ByName || tags.contains_key(KEPT)) {
-            lacking.entry(tags).or_default().push(arn.clone());
+            lacking.get_or_default(tags).push(arn.clone());
         }
     }
     let batches = |(tags, arns): (Tags, Vec<String>)| -> Vec<Step> {
@@ -209,7 +207,7 @@ fn group_steps(
     there: Option<&TargetGroup>,
     known: &Used,
     attributes: &Attributes,
-    instances: &BTreeSet<String>,
+    instances: &SortedSet<String>,
 ) -> Vec<Step> {
     let to = there.map_or_else(|| To::Made(desired.name.clone()), |it| To::There(it.arn.clone()));
     let mut steps = Vec::new();

@@ -1,10 +1,9 @@
 //! Carries out steps.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use aerostat_sdk::events::Warnings;
-use aerostat_sdk::{Change, Error, Node, Result};
+use aerostat_sdk::{Change, Error, Node, Result, SortedMap};
 
 use super::plan::{Step, Target, To};
 use crate::api::Refusal;
@@ -72,7 +71,7 @@ impl Writer<'_> {
     ///
     /// The first refusal. What follows it is not sent.
     pub(super) fn carry_out(&self, steps: &[Step], warnings: &mut Warnings) -> Result<Option<Wait>> {
-        let mut made = BTreeMap::new();
+        let mut made = SortedMap::new();
         let mut removals = 0;
         for (sent, step) in steps.iter().enumerate() {
             removals += usize::from(step.removes());
@@ -86,7 +85,7 @@ impl Writer<'_> {
         Ok(None)
     }
 
-    fn send(&self, step: &Step, made: &mut BTreeMap<String, String>, warnings: &mut Warnings) -> Result<Change<()>> {
+    fn send(&self, step: &Step, made: &mut SortedMap<String, String>, warnings: &mut Warnings) -> Result<Change<()>> {
         match step {
             Step::Tag { arns, tags } => tag(arns, tags, warnings)?,
             Step::Attributes(attributes) => load_balancers::modify(self.balancer, attributes)?,
@@ -195,7 +194,7 @@ pub(super) fn delete_group(arn: &str, name: &str) -> Result<Change<()>> {
     }
 }
 
-fn arn_of<'a>(to: &'a To, made: &'a BTreeMap<String, String>) -> Result<&'a str> {
+fn arn_of<'a>(to: &'a To, made: &'a SortedMap<String, String>) -> Result<&'a str> {
     match to {
         To::There(arn) => Ok(arn),
         To::Made(name) => made

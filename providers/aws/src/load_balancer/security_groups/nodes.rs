@@ -5,9 +5,7 @@
 //! only once a complete list of the cluster's load balancers shows nobody else who may need it. A Classic one is let in
 //! by its group.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use aerostat_sdk::{Error, Node, Result, events, nodes};
+use aerostat_sdk::{Error, Node, Result, SortedMap, SortedSet, events, nodes};
 
 use super::rules::{self, Difference};
 use super::{Peers, Protocol, Rule, own};
@@ -62,7 +60,7 @@ pub(crate) fn sync(
     it: Network<'_>,
     nodes: &[Node],
     rules: &[Rule],
-    others: impl FnOnce() -> Result<BTreeSet<String>>,
+    others: impl FnOnce() -> Result<SortedSet<String>>,
 ) -> Result<()> {
     let groups = Groups::of(it.cluster, nodes)?;
     let is_ours = |permission: &Permission| is_own(permission, it.name) || permission.description == MTU;
@@ -77,8 +75,8 @@ pub(crate) fn sync(
 /// Whatever EC2 and `others` answered.
 pub(crate) fn revoke(
     it: Network<'_>,
-    ports: &BTreeSet<u16>,
-    others: impl FnOnce() -> Result<BTreeSet<String>>,
+    ports: &SortedSet<u16>,
+    others: impl FnOnce() -> Result<SortedSet<String>>,
 ) -> Result<()> {
     let mut groups = Groups::of(it.cluster, &[])?;
     if !ports.is_empty() {
@@ -88,7 +86,7 @@ pub(crate) fn revoke(
         let is_shared_health = permission.description.starts_with(HEALTH) && is_shared_port(it, &permission.key);
         is_own(permission, it.name) || permission.description == MTU || is_shared_health
     };
-    let (nothing, mut others) = (BTreeSet::new(), Others::new(others));
+    let (nothing, mut others) = (SortedSet::new(), Others::new(others));
     let kept = write(it, &groups, &nothing, is_ours, &mut others)?;
     if kept.is_empty() {
         return Ok(());
@@ -109,7 +107,7 @@ pub(crate) enum Source<'a> {
     Operators(&'a str),
     /// An annotation names it, and others may be in it: the nodes let it in at this load balancer's ports alone. A rule at port
     /// `kept` stays where there is one.
-    Authors { id: &'a str, balancer: &'a str, ports: &'a BTreeSet<u16>, kept: Option<u16> },
+    Authors { id: &'a str, balancer: &'a str, ports: &'a SortedSet<u16>, kept: Option<u16> },
 }
 
 /// The rule of the vendor's controller for a group that somebody else made: everything that the group sends, without a description.
@@ -215,7 +213,7 @@ fn write_group(
     vendors: VendorsRule,
     is_shared: impl FnOnce() -> Result<bool>,
 ) -> Result<bool> {
-    let (desired, nothing) = (rules::permissions(&from.rules()), BTreeSet::new());
+    let (desired, nothing) = (rules::permissions(&from.rules()), SortedSet::new());
     let mut left_over = Vec::new();
     for group in groups.all.values() {
         let is_of_nodes = groups.of_nodes.contains(&group.id);
@@ -260,15 +258,15 @@ fn is_shared_port(it: Network<'_>, key: &Key) -> bool {
 struct Others<F> {
     /// `None` once it was asked.
     ask: Option<F>,
-    names: BTreeSet<String>,
+    names: SortedSet<String>,
 }
 
-impl<F: FnOnce() -> Result<BTreeSet<String>>> Others<F> {
+impl<F: FnOnce() -> Result<SortedSet<String>>> Others<F> {
     fn new(ask: F) -> Self {
-        Self { ask: Some(ask), names: BTreeSet::new() }
+        Self { ask: Some(ask), names: SortedSet::new() }
     }
 
-    fn names(&mut self) -> Result<&BTreeSet<String>> {
+    fn names(&mut self) -> Result<&SortedSet<String>> {
         if let Some(ask) = self.ask.take() {
             self.names = ask()?;
         }
@@ -281,13 +279,13 @@ impl<F: FnOnce() -> Result<BTreeSet<String>>> Others<F> {
 fn write<'a>(
     it: Network<'_>,
     groups: &'a Groups,
-    desired: &BTreeSet<Permission>,
+    desired: &SortedSet<Permission>,
     is_ours: impl Fn(&Permission) -> bool,
-    others: &mut Others<impl FnOnce() -> Result<BTreeSet<String>>>,
+    others: &mut Others<impl FnOnce() -> Result<SortedSet<String>>>,
 ) -> Result<Vec<&'a str>> {
     let mut kept = Vec::new();
     let is_shared = |permission: &Permission| permission.description == MTU || is_shared_port(it, &permission.key);
-    let nothing = BTreeSet::new();
+    let nothing = SortedSet::new();
     for group in groups.all.values() {
         let desired = if groups.of_nodes.contains(&group.id) { desired } else { &nothing };
         let mut difference = Difference::between(&group.permissions, desired, &is_ours);
@@ -314,7 +312,7 @@ fn is_let_in(it: Network<'_>, group: &SecurityGroup, permission: &Permission) ->
 
 /// Whether one of the other load balancers may need a rule that Services share. One whose clients the group lets in has
 /// its own rules for path MTU discovery; of any other it is not known.
-fn may_need(others: &BTreeSet<String>, group: &SecurityGroup, permission: &Permission) -> bool {
+fn may_need(others: &SortedSet<String>, group: &SecurityGroup, permission: &Permission) -> bool {
     let is_client = |name: &String| group.permissions.iter().any(|it| it.description == client(name));
     others.iter().any(|name| permission.description != MTU || !is_client(name))
 }
@@ -323,9 +321,9 @@ fn may_need(others: &BTreeSet<String>, group: &SecurityGroup, permission: &Permi
 #[derive(Debug, Default)]
 struct Groups {
     /// By id: those of nodes, and those with the cluster's tag.
-    all: BTreeMap<String, SecurityGroup>,
+    all: SortedMap<String, SecurityGroup>,
     /// The ids of those of nodes.
-    of_nodes: BTreeSet<String>,
+    of_nodes: SortedSet<String>,
 }
 
 impl Groups {
@@ -350,15 +348,15 @@ impl Groups {
 }
 
 /// The groups of these nodes' instances.
-fn of_nodes(nodes: &[Node], tagged: &BTreeSet<&str>) -> Result<BTreeSet<String>> {
+fn of_nodes(nodes: &[Node], tagged: &SortedSet<&str>) -> Result<SortedSet<String>> {
     let instances: Vec<(&Node, &str)> = nodes.iter().filter_map(|it| Some((it, instance(it)?))).collect();
     let is_unknown = |(node, _): &&(&Node, &str)| hint(node).is_none();
     let unknown: Vec<&str> = instances.iter().filter(is_unknown).map(|(_, id)| *id).collect();
-    let mut found = BTreeMap::new();
+    let mut found = SortedMap::new();
     for ids in unknown.chunks(crate::api::ec2::FILTER_VALUES) {
         found.extend(instances::by_ids(ids)?.into_iter().map(|it| (it.id, it.groups)));
     }
-    let (mut groups, mut without) = (BTreeSet::new(), Vec::new());
+    let (mut groups, mut without) = (SortedSet::new(), Vec::new());
     for (node, id) in instances {
         let of_node = hint(node).or_else(|| found.get(id).cloned()).unwrap_or_default();
         match one(id, &of_node, tagged)? {
@@ -385,7 +383,7 @@ fn hint(node: &Node) -> Option<Vec<String>> {
 /// # Errors
 ///
 /// `invalid`, if several could be.
-fn one<'a>(instance: &str, groups: &'a [String], tagged: &BTreeSet<&str>) -> Result<Option<&'a str>> {
+fn one<'a>(instance: &str, groups: &'a [String], tagged: &SortedSet<&str>) -> Result<Option<&'a str>> {
     let (with, without): (Vec<&String>, Vec<&String>) = groups.iter().partition(|it| tagged.contains(it.as_str()));
     let named = |groups: &[&String]| groups.iter().map(|it| it.as_str()).collect::<Vec<_>>().join(", ");
     match (&with[..], &without[..]) {

@@ -1,8 +1,6 @@
 //! Security groups that are made for a load balancer. A name is unique in its VPC, so that none is made twice.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use aerostat_sdk::{Change, Result, events};
+use aerostat_sdk::{Change, Result, SortedMap, SortedSet, events};
 
 use super::rules::{self, Difference, Rule};
 use crate::api::Refusal;
@@ -31,7 +29,7 @@ pub(crate) fn create(
     cluster: &Cluster,
     name: &str,
     description: &str,
-    tags: &BTreeMap<String, String>,
+    tags: &SortedMap<String, String>,
 ) -> Result<Change<SecurityGroup>> {
     let made = api::create(cluster, name, description, tags)?;
     Ok(made.map(|id| SecurityGroup { id, name: name.to_owned(), tags: tags.clone(), ..SecurityGroup::default() }))
@@ -67,14 +65,14 @@ fn difference(group: &SecurityGroup, rules: &[Rule]) -> Difference {
 
 /// Adds rules. EC2 refuses all of them where it has one: another Service may have been faster with a rule that both
 /// share. What is there is read again then, and the others are added.
-fn authorize(group: &str, rules: &BTreeSet<Permission>) -> Result<(), Refusal> {
+fn authorize(group: &str, rules: &SortedSet<Permission>) -> Result<(), Refusal> {
     let refusal = match api::authorize(group, rules) {
         Err(refusal) if refusal.code == "InvalidPermission.Duplicate" => refusal,
         done => return done,
     };
     let there = api::by_ids(&[group])?;
     let is_there = |it: &Permission| there.iter().flat_map(|it| &it.permissions).any(|other| other.key == it.key);
-    let missing: BTreeSet<_> = rules.iter().filter(|it| !is_there(it)).cloned().collect();
+    let missing: SortedSet<_> = rules.iter().filter(|it| !is_there(it)).cloned().collect();
     match missing.len() {
         // EC2 does not show it yet.
         number if number == rules.len() => Err(refusal),

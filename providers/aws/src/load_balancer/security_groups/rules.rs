@@ -1,7 +1,9 @@
 //! Rules as values, and what has to be written between those that a group has and those that it should have.
 
-use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+use aerostat_sdk::SortedSet;
+use aerostat_sdk::sorted::sort_by;
 
 use crate::api::ec2::security_groups::{Key, Peer, Permission};
 
@@ -68,10 +70,11 @@ impl Rule {
 }
 
 /// The permissions that rules stand for, without what two of them say.
-pub(super) fn permissions(rules: &[Rule]) -> BTreeSet<Permission> {
-    let mut keys = BTreeSet::new();
-    let permissions = rules.iter().flat_map(Rule::permissions);
-    permissions.filter(|it| keys.insert(it.key.clone())).collect()
+pub(super) fn permissions(rules: &[Rule]) -> SortedSet<Permission> {
+    let mut permissions: Vec<_> = rules.iter().flat_map(Rule::permissions).collect();
+    sort_by(&mut permissions, |one, other| one.key.cmp(&other.key));
+    permissions.dedup_by(|later, first| later.key == first.key);
+    permissions.into_iter().collect()
 }
 
 /// A peer that is a network, as it is written.
@@ -101,22 +104,22 @@ fn canonical(peer: &Peer) -> Peer {
 /// What has to be written.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Difference {
-    pub(super) add: BTreeSet<Permission>,
+    pub(super) add: SortedSet<Permission>,
     /// As EC2 shows them.
-    pub(super) revoke: BTreeSet<Permission>,
+    pub(super) revoke: SortedSet<Permission>,
 }
 
 impl Difference {
     /// Between the permissions of a group and those that it should have. Others than `is_ours` are never revoked. A
     /// permission that is there under another description is there: EC2 does not take it twice.
     pub(super) fn between(
-        live: &BTreeSet<Permission>,
-        desired: &BTreeSet<Permission>,
+        live: &SortedSet<Permission>,
+        desired: &SortedSet<Permission>,
         is_ours: impl Fn(&Permission) -> bool,
     ) -> Self {
         let key = |it: &Permission| Key { peer: canonical(&it.key.peer), ..it.key.clone() };
-        let is: BTreeSet<Key> = live.iter().map(key).collect();
-        let wanted: BTreeSet<Key> = desired.iter().map(key).collect();
+        let is: SortedSet<Key> = live.iter().map(key).collect();
+        let wanted: SortedSet<Key> = desired.iter().map(key).collect();
         Self {
             add: desired.iter().filter(|it| !is.contains(&key(it))).cloned().collect(),
             revoke: live.iter().filter(|it| is_ours(it) && !wanted.contains(&key(it))).cloned().collect(),
@@ -157,9 +160,9 @@ mod tests {
         let one = [tcp(80, &["10.0.0.0/8"])];
         let two = [tcp(80, &["10.0.0.0/8", "11.0.0.0/8"])];
         let added = difference(&one, &two);
-        assert_eq!((added.add, added.revoke), (permissions(&[tcp(80, &["11.0.0.0/8"])]), BTreeSet::new()));
+        assert_eq!((added.add, added.revoke), (permissions(&[tcp(80, &["11.0.0.0/8"])]), SortedSet::new()));
         let removed = difference(&two, &one);
-        assert_eq!((removed.add, removed.revoke), (BTreeSet::new(), permissions(&[tcp(80, &["11.0.0.0/8"])])));
+        assert_eq!((removed.add, removed.revoke), (SortedSet::new(), permissions(&[tcp(80, &["11.0.0.0/8"])])));
         assert!(difference(&one, &one).is_empty());
     }
 

@@ -1,11 +1,10 @@
 //! Rules of nodes' groups for Network Load Balancers.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use aerostat_sdk::testing::{Host, Request, answer};
-use aerostat_sdk::{Error, Node, Result};
+use aerostat_sdk::{Error, Node, Result, SortedMap, SortedSet};
 
 use super::nodes::{self, Network};
 use super::{Peers, Protocol, Rule};
@@ -14,7 +13,7 @@ use crate::settings::Cluster;
 use crate::tests::{action, filter, host, refused, sent, value};
 
 /// The rules of groups with the cluster's tag: protocol, port, range, description.
-type Groups = BTreeMap<&'static str, Vec<(&'static str, u16, &'static str, &'static str)>>;
+type Groups = SortedMap<&'static str, Vec<(&'static str, u16, &'static str, &'static str)>>;
 
 fn cloud(groups: Groups) -> Host {
     cloud_without("", groups)
@@ -119,7 +118,7 @@ fn in_group(id: &str) -> Vec<Node> {
     vec![node]
 }
 
-fn others(names: &[&str]) -> BTreeSet<String> {
+fn others(names: &[&str]) -> SortedSet<String> {
     names.iter().map(|it| (*it).to_owned()).collect()
 }
 
@@ -219,7 +218,7 @@ fn rules_of_other_services_stay() {
 
 #[test]
 fn what_is_shared_goes_with_the_last_one() {
-    let revoke = |groups: Groups, others: Result<BTreeSet<String>>| {
+    let revoke = |groups: Groups, others: Result<SortedSet<String>>| {
         let host = cloud(groups);
         let revoked = on(&host, |it| nodes::revoke(it, &[30_080, 10_256].into(), || others));
         (revoked, writes(&host))
@@ -233,10 +232,10 @@ fn what_is_shared_goes_with_the_last_one() {
     assert_eq!(revoke(of_a(), Ok(others(&["b"]))), (Ok(()), vec![own.clone()]));
     // One whose clients come from elsewhere may still be checked at kube-proxy's port.
     let mut both = of_a();
-    both.entry("sg-1").or_default().push(("tcp", 30_081, "12.0.0.0/8", CLIENT_B));
+    both.get_or_default("sg-1").push(("tcp", 30_081, "12.0.0.0/8", CLIENT_B));
     assert_eq!(revoke(both, Ok(others(&["b"]))), (Ok(()), vec![shared[0].clone(), own.clone()]));
     let mut same = of_a();
-    same.entry("sg-1").or_default().push(("tcp", 30_081, "10.0.0.0/8", CLIENT_B));
+    same.get_or_default("sg-1").push(("tcp", 30_081, "10.0.0.0/8", CLIENT_B));
     assert_eq!(revoke(same, Ok(others(&["b"]))), (Ok(()), vec![own]));
     let error = Error::unavailable("the list was cut");
     assert_eq!(revoke(of_a(), Err(error.clone())), (Err(error), Vec::new()), "nothing is guessed");
@@ -247,7 +246,7 @@ fn what_is_shared_goes_with_two_that_go_at_once() {
     let mut both = of_a();
     both.push(("tcp", 30_081, "10.0.0.0/8", CLIENT_B));
     let host = cloud_without(CLIENT_B, [("sg-1", both)].into());
-    on(&host, |it| nodes::revoke(it, &BTreeSet::new(), || Ok(others(&[])))).unwrap();
+    on(&host, |it| nodes::revoke(it, &SortedSet::new(), || Ok(others(&[])))).unwrap();
     let first = ["Revoke sg-1 tcp 10256 10.1.0.0/24", "Revoke sg-1 tcp 30080 10.0.0.0/8"];
     assert_eq!(writes(&host), [&first[..], &["Revoke sg-1 icmp 3 10.0.0.0/8"]].concat());
 }
@@ -268,6 +267,6 @@ fn a_shared_rule_of_one_that_is_gone_goes_too() {
         ("tcp", 30_081, "1.0.0.0/8", CLIENT_B),
     ];
     let host = cloud([("sg-1", left)].into());
-    on(&host, |it| nodes::revoke(it, &BTreeSet::new(), || Ok(others(&[])))).unwrap();
+    on(&host, |it| nodes::revoke(it, &SortedSet::new(), || Ok(others(&[])))).unwrap();
     assert_eq!(writes(&host), ["Revoke sg-1 tcp 10256 10.1.0.0/24"]);
 }

@@ -91,7 +91,7 @@ fn local_zones_are_left_out() {
         aerostat_sdk::testing::answer(200, format!("<R>{body}</R>"))
     });
     let service = aerostat_sdk::LoadBalancer::of("default", "web", "uid");
-    let subnets = found.run(|| of(&Call::of(&service)?, false, &BTreeSet::new())).unwrap();
+    let subnets = found.run(|| of(&Call::of(&service)?, false, &SortedSet::new())).unwrap();
     assert_eq!(subnets.iter().map(|it| &*it.id).collect::<Vec<_>>(), ["subnet-1"]);
 }
 

@@ -1,9 +1,7 @@
 //! A value that an annotation cannot have is told with the annotation, the value and what is allowed, and nothing is
 //! written.
 
-use std::collections::BTreeSet;
-
-use aerostat_sdk::{Error, LoadBalancers, Port, Protocol};
+use aerostat_sdk::{Error, LoadBalancers, Port, Protocol, SortedSet};
 
 use super::service;
 use crate::Aws;
@@ -123,7 +121,7 @@ fn every_annotation_names_what_it_refuses() {
 #[test]
 fn no_annotation_is_left_out() {
     let refused = REFUSED.iter().map(|it| it.0).chain(OTHERWISE.iter().map(|it| it.0));
-    let named: BTreeSet<_> = refused.chain(TAKEN.iter().map(|it| it.0)).map(|it| row(it).name()).collect();
-    let all: BTreeSet<_> = TABLE.iter().map(|it| it.name()).collect();
+    let named: SortedSet<_> = refused.chain(TAKEN.iter().map(|it| it.0)).map(|it| row(it).name()).collect();
+    let all: SortedSet<_> = TABLE.iter().map(|it| it.name()).collect();
     assert_eq!(named, all);
 }

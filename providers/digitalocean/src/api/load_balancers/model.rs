@@ -1,9 +1,9 @@
 //! The fields of a load balancer. A field that the API leaves out, or shows as null, empty or zero, has its default here.
 
-use std::collections::BTreeSet;
 use std::ops::Deref;
 
-use aerostat_sdk::json::sparse;
+use aerostat_sdk::SortedSet;
+use aerostat_sdk::json::{self, Unreadable, sparse};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -49,7 +49,7 @@ pub(crate) struct Spec {
     pub(crate) forwarding_rules: Vec<Rule>,
     pub(crate) health_check: HealthCheck,
     pub(crate) sticky_sessions: StickySessions,
-    pub(crate) droplet_ids: BTreeSet<u64>,
+    pub(crate) droplet_ids: SortedSet<u64>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) tags: Vec<String>,
     pub(crate) redirect_http_to_https: bool,
@@ -213,17 +213,17 @@ pub(crate) enum StickyKind {
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub(crate) struct Firewall {
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub(crate) allow: BTreeSet<String>,
-    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
-    pub(crate) deny: BTreeSet<String>,
+    #[serde(skip_serializing_if = "SortedSet::is_empty")]
+    pub(crate) allow: SortedSet<String>,
+    #[serde(skip_serializing_if = "SortedSet::is_empty")]
+    pub(crate) deny: SortedSet<String>,
 }
 
 impl LoadBalancer {
     /// As the API shows it.
-    pub(crate) fn read(shown: Value) -> serde_json::Result<Self> {
+    pub(crate) fn read(shown: Value) -> Result<Self, Unreadable> {
         let shown = sparse(shown);
-        Ok(Self { said: Spec::deserialize(&shown)?, ..Self::deserialize(&shown)? })
+        Ok(Self { said: json::read(&shown)?, ..json::read(&shown)? })
     }
 
     /// The body of a replacement that changes nothing.

@@ -1,8 +1,6 @@
 //! What is written of a load balancer that there is.
 
-use std::collections::BTreeSet;
-
-use aerostat_sdk::{Address, LoadBalancer};
+use aerostat_sdk::{Address, LoadBalancer, SortedSet};
 use serde_json::{Value, json};
 
 use super::{desired_of, key, live, service, worker};
@@ -87,9 +85,9 @@ fn the_order_of_rules_is_no_difference() {
 #[test]
 fn targets_alone_are_written_alone() {
     let service = service().with_node(worker(2));
-    let add = Difference::Targets { add: BTreeSet::from([2]), remove: BTreeSet::new() };
+    let add = Difference::Targets { add: SortedSet::from([2]), remove: SortedSet::new() };
     assert_eq!(differs(&json!({}), &service), add);
-    let change = Difference::Targets { add: BTreeSet::from([1, 2]), remove: BTreeSet::from([7]) };
+    let change = Difference::Targets { add: SortedSet::from([1, 2]), remove: SortedSet::from([7]) };
     assert_eq!(differs(&json!({ "droplet_ids": [7] }), &service), change);
     assert_eq!(differs(&json!({ "droplet_ids": [2, 1] }), &service), Difference::Nothing);
 }

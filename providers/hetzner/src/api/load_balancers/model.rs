@@ -1,13 +1,13 @@
 //! The fields of a load balancer. Those that change by themselves (health, traffic, prices) are not read.
 
-use std::collections::{BTreeMap, BTreeSet};
+use aerostat_sdk::{SortedMap, SortedSet};
 
 use serde::{Deserialize, Serialize};
 
 use crate::algorithm::Algorithm;
 
 /// Its labels.
-pub(crate) type Labels = BTreeMap<String, String>;
+pub(crate) type Labels = SortedMap<String, String>;
 
 /// A load balancer as the API shows it.
 #[derive(Clone, Debug, Deserialize, Serialize)]
@@ -123,7 +123,7 @@ pub(crate) struct Http {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) cookie_lifetime: Option<u32>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) certificates: Option<BTreeSet<u64>>,
+    pub(crate) certificates: Option<SortedSet<u64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) redirect_http: Option<bool>,
     #[serde(skip_serializing_if = "Option::is_none")]

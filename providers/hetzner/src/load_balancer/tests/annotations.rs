@@ -1,6 +1,6 @@
 //! Every annotation, and every setting about load balancers: what becomes of its value.
 
-use std::collections::BTreeSet;
+use aerostat_sdk::SortedSet;
 
 use aerostat_sdk::Provider as _;
 
@@ -203,7 +203,7 @@ fn whatever_is_described_has_a_row_here() {
     let description = Host::new().run(Hetzner::describe).unwrap();
     let annotations = description.annotations.into_iter().map(|it| it.key);
     let settings = description.settings.into_iter().map(|it| it.name);
-    let described: BTreeSet<_> = annotations.chain(settings.filter(|it| it.starts_with("loadBalancers."))).collect();
-    let tested: BTreeSet<_> = rows().into_iter().map(|it| it.what.name()).collect();
+    let described: SortedSet<_> = annotations.chain(settings.filter(|it| it.starts_with("loadBalancers."))).collect();
+    let tested: SortedSet<_> = rows().into_iter().map(|it| it.what.name()).collect();
     assert_eq!(tested, described);
 }

@@ -1,9 +1,7 @@
 //! Answers as AWS's own description has them, which `tests/aws/answers.py` has written.
 
-use std::collections::BTreeSet;
-
-use aerostat_sdk::Change;
 use aerostat_sdk::testing::{Host, answer};
+use aerostat_sdk::{Change, SortedSet};
 use serde_json::Value;
 
 use super::NAME;
@@ -30,7 +28,7 @@ fn cloud() -> Host {
     })
 }
 
-fn set(items: &[&str]) -> BTreeSet<String> {
+fn set(items: &[&str]) -> SortedSet<String> {
     items.iter().map(|it| (*it).to_owned()).collect()
 }
 
@@ -103,7 +101,7 @@ fn a_group_is_read_rule_by_rule() {
         Permission { key, description: description.to_owned() }
     };
     let tcp = |peer, description| permission("tcp", Some((80, 81)), peer, description);
-    let expected = BTreeSet::from([
+    let expected = SortedSet::from([
         tcp(Peer::Ipv4("10.0.0.0/8".to_owned()), "a & b"),
         tcp(Peer::Ipv4("11.0.0.0/8".to_owned()), ""),
         tcp(Peer::Ipv6("2001:db8::/32".to_owned()), ""),

@@ -1,10 +1,10 @@
 //! A cloud that remembers what it is told: security groups, and Classic Load Balancers.
 
 use std::cell::{Cell, RefCell};
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use aerostat_sdk::testing::{Body, Failure, Host, Outcome, Request, answer};
+use aerostat_sdk::{SortedMap, SortedSet};
 
 use crate::api::ec2::security_groups::{Key, Peer, Permission, SecurityGroup};
 use crate::api::elb::model::{Attributes, HealthCheck, Listener, LiveListener, LoadBalancer, Protocol};
@@ -13,14 +13,14 @@ use crate::tests::{action, filter, refused, settings, value};
 /// What there is.
 #[derive(Debug, Default)]
 pub(super) struct State {
-    pub(super) groups: BTreeMap<String, SecurityGroup>,
-    pub(super) balancers: BTreeMap<String, Balancer>,
+    pub(super) groups: SortedMap<String, SecurityGroup>,
+    pub(super) balancers: SortedMap<String, Balancer>,
     /// The groups of each instance.
-    pub(super) instances: BTreeMap<String, Vec<String>>,
+    pub(super) instances: SortedMap<String, Vec<String>>,
     /// The most rules of a group.
     pub(super) most_rules: Option<usize>,
     /// Groups that network interfaces of load balancers still have.
-    pub(super) held: BTreeSet<String>,
+    pub(super) held: SortedSet<String>,
     made: usize,
 }
 
@@ -28,7 +28,7 @@ pub(super) struct State {
 pub(super) struct Balancer {
     pub(super) it: LoadBalancer,
     pub(super) attributes: Attributes,
-    pub(super) tags: BTreeMap<String, String>,
+    pub(super) tags: SortedMap<String, String>,
 }
 
 /// The cloud, and which of its answers get lost.
@@ -102,7 +102,7 @@ fn list(request: &Request, name: &str) -> Vec<String> {
     (1..).map_while(|it| value(request, &format!("{name}.{it}"))).map(str::to_owned).collect()
 }
 
-fn tags(request: &Request, name: &str) -> BTreeMap<String, String> {
+fn tags(request: &Request, name: &str) -> SortedMap<String, String> {
     let tag = |it| {
         let of = |part: &str| value(request, &format!("{name}.{it}.{part}")).map(str::to_owned);
         of("Key").zip(of("Value"))
@@ -361,7 +361,7 @@ fn list_instances(request: &Request) -> Vec<String> {
     (1..).map_while(id).map(str::to_owned).collect()
 }
 
-fn listeners(request: &Request) -> BTreeMap<u16, LiveListener> {
+fn listeners(request: &Request) -> SortedMap<u16, LiveListener> {
     let protocol = |text: &str| match text {
         "tcp" => Protocol::Tcp,
         "ssl" => Protocol::Ssl,
@@ -378,7 +378,7 @@ fn listeners(request: &Request) -> BTreeMap<u16, LiveListener> {
             instance_protocol: protocol(of("InstanceProtocol")?),
             certificate: of("SSLCertificateId").map(str::to_owned),
         };
-        Some((listener.port, LiveListener { listener, policies: BTreeSet::new() }))
+        Some((listener.port, LiveListener { listener, policies: SortedSet::new() }))
     };
     (1..).map_while(listener).collect()
 }
@@ -386,7 +386,7 @@ fn listeners(request: &Request) -> BTreeMap<u16, LiveListener> {
 type OfKind = fn(String) -> Peer;
 
 /// The permissions in a request, as EC2 numbers them.
-fn permissions(request: &Request) -> BTreeSet<Permission> {
+fn permissions(request: &Request) -> SortedSet<Permission> {
     let Some(Body::Form(pairs)) = &request.body else { panic!("no form") };
     let peers: [(&str, OfKind); 3] = [(".CidrIp", Peer::Ipv4), (".CidrIpv6", Peer::Ipv6), (".GroupId", Peer::Group)];
     let permission = |(name, peer): &(String, String)| {
@@ -433,7 +433,7 @@ fn balancer(it: &LoadBalancer) -> String {
         text("Listener", ports + &protocols + &certificate) + &members("PolicyNames", &it.policies)
     };
     let backend =
-        |(port, policies): (&u16, &BTreeSet<String>)| text("InstancePort", port) + &members("PolicyNames", policies);
+        |(port, policies): (&u16, &SortedSet<String>)| text("InstancePort", port) + &members("PolicyNames", policies);
     let health = it.health.clone().unwrap_or_else(|| HealthCheck {
         target: format!("TCP:{}", it.listeners.values().next().unwrap().listener.instance_port),
         interval: 30,

@@ -1,9 +1,7 @@
 //! Requests beside those of AWS's official SDK, which `tests/aws/record.py` has recorded for the same calls.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use aerostat_sdk::testing::{Body, Request};
-use aerostat_sdk::{LoadBalancer, Method};
+use aerostat_sdk::{LoadBalancer, Method, SortedMap, SortedSet};
 use serde_json::Value;
 
 use super::{CERTIFICATE, Cloud, NAME, OTHER, delete, ensure, port, ready, service, with};
@@ -12,7 +10,7 @@ use crate::api::elb::load_balancers;
 use crate::endpoint;
 
 /// A request: its method, its path, and what its form says.
-type Sent = (String, BTreeMap<String, String>);
+type Sent = (String, SortedMap<String, String>);
 
 fn sent(request: &Request) -> Sent {
     assert_eq!((request.method, request.query.len()), (Method::Post, 0));
@@ -83,13 +81,13 @@ fn requests_are_those_of_the_official_sdk() {
             group.permissions.retain(|it| it.key.protocol == "tcp");
         }),
     ];
-    let ours: BTreeSet<Sent> = flows.into_iter().flatten().collect();
+    let ours: SortedSet<Sent> = flows.into_iter().flatten().collect();
     let recorded: Value =
         serde_json::from_str(include_str!("../../../../../../tests/aws/requests-classic.json")).unwrap();
-    let mut actions = BTreeSet::new();
+    let mut actions = SortedSet::new();
     for (name, expected) in recorded["requests"].as_object().unwrap() {
         let pairs = expected["pairs"].as_object().unwrap();
-        let pairs: BTreeMap<_, _> =
+        let pairs: SortedMap<_, _> =
             pairs.iter().map(|(it, value)| (it.clone(), value.as_str().unwrap().to_owned())).collect();
         let of_action = || ours.iter().filter(|(_, it)| it["Action"] == pairs["Action"]).collect::<Vec<_>>();
         let target = expected["target"].as_str().unwrap().to_owned();

@@ -52,7 +52,7 @@ fn live(listeners: &[(u16, &str)], groups: Vec<live::Group>) -> Live {
         listeners: listeners.iter().map(listener).collect(),
         groups,
         attributes: Attributes::new(),
-        tags: BTreeMap::new(),
+        tags: SortedMap::new(),
     }
 }
 

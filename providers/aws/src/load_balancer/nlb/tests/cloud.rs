@@ -2,10 +2,10 @@
 //! guessed.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use aerostat_sdk::testing::{Body, Failure, Host, Outcome, Request, answer};
+use aerostat_sdk::{SortedMap, SortedSet};
 
 use super::ec2::Ec2;
 use crate::tests::{action, refused, settings, value};
@@ -21,7 +21,7 @@ pub(super) struct Balancer {
     pub(super) state: &'static str,
     pub(super) mappings: Vec<String>,
     pub(super) groups: Vec<String>,
-    pub(super) attributes: BTreeMap<String, String>,
+    pub(super) attributes: SortedMap<String, String>,
 }
 
 /// A listener.
@@ -41,9 +41,9 @@ pub(super) struct Listener {
 pub(super) struct Group {
     pub(super) arn: String,
     /// As its creation said them, and changed since.
-    pub(super) fields: BTreeMap<String, String>,
-    pub(super) targets: BTreeSet<(String, String)>,
-    pub(super) attributes: BTreeMap<String, String>,
+    pub(super) fields: SortedMap<String, String>,
+    pub(super) targets: SortedSet<(String, String)>,
+    pub(super) attributes: SortedMap<String, String>,
 }
 
 /// What an action is answered with instead of being carried out.
@@ -56,7 +56,7 @@ pub(super) struct State {
     pub(super) listeners: Vec<Listener>,
     pub(super) groups: Vec<Group>,
     /// By ARN.
-    pub(super) tags: BTreeMap<String, BTreeMap<String, String>>,
+    pub(super) tags: SortedMap<String, SortedMap<String, String>>,
     pub(super) ec2: Ec2,
     pub(super) fault: Option<Fault>,
     /// The id of an instance that does not run, and cannot be registered.
@@ -104,11 +104,11 @@ fn list(it: &Request, name: &str, rest: &str) -> Vec<String> {
     (1..).map_while(|number| value(it, &format!("{name}.{number}{rest}"))).map(str::to_owned).collect()
 }
 
-fn pairs(it: &Request, name: &str) -> BTreeMap<String, String> {
+fn pairs(it: &Request, name: &str) -> SortedMap<String, String> {
     list(it, name, ".Key").into_iter().zip(list(it, name, ".Value")).collect()
 }
 
-fn xml_pairs(list: &str, pairs: &BTreeMap<String, String>) -> String {
+fn xml_pairs(list: &str, pairs: &SortedMap<String, String>) -> String {
     let item = |(key, value): (&String, &String)| format!("<member><Key>{key}</Key><Value>{value}</Value></member>");
     format!("<{list}>{}</{list}>", pairs.iter().map(item).collect::<String>())
 }
@@ -204,7 +204,7 @@ impl State {
             }
             "DescribeTags" => {
                 let tags = |arn: String| {
-                    let pairs = xml_pairs("Tags", self.tags.get(&arn).unwrap_or(&BTreeMap::new()));
+                    let pairs = xml_pairs("Tags", self.tags.get(&arn).unwrap_or(&SortedMap::new()));
                     format!("<ResourceArn>{arn}</ResourceArn>{pairs}")
                 };
                 let arns = list(it, "ResourceArns.member", "");
@@ -213,7 +213,7 @@ impl State {
             }
             "AddTags" => {
                 for arn in list(it, "ResourceArns.member", "") {
-                    self.tags.entry(arn).or_default().extend(pairs(it, "Tags.member"));
+                    self.tags.get_or_default(arn).extend(pairs(it, "Tags.member"));
                 }
                 Ok(String::new())
             }
@@ -348,7 +348,7 @@ impl State {
         let arn = self.arn("targetgroup", &name);
         self.tags.insert(arn.clone(), pairs(it, "Tags.member"));
         let attributes = [("preserve_client_ip.enabled".to_owned(), "true".to_owned())].into();
-        self.groups.push(Group { arn, fields, targets: BTreeSet::new(), attributes });
+        self.groups.push(Group { arn, fields, targets: SortedSet::new(), attributes });
         let shown = self.groups.last().map(|it| it.xml(&[]));
         Ok(format!("<TargetGroups>{}</TargetGroups>", members(shown)))
     }
@@ -387,7 +387,7 @@ impl Listener {
 
 impl Group {
     fn xml(&self, listeners: &[Listener]) -> String {
-        let balancers: BTreeSet<_> =
+        let balancers: SortedSet<_> =
             listeners.iter().filter(|it| it.group == self.arn).map(|it| it.balancer.clone()).collect();
         let field = |(key, value): (&String, &String)| match &**key {
             "Name" => format!("<TargetGroupName>{value}</TargetGroupName>"),

@@ -1,6 +1,6 @@
 //! Networks in memory: subnets, route tables, and security groups with their rules.
 
-use std::collections::{BTreeMap, BTreeSet};
+use aerostat_sdk::{SortedMap, SortedSet};
 
 use aerostat_sdk::testing::{Body, Outcome, Request, answer};
 
@@ -20,9 +20,9 @@ pub(in super::super) struct Ec2 {
 pub(in super::super) struct Group {
     pub(in super::super) id: String,
     pub(in super::super) name: String,
-    pub(in super::super) tags: BTreeMap<String, String>,
+    pub(in super::super) tags: SortedMap<String, String>,
     /// "tcp 80-80 0.0.0.0/0 description".
-    pub(in super::super) rules: BTreeSet<String>,
+    pub(in super::super) rules: SortedSet<String>,
     pub(in super::super) is_in_use: bool,
 }
 
@@ -35,7 +35,7 @@ impl Default for Ec2 {
             id: NODES.to_owned(),
             name: "nodes".to_owned(),
             tags: [("kubernetes.io/cluster/prod".to_owned(), "owned".to_owned())].into(),
-            rules: BTreeSet::new(),
+            rules: SortedSet::new(),
             is_in_use: true,
         };
         Self {
@@ -65,7 +65,7 @@ impl Ec2 {
                 let tag = |number: usize, field| value(it, &format!("TagSpecification.1.Tag.{number}.{field}"));
                 let tags = (1..).map_while(|it| Some((tag(it, "Key")?.to_owned(), tag(it, "Value")?.to_owned())));
                 let id = format!("sg-{}", self.groups.len());
-                let (tags, rules) = (tags.collect(), BTreeSet::new());
+                let (tags, rules) = (tags.collect(), SortedSet::new());
                 self.groups.push(Group { id: id.clone(), name, tags, rules, is_in_use: false });
                 format!("<groupId>{id}</groupId>")
             }

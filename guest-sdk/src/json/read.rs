@@ -1,0 +1,363 @@
+//! Reads any type from a [`Tree`].
+
+use std::borrow::Cow;
+use std::fmt::{self, Display};
+use std::slice;
+
+use serde::de::value::BorrowedStrDeserializer;
+use serde::de::{
+    self, Deserialize as _, DeserializeOwned, DeserializeSeed, Deserializer, EnumAccess, Error as _, Expected,
+    MapAccess, SeqAccess, Unexpected, VariantAccess, Visitor,
+};
+use serde::forward_to_deserialize_any;
+use serde_json::Value;
+
+use super::tree::Tree;
+
+/// Reads a `T` from JSON that was taken apart or changed before. As `serde_json::from_value`, but with the place in the error,
+/// and with less code for each `T`.
+///
+/// ```
+/// use aerostat_sdk::json;
+/// use serde_json::json;
+///
+/// let shown = json!({ "ports": [80, "443"] });
+/// let ports = json::read::<Vec<u16>>(&shown["ports"]).unwrap_err();
+/// assert_eq!(ports.to_string(), "invalid type: string \"443\", expected u16 at /1");
+/// ```
+///
+/// # Errors
+///
+/// If it is no `T`.
+pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Unreadable> {
+    Tree::of(value).read()
+}
+
+/// Why JSON is not what it has to be.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Unreadable {
+    why: String,
+    /// Where it is, as a JSON pointer.
+    place: String,
+}
+
+impl Unreadable {
+    /// The same, in a field or an item with this name.
+    #[cold]
+    fn within(mut self, name: &dyn Display) -> Self {
+        self.place = format!("/{name}{}", self.place);
+        self
+    }
+}
+
+impl Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.why)?;
+        if self.place.is_empty() { Ok(()) } else { write!(f, " at {}", self.place) }
+    }
+}
+
+impl std::error::Error for Unreadable {}
+
+impl From<serde_json::Error> for Unreadable {
+    fn from(error: serde_json::Error) -> Self {
+        Self::custom(error)
+    }
+}
+
+impl de::Error for Unreadable {
+    fn custom<T: Display>(why: T) -> Self {
+        Self { why: why.to_string(), place: String::new() }
+    }
+
+    fn invalid_type(is: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(format_args!("invalid type: {}, expected {expected}", Found(is)))
+    }
+
+    fn invalid_value(is: Unexpected<'_>, expected: &dyn Expected) -> Self {
+        Self::custom(format_args!("invalid value: {}, expected {expected}", Found(is)))
+    }
+}
+
+/// The value that was found, for a person. It does not spell numbers with a fraction, which takes the code of a small provider.
+struct Found<'a>(Unexpected<'a>);
+
+impl Display for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Unexpected::Unit => f.write_str("null"),
+            Unexpected::Bool(it) => write!(f, "boolean `{it}`"),
+            Unexpected::Unsigned(it) => write!(f, "integer `{it}`"),
+            Unexpected::Signed(it) => write!(f, "integer `{it}`"),
+            Unexpected::Float(_) => f.write_str("number with a fraction"),
+            Unexpected::Str(it) => write!(f, "string {it:?}"),
+            Unexpected::Seq => f.write_str("sequence"),
+            Unexpected::Map => f.write_str("map"),
+            Unexpected::Other(it) => f.write_str(it),
+            _ => f.write_str("another value"),
+        }
+    }
+}
+
+impl Tree<'_> {
+    /// Reads a `T`.
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Unreadable> {
+        T::deserialize(self)
+    }
+
+    /// Reads a `T` in a field of an object.
+    pub(crate) fn read_field<T: DeserializeOwned>(&self, name: &str) -> Result<T, Unreadable> {
+        let field = self.field(name)?.ok_or_else(|| Unreadable::custom(format_args!("missing field `{name}`")))?;
+        field.read().map_err(|error: Unreadable| error.within(&name))
+    }
+
+    /// A field of an object.
+    pub(crate) fn field(&self, name: &str) -> Result<Option<&Self>, Unreadable> {
+        match self {
+            Self::Object(fields) => Ok(fields.iter().rev().find(|(it, _)| it == name).map(|(_, it)| it)),
+            _ => Err(self.wrong(&&*format!("an object with the field `{name}`"))),
+        }
+    }
+
+    /// Whether there is nothing, or null, in the field that these names lead to.
+    pub(crate) fn is_null_at(&self, names: &[&str]) -> bool {
+        let field = names.iter().try_fold(self, |it, name| it.field(name).ok().flatten());
+        field.is_none_or(|it| matches!(it, Self::Null))
+    }
+
+    #[cold]
+    fn wrong(&self, expected: &dyn Expected) -> Unreadable {
+        let is = match self {
+            Self::Null => Unexpected::Unit,
+            Self::Bool(it) => Unexpected::Bool(*it),
+            Self::Unsigned(it) => Unexpected::Unsigned(*it),
+            Self::Signed(it) => Unexpected::Signed(*it),
+            Self::Float(it) => Unexpected::Float(*it),
+            Self::Text(it) => Unexpected::Str(it),
+            Self::List(_) => Unexpected::Seq,
+            Self::Object(_) => Unexpected::Map,
+        };
+        Unreadable::invalid_type(is, expected)
+    }
+}
+
+impl<'de> Deserializer<'de> for &'de Tree<'de> {
+    type Error = Unreadable;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        match self {
+            Tree::Null => visitor.visit_unit(),
+            Tree::Bool(it) => visitor.visit_bool(*it),
+            Tree::Unsigned(it) => visitor.visit_u64(*it),
+            Tree::Signed(it) => visitor.visit_i64(*it),
+            Tree::Float(it) => visitor.visit_f64(*it),
+            Tree::Text(it) => visitor.visit_borrowed_str(it),
+            Tree::List(items) => visitor.visit_seq(Items::new(items)),
+            Tree::Object(fields) => visitor.visit_map(Fields::new(fields)),
+        }
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        match self {
+            Tree::Null => visitor.visit_none(),
+            _ => visitor.visit_some(self),
+        }
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &str, visitor: V) -> Result<V::Value, Unreadable> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        match self {
+            Tree::List(items) => visitor.visit_seq(Items::new(items)),
+            _ => Err(self.wrong(&visitor)),
+        }
+    }
+
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Unreadable> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &str, _: usize, visitor: V) -> Result<V::Value, Unreadable> {
+        self.deserialize_seq(visitor)
+    }
+
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        match self {
+            Tree::Object(fields) => visitor.visit_map(Fields::new(fields)),
+            _ => Err(self.wrong(&visitor)),
+        }
+    }
+
+    fn deserialize_struct<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, Unreadable> {
+        self.deserialize_map(visitor)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, Unreadable> {
+        match self {
+            Tree::Text(name) => visitor.visit_enum(Variant { name, content: NULL }),
+            Tree::Object(fields) if fields.len() == 1 => {
+                let (name, content) = &fields[0];
+                visitor.visit_enum(Variant { name, content })
+            }
+            _ => Err(self.wrong(&visitor)),
+        }
+    }
+
+    forward_to_deserialize_any! {
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct identifier
+        ignored_any
+    }
+}
+
+/// The content of what has none.
+const NULL: &Tree<'static> = &Tree::Null;
+
+/// The items of a list.
+struct Items<'de> {
+    left: slice::Iter<'de, Tree<'de>>,
+    read: usize,
+}
+
+impl<'de> Items<'de> {
+    fn new(items: &'de [Tree<'de>]) -> Self {
+        Self { left: items.iter(), read: 0 }
+    }
+}
+
+impl<'de> SeqAccess<'de> for Items<'de> {
+    type Error = Unreadable;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Unreadable> {
+        let Some(item) = self.left.next() else { return Ok(None) };
+        let read = seed.deserialize(item).map_err(|error| error.within(&self.read))?;
+        self.read += 1;
+        Ok(Some(read))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.left.len())
+    }
+}
+
+/// The fields of an object.
+struct Fields<'de> {
+    left: slice::Iter<'de, (Cow<'de, str>, Tree<'de>)>,
+    /// The field whose name was read last.
+    field: (&'de str, &'de Tree<'de>),
+}
+
+impl<'de> Fields<'de> {
+    fn new(fields: &'de [(Cow<'de, str>, Tree<'de>)]) -> Self {
+        Self { left: fields.iter(), field: ("", NULL) }
+    }
+
+    fn advance(&mut self) -> Option<&'de str> {
+        let (name, value) = self.left.next()?;
+        self.field = (name, value);
+        Some(name)
+    }
+}
+
+impl<'de> MapAccess<'de> for Fields<'de> {
+    type Error = Unreadable;
+
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Unreadable> {
+        self.advance().map(|it| seed.deserialize(Name(it))).transpose()
+    }
+
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Unreadable> {
+        let (name, value) = self.field;
+        seed.deserialize(value).map_err(|error| error.within(&name))
+    }
+}
+
+/// The name of a field: a text, or a number where a map has numbers for keys.
+struct Name<'de>(&'de str);
+
+impl<'de> Name<'de> {
+    fn number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        match (self.0.parse::<u64>(), self.0.parse::<i64>()) {
+            (Ok(it), _) => visitor.visit_u64(it),
+            (_, Ok(it)) => visitor.visit_i64(it),
+            _ => visitor.visit_borrowed_str(self.0),
+        }
+    }
+}
+
+macro_rules! numbers {
+    ($($method:ident)+) => { $(
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+            self.number(visitor)
+        }
+    )+ };
+}
+
+impl<'de> Deserializer<'de> for Name<'de> {
+    type Error = Unreadable;
+
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        visitor.visit_borrowed_str(self.0)
+    }
+
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        visitor.visit_some(self)
+    }
+
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &str, visitor: V) -> Result<V::Value, Unreadable> {
+        visitor.visit_newtype_struct(self)
+    }
+
+    fn deserialize_enum<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, Unreadable> {
+        visitor.visit_enum(BorrowedStrDeserializer::new(self.0))
+    }
+
+    numbers! {
+        deserialize_i8 deserialize_i16 deserialize_i32 deserialize_i64
+        deserialize_u8 deserialize_u16 deserialize_u32 deserialize_u64
+    }
+
+    forward_to_deserialize_any! {
+        bool i128 u128 f32 f64 char str string bytes byte_buf unit unit_struct seq tuple tuple_struct map struct
+        identifier ignored_any
+    }
+}
+
+/// A case of an enum, and its content. A name alone is a case without content.
+struct Variant<'de> {
+    name: &'de str,
+    content: &'de Tree<'de>,
+}
+
+impl<'de> EnumAccess<'de> for Variant<'de> {
+    type Error = Unreadable;
+    type Variant = Self;
+
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Unreadable> {
+        seed.deserialize(Name(self.name)).map(|it| (it, self))
+    }
+}
+
+impl<'de> VariantAccess<'de> for Variant<'de> {
+    type Error = Unreadable;
+
+    fn unit_variant(self) -> Result<(), Unreadable> {
+        <()>::deserialize(self.content)
+    }
+
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Unreadable> {
+        seed.deserialize(self.content).map_err(|error| error.within(&self.name))
+    }
+
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Unreadable> {
+        self.content.deserialize_seq(visitor).map_err(|error| error.within(&self.name))
+    }
+
+    fn struct_variant<V: Visitor<'de>>(self, _: &[&str], visitor: V) -> Result<V::Value, Unreadable> {
+        self.content.deserialize_map(visitor).map_err(|error| error.within(&self.name))
+    }
+}
+
+#[cfg(test)]
+mod tests;
