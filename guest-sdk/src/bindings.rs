@@ -1,8 +1,8 @@
-//! What `wit-bindgen` makes of the contract: one world per capability, with shared types.
+//! The contract as `wit-bindgen` generates it: one world per capability, with shared types.
 //!
 //! Not the API: what a vendor uses is listed in `lib.rs`, so that generated names cannot widen it by accident.
 
-/// What a provider imports.
+/// The imports of a provider.
 pub mod host {
     wit_bindgen::generate!({
         path: "../wit",

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use crate::{Cluster, Error, Owner, Result, host};
 
-/// What a mark begins with.
+/// The beginning of a mark.
 const MARK: &str = "aerostat";
 
 /// The cluster.
@@ -25,7 +25,7 @@ impl Cluster {
     }
 }
 
-/// Whose a thing in the cloud is: what every mark of ownership says. Names of clusters and Services are chosen by people,
+/// The owner of a thing in the cloud, as every mark of ownership names it. Names of clusters and Services are chosen by people,
 /// and come again; these two never do.
 ///
 /// As text it is `aerostat:<cluster's UID>:<Service's UID>`, 82 characters: a tag, a description, or a label's value in

@@ -7,7 +7,7 @@ use crate::{Annotation, Description, Effect, Endpoint, Method, OperationPlace, P
 const VIP: &str = "load-balancers.vip";
 const SHARED: &str = "load-balancers.shared-addresses";
 
-/// What every provider implements.
+/// The export of every provider.
 pub trait Provider {
     /// Says what this provider is and needs. There is no HTTP here.
     ///
@@ -60,7 +60,7 @@ impl Description {
         }
     }
 
-    /// What the cloud's provider ids begin with: "digitalocean://". Again for each further form.
+    /// The beginning of the cloud's provider ids: "digitalocean://". Again for each further form.
     #[must_use]
     pub fn provider_id_prefix(mut self, prefix: impl Into<String>) -> Self {
         self.provider_id_prefixes.push(prefix.into());
@@ -161,7 +161,7 @@ impl Endpoint {
         }
     }
 
-    /// What has to be allowed on it: methods, patterns for the path under the base URL (`*` is one segment, `**` any
+    /// Requests that have to be allowed on it: methods, patterns for the path under the base URL (`*` is one segment, `**` any
     /// number of them), and the scopes or roles that the cloud asks for. A POST, PUT or PATCH counts as what makes whole objects;
     /// [`Self::allow_as`] says that it does less, or more.
     #[must_use]
@@ -178,7 +178,7 @@ impl Endpoint {
         self
     }
 
-    /// What has to be allowed on it where a method does not say what its requests do: a POST that takes a target away is
+    /// Requests that have to be allowed on it where a method does not say what they do: a POST that takes a target away is
     /// [`Effect::Detach`], a PUT that may empty an object, too; one that changes an object that stays is [`Effect::Update`].
     #[must_use]
     pub fn allow_as<'a>(
@@ -201,14 +201,14 @@ impl Endpoint {
         self
     }
 
-    /// What every request to it carries in its query or form, exactly once: it tells apart two APIs at one host.
+    /// A parameter that every request to it carries in its query or form, exactly once: it tells apart two APIs at one host.
     #[must_use]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.parameters.push((name.into(), value.into()));
         self
     }
 
-    /// What has to be allowed on an endpoint with [`Self::operation_parameter`]: patterns for the operation such as "Describe*", what
+    /// Operations that have to be allowed on an endpoint with [`Self::operation_parameter`]: patterns such as "Describe*", what
     /// these requests do, and the scopes or roles that the cloud asks for.
     #[must_use]
     pub fn allow_operations<'a>(
@@ -227,7 +227,7 @@ impl Endpoint {
         self
     }
 
-    /// Of the last thing that was allowed: names in query and form, and no others, but for those of [`Self::only_values`].
+    /// Names in query and form of what was allowed last, and no others, but for those of [`Self::only_values`].
     /// `*` stands for any run of characters: "Filter.*". None at all, for requests that carry nothing. The operation and
     /// [`Self::parameter`] are not named.
     #[must_use]
@@ -236,14 +236,14 @@ impl Endpoint {
         self.said("only", std::iter::once("").chain(names))
     }
 
-    /// Of the last thing that was allowed: a name in query and form, and patterns for what stands in it: "InstanceId" and "i-*".
+    /// A name in query and form of what was allowed last, and patterns for what stands in it: "InstanceId" and "i-*".
     /// Besides, only what [`Self::only`] names may stand.
     #[must_use]
     pub fn only_values<'a>(self, name: &str, values: impl IntoIterator<Item = &'a str>) -> Self {
         self.said(&format!("where.{name}"), values)
     }
 
-    /// Of the last thing that was allowed: members of its JSON body, and no others, by the names that lead to them:
+    /// Members of the JSON body of what was allowed last, and no others, by the names that lead to them:
     /// "port.allowed_address_pairs". What is below them is free. There is no query.
     #[must_use]
     pub fn fields<'a>(self, members: impl IntoIterator<Item = &'a str>) -> Self {

@@ -12,7 +12,7 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 const QUOTA: &str = ". A quota of the account is used up: delete what is not needed, or ask the vendor for more";
 
 impl Error {
-    /// What is asked for is wrong: a setting, an annotation, an id. The host shows it, and tries
+    /// The request is wrong: a setting, an annotation, an id. The host shows it, and tries
     /// again when the object changes and every few minutes.
     pub fn invalid(why: impl Display) -> Self {
         Self::Invalid(why.to_string())

@@ -1,4 +1,4 @@
-//! What the host does for a provider: on wasm the component's imports, elsewhere the stand-in of `testing`.
+//! The host's functions: on wasm the component's imports, elsewhere the stand-in of `testing`.
 
 #[cfg(not(target_arch = "wasm32"))]
 pub(crate) use crate::testing::imports::{

@@ -3,7 +3,7 @@
 use crate::bindings::instances::exports::aerostat::cloud::instances::Guest;
 use crate::{Address, AddressKind, Gap, Instance, Node, Page, Result, State};
 
-/// What a cloud with machines implements.
+/// The capability of a cloud with machines.
 pub trait Instances {
     /// The machine behind `node`. Ask by provider id, or by name where the node has none yet.
     ///
@@ -107,7 +107,7 @@ impl Instance {
         self
     }
 
-    /// What comes back in the node's `extra`: at most 1 KiB together, and only values that rarely change: another value
+    /// A value that comes back in the node's `extra`: at most 1 KiB together, and only values that rarely change: another value
     /// makes the host reconcile every load balancer.
     #[must_use]
     pub fn extra(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {

@@ -60,13 +60,13 @@ pub struct Key<F> {
     selects_nodes: bool,
 }
 
-/// What applies where nothing is written.
+/// The value where nothing is written.
 #[derive(Clone, Copy, Debug)]
 enum Default {
     None,
     /// This value, as a user would write it.
     Value(&'static str),
-    /// What this text says: the provider applies it itself.
+    /// A sentence: the provider applies it itself.
     Words(&'static str),
 }
 
@@ -82,10 +82,10 @@ pub trait Row {
     /// The annotation's key, or the setting's name.
     fn name(&self) -> &'static str;
 
-    /// What the provider's description says of it as an annotation.
+    /// Its row in the provider's description, as an annotation.
     fn annotation(&self) -> Annotation;
 
-    /// What the provider's description says of it as a setting.
+    /// Its row in the provider's description, as a setting.
     fn setting(&self) -> Setting;
 }
 
@@ -109,7 +109,7 @@ impl<F: Copy> Key<F> {
         Self { default: Default::Words(default), ..self }
     }
 
-    /// What an error adds in brackets: which other key to use, say.
+    /// A hint that errors add in brackets: which other key to use, say.
     #[must_use]
     pub const fn hint(self, hint: &'static str) -> Self {
         Self { hint, ..self }

@@ -6,9 +6,9 @@ use crate::{InventoryDescription, InventoryItem, InventoryPage, InventoryState, 
 /// In an item's `extra`: that it is kept, and why.
 const KEPT: &str = "kept";
 
-/// What a cloud that can list load balancers implements, beside [`LoadBalancers`](crate::LoadBalancers).
+/// The capability of a cloud that can list load balancers, beside [`LoadBalancers`](crate::LoadBalancers).
 pub trait LoadBalancerInventory {
-    /// What the list is like. Asked at load. No HTTP.
+    /// The description of the list. Asked at load. No HTTP.
     ///
     /// # Errors
     ///

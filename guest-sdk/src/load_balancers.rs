@@ -9,7 +9,7 @@ use crate::{
     Owner, Pause, PendingStatus, Port, Progress, Result,
 };
 
-/// What a cloud with load balancers implements.
+/// The capability of a cloud with load balancers.
 ///
 /// Each call makes one step and answers with the status: no call waits. A step may be repeated,
 /// and its answer may be lost: what an earlier call created is found by its mark of ownership in the cloud, by the name that
@@ -167,7 +167,7 @@ impl LoadBalancerStatus {
         Self { ingress: ingress.into_iter().collect(), memo: None, annotations: Vec::new(), extra: Vec::new() }
     }
 
-    /// What the next calls must know, at most 1 KiB: the cloud's id, say. The host keeps it on the Service, where the
+    /// The memo that the next calls must know, at most 1 KiB: the cloud's id, say. The host keeps it on the Service, where the
     /// Service's authors cannot write, before it calls again. A status without it removes it.
     #[must_use]
     pub fn memo(mut self, memo: impl Into<String>) -> Self {

@@ -3,7 +3,7 @@
 use crate::bindings::persistent_volumes::exports::aerostat::cloud::persistent_volumes::Guest;
 use crate::{Result, Topology, TopologyDescription, TopologySegments, Volume};
 
-/// What a cloud that knows where its volumes are implements.
+/// The capability of a cloud that knows where its volumes are.
 pub trait PersistentVolumes {
     /// About which volumes it can be asked. Asked at load. No HTTP.
     ///

@@ -19,7 +19,7 @@
 
 use crate::Description;
 
-/// What ends a table.
+/// The end of a table.
 const END: &str = "<!-- end -->\n";
 
 /// `text` with the table of settings between `<!-- settings -->` and `<!-- end -->`, and the one of annotations between

@@ -9,9 +9,9 @@ use crate::{
     RouteState,
 };
 
-/// What a cloud with routes for pods implements.
+/// The capability of a cloud with routes for pods.
 pub trait Routes {
-    /// What the cloud's routes are like. Asked at load. No HTTP.
+    /// The description of the cloud's routes. Asked at load. No HTTP.
     ///
     /// # Errors
     ///
@@ -143,7 +143,7 @@ impl Route {
         self
     }
 
-    /// Whose it is.
+    /// Its owner.
     #[must_use]
     pub fn ownership(mut self, ownership: RouteOwnership) -> Self {
         self.ownership = ownership;

@@ -19,7 +19,7 @@ pub use crate::Method;
 pub use crate::bindings::host::aerostat::cloud::events::EventKind;
 pub use crate::bindings::host::aerostat::cloud::http::{Body, Error as Failure, Location, Request, Response};
 
-/// What a request gets: an answer, or why there is none.
+/// The outcome of a request: an answer, or why there is none.
 pub type Outcome = Result<Response, Failure>;
 
 /// An answer without headers.
@@ -139,13 +139,13 @@ impl Host {
         call()
     }
 
-    /// What was sent, a line each: "GET api /machines?page=1".
+    /// The requests that were sent, a line each: "GET api /machines?page=1".
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
         self.0.borrow().requests.iter().map(line).collect()
     }
 
-    /// What was sent, as it is.
+    /// The requests that were sent, as they are.
     #[must_use]
     pub fn sent(&self) -> Vec<Request> {
         self.0.borrow().requests.clone()

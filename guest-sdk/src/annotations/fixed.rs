@@ -81,7 +81,7 @@ mod tests {
     use super::*;
     use crate::testing::Host;
 
-    /// What is read of a Service before a load balancer, and the warnings.
+    /// The value that is read of a Service before a load balancer, and the warnings.
     fn read<T>(
         service: &LoadBalancer,
         live: Option<&str>,

@@ -169,7 +169,7 @@ mod tests {
     const SIZE: Key<Integer> = Key::new("acme.example/size", Integer::between(1, 9), "").default("3");
     const ZONE: Key<Integer> = Key::new("acme.example/zone", Integer::between(1, 9), "").only_at_creation();
 
-    /// What is read of a value where the load balancer has `live`, and the warnings.
+    /// The number that a value is read as where the load balancer has `live`, and the warnings.
     fn read(key: &Key<Integer>, value: &str, live: Option<u32>) -> (Result<Option<u32>>, Vec<String>) {
         let service = LoadBalancer::of("default", "web", "uid").with_annotation(key.name, value);
         let mut reading = Reading::of(&service, live.as_ref());
@@ -201,7 +201,7 @@ mod tests {
         assert!(read(&ZONE, "12", None).0.is_err());
     }
 
-    /// What `read` makes of a Service with this annotation before the load balancer `live`, and the warnings.
+    /// The result of `read` for a Service with this annotation before the load balancer `live`, and the warnings.
     fn reading<L, T>(
         name: &str,
         value: &str,

@@ -1,4 +1,4 @@
-//! What a provider implements, and the results of its steps.
+//! The trait that a provider implements, and the results of its steps.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use crate::{Change, Error, Ingress, LoadBalancer, Result};
 /// When a cloud is asked again that is busy with one change.
 pub(super) const SOON: Duration = Duration::from_millis(500);
 
-/// What a cloud does with the load balancer of one Service, in one call.
+/// A cloud's requests for the load balancer of one Service, in one call.
 ///
 /// A load balancer may be one object of the cloud or several (listeners, target groups, rules): then the id is that of the one
 /// that is made first and deleted last, or names the Service's part where Services share one, and `update` and `delete` make
@@ -32,7 +32,7 @@ pub trait Backend {
     /// How long to wait between two calls.
     fn pauses(&self) -> Pauses;
 
-    /// What the cloud lists: at least all that have the Service's mark, with as many others as come with them.
+    /// The load balancers that the cloud lists: at least all that have the Service's mark, with as many others as come with them.
     ///
     /// The mark is a tag, label or name that holds the Service's UID and that only this provider writes.
     ///
@@ -48,7 +48,7 @@ pub trait Backend {
     /// Whatever the cloud answered.
     fn find(&self, id: &str) -> Result<Option<Self::Live>>;
 
-    /// What every cloud shows of it.
+    /// The fields of it that every cloud shows.
     fn found(&self, live: &Self::Live) -> Found;
 
     /// Whether a load balancer can be created as the Service asks for it. Nothing is written.

@@ -12,7 +12,7 @@ pub struct Found {
     pub name: String,
     /// Whether it has the Service's mark.
     pub is_marked: bool,
-    /// What is written on the Service for people and other tools while it is the Service's.
+    /// Annotations that the Service gets for people and other tools while it is the Service's.
     pub annotations: Vec<(String, String)>,
 }
 

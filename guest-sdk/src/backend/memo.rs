@@ -10,7 +10,7 @@ pub(super) const AT_ONCE: Duration = Duration::ZERO;
 /// For how many seconds an announced creation may be sent.
 const FRESH: u64 = 60;
 
-/// What an earlier call asked to keep.
+/// The memo that an earlier call asked to keep.
 ///
 /// A creation is announced before it is sent, so that whatever happens then, the next call knows that there may be a
 /// load balancer which the cloud does not list yet. Its name makes the text unique: no two Services share a memo.
@@ -27,7 +27,7 @@ pub(super) enum Memo {
 }
 
 impl Memo {
-    /// What the host kept, if it kept anything. `is_id` says what an id of this cloud looks like.
+    /// The memo that the host kept, if it kept one. `is_id` says what an id of this cloud looks like.
     ///
     /// # Errors
     ///

@@ -2,7 +2,7 @@
 
 use crate::{Change, Result, SortedSet};
 
-/// What has to be written so that a load balancer is as desired, where its targets `T` are written by requests of their own.
+/// The writes that make a load balancer as desired, where its targets `T` are written by requests of their own.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Difference<T> {
     /// Nothing.

@@ -16,7 +16,7 @@ const CLAIM: Key<Custom<String>> = Key::new(
     "",
 );
 
-/// What a cloud does.
+/// A cloud, by its answers.
 #[derive(Default)]
 struct Cloud {
     /// Id, name and whether it serves.

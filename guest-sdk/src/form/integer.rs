@@ -18,7 +18,7 @@ impl Integer {
         Self { least, most, unit: "", or_zero: false }
     }
 
-    /// What is counted: "seconds".
+    /// The unit that is counted: "seconds".
     #[must_use]
     pub const fn of(self, unit: &'static str) -> Self {
         Self { unit, ..self }

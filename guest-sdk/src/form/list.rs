@@ -23,7 +23,7 @@ impl Form for Port {
 pub struct List<F> {
     /// The form of each item.
     pub of: F,
-    /// What they are called together: "ports". Empty where the example says enough.
+    /// Their common name: "ports". Empty where the example says enough.
     pub what: &'static str,
     /// An allowed list, for errors.
     pub example: &'static str,

@@ -1,8 +1,8 @@
-//! What every form implements.
+//! The trait of every form.
 
 /// The allowed values of an annotation or a setting.
 pub trait Form {
-    /// What is read.
+    /// The value that is read.
     type Value<'a>;
 
     /// Reads a value without white space around it; `None` if it is not allowed.

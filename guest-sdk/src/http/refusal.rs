@@ -18,7 +18,7 @@ pub(super) fn unanswered(asked: &str, error: wire::Error) -> Error {
     }
 }
 
-/// What to say of a request whose answer was lost.
+/// The message about a request whose answer was lost.
 pub(super) fn lost(asked: &str, why: &str) -> String {
     format!("{asked}: perhaps carried out, but the answer was lost: {why}")
 }

@@ -146,7 +146,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// What kept the host from getting an answer.
+    /// The reason for which the host got no answer.
     pub fn answer(self) -> Result<Response> {
         match self.attempt()? {
             Attempt::Answered(response) => Ok(response),
@@ -159,7 +159,7 @@ impl Request {
     ///
     /// # Errors
     ///
-    /// What kept the host from sending it. It was not carried out.
+    /// The reason for which the host did not send it. It was not carried out.
     pub fn attempt(self) -> Result<Attempt> {
         if let Some(broken) = self.broken {
             return Err(broken);

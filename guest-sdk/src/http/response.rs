@@ -1,4 +1,4 @@
-//! What the cloud answered.
+//! Answers of the cloud.
 
 use std::fmt::Display;
 use std::time::Duration;
@@ -30,7 +30,7 @@ pub(super) struct Rules {
     pub(super) reserve: Option<(&'static str, u32)>,
 }
 
-/// What the cloud answered.
+/// An answer of the cloud.
 #[derive(Debug)]
 pub struct Response {
     asked: String,

@@ -43,7 +43,7 @@ impl Edit {
         self.before != self.after
     }
 
-    /// What is at a place.
+    /// The value at a place.
     #[must_use]
     pub fn get(&self, place: &str) -> Option<&Value> {
         self.after.pointer(place)
@@ -104,7 +104,7 @@ impl Edit {
             .ok_or_else(|| Error::unavailable(format_args!("the object of the cloud has no list at {place}")))
     }
 
-    /// What is at a place: null, if it was not there.
+    /// The value at a place: null, if it was not there.
     fn make(&mut self, place: &str) -> Result<&mut Value> {
         let mut value = &mut self.after;
         for name in place.split('/').skip(1) {

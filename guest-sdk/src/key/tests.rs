@@ -21,7 +21,7 @@ fn service() -> LoadBalancer {
     LoadBalancer::of("default", "web", "uid")
 }
 
-/// What is read of a value.
+/// Checks how a value is read.
 fn read<F: Form>(key: &Key<F>, value: &str, check: impl FnOnce(Result<Option<F::Value<'_>>>)) {
     let service = service().with_annotation(key.name, value);
     check(Annotations::of(&service).read(key));

@@ -145,7 +145,7 @@ impl<K: Ord, V> SortedMap<K, V> {
         self.get_or_insert(key, V::default())
     }
 
-    /// Of several values of one key, the last is the one.
+    /// The last of several values of one key is the one.
     fn put_in_order(&mut self) {
         sort_by(&mut self.pairs, |(one, _), (other, _)| one.cmp(other));
         self.pairs.dedup_by(|later, earlier| {

@@ -1,4 +1,4 @@
-//! What requests of the provider do, what they carry, and which actions of IAM they need.
+//! Requests of the provider: what they do, what they carry, and which actions of IAM they need.
 
 mod ec2;
 mod elb;

@@ -10,9 +10,9 @@ use crate::places::Places;
 use crate::provider::Aws;
 use crate::settings::Machines;
 
-/// What a cursor of the list by the older tag begins with; EC2's own token follows.
+/// The beginning of a cursor of the list by the older tag; EC2's own token follows.
 const LEGACY: &str = "legacy:";
-/// What a cursor of the list by the tag begins with.
+/// The beginning of a cursor of the list by the tag.
 const KEY: &str = "key:";
 
 impl Instances for Aws {

@@ -20,7 +20,7 @@ use crate::tags::{CLUSTER_UID, KEPT, OWNED, SERVICE_NAME, SERVICE_UID, Tags, is_
 /// Items of a page.
 const PAGE: u32 = 400;
 
-/// What the names of target groups begin with that Services have.
+/// The beginning of the names of Services' target groups.
 const GROUPS: &str = "k8s-";
 
 /// The lists, in their order. Each has its name in cursors.
@@ -77,7 +77,7 @@ fn position(cursor: Option<&str>) -> Result<(usize, Option<&str>)> {
 /// A part of a list, and where the next one begins.
 type Part = (Vec<InventoryItem>, Option<String>);
 
-/// What is told of things with tags.
+/// The view of one cluster on things with tags.
 struct View {
     cluster: Cluster,
     cluster_uid: String,

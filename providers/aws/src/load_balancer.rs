@@ -36,7 +36,8 @@ impl LoadBalancers for Aws {
         if asked == Kind::Network { nlb::ensure(&call) } else { classic::ensure(&call) }
     }
 
-    /// What there is decides, and not what the annotation says by now. Where nothing is known to be there, both kinds
+    /// The load balancer that there is decides, and not what the annotation says by now. Where nothing is known to
+    /// be there, both kinds
     /// are looked for: the annotation may have changed before the first status was kept.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let (asked, live) = (asked(unwanted)?, live(unwanted)?);
@@ -55,12 +56,12 @@ impl LoadBalancers for Aws {
     }
 }
 
-/// What the annotation asks for.
+/// The kind that the annotation asks for.
 fn asked(service: &LoadBalancer) -> Result<Kind> {
     Ok(Annotations::of(service).read(&TYPE)?.unwrap_or(Kind::Classic))
 }
 
-/// Of which kind the load balancer is that the Service has, as its status says: by the memo, or, of one that an earlier
+/// The kind of the load balancer that the Service has, as its status says: by the memo, or, of one that an earlier
 /// controller made, by its name. `None`, if the status says neither.
 fn live(service: &LoadBalancer) -> Result<Option<Kind>> {
     let Some(memo) = &service.memo else {
@@ -79,7 +80,7 @@ fn live(service: &LoadBalancer) -> Result<Option<Kind>> {
     }
 }
 
-/// Of which kind a load balancer with this DNS name is: `….us-east-1.elb.amazonaws.com` is Classic,
+/// The kind of a load balancer with this DNS name: `….us-east-1.elb.amazonaws.com` is Classic,
 /// `….elb.us-east-1.amazonaws.com` is a Network Load Balancer.
 fn of_hostname(hostname: &str) -> Option<Kind> {
     if hostname.contains(".elb.amazonaws.") {

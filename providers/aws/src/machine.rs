@@ -1,17 +1,17 @@
-//! What stands behind a node: an instance, or a pod of Fargate.
+//! The machine of a node: an instance, or a pod of Fargate.
 
 use std::net::Ipv4Addr;
 
 use aerostat_sdk::{Error, Result};
 
-/// What provider ids begin with. Nodes keep theirs for as long as they exist: it must not change.
+/// The beginning of provider ids. Nodes keep theirs for as long as they exist: it must not change.
 pub(crate) const PREFIX: &str = "aws://";
-/// What provider ids without it begin with: the bare id of an instance is read too.
+/// The beginning of provider ids without it: the bare id of an instance is read too.
 pub(crate) const BARE: &str = "";
 
-/// What the id of an instance begins with.
+/// The beginning of an instance's id.
 const INSTANCE: &str = "i-";
-/// What the id of a node of Fargate begins with.
+/// The beginning of the id of a node of Fargate.
 const FARGATE: &str = "fargate-";
 
 /// The machine of a node.

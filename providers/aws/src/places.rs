@@ -8,7 +8,7 @@ use crate::api::ec2::{topology, zones};
 use crate::instance::ZONE_ID;
 use crate::settings::Machines;
 
-/// What the labels of network nodes begin with; 1 and more follow, from the outside in.
+/// The beginning of the labels of network nodes; 1 and more follow, from the outside in.
 const NETWORK_NODE: &str = "topology.k8s.aws/network-node-layer-";
 
 /// Where the instances of one answer are, as far as had to be asked.

@@ -113,7 +113,7 @@ fn could_be_ours(route: &Ec2Route) -> bool {
 #[derive(Default)]
 struct Pass {
     table: Option<Result<Rc<RouteTable>>>,
-    /// What EC2 said when there was no room for another route.
+    /// EC2's refusal when there was no room for another route.
     full: Option<Error>,
     /// Instances that forward packets since this call.
     forwarding: SortedSet<String>,
@@ -195,7 +195,7 @@ fn check_before(live: &Ec2Route, change: &RouteChange) -> Result<()> {
     )))
 }
 
-/// What has come of a route that is there although it was not a moment ago: reads the table once more.
+/// The outcome of a route that is there although it was not a moment ago: reads the table once more.
 fn taken(change: &RouteChange, instance: &str, refusal: Refusal) -> Result<RouteOutcome> {
     let net = Net::parse(&change.destination)?;
     let table = table()?;

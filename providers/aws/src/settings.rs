@@ -82,7 +82,7 @@ pub(crate) enum NetworkGroups {
     Managed,
 }
 
-/// What is asked of nodes whether they are healthy, with externalTrafficPolicy Cluster.
+/// The check whether nodes are healthy, with externalTrafficPolicy Cluster.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ProbeMode {
     /// A node port of the Service.
@@ -128,7 +128,7 @@ fn type_beginning(text: &str) -> Option<String> {
     is_word.then(|| text.to_owned())
 }
 
-/// What marks the cluster's own resources.
+/// The marks of the cluster's own resources.
 #[derive(Clone, Debug)]
 pub(crate) struct Cluster {
     pub(crate) region: String,
@@ -141,7 +141,7 @@ impl Cluster {
     /// The key of the older tag, whose value is the cluster's id.
     pub(crate) const LEGACY_TAG: &str = "KubernetesCluster";
 
-    /// What the operator wrote.
+    /// The settings that the operator wrote.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl Cluster {
     }
 }
 
-/// What is needed about machines.
+/// The settings of machines.
 #[derive(Clone, Debug)]
 pub(crate) struct Machines {
     pub(crate) cluster: Cluster,
@@ -197,7 +197,7 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
-    /// What the operator wrote.
+    /// The settings that the operator wrote.
     ///
     /// # Errors
     ///
@@ -213,7 +213,7 @@ impl Machines {
     }
 }
 
-/// What is needed about load balancers.
+/// The settings of load balancers.
 #[derive(Clone, Debug)]
 pub(crate) struct LoadBalancers {
     pub(crate) cluster: Cluster,
@@ -238,7 +238,7 @@ impl LoadBalancers {
         (self.probe_mode == ProbeMode::Shared).then_some(self.probe_port)
     }
 
-    /// What the operator wrote.
+    /// The settings that the operator wrote.
     ///
     /// # Errors
     ///

@@ -31,7 +31,7 @@ pub(crate) fn required() -> Host {
     Host::new().setting("region", "us-east-1").setting("vpc", "vpc-1").setting("clusterID", "prod")
 }
 
-/// What authors of Services may name.
+/// Things that authors of Services may name.
 const ALLOWED: [&str; 4] = [
     "loadBalancers.allowedSecurityGroups",
     "loadBalancers.allowedCertificates",
@@ -68,7 +68,7 @@ pub(crate) fn line(request: &Request) -> String {
     line
 }
 
-/// What was sent, a line each.
+/// The requests that were sent, a line each.
 pub(crate) fn sent(host: &Host) -> Vec<String> {
     host.bodies()
         .iter()
@@ -139,7 +139,7 @@ impl Ec2 {
         )
     }
 
-    /// What becomes of it.
+    /// The instance that it becomes.
     pub(crate) fn instance(&self) -> Instance {
         Instance::new(&*self.private_dns, format!("aws:///us-east-1a/{}", self.id))
             .machine_type(self.kind)

@@ -12,7 +12,7 @@ const DRIVER: &str = "ebs.csi.aws.com";
 const SOURCE: &str = "awsElasticBlockStore";
 /// Volumes of one call: as many as one filter takes.
 const BATCH: u32 = 200;
-/// What ids of volumes begin with.
+/// The beginning of volumes' ids.
 const PREFIX: &str = "vol-";
 
 impl PersistentVolumes for Aws {

@@ -4,7 +4,7 @@ use aerostat_sdk::{Address, Instance, Result, State, events, provider_id};
 
 use crate::api::{Droplet, Network, Scope};
 
-/// What provider ids begin with; the droplet's id, a number, follows. Nodes keep it for as long as they exist: it must not
+/// The beginning of provider ids; the droplet's id, a number, follows. Nodes keep it for as long as they exist: it must not
 /// change.
 pub(crate) const PREFIX: &str = "digitalocean://";
 

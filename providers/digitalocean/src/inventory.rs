@@ -58,7 +58,7 @@ fn item(listed: &Listed, shown: Value) -> Result<InventoryItem, Unreadable> {
     Ok(item)
 }
 
-/// What is the load balancer's alone of what a list shows of it: which sizes its region has is not.
+/// The load balancer's own part of what a list shows of it: which sizes its region has is not.
 ///
 /// The API shows no health and no traffic; everything that it shows is what somebody has set, or where it is reached.
 fn own(shown: &Value) -> Value {

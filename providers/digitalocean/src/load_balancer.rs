@@ -177,7 +177,7 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// What the Service asks for, with the current certificate.
+    /// The desired load balancer, with the current certificate.
     fn desired(&self, live: Option<&Live>) -> Result<Desired> {
         let mut desired = Desired::of(self.service, &self.settings, live)?;
         let allowed = &self.settings.allowed_certificates;

@@ -65,7 +65,7 @@ pub(crate) struct Settings {
 }
 
 impl Settings {
-    /// What the operator wrote.
+    /// The settings that the operator wrote.
     ///
     /// # Errors
     ///

@@ -49,7 +49,7 @@ fn by_id() -> Node {
     Node::named("web-1").with_provider_id("digitalocean://42")
 }
 
-/// What becomes of a droplet that differs from the usual one.
+/// The instance of a droplet that differs from the usual one.
 fn mapped(change: impl FnOnce(&mut Value)) -> (Instance, Host) {
     let mut droplet = droplet(42, "web-1");
     change(&mut droplet);

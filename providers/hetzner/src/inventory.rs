@@ -81,7 +81,8 @@ fn kept(live: &LoadBalancer) -> Option<String> {
     is_marked.then(|| format!("it was protected when its Service went, as its label {KEPT} says"))
 }
 
-/// Of the fields that `ensure` compares: nothing of it changes by itself. Where TLS ends at the load balancer there is none:
+/// A revision of the fields that `ensure` compares: nothing of it changes by itself. Where TLS ends at the
+/// load balancer there is none:
 /// which certificate has a name is not told by it.
 fn revision_of(live: &LoadBalancer) -> Option<String> {
     let certificates =

@@ -198,7 +198,7 @@ impl Backend for Call<'_> {
         Ok(written)
     }
 
-    /// Whose it is may have changed since it was remembered.
+    /// Its owner may have changed since it was remembered.
     fn delete(&self, id: &str) -> Result<Removal> {
         let Some(live) = api::find(id)? else { return Ok(Removal::Gone) };
         if ownership::owner(&live.labels, &self.service.owner.uid)? == Owner::Other {
@@ -255,7 +255,7 @@ impl Call<'_> {
         Ok(Deletion::Done)
     }
 
-    /// What the Service asks for. Certificates are looked for, and a managed one is created.
+    /// The desired load balancer. Certificates are looked for, and a managed one is created.
     fn desired(&self, live: Option<&Live>, as_the_vendor: bool) -> Result<Desired> {
         let nameable = Nameable::of(self.service, &self.settings.allowed_certificates, live)?;
         let certificates = desired::certificates(self.service, live)?.ids(self.service, &nameable)?;
@@ -263,7 +263,7 @@ impl Call<'_> {
         Desired::of(self.service, &self.settings, live, &known)
     }
 
-    /// What the Service asks for, and the steps to it. A load balancer that has only the vendor's mark is not written to for
+    /// The desired load balancer, and the steps to it. A load balancer that has only the vendor's mark is not written to for
     /// what its own controller does in another way.
     fn plan(&self, live: &Live, labels: &Labels) -> Result<(Desired, Vec<Step>)> {
         let is_marked = ownership::owner(&live.labels, &self.service.owner.uid)? == Owner::Marked;
@@ -311,7 +311,7 @@ impl Call<'_> {
         Ok(write::running(live)?.is_some())
     }
 
-    /// What became of a creation.
+    /// The result of a creation.
     fn created(&self, attempt: Attempt, name: &str) -> Result<Creation, NotCreated> {
         let response = match attempt {
             Attempt::Lost(why) => return Ok(Creation::Unclear(why)),

@@ -2,11 +2,11 @@
 
 use aerostat_sdk::{Error, Result, provider_id};
 
-/// What the provider ids of cloud servers begin with; the server's id follows.
+/// The beginning of the provider ids of cloud servers; the server's id follows.
 pub(crate) const CLOUD: &str = "hcloud://";
-/// What those of dedicated servers begin with; the server's number follows.
+/// The beginning of those of dedicated servers; the server's number follows.
 pub(crate) const ROBOT: &str = "hrobot://";
-/// What those of dedicated servers began with once. It is looked for before [`CLOUD`].
+/// The older beginning of those of dedicated servers. It is looked for before [`CLOUD`].
 const OLD_ROBOT: &str = "hcloud://bm-";
 
 /// A machine by the cloud's own id.

@@ -29,7 +29,7 @@ const BATCH: u32 = 100;
 const WRITES: u32 = 40;
 /// How soon a change of a network may have ended.
 const PAUSE: Duration = Duration::from_millis(200);
-/// What the reason of a change begins with whose action runs: its id comes next.
+/// The beginning of the reason of a change whose action runs: its id comes next.
 const RUNS: &str = "action ";
 const ADD: &str = "add_route";
 const DELETE: &str = "delete_route";
@@ -164,7 +164,7 @@ struct Pass {
     network: Option<Result<Rc<Network>>>,
     /// Why nothing more can be written in this call.
     busy: Option<String>,
-    /// What the cloud said when there was no room.
+    /// The cloud's refusal when there was no room.
     full: Option<Error>,
     writes: u32,
 }
@@ -196,7 +196,7 @@ impl Pass {
         self.network.get_or_insert_with(read).clone()
     }
 
-    /// What has come of the action that an earlier call began for a change that is not as desired; `None` if that is not
+    /// The end of the action that an earlier call began for a change that is not as desired; `None` if that is not
     /// known, or it has not ended.
     fn begun(&mut self, network: &Network, change: &RouteChange) -> Result<Option<Ended>> {
         let Some(id) = change.pending().and_then(action_of).filter(|_| self.busy.is_none()) else { return Ok(None) };
@@ -288,7 +288,7 @@ impl Pass {
     }
 }
 
-/// What an action has done.
+/// The end of an action.
 enum Ended {
     Added,
     Deleted,

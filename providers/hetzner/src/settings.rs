@@ -98,7 +98,7 @@ pub(crate) struct Families {
     pub(crate) ipv6: bool,
 }
 
-/// What is needed about machines.
+/// The settings of machines.
 pub(crate) struct Machines {
     pub(crate) network: Option<Network>,
     pub(crate) families: Families,
@@ -108,7 +108,7 @@ pub(crate) struct Machines {
 }
 
 impl Machines {
-    /// What the operator wrote.
+    /// The settings that the operator wrote.
     ///
     /// # Errors
     ///
@@ -124,7 +124,7 @@ impl Machines {
     }
 }
 
-/// What is needed about load balancers.
+/// The settings of load balancers.
 pub(crate) struct LoadBalancers {
     pub(crate) network: Option<Network>,
     pub(crate) robot: bool,
@@ -147,7 +147,7 @@ pub(crate) struct LoadBalancers {
 }
 
 impl LoadBalancers {
-    /// What the operator wrote.
+    /// The settings that the operator wrote.
     ///
     /// # Errors
     ///

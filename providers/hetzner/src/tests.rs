@@ -47,7 +47,7 @@ fn by_id() -> Node {
     Node::named("web-1").with_provider_id("hcloud://42")
 }
 
-/// What becomes of a server that differs from the usual one, with these settings.
+/// The instance of a server that differs from the usual one, with these settings.
 fn mapped(settings: &[(&str, &str)], change: impl FnOnce(&mut Value)) -> Instance {
     let mut server = server(42, "web-1");
     change(&mut server);

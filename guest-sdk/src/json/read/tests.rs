@@ -41,7 +41,7 @@ struct Thing {
     rest: BTreeMap<String, Value>,
 }
 
-/// What `serde_json` reads, and whether it reads it.
+/// The text is read as `serde_json` reads it, or refused where `serde_json` refuses it.
 fn check<T: DeserializeOwned + Debug + PartialEq>(text: &str) {
     let expected: Option<T> = serde_json::from_str(text).ok();
     let tree = Tree::parse(text.as_bytes()).unwrap();

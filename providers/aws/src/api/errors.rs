@@ -1,4 +1,4 @@
-//! What AWS answers instead of what was asked for, sorted by what the host does next.
+//! Refusals of AWS, sorted by what the host does next.
 //!
 //! EC2 (`<Response><Errors><Error>`) and Elastic Load Balancing (`<ErrorResponse><Error>`) say a code, which decides, and a sentence.
 
@@ -22,12 +22,12 @@ const WORDS: usize = 400;
 pub(crate) struct Refusal {
     /// AWS's code; empty, if AWS has not answered.
     pub(crate) code: String,
-    /// What the host is told.
+    /// The error for the host.
     pub(crate) error: Error,
 }
 
 impl Refusal {
-    /// What AWS said, for a person.
+    /// AWS's words, for a person.
     pub(crate) fn why(&self) -> &str {
         self.error.why()
     }
@@ -49,7 +49,7 @@ impl From<Refusal> for Error {
 #[derive(Clone, Copy)]
 pub(super) struct Asked<'a> {
     pub(super) endpoint: &'a str,
-    /// What the API's actions begin with in policies.
+    /// The beginning of the API's actions in policies.
     pub(super) service: &'a str,
     pub(super) action: &'a str,
 }
@@ -90,7 +90,7 @@ pub(super) fn unreadable(asked: Asked<'_>, why: &Unreadable) -> Refusal {
 /// The largest answer in which an error is looked for.
 const ERROR_BYTES: usize = 64 << 10;
 
-/// What AWS says of an error.
+/// An error as AWS describes it.
 #[derive(Default)]
 struct Said {
     code: String,

@@ -12,7 +12,7 @@ use super::xml::{self, Element};
 pub(crate) struct Api {
     /// The name of the endpoint.
     pub(crate) endpoint: &'static str,
-    /// What its actions begin with in policies: `ec2`.
+    /// The beginning of its actions in policies: `ec2`.
     pub(crate) service: &'static str,
     /// Its version, which every request names.
     pub(crate) version: &'static str,

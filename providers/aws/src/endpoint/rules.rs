@@ -19,7 +19,7 @@ pub(super) struct Change<'a> {
     pub(super) values: &'a [(&'a str, &'a [&'a str])],
 }
 
-/// What is the cluster's own, as far as it is configured: a description is asked for before that, too.
+/// The cluster's own things, as far as they are configured: a description is asked for before that, too.
 pub(crate) struct Own {
     /// The VPC, or a pattern for any.
     pub(super) vpc: String,

@@ -1,4 +1,5 @@
-//! What annotations may name that is not the Service's own: what the operator's settings allow to authors of Services.
+//! Things that annotations may name and that are not the Service's own: those that the operator's settings allow to
+//! authors of Services.
 
 use aerostat_sdk::{Error, ExternalTrafficPolicy, Result};
 
@@ -10,7 +11,7 @@ use super::call::Call;
 use crate::settings::{Cluster, NetworkGroups};
 use crate::tags::{CLUSTER_UID, KEPT, SERVICE_UID};
 
-/// What the keys of clusters' tags begin with.
+/// The beginning of the keys of clusters' tags.
 const CLUSTERS: &str = "kubernetes.io/cluster/";
 
 /// Refuses a security group, elastic IP, bucket, port or tag that the Service names, and that neither is its own nor allowed by the

@@ -104,7 +104,7 @@ aerostat_sdk::table! {
         "From where clients may come. spec.loadBalancerSourceRanges wins.").otherwise("everywhere");
 }
 
-/// Who makes the load balancer of a Service, and of which kind.
+/// The maker of a Service's load balancer, and its kind.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Kind {
     /// A Network Load Balancer.
@@ -123,7 +123,7 @@ fn kind(text: &str) -> Option<Kind> {
     })
 }
 
-/// What nodes speak.
+/// The protocol of nodes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Backend {
     /// HTTP.

@@ -1,4 +1,4 @@
-//! What every step knows of the call that it is part of.
+//! The call that a step is part of, as every step knows it.
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol, Result};

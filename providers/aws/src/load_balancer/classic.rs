@@ -43,7 +43,7 @@ struct Found {
     proof: Result<(), String>,
 }
 
-/// What becomes of the rule by which the vendor's controller lets a load balancer with these tags into nodes. Only as long as the
+/// The fate of the rule by which the vendor's controller lets a load balancer with these tags into nodes. Only as long as the
 /// vendor's tags stand alone there is it known whose the rule is: it goes with what is written first, and before the marks come.
 /// `is_vendors` says whether the rule for the group in question can be the vendor's at all.
 fn vendors_rule(call: &Call<'_>, tags: &Tags, is_written: bool, is_vendors: bool) -> VendorsRule {
@@ -56,7 +56,7 @@ fn vendors_rule(call: &Call<'_>, tags: &Tags, is_written: bool, is_vendors: bool
 
 /// Takes one step towards the desired state: all of them, unless AWS does not show yet what it was told to make.
 ///
-/// What is refused keeps nobody from following the nodes, which come and go nevertheless.
+/// A refusal keeps nobody from following the nodes, which come and go nevertheless.
 pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
     match reconcile(call) {
         Err(refused) if refused.is_refusal() && call.is_known() => match follow_nodes(call) {

@@ -7,7 +7,7 @@ use super::annotations::{ADDITIONAL_TAGS, pairs};
 use crate::settings::Cluster;
 use crate::tags::{CLUSTER_UID, KEPT, OWNED, SERVICE_NAME, SERVICE_UID, Tags, is_kept};
 
-/// Whose a thing with tags is, seen from one Service.
+/// The owner of a thing with tags, seen from one Service.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Ownership {
     /// This Service's: our tags hold both UIDs.
@@ -27,7 +27,7 @@ impl Ownership {
     }
 }
 
-/// What marks things of one Service.
+/// The marks of one Service's things.
 #[derive(Clone, Debug)]
 pub(crate) struct Marks {
     cluster: Cluster,
@@ -86,7 +86,7 @@ impl Marks {
         self.marks().filter(|(key, value)| live.get(key) != Some(value)).collect()
     }
 
-    /// Whose a thing with these tags is.
+    /// The owner of a thing with these tags.
     pub(crate) fn ownership(&self, live: &Tags) -> Ownership {
         let of = |key: &str| live.get(key).map(String::as_str);
         match (of(CLUSTER_UID), of(SERVICE_UID)) {

@@ -63,7 +63,7 @@ fn find(call: &Call<'_>) -> Result<Option<Balancer>> {
     Ok(listed.map_or_else(|| api::named(name), |it| Ok(Some(it)))?)
 }
 
-/// What cannot be served any more is served as it was: its targets follow the nodes. What the call ends with is the
+/// A Service that cannot be served any more is served as it was: its targets follow the nodes. The call ends with the
 /// refusal, or what came between.
 fn refused(call: &Call<'_>, refusal: Error) -> Error {
     let follow = || -> Result<()> {
@@ -252,7 +252,7 @@ fn write_balancer(call: &Call<'_>, desired: &Desired, balancer: &Balancer, is_du
     })
 }
 
-/// What the target groups have that are used, and how many requests that took.
+/// The targets and attributes of the target groups that are used, and how many requests that took.
 fn used(desired: &Desired, live: &Live) -> Result<(SortedMap<String, Used>, usize)> {
     let has_attributes = !desired.group_attributes.is_empty();
     let there = desired.listeners.iter().map(|it| plan::group(it, live));

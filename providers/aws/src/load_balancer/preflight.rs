@@ -1,4 +1,5 @@
-//! What neither kind of load balancer can do, and what one of them cannot: refused before anything is asked or written.
+//! Services that neither kind of load balancer can serve, or that one of them cannot: refused before anything is asked
+//! or written.
 
 use aerostat_sdk::{Error, IpFamily, Protocol, Result};
 
@@ -9,9 +10,9 @@ use super::annotations::{
 };
 use super::call::Call;
 
-/// Of a target group: whether nodes see the client's address.
+/// The attribute of a target group that lets nodes see the client's address.
 const PRESERVE_CLIENT_IP: &str = "preserve_client_ip.enabled";
-/// Of a target group: whether nodes are told the client's address, by version 2 of the PROXY protocol.
+/// The attribute of a target group by which nodes are told the client's address, by version 2 of the PROXY protocol.
 const PROXY_PROTOCOL: &str = "proxy_protocol_v2.enabled";
 
 const EVERYWHERE: &str = "0.0.0.0/0";

@@ -9,13 +9,13 @@ use crate::api::ec2::subnets::{self as api, Subnet};
 use crate::api::ec2::zones;
 use crate::settings::Cluster;
 
-/// What the keys of clusters' tags begin with.
+/// The beginning of the keys of clusters' tags.
 const CLUSTERS: &str = "kubernetes.io/cluster/";
 /// The tag of subnets for load balancers that are reached from the internet.
 const PUBLIC_ROLE: &str = "kubernetes.io/role/elb";
 /// The tag of subnets for internal ones.
 const INTERNAL_ROLE: &str = "kubernetes.io/role/internal-elb";
-/// What ids of subnets begin with. Anything else is a name.
+/// The beginning of subnets' ids. Anything else is a name.
 const PREFIX: &str = "subnet-";
 
 /// The subnets of a load balancer, in the order of the annotation, or of their zones. Those that it `has` may be named, whoever's they
@@ -89,7 +89,7 @@ fn named(all: &[Subnet], asked: &[String], cluster: &Cluster, has: &SortedSet<St
     Ok(chosen)
 }
 
-/// Of the cluster's subnets, or of those that no cluster has: one of each zone, in the order of the zones' names. Of
+/// One of the cluster's subnets, or of those that no cluster has, in each zone, in the order of the zones' names. Of
 /// two the one with the role's tag is taken, then the one with the cluster's tag, then the one whose id comes first.
 fn one_of_each_zone(
     all: Vec<Subnet>,

@@ -17,7 +17,7 @@ pub(super) fn instance(node: &Node) -> Option<&str> {
     }
 }
 
-/// What messages call these instances: the names of their nodes, and their ids.
+/// These instances in messages: the names of their nodes, and their ids.
 pub(super) fn named(nodes: &[Node], ids: &[&str]) -> String {
     let node = |id: &str| nodes.iter().find(|it| instance(it) == Some(id));
     let name = |id: &&str| node(id).map_or_else(|| (*id).to_owned(), |it| format!("{} ({id})", it.name));

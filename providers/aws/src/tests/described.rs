@@ -1,4 +1,4 @@
-//! What the provider says of itself, and its README.
+//! The provider's description, and its README.
 
 use aerostat_sdk::testing::answer;
 use aerostat_sdk::{Effect, Error, Method, OperationPlace, Provider, readme};

@@ -62,7 +62,7 @@ fn changed(host: &Host, destination: &str, before: Option<&'static str>, after: 
     drop(host.run(|| Aws::apply(&[change])));
 }
 
-/// What leads on to each request: instances that need labels, and a route table.
+/// Answers that lead on to each request: instances that need labels, and a route table.
 fn cloud(request: &Request, routes: &str) -> Outcome {
     match action(request) {
         "DescribeInstances" => {

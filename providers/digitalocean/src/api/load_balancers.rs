@@ -19,7 +19,7 @@ const PATH: [&str; 2] = ["v2", "load_balancers"];
 /// Where a list has its items.
 const FIELD: &str = "load_balancers";
 
-/// What is read of a load balancer in a list.
+/// The fields of a load balancer that are read in a list.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Listed {
     pub(crate) id: String,

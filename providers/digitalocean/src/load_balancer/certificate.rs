@@ -7,7 +7,7 @@ use super::annotations::{CERTIFICATE_ID, CERTIFICATE_NAME, Reading, TLS_PASSTHRO
 use crate::api::certificates;
 use crate::api::load_balancers::{LoadBalancer as Live, Rule};
 
-/// What the annotations say about TLS.
+/// TLS, as the annotations ask for it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Tls {
     /// Nothing.

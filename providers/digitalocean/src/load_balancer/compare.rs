@@ -11,7 +11,7 @@ const IDLE_TIMEOUT: u32 = 60;
 
 pub(super) type Difference = backend::Difference<u64>;
 
-/// What has to be written so that `live` is as `desired`.
+/// The writes that make `live` as `desired`.
 pub(super) fn difference(live: &Live, desired: &Spec) -> Difference {
     // A load balancer with a tag chooses its targets itself, and takes no others.
     let chooses_itself = !live.tag.is_empty();

@@ -1,4 +1,4 @@
-//! What a Service asks for, as the body of a creation or a replacement, and its addresses.
+//! The desired load balancer of a Service, as the body of a creation or a replacement, and its addresses.
 
 use aerostat_sdk::annotations::{exclusive, refused};
 use aerostat_sdk::events::Warnings;
@@ -17,7 +17,7 @@ use crate::settings::Settings;
 
 const UNKNOWN_ALGORITHM: &str = "counts as round_robin: it is neither that nor least_connections";
 
-/// What a Service asks for, and what is needed to write it.
+/// The desired load balancer of a Service, and what is needed to write it.
 #[derive(Debug)]
 pub(super) struct Desired {
     /// Before [`Tls::resolve`] it holds the name of a certificate instead of its id.
@@ -29,7 +29,8 @@ pub(super) struct Desired {
 }
 
 impl Desired {
-    /// What `service` asks for. A field of `live` that cannot be changed keeps its value, and so does one that no annotation sets.
+    /// The desired load balancer of `service`. A field of `live` that cannot be changed keeps its value, and so does one
+    /// that no annotation sets.
     ///
     /// # Errors
     ///

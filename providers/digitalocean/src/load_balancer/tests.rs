@@ -68,7 +68,7 @@ fn refusal(service: &LoadBalancer) -> String {
     }
 }
 
-/// What warnings say, after making sure that they are warnings.
+/// The texts of warnings, after making sure that they are warnings.
 fn warnings(events: &[Event]) -> Vec<String> {
     let line = |it: &Event| {
         assert_eq!((it.kind, &it.about), (EventKind::Warning, &None), "{it:?}");
@@ -108,7 +108,7 @@ fn live(changes: &Value) -> Live {
     Live::read(object).unwrap()
 }
 
-/// What a Service asks for of a load balancer that there is.
+/// The desired state that a Service asks of a load balancer that there is.
 fn desired_of(service: &LoadBalancer, live: &Live) -> (Desired, Vec<String>) {
     let host = Host::new();
     let desired = host.run(|| {

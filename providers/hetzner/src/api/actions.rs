@@ -73,7 +73,7 @@ pub(crate) fn all(ids: &[u64]) -> Result<Vec<Action>> {
     Ok(all)
 }
 
-/// What runs or has failed of a load balancer, the newest first: its first page says enough.
+/// Actions of a load balancer that run or have failed, the newest first: the first page says enough.
 pub(crate) fn of_load_balancer(id: u64) -> Result<Vec<Action>> {
     let request = API.get(["load_balancers", &id.to_string(), "actions"]);
     request.queries(&[("status", "running"), ("status", "error"), ("sort", "id:desc")]).send()?.json_in("actions")

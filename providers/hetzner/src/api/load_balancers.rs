@@ -24,7 +24,7 @@ pub(crate) const OWN_SERVICE: &str = "aerostat.dev/service-uid";
 /// Our label on what the cloud protected when its Service went: that it is kept.
 pub(crate) const KEPT: &str = "aerostat.dev/kept";
 
-/// What is read of a load balancer in a list.
+/// The fields of a load balancer that are read in a list.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Listed {
     pub(crate) id: u64,

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::Hetzner;
 use crate::load_balancer::tests::{CLUSTER, UID, shown};
 
-/// What becomes of these load balancers, of which those with the ids `busy` are being changed.
+/// The page of these load balancers, of which those with the ids `busy` are being changed.
 fn listed(load_balancers: Vec<Value>, busy: &'static [u64]) -> (InventoryPage, Vec<String>) {
     let host =
         Host::new().cluster(Cluster::of("kubernetes", CLUSTER)).answers(move |request| match request.path.len() {

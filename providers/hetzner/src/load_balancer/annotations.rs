@@ -13,7 +13,7 @@ macro_rules! vendor {
     };
 }
 
-/// What the keys begin with.
+/// The beginning of the keys.
 pub(crate) const PREFIX: &str = vendor!("");
 
 /// The annotations of a Service, read beside the load balancer that there may be.
@@ -21,7 +21,7 @@ pub(super) type Reading<'a> = annotations::Reading<'a, LoadBalancer>;
 
 type Word = Custom<String>;
 
-/// What a port can speak.
+/// The protocols of a port.
 pub(super) const PROTOCOLS: AnyCase<Protocol> =
     AnyCase(OneOf(&[("tcp", Protocol::Tcp), ("http", Protocol::Http), ("https", Protocol::Https)]));
 const LIFETIME: Seconds = Seconds::between(1, u32::MAX);

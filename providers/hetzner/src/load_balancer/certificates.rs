@@ -13,7 +13,7 @@ use crate::api::load_balancers::{CLUSTER, LoadBalancer as Live, OWN_SERVICE, SER
 /// The label of certificates from the issuer's test system.
 const STAGING: &str = "HC-Use-Staging-CA";
 
-/// What the annotations say about certificates.
+/// Certificates, as the annotations ask for them.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum Certificates {
     /// Nothing: those that a port has stay.

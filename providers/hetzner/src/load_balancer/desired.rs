@@ -1,4 +1,4 @@
-//! What a Service asks for, and its addresses.
+//! The desired load balancer of a Service, and its addresses.
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::events::Warnings;
@@ -19,7 +19,7 @@ use crate::settings::{LoadBalancers as Settings, NETWORK};
 /// The type of load balancers for which nobody has chosen one.
 const SMALLEST: &str = "lb11";
 
-/// What a Service asks for.
+/// The desired load balancer of a Service.
 #[derive(Debug)]
 pub(super) struct Desired {
     pub(super) name: String,
@@ -50,7 +50,7 @@ pub(super) struct Attachment {
     pub(super) ip_range: Option<String>,
 }
 
-/// What the Service's status shows.
+/// Fields of the Service's status.
 #[derive(Debug)]
 struct Status {
     hostname: Option<String>,
@@ -58,7 +58,7 @@ struct Status {
     without_private: bool,
 }
 
-/// What the cloud had to be asked for before.
+/// Answers that the cloud had to be asked for before.
 pub(super) struct Known<'a> {
     /// The id of the cluster's network.
     pub(super) network: Option<u64>,
@@ -69,7 +69,7 @@ pub(super) struct Known<'a> {
 }
 
 impl Desired {
-    /// What `service` asks for.
+    /// The desired load balancer of `service`.
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ impl Desired {
     }
 }
 
-/// What the annotations say about certificates.
+/// Certificates, as the annotations ask for them.
 pub(super) fn certificates(service: &LoadBalancer, live: Option<&Live>) -> Result<Certificates> {
     Certificates::of(service, &mut Reading::of(service, live))
 }

@@ -1,11 +1,11 @@
-//! Whose a load balancer is. Annotations prove nothing: the author of a Service writes them.
+//! The owner of a load balancer. Annotations prove nothing: the author of a Service writes them.
 
 use aerostat_sdk::backend::Found;
 use aerostat_sdk::{Error, LoadBalancer, Result, cluster};
 
 use crate::api::load_balancers::{CLUSTER, KEPT, Labels, Listed, LoadBalancer as Live, OWN_SERVICE, SERVICE};
 
-/// What the marks on a load balancer say of one Service.
+/// The relation of a load balancer to one Service, by the marks on it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Owner {
     /// It is this Service's, by our marks.
@@ -18,7 +18,7 @@ pub(crate) enum Owner {
     Other,
 }
 
-/// Whose a load balancer with these labels is, as the Service with this UID sees it.
+/// The owner of a load balancer with these labels, as the Service with this UID sees it.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub(super) fn marked(labels: &Labels, service: &LoadBalancer) -> Result<Labels> 
     Ok(labels)
 }
 
-/// What every cloud shows of a load balancer.
+/// The fields of a load balancer that every cloud shows.
 pub(super) fn found(it: &Listed, service: &LoadBalancer) -> Result<Found> {
     let is_marked = matches!(owner(&it.labels, &service.owner.uid)?, Owner::Marked | Owner::Vendor);
     Ok(Found::new(it.id.to_string(), &it.name, is_marked))

@@ -84,7 +84,7 @@ pub(super) fn shown(live: Option<&Live>, number: u16) -> Option<&Service> {
     live?.services.iter().find(|it| it.listen_port == number)
 }
 
-/// What the annotation of one port says.
+/// The protocol of one port, as the annotation says it.
 fn of_port(annotations: Annotations<'_>, number: u16) -> Result<Option<Protocol>> {
     let key = format!("{PREFIX}protocol.{number}");
     let Some(text) = annotations.text(&key) else { return Ok(None) };
@@ -149,7 +149,7 @@ fn redirects_take_port_80(services: &SortedMap<u16, Service>) -> Result<()> {
     Ok(())
 }
 
-/// What is said about health checks.
+/// Annotations about health checks.
 struct Health {
     /// Where the Service's local pods are asked for, if anything.
     local: Option<u16>,

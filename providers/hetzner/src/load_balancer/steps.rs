@@ -1,4 +1,4 @@
-//! What has to be written so that a load balancer is as desired, in an order in which it serves all the time. Pure.
+//! The writes that make a load balancer as desired, in an order in which it serves all the time. Pure.
 
 use super::compare::is_same;
 use super::desired::{Attachment, Desired};
@@ -104,7 +104,7 @@ fn network(live: &Live, desired: Option<&Attachment>) -> Vec<Step> {
     steps
 }
 
-/// What is too many goes first: a type has room for a few.
+/// Ports that are too many go first: a type has room for a few.
 fn services(live: &Live, desired: &Desired) -> Vec<Step> {
     let extra = live.services.iter().map(|it| it.listen_port).filter(|it| !desired.services.contains_key(it));
     let mut steps: Vec<_> = extra.map(Step::RemoveService).collect();
@@ -118,7 +118,7 @@ fn services(live: &Live, desired: &Desired) -> Vec<Step> {
     steps
 }
 
-/// What is missing comes first, as far as there is room, so that at least one target serves all the time.
+/// Targets that are missing come first, as far as there is room, so that at least one serves all the time.
 pub(super) fn targets(live: &Live, desired: &Targets) -> Vec<Step> {
     let Changes { mut add, remove, replace } = Changes::between(live, desired);
     let room = live.kind.max_targets.saturating_sub(live.targets.len());

@@ -113,7 +113,7 @@ fn target(node: &Node, use_private_ip: bool, robot: bool) -> Result<To, (&'stati
     }
 }
 
-/// What the cloud said of the node's machine, if it is known.
+/// A value that the cloud gave of the node's machine, if it is known.
 fn extra<'a>(node: &'a Node, key: &str) -> Option<&'a str> {
     node.extra.iter().find(|(it, _)| it == key).map(|(_, value)| value.as_str())
 }

@@ -81,7 +81,7 @@ fn kind(name: &str, targets: u64) -> Value {
 struct Cloud {
     live: Option<Value>,
     running: bool,
-    /// What is answered to a request that ends in this, in the place of the usual.
+    /// Answers to requests that end in this, in the place of the usual.
     special: Vec<(&'static str, u16, Value)>,
     settings: Vec<(String, &'static str)>,
     /// The certificates that a name is looked for among. None of them has a label.
@@ -169,7 +169,7 @@ impl Cloud {
         self.host().run(|| Hetzner::delete(service))
     }
 
-    /// What was written, each without its body.
+    /// The writes, each without its body.
     fn writes(&self) -> Vec<String> {
         self.sent.borrow().iter().map(|(request, _)| request.clone()).collect()
     }
@@ -183,7 +183,7 @@ impl Cloud {
     }
 }
 
-/// What warnings say, after making sure that they are warnings.
+/// The texts of warnings, after making sure that they are warnings.
 fn warnings(events: &[Event]) -> Vec<String> {
     let line = |it: &Event| {
         assert_eq!((it.kind, &it.about), (EventKind::Warning, &None), "{it:?}");

@@ -149,7 +149,8 @@ fn remove_target(live: &Live, to: &To) -> Result<Change<Option<Action>>> {
     take_away(live, "remove_target", &json!(Target { to: to.clone(), use_private_ip: false }))
 }
 
-/// What is not there any more, whatever the API calls that, has been taken away: an action may have ended since it was read.
+/// Takes something away. If it is not there any more, whatever the API calls that, it is done:
+/// an action may have ended since it was read.
 fn take_away(live: &Live, action: &str, body: &Value) -> Result<Change<Option<Action>>> {
     let response = api::request(live.id, action).json(body).answer()?;
     if response.is_success() {
@@ -163,7 +164,7 @@ fn take_away(live: &Live, action: &str, body: &Value) -> Result<Change<Option<Ac
     if is_gone { Ok(Change::Done(None)) } else { changed(response) }
 }
 
-/// What every other answer is.
+/// The result of every other answer.
 fn changed(response: Response) -> Result<Change<Option<Action>>> {
     if is_busy(&response) {
         return Ok(Change::Busy(response.complaint()));

@@ -30,7 +30,7 @@ pub(crate) struct Ec2Route {
     pub(crate) is_blackhole: bool,
 }
 
-/// What routes lead to that is no machine.
+/// Targets of routes that are no machines.
 const OTHER_TARGETS: [&str; 9] = [
     "carrierGatewayId",
     "coreNetworkArn",
@@ -65,9 +65,9 @@ pub(crate) fn tagged(cluster: &Cluster) -> Result<Vec<RouteTable>, Refusal> {
 /// Which subnets of a VPC are public: there is a route to an internet gateway in their route table.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct PublicSubnets {
-    /// Of each subnet that has a route table of its own.
+    /// The answer for each subnet that has a route table of its own.
     by_subnet: SortedMap<String, bool>,
-    /// Of all others: those of the main route table.
+    /// The answer for all others: those of the main route table.
     others: Option<bool>,
 }
 

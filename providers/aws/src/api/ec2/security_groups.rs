@@ -31,7 +31,7 @@ pub(crate) struct Permission {
     pub(crate) description: String,
 }
 
-/// What EC2 tells rules apart by.
+/// The fields by which EC2 tells rules apart.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct Key {
     /// `tcp`, `udp`, `icmp`, a number, or `-1` for all.

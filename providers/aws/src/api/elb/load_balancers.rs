@@ -24,7 +24,7 @@ pub(crate) struct LoadBalancerPage {
     pub(crate) next: Option<String>,
 }
 
-/// What a load balancer is made of.
+/// The fields of a load balancer that is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) name: &'a str,

@@ -30,7 +30,7 @@ pub(crate) struct LiveListener {
     pub(crate) policies: SortedSet<String>,
 }
 
-/// What clients dial, and where it goes.
+/// A port that clients dial, and where it goes.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Listener {
     pub(crate) port: u16,
@@ -41,7 +41,7 @@ pub(crate) struct Listener {
     pub(crate) certificate: Option<String>,
 }
 
-/// What is spoken with clients, with instances, and by health checks.
+/// The protocol with clients, with instances, and of health checks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Protocol {
     Tcp,
@@ -63,7 +63,7 @@ pub(crate) struct HealthCheck {
     pub(crate) healthy: u32,
 }
 
-/// What a load balancer does beside its listeners. In what is desired, `None` is whatever AWS has.
+/// Attributes of a load balancer beside its listeners. In what is desired, `None` is whatever AWS has.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Attributes {
     pub(crate) cross_zone: bool,

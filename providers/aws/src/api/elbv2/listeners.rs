@@ -10,22 +10,22 @@ pub(crate) struct Listener {
     pub(crate) port: u16,
     /// `TCP`, `UDP`, `TLS`.
     pub(crate) protocol: String,
-    /// Of TLS: which versions and ciphers are spoken.
+    /// The policy of TLS: which versions and ciphers are spoken.
     pub(crate) policy: Option<String>,
-    /// Of TLS: the ARNs of certificates, the default first.
+    /// The ARNs of certificates for TLS, the default first.
     pub(crate) certificates: Vec<String>,
     /// The ARN of the one target group that gets everything; `None` for anything else.
     pub(crate) target_group: Option<String>,
 }
 
-/// What a listener is made of, or changed into. What is `None` stays as it is, or is left to AWS.
+/// The fields of a listener that is made or changed. A field that is `None` stays as it is, or is left to AWS.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Content<'a> {
     /// `TCP`, `UDP`, `TLS`.
     pub(crate) protocol: Option<&'static str>,
-    /// Of TLS: which versions and ciphers are spoken.
+    /// The policy of TLS: which versions and ciphers are spoken.
     pub(crate) policy: Option<&'a str>,
-    /// Of TLS: the ARN of the certificate.
+    /// The ARN of the certificate for TLS.
     pub(crate) certificate: Option<&'a str>,
     /// The ARN of the target group.
     pub(crate) target_group: Option<&'a str>,

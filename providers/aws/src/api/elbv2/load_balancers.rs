@@ -35,7 +35,7 @@ pub(crate) struct SubnetMapping {
     pub(crate) private_ipv4: Option<String>,
 }
 
-/// What a load balancer is made of.
+/// The fields of a load balancer that is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) name: &'a str,

@@ -33,7 +33,7 @@ pub(crate) struct Health {
     pub(crate) protocol: String,
     /// A port, or `traffic-port`.
     pub(crate) port: String,
-    /// Of checks by HTTP.
+    /// The path of checks by HTTP.
     pub(crate) path: Option<String>,
     /// From one check to the next, in seconds.
     pub(crate) interval: u32,
@@ -45,7 +45,7 @@ pub(crate) struct Health {
     pub(crate) unhealthy: u32,
 }
 
-/// What a target group of instances is made of.
+/// The fields of a target group of instances that is made.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Creation<'a> {
     pub(crate) name: &'a str,
@@ -59,7 +59,7 @@ pub(crate) struct Creation<'a> {
     pub(crate) tags: &'a Tags,
 }
 
-/// What is changed of a target group's checks. What is `None` stays.
+/// A change of a target group's checks. A field that is `None` stays.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Change {
     pub(crate) port: Option<String>,

@@ -1,4 +1,4 @@
-//! What a Service asks of its Classic Load Balancer. Nothing is asked of AWS here.
+//! The desired state of a Classic Load Balancer. Nothing is asked of AWS here.
 
 use aerostat_sdk::annotations::{Annotations, refused};
 use aerostat_sdk::events::Warnings;
@@ -19,7 +19,7 @@ const LONGEST_IDLE: u32 = 3_600;
 /// After how many seconds it does, unless the Service says another number.
 const IDLE: u32 = 60;
 
-/// What a Service asks of its Classic Load Balancer.
+/// The desired state of a Service's Classic Load Balancer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Desired {
     /// In the order of the Service's ports; at least one.
@@ -32,14 +32,14 @@ pub(super) struct Desired {
     pub(super) ssl_policy: Option<String>,
     /// Counts only at the creation.
     pub(super) is_internal: bool,
-    /// Of a security group of its own.
+    /// The rules of a security group of its own.
     pub(super) rules: Vec<Rule>,
     /// The instances of the nodes, by id.
     pub(super) instances: SortedSet<String>,
 }
 
 impl Desired {
-    /// What the Service asks for.
+    /// The desired state of the Service's load balancer.
     ///
     /// # Errors
     ///

@@ -14,7 +14,7 @@ use crate::api::elb::load_balancers;
 use crate::api::elb::model::LoadBalancer;
 use crate::tags::CLUSTER_UID;
 
-/// What the Service asks for.
+/// The security groups that the Service asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Asked {
     /// Those that somebody else made, the most important first; empty for one of its own.
@@ -24,7 +24,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    /// What annotations and settings say.
+    /// The security groups that annotations and settings name.
     ///
     /// # Errors
     ///

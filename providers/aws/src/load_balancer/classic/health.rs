@@ -64,7 +64,7 @@ pub(super) fn port(call: &Call<'_>, traffic_port: u16) -> Result<u16> {
     })
 }
 
-/// What is checked: the Service's own answer about this node where only its own pods get traffic; kube-proxy, if the
+/// The health check: the Service's own answer about this node where only its own pods get traffic; kube-proxy, if the
 /// operator says so; otherwise whether the first port takes connections. Annotations say otherwise.
 fn target(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<String> {
     let (annotations, settings) = (call.annotations, &call.settings);

@@ -1,4 +1,4 @@
-//! What has to be written so that a Classic Load Balancer is as desired: a function of values.
+//! The writes that make a Classic Load Balancer as desired: a function of values.
 
 use aerostat_sdk::{SortedMap, SortedSet};
 
@@ -8,7 +8,7 @@ use crate::api::elb::model::{Attributes, HealthCheck, Listener, LoadBalancer};
 
 /// The policy for ports of instances that are told who the client is, as the vendor's controller names it.
 pub(super) const PROXY_POLICY: &str = "k8s-proxyprotocol-enabled";
-/// What the names of policies of TLS begin with; the name of AWS's policy follows.
+/// The beginning of the names of policies of TLS; the name of AWS's policy follows.
 const SSL_POLICY: &str = "k8s-SSLNegotiationPolicy-";
 
 /// A change.

@@ -25,7 +25,7 @@ const GROUP: &str = "k8s-elb-a0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a1";
 const CERTIFICATE: &str = "arn:aws:iam::123456789012:server-certificate/c";
 const OTHER: &str = "arn:aws:iam::123456789012:server-certificate/d";
 
-/// What annotations of the vendor begin with.
+/// The key of one of the vendor's annotations.
 fn vendor(name: &str) -> String {
     format!("service.beta.kubernetes.io/aws-load-balancer-{name}")
 }
@@ -69,7 +69,7 @@ fn ready(cloud: &Cloud, service: &LoadBalancer) -> LoadBalancerStatus {
     panic!("it is not ready")
 }
 
-/// What is written until it is ready.
+/// The writes until it is ready.
 fn written(cloud: &Cloud, service: &LoadBalancer) -> Vec<String> {
     let host = cloud.host();
     let progress = ensure(&host, service);
@@ -77,7 +77,7 @@ fn written(cloud: &Cloud, service: &LoadBalancer) -> Vec<String> {
     writes(&host)
 }
 
-/// What was written, a line each.
+/// The writes, a line each.
 fn writes(host: &Host) -> Vec<String> {
     let is_write = |action: &str| !action.starts_with("Describe");
     host.sent().iter().filter(|it| is_write(value(it, "Action").unwrap())).map(line).collect()
@@ -87,7 +87,7 @@ fn delete(host: &Host, service: &LoadBalancer) -> Result<Deletion> {
     host.run(|| Aws::delete(service))
 }
 
-/// What was said by events.
+/// The texts of events.
 fn events(host: &Host) -> Vec<String> {
     host.events().into_iter().map(|it| format!("{}: {}", it.reason, it.message)).collect()
 }

@@ -38,7 +38,7 @@ pub(super) fn carry_out(name: &str, step: &Step) -> Result<()> {
     written.map_err(Error::from)
 }
 
-/// What is added comes first. In a zone that has a subnet already, that one has to go before.
+/// Subnets that are added come first. In a zone that has a subnet already, that one has to go before.
 fn subnets(name: &str, attach: &SortedSet<String>, detach: &SortedSet<String>) -> Result<()> {
     let add = || if attach.is_empty() { Ok(()) } else { writes::attach_subnets(name, attach) };
     let remove = || if detach.is_empty() { Ok(()) } else { writes::detach_subnets(name, detach) };

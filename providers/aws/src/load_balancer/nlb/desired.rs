@@ -1,4 +1,4 @@
-//! What a Service asks for, as the listeners, target groups and attributes of a Network Load Balancer. Pure.
+//! The desired state of a Service: the listeners, target groups and attributes of a Network Load Balancer. Pure.
 
 use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Port, Protocol, Result, SortedMap};
 
@@ -23,7 +23,7 @@ const LOGS_PREFIX: &str = "access_logs.s3.prefix";
 /// The port of checks that go where traffic goes.
 pub(super) const TRAFFIC_PORT: &str = "traffic-port";
 
-/// What a Service asks for.
+/// The desired state of a Service's load balancer.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Desired {
     pub(super) is_internal: bool,
@@ -41,9 +41,9 @@ pub(super) struct Listener {
     pub(super) port: u16,
     /// `TCP`, `UDP`, `TLS`.
     pub(super) protocol: &'static str,
-    /// Of TLS. `None` leaves it to AWS, and as it is.
+    /// The policy of TLS. `None` leaves it to AWS, and as it is.
     pub(super) policy: Option<String>,
-    /// Of TLS: its ARN.
+    /// The ARN of the certificate for TLS.
     pub(super) certificate: Option<String>,
     pub(super) group: Group,
 }
@@ -62,7 +62,7 @@ pub(super) struct Group {
 }
 
 impl Desired {
-    /// What the Service of a call asks for.
+    /// The desired state of the Service of a call.
     ///
     /// # Errors
     ///

@@ -16,7 +16,7 @@ use crate::load_balancer::security_groups::{Peers, Protocol, Rule, nodes, own};
 use crate::settings::{Cluster, NetworkGroups};
 use crate::tags::OWNED;
 
-/// What a load balancer's own group says of itself, as the vendor's controller writes it.
+/// The description of a load balancer's own group, as the vendor's controller writes it.
 const DESCRIPTION: &str = "[k8s] Managed SecurityGroup for LoadBalancer";
 
 /// The security groups that a load balancer should have.

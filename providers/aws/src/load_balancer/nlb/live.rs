@@ -1,4 +1,4 @@
-//! What AWS shows of a Network Load Balancer and of what belongs to it.
+//! A Network Load Balancer and what belongs to it, as AWS shows them.
 
 use aerostat_sdk::{Error, Result, SortedMap};
 
@@ -19,7 +19,7 @@ pub(super) struct Live {
     pub(super) listeners: Vec<Listener>,
     pub(super) groups: Vec<Group>,
     pub(super) attributes: Attributes,
-    /// Of the load balancer and of each group, by ARN.
+    /// The tags of the load balancer and of each group, by ARN.
     pub(super) tags: SortedMap<String, Tags>,
 }
 

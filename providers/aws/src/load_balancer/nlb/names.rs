@@ -9,7 +9,7 @@ const WORD: usize = 8;
 /// How many digits of a hash stand in it.
 const DIGITS: usize = 10;
 
-/// What the name of a target group tells apart: nothing of it can be changed without another target group.
+/// The properties that the name of a target group tells apart: none of them can be changed without another target group.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct GroupKey<'a> {
     /// The id of the cluster in tags.
@@ -42,7 +42,7 @@ impl GroupKey<'_> {
     }
 }
 
-/// What the names of all target groups of a Service begin with. Others may begin with it too.
+/// The beginning of the names of all target groups of a Service. Others may begin with it too.
 pub(super) fn prefix(owner: &Owner) -> String {
     format!("k8s-{}-{}-", word(&owner.namespace), word(&owner.name))
 }

@@ -1,6 +1,7 @@
 //! The steps from what AWS shows to what a Service asks for. Pure.
 //!
-//! What is missing is made and filled before a listener sends to it, and what is no longer wanted goes last: traffic
+//! A target group that is missing is made and filled before a listener sends to it, and what is no longer wanted goes last:
+//! traffic
 //! has a target group at every moment.
 
 use aerostat_sdk::{Error, Result, SortedMap, SortedSet};
@@ -40,7 +41,7 @@ pub(super) enum Step {
     DeleteGroup { arn: String, name: String },
 }
 
-/// What is changed of a listener. What is `None` stays.
+/// A change of a listener. A field that is `None` stays.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct ListenerChange {
     pub(super) protocol: Option<&'static str>,
@@ -56,7 +57,7 @@ impl Step {
     }
 }
 
-/// What is known of a target group that is used.
+/// The targets and attributes of a target group that is used.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Used {
     pub(super) targets: SortedSet<Target>,
@@ -243,7 +244,7 @@ fn health_change(live: &Health, desired: &Health) -> Change {
     }
 }
 
-/// What of `desired` differs. What AWS does not show is off, or empty.
+/// The attributes of `desired` that differ. One that AWS does not show is off, or empty.
 fn changed_attributes(desired: &Attributes, live: &Attributes) -> Attributes {
     let is_same = |key: &str, value: &str| match live.get(key) {
         Some(it) => it == value,

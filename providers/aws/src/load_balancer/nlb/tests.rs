@@ -74,7 +74,7 @@ fn served(cloud: &Cloud, service: LoadBalancer) -> LoadBalancer {
     service
 }
 
-/// What a call writes that makes a Service's load balancer as it asks for: actions and what follows them.
+/// The writes of a call that makes a Service's load balancer as it asks for: actions and what follows them.
 fn writes(cloud: &Cloud, service: &LoadBalancer) -> Vec<String> {
     let host = cloud.host();
     let answer = ensure(&host, service);

@@ -42,7 +42,7 @@ impl Wait {
         Self { pause: GO_ON, reason: format!("{changes} more changes are to come") }
     }
 
-    /// What a change waits for; `None`, if it is done.
+    /// The wait for a change; `None`, if it is done.
     pub(super) fn of(change: Change<()>) -> Option<Self> {
         match change {
             Change::Done(()) => None,
@@ -51,14 +51,14 @@ impl Wait {
     }
 }
 
-/// What steps are about.
+/// The load balancer that steps are about.
 pub(super) struct Writer<'a> {
     /// The ARN of the load balancer.
     pub(super) balancer: &'a str,
     pub(super) vpc: &'a str,
     /// Those that take traffic.
     pub(super) nodes: &'a [Node],
-    /// What gets made is marked with these.
+    /// Marks for all that is made.
     pub(super) tags: &'a Tags,
     /// How many requests may be sent.
     pub(super) most: usize,

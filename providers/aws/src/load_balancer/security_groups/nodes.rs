@@ -1,6 +1,6 @@
 //! The rules of nodes' security groups that let load balancers in.
 //!
-//! Of each node it is the group with the cluster's tag, or its only one. A rule for a Network Load Balancer has the
+//! Each node's is the group with the cluster's tag, or its only one. A rule for a Network Load Balancer has the
 //! load balancer's name in its description, so that each Service's rules are its own; what Services share is revoked
 //! only once a complete list of the cluster's load balancers shows nobody else who may need it. A Classic one is let in
 //! by its group.
@@ -15,7 +15,7 @@ use crate::instance::GROUPS;
 use crate::load_balancer::targets::instance;
 use crate::settings::Cluster;
 
-/// What the descriptions of rules begin with that let in the clients of a Network Load Balancer; its name follows.
+/// The beginning of the descriptions of rules that let in the clients of a Network Load Balancer; its name follows.
 const CLIENT: &str = "kubernetes.io/rule/nlb/client=";
 /// The same for its health checks.
 const HEALTH: &str = "kubernetes.io/rule/nlb/health=";
@@ -372,7 +372,7 @@ fn of_nodes(nodes: &[Node], tagged: &SortedSet<&str>) -> Result<SortedSet<String
     Ok(groups)
 }
 
-/// What the last list of instances said of a node.
+/// The groups of a node in the last list of instances.
 fn hint(node: &Node) -> Option<Vec<String>> {
     let (_, ids) = node.extra.iter().find(|(key, _)| key == GROUPS)?;
     Some(ids.split(',').map(str::to_owned).collect())

@@ -7,7 +7,7 @@ use aerostat_sdk::sorted::sort_by;
 
 use crate::api::ec2::security_groups::{Key, Peer, Permission};
 
-/// What is let in.
+/// Packets that are let in.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Rule {
     pub(crate) protocol: Protocol,
@@ -27,7 +27,7 @@ pub(crate) enum Protocol {
     All,
 }
 
-/// Who is let in.
+/// The peers that are let in.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Peers {
     /// Networks, of IPv4 and IPv6: `10.0.0.0/8`, `2001:db8::/32`.
@@ -101,7 +101,7 @@ fn canonical(peer: &Peer) -> Peer {
     }
 }
 
-/// What has to be written.
+/// The rules that have to be written.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Difference {
     pub(super) add: SortedSet<Permission>,

@@ -95,7 +95,7 @@ const HEALTH_A: &str = "kubernetes.io/rule/nlb/health=a";
 const CLIENT_B: &str = "kubernetes.io/rule/nlb/client=b";
 const MTU: &str = "kubernetes.io/rule/nlb/mtu";
 
-/// What [`rules`] leave for 10.0.0.0/8.
+/// The rules that [`rules`] leave for 10.0.0.0/8.
 fn of_a() -> Vec<(&'static str, u16, &'static str, &'static str)> {
     vec![
         ("tcp", 30_080, "10.0.0.0/8", CLIENT_A),
@@ -143,7 +143,7 @@ fn rules_in(request: &Request) -> Vec<String> {
     rules
 }
 
-/// What was written: "Authorize sg-1 tcp 30080 10.0.0.0/8".
+/// The writes: "Authorize sg-1 tcp 30080 10.0.0.0/8".
 fn writes(host: &Host) -> Vec<String> {
     let mut writes = Vec::new();
     for request in host.sent() {

@@ -8,7 +8,7 @@ const UID: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
 const VENDOR: &str = "service.beta.kubernetes.io/aws-load-balancer-";
 const CERTIFICATE: &str = "arn:aws:acm:us-east-1:123456789012:certificate/1";
 
-/// What is refused of a Service with one annotation before anything is asked of AWS; `None` if something is asked.
+/// The refusal of a Service with one annotation before anything is asked of AWS; `None` if something is asked.
 fn refusal(host: &Host, kind: &str, name: &str, value: &str) -> Option<String> {
     let service = LoadBalancer::of("default", "web", UID)
         .with_port(Port::new(Protocol::Tcp, 80, 30_080))

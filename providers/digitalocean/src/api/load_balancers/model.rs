@@ -88,7 +88,7 @@ pub(crate) enum Status {
     Other,
 }
 
-/// What kind of load balancer it is.
+/// The kind of a load balancer.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub(crate) enum Kind {
@@ -131,7 +131,7 @@ pub(crate) enum Size {
     Slug(&'static str),
 }
 
-/// What it listens for.
+/// The protocol of a port.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Protocol {

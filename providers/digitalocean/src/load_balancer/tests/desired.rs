@@ -1,4 +1,4 @@
-//! What is sent for a new load balancer.
+//! Requests for a new load balancer.
 
 use aerostat_sdk::testing::Host;
 use aerostat_sdk::{Address, ExternalTrafficPolicy, LoadBalancer, Port, Protocol};

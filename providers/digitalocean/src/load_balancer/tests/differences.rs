@@ -1,4 +1,4 @@
-//! What is written of a load balancer that there is.
+//! Writes to a load balancer that there is.
 
 use aerostat_sdk::{Address, LoadBalancer, SortedSet};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use super::{desired_of, key, live, service, worker};
 use crate::api::load_balancers::Spec;
 use crate::load_balancer::compare::{Difference, difference};
 
-/// What differs between a load balancer and a Service that nobody has to be warned about.
+/// The difference between a load balancer and a Service that nobody has to be warned about.
 fn differs(live: &Value, service: &LoadBalancer) -> Difference {
     let live = super::live(live);
     let (desired, warnings) = desired_of(service, &live);

@@ -180,7 +180,7 @@ fn lists_are_read_to_their_end() {
     assert_eq!(host.requests().len(), 3);
 }
 
-/// What becomes of a creation that was announced at `since`, at second 1,000, and what was sent.
+/// The memo of a creation that was announced at `since`, at second 1,000, and what was sent.
 fn announced(since: u64) -> (Option<String>, Vec<String>) {
     let host = Host::new().at(1_000).answers(|request| match request.body {
         None => answer(200, json!({ "load_balancers": [] }).to_string()),

@@ -83,7 +83,7 @@ pub(crate) struct PrivateNet {
     pub(crate) ip: Option<String>,
 }
 
-/// What must not be done with it.
+/// Its protection: what must not be done with it.
 #[derive(Clone, Copy, Debug, Deserialize, Serialize)]
 pub(crate) struct Protection {
     pub(crate) delete: bool,
@@ -101,7 +101,7 @@ pub(crate) struct Service {
     pub(crate) health_check: HealthCheck,
 }
 
-/// What is spoken at a port.
+/// The protocol of a port.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Protocol {
@@ -113,7 +113,7 @@ pub(crate) enum Protocol {
     Other,
 }
 
-/// What a port that speaks HTTP has beside. What is absent is as the cloud has it.
+/// Further fields of a port that speaks HTTP. A field that is absent is as the cloud has it.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub(crate) struct Http {
@@ -159,7 +159,7 @@ pub(crate) enum HealthProtocol {
     Other,
 }
 
-/// What a health check by HTTP asks, and what it expects.
+/// The request of a health check by HTTP, and the answer that it expects.
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default)]
 pub(crate) struct HealthHttp {
@@ -183,7 +183,7 @@ pub(crate) struct Target {
     pub(crate) use_private_ip: bool,
 }
 
-/// What a target is.
+/// The machine of a target.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum To {
     /// A cloud server, by its id.
@@ -254,7 +254,7 @@ impl LoadBalancer {
         format!("load balancer {} ({})", self.id, self.name)
     }
 
-    /// What one of its labels says.
+    /// The value of one of its labels.
     pub(crate) fn label(&self, key: &str) -> Option<&str> {
         self.labels.get(key).map(String::as_str).filter(|it| !it.is_empty())
     }

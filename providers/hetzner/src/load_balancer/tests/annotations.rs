@@ -48,7 +48,7 @@ const DOMAINS: (&str, &str) = ("http-managed-certificate-domains", "example.com"
 const MANAGED: &[(&str, &str)] = &[("protocol", "https"), ("certificate-type", "managed"), DOMAINS];
 const CHECKED_BY_HTTP: &[(&str, &str)] = &[("health-check-protocol", "http")];
 
-/// What is set, to what, beside what, and where that is seen.
+/// A key that is set, its value, other keys beside it, and where that is seen.
 type Cells = (What, &'static str, &'static [(&'static str, &'static str)], Effect);
 
 #[rustfmt::skip]
@@ -136,7 +136,7 @@ impl What {
 }
 
 impl Row {
-    /// What is seen where the row says, with its value or without. Null is nothing.
+    /// The value at the place of the row, with its annotation or without. Null is nothing.
     fn seen(&self, is_said: bool) -> Value {
         let cloud = Cloud::default().setting("network", "7");
         let (cloud, said) = match self.what {
@@ -170,7 +170,7 @@ impl Row {
     }
 }
 
-/// What the only write that ends in this has at a place, or null if there is none.
+/// The value at a place of the only write that ends in this, or null if there is none.
 fn written(cloud: &Cloud, service: &LoadBalancer, end: &str, place: &str) -> Value {
     drop(cloud.ensure(service));
     if !cloud.writes().iter().any(|it| it.ends_with(end)) {

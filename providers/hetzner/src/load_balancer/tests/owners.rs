@@ -1,4 +1,4 @@
-//! Whose a load balancer is.
+//! The owner of a load balancer.
 
 use super::*;
 
@@ -10,7 +10,7 @@ fn taken() -> Value {
     json!({ "error": { "code": "uniqueness_error", "message": "name is already used" } })
 }
 
-/// What becomes of a creation whose name a load balancer with these labels has.
+/// The progress of a creation whose name a load balancer with these labels has.
 fn named(service: &LoadBalancer, cloud: Cloud, change: impl FnOnce(&mut Value)) -> Result<Progress> {
     let mut live = shown(5);
     live["labels"] = json!({});
@@ -116,7 +116,7 @@ fn a_deletion_waits_and_ends() {
     assert_eq!(unremembered.writes(), ["Delete load_balancers/5"]);
 }
 
-/// What becomes of a deletion of which nothing is remembered, in a cloud where all labels were taken off the load balancer of this
+/// The result of a deletion of which nothing is remembered, in a cloud where all labels were taken off the load balancer of this
 /// name; and what is said.
 fn unmarked(name: &str, service: &LoadBalancer) -> (Result<Deletion>, Vec<String>) {
     let mut live = shown(5);

@@ -1,4 +1,4 @@
-//! What cannot be meant: the message names the key, the value, and what may stand there. Nothing is created.
+//! Values that cannot be meant: the message names the key, the value, and what may stand there. Nothing is created.
 
 use super::*;
 

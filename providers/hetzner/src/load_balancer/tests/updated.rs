@@ -4,7 +4,7 @@ use aerostat_sdk::ExternalTrafficPolicy;
 
 use super::*;
 
-/// What is written for a Service before a load balancer that [`shown`] becomes.
+/// The writes for a Service before a load balancer that [`shown`] becomes.
 fn written(service: &LoadBalancer, change: impl FnOnce(&mut Value)) -> (Vec<String>, Cloud) {
     written_with(Cloud::default(), service, change)
 }

@@ -2,7 +2,7 @@ use aerostat_sdk::Error;
 
 use super::{CERTIFICATE, Cloud, GROUP, NAME, OTHER, ensure, events, port, ready, service, with, writes, written};
 
-/// What is written after a Service is ready and becomes another.
+/// The writes after a Service is ready and becomes another.
 fn change(before: &aerostat_sdk::LoadBalancer, after: &aerostat_sdk::LoadBalancer) -> (Cloud, Vec<String>) {
     let cloud = Cloud::new();
     let status = ready(&cloud, before);

@@ -10,7 +10,7 @@ use crate::api::ec2::security_groups::{Key, Peer, Permission, SecurityGroup};
 use crate::api::elb::model::{Attributes, HealthCheck, Listener, LiveListener, LoadBalancer, Protocol};
 use crate::tests::{action, filter, refused, settings, value};
 
-/// What there is.
+/// The things that there are.
 #[derive(Debug, Default)]
 pub(super) struct State {
     pub(super) groups: SortedMap<String, SecurityGroup>,

@@ -46,7 +46,7 @@ pub(super) struct Group {
     pub(super) attributes: SortedMap<String, String>,
 }
 
-/// What an action is answered with instead of being carried out.
+/// The answer to an action instead of carrying it out.
 type Fault = Box<dyn Fn(&str) -> Option<Outcome>>;
 
 /// All of it.

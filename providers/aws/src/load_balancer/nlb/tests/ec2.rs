@@ -26,7 +26,7 @@ pub(in super::super) struct Group {
     pub(in super::super) is_in_use: bool,
 }
 
-/// Of the nodes in tests.
+/// The security group of the nodes in tests.
 pub(in super::super) const NODES: &str = "sg-nodes";
 
 impl Default for Ec2 {

@@ -5,7 +5,7 @@ use aerostat_sdk::LoadBalancer;
 
 use super::*;
 
-/// What there is.
+/// The numbers of things that there are.
 fn count(cloud: &Cloud) -> (usize, usize, usize, usize) {
     let state = cloud.0.borrow();
     (state.balancers.len(), state.listeners.len(), state.groups.len(), state.ec2.groups.len())

@@ -1,4 +1,4 @@
-//! Whose a load balancer is, and what belongs to it.
+//! The owner of a load balancer, and of what belongs to it.
 
 use aerostat_sdk::{Deletion, Progress};
 

@@ -1,4 +1,4 @@
-//! What is refused before anything is made, and what is not.
+//! Services that are refused before anything is made, and those that are not.
 
 use super::*;
 use crate::tests::{required, settings};
