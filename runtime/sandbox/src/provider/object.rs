@@ -5,7 +5,7 @@ use cloud_provider::{LoadBalancer, Node, PodNetwork, RouteChange, Volume};
 use crate::call::Function;
 
 /// An object as far as a call concerns it: a Service whose `ensure` crashes can still be deleted.
-pub(super) type Key = (Function, String);
+pub(super) type ObjectKey = (Function, String);
 
 /// The subject of a call: whose fault a crash can be.
 #[derive(Clone, Copy, Debug)]

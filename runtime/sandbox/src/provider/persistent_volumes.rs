@@ -95,7 +95,7 @@ impl Batch for PersistentVolumesGuest {
                 Ok(topology) => topology.map(convert::persistent_volume::topology).transpose().map_err(unusable),
                 Err(error) => Err(convert::error(error)),
             });
-            it.collect()
+            topologies.collect()
         });
         (Reply { answer, events, wrote }, seen)
     }

@@ -19,7 +19,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use self::objects::{LONGEST, Objects, longer};
-use super::object::{Key, Subject};
+use super::object::{ObjectKey, Subject};
 
 /// Crashes in a row that are enough: of calls about no object, or over so many objects.
 const CRASHES: usize = 5;
@@ -156,7 +156,7 @@ impl Quarantine {
                 CallVerdict::SetAside { probe: self.suspect(&object.key.1) }
             }
             (Subject::Nothing, End::Crashed) => match self.state {
-                State::Serving { pause } => {
+                QuarantineState::Serving { pause } => {
                     self.crashes += 1;
                     if self.crashes < CRASHES { CallVerdict::Nothing } else { self.leave_alone(now, pause) }
                 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::super::object::Key;
+use super::super::object::ObjectKey;
 
 /// So many objects are remembered: a flood of objects that crash must not eat the host's memory. With more, the one that
 /// crashed longest ago is forgotten, and may crash once more than its back-off allows.
