@@ -27,7 +27,6 @@ mod refusal;
 mod request;
 mod response;
 mod sorted;
-mod within;
 
 pub use self::client::Client;
 pub use self::numbered::{NumberedPage, NumberedPages};

@@ -4,7 +4,6 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::request::Request;
-use super::within;
 use crate::json::Tree;
 use crate::{Result, pages};
 
@@ -36,7 +35,7 @@ pub struct NumberedPages<'a> {
 /// One page of a list.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct NumberedPage<T> {
-    /// What is on it.
+    /// The items on it.
     pub items: Vec<T>,
     /// Whether no page follows.
     pub is_last: bool,
@@ -58,11 +57,11 @@ impl NumberedPages<'_> {
         let response = request.query("page", number).query("per_page", size).send()?;
         let tree = Tree::beginning(response.body()).map_err(|it| response.unreadable(&it))?;
         let items = tree.read_field(field).map_err(|it| response.unreadable(&it))?;
-        Ok(NumberedPage { items, is_last: self.next.is_empty() || tree.is_null_at(self.next) })
+        Ok(NumberedPage { items, is_last: self.is_last(&tree) })
     }
 
     /// The first object of the list in `field` in which the field `name` has this value: page by page, as [`Self::all`] asks
-    /// for them, until it is found. It takes less time than reading all of them: nothing is kept of the others.
+    /// for them, until it is found. It takes less time than reading all of them: nothing is made of the others.
     ///
     /// # Errors
     ///
@@ -71,19 +70,18 @@ impl NumberedPages<'_> {
         let mut number = 1_u32;
         loop {
             let response = request.clone().query("page", number).query("per_page", self.largest).send()?;
-            let (found, second) = within::find(field, self.next.first().copied(), (name, value), response.body())
-                .map_err(|it| response.unreadable(&it))?;
-            if found.is_some() || self.is_last(&second) {
-                return Ok(found);
+            let tree = Tree::beginning(response.body()).map_err(|it| response.unreadable(&it))?;
+            let found = tree.find(field, name, value).map_err(|it| response.unreadable(&it))?;
+            if found.is_some() || self.is_last(&tree) {
+                return found.map(Tree::read).transpose().map_err(|it| response.unreadable(&it));
             }
             number += 1;
         }
     }
 
-    /// Whether no page follows, by the value of the outermost field that says so.
-    fn is_last(self, outermost: &Value) -> bool {
-        let inner = self.next.get(1..).unwrap_or_default();
-        inner.iter().try_fold(outermost, |it, name| it.get(name)).is_none_or(Value::is_null)
+    /// Whether no page follows.
+    fn is_last(self, page: &Tree<'_>) -> bool {
+        self.next.is_empty() || page.is_null_at(self.next)
     }
 
     /// The whole list, page by page.

@@ -119,6 +119,22 @@ impl Tree<'_> {
         }
     }
 
+    /// The first object of the list in a field of which the field `name` has this value.
+    pub(crate) fn find(&self, list: &str, name: &str, value: &Value) -> Result<Option<&Self>, Unreadable> {
+        let missing = || Unreadable::custom(format_args!("missing field `{list}`"));
+        let items = match self.field(list)?.ok_or_else(missing)? {
+            Self::List(items) => items,
+            other => return Err(other.wrong(&"a list").within(&list)),
+        };
+        let value = Tree::of(value);
+        for item in items {
+            if item.field(name)?.is_some_and(|it| *it == value) {
+                return Ok(Some(item));
+            }
+        }
+        Ok(None)
+    }
+
     /// Whether there is nothing, or null, in the field that these names lead to.
     pub(crate) fn is_null_at(&self, names: &[&str]) -> bool {
         let field = names.iter().try_fold(self, |it, name| it.field(name).ok().flatten());

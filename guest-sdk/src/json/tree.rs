@@ -10,7 +10,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_json::{Number, Value};
 
 /// A JSON value. Its texts are borrowed wherever nothing is escaped in them.
-#[derive(Debug)]
+#[derive(Debug, PartialEq)]
 pub(crate) enum Tree<'a> {
     Null,
     Bool(bool),
