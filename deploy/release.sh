@@ -118,9 +118,14 @@ if [ "$what" = program ]; then
 fi
 
 announce "modules of ${providers[*]}"
-"$cargo" build --locked --profile guest --target wasm32-wasip2 --target-dir target --lib "${packages[@]}"
+# The last flag is that of .cargo/config.toml.
+CARGO_ENCODED_RUSTFLAGS+="$separator-Clink-arg=--compress-relocations" \
+	"$cargo" build --locked --profile guest --target wasm32-wasip2 --target-dir target --lib "${packages[@]}"
 for provider in "${providers[@]}"; do
 	cp "target/wasm32-wasip2/guest/$provider.wasm" "$unfinished/"
+	bytes=$(wc -c <"$unfinished/$provider.wasm")
+	[ "$bytes" -le $((600 << 10)) ] ||
+		fail "$provider.wasm has $bytes bytes, and a module has at most 600 KiB" 'look at what costs, by the names of functions'
 done
 
 announce 'SBOMs'

@@ -8,7 +8,7 @@ use std::{env, fs};
 const TARGET: &str = "wasm32-wasip2";
 
 /// The inputs that decide how a guest comes out, from the workspace's folder.
-const SOURCES: [&str; 6] = ["Cargo.lock", "Cargo.toml", "guest-sdk", "providers", "tests/guests", "wit"];
+const SOURCES: [&str; 7] = [".cargo", "Cargo.lock", "Cargo.toml", "guest-sdk", "providers", "tests/guests", "wit"];
 
 /// The outer build's variables about its own code. They must not reach the guests' build.
 const OUTER: [&str; 4] = ["CARGO_ENCODED_RUSTFLAGS", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOCFLAGS", "RUSTFLAGS"];

@@ -9,6 +9,7 @@ use serde_json::json;
 use tests::aerostat::binary;
 use tests::component;
 use tests::folder::Folder;
+use tests::guests;
 use tests::registry::{Access, RealRegistry};
 
 use crate::setup::{deploy, text};
@@ -17,6 +18,15 @@ use crate::setup::{deploy, text};
 fn run(script: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(deploy().join(script));
     command.args(arguments).env_remove("CYCLONEDX").output().unwrap()
+}
+
+/// The most bytes of a module: a ConfigMap ends at 1 MiB, and every start compiles all of a module.
+const MODULE: u64 = 600 << 10;
+
+/// The names of all providers.
+fn providers() -> Vec<String> {
+    let folders = std::fs::read_dir(deploy().join("../providers")).unwrap();
+    folders.map(|it| it.unwrap().file_name().into_string().unwrap()).collect()
 }
 
 /// The files of a release.
@@ -29,15 +39,22 @@ fn names() -> BTreeSet<String> {
 #[test]
 fn a_release_has_the_program_all_modules_and_their_sboms() {
     let names = names();
-    let providers: Vec<_> = std::fs::read_dir(deploy().join("../providers"))
-        .unwrap()
-        .map(|it| it.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let providers = providers();
     let mut wanted: BTreeSet<_> = ["aerostat.cdx.json", "BUILT-WITH.txt", "SHA256SUMS"].map(str::to_owned).into();
     wanted.extend(providers.iter().flat_map(|it| [format!("{it}.wasm"), format!("{it}.cdx.json")]));
     let program: Vec<_> = names.difference(&wanted).cloned().collect();
     assert_eq!(names.intersection(&wanted).count(), wanted.len(), "{names:?}");
     assert!(matches!(&program[..], [it] if it.starts_with("aerostat-linux-")), "{program:?}");
+}
+
+#[test]
+fn modules_stay_small() {
+    for provider in providers() {
+        // With the flags of a release, they lie beside one another.
+        let module = Path::new(guests::AWS).with_file_name(format!("{provider}.wasm"));
+        let bytes = std::fs::metadata(&module).unwrap().len();
+        assert!(bytes <= MODULE, "{provider}.wasm has {bytes} bytes: more than {MODULE}");
+    }
 }
 
 #[test]

@@ -129,7 +129,7 @@ impl Batch for NextHops {
             let hops = answers
                 .into_iter()
                 .map(|it| it.map_err(convert::error).and_then(|it| convert::routes::next_hop(it).map_err(unusable)));
-            it.collect()
+            hops.collect()
         });
         (Reply { answer, events, wrote }, seen)
     }
