@@ -5,7 +5,6 @@ use std::fmt::Debug;
 use ::controllers::{node, node_lifecycle, route, service};
 
 use super::*;
-use crate::duration;
 
 /// The settings without a flag but those without which a flag cannot count.
 fn settings() -> Settings {
@@ -89,7 +88,7 @@ fn text(value: impl Debug) -> String {
 /// A duration as [`text`] writes it, and everything else as it is.
 fn normal(printed: &str) -> String {
     let has_unit = printed.starts_with(char::is_numeric) && printed.ends_with(['s', 'm', 'h']);
-    if has_unit { text(duration::parse(printed).unwrap()) } else { printed.to_owned() }
+    if has_unit { text(go_duration::parse(printed).unwrap()) } else { printed.to_owned() }
 }
 
 #[test]

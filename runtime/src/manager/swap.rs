@@ -32,7 +32,7 @@ pub(super) use self::metrics::Metrics;
 use self::page::Page;
 use self::states::{Action, Event, Modules};
 use self::steps::{Done, Failed};
-use super::cloud::{Loaded, Start};
+use super::cloud::{LoadedProvider, Start};
 use crate::failure::Failure;
 use crate::flags::Settings;
 use crate::leader::{self, RefusedModule};
@@ -85,7 +85,7 @@ struct Next {
 impl Swap {
     pub(super) fn new(
         settings: &Settings,
-        loaded: &Loaded,
+        loaded: &LoadedProvider,
         account: watch::Receiver<Option<Account>>,
         on_lease: Option<OnLease>,
         metrics: Metrics,

@@ -1,7 +1,7 @@
 //! The tags that mark what is made for one Service, and whose a thing with tags is.
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::{Owner, Result, SortedMap, cluster};
+use aerostat_sdk::{Owner, Result, cluster};
 
 use super::annotations::{ADDITIONAL_TAGS, pairs};
 use crate::settings::Cluster;
