@@ -3,54 +3,48 @@
 use std::sync::Arc;
 
 use k8s_openapi::api::core::v1::Service;
-use tokio::time::Instant;
 
 use crate::events::EventKind;
 use crate::object::{Part, Refusal, update_latest};
-use crate::service::Controller;
 use crate::service::error::Error;
-use crate::service::plan::{Plan, plan};
+use crate::service::plan::is_anothers;
 use crate::service::state::NextStep;
 use crate::service::status;
+use crate::service::syncer::Syncer;
 use crate::worker::random;
 
-impl Controller {
+impl Syncer {
     /// Leaves a Service to the controller that was named for it: the memo goes, and nothing else is touched.
     pub(super) async fn leave(&self, key: &str, service: Arc<Service>) -> Result<NextStep, Error> {
         let uid = service.metadata.uid.clone();
         let memo = status::memo(&service).map(|it| format!(", remembered as {it:?}")).unwrap_or_default();
-        let plan = |it: &Service| match plan(it, true, &self.cluster) {
-            Ok(Plan::Forget) => Ok(status::forgotten(it)),
-            // It is not the other controller's any more.
-            Ok(Plan::Ignore | Plan::Delete(_) | Plan::Ensure(_)) | Err(_) => Err(Refusal::Plan(())),
+        let plan = |it: &Service| match is_anothers(it, &self.shared.cluster) {
+            true => Ok(status::forgotten(it)),
+            false => Err(Refusal::Plan(())),
         };
-        let latest = || self.latest(key).filter(|it| it.metadata.uid == uid);
-        let (api, part) = (self.api(&service), Part::StatusAndMetadata);
+        let latest = || self.shared.latest(key).filter(|it| it.metadata.uid == uid);
+        let (api, part) = (self.shared.api(&service), Part::StatusAndMetadata);
         match update_latest(&api, service, part, plan, latest, random).await {
             Ok(Some(written)) => {
-                {
-                    let mut states = self.states();
-                    let entry = states.of(key, &written, Instant::now());
-                    entry.end_deletion();
-                    entry.wrote(&written);
-                }
+                self.end_deletion(key, Some(&written));
                 let message = format!(
                     "another controller serves this Service now, by its loadBalancerClass: the load balancer that it had \
                      before{memo}, is not deleted. If it still exists, delete it in the cloud"
                 );
-                self.record(&written, EventKind::Warning, "LoadBalancerNotDeleted", &message);
+                self.shared.record(&written, EventKind::Warning, "LoadBalancerNotDeleted", &message);
                 Ok(NextStep::Done)
             }
             Ok(None) => Ok(self.forget_left(key)),
             Err(Refusal::Api(error)) if error.is_gone() => Ok(self.forget_left(key)),
             Err(Refusal::Api(error)) => Err(Error::Status(error)),
+            // It is not the other controller's any more.
             Err(Refusal::Plan(())) => Ok(NextStep::Again),
         }
     }
 
     /// The Service is gone, and its load balancer was not ours to delete any more.
     fn forget_left(&self, key: &str) -> NextStep {
-        self.states().forget(key);
+        self.shared.states.forget(key);
         NextStep::Done
     }
 }

@@ -16,14 +16,17 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::freshness::{LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION};
 use crate::last_list::LastList;
 
 use self::orphans::Ages;
-use self::schedule::Last;
+use self::schedule::{Last, Waiting, is_left_to_lists, is_worth_it};
 use self::snapshot::Snapshot;
 
 /// How soon a list comes for those who have just begun.
 const SOON: Duration = Duration::from_secs(2);
+/// How long after the next list a Service that is left to lists is looked at again without its word.
+const RECHECK: Duration = Duration::from_secs(2);
 
 /// How load balancers are looked after beyond what Services ask for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -110,6 +113,30 @@ impl Lists {
     /// A list that is so fresh: the newest, one that is under way, or a new one.
     pub(super) async fn get(&self, freshness: Freshness) -> Result<Arc<Snapshot>> {
         self.last_list.get(freshness, listing::read(&*self.source)).await.map(|(list, _)| list)
+    }
+
+    /// How long a Service that waits for the cloud is left to the lists, although its provider's pause is over.
+    pub(super) fn leaves(&self, waiting: &Waiting<'_>, now: Instant) -> Option<Duration> {
+        let next = self.next().filter(|_| waiting.due <= now)?;
+        let is_left = is_left_to_lists(waiting, self.newest().as_deref(), now);
+        is_left.then(|| next.saturating_duration_since(now) + RECHECK)
+    }
+
+    /// How fresh the reads of a list have to be to answer a call too, which needs a list from `after` then; `None` if there is no
+    /// list so fresh. So many Services are about to be created, if this call is for a creation: then one list is read for all
+    /// of them.
+    pub(super) async fn answer(&self, after: Option<Instant>, creations: usize) -> Option<Freshness> {
+        let rule = if creations > 0 { LOAD_BALANCER_CREATION } else { LOAD_BALANCER_CHANGE };
+        // Those who come while a list is read are answered by it too, however long it takes.
+        let recent = rule.at_any_time().asked_at(Instant::now());
+        let freshness = after.map_or(recent, |end| recent.and_after(end));
+        if self.known(freshness).is_some() {
+            return Some(freshness);
+        }
+        if !is_worth_it(creations, self.pages()) {
+            return None;
+        }
+        self.get(freshness).await.is_ok().then_some(freshness)
     }
 
     /// When the next list may be tried, if the last one failed.

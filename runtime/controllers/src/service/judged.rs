@@ -10,15 +10,15 @@ use tracing::warn;
 use crate::cluster_facts::{Holders, NodeHolder};
 use crate::error::chain;
 use crate::events::reference;
-use crate::service::Controller;
 use crate::service::error::Error;
 use crate::service::status;
+use crate::service::syncer::Syncer;
 
-impl Controller {
+impl Syncer {
     /// These places as a Service's status may show them, or why it must not.
     pub(super) fn judged(&self, key: &str, service: &Service, places: Vec<Ingress>) -> Result<Vec<Ingress>, Error> {
         let shown: Vec<IpAddr> = status::current(service).iter().filter_map(ip).collect();
-        let described = self.cluster.description.now().ingress;
+        let described = self.shared.cluster.description.now().ingress;
         let facts = self.facts.borrow();
         let judged = facts.ingress(places, described, |ip| self.holders(key, service, ip, shown.contains(&ip)));
         judged.map_err(|because| {
@@ -46,6 +46,7 @@ impl Controller {
         let node = confirmed.or_else(|| self.nodes.at(ip).into_iter().next());
         let node = node.map(|name| NodeHolder { name, is_confirmed });
         let (cluster_ip, ingress) = self
+            .shared
             .services
             .addresses(|it| (it.cluster_ip(ip).map(str::to_owned), it.reached_at(ip, key).map(str::to_owned)));
         // Of two answers at once neither is seen in the watch yet.
@@ -57,13 +58,14 @@ impl Controller {
     /// Another Service than this one that was answered with this address.
     fn about_to_be_at(&self, service: &Service, ip: IpAddr) -> Option<String> {
         let uid = service.metadata.uid.as_deref().unwrap_or_default();
-        let states = self.states();
         let has_it = |places: &[Ingress]| places.iter().filter_map(self::ip).any(|it| it == ip);
-        let mut others = states.iter().filter(|(_, it)| it.uid != uid);
-        let other = others.find(|(_, it)| {
-            has_it(&it.work.current) || it.work.unwritten.as_ref().is_some_and(|it| has_it(&it.status.ingress))
-        });
-        other.map(|(key, _)| key.to_owned())
+        self.shared.states.all(|states| {
+            let mut others = states.iter().filter(|(_, it)| it.uid != uid);
+            let other = others.find(|(_, it)| {
+                has_it(&it.work.current) || it.work.unwritten.as_ref().is_some_and(|it| has_it(&it.status.ingress))
+            });
+            other.map(|(key, _)| key.to_owned())
+        })
     }
 }
 

@@ -1,10 +1,12 @@
 //! What becomes of a Service: nothing, its load balancer, or the end of it. No client, no clock, no log.
 
-use cloud_provider::LoadBalancer;
-use k8s_openapi::api::core::v1::Service;
+use std::collections::BTreeMap;
 
-use crate::service::desired::{Cluster, Invalid, desired, unclaimed, unwanted};
-use crate::service::status::{is_finalized, is_load_balancer, is_of_another, memo};
+use cloud_provider::LoadBalancer;
+use k8s_openapi::api::core::v1::{Service, ServiceSpec};
+
+use crate::service::desired::{Cluster, Invalid, compared_fields, desired, unclaimed, unwanted};
+use crate::service::status::{current, is_finalized, is_load_balancer, is_of_another, memo};
 
 /// What is to be done about a Service.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -22,13 +24,14 @@ pub(super) enum Plan {
 
 /// What is to be done about a Service, if one of our calls `may` have given it a load balancer in this process's life.
 pub(super) fn plan(service: &Service, may_exist: bool, cluster: &Cluster) -> Result<Plan, Invalid> {
-    if is_wanted(service, cluster) && !is_deleted(service) {
+    #[cfg(test)]
+    PLANS.set(PLANS.get() + 1);
+    if wants(service, cluster) {
         return desired(service, cluster).map(Plan::Ensure);
     }
     let may_exist = may_exist || memo(service).is_some();
-    let is_another_controllers = is_load_balancer(service) && !is_deleted(service);
     Ok(match may_exist {
-        true if is_another_controllers => Plan::Forget,
+        true if is_anothers(service, cluster) => Plan::Forget,
         false if !needs_cleanup(service) => Plan::Ignore,
         // The addresses in its status are the other controller's: they prove nothing.
         _ if is_of_another(service, cluster.class.as_deref()) => {
@@ -41,6 +44,87 @@ pub(super) fn plan(service: &Service, may_exist: bool, cluster: &Cluster) -> Res
 /// Whether a Service wants a load balancer, and no other controller was named for it. An empty class is a class.
 pub(super) fn is_wanted(service: &Service, cluster: &Cluster) -> bool {
     is_load_balancer(service) && !is_of_another(service, cluster.class.as_deref())
+}
+
+/// Whether a Service wants a load balancer, and lives.
+pub(super) fn wants(service: &Service, cluster: &Cluster) -> bool {
+    is_wanted(service, cluster) && !is_deleted(service)
+}
+
+/// Whether another controller was named for a Service that lives: whatever of ours it has is forgotten.
+pub(super) fn is_anothers(service: &Service, cluster: &Cluster) -> bool {
+    is_load_balancer(service) && is_of_another(service, cluster.class.as_deref()) && !is_deleted(service)
+}
+
+/// Plans for the versions of one Service, and again only for one that says something else than the last.
+pub(super) struct Planner<'a> {
+    cluster: &'a Cluster,
+    last: Option<(Said, Result<Plan, Invalid>)>,
+}
+
+/// All that a Service which wants a load balancer says of it.
+struct Said {
+    uid: Option<String>,
+    annotations: Option<BTreeMap<String, String>>,
+    spec: Option<ServiceSpec>,
+}
+
+impl<'a> Planner<'a> {
+    pub(super) fn new(cluster: &'a Cluster) -> Self {
+        Self { cluster, last: None }
+    }
+
+    /// As [`plan`].
+    pub(super) fn plan(&mut self, service: &Service, may_exist: bool) -> Result<Plan, Invalid> {
+        if !wants(service, self.cluster) {
+            return plan(service, may_exist, self.cluster);
+        }
+        if let Some((said, known)) = &self.last
+            && said.is_said_by(service)
+        {
+            // What we write ourselves is the only difference.
+            return known.clone().map(|known| match known {
+                Plan::Ensure(known) => Plan::Ensure(LoadBalancer {
+                    memo: memo(service).map(str::to_owned),
+                    current_ingress: current(service),
+                    ..known
+                }),
+                other => other,
+            });
+        }
+        let planned = plan(service, may_exist, self.cluster);
+        self.last = Some((Said::by(service), planned.clone()));
+        planned
+    }
+
+    /// What a Service desires, without what we write ourselves; `None` if it desires nothing.
+    pub(super) fn desired(&mut self, service: &Service) -> Option<LoadBalancer> {
+        if !wants(service, self.cluster) {
+            return None;
+        }
+        match self.plan(service, true) {
+            Ok(Plan::Ensure(desired)) => Some(compared_fields(desired)),
+            Ok(Plan::Ignore | Plan::Delete(_) | Plan::Forget) | Err(_) => None,
+        }
+    }
+}
+
+impl Said {
+    fn by(service: &Service) -> Self {
+        let (metadata, spec) = (&service.metadata, service.spec.clone());
+        Self { uid: metadata.uid.clone(), annotations: metadata.annotations.clone(), spec }
+    }
+
+    fn is_said_by(&self, service: &Service) -> bool {
+        let metadata = &service.metadata;
+        self.uid == metadata.uid && self.annotations == metadata.annotations && self.spec == service.spec
+    }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// How often this thread has planned.
+    pub(super) static PLANS: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
 }
 
 /// Whether a Service has our finalizer, and should not have it any more.
@@ -57,7 +141,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
-    use crate::service::testing::{cluster, service, with_load_balancer};
+    use crate::service::testing::{SIZE, cluster, service, with_load_balancer};
 
     #[derive(Debug, PartialEq)]
     enum Kind {
@@ -159,5 +243,28 @@ mod tests {
             (unwanted.memo.as_deref(), unwanted.current_ingress.len(), unwanted.nodes.len()),
             (Some("lb-1"), 1, 0)
         );
+    }
+
+    #[test]
+    fn a_planner_plans_again_only_for_what_a_service_says() {
+        let (cluster, before) = (cluster(), PLANS.get());
+        let mut planner = Planner::new(&cluster);
+        let mut check = |change: Value, plans: usize| {
+            let service = service(change.clone());
+            let planned = planner.plan(&service, true);
+            assert_eq!((PLANS.get() - before, &planned), (plans, &plan(&service, true, &cluster)), "{change}");
+            PLANS.set(PLANS.get() - 1);
+        };
+        check(json!({}), 1);
+        check(with_load_balancer(), 1);
+        check(json!({ "metadata": { "resourceVersion": "8", "labels": { "a": "b" } } }), 1);
+        let annotated = json!({ "metadata": { "annotations": { SIZE: "2" } } });
+        check(annotated.clone(), 2);
+        check(annotated, 2);
+        check(json!({ "spec": { "loadBalancerIP": "192.0.2.50" } }), 3);
+        check(json!({ "spec": { "ports": [{ "port": -1 }] } }), 4);
+        check(json!({ "spec": { "ports": [{ "port": -1 }] } }), 4);
+        check(json!({ "metadata": { "uid": "another" } }), 5);
+        check(json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } }), 6);
     }
 }

@@ -89,7 +89,7 @@ pub(super) fn with_load_balancer() -> Value {
 }
 
 /// What the API server does with a merge patch.
-fn merge(target: &mut Value, patch: Value) {
+pub(super) fn merge(target: &mut Value, patch: Value) {
     match (target, patch) {
         (Value::Object(target), Value::Object(patch)) => {
             for (key, value) in patch {

@@ -1,12 +1,16 @@
 //! Load balancers of Services that are not there any more, and of Services that claim another's: without an API server.
 
+mod plans;
+
 use std::collections::VecDeque;
 
 use async_trait::async_trait;
+use budgets::RequestedChanges;
 use cloud_provider::{
     CurrentDescription, Deletion, Error as CloudError, Event, Identity, LoadBalancer, LoadBalancerStatus,
-    PendingStatus, Progress, Reply, Result as CloudResult,
+    LoadBalancers, PendingStatus, Progress, Reply, Result as CloudResult,
 };
+use kube::Client;
 use kube::runtime::watcher;
 use prometheus::Registry;
 use serde_json::{Value, json};
@@ -14,8 +18,17 @@ use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
 
 use super::*;
+use crate::cluster_facts::ClusterFacts;
+use crate::error::Pause;
 use crate::events::recorded::Recorded;
+use crate::events::{EventKind, Recorder};
+use crate::metrics::Metrics;
+use crate::service::desired::compared_fields;
+use crate::service::error::Error;
+use crate::service::plan::{Plan, plan};
+use crate::service::services::key;
 use crate::service::testing::{ID, cluster, service, with_load_balancer};
+use crate::worker::{Next, Reconcile as _};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -75,9 +88,51 @@ impl Identity for Fake {
     }
 }
 
-/// A controller beside a cloud and Services that a test makes up.
+/// The part that syncs these Services, and the events that it records.
+fn syncer(
+    client: Client,
+    load_balancers: Arc<dyn LoadBalancers>,
+    versions: watch::Receiver<u64>,
+    services: impl IntoIterator<Item = Service>,
+) -> (Syncer, Receiver<Recorded>) {
+    let metrics = Metrics::register(&Registry::new()).unwrap();
+    let (known, mut writer) = Services::new();
+    let listed = services.into_iter().map(watcher::Event::InitApply);
+    for event in std::iter::once(watcher::Event::Init).chain(listed).chain([watcher::Event::InitDone]) {
+        known.apply(event, &mut writer, |_, _| {});
+    }
+    let (recorder, events) = Recorder::captured();
+    let nodes = Nodes::of([]);
+    let changes = Changes::new(nodes.clone(), CurrentDescription::default(), false, metrics.queue(NODES));
+    let shared = Shared {
+        client,
+        cluster: cluster(),
+        load_balancers,
+        services: known,
+        states: States::default(),
+        queue: Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random)),
+        versions,
+        requested: RequestedChanges::default(),
+        recorder,
+        metrics,
+    };
+    let syncer = Syncer {
+        shared: Arc::new(shared),
+        facts: watch::channel(ClusterFacts::default()).1,
+        lists: None,
+        changes: Arc::new(changes),
+        confirmations: Arc::new(Confirmations::new(None, nodes.clone())),
+        nodes,
+        vanished: Mutex::default(),
+        events: Mutex::default(),
+        back_off: BackOff { first: SECOND, longest: 60 * SECOND },
+    };
+    (syncer, events)
+}
+
+/// The part that syncs beside a cloud and Services that a test makes up.
 struct Rig {
-    controller: Controller,
+    syncer: Syncer,
     cloud: Arc<Fake>,
     /// What the API server answers when it is asked for a Service, if not that there is none.
     found: Arc<Mutex<Option<(u16, Value)>>>,
@@ -90,49 +145,24 @@ impl Rig {
         answers: impl IntoIterator<Item = CloudResult<Deletion>>,
     ) -> Self {
         let cloud = Arc::new(Fake { answers: Mutex::new(answers.into_iter().collect()), ..Fake::default() });
-        let metrics = Metrics::register(&Registry::new()).unwrap();
-        let (known, mut writer) = Services::new();
-        let listed = services.into_iter().map(watcher::Event::InitApply);
-        for event in std::iter::once(watcher::Event::Init).chain(listed).chain([watcher::Event::InitDone]) {
-            known.apply(event, &mut writer, |_, _| {});
-        }
-        let (recorder, events) = Recorder::captured();
         let found = Arc::default();
-        let controller = Controller {
-            client: api_server(Arc::clone(&found)),
-            cluster: cluster(),
-            facts: tokio::sync::watch::channel(ClusterFacts::default()).1,
-            lists: None,
-            unowned: Mutex::default(),
-            load_balancers: cloud.clone(),
-            versions: cloud.versions(),
-            requested: RequestedChanges::default(),
-            recorder,
-            changes: Changes::new(Nodes::of([]), CurrentDescription::default(), false, metrics.queue(NODES)),
-            nodes: Nodes::of([]),
-            confirmations: Confirmations::new(None, Nodes::of([])),
-            services: known,
-            states: Mutex::default(),
-            orphans: Mutex::default(),
-            events: Mutex::default(),
-            queue: Arc::new(WorkQueue::new(metrics.queue(SERVICES), Limits::per_key(), random)),
-            back_off: BackOff { first: SECOND, longest: 60 * SECOND },
-            metrics,
-        };
-        Self { controller, cloud, found, events }
+        let client = api_server(Arc::clone(&found));
+        let (syncer, events) = syncer(client, cloud.clone(), cloud.versions(), services);
+        Self { syncer, cloud, found, events }
     }
 
     /// The cloud was asked about a Service that is not there any more.
     fn remember(&self, service: &Service) {
-        let mut states = self.controller.states();
-        let state = states.of(&key(service), service, Instant::now());
-        let Ok(Plan::Ensure(desired)) = plan(service, false, &self.controller.cluster) else { panic!("it wants one") };
-        let _ = state.next_step(&compared_fields(desired), &Arc::default(), Instant::now());
-        state.work.may_exist = true;
+        let shared = &self.syncer.shared;
+        let Ok(Plan::Ensure(desired)) = plan(service, false, &shared.cluster) else { panic!("it wants one") };
+        shared.states.of(&key(service), service, |state| {
+            let _ = state.next_step(&compared_fields(desired), &Arc::default(), Instant::now());
+            state.begin_call(None);
+        });
     }
 
     async fn reconcile(&self, service: &Service) -> Result<Next, Error> {
-        self.controller.reconcile(&key(service)).await
+        self.syncer.reconcile(&key(service)).await
     }
 
     /// The memos of the deletions that the cloud was asked for.
@@ -150,7 +180,7 @@ impl Rig {
     }
 
     fn is_forgotten(&self, service: &Service) -> bool {
-        self.controller.states().get(&key(service)).is_none()
+        self.syncer.shared.states.with(&key(service), |_| ()).is_none()
     }
 }
 
@@ -194,24 +224,24 @@ async fn a_long_pending_load_balancer_is_recorded_with_its_reason() {
     let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [pending(None), pending(None), Ok(Deletion::Done)]);
     rig.remember(&gone);
-    let longest = rig.controller.metrics.longest_pending.clone();
+    let longest = rig.syncer.shared.metrics.longest_pending.clone();
     rig.reconcile(&gone).await.unwrap();
     tokio::time::advance(119 * SECOND).await;
-    rig.controller.record_long_pending(Instant::now());
+    rig.syncer.record_long_pending(Instant::now());
     assert_eq!((longest.get(), rig.told()), (119.0, vec!["DeletingLoadBalancer".to_owned()]));
     // Asking again does not make the wait begin again.
     rig.reconcile(&gone).await.unwrap();
     tokio::time::advance(SECOND).await;
-    rig.controller.record_long_pending(Instant::now());
+    rig.syncer.record_long_pending(Instant::now());
     let told = rig.events.try_recv().unwrap();
     assert_eq!((told.kind, told.reason.as_str()), (EventKind::Normal, "LoadBalancerPending"));
     assert!(told.message.ends_with(": it is locked"), "{}", told.message);
-    rig.controller.record_long_pending(Instant::now());
+    rig.syncer.record_long_pending(Instant::now());
     assert!(rig.told().is_empty(), "it is recorded rarely");
 
     tokio::time::advance(6 * SECOND).await;
     rig.reconcile(&gone).await.unwrap();
-    rig.controller.record_long_pending(Instant::now());
+    rig.syncer.record_long_pending(Instant::now());
     assert_eq!(longest.get(), 0.0);
 }
 
@@ -261,7 +291,7 @@ async fn theft_by_a_deletion_is_refused_if_the_provider_insists() {
         panic!("it is refused")
     };
     assert!(message.contains("default/owner") && message.contains("default/s1"), "{message}");
-    assert_eq!(rig.controller.states().get("default/s1").and_then(|it| it.work.memo.clone()), None);
+    assert_eq!(rig.syncer.shared.states.with("default/s1", |it| it.work.memo.clone()).flatten(), None);
 }
 
 #[tokio::test]
@@ -270,7 +300,7 @@ async fn a_deletion_that_fails_keeps_what_is_remembered() {
     let mut rig = Rig::new([], [Err(CloudError::Unavailable("down".to_owned())), Ok(Deletion::Done)]);
     rig.remember(&gone);
     let error = rig.reconcile(&gone).await.unwrap_err();
-    rig.controller.show("default/s1", &error, 0);
+    rig.syncer.show("default/s1", &error, 0);
     assert!(!rig.is_forgotten(&gone));
     assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeleteLoadBalancerFailed", "DeletedLoadBalancer"]);
@@ -286,11 +316,11 @@ async fn case_134_a_service_that_nobody_knows_is_nothing() {
 #[tokio::test]
 async fn case_116_a_gone_service_without_load_balancer_is_ignored() {
     let rig = Rig::new([], []);
-    let depth = || rig.controller.metrics.queue(SERVICES).depth.get();
-    rig.controller.on_service_event("default/s1", None);
+    let depth = || rig.syncer.shared.metrics.queue(SERVICES).depth.get();
+    rig.syncer.on_service_event("default/s1", None);
     assert_eq!(depth(), 0);
     rig.remember(&status("s1", "u1", Some("lb-1")));
-    rig.controller.on_service_event("default/s1", None);
+    rig.syncer.on_service_event("default/s1", None);
     assert_eq!(depth(), 1);
 }
 
@@ -315,7 +345,7 @@ async fn an_older_namesake_takes_nothing_from_a_service() {
     rig.remember(&there);
     rig.finds(200, serde_json::to_value(&there).unwrap());
     assert_eq!(rig.reconcile(&there).await.unwrap(), Next::After(10 * SECOND));
-    let memo = rig.controller.states().get("default/s1").and_then(|it| it.work.memo.clone());
+    let memo = rig.syncer.shared.states.with("default/s1", |it| it.work.memo.clone()).flatten();
     assert_eq!(memo.as_deref(), Some("lb-1"), "it is remembered");
 }
 
@@ -339,7 +369,7 @@ async fn what_is_no_answer_about_a_service_deletes_nothing() {
         rig.finds(code, body.clone());
         let Err(error @ Error::Unknown(_)) = rig.reconcile(&gone).await else { panic!("{code} {body} is an answer") };
         assert_eq!(error.event().0, "DeleteLoadBalancerFailed");
-        assert_eq!(error.pause(rig.controller.back_off, 1), Pause::AtLeast(2 * SECOND));
+        assert_eq!(error.pause(rig.syncer.back_off, 1), Pause::AtLeast(2 * SECOND));
     }
     assert!(rig.deleted().is_empty() && rig.told().is_empty());
     *rig.found.lock() = None;
@@ -354,8 +384,8 @@ async fn bring_all(rig: &Rig, gone: &[Service]) -> usize {
         match rig.reconcile(service).await {
             Ok(next) => assert_eq!(next, Next::Done),
             Err(error @ Error::Withheld(_)) => {
-                rig.controller.show(&key(service), &error, 0);
-                assert_eq!(error.pause(rig.controller.back_off, 0), Pause::AtLeast(300 * SECOND));
+                rig.syncer.show(&key(service), &error, 0);
+                assert_eq!(error.pause(rig.syncer.back_off, 0), Pause::AtLeast(300 * SECOND));
             }
             Err(error) => panic!("{error}"),
         }
@@ -370,13 +400,13 @@ async fn of_many_orphans_few_are_deleted_unless_approved() {
     gone.iter().for_each(|it| rig.remember(it));
     assert_eq!(bring_all(&rig, &gone).await, 5, "a tenth");
     assert_eq!(bring_all(&rig, &gone).await, 0);
-    assert_eq!(rig.controller.metrics.load_balancers_withheld.get(), 90);
+    assert_eq!(rig.syncer.shared.metrics.load_balancers_withheld.get(), 90);
     let told = rig.told().into_iter().filter(|it| it == "LoadBalancerNotDeleted").count();
     assert_eq!(told, 45, "once for each");
     tokio::time::advance(600 * SECOND).await;
     assert_eq!(bring_all(&rig, &gone).await, 4, "a tenth of those that are left");
-    rig.controller.requested.approve(Instant::now());
-    let waiting = rig.controller.states().allowed(rig.controller.rights()).len();
+    rig.syncer.shared.requested.approve(Instant::now());
+    let waiting = rig.syncer.shared.states.all(|it| it.allowed(rig.syncer.shared.rights()).len());
     assert_eq!(waiting, 41, "whoever waits is reconciled again");
     assert_eq!(bring_all(&rig, &gone).await, 41);
 }
@@ -384,36 +414,41 @@ async fn of_many_orphans_few_are_deleted_unless_approved() {
 #[tokio::test(start_paused = true)]
 async fn another_credential_brings_a_denied_service_back_at_once() {
     let service = status("s1", "u1", None);
-    let Rig { controller, cloud, .. } = Rig::new([], []);
-    let controller = Arc::new(controller);
+    let Rig { syncer, cloud, .. } = Rig::new([], []);
+    let shared = syncer.shared.clone();
+    let syncer = Arc::new(syncer);
+    let start_work = || {
+        let rights = shared.rights();
+        shared.states.with(&key(&service), |it| it.start_work(rights));
+    };
     let denied = Error::Ensure(CloudError::Denied("no".to_owned()));
     let back = async || {
         let began = Instant::now();
-        let work = tokio::time::timeout(60 * SECOND, controller.queue.next()).await.expect("it is back").unwrap();
+        let work = tokio::time::timeout(60 * SECOND, shared.queue.next()).await.expect("it is back").unwrap();
         let key = work.key().to_owned();
         work.succeeded();
         (key, began.elapsed())
     };
     let expected = (key(&service), Duration::ZERO);
     let mut retries = JoinSet::new();
-    retries.spawn(controller.clone().retry_denied());
-    controller.states().of(&key(&service), &service, Instant::now());
+    retries.spawn(syncer.clone().retry_denied());
+    shared.states.of(&key(&service), &service, |_| ());
     for _ in 0..2 {
-        controller.start_work(&key(&service));
-        controller.show(&key(&service), &denied, 0);
+        start_work();
+        syncer.show(&key(&service), &denied, 0);
         cloud.versions.send_modify(|it| *it += 1);
         assert_eq!(back().await, expected, "nobody waits for the next time that it is looked at");
     }
-    controller.start_work(&key(&service));
-    controller.show(&key(&service), &denied, 0);
-    controller.requested.approve(Instant::now());
+    start_work();
+    syncer.show(&key(&service), &denied, 0);
+    shared.requested.approve(Instant::now());
     assert_eq!(back().await, expected, "so does an approval");
 
     // It was denied with the old credential, after the new one had come.
     retries.shutdown().await;
-    controller.start_work(&key(&service));
+    start_work();
     cloud.versions.send_modify(|it| *it += 1);
-    controller.show(&key(&service), &denied, 0);
+    syncer.show(&key(&service), &denied, 0);
     assert_eq!(back().await, expected);
 }
 

@@ -11,7 +11,7 @@ use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::object::{Object, Subject};
-use super::quarantine::{CallAdmission, End, Quarantine, CallVerdict};
+use super::quarantine::{CallAdmission, CallVerdict, End, Quarantine};
 use crate::call::Crash;
 
 /// Stands before the calls of one provider.

@@ -1,23 +1,8 @@
-//! How far the work on a Service is, and how it goes on.
+//! Why the cloud is asked about a Service, and how the work on it goes on.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
-
-/// How far a Service is.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Phase {
-    /// There is something to do.
-    Open,
-    /// The cloud is busy with it until about then.
-    Pending(Instant),
-    /// It is as desired.
-    Settled,
-    /// Its load balancer has to go; the cloud is busy with that until about then.
-    Deleting(Option<Instant>),
-    /// It has nothing of ours any more.
-    Released,
-}
 
 /// Why the cloud is asked.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -54,8 +39,14 @@ pub(crate) enum NextStep {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) struct Ask {
     pub(crate) cause: Cause,
-    /// Whether the backends are others than the last time, or were not asked about yet.
-    pub(crate) new_backends: bool,
+    pub(crate) nodes: AskedNodes,
+}
+
+/// Whether the nodes are others than the last time, or were not asked about yet.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum AskedNodes {
+    Others,
+    Same,
 }
 
 /// What a change of a Service means to the work queue.

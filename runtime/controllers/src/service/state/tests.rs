@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::inventory::machine;
 use crate::service::backends::Backends;
-use crate::service::desired::desired;
+use crate::service::desired::{compared_fields, desired};
+use crate::service::error::FailureKind;
 use crate::service::testing::{ID, SIZE, cluster, node, service, with_load_balancer};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -48,7 +49,12 @@ impl Story {
 
     fn next_step(&mut self, service: &Service) -> ControlFlow<NextStep, Ask> {
         let (now, backends, desired) = (self.now, self.backends.clone(), compared(service));
-        self.of(service).next_step(&desired, &backends, now)
+        let state = self.of(service);
+        let next_step = state.next_step(&desired, &backends, now);
+        if next_step.is_continue() {
+            state.begin_call(None);
+        }
+        next_step
     }
 
     /// The provider has answered, and it was written without a change of the Service.
@@ -61,7 +67,7 @@ impl Story {
 }
 
 fn asks(cause: Cause, new_backends: bool) -> ControlFlow<NextStep, Ask> {
-    Continue(Ask { cause, new_backends })
+    Continue(Ask { cause, nodes: if new_backends { AskedNodes::Others } else { AskedNodes::Same } })
 }
 
 #[test]
@@ -151,6 +157,8 @@ fn other_backends_requeue_what_they_may_fix() {
     assert!(!story.of(&service).lacks(&one));
     story.answered(&service, Outcome::Pending(story.now + SECOND));
     assert!(!story.of(&service).lacks(&other), "it comes back by itself");
+    story.now += SECOND;
+    let _ = story.next_step(&service);
     story.answered(&service, Outcome::Ready);
     assert!(story.of(&service).lacks(&other));
     assert!(!story.of(&service).lacks(&one));
@@ -267,8 +275,8 @@ fn the_watch_may_lag_behind_what_we_wrote() {
     let (mut story, old) = (story(), Arc::new(version("9", json!({}))));
     let written = Arc::new(version("10", with_load_balancer()));
     let state = story.of(&old);
+    let _ = state.next_step(&compared(&old), &Arc::default(), Instant::now());
     state.work.memo = Some("lb-1".to_owned());
-    state.work.desired = Some(compared(&old));
     state.wrote(&written);
     assert!(Arc::ptr_eq(&state.newest(old.clone()), &written), "9 is older than 10");
     assert_eq!(state.effect(&old, Some(&compared(&old)), false), EventEffect::None);
@@ -368,8 +376,8 @@ fn a_deletion_begins_once_and_ends_everything() {
     assert_eq!(state.effect(&service, None, true), EventEffect::AddIfIdle);
     assert_eq!(state.vanished(), EventEffect::Add, "the deletion keeps its own pause");
     assert_eq!(state.effect(&service, Some(&desired), false), EventEffect::Add, "it is wanted again");
-    state.end_deletion();
-    assert_eq!((state.work.may_exist, state.work.memo.as_deref(), state.work.desired.as_ref()), (false, None, None));
+    state.end_deletion(None);
+    assert_eq!((state.may_exist(), state.work.memo.as_deref(), state.desired()), (false, None, None));
     assert_eq!(state.effect(&service, None, false), EventEffect::Forget);
 }
 
@@ -379,7 +387,7 @@ fn case_136_another_uid_is_another_service() {
     let _ = story.next_step(&old);
     let new = service(json!({ "metadata": { "uid": "another" } }));
     assert_eq!(story.of(&old).effect(&new, Some(&compared(&new)), false), EventEffect::AddDespitePause);
-    assert_eq!(story.of(&new).work.desired, None);
+    assert_eq!(story.of(&new).desired(), None);
     assert_eq!(story.next_step(&new), asks(Cause::Service, true));
 }
 

@@ -1,19 +1,21 @@
-//! What was asked of the cloud for a Service, and what came of it.
+//! What is remembered of one Service beside how far it is.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use budgets::Waiting;
-use cloud_provider::{Ingress, LoadBalancer};
-use k8s_openapi::api::core::v1::Service;
+use cloud_provider::Ingress;
+use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use token_bucket::TokenBucket;
 use tokio::time::Instant;
 
 use super::counted::Counted;
-use super::steps::{Cause, Phase};
+use super::stage::State;
 use super::unwritten::Unwritten;
-use crate::service::backends::Backend;
+use crate::events::reference;
+use crate::service::changes::Pass;
 use crate::service::error::FailureKind;
+use crate::service::long_pending::LongPending;
 use crate::service::status;
 
 /// Changes of one Service's load balancer at once: its author must not use up the account's quota.
@@ -21,42 +23,38 @@ const CHANGES: u32 = 10;
 /// The pause between further ones.
 const CHANGE_PAUSE: Duration = Duration::from_secs(10);
 
+/// What is seen of one Service, whoever works on it: by the watch of Services, by the pass over changed nodes, by the watch
+/// of credentials, by the clock that reports long waits, and by its worker. Whoever has the lock may write it.
+pub(crate) struct Observed {
+    /// What events call it.
+    pub(crate) about: ObjectReference,
+    /// The Service as our last write left it, until the watch has seen it.
+    pub(super) written: Option<Arc<Service>>,
+    /// The annotations that nobody knows, if an event said so.
+    pub(super) unknown: Vec<String>,
+    /// What the cloud is busy with, if it said so, and when that was recorded last.
+    pub(super) pending: Option<LongPending>,
+    /// The version of the credentials that it was last worked on with, or put into the queue for.
+    pub(super) credentials: u64,
+    /// The pass over changed nodes that waits for it.
+    pub(crate) pass: Option<Arc<Pass>>,
+}
+
 /// What was asked of the cloud for one Service, and what came of it. Only the worker that has the Service's key in the
-/// queue writes it, and there is one at most: between two of its steps nothing in here changes. Everybody else reads.
+/// queue writes it, and there is one at most: between two of its steps nothing in here changes, but for the word of a list
+/// about one that is pending or settled. Everybody else reads.
 pub(crate) struct Work {
-    /// The load balancer that was worked on last, without what we write ourselves.
-    pub(crate) desired: Option<LoadBalancer>,
-    /// The nodes for which it was worked on.
-    pub(crate) backends: Arc<[Backend]>,
-    pub(crate) phase: Phase,
-    /// Why it was worked on.
-    pub(super) cause: Cause,
-    /// Whether a call may have given it a load balancer.
-    pub(crate) may_exist: bool,
-    /// Whether the API server, asked for it alone, has said that it is gone. It cannot come back: its UID is not given twice.
-    pub(crate) is_gone: bool,
-    /// Whether its deletion met a memo of another Service, whose load balancer stays.
-    pub(crate) has_foreign_memo: bool,
+    pub(crate) state: State,
+    /// When the API server, asked for it alone, has said that it is gone. It cannot come back: its UID is not given twice.
+    pub(crate) gone_since: Option<Instant>,
     /// What the provider asked to keep last, written or not.
     pub(crate) memo: Option<String>,
     /// The memo that was kept last, until a call begins with it.
-    pub(crate) new_memo: Option<String>,
-    /// The revision that a list showed when the cloud was asked for what it has now.
-    pub(crate) revision: Option<String>,
-    /// The same of the last call, if that found it as the list has shown it.
-    pub(crate) asked_revision: Option<String>,
-    /// Whether the last call asked for something else than the one before.
-    pub(super) is_changed: bool,
+    pub(super) new_memo: Option<String>,
     /// When the last call about it ended.
-    pub(crate) answered: Option<Instant>,
+    pub(super) answered: Option<Instant>,
     /// When the last call about it ended that wrote to the cloud.
-    pub(crate) wrote: Option<Instant>,
-    /// Whether it was called at rest by a list before its last call.
-    pub(super) was_at_rest: bool,
-    /// Whether it was so, and the call said that it is not.
-    pub(super) is_doubtful: bool,
-    /// Whether its creation was announced in the memo, and comes next.
-    pub(crate) creates: bool,
+    pub(super) wrote: Option<Instant>,
     /// Where it was reached last.
     pub(crate) current: Vec<Ingress>,
     /// What the provider answered, and could not be written.
@@ -72,35 +70,35 @@ pub(crate) struct Work {
     pub(super) counted_nodes: u64,
     /// There while it waits for its first load balancer.
     pub(super) waiting: Option<Waiting>,
-    /// Whether an event said that the present work began.
-    pub(super) is_announced: bool,
     /// The failure that was shown last.
     pub(super) shown: Option<String>,
     /// What kind of failure it had last.
     pub(super) failure_kind: FailureKind,
 }
 
+impl Observed {
+    pub(super) fn new(service: &Service) -> Self {
+        Self {
+            about: reference(service),
+            written: None,
+            unknown: Vec::new(),
+            pending: None,
+            credentials: 0,
+            pass: None,
+        }
+    }
+}
+
 impl Work {
     pub(super) fn new(service: &Service, counted: &Counted, now: Instant) -> Self {
         let burst = || TokenBucket::new(CHANGE_PAUSE, CHANGES, now);
         Self {
-            desired: None,
-            backends: Arc::default(),
-            phase: Phase::Open,
-            cause: Cause::Service,
-            may_exist: false,
-            is_gone: false,
-            has_foreign_memo: false,
+            state: State::New(None),
+            gone_since: None,
             memo: status::memo(service).map(str::to_owned),
             new_memo: None,
-            revision: None,
-            asked_revision: None,
-            is_changed: false,
             answered: None,
             wrote: None,
-            was_at_rest: false,
-            is_doubtful: false,
-            creates: false,
             current: status::current(service),
             unwritten: None,
             burst: burst(),
@@ -109,7 +107,6 @@ impl Work {
             counted_burst: burst(),
             counted_nodes: 0,
             waiting: None,
-            is_announced: false,
             shown: None,
             failure_kind: FailureKind::Transient,
         }

@@ -61,7 +61,7 @@ fn adv_104_what_a_provider_does_is_not_counted() {
     assert_eq!(story.demand(), Demand { waiting: 1, new: 1, changes: 0, is_approved: false });
     // Nor does it count that it fails, or that it takes an address away that was there.
     story.serve(&with_id("served"));
-    story.of(&service(json!({}))).work.phase = Phase::Open;
+    story.of(&service(json!({}))).adopt_memo("another");
     story.of(&service(json!({}))).work.current.clear();
     let _ = story.next_step(&with_id("served"));
     assert_eq!(story.demand(), Demand { waiting: 0, new: 1, changes: 0, is_approved: false });

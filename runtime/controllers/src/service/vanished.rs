@@ -4,6 +4,7 @@
 //! The watch shows the Service no more; the API server, asked for it alone, knows it no more either; and only so many go in
 //! a while.
 
+use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
 
 use budgets::LOAD_BALANCERS;
@@ -15,46 +16,51 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::object;
-use crate::service::Controller;
 use crate::service::error::Error;
-use crate::service::memos;
+use crate::service::ownership;
 use crate::service::removal::Deleted;
 use crate::service::state::Outcome;
-use crate::service::sync::held;
+use crate::service::syncer::{Syncer, held};
 use crate::trimmed::Trimmed;
 
 /// When a Service is reconciled again that the API server has, and the watch does not show.
 const BEHIND: Duration = Duration::from_secs(10);
 
-impl Controller {
+impl Syncer {
     /// Deletes what a Service had that is not there any more. `service` is what has its name now. Returns when to come back,
     /// if the cloud is busy with it, or if the Service is there after all.
-    pub(super) async fn delete_orphan(&self, key: &str, service: Option<&Service>) -> Result<Option<Duration>, Error> {
-        let now = Instant::now();
-        let (about, unwanted, is_gone) = {
-            let mut states = self.states();
-            let Some(state) = states.get(key) else { return Ok(None) };
+    pub(super) async fn delete_vanished(
+        &self,
+        key: &str,
+        service: Option<&Service>,
+    ) -> Result<Option<Duration>, Error> {
+        let (states, now, rights) = (&self.shared.states, Instant::now(), self.shared.rights());
+        let found = states.all(|states| {
+            let Some(state) = states.get(key) else { return Break(None) };
+            state.start_work(rights);
             if service.is_some_and(|it| it.metadata.uid.as_deref() == Some(state.uid.as_str())) {
-                return Ok(None);
+                return Break(None);
             }
             if let Some(pause) = state.deleting(now) {
-                return Ok(Some(pause));
+                return Break(Some(pause));
             }
-            let (may_exist, memo, current_ingress) =
-                (state.work.may_exist, state.work.memo.clone(), state.work.current.clone());
-            match state.work.desired.clone().filter(|_| may_exist) {
-                Some(desired) => (
-                    state.observed.about.clone(),
-                    LoadBalancer { memo, current_ingress, ..desired },
-                    state.work.is_gone,
-                ),
+            match state.desired().cloned().filter(|_| state.may_exist()) {
+                Some(desired) => {
+                    let (memo, current_ingress) = (state.work.memo.clone(), state.work.current.clone());
+                    let unwanted = LoadBalancer { memo, current_ingress, ..desired };
+                    Continue((state.observed.about.clone(), unwanted, state.work.gone_since))
+                }
                 None => {
                     states.forget(key);
-                    return Ok(None);
+                    Break(None)
                 }
             }
+        });
+        let (about, unwanted, gone_since) = match found {
+            Continue(found) => found,
+            Break(pause) => return Ok(pause),
         };
-        if !is_gone {
+        if gone_since.is_none() {
             if self.is_there(&about).await.map_err(Error::Unknown)? {
                 warn!(
                     service = key,
@@ -62,35 +68,40 @@ impl Controller {
                 );
                 return Ok(Some(BEHIND));
             }
-            if let Some(state) = self.states().get(key) {
-                state.work.is_gone = true;
-            }
+            states.with(key, |state| state.work.gone_since = Some(Instant::now()));
         }
         if let Some(holder) = self.memo_owner(&unwanted) {
             info!(service = key, "the Service is gone, and its load balancer is Service {holder}'s now");
-            self.states().forget(key);
+            states.forget(key);
             return Ok(None);
         }
-        self.load_balancers.check().await.map_err(Error::Vanished)?;
-        self.spend(key, now)?;
-        if self.states().get(key).is_some_and(|it| it.begin_deletion(&unwanted, now)) {
-            self.record_deletion_begun(&about);
-        }
-        match self.delete(&about, unwanted.clone()).await.map_err(Error::Vanished)? {
-            Deleted::Done { stays } => {
-                self.states().forget(key);
-                self.record_deleted(&about, stays);
-                Ok(None)
+        self.shared.load_balancers.check().await.map_err(Error::Vanished)?;
+        let foreign_memo = states.all(|states| -> Result<_, Error> {
+            let load_balancers = states.iter().filter(|(_, it)| it.may_exist()).count();
+            let Some(state) = states.get(key) else { return Ok(None) };
+            if !state.is_deleting() {
+                self.spend(key, load_balancers, now)?;
             }
+            if state.begin_deletion(&unwanted, now) {
+                self.record_deletion_begun(&about);
+            }
+            Ok(state.foreign_memo())
+        })?;
+        match self.delete(&about, unwanted.clone(), foreign_memo).await.map_err(Error::Vanished)? {
             Deleted::Pending(it) => {
-                let (answered, mut states) = (Instant::now(), self.states());
-                let mut after = held(it.after, Duration::ZERO);
-                if let Some(state) = states.get(key) {
+                let answered = Instant::now();
+                let after = states.with(key, |state| {
                     state.work.memo = it.status.memo.or(unwanted.memo);
-                    after = held(it.after, state.wait(&it.reason, answered));
+                    let after = held(it.after, state.wait(&it.reason, answered));
                     state.follow(Outcome::Deleting(answered + after));
-                }
-                Ok(Some(after))
+                    after
+                });
+                Ok(Some(after.unwrap_or_else(|| held(it.after, Duration::ZERO))))
+            }
+            done => {
+                states.forget(key);
+                self.record_deleted(&about, &done);
+                Ok(None)
             }
         }
     }
@@ -99,7 +110,8 @@ impl Controller {
     /// error.
     async fn is_there(&self, about: &ObjectReference) -> Result<bool, object::Error> {
         let (namespace, name) = (about.namespace.as_deref(), about.name.as_deref().unwrap_or_default());
-        let services: Api<Trimmed<Service>> = Api::namespaced(self.client.clone(), namespace.unwrap_or_default());
+        let services: Api<Trimmed<Service>> =
+            Api::namespaced(self.shared.client.clone(), namespace.unwrap_or_default());
         match object::answer(services.get(name)).await {
             Ok(Trimmed(found)) => Ok(found.metadata.uid == about.uid),
             Err(object::Error::Refused(status)) if denies(&status, name) => Ok(false),
@@ -107,21 +119,13 @@ impl Controller {
         }
     }
 
-    /// Counts the deletion that is about to begin, unless it was asked for or has begun before.
-    fn spend(&self, key: &str, now: Instant) -> Result<(), Error> {
-        let status = {
-            let mut states = self.states();
-            if states.get(key).is_none_or(|it| it.is_deleting()) {
-                return Ok(());
-            }
-            states.iter().filter(|(_, it)| it.work.may_exist).count()
-        };
-        if self.requested.within(LOAD_BALANCERS.window, now).is_approved {
+    /// Counts the deletion that is about to begin, unless it was asked for. There may be so many load balancers.
+    fn spend(&self, key: &str, load_balancers: usize, now: Instant) -> Result<(), Error> {
+        if self.shared.requested.within(LOAD_BALANCERS.window, now).is_approved {
             return Ok(());
         }
-        let mut orphans = self.orphans.lock();
-        orphans.take(&LOAD_BALANCERS, status, now).map_err(|deletions| {
-            self.metrics.load_balancers_withheld.inc();
+        self.vanished.lock().take(&LOAD_BALANCERS, load_balancers, now).map_err(|deletions| {
+            self.shared.metrics.load_balancers_withheld.inc();
             Error::Withheld(format!(
                 "Not deleting the load balancer yet: Service {key} has vanished without waiting for that, and at most \
                  {deletions} such load balancers are deleted in {} s; put the annotation {APPROVAL}: \"true\" on the \
@@ -133,7 +137,7 @@ impl Controller {
 
     /// Which Service has the memo of one that is gone.
     fn memo_owner(&self, unwanted: &LoadBalancer) -> Option<String> {
-        memos::watched(&unwanted.owner.uid, unwanted.memo.as_deref()?, &self.services.all()).next()
+        ownership::watched(&unwanted.owner.uid, unwanted.memo.as_deref()?, &self.shared.services.all()).next()
     }
 }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use cloud_provider::{Deletion, InventoryItem, LoadBalancer, Owner, Proof};
 use k8s_openapi::api::core::v1::{Namespace, ObjectReference, Service};
 use kube::api::{Api, ListParams};
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
@@ -13,13 +14,14 @@ use crate::events::EventKind;
 use crate::freshness::ORPHAN;
 use crate::inventory::list::{CALL, late};
 use crate::object;
-use crate::service::Controller;
 use crate::service::desired::name;
-use crate::service::inventory::orphans::{Living, owner};
+use crate::service::inventory::Lists;
+use crate::service::inventory::orphans::{Living, Orphans, owner};
 use crate::service::inventory::snapshot::Snapshot;
 use crate::service::long_pending::LongPending;
+use crate::service::shared::Shared;
 use crate::service::status;
-use crate::service::sync::held;
+use crate::service::syncer::held;
 use crate::trimmed::Trimmed;
 
 /// The namespace whose UID is the cluster's. Events about orphans are its: whoever they belonged to is gone.
@@ -27,17 +29,28 @@ const CLUSTER: &str = "kube-system";
 /// So many steps of one deletion are made. If it is still listed then, it has to become an orphan again.
 const STEPS: usize = 20;
 
-impl Controller {
+/// The part of this controller that reaps.
+pub(super) struct Reaper {
+    pub(super) shared: Arc<Shared>,
+    pub(super) lists: Arc<Lists>,
+    /// The load balancers that lists have shown of Services that do not exist.
+    pub(super) orphans: Mutex<Orphans>,
+}
+
+impl Reaper {
     /// Looks for orphans in a list, and tells of them, and of what is kept.
-    pub(super) fn look_for_orphans(&self, list: &Snapshot) {
-        let Some(lists) = &self.lists else { return };
-        let (options, living) = (lists.options, self.living());
+    pub(super) fn look(&self, list: &Snapshot) {
+        let (options, living) = (self.lists.options, self.living());
         let news = {
-            let mut orphans = self.unowned.lock();
+            let mut orphans = self.orphans.lock();
             let news = orphans.look(list, &living, options.ages());
-            self.metrics.inventory.kept.set(i64::try_from(orphans.kept()).unwrap_or(i64::MAX));
+            self.shared.metrics.inventory.kept.set(i64::try_from(orphans.kept()).unwrap_or(i64::MAX));
             for (proof, label) in [(Proof::Unique, "unique"), (Proof::ByName, "by-name")] {
-                self.metrics.inventory.orphans(label).set(i64::try_from(orphans.count(proof)).unwrap_or(i64::MAX));
+                self.shared
+                    .metrics
+                    .inventory
+                    .orphans(label)
+                    .set(i64::try_from(orphans.count(proof)).unwrap_or(i64::MAX));
             }
             news
         };
@@ -47,19 +60,19 @@ impl Controller {
         }
         news.orphans.iter().for_each(|it| self.tell_of_orphan(it, options.delete_orphans));
         if options.delete_orphans && list.incomplete.is_none() {
-            lists.look_at_orphans();
+            self.lists.look_at_orphans();
         }
     }
 
     /// Deletes orphans one after the other, for as long as it runs, if the operator says so.
     pub(super) async fn delete_orphans(self: Arc<Self>) {
-        let Some(lists) = self.lists.clone().filter(|it| it.options.delete_orphans) else {
+        if !self.lists.options.delete_orphans {
             return std::future::pending().await;
-        };
+        }
         loop {
-            lists.orphans_are_due().await;
-            let Some(list) = lists.known(ORPHAN.at_any_time()) else { continue };
-            let due = self.unowned.lock().due(lists.options.ages(), list.began).cloned();
+            self.lists.orphans_are_due().await;
+            let Some(list) = self.lists.known(ORPHAN.at_any_time()) else { continue };
+            let due = self.orphans.lock().due(self.lists.options.ages(), list.began).cloned();
             if let Some(orphan) = due.filter(|_| list.incomplete.is_none()) {
                 self.delete_orphaned(&orphan).await;
             }
@@ -69,7 +82,7 @@ impl Controller {
     async fn delete_orphaned(&self, orphan: &InventoryItem) {
         match self.is_nobodys(orphan).await {
             Ok(true) => {
-                self.unowned.lock().delete(orphan, Instant::now());
+                self.orphans.lock().delete(orphan, Instant::now());
                 self.delete_unowned(orphan).await;
             }
             Ok(false) => info!(object = orphan.cloud_object, "it looked like an orphan, and its Service is there"),
@@ -79,13 +92,15 @@ impl Controller {
 
     /// Everybody who may have a load balancer, as the watch and this process know it.
     fn living(&self) -> Living {
-        let mut living = living(self.services.all().iter().map(|it| &**it));
-        for (_, state) in self.states().iter() {
-            if state.work.may_exist && !living.uids.is_empty() {
-                living.uids.insert(state.uid.clone());
+        let mut living = living(self.shared.services.all().iter().map(|it| &**it));
+        self.shared.states.all(|states| {
+            for (_, state) in states.iter() {
+                if state.may_exist() && !living.uids.is_empty() {
+                    living.uids.insert(state.uid.clone());
+                }
+                living.memos.extend(state.work.memo.clone());
             }
-            living.memos.extend(state.work.memo.clone());
-        }
+        });
         living
     }
 
@@ -105,17 +120,17 @@ impl Controller {
             owner(item)
         );
         warn!("{message}");
-        self.recorder.record(cluster(), EventKind::Warning, "OrphanedLoadBalancer", &message);
+        self.shared.recorder.record(cluster(), EventKind::Warning, "OrphanedLoadBalancer", &message);
     }
 
     /// Whether an orphan is this cluster's and the API server, asked now, has Services, but not its own. What is no answer
     /// is an error.
     async fn is_nobodys(&self, item: &InventoryItem) -> Result<bool, String> {
         // Nothing is deleted in another account, whatever was listed in it.
-        self.load_balancers.check().await.map_err(|error| error.to_string())?;
+        self.shared.load_balancers.check().await.map_err(|error| error.to_string())?;
         let (Some(uid), Some(cluster_uid)) = (&item.owner.uid, &item.owner.cluster_uid) else { return Ok(false) };
         let shown = |error: object::Error| crate::error::chain(&error);
-        let namespaces: Api<Namespace> = Api::all(self.client.clone());
+        let namespaces: Api<Namespace> = Api::all(self.shared.client.clone());
         let own = object::answer(namespaces.get(CLUSTER)).await.map_err(shown)?.metadata.uid;
         if own.as_ref() != Some(cluster_uid) {
             return Err(format!(
@@ -123,7 +138,7 @@ impl Controller {
                 own.unwrap_or_default()
             ));
         }
-        let services: Api<Trimmed<Service>> = Api::all(self.client.clone());
+        let services: Api<Trimmed<Service>> = Api::all(self.shared.client.clone());
         let all = object::answer(services.list(&ListParams::default())).await.map_err(shown)?;
         if all.items.is_empty() {
             return Err("the API server lists no Service at all".to_owned());
@@ -136,11 +151,11 @@ impl Controller {
     async fn delete_unowned(&self, item: &InventoryItem) {
         let message = format!("deleting {}, which was made for {}", item.cloud_object, owner(item));
         info!("{message}");
-        self.recorder.record(cluster(), EventKind::Normal, "DeletingOrphanedLoadBalancer", &message);
-        let mut unwanted = unowned(item, &self.cluster.name);
+        self.shared.recorder.record(cluster(), EventKind::Normal, "DeletingOrphanedLoadBalancer", &message);
+        let mut unwanted = unowned(item, &self.shared.cluster.name);
         let mut wait = LongPending::new(Instant::now());
         for _ in 0..STEPS {
-            let Ok(reply) = tokio::time::timeout(CALL, self.load_balancers.delete(&unwanted)).await else {
+            let Ok(reply) = tokio::time::timeout(CALL, self.shared.load_balancers.delete(&unwanted)).await else {
                 return self.orphan_stays(item, &late().to_string());
             };
             match reply.answer {
@@ -154,9 +169,14 @@ impl Controller {
                     if let Some(it) = reply.events.iter().find(|it| it.kind == EventKind::Warning) {
                         return self.orphan_stays(item, &it.message);
                     }
-                    self.metrics.inventory.deleted.inc();
+                    self.shared.metrics.inventory.deleted.inc();
                     let message = format!("deleted {}, which was made for {}", item.cloud_object, owner(item));
-                    return self.recorder.record(cluster(), EventKind::Normal, "DeletedOrphanedLoadBalancer", &message);
+                    return self.shared.recorder.record(
+                        cluster(),
+                        EventKind::Normal,
+                        "DeletedOrphanedLoadBalancer",
+                        &message,
+                    );
                 }
                 Ok(Deletion::Kept(why)) => return self.orphan_stays(item, &why),
                 Err(error) => return self.orphan_stays(item, &error.to_string()),
@@ -168,7 +188,7 @@ impl Controller {
     fn orphan_stays(&self, item: &InventoryItem, why: &str) {
         let message = format!("{}, which was made for {}, is not deleted: {why}", item.cloud_object, owner(item));
         warn!("{message}");
-        self.recorder.record(cluster(), EventKind::Warning, "OrphanedLoadBalancerNotDeleted", &message);
+        self.shared.recorder.record(cluster(), EventKind::Warning, "OrphanedLoadBalancerNotDeleted", &message);
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use cloud_provider::{LoadBalancer, LoadBalancerStatus, Progress, Reply, Result};
 use tokio::time::Instant;
 
-use super::steps::{Phase, Resync};
+use super::stage::{Announcement, ListWord, NextCall, State};
+use super::steps::{AskedNodes, Resync};
 use super::unwritten::{Outcome, Unwritten};
 use super::{Cause, ServiceState};
 use crate::service::backends::Backend;
@@ -16,22 +17,67 @@ impl ServiceState {
     /// What it waits for, if the cloud is busy with a load balancer of its own.
     pub(crate) fn waiting(&self) -> Option<Waiting<'_>> {
         let work = &self.work;
-        let Phase::Pending(due) = work.phase else { return None };
+        let State::Pending { question, until } = &work.state else { return None };
         let (memo, answered) = (work.memo.as_deref()?, work.answered?);
         let wrote = work.wrote.unwrap_or(answered);
-        let goes_on = work.creates || work.unwritten.is_some() || self.observed.is_at_rest;
-        let waiting = Waiting { memo, answered, wrote, due, is_doubtful: work.is_doubtful };
-        Some(waiting).filter(|_| !goes_on)
+        let is_doubtful = question.listed == ListWord::Doubtful;
+        let goes_on = self.creates() || work.unwritten.is_some() || question.listed == ListWord::AtRest;
+        Some(Waiting { memo, answered, wrote, due: *until, is_doubtful }).filter(|_| !goes_on)
+    }
+
+    /// A list has shown that the cloud is done with it.
+    pub(crate) fn rests(&mut self) {
+        if let State::Pending { question, .. } = &mut self.work.state {
+            question.listed = ListWord::AtRest;
+        }
     }
 
     /// Whether it is as desired, and nothing is still to be written.
     pub(crate) fn is_at_ease(&self) -> bool {
-        self.work.phase == Phase::Settled && self.work.may_exist && self.work.unwritten.is_none()
+        matches!(self.work.state, State::Settled { .. }) && self.work.unwritten.is_none()
     }
 
-    /// Whether the time has come to ask the cloud although it is as desired.
-    pub(super) fn is_to_be_asked(&self, now: Instant) -> bool {
-        matches!(self.observed.resync, Some(Resync::AskAt(at)) if at <= now)
+    /// What is to be done about it although it is as desired.
+    pub(crate) fn resync(&self) -> Option<Resync> {
+        match self.work.state {
+            State::Settled { resync, .. } => resync,
+            _ => None,
+        }
+    }
+
+    /// This is to be done about it, if it is as desired.
+    pub(crate) fn set_resync(&mut self, next: Option<Resync>) {
+        if let State::Settled { resync, .. } = &mut self.work.state {
+            *resync = next;
+        }
+    }
+
+    /// Whether its creation was announced in the memo, and comes next.
+    pub(crate) fn creates(&self) -> bool {
+        self.work.state.question().is_some_and(|it| it.next_call == NextCall::Creates)
+    }
+
+    /// Whether the next call is the one that an announcement in the memo is for, and none has begun with that memo.
+    pub(crate) fn is_announced(&self) -> bool {
+        self.creates() && self.work.new_memo.is_some()
+    }
+
+    /// When a list must have begun that answers the next call about it too: after the last call ended or, for a creation,
+    /// after the last one that wrote. `None`: no list does.
+    pub(crate) fn listed_after(&self) -> Option<Option<Instant>> {
+        let answered = self.work.answered?;
+        Some(if self.creates() { self.work.wrote } else { Some(answered) })
+    }
+
+    /// The revision that its `ready` was seen with.
+    pub(crate) fn revision(&self) -> Option<&str> {
+        self.work.state.question()?.revision.as_deref()
+    }
+
+    /// The revision that its `ready` will have been seen with, if this call says so.
+    pub(crate) fn next_revision(&self) -> Option<&str> {
+        let question = self.work.state.question()?;
+        question.asked_revision.as_deref().or(question.revision.as_deref())
     }
 
     /// A call about it has ended; `listed` is what the newest list showed when it began.
@@ -44,16 +90,25 @@ impl ServiceState {
             work.wrote = Some(now);
         }
         work.answered = Some(now);
+        let Some(question) = work.state.question_mut() else { return };
         // What failed before it wrote is still to be created.
-        work.creates &= reply.answer.is_err() && !reply.wrote;
+        if reply.answer.is_ok() || reply.wrote {
+            question.next_call = NextCall::GoesOn;
+        }
         let is_believed = |it: &Listed| work.wrote.is_none_or(|wrote| it.began > wrote);
-        work.asked_revision = listed.filter(is_believed).map(|it| it.revision);
+        question.asked_revision = listed.filter(is_believed).map(|it| it.revision);
+        if matches!(reply.answer, Ok(Progress::NotManaged)) {
+            self.settle();
+        }
     }
 
-    /// The answer was that the cloud is busy. `creates`: the next call is about to create it.
-    pub(crate) fn is_busy(&mut self, creates: bool) {
-        self.work.creates = creates;
-        self.work.is_doubtful |= self.work.was_at_rest;
+    /// The answer was that the cloud is busy, and that the next call is about to do this.
+    pub(crate) fn is_busy(&mut self, next_call: NextCall) {
+        let Some(question) = self.work.state.question_mut() else { return };
+        question.next_call = next_call;
+        if question.listed == ListWord::AtRest {
+            question.listed = ListWord::Doubtful;
+        }
     }
 
     /// What was asked for in an earlier life of this process is what is desired now, and was there. Says `false` if
@@ -65,13 +120,14 @@ impl ServiceState {
         revision: String,
         now: Instant,
     ) -> bool {
-        let is_new = self.work.desired.is_none() && self.work.phase == Phase::Open && self.work.unwritten.is_none();
+        let is_new = matches!(self.work.state, State::New(None)) && self.work.unwritten.is_none();
         if is_new {
             // As when it is asked for: what the cloud then has to have changed may be written.
-            let _ = self.ask(Cause::Service, desired, backends, false, now);
-            self.work.is_announced = true;
-            self.work.may_exist = true;
-            self.work.revision = Some(revision);
+            let _ = self.ask(Cause::Service, desired, backends, AskedNodes::Same, now);
+            if let Some(question) = self.work.state.question_mut() {
+                question.announcement = Announcement::Made;
+                question.revision = Some(revision);
+            }
             self.work.answered = Some(now);
             self.settle();
         }
@@ -80,9 +136,9 @@ impl ServiceState {
 
     /// Its status is to be written again as it was, if a list has shown that the cloud has it as it was.
     pub(crate) fn restore(&mut self) -> bool {
-        let restores = self.observed.resync == Some(Resync::Restore) && self.is_at_ease();
+        let restores = self.resync() == Some(Resync::Restore) && self.is_at_ease();
         if restores {
-            self.observed.resync = None;
+            self.set_resync(None);
             let (memo, ingress) = (self.work.memo.clone(), self.work.current.clone());
             let status = LoadBalancerStatus { memo: memo.clone(), ingress, annotations: Vec::new() };
             self.work.unwritten = Some(Unwritten { status, sent_memo: memo, then: Outcome::Restored });
@@ -121,12 +177,13 @@ mod tests {
     /// One that is asked for at `now`, with what a list shows that began at `began`, and is as desired. Returns the revision
     /// that is known then.
     fn ask(state: &mut ServiceState, size: &str, listed: (&str, Instant), wrote: bool, now: Instant) -> String {
-        state.observed.resync = Some(Resync::AskAt(now));
+        state.set_resync(Some(Resync::AskAt(now)));
         assert!(state.next_step(&wanted(size), &Arc::default(), now).is_continue());
+        state.begin_call(None);
         let (revision, began) = listed;
         state.answered(&reply(wrote), Some(Listed { revision: revision.to_owned(), began }), now);
         state.follow(Outcome::Ready);
-        state.work.revision.clone().unwrap_or_default()
+        state.revision().unwrap_or_default().to_owned()
     }
 
     #[test]
@@ -166,9 +223,11 @@ mod tests {
         };
         for (reply, creates) in [(failed(false), true), (failed(true), false), (reply(false), false)] {
             let mut state = state(now);
-            state.work.creates = true;
+            assert!(state.next_step(&wanted("small"), &Arc::default(), now).is_continue());
+            state.begin_call(None);
+            state.is_busy(NextCall::Creates);
             state.answered(&reply, None, now);
-            assert_eq!(state.work.creates, creates, "{reply:?}");
+            assert_eq!(state.creates(), creates, "{reply:?}");
         }
     }
 
@@ -178,7 +237,7 @@ mod tests {
         let (mut before, nodes) = (state(now), Arc::default());
         assert!(before.settle_before(&wanted("small"), &nodes, "7".to_owned(), now));
         assert!(before.is_at_ease());
-        assert_eq!(before.work.revision.as_deref(), Some("7"));
+        assert_eq!(before.revision(), Some("7"));
         assert!(!before.settle_before(&wanted("small"), &nodes, "8".to_owned(), now), "it is known by now");
         assert_eq!(before.next_step(&wanted("small"), &nodes, now).break_value(), Some(NextStep::Done));
         assert!(before.next_step(&wanted("large"), &nodes, now).is_continue(), "a change is asked for as ever");
@@ -190,6 +249,7 @@ mod tests {
         let (mut state, nodes) = (state(now), Arc::default());
         let small = wanted("small");
         assert!(state.next_step(&small, &nodes, now).is_continue());
+        state.begin_call(None);
         assert!(state.waiting().is_none());
         state.answered(&reply(false), None, now);
         state.follow(Outcome::Pending(now + 60 * SECOND));
@@ -199,14 +259,14 @@ mod tests {
         );
         let later = now + SECOND;
         assert_eq!(state.next_step(&small, &nodes, later).break_value(), Some(NextStep::After(59 * SECOND)));
-        state.observed.is_at_rest = true;
+        state.rests();
         assert!(state.next_step(&small, &nodes, later).is_continue());
         // The provider says otherwise: from then on it is not believed.
         state.answered(&reply(false), None, later);
-        state.is_busy(false);
+        state.is_busy(NextCall::GoesOn);
         state.follow(Outcome::Pending(later + 60 * SECOND));
         assert!(state.waiting().is_some_and(|it| it.is_doubtful));
-        state.work.creates = true;
+        state.is_busy(NextCall::Creates);
         assert!(state.waiting().is_none(), "it is about to be created");
     }
 
@@ -216,7 +276,7 @@ mod tests {
         let mut state = state(now);
         assert!(state.settle_before(&wanted("small"), &Arc::default(), "7".to_owned(), now));
         assert!(!state.restore());
-        state.observed.resync = Some(Resync::Restore);
+        state.set_resync(Some(Resync::Restore));
         assert!(state.restore());
         let unwritten = state.work.unwritten.clone().unwrap();
         assert_eq!((unwritten.status.ingress, unwritten.then), (state.work.current.clone(), Outcome::Restored));

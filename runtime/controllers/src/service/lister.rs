@@ -1,0 +1,153 @@
+//! What lists of load balancers are read for: those who wait for the cloud, and what has changed behind our back.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::Freshness;
+use k8s_openapi::api::core::v1::Service;
+use tokio::time::Instant;
+use tracing::debug;
+
+use crate::service::inventory::Lists;
+use crate::service::inventory::drift::{Finding, finding, place_in};
+use crate::service::inventory::schedule::{self, Last, SHORTEST, Word, word};
+use crate::service::inventory::snapshot::Snapshot;
+use crate::service::reaper::Reaper;
+use crate::service::services::key;
+use crate::service::shared::Shared;
+use crate::service::state::{Resync, ServiceState};
+use crate::service::status;
+use crate::worker::random;
+
+/// How soon it is noticed that Services have begun to wait.
+const GATHER: Duration = Duration::from_millis(100);
+/// The longest pause without a look at the clock.
+const IDLE: Duration = Duration::from_secs(60);
+
+/// The part of this controller that lists load balancers.
+pub(super) struct Lister {
+    pub(super) shared: Arc<Shared>,
+    pub(super) lists: Arc<Lists>,
+    pub(super) reaper: Arc<Reaper>,
+}
+
+impl Lister {
+    /// Reads lists when they are due, for as long as it runs.
+    pub(super) async fn follow(self: Arc<Self>) {
+        let lists = &self.lists;
+        loop {
+            let now = Instant::now();
+            let (polls, questions) = self.due(now);
+            lists.set_next(polls);
+            let not_before = lists.failed_until().unwrap_or(now);
+            let resync = lists.resync_due().max(not_before);
+            let next = polls.map(|it| it.max(not_before)).into_iter().chain([resync]).min().unwrap_or(resync);
+            if next > now {
+                let until = questions.map_or(next, |it| it.min(next)).min(now + IDLE);
+                tokio::select! {
+                    () = tokio::time::sleep_until(until) => {}
+                    () = lists.changed() => tokio::time::sleep(GATHER).await,
+                }
+                continue;
+            }
+            match lists.get(Freshness::since(now)).await {
+                Ok(list) => {
+                    let earlier = lists.last().and_then(|it| it.takes).filter(|_| polls.is_some());
+                    let takes = self.wake_rested(&list).or(earlier);
+                    lists.set_last(Last { began: list.began, takes });
+                    if resync <= now {
+                        lists.set_resync(now + lists.options.resync_period.mul_f64(0.9 + 0.2 * random()));
+                        self.resync(&list);
+                        self.reaper.look(&list);
+                    }
+                }
+                Err(error) => {
+                    debug!("load balancers are asked about one by one: {error}");
+                    if resync <= now && now.saturating_duration_since(lists.resync_due()) >= lists.options.resync_period
+                    {
+                        lists.set_resync(now + lists.options.resync_period);
+                        self.ask_about_all(now);
+                    }
+                    // Never a list after the other, whatever the clock says.
+                    tokio::time::sleep(SHORTEST).await;
+                }
+            }
+        }
+    }
+
+    /// Puts those into the queue whose time has come to be asked about. Returns when a list is due for those who wait for the
+    /// cloud, and when the next one's time comes.
+    fn due(&self, now: Instant) -> (Option<Instant>, Option<Instant>) {
+        let (pages, last) = (self.lists.pages(), self.lists.last());
+        self.shared.states.all(|states| {
+            let mut next = None::<Instant>;
+            for (key, state) in states.iter() {
+                match state.resync() {
+                    Some(Resync::AskAt(at)) if at > now => next = Some(next.map_or(at, |next| next.min(at))),
+                    Some(Resync::AskAt(_)) => self.shared.queue.add_if_idle(key),
+                    Some(Resync::Restore) | None => {}
+                }
+            }
+            (schedule::next(states.iter().filter_map(|(_, it)| it.waiting()), pages, last), next)
+        })
+    }
+
+    /// Puts those into the queue that the cloud is done with. Returns how long it took at most with the one that it began
+    /// last, if there were any.
+    fn wake_rested(&self, list: &Snapshot) -> Option<Duration> {
+        self.shared.states.all(|states| {
+            let mut took = None;
+            for (key, state) in states.iter_mut() {
+                let Some(waiting) = state.waiting().filter(|it| word(it, Some(list)) == Word::AtRest) else { continue };
+                let own = list.began.saturating_duration_since(waiting.wrote);
+                took = Some(took.map_or(own, |took: Duration| took.min(own)));
+                state.rests();
+                self.shared.queue.add(key);
+            }
+            took
+        })
+    }
+
+    /// Compares those that are as desired with a list.
+    fn resync(&self, list: &Snapshot) {
+        let (now, period) = (Instant::now(), self.lists.options.resync_period);
+        self.each_settled(|key, service, state| {
+            let resync = match finding(state.work.memo.as_deref(), state.revision(), list) {
+                Finding::Proven if status::current(service) == state.work.current => None,
+                Finding::Proven => Some(Resync::Restore),
+                Finding::Drifted => {
+                    debug!(service = key, "its load balancer has changed in the cloud");
+                    self.shared.metrics.inventory.drifts.inc_by(u64::from(state.revision().is_some()));
+                    Some(Resync::AskAt(now))
+                }
+                Finding::Unknown => Some(Resync::AskAt(now + place_in(period, &state.uid))),
+            };
+            state.set_resync(resync);
+            match resync {
+                Some(Resync::AskAt(at)) if at > now => {}
+                Some(_) => self.shared.queue.add_if_idle(key),
+                None => {}
+            }
+        });
+    }
+
+    /// There has been no list for a whole period: each Service is asked about, at its own time in the next one.
+    fn ask_about_all(&self, now: Instant) {
+        let period = self.lists.options.resync_period;
+        self.each_settled(|_, _, state| {
+            state.set_resync(Some(Resync::AskAt(now + place_in(period, &state.uid))));
+        });
+    }
+
+    /// Looks at each Service whose load balancer is as it desires, as far as is known.
+    fn each_settled(&self, mut look: impl FnMut(&str, &Service, &mut ServiceState)) {
+        for service in self.shared.services.all() {
+            let key = key(&service);
+            self.shared.states.with(&key, |state| {
+                if service.metadata.uid.as_deref() == Some(&*state.uid) && state.is_at_ease() {
+                    look(&key, &service, state);
+                }
+            });
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! The lock around what is remembered of Services: it is held while one closure runs, and so never over a call.
+
+use k8s_openapi::api::core::v1::Service;
+use parking_lot::Mutex;
+use tokio::time::Instant;
+
+use crate::service::state::{Counted, ServiceState, ServiceStates};
+
+/// What is remembered of Services, for all parts of the controller.
+#[derive(Default)]
+pub(super) struct States(Mutex<ServiceStates>);
+
+impl States {
+    pub(super) fn new(counted: Counted) -> Self {
+        Self(Mutex::new(ServiceStates::new(counted)))
+    }
+
+    /// Looks at all that is remembered.
+    pub(super) fn all<T>(&self, look: impl FnOnce(&mut ServiceStates) -> T) -> T {
+        look(&mut self.0.lock())
+    }
+
+    /// Looks at what is remembered under a key; `None` if nothing is.
+    pub(super) fn with<T>(&self, key: &str, look: impl FnOnce(&mut ServiceState) -> T) -> Option<T> {
+        self.all(|states| states.get(key).map(look))
+    }
+
+    /// Looks at what is remembered of this Service. From now on its state is kept.
+    pub(super) fn of<T>(&self, key: &str, service: &Service, look: impl FnOnce(&mut ServiceState) -> T) -> T {
+        self.all(|states| look(states.of(key, service, Instant::now())))
+    }
+
+    pub(super) fn forget(&self, key: &str) {
+        self.all(|states| states.forget(key));
+    }
+}
