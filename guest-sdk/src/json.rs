@@ -29,7 +29,7 @@ mod sparse;
 mod tree;
 
 pub use self::edit::Edit;
-pub use self::read::{Unreadable, read};
+pub use self::read::{JsonError, read};
 pub use self::revision::revision;
 pub use self::sparse::sparse;
 pub(crate) use self::tree::Tree;

@@ -22,11 +22,11 @@ const LONGEST: u64 = i64::MAX as u64;
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Error<'a> {
     text: &'a str,
-    reason: Reason,
+    reason: Fault,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Reason {
+enum Fault {
     Syntax,
     Negative,
     TooLong,
@@ -40,23 +40,23 @@ enum Reason {
 pub fn parse(text: &str) -> Result<Duration, Error<'_>> {
     let error = |reason| Error { text, reason };
     if text.starts_with('-') {
-        return Err(error(Reason::Negative));
+        return Err(error(Fault::Negative));
     }
     let mut rest = text.strip_prefix('+').unwrap_or(text);
     if rest == "0" {
         return Ok(Duration::ZERO);
     }
     if rest.is_empty() {
-        return Err(error(Reason::Syntax));
+        return Err(error(Fault::Syntax));
     }
     let mut nanoseconds = 0_u64;
     while !rest.is_empty() {
-        let (term, after) = first(rest).ok_or(error(Reason::Syntax))?;
+        let (term, after) = first(rest).ok_or(error(Fault::Syntax))?;
         nanoseconds = nanoseconds.saturating_add(term);
         rest = after;
     }
     if nanoseconds > LONGEST {
-        return Err(error(Reason::TooLong));
+        return Err(error(Fault::TooLong));
     }
     Ok(Duration::from_nanos(nanoseconds))
 }
@@ -88,12 +88,12 @@ impl Display for Error<'_> {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let text = self.text;
         match self.reason {
-            Reason::Syntax => write!(
+            Fault::Syntax => write!(
                 f,
                 "\"{text}\" is not a duration; write numbers with units, as in \"500ms\", \"30s\" or \"1h30m\""
             ),
-            Reason::Negative => write!(f, "\"{text}\" is a negative duration"),
-            Reason::TooLong => write!(f, "\"{text}\" is longer than 292 years"),
+            Fault::Negative => write!(f, "\"{text}\" is a negative duration"),
+            Fault::TooLong => write!(f, "\"{text}\" is longer than 292 years"),
         }
     }
 }

@@ -22,7 +22,7 @@ impl<T: Clone + Ord> Difference<T> {
     /// Between the targets that a load balancer has and those that it should have.
     ///
     /// ```
-    /// use crate::SortedSet;
+    /// use aerostat_sdk::SortedSet;
     /// use aerostat_sdk::backend::Difference;
     ///
     /// let set = |ids: &[u64]| -> SortedSet<u64> { ids.iter().copied().collect() };

@@ -29,19 +29,19 @@ use super::tree::Tree;
 /// # Errors
 ///
 /// If it is no `T`.
-pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Unreadable> {
+pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, JsonError> {
     Tree::of(value).read()
 }
 
 /// Why JSON is not what it has to be.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Unreadable {
+pub struct JsonError {
     why: String,
     /// Where it is, as a JSON pointer.
     place: String,
 }
 
-impl Unreadable {
+impl JsonError {
     /// The same, in a field or an item with this name.
     #[cold]
     fn within(mut self, name: &dyn Display) -> Self {
@@ -50,39 +50,39 @@ impl Unreadable {
     }
 }
 
-impl Display for Unreadable {
+impl Display for JsonError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.why)?;
         if self.place.is_empty() { Ok(()) } else { write!(f, " at {}", self.place) }
     }
 }
 
-impl std::error::Error for Unreadable {}
+impl std::error::Error for JsonError {}
 
-impl From<serde_json::Error> for Unreadable {
+impl From<serde_json::Error> for JsonError {
     fn from(error: serde_json::Error) -> Self {
         Self::custom(error)
     }
 }
 
-impl de::Error for Unreadable {
+impl de::Error for JsonError {
     fn custom<T: Display>(why: T) -> Self {
         Self { why: why.to_string(), place: String::new() }
     }
 
     fn invalid_type(is: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::custom(format_args!("invalid type: {}, expected {expected}", Found(is)))
+        Self::custom(format_args!("invalid type: {}, expected {expected}", UnexpectedValue(is)))
     }
 
     fn invalid_value(is: Unexpected<'_>, expected: &dyn Expected) -> Self {
-        Self::custom(format_args!("invalid value: {}, expected {expected}", Found(is)))
+        Self::custom(format_args!("invalid value: {}, expected {expected}", UnexpectedValue(is)))
     }
 }
 
 /// The value that was found, for a person. It does not spell numbers with a fraction, which takes the code of a small provider.
-struct Found<'a>(Unexpected<'a>);
+struct UnexpectedValue<'a>(Unexpected<'a>);
 
-impl Display for Found<'_> {
+impl Display for UnexpectedValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Unexpected::Unit => f.write_str("null"),
@@ -101,18 +101,18 @@ impl Display for Found<'_> {
 
 impl Tree<'_> {
     /// Reads a `T`.
-    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, Unreadable> {
+    pub(crate) fn read<T: DeserializeOwned>(&self) -> Result<T, JsonError> {
         T::deserialize(self)
     }
 
     /// Reads a `T` in a field of an object.
-    pub(crate) fn read_field<T: DeserializeOwned>(&self, name: &str) -> Result<T, Unreadable> {
-        let field = self.field(name)?.ok_or_else(|| Unreadable::custom(format_args!("missing field `{name}`")))?;
-        field.read().map_err(|error: Unreadable| error.within(&name))
+    pub(crate) fn read_field<T: DeserializeOwned>(&self, name: &str) -> Result<T, JsonError> {
+        let field = self.field(name)?.ok_or_else(|| JsonError::custom(format_args!("missing field `{name}`")))?;
+        field.read().map_err(|error: JsonError| error.within(&name))
     }
 
     /// A field of an object.
-    pub(crate) fn field(&self, name: &str) -> Result<Option<&Self>, Unreadable> {
+    pub(crate) fn field(&self, name: &str) -> Result<Option<&Self>, JsonError> {
         match self {
             Self::Object(fields) => Ok(fields.iter().rev().find(|(it, _)| it == name).map(|(_, it)| it)),
             _ => Err(self.wrong(&&*format!("an object with the field `{name}`"))),
@@ -120,8 +120,8 @@ impl Tree<'_> {
     }
 
     /// The first object of the list in a field of which the field `name` has this value.
-    pub(crate) fn find(&self, list: &str, name: &str, value: &Value) -> Result<Option<&Self>, Unreadable> {
-        let missing = || Unreadable::custom(format_args!("missing field `{list}`"));
+    pub(crate) fn find(&self, list: &str, name: &str, value: &Value) -> Result<Option<&Self>, JsonError> {
+        let missing = || JsonError::custom(format_args!("missing field `{list}`"));
         let items = match self.field(list)?.ok_or_else(missing)? {
             Self::List(items) => items,
             other => return Err(other.wrong(&"a list").within(&list)),
@@ -142,7 +142,7 @@ impl Tree<'_> {
     }
 
     #[cold]
-    fn wrong(&self, expected: &dyn Expected) -> Unreadable {
+    fn wrong(&self, expected: &dyn Expected) -> JsonError {
         let is = match self {
             Self::Null => Unexpected::Unit,
             Self::Bool(it) => Unexpected::Bool(*it),
@@ -153,14 +153,14 @@ impl Tree<'_> {
             Self::List(_) => Unexpected::Seq,
             Self::Object(_) => Unexpected::Map,
         };
-        Unreadable::invalid_type(is, expected)
+        JsonError::invalid_type(is, expected)
     }
 }
 
 impl<'de> Deserializer<'de> for &'de Tree<'de> {
-    type Error = Unreadable;
+    type Error = JsonError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
             Tree::Null => visitor.visit_unit(),
             Tree::Bool(it) => visitor.visit_bool(*it),
@@ -173,44 +173,44 @@ impl<'de> Deserializer<'de> for &'de Tree<'de> {
         }
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
             Tree::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &str, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &str, visitor: V) -> Result<V::Value, JsonError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
             Tree::List(items) => visitor.visit_seq(Items::new(items)),
             _ => Err(self.wrong(&visitor)),
         }
     }
 
-    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_tuple<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, JsonError> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &str, _: usize, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_tuple_struct<V: Visitor<'de>>(self, _: &str, _: usize, visitor: V) -> Result<V::Value, JsonError> {
         self.deserialize_seq(visitor)
     }
 
-    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match self {
             Tree::Object(fields) => visitor.visit_map(Fields::new(fields)),
             _ => Err(self.wrong(&visitor)),
         }
     }
 
-    fn deserialize_struct<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_struct<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
         self.deserialize_map(visitor)
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_enum<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
         match self {
             Tree::Text(name) => visitor.visit_enum(Variant { name, content: NULL }),
             Tree::Object(fields) if fields.len() == 1 => {
@@ -243,9 +243,9 @@ impl<'de> Items<'de> {
 }
 
 impl<'de> SeqAccess<'de> for Items<'de> {
-    type Error = Unreadable;
+    type Error = JsonError;
 
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Unreadable> {
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, JsonError> {
         let Some(item) = self.left.next() else { return Ok(None) };
         let read = seed.deserialize(item).map_err(|error| error.within(&self.read))?;
         self.read += 1;
@@ -277,23 +277,23 @@ impl<'de> Fields<'de> {
 }
 
 impl<'de> MapAccess<'de> for Fields<'de> {
-    type Error = Unreadable;
+    type Error = JsonError;
 
-    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, Unreadable> {
-        self.advance().map(|it| seed.deserialize(Name(it))).transpose()
+    fn next_key_seed<K: DeserializeSeed<'de>>(&mut self, seed: K) -> Result<Option<K::Value>, JsonError> {
+        self.advance().map(|it| seed.deserialize(FieldKey(it))).transpose()
     }
 
-    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Unreadable> {
+    fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, JsonError> {
         let (name, value) = self.field;
         seed.deserialize(value).map_err(|error| error.within(&name))
     }
 }
 
 /// The name of a field: a text, or a number where a map has numbers for keys.
-struct Name<'de>(&'de str);
+struct FieldKey<'de>(&'de str);
 
-impl<'de> Name<'de> {
-    fn number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+impl<'de> FieldKey<'de> {
+    fn number<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         match (self.0.parse::<u64>(), self.0.parse::<i64>()) {
             (Ok(it), _) => visitor.visit_u64(it),
             (_, Ok(it)) => visitor.visit_i64(it),
@@ -304,28 +304,28 @@ impl<'de> Name<'de> {
 
 macro_rules! numbers {
     ($($method:ident)+) => { $(
-        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+        fn $method<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
             self.number(visitor)
         }
     )+ };
 }
 
-impl<'de> Deserializer<'de> for Name<'de> {
-    type Error = Unreadable;
+impl<'de> Deserializer<'de> for FieldKey<'de> {
+    type Error = JsonError;
 
-    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         visitor.visit_borrowed_str(self.0)
     }
 
-    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, JsonError> {
         visitor.visit_some(self)
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &str, visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &str, visitor: V) -> Result<V::Value, JsonError> {
         visitor.visit_newtype_struct(self)
     }
 
-    fn deserialize_enum<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, Unreadable> {
+    fn deserialize_enum<V: Visitor<'de>>(self, _: &str, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
         visitor.visit_enum(BorrowedStrDeserializer::new(self.0))
     }
 
@@ -347,30 +347,30 @@ struct Variant<'de> {
 }
 
 impl<'de> EnumAccess<'de> for Variant<'de> {
-    type Error = Unreadable;
+    type Error = JsonError;
     type Variant = Self;
 
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Unreadable> {
-        seed.deserialize(Name(self.name)).map(|it| (it, self))
+    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), JsonError> {
+        seed.deserialize(FieldKey(self.name)).map(|it| (it, self))
     }
 }
 
 impl<'de> VariantAccess<'de> for Variant<'de> {
-    type Error = Unreadable;
+    type Error = JsonError;
 
-    fn unit_variant(self) -> Result<(), Unreadable> {
+    fn unit_variant(self) -> Result<(), JsonError> {
         <()>::deserialize(self.content)
     }
 
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Unreadable> {
+    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, JsonError> {
         seed.deserialize(self.content).map_err(|error| error.within(&self.name))
     }
 
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Unreadable> {
+    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, JsonError> {
         self.content.deserialize_seq(visitor).map_err(|error| error.within(&self.name))
     }
 
-    fn struct_variant<V: Visitor<'de>>(self, _: &[&str], visitor: V) -> Result<V::Value, Unreadable> {
+    fn struct_variant<V: Visitor<'de>>(self, _: &[&str], visitor: V) -> Result<V::Value, JsonError> {
         self.content.deserialize_map(visitor).map_err(|error| error.within(&self.name))
     }
 }

@@ -108,7 +108,7 @@ impl<'de> Visitor<'de> for Growing {
 
     fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Tree<'de>, A::Error> {
         let mut object = Vec::new();
-        while let Some(Name(name)) = fields.next_key()? {
+        while let Some(BorrowedName(name)) = fields.next_key()? {
             object.push((name, fields.next_value()?));
         }
         Ok(Tree::Object(object))
@@ -117,4 +117,4 @@ impl<'de> Visitor<'de> for Growing {
 
 /// The name of a field.
 #[derive(serde::Deserialize)]
-struct Name<'a>(#[serde(borrow)] Cow<'a, str>);
+struct BorrowedName<'a>(#[serde(borrow)] Cow<'a, str>);

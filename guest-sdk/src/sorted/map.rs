@@ -7,7 +7,7 @@ use std::ops::Index;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-use super::sort_by;
+use super::sort::sort_by;
 
 /// A value for each of some keys, in the order of the keys.
 #[derive(Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]

@@ -7,7 +7,7 @@ use std::ops::Sub;
 use serde::de::{Deserialize, Deserializer};
 use serde::ser::{Serialize, Serializer};
 
-use super::sort;
+use super::sort::sort;
 
 /// Different items in their order.
 #[derive(Clone, Eq, Hash, Ord, PartialEq, PartialOrd)]

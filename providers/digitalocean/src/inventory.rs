@@ -3,7 +3,7 @@
 //! The name is the Service's UID without its last digit, so that it says neither for which Service nor for which cluster it
 //! was given; and the cloud takes tags at a creation and never shows them. So what is listed is proven by its name alone.
 
-use aerostat_sdk::json::{self, Unreadable, revision};
+use aerostat_sdk::json::{self, JsonError, revision};
 use aerostat_sdk::{
     Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
     Position, Proof, Result,
@@ -41,7 +41,7 @@ fn is_mark(name: &str) -> bool {
     digits.is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(&it)))
 }
 
-fn item(listed: &Listed, shown: Value) -> Result<InventoryItem, Unreadable> {
+fn item(listed: &Listed, shown: Value) -> Result<InventoryItem, JsonError> {
     let revision = revision(&own(&shown));
     let live = LoadBalancer::read(shown)?;
     let mut item = InventoryItem::new(live.title(), MarkedOwner::default(), Proof::ByName);

@@ -65,7 +65,7 @@ struct Known {
     lease: Option<String>,
     /// Whether the account was on that Lease, for as long as nobody has removed it.
     is_written: bool,
-    last: Option<Asked>,
+    last: Option<LastAnswer>,
     known_account: Option<Instant>,
 }
 
@@ -76,7 +76,7 @@ struct OnLease {
 }
 
 /// What came of asking.
-struct Asked {
+struct LastAnswer {
     at: Instant,
     version: u64,
     verdict: Result<()>,
@@ -134,7 +134,7 @@ impl Account {
         if verdict.is_ok() {
             guard.identity.approve(version);
         }
-        known.last = Some(Asked { at: Instant::now(), version, verdict: verdict.clone() });
+        known.last = Some(LastAnswer { at: Instant::now(), version, verdict: verdict.clone() });
         verdict
     }
 
@@ -177,7 +177,7 @@ impl Account {
         let mut known = guard.known.lock().await;
         let (swapped, version) = swap();
         if let Some(version) = version {
-            known.last = Some(Asked { at: Instant::now(), version, verdict: Ok(()) });
+            known.last = Some(LastAnswer { at: Instant::now(), version, verdict: Ok(()) });
         }
         swapped
     }
@@ -315,7 +315,7 @@ impl Known {
     }
 }
 
-impl Asked {
+impl LastAnswer {
     fn serves(&self, version: u64) -> bool {
         let span = match self.verdict {
             Ok(()) => RIGHT,

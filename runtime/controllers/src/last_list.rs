@@ -25,16 +25,16 @@ pub(crate) trait Listed {
 pub(crate) struct LastList<T> {
     /// Held while a list is read: who comes meanwhile waits for it.
     reading: tokio::sync::Mutex<()>,
-    state: Mutex<State<T>>,
+    state: Mutex<LastListState<T>>,
 }
 
-struct State<T> {
+struct LastListState<T> {
     list: Option<Arc<T>>,
-    failed: Option<Failed>,
+    failed: Option<FailedList>,
 }
 
 /// A list that failed.
-struct Failed {
+struct FailedList {
     error: Error,
     /// How many had failed in a row before it.
     failures: u32,
@@ -44,7 +44,7 @@ struct Failed {
 
 impl<T> Default for LastList<T> {
     fn default() -> Self {
-        let state = State { list: None, failed: None };
+        let state = LastListState { list: None, failed: None };
         Self { reading: tokio::sync::Mutex::default(), state: Mutex::new(state) }
     }
 }
@@ -83,14 +83,14 @@ impl<T: Listed> LastList<T> {
         match list {
             Ok(list) => {
                 let list = Arc::new(list);
-                *state = State { list: Some(list.clone()), failed: None };
+                *state = LastListState { list: Some(list.clone()), failed: None };
                 Ok((list, true))
             }
             Err(error) => {
                 let failures = state.failed.take().map_or(0, |it| it.failures.saturating_add(1));
                 let pause = T::pause(failures, &error);
                 warn!(error = error.to_string(), ?pause, "the cloud could not list its {}", T::NAME);
-                state.failed = Some(Failed { error: error.clone(), failures, until: Instant::now() + pause });
+                state.failed = Some(FailedList { error: error.clone(), failures, until: Instant::now() + pause });
                 Err(error)
             }
         }
@@ -99,7 +99,7 @@ impl<T: Listed> LastList<T> {
     /// Why there can be no list yet.
     fn refused(&self, now: Instant) -> Option<Error> {
         let state = self.state();
-        let Failed { error, until, .. } = state.failed.as_ref()?;
+        let FailedList { error, until, .. } = state.failed.as_ref()?;
         let after = until.checked_duration_since(now).filter(|it| !it.is_zero())?;
         Some(match error {
             Error::RetryAfter { reason, .. } => Error::RetryAfter { after, reason: reason.clone() },
@@ -107,7 +107,7 @@ impl<T: Listed> LastList<T> {
         })
     }
 
-    fn state(&self) -> MutexGuard<'_, State<T>> {
+    fn state(&self) -> MutexGuard<'_, LastListState<T>> {
         self.state.lock()
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn strategy(it: Situation) -> Strategy {
 
 /// How long a list is put off for more nodes that come.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Patience {
+struct JoinPatience {
     /// It is begun when no node has come for so long.
     quiet: Duration,
     /// And after so long at the latest.
@@ -91,10 +91,10 @@ struct Patience {
 }
 
 /// How long a list of so many pages is put off while so many nodes wait for it.
-fn patience(pages: usize, waiting: usize) -> Patience {
+fn patience(pages: usize, waiting: usize) -> JoinPatience {
     let times = |each: Duration, count: usize| each.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
     let stream = times(EACH_NODE, waiting).min(LONGEST_STREAM);
-    Patience {
+    JoinPatience {
         quiet: times(CALL_TAKES, pages).min(times(QUIET_FOR_EACH, waiting)).clamp(QUIET, LONGEST_QUIET),
         longest: times(EACH_CALL, pages).min(LONGEST).max(stream),
     }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn the_more_nodes_come_the_longer_a_list_waits_for_them() {
         let of = |pages, waiting| {
-            let Patience { quiet, longest } = patience(pages, waiting);
+            let JoinPatience { quiet, longest } = patience(pages, waiting);
             (quiet.as_millis(), longest.as_millis())
         };
         assert_eq!(of(1, 20), (100, 300), "few nodes in a small account");

@@ -17,7 +17,7 @@ use crate::freshness::{NODE_DELETION, TAINT};
 use crate::inventory::instance_list::InstanceList;
 use crate::node_fields::provider_id;
 use crate::node_lifecycle::Controller;
-use crate::node_lifecycle::plan::{self, ListQuality, Patience, Reason};
+use crate::node_lifecycle::plan::{self, DeletionPatience, ListQuality, Reason};
 use crate::node_lifecycle::watchlist::{Outcome, Taken};
 use crate::object::{self, Error as ObjectError};
 use crate::warm_up;
@@ -276,9 +276,9 @@ impl Controller {
         }
     }
 
-    fn patience(&self) -> Patience {
+    fn patience(&self) -> DeletionPatience {
         let warm_ends = warm_up::ends(self.began, self.inventory.replaced(), self.options.warm_up);
-        Patience {
+        DeletionPatience {
             warm_up: warm_ends.saturating_duration_since(Instant::now()),
             grace: self.options.grace,
             now: Timestamp::now(),

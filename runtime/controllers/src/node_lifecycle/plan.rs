@@ -55,7 +55,7 @@ pub(super) struct ListQuality<'a> {
 
 /// What holds a deletion back for a while.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Patience {
+pub(super) struct DeletionPatience {
     /// What is left of the first time of leadership.
     pub(super) warm_up: Duration,
     /// A node that is younger stays.
@@ -186,7 +186,7 @@ pub(super) fn with_state(node: &Node, state: State) -> Node {
 ///
 /// An operator's word overrules what only asks for patience, and the doubt about a list without any of the cluster's
 /// machines, if the cluster's own account has answered. It never stands in for the cloud's own word.
-pub(super) fn objection(node: &Node, list: ListQuality<'_>, patience: Patience) -> Option<Reason> {
+pub(super) fn objection(node: &Node, list: ListQuality<'_>, patience: DeletionPatience) -> Option<Reason> {
     if !list.is_fresh {
         return Some(Reason::Incomplete("it began before the node was checked".to_owned()));
     }
@@ -208,7 +208,7 @@ pub(super) fn objection(node: &Node, list: ListQuality<'_>, patience: Patience) 
 }
 
 /// How long it takes until a node is old enough, if it is not.
-pub(super) fn young(node: &Node, patience: Patience) -> Option<Duration> {
+pub(super) fn young(node: &Node, patience: DeletionPatience) -> Option<Duration> {
     let age = node.metadata.creation_timestamp.as_ref().map_or(Duration::ZERO, |created| {
         Duration::try_from(patience.now.duration_since(created.0)).unwrap_or(Duration::ZERO)
     });

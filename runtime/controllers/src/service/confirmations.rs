@@ -62,7 +62,7 @@ struct State {
 
 /// Questions about one node that have failed.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Failed {
+pub(super) struct FailedCheck {
     provider_id: String,
     times: u32,
     /// Those of them that were about it alone, with a complete list that lacks it.
@@ -173,7 +173,7 @@ impl Confirmations {
         inventory: &Inventory,
         nodes: Vec<Arc<Node>>,
         freshness: Freshness,
-        failed: &mut HashMap<String, Failed>,
+        failed: &mut HashMap<String, FailedCheck>,
     ) -> Option<Error> {
         let doubtful = |node: &Arc<Node>| {
             failed.contains_key(&node.name_any()) || self.nodes.record(node).is_some_and(|it| it.missed.is_some())
@@ -262,7 +262,7 @@ impl Confirmations {
 }
 
 /// When the cloud is to be asked about a node, given what its answers have shown and what has failed.
-fn due_at(record: Option<&Record>, failed: Option<&Failed>, now: Instant) -> Instant {
+fn due_at(record: Option<&Record>, failed: Option<&FailedCheck>, now: Instant) -> Instant {
     let retry = failed.and_then(|it| it.due);
     match record {
         None => retry.unwrap_or(now),
@@ -274,7 +274,7 @@ fn due_at(record: Option<&Record>, failed: Option<&Failed>, now: Instant) -> Ins
 }
 
 /// Whether nothing is waited for any more before load balancers are changed.
-fn is_settled(record: Option<&Record>, failed: Option<&Failed>) -> bool {
+fn is_settled(record: Option<&Record>, failed: Option<&FailedCheck>) -> bool {
     record.is_some_and(|it| it.evidence != Evidence::Unknown) || failed.is_some_and(|it| it.alone >= ALONE)
 }
 
@@ -292,13 +292,13 @@ fn worthless(list: &InstanceList, zone: Option<&str>, familiar: bool) -> Option<
 }
 
 /// Forgets what failed of nodes that are none of these any more.
-fn retain(failed: &mut HashMap<String, Failed>, candidates: &[Arc<Node>]) {
+fn retain(failed: &mut HashMap<String, FailedCheck>, candidates: &[Arc<Node>]) {
     // A map: this runs for each change of a node while the cloud fails, and then all of thousands may have failed.
     let ids: HashMap<_, _> = candidates.iter().map(|it| (it.metadata.name.as_deref(), provider_id(it))).collect();
     failed.retain(|name, it| ids.get(&Some(name.as_str())).is_some_and(|id| *id == Some(it.provider_id.as_str())));
 }
 
-fn fail(failed: &mut HashMap<String, Failed>, node: &Node, error: &Error, alone: bool) {
+fn fail(failed: &mut HashMap<String, FailedCheck>, node: &Node, error: &Error, alone: bool) {
     let it = failed.entry(node.name_any()).or_default();
     it.provider_id = provider_id(node).unwrap_or_default().to_owned();
     let pause = match error {

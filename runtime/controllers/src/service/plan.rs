@@ -59,11 +59,11 @@ pub(super) fn is_anothers(service: &Service, cluster: &Cluster) -> bool {
 /// Plans for the versions of one Service, and again only for one that says something else than the last.
 pub(super) struct Planner<'a> {
     cluster: &'a Cluster,
-    last: Option<(Said, Result<Plan, Invalid>)>,
+    last: Option<(PlannedFrom, Result<Plan, Invalid>)>,
 }
 
 /// All that a Service which wants a load balancer says of it.
-struct Said {
+struct PlannedFrom {
     uid: Option<String>,
     annotations: Option<BTreeMap<String, String>>,
     spec: Option<ServiceSpec>,
@@ -93,7 +93,7 @@ impl<'a> Planner<'a> {
             });
         }
         let planned = plan(service, may_exist, self.cluster);
-        self.last = Some((Said::by(service), planned.clone()));
+        self.last = Some((PlannedFrom::by(service), planned.clone()));
         planned
     }
 
@@ -109,7 +109,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-impl Said {
+impl PlannedFrom {
     fn by(service: &Service) -> Self {
         let (metadata, spec) = (&service.metadata, service.spec.clone());
         Self { uid: metadata.uid.clone(), annotations: metadata.annotations.clone(), spec }

@@ -17,7 +17,7 @@ use crate::service::plan::{Plan, Planner, plan};
 use crate::service::state::NextStep;
 use crate::service::status;
 use crate::service::syncer::Syncer;
-use crate::service::write::{Answer, Wait};
+use crate::service::write::{Answer, CloudWait};
 use crate::worker::random;
 
 /// What a provider's call to delete came to.
@@ -64,7 +64,7 @@ impl Syncer {
                 let memo = it.status.memo.or_else(|| status::memo(&service).map(str::to_owned));
                 let ingress = self.usable(key, &service, it.status.ingress);
                 let status = LoadBalancerStatus { memo, ingress, ..it.status };
-                let wait = Wait { reason: &it.reason, after: it.after };
+                let wait = CloudWait { reason: &it.reason, after: it.after };
                 let after = self.keep(key, &service, status, Answer::BusyDeleting(wait))?;
                 debug!(service = key, ?after, "the load balancer is not gone: {}", it.reason);
                 self.write(key, service, planner).await.map(|it| it.then(NextStep::After(after)))

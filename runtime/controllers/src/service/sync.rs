@@ -24,7 +24,7 @@ use crate::service::plan::{Plan, Planner, is_anothers, is_wanted};
 use crate::service::state::{Ask, AskedNodes, Cause, NextStep, Outcome, ServiceState, Unwritten};
 use crate::service::status;
 use crate::service::syncer::{SHORTEST_PENDING, Syncer};
-use crate::service::write::{Answer, Wait, Written};
+use crate::service::write::{Answer, CloudWait, Written};
 use crate::worker::{Next, random};
 
 /// How often a Service is reconciled again at once because somebody has changed it meanwhile.
@@ -33,7 +33,7 @@ const ATTEMPTS: usize = 10;
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(50);
 
 /// What is done about a Service that wants a load balancer.
-enum Decision {
+enum NextMove {
     /// Nothing: it was as desired before this process began, and the next list tells whether it still is.
     BelieveEvidence,
     /// Its status is written again as it was.
@@ -45,7 +45,7 @@ enum Decision {
 }
 
 /// What the provider has said, and whether the call was the one that an announcement in the memo was for.
-struct Asked {
+struct EnsureAnswer {
     progress: Progress,
     was_announced: bool,
 }
@@ -117,16 +117,16 @@ impl Syncer {
         let compared = compared_fields(desired);
         let backends = self.shared.selected(Some(&compared), &self.changes.backends())?;
         let (Ask { cause, nodes }, pass) = match self.decide(key, &service, &compared, &backends) {
-            Decision::Ask(ask, pass) => (ask, pass),
-            Decision::Wait(next) => return Ok(next),
-            Decision::Restore => {
+            NextMove::Ask(ask, pass) => (ask, pass),
+            NextMove::Wait(next) => return Ok(next),
+            NextMove::Restore => {
                 info!(
                     service = key,
                     "somebody has changed where its status says that it is reached: it is written again"
                 );
                 return self.write(key, service, planner).await.map(|_| NextStep::Done);
             }
-            Decision::BelieveEvidence => {
+            NextMove::BelieveEvidence => {
                 debug!(
                     service = key,
                     "it was as desired before this process began; the next list tells whether it still is"
@@ -153,7 +153,7 @@ impl Syncer {
         let asked_at = Instant::now();
         let asked = self.ask(key, &service, desired, &backends).await;
         if cause == Cause::Backends {
-            let failed = matches!(asked, Err(_) | Ok(Asked { progress: Progress::Failed(..), .. }));
+            let failed = matches!(asked, Err(_) | Ok(EnsureAnswer { progress: Progress::Failed(..), .. }));
             self.count_update(asked_at.elapsed(), failed);
         }
         let error = |source| match cause {
@@ -161,7 +161,7 @@ impl Syncer {
             Cause::Service | Cause::Resync => Error::Ensure(source),
         };
         // 10. Its answer is kept, and written: what is not returned is not kept.
-        let Asked { progress, was_announced } = asked.map_err(error)?;
+        let EnsureAnswer { progress, was_announced } = asked.map_err(error)?;
         let step = match progress {
             Progress::NotManaged => Ok(NextStep::Done),
             Progress::Failed(mut status, source) => {
@@ -189,7 +189,7 @@ impl Syncer {
                 it.status.ingress = self.usable(key, &service, it.status.ingress);
                 // There is nothing to wait for but our own write. A Service has its first memo once.
                 let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
-                let wait = Wait { reason: &it.reason, after: it.after };
+                let wait = CloudWait { reason: &it.reason, after: it.after };
                 let answer = if announces { Answer::Announced(wait) } else { Answer::Busy(wait) };
                 let after = self.keep(key, &service, it.status, answer)?;
                 debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
@@ -249,35 +249,35 @@ impl Syncer {
     }
 
     /// Step 5: what is to be done for this desired load balancer.
-    fn decide(&self, key: &str, service: &Service, compared: &LoadBalancer, backends: &Backends) -> Decision {
+    fn decide(&self, key: &str, service: &Service, compared: &LoadBalancer, backends: &Backends) -> NextMove {
         let now = Instant::now();
         let backends = &backends.compared_fields;
         let kept = self.evidence_on(service, compared, backends);
         let decision = self.shared.states.of(key, service, |state| {
             if kept.is_some_and(|revision| state.settle_before(compared, backends, revision, now)) {
-                return Decision::BelieveEvidence;
+                return NextMove::BelieveEvidence;
             }
             if state.restore() {
-                return Decision::Restore;
+                return NextMove::Restore;
             }
             let is_same = state.desired() == Some(compared);
             let waiting = state.waiting().filter(|_| is_same);
             let lists = self.lists.as_ref();
             if let Some(pause) = lists.zip(waiting).and_then(|(lists, waiting)| lists.leaves(&waiting, now)) {
-                return Decision::Wait(NextStep::After(pause));
+                return NextMove::Wait(NextStep::After(pause));
             }
             match state.next_step(compared, backends, now) {
-                Continue(ask) => Decision::Ask(ask, state.observed.pass.take()),
+                Continue(ask) => NextMove::Ask(ask, state.observed.pass.take()),
                 Break(next) => {
                     if next == NextStep::Done {
                         // The pass has ended for it.
                         state.observed.pass = None;
                     }
-                    Decision::Wait(next)
+                    NextMove::Wait(next)
                 }
             }
         });
-        if let (Decision::BelieveEvidence, Some(lists)) = (&decision, &self.lists) {
+        if let (NextMove::BelieveEvidence, Some(lists)) = (&decision, &self.lists) {
             lists.resync_soon(now);
         }
         decision
@@ -324,7 +324,7 @@ impl Syncer {
         service: &Service,
         mut desired: LoadBalancer,
         backends: &Backends,
-    ) -> Result<Asked, CloudError> {
+    ) -> Result<EnsureAnswer, CloudError> {
         if let Some((memo, older_claimant)) = self.older_claimant(service) {
             return Err(ownership::taken(key, &memo, &older_claimant));
         }
@@ -360,7 +360,7 @@ impl Syncer {
         });
         self.shared.states.with(key, |state| state.answered(&reply, listed, Instant::now()));
         self.record_provider_events(&about, reply.events);
-        reply.answer.map(|progress| Asked { progress, was_announced })
+        reply.answer.map(|progress| EnsureAnswer { progress, was_announced })
     }
 
     /// Keeps the status of a load balancer that is not as desired, and fails.

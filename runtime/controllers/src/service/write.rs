@@ -26,15 +26,15 @@ pub(super) enum Answer<'a> {
     /// It is not, and that is an error: the memo counts.
     Failed,
     /// The next call creates it.
-    Announced(Wait<'a>),
+    Announced(CloudWait<'a>),
     /// The cloud is busy with it.
-    Busy(Wait<'a>),
+    Busy(CloudWait<'a>),
     /// The cloud is busy deleting it.
-    BusyDeleting(Wait<'a>),
+    BusyDeleting(CloudWait<'a>),
 }
 
 /// Why the cloud is waited for, and how long the provider wants to wait.
-pub(super) struct Wait<'a> {
+pub(super) struct CloudWait<'a> {
     pub(super) reason: &'a str,
     pub(super) after: Duration,
 }
@@ -75,17 +75,17 @@ impl Syncer {
             let (after, then) = match &answer {
                 Answer::Ready => (Duration::ZERO, Outcome::Ready),
                 Answer::Failed => (Duration::ZERO, Outcome::MemoOnly),
-                Answer::Announced(Wait { reason, .. }) => {
+                Answer::Announced(CloudWait { reason, .. }) => {
                     state.wait(reason, now);
                     state.is_busy(NextCall::Creates);
                     (Duration::ZERO, Outcome::Pending(now))
                 }
-                Answer::Busy(Wait { reason, after }) => {
+                Answer::Busy(CloudWait { reason, after }) => {
                     let after = held(*after, state.wait(reason, now));
                     state.is_busy(NextCall::GoesOn);
                     (after, Outcome::Pending(now + after))
                 }
-                Answer::BusyDeleting(Wait { reason, after }) => {
+                Answer::BusyDeleting(CloudWait { reason, after }) => {
                     let after = held(*after, state.wait(reason, now));
                     (after, Outcome::Deleting(now + after))
                 }

@@ -3,7 +3,7 @@
 use std::ops::Deref;
 
 use aerostat_sdk::SortedSet;
-use aerostat_sdk::json::{self, Unreadable, sparse};
+use aerostat_sdk::json::{self, JsonError, sparse};
 use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 
@@ -221,7 +221,7 @@ pub(crate) struct Firewall {
 
 impl LoadBalancer {
     /// As the API shows it.
-    pub(crate) fn read(shown: Value) -> Result<Self, Unreadable> {
+    pub(crate) fn read(shown: Value) -> Result<Self, JsonError> {
         let shown = sparse(shown);
         Ok(Self { said: json::read(&shown)?, ..json::read(&shown)? })
     }

@@ -64,8 +64,8 @@ fn case_077_a_node_is_ready_only_if_it_says_so() {
 
 const GOOD: ListQuality<'_> = ListQuality { is_fresh: true, incomplete: None, familiar: true, account: None };
 
-fn patience(warm_up: u64, grace: u64) -> Patience {
-    Patience {
+fn patience(warm_up: u64, grace: u64) -> DeletionPatience {
+    DeletionPatience {
         warm_up: Duration::from_secs(warm_up),
         grace: Duration::from_secs(grace),
         now: Timestamp::from_second(1_800_000_000).unwrap(),
