@@ -2,8 +2,11 @@
 """Runs all test programs, as many side by side as there are processors: most of their time they wait, for a control plane or a
 simulated cloud. `cargo test` would run one after the other.
 
+In each program as many tests run side by side as it has control planes (`POOL` of `tests/src/control_plane/cluster.rs`).
+
 What a program printed is shown when it has ended. At the end each that took a second has a line with its seconds, and the CPU seconds of itself and
-of its children that have ended. The exit code is 0 if all succeeded. STREAMS=1 runs one at a time.
+of its children that have ended; then come the slowest ten tests. The exit code is 0 if all succeeded. STREAMS=1 runs one
+program at a time, RUST_TEST_THREADS=1 one test of each.
 """
 
 import json
@@ -20,6 +23,10 @@ CARGO = shlex.split(os.environ.get("CARGO") or "cargo")
 STREAMS = max(1, int(os.environ.get("STREAMS") or os.cpu_count() or 1))
 # Those that take longest, so that none of them begins last.
 FIRST = ["whole", "process", "docs", "aws", "digitalocean", "modules", "golden", "services"]
+THREADS = os.environ.get("RUST_TEST_THREADS") or "4"
+SLOWEST = 10
+# Lets each test's line end with its seconds. The test harness calls it unstable, and wants RUSTC_BOOTSTRAP for it.
+TIMES = ["-Z", "unstable-options", "--report-time"]
 LOCK = threading.Lock()
 
 
@@ -42,7 +49,7 @@ def programs():
             kinds = message["target"]["kind"]
             name = message["target"]["name"]
             title = name if "test" in kinds else f"{folder.name} ({kinds[0]} {name})"
-            found.append((title, [message["executable"]], folder))
+            found.append((title, [message["executable"], *TIMES], folder))
     here = pathlib.Path.cwd()
     found.append(("docs", [*CARGO, "test", "--locked", "--workspace", "--no-fail-fast", "--doc"], here))
     order = {name: number for number, name in enumerate(FIRST)}
@@ -50,22 +57,26 @@ def programs():
 
 
 def run(name, command, folder):
-    """Runs one program, shows what it printed, and returns its line for the end."""
+    """Runs one program, shows what it printed, and returns its line for the end, and the seconds of each of its tests."""
     say(f"==> {name}: begins")
     log = pathlib.Path("target/test-logs", re.sub(r"\W+", "-", name) + ".log").absolute()
     log.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with log.open("wb") as output:
-        environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder)}
+        environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "RUST_TEST_THREADS": THREADS}
+        if TIMES[0] in command:
+            # Not for cargo: it would compile everything once more.
+            environment["RUSTC_BOOTSTRAP"] = "1"
         program = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(program.pid, 0)
         program.returncode = os.waitstatus_to_exitcode(status)
     took = time.monotonic() - began
     text = log.read_text(errors="replace")
     passed = sum(int(it) for it in re.findall(r"^test result: .*?(\d+) passed", text, re.M))
+    tests = [(float(seconds), f"{name}: {test}") for test, seconds in re.findall(r"^test (.+) \.\.\. .*<([\d.]+)s>", text, re.M)]
     ended = "ok" if program.returncode == 0 else f"FAILED ({program.returncode})"
     say(f"\n     Running {name} ({command[0]})\n{text}\n==> {name}: {ended} after {took:.0f} s")
-    return program.returncode, name, ended, passed, took, used.ru_utime + used.ru_stime
+    return program.returncode, name, ended, passed, took, used.ru_utime + used.ru_stime, tests
 
 
 def main():
@@ -91,11 +102,14 @@ def main():
             waiting.clear()
         raise
     print(f"\n{'program':32} {'tests':>6} {'seconds':>8} {'of CPU':>8}")
-    for _, name, how, passed, took, used in sorted(ended, key=lambda it: -it[4]):
+    for _, name, how, passed, took, used, _ in sorted(ended, key=lambda it: -it[4]):
         if took >= 1 or how != "ok":
             print(f"{name:32} {passed:6} {took:8.0f} {used:8.0f}  {'' if how == 'ok' else how}".rstrip())
     tests, used = sum(it[3] for it in ended), sum(it[5] for it in ended)
     print(f"{'all':32} {tests:6} {time.monotonic() - began:8.0f} {used:8.0f}")
+    print("\nThe slowest tests:")
+    for seconds, test in sorted((it for program in ended for it in program[6]), reverse=True)[:SLOWEST]:
+        print(f"{seconds:7.1f} s  {test}")
     failed = [name for code, name, *_ in ended if code]
     if failed:
         print(f"error: {len(failed)} of {total} programs failed: {', '.join(failed)}", file=sys.stderr)

@@ -1,7 +1,7 @@
 //! A real control plane on loopback: etcd, kube-apiserver and, if asked, kube-controller-manager.
 //!
-//! Tests that write to the cluster take it with [`cluster`]: one control plane for each test process, one test at a
-//! time, empty at the start. The demo, the benchmark and tests that break it on purpose start one of
+//! Tests that write to a cluster take it with [`cluster`]: a few control planes for each test process, each for one test
+//! at a time, empty at the start. The demo, the benchmark and tests that break it on purpose start one of
 //! their own.
 //!
 //! Every server has a guard that ends it when this process ends, however it ends; the folder of the run goes with it.
@@ -22,7 +22,7 @@ use anyhow::Result;
 
 pub(crate) use self::access::install_crypto;
 pub use self::access::{FIRST_PAGE, apply, apply_roles, roles};
-pub use self::cluster::{Cluster, any_cluster, cluster};
+pub use self::cluster::{Cluster, cluster};
 pub use self::running::{ControlPlane, Options};
 
 /// The path of kubectl in the pinned version.

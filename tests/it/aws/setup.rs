@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::{Event, Node};
 use kube::api::{Api, DeleteParams, ListParams};
 use serde_json::{Value, json};
 use tests::clouds::aws::{Options, Service, Simulator};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::moto::{Call, REGION};
 use tests::operator::{Process, Setup};
 use tests::vendor::aws::{self, instance};
@@ -31,7 +31,7 @@ impl Rig {
     }
 
     pub(crate) async fn with(options: Options) -> Self {
-        let (cluster, cloud) = tokio::join!(any_cluster(), Simulator::start(options));
+        let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(options));
         let cloud = cloud.unwrap();
         cluster.follow(Aws::PAGE).await;
         let setup = aws::setup(&cluster, &cloud, &[Service::Ec2, Service::Elbv2, Service::Elb]).flags(&FLAGS);

@@ -18,7 +18,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Result;
 use futures::{StreamExt, stream};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 
 use crate::run::Play;
 use crate::scenario::{Recording, Scenario};
@@ -49,7 +49,7 @@ async fn play(path: &Path) -> Result<Verdict> {
         }
     };
     let better = better::adjust(&mut scenario);
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let mut play = Play::through(&scenario, &cluster).await?;
     let deadline = Instant::now() + GRACE;
     let differences = loop {

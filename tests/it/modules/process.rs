@@ -7,7 +7,7 @@ use k8s_openapi::api::coordination::v1::Lease;
 use kube::api::Api;
 use serde_json::json;
 use tests::capture::Capture;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::guests;
 use tests::kubelet;
 use tests::operator::{Setup, assert_waits, says};
@@ -38,7 +38,7 @@ fn acme() -> Artifact {
 
 #[tokio::test]
 async fn a_signed_module_leads_and_leads_again_without_the_registry() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let registry = RealRegistry::referrers().await;
     let signer = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
     let module = Artifact::new(&tests::component::only_provider());
@@ -68,7 +68,7 @@ async fn a_signed_module_leads_and_leads_again_without_the_registry() {
 
 #[tokio::test]
 async fn a_registry_that_is_down_is_waited_for_without_the_lease() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let registry = RealRegistry::distribution(Access::Anyone).await;
     let setup = in_registry(Setup::guest(&cluster, guests::ACME), &registry, &acme().digest());
     let setup =
@@ -90,7 +90,7 @@ async fn a_registry_that_is_down_is_waited_for_without_the_lease() {
 /// Cases: bad-module-cache
 #[tokio::test]
 async fn bad_input_module_cache_that_cannot_be_written() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let registry = RealRegistry::distribution(Access::Anyone).await;
     registry.push(&acme(), None).await;
     let setup = in_registry(Setup::guest(&cluster, guests::ACME), &registry, &acme().digest());
@@ -101,7 +101,7 @@ async fn bad_input_module_cache_that_cannot_be_written() {
 
 #[tokio::test]
 async fn adv_52_machine_code_in_place_of_a_module_is_refused() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let registry = RealRegistry::distribution(Access::Anyone).await;
     // As much of a program as a module may have.
     let program = std::fs::read(std::env::current_exe().unwrap()).unwrap();
@@ -114,7 +114,7 @@ async fn adv_52_machine_code_in_place_of_a_module_is_refused() {
 /// Cases: bad-signature
 #[tokio::test]
 async fn bad_input_unsigned_module() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let registry = RealRegistry::distribution(Access::Anyone).await;
     registry.push(&acme(), None).await;
     let setup = in_registry(Setup::guest(&cluster, guests::ACME), &registry, &acme().digest());

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Namespace;
 use kube::api::Api;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults};
 use tests::{guests, kubelet};
 
@@ -12,7 +12,7 @@ use crate::setup::{Setup, initialized};
 
 #[tokio::test]
 async fn a_provider_knows_the_cluster_by_flags_and_namespace() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let namespace = Api::<Namespace>::all(cluster.admin.clone()).get("kube-system").await.unwrap();
     let uid = namespace.metadata.uid.unwrap();
     kubelet::join(&cluster.admin, "see-cluster").await.unwrap();
@@ -30,7 +30,7 @@ async fn a_provider_knows_the_cluster_by_flags_and_namespace() {
 
 #[tokio::test]
 async fn the_clusters_uid_is_read_again_until_it_comes() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let faults = Faults::new();
     let path = "/api/v1/namespaces/kube-system$";
     faults.set(Fault::status(http::Method::GET, path, 403, "Forbidden", "injected refusal").times(1));

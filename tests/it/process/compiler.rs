@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::operator::PATIENCE;
 use tests::registry::{Access, Artifact, RealRegistry};
 use tests::{component, costly, guests, wait};
@@ -55,7 +55,7 @@ fn children(parent: u32) -> Vec<u32> {
 /// Starts aerostat with a module and these limits of its compiler. It must give up. Returns what it says last, and what
 /// it and its compiler used.
 async fn refused(module: &[u8], limits: Value) -> (String, Used, Used) {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::ACME).edit(|it| it["provider"]["limits"]["compile"] = limits);
     let path = setup.folder.write("module.wasm", module);
     let refused = refused_start(&setup.module(&path)).await;
@@ -65,7 +65,7 @@ async fn refused(module: &[u8], limits: Value) -> (String, Used, Used) {
 
 /// As [`refused`], for a module that a registry has.
 async fn refused_from_registry(module: &[u8], limits: Value) -> (String, Used, Used) {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let registry = RealRegistry::distribution(Access::Anyone).await;
     let module = Artifact::new(module);
     registry.push(&module, None).await;

@@ -1,7 +1,7 @@
 //! `--controllers`, and other flags that decide what runs, compared with upstream.
 
 use serde_json::json;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::guests;
 use tests::script::Script;
 
@@ -22,7 +22,7 @@ fn expected(case: &Case) -> Vec<&str> {
 
 /// Starts the binary with a case's flags, and compares what becomes of it.
 async fn check(case: &Case) {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let flags: Vec<&str> = case.flags.iter().map(String::as_str).collect();
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&flags);
     match case.result.as_str() {
@@ -74,7 +74,7 @@ async fn case_234_only_leases_are_locks() {
 
 #[tokio::test]
 async fn routes_without_the_pods_networks_are_skipped() {
-    let (cluster, script) = (any_cluster().await, Script::start().await);
+    let (cluster, script) = (cluster().await, Script::start().await);
     cluster.follow("persistent-volumes/README.md").await;
     let base_url = script.base_url();
     let setup = |flags: &[&str]| {

@@ -1,13 +1,13 @@
 //! A provider call that crashes is an error of that call.
 
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::{guests, kubelet};
 
 use crate::setup::{Setup, admin_token, assert_waits, initialized};
 
 #[tokio::test]
 async fn case_256_a_crash_in_a_provider_call_is_an_error_of_that_call() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     // One worker: it takes the other nodes after the crash.
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--concurrent-node-syncs=1"]);
     let mut process = setup.started().await;

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{Event, Node, Service};
 use kube::api::{Api, ListParams, PostParams};
 use serde_json::{Value, json};
 use tests::capture::{Capture, Request, Step};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::operator::{PATIENCE, Setup, says};
 use tests::registry::{Artifact, REPOSITORY};
 use tests::{guests, kubelet, wait};
@@ -92,7 +92,7 @@ fn credentials(setup: Setup, sts: &Capture, agent: &Capture, metadata: &Capture)
 
 #[tokio::test]
 async fn adv_121_who_gives_keys_may_repeat_what_it_is_shown() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let sts = Capture::https(&["127.0.0.1"], |it| everywhere(TOKENS[0], it.connection)).await;
     let agent = Capture::http(|it| everywhere(TOKENS[1], it.connection)).await;
     let metadata = Capture::http(metadata).await;
@@ -130,7 +130,7 @@ async fn adv_121_who_gives_keys_may_repeat_what_it_is_shown() {
 
 #[tokio::test]
 async fn adv_121_registries_may_repeat_the_login_and_its_token() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let module = fs::read(guests::DIGITALOCEAN).unwrap();
     let pair = STANDARD.encode(format!("alice:{PASSWORD}"));
     for said in [pair.as_str(), PASSWORD, OF_SERVICE] {

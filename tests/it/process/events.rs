@@ -2,7 +2,7 @@
 
 use aerostat::{Overrides, Settings};
 use http::Method;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults, Reply};
 use tests::{guests, kubelet, wait};
 
@@ -10,7 +10,7 @@ use crate::setup::{Setup, says};
 
 /// How the process ends after the sender of events about objects of this namespace has panicked.
 async fn check_panic(namespace: &str) {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let faults = Faults::new();
     faults.set(Fault::new(Method::POST, &format!("/namespaces/{namespace}/events"), Reply::Panic));

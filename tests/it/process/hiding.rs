@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
 use tests::clouds::digitalocean::{Options, Simulator};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::operator::Process;
 use tests::simulator::Fault;
 use tests::{guests, kubelet, wait};
@@ -35,7 +35,7 @@ async fn gone(nodes: &Api<Node>) -> Option<()> {
 
 #[tokio::test]
 async fn adv_156_no_node_is_lost_because_a_provider_hides_a_500() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let process = started(&cluster, &cloud).await;
     // A list that holds no machine of the cluster would prove nothing.
@@ -59,7 +59,7 @@ async fn adv_156_no_node_is_lost_because_a_provider_hides_a_500() {
 
 #[tokio::test]
 async fn adv_157_a_lost_creation_is_told_whatever_the_provider_says() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     cloud.inject(Fault::nothing("POST", BALANCERS).times(1));
     let process = started(&cluster, &cloud).await;

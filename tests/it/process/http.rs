@@ -1,6 +1,6 @@
 //! `/healthz`, `/readyz` and `/metrics`, compared with upstream.
 
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::guests;
 
 use crate::recording::{self, Answer, Reasons, reason};
@@ -37,7 +37,7 @@ fn expected(answer: &Answer) -> (u16, String, Option<String>) {
 
 #[tokio::test]
 async fn case_240_health_is_open_and_everything_else_is_not() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let process = setup.started().await;
     let (own, admin) = (own_token(&cluster), admin_token(&cluster).await);
@@ -64,7 +64,7 @@ async fn case_240_health_is_open_and_everything_else_is_not() {
 
 #[tokio::test]
 async fn case_241_without_a_secure_port_nothing_listens() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let with = Setup::guest(&cluster, guests::HOSTILE);
     let process = with.started().await;
     assert_eq!(listening(process.aerostat.pid()), 1);
@@ -93,7 +93,7 @@ fn listening(pid: u32) -> usize {
 
 #[tokio::test]
 async fn case_240_every_started_controller_is_checked() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let process = setup.started().await;
     assert_eq!(process.checks().await, CHECKS);

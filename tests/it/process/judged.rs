@@ -5,7 +5,7 @@ use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::rbac::v1::Role;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::{guests, kubelet};
 
 use crate::setup::{Setup, assert_waits, event, initialized};
@@ -29,7 +29,7 @@ async fn is_without_addresses(cluster: &Cluster, name: &str) {
 
 #[tokio::test]
 async fn adv_150_a_hostile_provider_takes_no_clusters_traffic() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--cluster-cidr=10.244.0.0/16"]).edit(|config| {
         config["provider"]["loadBalancerAddresses"] = json!(["192.0.2.0/24", "10.0.0.0/8", "172.16.0.0/12"]);
         config["clusterNetworks"] = json!({ "pods": ["172.20.0.0/16"] });
@@ -59,7 +59,7 @@ async fn adv_150_a_hostile_provider_takes_no_clusters_traffic() {
 
 #[tokio::test]
 async fn adv_151_a_hostile_provider_moves_no_node() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE).edit(|config| {
         config["provider"]["nodeAddresses"] = json!(["10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16"]);
         config["clusterNetworks"] = json!({ "pods": ["10.244.0.0/16"] });
@@ -97,7 +97,7 @@ async fn endpoints(cluster: &Cluster, addresses: &[&str]) {
 
 #[tokio::test]
 async fn adv_173_an_endpoint_of_the_api_server_is_nobody_elses() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     endpoints(&cluster, &["10.3.0.1", "10.3.0.2", "10.3.0.3"]).await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let process = setup.started().await;
@@ -131,7 +131,7 @@ async fn adv_173_an_endpoint_of_the_api_server_is_nobody_elses() {
 
 #[tokio::test]
 async fn adv_173_without_the_right_to_endpoints_all_else_goes_on() {
-    let mut cluster = any_cluster().await;
+    let mut cluster = cluster().await;
     cluster.forbids();
     endpoints(&cluster, &["10.3.0.1"]).await;
     let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "default");

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tests::aerostat::message;
 use tests::clouds::digitalocean::{Options, Simulator};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::{guests, kubelet};
 
 use crate::setup::{Setup, says};
@@ -16,7 +16,7 @@ const ENDLESS_MEBIBYTES: u64 = 250;
 
 #[tokio::test]
 async fn adv_109_a_version_cannot_forge_a_line_of_the_log() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--logging-format=text"]).edit(|config| {
         config["provider"]["settings"] = json!({ "describe": "forged" });
         config["endpoints"] = json!([{ "name": "api", "baseUrl": "https://127.0.0.1:9", "allow": [] }]);
@@ -43,7 +43,7 @@ async fn adv_109_a_version_cannot_forge_a_line_of_the_log() {
 
 #[tokio::test]
 async fn adv_130_a_module_that_claims_another_clouds_nodes_is_refused() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE)
         .edit(|config| config["provider"]["settings"] = json!({ "describe": "greedy" }));
     let last = setup.refused().await;
@@ -62,7 +62,7 @@ async fn adv_130_a_module_that_claims_another_clouds_nodes_is_refused() {
 
 #[tokio::test]
 async fn adv_107_a_list_without_end_does_not_fill_the_host() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE).edit(|config| {
         config["provider"]["settings"] = json!({ "describe": "endless" });
         // A page of the largest machines takes a while in a build without optimisation.
@@ -86,7 +86,7 @@ async fn adv_107_a_list_without_end_does_not_fill_the_host() {
 
 #[tokio::test]
 async fn rules_that_the_config_lacks_are_reported_as_yaml() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let mut setup = Setup::digitalocean(&cluster, &cloud).edit(|config| {
         let rules = config["endpoints"][0]["allow"].as_array_mut().unwrap();

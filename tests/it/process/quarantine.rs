@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::registry::{Access, Artifact, RealRegistry};
 use tests::{guests, kubelet};
 
@@ -21,7 +21,7 @@ fn always_panics() -> Value {
 
 #[tokio::test]
 async fn a_quarantine_is_an_event_on_the_lease() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE).edit(|it| it["provider"]["settings"] = always_panics());
     let process = setup.started().await;
     for nth in 1..=5 {
@@ -37,7 +37,7 @@ async fn a_quarantine_is_an_event_on_the_lease() {
 
 #[tokio::test]
 async fn adv_67_a_module_of_a_registry_that_always_traps_rests() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let registry = RealRegistry::distribution(Access::Anyone).await;
     let module = Artifact::new(&std::fs::read(guests::HOSTILE).unwrap());
     registry.push(&module, None).await;

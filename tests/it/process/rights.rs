@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::{guests, kubelet, wait};
 
 use crate::setup::{Setup, admin_token, event, initialized, write_config_map};
@@ -20,7 +20,7 @@ const FAST: [&str; 4] = [
 
 #[tokio::test]
 async fn case_258_nothing_that_aerostat_asks_is_forbidden() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     cloud.droplets().insert(Droplet::new(42, "worker-1"));
     cloud.droplets().insert(Droplet::new(43, "worker-2"));

@@ -15,7 +15,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tests::aerostat::binary;
 use tests::capture::{Capture, Request, Step};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::operator::{PATIENCE, Process};
 use tests::{guests, kubelet, wait};
 use tokio::process::Command;
@@ -108,7 +108,7 @@ async fn ask_for_something(cluster: &Cluster) {
 
 #[tokio::test]
 async fn adv_121_a_token_appears_nowhere() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Capture::https(&["127.0.0.1"], echo).await;
     let setup = setup(&cluster, &cloud);
     let (mut process, mut log) = (setup.start(), Vec::new());
@@ -167,7 +167,7 @@ fn core_limits(pid: u32) -> Option<[String; 2]> {
 
 #[tokio::test]
 async fn adv_121_no_process_of_ours_leaves_a_core_dump() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let process = Setup::guest(&cluster, guests::HOSTILE).started().await;
     let none = Some(["0".to_owned(), "0".to_owned()]);
     assert_eq!(core_limits(process.aerostat.pid()), none);

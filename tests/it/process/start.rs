@@ -2,14 +2,14 @@
 
 use serde_json::json;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::{guests, kubelet};
 
 use crate::setup::{Setup, initialized, write_config_map};
 
 #[tokio::test]
 async fn a_provider_from_a_config_map_initialises_a_node() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     cloud.droplets().insert(Droplet::new(42, "worker-1"));
     write_config_map(&cluster.admin, "digitalocean-provider", "provider.wasm", guests::DIGITALOCEAN).await;

@@ -9,7 +9,7 @@ use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tests::clouds::digitalocean::{LoadBalancer, Options, Recorded, Simulator};
 use tests::clouds::hetzner;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::operator::Process;
 use tests::vendor::{Behaviour, Hetzner, Vendor as _};
 use tests::{guests, wait};
@@ -88,7 +88,7 @@ async fn approve(cluster: &Cluster) {
 
 #[tokio::test]
 async fn adv_104_one_service_deletes_twenty_load_balancers() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     stand(&cloud);
     let process = commit(&cluster, &cloud, "deletes-everything").await;
@@ -109,7 +109,7 @@ async fn adv_104_one_service_deletes_twenty_load_balancers() {
 
 #[tokio::test]
 async fn adv_104_one_service_creates_fifty_load_balancers() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let process = commit(&cluster, &cloud, "creates-without-end").await;
     event(&cluster, LEASE, &["credential token", "50 creations", "no more than 50"]).await;
@@ -121,7 +121,7 @@ async fn adv_104_one_service_creates_fifty_load_balancers() {
 /// As shipped: the config of Hetzner lets members come and go, and no more whole load balancers than every other.
 #[tokio::test]
 async fn adv_161_the_config_of_hetzner_frees_no_load_balancers() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Hetzner::start(Behaviour::default()).await.unwrap();
     for id in 1..=180 {
         cloud.load_balancers().insert(hetzner::LoadBalancer::new(id, &format!("foreign-{id}")));
@@ -139,7 +139,7 @@ async fn adv_161_the_config_of_hetzner_frees_no_load_balancers() {
 
 #[tokio::test]
 async fn adv_162_three_processes_delete_twenty_load_balancers() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     stand(&cloud);
     let process = commit(&cluster, &cloud, "deletes-everything").await;
@@ -161,7 +161,7 @@ async fn adv_162_three_processes_delete_twenty_load_balancers() {
 
 #[tokio::test]
 async fn adv_162_a_record_that_cannot_be_read_lets_nothing_leave() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     stand(&cloud);
     let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
@@ -182,7 +182,7 @@ async fn adv_162_a_record_that_cannot_be_read_lets_nothing_leave() {
 /// A Lease says nothing where nothing is written, and a process that ends well leaves nothing reserved.
 #[tokio::test]
 async fn adv_162_a_process_that_ends_well_reserves_nothing() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let quiet = careless(Setup::digitalocean(&cluster, &cloud));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use kube::api::{DeleteParams, ListParams, PostParams};
 use serde_json::{Value, json};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::guests;
 use tests::operator::{Process, Setup};
 use tests::random::{self, Random};
@@ -65,7 +65,7 @@ async fn kill_9_leaves_one_route_for_each_network_of_a_node() {
 
 impl CrashTest {
     async fn start() -> Self {
-        let cluster = any_cluster().await;
+        let cluster = cluster().await;
         let script = Script::start().await;
         let foreign = [
             Route::new("10.0.0.0/8", "gateway").foreign(),

@@ -1,7 +1,7 @@
 //! What a Service's annotations say: source ranges in the annotation of old, and keys that nobody knows.
 
 use serde_json::{Value, json};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 
 use crate::cloud::{Cloud, SIZE, SOURCE_RANGES};
 use crate::controller::{Controller, addressed, called, create, events, one, patch, resize, service, settled, told};
@@ -13,7 +13,7 @@ fn annotated(key: &str, value: &str) -> Value {
 
 #[tokio::test]
 async fn source_ranges_of_the_annotation_reach_the_provider() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     let mut limited = service("s1");
@@ -31,7 +31,7 @@ async fn source_ranges_of_the_annotation_reach_the_provider() {
 
 #[tokio::test]
 async fn nonsense_in_the_annotation_of_source_ranges_is_told() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     // The API server looks at the annotation when it changes, and only where the spec has no ranges.
@@ -50,7 +50,7 @@ async fn nonsense_in_the_annotation_of_source_ranges_is_told() {
 
 #[tokio::test]
 async fn an_annotation_that_nobody_knows_is_told_once() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     let mut misspelt = service("s1");

@@ -2,7 +2,7 @@
 
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 
 use crate::cloud::{Cloud, SIZE, ready};
 use crate::controller::{
@@ -12,7 +12,7 @@ use crate::controller::{
 
 #[tokio::test]
 async fn case_108_an_unwanted_load_balancer_is_deleted() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     join_all(&cluster, 1).await;
@@ -45,7 +45,7 @@ async fn case_108_an_unwanted_load_balancer_is_deleted() {
 
 #[tokio::test]
 async fn a_change_during_a_call_makes_one_more_call() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.hold("s1");
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -67,7 +67,7 @@ async fn a_change_during_a_call_makes_one_more_call() {
 
 #[tokio::test]
 async fn a_service_that_always_changes_is_slowed_down() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     create(&cluster, &service("s1")).await;

@@ -15,7 +15,7 @@ use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::faults::{self, Fault, Faults};
 use tests::rig::FakeCloud;
 use tests::wait;
@@ -264,7 +264,7 @@ fn lacks(service: &Service, standing: &BTreeMap<String, Built>) -> bool {
 
 /// Plays the story of a seed.
 async fn play(seed: u64) {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let state = State {
         random: Random(seed),
         is_calm: false,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 
 use crate::cloud::{Act, Cloud, building, ready};
 use crate::controller::{
@@ -41,7 +41,7 @@ async fn check_left(cluster: &Cluster, cloud: &Cloud, acts: &[Act]) {
 
 #[tokio::test]
 async fn a_class_that_comes_during_a_pending_deletion_ends_it() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     cloud.deletes_next("s1", [building("lb-1 going", Duration::from_secs(2))]);
@@ -57,7 +57,7 @@ async fn a_class_that_comes_during_a_pending_deletion_ends_it() {
 
 #[tokio::test]
 async fn a_class_that_comes_during_a_deletion_keeps_the_finalizer() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = serve_s1(&cluster, &cloud).await;
     cloud.hold("s1");
@@ -71,7 +71,7 @@ async fn a_class_that_comes_during_a_deletion_keeps_the_finalizer() {
 
 #[tokio::test]
 async fn a_class_that_comes_during_ensure_keeps_the_others_status() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = serve_s1(&cluster, &cloud).await;
     cloud.ensures("s1", ready("192.0.2.2", "lb-2"));

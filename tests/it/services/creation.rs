@@ -4,7 +4,7 @@ use cloud_provider::{ExternalTrafficPolicy, Ingress, IpFamily, Protocol};
 use controllers::service::Options;
 use http::Method;
 use kube::ResourceExt;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults};
 use tests::wait;
 
@@ -20,7 +20,7 @@ const STATUS: &str = r"/services/s1/status(\?|$)";
 
 #[tokio::test]
 async fn case_117_finalizer_call_and_status_come_in_this_order() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.hold("s1");
     join_all(&cluster, 2).await;
@@ -64,7 +64,7 @@ async fn case_117_finalizer_call_and_status_come_in_this_order() {
 
 #[tokio::test]
 async fn case_118_what_is_there_already_is_not_written() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     let mut held = service("s1");
@@ -89,7 +89,7 @@ async fn case_118_what_is_there_already_is_not_written() {
 
 #[tokio::test]
 async fn case_120_without_finalizer_the_cloud_is_not_called() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let faults = Faults::new();
     faults.set(Fault::status(Method::PATCH, STATUS, 500, "InternalError", "injected failure").times(1));
@@ -109,7 +109,7 @@ async fn case_120_without_finalizer_the_cloud_is_not_called() {
 
 #[tokio::test]
 async fn case_125_without_nodes_the_cloud_is_called_with_none() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     create(&cluster, &service("s1")).await;
@@ -120,7 +120,7 @@ async fn case_125_without_nodes_the_cloud_is_called_with_none() {
 
 #[tokio::test]
 async fn a_service_of_the_configured_class_is_ours() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     join_all(&cluster, 1).await;
     let options = Options { class: Some("example.com/ours".to_owned()), ..one() };
@@ -141,7 +141,7 @@ async fn a_service_of_the_configured_class_is_ours() {
 
 #[tokio::test]
 async fn case_138_each_service_that_was_there_before_costs_one_call() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     join_all(&cluster, 2).await;
     for nth in 1..=20 {
@@ -158,7 +158,7 @@ async fn case_138_each_service_that_was_there_before_costs_one_call() {
 
 #[tokio::test]
 async fn case_140_foreign_finalizers_stay_when_ours_is_added() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     let mut held = service("s1");
@@ -172,7 +172,7 @@ async fn case_140_foreign_finalizers_stay_when_ours_is_added() {
 #[tokio::test]
 async fn case_142_one_call_for_each_worker_and_for_each_service() {
     for syncs in [1, 5] {
-        let cluster = any_cluster().await;
+        let cluster = cluster().await;
         let cloud = Cloud::new();
         let names: Vec<_> = (1..=8).map(|nth| format!("s{nth}")).collect();
         names.iter().for_each(|it| cloud.hold(it));
@@ -197,7 +197,7 @@ async fn case_142_one_call_for_each_worker_and_for_each_service() {
 
 #[tokio::test]
 async fn memo_annotations_and_addresses_come_in_one_patch() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let mut standing = at_address("192.0.2.7");
     standing.memo = Some("lb-7".to_owned());
@@ -223,7 +223,7 @@ async fn memo_annotations_and_addresses_come_in_one_patch() {
 
 #[tokio::test]
 async fn elsewhere_changes_no_status_and_makes_no_event() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", Answer::Elsewhere);
     let _controller = Controller::start(&cluster, &cloud, one());

@@ -6,7 +6,7 @@ use cloud_provider::Error;
 use http::Method;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Fault, Faults};
 
 use crate::cloud::{Act, Answer, Cloud, building, ready, retry_after, unavailable};
@@ -29,7 +29,7 @@ async fn standing(cluster: &Cluster, cloud: &Cloud) {
 
 #[tokio::test]
 async fn case_128_the_finalizer_goes_after_the_load_balancer() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &cloud).await;
@@ -52,7 +52,7 @@ async fn case_128_the_finalizer_goes_after_the_load_balancer() {
 
 #[tokio::test]
 async fn case_129_what_is_not_there_is_deleted_at_once() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let mut left = service("s1");
     left.spec.as_mut().unwrap().type_ = Some("ClusterIP".to_owned());
@@ -68,7 +68,7 @@ async fn case_129_what_is_not_there_is_deleted_at_once() {
 
 #[tokio::test]
 async fn case_129_the_status_is_cleared_with_the_finalizer() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &cloud).await;
@@ -88,7 +88,7 @@ async fn case_129_the_status_is_cleared_with_the_finalizer() {
 
 #[tokio::test]
 async fn case_130_an_error_keeps_the_finalizer() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &cloud).await;
@@ -107,7 +107,7 @@ async fn case_130_an_error_keeps_the_finalizer() {
 
 #[tokio::test]
 async fn case_132_a_service_gone_at_its_release_is_no_failure() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &cloud).await;
@@ -126,7 +126,7 @@ async fn case_132_a_service_gone_at_its_release_is_no_failure() {
 
 #[tokio::test]
 async fn case_132_a_release_answered_with_not_found_succeeds() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let faults = Faults::new();
     let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, one());
@@ -144,7 +144,7 @@ async fn case_132_a_release_answered_with_not_found_succeeds() {
 
 #[tokio::test]
 async fn case_145_a_finalizer_that_somebody_added_meanwhile_survives() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &cloud).await;
@@ -164,7 +164,7 @@ async fn case_145_a_finalizer_that_somebody_added_meanwhile_survives() {
 
 #[tokio::test]
 async fn a_slow_deletion_keeps_the_finalizer() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &cloud).await;
@@ -182,7 +182,7 @@ async fn a_slow_deletion_keeps_the_finalizer() {
 
 #[tokio::test]
 async fn the_finalizer_alone_decides_about_a_service_with_a_class() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     let mut classed = service("s1");
@@ -199,7 +199,7 @@ async fn the_finalizer_alone_decides_about_a_service_with_a_class() {
 
 #[tokio::test]
 async fn a_deletion_that_nobody_saw_is_made_up_for_at_the_start() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &cloud).await;
@@ -213,7 +213,7 @@ async fn a_deletion_that_nobody_saw_is_made_up_for_at_the_start() {
 
 #[tokio::test]
 async fn what_a_call_brought_before_the_deletion_is_taken_along() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", building("lb-1", Duration::from_secs(300)));
     cloud.hold("s1");
@@ -230,7 +230,7 @@ async fn what_a_call_brought_before_the_deletion_is_taken_along() {
 
 #[tokio::test]
 async fn a_service_wanted_again_during_deletion_comes_back() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &cloud).await;
@@ -251,7 +251,7 @@ async fn a_service_wanted_again_during_deletion_comes_back() {
 #[tokio::test]
 async fn a_pause_of_ensure_does_not_delay_the_deletion() {
     for patch_of in [None, Some(json!({ "spec": { "type": "ClusterIP" } }))] {
-        let cluster = any_cluster().await;
+        let cluster = cluster().await;
         let cloud = Cloud::new();
         cloud.ensures("s1", retry_after(Duration::from_secs(300)));
         let _controller = Controller::start(&cluster, &cloud, one());
@@ -274,7 +274,7 @@ async fn a_pause_of_ensure_does_not_delay_the_deletion() {
 
 #[tokio::test]
 async fn a_pause_asked_for_after_the_deletion_began_counts_not() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", retry_after(Duration::from_secs(300)));
     cloud.hold("s1");
@@ -294,7 +294,7 @@ async fn a_pause_asked_for_after_the_deletion_began_counts_not() {
 /// Cases: deletion-after-pause
 #[tokio::test]
 async fn a_pause_of_ensure_does_not_hold_a_vanished_service() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", retry_after(Duration::from_secs(300)));
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -308,7 +308,7 @@ async fn a_pause_of_ensure_does_not_hold_a_vanished_service() {
 
 #[tokio::test]
 async fn a_denied_deletion_is_tried_again_within_half_a_minute() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &cloud).await;

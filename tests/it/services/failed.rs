@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use cloud_provider::{Error, LoadBalancerStatus};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 
 use crate::cloud::{Answer, Cloud, at_address, building, ready};
 use crate::controller::{
@@ -19,7 +19,7 @@ fn failed(ip: &str, memo: &str) -> Answer {
 
 #[tokio::test]
 async fn a_failed_step_keeps_its_status_and_backs_off() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", Duration::ZERO)]);
     cloud.ensures_next("s1", (0..4).map(|_| failed("192.0.2.1", "lb-1")));
@@ -40,7 +40,7 @@ async fn a_failed_step_keeps_its_status_and_backs_off() {
 
 #[tokio::test]
 async fn a_failed_change_leaves_the_address_as_it_is() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -59,7 +59,7 @@ async fn a_failed_change_leaves_the_address_as_it_is() {
 
 #[tokio::test]
 async fn what_the_cloud_protects_stays_and_its_service_goes() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     cloud.deletes("s1", Answer::Kept("deletion protection is on".to_owned()));

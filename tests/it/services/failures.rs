@@ -7,7 +7,7 @@ use cloud_provider::{Error, Event, EventKind};
 use controllers::service::Options;
 use http::Method;
 use serde_json::json;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults};
 use tests::wait;
 
@@ -27,7 +27,7 @@ fn pauses(calls: &[Call]) -> Vec<Duration> {
 
 #[tokio::test]
 async fn case_122_the_clouds_pause_is_kept_and_is_no_failure() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let pause = Duration::from_secs(2);
     let short = retry_after(Duration::from_millis(10));
@@ -52,7 +52,7 @@ async fn case_122_the_clouds_pause_is_kept_and_is_no_failure() {
 async fn invalid_and_denied_are_shown_once_and_retried_on_change() {
     let errors = [Error::Invalid("size must be a number".to_owned()), Error::Denied("HTTP 403: no rights".to_owned())];
     for error in errors {
-        let cluster = any_cluster().await;
+        let cluster = cluster().await;
         let cloud = Cloud::new();
         cloud.ensures_next("s1", [Answer::Error(error.clone())]);
         join_all(&cluster, 1).await;
@@ -75,7 +75,7 @@ async fn invalid_and_denied_are_shown_once_and_retried_on_change() {
 #[tokio::test]
 async fn case_126_a_failed_status_write_is_shown_and_repeated() {
     for (code, reason) in [(409, "Conflict"), (500, "InternalError")] {
-        let cluster = any_cluster().await;
+        let cluster = cluster().await;
         let cloud = Cloud::new();
         let faults = Faults::new();
         let mut held = service("s1");
@@ -94,7 +94,7 @@ async fn case_126_a_failed_status_write_is_shown_and_repeated() {
 
 #[tokio::test]
 async fn case_126_a_service_gone_at_its_status_write_is_no_failure() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let faults = Faults::new();
     let mut held = service("s1");
@@ -111,7 +111,7 @@ async fn case_126_a_service_gone_at_its_status_write_is_no_failure() {
 
 #[tokio::test]
 async fn a_panic_in_a_call_is_a_failure_of_its_service_alone() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [Answer::Panic, Answer::Panic]);
     cloud.deletes_next("s1", [Answer::Panic]);
@@ -128,7 +128,7 @@ async fn a_panic_in_a_call_is_a_failure_of_its_service_alone() {
 
 #[tokio::test]
 async fn an_error_leaves_the_addresses_as_they_are() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     create(&cluster, &service("s1")).await;
@@ -142,7 +142,7 @@ async fn an_error_leaves_the_addresses_as_they_are() {
 
 #[tokio::test]
 async fn provider_events_are_recorded_on_the_service_and_limited() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let event = Event {
         about: None,
@@ -169,7 +169,7 @@ async fn provider_events_are_recorded_on_the_service_and_limited() {
 
 #[tokio::test]
 async fn an_event_shows_the_whole_text_of_an_error() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let lines = ["the provider crashed"; 40].join("\n");
     cloud.ensures_next("s1", [Answer::Error(Error::Unavailable(format!("{lines} at the end")))]);

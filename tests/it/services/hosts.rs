@@ -2,7 +2,7 @@
 
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 
 use crate::cloud::Cloud;
 use crate::controller::{
@@ -35,7 +35,7 @@ fn taints(taints: Value) -> Value {
 
 #[tokio::test]
 async fn case_156_and_161_a_joining_node_costs_one_call_each() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     join_all(&cluster, 3).await;
     let _controller = Controller::start(&cluster, &cloud, workers(2));
@@ -59,7 +59,7 @@ async fn case_156_and_161_a_joining_node_costs_one_call_each() {
 
 #[tokio::test]
 async fn case_158_165_and_173_leaving_backends_go_at_once() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     join(&cluster, &node(1)).await;
     join(&cluster, &node(2)).await;

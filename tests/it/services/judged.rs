@@ -5,7 +5,7 @@ use std::time::Duration;
 use cloud_provider::{Ingress, IngressDescription, IpMode, LoadBalancerStatus, PendingStatus};
 use k8s_openapi::api::core::v1::Service;
 use kube::api::Api;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::wait;
 
 use crate::cloud::{Answer, Cloud, ready};
@@ -42,7 +42,7 @@ async fn refused(cluster: &Cluster, name: &str, says: &[&str]) {
 
 #[tokio::test]
 async fn adv_150_addresses_of_the_cluster_are_no_services() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::reached(OWN);
     join_all(&cluster, 1).await;
     let mut dns = service("dns");
@@ -75,7 +75,7 @@ async fn adv_150_addresses_of_the_cluster_are_no_services() {
 
 #[tokio::test]
 async fn adv_150_an_answer_before_the_last_is_judged_too() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::reached(OWN);
     join_all(&cluster, 1).await;
     let status = |memo: &str| LoadBalancerStatus { memo: Some(memo.to_owned()), ..vip("10.1.0.1") };
@@ -104,7 +104,7 @@ async fn adv_150_an_answer_before_the_last_is_judged_too() {
 
 #[tokio::test]
 async fn adv_150_only_a_described_mode_is_written() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::reached(IngressDescription::default());
     cloud.ensures("explicit", Answer::Done(vip("192.0.2.2")));
     cloud.ensures("silent", ready("192.0.2.3", "silent"));
@@ -119,7 +119,7 @@ async fn adv_150_only_a_described_mode_is_written() {
 
 #[tokio::test]
 async fn adv_150_an_address_is_free_again_with_its_service() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::reached(OWN);
     for name in ["first", "second"] {
         cloud.ensures(name, ready("192.0.2.4", name));

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::ObjectReference;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 
 use crate::cloud::{Cloud, building, ready};
 use crate::controller::{
@@ -18,7 +18,7 @@ use crate::controller::{
 
 #[tokio::test]
 async fn the_end_finishes_calls_in_flight_and_begins_no_others() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     cloud.hold("s1");
@@ -39,7 +39,7 @@ async fn the_end_finishes_calls_in_flight_and_begins_no_others() {
 
 #[tokio::test]
 async fn another_account_is_asked_for_nothing_and_finalizers_stay() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.is_of("ours");
     let account = Account::new(cloud.clone(), None);
@@ -80,7 +80,7 @@ async fn another_account_is_asked_for_nothing_and_finalizers_stay() {
 
 #[tokio::test]
 async fn answers_of_another_account_are_not_believed() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.is_of("ours");
     join_all(&cluster, 1).await;
@@ -116,7 +116,7 @@ async fn answers_of_another_account_are_not_believed() {
 
 #[tokio::test]
 async fn a_new_process_needs_the_account_before_it_deletes() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     // RBAC names this one and no other.
     let (cloud, name) = (Cloud::new(), "cloud-controller-manager");
     let leases: Api<Lease> = Api::namespaced(cluster.admin.clone(), "kube-system");

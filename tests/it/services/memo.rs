@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tests::audit_log::Request;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Fault, Faults};
 use tests::wait;
 
@@ -40,7 +40,7 @@ async fn check_kept(cluster: &Cluster, cloud: &Cloud, memo: &str) {
 
 #[tokio::test]
 async fn a_memo_is_written_before_the_next_call_and_carried_by_it() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", SECOND)]);
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -55,7 +55,7 @@ async fn a_memo_is_written_before_the_next_call_and_carried_by_it() {
 
 #[tokio::test]
 async fn an_unwritten_memo_is_written_before_the_next_call() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     let faults = Faults::new();
@@ -81,7 +81,7 @@ async fn an_unwritten_memo_is_written_before_the_next_call() {
 
 #[tokio::test]
 async fn case_126_a_memo_survives_a_change_during_the_call() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", SECOND)]);
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -102,7 +102,7 @@ async fn case_126_a_memo_survives_a_change_during_the_call() {
 
 #[tokio::test]
 async fn an_error_keeps_the_memo() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [ready("192.0.2.1", "lb-1"), unavailable()]);
     let _controller = serve_s1(&cluster, &cloud).await;
@@ -127,7 +127,7 @@ async fn check_refused(cluster: &Cluster, first: &str, second: &str) {
 
 #[tokio::test]
 async fn a_memo_that_another_service_holds_is_refused_and_not_kept() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     cloud.ensures("s2", building("lb-1", SECOND));
@@ -148,7 +148,7 @@ async fn a_memo_that_another_service_holds_is_refused_and_not_kept() {
 
 #[tokio::test]
 async fn a_memo_of_a_service_in_another_namespace_is_refused_as_well() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     let elsewhere: Api<Service> = Api::namespaced(cluster.admin.clone(), "kube-system");
@@ -167,7 +167,7 @@ async fn a_memo_of_a_service_in_another_namespace_is_refused_as_well() {
 
 #[tokio::test]
 async fn of_two_services_that_get_one_memo_at_once_one_keeps_it() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     for name in ["s1", "s2"] {
         cloud.ensures(name, ready("192.0.2.1", "lb-1"));
@@ -192,7 +192,7 @@ async fn of_two_services_that_get_one_memo_at_once_one_keeps_it() {
 
 #[tokio::test]
 async fn a_memo_is_free_again_when_its_service_is_gone() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     for name in ["s1", "s2"] {
         cloud.ensures(name, ready("192.0.2.1", "lb-1"));
@@ -210,7 +210,7 @@ async fn a_memo_is_free_again_when_its_service_is_gone() {
 
 #[tokio::test]
 async fn a_memo_that_somebody_took_off_is_put_back_without_a_call() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = serve_s1(&cluster, &cloud).await;
     settled(&cluster).await;
@@ -223,7 +223,7 @@ async fn a_memo_that_somebody_took_off_is_put_back_without_a_call() {
 
 #[tokio::test]
 async fn a_memo_that_a_provider_drops_is_told() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [ready("192.0.2.1", "lb-1")]);
     let _controller = Controller::start(&cluster, &cloud, one());

@@ -7,7 +7,7 @@ use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use kube::api::ListParams;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::wait;
 
 use crate::cloud::{Answer, Cloud, at_address, building, ready};
@@ -23,7 +23,7 @@ const ENSURED: &str = "Normal EnsuredLoadBalancer: Ensured load balancer";
 
 #[tokio::test]
 async fn one_worker_serves_two_hundred_pending_load_balancers() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     for nth in 1..=200 {
         let (name, memo) = (format!("s{nth}"), format!("lb-{nth}"));
@@ -55,7 +55,7 @@ async fn one_worker_serves_two_hundred_pending_load_balancers() {
 
 #[tokio::test]
 async fn what_is_pending_does_not_keep_the_worker_from_others() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     for nth in 1..=5 {
@@ -70,7 +70,7 @@ async fn what_is_pending_does_not_keep_the_worker_from_others() {
 
 #[tokio::test]
 async fn pending_makes_no_event() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", SECOND), building("lb-1", SECOND)]);
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -91,7 +91,7 @@ async fn pending_makes_no_event() {
 
 #[tokio::test]
 async fn a_change_does_not_wait_for_what_is_pending() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", LONG)]);
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -108,7 +108,7 @@ async fn a_change_does_not_wait_for_what_is_pending() {
 
 #[tokio::test]
 async fn addresses_stay_while_a_change_is_pending() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = serve_s1(&cluster, &cloud).await;
     cloud.ensures("s1", building("lb-1 changing", LONG));
@@ -119,7 +119,7 @@ async fn addresses_stay_while_a_change_is_pending() {
 
 #[tokio::test]
 async fn a_pause_lasts_half_a_second_but_for_the_first_memo() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", Duration::ZERO), building("lb-1", Duration::ZERO)]);
     cloud.ensures_next("s1", [building("lb-2", Duration::ZERO)]);
@@ -131,7 +131,7 @@ async fn a_pause_lasts_half_a_second_but_for_the_first_memo() {
 
 #[tokio::test]
 async fn a_pause_beside_the_first_memo_is_obeyed() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", Duration::from_millis(1))]);
     let _controller = serve_s1(&cluster, &cloud).await;
@@ -142,7 +142,7 @@ async fn a_pause_beside_the_first_memo_is_obeyed() {
 
 #[tokio::test]
 async fn a_deletion_does_not_wait_for_what_is_pending() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", building("lb-1", LONG));
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -157,7 +157,7 @@ async fn a_deletion_does_not_wait_for_what_is_pending() {
 
 #[tokio::test]
 async fn addresses_that_are_known_early_are_shown_early() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let standing = LoadBalancerStatus { memo: Some("lb-1".to_owned()), ..at_address("192.0.2.1") };
     let step = PendingStatus {
@@ -181,7 +181,7 @@ async fn addresses_that_are_known_early_are_shown_early() {
 
 #[tokio::test]
 async fn one_worker_has_one_call_in_flight() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let names = ["s1", "s2", "s3", "s4", "s5"];
     for name in names {
@@ -209,7 +209,7 @@ async fn one_worker_has_one_call_in_flight() {
 
 #[tokio::test]
 async fn how_long_a_load_balancer_has_been_pending_is_measured() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [building("lb-1", LONG)]);
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));

@@ -8,7 +8,7 @@ use k8s_openapi::api::admissionregistration::v1::{
 };
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::json;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::wait;
 
 use crate::cloud::{Act, Answer, Cloud, at_address, building, ready};
@@ -127,7 +127,7 @@ fn patient() -> Options {
 /// Cases: refused-status
 #[tokio::test]
 async fn a_mapped_address_is_refused_and_its_memo_is_kept() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [ready("::ffff:192.0.2.1", "lb-1")]);
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
@@ -152,7 +152,7 @@ async fn a_mapped_address_is_refused_and_its_memo_is_kept() {
 #[tokio::test]
 async fn a_service_with_a_refused_address_can_be_deleted() {
     for address in ["::ffff:192.0.2.1", "127.0.0.1", "::"] {
-        let cluster = any_cluster().await;
+        let cluster = cluster().await;
         let cloud = Cloud::new();
         cloud.ensures("s1", ready(address, "lb-1"));
         let _controller = Controller::start(&cluster, &cloud, one());
@@ -168,7 +168,7 @@ async fn a_service_with_a_refused_address_can_be_deleted() {
 /// Cases: refused-status
 #[tokio::test]
 async fn a_status_that_a_policy_refuses_does_not_stop_the_deletion() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let policy = Policy::enforce(&cluster).await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready(REFUSED, "lb-1"));
@@ -187,7 +187,7 @@ async fn a_status_that_a_policy_refuses_does_not_stop_the_deletion() {
 /// Cases: refused-status
 #[tokio::test]
 async fn a_webhook_that_fails_for_one_address_stops_nothing_else() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let webhooks = let_a_webhook_fail(&cluster).await;
     let cloud = Cloud::new();
     for name in ["s1", "s2"] {
@@ -212,7 +212,7 @@ async fn a_webhook_that_fails_for_one_address_stops_nothing_else() {
 /// Cases: refused-status
 #[tokio::test]
 async fn another_desired_value_is_worked_on_after_a_refused_status() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let policy = Policy::enforce(&cluster).await;
     let cloud = Cloud::new();
     cloud.ensures_next("s1", [ready(REFUSED, "lb-1")]);
@@ -230,7 +230,7 @@ async fn another_desired_value_is_worked_on_after_a_refused_status() {
 /// Cases: refused-status
 #[tokio::test]
 async fn nodes_are_followed_while_the_status_is_refused() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let policy = Policy::enforce(&cluster).await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready(REFUSED, "lb-1"));
@@ -246,7 +246,7 @@ async fn nodes_are_followed_while_the_status_is_refused() {
 
 #[tokio::test]
 async fn a_refused_status_is_written_once_the_policy_is_gone() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let policy = Policy::enforce(&cluster).await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready(REFUSED, "lb-1"));
@@ -261,7 +261,7 @@ async fn a_refused_status_is_written_once_the_policy_is_gone() {
 
 #[tokio::test]
 async fn a_wrong_address_beside_pending_holds_nothing_up() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let Answer::Pending(mut step) = building("lb-1", Duration::from_secs(1)) else { panic!("it is pending") };
     step.status.ingress = at_address("::ffff:192.0.2.1").ingress;

@@ -5,7 +5,7 @@ use std::time::Instant;
 use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::{Value, json};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::wait;
 
 use crate::cloud::{Cloud, NODES};
@@ -31,7 +31,7 @@ async fn select(cluster: &Cluster, name: &str, selector: &str) {
 
 #[tokio::test]
 async fn a_service_gets_the_nodes_that_its_selector_matches() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::selecting_nodes();
     for (nth, pool) in [(1, "web"), (2, "db"), (3, "web")] {
         join(&cluster, &pooled(nth, pool)).await;
@@ -57,7 +57,7 @@ async fn a_service_gets_the_nodes_that_its_selector_matches() {
 /// Cases: hcloud 38
 #[tokio::test]
 async fn a_selector_that_cannot_be_read_is_said_and_makes_no_call() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::selecting_nodes();
     join(&cluster, &pooled(1, "web")).await;
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -87,7 +87,7 @@ async fn a_selector_that_cannot_be_read_is_said_and_makes_no_call() {
 #[tokio::test]
 async fn adv_105_a_kubelet_that_flips_a_label_is_limited() {
     const FLIPS: usize = 25;
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::selecting_nodes();
     for nth in [1, 2] {
         join(&cluster, &pooled(nth, "web")).await;

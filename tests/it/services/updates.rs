@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cloud_provider::Error;
 use kube::api::{Patch, PatchParams};
 use serde_json::json;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::kubelet;
 
 use crate::cloud::{Answer, Cloud, unavailable};
@@ -17,7 +17,7 @@ use crate::hosts::{hosts, standing};
 
 #[tokio::test]
 async fn case_164_an_update_that_fails_is_told_and_tried_again() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &["s1"]).await;
@@ -34,7 +34,7 @@ async fn case_164_an_update_that_fails_is_told_and_tried_again() {
 
 #[tokio::test]
 async fn case_168_a_slow_update_delays_no_other_service() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     join(&cluster, &node(1)).await;
     let controller = Controller::start(&cluster, &cloud, workers(2));
@@ -55,7 +55,7 @@ async fn case_168_a_slow_update_delays_no_other_service() {
 
 #[tokio::test]
 async fn case_169_updates_are_counted_and_measured() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &["s1", "s2"]).await;
@@ -74,7 +74,7 @@ async fn case_169_updates_are_counted_and_measured() {
 
 #[tokio::test]
 async fn case_172_a_joining_node_is_added_once_it_is_initialised() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     join(&cluster, &node(1)).await;
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -109,7 +109,7 @@ async fn joined_during_a_call(cluster: &Cluster, cloud: &Arc<Cloud>) -> Controll
 
 #[tokio::test]
 async fn case_174_an_update_waits_for_the_call_before_it() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = joined_during_a_call(&cluster, &cloud).await;
     resize(&cluster, "s1", "2").await;
@@ -123,7 +123,7 @@ async fn case_174_an_update_waits_for_the_call_before_it() {
 
 #[tokio::test]
 async fn a_node_that_joins_during_a_call_is_not_forgotten() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = joined_during_a_call(&cluster, &cloud).await;
     cloud.release("s1");
@@ -134,7 +134,7 @@ async fn a_node_that_joins_during_a_call_is_not_forgotten() {
 
 #[tokio::test]
 async fn case_176_updates_that_fail_back_off_for_each_service() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &["s1", "s2"]).await;
@@ -150,7 +150,7 @@ async fn case_176_updates_that_fail_back_off_for_each_service() {
 
 #[tokio::test]
 async fn a_service_that_is_gone_is_not_updated() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     standing(&cluster, &["s1", "s2"]).await;
@@ -164,7 +164,7 @@ async fn a_service_that_is_gone_is_not_updated() {
 
 #[tokio::test]
 async fn what_only_lacked_nodes_is_tried_again_when_one_joins() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let invalid = Answer::Error(Error::Invalid("no usable nodes".to_owned()));
     cloud.ensures_next("s1", [invalid.clone(), invalid]);

@@ -4,7 +4,7 @@ use http::Method;
 use kube::ResourceExt;
 use kube::api::PostParams;
 use serde_json::json;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Fault, Faults};
 use tests::lagging::Recorded;
 use tests::wait;
@@ -33,7 +33,7 @@ async fn tear_out_named(cluster: &Cluster, name: &str) {
 
 #[tokio::test]
 async fn case_116_an_orphaned_load_balancer_is_deleted() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -54,7 +54,7 @@ async fn case_116_an_orphaned_load_balancer_is_deleted() {
 
 #[tokio::test]
 async fn case_136_the_old_load_balancer_goes_before_a_new_one() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     cloud.deletes_next("s1", [unavailable()]);
@@ -92,7 +92,7 @@ async fn case_136_the_old_load_balancer_goes_before_a_new_one() {
 
 #[tokio::test]
 async fn a_removed_finalizer_comes_back_with_the_next_call() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());
     create(&cluster, &service("s1")).await;
@@ -108,7 +108,7 @@ async fn a_removed_finalizer_comes_back_with_the_next_call() {
 
 #[tokio::test]
 async fn case_116_a_late_result_for_a_gone_service_is_deleted() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     cloud.hold("s1");
@@ -137,7 +137,7 @@ fn deletions(cloud: &Cloud, service: &str) -> usize {
 /// Cases: case 116
 #[tokio::test]
 async fn an_older_list_deletes_no_load_balancer() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let (cloud, faults, proxy) = (Cloud::new(), Faults::new(), cluster.proxy().await);
     let older = Recorded::now(&cluster.admin, "services").await;
     let client = cluster.through(&proxy, &faults);
@@ -157,7 +157,7 @@ async fn an_older_list_deletes_no_load_balancer() {
 /// Cases: case 116
 #[tokio::test]
 async fn a_service_that_a_list_lacks_is_asked_for_before_deletion() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let (cloud, faults, proxy) = (Cloud::new(), Faults::new(), cluster.proxy().await);
     let client = cluster.through(&proxy, &faults);
     let _controller = Controller::start_as(client, &cloud, one());
@@ -178,7 +178,7 @@ async fn a_service_that_a_list_lacks_is_asked_for_before_deletion() {
 
 #[tokio::test]
 async fn without_an_answer_about_a_gone_service_nothing_is_deleted() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let (cloud, faults) = (Cloud::new(), Faults::new());
     faults.set(Fault::status(Method::GET, "/services/s1$", 500, "InternalError", "injected failure"));
     let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, one());
@@ -198,7 +198,7 @@ async fn without_an_answer_about_a_gone_service_nothing_is_deleted() {
 /// Cases: case 116
 #[tokio::test]
 async fn when_many_services_vanish_most_wait_for_approval() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Cloud::new();
     let controller = Controller::start(&cluster, &cloud, one());
     let names = ["s1", "s2", "s3", "s4", "s5"];

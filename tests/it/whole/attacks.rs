@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::time::Duration;
 
 use tests::clouds::digitalocean::{Certificate, Options, Simulator};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::operator::Setup;
 use tests::{guests, kubelet, wait};
 
@@ -18,7 +18,7 @@ const KIBIBYTE: usize = 1 << 10;
 
 #[tokio::test]
 async fn adv_41_ten_thousand_events_of_a_provider_become_few() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     // Not asked by anybody: its place is taken by a provider that needs no cloud.
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--service-retry-base-delay=500ms"]);

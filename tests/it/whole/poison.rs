@@ -5,7 +5,7 @@ use std::time::Duration;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::operator::{Setup, initialized};
 use tests::{guests, kubelet};
 
@@ -81,7 +81,7 @@ async fn adv_103_six_huge_services_stop_no_joining_node() {
 
 #[tokio::test]
 async fn adv_103_crashing_services_and_nodes_stop_no_other() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     // Not asked by anybody: its place is taken by a provider that needs no cloud.
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--service-retry-base-delay=500ms"]);

@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::{Event, Service};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tests::clouds::digitalocean::{self, LoadBalancer, Options};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::operator::{Process, Setup, initialized};
 use tests::simulator::{Recorded, Simulator};
 use tests::vendor::{Behaviour, Built, DigitalOcean, Vendor};
@@ -77,7 +77,7 @@ impl<V: Vendor> CloudRig<V> {
     }
 
     async fn over(cloud: Simulator<V::Cloud>) -> Self {
-        let cluster = any_cluster().await;
+        let cluster = cluster().await;
         let setup = V::setup(&cluster, &cloud).flags(&FAST);
         let rig = Self { cluster, cloud, setup };
         rig.settings(V::FAST)

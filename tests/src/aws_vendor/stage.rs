@@ -10,7 +10,7 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
 use crate::clouds::aws::{self as cloud, CLUSTER, Options, Simulator};
-use crate::control_plane::{Cluster, any_cluster};
+use crate::control_plane::{Cluster, cluster};
 use crate::moto::{Call, REGION};
 use crate::operator::Setup;
 use crate::vendor::{Aws, Vendor as _, aws};
@@ -41,7 +41,7 @@ impl Stage {
     ///
     /// Panics if there is no control plane, or no counterpart of AWS.
     pub async fn new() -> Self {
-        let (cluster, cloud) = tokio::join!(any_cluster(), Simulator::start(Options::default()));
+        let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(Options::default()));
         let cloud = cloud.expect("a port on loopback is free");
         cluster.follow(Aws::PAGE).await;
         // "Amazon VPC quotas", rules per security group: it can be raised. AWS's manager needs several rules for each Service.

@@ -1,4 +1,4 @@
-//! The shared control plane, for one test at a time.
+//! Control planes that tests share, each for one test at a time.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ use crate::audit_log::{AuditLog, Request};
 use crate::faults::Faults;
 use crate::proxy::Proxy;
 
-/// The cluster of this test process, held by one test. Another that asks for it waits until this is dropped.
+/// A cluster of this test process, held by one test. Where all are held, another test waits until one is dropped.
 pub struct Cluster {
     /// May do everything.
     pub admin: Client,
@@ -97,22 +97,13 @@ impl Drop for Cluster {
     }
 }
 
-/// Takes the cluster for a test: without nodes, events and leases, with the roles of `deploy/README.md`
-/// applied and no others.
+/// Takes a cluster for a test, whichever of a few control planes is free: without nodes, events and leases, with the roles of
+/// `deploy/README.md` applied and no others.
 ///
 /// # Panics
 ///
 /// Panics if the control plane does not start, or cannot be cleaned.
 pub async fn cluster() -> Cluster {
-    take_slot(&POOL[0], POOL[0].exclusive.lock().await).await
-}
-
-/// As [`cluster`], but whichever of a few control planes is free: for tests that mostly wait, and can wait side by side.
-///
-/// # Panics
-///
-/// Panics as [`cluster`] does.
-pub async fn any_cluster() -> Cluster {
     let locks = POOL.iter().map(|slot| Box::pin(async move { (slot, slot.exclusive.lock().await) }));
     let ((slot, exclusive), ..) = select_all(locks).await;
     take_slot(slot, exclusive).await
@@ -124,7 +115,8 @@ struct Slot {
     exclusive: Mutex<()>,
 }
 
-static POOL: [Slot; 3] = [const { Slot { control_plane: OnceCell::const_new(), exclusive: Mutex::const_new(()) } }; 3];
+/// As many as tests that `tests/run.py` lets run side by side in one program.
+static POOL: [Slot; 4] = [const { Slot { control_plane: OnceCell::const_new(), exclusive: Mutex::const_new(()) } }; 4];
 
 async fn control_plane(slot: &'static Slot) -> &'static ControlPlane {
     let start = async || match ControlPlane::start(Options::default()).await {
@@ -173,14 +165,15 @@ mod tests {
 
     #[tokio::test]
     async fn every_test_gets_an_empty_cluster() {
-        let before = cluster().await;
+        let slot = &POOL[0];
+        let before = take_slot(slot, slot.exclusive.lock().await).await;
         let nodes: Api<Node> = Api::all(before.admin.clone());
         let mut node = crate::kubelet::node("left-over");
         node.metadata.finalizers = Some(vec!["example.com/hold".into()]);
         nodes.create(&PostParams::default(), &node).await.unwrap();
         drop(before);
 
-        let cluster = cluster().await;
+        let cluster = take_slot(slot, slot.exclusive.lock().await).await;
         let nodes: Api<Node> = Api::all(cluster.admin.clone());
         let left = nodes.list(&ListParams::default()).await.unwrap();
         assert_eq!(left.items.len(), 0);

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use serde_json::{Value, json};
 use tests::aerostat::message;
 use tests::capture::{Capture, Step};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::operator::{PATIENCE, Setup, says};
 use tests::registry::{Access, Answers, Artifact, RealRegistry};
 use tests::{component, costly, guests, wait};
@@ -30,7 +30,7 @@ fn blob_of(artifact: &Artifact) -> String {
 
 #[tokio::test]
 async fn adv_52_a_swapped_manifest_or_layer_ends_the_start() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let other = Artifact::new(&component::only_provider());
     let mut layer = acme().module;
     *layer.last_mut().unwrap() ^= 1;
@@ -48,7 +48,7 @@ async fn adv_52_a_swapped_manifest_or_layer_ends_the_start() {
 
 #[tokio::test]
 async fn adv_52_machine_code_of_our_own_compiler_is_refused() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let registry = RealRegistry::distribution(Access::Anyone).await;
     let code = Artifact::new(&compiled(&component::only_provider()));
     registry.push(&code, None).await;
@@ -73,7 +73,7 @@ fn compiled(module: &[u8]) -> Vec<u8> {
 
 #[tokio::test]
 async fn adv_53_a_tag_that_moved_changes_nothing_at_a_restart() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let registry = RealRegistry::distribution(Access::Anyone).await;
     let (module, later) = (Artifact::new(&component::only_provider()), acme());
     registry.push(&module, Some("1.2.0")).await;
@@ -90,7 +90,7 @@ async fn adv_53_a_tag_that_moved_changes_nothing_at_a_restart() {
 
 #[tokio::test]
 async fn adv_56_a_start_sends_its_login_to_nobody_else() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let thief = Capture::https(&["127.0.0.1"], |_| Step::ok(r#"{ "token": "t" }"#)).await;
     for (realm, part) in [
         (format!("{}/token", thief.url()), "if that is its token service, name 127.0.0.1:"),
@@ -117,7 +117,7 @@ async fn adv_56_a_start_sends_its_login_to_nobody_else() {
 
 #[tokio::test]
 async fn adv_57_a_start_is_not_sent_to_metadata_or_loopback() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let module = acme().module;
     let trap = Capture::https(&["127.0.0.1"], move |_| Step::bytes(&[], &module)).await;
     for (location, part) in [
@@ -135,7 +135,7 @@ async fn adv_57_a_start_is_not_sent_to_metadata_or_loopback() {
 
 #[tokio::test]
 async fn adv_59_a_module_that_unpacks_to_1_gib_is_not_unpacked() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let bomb = costly::zstd_of_zeros(1 << 30);
     assert!(bomb.len() < 64 << 10, "{}", bomb.len());
     let registry = RealRegistry::distribution(Access::Anyone).await;
@@ -153,7 +153,7 @@ async fn adv_59_a_module_that_unpacks_to_1_gib_is_not_unpacked() {
 
 #[tokio::test]
 async fn of_10_gb_sent_for_100_bytes_the_process_reads_no_more() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let small = Artifact::new(&[b'x'; 100]);
     for head in [
         "HTTP/1.1 200 OK\r\n\r\n",
@@ -175,7 +175,7 @@ async fn of_10_gb_sent_for_100_bytes_the_process_reads_no_more() {
 
 #[tokio::test]
 async fn a_page_for_people_in_place_of_a_module_is_not_loaded() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let page = Step::bytes(&[("content-type", "text/html")], b"<html>Please log in</html>");
     let registry = Answers::of(&acme()).set(&blob_of(&acme()), page).serve().await;
     let setup = in_hostile(Setup::guest(&cluster, guests::ACME), &registry, &acme().digest());
@@ -187,7 +187,7 @@ async fn a_page_for_people_in_place_of_a_module_is_not_loaded() {
 
 #[tokio::test]
 async fn a_start_that_waits_for_an_endless_answer_can_be_ended() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let endless = vec![Step::raw("HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"), Step::Hang];
     let path = format!("manifests/sha256:{}", acme().digest());
     let registry = Answers::of(&acme()).set(&path, endless).serve().await;

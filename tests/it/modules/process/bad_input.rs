@@ -4,7 +4,7 @@
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 use serde_json::{Value, json};
 use tests::aerostat::message;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::guests;
 use tests::operator::{PATIENCE, Setup, says};
 use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry, Signer};
@@ -16,7 +16,7 @@ const PASSWORD: [&str; 2] = ["correct-horse", "Y29ycmVjdC1ob3JzZ"];
 
 /// A cluster, a registry with the SDK's example, and what an operator writes for it.
 async fn pushed(access: Access) -> (Cluster, RealRegistry, Setup) {
-    let (cluster, registry) = (any_cluster().await, RealRegistry::distribution(access).await);
+    let (cluster, registry) = (cluster().await, RealRegistry::distribution(access).await);
     registry.push(&acme(), Some("1.2.0")).await;
     let setup = in_registry(Setup::guest(&cluster, guests::ACME), &registry, &acme().digest());
     (cluster, registry, setup)

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 use tests::aerostat::message;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::operator::{Process, event, forget_writes, shorten_lease};
 use tests::random::{self, Random};
 
@@ -82,7 +82,7 @@ fn all_points() -> u64 {
 impl KillRun {
     async fn start() -> Self {
         let (random, seed) = Random::seeded();
-        let mut rig = Rig::over(any_cluster().await, "version=1.0.0").await;
+        let mut rig = Rig::over(cluster().await, "version=1.0.0").await;
         rig.setup.flags.extend(FAST.map(str::to_owned));
         rig.setup.flags.push("--module-trial=20s".to_owned());
         rig.cloud.set_latency(LATENCY);

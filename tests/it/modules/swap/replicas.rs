@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::json;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::operator::Setup;
 use tests::versioned::version;
 use tests::{guests, wait};
@@ -45,7 +45,7 @@ impl Rig {
 
 #[tokio::test]
 async fn a_standby_replica_prepares_and_swaps_once_it_leads() {
-    let rig = Rig::over(any_cluster().await, "version=1.0.0").await;
+    let rig = Rig::over(cluster().await, "version=1.0.0").await;
     let mut replicas = [rig.replica(), rig.replica()];
     let mut leader = replicas[0].started().await;
     let mut standby = replicas[1].start();
@@ -75,7 +75,7 @@ async fn a_standby_replica_prepares_and_swaps_once_it_leads() {
 /// Cases: swap under load
 #[tokio::test]
 async fn a_handover_during_a_swap_loses_nothing() {
-    let rig = Rig::over(any_cluster().await, "version=1.0.0").await;
+    let rig = Rig::over(cluster().await, "version=1.0.0").await;
     rig.cloud.set_latency(Duration::from_millis(20));
     let mut replicas = [rig.replica(), rig.replica()];
     let mut leader = replicas[0].started().await;

@@ -12,7 +12,7 @@ use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, ListParams, PostParams, Preconditions};
 use serde_json::{Map, Value, json};
 use tests::aerostat::message;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::operator::{PATIENCE, Process, Setup, admin_token, initialized};
 use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry};
 use tests::versioned::{Cloud, version};
@@ -46,7 +46,7 @@ pub(super) struct Heard(pub(super) Vec<Map<String, Value>>);
 impl Rig {
     /// The config names the version 1.0.0.
     pub(super) async fn new() -> Self {
-        Self::over(any_cluster().await, "version=1.0.0").await
+        Self::over(cluster().await, "version=1.0.0").await
     }
 
     /// The config names a version with these words.

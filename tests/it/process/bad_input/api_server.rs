@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 use tests::audit_log::Request;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::{kubelet, wait};
 
 use crate::setup::{Setup, assert_waits, initialized, says};
@@ -13,7 +13,7 @@ use crate::setup::{Setup, assert_waits, initialized, says};
 /// Cases: api-server-at-start
 #[tokio::test]
 async fn bad_input_kubeconfig_missing() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, tests::guests::ACME).flags(&["--kubeconfig=/nowhere/kubeconfig"]);
     says(&setup.refused().await, &["--kubeconfig /nowhere/kubeconfig", "No such file"]);
 }
@@ -21,7 +21,7 @@ async fn bad_input_kubeconfig_missing() {
 /// Cases: api-server-at-start
 #[tokio::test]
 async fn bad_input_api_server_unreachable_at_start() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     // Nothing listens on port 1 of loopback.
     let setup = Setup::guest(&cluster, tests::guests::ACME).flags(&["--master=https://127.0.0.1:1"]);
     let begin = Instant::now();
@@ -33,7 +33,7 @@ async fn bad_input_api_server_unreachable_at_start() {
 /// Cases: api-server-at-start
 #[tokio::test]
 async fn bad_input_api_server_silent_at_start() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, tests::guests::ACME);
     cluster.control_plane.pause_api_server().unwrap();
     let begin = Instant::now();
@@ -46,7 +46,7 @@ async fn bad_input_api_server_silent_at_start() {
 /// Cases: api-server-at-start
 #[tokio::test]
 async fn bad_input_api_server_that_does_not_know_us() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, tests::guests::ACME);
     let text = std::fs::read_to_string(&cluster.kubeconfig).unwrap();
     let mut kubeconfig: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
@@ -59,7 +59,7 @@ async fn bad_input_api_server_that_does_not_know_us() {
 /// Cases: api-server-later
 #[tokio::test]
 async fn bad_input_api_server_unreachable_for_a_moment() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     cloud.droplets().insert(Droplet::new(42, "worker-1"));
     // Time enough for the API server to start again on a busy machine.
@@ -86,7 +86,7 @@ async fn bad_input_api_server_unreachable_for_a_moment() {
 /// Cases: api-server-later
 #[tokio::test]
 async fn bad_input_api_server_unreachable_later() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     kubelet::join(&cluster.admin, "worker-1").await.unwrap();
     let setup = Setup::digitalocean(&cluster, &cloud).flags(&[

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tests::aerostat::message;
 use tests::clouds::digitalocean::{Droplet, Fault, Options, Simulator};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::kubelet;
 
 use crate::setup::{Setup, assert_waits, event, initialized, says};
@@ -23,7 +23,7 @@ enum Then {
 
 /// A node joins while the cloud answers like this. `parts` are in the log.
 async fn check(faults: impl IntoIterator<Item = Fault>, parts: &[&str], then: Then) {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     cloud.droplets().insert(Droplet::new(1, "worker-1"));
     let setup = Setup::digitalocean(&cluster, &cloud);

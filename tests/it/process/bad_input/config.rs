@@ -2,14 +2,14 @@
 
 use serde_json::json;
 use tests::clouds::digitalocean::{Options, Simulator};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 
 use crate::setup::{Setup, says};
 
 /// Cases: bad-config
 #[tokio::test]
 async fn bad_input_unknown_key_in_the_config() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let setup = Setup::digitalocean(&cluster, &cloud);
     let file = setup.folder.path("cloud.yaml").display().to_string();
@@ -20,7 +20,7 @@ async fn bad_input_unknown_key_in_the_config() {
 /// Cases: bad-setting
 #[tokio::test]
 async fn bad_input_setting_that_the_provider_does_not_describe() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let setup = Setup::digitalocean(&cluster, &cloud);
     let message = setup.edit(|it| it["provider"]["settings"] = json!({ "regoin": "nyc3" })).refused().await;
@@ -30,7 +30,7 @@ async fn bad_input_setting_that_the_provider_does_not_describe() {
 /// Cases: bad-setting
 #[tokio::test]
 async fn bad_input_setting_that_is_missing() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, tests::guests::HOSTILE);
     let message = setup.edit(|it| it["provider"]["settings"] = json!({ "requires": "project" })).refused().await;
     says(&message, &["hostile", "project", "provider.settings"]);
@@ -39,7 +39,7 @@ async fn bad_input_setting_that_is_missing() {
 /// Cases: bad-endpoint
 #[tokio::test]
 async fn bad_input_endpoint_that_the_provider_needs_is_missing() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let setup = Setup::digitalocean(&cluster, &cloud);
     let message = setup.edit(|it| it["endpoints"][0]["name"] = json!("cloud")).refused().await;
@@ -48,7 +48,7 @@ async fn bad_input_endpoint_that_the_provider_needs_is_missing() {
 
 /// Dedicated servers as nodes, with these endpoints beside `hcloud`. Returns why that is refused.
 async fn with_robot(robot: serde_json::Value) -> String {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, tests::guests::HETZNER);
     let token = setup.folder.write("token", "token\n");
     let hcloud = json!({ "name": "hcloud", "baseUrl": "https://hcloud.example", "credential": "token", "allow": [
@@ -83,7 +83,7 @@ async fn bad_input_robot_credential_that_is_missing() {
 /// Cases: bad-cloud-provider, case 230
 #[tokio::test]
 async fn bad_input_cloud_provider_that_is_not_the_modules() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let setup = Setup::digitalocean(&cluster, &cloud).flags(&["--cloud-provider=hetzner"]);
     let message = setup.refused().await;
@@ -93,7 +93,7 @@ async fn bad_input_cloud_provider_that_is_not_the_modules() {
 /// Cases: bad-flag
 #[tokio::test]
 async fn bad_input_flag_that_is_not_supported() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, tests::guests::ACME).flags(&["--contention-profiling"]);
     says(&setup.refused().await, &["--contention-profiling", "not supported yet", "Leave the flag out"]);
 }

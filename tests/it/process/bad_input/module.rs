@@ -1,7 +1,7 @@
 //! The provider's bytes: where they are, and what they are.
 
 use serde_json::json;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::{component, costly, guests, kubelet};
 
 use crate::setup::{Setup, assert_waits, says, write_config_map};
@@ -27,7 +27,7 @@ fn in_config_map(cluster: &Cluster, name: &str, key: &str) -> Setup {
 /// Cases: no-module
 #[tokio::test]
 async fn bad_input_module_file_missing() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::ACME);
     let path = setup.folder.path("gone.wasm");
     let message = setup.edit(|it| it["provider"]["module"]["file"]["path"] = json!(path)).refused().await;
@@ -37,7 +37,7 @@ async fn bad_input_module_file_missing() {
 /// Cases: wrong-digest
 #[tokio::test]
 async fn bad_input_module_with_a_wrong_digest() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let wrong = "0".repeat(64);
     let setup =
         Setup::guest(&cluster, guests::ACME).edit(|it| it["provider"]["module"]["file"]["sha256"] = json!(wrong));
@@ -47,7 +47,7 @@ async fn bad_input_module_with_a_wrong_digest() {
 /// Cases: no-component
 #[tokio::test]
 async fn bad_input_module_that_is_no_component() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let core_module = b"\0asm\x01\0\0\0";
     says(
         &with_bytes(&cluster, core_module).refused().await,
@@ -59,7 +59,7 @@ async fn bad_input_module_that_is_no_component() {
 /// Cases: bad-import
 #[tokio::test]
 async fn bad_input_module_with_an_import_that_is_not_offered() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let world = "package test:guest;
         interface door { open: func(); }
         world guest { import door; export aerostat:cloud/provider@0.1.0; }";
@@ -85,7 +85,7 @@ fn imports_door() -> String {
 /// Cases: no-provider
 #[tokio::test]
 async fn bad_input_module_without_provider() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let bytes = component::component("package test:guest; world guest { }", "(module)");
     says(&with_bytes(&cluster, &bytes).refused().await, &["module.wasm", "aerostat:cloud/provider", "export it"]);
 }
@@ -93,7 +93,7 @@ async fn bad_input_module_without_provider() {
 /// Cases: only-provider, case 33
 #[tokio::test]
 async fn bad_input_module_with_only_provider_warns_and_idles() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = with_bytes(&cluster, &component::only_provider());
     let mut process = setup.start();
     let warning = process.says("cloud-node-controller is skipped").await;
@@ -109,7 +109,7 @@ async fn bad_input_module_with_only_provider_warns_and_idles() {
 /// Cases: bad-config-map
 #[tokio::test]
 async fn bad_input_config_map_missing() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let message = in_config_map(&cluster, ALLOWED, "provider.wasm").refused().await;
     says(
         &message,
@@ -120,7 +120,7 @@ async fn bad_input_config_map_missing() {
 /// Cases: bad-config-map
 #[tokio::test]
 async fn bad_input_config_map_that_may_not_be_read() {
-    let mut cluster = any_cluster().await;
+    let mut cluster = cluster().await;
     cluster.forbids();
     write_config_map(&cluster.admin, "acme-provider", "provider.wasm", guests::ACME).await;
     let message = in_config_map(&cluster, "acme-provider", "provider.wasm").refused().await;
@@ -130,7 +130,7 @@ async fn bad_input_config_map_that_may_not_be_read() {
 /// Cases: bad-config-map
 #[tokio::test]
 async fn bad_input_config_map_without_the_key() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     write_config_map(&cluster.admin, ALLOWED, "acme.wasm", guests::ACME).await;
     let message = in_config_map(&cluster, ALLOWED, "provider.wasm").refused().await;
     says(
@@ -141,7 +141,7 @@ async fn bad_input_config_map_without_the_key() {
 
 #[tokio::test]
 async fn adv_59_a_config_map_that_unpacks_to_1_gib_is_not_unpacked() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let bomb = costly::zstd_of_zeros(1 << 30);
     let setup = in_config_map(&cluster, ALLOWED, "provider.wasm");
     let file = setup.folder.write("bomb", &bomb);

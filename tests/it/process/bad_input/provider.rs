@@ -3,14 +3,14 @@
 //! Cases: bad-provider
 
 use tests::aerostat::message;
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::{guests, kubelet};
 
 use crate::setup::{Setup, assert_waits, initialized, says};
 
 /// What the hostile guest does for the node `crime` is in the log, and another node is initialised.
 async fn check(crime: &str, cause: &[&str]) {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let mut process = setup.started().await;
     kubelet::join(&cluster.admin, crime).await.unwrap();

@@ -4,14 +4,14 @@
 
 use serde_json::json;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::kubelet;
 
 use crate::setup::{Setup, initialized, says};
 
 #[tokio::test]
 async fn bad_input_token_file_unreadable_at_start() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let setup = Setup::digitalocean(&cluster, &cloud);
     let path = setup.folder.path("no-token");
@@ -21,7 +21,7 @@ async fn bad_input_token_file_unreadable_at_start() {
 
 #[tokio::test]
 async fn bad_input_token_file_without_a_token() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let setup = Setup::digitalocean(&cluster, &cloud);
     setup.folder.write("token", "\n");
@@ -30,7 +30,7 @@ async fn bad_input_token_file_without_a_token() {
 
 #[tokio::test]
 async fn bad_input_token_file_unreadable_later() {
-    let cluster = any_cluster().await;
+    let cluster = cluster().await;
     let cloud = Simulator::start(Options::default()).await.unwrap();
     cloud.droplets().insert(Droplet::new(42, "worker-1"));
     let setup = Setup::digitalocean(&cluster, &cloud);

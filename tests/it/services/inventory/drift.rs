@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::wait;
 
 use super::cloud::{Listing, QUIET, item};
@@ -42,7 +42,7 @@ async fn quiet(cloud: &Listing, name: &str) -> usize {
 
 #[tokio::test]
 async fn case_149_what_changed_in_the_cloud_is_asked_about() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     let controller = serve(&cluster, &cloud, &["s1", "s2"]).await;
     let calls = (quiet(&cloud, "s1").await, quiet(&cloud, "s2").await);
     assert!(calls.0 <= 2 && calls.1 <= 2, "{calls:?} calls before a list is believed");
@@ -69,7 +69,7 @@ async fn case_149_what_changed_in_the_cloud_is_asked_about() {
 
 #[tokio::test]
 async fn case_149_what_had_to_be_written_again_is_never_accepted() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = serve(&cluster, &cloud, &["s1"]).await;
     let calls = quiet(&cloud, "s1").await;
     // Somebody changes it back after each repair.
@@ -81,7 +81,7 @@ async fn case_149_what_had_to_be_written_again_is_never_accepted() {
 
 #[tokio::test]
 async fn case_149_without_revisions_each_is_asked_about_once_a_period() {
-    let (cluster, cloud) = (any_cluster().await, Listing::without_revisions());
+    let (cluster, cloud) = (cluster().await, Listing::without_revisions());
     let _controller = serve(&cluster, &cloud, &["s1", "s2"]).await;
     ["s1", "s2"].iter().for_each(|it| cloud.shows(item(&format!("lb of {it}"), None)));
     called(&cloud.cloud, "s1", 6).await;
@@ -94,7 +94,7 @@ async fn case_149_without_revisions_each_is_asked_about_once_a_period() {
 
 #[tokio::test]
 async fn nobody_is_spared_by_an_incomplete_list() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = serve(&cluster, &cloud, &["s1"]).await;
     let calls = quiet(&cloud, "s1").await;
     cloud.is_incomplete();
@@ -103,7 +103,7 @@ async fn nobody_is_spared_by_an_incomplete_list() {
 
 #[tokio::test]
 async fn case_148_a_status_that_was_cleared_comes_back_without_a_call() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = serve(&cluster, &cloud, &["s1"]).await;
     let calls = quiet(&cloud, "s1").await;
     let services: Api<_> = services(&cluster);
@@ -118,7 +118,7 @@ async fn case_148_a_status_that_was_cleared_comes_back_without_a_call() {
 
 #[tokio::test]
 async fn what_fails_while_it_is_repaired_is_shown() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = serve(&cluster, &cloud, &["s1"]).await;
     quiet(&cloud, "s1").await;
     cloud.cloud.ensures("s1", crate::cloud::unavailable());
@@ -130,7 +130,7 @@ async fn what_fails_while_it_is_repaired_is_shown() {
 
 #[tokio::test]
 async fn a_cloud_that_is_at_rest_is_listed_and_not_asked() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = serve(&cluster, &cloud, &["s1", "s2", "s3"]).await;
     for name in ["s1", "s2", "s3"] {
         quiet(&cloud, name).await;

@@ -6,7 +6,7 @@ use cloud_provider::{InventoryItem, LoadBalancer, MarkedOwner, Proof};
 use controllers::service::{InventoryOptions, Options};
 use k8s_openapi::api::core::v1::{Event, Namespace};
 use kube::api::{Api, ListParams};
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::faults::Faults;
 use tests::lagging::Recorded;
 use tests::wait;
@@ -73,7 +73,7 @@ async fn never_deleted(cloud: &Arc<Listing>, why: &str) {
 
 #[tokio::test]
 async fn an_orphan_is_told_of_and_counted_and_stays() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     bystander(&cluster).await;
     cloud.shows(orphan(&cluster, "lb-1", UID).await);
     cloud.shows(InventoryItem { proof: Proof::ByName, ..item("lb-2", None) });
@@ -97,7 +97,7 @@ async fn an_orphan_is_told_of_and_counted_and_stays() {
 
 #[tokio::test]
 async fn orphans_are_deleted_one_by_one_if_the_operator_says_so() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     bystander(&cluster).await;
     let other = "11111111-2222-4333-8444-555566667777";
     cloud.shows(orphan(&cluster, "lb-1", UID).await);
@@ -123,7 +123,7 @@ async fn orphans_are_deleted_one_by_one_if_the_operator_says_so() {
 
 #[tokio::test]
 async fn what_is_not_proven_to_be_an_orphan_is_not_deleted() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     bystander(&cluster).await;
     let mine = create(&cluster, &service("mine")).await;
     let orphan = async |memo: &str, uid: &str| orphan(&cluster, memo, uid).await;
@@ -145,7 +145,7 @@ async fn what_is_not_proven_to_be_an_orphan_is_not_deleted() {
 
 #[tokio::test]
 async fn adv_171_what_is_kept_is_no_orphan_also_after_a_restart() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     bystander(&cluster).await;
     let kept = InventoryItem { kept: Some("it is protected".to_owned()), ..orphan(&cluster, "lb-1", UID).await };
     // What else was made for its Service, beside an orphan that goes.
@@ -170,7 +170,7 @@ async fn adv_171_what_is_kept_is_no_orphan_also_after_a_restart() {
 
 #[tokio::test]
 async fn nothing_is_deleted_by_an_incomplete_list() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     cloud.shows(orphan(&cluster, "lb-1", UID).await);
     bystander(&cluster).await;
     cloud.is_incomplete();
@@ -180,7 +180,7 @@ async fn nothing_is_deleted_by_an_incomplete_list() {
 
 #[tokio::test]
 async fn nothing_is_deleted_in_another_account() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     bystander(&cluster).await;
     cloud.cloud.is_of("ours");
     let account = controllers::Account::new(cloud.cloud.clone(), None);
@@ -193,7 +193,7 @@ async fn nothing_is_deleted_in_another_account() {
 
 #[tokio::test]
 async fn a_service_that_the_watch_lacks_keeps_its_load_balancer() {
-    let (cluster, cloud, faults) = (any_cluster().await, Listing::new(), Faults::new());
+    let (cluster, cloud, faults) = (cluster().await, Listing::new(), Faults::new());
     bystander(&cluster).await;
     let before = Recorded::now(&cluster.admin, "services").await;
     let late = create(&cluster, &service("late")).await;

@@ -6,7 +6,7 @@ use controllers::service::{InventoryOptions, Options};
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Service;
 use serde_json::json;
-use tests::control_plane::{Cluster, any_cluster};
+use tests::control_plane::{Cluster, cluster};
 use tests::wait;
 
 use super::cloud::{Listing, QUIET, item};
@@ -44,7 +44,7 @@ fn evidence(service: &Service) -> Option<&str> {
 
 #[tokio::test]
 async fn case_150_a_new_process_asks_only_about_what_has_changed() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     served_before(&cluster, &cloud).await;
 
     // While nobody looks, one Service changes, one load balancer, one status; one loses its finalizer; and one has what a
@@ -89,7 +89,7 @@ async fn case_150_a_new_process_asks_only_about_what_has_changed() {
 
 #[tokio::test]
 async fn case_150_what_has_changed_is_asked_about_first() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     served_before(&cluster, &cloud).await;
     // The last one, whatever the order of their names is. The others are as they were: only their load balancers are not.
     let changed = ["s20", "s9"];
@@ -111,7 +111,7 @@ async fn case_150_what_has_changed_is_asked_about_first() {
 
 #[tokio::test]
 async fn case_150_without_a_list_everybody_is_asked_about_in_time() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     for name in ["s1", "s2"] {
         cloud.cloud.ensures(name, ready("192.0.2.1", &format!("lb of {name}")));
         cloud.shows(item(&format!("lb of {name}"), Some("1")));

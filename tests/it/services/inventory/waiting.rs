@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tests::control_plane::any_cluster;
+use tests::control_plane::cluster;
 use tests::wait;
 
 use super::cloud::{Listing, changing, item};
@@ -36,7 +36,7 @@ async fn build(cluster: &tests::control_plane::Cluster, cloud: &Listing) {
 
 #[tokio::test]
 async fn one_list_answers_for_all_who_wait() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = Controller::start(&cluster, &cloud, with(Default::default()));
     build(&cluster, &cloud).await;
     let before = cloud.cloud.calls().len();
@@ -59,7 +59,7 @@ async fn one_list_answers_for_all_who_wait() {
 
 #[tokio::test]
 async fn without_a_list_each_is_asked_about_as_its_provider_says() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     cloud.is_down();
     let _controller = Controller::start(&cluster, &cloud, with(Default::default()));
     build(&cluster, &cloud).await;
@@ -71,7 +71,7 @@ async fn without_a_list_each_is_asked_about_as_its_provider_says() {
 
 #[tokio::test]
 async fn what_a_list_lacks_is_asked_about_as_its_provider_says() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = Controller::start(&cluster, &cloud, with(Default::default()));
     build(&cluster, &cloud).await;
     cloud.hides(&memo("s1"));
@@ -83,7 +83,7 @@ async fn what_a_list_lacks_is_asked_about_as_its_provider_says() {
 
 #[tokio::test]
 async fn a_provider_that_contradicts_its_list_keeps_its_pace() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = Controller::start(&cluster, &cloud, listing());
     build(&cluster, &cloud).await;
     // The list says that it is done, and the provider that it is not.
@@ -99,7 +99,7 @@ async fn a_provider_that_contradicts_its_list_keeps_its_pace() {
 
 #[tokio::test]
 async fn many_creations_share_a_list() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     for name in names() {
         let built = ready("192.0.2.1", &memo(&name));
         cloud.cloud.ensures_next(&name, [building(&format!("creating {name}"), Duration::ZERO)]);
@@ -117,7 +117,7 @@ async fn many_creations_share_a_list() {
 
 #[tokio::test]
 async fn a_list_that_never_ends_ends() {
-    let (cluster, cloud) = (any_cluster().await, Listing::new());
+    let (cluster, cloud) = (cluster().await, Listing::new());
     cloud.is_endless();
     let _controller = Controller::start(&cluster, &cloud, listing());
     build(&cluster, &cloud).await;
