@@ -1,10 +1,12 @@
 //! Services that are deleted.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::Error;
 use http::Method;
 use k8s_openapi::api::core::v1::Service;
+use kube::Client;
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Fault, Faults};
@@ -19,20 +21,27 @@ const DELETING: &str = "Normal DeletingLoadBalancer: Deleting load balancer";
 const DELETED: &str = "Normal DeletedLoadBalancer: Deleted load balancer";
 
 /// A Service with a load balancer and a memo.
-async fn standing(cluster: &Cluster, cloud: &Cloud) {
+async fn standing(cluster: &Cluster, cloud: &Arc<Cloud>) -> Controller {
+    standing_for(cluster.aerostat.clone(), cluster, cloud).await
+}
+
+/// The same, where the controller has this client.
+async fn standing_for(client: Client, cluster: &Cluster, cloud: &Arc<Cloud>) -> Controller {
+    // The node is there first: a Service that is seen before its nodes has a Warning.
     join_all(cluster, 1).await;
+    let controller = Controller::start_as(client, cloud, one());
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
     create(cluster, &service("s1")).await;
     addressed(cluster, "s1", "192.0.2.1").await;
     told(cluster, "s1", "EnsuredLoadBalancer", 1).await;
+    controller
 }
 
 #[tokio::test]
 async fn case_128_the_finalizer_goes_after_the_load_balancer() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
+    let _controller = standing(&cluster, &cloud).await;
     cloud.hold("s1");
     delete(&cluster, "s1").await;
     called(&cloud, "s1", 2).await;
@@ -70,8 +79,7 @@ async fn case_129_what_is_not_there_is_deleted_at_once() {
 async fn case_129_the_status_is_cleared_with_the_finalizer() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
+    let _controller = standing(&cluster, &cloud).await;
     // Another finalizer keeps the object, so that it can be looked at.
     patch(&cluster, "s1", json!({ "metadata": { "finalizers": [FINALIZER, "example.com/foo"] } })).await;
     delete(&cluster, "s1").await;
@@ -90,8 +98,7 @@ async fn case_129_the_status_is_cleared_with_the_finalizer() {
 async fn case_130_an_error_keeps_the_finalizer() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
+    let _controller = standing(&cluster, &cloud).await;
     cloud.deletes_next("s1", [unavailable()]);
     cloud.deletes("s1", Answer::Error(Error::Denied("HTTP 403: no rights on load balancer lb-1".to_owned())));
     delete(&cluster, "s1").await;
@@ -109,8 +116,7 @@ async fn case_130_an_error_keeps_the_finalizer() {
 async fn case_132_a_service_gone_at_its_release_is_no_failure() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
+    let _controller = standing(&cluster, &cloud).await;
     cloud.hold("s1");
     delete(&cluster, "s1").await;
     called(&cloud, "s1", 2).await;
@@ -129,8 +135,7 @@ async fn case_132_a_release_answered_with_not_found_succeeds() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     let faults = Faults::new();
-    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, one());
-    standing(&cluster, &cloud).await;
+    let _controller = standing_for(cluster.faulty(&faults), &cluster, &cloud).await;
     let path = r"/services/s1/status(\?|$)";
     faults.set(Fault::status(Method::PATCH, path, 404, "NotFound", "services \"s1\" not found").times(1));
     cloud.hold("s1");
@@ -146,8 +151,7 @@ async fn case_132_a_release_answered_with_not_found_succeeds() {
 async fn case_145_a_finalizer_that_somebody_added_meanwhile_survives() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
+    let _controller = standing(&cluster, &cloud).await;
     cloud.hold("s1");
     patch(&cluster, "s1", json!({ "spec": { "type": "ClusterIP" } })).await;
     called(&cloud, "s1", 2).await;
@@ -166,8 +170,7 @@ async fn case_145_a_finalizer_that_somebody_added_meanwhile_survives() {
 async fn a_slow_deletion_keeps_the_finalizer() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
+    let _controller = standing(&cluster, &cloud).await;
     cloud.deletes_next("s1", [building("lb-1 going", Duration::from_secs(1))]);
     delete(&cluster, "s1").await;
     let service = service_when(&cluster, "s1", |it| memo(it) == Some("lb-1 going")).await;
@@ -201,8 +204,7 @@ async fn the_finalizer_alone_decides_about_a_service_with_a_class() {
 async fn a_deletion_that_nobody_saw_is_made_up_for_at_the_start() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    let controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
+    let controller = standing(&cluster, &cloud).await;
     controller.stop().ended().await;
     delete(&cluster, "s1").await;
     let _controller = Controller::start(&cluster, &cloud, one());
@@ -232,8 +234,7 @@ async fn what_a_call_brought_before_the_deletion_is_taken_along() {
 async fn a_service_wanted_again_during_deletion_comes_back() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
+    let _controller = standing(&cluster, &cloud).await;
     cloud.ensures("s1", ready("192.0.2.2", "lb-2"));
     cloud.hold("s1");
     patch(&cluster, "s1", json!({ "spec": { "type": "ClusterIP" } })).await;
@@ -310,8 +311,7 @@ async fn a_pause_of_ensure_does_not_hold_a_vanished_service() {
 async fn a_denied_deletion_is_tried_again_within_half_a_minute() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    let _controller = Controller::start(&cluster, &cloud, one());
-    standing(&cluster, &cloud).await;
+    let _controller = standing(&cluster, &cloud).await;
     let denied = Answer::Error(Error::Denied("HTTP 403: no rights".to_owned()));
     let invalid = Answer::Error(Error::Invalid("HTTP 422: in use".to_owned()));
     cloud.deletes_next("s1", [denied, invalid]);
