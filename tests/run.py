@@ -2,7 +2,8 @@
 """Runs all test programs, as many side by side as there are processors: most of their time they wait, for a control plane or a
 simulated cloud. `cargo test` would run one after the other.
 
-In each program as many tests run side by side as it has control planes (`POOL` of `tests/src/control_plane/cluster.rs`).
+In a program that mostly waits as many tests run side by side as it has control planes (`POOL` of
+`tests/src/control_plane/cluster.rs`), in the others half as many.
 
 What a program printed is shown when it has ended. At the end each that took a second has a line with its seconds, and the CPU seconds of itself and
 of its children that have ended; then come the slowest ten tests. The exit code is 0 if all succeeded. STREAMS=1 runs one
@@ -23,7 +24,9 @@ CARGO = shlex.split(os.environ.get("CARGO") or "cargo")
 STREAMS = max(1, int(os.environ.get("STREAMS") or os.cpu_count() or 1))
 # Those that take longest, so that none of them begins last.
 FIRST = ["whole", "process", "docs", "aws", "digitalocean", "modules", "golden", "services"]
-THREADS = os.environ.get("RUST_TEST_THREADS") or "4"
+# Their tests start the binary again and again, and each start compiles a module: more of them side by side than there are
+# processors would only take each other's time.
+BUSY = {"whole", "process", "aws", "modules"}
 SLOWEST = 10
 # Lets each test's line end with its seconds. The test harness calls it unstable, and wants RUSTC_BOOTSTRAP for it.
 TIMES = ["-Z", "unstable-options", "--report-time"]
@@ -63,7 +66,8 @@ def run(name, command, folder):
     log.parent.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
     with log.open("wb") as output:
-        environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "RUST_TEST_THREADS": THREADS}
+        threads = os.environ.get("RUST_TEST_THREADS") or ("2" if name in BUSY else "4")
+        environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "RUST_TEST_THREADS": threads}
         if TIMES[0] in command:
             # Not for cargo: it would compile everything once more.
             environment["RUSTC_BOOTSTRAP"] = "1"

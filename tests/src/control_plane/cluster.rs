@@ -118,10 +118,16 @@ struct Slot {
 /// As many as tests that `tests/run.py` lets run side by side in one program.
 static POOL: [Slot; 4] = [const { Slot { control_plane: OnceCell::const_new(), exclusive: Mutex::const_new(()) } }; 4];
 
+/// One control plane starts at a time: several would take each other's processor, and that of whatever else a test starts.
+static STARTS: Mutex<()> = Mutex::const_new(());
+
 async fn control_plane(slot: &'static Slot) -> &'static ControlPlane {
-    let start = async || match ControlPlane::start(Options::default()).await {
-        Ok(control_plane) => control_plane,
-        Err(error) => panic!("no control plane: {error:?}"),
+    let start = async || {
+        let _only = STARTS.lock().await;
+        match ControlPlane::start(Options::default()).await {
+            Ok(control_plane) => control_plane,
+            Err(error) => panic!("no control plane: {error:?}"),
+        }
     };
     slot.control_plane.get_or_init(start).await
 }
