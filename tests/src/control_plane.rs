@@ -10,7 +10,6 @@ mod access;
 mod binaries;
 mod certificates;
 mod cluster;
-mod port;
 mod process;
 mod reset;
 mod running;

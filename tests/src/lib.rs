@@ -23,6 +23,7 @@ pub mod lagging;
 mod loopback;
 pub mod moto;
 pub mod operator;
+pub mod port;
 pub mod proxy;
 pub mod random;
 pub mod registry;

@@ -2,13 +2,13 @@
 
 use std::ffi::OsStr;
 use std::fs::File;
-use std::net::TcpListener;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use rcgen::{BasicConstraints, CertificateParams, DnType, IsCa, Issuer, KeyPair};
 
 use crate::folder::Folder;
+use crate::port::free_port;
 
 /// Ends the program when standard input ends, which it does whatever becomes of the tests.
 const GUARD: &str = r#""$@" </dev/null & child=$!; cat; kill "$child"; wait "$child""#;
@@ -76,6 +76,5 @@ pub(crate) fn tls_folder() -> Folder {
 
 /// An address of loopback with a port that is free now: `127.0.0.1:…`.
 pub(crate) fn free_address() -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port on loopback");
-    listener.local_addr().expect("the listener is bound").to_string()
+    format!("127.0.0.1:{}", free_port())
 }

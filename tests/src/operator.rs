@@ -4,7 +4,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 use std::time::Duration;
 
@@ -22,6 +21,7 @@ use crate::aerostat::{Aerostat, message};
 use crate::clouds::digitalocean::Simulator;
 use crate::control_plane::Cluster;
 use crate::folder::Folder;
+use crate::port::free_port;
 use crate::{guests, kubelet, wait};
 
 /// How long the binary may take to start, to say something, or to give up.
@@ -327,9 +327,4 @@ pub async fn admin_token(cluster: &Cluster) -> String {
     bindings.patch(name, &apply, &Patch::Apply(binding)).await.unwrap();
     let request = accounts.create_token_request(name, &PostParams::default(), &TokenRequest::default()).await.unwrap();
     request.status.unwrap().token.unwrap()
-}
-
-/// A port that is free now.
-fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }

@@ -3,10 +3,11 @@
 use http::Method;
 use tests::guests;
 use tests::operator::{Setup, ask, says};
+use tests::port::free_port;
 use tests::script::Script;
 
 use crate::certificates::{Authority, Files};
-use crate::setup::{GATE, Webhook, cluster, free_port, scripted};
+use crate::setup::{GATE, Webhook, cluster, scripted};
 
 /// Whether somebody listens there.
 async fn is_open(port: u16) -> bool {

@@ -1,7 +1,5 @@
 //! The binary with a webhook, and an API server that calls it.
 
-use std::net::{Ipv4Addr, TcpListener};
-
 use http::StatusCode;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
@@ -10,6 +8,7 @@ use serde_json::{Value, json};
 use tests::control_plane::Cluster;
 use tests::guests;
 use tests::operator::{Process, Setup};
+use tests::port::free_port;
 use tests::script::{Question, Script};
 use tests::wait;
 
@@ -48,11 +47,6 @@ pub(crate) fn scripted(cluster: &Cluster, script: &Script) -> Setup {
         ]);
         it["endpoints"] = json!([{ "name": "script", "baseUrl": base_url, "allow": allow }]);
     })
-}
-
-/// A port that is free now.
-pub(crate) fn free_port() -> u16 {
-    TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap().local_addr().unwrap().port()
 }
 
 impl Webhook {

@@ -10,8 +10,9 @@ use kube::Client;
 
 use super::certificates::{self, Authority};
 use super::process::Process;
-use super::{access, binaries, port};
+use super::{access, binaries};
 use crate::audit_log::AuditLog;
+use crate::port;
 
 /// How long the control plane may take until it is ready, on a machine that compiles at the same time.
 const START: Duration = Duration::from_secs(120);

@@ -9,7 +9,11 @@ use anyhow::{Result, bail};
 const RANGE: std::ops::Range<u16> = 12_000..30_000;
 
 /// So many ports of loopback that are free now, all different.
-pub(super) fn free<const N: usize>() -> Result<[u16; N]> {
+///
+/// # Errors
+///
+/// Fails if there are not so many.
+pub fn free<const N: usize>() -> Result<[u16; N]> {
     let (start, _) = uuid::Uuid::new_v4().as_u64_pair();
     let length = u64::from(RANGE.end - RANGE.start);
     let mut ports = (0..length)
@@ -25,6 +29,17 @@ pub(super) fn free<const N: usize>() -> Result<[u16; N]> {
         }
     }
     Ok(free)
+}
+
+/// One port of loopback that is free now.
+///
+/// # Panics
+///
+/// Panics if there is none.
+#[must_use]
+pub fn free_port() -> u16 {
+    let [port] = free().expect("a port of loopback is free");
+    port
 }
 
 #[cfg(test)]
