@@ -1,6 +1,6 @@
 //! The tags by which what is made for a Service is known.
 //!
-//! What the vendor's controller writes is written as it does, so that it finds its own again. Beside these stand two
+//! The vendor's tags are written as its controller does, so that it finds its own again. Beside these stand two
 //! tags of our own with the UIDs of the cluster and of the Service: names come again, UIDs never do.
 
 use aerostat_sdk::SortedMap;

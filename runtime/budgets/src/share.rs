@@ -8,7 +8,7 @@ use tokio::time::Instant;
 /// A bound on deletions, so that a wrong answer costs a few objects and not the cluster.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub struct Budget {
-    /// Of all objects so many percent may be deleted in one window; but always a few.
+    /// The share of all objects, in percent, that may be deleted in one window; but always a few.
     pub percent: u8,
     /// So many in any case.
     pub least: usize,

@@ -116,7 +116,7 @@ mod tests {
         for (rule, decision, not_before) in &ALL[..DELETING] {
             let decided = start + Duration::from_secs(3_600);
             let age = rule.age(period);
-            // What has no age has a beginning.
+            // A rule without an age has a moment after which the question began.
             let freshness = match rule.0 {
                 Age::Any => rule.since(decided),
                 Age::Seconds(_) | Age::Periods(_) => Freshness::within(age),

@@ -412,7 +412,7 @@ impl Inventory {
         Ok(list)
     }
 
-    /// What a provider may know of a node, with what its newest instance brought. If that is not all of it, the node's event
+    /// The facts of a node that a provider may know, with those of its newest instance. If that is not all of it, the node's event
     /// says so.
     fn known(&self, node: &Node) -> cloud_provider::Node {
         let (mut machine, left_out) = trimmed(node);

@@ -69,7 +69,7 @@ pub struct Options {
     pub budget: Budget,
 }
 
-/// What the parts of this controller share.
+/// The state that the parts of this controller share.
 struct Controller {
     api: Api<Trimmed<Node>>,
     nodes: Nodes,

@@ -54,7 +54,7 @@ const QUEUE: &str = "pvLabels";
 /// Volumes that are worked on side by side: as many as one question may gather.
 const WORKERS: usize = questions::GATHERED;
 
-/// What the parts of this controller share.
+/// The state that the parts of this controller share.
 struct Controller {
     api: Api<Trimmed<PersistentVolume>>,
     volumes: Watched<PersistentVolume>,

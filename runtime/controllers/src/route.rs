@@ -87,7 +87,7 @@ impl Default for Options {
     }
 }
 
-/// What the parts of this controller share.
+/// The state that the parts of this controller share.
 struct Controller {
     api: Api<Trimmed<Node>>,
     nodes: Nodes,

@@ -12,7 +12,7 @@ use crate::nodes::Nodes;
 use crate::object::{self, Part};
 use crate::trimmed::Trimmed;
 
-/// What the parts of this controller share.
+/// The state that the parts of this controller share.
 pub(super) struct Controller {
     pub(super) api: Api<Trimmed<Node>>,
     pub(super) nodes: Nodes,

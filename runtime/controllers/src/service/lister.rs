@@ -1,4 +1,4 @@
-//! What lists of load balancers are read for: those who wait for the cloud, and what has changed behind our back.
+//! Lists of load balancers: they answer Services that wait for the cloud, and find changes made in the cloud.
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -82,7 +82,7 @@ impl<'a> Planner<'a> {
         if let Some((said, known)) = &self.last
             && said.is_said_by(service)
         {
-            // What we write ourselves is the only difference.
+            // Our own writes are the only difference.
             return known.clone().map(|known| match known {
                 Plan::Ensure(known) => Plan::Ensure(LoadBalancer {
                     memo: memo(service).map(str::to_owned),
@@ -97,7 +97,7 @@ impl<'a> Planner<'a> {
         planned
     }
 
-    /// What a Service desires, without what we write ourselves; `None` if it desires nothing.
+    /// The load balancer that a Service desires, without our own writes; `None` if it desires nothing.
     pub(super) fn desired(&mut self, service: &Service) -> Option<LoadBalancer> {
         if !wants(service, self.cluster) {
             return None;

@@ -20,7 +20,7 @@ use crate::service::syncer::Syncer;
 use crate::service::write::{Answer, CloudWait};
 use crate::worker::random;
 
-/// What a provider's call to delete came to.
+/// The outcome of a provider's call to delete.
 pub(super) enum Deleted {
     /// There is nothing more to do.
     Done,

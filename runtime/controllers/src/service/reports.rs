@@ -1,4 +1,4 @@
-//! What is recorded on Services, and counted, while they are synced.
+//! Events and metrics of Services while they are synced.
 
 use std::time::Duration;
 

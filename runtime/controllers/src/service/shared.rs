@@ -1,4 +1,4 @@
-//! What the parts of this controller share: the cluster, what is known of its Services, and where they are put to work.
+//! The state that the parts of this controller share: the cluster, what is known of its Services, and where they are put to work.
 
 use std::sync::Arc;
 
@@ -19,7 +19,7 @@ use crate::service::services::Services;
 use crate::service::states::States;
 use crate::trimmed::Trimmed;
 
-/// What the parts of this controller share.
+/// The state that the parts of this controller share.
 pub(super) struct Shared {
     pub(super) client: Client,
     pub(super) cluster: Cluster,

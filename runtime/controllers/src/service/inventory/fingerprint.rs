@@ -26,7 +26,7 @@ fn asked(desired: &LoadBalancer) -> Value {
     let LoadBalancer {
         name,
         owner: Owner { cluster, namespace, name: service, uid },
-        // What we write ourselves is no question; the backends stand beside it.
+        // Our own status and memo are no part of the question; the backends stand beside it.
         memo: _,
         memo_is_new: _,
         current_ingress: _,
