@@ -66,7 +66,7 @@ impl ApiServer {
         Ok(Self { config })
     }
 
-    /// Its address, for people and for the gate.
+    /// Its address, for people and for the egress.
     pub(crate) fn url(&self) -> &Uri {
         &self.config.cluster_url
     }

@@ -79,7 +79,7 @@ struct Process {
     requested: RequestedChanges,
     /// The nodes that were deleted.
     node_deletions: NodeDeletions,
-    /// The gate's reports for people; taken by the task that records them.
+    /// The egress's reports for people; taken by the task that records them.
     reports: mpsc::UnboundedReceiver<Report>,
     /// Each ends with its name, when it should not.
     tasks: JoinSet<&'static str>,
@@ -192,7 +192,7 @@ impl Process {
         let node_deletions = NodeDeletions::default();
         if let Some(leader) = &mut leader {
             let window = settings.node_lifecycle.budget_window;
-            leader.keep(Kept::new(loaded.gate.write_counts(), requested.clone(), node_deletions.clone(), window));
+            leader.keep(Kept::new(loaded.egress.write_counts(), requested.clone(), node_deletions.clone(), window));
         }
         let webhooks = ServedWebhooks::serve(&settings, &loaded.cloud, webhook_metrics, &health, &mut tasks).await?;
         let credentials = loaded.credentials.clone();
@@ -298,10 +298,10 @@ impl Process {
         let url = self.api_server.url().clone();
         let (nodes, watch) = Nodes::watch(self.client.clone(), url.to_string());
         self.tasks.spawn(async move { match watch.await {} });
-        let (networks, gate) = (self.loaded.cluster_networks.clone(), self.loaded.gate.clone());
+        let (networks, egress) = (self.loaded.cluster_networks.clone(), self.loaded.egress.clone());
         let said = options::facts(&self.settings, &self.loaded);
         let (client, facts) = (self.client.clone(), self.facts.clone());
-        let watcher = Watcher { client, url, nodes: nodes.clone(), networks, facts, said, gate };
+        let watcher = Watcher { client, url, nodes: nodes.clone(), networks, facts, said, egress };
         let (client, settings) = (self.client.clone(), self.settings.clone());
         let known = async { tokio::join!(watcher.learn(), cluster::read(&client, &settings)) };
         let (learned, cluster) = tokio::select! {

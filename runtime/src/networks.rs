@@ -1,4 +1,4 @@
-//! The cluster's networks, for the gate: no provider reaches the API server, and Services, pods and nodes only if the
+//! The cluster's networks, for the egress: no provider reaches the API server, and Services, pods and nodes only if the
 //! operator names them.
 
 mod of_nodes;
@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use controllers::{ClusterFacts, Nodes};
-use egress::{ApiServer, Gate, Networks};
+use egress::{ApiServer, Egress, Networks};
 use http::Uri;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Service;
@@ -35,7 +35,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How often the nodes are read.
 const NODES: Duration = Duration::from_secs(10);
 
-/// Where the gate's knowledge comes from.
+/// Where the egress's knowledge comes from.
 pub(crate) struct Watcher {
     pub(crate) client: Client,
     /// The API server's address as aerostat itself uses it.
@@ -46,7 +46,7 @@ pub(crate) struct Watcher {
     /// The receiver of the cluster's facts: the operator's, and those that are learned.
     pub(crate) facts: watch::Sender<ClusterFacts>,
     pub(crate) said: ClusterFacts,
-    pub(crate) gate: Gate,
+    pub(crate) egress: Egress,
 }
 
 /// The most sentences about Nodes that are not believed, in one pass over the nodes.
@@ -83,8 +83,8 @@ impl ClusterAddresses {
         facts
     }
 
-    /// The same for the gate. A machine with an endpoint may serve other things, so there it is one port.
-    fn for_gate(&self) -> Vec<ApiServer> {
+    /// The same for the egress. A machine with an endpoint may serve other things, so there it is one port.
+    fn for_egress(&self) -> Vec<ApiServer> {
         let service = self.api_service.iter().copied().map(ApiServer::Address);
         let endpoints = self.endpoints.iter().copied().map(ApiServer::Socket);
         self.api_servers.iter().cloned().chain(service).chain(endpoints).collect()
@@ -103,9 +103,9 @@ impl ClusterAddresses {
 }
 
 impl Watcher {
-    /// Gives the gate the cluster's networks, before anything may pass through it.
+    /// Gives the egress the cluster's networks, before anything may pass through it.
     ///
-    /// Returns only once all of it is known: a gate that does not know the cluster would let a provider into it.
+    /// Returns only once all of it is known: an egress that does not know the cluster would let a provider into it.
     pub(crate) async fn learn(&self) -> Learned {
         let (mut pause, mut published) = (PAUSE, String::new());
         loop {
@@ -130,7 +130,7 @@ impl Watcher {
         }
     }
 
-    /// Keeps the gate's knowledge up to date.
+    /// Keeps the egress's knowledge up to date.
     pub(crate) async fn follow(self, Learned { mut cluster, mut refused }: Learned) -> Infallible {
         let looks = CLUSTER.as_secs() / NODES.as_secs();
         loop {
@@ -148,7 +148,7 @@ impl Watcher {
         }
     }
 
-    /// Gives the gate the networks. Returns what was not believed, and warns about what of it was not among `before`.
+    /// Gives the egress the networks. Returns what was not believed, and warns about what of it was not among `before`.
     fn tell(&self, cluster: &ClusterAddresses, before: &BTreeSet<String>) -> BTreeSet<String> {
         let nodes = self.nodes.store().state();
         let nodes: Vec<_> = nodes.into_iter().map(|node| (self.nodes.confirmed(&node), node)).collect();
@@ -161,9 +161,9 @@ impl Watcher {
             *known = facts;
             is_new
         });
-        let (api_servers, services) = (cluster.for_gate(), cluster.services.clone());
+        let (api_servers, services) = (cluster.for_egress(), cluster.services.clone());
         let ClusterNetworks { pods, nodes } = self.networks.clone();
-        self.gate.set_networks(Networks { api_servers, services, pods, nodes, of_nodes });
+        self.egress.set_networks(Networks { api_servers, services, pods, nodes, of_nodes });
         refused
     }
 
@@ -285,9 +285,9 @@ mod tests {
             ..ClusterFacts::default()
         };
         assert_eq!(cluster.facts(&said), expected);
-        let gate = cluster.for_gate();
-        assert_eq!(gate.len(), 7, "{gate:?}");
-        assert!(gate.contains(&ApiServer::Socket("10.0.0.5:6443".parse().unwrap())), "one port: {gate:?}");
+        let egress = cluster.for_egress();
+        assert_eq!(egress.len(), 7, "{egress:?}");
+        assert!(egress.contains(&ApiServer::Socket("10.0.0.5:6443".parse().unwrap())), "one port: {egress:?}");
     }
 
     #[test]

@@ -55,7 +55,7 @@ const COMPONENT: &str = "route_controller";
 /// How often all routes are listed, unless that is said; up to a tenth more or less, so that clusters do not ask together.
 pub const PERIOD: Duration = Duration::from_secs(600);
 /// How much sooner than it is due a list comes if all machines were listed just now: to tell which routes lead nowhere,
-/// providers read the machines too, and the gate answers what was asked a moment ago.
+/// providers read the machines too, and the egress answers what was asked a moment ago.
 const EARLY: Duration = Duration::from_secs(100);
 /// How long it rests after a pass that panicked.
 const AFTER_PANIC: Duration = Duration::from_secs(5);

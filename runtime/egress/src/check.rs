@@ -6,19 +6,19 @@ use crate::canonical;
 use crate::credentials::Credentials;
 use crate::effect::Effect;
 use crate::endpoint::Endpoint;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::operation::OperationPlace;
 use crate::request::Method;
 
 /// Checks what can be checked before anything runs.
-pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result<(), GateError> {
+pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result<(), EgressError> {
     for (index, endpoint) in endpoints.iter().enumerate() {
         let name = || endpoint.name.clone();
         if endpoints[..index].iter().any(|it| it.name == endpoint.name) {
-            return Err(GateError::Twice { endpoint: name() });
+            return Err(EgressError::Twice { endpoint: name() });
         }
         if let Host::Address(address) = *endpoint.base_url.origin().host() {
-            address::permit_literal(address).map_err(|because| GateError::Address {
+            address::permit_literal(address).map_err(|because| EgressError::Address {
                 endpoint: name(),
                 address,
                 because,
@@ -27,7 +27,7 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
         if let Some(header) =
             endpoint.headers.iter().find(|it| canonical::is_forbidden_header(&it.to_ascii_lowercase()))
         {
-            return Err(GateError::Header { endpoint: name(), header: header.clone() });
+            return Err(EgressError::Header { endpoint: name(), header: header.clone() });
         }
         check_operation(endpoint)?;
         let limits = &endpoint.limits;
@@ -39,7 +39,7 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
             ("total", !limits.total.is_zero()),
         ] {
             if !is_usable {
-                return Err(GateError::Limit { endpoint: name(), limit });
+                return Err(EgressError::Limit { endpoint: name(), limit });
             }
         }
         match &endpoint.credential {
@@ -47,7 +47,7 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
             None if endpoint.signing.is_some() => {
                 let because =
                     "`signing` says what a signature is for, and there is no `credential` that signs".to_owned();
-                return Err(GateError::Signing { endpoint: name(), because });
+                return Err(EgressError::Signing { endpoint: name(), because });
             }
             None => {}
         }
@@ -56,8 +56,8 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
 }
 
 /// Checks that rules say what their requests do, where the endpoint's requests are told apart by an operation.
-fn check_operation(endpoint: &Endpoint) -> Result<(), GateError> {
-    let refused = |because: String| Err(GateError::Operation { endpoint: endpoint.name.clone(), because });
+fn check_operation(endpoint: &Endpoint) -> Result<(), EgressError> {
+    let refused = |because: String| Err(EgressError::Operation { endpoint: endpoint.name.clone(), because });
     match &endpoint.operation {
         Some(OperationPlace::Parameter(name)) if canonical::query(&[(name.clone(), String::new())]).is_err() => {
             return refused(format!("no request can carry the parameter {name:?} of `operation`; name the API's own"));
@@ -123,14 +123,14 @@ mod tests {
     use crate::content::Content;
     use crate::metrics::Metrics;
     use crate::testing::endpoint;
-    use crate::{EndpointLimits, Gate, GateSettings, OperationPattern, Rule};
+    use crate::{Egress, EgressSettings, EndpointLimits, OperationPattern, Rule};
 
     /// The error that an operator reads, causes included, after this change of the usual endpoint.
     fn refusal(change: impl Fn(&mut Endpoint)) -> Option<String> {
         let mut changed = endpoint("https://api.example.com");
         changed.ca_file = Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("Cargo.toml"));
         change(&mut changed);
-        let settings = GateSettings {
+        let settings = EgressSettings {
             endpoints: vec![changed],
             credentials: Credentials::default(),
             fence: std::sync::Arc::new(|| true),
@@ -138,7 +138,7 @@ mod tests {
             reports: std::sync::Arc::new(|_| ()),
             route: |it| it,
         };
-        let error = Gate::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap()).err()?;
+        let error = Egress::new(settings, Metrics::register(&prometheus::Registry::new()).unwrap()).err()?;
         let source = std::error::Error::source(&error).map(|it| format!(": {it}")).unwrap_or_default();
         Some(format!("{error}{source}").replace(env!("CARGO_MANIFEST_DIR"), "DIR"))
     }

@@ -34,7 +34,7 @@ pub use self::secrets::Secrets;
 use self::sigv4::Sigv4Credential;
 pub(crate) use self::transport::{Connect, Transport};
 use crate::endpoint::Endpoint;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
 use crate::seen::Ending;
@@ -99,15 +99,15 @@ impl Credentials {
     }
 
     /// Whether `endpoint` may use the credential that it names.
-    pub(crate) fn check(&self, credential: &str, endpoint: &Endpoint) -> Result<(), GateError> {
+    pub(crate) fn check(&self, credential: &str, endpoint: &Endpoint) -> Result<(), EgressError> {
         let Some(known) = self.named(credential) else {
-            return Err(GateError::Credential { endpoint: endpoint.name.clone(), credential: credential.to_owned() });
+            return Err(EgressError::Credential { endpoint: endpoint.name.clone(), credential: credential.to_owned() });
         };
         known.check(endpoint)
     }
 
     /// Gives each what it needs to fetch tokens.
-    pub(crate) fn connect(&self, outside: &dyn Connect) -> Result<(), GateError> {
+    pub(crate) fn connect(&self, outside: &dyn Connect) -> Result<(), EgressError> {
         self.all.iter().try_for_each(|it| it.connect(outside))
     }
 

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-/// Why there is no gate. Each names the endpoint and what to change.
+/// Why there is no egress. Each names the endpoint and what to change.
 #[derive(Debug, thiserror::Error)]
-pub enum GateError {
+pub enum EgressError {
     /// Two endpoints have one name.
     #[error("endpoint {endpoint} is there twice; rename one of them")]
     Twice {

@@ -1,5 +1,5 @@
 //! Requests of the host itself to what is no endpoint of a provider, such as a registry of modules: one connection for each
-//! request, through the dialer and the address filter of the gate. Nothing is followed, nothing is sent twice.
+//! request, through the dialer and the address filter of the egress. Nothing is followed, nothing is sent twice.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -25,7 +25,7 @@ use crate::budget::Budget;
 use crate::credentials::Secrets;
 use crate::destination::Destination;
 use crate::endpoint::{Addresses, EndpointLimits};
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outside::Outside;
 use crate::resolve::{self, Resolve};
 use crate::transfer::{CountedBody, Transfer};
@@ -114,7 +114,7 @@ impl Fetch {
     /// # Errors
     ///
     /// If the certificate authorities cannot be read.
-    pub fn new(settings: FetchSettings) -> Result<Self, GateError> {
+    pub fn new(settings: FetchSettings) -> Result<Self, EgressError> {
         let outside = Outside {
             networks: Arc::new(Mutex::new(Arc::new(settings.networks.clone()))),
             resolver: settings.resolver.clone().unwrap_or_else(|| Arc::new(resolve::System)),
@@ -126,7 +126,7 @@ impl Fetch {
         }
         if let Some(file) = &fetch.settings.ca_file {
             let whose = fetch.settings.name.clone();
-            check_validity(file).map_err(|source| GateError::CaFile { whose, file: file.clone(), source })?;
+            check_validity(file).map_err(|source| EgressError::CaFile { whose, file: file.clone(), source })?;
         }
         Ok(fetch)
     }
@@ -226,7 +226,7 @@ impl Fetch {
         answer(read.finish().await.map_err(withheld)?)
     }
 
-    fn dialer(&self, origin: &Origin) -> Result<Dialer, GateError> {
+    fn dialer(&self, origin: &Origin) -> Result<Dialer, EgressError> {
         let FetchSettings { name, written, addresses, ca_file, limits, .. } = &*self.settings;
         let destination = Destination {
             name: name.clone(),

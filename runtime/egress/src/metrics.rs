@@ -1,8 +1,8 @@
-//! The gate's metrics.
+//! The egress's metrics.
 
 use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 
-/// The gate's metric families. Cloning shares them.
+/// The egress's metric families. Cloning shares them.
 #[derive(Clone)]
 pub struct Metrics {
     /// `aerostat_cloud_requests_total{endpoint,method,code}`; `code` is the HTTP status, or `error` without an answer.
@@ -42,7 +42,7 @@ impl Metrics {
             cloud_request_duration,
             egress_denied: counter(
                 "aerostat_egress_denied_total",
-                "Requests of the provider that the gate refused, by code.",
+                "Requests of the provider that the egress refused, by code.",
                 &["code"],
             )?,
             writes_withheld: counter(

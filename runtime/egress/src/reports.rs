@@ -1,4 +1,4 @@
-//! Reports to people about the gate, beside the log.
+//! Reports to people about the egress, beside the log.
 
 use std::sync::Arc;
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-/// A request that a guest asks the gate to send. It names an endpoint, never a host.
+/// A request that a guest asks the egress to send. It names an endpoint, never a host.
 pub struct GuestRequest {
     /// The name of an endpoint in the operator's config.
     pub endpoint: String,

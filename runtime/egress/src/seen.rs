@@ -1,4 +1,4 @@
-//! One call's requests as the gate saw them, to hold the provider's answer against them. Values only.
+//! One call's requests as the egress saw them, to hold the provider's answer against them. Values only.
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
@@ -38,7 +38,7 @@ pub struct SeenRequest {
     place: Option<u64>,
     /// Equal for requests with one query; `None` without one.
     query: Option<u64>,
-    /// `None` of one that the gate has refused before it knew.
+    /// `None` of one that the egress has refused before it knew.
     effect: Option<Effect>,
     /// Whether it makes something, as far as its method or operation says.
     creates: bool,
@@ -77,7 +77,7 @@ pub enum Ending {
     Paused(Duration),
     /// No rule of the operator lets it through.
     Denied,
-    /// The gate has withheld it for another reason: a limit, a Lease that is lost, an address.
+    /// The egress has withheld it for another reason: a limit, a Lease that is lost, an address.
     Withheld,
 }
 
@@ -90,7 +90,7 @@ impl Seen {
         seen
     }
 
-    /// Reads that were not answered, and requests that the gate has refused before it was known what they do.
+    /// Reads that were not answered, and requests that the egress has refused before it was known what they do.
     pub fn unanswered_reads(&self) -> impl Iterator<Item = &SeenRequest> {
         self.requests.iter().filter(|it| matches!(it.effect, Some(Effect::Read) | None) && !it.ending.is_answer())
     }
@@ -235,7 +235,7 @@ impl SeenRequest {
         }
     }
 
-    /// A request before it is judged, which the gate may deny.
+    /// A request before it is judged, which the egress may deny.
     pub(crate) fn unjudged(request: &GuestRequest) -> Self {
         let (endpoint, method) = (&request.endpoint, request.method);
         let target = canonical::encode_path(&request.path);
@@ -312,8 +312,8 @@ impl fmt::Display for SeenRequest {
             Ending::Lost => f.write_str("was left without an answer"),
             Ending::NotSent => f.write_str("could not be sent"),
             Ending::Paused(_) => f.write_str("was not sent, because the endpoint is paused"),
-            Ending::Denied => f.write_str("was refused by the gate, since no rule allows it"),
-            Ending::Withheld => f.write_str("was withheld by the gate"),
+            Ending::Denied => f.write_str("was refused by the egress, since no rule allows it"),
+            Ending::Withheld => f.write_str("was withheld by the egress"),
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::budget::{Budget, PAUSE};
 use crate::check;
 use crate::credentials::{Authenticated, Credentials, NotAuthorized};
 use crate::endpoint::Endpoint;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::outcome::{Answer, Failure, Outcome};
@@ -29,7 +29,7 @@ use crate::request::Method;
 use crate::resolve::Resolve;
 use crate::response;
 use crate::seen::Ending;
-use crate::settings::{Fence, GateSettings};
+use crate::settings::{EgressSettings, Fence};
 use crate::wire::Wire;
 use crate::write_counts::WriteCounts;
 use crate::writes::{self, NotTaken, Place, Records, Writes};
@@ -64,8 +64,12 @@ struct EndpointState {
 }
 
 impl Sender {
-    pub(crate) fn new(settings: GateSettings, metrics: Metrics, resolver: Arc<dyn Resolve>) -> Result<Self, GateError> {
-        let GateSettings { endpoints, credentials, fence, demands, reports, route } = settings;
+    pub(crate) fn new(
+        settings: EgressSettings,
+        metrics: Metrics,
+        resolver: Arc<dyn Resolve>,
+    ) -> Result<Self, EgressError> {
+        let EgressSettings { endpoints, credentials, fence, demands, reports, route } = settings;
         check::check(&endpoints, &credentials)?;
         let networks = Arc::new(Mutex::new(Arc::new(Networks::default())));
         let outside = Outside { networks: networks.clone(), resolver, route };
@@ -88,7 +92,7 @@ impl Sender {
                 let pauses = Mutex::new(TokenBucket::new(PAUSE_REPORTS, 1, tokio::time::Instant::now()));
                 Ok(EndpointState { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes, pauses })
             })
-            .collect::<Result<_, GateError>>()?;
+            .collect::<Result<_, EgressError>>()?;
         let write_counts = WriteCounts::new(writes.into_values().collect(), records);
         Ok(Self { endpoints, states, credentials, fence, networks, reports, metrics, write_counts })
     }

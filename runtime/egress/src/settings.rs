@@ -1,4 +1,4 @@
-//! The settings that a gate is built from.
+//! The settings that an egress is built from.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::writes::Demands;
 /// Whether a request that writes or deletes may leave now: whether this process leads, as far as it knows.
 pub type Fence = Arc<dyn Fn() -> bool + Send + Sync>;
 
-/// The settings that a gate is built from.
-pub struct GateSettings {
+/// The settings that an egress is built from.
+pub struct EgressSettings {
     /// The operator's endpoints.
     pub endpoints: Vec<Endpoint>,
     /// The credentials that they name.

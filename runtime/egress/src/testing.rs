@@ -1,4 +1,4 @@
-//! Tools that the unit tests of the gate share.
+//! Tools that the unit tests of the egress share.
 
 use std::sync::Arc;
 

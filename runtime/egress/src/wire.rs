@@ -35,7 +35,7 @@ use crate::budget::Budget;
 use crate::credentials::{Authenticated, Connect, Secrets, Transport};
 use crate::destination::Destination;
 use crate::endpoint::Endpoint;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outcome::{Answer, Failure};
 use crate::outside::Outside;
 use crate::policy::Denied;
@@ -84,7 +84,7 @@ pub(crate) struct Exchange {
 }
 
 impl Wire {
-    pub(crate) fn new(endpoint: Arc<Endpoint>, outside: Outside, budget: Arc<Budget>) -> Result<Self, GateError> {
+    pub(crate) fn new(endpoint: Arc<Endpoint>, outside: Outside, budget: Arc<Budget>) -> Result<Self, EgressError> {
         let destination = Destination::from(&*endpoint);
         Self::to(destination, endpoint, outside, budget)
     }
@@ -95,7 +95,7 @@ impl Wire {
         endpoint: Arc<Endpoint>,
         outside: Outside,
         budget: Arc<Budget>,
-    ) -> Result<Self, GateError> {
+    ) -> Result<Self, EgressError> {
         let authority = endpoint.base_url.origin().authority();
         let dialer = Dialer::new(destination, outside, budget, &PROTOCOLS)?;
         let pool = Mutex::new(Pool { generation: 0, client: client(&endpoint, dialer.clone()) });
@@ -272,7 +272,7 @@ impl Connect for Outside {
         destination: Destination,
         endpoint: Arc<Endpoint>,
         budget: Arc<Budget>,
-    ) -> Result<Box<dyn Transport>, GateError> {
+    ) -> Result<Box<dyn Transport>, EgressError> {
         Ok(Box::new(Wire::to(destination, endpoint, self.clone(), budget)?))
     }
 }

@@ -16,7 +16,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use cloud_provider::{Cluster, Reply};
-use egress::{CallId, Gate, ListReads, Mode, Seen};
+use egress::{CallId, Egress, ListReads, Mode, Seen};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
@@ -147,7 +147,7 @@ impl Function {
         matches!(self, Self::Ensure | Self::Delete)
     }
 
-    /// The requests that the gate lets through.
+    /// The requests that the egress lets through.
     fn mode(self, limits: &CallLimits) -> Mode {
         match self {
             Self::Describe
@@ -198,7 +198,7 @@ pub(crate) struct Calls {
     /// Known after the provider is described, and before it is asked anything else.
     cluster: Arc<OnceLock<Arc<Cluster>>>,
     limits: CallLimits,
-    pub(crate) gate: Gate,
+    pub(crate) egress: Egress,
     metrics: Metrics,
     /// Those of all versions of the provider.
     places: Arc<CallPlaces>,
@@ -217,11 +217,11 @@ impl Calls {
         cluster: Arc<OnceLock<Arc<Cluster>>>,
         limits: CallLimits,
         places: Arc<CallPlaces>,
-        gate: Gate,
+        egress: Egress,
         metrics: Metrics,
     ) -> Self {
         let (share, quota) = (Share::default(), Arc::default());
-        Self { sandbox, provider, digest, settings, cluster, limits, gate, metrics, places, share, quota }
+        Self { sandbox, provider, digest, settings, cluster, limits, egress, metrics, places, share, quota }
     }
 
     /// Waits until one more call of this function may run.
@@ -230,7 +230,7 @@ impl Calls {
     }
 
     /// Runs `body` in a store of its own, for no longer than the limits allow, and drops the store. `marks` are the texts that show of a request whose load balancer it makes.
-    /// The call's requests, as the gate saw them, come beside the answer.
+    /// The call's requests, as the egress saw them, come beside the answer.
     ///
     /// Events count however the call ended.
     pub(crate) async fn run<T: CallAnswer>(
@@ -243,20 +243,20 @@ impl Calls {
     ) -> (Reply<Result<T, Crash>>, Seen) {
         let start = Instant::now();
         let id = self.next_id(function);
-        let log = Arc::new(Mutex::new(GuestLog::new(id.clone(), self.digest, self.quota.clone(), self.gate.clone())));
+        let log = Arc::new(Mutex::new(GuestLog::new(id.clone(), self.digest, self.quota.clone(), self.egress.clone())));
         let meter = Arc::new(Meter::default());
-        let gate = self.gate.open(id.clone(), function.mode(&self.limits)).marked_by(marks.to_vec());
-        let gate = match earlier.list {
-            Some(list) => gate.within(list),
-            None => gate,
+        let egress = self.egress.open(id.clone(), function.mode(&self.limits)).marked_by(marks.to_vec());
+        let egress = match earlier.list {
+            Some(list) => egress.within(list),
+            None => egress,
         };
-        let gate = match earlier.after {
-            Some(after) => gate.waiting(after),
-            None => gate,
+        let egress = match earlier.after {
+            Some(after) => egress.waiting(after),
+            None => egress,
         };
         let state = StoreState::new(
             wasi::context(&log),
-            gate,
+            egress,
             self.settings.clone(),
             self.cluster.get().filter(|_| !function.describes()).cloned(),
             Limiter::new(self.limits.memory),

@@ -4,7 +4,7 @@
 //! Source ──► Module ──► Provider::load ──► Provider ──► Cloud { instances, … }
 //!   bytes whose digest      imports and        │
 //!   was compared            exports checked    ▼ one call, one store
-//!                                            guest ──► egress::Gate ──► cloud
+//!                                            guest ──► egress::Egress ──► cloud
 //! ```
 //!
 //! A guest keeps nothing between calls, sees no credential, and is not believed: its answers are checked, its text is

@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Cloud, Cluster, Description};
-use egress::Gate;
+use egress::Egress;
 use sha256::Digest;
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -46,7 +46,7 @@ pub struct Provider(Arc<Versions>);
 
 impl Provider {
     /// Compiles `module`, checks what it imports and exports before any of it runs, asks it to describe itself, and
-    /// checks `settings` and the gate's endpoints against that.
+    /// checks `settings` and the egress's endpoints against that.
     ///
     /// # Errors
     ///
@@ -55,15 +55,15 @@ impl Provider {
         sandbox: &Sandbox,
         module: Module,
         settings: ProviderSettings,
-        gate: Gate,
+        egress: Egress,
         metrics: Metrics,
     ) -> Result<Self, LoadError> {
-        let shared = ProviderParts::new(sandbox.clone(), settings, gate, metrics);
+        let shared = ProviderParts::new(sandbox.clone(), settings, egress, metrics);
         let version = Version::new(load::load(&shared, module).await?);
         Ok(Self(Arc::new(Versions::new(shared, version))))
     }
 
-    /// As [`Provider::load`], without a look at `settings` and the gate's endpoints: to see what a module says of itself
+    /// As [`Provider::load`], without a look at `settings` and the egress's endpoints: to see what a module says of itself
     /// before anything is configured for it.
     ///
     /// # Errors
@@ -73,15 +73,15 @@ impl Provider {
         sandbox: &Sandbox,
         module: Module,
         settings: ProviderSettings,
-        gate: Gate,
+        egress: Egress,
         metrics: Metrics,
     ) -> Result<Self, LoadError> {
-        let shared = ProviderParts::new(sandbox.clone(), settings, gate, metrics);
+        let shared = ProviderParts::new(sandbox.clone(), settings, egress, metrics);
         let version = Version::new(load::examine(&shared, module).await?);
         Ok(Self(Arc::new(Versions::new(shared, version))))
     }
 
-    /// Loads another version of this provider beside the one that serves: the same checks, with the same settings, gate
+    /// Loads another version of this provider beside the one that serves: the same checks, with the same settings, egress
     /// and places of calls.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Provider {
     #[must_use]
     pub fn swap(&self, candidate: &Candidate, seen: Option<u64>) -> Swapped {
         // First: what the candidate writes must not count as approved before.
-        let approved = self.0.shared.gate.replace_provider(seen);
+        let approved = self.0.shared.egress.replace_provider(seen);
         let former = Candidate(self.0.replace(candidate.0.clone(), Instant::now()));
         Swapped { former, approved }
     }

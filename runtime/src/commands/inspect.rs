@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Error, Result};
 use cloud_provider::Demand;
-use egress::{Credentials, Gate, GateSettings, Transfer};
+use egress::{Credentials, Egress, EgressSettings, Transfer};
 use oci::{Claim, Release, Repository, Signature};
 use sandbox::{Digest, Interfaces, Metrics, Module, Provider, ProviderSettings, Sandbox};
 
@@ -89,7 +89,7 @@ async fn described(module: Module, config: Option<&CloudConfig>, compiler: Optio
     let sandbox = compiler.map_or(sandbox.clone(), |program| sandbox.compiling_with(program));
     let sandbox = config.map_or(sandbox.clone(), |it| sandbox.with_compile_limits(it.compile));
     let registry = prometheus::Registry::new();
-    let gate = GateSettings {
+    let egress = EgressSettings {
         endpoints: Vec::new(),
         credentials: Credentials::default(),
         fence: Arc::new(|| false),
@@ -97,7 +97,7 @@ async fn described(module: Module, config: Option<&CloudConfig>, compiler: Optio
         reports: Arc::new(|_| ()),
         route: |it| it,
     };
-    let gate = Gate::new(gate, egress::Metrics::register(&registry).map_err(Error::new)?)?;
+    let egress = Egress::new(egress, egress::Metrics::register(&registry).map_err(Error::new)?)?;
     let metrics = Metrics::register(&registry).map_err(Error::new)?;
-    Ok(Provider::inspect(&sandbox, module, settings, gate, metrics).await?)
+    Ok(Provider::inspect(&sandbox, module, settings, egress, metrics).await?)
 }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Error, Result};
 use cloud_provider::Cloud;
-use egress::{Credentials, Demands, Endpoint, Fence, Gate, GateSettings, Reports, Resolve};
+use egress::{Credentials, Demands, Egress, EgressSettings, Endpoint, Fence, Reports, Resolve};
 use http::Uri;
 use sandbox::{Digest, Metrics, Provider, ProviderSettings, Sandbox};
 use tokio::sync::watch;
@@ -50,7 +50,7 @@ pub(super) struct ProviderInputs {
 pub(super) struct LoadedProvider {
     pub(super) provider: Provider,
     pub(super) cloud: Cloud,
-    pub(super) gate: Gate,
+    pub(super) egress: Egress,
     pub(super) credentials: Credentials,
     /// The cluster's networks as the operator tells them.
     pub(super) cluster_networks: ClusterNetworks,
@@ -107,7 +107,7 @@ pub(super) async fn load(
     let memory = limits.memory;
 
     let credentials = Credentials::load(credentials).with_context(file)?;
-    let gate = GateSettings {
+    let egress = EgressSettings {
         endpoints,
         credentials: credentials.clone(),
         fence: outside.fence,
@@ -115,9 +115,9 @@ pub(super) async fn load(
         reports: outside.reports,
         route: outside.route,
     };
-    let gate = match outside.names.clone() {
-        Some(names) => Gate::with_resolver(gate, outside.egress_metrics, names),
-        None => Gate::new(gate, outside.egress_metrics),
+    let egress = match outside.names.clone() {
+        Some(names) => Egress::with_resolver(egress, outside.egress_metrics, names),
+        None => Egress::new(egress, outside.egress_metrics),
     }
     .with_context(file)?;
 
@@ -138,7 +138,7 @@ pub(super) async fn load(
     let chosen = choose(&source, refused).await;
     let Fetched { module, digest: configured, signer } = module::fetch(&chosen, &means).await?;
     let (name, digest, size) = (module.name().to_owned(), module.digest(), module.size());
-    let provider = Provider::load(&sandbox, module, provider_settings, gate.clone(), outside.metrics).await?;
+    let provider = Provider::load(&sandbox, module, provider_settings, egress.clone(), outside.metrics).await?;
     let description = provider.description();
     let fit = Fit {
         name: settings.cloud_provider.clone(),
@@ -147,7 +147,7 @@ pub(super) async fn load(
         settings: given,
         node_labels,
         writes_annotations,
-        gate: gate.clone(),
+        egress: egress.clone(),
     };
     fit.check(&description, &name)?;
 
@@ -160,14 +160,14 @@ pub(super) async fn load(
         milliseconds(begin.elapsed()),
     );
     fit.say(&description);
-    for Endpoint { name, base_url, .. } in gate.endpoints().filter(|it| it.base_url.origin().is_loopback()) {
+    for Endpoint { name, base_url, .. } in egress.endpoints().filter(|it| it.base_url.origin().is_loopback()) {
         warn!(
             "endpoint {name} is on this machine ({base_url}): allowed, because the config names the loopback address"
         );
     }
     let (cloud, quarantine) = (provider.cloud(), provider.quarantine());
     let start = Start { source, written, digest: configured, name, signer, fit, means };
-    Ok(LoadedProvider { provider, cloud, gate, credentials, cluster_networks, answers, quarantine, start })
+    Ok(LoadedProvider { provider, cloud, egress, credentials, cluster_networks, answers, quarantine, start })
 }
 
 /// The module to load: not what was rolled back in this cluster, if the config names another one for that.

@@ -25,7 +25,7 @@ pub(super) async fn quarantine(
     }
 }
 
-/// Reports what people should know of the gate: writes that are withheld, and endpoints that the provider has stopped.
+/// Reports what people should know of the egress: writes that are withheld, and endpoints that the provider has stopped.
 pub(super) async fn reports(mut reports: mpsc::UnboundedReceiver<Report>, recorder: Recorder, about: ObjectReference) {
     while let Some(report) = reports.recv().await {
         let (reason, message) = match report {

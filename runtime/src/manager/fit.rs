@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use cloud_provider::Description;
-use egress::{Endpoint, Gate};
+use egress::{Egress, Endpoint};
 use tracing::{info, warn};
 
 use crate::manager::claims;
@@ -18,7 +18,7 @@ pub(super) struct Fit {
     pub(super) settings: Vec<(String, String)>,
     pub(super) node_labels: Vec<String>,
     pub(super) writes_annotations: Vec<String>,
-    pub(super) gate: Gate,
+    pub(super) egress: Egress,
 }
 
 impl Fit {
@@ -70,7 +70,7 @@ impl Fit {
 
     /// The operator's endpoints.
     pub(super) fn endpoints(&self) -> Vec<&Endpoint> {
-        self.gate.endpoints().collect()
+        self.egress.endpoints().collect()
     }
 }
 

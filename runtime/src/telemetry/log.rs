@@ -78,7 +78,7 @@ mod tests {
 
     #[test]
     fn verbosity_opens_our_own_log() {
-        check(0, "egress::gate", Some(Level::INFO));
+        check(0, "egress::egress", Some(Level::INFO));
         check(0, "audit", Some(Level::INFO));
         check(2, "controllers::node", Some(Level::DEBUG));
         check(4, "aerostat::leader", Some(Level::TRACE));

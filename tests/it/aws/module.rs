@@ -1,4 +1,4 @@
-//! The module in its sandbox, behind the real gate. Only the cloud is a few fixed answers, and nothing is signed.
+//! The module in its sandbox, behind the real egress. Only the cloud is a few fixed answers, and nothing is signed.
 
 use cloud_provider::Instance;
 use egress::{Credentials, Effect, Endpoint, Method, OperationPattern, OperationPlace, PathPattern, Rule};

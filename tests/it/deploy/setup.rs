@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{Content, Demand, Description, Effect};
-use egress::{Credentials, Gate, GateSettings};
+use egress::{Credentials, Egress, EgressSettings};
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Container, PodTemplateSpec, Secret};
 use prometheus::Registry;
@@ -88,7 +88,7 @@ pub(crate) async fn provider(module: &str, settings: &[(&str, &str)]) -> Provide
     let given = settings.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
     let source = Source::File { path: module.into(), sha256: Digest::parse(&guests::sha256(module)).unwrap() };
     let module = source.fetch(&NoConfigMaps).await.unwrap();
-    let settings = GateSettings {
+    let settings = EgressSettings {
         endpoints: Vec::new(),
         credentials: Credentials::load(Vec::new()).unwrap(),
         fence: Arc::new(|| true),
@@ -96,10 +96,10 @@ pub(crate) async fn provider(module: &str, settings: &[(&str, &str)]) -> Provide
         reports: Arc::new(|_| ()),
         route: |it| it,
     };
-    let gate = Gate::new(settings, egress::Metrics::register(&Registry::new()).unwrap()).unwrap();
+    let egress = Egress::new(settings, egress::Metrics::register(&Registry::new()).unwrap()).unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let given = ProviderSettings { settings: given, ..ProviderSettings::default() };
-    Provider::inspect(&SANDBOX, module, given, gate, metrics).await.unwrap()
+    Provider::inspect(&SANDBOX, module, given, egress, metrics).await.unwrap()
 }
 
 /// The requests that a provider without operations asks for, what each does and what it carries. Sorted.

@@ -1,4 +1,4 @@
-//! Lists of load balancers, through the sandbox and the gate, and what they save.
+//! Lists of load balancers, through the sandbox and the egress, and what they save.
 
 use std::time::Duration;
 

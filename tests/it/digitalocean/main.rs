@@ -1,4 +1,4 @@
-//! DigitalOcean's provider the whole way: the real component, gate and credential; only the cloud is simulated.
+//! DigitalOcean's provider the whole way: the real component, egress and credential; only the cloud is simulated.
 //!
 //! A test that holds for Hetzner's in the same words stands beside it.
 

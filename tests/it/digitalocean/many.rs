@@ -10,7 +10,7 @@ use tokio::time::{Instant, sleep};
 
 use crate::setup::Service;
 
-/// As many as a gate that hears nothing of Services lets be created.
+/// As many as an egress that hears nothing of Services lets be created.
 const SERVICES: usize = 48;
 const WORKERS: usize = 10;
 

@@ -1,4 +1,4 @@
-//! The Hetzner provider the whole way: the real component, the real gate, real credentials; only the cloud is simulated.
+//! The Hetzner provider the whole way: the real component, the real egress, real credentials; only the cloud is simulated.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 

@@ -44,7 +44,7 @@ pub(crate) async fn start(options: Options, settings: &[(&str, &str)]) -> Rig {
     Rig::over(project(options).await, Differences { settings, ..Differences::default() }).await
 }
 
-/// The same, where the gate remembers reads for a moment and limits requests as an operator has it.
+/// The same, where the egress remembers reads for a moment and limits requests as an operator has it.
 pub(crate) async fn with_usual_limits(settings: &[(&str, &str)]) -> Rig {
     let differences = Differences { settings, usual_limits: true, ..Differences::default() };
     Rig::over(project(Options::default()).await, differences).await

@@ -159,7 +159,7 @@ async fn a_lock_is_asked_about_again_and_again() {
         let pending = service.pending().await;
         assert_eq!(pending.after, Duration::from_millis(500), "{}", pending.reason);
     }
-    // What the gate remembers of a moment ago says nothing new.
+    // What the egress remembers of a moment ago says nothing new.
     let requests = since(&rig, before);
     let asked = requests.iter().filter(|it| it.starts_with(&format!("GET {ACTIONS}?"))).count();
     assert_eq!(asked, 3, "{requests:?}");

@@ -55,7 +55,7 @@ fn initialised(name: &str) -> Node {
     node
 }
 
-/// Through the binary: its flags, a provider that says which networks machines have, and the gate.
+/// Through the binary: its flags, a provider that says which networks machines have, and the egress.
 #[tokio::test]
 async fn case_218_a_provider_says_which_networks_machines_have() {
     let cluster = cluster().await;

@@ -62,7 +62,7 @@ fn assert_nowhere(what: &str, text: &str) {
     }
 }
 
-/// Three credentials of which none gets keys; the provider uses the first, and the gate keeps all fresh.
+/// Three credentials of which none gets keys; the provider uses the first, and the egress keeps all fresh.
 fn credentials(setup: Setup, sts: &Capture, agent: &Capture, metadata: &Capture) -> Setup {
     let (ca, identity) = (setup.folder.write("sts.pem", sts.ca()), setup.folder.write("identity", TOKENS[0]));
     let pod = setup.folder.write("pod-identity", TOKENS[1]);

@@ -1,4 +1,4 @@
-//! The binary as a whole: a child process, a real API server, and the cloud at the other end of the gate.
+//! The binary as a whole: a child process, a real API server, and the cloud at the other end of the egress.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

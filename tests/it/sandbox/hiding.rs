@@ -1,4 +1,4 @@
-//! Providers that hide what their requests came to: the gate has seen it, and their answers are held against that.
+//! Providers that hide what their requests came to: the egress has seen it, and their answers are held against that.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! The sandbox against guests that mean harm: real components, the real gate, no cloud.
+//! The sandbox against guests that mean harm: real components, the real egress, no cloud.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

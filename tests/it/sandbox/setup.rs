@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use async_trait::async_trait;
 use cloud_provider::{Demand, Error, Identity, Instance, Instances, LoadBalancer, LoadBalancers, Reply};
 use egress::{
-    BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, Gate, GateSettings, Method, PathPattern, Rule,
-    WriteLimits,
+    BaseUrl, CredentialKind, CredentialSettings, Credentials, Egress, EgressSettings, Endpoint, Method, PathPattern,
+    Rule, WriteLimits,
 };
 use prometheus::Registry;
 use sandbox::{
@@ -148,7 +148,7 @@ impl Guest {
     ) -> Result<Provider, LoadError> {
         let metrics = Metrics::register(registry).unwrap();
         let requests = egress::Metrics::register(registry).unwrap();
-        let gate = GateSettings {
+        let egress = EgressSettings {
             endpoints: self.endpoints,
             credentials: self.credentials,
             fence: Arc::new(|| true),
@@ -156,14 +156,14 @@ impl Guest {
             reports: Arc::new(|_| ()),
             route: self.route,
         };
-        let gate = Gate::new(gate, requests).unwrap();
+        let egress = Egress::new(egress, requests).unwrap();
         let settings = ProviderSettings {
             settings: self.settings,
             node_labels: self.node_labels,
             writes_annotations: self.writes_annotations,
             limits: self.limits,
         };
-        Provider::load(sandbox, module, settings, gate, metrics).await
+        Provider::load(sandbox, module, settings, egress, metrics).await
     }
 
     /// What an operator reads when this cannot be loaded: the error and its causes.

@@ -17,7 +17,7 @@ use crate::volumes::{PROVISIONED_BY, REGION, ZONE, all, labelled, node_affinity}
 
 /// The driver of the scripted guest's volumes.
 pub(crate) const DRIVER: &str = "csi.fakecloud.example";
-/// The gate without which nothing is served.
+/// The egress without which nothing is served.
 pub(crate) const GATE: &str = "--feature-gates=CloudControllerManagerWebhook=true";
 /// No controller: what becomes of a volume is the webhook's work alone.
 pub(crate) const NO_CONTROLLER: &str = "--controllers=-pvlabel";

@@ -1,4 +1,4 @@
-//! A provider, loaded as the binary loads it: its file, the gate, and its credentials. Everything panics if it cannot be loaded.
+//! A provider, loaded as the binary loads it: its file, the egress, and its credentials. Everything panics if it cannot be loaded.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use cloud_provider::{Cluster, Demand, Result};
-use egress::{BaseUrl, Credentials, Endpoint, EndpointLimits, Gate, GateSettings, Method, PathPattern, Rule};
+use egress::{BaseUrl, Credentials, Egress, EgressSettings, Endpoint, EndpointLimits, Method, PathPattern, Rule};
 use prometheus::Registry;
 use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 
@@ -79,7 +79,7 @@ pub async fn load(
     let module = source.fetch(&NoConfigMaps).await.unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let requests = egress::Metrics::register(&Registry::new()).unwrap();
-    let gate = GateSettings {
+    let egress = EgressSettings {
         endpoints,
         credentials,
         fence: Arc::new(|| true),
@@ -87,8 +87,8 @@ pub async fn load(
         reports: Arc::new(|_| ()),
         route: |it| it,
     };
-    let gate = Gate::new(gate, requests).unwrap();
-    let provider = Provider::load(&SANDBOX, module, settings, gate, metrics).await;
+    let egress = Egress::new(egress, requests).unwrap();
+    let provider = Provider::load(&SANDBOX, module, settings, egress, metrics).await;
     let provider = provider.unwrap_or_else(|error| panic!("{error:?}"));
     let (uid, pod_cidrs) = (CLUSTER_UID.to_owned(), vec![PODS.to_owned()]);
     provider.set_cluster(Cluster { uid, pod_cidrs, ..Cluster::default() });

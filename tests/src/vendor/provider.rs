@@ -1,4 +1,4 @@
-//! The provider of a vendor without a cluster, and the cloud that it serves: a real component, the real gate, real credentials.
+//! The provider of a vendor without a cluster, and the cloud that it serves: a real component, the real egress, real credentials.
 //!
 //! A failure here fails the test that asked for it: everything panics, with what was seen.
 
@@ -40,7 +40,7 @@ pub struct Differences<'a> {
     pub settings: &'a [(&'a str, &'a str)],
     /// The only paths that may be read, and nothing else, in the place of what the shipped configuration allows.
     pub allowed: Option<&'a [&'a str]>,
-    /// Whether the gate's limits are an operator's defaults: 20 requests a second, and answers that serve several.
+    /// Whether the egress's limits are an operator's defaults: 20 requests a second, and answers that serve several.
     pub usual_limits: bool,
     /// A second endpoint, and its credential.
     pub second: Option<(Endpoint, CredentialSettings)>,

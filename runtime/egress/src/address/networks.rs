@@ -1,4 +1,4 @@
-//! The cluster's networks as the gate knows them, each with the party that names it.
+//! The cluster's networks as the egress knows them, each with the party that names it.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,7 +6,7 @@ use ipnet::IpNet;
 
 use super::ranges;
 
-/// The cluster's networks, as far as the gate knows them, so that no provider reaches into it.
+/// The cluster's networks, as far as the egress knows them, so that no provider reaches into it.
 #[derive(Clone, Debug, Default)]
 pub struct Networks {
     /// Where the API server is. No config opens these.

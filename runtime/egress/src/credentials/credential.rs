@@ -10,7 +10,7 @@ use super::authenticated::Authenticated;
 use super::secret::Secret;
 use super::transport::Connect;
 use crate::endpoint::Endpoint;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
 
@@ -24,12 +24,12 @@ pub(crate) trait Credential: Send + Sync {
     fn write_limits(&self) -> WriteLimits;
 
     /// Called once, before any request: with this a kind that fetches tokens makes its own client.
-    fn connect(&self, _: &dyn Connect) -> Result<(), GateError> {
+    fn connect(&self, _: &dyn Connect) -> Result<(), EgressError> {
         Ok(())
     }
 
     /// Whether it fits an endpoint, and may be sent there.
-    fn check(&self, endpoint: &Endpoint) -> Result<(), GateError>;
+    fn check(&self, endpoint: &Endpoint) -> Result<(), EgressError>;
 
     /// Which version of it is in use: a larger number after each change.
     fn generation(&self) -> u64;

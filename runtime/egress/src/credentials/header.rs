@@ -22,7 +22,7 @@ use super::secret::Secret;
 use super::{origins, text_file};
 use crate::base_url::Origin;
 use crate::endpoint::Endpoint;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
 
@@ -157,10 +157,10 @@ impl Credential for HeaderCredential {
         self.limits
     }
 
-    fn check(&self, endpoint: &Endpoint) -> Result<(), GateError> {
+    fn check(&self, endpoint: &Endpoint) -> Result<(), EgressError> {
         let origin = endpoint.base_url.origin();
         if !self.current().may_go_to(&origin) {
-            return Err(GateError::Origin {
+            return Err(EgressError::Origin {
                 endpoint: endpoint.name.clone(),
                 credential: self.name().to_owned(),
                 origin: origin.to_string(),
@@ -169,7 +169,7 @@ impl Credential for HeaderCredential {
         }
         match endpoint.signing {
             None => Ok(()),
-            Some(_) => Err(GateError::Signing {
+            Some(_) => Err(EgressError::Signing {
                 endpoint: endpoint.name.clone(),
                 because: format!("the credential {} signs nothing; remove `signing`", self.name()),
             }),

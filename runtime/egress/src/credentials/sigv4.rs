@@ -36,7 +36,7 @@ use super::secret::Secret;
 use super::transport::Connect;
 use crate::base_url::{Host, Origin};
 use crate::endpoint::{Endpoint, Region};
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outcome::Answer;
 use crate::policy::Permitted;
 
@@ -263,12 +263,12 @@ impl Credential for Sigv4Credential {
         self.limits
     }
 
-    fn connect(&self, outside: &dyn Connect) -> Result<(), GateError> {
+    fn connect(&self, outside: &dyn Connect) -> Result<(), EgressError> {
         self.source.connect(outside)
     }
 
-    fn check(&self, endpoint: &Endpoint) -> Result<(), GateError> {
-        let refused = |because: String| Err(GateError::Signing { endpoint: endpoint.name.clone(), because });
+    fn check(&self, endpoint: &Endpoint) -> Result<(), EgressError> {
+        let refused = |because: String| Err(EgressError::Signing { endpoint: endpoint.name.clone(), because });
         let (name, region) = (&self.name, self.region.as_str());
         let Some(signing) = &endpoint.signing else {
             return refused(format!(
@@ -291,7 +291,7 @@ impl Credential for Sigv4Credential {
             ));
         }
         match (&self.state.lock().origins, &self.origins_file) {
-            (Some(origins), Some(file)) if !origins.contains(&origin) => Err(GateError::Origin {
+            (Some(origins), Some(file)) if !origins.contains(&origin) => Err(EgressError::Origin {
                 endpoint: endpoint.name.clone(),
                 credential: name.clone(),
                 origin: origin.to_string(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::budget::Budget;
 use crate::destination::Destination;
 use crate::endpoint::Endpoint;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outcome::{Answer, Failure};
 use crate::policy::{self, OwnRequest, Permitted};
 
@@ -22,18 +22,18 @@ pub(super) struct TokenClient {
 
 impl TokenClient {
     /// `endpoint` is the credential's own: its rules say what may be asked for.
-    pub(super) fn new(endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, GateError> {
+    pub(super) fn new(endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, EgressError> {
         let destination = Destination::from(&endpoint);
         Self::to(destination, endpoint, outside)
     }
 
     /// The same, to a service that gives keys to machines and pods, where no endpoint of a provider can be.
-    pub(super) fn to_key_service(endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, GateError> {
+    pub(super) fn to_key_service(endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, EgressError> {
         let destination = Destination { is_key_source: true, ..Destination::from(&endpoint) };
         Self::to(destination, endpoint, outside)
     }
 
-    fn to(destination: Destination, endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, GateError> {
+    fn to(destination: Destination, endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, EgressError> {
         let (endpoint, budget) = (Arc::new(endpoint.clone()), Arc::new(Budget::new(&endpoint.limits)));
         let transport = outside.connect(destination, endpoint.clone(), budget.clone())?;
         Ok(Self { endpoint, budget, transport })
@@ -77,12 +77,12 @@ mod tests {
     use crate::audit::CallId;
     use crate::base_url::BaseUrl;
     use crate::canonical::PathPattern;
+    use crate::egress::Egress;
     use crate::endpoint::Rule;
-    use crate::gate::Gate;
     use crate::metrics::Metrics;
     use crate::policy::Mode;
     use crate::request::{GuestResponse, Method, SendError};
-    use crate::settings::GateSettings;
+    use crate::settings::EgressSettings;
     use crate::testing::{self, Server};
     use budgets::WriteLimits;
 
@@ -124,12 +124,12 @@ mod tests {
             WriteLimits::default()
         }
 
-        fn connect(&self, outside: &dyn Connect) -> Result<(), GateError> {
+        fn connect(&self, outside: &dyn Connect) -> Result<(), EgressError> {
             *self.client.lock() = Some(Arc::new(TokenClient::new(self.endpoint.clone(), outside)?));
             Ok(())
         }
 
-        fn check(&self, _: &Endpoint) -> Result<(), GateError> {
+        fn check(&self, _: &Endpoint) -> Result<(), EgressError> {
             Ok(())
         }
 
@@ -166,9 +166,9 @@ mod tests {
         }
     }
 
-    fn gate(server: &Server, credential: &Arc<Fetched>) -> Gate {
+    fn egress(server: &Server, credential: &Arc<Fetched>) -> Egress {
         let endpoint = Endpoint { credential: Some("fetched".to_owned()), ..testing::endpoint(&server.url) };
-        let settings = GateSettings {
+        let settings = EgressSettings {
             endpoints: vec![endpoint],
             credentials: Credentials::of(vec![credential.clone()]),
             fence: Arc::new(|| true),
@@ -176,26 +176,26 @@ mod tests {
             reports: Arc::new(|_| ()),
             route: |it| it,
         };
-        Gate::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap_or_else(|it| panic!("{it}"))
+        Egress::new(settings, Metrics::register(&Registry::new()).unwrap()).unwrap_or_else(|it| panic!("{it}"))
     }
 
-    async fn read(gate: &Gate, endpoint: &str) -> Result<GuestResponse, SendError> {
+    async fn read(egress: &Egress, endpoint: &str) -> Result<GuestResponse, SendError> {
         let call = CallId { provider: "test".into(), function: "list", id: 1 };
         let mut request = testing::request(Method::Get, &["v2"]);
         endpoint.clone_into(&mut request.endpoint);
-        gate.open(call, Mode::Read).send(request).await
+        egress.open(call, Mode::Read).send(request).await
     }
 
     #[tokio::test]
     async fn a_token_is_fetched_before_requests_carry_it() {
         let (cloud, tokens) = (Server::start("200 OK").await, Server::start("200 OK").await);
         let credential = Fetched::new(&tokens.url);
-        let gate = gate(&cloud, &credential);
+        let egress = egress(&cloud, &credential);
         let later = Err(SendError::RetryAfter(Duration::from_secs(1)));
-        assert_eq!(read(&gate, "api").await, later, "it is being fetched");
+        assert_eq!(read(&egress, "api").await, later, "it is being fetched");
         assert!(cloud.requests().is_empty());
         credential.keep().await;
-        assert!(read(&gate, "api").await.is_ok());
+        assert!(read(&egress, "api").await.is_ok());
         assert!(cloud.requests()[0].contains("authorization: Bearer fetched-1\r\n"));
         let asked = tokens.requests();
         assert!(asked[0].starts_with("POST /oauth/token HTTP/1.1\r\n") && asked[0].ends_with("client_secret=s3cret"));
@@ -206,9 +206,9 @@ mod tests {
     async fn the_kind_says_what_a_refusal_is() {
         let (cloud, tokens) = (Server::start("403 Forbidden").await, Server::start("200 OK").await);
         let credential = Fetched::new(&tokens.url);
-        let gate = gate(&cloud, &credential);
+        let egress = egress(&cloud, &credential);
         credential.keep().await;
-        assert_eq!(read(&gate, "api").await.map(|it| it.status), Ok(403));
+        assert_eq!(read(&egress, "api").await.map(|it| it.status), Ok(403));
         let sent: Vec<_> = cloud.requests().iter().map(|it| it.contains("Bearer fetched-2")).collect();
         assert_eq!(sent, [false, true], "a read is sent once more with the renewed token");
     }
@@ -217,14 +217,14 @@ mod tests {
     async fn adv_117_no_guest_can_name_where_tokens_come_from() {
         let (cloud, tokens) = (Server::start("200 OK").await, Server::start("200 OK").await);
         let credential = Fetched::new(&tokens.url);
-        let gate = gate(&cloud, &credential);
+        let egress = egress(&cloud, &credential);
         for name in ["token", "fetched", tokens.url.as_str()] {
-            match read(&gate, name).await {
+            match read(&egress, name).await {
                 Err(SendError::Denied(text)) => assert!(text.starts_with("E-EGRESS-ENDPOINT"), "{text}"),
                 other => panic!("{other:?}"),
             }
         }
-        assert_eq!(gate.endpoints().count(), 1);
+        assert_eq!(egress.endpoints().count(), 1);
         assert!(tokens.requests().is_empty());
     }
 
@@ -232,14 +232,14 @@ mod tests {
     async fn adv_117_token_requests_keep_their_rules_and_addresses() {
         let (cloud, tokens) = (Server::start("200 OK").await, Server::start("200 OK").await);
         let credential = Fetched::new(&tokens.url);
-        let _gate = gate(&cloud, &credential);
+        let _egress = egress(&cloud, &credential);
         match credential.fetch("introspect").await {
             Err(Failure::Denied(denied)) => assert_eq!(denied.code.as_str(), "E-EGRESS-PATH"),
             other => panic!("{other:?}"),
         }
         let metadata = Fetched::new("https://169.254.169.254");
-        let gate = self::gate(&cloud, &metadata);
-        gate.set_networks(Networks::default());
+        let egress = self::egress(&cloud, &metadata);
+        egress.set_networks(Networks::default());
         match metadata.fetch("token").await {
             Err(Failure::Denied(denied)) => assert_eq!(denied.code.as_str(), "E-EGRESS-IP"),
             other => panic!("{other:?}"),

@@ -8,7 +8,7 @@ use super::authenticated::Authenticated;
 use crate::budget::Budget;
 use crate::destination::Destination;
 use crate::endpoint::Endpoint;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outcome::{Answer, Failure};
 
 /// The way to one endpoint.
@@ -26,5 +26,5 @@ pub(crate) trait Connect {
         destination: Destination,
         endpoint: Arc<Endpoint>,
         budget: Arc<Budget>,
-    ) -> Result<Box<dyn Transport>, GateError>;
+    ) -> Result<Box<dyn Transport>, EgressError>;
 }

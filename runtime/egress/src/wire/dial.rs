@@ -25,7 +25,7 @@ use crate::address;
 use crate::base_url::{Host, Scheme};
 use crate::budget::Budget;
 use crate::destination::Destination;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outside::Outside;
 
 /// The most addresses of a name that are looked at.
@@ -62,7 +62,7 @@ impl Dialer {
         outside: Outside,
         budget: Arc<Budget>,
         protocols: &[&[u8]],
-    ) -> Result<Self, GateError> {
+    ) -> Result<Self, EgressError> {
         let origin = &destination.origin;
         let tls = match origin.scheme() {
             Scheme::Http => None,

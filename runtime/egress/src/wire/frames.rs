@@ -11,7 +11,7 @@ use super::usage::ConnectionUse;
 
 /// The length of a frame's head: three bytes of length, the type, flags, and four bytes of stream.
 const HEAD: usize = 9;
-/// The type of frames that carry bodies. The library limits how small they may be, and the gate how much they carry.
+/// The type of frames that carry bodies. The library limits how small they may be, and the egress how much they carry.
 const DATA: u8 = 0;
 
 /// A connection whose frames are counted as they arrive.

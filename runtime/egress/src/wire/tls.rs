@@ -9,16 +9,16 @@ use rustls_pki_types::pem::PemObject as _;
 use tokio_rustls::TlsConnector;
 
 use crate::destination::Destination;
-use crate::error::GateError;
+use crate::error::EgressError;
 
 /// TLS 1.2 or 1.3, towards certificates of the destination's own authorities or of the system's, for these protocols.
-pub(super) fn connector(destination: &Destination, protocols: &[&[u8]]) -> Result<TlsConnector, GateError> {
+pub(super) fn connector(destination: &Destination, protocols: &[&[u8]]) -> Result<TlsConnector, EgressError> {
     let whose = || destination.name.clone();
     let roots = match &destination.ca_file {
         Some(file) => {
-            roots_of(file).map_err(|source| GateError::CaFile { whose: whose(), file: file.clone(), source })?
+            roots_of(file).map_err(|source| EgressError::CaFile { whose: whose(), file: file.clone(), source })?
         }
-        None => system_roots().map_err(|because| GateError::Roots { whose: whose(), because })?,
+        None => system_roots().map_err(|because| EgressError::Roots { whose: whose(), because })?,
     };
     // Named, because a process may have several providers compiled in and then has no default.
     let provider = Arc::new(rustls::crypto::ring::default_provider());

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::sync::Arc;
 
-use egress::{CallId, Gate};
+use egress::{CallId, Egress};
 use parking_lot::Mutex;
 use token_bucket::TokenBucket;
 use tokio::time::Instant;
@@ -22,7 +22,7 @@ pub(super) struct GuestLog {
     call: CallId,
     digest: String,
     quota: Arc<Quota>,
-    gate: Gate,
+    egress: Egress,
     lines: u32,
     dropped: u64,
     printed: [Vec<u8>; 2],
@@ -37,14 +37,14 @@ pub(super) enum GuestStream {
 }
 
 impl GuestLog {
-    pub(super) fn new(call: CallId, digest: Digest, quota: Arc<Quota>, gate: Gate) -> Self {
+    pub(super) fn new(call: CallId, digest: Digest, quota: Arc<Quota>, egress: Egress) -> Self {
         let mut digest = digest.to_string();
         digest.truncate(12);
         Self {
             call,
             digest,
             quota,
-            gate,
+            egress,
             lines: 0,
             dropped: 0,
             printed: Default::default(),
@@ -70,7 +70,7 @@ impl GuestLog {
                 .expect("a string takes any text");
         }
         let fields = printable(&text, LINE_BYTES.saturating_sub(message.len()).max(3));
-        if self.gate.holds_secret(&message) || self.gate.holds_secret(&fields) {
+        if self.egress.holds_secret(&message) || self.egress.holds_secret(&fields) {
             self.emit(Level::WARN, "a line is withheld: it holds a credential", "");
             return;
         }
@@ -113,7 +113,7 @@ impl GuestLog {
     /// The guest's last words on its standard error, in one line, unless it holds a credential. A panic of the guest
     /// is told there.
     pub(super) fn last_words(&self) -> Option<String> {
-        self.last.told(|it| self.gate.holds_secret(it))
+        self.last.told(|it| self.egress.holds_secret(it))
     }
 
     fn end_line(&mut self, stream: GuestStream) {

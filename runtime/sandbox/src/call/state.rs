@@ -2,7 +2,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{Cluster, Event, EventKind};
-use egress::{GateCall, Seen};
+use egress::{EgressCall, Seen};
 use parking_lot::Mutex;
 use tracing::Level;
 use wasmtime::ResourceLimiter;
@@ -25,7 +25,7 @@ pub(crate) struct StoreState {
     table: ResourceTable,
     limiter: Limiter,
     meter: Arc<Meter>,
-    gate: GateCall,
+    egress: EgressCall,
     settings: Arc<[(String, String)]>,
     cluster: Option<Arc<Cluster>>,
     log: Arc<Mutex<GuestLog>>,
@@ -38,7 +38,7 @@ impl StoreState {
     #[expect(clippy::too_many_arguments, reason = "each is another thing, and passed in by its name")]
     pub(super) fn new(
         wasi: WasiCtx,
-        gate: GateCall,
+        egress: EgressCall,
         settings: Arc<[(String, String)]>,
         cluster: Option<Arc<Cluster>>,
         limiter: Limiter,
@@ -53,7 +53,7 @@ impl StoreState {
             table,
             limiter,
             meter,
-            gate,
+            egress,
             settings,
             cluster,
             log,
@@ -73,12 +73,12 @@ impl StoreState {
 
     /// Whether a write may have left the host.
     pub(super) fn wrote(&self) -> bool {
-        self.gate.wrote()
+        self.egress.wrote()
     }
 
-    /// The guest's events beside its answer, and its requests as the gate saw them.
+    /// The guest's events beside its answer, and its requests as the egress saw them.
     pub(super) fn into_events_and_seen(self) -> (Vec<Event>, Seen) {
-        (self.events.into_vec(), self.gate.into_seen())
+        (self.events.into_vec(), self.egress.into_seen())
     }
 
     fn write_log(&self, level: Level, message: &str, fields: &[(String, String)]) {
@@ -95,7 +95,7 @@ impl WasiView for StoreState {
 impl http::Host for StoreState {
     async fn send(&mut self, request: http::Request) -> Result<http::Response, http::Error> {
         // The guest pays for its own words. What the cloud says is the host's to read.
-        let answer = match self.gate.judge(convert::http::request(request)) {
+        let answer = match self.egress.judge(convert::http::request(request)) {
             Ok(judged) => self.meter.leave_out(judged.send()).await,
             Err(refused) => Err(refused),
         };
@@ -103,11 +103,11 @@ impl http::Host for StoreState {
     }
 
     fn throttle(&mut self, endpoint: String, milliseconds: u32, reason: String) {
-        self.gate.throttle(&endpoint, Duration::from_millis(milliseconds.into()), &reason);
+        self.egress.throttle(&endpoint, Duration::from_millis(milliseconds.into()), &reason);
     }
 
     fn resolve_url(&mut self, url: String) -> Option<http::Location> {
-        self.gate.resolve_url(&url).map(convert::http::location)
+        self.egress.resolve_url(&url).map(convert::http::location)
     }
 }
 

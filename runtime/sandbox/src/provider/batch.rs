@@ -27,14 +27,14 @@ pub(super) trait Batch: Clone + Send + Sync + 'static {
 
     fn object(question: &Self::Question) -> Object;
 
-    /// One call of the guest, and what the gate saw of it.
+    /// One call of the guest, and what the egress saw of it.
     async fn ask(
         &self,
         questions: &[Self::Question],
         subject: Subject<'_>,
     ) -> (Reply<Result<Vec<Result<Self::Answer>>, Stopped>>, Seen);
 
-    /// The answer, or an error if it is not believed after what the gate saw of its call.
+    /// The answer, or an error if it is not believed after what the egress saw of its call.
     fn judged(_seen: &Seen, answer: Result<Self::Answer>) -> Result<Self::Answer> {
         answer
     }

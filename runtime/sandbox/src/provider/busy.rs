@@ -7,7 +7,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-/// For how long that is remembered: longer than the gate keeps any answer.
+/// For how long that is remembered: longer than the egress keeps any answer.
 const REMEMBERED: Duration = Duration::from_secs(10);
 
 /// When the last call about each Service ended, if it said that the cloud is busy: by the Service's UID.

@@ -62,7 +62,7 @@ impl Candidate {
         self.0.loaded.compile_time
     }
 
-    /// Asks it for the account behind the credential: one call, reads only, through the same gate as every other.
+    /// Asks it for the account behind the credential: one call, reads only, through the same egress as every other.
     ///
     /// # Errors
     ///

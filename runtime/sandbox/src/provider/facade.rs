@@ -72,11 +72,11 @@ impl Identity for Facade {
     }
 
     fn versions(&self) -> watch::Receiver<u64> {
-        self.0.shared.gate.versions()
+        self.0.shared.egress.versions()
     }
 
     fn approve(&self, version: u64) {
-        self.0.shared.gate.approve(version);
+        self.0.shared.egress.approve(version);
     }
 
     fn replaced(&self) -> Option<Instant> {

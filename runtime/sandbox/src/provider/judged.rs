@@ -1,4 +1,4 @@
-//! A provider's answers, held against the same call's requests as the gate saw them. Values only.
+//! A provider's answers, held against the same call's requests as the egress saw them. Values only.
 
 use cloud_provider::{
     Deletion, Error, Event, EventKind, Gap, InventoryPage, Page, Progress, Result, RouteOutcome, RoutePage,
@@ -112,7 +112,7 @@ fn warning(reason: &str, message: String) -> Event {
     Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message }
 }
 
-/// The error that the gate saw, sorted by what happens next.
+/// The error that the egress saw, sorted by what happens next.
 fn error(request: &SeenRequest, answered: &str) -> Error {
     let text = format!("{request}, and {answered}: that is not believed");
     match request.ending() {

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use cloud_provider::{Cluster, Description};
-use egress::Gate;
+use egress::Egress;
 use wasmtime::Engine;
 use wasmtime::component::Component;
 
@@ -56,7 +56,7 @@ const VERSION: &str = "0.1.";
 pub(super) struct ProviderParts {
     sandbox: Sandbox,
     settings: ProviderSettings,
-    pub(super) gate: Gate,
+    pub(super) egress: Egress,
     metrics: Metrics,
     /// Known after the first version is described.
     pub(super) cluster: Arc<OnceLock<Arc<Cluster>>>,
@@ -68,10 +68,10 @@ pub(super) struct ProviderParts {
 }
 
 impl ProviderParts {
-    pub(super) fn new(sandbox: Sandbox, settings: ProviderSettings, gate: Gate, metrics: Metrics) -> Self {
+    pub(super) fn new(sandbox: Sandbox, settings: ProviderSettings, egress: Egress, metrics: Metrics) -> Self {
         let serving_quarantine = Arc::new(ServingQuarantine::new(metrics.quarantined.clone()));
         let (cluster, places, versions) = (Arc::default(), OnceLock::new(), AtomicU64::new(0));
-        Self { sandbox, settings, gate, metrics, cluster, places, serving_quarantine, versions }
+        Self { sandbox, settings, egress, metrics, cluster, places, serving_quarantine, versions }
     }
 }
 
@@ -79,13 +79,13 @@ impl ProviderParts {
 pub(super) async fn load(shared: &ProviderParts, module: Module) -> Result<Loaded, LoadError> {
     let loaded = examine(shared, module).await?;
     check_settings(&loaded.description, &shared.settings.settings)?;
-    check_endpoints(&loaded.description, &shared.gate)?;
+    check_endpoints(&loaded.description, &shared.egress)?;
     Ok(loaded)
 }
 
 /// Loads one version of a provider, whatever it says of the settings and endpoints that it needs.
 pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Loaded, LoadError> {
-    let ProviderParts { sandbox, gate, metrics, .. } = shared;
+    let ProviderParts { sandbox, egress, metrics, .. } = shared;
     let settings = shared.settings.clone();
     let engine = sandbox.engine().clone();
     let name = module.name().to_owned();
@@ -118,7 +118,7 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
         shared.cluster.clone(),
         settings.limits,
         places.clone(),
-        gate.clone(),
+        egress.clone(),
         metrics.clone(),
     );
     let described = async {
@@ -259,8 +259,8 @@ fn check_settings(description: &Description, given: &[(String, String)]) -> Resu
     Ok(())
 }
 
-fn check_endpoints(description: &Description, gate: &Gate) -> Result<(), LoadError> {
-    match description.endpoints.iter().find(|it| !gate.endpoints().any(|known| known.name == it.name)) {
+fn check_endpoints(description: &Description, egress: &Egress) -> Result<(), LoadError> {
+    match description.endpoints.iter().find(|it| !egress.endpoints().any(|known| known.name == it.name)) {
         None => Ok(()),
         Some(missing) => Err(LoadError::MissingEndpoint {
             provider: description.name.clone(),

@@ -55,7 +55,7 @@ impl Loaded {
         all.into_iter().filter_map(|(is_there, it)| is_there.then_some(it)).collect()
     }
 
-    /// One call of the guest, and what the gate saw of its requests. A call that did not return is a fault of the provider, which
+    /// One call of the guest, and what the egress saw of its requests. A call that did not return is a fault of the provider, which
     /// may be gone with the next.
     pub(super) async fn call<T: CallAnswer + Texts>(
         &self,
@@ -109,7 +109,7 @@ impl Loaded {
         };
         let (Reply { answer, events, wrote }, seen) = self.calls.run(&permit, function, earlier, marks, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
-        let holds_secret = self.calls.gate.holds_secret(&texts::joined(&answer));
+        let holds_secret = self.calls.egress.holds_secret(&texts::joined(&answer));
         let events = self.without_secrets(events);
         let answer = match answer {
             Ok(answer) => {
@@ -144,7 +144,7 @@ impl Loaded {
     }
 
     fn without_secrets(&self, mut events: Vec<Event>) -> Vec<Event> {
-        events.retain(|it| !self.calls.gate.holds_secret(&texts::joined(it)));
+        events.retain(|it| !self.calls.egress.holds_secret(&texts::joined(it)));
         events
     }
 }

@@ -138,7 +138,7 @@ impl RequestKind {
     }
 }
 
-/// The content of requests, in the gate's words.
+/// The content of requests, in the egress's words.
 fn parsed(content: &Content) -> Result<egress::Content, String> {
     let Content { only, values, fields } = content;
     egress::Content::parse(only.as_deref(), values, fields)

@@ -4,7 +4,7 @@ use aerostat_sdk::{Address, Error, Node, http, settings};
 
 use crate::{Answer, honest, report};
 
-/// `None` if the node's name is no crime. What the gate answered is the error.
+/// `None` if the node's name is no crime. What the egress answered is the error.
 pub(crate) fn run(node: &Node) -> Option<Answer> {
     if let Some(address) = node.name.strip_prefix("machine-at-") {
         let address = Address::internal_ip(address.replace('-', "."));

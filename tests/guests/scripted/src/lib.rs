@@ -1,4 +1,4 @@
-//! A provider whose cloud is whatever a script says: a server of the test, asked through the real gate.
+//! A provider whose cloud is whatever a script says: a server of the test, asked through the real egress.
 //!
 //! Machines are asked about by the name of their node, load balancers by namespace and name of their Service. An answer
 //! may be an error of any kind.

@@ -1,4 +1,4 @@
-//! A provider whose routes and volumes are whatever a script says: a server of the test, asked through the real gate.
+//! A provider whose routes and volumes are whatever a script says: a server of the test, asked through the real egress.
 //!
 //! `GET /routes?after=…&limit=…` is a page of routes, `POST /routes` takes a batch of changes, `GET /volumes/{handle}` is
 //! the place of a volume. A route leads to the provider id of its node, without prefix.

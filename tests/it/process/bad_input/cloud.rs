@@ -1,4 +1,4 @@
-//! The cloud's answers, through the real provider and the real gate: whatever they are, nodes stay, and the taint stays
+//! The cloud's answers, through the real provider and the real egress: whatever they are, nodes stay, and the taint stays
 //! until the cloud has answered.
 
 use std::time::{Duration, Instant};

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 use cloud_provider::{Demand, Error};
-use egress::{BaseUrl, Credentials, Endpoint, Gate, GateSettings};
+use egress::{BaseUrl, Credentials, Egress, EgressSettings, Endpoint};
 use sandbox::{CallLimits, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
 use tests::guests;
 
@@ -69,7 +69,7 @@ async fn load(module: &Module) -> Result<Provider> {
     let endpoints = ["api", "ec2", "elb", "elbv2"].map(|it| Endpoint::new(it, base_url.clone()));
     let metrics = Metrics::register(&prometheus::Registry::new())?;
     let requests = egress::Metrics::register(&prometheus::Registry::new())?;
-    let gate = GateSettings {
+    let egress = EgressSettings {
         endpoints: endpoints.into(),
         credentials: Credentials::load(Vec::new())?,
         fence: Arc::new(|| true),
@@ -81,8 +81,8 @@ async fn load(module: &Module) -> Result<Provider> {
     let settings = module.settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     let settings = ProviderSettings { limits, settings, ..ProviderSettings::default() };
     let sandbox = Sandbox::new(limits.memory)?;
-    let gate = Gate::new(gate, requests)?;
-    Ok(Provider::load(&sandbox, source.fetch(&NoConfigMaps).await?, settings, gate, metrics).await?)
+    let egress = Egress::new(egress, requests)?;
+    Ok(Provider::load(&sandbox, source.fetch(&NoConfigMaps).await?, settings, egress, metrics).await?)
 }
 
 struct NoConfigMaps;

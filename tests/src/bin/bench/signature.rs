@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use cloud_provider::Demand;
 use egress::{
-    Addresses, BaseUrl, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Endpoint, Gate, GateSettings,
-    GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, Region, Rule, Signing,
-    Sigv4Settings, Sts, WriteLimits,
+    Addresses, BaseUrl, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Egress, EgressSettings,
+    Endpoint, GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, Region, Rule,
+    Signing, Sigv4Settings, Sts, WriteLimits,
 };
 use tests::capture::{Capture, Step};
 use tests::folder::Folder;
@@ -27,11 +27,11 @@ const KEYS: &str =
 pub(crate) async fn measure() -> Result<()> {
     let server = Capture::http(|_| Step::ok("<ok/>")).await;
     let folder = Folder::new();
-    let gate = gate(&server.url(), &folder)?;
+    let egress = egress(&server.url(), &folder)?;
     let (mut tokens, mut signatures) = (Vec::new(), Vec::new());
     for _ in 0..REQUESTS {
-        tokens.push(time(&gate, "token").await?);
-        signatures.push(time(&gate, "signature").await?);
+        tokens.push(time(&egress, "token").await?);
+        signatures.push(time(&egress, "signature").await?);
     }
     tokens.sort();
     signatures.sort();
@@ -41,7 +41,7 @@ pub(crate) async fn measure() -> Result<()> {
         let micros = |it: Duration| format!("{} µs", it.as_micros());
         [micros(token), micros(signature), micros(signature.saturating_sub(token))]
     };
-    let title = format!("a request with {VALUES} values through the gate to loopback, {REQUESTS} of each");
+    let title = format!("a request with {VALUES} values through the egress to loopback, {REQUESTS} of each");
     let mut table = Table::new(&title, &["with a token", "signed", "signature"]);
     table.row("p50", &row(REQUESTS / 2));
     table.row("p99", &row(REQUESTS * 99 / 100));
@@ -49,7 +49,7 @@ pub(crate) async fn measure() -> Result<()> {
 }
 
 /// One request, and what became of it.
-async fn time(gate: &Gate, endpoint: &str) -> Result<Duration> {
+async fn time(egress: &Egress, endpoint: &str) -> Result<Duration> {
     let form = [("Action", "DescribeInstances"), ("Filter.1.Name", "instance-id")];
     let mut form: Vec<_> = form.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
     form.extend((1..=VALUES).map(|nth| (format!("Filter.1.Value.{nth}"), format!("i-{nth:017x}"))));
@@ -63,12 +63,12 @@ async fn time(gate: &Gate, endpoint: &str) -> Result<Duration> {
     };
     let call = CallId { provider: "bench".into(), function: "get", id: 1 };
     let start = Instant::now();
-    let answer = gate.open(call, Mode::Read).send(request).await.map_err(|error| anyhow::anyhow!("{error:?}"))?;
+    let answer = egress.open(call, Mode::Read).send(request).await.map_err(|error| anyhow::anyhow!("{error:?}"))?;
     ensure!(answer.status == 200, "answered with {}", answer.status);
     Ok(start.elapsed())
 }
 
-fn gate(url: &str, folder: &Folder) -> Result<Gate> {
+fn egress(url: &str, folder: &Folder) -> Result<Egress> {
     let region = || Region::parse(REGION).map_err(anyhow::Error::msg);
     let signed = Sigv4Settings {
         region: region()?,
@@ -101,7 +101,7 @@ fn gate(url: &str, folder: &Folder) -> Result<Gate> {
         endpoint.limits.requests_per_second = 1e6;
         Ok(endpoint)
     };
-    let settings = GateSettings {
+    let settings = EgressSettings {
         endpoints: vec![endpoint("token")?, endpoint("signature")?],
         credentials,
         fence: Arc::new(|| true),
@@ -109,5 +109,5 @@ fn gate(url: &str, folder: &Folder) -> Result<Gate> {
         reports: Arc::new(|_| ()),
         route: |it| it,
     };
-    Gate::new(settings, egress::Metrics::register(&prometheus::Registry::new())?).context("the gate")
+    Egress::new(settings, egress::Metrics::register(&prometheus::Registry::new())?).context("the egress")
 }

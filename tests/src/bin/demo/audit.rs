@@ -1,4 +1,4 @@
-//! Lines of aerostat's log: what the gate decided, and warnings.
+//! Lines of aerostat's log: what the egress decided, and warnings.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +19,7 @@ pub(crate) struct Audit {
 }
 
 impl Audit {
-    /// Shows a line: decisions of the gate, and what is worth a warning.
+    /// Shows a line: decisions of the egress, and what is worth a warning.
     pub(crate) fn show(&mut self, screen: &Screen, entry: &Map<String, Value>) -> Result<()> {
         if text(entry, "target") != "audit" {
             if matches!(text(entry, "level"), "WARN" | "ERROR") {
@@ -67,7 +67,7 @@ impl Audit {
     }
 }
 
-/// Whether a line of the log says that the gate refused a request.
+/// Whether a line of the log says that the egress refused a request.
 pub(crate) fn is_refusal(entry: &Map<String, Value>) -> bool {
     text(entry, "target") == "audit" && text(entry, "decision") != "allow"
 }

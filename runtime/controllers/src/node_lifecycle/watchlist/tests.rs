@@ -131,8 +131,8 @@ fn two_checks_that_miss_a_machine_are_two_answers() {
     watchlist.take(&them, None, now);
     watchlist.miss(&them[0]);
     watchlist.settle(&them[0], Outcome::Absent, now);
-    let kept_by_the_gate = Duration::from_secs(2);
-    assert!(watchlist.take(&them, None, now + kept_by_the_gate).due.is_empty());
+    let kept_by_the_egress = Duration::from_secs(2);
+    assert!(watchlist.take(&them, None, now + kept_by_the_egress).due.is_empty());
     assert_eq!(watchlist.take(&them, None, now + APART).due.len(), 1);
 }
 

@@ -18,7 +18,7 @@ use super::shown::Shown;
 use super::{refusal, sts};
 use crate::canonical::PathPattern;
 use crate::endpoint::{Endpoint, Rule};
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::key_service::KeyServiceUrl;
 use crate::outcome::{Answer, Failure};
 use crate::policy::OwnRequest;
@@ -33,7 +33,7 @@ const METADATA_TOKEN_TTL: HeaderName = HeaderName::from_static("x-aws-ec2-metada
 pub(super) struct KeyService(TokenClient);
 
 impl KeyService {
-    pub(super) fn new(name: &str, url: &KeyServiceUrl, outside: &dyn Connect) -> Result<Self, GateError> {
+    pub(super) fn new(name: &str, url: &KeyServiceUrl, outside: &dyn Connect) -> Result<Self, EgressError> {
         let all = PathPattern::parse("/**").expect("it is a pattern");
         let endpoint = Endpoint {
             allow: vec![Rule::new([Method::Get, Method::Put], [all])],

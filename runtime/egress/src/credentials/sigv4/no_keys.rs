@@ -12,7 +12,7 @@ const FOR_NOW: &str = "IDPCommunicationError";
 /// Why there are no new keys.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) enum NoKeys {
-    /// There is no gate yet through which anybody could be asked.
+    /// There is no egress yet through which anybody could be asked.
     NotConnected,
     /// Time may heal it: a sentence without its full stop.
     Failed(String),

@@ -18,13 +18,13 @@ use super::no_keys::NoKeys;
 use super::shared_file;
 use super::shown::Shown;
 use super::sts::StsClient;
-use crate::error::GateError;
+use crate::error::EgressError;
 
 /// Where the keys of one credential come from.
 pub(super) struct Source {
     credential: String,
     settings: Sigv4Settings,
-    /// Made when the gate is.
+    /// Made when the egress is.
     clients: OnceLock<Clients>,
     pub(super) clock: Clock,
     pub(super) shown: Shown,
@@ -73,7 +73,7 @@ impl Source {
     }
 
     /// Makes the ways to whom it asks.
-    pub(super) fn connect(&self, outside: &dyn Connect) -> Result<(), GateError> {
+    pub(super) fn connect(&self, outside: &dyn Connect) -> Result<(), EgressError> {
         let Sigv4Settings { region, keys, assume_role, sts } = &self.settings;
         let name = &self.credential;
         let needs_sts = assume_role.is_some() || matches!(keys, KeySource::WebIdentity { .. });
@@ -87,7 +87,7 @@ impl Source {
             }
             KeySource::SharedFile { .. } | KeySource::WebIdentity { .. } => None,
         };
-        // A gate that is built a second time goes the same ways.
+        // An egress that is built a second time goes the same ways.
         let _ = self.clients.set(Clients { sts, key_service });
         Ok(())
     }

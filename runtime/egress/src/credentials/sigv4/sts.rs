@@ -19,7 +19,7 @@ use super::{refusal, sign, xml};
 use crate::base_url::BaseUrl;
 use crate::canonical::{FORM, PathPattern};
 use crate::endpoint::{Endpoint, EndpointLimits, Region, Rule, Signing};
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::outcome::{Answer, Failure};
 use crate::policy::OwnRequest;
 use crate::request::Method;
@@ -38,7 +38,12 @@ pub(super) struct StsClient {
 }
 
 impl StsClient {
-    pub(super) fn new(credential: &str, region: &Region, sts: &Sts, outside: &dyn Connect) -> Result<Self, GateError> {
+    pub(super) fn new(
+        credential: &str,
+        region: &Region,
+        sts: &Sts,
+        outside: &dyn Connect,
+    ) -> Result<Self, EgressError> {
         let base_url = sts.base_url.clone().unwrap_or_else(|| base_url(region));
         let endpoint = Endpoint {
             allow: vec![Rule::new([Method::Post], [PathPattern::parse("/").expect("it is a pattern")])],

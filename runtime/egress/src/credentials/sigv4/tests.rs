@@ -1,4 +1,4 @@
-//! The credential behind a gate, with simulated services of AWS on loopback.
+//! The credential behind an egress, with simulated services of AWS on loopback.
 
 mod bad;
 mod echoes;

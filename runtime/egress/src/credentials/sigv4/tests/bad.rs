@@ -5,8 +5,8 @@ use std::time::SystemTime;
 use super::super::super::credential::Credential as _;
 use super::super::super::kind::{KeySource, RoleArn};
 use super::world::*;
+use crate::egress::Egress;
 use crate::endpoint::{Endpoint, Region, Signing};
-use crate::gate::Gate;
 use crate::key_service::KeyServiceUrl;
 use crate::testing::{Scripted, Server};
 
@@ -18,13 +18,13 @@ fn start(keys: KeySource) -> String {
 }
 
 /// The error for a guest if STS answers like this.
-async fn with_sts(answer: fn() -> Scripted, shown: impl AsyncFn(&Gate) -> String) -> String {
+async fn with_sts(answer: fn() -> Scripted, shown: impl AsyncFn(&Egress) -> String) -> String {
     let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
     let sts = Server::script(move |_| answer()).await;
     let credential = load(settings(folder.web_identity("t0ken-of-the-pod"), Some(&sts))).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
-    let text = shown(&gate).await;
+    let text = shown(&egress).await;
     assert!(cloud.requests().is_empty() && !text.contains("t0ken"), "{text}");
     text
 }
@@ -56,10 +56,10 @@ fn bad_a_malformed_file_ends_the_start() {
 async fn bad_a_file_that_becomes_malformed_changes_nothing() {
     let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
     let credential = load(settings(folder.shared("AKIA1", ""), None)).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     folder.write("credentials", "[default]\n");
     credential.keep().await;
-    assert_eq!(status(&gate, "CreateTags").await, Ok(200));
+    assert_eq!(status(&egress, "CreateTags").await, Ok(200));
     assert_eq!(signers(&cloud), ["AKIA1"]);
 }
 
@@ -68,12 +68,12 @@ async fn bad_an_expired_static_session_is_looked_up_once() {
     let folder = Folder::new();
     let cloud = Server::script(|_| refused("ExpiredToken", "")).await;
     let credential = load(settings(folder.shared("ASIA1", "aws_session_token = old-session"), None)).unwrap();
-    let gate = gate(&cloud, &credential);
-    let answer = send(&gate, "CreateTags").await.unwrap();
+    let egress = egress(&cloud, &credential);
+    let answer = send(&egress, "CreateTags").await.unwrap();
     assert!(String::from_utf8(answer.body).unwrap().contains("ExpiredToken"), "the guest sees the cloud's reason");
     assert_eq!(cloud.requests().len(), 1, "the file has no other session, and nothing is sent again");
     folder.shared("ASIA2", "aws_session_token = new-session");
-    assert_eq!(status(&gate, "DescribeTags").await, Ok(400));
+    assert_eq!(status(&egress, "DescribeTags").await, Ok(400));
     assert_eq!(signers(&cloud), ["ASIA1", "ASIA1", "ASIA2"]);
 }
 
@@ -96,10 +96,10 @@ async fn bad_a_missing_token_ends_the_start_or_is_said_later() {
     let KeySource::WebIdentity { token_file, .. } = &keys else { unreachable!("it was made here") };
     let token_file = token_file.clone();
     let credential = load(settings(keys, Some(&sts))).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     std::fs::remove_file(token_file).unwrap();
     credential.keep().await;
-    let text = unreachable(&gate).await;
+    let text = unreachable(&egress).await;
     assert!(text.starts_with("credential aws: cannot read ") && text.contains("No such file"), "{text}");
     assert!(sts.requests().is_empty());
 }
@@ -134,7 +134,8 @@ async fn bad_an_answer_of_sts_that_is_none_is_said() {
 async fn bad_a_wrong_region_is_said_before_anything_is_sent() {
     let folder = Folder::new();
     let credential = load(settings(folder.shared("AKIA1", ""), None)).unwrap();
-    let check = |endpoint: Endpoint| try_gate(endpoint, &credential).err().map(|it| it.to_string()).unwrap_or_default();
+    let check =
+        |endpoint: Endpoint| try_egress(endpoint, &credential).err().map(|it| it.to_string()).unwrap_or_default();
     let signing = |region: &str| Some(Signing { region: Region::parse(region).unwrap(), service: "ec2".to_owned() });
     assert_eq!(check(ec2("https://ec2.eu-west-1.amazonaws.com")), "");
     assert_eq!(
@@ -162,9 +163,9 @@ async fn bad_a_pod_without_an_association_is_said() {
     let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
     let agent = Server::start("404 Not Found").await;
     let credential = load(settings(folder.pod_identity("token", &agent), None)).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
-    let text = denied(&gate).await;
+    let text = denied(&egress).await;
     assert!(text.contains("the agent of Pod Identity answers 404") && text.contains("association"), "{text}");
 }
 
@@ -178,9 +179,9 @@ async fn bad_a_machine_without_a_role_is_said() {
     .await;
     let url = KeyServiceUrl::parse(&metadata.url).unwrap();
     let credential = load(settings(KeySource::InstanceMetadata { url }, None)).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
-    let text = denied(&gate).await;
+    let text = denied(&egress).await;
     assert!(text.contains("the machine has no role: attach an instance profile"), "{text}");
 }
 
@@ -190,13 +191,13 @@ async fn bad_an_origin_that_is_not_listed_gets_no_signature() {
     let keys = folder.shared("AKIA1", "");
     folder.write("credentials.origins", "https://ec2.eu-west-1.amazonaws.com\n");
     let credential = load(settings(keys, None)).unwrap();
-    let error = try_gate(ec2(&cloud.url), &credential).err().expect("it is not listed").to_string();
+    let error = try_egress(ec2(&cloud.url), &credential).err().expect("it is not listed").to_string();
     assert!(error.contains("credentials.origins does not list it"), "{error}");
     folder.write("credentials.origins", &format!("{}\n", cloud.url));
     credential.keep().await;
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     folder.write("credentials.origins", "");
     credential.keep().await;
-    assert!(unreachable(&gate).await.contains("may no longer sign for"), "it was taken off the list");
+    assert!(unreachable(&egress).await.contains("may no longer sign for"), "it was taken off the list");
     assert!(cloud.requests().is_empty());
 }

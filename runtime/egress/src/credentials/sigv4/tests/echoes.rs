@@ -35,8 +35,8 @@ fn everywhere(text: &str) -> Vec<Scripted> {
 }
 
 /// The reason that a guest is told why there are no keys.
-async fn told(gate: &crate::gate::Gate) -> String {
-    match send(gate, "DescribeInstances").await {
+async fn told(egress: &crate::egress::Egress) -> String {
+    match send(egress, "DescribeInstances").await {
         Err(SendError::Denied(text) | SendError::Unreachable(text)) => text,
         other => panic!("{other:?}"),
     }
@@ -56,10 +56,10 @@ async fn adv_160_sts_that_repeats_the_token_is_quoted_nowhere() {
         let scripted = answer.clone();
         let sts = Server::script(move |_| scripted.clone()).await;
         let credential = load(settings(folder.web_identity(TOKEN), Some(&sts))).unwrap();
-        let gate = gate(&cloud, &credential);
+        let egress = egress(&cloud, &credential);
         credential.keep().await;
         assert!(sts.requests()[0].contains(TOKEN), "STS could repeat it");
-        assert_hidden(&credential, &told(&gate).await, TOKEN, &answer);
+        assert_hidden(&credential, &told(&egress).await, TOKEN, &answer);
     }
 }
 
@@ -70,9 +70,9 @@ async fn adv_160_sts_that_repeats_keys_is_quoted_nowhere() {
         let scripted = answer.clone();
         let sts = Server::script(move |_| scripted.clone()).await;
         let credential = load(with_role(settings(folder.shared("AKIA1", ""), Some(&sts)))).unwrap();
-        let gate = gate(&cloud, &credential);
+        let egress = egress(&cloud, &credential);
         credential.keep().await;
-        assert_hidden(&credential, &told(&gate).await, "secret-of-AKIA1", &answer);
+        assert_hidden(&credential, &told(&egress).await, "secret-of-AKIA1", &answer);
     }
 }
 
@@ -83,10 +83,10 @@ async fn adv_160_an_agent_that_repeats_the_token_is_quoted_nowhere() {
         let scripted = answer.clone();
         let agent = Server::script(move |_| scripted.clone()).await;
         let credential = load(settings(folder.pod_identity(TOKEN, &agent), None)).unwrap();
-        let gate = gate(&cloud, &credential);
+        let egress = egress(&cloud, &credential);
         credential.keep().await;
         assert!(agent.requests()[0].contains(&format!("{AUTHORIZATION}: {TOKEN}")), "the agent could repeat it");
-        assert_hidden(&credential, &told(&gate).await, TOKEN, &answer);
+        assert_hidden(&credential, &told(&egress).await, TOKEN, &answer);
     }
 }
 
@@ -105,9 +105,9 @@ async fn adv_160_metadata_that_repeats_its_token_is_quoted_nowhere() {
         .await;
         let url = KeyServiceUrl::parse(&metadata.url).unwrap();
         let credential = load(settings(KeySource::InstanceMetadata { url }, None)).unwrap();
-        let gate = gate(&cloud, &credential);
+        let egress = egress(&cloud, &credential);
         credential.keep().await;
-        assert_hidden(&credential, &told(&gate).await, TOKEN, &answer);
+        assert_hidden(&credential, &told(&egress).await, TOKEN, &answer);
     }
 }
 
@@ -116,11 +116,11 @@ async fn adv_160_a_cloud_that_knows_a_pods_token_is_withheld() {
     let (folder, sts) = (Folder::new(), sts().await);
     let cloud = Server::script(|_| ("200 OK", String::new(), format!("<a>{TOKEN}</a>"))).await;
     let credential = load(settings(folder.web_identity(TOKEN), Some(&sts))).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
-    match send(&gate, "DescribeInstances").await {
+    match send(&egress, "DescribeInstances").await {
         Err(SendError::Interrupted(text)) => assert!(text.contains("is withheld") && !text.contains(TOKEN), "{text}"),
         other => panic!("{other:?}"),
     }
-    assert!(gate.holds_secret(&format!("a log line with {TOKEN}")));
+    assert!(egress.holds_secret(&format!("a log line with {TOKEN}")));
 }

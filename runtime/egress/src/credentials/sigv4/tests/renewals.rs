@@ -37,7 +37,7 @@ fn by_clock(ahead: i64, request: &str) -> Scripted {
 async fn a_session_is_renewed_before_it_ends() {
     let (folder, cloud, sts) = (Folder::new(), Server::start("200 OK").await, sts().await);
     let credential = load(settings(folder.web_identity("token-1"), Some(&sts))).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     let start = SystemTime::now();
     credential.keep_at(start).await;
     folder.web_identity("token-2");
@@ -46,7 +46,7 @@ async fn a_session_is_renewed_before_it_ends() {
     credential.keep_at(start + 49 * MINUTE).await;
     assert_eq!(sts.requests().len(), 2);
     assert!(sts.requests()[1].ends_with("token%2D2"), "the token is read each time");
-    assert_eq!(status(&gate, "DescribeInstances").await, Ok(200));
+    assert_eq!(status(&egress, "DescribeInstances").await, Ok(200));
     assert_eq!(signers(&cloud), ["ASIA2"]);
 }
 
@@ -60,7 +60,7 @@ async fn a_renewed_session_of_the_same_role_is_no_other_account() {
     })
     .await;
     let credential = load(settings(folder.web_identity("token"), Some(&sts))).unwrap();
-    let _gate = gate(&cloud, &credential);
+    let _egress = egress(&cloud, &credential);
     let mut versions = Vec::new();
     for minutes in [0, 49, 107] {
         credential.keep_at(start + minutes * MINUTE).await;
@@ -74,12 +74,12 @@ async fn an_expired_write_goes_out_again_with_new_keys() {
     for operation in ["CreateTags", "DeleteTags", "DescribeTags"] {
         let (folder, cloud, sts) = (Folder::new(), refusing_first("ExpiredToken").await, sts().await);
         let credential = load(settings(folder.web_identity("token"), Some(&sts))).unwrap();
-        let gate = gate(&cloud, &credential);
+        let egress = egress(&cloud, &credential);
         credential.keep().await;
-        gate.approve(credential.account_version());
-        assert_eq!(status(&gate, operation).await, Ok(200), "{operation}");
+        egress.approve(credential.account_version());
+        assert_eq!(status(&egress, operation).await, Ok(200), "{operation}");
         assert_eq!(signers(&cloud), ["ASIA1", "ASIA2"], "{operation}");
-        assert_eq!(status(&gate, operation).await, Ok(200), "{operation}");
+        assert_eq!(status(&egress, operation).await, Ok(200), "{operation}");
         assert_eq!(signers(&cloud).len(), 3, "{operation}");
     }
 }
@@ -93,9 +93,9 @@ async fn a_write_that_may_have_happened_is_not_sent_again() {
     })
     .await;
     let credential = load(settings(folder.web_identity("token"), Some(&sts))).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
-    assert_eq!(status(&gate, "CreateTags").await, Ok(500));
+    assert_eq!(status(&egress, "CreateTags").await, Ok(500));
     assert_eq!((cloud.requests().len(), sts.requests().len()), (1, 1));
 }
 
@@ -103,15 +103,15 @@ async fn a_write_that_may_have_happened_is_not_sent_again() {
 async fn keys_of_another_account_repeat_no_write() {
     let (folder, cloud) = (Folder::new(), refusing_first("ExpiredToken").await);
     let credential = load(settings(folder.shared("ASIA1", ""), None)).unwrap();
-    let gate = gate(&cloud, &credential);
-    gate.approve(credential.account_version());
+    let egress = egress(&cloud, &credential);
+    egress.approve(credential.account_version());
     folder.shared("AKIAOTHER", "");
-    match status(&gate, "CreateTags").await {
+    match status(&egress, "CreateTags").await {
         Err(SendError::Unreachable(text)) => assert!(text.contains("account"), "{text}"),
         other => panic!("{other:?}"),
     }
     assert_eq!(signers(&cloud), ["ASIA1"], "the account has to be looked at first");
-    assert_eq!(status(&gate, "DescribeTags").await, Ok(200));
+    assert_eq!(status(&egress, "DescribeTags").await, Ok(200));
 }
 
 #[tokio::test]
@@ -119,10 +119,10 @@ async fn who_refuses_everything_is_no_flood_of_questions() {
     let (folder, sts) = (Folder::new(), sts().await);
     let cloud = Server::script(|_| refused("AuthFailure", "")).await;
     let credential = load(settings(folder.web_identity("token"), Some(&sts))).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
     for _ in 0..10 {
-        assert_eq!(status(&gate, "DescribeInstances").await, Ok(400));
+        assert_eq!(status(&egress, "DescribeInstances").await, Ok(400));
     }
     assert_eq!(sts.requests().len(), 2, "the first session, and one after the first refusal");
     assert_eq!(cloud.requests().len(), 11, "and one request was sent again");
@@ -133,11 +133,11 @@ async fn a_clock_that_differs_is_corrected_once() {
     for ahead in [7200, -7200] {
         let (folder, cloud) = (Folder::new(), with_clock(ahead).await);
         let credential = load(settings(folder.shared("AKIA1", ""), None)).unwrap();
-        let gate = gate(&cloud, &credential);
-        gate.approve(credential.account_version());
-        assert_eq!(status(&gate, "CreateTags").await, Ok(200), "{ahead}");
+        let egress = egress(&cloud, &credential);
+        egress.approve(credential.account_version());
+        assert_eq!(status(&egress, "CreateTags").await, Ok(200), "{ahead}");
         assert_eq!(cloud.requests().len(), 2, "{ahead}: it was refused, and sent again by the cloud's clock");
-        assert_eq!(status(&gate, "CreateTags").await, Ok(200), "{ahead}");
+        assert_eq!(status(&egress, "CreateTags").await, Ok(200), "{ahead}");
         assert_eq!(cloud.requests().len(), 3, "{ahead}: the next one has the right time at once");
     }
 }
@@ -152,9 +152,9 @@ async fn a_clock_that_never_fits_ends_after_one_more_try() {
     })
     .await;
     let credential = load(settings(folder.shared("AKIA1", ""), None)).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     for sent in [1, 3, 5] {
-        assert_eq!(status(&gate, "DescribeTags").await, Ok(400));
+        assert_eq!(status(&egress, "DescribeTags").await, Ok(400));
         assert_eq!(cloud.requests().len(), sent);
     }
 }
@@ -168,9 +168,9 @@ async fn sts_corrects_the_clock_too() {
     })
     .await;
     let credential = load(with_role(settings(folder.shared("AKIA1", ""), Some(&sts)))).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
-    assert_eq!(status(&gate, "DescribeTags").await, Ok(200));
+    assert_eq!(status(&egress, "DescribeTags").await, Ok(200));
     assert_eq!((sts.requests().len(), cloud.requests().len()), (2, 1));
 }
 
@@ -185,17 +185,17 @@ async fn while_nobody_gives_new_keys_the_old_ones_serve_to_their_end() {
     })
     .await;
     let credential = load(settings(folder.web_identity("token"), Some(&sts))).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     let start = SystemTime::now();
     for minutes in [0, 50, 51] {
         credential.keep_at(start + minutes * MINUTE).await;
-        assert_eq!(status(&gate, "DescribeTags").await, Ok(200));
+        assert_eq!(status(&egress, "DescribeTags").await, Ok(200));
     }
     assert_eq!(sts.requests().len(), 3, "it is asked again each time");
     let permitted = {
         // By the cloud's clock two hours have passed.
         assert!(credential.source.clock.correct(SystemTime::now() + 2 * HOUR, SystemTime::now(), "aws"));
-        unreachable(&gate).await
+        unreachable(&egress).await
     };
     assert!(permitted.contains("its keys have ended") && permitted.contains("status 503"), "{permitted}");
 }
@@ -211,7 +211,7 @@ async fn a_machine_that_gives_the_same_keys_changes_nothing() {
     .await;
     let url = KeyServiceUrl::parse(&metadata.url).unwrap();
     let credential = load(settings(KeySource::InstanceMetadata { url }, None)).unwrap();
-    let _gate = gate(&cloud, &credential);
+    let _egress = egress(&cloud, &credential);
     let start = SystemTime::now();
     for minutes in [0, 49, 50, 55] {
         credential.keep_at(start + minutes * MINUTE).await;

@@ -14,8 +14,8 @@ use super::super::super::credential::Credential as _;
 async fn keys_of_a_file_sign_requests_from_the_start() {
     let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
     let credential = load(settings(folder.shared("AKIA1", "aws_session_token = s3ssion+/="), None)).unwrap();
-    let gate = gate(&cloud, &credential);
-    assert_eq!(status(&gate, "DescribeInstances").await, Ok(200));
+    let egress = egress(&cloud, &credential);
+    assert_eq!(status(&egress, "DescribeInstances").await, Ok(200));
     let [request] = &cloud.requests()[..] else { panic!("one request") };
     assert!(request.contains("authorization: AWS4-HMAC-SHA256 Credential=AKIA1/"), "{request}");
     assert!(
@@ -30,12 +30,12 @@ async fn keys_of_a_file_sign_requests_from_the_start() {
 async fn keys_of_a_file_are_read_again() {
     let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
     let credential = load(settings(folder.shared("AKIA1", ""), None)).unwrap();
-    let gate = gate(&cloud, &credential);
-    let before = *gate.versions().borrow();
-    assert_eq!(status(&gate, "DescribeInstances").await, Ok(200));
+    let egress = egress(&cloud, &credential);
+    let before = *egress.versions().borrow();
+    assert_eq!(status(&egress, "DescribeInstances").await, Ok(200));
     folder.shared("AKIA2", "");
     credential.keep().await;
-    assert_eq!(status(&gate, "DescribeInstances").await, Ok(200));
+    assert_eq!(status(&egress, "DescribeInstances").await, Ok(200));
     assert_eq!(signers(&cloud), ["AKIA1", "AKIA2"]);
     assert_eq!(credential.account_version(), before + 2, "nobody knows whose the new key is");
 }
@@ -44,14 +44,14 @@ async fn keys_of_a_file_are_read_again() {
 async fn a_web_identity_becomes_a_session() {
     let (folder, cloud, sts) = (Folder::new(), Server::start("200 OK").await, sts().await);
     let credential = load(settings(folder.web_identity("header.payload.signature\n"), Some(&sts))).unwrap();
-    let gate = gate(&cloud, &credential);
-    match status(&gate, "DescribeInstances").await {
+    let egress = egress(&cloud, &credential);
+    match status(&egress, "DescribeInstances").await {
         Err(SendError::RetryAfter(after)) => assert_eq!(after.as_secs(), 1),
         other => panic!("{other:?}"),
     }
     assert!(cloud.requests().is_empty() && sts.requests().is_empty(), "a guest brings no question to STS about");
     credential.keep().await;
-    assert_eq!(status(&gate, "DescribeInstances").await, Ok(200));
+    assert_eq!(status(&egress, "DescribeInstances").await, Ok(200));
     let [asked] = &sts.requests()[..] else { panic!("one question") };
     let body = asked.split_once("\r\n\r\n").unwrap().1;
     let expected = "Action=AssumeRoleWithWebIdentity&Version=2011%2D06%2D15&RoleArn=arn%3Aaws%3Aiam%3A%3A123456789012%3Arole%2F\
@@ -72,9 +72,9 @@ async fn pod_identity_gives_keys_for_the_pods_token() {
     })
     .await;
     let credential = load(settings(folder.pod_identity("pod-token", &agent), None)).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
-    assert_eq!(status(&gate, "DescribeInstances").await, Ok(200));
+    assert_eq!(status(&egress, "DescribeInstances").await, Ok(200));
     assert!(agent.requests()[0].starts_with("GET /v1/credentials HTTP/1.1\r\n"), "{:?}", agent.requests());
     assert_eq!(signers(&cloud), ["ASIAPOD"]);
 }
@@ -102,9 +102,9 @@ async fn instance_metadata_is_asked_in_version_2() {
     .await;
     let url = KeyServiceUrl::parse(&metadata.url).unwrap();
     let credential = load(settings(KeySource::InstanceMetadata { url }, None)).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
-    assert_eq!(status(&gate, "DescribeInstances").await, Ok(200));
+    assert_eq!(status(&egress, "DescribeInstances").await, Ok(200));
     assert_eq!((metadata.requests().len(), signers(&cloud)), (3, vec!["ASIANODE".to_owned()]));
 }
 
@@ -112,9 +112,9 @@ async fn instance_metadata_is_asked_in_version_2() {
 async fn a_role_is_taken_with_the_keys_of_a_file() {
     let (folder, cloud, sts) = (Folder::new(), Server::start("200 OK").await, sts().await);
     let credential = load(with_role(settings(folder.shared("AKIA1", ""), Some(&sts)))).unwrap();
-    let gate = gate(&cloud, &credential);
+    let egress = egress(&cloud, &credential);
     credential.keep().await;
-    assert_eq!(status(&gate, "CreateTags").await, Ok(200));
+    assert_eq!(status(&egress, "CreateTags").await, Ok(200));
     assert_eq!((signers(&sts), signers(&cloud)), (vec!["AKIA1".to_owned()], vec!["ASIA1".to_owned()]));
     let asked = &sts.requests()[0];
     assert!(asked.contains("/eu-west-1/sts/aws4_request, "), "{asked}");
@@ -128,7 +128,7 @@ async fn one_question_serves_all_who_want_keys() {
     let (folder, sts) = (Folder::new(), sts().await);
     let cloud = Server::start("200 OK").await;
     let credential = load(settings(folder.web_identity("token"), Some(&sts))).unwrap();
-    let _gate = gate(&cloud, &credential);
+    let _egress = egress(&cloud, &credential);
     futures::future::join_all((0..10).map(|_| credential.keep())).await;
     assert_eq!(sts.requests().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! The world of the credential's tests: a folder, services of AWS, and a gate.
+//! The world of the credential's tests: a folder, services of AWS, and an egress.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,15 +15,15 @@ use crate::audit::CallId;
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
 use crate::effect::Effect;
+use crate::egress::Egress;
 use crate::endpoint::{Addresses, Endpoint, Region, Rule, Signing};
-use crate::error::GateError;
-use crate::gate::Gate;
+use crate::error::EgressError;
 use crate::key_service::KeyServiceUrl;
 use crate::metrics::Metrics;
 use crate::operation::{OperationPattern, OperationPlace};
 use crate::policy::Mode;
 use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
-use crate::settings::GateSettings;
+use crate::settings::EgressSettings;
 use crate::testing::{Scripted, Server, request};
 
 pub(super) const ROLE: &str = "arn:aws:iam::123456789012:role/ccm";
@@ -118,8 +118,8 @@ pub(super) fn ec2(base_url: &str) -> Endpoint {
     endpoint
 }
 
-pub(super) fn try_gate(endpoint: Endpoint, credential: &Arc<Sigv4Credential>) -> Result<Gate, GateError> {
-    let settings = GateSettings {
+pub(super) fn try_egress(endpoint: Endpoint, credential: &Arc<Sigv4Credential>) -> Result<Egress, EgressError> {
+    let settings = EgressSettings {
         endpoints: vec![endpoint],
         credentials: Credentials::of(vec![credential.clone()]),
         fence: Arc::new(|| true),
@@ -127,39 +127,39 @@ pub(super) fn try_gate(endpoint: Endpoint, credential: &Arc<Sigv4Credential>) ->
         reports: Arc::new(|_| ()),
         route: |it| it,
     };
-    Gate::new(settings, Metrics::register(&Registry::new()).unwrap())
+    Egress::new(settings, Metrics::register(&Registry::new()).unwrap())
 }
 
-pub(super) fn gate(cloud: &Server, credential: &Arc<Sigv4Credential>) -> Gate {
-    try_gate(ec2(&cloud.url), credential).unwrap_or_else(|error| panic!("{error}"))
+pub(super) fn egress(cloud: &Server, credential: &Arc<Sigv4Credential>) -> Egress {
+    try_egress(ec2(&cloud.url), credential).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// Sends a request with this operation in a call of its own, which may write.
-pub(super) async fn send(gate: &Gate, operation: &str) -> Result<GuestResponse, SendError> {
+pub(super) async fn send(egress: &Egress, operation: &str) -> Result<GuestResponse, SendError> {
     let pairs = [("Action", operation), ("Version", "2016-11-15")];
     let form = pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
     let request =
         GuestRequest { endpoint: "ec2".to_owned(), body: Some(Body::Form(form)), ..request(Method::Post, &[]) };
     let call = CallId { provider: "test".into(), function: "ensure", id: 1 };
-    gate.open(call, Mode::Write { deletes: 9 }).send(request).await
+    egress.open(call, Mode::Write { deletes: 9 }).send(request).await
 }
 
 /// The status of an answer, or why there is none.
-pub(super) async fn status(gate: &Gate, operation: &str) -> Result<u16, SendError> {
-    send(gate, operation).await.map(|it| it.status)
+pub(super) async fn status(egress: &Egress, operation: &str) -> Result<u16, SendError> {
+    send(egress, operation).await.map(|it| it.status)
 }
 
 /// The error for a guest to whom nobody gives keys until a person has done something.
-pub(super) async fn denied(gate: &Gate) -> String {
-    match send(gate, "DescribeInstances").await {
+pub(super) async fn denied(egress: &Egress) -> String {
+    match send(egress, "DescribeInstances").await {
         Err(SendError::Denied(text)) => text.strip_prefix("E-EGRESS-CREDENTIAL: ").unwrap_or(&text).to_owned(),
         other => panic!("{other:?}"),
     }
 }
 
 /// The error for a guest for whom there are no keys now.
-pub(super) async fn unreachable(gate: &Gate) -> String {
-    match send(gate, "DescribeInstances").await {
+pub(super) async fn unreachable(egress: &Egress) -> String {
+    match send(egress, "DescribeInstances").await {
         Err(SendError::Unreachable(text)) => text,
         other => panic!("{other:?}"),
     }

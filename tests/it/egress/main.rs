@@ -1,4 +1,4 @@
-//! The gate: what a guest may reach, and what it never may. A hostile guest sends, real sockets answer.
+//! The egress: what a guest may reach, and what it never may. A hostile guest sends, real sockets answer.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egress::{
-    Addresses, BaseUrl, Body, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Endpoint, Gate,
-    GateSettings, GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, Region, Rule,
+    Addresses, BaseUrl, Body, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Egress, EgressSettings,
+    Endpoint, GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, Region, Rule,
     SendError, Signing, Sigv4Settings, Sts, WriteLimits,
 };
 use sha2::{Digest as _, Sha256};
@@ -204,8 +204,8 @@ pub(super) fn signed(api: &Api, base_url: &str) -> Endpoint {
     endpoint
 }
 
-pub(super) fn gate(endpoints: Vec<Endpoint>, credentials: Credentials) -> Gate {
-    let settings = GateSettings {
+pub(super) fn egress(endpoints: Vec<Endpoint>, credentials: Credentials) -> Egress {
+    let settings = EgressSettings {
         endpoints,
         credentials,
         fence: Arc::new(|| true),
@@ -214,7 +214,7 @@ pub(super) fn gate(endpoints: Vec<Endpoint>, credentials: Credentials) -> Gate {
         route,
     };
     let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
-    Gate::new(settings, metrics).unwrap_or_else(|error| panic!("{error}"))
+    Egress::new(settings, metrics).unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A request to `ec2`.
@@ -228,8 +228,8 @@ pub(super) fn pairs(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
 }
 
 /// Status and body of the answer to a request in a call of its own.
-pub(super) async fn send(gate: &Gate, mode: Mode, request: GuestRequest) -> Result<(u16, String), SendError> {
+pub(super) async fn send(egress: &Egress, mode: Mode, request: GuestRequest) -> Result<(u16, String), SendError> {
     let call = CallId { provider: "test".into(), function: "ensure", id: 1 };
-    let answer = gate.open(call, mode).send(request).await?;
+    let answer = egress.open(call, mode).send(request).await?;
     Ok((answer.status, String::from_utf8(answer.body).unwrap()))
 }

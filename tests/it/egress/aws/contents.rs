@@ -1,19 +1,19 @@
 //! What requests carry, where rules are those of the shipped config: what the provider does passes, and what else the same
 //! operations could do is refused before anything is signed.
 
-use egress::{Body, Endpoint, Gate, GuestRequest, Method, Mode, SendError};
+use egress::{Body, Egress, Endpoint, GuestRequest, Method, Mode, SendError};
 use serde_json::Value;
 use tests::capture::Capture;
 use tests::vendor::manifest;
 
-use super::cloud::{Api, EC2, ELB, ELBV2, cloud, credentials, endpoint, gate, pairs, request, send};
+use super::cloud::{Api, EC2, ELB, ELBV2, cloud, credentials, egress, endpoint, pairs, request, send};
 use crate::setup::Folder;
 use tests::audit;
 
 const CONFIG: &str = include_str!("../../../../deploy/aws/config.yaml");
 
 struct World {
-    gate: Gate,
+    egress: Egress,
     cloud: Capture,
     _folder: Folder,
 }
@@ -32,8 +32,8 @@ impl World {
             let allow = manifest::rules(written);
             Endpoint { ca_file: Some(ca_file.clone()), allow, ..endpoint(&it, &cloud.url()) }
         };
-        let gate = gate([EC2, ELB, ELBV2].map(endpoint).into(), credentials(&folder));
-        Self { gate, cloud, _folder: folder }
+        let egress = egress([EC2, ELB, ELBV2].map(endpoint).into(), credentials(&folder));
+        Self { egress, cloud, _folder: folder }
     }
 
     async fn send(
@@ -46,7 +46,7 @@ impl World {
         let form = [&[("Action", action), ("Version", api.version)][..], form].concat();
         let body = Some(Body::Form(pairs(&form)));
         let asked = GuestRequest { endpoint: api.name.to_owned(), query: pairs(query), body, ..request(Method::Post) };
-        send(&self.gate, Mode::Write { deletes: 9 }, asked).await
+        send(&self.egress, Mode::Write { deletes: 9 }, asked).await
     }
 
     /// Asserts that a form is refused for what it carries, and that nobody was dialled.
@@ -114,7 +114,7 @@ async fn adv_164_an_instance_gets_no_user_data_and_no_groups() {
             body: Some(Body::Bytes(b"{\"UserData\":{\"Value\":\"x\"}}".to_vec())),
             ..request(Method::Post)
         };
-        let sent = send(&world.gate, Mode::Write { deletes: 9 }, asked).await;
+        let sent = send(&world.egress, Mode::Write { deletes: 9 }, asked).await;
         assert!(matches!(&sent, Err(SendError::Denied(text)) if text.starts_with("E-EGRESS-OPERATION")), "{sent:?}");
     }
 }

@@ -6,7 +6,7 @@ use tests::capture::{Capture, Request, Step};
 
 use crate::setup::{Folder, Lab, Outcome, Setup, bearer, endpoint, get};
 
-/// A server that answers its first request in an odd way and the others honestly; and a gate to it.
+/// A server that answers its first request in an odd way and the others honestly; and an egress to it.
 async fn once(odd: Vec<Step>) -> (Lab, Capture) {
     let server =
         Capture::http(move |it| if it.text().contains("/odd") { odd.clone() } else { Step::ok("honest") }).await;

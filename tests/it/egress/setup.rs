@@ -1,4 +1,4 @@
-//! A gate with a hostile guest behind it, which sends whatever a test asks for.
+//! An egress with a hostile guest behind it, which sends whatever a test asks for.
 
 use std::collections::HashMap;
 use std::io;
@@ -10,8 +10,8 @@ use std::time::Duration;
 use async_trait::async_trait;
 use cloud_provider::{Demand, Error, Instance, Instances, LoadBalancer, LoadBalancers};
 use egress::{
-    BaseUrl, CredentialKind, CredentialSettings, Credentials, Demands, Endpoint, EndpointLimits, Gate, GateSettings,
-    Method, Networks, PathPattern, Resolve, Rule, WriteLimits,
+    BaseUrl, CredentialKind, CredentialSettings, Credentials, Demands, Egress, EgressSettings, Endpoint,
+    EndpointLimits, Method, Networks, PathPattern, Resolve, Rule, WriteLimits,
 };
 use prometheus::Registry;
 use sandbox::{CallLimits, ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
@@ -24,7 +24,7 @@ pub(crate) struct Folder(PathBuf);
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("gate-{}", uuid::Uuid::new_v4()));
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("egress-{}", uuid::Uuid::new_v4()));
         std::fs::create_dir_all(&path).unwrap();
         Self(path)
     }
@@ -45,7 +45,7 @@ impl Drop for Folder {
     }
 }
 
-/// What the gate is to be.
+/// What the egress is to be.
 pub(crate) struct Setup {
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) credentials: Credentials,
@@ -69,7 +69,7 @@ impl Setup {
 
     pub(crate) async fn load(self) -> Lab {
         let Self { endpoints, credentials, networks, names, limits, route } = self;
-        let settings = GateSettings {
+        let settings = EgressSettings {
             endpoints,
             credentials,
             fence: Arc::new(|| true),
@@ -78,26 +78,26 @@ impl Setup {
             route,
         };
         load(limits, |metrics| {
-            let gate = Gate::with_resolver(settings, metrics, names).unwrap_or_else(|error| panic!("{error}"));
-            gate.set_networks(networks);
-            gate
+            let egress = Egress::with_resolver(settings, metrics, names).unwrap_or_else(|error| panic!("{error}"));
+            egress.set_networks(networks);
+            egress
         })
         .await
     }
 }
 
-/// Puts a hostile guest behind a gate.
-pub(crate) async fn load(limits: CallLimits, gate: impl FnOnce(egress::Metrics) -> Gate) -> Lab {
+/// Puts a hostile guest behind an egress.
+pub(crate) async fn load(limits: CallLimits, egress: impl FnOnce(egress::Metrics) -> Egress) -> Lab {
     let registry = Registry::new();
     let metrics = Metrics::register(&registry).unwrap();
-    let gate = gate(egress::Metrics::register(&registry).unwrap());
+    let egress = egress(egress::Metrics::register(&registry).unwrap());
     let bytes = std::fs::read(tests::guests::HOSTILE).unwrap();
     let sha256 = Digest::parse(&tests::guests::sha256(tests::guests::HOSTILE)).unwrap();
     let [namespace, name, key] = ["kube-system", "hostile", "provider.wasm"].map(str::to_owned);
     let source = Source::ConfigMap { namespace, name, key, sha256 };
     let module = source.fetch(&Held(bytes)).await.unwrap();
     let settings = ProviderSettings { limits, ..ProviderSettings::default() };
-    let provider = Provider::load(sandbox(), module, settings, gate, metrics).await.unwrap();
+    let provider = Provider::load(sandbox(), module, settings, egress, metrics).await.unwrap();
     let cloud = provider.cloud();
     Lab { instances: cloud.instances.unwrap(), load_balancers: cloud.load_balancers.unwrap(), registry }
 }
@@ -145,7 +145,7 @@ pub(crate) fn bearer(folder: &Folder, token: &str) -> Credentials {
     Credentials::load(vec![CredentialSettings { name, kind, limits: WriteLimits::default() }]).unwrap()
 }
 
-/// A gate with a hostile guest behind it.
+/// An egress with a hostile guest behind it.
 pub(crate) struct Lab {
     instances: Arc<dyn Instances>,
     load_balancers: Arc<dyn LoadBalancers>,

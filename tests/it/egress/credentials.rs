@@ -4,7 +4,8 @@ use std::error::Error as _;
 use std::sync::Arc;
 
 use egress::{
-    BaseUrl, CredentialKind, CredentialSettings, Credentials, Endpoint, Gate, GateError, GateSettings, WriteLimits,
+    BaseUrl, CredentialKind, CredentialSettings, Credentials, Egress, EgressError, EgressSettings, Endpoint,
+    WriteLimits,
 };
 use tests::capture::{Capture, Step};
 use tests::wait;
@@ -29,8 +30,8 @@ fn tokens(server: &Capture) -> Vec<String> {
     server.requests().iter().map(token).collect()
 }
 
-fn gate(endpoint: Endpoint, credentials: Credentials) -> Result<Gate, GateError> {
-    let settings = GateSettings {
+fn egress(endpoint: Endpoint, credentials: Credentials) -> Result<Egress, EgressError> {
+    let settings = EgressSettings {
         endpoints: vec![endpoint],
         credentials,
         fence: Arc::new(|| true),
@@ -38,7 +39,7 @@ fn gate(endpoint: Endpoint, credentials: Credentials) -> Result<Gate, GateError>
         reports: Arc::new(|_| ()),
         route: |it| it,
     };
-    Gate::new(settings, egress::Metrics::register(&prometheus::Registry::new()).unwrap())
+    Egress::new(settings, egress::Metrics::register(&prometheus::Registry::new()).unwrap())
 }
 
 /// What is wrong with a token file that holds this.
@@ -62,7 +63,7 @@ async fn adv_47_a_credential_is_bound_to_scheme_host_and_port() {
         BaseUrl::parse(base_url).expect_err(base_url);
     }
     for base_url in ["https://api.a.com.evil.com", "https://api.a.com:8443", "https://a.com", "https://1.2.3.4"] {
-        let error = gate(with_token(base_url), credentials.clone()).err().expect(base_url).to_string();
+        let error = egress(with_token(base_url), credentials.clone()).err().expect(base_url).to_string();
         let file = folder.write("unused", "").with_file_name("token.origins");
         let expected = format!(
             "endpoint api: the credential token may not be sent to {base_url}: {} does not list it; correct the base \
@@ -72,7 +73,7 @@ async fn adv_47_a_credential_is_bound_to_scheme_host_and_port() {
         assert_eq!(error, expected);
     }
     for base_url in ["https://API.A.COM.", "https://api.a.com:443/v2"] {
-        assert!(gate(with_token(base_url), credentials.clone()).is_ok(), "{base_url}");
+        assert!(egress(with_token(base_url), credentials.clone()).is_ok(), "{base_url}");
     }
 }
 
@@ -226,7 +227,7 @@ fn an_unreadable_token_is_an_error_with_the_next_step() {
 
 #[test]
 fn an_endpoint_names_a_credential_that_exists() {
-    let error = gate(with_token("https://api.example.com"), Credentials::default()).err().unwrap().to_string();
+    let error = egress(with_token("https://api.example.com"), Credentials::default()).err().unwrap().to_string();
     expect_test::expect!["endpoint api names the credential token, which `credentials` does not define; add it there"]
         .assert_eq(&error);
 }

@@ -1,4 +1,4 @@
-//! The gate: judges a request, counts it, attaches the credential and sends it.
+//! The egress: judges a request, counts it, attaches the credential and sends it.
 //!
 //! [`policy::permit`] is the only maker of `Permitted`, the credentials are the only makers of
 //! `Authenticated`, and the wire takes nothing else.
@@ -13,7 +13,7 @@ use tokio::time::Instant;
 use crate::address::Networks;
 use crate::audit::{AuditLine, CallId};
 use crate::endpoint::Endpoint;
-use crate::error::GateError;
+use crate::error::EgressError;
 use crate::list_reads::ListReads;
 use crate::location;
 use crate::metrics::Metrics;
@@ -23,7 +23,7 @@ use crate::resolve::{self, Resolve};
 use crate::response;
 use crate::seen::{Seen, SeenRequest};
 use crate::sender::Sender;
-use crate::settings::GateSettings;
+use crate::settings::EgressSettings;
 use crate::write_counts::WriteCounts;
 
 /// The longest reason of a guest in a line of the log.
@@ -31,30 +31,30 @@ const REASON_BYTES: usize = 256;
 
 /// The one way out of the sandbox. Cloning shares it.
 #[derive(Clone)]
-pub struct Gate {
+pub struct Egress {
     sender: Arc<Sender>,
 }
 
-impl Gate {
-    /// Builds the gate, with the system's resolver.
+impl Egress {
+    /// Builds the egress, with the system's resolver.
     ///
     /// # Errors
     ///
     /// If the endpoints contradict themselves, the credentials, or what no config can allow.
-    pub fn new(settings: GateSettings, metrics: Metrics) -> Result<Self, GateError> {
+    pub fn new(settings: EgressSettings, metrics: Metrics) -> Result<Self, EgressError> {
         Self::with_resolver(settings, metrics, Arc::new(resolve::System))
     }
 
-    /// As [`Gate::new`], with another source of addresses. What it answers is checked like the system's answers.
+    /// As [`Egress::new`], with another source of addresses. What it answers is checked like the system's answers.
     ///
     /// # Errors
     ///
-    /// As [`Gate::new`].
+    /// As [`Egress::new`].
     pub fn with_resolver(
-        settings: GateSettings,
+        settings: EgressSettings,
         metrics: Metrics,
         resolver: Arc<dyn Resolve>,
-    ) -> Result<Self, GateError> {
+    ) -> Result<Self, EgressError> {
         Ok(Self { sender: Arc::new(Sender::new(settings, metrics, resolver)?) })
     }
 
@@ -104,11 +104,11 @@ impl Gate {
         self.sender.credentials.secrets().are_in(text.as_bytes())
     }
 
-    /// Opens the gate for one call of a provider, which may do with it what `mode` says.
+    /// Opens the egress for one call of a provider, which may do with it what `mode` says.
     #[must_use]
-    pub fn open(&self, call: CallId, mode: Mode) -> GateCall {
-        GateCall {
-            gate: self.clone(),
+    pub fn open(&self, call: CallId, mode: Mode) -> EgressCall {
+        EgressCall {
+            egress: self.clone(),
             call,
             mode,
             list: None,
@@ -122,9 +122,9 @@ impl Gate {
     }
 }
 
-/// The gate as one call of a provider sees it.
-pub struct GateCall {
-    gate: Gate,
+/// The egress as one call of a provider sees it.
+pub struct EgressCall {
+    egress: Egress,
     call: CallId,
     mode: Mode,
     list: Option<ListReads>,
@@ -136,7 +136,7 @@ pub struct GateCall {
     seen: Seen,
 }
 
-impl GateCall {
+impl EgressCall {
     /// Makes the call a page of a list: its reads are answered by what earlier pages of the same list were answered.
     #[must_use]
     pub fn within(mut self, list: ListReads) -> Self {
@@ -168,13 +168,13 @@ impl GateCall {
         self.judge(request)?.send().await
     }
 
-    /// The first half of [`GateCall::send`]: work on the guest's words, and nothing else.
+    /// The first half of [`EgressCall::send`]: work on the guest's words, and nothing else.
     ///
     /// # Errors
     ///
     /// If it is refused.
     pub fn judge(&mut self, request: GuestRequest) -> Result<JudgedRequest<'_>, SendError> {
-        let sender = &self.gate.sender;
+        let sender = &self.egress.sender;
         let mut entry = AuditLine::new(&self.call, &sender.metrics, &request);
         if self.requests > policy::REQUESTS {
             // One line has said it. A guest that goes on must not fill the log.
@@ -228,8 +228,8 @@ impl GateCall {
         if !counts {
             return;
         }
-        let Some((pause, rate)) = self.gate.sender.throttle(endpoint, pause) else { return };
-        let reason = if self.gate.holds_secret(reason) { "(it holds a credential)" } else { reason };
+        let Some((pause, rate)) = self.egress.sender.throttle(endpoint, pause) else { return };
+        let reason = if self.egress.holds_secret(reason) { "(it holds a credential)" } else { reason };
         let reason = printable(reason, REASON_BYTES);
         tracing::warn!(
             provider = &*self.call.provider,
@@ -247,14 +247,14 @@ impl GateCall {
             pause.as_secs_f64().ceil(),
             self.call.provider
         );
-        self.gate.sender.report_pause(endpoint, message);
+        self.egress.sender.report_pause(endpoint, message);
     }
 
     /// Which endpoint, path and query an absolute URL in an answer stands for; `None` if it belongs to none. Asks nobody,
-    /// and allows nothing: [`GateCall::send`] decides.
+    /// and allows nothing: [`EgressCall::send`] decides.
     #[must_use]
     pub fn resolve_url(&self, url: &str) -> Option<Location> {
-        location::resolve(self.gate.endpoints(), url)
+        location::resolve(self.egress.endpoints(), url)
     }
 }
 
@@ -273,7 +273,7 @@ pub struct JudgedRequest<'a> {
 }
 
 impl JudgedRequest<'_> {
-    /// The other half of [`GateCall::send`].
+    /// The other half of [`EgressCall::send`].
     ///
     /// # Errors
     ///

@@ -13,7 +13,7 @@ async fn refused(requests: impl IntoIterator<Item = Request>, code: &str) {
         lab.denied(request, code).await;
     }
     assert_eq!(server.connections(), 0);
-    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { status: 200, .. }), "the gate still serves");
+    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { status: 200, .. }), "the egress still serves");
 }
 
 #[tokio::test]

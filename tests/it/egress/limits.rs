@@ -19,7 +19,7 @@ use tests::audit;
 const SHORT: Duration = Duration::from_millis(300);
 const LONG: Duration = Duration::from_secs(20);
 
-/// A gate to a server that answers like this, with these limits: first byte, idle and total.
+/// An egress to a server that answers like this, with these limits: first byte, idle and total.
 async fn slow(steps: Vec<Step>, [first_byte, idle, total]: [Duration; 3]) -> (Lab, Capture) {
     let server = Capture::http(move |_| steps.clone()).await;
     let mut api = endpoint(&server.url());

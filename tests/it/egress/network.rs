@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use egress::{Addresses, ApiServer, BaseUrl, Endpoint, Gate, GateSettings, Networks};
+use egress::{Addresses, ApiServer, BaseUrl, Egress, EgressSettings, Endpoint, Networks};
 use sandbox::CallLimits;
 use tests::capture::{Blackhole, Capture, Step};
 
@@ -11,7 +11,7 @@ use tests::audit;
 
 const NAME: &str = "api.example.com";
 
-/// A gate to a name that resolves to these addresses, and to a server that must not be reached: it listens where the
+/// An egress to a name that resolves to these addresses, and to a server that must not be reached: it listens where the
 /// addresses would lead if nothing kept them from it.
 async fn trapped(answers: &[&[&str]], change: impl FnOnce(&mut Endpoint, &mut Setup)) -> (Lab, Capture) {
     let trap = Capture::http(|_| Step::ok("trapped")).await;
@@ -23,7 +23,7 @@ async fn trapped(answers: &[&[&str]], change: impl FnOnce(&mut Endpoint, &mut Se
     (setup.load().await, trap)
 }
 
-/// A gate to one endpoint for each address, named after it, whose host resolves to it. In the trap's place, again, is
+/// An egress to one endpoint for each address, named after it, whose host resolves to it. In the trap's place, again, is
 /// what must not be reached.
 async fn each(addresses: &[&str], change: impl FnOnce(&mut Setup)) -> (Lab, Capture) {
     let trap = Capture::http(|_| Step::ok("trapped")).await;
@@ -41,7 +41,7 @@ async fn each(addresses: &[&str], change: impl FnOnce(&mut Setup)) -> (Lab, Capt
 
 /// What an operator reads whose endpoint is there.
 fn refusal(base_url: &str) -> String {
-    let settings = GateSettings {
+    let settings = EgressSettings {
         endpoints: vec![endpoint(base_url)],
         credentials: egress::Credentials::default(),
         fence: std::sync::Arc::new(|| true),
@@ -50,7 +50,7 @@ fn refusal(base_url: &str) -> String {
         route: |it| it,
     };
     let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
-    Gate::new(settings, metrics).err().unwrap_or_else(|| panic!("{base_url} was accepted")).to_string()
+    Egress::new(settings, metrics).err().unwrap_or_else(|| panic!("{base_url} was accepted")).to_string()
 }
 
 #[tokio::test]
@@ -229,7 +229,7 @@ async fn adv_45_the_cluster_is_no_endpoint_and_no_address() {
 async fn a_name_for_loopback_is_refused_with_the_systems_resolver_too() {
     let server = Capture::http(|_| Step::ok("trapped")).await;
     let base_url = format!("https://localhost:{}", server.address().port());
-    let settings = GateSettings {
+    let settings = EgressSettings {
         endpoints: vec![endpoint(&base_url)],
         credentials: egress::Credentials::default(),
         fence: std::sync::Arc::new(|| true),
@@ -237,7 +237,7 @@ async fn a_name_for_loopback_is_refused_with_the_systems_resolver_too() {
         reports: std::sync::Arc::new(|_| ()),
         route: |it| it,
     };
-    let lab = load(CallLimits::default(), |metrics| Gate::new(settings, metrics).unwrap()).await;
+    let lab = load(CallLimits::default(), |metrics| Egress::new(settings, metrics).unwrap()).await;
     lab.denied(get(&["v2"]), "E-EGRESS-IP").await;
     assert_eq!(server.connections(), 0);
 }

@@ -1,10 +1,10 @@
 //! What a hostile guest tries where requests are signed, at EC2 and at both kinds of load balancers: refused, and said so, and nothing
 //! leaves with a signature.
 
-use egress::{Body, CallId, Endpoint, Gate, GuestRequest, Method, Mode, SendError};
+use egress::{Body, CallId, Egress, Endpoint, GuestRequest, Method, Mode, SendError};
 use tests::capture::Capture;
 
-use super::cloud::{Api, EC2, ELB, ELBV2, cloud, credentials, endpoint, gate, pairs, request, send};
+use super::cloud::{Api, EC2, ELB, ELBV2, cloud, credentials, egress, endpoint, pairs, request, send};
 use crate::setup::{Folder, lead};
 
 /// An attack is written in the words of EC2. It is tried at each of these.
@@ -14,9 +14,9 @@ const OTHER_VERSION: (&str, &str) = ("Version", EC2.other_version);
 const DESCRIBE: (&str, &str) = ("Action", EC2.reads);
 const TERMINATE: (&str, &str) = ("Action", EC2.deletes);
 
-/// A gate to a cloud that knows the keys, with an endpoint for each API at one host.
+/// An egress to a cloud that knows the keys, with an endpoint for each API at one host.
 struct World {
-    gate: Gate,
+    egress: Egress,
     cloud: Capture,
     _folder: Folder,
 }
@@ -26,15 +26,15 @@ impl World {
         let (folder, cloud) = (Folder::new(), cloud().await);
         let ca_file = folder.write("ca.pem", cloud.ca());
         let endpoint = |it| Endpoint { ca_file: Some(ca_file.clone()), ..endpoint(it, &cloud.url()) };
-        let gate = gate(APIS.iter().map(endpoint).collect(), credentials(&folder));
-        Self { gate, cloud, _folder: folder }
+        let egress = egress(APIS.iter().map(endpoint).collect(), credentials(&folder));
+        Self { egress, cloud, _folder: folder }
     }
 
     /// Asserts that a request is refused at each API in every kind of call, with this code and a sentence that holds
     /// `part`, and that nothing has left.
     async fn refused(&self, code: &str, part: &str, make: impl Fn() -> GuestRequest) {
         for (api, mode) in APIS.iter().flat_map(|it| [(it, Mode::Read), (it, Mode::Write { deletes: 9 })]) {
-            match send(&self.gate, mode, api.request(make())).await {
+            match send(&self.egress, mode, api.request(make())).await {
                 Err(SendError::Denied(text)) => {
                     assert!(text.starts_with(&format!("{code}: ")) && text.contains(&api.words(part)), "{text}");
                 }
@@ -78,7 +78,7 @@ async fn adv_140_an_operation_in_another_letter_case_is_refused() {
     }
     // The operation itself in another letter case is the same operation, with its effect.
     let lower = || GuestRequest { query: pairs(&[("Action", "terminateinstances"), VERSION]), ..request(Method::Get) };
-    match send(&world.gate, Mode::Read, lower()).await {
+    match send(&world.egress, Mode::Read, lower()).await {
         Err(SendError::Denied(text)) => {
             assert!(text.starts_with("E-EGRESS-READONLY: \"terminateinstances\" ("), "{text}");
         }
@@ -200,7 +200,7 @@ async fn adv_140_two_apis_of_one_host_are_not_confused() {
     };
     let may = Mode::Write { deletes: 1 };
     for (api, other) in [(ELB, ELBV2), (ELBV2, ELB)] {
-        match send(&world.gate, may, delete(&api, other.version)).await {
+        match send(&world.egress, may, delete(&api, other.version)).await {
             Err(SendError::Denied(text)) => assert!(text.contains(&format!("Version={}", api.version)), "{text}"),
             refused => panic!("{refused:?}"),
         }
@@ -208,7 +208,7 @@ async fn adv_140_two_apis_of_one_host_are_not_confused() {
     }
     // The cloud judges what each is signed for.
     for api in [ELB, ELBV2] {
-        assert_eq!(send(&world.gate, may, delete(&api, api.version)).await, Ok((200, "<ok/>".to_owned())));
+        assert_eq!(send(&world.egress, may, delete(&api, api.version)).await, Ok((200, "<ok/>".to_owned())));
     }
 }
 
@@ -243,7 +243,7 @@ async fn led_to(name: &str, address: &str) -> (Vec<Result<(u16, String), SendErr
     lead(address, cloud.address());
     let ca_file = folder.write("ca.pem", cloud.ca());
     let endpoint = |it| Endpoint { ca_file: Some(ca_file.clone()), ..endpoint(it, &format!("https://{name}")) };
-    let settings = egress::GateSettings {
+    let settings = egress::EgressSettings {
         endpoints: APIS.iter().map(endpoint).collect(),
         credentials: credentials(&folder),
         fence: std::sync::Arc::new(|| true),
@@ -253,16 +253,16 @@ async fn led_to(name: &str, address: &str) -> (Vec<Result<(u16, String), SendErr
     };
     let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
     let names = crate::setup::Names::new(name, &[&[address]]);
-    let gate = Gate::with_resolver(settings, metrics, names).unwrap();
-    (describe(&gate).await, cloud)
+    let egress = Egress::with_resolver(settings, metrics, names).unwrap();
+    (describe(&egress).await, cloud)
 }
 
 /// What a request that reads is answered at each API.
-async fn describe(gate: &Gate) -> Vec<Result<(u16, String), SendError>> {
+async fn describe(egress: &Egress) -> Vec<Result<(u16, String), SendError>> {
     let request = || GuestRequest { query: pairs(&[DESCRIBE, VERSION]), ..request(Method::Get) };
     let mut answers = Vec::new();
     for api in APIS {
-        answers.push(send(gate, Mode::Read, api.request(request())).await);
+        answers.push(send(egress, Mode::Read, api.request(request())).await);
     }
     answers
 }
@@ -291,7 +291,7 @@ async fn adv_141_an_address_where_keys_come_from_is_no_endpoint() {
     for (address, api) in KEY_SERVICES.iter().flat_map(|address| APIS.map(|api| (address, api))) {
         let host = if address.contains(':') { format!("[{address}]") } else { (*address).to_owned() };
         assert!(egress::BaseUrl::parse(&format!("http://{host}/latest")).is_err(), "{host}");
-        let settings = egress::GateSettings {
+        let settings = egress::EgressSettings {
             endpoints: vec![endpoint(&api, &format!("https://{host}"))],
             credentials: credentials(&folder),
             fence: std::sync::Arc::new(|| true),
@@ -300,7 +300,7 @@ async fn adv_141_an_address_where_keys_come_from_is_no_endpoint() {
             route: |it| it,
         };
         let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
-        let error = Gate::new(settings, metrics).err().expect("it is refused").to_string();
+        let error = Egress::new(settings, metrics).err().expect("it is refused").to_string();
         assert!(error.contains(api.name) && error.contains("give the cloud's own address"), "{error}");
     }
     let world = World::new().await;
@@ -322,8 +322,8 @@ async fn adv_141_a_redirect_to_where_keys_come_from_is_an_answer() {
     .await;
     let ca_file = folder.write("ca.pem", cloud.ca());
     let endpoint = |it| Endpoint { ca_file: Some(ca_file.clone()), ..endpoint(it, &cloud.url()) };
-    let gate = gate(APIS.iter().map(endpoint).collect(), credentials(&folder));
-    assert_eq!(describe(&gate).await, APIS.map(|_| Ok((307, String::new()))));
+    let egress = egress(APIS.iter().map(endpoint).collect(), credentials(&folder));
+    assert_eq!(describe(&egress).await, APIS.map(|_| Ok((307, String::new()))));
     assert_eq!((cloud.requests().len(), metadata.connections()), (APIS.len(), 0));
 }
 
@@ -332,7 +332,7 @@ async fn adv_140_ten_thousand_signatures_are_limited() {
     let world = World::new().await;
     let call = CallId { provider: "test".into(), function: "list", id: 1 };
     // Whichever endpoint they are for, one call has one budget.
-    let mut call = world.gate.open(call, Mode::Read);
+    let mut call = world.egress.open(call, Mode::Read);
     let (mut answered, mut denied) = (0, 0);
     for (n, api) in (0..10_000).zip(APIS.iter().cycle()) {
         let form = pairs(&[DESCRIBE, VERSION, ("NextToken", &n.to_string())]);
