@@ -78,6 +78,18 @@ $(DENY):
 	@$(CARGO) install --locked --no-default-features --debug --root $(@D)/.. --target-dir target/tools/build cargo-deny@$(DENY_VERSION)
 	@rm -rf target/tools/build
 
+MDBOOK_VERSION := 0.5.4
+MDBOOK := target/tools/mdbook-$(MDBOOK_VERSION)/bin/mdbook
+
+.PHONY: docs
+docs: preflight $(MDBOOK) ## Make the book of all pages in target/book/html.
+	@docs/build.sh $(MDBOOK)
+
+$(MDBOOK):
+	@printf '==> Building mdBook into target/tools (3 minutes, once)\n'
+	@$(CARGO) install --locked --no-default-features --features search --debug --root $(@D)/.. --target-dir target/tools/build-mdbook mdbook@$(MDBOOK_VERSION)
+	@rm -rf target/tools/build-mdbook
+
 # Pinned, so that the same sources have the same SBOM.
 CYCLONEDX_VERSION := 0.5.9
 CYCLONEDX := target/tools/cargo-cyclonedx-$(CYCLONEDX_VERSION)/bin/cargo-cyclonedx

@@ -243,6 +243,8 @@ fn explain(error: &serde_saphyr::Error) -> String {
 }
 
 #[cfg(test)]
+mod schema;
+#[cfg(test)]
 mod shipped;
 #[cfg(test)]
 mod tests;

@@ -23,6 +23,8 @@ pub mod lagging;
 mod loopback;
 pub mod moto;
 pub mod operator;
+#[cfg(test)]
+mod pages;
 pub mod port;
 pub mod proxy;
 pub mod random;

@@ -36,8 +36,8 @@ fn configs(value: &Value) -> Vec<String> {
     }
 }
 
-/// The configs of a manifest, with something where an operator writes what is his own.
-fn shipped(path: &Path) -> Vec<CloudConfig> {
+/// The texts of a manifest that are configs, as they stand there.
+fn texts(path: &Path) -> Vec<String> {
     let text = fs::read_to_string(path).unwrap();
     let mut texts = Vec::new();
     for document in text.split("\n---") {
@@ -48,6 +48,16 @@ fn shipped(path: &Path) -> Vec<CloudConfig> {
             texts.push(document.to_owned());
         }
     }
+    texts
+}
+
+/// The texts of all manifests.
+pub(super) fn all_texts() -> Vec<String> {
+    manifests().iter().flat_map(|it| texts(it)).collect()
+}
+
+/// The configs of a manifest, with something where an operator writes what is his own.
+fn shipped(path: &Path) -> Vec<CloudConfig> {
     let digest = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
     let config = |text: &String| {
         let text = text
@@ -56,7 +66,7 @@ fn shipped(path: &Path) -> Vec<CloudConfig> {
             .replace("ARN-OF-THE-ROLE", "arn:aws:iam::123456789012:role/ccm");
         CloudConfig::parse(&text).unwrap_or_else(|because| panic!("{}: {because}", path.display()))
     };
-    texts.iter().map(config).collect()
+    texts(path).iter().map(config).collect()
 }
 
 #[test]
