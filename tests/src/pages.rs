@@ -66,7 +66,7 @@ fn chapters(pages: &BTreeMap<String, Page>) -> BTreeSet<String> {
     pages["docs/SUMMARY.md"].links.iter().map(|it| target("docs/SUMMARY.md", it)).collect()
 }
 
-/// What is wrong with a link.
+/// The sentence about a link that is dead.
 fn fault(pages: &BTreeMap<String, Page>, chapters: &BTreeSet<String>, page: &str, link: &str) -> Option<String> {
     if link.contains("://") || link.starts_with("mailto:") {
         return None;

@@ -183,7 +183,7 @@ pub(super) struct CallLimitsSection {
     pub(super) deletes_per_ensure: Option<u32>,
     /// The same in one step that deletes a load balancer. Default: 20.
     pub(super) deletes_per_delete: Option<u32>,
-    /// What the process that compiles the module may use, and what the module may have. A refusal names the key to
+    /// Limits of the process that compiles the module, and of what the module may have. A refusal names the key to
     /// raise.
     pub(super) compile: Option<CompileLimitsSection>,
 }
