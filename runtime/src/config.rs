@@ -183,6 +183,7 @@ fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
         allow,
         addresses,
         tls,
+        proxy,
         headers,
         limits,
     } = endpoint;
@@ -203,6 +204,7 @@ fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
         allow,
         addresses: addresses.map_or(Addresses::Public, |it| it.0),
         ca_file: tls.map(|it| it.ca_file),
+        proxy: proxy.map(file::ProxySection::proxy),
         headers,
         limits: EndpointLimits {
             requests_per_second: limits.requests_per_second.map_or(default.requests_per_second, |it| it.0.0),

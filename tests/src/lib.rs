@@ -32,6 +32,7 @@ pub mod registry;
 pub mod rig;
 pub mod script;
 pub mod simulator;
+pub mod tinyproxy;
 pub mod vendor;
 pub mod versioned;
 pub mod wait;

@@ -44,6 +44,8 @@ pub(crate) struct AuditLine<'a> {
     code: Option<&'static str>,
     status: Option<u16>,
     address: Option<SocketAddr>,
+    /// The proxy, whose address that is.
+    proxy: Option<String>,
     error: Option<String>,
     /// Another request brought the answer.
     is_joined: bool,
@@ -65,6 +67,7 @@ impl<'a> AuditLine<'a> {
             code: None,
             status: None,
             address: None,
+            proxy: None,
             error: Some("the call ended first".to_owned()),
             is_joined: false,
             is_mute: false,
@@ -78,6 +81,7 @@ impl<'a> AuditLine<'a> {
 
     pub(crate) fn permitted(&mut self, permitted: &Permitted) {
         self.rule = Some(permitted.rule().to_owned());
+        self.proxy = permitted.endpoint().proxy.as_ref().map(|it| it.url.to_string());
         self.effect = Some(permitted.effect().as_str());
         self.operation = permitted.operation().map(|it| printable(it, NAME_CHARACTERS));
     }
@@ -148,6 +152,7 @@ impl Drop for AuditLine<'_> {
             code = self.code,
             status = self.status,
             address = self.address.map(tracing::field::display),
+            proxy = self.proxy,
             duration_ms = self.start.elapsed().as_millis() as u64,
             joined = self.is_joined,
             error = self.error,

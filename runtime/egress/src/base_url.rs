@@ -133,6 +133,11 @@ impl Origin {
         text.parse().expect("a canonical host and port are an authority")
     }
 
+    /// Host and port, whichever that is.
+    pub(crate) fn authority_with_port(&self) -> Authority {
+        format!("{}:{}", self.host, self.port).parse().expect("a canonical host and port are an authority")
+    }
+
     pub(crate) fn scheme(&self) -> Scheme {
         self.scheme
     }

@@ -25,6 +25,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
 pub(crate) use self::authenticated::Authenticated;
+pub(crate) use self::basic::header_of_files as basic_header;
 use self::credential::Credential;
 pub(crate) use self::credential::{CredentialRefusal, NotAuthorized};
 pub use self::error::CredentialError;

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::base_url::Origin;
 use crate::endpoint::{Addresses, Endpoint};
+use crate::proxy::Proxy;
 
 /// Where a connection leads, and what the operator says of it.
 #[derive(Clone, Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct Destination {
     pub(crate) addresses: Addresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub(crate) ca_file: Option<PathBuf>,
+    /// The proxy through which it is reached.
+    pub(crate) proxy: Option<Proxy>,
     /// For resolving the name.
     pub(crate) resolve: Duration,
     /// For the TCP connection to one address.
@@ -38,6 +41,7 @@ impl From<&Endpoint> for Destination {
             is_key_source: false,
             addresses: endpoint.addresses.clone(),
             ca_file: endpoint.ca_file.clone(),
+            proxy: endpoint.proxy.clone(),
             resolve: limits.resolve,
             connect: limits.connect,
             tls: limits.tls,

@@ -10,6 +10,7 @@ use crate::canonical::PathPattern;
 use crate::content::Content;
 use crate::effect::Effect;
 use crate::operation::{OperationPattern, OperationPlace};
+use crate::proxy::Proxy;
 use crate::request::Method;
 
 /// One of the places that a provider may reach, as the operator wrote it.
@@ -34,6 +35,8 @@ pub struct Endpoint {
     pub addresses: Addresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
+    /// The proxy through which it is reached.
+    pub proxy: Option<Proxy>,
     /// Request headers that guests may set here, beside those that they may set everywhere.
     pub headers: Vec<String>,
     /// How much and how fast.
@@ -54,6 +57,7 @@ impl Endpoint {
             allow: Vec::new(),
             addresses: Addresses::Public,
             ca_file: None,
+            proxy: None,
             headers: Vec::new(),
             limits: EndpointLimits::default(),
         }

@@ -86,6 +86,26 @@ pub enum EgressError {
         /// Why not.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The login of a proxy, whose files hold none.
+    #[error("{whose}: `proxy.login`: {file} {because}")]
+    ProxyLogin {
+        /// The part of the config that asks for it, as in `endpoint api`.
+        whose: String,
+        /// The file.
+        file: PathBuf,
+        /// How the sentence goes on.
+        because: String,
+    },
+    /// A host that no proxy is asked for.
+    #[error("{whose}: {origin} is {kind}, which no proxy is asked for; remove `proxy`, or correct the address")]
+    BehindProxy {
+        /// The part of the config that asks for it, as in `endpoint api`.
+        whose: String,
+        /// Where it leads.
+        origin: String,
+        /// The kind of the host.
+        kind: &'static str,
+    },
     /// The system has no certificate authorities.
     #[error(
         "{whose}: the system has no usable certificate authorities ({because}); install them, or name a \

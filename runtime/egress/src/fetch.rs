@@ -27,6 +27,7 @@ use crate::destination::Destination;
 use crate::endpoint::{Addresses, EndpointLimits};
 use crate::error::EgressError;
 use crate::outside::Outside;
+use crate::proxy::Proxy;
 use crate::resolve::{self, Resolve};
 use crate::transfer::{CountedBody, Transfer};
 use crate::validity;
@@ -44,6 +45,8 @@ pub struct FetchSettings {
     pub addresses: Addresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
+    /// The proxy through which all is reached.
+    pub proxy: Option<Proxy>,
     /// The cluster's networks, as far as they are known.
     pub networks: Networks,
     /// Where addresses come from; without it, from the system.
@@ -137,7 +140,8 @@ impl Fetch {
     ///
     /// If there is no complete answer within the limits.
     pub async fn send(&self, request: FetchRequest) -> Result<FetchAnswer, FetchError> {
-        let mut entry = FetchLine::new(&self.settings.name, &request);
+        let proxy = self.settings.proxy.as_ref().map(|it| it.url.to_string());
+        let mut entry = FetchLine::new(&self.settings.name, proxy, &request);
         let total = self.settings.limits.total;
         let late =
             || FetchError::Broken(self.sentence(&request.origin, format_args!("did not answer within {total:?}")));
@@ -227,7 +231,7 @@ impl Fetch {
     }
 
     fn dialer(&self, origin: &Origin) -> Result<Dialer, EgressError> {
-        let FetchSettings { name, written, addresses, ca_file, limits, .. } = &*self.settings;
+        let FetchSettings { name, written, addresses, ca_file, proxy, limits, .. } = &*self.settings;
         let destination = Destination {
             name: name.clone(),
             origin: origin.clone(),
@@ -235,6 +239,7 @@ impl Fetch {
             is_key_source: false,
             addresses: addresses.clone(),
             ca_file: ca_file.clone(),
+            proxy: proxy.clone(),
             resolve: limits.resolve,
             connect: limits.connect,
             tls: limits.tls,
@@ -296,12 +301,14 @@ struct FetchLine<'a> {
     path: String,
     begin: Instant,
     address: Option<SocketAddr>,
+    /// The proxy, whose address that is.
+    proxy: Option<String>,
     status: Option<u16>,
     error: Option<String>,
 }
 
 impl<'a> FetchLine<'a> {
-    fn new(name: &'a str, request: &FetchRequest) -> Self {
+    fn new(name: &'a str, proxy: Option<String>, request: &FetchRequest) -> Self {
         let path = request.target.split('?').next().unwrap_or_default();
         // Whoever sends us elsewhere says the path.
         let path = if request.secrets.are_in(path.as_bytes()) { "(it holds a credential)" } else { path };
@@ -312,6 +319,7 @@ impl<'a> FetchLine<'a> {
             path: cloud_provider::printable(path, PATH_CHARACTERS),
             begin: Instant::now(),
             address: None,
+            proxy,
             status: None,
             error: None,
         }
@@ -331,6 +339,7 @@ impl Drop for FetchLine<'_> {
             path = self.path,
             status = self.status,
             address = self.address.map(tracing::field::display),
+            proxy = self.proxy,
             duration_ms = self.begin.elapsed().as_millis() as u64,
             error = self.error,
         );

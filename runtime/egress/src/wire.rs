@@ -6,6 +6,7 @@
 pub(crate) mod dial;
 mod frames;
 mod tls;
+mod tunnel;
 mod usage;
 
 use std::error::Error;

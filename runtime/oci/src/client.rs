@@ -58,6 +58,7 @@ impl Client {
             written: [remote.image.origin().clone()].into_iter().chain(named).collect(),
             addresses: remote.addresses.clone(),
             ca_file: remote.ca_file.clone(),
+            proxy: remote.proxy.clone(),
             networks: outside.networks.clone(),
             resolver: outside.resolver.clone(),
             route: outside.route,

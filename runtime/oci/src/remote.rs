@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use egress::Addresses;
+use egress::{Addresses, Proxy};
 
 use crate::image::{Image, TokenService};
 
@@ -19,6 +19,8 @@ pub struct Remote {
     pub addresses: Addresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
+    /// The proxy through which the registry, and whom it sends us to, is reached.
+    pub proxy: Option<Proxy>,
     /// Where the operator has said all this.
     pub written: WrittenIn,
 }

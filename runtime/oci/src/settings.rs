@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use egress::{Addresses, EndpointLimits, Networks, Resolve};
+use egress::{Addresses, EndpointLimits, Networks, Proxy, Resolve};
 use sha256::Digest;
 
 use crate::image::{Image, TokenService};
@@ -28,6 +28,8 @@ pub struct Settings {
     pub addresses: Addresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
+    /// The proxy through which the registry, and whom it sends us to, is reached.
+    pub proxy: Option<Proxy>,
     /// The keys that must have signed it; `None`: no signature is needed.
     pub signed_by: Option<SignedBy>,
 }
@@ -50,6 +52,7 @@ impl Settings {
             token_services: self.token_services.clone(),
             addresses: self.addresses.clone(),
             ca_file: self.ca_file.clone(),
+            proxy: self.proxy.clone(),
             written: WrittenIn::CloudConfig,
         }
     }

@@ -149,6 +149,7 @@ mod tests {
             token_services: vec![TokenService::parse("auth.example.com").unwrap()],
             addresses: Addresses::Public,
             ca_file: None,
+            proxy: None,
             written: WrittenIn::CloudConfig,
         }
     }

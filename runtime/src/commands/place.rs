@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
-use egress::{Addresses, EndpointLimits};
+use egress::{Addresses, EndpointLimits, Proxy, ProxyLogin};
 use oci::{Outside, Reference, Remote, Repository, WrittenIn};
 
 use crate::flags::Registry;
@@ -46,10 +46,23 @@ pub(super) async fn repository_for_push(reference: &Reference, registry: Registr
 }
 
 fn remote(reference: &Reference, registry: Registry) -> Remote {
-    let Registry { login, token_services, ca, addresses } = registry;
-    let addresses = if addresses.is_empty() { Addresses::Public } else { Addresses::Networks(addresses) };
-    let image = reference.image.clone();
-    Remote { image, login, token_services, addresses, ca_file: ca, written: WrittenIn::CommandLine }
+    let addresses = match registry.addresses {
+        it if it.is_empty() => Addresses::Public,
+        it => Addresses::Networks(it),
+    };
+    let files = registry.proxy_user_file.zip(registry.proxy_password_file);
+    let login = files.map(|(user_file, password_file)| ProxyLogin { user_file, password_file });
+    let (ca_file, reached) = (registry.proxy_ca, addresses.clone());
+    let proxy = registry.proxy.map(|url| Proxy { url, addresses: reached, ca_file, login });
+    Remote {
+        image: reference.image.clone(),
+        login: registry.login,
+        token_services: registry.token_services,
+        addresses,
+        ca_file: registry.ca,
+        proxy,
+        written: WrittenIn::CommandLine,
+    }
 }
 
 #[cfg(test)]

@@ -90,6 +90,7 @@ fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, St
             base_url: sts.base_url.map(|it| it.0),
             addresses: sts.addresses.map_or(Addresses::Public, |it| it.0),
             ca_file: sts.tls.map(|it| it.ca_file),
+            proxy: sts.proxy.map(file::ProxySection::proxy),
         },
     })
 }

@@ -4,7 +4,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use egress::{BaseUrl, Effect, KeyServiceUrl, Method, OperationPattern, PathPattern, Region, Requirement, RoleArn};
+use egress::{
+    Addresses, BaseUrl, Effect, KeyServiceUrl, Method, OperationPattern, PathPattern, Proxy, ProxyLogin, ProxyUrl,
+    Region, Requirement, RoleArn,
+};
 use ipnet::IpNet;
 use oci::{Image, TokenService};
 use sandbox::Digest;
@@ -118,6 +121,8 @@ pub(super) struct Oci {
     pub(super) addresses: Option<AddressList>,
     /// Certificate authorities in the place of the system's. Default: the system's.
     pub(super) tls: Option<TlsSection>,
+    /// The proxy through which it is reached ([below](#through-a-proxy)). Default: none.
+    pub(super) proxy: Option<ProxySection>,
     /// The digest that a replica loads after a rollback and a restart. Default: none.
     pub(super) previous: Option<Text<Digest>>,
 }
@@ -247,6 +252,8 @@ pub(super) struct EndpointSection {
     pub(super) addresses: Option<AddressList>,
     /// Certificate authorities in the place of the system's. Default: the system's.
     pub(super) tls: Option<TlsSection>,
+    /// The proxy through which it is reached ([below](#through-a-proxy)). Default: none.
+    pub(super) proxy: Option<ProxySection>,
     /// Headers that the provider may send beside those that it may send everywhere, as in `[x-tenant]`. Default: none.
     #[serde(default)]
     pub(super) headers: Vec<String>,
@@ -309,6 +316,41 @@ pub(super) enum Operation {
 pub(super) struct TlsSection {
     /// A file of certificates, in PEM.
     pub(super) ca_file: PathBuf,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct ProxySection {
+    /// `http://host:port`, or `https://…` for TLS to the proxy itself.
+    pub(super) url: Text<ProxyUrl>,
+    /// `public`, or the networks of the proxy. Default: `public`.
+    pub(super) addresses: Option<AddressList>,
+    /// Certificate authorities of an `https://` proxy in the place of the system's. Default: the system's.
+    pub(super) tls: Option<TlsSection>,
+    /// The login that it asks for. Default: none.
+    pub(super) login: Option<ProxyLoginSection>,
+}
+
+impl ProxySection {
+    pub(super) fn proxy(self) -> Proxy {
+        Proxy {
+            url: self.url.0,
+            addresses: self.addresses.map_or(Addresses::Public, |it| it.0),
+            ca_file: self.tls.map(|it| it.ca_file),
+            login: self.login.map(|it| ProxyLogin { user_file: it.user_file, password_file: it.password_file }),
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(super) struct ProxyLoginSection {
+    /// The user's name; read for each connection.
+    pub(super) user_file: PathBuf,
+    /// The password; read for each connection.
+    pub(super) password_file: PathBuf,
 }
 
 #[derive(Default, Deserialize)]
@@ -468,6 +510,8 @@ pub(super) struct StsSection {
     pub(super) addresses: Option<AddressList>,
     /// Certificate authorities in the place of the system's. Default: the system's.
     pub(super) tls: Option<TlsSection>,
+    /// The proxy through which it is reached ([below](#through-a-proxy)). Default: none.
+    pub(super) proxy: Option<ProxySection>,
 }
 
 #[derive(Default, Deserialize)]

@@ -56,6 +56,9 @@ pub(crate) fn loosened(old: &ModuleSource, new: &ModuleSource) -> Option<String>
     if new.addresses != old.addresses {
         return Some("oci.addresses names other networks".to_owned());
     }
+    if new.proxy != old.proxy {
+        return Some("oci.proxy is another".to_owned());
+    }
     if new.ca_file != old.ca_file {
         return Some("oci.tls names other certificate authorities".to_owned());
     }
@@ -95,7 +98,7 @@ pub(super) fn source(module: file::ModuleSection) -> Result<ModuleSource, String
 }
 
 fn registry(oci: file::Oci, signed_by: Option<file::SignedBySection>) -> oci::Settings {
-    let file::Oci { image, digest, login, token_services, addresses, tls, previous } = oci;
+    let file::Oci { image, digest, login, token_services, addresses, tls, proxy, previous } = oci;
     oci::Settings {
         image: image.0,
         digest: digest.0,
@@ -104,6 +107,7 @@ fn registry(oci: file::Oci, signed_by: Option<file::SignedBySection>) -> oci::Se
         token_services: token_services.into_iter().map(|it| it.0).collect(),
         addresses: addresses.map_or(Addresses::Public, |it| it.0),
         ca_file: tls.map(|it| it.ca_file),
+        proxy: proxy.map(file::ProxySection::proxy),
         signed_by: signed_by.map(|file::SignedBySection { keys, name }| oci::SignedBy { keys, name }),
     }
 }

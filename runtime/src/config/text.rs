@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use controllers::LONGEST_WINDOW;
 use egress::{
-    Addresses, BaseUrl, Effect, KeyServiceUrl, Method, OperationPattern, PathPattern, Region, Requirement, RoleArn,
+    Addresses, BaseUrl, Effect, KeyServiceUrl, Method, OperationPattern, PathPattern, ProxyUrl, Region, Requirement,
+    RoleArn,
 };
 use ipnet::IpNet;
 use oci::{Image, TokenService};
@@ -156,6 +157,12 @@ impl FromText for Region {
 }
 
 impl FromText for RoleArn {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for ProxyUrl {
     fn from_text(text: &str) -> Result<Self, String> {
         Self::parse(text)
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand, ValueEnum};
+use egress::ProxyUrl;
 use ipnet::IpNet;
 use oci::TokenService;
 use sandbox::Digest;
@@ -173,6 +174,18 @@ pub struct Registry {
     /// Networks in which the registry is, if it has no public address. Can be repeated
     #[arg(long = "address", value_name = "CIDR", value_delimiter = ',')]
     pub addresses: Vec<IpNet>,
+    /// A proxy through which the registry is reached: http://host:port. The environment names none
+    #[arg(long, value_name = "URL", value_parser = ProxyUrl::parse)]
+    pub proxy: Option<ProxyUrl>,
+    /// A file with the user's name for the proxy
+    #[arg(long, value_name = "FILE", requires = "proxy", requires = "proxy_password_file")]
+    pub proxy_user_file: Option<PathBuf>,
+    /// A file with the password for the proxy
+    #[arg(long, value_name = "FILE", requires = "proxy", requires = "proxy_user_file")]
+    pub proxy_password_file: Option<PathBuf>,
+    /// A PEM file with the only certificate authorities to trust for an https:// proxy
+    #[arg(long, value_name = "FILE", requires = "proxy")]
+    pub proxy_ca: Option<PathBuf>,
 }
 
 fn digest(text: &str) -> Result<Digest, String> {

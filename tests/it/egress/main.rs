@@ -9,6 +9,7 @@ mod floods;
 mod http2;
 mod limits;
 mod network;
+mod proxy;
 mod reads;
 mod setup;
 mod syntax;

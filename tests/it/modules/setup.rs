@@ -56,6 +56,7 @@ impl Setup {
             token_services: Vec::new(),
             addresses: Addresses::Public,
             ca_file,
+            proxy: None,
             signed_by: None,
         };
         Self { folder, settings, outside: Outside::default(), cache: None }

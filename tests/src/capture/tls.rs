@@ -84,6 +84,17 @@ impl TlsServer {
         Self { address, ca, accepted, open, _server: server }
     }
 
+    /// Speaks TLS before a server that does not.
+    pub async fn before(address: SocketAddr) -> Self {
+        Self::start(&[], move |mut outside| async move {
+            if let Ok(mut inside) = TcpStream::connect(address).await {
+                // Either end may close it as it likes.
+                let _ = tokio::io::copy_bidirectional(&mut outside, &mut inside).await;
+            }
+        })
+        .await
+    }
+
     /// `https://127.0.0.1:…`.
     #[must_use]
     pub fn url(&self) -> String {

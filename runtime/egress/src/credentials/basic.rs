@@ -1,10 +1,13 @@
 //! `authorization: Basic …` (RFC 7617), with a user and a password from files.
 
+use std::path::{Path, PathBuf};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use zeroize::Zeroizing;
 
 use super::secret::Secret;
+use super::text_file;
 
 /// The header for a user and a password, and what no answer may hold: the password, and both together in base64. Each
 /// error continues the sentence that begins with the file, the user's first.
@@ -18,6 +21,20 @@ pub(super) fn read(user: &[u8], password: &[u8]) -> Result<(Zeroizing<String>, V
     let encoded = Zeroizing::new(STANDARD.encode(pair.as_bytes()));
     let header = Zeroizing::new(format!("Basic {}", &*encoded));
     Ok((header, vec![Secret::new(word), Secret::new(encoded)]))
+}
+
+/// The header for files with a user and a password. An error is the file, and how a sentence goes on behind its name.
+pub(crate) fn header_of_files(user: &Path, password: &Path) -> Result<Zeroizing<String>, (PathBuf, String)> {
+    let line = |file: &Path| match text_file::read_line(file) {
+        Ok(Some(text)) => Ok(text),
+        Ok(None) => Err((file.to_owned(), "is larger than 16 KiB; put nothing but the text there".to_owned())),
+        Err(error) => Err((file.to_owned(), format!("cannot be read: {error}"))),
+    };
+    match read(&line(user)?, &line(password)?) {
+        Ok((header, _)) => Ok(header),
+        Err((LoginPart::User, because)) => Err((user.to_owned(), because)),
+        Err((LoginPart::Password, because)) => Err((password.to_owned(), because)),
+    }
 }
 
 /// Which of the two files.

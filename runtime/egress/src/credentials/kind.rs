@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::base_url::BaseUrl;
 use crate::endpoint::{Addresses, Region};
 use crate::key_service::KeyServiceUrl;
+use crate::proxy::Proxy;
 use budgets::WriteLimits;
 
 /// A credential as the operator wrote it: a reference, never the secret itself.
@@ -106,6 +107,8 @@ pub struct Sts {
     pub addresses: Addresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
+    /// The proxy through which it is reached.
+    pub proxy: Option<Proxy>,
 }
 
 /// The name of a role.

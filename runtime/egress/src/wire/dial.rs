@@ -17,16 +17,18 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
 
 use super::frames::Metered;
-use super::tls;
 use super::usage::{ConnectionUse, Dialed};
+use super::{tls, tunnel};
 use crate::address;
 use crate::base_url::{Host, Scheme};
 use crate::budget::Budget;
 use crate::destination::Destination;
 use crate::error::EgressError;
 use crate::outside::Outside;
+use crate::proxy::{self, Proxy};
 
 /// The most addresses of a name that are looked at.
 const ADDRESSES: usize = 16;
@@ -38,7 +40,19 @@ pub(crate) struct Dialer {
     outside: Outside,
     budget: Arc<Budget>,
     /// Absent for `http://`, which is for loopback literals only.
-    tls: Option<(TlsConnector, ServerName<'static>)>,
+    tls: Option<Tls>,
+    through: Option<Arc<Through>>,
+}
+
+/// TLS towards one name.
+type Tls = (TlsConnector, ServerName<'static>);
+
+/// The way through a proxy.
+struct Through {
+    proxy: Proxy,
+    destination: Destination,
+    /// Absent for `http://`.
+    tls: Option<Tls>,
 }
 
 /// Why there is no connection, or nothing may begin on the one that there is.
@@ -63,16 +77,17 @@ impl Dialer {
         budget: Arc<Budget>,
         protocols: &[&[u8]],
     ) -> Result<Self, EgressError> {
-        let origin = &destination.origin;
-        let tls = match origin.scheme() {
-            Scheme::Http => None,
-            Scheme::Https => Some((tls::connector(&destination, protocols)?, origin.host().server_name())),
-        };
-        Ok(Self { destination: Arc::new(destination), outside, budget, tls })
+        let through = destination.proxy.as_ref().map(|it| Through::new(it, &destination)).transpose()?;
+        let tls = tls_to(&destination, protocols)?;
+        Ok(Self { destination: Arc::new(destination), outside, budget, tls, through: through.map(Arc::new) })
     }
 
     pub(crate) async fn connect(self) -> Result<Stream, DialError> {
-        let addresses = self.permitted(self.resolve().await?)?;
+        let hop = self.through.as_ref().map_or(&*self.destination, |it| &it.destination);
+        if self.through.is_some() {
+            self.permit_behind()?;
+        }
+        let addresses = self.permitted(hop, self.resolve(hop).await?)?;
         let mut failures = Vec::new();
         for address in addresses {
             match self.dial(address).await {
@@ -81,31 +96,37 @@ impl Dialer {
                 Err(error) => failures.push(format!("{address}: {error}")),
             }
         }
-        Err(self.unreachable(format_args!("cannot be reached: {}", failures.join("; "))))
+        Err(match &self.through {
+            None => unreachable(hop, format_args!("cannot be reached: {}", failures.join("; "))),
+            Some(through) => unreachable(
+                &self.destination,
+                format_args!("cannot be reached through {}: {}", through.proxy.url, failures.join("; ")),
+            ),
+        })
     }
 
-    async fn resolve(&self) -> Result<Vec<IpAddr>, DialError> {
-        let name = match self.destination.origin.host() {
+    async fn resolve(&self, hop: &Destination) -> Result<Vec<IpAddr>, DialError> {
+        let name = match hop.origin.host() {
             Host::Address(address) => return Ok(vec![*address]),
             Host::Name(name) => name,
         };
-        let limit = self.destination.resolve;
+        let limit = hop.resolve;
         match timeout(limit, self.outside.resolver.resolve(name)).await {
-            Ok(Ok(addresses)) if addresses.is_empty() => Err(self.unreachable("has a name without addresses")),
+            Ok(Ok(addresses)) if addresses.is_empty() => Err(unreachable(hop, "has a name without addresses")),
             Ok(Ok(addresses)) => Ok(addresses),
-            Ok(Err(error)) => Err(self.unreachable(format_args!("has a name that does not resolve: {error}"))),
-            Err(_) => Err(self.unreachable(format_args!("has a name that did not resolve within {limit:?}"))),
+            Ok(Err(error)) => Err(unreachable(hop, format_args!("has a name that does not resolve: {error}"))),
+            Err(_) => Err(unreachable(hop, format_args!("has a name that did not resolve within {limit:?}"))),
         }
     }
 
     /// Those of the first addresses that may be dialled.
-    fn permitted(&self, mut addresses: Vec<IpAddr>) -> Result<Vec<SocketAddr>, DialError> {
+    fn permitted(&self, hop: &Destination, mut addresses: Vec<IpAddr>) -> Result<Vec<SocketAddr>, DialError> {
         addresses.truncate(ADDRESSES);
         let networks = self.outside.networks.lock().clone();
-        let Destination { name, origin, .. } = &*self.destination;
+        let Destination { name, origin, .. } = hop;
         let mut refusals = Vec::new();
         addresses.retain(|ip| {
-            let judged = address::permit(SocketAddr::new(*ip, origin.port()), &self.destination, &networks);
+            let judged = address::permit(SocketAddr::new(*ip, origin.port()), hop, &networks);
             judged.map_err(|because| refusals.push(format!("{ip}, {because}"))).is_ok()
         });
         if addresses.is_empty() {
@@ -118,32 +139,102 @@ impl Dialer {
         Ok(addresses.into_iter().map(|ip| SocketAddr::new(ip, origin.port())).collect())
     }
 
+    /// Judges what a proxy is asked for, as far as that can be judged here: it resolves names itself.
+    fn permit_behind(&self) -> Result<(), DialError> {
+        let Destination { name, origin, .. } = &*self.destination;
+        match origin.host() {
+            Host::Address(address) => self.permitted(&self.destination, vec![*address]).map(|_| ()),
+            host => match proxy::inside(host) {
+                None => Ok(()),
+                Some(kind) => Err(DialError::Denied(format!(
+                    "{name} ({origin}) is {kind}, which no proxy is asked for; no config can allow it"
+                ))),
+            },
+        }
+    }
+
     /// Connects to an address that was checked.
     async fn dial(&self, address: SocketAddr) -> io::Result<Stream> {
         let limits = &*self.destination;
-        let late = |what: &str, limit| io::Error::new(io::ErrorKind::TimedOut, format!("no {what} within {limit:?}"));
         let tcp = timeout(limits.connect, TcpStream::connect((self.outside.route)(address)))
             .await
             .map_err(|_| late("connection", limits.connect))??;
         tcp.set_nodelay(true)?;
-        let dialed = Dialed { address, usage: ConnectionUse::default() };
-        let Some((tls, name)) = &self.tls else {
-            return Ok(Stream::new(tcp, dialed, Some(self.budget.clone())));
+        let Some(through) = &self.through else { return self.secure(tcp, address).await };
+        let login = through.proxy.authorization(&limits.name).map_err(io::Error::other)?;
+        let target = limits.origin.authority_with_port();
+        // The proxy resolves and connects meanwhile.
+        let limit = limits.resolve + limits.connect;
+        let tunnelled = async {
+            match shake_hands(&through.tls, limits.tls, tcp).await? {
+                Shaken::Plain(tcp) => tunnel::open(tcp, &target, login).await,
+                Shaken::Tls(tls) => tunnel::open(*tls, &target, login).await,
+            }
         };
-        let stream = timeout(limits.tls, tls.connect(name.clone(), tcp))
-            .await
-            .map_err(|_| late("TLS handshake", limits.tls))??;
-        if stream.get_ref().1.alpn_protocol() != Some(b"h2") {
-            return Ok(Stream::new(stream, dialed, Some(self.budget.clone())));
-        }
-        // Over HTTP/2 a request leaves as soon as it has its turn, and what else is written concerns its neighbours.
-        Ok(Stream::new(Metered::new(stream, dialed.usage.clone()), dialed, None))
+        let upgraded =
+            timeout(limits.tls + limit, tunnelled).await.map_err(|_| late("answer of the proxy", limit))??;
+        self.secure(upgraded, address).await
     }
 
-    fn unreachable(&self, what: impl fmt::Display) -> DialError {
-        let Destination { name, origin, .. } = &*self.destination;
-        DialError::Unreachable(format!("{name} ({origin}) {what}"))
+    /// Shakes hands with what is at the other end.
+    async fn secure<T: Bytes + 'static>(&self, io: T, address: SocketAddr) -> io::Result<Stream> {
+        let dialed = Dialed { address, usage: ConnectionUse::default() };
+        match shake_hands(&self.tls, self.destination.tls, io).await? {
+            Shaken::Plain(io) => Ok(Stream::new(io, dialed, Some(self.budget.clone()))),
+            Shaken::Tls(stream) if stream.get_ref().1.alpn_protocol() != Some(b"h2") => {
+                Ok(Stream::new(*stream, dialed, Some(self.budget.clone())))
+            }
+            // Over HTTP/2 a request leaves as soon as it has its turn, and what else is written concerns its neighbours.
+            Shaken::Tls(stream) => Ok(Stream::new(Metered::new(*stream, dialed.usage.clone()), dialed, None)),
+        }
     }
+}
+
+impl Through {
+    fn new(proxy: &Proxy, behind: &Destination) -> Result<Self, EgressError> {
+        let (whose, origin) = (behind.name.clone(), &behind.origin);
+        let kind = match origin.is_loopback() || origin.scheme() == Scheme::Http {
+            true => Some("loopback"),
+            false => proxy::inside(origin.host()),
+        };
+        if let Some(kind) = kind {
+            return Err(EgressError::BehindProxy { whose, origin: origin.to_string(), kind });
+        }
+        // Said at the start, and not when the first request leaves.
+        proxy.authorization(&whose)?;
+        let destination = proxy.destination(behind);
+        let tls = tls_to(&destination, &[b"http/1.1"])?;
+        Ok(Self { proxy: proxy.clone(), destination, tls })
+    }
+}
+
+/// TLS towards a destination; `None` for `http://`.
+fn tls_to(destination: &Destination, protocols: &[&[u8]]) -> Result<Option<Tls>, EgressError> {
+    match destination.origin.scheme() {
+        Scheme::Http => Ok(None),
+        Scheme::Https => Ok(Some((tls::connector(destination, protocols)?, destination.origin.host().server_name()))),
+    }
+}
+
+/// A connection after its handshake, if there is one.
+enum Shaken<T> {
+    Plain(T),
+    Tls(Box<TlsStream<T>>),
+}
+
+async fn shake_hands<T: Bytes>(tls: &Option<Tls>, limit: Duration, io: T) -> io::Result<Shaken<T>> {
+    let Some((connector, name)) = tls else { return Ok(Shaken::Plain(io)) };
+    let stream = timeout(limit, connector.connect(name.clone(), io)).await;
+    Ok(Shaken::Tls(Box::new(stream.map_err(|_| late("TLS handshake", limit))??)))
+}
+
+fn late(what: &str, limit: Duration) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, format!("no {what} within {limit:?}"))
+}
+
+fn unreachable(hop: &Destination, what: impl fmt::Display) -> DialError {
+    let Destination { name, origin, .. } = hop;
+    DialError::Unreachable(format!("{name} ({origin}) {what}"))
 }
 
 impl tower::Service<http::Uri> for Dialer {

@@ -163,6 +163,7 @@ mod tests {
                 token_services: Vec::new(),
                 addresses: egress::Addresses::Public,
                 ca_file: None,
+                proxy: None,
                 signed_by: signed.then(|| oci::SignedBy { keys: vec!["/acme.pub".into()], name: None }),
             }))
         };

@@ -165,7 +165,7 @@ pub(super) fn credentials(folder: &Folder) -> Credentials {
         region: Region::parse("eu-west-1").unwrap(),
         keys: KeySource::SharedFile { file: folder.write("credentials", &text), profile: "default".to_owned() },
         assume_role: None,
-        sts: Sts { base_url: None, addresses: Addresses::Public, ca_file: None },
+        sts: Sts { base_url: None, addresses: Addresses::Public, ca_file: None, proxy: None },
     };
     let (name, kind) = ("aws".to_owned(), CredentialKind::Sigv4(Box::new(settings)));
     Credentials::load(vec![CredentialSettings { name, kind, limits: WriteLimits::default() }]).unwrap()

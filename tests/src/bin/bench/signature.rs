@@ -74,7 +74,7 @@ fn egress(url: &str, folder: &Folder) -> Result<Egress> {
         region: region()?,
         keys: KeySource::SharedFile { file: folder.write("credentials", KEYS), profile: "default".to_owned() },
         assume_role: None,
-        sts: Sts { base_url: None, addresses: Addresses::Public, ca_file: None },
+        sts: Sts { base_url: None, addresses: Addresses::Public, ca_file: None, proxy: None },
     };
     let token = CredentialKind::Bearer { file: folder.write("token", "0123456789abcdef") };
     let credential =

@@ -49,6 +49,7 @@ impl StsClient {
             allow: vec![Rule::new([Method::Post], [PathPattern::parse("/").expect("it is a pattern")])],
             addresses: sts.addresses.clone(),
             ca_file: sts.ca_file.clone(),
+            proxy: sts.proxy.clone(),
             limits: limits(),
             ..Endpoint::new(&format!("sts of credential {credential}"), base_url)
         };

@@ -79,6 +79,7 @@ pub(super) fn settings(keys: KeySource, sts: Option<&Server>) -> Sigv4Settings {
             base_url: sts.map(|it| BaseUrl::parse(&it.url).unwrap()),
             addresses: Addresses::Public,
             ca_file: None,
+            proxy: None,
         },
     }
 }
