@@ -1,5 +1,4 @@
-//! What an operator can get wrong about keys, regions and tags: the message names the object, the cause, and what to
-//! do.
+//! Keys, regions and tags that are wrong: the message names the object, the cause, and what to do.
 
 use serde_json::{Value, json};
 use tests::clouds::aws::CLUSTER;

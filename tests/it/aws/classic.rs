@@ -1,4 +1,4 @@
-//! What Classic Load Balancers are built of. Numbers in names are those of the cases in
+//! Classic Load Balancers: the parts that one is built of. Numbers in names are those of the cases in
 //! `spec/providers/provider-aws.md` §9.
 
 use k8s_openapi::api::core::v1::ServiceSpec;

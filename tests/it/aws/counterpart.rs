@@ -1,4 +1,4 @@
-//! What stands for AWS does what AWS does: it judges requests by signature and policy, and it is as strict and as slow.
+//! The simulator of AWS judges requests by signature and policy as AWS does, and is as strict and as slow.
 
 use std::time::Duration;
 

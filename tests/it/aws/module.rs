@@ -37,7 +37,7 @@ fn item(number: usize) -> String {
     )
 }
 
-/// What may be read of an API at `url`, as an operator has to allow it.
+/// An API at `url` with reads allowed, as an operator has to write it.
 fn api(name: &str, version: &str, url: &str) -> Endpoint {
     let rule = Rule {
         operations: vec![OperationPattern::parse("Describe*").unwrap()],

@@ -1,4 +1,4 @@
-//! What a Service cannot have at AWS, and what is told about it. Numbers in names are those of the cases in
+//! Services that AWS cannot serve, and the events that say so. Numbers in names are those of the cases in
 //! `spec/providers/provider-aws.md` §9.
 
 use k8s_openapi::api::core::v1::Service;

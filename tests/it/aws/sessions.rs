@@ -7,7 +7,7 @@ use tests::operator::initialized;
 use crate::services::{NETWORK, create, service};
 use crate::setup::{Rig, worker};
 
-/// What the role may do.
+/// The actions that the role's policy allows.
 const ACTIONS: [&str; 2] = ["ec2:*", "elasticloadbalancing:*"];
 const TOKEN: &str = "a-token-of-the-service-account";
 /// A token that STS refuses.

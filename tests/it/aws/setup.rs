@@ -144,7 +144,7 @@ impl Rig {
         requests.iter().filter(|it| !it.path.contains("/Describe")).map(ToString::to_string).collect()
     }
 
-    /// What was said and asked so far.
+    /// All events, and the last 40 requests: the text for a test that fails.
     pub(crate) async fn told(&self) -> String {
         let all = self.events().await;
         let said = all.iter().map(|it| format!("{:?} {:?}", it.reason, it.message));

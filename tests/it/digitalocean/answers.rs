@@ -36,7 +36,8 @@ fn web<V: Vendor>() -> cloud_provider::Node {
     node("web-1", &format!("{}1", V::PROVIDER_ID))
 }
 
-/// What a fault makes of a node with provider id, of one without, and of a list: each with what was asked.
+/// The errors that a fault causes for a node with provider id, for one without, and for a list: each with the request
+/// that failed.
 async fn errors<V: Vendor>(fault: impl Fn(&str) -> Fault) -> [(Error, String); 3] {
     let rig = rig::<V>().await;
     rig.cloud.inject(fault(&format!("{}/*", V::MACHINES)));

@@ -13,7 +13,7 @@ tests::for_each_cloud! {
     a_setting_says_when_to_poll_again,
 }
 
-/// What is sent for a Service, without a warning.
+/// The request that creates a Service's load balancer, without a warning.
 async fn sent(settings: &[(&str, &str)], change: impl FnOnce(&mut Service<'_>)) -> Value {
     let rig = rig(settings).await;
     let mut service = Service::new(&rig);

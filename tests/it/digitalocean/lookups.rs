@@ -13,7 +13,7 @@ fn web() -> Droplet {
     Droplet::new(42, "web-1")
 }
 
-/// What is found for the node of a droplet.
+/// The instance that is found for the node of a droplet.
 async fn found(droplet: Droplet) -> Instance {
     let rig = with([droplet]).await;
     let found = rig.get(node("web-1", "digitalocean://42")).await.unwrap().expect("there is a droplet");

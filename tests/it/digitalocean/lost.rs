@@ -21,7 +21,7 @@ tests::for_each_cloud! {
 /// Longer than any test takes.
 const FOR_EVER: Duration = Duration::from_secs(3_600);
 
-/// What may become of a creation that is carried out, as a fault.
+/// Faults that carry out a creation and lose its answer.
 fn losses<V: Vendor>() -> [Fault; 3] {
     let path = V::LOAD_BALANCERS;
     [Fault::status("POST", path, 500).done(), Fault::nothing("POST", path), Fault::half("POST", path)]
@@ -148,7 +148,7 @@ async fn a_repeated_creation_at_hetzner_is_refused_and_waits() {
     assert_eq!(the_first_is_found::<Hetzner>().await, []);
 }
 
-/// What is said of a creation that is sent twice, in a cloud where names are unique.
+/// The events of a creation that is sent twice, in a cloud where names are unique.
 async fn the_first_is_found<V: Vendor>() -> Vec<Event> {
     let behaviour = Behaviour { lists_late_by: FOR_EVER, ..Behaviour::default() };
     let rig = ProviderRig::<V>::new(behaviour, &[]).await;

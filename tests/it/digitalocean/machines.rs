@@ -1,4 +1,4 @@
-//! What a node gets from its droplet: DO cases 9 to 11.
+//! Nodes get addresses, type and place from their droplets: DO cases 9 to 11.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 

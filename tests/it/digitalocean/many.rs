@@ -17,7 +17,7 @@ const WORKERS: usize = 10;
 /// How long all of it may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// What waits for a worker, by when it is due.
+/// Services that wait for a worker, each with the time at which it is due.
 struct Queue<'a>(Mutex<VecDeque<(Instant, Service<'a>)>>);
 
 impl<'a> Queue<'a> {

@@ -98,7 +98,7 @@ async fn a_name_is_not_stolen<V: Vendor>(words: &[&str]) {
     assert_eq!(rig.only(), foreign);
 }
 
-/// What was written and not refused.
+/// The writes that were not refused.
 fn effects<V: Vendor>(rig: &ProviderRig<V>) -> Vec<String> {
     let mut writes = rig.writes();
     writes.retain(|it| !it.contains("→ 4"));

@@ -13,7 +13,7 @@ use crate::setup::{ID, NAME, Rig, Service, TYPE, key, port, rig, worker};
 const BUILT: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
 const CERTIFICATE: &str = "892071a0-bb95-49bc-8021-3afd67a210bf";
 
-/// What the vendor's controller built for [`Service::new`].
+/// The load balancer that the vendor's controller built for [`Service::new`].
 fn plain() -> Attributes {
     Attributes {
         kind: "REGIONAL_NETWORK".to_owned(),

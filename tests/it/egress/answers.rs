@@ -1,4 +1,5 @@
-//! What comes back: complete, small, and without what does not concern a guest. Or an error that says what was wrong.
+//! Answers reach the guest complete, small, and without anything that does not concern it, or as an error that says the
+//! cause.
 
 use base64::Engine as _;
 use egress::Endpoint;

@@ -42,7 +42,7 @@ fn egress(endpoint: Endpoint, credentials: Credentials) -> Result<Egress, Egress
     Egress::new(settings, egress::Metrics::register(&prometheus::Registry::new()).unwrap())
 }
 
-/// What is wrong with a token file that holds this.
+/// The error for a token file with this text.
 fn unusable(text: &str) -> String {
     let folder = Folder::new();
     let file = folder.write("token", text);
@@ -239,7 +239,7 @@ fn basic(folder: &Folder, user: &str, password: &str) -> Credentials {
     Credentials::load(vec![CredentialSettings { name, kind, limits: WriteLimits::default() }]).unwrap()
 }
 
-/// What `authorization: Basic` says for a user and a password.
+/// The value after `authorization: Basic` for a user and a password.
 fn encoded(user: &str, password: &str) -> String {
     base64::Engine::encode(&base64::engine::general_purpose::STANDARD, format!("{user}:{password}"))
 }

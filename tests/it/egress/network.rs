@@ -39,7 +39,7 @@ async fn each(addresses: &[&str], change: impl FnOnce(&mut Setup)) -> (Lab, Capt
     (setup.load().await, trap)
 }
 
-/// What an operator reads whose endpoint is there.
+/// The error for an endpoint at this URL.
 fn refusal(base_url: &str) -> String {
     let settings = EgressSettings {
         endpoints: vec![endpoint(base_url)],

@@ -45,7 +45,7 @@ impl Drop for Folder {
     }
 }
 
-/// What the egress is to be.
+/// An egress that is still to be made: its settings, and names that resolve as a test says.
 pub(crate) struct Setup {
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) credentials: Credentials,
@@ -195,7 +195,7 @@ impl Request {
     }
 }
 
-/// What the guest saw.
+/// The outcome of one request, as the guest saw it.
 #[derive(Debug, Deserialize, PartialEq)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Outcome {
@@ -289,7 +289,7 @@ fn service(request: &Request) -> LoadBalancer {
     fixtures::load_balancer(&serde_json::to_string(request).unwrap(), "0e2f6f1c")
 }
 
-/// What names resolve to: each answer once, the last one for ever.
+/// A resolver: each name's answers once, in order, and the last one for ever.
 #[derive(Default)]
 pub(crate) struct Names(Mutex<HashMap<String, Vec<Vec<IpAddr>>>>);
 

@@ -1,4 +1,4 @@
-//! What goes out, byte by byte: canonical requests, and nothing of those that are refused.
+//! Requests, byte by byte as they go out: canonical, and nothing of those that are refused.
 
 use tests::capture::{Capture, Step};
 

@@ -1,4 +1,4 @@
-//! What a hostile guest may change in the cloud: a little, in two calls, and nothing in all others.
+//! Writes of a hostile guest: two calls may change a little in the cloud, and all others nothing.
 
 use egress::{Endpoint, Method, PathPattern, Rule};
 use tests::capture::{Capture, Step};

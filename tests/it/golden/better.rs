@@ -15,7 +15,7 @@ use crate::scenario::Scenario;
 
 /// A row.
 struct Better {
-    /// What upstream does, and what we do instead.
+    /// Upstream's behaviour, and ours instead.
     reason: &'static str,
     /// Changes the recording; the objects that it was about.
     adjust: fn(&mut Scenario) -> BTreeSet<String>,

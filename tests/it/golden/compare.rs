@@ -155,7 +155,7 @@ fn present(value: &Value) -> Value {
     }
 }
 
-/// What the API server's clock decides.
+/// Fields that the API server's clock decides.
 const TIMES: [&str; 3] = ["lastHeartbeatTime", "lastTransitionTime", "timeAdded"];
 
 fn histories(expected: &Scenario, seen: &Observed, differences: &mut Vec<String>) {

@@ -46,7 +46,7 @@ fn port(port: &Value) -> Value {
     })
 }
 
-/// What a call to the cloud says about the nodes that take traffic, by name.
+/// The nodes that take traffic, by name, each as a call to the cloud shows it.
 pub(crate) fn hosts<'a>(nodes: impl Iterator<Item = &'a Value>) -> BTreeMap<String, Value> {
     let name = |node: &Value| node["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let shown =

@@ -189,7 +189,8 @@ fn every_vendored_recording_has_a_test() {
     assert_eq!(there, tested);
 }
 
-/// What upstream's recordings lack, in their format: written by hand from its source, as the page of the recordings says.
+/// Recordings that upstream's lack, in their format: written by hand from its source, as the page of the recordings
+/// says.
 fn own() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/own")
 }

@@ -29,7 +29,7 @@ use crate::state::History;
 /// The recorder noticed so late, in seconds, that the process had started: it asked from time to time.
 const SEEN_AFTER: f64 = 1.43;
 
-/// What the recorded cloud may lack. Nothing that is played here asks for a cluster id.
+/// Parts that the recorded cloud may lack. Nothing that is played here asks for a cluster id.
 const PARTS: [&str; 4] = ["routes", "clusterid", LOAD_BALANCERS, INSTANCES];
 const LOAD_BALANCERS: &str = "lb";
 const INSTANCES: &str = "instances";
@@ -233,7 +233,7 @@ fn pace(scenario: &Scenario) -> f64 {
     }
 }
 
-/// What happens from outside, in order. The cloud changes before an object comes that it is asked about.
+/// Events from outside, in order. The cloud changes before an object comes that it is asked about.
 fn items(scenario: &Scenario) -> Result<Vec<(f64, Item<'_>)>> {
     let mut items: Vec<_> = scenario.cloud.iter().map(|change| (change.t, Item::Cloud(change))).collect();
     items.extend(scenario.given.iter().map(|given| (given.t, Item::Given(given))));

@@ -24,7 +24,7 @@ pub(crate) use self::step::{Action, Answer};
 /// For so many seconds after the last thing that happened it is watched whether more happens.
 const QUIET: f64 = 2.0;
 
-/// What a recorded cloud may lack.
+/// The name of the routes among the parts that a recorded cloud may lack.
 const ROUTES: &str = "routes";
 
 /// One recording.
@@ -52,12 +52,12 @@ pub(crate) struct Scenario {
 pub(crate) struct Given {
     pub(crate) t: f64,
     pub(crate) object: Value,
-    /// What the API server said, where it refused the object.
+    /// The API server's answer, where it refused the object.
     #[serde(default)]
     pub(crate) answer: Option<Value>,
 }
 
-/// What happened besides.
+/// A change of the cluster that is no new object: see [`Action`].
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {

@@ -1,4 +1,5 @@
-//! What others see of an object, and how it changes: from the watch of a run, and from the requests of a recording.
+//! The state of an object that others see, and its changes: from the watch of a run, and from the requests of a
+//! recording.
 
 mod changes;
 
@@ -9,8 +10,8 @@ use serde_json::{Value, json};
 pub(crate) use self::changes::{Change, at, changes, merge};
 use crate::scenario::Scenario;
 
-/// What others act on. Of a node: may Pods come, which machine is it, what is it called, where is it reached. Of a
-/// Service: where it is reached, and who has to be waited for.
+/// The fields that others act on. A node's: may Pods come, which machine is it, its name, its addresses. A Service's:
+/// its addresses, and who has to be waited for.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct State {
     pub(crate) taints: Vec<Value>,
@@ -41,7 +42,7 @@ impl State {
 /// The states that an object was seen in by those who watched, each once, by its name as in `Node n1`.
 pub(crate) type History = BTreeMap<String, Vec<State>>;
 
-/// What an object is called, as in `Node n1`.
+/// The name of an object, as in `Node n1`.
 pub(crate) fn name(object: &Value) -> String {
     let word = |value: &Value| value.as_str().unwrap_or_default().to_owned();
     format!("{} {}", word(&object["kind"]), word(&object["metadata"]["name"]))

@@ -96,7 +96,7 @@ pub(crate) fn key(name: &str) -> String {
     format!("{}{name}", Hetzner::PREFIX)
 }
 
-/// What the only warning says, whatever it is about: its reason and its message.
+/// The reason and the message of the only warning, whatever it is about.
 pub(crate) fn warning(events: &[Event]) -> (&str, &str) {
     let [event] = events else { panic!("not one warning: {events:?}") };
     assert_eq!(event.kind, EventKind::Warning);

@@ -68,7 +68,7 @@ async fn kill_9_gives_no_network_twice_and_leaks_none() {
     process.stop().await;
 }
 
-/// What happens in a life while networks are written.
+/// The trouble of a life while networks are written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Trouble {
     Nothing,

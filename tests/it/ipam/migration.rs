@@ -18,7 +18,7 @@ use crate::start::FLAGS;
 
 /// The Lease of the migration, by `deploy/leader-migration.yaml`.
 const LEASE: &str = "cloud-provider-extraction-migration";
-/// Who seeks it as kube-controller-manager, and who writes nodes for it.
+/// The user that seeks the Lease as kube-controller-manager, and the one that writes nodes for it.
 const KUBE: &str = "system:kube-controller-manager";
 const KUBE_NODES: &str = "system:serviceaccount:kube-system:node-controller";
 /// Sooner than upstream's fifteen seconds.

@@ -74,17 +74,17 @@ pub(crate) async fn delete(cluster: &Cluster, name: &str) {
     nodes(cluster).delete(name, &DeleteParams::default()).await.unwrap();
 }
 
-/// What a node has.
+/// The networks of a node.
 pub(crate) fn networks(node: &Node) -> Vec<String> {
     node.spec.as_ref().and_then(|it| it.pod_cidrs.clone()).unwrap_or_default()
 }
 
-/// What a node gets.
+/// The networks of a node, once it has some.
 pub(crate) async fn given(cluster: &Cluster, name: &str) -> Vec<String> {
     networks(&node_when(cluster, name, |it| !networks(it).is_empty()).await)
 }
 
-/// What all nodes have, once all of them have something.
+/// The networks of all nodes, once all of them have some.
 pub(crate) async fn all_given(cluster: &Cluster, count: usize) -> BTreeMap<String, Vec<String>> {
     let all = nodes(cluster);
     wait::until(&format!("{count} nodes with networks"), async || {

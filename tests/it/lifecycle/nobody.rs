@@ -1,4 +1,4 @@
-//! Nobody loses a node: a hundred nodes that are not ready, and a cloud that fails in one way after the other.
+//! A cloud that fails in one way after the other costs no node: a hundred are not ready, and all stay.
 
 use std::sync::Arc;
 use std::time::Duration;

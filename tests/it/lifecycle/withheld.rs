@@ -23,7 +23,7 @@ async fn approve(cluster: &Cluster, name: &str) {
     patch(cluster, name, json!({ "metadata": { "annotations": { "aerostat.dev/delete-approved": "true" } } })).await;
 }
 
-/// What is told of a node that stays.
+/// The message on a node that stays.
 async fn told(cluster: &Cluster, name: &str) -> String {
     let event = event(cluster, name, "NodeDeletionWithheld").await;
     assert_eq!(event.type_.as_deref(), Some("Warning"));

@@ -1,4 +1,4 @@
-//! What an operator gets wrong about a registry: the object, the cause and the next step.
+//! Registries that an operator got wrong: the object, the cause and the next step.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

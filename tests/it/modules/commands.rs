@@ -19,7 +19,7 @@ use crate::setup::{artifact, says};
 /// The password of all logins here. No command may print it.
 const PASSWORD: &str = "correct-horse";
 
-/// What a command printed, and how it ended.
+/// The output of a command, and how it ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     pub(crate) code: Option<i32>,

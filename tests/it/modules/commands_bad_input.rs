@@ -1,4 +1,4 @@
-//! What people get wrong about `aerostat module`: the object, the cause and the next step.
+//! `aerostat module` with wrong arguments: the object, the cause and the next step.
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 use serde_json::json;

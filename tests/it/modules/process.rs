@@ -13,12 +13,12 @@ use tests::kubelet;
 use tests::operator::{Setup, assert_waits, says};
 use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry, Signer, provider_module};
 
-/// What an operator writes for a module in a real registry.
+/// An operator's config for a module in a real registry.
 fn in_registry(setup: Setup, registry: &RealRegistry, digest: &str) -> Setup {
     setup.edit(|config| config["provider"]["module"] = registry.module(digest))
 }
 
-/// What an operator writes for a module in a registry of the test's own.
+/// An operator's config for a module in a registry of the test's own.
 fn in_hostile(setup: Setup, registry: &Capture, digest: &str) -> Setup {
     let ca_file = setup.folder.write("registry-ca.pem", registry.ca());
     let module = provider_module(&registry.address().to_string(), &ca_file, digest);

@@ -57,12 +57,12 @@ impl Versions {
             .set(&blob(&right), Step::bytes(&[], &wrong.module))
     }
 
-    /// What an operator has written for a registry that is asked without TLS, which costs a third of the time.
+    /// An operator's config for a registry without TLS, which costs a third of the time.
     fn setup(&self, registry: &Capture) -> Setup {
         Setup::without_tls(registry, &self.wanted.digest()).signed_by(&[&self.signer])
     }
 
-    /// What is loaded has the digest that was verified, and is the version that was configured.
+    /// The loaded bytes have the digest that was verified, and are the version that was configured.
     fn check(&self, name: &str, pulled: oci::Artifact) {
         assert_eq!(pulled.bytes, self.wanted.module);
         assert!(pulled.signer.is_some());

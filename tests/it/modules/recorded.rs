@@ -1,4 +1,4 @@
-//! What cosign has stored in a registry, as `tests/registry/cosign/record.sh` recorded it.
+//! Signatures that cosign has stored in a registry, as `tests/registry/cosign/record.sh` recorded them.
 
 use std::path::{Path, PathBuf};
 

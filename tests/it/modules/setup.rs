@@ -14,10 +14,10 @@ use tests::capture::Capture;
 use tests::folder::Folder;
 use tests::registry::{Artifact, REPOSITORY, RealRegistry, Signer};
 
-/// What no test looks into.
+/// A module that no test looks into.
 pub(crate) const MODULE: &[u8] = b"a module";
 
-/// What an operator has written, and where the test leads it.
+/// An operator's config, and where the test leads it.
 pub(crate) struct Setup {
     pub(crate) folder: Folder,
     pub(crate) settings: Settings,

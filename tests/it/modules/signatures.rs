@@ -1,4 +1,4 @@
-//! Who has signed the manifest, in both forms of cosign. Without a signature that counts nothing is loaded.
+//! Signatures of the manifest, in both forms of cosign. Without one that counts nothing is loaded.
 
 use serde_json::{Value, json};
 use tests::capture::{Capture, Step};

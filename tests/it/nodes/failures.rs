@@ -1,4 +1,4 @@
-//! What goes wrong while nodes are initialised: conflicts, refusals, a cloud that says no or nothing.
+//! Failures while nodes are initialised: conflicts, refusals, a cloud that says no or nothing.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -170,7 +170,7 @@ async fn what_a_person_has_to_mend_is_shown_on_the_node() {
     assert_eq!(text(|it| &it.message), message);
 }
 
-/// What the first event about a node says.
+/// The reason and the message of the first event about a node.
 async fn shown(cluster: &Cluster, name: &str) -> (String, String) {
     let event = wait::until("an event", async || events(cluster, name).await.pop()).await;
     (event.reason.unwrap_or_default(), event.message.unwrap_or_default())

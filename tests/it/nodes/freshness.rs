@@ -1,4 +1,4 @@
-//! What is known of nodes does not go back in time, and does not stay behind.
+//! The watch of nodes never goes back in time, and does not stay behind.
 
 use std::time::{Duration, Instant};
 

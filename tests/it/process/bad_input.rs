@@ -1,4 +1,4 @@
-//! What is wrong from outside: every message names the object, the cause and the next step, and nodes stay as they are.
+//! Input that is wrong: every message names the object, the cause and the next step, and nodes stay as they are.
 
 mod api_server;
 mod cloud;

@@ -17,7 +17,7 @@ use crate::setup::{Setup, says};
 /// The most that a process was seen to use.
 #[derive(Clone, Copy, Debug, Default)]
 struct Used {
-    /// Of physical memory, in MiB.
+    /// Physical memory, in MiB.
     memory: u64,
     cpu: Duration,
 }
@@ -37,7 +37,7 @@ impl Used {
     }
 }
 
-/// What stands behind a name in `/proc/…/status`.
+/// The value of a name in `/proc/…/status`.
 fn field<'a>(status: &'a str, name: &str) -> Option<&'a str> {
     status.lines().find_map(|it| it.strip_prefix(name)).map(str::trim)
 }

@@ -26,7 +26,7 @@ const PROBE: Duration = Duration::from_secs(5);
 /// As many failures in a row end the container, and as many again.
 const PROBES: usize = 6;
 
-/// What each of many clients does, again and again.
+/// A client's behaviour, again and again, on each of many connections.
 #[derive(Clone, Copy, Debug)]
 enum Client {
     /// Connects, and sends nothing.

@@ -12,7 +12,7 @@ use crate::setup::Setup;
 const OURS: [&str; 5] =
     ["cloud-node-controller", "cloud-node-lifecycle-controller", "leaderElection", "ping", "service-lb-controller"];
 
-/// What is checked with these flags. Without any controller of ours, what upstream has without any of its own.
+/// The checks with these flags. Without any controller of ours, those of upstream without any of its own.
 fn expected(case: &Case) -> Vec<&str> {
     let mut checks: Vec<_> = case.healthz_checks.iter().map(String::as_str).filter(|it| OURS.contains(it)).collect();
     // Upstream starts controllers in random order.

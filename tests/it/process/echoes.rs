@@ -15,7 +15,7 @@ use tests::{guests, kubelet, wait};
 
 const REGION: &str = "eu-west-1";
 const ROLE: &str = "arn:aws:iam::123456789012:role/ccm";
-/// Of a service account for STS, of a service account for the agent, and of the instance metadata: words that could be codes.
+/// Tokens of a service account for STS, of one for the agent, and of the instance metadata: words that could be codes.
 const TOKENS: [&str; 3] =
     ["canary1Of2STS3d4e5f60718293a4b5c6", "canary1Of2Agent3d4e5f60718293a4b5", "canary1Of2Metadata3d4e5f6071829"];
 const PASSWORD: &str = "canary-horse-7f3a9c5e1b2d";

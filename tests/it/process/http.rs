@@ -6,17 +6,17 @@ use tests::guests;
 use crate::recording::{self, Answer, Reasons, reason};
 use crate::setup::{Setup, admin_token, own_token};
 
-/// What upstream serves and we do not; a caller that may ask gets 404.
+/// Paths that upstream serves and we do not; a caller that may ask gets 404.
 const NOT_THERE: Reasons = &[
     ("/configz", "the configuration is --cloud-config and the flags; both are in the log"),
     ("/debug/*", "there is no profiling"),
 ];
 
-/// What we serve and upstream does not.
+/// Paths that we serve and upstream does not.
 const BETTER: Reasons =
     &[("/readyz*", "whether the API server allows what the controllers need; a restart, for /healthz, would not help")];
 
-/// What is checked when everything runs that there is.
+/// The checks when everything runs that there is.
 const CHECKS: [&str; 4] =
     ["leaderElection", "cloud-node-controller", "cloud-node-lifecycle-controller", "service-lb-controller"];
 

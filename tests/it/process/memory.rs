@@ -1,4 +1,4 @@
-//! What the calls of a provider take of memory, all at once.
+//! Memory of a provider's calls, all at once.
 
 use std::fs;
 
@@ -13,7 +13,8 @@ const GUESTS: usize = 100;
 /// All places for calls: a quarter of them is kept for calls about load balancers.
 const PLACES: usize = 136;
 
-/// What each guest may take and what it takes, in mebibytes. The difference is its stack, its code and its data.
+/// The limit of each guest, and the size that it takes, in mebibytes. The difference is its stack, its code and its
+/// data.
 const LIMIT: usize = 8;
 const TAKEN: usize = 6;
 

@@ -1,4 +1,4 @@
-//! What the binary says about a hostile module, and what such a module may cost.
+//! A hostile module: the binary's messages about it, and its costs.
 
 use std::time::Duration;
 
@@ -10,8 +10,8 @@ use tests::{guests, kubelet};
 
 use crate::setup::{Setup, says};
 
-/// What the host may hold while it reads a list that never ends: 80 MiB of the list, what is being converted, and what
-/// every process has. 135 were measured.
+/// The memory that the host may hold while it reads a list that never ends: 80 MiB of the list, the part that is being
+/// converted, and that of every process. 135 were measured.
 const ENDLESS_MEBIBYTES: u64 = 250;
 
 #[tokio::test]

@@ -1,4 +1,4 @@
-//! What was recorded of upstream: `tests/golden/{flags,metrics,process}.json`.
+//! Recordings of upstream: `tests/golden/{flags,metrics,process}.json`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -87,7 +87,7 @@ impl Case {
         self.covers.contains(&number)
     }
 
-    /// What upstream's last line gives as the error.
+    /// The error in upstream's last line.
     pub(crate) fn error(&self) -> String {
         let line = self.last_lines.last().map(String::as_str).unwrap_or_default();
         let quoted = line.split_once("err=").map_or(line, |(_, error)| error);

@@ -157,7 +157,7 @@ async fn adv_121_a_token_appears_nowhere() {
     }
 }
 
-/// What the kernel says of a process's cores: the soft and the hard limit.
+/// A process's limits of core dumps: the soft and the hard one, as the kernel says them.
 fn core_limits(pid: u32) -> Option<[String; 2]> {
     let limits = fs::read_to_string(format!("/proc/{pid}/limits")).unwrap();
     let line = limits.lines().find_map(|it| it.strip_prefix("Max core file size"))?;

@@ -1,4 +1,4 @@
-//! What only the tests of the process need beside what an operator does.
+//! Helpers for tests of the process alone, beside those of an operator.
 
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::ConfigMap;

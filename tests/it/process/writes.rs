@@ -20,7 +20,7 @@ const LEASE: &str = "cloud-controller-manager";
 const APPROVAL: &str = "aerostat.dev/cloud-writes-approved";
 /// Load balancers that are not the cluster's.
 const STANDING: usize = 60;
-/// What is kept on the Lease.
+/// The Lease's annotation with the counts of writes.
 const WRITTEN: &str = "aerostat.dev/cloud-writes";
 
 /// The hostile guest and a careless operator.

@@ -13,7 +13,7 @@ use controllers::Account;
 use tests::rig::{FakeCloud, description};
 use tokio::sync::watch;
 
-/// What is answered to a change instead.
+/// The answer to a change, if it is not carried out.
 pub(crate) type Answer = Result<RouteOutcome>;
 
 /// A call of the provider.
@@ -53,10 +53,10 @@ pub(crate) struct Cloud {
 #[derive(Default)]
 struct State {
     routes: Vec<Route>,
-    /// What next hops begin with.
+    /// The prefix of next hops.
     spelling: String,
     hops: BTreeMap<String, Result<String>>,
-    /// What is answered about destinations instead, how many times; `None`: always.
+    /// Answers about destinations instead, how many times; `None`: always.
     answers: BTreeMap<String, (Answer, Option<u32>)>,
     everywhere: Option<Answer>,
     list: List,
@@ -150,7 +150,7 @@ impl Cloud {
         routes
     }
 
-    /// What it was asked until now, and when.
+    /// The calls until now, each with its time.
     pub(crate) fn calls(&self) -> Vec<(Instant, Call)> {
         self.lock().calls.clone()
     }

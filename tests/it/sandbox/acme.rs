@@ -15,7 +15,7 @@ use crate::setup::{Guest, endpoint, node, service};
 /// Acme's cloud, with one balancer at most.
 #[derive(Default)]
 struct Acme {
-    /// What was speced, as it was sent.
+    /// The balancer's spec, as it was sent.
     spec: Option<String>,
     ip: Option<&'static str>,
 }

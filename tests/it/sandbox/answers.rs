@@ -1,4 +1,4 @@
-//! What a provider answers is not believed.
+//! Answers of a provider are not believed.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD_NO_PAD;

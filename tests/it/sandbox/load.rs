@@ -1,4 +1,4 @@
-//! What cannot be loaded, and what the operator reads then.
+//! Modules that cannot be loaded, and the messages that an operator reads then.
 
 use std::net::SocketAddr;
 

@@ -1,4 +1,4 @@
-//! What `ensure`, `delete` and `identity` answer is not believed either.
+//! Answers to `ensure`, `delete` and `identity` are not believed either.
 
 use std::time::Duration;
 

@@ -28,12 +28,12 @@ pub(crate) struct Paper {
 }
 
 impl Paper {
-    /// What providers log.
+    /// A log of the lines of providers.
     fn unroll() -> (Self, DefaultGuard) {
         Self::default().held()
     }
 
-    /// What anybody logs.
+    /// A log of all lines.
     pub(crate) fn of_everything() -> (Self, DefaultGuard) {
         Self { everything: true, ..Self::default() }.held()
     }

@@ -1,4 +1,4 @@
-//! What a guest can see of the machine: next to nothing.
+//! The machine, as a guest sees it: next to nothing.
 
 use crate::setup::Guest;
 

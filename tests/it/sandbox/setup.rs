@@ -28,7 +28,7 @@ pub(crate) async fn alone() -> RwLockWriteGuard<'static, ()> {
     PROCESS.write().await
 }
 
-/// What to load, and how.
+/// A module to load, and the settings to load it with.
 pub(crate) struct Guest {
     pub(crate) bytes: Vec<u8>,
     pub(crate) settings: Vec<(String, String)>,
@@ -166,7 +166,7 @@ impl Guest {
         Provider::load(sandbox, module, settings, egress, metrics).await
     }
 
-    /// What an operator reads when this cannot be loaded: the error and its causes.
+    /// The error that an operator reads when this cannot be loaded, with its causes.
     pub(crate) async fn refusal(self) -> String {
         let _shared = PROCESS.read().await;
         match self.try_load(&Registry::new()).await {
@@ -184,7 +184,7 @@ impl Lab {
         answer.remove(0)
     }
 
-    /// What a crime found out.
+    /// The findings of a crime.
     pub(crate) async fn report(&self, crime: &str) -> String {
         match self.get(crime).await {
             Err(Error::Invalid(text)) => text,

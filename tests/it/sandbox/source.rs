@@ -61,7 +61,7 @@ impl Drop for Folder {
     }
 }
 
-/// What the provider in `module` calls itself.
+/// The name that the provider in `module` gives itself.
 async fn name(sandbox: &Sandbox, module: Module) -> String {
     let provider = Guest::of(Vec::new()).load_into(sandbox, module, &Registry::new()).await.unwrap();
     provider.description().name.clone()

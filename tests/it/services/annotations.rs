@@ -1,4 +1,4 @@
-//! What a Service's annotations say: source ranges in the annotation of old, and keys that nobody knows.
+//! Annotations of a Service: source ranges in the annotation of old, and keys that nobody knows.
 
 use serde_json::{Value, json};
 use tests::control_plane::cluster;

@@ -220,7 +220,7 @@ impl LoadBalancers for Model {
     }
 }
 
-/// What people, and other controllers, do with Services, whether it succeeds or not.
+/// One random change by people, or by other controllers, whether it succeeds or not.
 async fn step(cluster: &Cluster, faults: &Faults, random: &mut Random) {
     let (services, name) = (services(cluster), format!("s{}", 1 + random.below(6)));
     let patch = async |patch: Value| drop(services.patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await);
@@ -246,7 +246,7 @@ async fn step(cluster: &Cluster, faults: &Faults, random: &mut Random) {
     }
 }
 
-/// What keeps a Service and the cloud from being as they should be.
+/// Whether a Service and the cloud are not as they should be.
 fn lacks(service: &Service, standing: &BTreeMap<String, Built>) -> bool {
     let is_wanted = service.spec.as_ref().is_some_and(|it| it.type_.as_deref() == Some("LoadBalancer"));
     let built = service.uid().and_then(|it| standing.get(&it));

@@ -23,7 +23,7 @@ pub(crate) const NODES: &str = "example.com/nodes";
 /// The annotation of old for source ranges, which the provider reads.
 pub(crate) const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ranges";
 
-/// What the cloud answers about a Service.
+/// The cloud's answer about a Service.
 #[derive(Clone, Debug)]
 pub(crate) enum Answer {
     /// To `ensure`: it is as desired. To `delete`: it is gone.
@@ -42,7 +42,7 @@ pub(crate) enum Answer {
     Panic,
 }
 
-/// What the cloud was asked to do.
+/// A kind of call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Act {
     Ensure,
@@ -85,7 +85,7 @@ pub(crate) struct Cloud {
     held: watch::Sender<BTreeSet<String>>,
     /// Whether the annotation [`NODES`] is described, which selects nodes.
     selects_nodes: bool,
-    /// What is described of where load balancers are reached.
+    /// The description of where load balancers are reached.
     ingress: IngressDescription,
     /// The version of its credential.
     versions: watch::Sender<u64>,
@@ -187,7 +187,7 @@ impl Cloud {
         self.held.send_if_modified(|it| it.remove(service));
     }
 
-    /// What it was asked until now, in order.
+    /// All calls until now, in order.
     pub(crate) fn calls(&self) -> Vec<Call> {
         self.lock().calls.clone()
     }
@@ -197,7 +197,7 @@ impl Cloud {
         self.calls().iter().map(Call::name).collect()
     }
 
-    /// What it was asked about one Service.
+    /// The calls about one Service.
     pub(crate) fn about(&self, service: &str) -> Vec<Call> {
         let mut calls = self.calls();
         calls.retain(|it| it.desired.owner.name == service);

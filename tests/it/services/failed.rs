@@ -1,4 +1,4 @@
-//! What the cloud has begun and not finished, and what it does not let go.
+//! Load balancers that the cloud has begun and not finished, and those that it does not let go.
 
 use std::time::Duration;
 

@@ -1,5 +1,4 @@
-//! What goes wrong while load balancers are ensured: a cloud that says no, a provider that panics, an API server that
-//! refuses.
+//! Failures while load balancers are ensured: a cloud that says no, a provider that panics, an API server that refuses.
 
 use std::time::Duration;
 

@@ -1,4 +1,5 @@
-//! What lists of load balancers are read for: those who wait, what has changed in the cloud, and what nobody has any more.
+//! Lists of load balancers serve Services that wait, show changes in the cloud, and show load balancers without a
+//! Service.
 
 mod cloud;
 mod drift;

@@ -1,4 +1,4 @@
-//! What a provider asks to keep: written before the next call, and never two Services' at once.
+//! Memos of a provider: written before the next call, and never two Services' at once.
 
 use std::time::Duration;
 

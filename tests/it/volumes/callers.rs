@@ -1,4 +1,4 @@
-//! Whoever reaches the port of the webhook: what is no question, too much, too slow, or too often.
+//! Callers of the webhook: bodies that are no question, too large, too slow, and calls that come too often.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
@@ -137,7 +137,7 @@ async fn adv_102_slow_callers_do_not_stop_the_webhook() {
     process.stop().await;
 }
 
-/// Nobody is asked who he is, and so nobody may ask the cloud without end.
+/// An unknown caller is not asked who he is, and so may not ask the cloud without end.
 #[tokio::test(flavor = "multi_thread")]
 async fn adv_102_unknown_callers_ask_the_cloud_only_so_often() {
     let cluster = cluster().await;

@@ -39,7 +39,7 @@ impl Cloud {
         })
     }
 
-    /// What it says of a volume from now on, by its handle. Of others it says that there are none.
+    /// Sets the answer about a volume from now on, by its handle. All others do not exist.
     pub(crate) fn answers(&self, handle: &str, answer: Result<Option<Topology>>) {
         self.lock().answers.insert(handle.to_owned(), answer);
     }
@@ -59,7 +59,7 @@ impl Cloud {
         self.versions.send_modify(|it| *it += 1);
     }
 
-    /// What it was asked until now: the volumes of each call.
+    /// The volumes of each call until now.
     pub(crate) fn calls(&self) -> Vec<Vec<Volume>> {
         self.lock().calls.clone()
     }

@@ -1,4 +1,4 @@
-//! What goes wrong while volumes are labelled: a cloud that says no, nothing, or nonsense, and an API server that refuses.
+//! Failures while volumes are labelled: a cloud that says no, nothing, or nonsense, and an API server that refuses.
 
 use std::time::Duration;
 

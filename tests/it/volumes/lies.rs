@@ -70,7 +70,7 @@ fn with_handle(name: &str, handle: &str) -> Value {
     pv
 }
 
-/// Whoever creates a volume chooses its name, also that of another's.
+/// The author of a volume chooses its handle, also that of another's.
 #[tokio::test]
 async fn adv_103_a_crash_over_a_handle_sets_no_namesake_aside() {
     let cluster = cluster().await;

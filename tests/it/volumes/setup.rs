@@ -141,7 +141,7 @@ impl Webhook {
     }
 }
 
-/// What an API server asks about an object that is being created.
+/// An API server's question about an object that is being created.
 pub(crate) fn review(object: &Value) -> Value {
     json!({
         "apiVersion": "admission.k8s.io/v1",

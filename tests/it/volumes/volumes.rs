@@ -8,7 +8,7 @@ use tests::wait;
 
 pub(crate) const ZONE: &str = "topology.kubernetes.io/zone";
 pub(crate) const REGION: &str = "topology.kubernetes.io/region";
-/// What a provisioner writes on its volumes.
+/// The annotation that a provisioner writes on its volumes.
 pub(crate) const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 
 /// A PersistentVolume of a driver, whose handle is its name.

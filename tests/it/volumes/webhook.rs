@@ -121,7 +121,7 @@ async fn a_volume_is_not_created_while_the_cloud_fails() {
     process.stop().await;
 }
 
-/// What the webhook does not see the controller does, and neither undoes what the other has done.
+/// The controller labels volumes that the webhook does not see, and neither undoes the other's work.
 #[tokio::test]
 async fn webhook_and_controller_go_together() {
     let cluster = cluster().await;
@@ -170,7 +170,7 @@ async fn who_stands_by_answers_too() {
     process.stop().await;
 }
 
-/// Who creates a volume where no node is learns it at once.
+/// The author of a volume where no node is learns it at once.
 #[tokio::test]
 async fn a_place_without_nodes_is_a_warning() {
     let cluster = cluster().await;

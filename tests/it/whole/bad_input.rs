@@ -1,4 +1,4 @@
-//! What a Service cannot have: one event on it that says why, and nothing written to the cloud.
+//! Services that cannot be served: one event on each that says why, and nothing written to the cloud.
 
 use std::time::{Duration, Instant};
 

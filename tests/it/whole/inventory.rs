@@ -198,8 +198,8 @@ async fn adv_171_what_aws_protects_is_no_orphan_afterwards() {
     what_is_protected_is_no_orphan_afterwards::<Aws>(protect, is_marked).await;
 }
 
-/// What is told of load balancers that nobody has is counted at once, and deleted only after an hour: the counts are what a test can
-/// wait for.
+/// Load balancers without a Service are counted at once, and deleted only after an hour: a test can wait for the
+/// counts.
 async fn what_is_protected_is_no_orphan_afterwards<V: Vendor>(
     protect: fn(&V::Cloud, &str, bool),
     is_marked: fn(&V::Cloud, &str) -> bool,

@@ -23,7 +23,8 @@ const FLAGS: [&str; 2] = ["--allocate-node-cidrs", "--cluster-cidr=10.244.0.0/16
 /// Nodes that were there before all others, as in a cluster that is used.
 const WORKERS: u64 = 6;
 
-/// What an editor and an author of volumes may do. Nobody aggregates the role `edit` here: it is what it would be.
+/// The rights of an editor and of an author of volumes. The role `edit` is written out: no controller aggregates it
+/// here.
 const ROLES: &str = r"
 apiVersion: rbac.authorization.k8s.io/v1
 kind: RoleBinding
@@ -209,7 +210,7 @@ fn volumes() -> Vec<Made> {
     ]
 }
 
-/// What serves the others must serve them, whatever has been made so far.
+/// The cloud and the process that must serve the other users, whatever has been made so far.
 struct Others {
     rig: CloudRig<Hetzner>,
     machines: u64,

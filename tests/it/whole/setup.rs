@@ -17,7 +17,7 @@ use tests::{kubelet, wait};
 /// The vendor's annotation for the id of a load balancer.
 pub(crate) use tests::vendor::digitalocean::ID;
 
-/// What holds a Service until its load balancer is gone.
+/// The finalizer that holds a Service until its load balancer is gone.
 pub(crate) const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 const MEMO: &str = "aerostat.dev/memo";
 
@@ -230,7 +230,7 @@ impl<V: Vendor> CloudRig<V> {
         Api::<Event>::all(self.cluster.admin.clone()).list(&ListParams::default()).await.unwrap().items
     }
 
-    /// What was said and asked so far, for a test that fails.
+    /// The events and requests so far, for a test that fails.
     async fn describe(&self) -> String {
         let mut lines = vec!["events:".to_owned()];
         for event in self.all_events().await {
@@ -289,7 +289,7 @@ pub(crate) fn addresses(service: &Service) -> Vec<String> {
     ingress.into_iter().flatten().filter_map(|it| it.ip.clone().or(it.hostname.clone())).collect()
 }
 
-/// What is remembered of a Service's load balancer.
+/// The memo of a Service's load balancer.
 pub(crate) fn memo(service: &Service) -> Option<&str> {
     let conditions = service.status.as_ref()?.conditions.as_deref()?;
     Some(&conditions.iter().find(|it| it.type_ == MEMO)?.message)

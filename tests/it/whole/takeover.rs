@@ -43,7 +43,8 @@ async fn left_behind_with<V: Vendor>(
     behind.id
 }
 
-/// What a controller that knows nothing of ours reads: everything but our memo, and what every write changes.
+/// A Service as a controller sees it that knows nothing of ours: without our memo, and without the fields that every
+/// write changes.
 async fn seen<V: Vendor>(rig: &CloudRig<V>, name: &str) -> Value {
     let mut service = rig.services().get(name).await.unwrap();
     service.metadata.managed_fields = None;

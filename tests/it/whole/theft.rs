@@ -37,11 +37,11 @@ async fn caught<V: Vendor>(rig: &CloudRig<V>, foreign: &str, owned: &Built, effe
     assert_eq!((all[1].name.as_str(), all[1].machines.len()), ("foreign", 0));
 }
 
-/// What becomes of a Service whose author claims what another Service has.
+/// The outcome for a Service whose author claims the load balancer of another Service.
 enum Claim<'a> {
     /// It gets nothing, and an event says all of this, and the id.
     Refused(&'a [&'a str]),
-    /// What it claims is not read: it gets a load balancer of its own.
+    /// The claim is not read: the Service gets a load balancer of its own.
     Ignored,
 }
 

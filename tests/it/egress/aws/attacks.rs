@@ -1,5 +1,5 @@
-//! What a hostile guest tries where requests are signed, at EC2 and at both kinds of load balancers: refused, and said so, and nothing
-//! leaves with a signature.
+//! Attacks of a hostile guest where requests are signed, at EC2 and at both kinds of load balancers: refused, and said
+//! so, and nothing leaves with a signature.
 
 use egress::{Body, CallId, Egress, Endpoint, GuestRequest, Method, Mode, SendError};
 use tests::capture::Capture;
@@ -236,8 +236,8 @@ async fn adv_140_another_region_is_no_endpoint() {
     }
 }
 
-/// What a request to each API is answered if the name of its host leads to `address`, and a server that waits there, which no
-/// request may reach.
+/// The answers of each API if the name of its host leads to `address`, and a server that waits there, which no request
+/// may reach.
 async fn led_to(name: &str, address: &str) -> (Vec<Result<(u16, String), SendError>>, Capture) {
     let (folder, cloud) = (Folder::new(), cloud().await);
     lead(address, cloud.address());
@@ -257,7 +257,7 @@ async fn led_to(name: &str, address: &str) -> (Vec<Result<(u16, String), SendErr
     (describe(&egress).await, cloud)
 }
 
-/// What a request that reads is answered at each API.
+/// The answers of each API to a request that reads.
 async fn describe(egress: &Egress) -> Vec<Result<(u16, String), SendError>> {
     let request = || GuestRequest { query: pairs(&[DESCRIBE, VERSION]), ..request(Method::Get) };
     let mut answers = Vec::new();

@@ -20,7 +20,7 @@ use crate::setup::{Folder, any, route};
 pub(super) struct Api {
     /// The endpoint's name.
     pub(super) name: &'static str,
-    /// What requests are signed for.
+    /// The service in the scope of a signature.
     service: &'static str,
     pub(super) version: &'static str,
     /// The version of another API.

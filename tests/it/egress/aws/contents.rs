@@ -1,5 +1,5 @@
-//! What requests carry, where rules are those of the shipped config: what the provider does passes, and what else the same
-//! operations could do is refused before anything is signed.
+//! Contents of requests under the rules of the shipped config: those of the provider pass, and anything else that the
+//! same operations could do is refused before it is signed.
 
 use egress::{Body, Egress, Endpoint, GuestRequest, Method, Mode, SendError};
 use serde_json::Value;

@@ -1,4 +1,4 @@
-//! What is written on Services, and the end of their load balancers.
+//! Writes on Services, and the end of their load balancers.
 
 use std::collections::BTreeSet;
 

@@ -10,7 +10,7 @@ use super::{at_most, difference};
 use crate::run::{Observed, leads_to, next_hop};
 use crate::scenario::{CloudRoute, Scenario};
 
-/// What recordings call the routes in the end.
+/// The name of the last routes in recordings.
 pub(super) const END: &str = "routes";
 
 /// Routes in the end, compared as networks, and no more calls than recorded: of lists, and of changes for each

@@ -20,7 +20,7 @@ fn read(file: &Path) -> Scenario {
     *scenario
 }
 
-/// What would be observed of a program that does exactly what was recorded.
+/// The observations of a program that does exactly as recorded.
 fn as_recorded(scenario: &Scenario) -> Observed {
     let recorded = &scenario.observed;
     let writes = recorded.requests.iter().filter(|it| it.is_write()).map(|it| (it.name.clone(), it.target()));

@@ -11,8 +11,8 @@ use tests::{component, guests, script};
 
 use crate::scenario::{Action, CloudError, CloudNode, CloudService, ErrorKind, Ingress, Scenario};
 
-/// What the script says about a machine. There is one question about it: an error of one of upstream's three is an
-/// error of ours.
+/// The script's entry for a machine. It has one question for it: an error of one of upstream's three is an error of
+/// ours.
 pub(super) fn machine(node: &CloudNode) -> script::Machine {
     let errors = [&node.metadata_error, &node.exists_error, &node.shutdown_error];
     let failure = if node.null || node.exists == Some(false) {
@@ -55,8 +55,8 @@ pub(super) fn machine_behind(scenario: &Scenario, object: &Value) -> Option<scri
     })
 }
 
-/// What the script says about a load balancer. A provider reads before it deletes: what upstream's question before a
-/// deletion was answered is part of ours. `pace` of the recording's seconds are one.
+/// The script's entry for a load balancer. A provider reads before it deletes: the answer to upstream's question before
+/// a deletion is part of ours. `pace` of the recording's seconds are one.
 pub(super) fn load_balancer(service: &CloudService, pace: f64) -> script::LoadBalancer {
     let failure = |error: &CloudError| failure(&CloudError { after: error.after.div_f64(pace), ..error.clone() });
     let CloudService { ingress, delay, update_delay, ensure_error, update_error, delete_error, get_error, .. } =

@@ -13,7 +13,7 @@ use tests::script::{Machine, Script};
 
 use crate::scenario::{CloudCall, Scenario};
 
-/// What their names begin with.
+/// The prefix of their names.
 const PREFIX: &str = "living-";
 
 /// Whether a node is one of these.

@@ -1,4 +1,4 @@
-//! What is observed of a run: requests, events, objects, and the states that a watch sees.
+//! Observations of a run: requests, events, objects, and the states that a watch sees.
 
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -22,7 +22,7 @@ use super::{Play, living};
 use crate::scenario::Event;
 use crate::state::{self, History};
 
-/// What was observed of aerostat until a second of the recording.
+/// The observations of aerostat until a second of the recording.
 #[derive(Debug, Default)]
 pub(crate) struct Observed {
     /// Object and resource, as in `nodes/status`, of every request that could change something, refused ones included.
@@ -39,7 +39,7 @@ pub(crate) struct Observed {
 }
 
 impl Play<'_> {
-    /// What was observed until now; requests and questions are counted up to the recording's last second.
+    /// The observations until now; requests and questions are counted up to the recording's last second.
     pub(crate) async fn observed(&mut self) -> Result<Observed> {
         self.cluster.audit().settle(&self.cluster.admin).await?;
         let late = self.zero.elapsed().saturating_sub(self.lasts(self.scenario.last())?);

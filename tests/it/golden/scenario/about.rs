@@ -1,4 +1,4 @@
-//! What a recording is about.
+//! The subject of a recording, and whether aerostat can play it.
 
 use serde_json::{Value, json};
 

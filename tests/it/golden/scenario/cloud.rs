@@ -1,4 +1,4 @@
-//! What the cloud of a recording answers.
+//! The cloud of a recording: its answers, and when they change.
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::duration;
 
-/// What the cloud answers from some second on.
+/// The answers of the cloud from some second on.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CloudChange {
@@ -52,7 +52,7 @@ pub(crate) struct CloudRoute {
     _addresses: Value,
 }
 
-/// What the cloud answers about the machine of one node.
+/// The cloud's answers about the machine of one node.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CloudNode {
@@ -83,7 +83,7 @@ pub(crate) struct Address {
     pub(crate) address: String,
 }
 
-/// What the cloud answers about the load balancer of one Service.
+/// The cloud's answers about the load balancer of one Service.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default, rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct CloudService {
@@ -155,7 +155,7 @@ impl CloudService {
     }
 }
 
-/// What is said, `null` included; absent, nothing is.
+/// A field that is there, `null` included; an absent one is `None`.
 fn said<'de, D: Deserializer<'de>, T: Deserialize<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
     T::deserialize(deserializer).map(Some)
 }

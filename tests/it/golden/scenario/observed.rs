@@ -1,11 +1,11 @@
-//! What upstream did.
+//! Upstream's part of a recording: requests, events and the last objects.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value, json};
 
-/// What upstream did.
+/// The observations of upstream.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub(crate) struct Observed {

@@ -1,4 +1,4 @@
-//! What happened besides: patches, deletions, answers of the API server.
+//! Steps of a recording beside new objects: patches, deletions, answers of the API server.
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;

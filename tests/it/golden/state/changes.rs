@@ -1,4 +1,4 @@
-//! What a recording says was written, done again.
+//! Writes of a recording, done again.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +30,7 @@ pub(crate) struct Change {
 /// The recorder wrote down the second of what it did when it had the answer, and upstream was faster sometimes.
 const NOTED_AFTER: f64 = 0.005;
 
-/// What changes an object.
+/// A write of an object.
 enum Write<'a> {
     Create(&'a Value),
     Status(&'a Value),

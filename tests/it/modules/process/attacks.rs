@@ -14,7 +14,7 @@ use tests::{component, costly, guests, wait};
 
 use super::{acme, in_hostile, in_registry, with_login};
 
-/// What the host may hold at the most, in mebibytes: what every process has, and a few modules.
+/// The memory that the host may hold at the most, in mebibytes: that of every process, and a few modules.
 const MEBIBYTES: u64 = 200;
 
 /// The most that a process ever had in memory.
@@ -56,7 +56,7 @@ async fn adv_52_machine_code_of_our_own_compiler_is_refused() {
     says(&setup.refused().await, &["module 127.0.0.1:", "not a WebAssembly component", "build it with --target"]);
 }
 
-/// What the binary's compiler makes of a module: the very form in which the host loads machine code.
+/// A module as the binary's compiler leaves it: the very form in which the host loads machine code.
 fn compiled(module: &[u8]) -> Vec<u8> {
     let mut compiler = Command::new(tests::aerostat::binary().unwrap())
         .args(["compile-provider", "67108864"])

@@ -1,5 +1,5 @@
-//! What an operator gets wrong about a module in a registry, as the last line of the log says it: the object, the cause and
-//! the next step. The process ends with 1, unless waiting may help.
+//! Modules in a registry that an operator got wrong, as the last line of the log says it: the object, the cause and the
+//! next step. The process ends with 1, unless waiting may help.
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, KeyPair, date_time_ymd};
 use serde_json::{Value, json};

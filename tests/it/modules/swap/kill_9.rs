@@ -28,7 +28,7 @@ const READS: usize = 5;
 const QUIET: Duration = Duration::from_secs(1);
 /// How long it may take until everything is built, or gone.
 const END: Duration = Duration::from_secs(90);
-/// What is said at the quarantine of a version before which none is kept.
+/// The next step in the quarantine's message if no earlier version is kept.
 const NEXT: &str = "name a sound version in provider.module of --cloud-config";
 
 /// A cluster and a cloud in which the process is killed.

@@ -39,7 +39,7 @@ pub(super) struct Rig {
     pub(super) first: String,
 }
 
-/// What was heard of a process, or of several one after the other.
+/// Lines of the log of a process, or of several one after the other.
 #[derive(Default)]
 pub(super) struct Heard(pub(super) Vec<Map<String, Value>>);
 
@@ -73,7 +73,7 @@ impl Rig {
         self.setup.rewrite(|config| config["provider"]["module"] = module);
     }
 
-    /// What a config says that names a module.
+    /// The part of a config that names a module.
     pub(super) fn module(&self, digest: &str) -> Value {
         let (image, ca_file) = (format!("{}/{REPOSITORY}:1", self.registry.address()), self.registry.ca_file());
         json!({ "oci": { "image": image, "digest": format!("sha256:{digest}"), "tls": { "caFile": ca_file } } })
@@ -168,7 +168,7 @@ impl Rig {
         assert!(settled.await.is_some(), "not within {time:?}:{left}");
     }
 
-    /// What is not yet as [`Rig::settles`] wants it: a text, which is empty if nothing is.
+    /// The differences from the state that [`Rig::settles`] wants: a text, which is empty if there are none.
     async fn left(&self, services: &[String]) -> String {
         let mut left = String::new();
         let present = self.present().await;
@@ -195,7 +195,7 @@ impl Rig {
         left
     }
 
-    /// What `/provider` shows.
+    /// The page `/provider`.
     pub(super) async fn page(&self, process: &Process) -> Value {
         let answer = process.get("/provider", Some(&admin_token(&self.cluster).await)).await;
         assert_eq!((answer.code, &*answer.content_type), (200, "application/json"), "{}", answer.body);

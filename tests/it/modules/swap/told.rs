@@ -1,4 +1,4 @@
-//! What is said of a module that comes, serves, waits or goes: on the page, in the log, on the Lease.
+//! A module that comes, serves, waits or goes is shown on the page, in the log and on the Lease.
 
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::coordination::v1::Lease;

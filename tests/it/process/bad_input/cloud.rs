@@ -13,7 +13,7 @@ use crate::setup::{Setup, assert_waits, event, initialized, says};
 /// Within this a node is tried again that has changed while it was tried.
 const AGAIN: Duration = Duration::from_secs(1);
 
-/// What happens next to a node for which the cloud was at fault.
+/// The next state of a node for which the cloud was at fault.
 enum Then {
     /// It is initialised once the cloud is well.
     Initialized,

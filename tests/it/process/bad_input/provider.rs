@@ -8,7 +8,7 @@ use tests::{guests, kubelet};
 
 use crate::setup::{Setup, assert_waits, initialized, says};
 
-/// What the hostile guest does for the node `crime` is in the log, and another node is initialised.
+/// The crime of the hostile guest for the node of this name is in the log, and another node is initialised.
 async fn check(crime: &str, cause: &[&str]) {
     let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);

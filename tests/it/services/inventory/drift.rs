@@ -1,4 +1,4 @@
-//! What has changed in the cloud behind our back.
+//! Load balancers that were changed in the cloud behind our back.
 
 use std::sync::Arc;
 
@@ -145,7 +145,7 @@ async fn a_cloud_that_is_at_rest_is_listed_and_not_asked() {
     assert!(evidence(&kept).is_some_and(|it| it.ends_with(" 1")), "{:?}", evidence(&kept));
 }
 
-/// What a Service keeps of its load balancer.
+/// The evidence that a Service keeps of its load balancer.
 fn evidence(service: &Service) -> Option<&str> {
     let conditions = service.status.as_ref()?.conditions.as_ref()?;
     conditions.iter().find(|it| it.type_ == "aerostat.dev/evidence").map(|it| it.message.as_str())

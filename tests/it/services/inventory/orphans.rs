@@ -1,4 +1,4 @@
-//! What is in the cloud for Services that do not exist.
+//! Load balancers in the cloud whose Services do not exist.
 
 use std::sync::Arc;
 
@@ -52,7 +52,7 @@ async fn bystander(cluster: &Cluster) {
     create(cluster, &bystander).await;
 }
 
-/// What the cloud was asked to delete.
+/// The deletions that the cloud was asked for.
 fn deleted(cloud: &Listing) -> Vec<LoadBalancer> {
     let calls = cloud.cloud.calls();
     calls.into_iter().filter(|it| it.act == Act::Delete).map(|it| it.desired).collect()

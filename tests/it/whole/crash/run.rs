@@ -191,7 +191,7 @@ impl<V: Vendor> CrashTest<V> {
         self.rig.services().list(&ListParams::default().labels("app")).await.unwrap().items
     }
 
-    /// What is wrong with a Service and its load balancer.
+    /// The fault of a Service and its load balancer, if there is one.
     fn wrong(&self, service: &Service, ports: &[u16]) -> Option<String> {
         let Some(id) = memo(service) else { return Some("there is no memo".to_owned()) };
         let Some(built) = self.rig.built().into_iter().find(|it| it.id == id) else {

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::scenario::Scenario;
 use crate::state;
 
-/// What upstream asks about the instance of a node.
+/// Upstream's call for the instance of a node.
 const QUESTION: &str = "InstanceMetadata";
 const FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 
@@ -97,7 +97,7 @@ fn events(scenario: &Scenario) -> Vec<String> {
     events.map(word).collect()
 }
 
-/// What is asked of the cloud for Services.
+/// The cloud calls about Services, each with its second.
 fn calls(scenario: &Scenario) -> Vec<(f64, &str)> {
     let calls = scenario.observed.cloud_calls.iter().filter(|it| it.function != QUESTION);
     calls.map(|it| (it.t, it.function.as_str())).collect()
