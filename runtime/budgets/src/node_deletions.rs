@@ -44,7 +44,7 @@ impl NodeDeletions {
         self.0.due.notified().await;
     }
 
-    /// What is to be stored now: how long ago deletions were, and how many; and the number that [`Self::stored`] is told.
+    /// The record to store now: the ages of deletions and their counts; and the number that [`Self::stored`] is told.
     #[must_use]
     pub fn record(&self, now: Instant) -> (Vec<(Duration, u32)>, u64) {
         let (spent, window) = (self.spent(), self.0.window.lock().unwrap_or_default());
@@ -72,7 +72,7 @@ impl NodeDeletions {
         self.spent().restore(bounded, now);
     }
 
-    /// What processes before have deleted cannot be known: for one window, only nodes go that a person has approved.
+    /// The deletions of processes before cannot be known: for one window, only nodes go that a person has approved.
     pub fn fill(&self, now: Instant) {
         self.restore(&[(Duration::ZERO, ALL)], now);
     }

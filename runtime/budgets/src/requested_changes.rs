@@ -11,10 +11,10 @@ use tokio::time::Instant;
 
 /// The longest time that can be asked about.
 pub const LONGEST_WINDOW: Duration = Duration::from_secs(3600);
-/// What was counted within this time is kept as one entry.
+/// Changes within this time are kept as one entry.
 const STEP: Duration = Duration::from_secs(1);
 
-/// What Kubernetes asks to have changed in the cloud. Clones share the counts.
+/// Changes of the cloud that Kubernetes asks for. Clones share the counts.
 #[derive(Clone, Default)]
 pub struct RequestedChanges {
     counts: Arc<Mutex<Counts>>,
@@ -36,7 +36,7 @@ struct Counts {
 pub struct Waiting(RequestedChanges);
 
 impl RequestedChanges {
-    /// What was asked for in the `window` that ends now. The window is at most [`LONGEST_WINDOW`].
+    /// The demand in the `window` that ends now. The window is at most [`LONGEST_WINDOW`].
     #[must_use]
     pub fn within(&self, window: Duration, now: Instant) -> Demand {
         let counts = self.counts();

@@ -1,4 +1,4 @@
-//! Whose cloud account it is. A token of another account finds nothing that is ours, and must change nothing.
+//! The cloud account of the cluster. A token of another account finds nothing that is ours, and must change nothing.
 
 mod guarded;
 
@@ -69,20 +69,20 @@ struct Known {
     known_account: Option<Instant>,
 }
 
-/// What the Lease says.
+/// The Lease's part of the memory: its UID, and the account in its annotation.
 struct OnLease {
     uid: Option<String>,
     account: Option<String>,
 }
 
-/// What came of asking.
+/// The last answer to the question for the account, and the verdict on it.
 struct LastAnswer {
     at: Instant,
     version: u64,
     verdict: Result<()>,
 }
 
-/// What an account is beside the remembered one.
+/// An account, compared with the remembered one.
 #[derive(Debug, Eq, PartialEq)]
 enum Judgement {
     Same,
@@ -333,7 +333,7 @@ pub(crate) async fn changed(versions: &mut watch::Receiver<u64>) {
     }
 }
 
-/// What is being done when the account is asked for.
+/// The check that is under way while the account is asked for, as a message names it.
 fn checking(remembered: Option<&str>) -> String {
     match remembered {
         Some(account) => format!("checking that the credential still belongs to the cloud account {account:?}"),

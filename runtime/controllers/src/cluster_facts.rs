@@ -1,15 +1,12 @@
-//! What a provider answers is held against what is known of the cluster, before it goes into Kubernetes. No client, no
+//! Answers of a provider are held against the facts of the cluster, before they go into Kubernetes. No client, no
 //! clock, no log.
-//!
-//! SECURITY.md has the table of values, facts and consequences. What belongs to others is looked up by the callers, in
-//! indexes of the watched objects, and comes as [`Holders`] and [`NodeWords`].
 
 use std::net::IpAddr;
 
 use cloud_provider::{Address, AddressKind, Ingress, IngressDescription, Instance, IpMode};
 use ipnet::{IpNet, Ipv4Net, Ipv6Net};
 
-/// What the operator and the API server say of the cluster.
+/// Facts of the cluster, from the operator and the API server.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct ClusterFacts {
     /// The networks of Services: `--service-cluster-ip-range`, and those of the ServiceCIDR objects.
@@ -33,7 +30,7 @@ pub struct ClusterFacts {
     pub load_balancer_addresses: Vec<IpNet>,
 }
 
-/// Who has an address by now, as far as the cluster's objects tell.
+/// The present holders of an address, as far as the cluster's objects tell.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct Holders {
     /// The Service with this ClusterIP.
@@ -56,7 +53,7 @@ pub(crate) struct NodeHolder {
     pub(crate) is_confirmed: bool,
 }
 
-/// What a Node says of itself.
+/// A Node's claims about itself.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct NodeWords {
     /// The addresses of its status, and the one that its kubelet was given.
@@ -156,7 +153,7 @@ impl ClusterFacts {
         }
     }
 
-    /// Whose an address is that a load balancer shall have, as the rest of a sentence; `None` if it may have it.
+    /// The holder of an address that a load balancer shall have, as the rest of a sentence; `None` if it may have it.
     ///
     /// A Node's own word counts for private addresses, and for none that the operator has named as load balancers' or that
     /// the Service shows already: a kubelet keeps no Service from its address.
@@ -199,11 +196,11 @@ impl ClusterFacts {
         ))
     }
 
-    /// What is wrong with the first address that a node shall have, as a sentence without a subject; `None` if nothing is.
-    /// `words` is asked for only where the node's own words matter.
+    /// The fault of the first address that a node must not have, as a sentence without a subject; `None` if all are
+    /// right. `words` is asked for only where the node's own words matter.
     ///
-    /// What the Node says itself as well is refused only where it can be no node's, or by the operator: its kubelet could
-    /// write it alone, and a node that works goes on to do so.
+    /// An address that the Node claims itself as well is refused only where it can be no node's, or by the operator:
+    /// its kubelet could write it alone, and a node that works goes on to do so.
     pub(crate) fn node_addresses(&self, addresses: &[Address], words: impl Fn() -> NodeWords) -> Option<String> {
         addresses.iter().find_map(|it| {
             let because = match it.kind {
@@ -263,7 +260,8 @@ impl ClusterFacts {
         })
     }
 
-    /// Of what an address is where Services or pods are, unless the operator has named a narrower network of nodes.
+    /// The network of Services or pods that an address is in, unless the operator has named a narrower network of
+    /// nodes.
     fn no_network_of_nodes(&self, ip: IpAddr) -> Option<String> {
         let named = narrowest(&self.nodes, ip).max(narrowest(&self.node_addresses, ip));
         let holds = |it: &&IpNet| it.contains(&ip) && named.is_none_or(|own| own < it.prefix_len());
@@ -325,8 +323,8 @@ fn canonical_ip(text: &str) -> Result<IpAddr, String> {
     }
 }
 
-/// What an address is that means something else on each machine, or several machines. kube-proxy would send a node's own
-/// traffic to it, which is why Kubernetes refuses them in EndpointSlices.
+/// The kind of an address that means something else on each machine, or several machines. kube-proxy would send a
+/// node's own traffic to it, which is why Kubernetes refuses them in EndpointSlices.
 fn form(ip: IpAddr) -> Option<&'static str> {
     match ip {
         _ if ip.is_unspecified() => Some("the address of no machine"),
@@ -347,7 +345,7 @@ fn numeric_name(name: &str) -> Option<String> {
     reads_as_ip.then(|| format!("the name {name:?} reads as an address, and Kubernetes refuses it"))
 }
 
-/// What a name is that resolves in the cluster, or on each machine, and nowhere else.
+/// The scope of a name that resolves in the cluster, or on each machine, and nowhere else.
 fn internal_name(name: &str) -> Option<&'static str> {
     let name = name.trim_end_matches('.').to_ascii_lowercase();
     let is_below = |domain: &str| name.strip_suffix(domain).is_some_and(|it| it.is_empty() || it.ends_with('.'));

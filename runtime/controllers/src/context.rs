@@ -1,4 +1,4 @@
-//! What controllers are made of, and what becomes of it: a [`Task`] that runs.
+//! Context of the controllers, and the [`Task`] as which each of them runs.
 
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
@@ -18,7 +18,7 @@ use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 
-/// What all controllers of one cloud share.
+/// The clients, caches and counts that all controllers of one cloud share.
 pub struct Context {
     pub(crate) client: Client,
     pub(crate) nodes: Nodes,
@@ -27,7 +27,7 @@ pub struct Context {
     pub(crate) metrics: Metrics,
     pub(crate) events: Events,
     pub(crate) node_deletions: NodeDeletions,
-    /// What is known of the cluster; nothing, unless somebody says it.
+    /// The facts of the cluster; none, unless somebody sets them.
     pub(crate) facts: watch::Receiver<ClusterFacts>,
     shutdown: watch::Receiver<bool>,
     /// Made by the first controller that needs it.
@@ -77,8 +77,8 @@ impl Context {
         Self::new(client, nodes, account, RequestedChanges::default(), metrics, events, shutdown)
     }
 
-    /// What all controllers ask about instances, so that one list answers all of them; `None` if the cloud has none. Its
-    /// events come from the cloud-node-controller.
+    /// The one inventory of instances for all controllers, so that one list answers all of them; `None` if the cloud
+    /// has none. Its events come from the cloud-node-controller.
     pub(crate) fn inventory(&self, cloud: &Cloud) -> Option<Arc<Inventory>> {
         let make = || {
             let cloud = self.account.guard(cloud.clone());

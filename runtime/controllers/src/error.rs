@@ -1,4 +1,4 @@
-//! What happens after a failure: the one place that turns an error into a pause.
+//! Pauses after failures: the one place that turns an error into a pause.
 
 use std::error::Error as StdError;
 use std::time::Duration;

@@ -101,7 +101,7 @@ impl Events {
     }
 }
 
-/// What events call an object, as it was when it was read.
+/// The reference by which events name an object, as it was when it was read.
 #[must_use]
 pub fn reference<K: Resource<DynamicType = ()>>(object: &K) -> ObjectReference {
     ObjectReference { resource_version: object.resource_version(), ..object.object_ref(&()) }

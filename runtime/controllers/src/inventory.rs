@@ -52,7 +52,7 @@ pub(crate) const COMPONENT: &str = "cloud-node-controller";
 /// From so many nodes on, one list is better than asking about each, if it takes no more calls.
 const MANY: usize = 8;
 
-/// What the cloud knows of the cluster's machines, shared by all who ask.
+/// The cluster's machines as the cloud knows them, shared by all controllers.
 pub(crate) struct Inventory {
     description: CurrentDescription,
     instances: Arc<dyn Instances>,
@@ -246,8 +246,8 @@ impl Inventory {
         self.checked(machine, instance, asked, is_its).map(Some)
     }
 
-    /// What it means that `get` found nothing: certainty, if it was asked by provider id or a list showed nothing
-    /// either; otherwise the next try reads a list.
+    /// A `get` that found nothing is certain if it was asked by provider id or a list showed nothing either; otherwise
+    /// the next try reads a list.
     fn missing(
         &self,
         machine: &cloud_provider::Node,
@@ -438,12 +438,13 @@ fn is_ip(address: &Address) -> bool {
     matches!(address.kind, AddressKind::InternalIp | AddressKind::ExternalIp)
 }
 
-/// What a provider may know of a node.
+/// A node, as a provider may know it.
 pub(crate) fn machine(node: &Node) -> cloud_provider::Node {
     trimmed(node).0
 }
 
-/// What a provider may know of a node, and what was left out because there is too much of it.
+/// A node, as a provider may know it, and a sentence about the parts that were left out because there is too much of
+/// them.
 fn trimmed(node: &Node) -> (cloud_provider::Node, Option<String>) {
     let (zone, region) = place(node);
     let labels = node.metadata.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone()));

@@ -11,7 +11,7 @@
 //!                             └ plan: labels and node affinity ► object::update_latest
 //! ```
 //!
-//! What is decided is plain functions in a `plan.rs`; what is done with it stands beside it. Nothing in here knows
+//! Decisions are plain functions in a `plan.rs`; the code that carries them out stands beside it. Nothing in here knows
 //! WebAssembly or reads the environment.
 
 #![forbid(unsafe_code)]

@@ -1,9 +1,9 @@
 //! How much of an object goes into one call of a provider. No client, no clock, no log.
 //!
-//! Whoever may write a Service, and every kubelet, decides what stands in these objects. A provider that is handed more
+//! The authors of Services, and every kubelet, decide on the content of these objects. A provider that is handed more
 //! than any cloud can mean spends its CPU time on it, and the call ends without a result. So a Service over a limit is
-//! invalid, and its event says so; what is deleted, and what a kubelet writes, is cut. Nothing that stands in the cloud
-//! goes because of a limit.
+//! invalid, and its event says so; a Service that is deleted, and the words of a kubelet, are cut. Nothing that stands
+//! in the cloud goes because of a limit.
 
 use cloud_provider::LoadBalancer;
 
@@ -15,7 +15,7 @@ const SOURCE_RANGES: usize = 5_000;
 /// that a cloud can mean are lists of ports (9 KiB for all that a Service may have) and of address ranges (45 bytes
 /// each): this is room for more than a thousand.
 const ANNOTATION_BYTES: usize = 64 << 10;
-/// What is left of each annotation in a deletion, if all together are too long: any id, name or switch.
+/// The rest of each annotation in a deletion, if all together are too long: any id, name or switch.
 const CUT_ANNOTATION_BYTES: usize = 256;
 /// Bytes of `spec.loadBalancerIP`, which the API server does not check: the longest DNS name.
 const ADDRESS_BYTES: usize = 253;
@@ -27,7 +27,7 @@ const NODE_ADDRESSES: usize = 64;
 /// Labels of a node, of which a provider sees those that the operator names. Nodes of the large clouds have about 50.
 const NODE_LABELS: usize = 512;
 
-/// What is too large about a Service, with the limit and the next step; `None` if nothing is.
+/// The part of a Service that is too large, with the limit and the next step; `None` if none is.
 pub(crate) fn objection(desired: &LoadBalancer) -> Option<String> {
     let bytes = annotation_bytes(desired);
     let address = desired.load_balancer_ip.as_ref().map_or(0, String::len);
@@ -47,7 +47,7 @@ pub(crate) fn objection(desired: &LoadBalancer) -> Option<String> {
     Some(format!("{what} {is} {unit}, and a provider is given {most} at most: {next}. What exists in the cloud stays"))
 }
 
-/// What is wrong with so many nodes behind a load balancer; `None` if nothing is.
+/// The objection to so many nodes behind a load balancer; `None` if it may have them.
 pub(crate) fn too_many_nodes(nodes: usize) -> Option<String> {
     (nodes > NODES).then(|| {
         format!(
@@ -59,8 +59,8 @@ pub(crate) fn too_many_nodes(nodes: usize) -> Option<String> {
 
 /// As much of a Service as is needed to delete its load balancer, however large the Service is.
 ///
-/// Of annotations that are too long together, each keeps its beginning without white space: what a cloud looks at in a
-/// deletion are ids and switches.
+/// Annotations that are too long together each keep their beginning without white space: a cloud looks at ids and
+/// switches in a deletion.
 pub(crate) fn trimmed(mut unwanted: LoadBalancer) -> LoadBalancer {
     unwanted.ports.truncate(PORTS);
     unwanted.source_ranges.truncate(SOURCE_RANGES);

@@ -11,7 +11,7 @@ use prometheus::{
 pub(crate) use self::cidrs::CidrMetrics;
 use self::inventory::InventoryMetrics;
 
-/// What the controllers measure.
+/// Metrics of the controllers.
 #[derive(Clone)]
 pub struct Metrics {
     depth: IntGaugeVec,
@@ -35,7 +35,7 @@ pub struct Metrics {
     pub(crate) backend_update: Histogram,
     /// For how long the load balancer has been pending that has been so longest.
     pub(crate) longest_pending: Gauge,
-    /// What lists of load balancers are read for.
+    /// Metrics of the lists of load balancers.
     pub(crate) inventory: InventoryMetrics,
     /// Load balancers of vanished Services that were not deleted because enough were.
     pub(crate) load_balancers_withheld: IntCounter,
@@ -44,11 +44,11 @@ pub struct Metrics {
     /// Routes that were not deleted or moved because too many would be.
     pub(crate) routes_withheld: IntCounter,
     withheld: IntCounterVec,
-    /// What is taken of cluster CIDRs.
+    /// Metrics of the cluster CIDRs.
     pub(crate) cidrs: CidrMetrics,
 }
 
-/// What one work queue measures.
+/// Metrics of one work queue.
 #[derive(Clone)]
 pub(crate) struct QueueMetrics {
     pub(crate) depth: IntGauge,

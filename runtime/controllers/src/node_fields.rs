@@ -1,4 +1,4 @@
-//! What controllers read of a Node: its provider id, taints, labels and addresses. No client, no clock, no log.
+//! Fields of a Node that controllers read: its provider id, taints, labels and addresses. No client, no clock, no log.
 
 use std::net::IpAddr;
 
@@ -57,14 +57,14 @@ pub(crate) fn pod_cidr_mark(node: &Node) -> Option<&str> {
     node.metadata.annotations.as_ref()?.get(POD_CIDR_MARK).map(String::as_str)
 }
 
-/// What the node's status says of its addresses. Kinds that Kubernetes does not know are left out.
+/// The addresses in the node's status. Kinds that Kubernetes does not know are left out.
 pub(crate) fn current_addresses(node: &Node) -> Vec<Address> {
     let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
     let address = |it: &NodeAddress| Some(Address { kind: AddressKind::parse(&it.type_)?, value: it.address.clone() });
     addresses.iter().filter_map(address).collect()
 }
 
-/// What a node says of its addresses and of what it is.
+/// A node's own words about its addresses and its kind.
 pub(crate) fn words(node: &Node) -> NodeWords {
     let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
     let provided = provided_node_ip(node).into_iter().flat_map(|it| it.split(','));

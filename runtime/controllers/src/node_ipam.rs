@@ -50,7 +50,7 @@ const QUEUE: &str = "cidrallocator_node";
 /// The name of the cloud allocator's.
 const CLOUD_QUEUE: &str = "cloudCIDRAllocator";
 
-/// What nodes get, and of what.
+/// Options of the controller that gives out blocks of cluster CIDRs.
 #[derive(Clone)]
 pub struct Options {
     /// The cluster CIDRs, `--cluster-cidr`, each with the prefix length of a node's part: at most one of each family.
@@ -64,7 +64,7 @@ pub struct Options {
     pub may_write: MayWrite,
 }
 
-/// What nodes get where the cloud gives networks to machines.
+/// Options of the controller where the cloud gives networks to machines.
 #[derive(Clone)]
 pub struct CloudOptions {
     /// The families in the order in which nodes get them, at most one network of each; none: IPv4.

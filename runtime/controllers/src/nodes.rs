@@ -35,7 +35,7 @@ pub(crate) use self::index::{Turn, Verdict};
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
-/// What no controller reads is left out of the copies: see `trimmed.rs`.
+/// Fields that no controller reads are left out of the copies: see `trimmed.rs`.
 #[derive(Clone)]
 pub struct Nodes {
     watched: Watched<Node>,
@@ -256,7 +256,7 @@ mod tests {
 
     type Calls = Arc<Mutex<Vec<String>>>;
 
-    /// What a listener is called with, as `old > new`, of resourceVersions.
+    /// A listener that keeps its calls as `old > new`, of resourceVersions.
     fn listener(calls: &Calls) -> impl Fn(Option<&Node>, Option<&Node>) + Send + 'static {
         let calls = calls.clone();
         let version = |it: Option<&Node>| it.and_then(Node::resource_version).unwrap_or_else(|| "-".to_owned());

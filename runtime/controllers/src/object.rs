@@ -228,7 +228,7 @@ mod tests {
         assert_eq!(difference_in(&current, &desired, part).unwrap(), expected);
     }
 
-    /// What the API server does with a merge patch.
+    /// The API server's merge patch.
     fn json_patch(target: &mut Value, patch: &Value) {
         let Value::Object(patch) = patch else {
             *target = patch.clone();

@@ -32,7 +32,7 @@ pub(crate) struct UnrelatedEvents {
     left_out: u64,
 }
 
-/// What becomes of an event that is about no object of the cluster.
+/// The verdict on an event that is about no object of the cluster.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Sample {
     /// It is logged, with the number of those that were not since the last time.
@@ -63,7 +63,7 @@ impl ProviderEvents {
 }
 
 impl UnrelatedEvents {
-    /// What becomes of the next event.
+    /// Judges the next event.
     pub(crate) fn sample(&mut self, now: Instant) -> Sample {
         if self.began.is_none_or(|it| now.saturating_duration_since(it) >= SPAN) {
             (self.began, self.recorded) = (Some(now), 0);

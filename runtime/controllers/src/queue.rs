@@ -18,13 +18,13 @@ use self::limits::Limits;
 /// Keys that want to be worked on.
 #[derive(Debug)]
 pub(crate) struct Queue {
-    /// What a worker may take now, oldest first.
+    /// Keys that a worker may take now, oldest first.
     ready: VecDeque<String>,
-    /// What waits, and since when: all of `ready`, and keys that were added while they were processed.
+    /// Keys that wait, and since when: all of `ready`, and those that were added while they were processed.
     dirty: HashMap<String, Instant>,
-    /// What workers have, and since when.
+    /// Keys that workers have, and since when.
     processing: HashMap<String, Instant>,
-    /// What becomes ready later, earliest first.
+    /// Keys that become ready later, earliest first.
     delayed: BTreeSet<(Instant, String)>,
     /// The time under which a key stands in `delayed`.
     due: HashMap<String, Instant>,

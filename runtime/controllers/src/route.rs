@@ -71,7 +71,7 @@ pub struct Options {
     pub warm_up: Duration,
     /// How many of those are deleted or moved in how long.
     pub budget: Budget,
-    /// What events are about that concern no node: the Lease. Without it they are logged.
+    /// The object of events that concern no node: the Lease. Without it they are logged.
     pub lease: Option<ObjectReference>,
 }
 

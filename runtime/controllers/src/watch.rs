@@ -257,7 +257,7 @@ fn name<K: Read>(object: &K) -> Name {
     (object.meta().namespace.clone(), object.meta().name.clone())
 }
 
-/// What it means that a request was not answered as it should be.
+/// The problem of a request that was not answered as it should be.
 fn problem(error: object::Error, streams_list: bool) -> Problem {
     match error {
         object::Error::Refused(status) if status.code == 410 => Problem::Forgotten,
@@ -272,7 +272,7 @@ fn is_unreadable(error: &kube::Error) -> bool {
     matches!(error, kube::Error::SerdeError(_)) || matches!(error, kube::Error::Api(status) if status.code == 0)
 }
 
-/// What it means that a watch ends with an error.
+/// The problem of a watch that ends with this error.
 fn refused(status: &Status) -> Problem {
     if status.code == 410 { Problem::Forgotten } else { Problem::Failed(status.message.clone()) }
 }

@@ -17,7 +17,7 @@ use crate::queue::pump::WorkQueue;
 /// How often the gauges of a queue are written.
 const OBSERVE: Duration = Duration::from_millis(500);
 
-/// What workers do with a key.
+/// The work of a queue's workers.
 pub(crate) trait Reconcile: Send + Sync + 'static {
     /// Why it could not be done.
     type Error: Send;
@@ -35,7 +35,7 @@ pub(crate) trait Reconcile: Send + Sync + 'static {
     fn back_off(&self) -> BackOff;
 }
 
-/// What becomes of a key that did not fail.
+/// The next step for a key that did not fail.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Next {
     /// It is as it should be.
@@ -98,7 +98,7 @@ async fn observe(queue: Arc<WorkQueue>) {
     }
 }
 
-/// What a future gives, or what it said when it panicked.
+/// The result of a future, or its message when it panicked.
 pub(crate) async fn contained<T>(future: impl Future<Output = T>) -> Result<T, String> {
     AssertUnwindSafe(future).catch_unwind().await.map_err(|panic: Box<dyn Any + Send>| {
         let text = panic.downcast_ref::<&str>().map(|it| (*it).to_owned());

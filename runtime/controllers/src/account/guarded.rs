@@ -260,7 +260,7 @@ mod tests {
     struct Nothing {
         /// Calls that may write.
         written: AtomicUsize,
-        /// What happens during the next of them.
+        /// A change of the account during the next of them.
         during: Mutex<Option<Box<dyn FnOnce() + Send>>>,
     }
 

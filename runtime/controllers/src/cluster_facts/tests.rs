@@ -28,7 +28,7 @@ fn facts() -> ClusterFacts {
     }
 }
 
-/// What is wrong with an address of a load balancer that these have.
+/// The fault of an address of a load balancer that these have.
 fn refused(facts: &ClusterFacts, place: Ingress, holders: Holders) -> Option<String> {
     facts
         .ingress(vec![ip("192.0.2.9"), place], FREE, |it| {
@@ -176,7 +176,7 @@ fn address(kind: AddressKind, value: &str) -> Address {
     Address { kind, value: value.to_owned() }
 }
 
-/// What is wrong with an internal address of a node that says this of itself.
+/// The fault of an internal address of a node that says this of itself.
 fn node_refused(facts: &ClusterFacts, ip: &str, words: &NodeWords) -> Option<String> {
     let addresses = [address(AddressKind::Hostname, "n1"), address(AddressKind::InternalIp, ip)];
     facts.node_addresses(&addresses, || words.clone())

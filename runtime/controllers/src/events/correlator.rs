@@ -27,7 +27,7 @@ const BURST: u32 = 25;
 /// The time between further events about one object.
 const INTERVAL: Duration = Duration::from_secs(300);
 
-/// What becomes of an event.
+/// The verdict on an event.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Verdict {
     /// It is written as a new object.
@@ -38,10 +38,10 @@ pub(super) enum Verdict {
     Drop,
 }
 
-/// What makes two events the same, as one text: it is kept for thousands of them.
+/// The parts in which events of one kind agree, as one text: it is kept for thousands of them.
 type Key = Arc<str>;
 
-/// What was written, as far as it decides about what is written next.
+/// Events that were written, as far as they decide about the next ones.
 #[derive(Debug, Default)]
 pub(super) struct Correlator {
     similar: Cache<Similar>,
@@ -122,7 +122,7 @@ pub(super) fn patch(event: &Event) -> serde_json::Value {
     })
 }
 
-/// Who says something about which object.
+/// The key of an event's source and object.
 fn about(event: &Event) -> Key {
     let (object, source) = (&event.involved_object, event.source.as_ref());
     key([

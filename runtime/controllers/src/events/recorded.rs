@@ -1,4 +1,4 @@
-//! What is recorded, until it is sent, and the event that it becomes.
+//! Recorded events: from the call until they are sent.
 
 use cloud_provider::{EventKind, printable};
 use jiff::Timestamp;
@@ -45,7 +45,8 @@ impl Recorded {
     }
 }
 
-/// What an event may say of a message: parts of it may be the words of a kubelet, of a Service's author or of a cloud.
+/// The part of a message that an event may have: some of it may be the words of a kubelet, of a Service's author or of
+/// a cloud.
 pub(super) fn short(message: &str) -> String {
     printable(message, MESSAGE)
 }

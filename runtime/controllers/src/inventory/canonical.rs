@@ -25,7 +25,7 @@ pub(super) struct CanonicalIds {
     known: Mutex<HashMap<String, Word>>,
 }
 
-/// What the provider says of a provider id.
+/// The provider's word for a provider id.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Word {
     /// The id itself is the word.

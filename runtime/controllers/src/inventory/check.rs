@@ -1,4 +1,4 @@
-//! What a provider answers is not believed: it is checked before anything is written.
+//! Answers of a provider are checked before anything is written: none is believed.
 
 use std::net::IpAddr;
 
@@ -15,8 +15,8 @@ const LABEL: usize = 63;
 /// The longest provider id.
 const PROVIDER_ID: usize = 1024;
 
-/// What is wrong with a provider's answer about a node, as a sentence without a subject, or nothing.
-/// `is_its` says that the answer's provider id is the node's, perhaps in another spelling.
+/// The fault of a provider's answer about a node, as a sentence without a subject, if it has one. `is_its` says that
+/// the answer's provider id is the node's, perhaps in another spelling.
 pub(super) fn refusal(
     description: &Description,
     node: &cloud_provider::Node,
@@ -128,7 +128,7 @@ mod tests {
 
     use super::*;
 
-    /// What is wrong with an answer about a node with this provider id.
+    /// The fault of an answer about a node with this provider id.
     #[track_caller]
     fn check(asked: Option<&str>, change: impl FnOnce(&mut Instance), expected: Option<&str>) {
         let description = Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() };

@@ -1,4 +1,4 @@
-//! What becomes of a provider's events, and of our own warnings about nodes.
+//! Events of a provider, and our own warnings about nodes: written, or logged.
 
 use cloud_provider::Event;
 use k8s_openapi::api::core::v1::Node;

@@ -42,7 +42,7 @@ pub(crate) struct Gaps {
     zones: BTreeMap<String, String>,
 }
 
-/// What a list says of a node.
+/// The entry of a list for a node.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Match<'a> {
     /// This machine stands behind it.

@@ -40,7 +40,7 @@ const EACH_NODE: Duration = Duration::from_millis(10);
 /// But no longer than this.
 const LONGEST_STREAM: Duration = Duration::from_secs(20);
 
-/// What decides how a node that joins is asked about.
+/// The facts that decide how a node that joins is asked about.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Situation {
     /// Nodes that wait to be initialised.

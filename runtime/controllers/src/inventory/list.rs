@@ -17,7 +17,7 @@ const LIST: Duration = Duration::from_secs(900);
 /// How many times the page size is halved before a list fails.
 const HALVINGS: u32 = 3;
 
-/// What a list holds, the events beside it, and the page size that worked.
+/// The content of a list, the events beside it, and the page size that worked.
 pub(super) struct ListResult {
     pub(super) list: Result<InstanceList>,
     pub(super) events: EventList,

@@ -1,4 +1,4 @@
-//! What is said of machines, for people.
+//! Sentences about machines, for people.
 
 use cloud_provider::Instance;
 
@@ -12,7 +12,7 @@ pub(super) fn unproven(provider_id: &str, others: &[&str]) -> String {
     )
 }
 
-/// What a message calls a machine.
+/// The name of a machine in a message.
 pub(super) fn called(instance: &Instance) -> String {
     match &instance.provider_id {
         Some(provider_id) => format!("{:?} ({provider_id})", instance.name),

@@ -18,12 +18,12 @@ const AGAIN: Freshness = LATER_TURN.at_any_time();
 #[derive(Default)]
 struct Fake {
     machines: Vec<Instance>,
-    /// What `list` leaves out.
+    /// Machines that `list` leaves out.
     unlisted: Vec<String>,
     incomplete: Option<String>,
     /// The zone that is missing, and why.
     gap: Option<(String, String)>,
-    /// What the next pages fail with.
+    /// Errors of the next pages.
     failures: Mutex<Vec<Error>>,
     events: Vec<Event>,
     /// How long a call takes.

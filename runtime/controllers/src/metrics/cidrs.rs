@@ -2,7 +2,7 @@
 
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
 
-/// What is measured of each cluster CIDR.
+/// Metrics of each cluster CIDR.
 #[derive(Clone)]
 pub(crate) struct CidrMetrics {
     /// Blocks that were taken.

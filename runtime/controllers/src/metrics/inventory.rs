@@ -1,8 +1,8 @@
-//! What is measured of lists of load balancers.
+//! Metrics of the lists of load balancers.
 
 use prometheus::{IntCounter, IntGauge, IntGaugeVec, Opts, Registry};
 
-/// What is measured of lists of load balancers.
+/// Metrics of the lists of load balancers.
 #[derive(Clone)]
 pub(crate) struct InventoryMetrics {
     /// Load balancers that a list showed with another revision than before.

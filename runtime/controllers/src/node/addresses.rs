@@ -10,9 +10,9 @@ pub(crate) enum Error {
     /// It is not a list of addresses.
     #[error("failed to parse node IP {value:?}: {reason}")]
     Unreadable {
-        /// What the annotation says.
+        /// The annotation's value.
         value: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be read.
         reason: String,
     },
     /// The cloud does not know the address.

@@ -1,4 +1,4 @@
-//! What the parts of the cloud-node-controller share.
+//! The state that the parts of the cloud-node-controller share.
 
 use std::sync::Arc;
 

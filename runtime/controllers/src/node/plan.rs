@@ -1,4 +1,4 @@
-//! What a node should look like, given its machine. No client, no clock, no log.
+//! The desired state of a node, given its machine. No client, no clock, no log.
 
 use std::collections::HashSet;
 
@@ -23,7 +23,7 @@ pub(crate) enum Error {
     ProvidedNodeIp {
         /// The node's name.
         node: String,
-        /// What is wrong.
+        /// The fault of the node IP.
         source: addresses::Error,
     },
 }
@@ -46,7 +46,7 @@ pub(super) enum Discarded {
     Present(String),
 }
 
-/// What a change of a node means to a work queue.
+/// The meaning of a node's change for a work queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Change {
     /// There is nothing to do for this node.
@@ -57,7 +57,7 @@ pub(super) enum Change {
     Different,
 }
 
-/// What a change of a node means.
+/// Compares a node with itself before a change.
 pub(super) fn change(before: Option<&Node>, node: &Node) -> Change {
     if is_waiting(node) {
         let same = before.is_some_and(|before| {

@@ -75,7 +75,7 @@ impl Error {
         }
     }
 
-    /// What the event says beyond the error: what was tried, and what a person can do.
+    /// The rest of the event, after the error: how the node was looked for, and what a person can do.
     fn hint(&self, node: &Node) -> Option<String> {
         let name = node.name_any();
         match self {
@@ -92,7 +92,7 @@ impl Error {
         }
     }
 
-    /// What happens next, and who has to do it.
+    /// The next step, and who has to take it.
     pub(super) fn next(&self) -> &'static str {
         match self {
             Self::Metadata { source: CloudError::Denied(_), .. } => {

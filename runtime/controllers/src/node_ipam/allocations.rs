@@ -23,17 +23,17 @@ pub(crate) struct Allocations {
     counts: Vec<Count>,
 }
 
-/// What one node has.
+/// The blocks of one node.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct Allocation {
     pub(crate) node: String,
     pub(crate) cidrs: Vec<IpNet>,
     pub(crate) state: State,
-    /// What it has of cluster CIDRs, by their places.
+    /// Its parts of cluster CIDRs, by their places.
     held: Vec<(usize, Held)>,
 }
 
-/// What a node has of one cluster CIDR.
+/// A node's part of one cluster CIDR.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Held {
     /// This block.
@@ -42,7 +42,7 @@ enum Held {
     Wide(IpNet),
 }
 
-/// What is known of a node's blocks.
+/// The state of a node's blocks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum State {
     /// Its Node has them.
@@ -77,7 +77,7 @@ pub(crate) struct Count {
     pub(crate) tries: Vec<u64>,
 }
 
-/// What the blocks of one cluster CIDR are at.
+/// The use of the blocks of one cluster CIDR.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Usage {
     pub(crate) cluster: IpNet,
@@ -95,7 +95,7 @@ impl Allocations {
         Self { sets, services, nodes: HashMap::new(), owners: HashMap::new(), counts }
     }
 
-    /// What a node has.
+    /// The blocks of a node.
     pub(crate) fn of(&self, uid: &str) -> Option<&Allocation> {
         self.nodes.get(uid)
     }
@@ -172,7 +172,7 @@ impl Allocations {
         held
     }
 
-    /// What a network would have, and of which cluster CIDR: a node may have its families in another order.
+    /// The part that a network takes of its cluster CIDR: a node may have its families in another order.
     fn place(&self, cidr: &IpNet) -> Option<(usize, Held)> {
         let mut places = self.sets.iter().map(|it| it.place(cidr)).enumerate();
         places.find_map(|(place, it)| match it {
@@ -214,7 +214,7 @@ impl Allocations {
         }
     }
 
-    /// What each cluster CIDR is at. What is counted begins again.
+    /// The use of each cluster CIDR. Counts begin again.
     pub(crate) fn usage(&mut self) -> Vec<Usage> {
         let usage = |(set, count): (&CidrSet, &mut Count)| Usage {
             cluster: set.cluster(),
@@ -230,7 +230,7 @@ impl Allocations {
         self.sets.iter().find(|it| it.used() == it.size()).map(CidrSet::cluster)
     }
 
-    /// What another node has, or Services, stays taken.
+    /// Blocks of another node, or of Services, stay taken.
     fn give_back(&mut self, uid: &str, held: &[(usize, Held)]) {
         for (place, it) in held {
             let set = &mut self.sets[*place];

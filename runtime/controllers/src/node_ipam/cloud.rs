@@ -39,7 +39,7 @@ const FEW: usize = 2;
 
 /// The reason of an event about a network that the cloud names and the node must not get.
 const REFUSED: &str = "PodCIDRRefused";
-/// What is to be done about it.
+/// The next step for an operator.
 const NEXT: &str = "give the machine another pod network in the cloud, or correct --cluster-cidr, \
                     --node-cidr-mask-size or --service-cluster-ip-range; tried again with growing pauses";
 
@@ -143,7 +143,7 @@ impl Waiting {
         }
     }
 
-    /// What the node has counts from now on; what it was about to get, until it is another node.
+    /// Networks that the node has count from now on; those that were set aside for it, until it is another node.
     fn keep_networks(&self, before: Option<&Node>, after: Option<&Node>) {
         let mut networks = self.networks.lock();
         if let Some(gone) = before.filter(|it| after.is_none_or(|after| uid(after) != uid(it))) {
@@ -301,7 +301,7 @@ impl CloudAllocator {
         Ok(())
     }
 
-    /// What the node lacks, and the networks that it gets, set aside for it.
+    /// The node's lack, and the networks that it gets, set aside for it.
     fn wanted(&self, node: &Node, instance: &Instance) -> Result<(Lack, Vec<IpNet>), Objection> {
         let wanted = lack(node, instance, &self.families).map_err(|error| Objection { error, doubted: None })?;
         let cidrs = match &wanted {

@@ -21,7 +21,7 @@ const NAMED: usize = 3;
 pub(crate) struct Foreign {
     /// The node's name.
     pub(crate) node: String,
-    /// What its Node has there.
+    /// The network, as its Node spells it.
     pub(crate) network: String,
     /// Its place among the node's networks, from 0 on.
     pub(crate) nth: usize,
@@ -35,7 +35,7 @@ impl Foreign {
         matches!(self.why, None | Some(Why::Outside(_) | Why::TooMany))
     }
 
-    /// What an event on its node says.
+    /// The message of the event on its node.
     pub(crate) fn told(&self) -> String {
         let network = &self.network;
         let (what, next) = match &self.why {

@@ -19,7 +19,7 @@ pub enum Family {
     V6,
 }
 
-/// What a node lacks.
+/// The networks that a node lacks.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Lack {
     /// These networks, as the cloud spells them, and the condition.
@@ -33,7 +33,7 @@ pub(crate) enum Lack {
 /// Why a node cannot get the networks of its machine.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 pub(crate) enum Error {
-    /// Nobody has said yet which machine is behind it.
+    /// The machine behind it is not known yet.
     #[error("node {0} doesn't have providerID")]
     NoProviderId(String),
     /// The cloud has none for it.
@@ -46,7 +46,7 @@ pub(crate) enum Error {
         node: String,
         /// The network, as the cloud spells it.
         network: String,
-        /// What is wrong with it.
+        /// The reason why it cannot be used.
         because: String,
     },
     /// The node has others, and they cannot be changed.
@@ -54,9 +54,9 @@ pub(crate) enum Error {
     Other {
         /// The node's name.
         node: String,
-        /// What it has.
+        /// The node's own networks.
         own: String,
-        /// What it should have.
+        /// The networks that the cloud gives it.
         clouds: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What a provider says of a node's pod network is held against what is known of the cluster. No client, no clock, no log.
+//! Pod networks of nodes, as a provider answers them, are held against the cluster's. No client, no clock, no log.
 //!
 //! Pods of a node answer for each address of its network: of one that belongs to Services, to nodes or to another node's
 //! pods, they would get what was sent to these.
@@ -22,7 +22,7 @@ const SPECIAL: [IpNet; 8] = [
     IpNet::V6(Ipv6Net::new_assert(Ipv6Addr::new(0xff00, 0, 0, 0, 0, 0, 0, 0), 8)),
 ];
 
-/// What is known of the cluster's networks.
+/// The networks of the cluster, which decide where a pod network may lie.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct PodNetworks {
     /// Where nodes' networks lie, each with the shortest prefix that a node's has: `--cluster-cidr`, or all addresses of a

@@ -1,4 +1,4 @@
-//! What becomes of a node's pod networks: given out, written, and given back. No client, no clock, no log.
+//! Pod networks of a node: given out, written, and given back. No client, no clock, no log.
 
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
@@ -8,7 +8,7 @@ use crate::node_ipam::allocations::{Allocations, State};
 use crate::node_ipam::cidr_set::Exhausted;
 use crate::node_ipam::foreign::Foreign;
 
-/// What is to be done about a node.
+/// The next step for a node.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Decision {
     /// Nothing.
@@ -46,7 +46,7 @@ pub(crate) enum Error {
     },
 }
 
-/// What is to be done about a node as the watch knows it. What it has is taken from now on.
+/// The next step for a node as the watch knows it. Networks that it has are taken from now on.
 pub(crate) fn decide(node: &Node, allocations: &mut Allocations) -> Result<Decision, Error> {
     let uid = uid(node);
     if has_networks(node) {
@@ -71,7 +71,7 @@ pub(crate) fn decide(node: &Node, allocations: &mut Allocations) -> Result<Decis
     }
 }
 
-/// What is known after a write. `No` gives the blocks back, unless an earlier write of them may have happened.
+/// The result of a write. `No` gives the blocks back, unless an earlier write of them may have happened.
 ///
 /// Returns whether the node has to be read.
 pub(crate) fn settle(allocations: &mut Allocations, uid: &str, written: Written) -> bool {
@@ -87,8 +87,8 @@ pub(crate) fn settle(allocations: &mut Allocations, uid: &str, written: Written)
     false
 }
 
-/// What is to be done now that the API server itself has shown the node with this name, or that there is none. What it
-/// shows is settled for good: pod networks are written once, and a node that is gone is written no more.
+/// The next step now that the API server itself has shown the node with this name, or that there is none. Its answer
+/// settles for good: pod networks are written once, and a node that is gone is written no more.
 pub(crate) fn reread(allocations: &mut Allocations, uid: &str, live: Option<&Node>) -> Result<Decision, Error> {
     let Some(node) = live.filter(|it| self::uid(it) == uid) else {
         allocations.release(uid);
@@ -125,7 +125,7 @@ pub(crate) fn has_networks(node: &Node) -> bool {
     networks(node).next().is_some()
 }
 
-/// What a node has, as it is written there.
+/// The networks of a node, as they are written there.
 pub(crate) fn networks(node: &Node) -> impl Iterator<Item = &str> {
     let spec = node.spec.as_ref();
     let all = spec.and_then(|it| it.pod_cidrs.as_deref()).unwrap_or_default();
@@ -138,7 +138,7 @@ pub(crate) fn parse(text: &str) -> Option<IpNet> {
     text.parse::<IpNet>().ok().map(|it| it.trunc())
 }
 
-/// What tells a node from another one of its name.
+/// The UID, which tells a node from another one of its name.
 pub(crate) fn uid(node: &Node) -> &str {
     node.metadata.uid.as_deref().unwrap_or_default()
 }

@@ -34,7 +34,7 @@ pub(super) struct RangeAllocator {
     pub(super) blocks: Arc<Blocks>,
 }
 
-/// What the workers and the watch share.
+/// The blocks, shared by the workers and the watch.
 pub(super) struct Blocks {
     allocations: Mutex<Allocations>,
     /// Nodes for which there was no block.

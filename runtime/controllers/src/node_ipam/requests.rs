@@ -1,4 +1,4 @@
-//! What is asked of the API server: a node's networks written, a node marked, a node read.
+//! Requests to the API server: a node's networks written, a node marked, a node read.
 //!
 //! A write names the UID, so that it never happens to another node of that name, and the mark that it was planned with:
 //! once a process has marked the nodes that it found without networks, no write of a process before it happens any more,
@@ -73,7 +73,7 @@ pub(super) async fn read(client: &Client, name: &str) -> Result<Option<Node>, ob
     answer(api.get_opt(name)).await.map(|it| it.map(|Trimmed(node)| node))
 }
 
-/// What is known of a write that ended with this error.
+/// The state of a write that ended with this error.
 pub(super) fn written(error: &object::Error) -> Written {
     match error {
         // Whatever comes from before the object was looked at, or says what is wrong with it.

@@ -291,7 +291,7 @@ impl Controller {
     }
 }
 
-/// What events call a node: whatever its version, as upstream does here.
+/// The reference by which events name a node: without its version, as upstream does here.
 fn about(node: &Node) -> ObjectReference {
     ObjectReference { resource_version: None, ..reference(node) }
 }

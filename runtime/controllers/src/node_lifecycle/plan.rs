@@ -1,4 +1,4 @@
-//! What becomes of a node that is not ready, given what the cloud says of its machine. No client, no clock, no log.
+//! The fate of a node that is not ready, given the cloud's word about its machine. No client, no clock, no log.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -40,7 +40,7 @@ pub(super) enum Reason {
     },
 }
 
-/// What a list that lacks a machine is worth.
+/// The worth of a list that lacks a machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListQuality<'a> {
     /// Whether it began with the check or later.
@@ -53,10 +53,10 @@ pub(super) struct ListQuality<'a> {
     pub(super) account: Option<&'a Arc<str>>,
 }
 
-/// What holds a deletion back for a while.
+/// The times that hold a deletion back for a while.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DeletionPatience {
-    /// What is left of the first time of leadership.
+    /// The rest of the first time of leadership.
     pub(super) warm_up: Duration,
     /// A node that is younger stays.
     pub(super) grace: Duration,
@@ -96,8 +96,8 @@ impl Reason {
         }
     }
 
-    /// What the event on the node says: why it stays, and what can be done. The same words as long as the reason is the
-    /// same.
+    /// The message of the event on the node: why it stays, and what can be done. The same words as long as the reason
+    /// is the same.
     pub(super) fn message(&self, node: &str) -> String {
         let approve = format!("annotate it with {DELETE_APPROVED}=true to have it deleted now");
         match self {
@@ -182,7 +182,7 @@ pub(super) fn with_state(node: &Node, state: State) -> Node {
     desired
 }
 
-/// What speaks against deleting a node whose machine neither a list nor a question about it alone has found.
+/// The objection to deleting a node whose machine neither a list nor a question about it alone has found.
 ///
 /// An operator's word overrules what only asks for patience, and the doubt about a list without any of the cluster's
 /// machines, if the cluster's own account has answered. It never stands in for the cloud's own word.

@@ -1,4 +1,4 @@
-//! What an hour costs, by a clock that does not wait.
+//! Calls of one hour, by a clock that does not wait.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 

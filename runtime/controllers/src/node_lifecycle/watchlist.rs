@@ -33,7 +33,7 @@ pub(super) struct Watchlist {
     nodes: HashMap<String, Watched>,
 }
 
-/// What is remembered of a node.
+/// The memory of a node.
 #[derive(Debug)]
 struct Watched {
     uid: Option<String>,
@@ -65,7 +65,7 @@ pub(super) struct Taken {
     pub(super) early: Vec<Arc<Node>>,
 }
 
-/// What a check of a node has shown.
+/// The outcome of a node's check.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Outcome {
     /// Its machine exists.

@@ -78,7 +78,7 @@ pub(super) fn remove<K: Eq + Hash>(all: &mut HashMap<K, Vec<String>>, key: &K, n
     }
 }
 
-/// What is read of a node here, as it is written.
+/// The fields of a node that are read here, as they are written.
 fn texts(node: &Node) -> (impl PartialEq, impl PartialEq) {
     let spec = node.spec.as_ref();
     let pods = spec.map(|it| (it.pod_cidr.as_deref(), it.pod_cidrs.as_deref()));

@@ -1,4 +1,4 @@
-//! What the cloud itself said of the instances behind nodes: what a kubelet writes on its Node proves nothing.
+//! Evidence of the cloud itself about the instances behind nodes: the words of a kubelet on its Node prove nothing.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -17,7 +17,7 @@ const MISSES: u32 = 2;
 /// The least time between two of them: longer than one answer of the cloud may serve two questions.
 const APART: Duration = Duration::from_secs(3);
 
-/// What the cloud said of one node's instance.
+/// One node's instance, as the cloud named it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Confirmed {
     /// The instance's addresses. Empty if the cloud names none.
@@ -26,11 +26,11 @@ pub struct Confirmed {
     pub zone: Option<String>,
     /// The instance's region.
     pub region: Option<String>,
-    /// What comes back to the provider with the node.
+    /// The provider's own pairs, which come back to it with the node.
     pub extra: Vec<(String, String)>,
 }
 
-/// What all answers of the cloud about one node's instance come to.
+/// The sum of all answers of the cloud about one node's instance.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) enum Evidence {
     /// No answer has shown anything yet.
@@ -55,7 +55,7 @@ pub(crate) enum Answer<'a> {
     Invalid(&'a str),
 }
 
-/// What is remembered of the answers about one node's instance.
+/// The memory of the answers about one node's instance.
 #[derive(Clone, Debug)]
 pub(crate) struct Record {
     provider_id: String,
@@ -150,7 +150,7 @@ impl Record {
 }
 
 impl Instances {
-    /// What is remembered of the node's instance: of the one with its present provider id.
+    /// The record of the node's instance: of the one with its present provider id.
     pub(super) fn of(&self, node: &Node) -> Option<&Record> {
         let record = self.by_node.get(node.metadata.name.as_deref()?)?;
         (provider_id(node) == Some(record.provider_id.as_str())).then_some(record)
@@ -243,7 +243,7 @@ mod tests {
         node
     }
 
-    /// What answers in a row, each four seconds after the one before, come to: `?`, `confirmed` or `refused`.
+    /// Answers in a row, each four seconds after the one before, come to this: `?`, `confirmed` or `refused`.
     #[track_caller]
     fn check(answers: &[Answer<'_>], expected: &[&str]) {
         let mut now = Instant::now();

@@ -1,4 +1,4 @@
-//! What nodes are known by of the cloud's answers about their instances, and who is notified when that changes.
+//! Evidence about the instances behind nodes, by node, and listeners for its changes.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -11,8 +11,8 @@ use crate::nodes::Nodes;
 use crate::nodes::confirmed::{Answer, Confirmed, Evidence, Instances, Record};
 
 impl Nodes {
-    /// What the cloud said of the instance behind this node; `None` until it has said anything, and if it does not know
-    /// the instance, or as another node's.
+    /// The instance behind this node, as the cloud named it; `None` until the cloud has answered, and if it does not
+    /// know the instance, or as another node's.
     #[must_use]
     pub fn confirmed(&self, node: &Node) -> Option<Arc<Confirmed>> {
         match self.evidence(node) {
@@ -33,12 +33,12 @@ impl Nodes {
         self.confirmed_instances().of(node)?.zone.clone()
     }
 
-    /// What the cloud's answers about the instance behind this node come to.
+    /// The sum of the cloud's answers about the instance behind this node.
     pub(crate) fn evidence(&self, node: &Node) -> Evidence {
         self.confirmed_instances().of(node).map_or(Evidence::Unknown, |it| it.evidence.clone())
     }
 
-    /// What is remembered of the answers about the instance behind this node.
+    /// The memory of the answers about the instance behind this node.
     pub(crate) fn record(&self, node: &Node) -> Option<Record> {
         self.confirmed_instances().of(node).cloned()
     }
@@ -58,7 +58,7 @@ impl Nodes {
         is_new
     }
 
-    /// What speaks against these nodes may be over: it is forgotten, so that the cloud is asked about them again.
+    /// The evidence against these nodes may be outdated: it is forgotten, so that the cloud is asked about them again.
     pub(super) fn doubt_instances(&self, nodes: &[String]) {
         for node in nodes {
             if self.confirmed_instances().doubt(node) {

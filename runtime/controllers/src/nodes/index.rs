@@ -1,4 +1,4 @@
-//! What is asked of all nodes together, kept in an index.
+//! Index over all nodes together: those that wait, and those with one provider id.
 
 use std::collections::{HashMap, HashSet};
 
@@ -9,7 +9,7 @@ use tokio::time::Instant;
 
 use crate::node_fields::{is_waiting, provider_id};
 
-/// Who waits to be initialised, and who has which provider id.
+/// Nodes that wait to be initialised, and the holders of each provider id.
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// By name.
@@ -21,7 +21,7 @@ pub(super) struct Index {
     claimants: HashMap<String, Vec<String>>,
     /// Provider id by name.
     held: HashMap<String, String>,
-    /// Of provider ids that nodes have: the spelling under which their names stand in `claimants`, if it is another.
+    /// The spelling under which the names of a provider id's nodes stand in `claimants`, if it is another.
     spellings: HashMap<String, String>,
 }
 
@@ -244,7 +244,7 @@ mod tests {
         node
     }
 
-    /// What the cloud says of the instance `x://1`.
+    /// The instance `x://1`, as the cloud answers it.
     fn instance(name: &str, addresses: &[&str]) -> Instance {
         let address = |it: &&str| Address { kind: AddressKind::InternalDns, value: (*it).to_owned() };
         Instance {

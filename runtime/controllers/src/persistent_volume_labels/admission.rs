@@ -1,4 +1,4 @@
-//! What the webhook makes of a PersistentVolume that is being created.
+//! Admission of a PersistentVolume that is being created.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ impl From<Proposed> for PersistentVolume {
     }
 }
 
-/// What is to change about a volume that may be created.
+/// The changes of a volume that may be created.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Admitted {
     /// The operations of a JSON patch (RFC 6902); none: it stays as it is.
@@ -68,7 +68,7 @@ impl Admission {
         matches!(plan::ask(pv, &self.cloud.description()), Ask::Cloud(_))
     }
 
-    /// What becomes of a volume.
+    /// Admits a volume, or refuses it.
     ///
     /// # Errors
     ///
@@ -108,7 +108,7 @@ impl Admission {
     }
 }
 
-/// What is said about a volume where no node is.
+/// The warning about a volume where no node is.
 pub(super) fn without_nodes(key: &str, values: &str) -> String {
     format!(
         "no node has the label {key} with the value {values}, which is where the volume is: no pod with it can be scheduled \

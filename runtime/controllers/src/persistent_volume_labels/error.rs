@@ -16,12 +16,12 @@ pub(super) enum Error {
         /// Why.
         source: CloudError,
     },
-    /// What the PersistentVolume says cannot be used.
+    /// The PersistentVolume's own content cannot be used.
     #[error("cannot label volume {volume}: {objection}")]
     Volume {
         /// Its name.
         volume: String,
-        /// What is wrong with it.
+        /// The fault of its content.
         objection: String,
     },
     /// It could not be written.
@@ -50,7 +50,7 @@ impl Error {
         !matches!(self, Self::Cloud { source: CloudError::RetryAfter { .. }, .. })
     }
 
-    /// What happens next, and who has to do it.
+    /// The next step, and who has to take it.
     pub(super) fn next(&self) -> &'static str {
         match self {
             Self::Cloud { source: CloudError::Denied(_), .. } => {

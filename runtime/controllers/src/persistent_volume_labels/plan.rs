@@ -1,4 +1,4 @@
-//! What a PersistentVolume asks of the cloud, and what an answer makes of it. No client, no clock, no log.
+//! The question of a PersistentVolume to the cloud, and the changes that an answer makes. No client, no clock, no log.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -16,7 +16,7 @@ const ZONE: &str = node_fields::ZONE.stable;
 const REGION: &str = node_fields::REGION.stable;
 const BETA_ZONE: &str = node_fields::ZONE.beta;
 const BETA_REGION: &str = node_fields::REGION.beta;
-/// What a provisioner writes on each volume that it makes.
+/// The annotation that a provisioner writes on each volume that it makes.
 pub(crate) const PROVISIONED_BY: &str = "pv.kubernetes.io/provisioned-by";
 
 /// Between the zones of a volume that is in several.
@@ -28,7 +28,7 @@ const BYTES: usize = 256 << 10;
 /// The longest value of a label, in bytes. The webhook sees labels before the API server has judged them.
 const LABEL: usize = 63;
 
-/// What a volume needs to know of the cloud.
+/// The question of a volume to the cloud.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) enum Ask {
     /// It is nothing of this cloud's, or is not there yet.
@@ -37,7 +37,7 @@ pub(crate) enum Ask {
     FromLabels(Topology),
     /// Where it is.
     Cloud(Volume),
-    /// Nobody can be asked: this is wrong with it.
+    /// There is no question: the volume has this fault.
     Invalid(String),
 }
 
@@ -50,7 +50,7 @@ pub(crate) enum Moment {
     Later,
 }
 
-/// What is to change about a volume.
+/// The changes of a volume.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Patch {
     /// Labels that it lacks, or has with another value.
@@ -59,7 +59,7 @@ pub(crate) struct Patch {
     pub(crate) node_affinity: Option<VolumeNodeAffinity>,
 }
 
-/// What has to be found out about a volume.
+/// The question of a volume, as its fields pose it.
 ///
 /// A volume that was provisioned dynamically and has both labels, either both current ones or both beta ones, says it
 /// itself.
@@ -79,7 +79,7 @@ pub(crate) fn ask(pv: &PersistentVolume, limits: &TopologyDescription) -> Ask {
     from_labels.map_or_else(Ask::Invalid, Ask::FromLabels)
 }
 
-/// What a volume's own labels say.
+/// The place in a volume's own labels.
 fn labelled(pv: &PersistentVolume, zone: &str, region: &str) -> Result<Topology, String> {
     let text = |key: &str| label(pv, key).cloned().unwrap_or_default();
     if let Some(key) = [zone, region].into_iter().find(|it| text(it).len() > LABEL) {
@@ -113,7 +113,7 @@ pub(crate) fn objection(topology: &Topology) -> Option<String> {
     })
 }
 
-/// What an answer makes of a volume; `None` if nothing changes.
+/// The changes that an answer makes; `None` if there are none.
 ///
 /// Labels are overwritten. Requirements are added to each term of a node affinity, unless one of their keys is in one of
 /// the terms already; only [`Moment::Creation`] adds to an affinity that exists.
@@ -250,7 +250,7 @@ fn requirement(key: &str, values: Vec<String>) -> NodeSelectorRequirement {
     NodeSelectorRequirement { key: key.to_owned(), operator: "In".to_owned(), values: Some(values) }
 }
 
-/// What a node's label may be for a volume with this label: a label of zones holds several.
+/// The values of a node's label that fit a volume with this label: a label of zones holds several.
 fn values(key: &str, value: &str) -> Vec<String> {
     let zones = [ZONE, BETA_ZONE].contains(&key).then(|| split(value)).flatten();
     zones.map_or_else(|| vec![value.to_owned()], |it| it.into_iter().collect())

@@ -37,7 +37,7 @@ struct Question {
     answer: oneshot::Sender<Answer>,
 }
 
-/// What a cloud says of one volume, and what its provider says beside it.
+/// The cloud's answer about one volume, and the provider's events beside it.
 pub(super) type Answer = (Result<Option<Topology>>, Vec<Event>);
 
 impl Questions {
@@ -100,7 +100,7 @@ async fn call(cloud: &dyn PersistentVolumes, questions: Vec<Question>) {
     }
 }
 
-/// What the cloud says of each of these volumes, if it can be used, and the events beside it.
+/// The usable answers about each of these volumes, and the events beside them.
 pub(super) async fn ask(
     cloud: &dyn PersistentVolumes,
     volumes: &[Volume],

@@ -15,7 +15,7 @@ const HANDLES: [(&str, &str); 7] = [
     ("vsphereVolume", "volumePath"),
 ];
 
-/// What a volume is called that its provisioner has still to make, as upstream's admission plugin knew it.
+/// The handle of a volume that its provisioner has still to make, as upstream's admission plugin knew it.
 const PLACEHOLDER: &str = "placeholder-for-provisioning";
 
 /// The longest handle that a provider is given, in bytes. The longest known are URIs of Azure's disks, of 300.
@@ -27,7 +27,7 @@ const ATTRIBUTES: usize = 16 << 10;
 ///
 /// # Errors
 ///
-/// What is too large to be asked about.
+/// The part of the volume that is too large for a question.
 pub(super) fn volume(pv: &PersistentVolume, limits: &TopologyDescription) -> Result<Option<Volume>, String> {
     let Some((source, handle, attributes)) = of_driver(pv, limits).or_else(|| of_source(pv, limits)) else {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! What follows from the cloud's answers to changes: which routes there are now, and when to come back. No client, no
+//! Consequences of the cloud's answers to changes: which routes there are now, and when to come back. No client, no
 //! clock, no log: times are arguments.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -160,7 +160,7 @@ impl Rests {
         self.by_cidr.values_mut().for_each(|it| it.needs_list = false);
     }
 
-    /// Nobody waits any more: a credential has changed.
+    /// The waits end: a credential has changed.
     pub(super) fn clear(&mut self) {
         *self = Self::default();
     }
@@ -182,7 +182,7 @@ impl Rests {
     }
 }
 
-/// What there is after these answers, as far as they tell. What they do not tell is as it was.
+/// The routes after these answers, as far as they tell. A route that they do not mention is as it was.
 pub(super) fn corrected(mut routes: Vec<Listed>, answers: &[Answered]) -> Vec<Listed> {
     let ownership = routes.iter().map(|it| it.route.ownership).find(|it| *it != RouteOwnership::Foreign);
     let ownership = ownership.unwrap_or(RouteOwnership::Ours);

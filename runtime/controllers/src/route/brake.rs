@@ -14,7 +14,7 @@ use crate::route::listed::Listed;
 /// So many destinations are named in a message.
 const NAMED: usize = 5;
 
-/// What one plan may delete or move.
+/// The limit of one plan's deletions and moves.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Brake<'a> {
     /// So many further ones.
@@ -23,7 +23,7 @@ pub(super) struct Brake<'a> {
     pub(super) counted: &'a BTreeSet<Cidr>,
 }
 
-/// What the allowance depends on.
+/// The facts that decide the allowance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Facts {
     /// Nodes in the cache.
@@ -36,7 +36,7 @@ pub(super) struct Facts {
     pub(super) is_approved: bool,
 }
 
-/// What was deleted or moved lately.
+/// The deletions and moves of late.
 #[derive(Debug, Default)]
 pub(super) struct Count {
     spent: Spent,
@@ -44,7 +44,7 @@ pub(super) struct Count {
 }
 
 impl Count {
-    /// What may be deleted or moved now.
+    /// The limit for a plan now.
     pub(super) fn brake(&mut self, facts: Facts, budget: &Budget, now: Instant) -> Brake<'_> {
         let left = self.spent.left(budget, facts.routes, now);
         let allowance = match facts {
@@ -64,7 +64,7 @@ impl Count {
         }
     }
 
-    /// What was to become of a destination has become of it, or is not wanted any more.
+    /// A destination is settled: its change has happened, or is not wanted any more.
     pub(super) fn settle(&mut self, cidr: &Cidr) {
         self.counted.remove(cidr);
     }

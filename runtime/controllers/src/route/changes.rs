@@ -1,4 +1,4 @@
-//! What the watch of nodes shows that matters to routes.
+//! Changes of nodes, as the watch shows them, that matter to routes.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -72,7 +72,7 @@ impl Changes {
         }
     }
 
-    /// What was seen since the last time. What comes from now on is for the next pass.
+    /// The changes since the last time. Those that come from now on are for the next pass.
     pub(super) fn take(&self) -> SeenNodes {
         let mut noted = self.0.noted.lock();
         noted.waiting = None;

@@ -121,7 +121,7 @@ mod tests {
         "2026-02-02T00:00:00Z".parse().unwrap()
     }
 
-    /// What is written, as `status reason`, on a node with this condition.
+    /// Writes this, as `status reason`, on a node with this condition.
     #[track_caller]
     fn check(before: Option<(&str, &str)>, status: NetworkStatus, written: Option<&str>) {
         let patch = status.patch(&node(before), now());

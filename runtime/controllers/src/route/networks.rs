@@ -67,8 +67,8 @@ pub(super) fn is_inside(cluster: &[Cidr], cidr: &Cidr) -> bool {
     cluster.iter().any(|it| it.contains(cidr))
 }
 
-/// Who has which network. Of two nodes with networks that overlap the older keeps its own, unless that is wider than those of
-/// most nodes and the other is not.
+/// The node that has each network. Of two nodes with networks that overlap the older keeps its own, unless that is
+/// wider than those of most nodes and the other is not.
 pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<Node>>) -> Networks {
     nodes.sort_by_cached_key(|it| {
         let created = it.metadata.creation_timestamp.as_ref().map(|it| it.0);

@@ -38,7 +38,7 @@ const QUESTIONS: usize = 500;
 /// The most calls at a time, whatever the provider says.
 const CALLS: u32 = 16;
 
-/// What the provider may know of the nodes that have networks, by name.
+/// The nodes that have networks, by name, each as the provider may know it.
 type Machines = HashMap<String, cloud_provider::Node>;
 
 impl Controller {
@@ -154,7 +154,8 @@ impl Controller {
         self.note_statuses(networks, &statuses, state);
     }
 
-    /// What the provider may know of the nodes that are initialised: with the cloud's addresses, where it has told them.
+    /// The nodes that are initialised, each as the provider may know it: with the cloud's addresses, where it has told
+    /// them.
     fn machines(&self, networks: &Networks) -> Machines {
         let initialised = networks.held.iter().map(|it| &it.node).filter(|it| !is_waiting(it));
         let known = |node: &Arc<Node>| {

@@ -1,4 +1,4 @@
-//! What becomes of each destination. No client, no clock, no log.
+//! The plan for each destination. No client, no clock, no log.
 //!
 //! A change is about one destination: what is there, and what shall be. So a deletion can never come after the creation
 //! that it makes room for.
@@ -24,7 +24,7 @@ pub(super) struct Desired<'a> {
     pub(super) hop: Option<&'a Result<String>>,
 }
 
-/// What the watch of nodes has shown since it began.
+/// Changes of nodes that the watch has shown since it began.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
     /// Networks of nodes whose deletion was seen.
@@ -33,7 +33,7 @@ pub(super) struct Seen {
     pub(super) changed: HashSet<String>,
 }
 
-/// What a plan is made from.
+/// The situation from which a plan is made.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation<'a> {
     /// `--cluster-cidr`.
@@ -53,7 +53,7 @@ pub(super) struct Situation<'a> {
     pub(super) is_busy: bool,
 }
 
-/// What is done, and what is not.
+/// The changes to make, and those that are withheld.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(super) struct Plan {
     pub(super) changes: Vec<Change>,
@@ -69,7 +69,7 @@ pub(super) struct Plan {
     pub(super) without_room: BTreeSet<(String, Cidr)>,
 }
 
-/// What shall become of one destination.
+/// The change of one destination.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Change {
     pub(super) cidr: Cidr,
@@ -98,7 +98,7 @@ impl Change {
     }
 }
 
-/// What is to be done now: releases first, then moves, then new routes, the oldest node's first.
+/// The plan for now: releases first, then moves, then new routes, the oldest node's first.
 pub(super) fn plan(it: &Situation<'_>) -> Plan {
     let mut routes: BTreeMap<Cidr, Vec<&Listed>> = BTreeMap::new();
     for listed in it.listed {
@@ -141,7 +141,7 @@ pub(super) fn plan(it: &Situation<'_>) -> Plan {
     plan
 }
 
-/// What becomes of a destination that a node has.
+/// The change of a destination that a node has.
 fn of_desired(it: &Situation<'_>, desired: &Desired<'_>, there: &[&Listed], plan: &mut Plan) -> Option<Change> {
     let Desired { node, uid, cidr, hop } = *desired;
     if let Some(foreign) = there.iter().find(|it| it.route.ownership == RouteOwnership::Foreign) {
@@ -175,7 +175,7 @@ fn of_desired(it: &Situation<'_>, desired: &Desired<'_>, there: &[&Listed], plan
     }
 }
 
-/// Of several routes with one destination those that are not as desired go, one after the other.
+/// Among several routes with one destination those that are not as desired go, one after the other.
 fn surplus(it: &Situation<'_>, cidr: Cidr, right: &Listed, there: &[&Listed], plan: &mut Plan) -> Option<Change> {
     let mut others = there.iter().filter(|other| !std::ptr::eq(**other, right));
     let other = others.find(|it| it.route.state != RouteState::Changing);
@@ -186,7 +186,7 @@ fn surplus(it: &Situation<'_>, cidr: Cidr, right: &Listed, there: &[&Listed], pl
     Some(Change { cidr, before: Some(other.route.clone()), after: None, is_braked: true })
 }
 
-/// What becomes of a destination in the cluster's networks that no node has.
+/// The change of a destination in the cluster's networks that no node has.
 fn of_unwanted(it: &Situation<'_>, cidr: Cidr, there: &[&Listed], plan: &mut Plan) -> Option<Change> {
     let ours = || there.iter().filter(|it| it.route.ownership != RouteOwnership::Foreign);
     let Some(unwanted) = ours().find(|it| it.route.state != RouteState::Changing) else {

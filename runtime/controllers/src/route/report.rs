@@ -1,4 +1,4 @@
-//! What people are told about routes.
+//! Events and log lines about routes.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -102,7 +102,7 @@ impl Reports {
         warn!("the cloud has been changing its routes to {} for 15 min: look at them there", cidrs.join(", "));
     }
 
-    /// What the provider said beside an answer.
+    /// Events of the provider, beside an answer.
     pub(super) fn of_provider(&self, events: Vec<Event>, nodes: &Nodes) {
         for event in events {
             let Some(node) = event.about.as_ref().and_then(|it| nodes.get(it)) else {

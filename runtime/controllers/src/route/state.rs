@@ -1,4 +1,4 @@
-//! What is remembered from pass to pass.
+//! The state of the route controller, from pass to pass.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -22,7 +22,7 @@ const REWRITE: Duration = Duration::from_secs(5);
 /// A pass is made so often as long as routes are withheld: then more of them may go.
 const WITHHELD: Duration = Duration::from_secs(60);
 
-/// What is remembered from pass to pass.
+/// The state of the route controller, from pass to pass.
 pub(super) struct State {
     /// The last list, corrected by answers since; `None` before the first.
     pub(super) routes: Option<Known>,
@@ -36,14 +36,14 @@ pub(super) struct State {
     pub(super) hops: Hops,
     pub(super) seen: Seen,
     pub(super) count: Count,
-    /// Who had which networks at the last pass, by UID.
+    /// The networks that each node had at the last pass, by UID.
     pub(super) held: HashMap<String, Vec<Cidr>>,
     pub(super) refusals: Refusals,
     /// New routes wait until then, because the cloud refused all of them.
     pub(super) full_until: Option<Instant>,
     /// Conditions that are still to be written, by node's name.
     pub(super) unwritten: BTreeMap<String, NetworkStatus>,
-    /// What was written on nodes, by name, and which version of the node was known then.
+    /// The condition that was written last on each node, by name, and which version of the node was known then.
     pub(super) written: HashMap<String, (Option<String>, NetworkStatus)>,
     /// When another try is made to write.
     pub(super) rewrite: Option<Instant>,
@@ -136,7 +136,7 @@ impl State {
         self.hops = Hops::default();
     }
 
-    /// What was refused may be allowed now.
+    /// The new credential may be allowed more: all refusals are forgotten.
     pub(super) fn credential_changed(&mut self, now: Instant) {
         self.rests.clear();
         self.hops.forget_errors();
@@ -164,7 +164,7 @@ impl State {
         due.into_iter().flatten().min().unwrap_or(self.list_due)
     }
 
-    /// What could not be written is written again soon.
+    /// Conditions that could not be written are written again soon.
     pub(super) fn rewrite_at(&mut self, now: Instant) {
         self.rewrite = (!self.unwritten.is_empty()).then(|| now + REWRITE);
     }

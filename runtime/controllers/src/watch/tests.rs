@@ -16,7 +16,7 @@ use tokio::task::JoinSet;
 
 use super::*;
 
-/// What the API server does for one request.
+/// The API server's answer to one request.
 enum Answer {
     /// Sends these lines, and then nothing more.
     Lines(Vec<Value>),

@@ -42,7 +42,7 @@ impl Lists {
         }
     }
 
-    /// What the newest whole list has read, for a call that comes after it and may rest on answers so fresh.
+    /// The reads of the newest whole list, for a call that comes after it and may rest on answers so fresh.
     pub(super) fn sealed(&self, freshness: Freshness, now: Instant) -> Option<ListReads> {
         let mut whole = self.whole.lock();
         *whole = whole.take().filter(|it| now.saturating_duration_since(it.begun) < KEPT);

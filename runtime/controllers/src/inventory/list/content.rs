@@ -1,4 +1,4 @@
-//! What was read of a list so far, and when that is enough. No I/O.
+//! The content of a list so far, and when it is enough. No I/O.
 
 use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
@@ -14,12 +14,12 @@ pub(super) const MACHINES: usize = 100_000;
 /// Pages of one list: a hundred times as many as 100,000 machines fill where a page holds 1,000, and twice as many as where
 /// it holds 20. Pages without machines count too: a cloud that filters may have some.
 pub(super) const PAGES: usize = 10_000;
-/// What the machines of one list may hold in memory. An honest one has about 700 bytes (name, provider id, type, zone,
-/// region, three addresses, some labels), and so 100,000 of them have 70 MB; a hostile one may have 45 KiB. The last list
-/// is kept while the next is read, so that this counts twice.
+/// Bytes of the machines of one list. An honest one has about 700 bytes (name, provider id, type, zone, region, three
+/// addresses, some labels), and so 100,000 of them have 70 MB; a hostile one may have 45 KiB. The last list is kept
+/// while the next is read, so that this counts twice.
 pub(super) const BYTES: usize = 80 << 20;
 
-/// What was read of a list so far.
+/// The pages of a list so far.
 #[derive(Debug, Default)]
 pub(super) struct Content {
     instances: Vec<Instance>,
@@ -84,13 +84,13 @@ impl Content {
         Next::End
     }
 
-    /// What was read, of a list that began then.
+    /// The machines, as a list that began then.
     pub(super) fn into_machines(self, began: Instant) -> InstanceList {
         InstanceList::new(self.instances, self.gaps, began, self.pages)
     }
 }
 
-/// What a machine takes in memory: itself, its texts, and its lists.
+/// The bytes of a machine in memory: itself, its texts, and its lists.
 fn bytes(it: &Instance) -> usize {
     let Instance { name, provider_id, state: _, machine_type, zone, region, addresses, labels, pod_cidrs, extra } = it;
     let texts = [provider_id, machine_type, zone, region].into_iter().flatten().map(String::capacity).sum::<usize>();

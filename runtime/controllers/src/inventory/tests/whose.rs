@@ -1,4 +1,4 @@
-//! Whose a machine is: of which node, cloud and account.
+//! Machines of another node, cloud or account.
 
 use super::*;
 

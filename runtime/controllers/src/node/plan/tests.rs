@@ -203,7 +203,7 @@ fn case_032_a_machine_without_addresses_changes_none() {
     assert_eq!(addressed(&node, &Instance { addresses: Vec::new(), ..instance() }), Ok(node));
 }
 
-/// What becomes of a change of a node that waits.
+/// A change of a node that waits means `expected`.
 #[track_caller]
 fn check_change(after: impl FnOnce(Node) -> Node, expected: Change) {
     let before = with_labels(waiting(), &[("a", "b")]);

@@ -1,4 +1,4 @@
-//! What is given out, in which order, and what stays taken.
+//! Blocks that are given out, in which order, and those that stay taken.
 
 use super::*;
 

@@ -1,4 +1,4 @@
-//! Who gets what, and what is known after a write whose answer was lost.
+//! Blocks of nodes, and their state after a write whose answer was lost.
 
 use serde_json::json;
 
@@ -283,7 +283,7 @@ fn families_in_another_order_keep_their_blocks() {
     assert_eq!(used(&mut it), [1, 1]);
 }
 
-/// What a Node costs does not grow with the network that its kubelet has made up, nor with the nodes beside it.
+/// The cost of a Node does not grow with the network that its kubelet has made up, nor with the nodes beside it.
 #[test]
 fn adv_154_a_wide_network_costs_as_little_as_a_block() {
     let mut it = allocations(&[("10.0.0.0/8", 24), ("fd00::/48", 64)], &["10.96.0.0/12"]);

@@ -79,7 +79,7 @@ impl World {
         })
     }
 
-    /// What is done: `10.244.1.0/24: - > n1`.
+    /// The plan's changes, each as `10.244.1.0/24: - > n1`.
     fn changes(&self) -> Vec<String> {
         let text = |it: &Change| {
             let before = it.before.as_ref().map(|it| it.next_hop.as_deref().unwrap_or("nothing"));
