@@ -50,9 +50,9 @@ impl Allowed {
     /// Whether they may name this.
     #[must_use]
     pub fn has(&self, name: &str) -> bool {
-        let is = |it: &String| match it.strip_suffix('*') {
+        let is = |pattern: &String| match pattern.strip_suffix('*') {
             Some(beginning) => name.starts_with(beginning),
-            None => it != NONE && it == name,
+            None => pattern != NONE && pattern == name,
         };
         self.patterns.iter().any(is)
     }

@@ -22,9 +22,9 @@ impl Node {
     /// ```
     #[must_use]
     pub fn address(&self, kind: AddressKind, family: IpFamily) -> Option<&str> {
-        let is_of_family = |it: &IpAddr| match family {
-            IpFamily::Ipv4 => it.is_ipv4(),
-            IpFamily::Ipv6 => it.is_ipv6(),
+        let is_of_family = |ip: &IpAddr| match family {
+            IpFamily::Ipv4 => ip.is_ipv4(),
+            IpFamily::Ipv6 => ip.is_ipv6(),
         };
         let mut addresses = self.addresses.iter().filter(|it| it.kind == kind);
         addresses.find(|it| it.value.parse().is_ok_and(|it| is_of_family(&it))).map(|it| it.value.as_str())

@@ -30,13 +30,18 @@ const END: &str = "<!-- end -->\n";
 /// If there are rows, and `text` has no place for them.
 #[must_use]
 pub fn filled(text: &str, description: &Description, prefix: &str) -> String {
-    let settings = description.settings.iter().map(|it| {
-        let default = if it.required { "required" } else { it.default.as_deref().unwrap_or_default() };
-        format!("| `{}` | {default} | {} |\n", it.name, it.doc)
+    let settings = description.settings.iter().map(|setting| {
+        let default = if setting.required { "required" } else { setting.default.as_deref().unwrap_or_default() };
+        format!("| `{}` | {default} | {} |\n", setting.name, setting.doc)
     });
-    let annotations = description.annotations.iter().map(|it| {
-        let key = it.key.strip_prefix(prefix).unwrap_or(&it.key);
-        format!("| `{key}` | {} | {} | {} |\n", it.values, it.default.as_deref().unwrap_or_default(), it.doc)
+    let annotations = description.annotations.iter().map(|annotation| {
+        let key = annotation.key.strip_prefix(prefix).unwrap_or(&annotation.key);
+        format!(
+            "| `{key}` | {} | {} | {} |\n",
+            annotation.values,
+            annotation.default.as_deref().unwrap_or_default(),
+            annotation.doc
+        )
     });
     let text = put(text, "<!-- settings -->\n", &["setting", "default", "meaning"], &settings.collect::<String>());
     put(

@@ -202,7 +202,7 @@ impl Moto {
         assert!(output.status.success(), "{}", complaint());
         let outcomes: Vec<Outcome> =
             serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", complaint()));
-        let result = |it| match it {
+        let result = |outcome| match outcome {
             Outcome::Done(answer) => Ok(answer),
             Outcome::Refused(refused) => Err(refused),
         };

@@ -65,12 +65,12 @@ mod tests {
         let write = |live: &[u8], desired: &[u8], added: Change<()>| {
             let difference =
                 Difference::of_targets(&live.iter().copied().collect(), &desired.iter().copied().collect());
-            let add = |it: &SortedSet<u8>| {
-                sent.borrow_mut().push(format!("add {it:?}"));
+            let add = |ports: &SortedSet<u8>| {
+                sent.borrow_mut().push(format!("add {ports:?}"));
                 Ok(added)
             };
-            let remove = |it: &SortedSet<u8>| {
-                sent.borrow_mut().push(format!("remove {it:?}"));
+            let remove = |ports: &SortedSet<u8>| {
+                sent.borrow_mut().push(format!("remove {ports:?}"));
                 Ok(Change::Done(()))
             };
             (difference.write_targets(add, remove).unwrap(), sent.take())

@@ -97,11 +97,11 @@ fn cidr(text: &str) -> Option<String> {
 
 fn dns_name(text: &str) -> Option<String> {
     let name = text.to_ascii_lowercase();
-    let is_label = |it: &str| {
-        (1..=63).contains(&it.len())
-            && it.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-')
-            && !it.starts_with('-')
-            && !it.ends_with('-')
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'-')
+            && !label.starts_with('-')
+            && !label.ends_with('-')
     };
     let good = name.len() <= 253 && name.split('.').all(is_label) && name.parse::<IpAddr>().is_err();
     good.then_some(name)

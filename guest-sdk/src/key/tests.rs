@@ -90,9 +90,9 @@ fn an_error_names_the_allowed_values() {
 
 #[test]
 fn an_error_says_where_else_it_may_be_meant() {
-    read(&ZONE.hint("for size there is another"), "7", |it| {
+    read(&ZONE.hint("for size there is another"), "7", |value| {
         let text = "annotation acme.example/zone: \"7\" is not a, b or c (for size there is another)";
-        assert_eq!(it, Err(Error::invalid(text)));
+        assert_eq!(value, Err(Error::invalid(text)));
     });
 }
 

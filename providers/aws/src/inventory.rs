@@ -92,15 +92,16 @@ impl View {
         let page = network::page(marker)?;
         let shown: Vec<_> = page.items.into_iter().filter(|it| is_network(it, &self.cluster)).collect();
         let tags = tags::of(&shown.iter().map(|it| &*it.arn).collect::<Vec<_>>())?;
-        let item = |it: &Balancer| {
-            let mut item = self.item(format!("network load balancer {}", it.name), tags.get(&it.arn)?)?;
-            item.memo = Some(it.arn.clone());
-            item.state = match &*it.state {
+        let item = |balancer: &Balancer| {
+            let mut item = self.item(format!("network load balancer {}", balancer.name), tags.get(&balancer.arn)?)?;
+            item.memo = Some(balancer.arn.clone());
+            item.state = match &*balancer.state {
                 "provisioning" => InventoryState::Changing,
-                "failed" => InventoryState::Failed(it.reason.clone()),
+                "failed" => InventoryState::Failed(balancer.reason.clone()),
                 _ => InventoryState::Ready,
             };
-            item.ingress = Some(&*it.dns_name).filter(|it| !it.is_empty()).map(Ingress::hostname).into_iter().collect();
+            item.ingress =
+                Some(&*balancer.dns_name).filter(|it| !it.is_empty()).map(Ingress::hostname).into_iter().collect();
             Some(item)
         };
         Ok((shown.iter().filter_map(item).collect(), page.next))
@@ -134,10 +135,10 @@ impl View {
 
     fn security_groups(&self) -> Result<Vec<InventoryItem>> {
         let found = security_groups::tagged(&self.cluster)?;
-        let item = |it: &security_groups::SecurityGroup| {
+        let item = |group: &security_groups::SecurityGroup| {
             // The vendor's groups have no tag of a Service, and those of nodes neither.
-            let title = || format!("security group {} ({})", it.id, it.name);
-            it.tags.contains_key(SERVICE_UID).then(|| self.item(title(), &it.tags))?
+            let title = || format!("security group {} ({})", group.id, group.name);
+            group.tags.contains_key(SERVICE_UID).then(|| self.item(title(), &group.tags))?
         };
         Ok(found.iter().filter_map(item).collect())
     }

@@ -89,12 +89,12 @@ fn a_status_says_whether_it_runs() {
 
 #[test]
 fn the_first_address_of_each_kind_counts() {
-    let (found, host) = mapped(|it| {
-        it["networks"]["v4"].as_array_mut().unwrap().extend([
+    let (found, host) = mapped(|droplet| {
+        droplet["networks"]["v4"].as_array_mut().unwrap().extend([
             json!({ "ip_address": "10.9.9.9", "type": "private" }),
             json!({ "ip_address": "192.0.2.1", "type": "reserved" }),
         ]);
-        it["networks"]["v6"] = json!([{ "ip_address": "2001:db8::1", "type": "public" }]);
+        droplet["networks"]["v6"] = json!([{ "ip_address": "2001:db8::1", "type": "public" }]);
     });
     assert_eq!(found, instance(42, "web-1").addresses([Address::external_ip("2001:db8::1")]));
     assert_eq!(host.events(), []);

@@ -102,8 +102,8 @@ fn the_internal_address_is_the_one_in_the_clusters_network() {
 
 #[test]
 fn a_private_server_has_no_external_address() {
-    let private = mapped(&[("network", "7")], |it| {
-        it["public_net"] = json!({ "ipv4": null, "ipv6": null });
+    let private = mapped(&[("network", "7")], |server| {
+        server["public_net"] = json!({ "ipv4": null, "ipv6": null });
     });
     assert_eq!(private.addresses, [Address::hostname("web-1"), Address::internal_ip("10.0.0.5")]);
 }

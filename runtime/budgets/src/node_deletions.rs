@@ -53,9 +53,9 @@ impl NodeDeletions {
 
     /// A record is stored.
     pub fn stored(&self, number: u64) {
-        self.0.stored.send_if_modified(|it| {
-            let is_new = *it != number;
-            *it = number;
+        self.0.stored.send_if_modified(|stored| {
+            let is_new = *stored != number;
+            *stored = number;
             is_new
         });
     }

@@ -202,16 +202,17 @@ impl ClusterFacts {
     /// An address that the Node claims itself as well is refused only where it can be no node's, or by the operator:
     /// its kubelet could write it alone, and a node that works goes on to do so.
     pub(crate) fn node_addresses(&self, addresses: &[Address], words: impl Fn() -> NodeWords) -> Option<String> {
-        addresses.iter().find_map(|it| {
-            let because = match it.kind {
+        addresses.iter().find_map(|address| {
+            let because = match address.kind {
                 AddressKind::InternalIp | AddressKind::ExternalIp => {
-                    self.node_address(it.value.parse::<IpAddr>().ok()?.to_canonical(), &words)
+                    self.node_address(address.value.parse::<IpAddr>().ok()?.to_canonical(), &words)
                 }
                 AddressKind::Hostname | AddressKind::InternalDns | AddressKind::ExternalDns => {
-                    internal_name(&it.value).map(|it| format!("{it}, and leads into the cluster"))
+                    internal_name(&address.value).map(|it| format!("{it}, and leads into the cluster"))
                 }
             };
-            because.map(|because| format!("names the {} {:?}, which is {because}", it.kind.as_str(), it.value))
+            because
+                .map(|because| format!("names the {} {:?}, which is {because}", address.kind.as_str(), address.value))
         })
     }
 
@@ -226,11 +227,11 @@ impl ClusterFacts {
         words: impl Fn() -> NodeWords,
     ) -> (Instance, Option<String>) {
         let mut refusal = None;
-        instance.addresses.retain(|it| {
-            if it.kind == AddressKind::Hostname && it.value == name {
+        instance.addresses.retain(|address| {
+            if address.kind == AddressKind::Hostname && address.value == name {
                 return true;
             }
-            let because = self.node_addresses(std::slice::from_ref(it), &words);
+            let because = self.node_addresses(std::slice::from_ref(address), &words);
             let is_fit = because.is_none();
             refusal = refusal.take().or(because);
             is_fit

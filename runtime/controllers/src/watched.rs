@@ -80,9 +80,9 @@ where
                     self.all().into_iter().map(|it| (ObjectRef::from_obj(&*it), it)).collect();
                 writer.apply_watcher_event(&event);
                 self.synced.send_replace(true);
-                let listed = self.all().into_iter().map(|it| {
-                    let before = before.remove(&ObjectRef::from_obj(&*it));
-                    Change { before, after: Some(it) }
+                let listed = self.all().into_iter().map(|object| {
+                    let before = before.remove(&ObjectRef::from_obj(&*object));
+                    Change { before, after: Some(object) }
                 });
                 let mut changes: Vec<_> = listed.collect();
                 changes.extend(before.into_values().map(|it| Change { before: Some(it), after: None }));

@@ -94,9 +94,9 @@ async fn aws_040_another_certificate_is_all_that_changes() {
     let key = vendor("ssl-cert");
     create(&rig, &service("web", &[443], &[NETWORK, (&key, &old)])).await;
     rig.served("web").await;
-    let has = |it: &State, certificate: &String| {
+    let has = |state: &State, certificate: &String| {
         let of = |it: &Listener| it.protocol == "TLS" && it.certificate.as_ref() == Some(certificate);
-        it.network.iter().any(|it| it.listeners.iter().any(of))
+        state.network.iter().any(|it| it.listeners.iter().any(of))
     };
     becomes(&rig, "TLS ends there", |it| has(it, &old)).await;
     let asked = quiet(&rig).await;
@@ -201,9 +201,11 @@ async fn a_throttled_account_loses_no_service() {
     for name in ["a", "b", "c"] {
         create(&rig, &service(name, &[80], &[NETWORK])).await;
     }
-    let whole = |it: &State| {
+    let whole = |state: &State| {
         let ready = |it: &tests::clouds::aws::TargetGroup| it.machines == [instance(1), instance(2)];
-        it.network.len() == 3 && it.network.iter().all(|it| it.listeners.len() == 1) && it.targets.iter().all(ready)
+        state.network.len() == 3
+            && state.network.iter().all(|it| it.listeners.len() == 1)
+            && state.targets.iter().all(ready)
     };
     let all = wait::within(Duration::from_secs(120), async || whole(&rig.cloud.state()).then_some(())).await;
     assert!(all.is_some(), "{:#?}; {}", rig.cloud.state(), rig.told().await);

@@ -60,10 +60,10 @@ async fn aws_021_026_027_listeners_policies_and_checks() {
     let set = |requests: Vec<Recorded>| -> Vec<(u16, Option<String>)> {
         let of = requests.into_iter().filter(|it| it.path.ends_with("/SetLoadBalancerPoliciesForBackendServer"));
         let mut set: Vec<_> = of
-            .map(|it| {
-                assert_eq!(it.query_value("LoadBalancerName"), Some(&*name));
-                let port = it.query_value("InstancePort").unwrap().parse().unwrap();
-                (port, it.query_value("PolicyNames.member.1").map(str::to_owned))
+            .map(|request| {
+                assert_eq!(request.query_value("LoadBalancerName"), Some(&*name));
+                let port = request.query_value("InstancePort").unwrap().parse().unwrap();
+                (port, request.query_value("PolicyNames.member.1").map(str::to_owned))
             })
             .collect();
         set.sort_unstable();

@@ -13,14 +13,14 @@ const PAGE: usize = 1_000;
 /// An instance with as much text as a large real one has: about 4.5 KB.
 fn item(number: usize) -> String {
     let tags: String = (0..30)
-        .map(|it| {
-            format!("<item><key>example.com/some-longer-key-{it}</key><value>some longer value {it}</value></item>\n")
+        .map(|nth| {
+            format!("<item><key>example.com/some-longer-key-{nth}</key><value>some longer value {nth}</value></item>\n")
         })
         .collect();
     let addresses: String = (0..10)
-        .map(|it| {
+        .map(|nth| {
             format!(
-                "<item><privateIpAddress>10.{it}.{}.{}</privateIpAddress><privateDnsName>ip-10-0-0-1.ec2.internal</privateDnsName>\
+                "<item><privateIpAddress>10.{nth}.{}.{}</privateIpAddress><privateDnsName>ip-10-0-0-1.ec2.internal</privateDnsName>\
                  <primary>false</primary></item>\n",
                 number / 250,
                 number % 250

@@ -22,9 +22,9 @@ fn role(rig: &Rig) -> Value {
 
 /// Keys from there.
 fn keys(mut rig: Rig, source: &Value) -> Rig {
-    rig.setup = rig.setup.edit(|it| {
-        it["credentials"][0]["sigv4"] = source.clone();
-        it["credentials"][0]["sigv4"]["region"] = json!(REGION);
+    rig.setup = rig.setup.edit(|config| {
+        config["credentials"][0]["sigv4"] = source.clone();
+        config["credentials"][0]["sigv4"]["region"] = json!(REGION);
     });
     rig
 }

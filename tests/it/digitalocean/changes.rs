@@ -56,10 +56,10 @@ async fn do_34_a_replacement_keeps_fields_of_others() {
     let rig = rig(&[]).await;
     let mut service = served(&rig).await;
     let id = rig.only();
-    rig.cloud.load_balancers().update(&id, |it| {
-        "STRONG".clone_into(&mut it.attributes.tls_cipher_policy);
-        "0e5c5f1c-0000-4a8e-8f0b-1f6d3f6f2a11".clone_into(&mut it.attributes.project_id);
-        it.attributes.size_unit = 4;
+    rig.cloud.load_balancers().update(&id, |balancer| {
+        "STRONG".clone_into(&mut balancer.attributes.tls_cipher_policy);
+        "0e5c5f1c-0000-4a8e-8f0b-1f6d3f6f2a11".clone_into(&mut balancer.attributes.project_id);
+        balancer.attributes.size_unit = 4;
     });
     let before = rig.cloud.load_balancers().get(&id).unwrap().attributes;
     service.desired.ports.push(port(Protocol::Tcp, 443));

@@ -131,9 +131,9 @@ async fn do_23_an_overridden_check_needs_a_tcp_port() {
         service.desired.ports = vec![port(Protocol::Udp, 53)];
         annotate(service, &[("type", "REGIONAL")]);
     };
-    let why = invalid(|it| {
-        udp(it);
-        annotate(it, &[("override-health-check", "true")]);
+    let why = invalid(|service| {
+        udp(service);
+        annotate(service, &[("override-health-check", "true")]);
     });
     assert_eq!(why.await, "no health check port of protocol TCP found");
     assert_eq!(sent(&[], udp).await["health_check"]["port"], json!(10_256));
@@ -149,9 +149,9 @@ async fn do_24_local_traffic_has_its_own_check() {
 
 #[tokio::test]
 async fn do_25_source_ranges_come_before_allow_rules() {
-    let body = sent(&[], |it| {
-        it.desired.source_ranges = vec!["10.0.0.0/8".to_owned()];
-        annotate(it, &[("allow-rules", "ip:192.0.2.1")]);
+    let body = sent(&[], |service| {
+        service.desired.source_ranges = vec!["10.0.0.0/8".to_owned()];
+        annotate(service, &[("allow-rules", "ip:192.0.2.1")]);
     });
     assert_eq!(body.await["firewall"], json!({ "allow": ["cidr:10.0.0.0/8"] }));
 }
@@ -165,9 +165,9 @@ async fn do_27_an_internal_load_balancer_is_not_dual_stack() {
 
 #[tokio::test]
 async fn do_27_dual_stack_needs_nodes_that_have_both() {
-    let why = invalid(|it| {
-        it.desired.nodes = vec![dual(1), worker(2)];
-        annotate(it, &[("network-stack", "DUALSTACK")]);
+    let why = invalid(|service| {
+        service.desired.nodes = vec![dual(1), worker(2)];
+        annotate(service, &[("network-stack", "DUALSTACK")]);
     });
     assert!(why.await.contains("is not possible while a node lacks a public IPv6 address"));
     let body = sent(&[], |it| it.desired.nodes = vec![dual(1), dual(2)]).await;

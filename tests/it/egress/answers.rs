@@ -18,8 +18,8 @@ async fn once(odd: Vec<Step>) -> (Lab, Capture) {
 /// request is none the worse for it.
 async fn interrupted(odd: Vec<Vec<Step>>, because: &str) {
     let count = odd.len();
-    let script = move |it: &Request| {
-        let number = it.text().strip_prefix("GET /v2/odd/").and_then(|it| it.split(' ').next());
+    let script = move |request: &Request| {
+        let number = request.text().strip_prefix("GET /v2/odd/").and_then(|it| it.split(' ').next());
         number.map_or_else(|| Step::ok("honest"), |it| odd[it.parse::<usize>().unwrap()].clone())
     };
     let server = Capture::http(script).await;

@@ -97,7 +97,7 @@ async fn adv_49_new_requests_have_the_new_token_and_old_ones_the_old() {
     let folder = Folder::new();
     let go = Arc::new(Notify::new());
     let word = go.clone();
-    let server = Capture::http(move |it| match it.text().contains("/held") {
+    let server = Capture::http(move |request| match request.text().contains("/held") {
         true => [Step::Wait(word.clone())].into_iter().chain(Step::ok("held")).collect(),
         false => Step::ok("quick"),
     })
@@ -133,7 +133,7 @@ async fn adv_49_new_requests_have_the_new_token_and_old_ones_the_old() {
 #[tokio::test]
 async fn adv_49_a_401_leads_to_one_look_at_the_file_and_one_more_try() {
     let folder = Folder::new();
-    let server = Capture::http(|it| match it.header("authorization") {
+    let server = Capture::http(|request| match request.header("authorization") {
         Some("Bearer new-token") => Step::ok("welcome"),
         _ => Step::answer("401 Unauthorized", &[], ""),
     })
@@ -162,7 +162,7 @@ async fn adv_49_a_token_that_is_refused_again_is_not_tried_for_ever() {
 #[tokio::test]
 async fn a_file_that_becomes_unusable_leaves_the_old_token_in_use() {
     let folder = Folder::new();
-    let server = Capture::http(|it| match it.header("authorization") {
+    let server = Capture::http(|request| match request.header("authorization") {
         Some("Bearer new-token") => Step::ok("welcome"),
         _ => Step::answer("401 Unauthorized", &[], ""),
     })
@@ -248,7 +248,7 @@ fn encoded(user: &str, password: &str) -> String {
 async fn adv_115_a_password_that_changes_is_used_after_a_401() {
     let folder = Folder::new();
     let new = format!("Basic {}", encoded("second", "new password"));
-    let server = Capture::http(move |it| match it.header("authorization") {
+    let server = Capture::http(move |request| match request.header("authorization") {
         Some(value) if value == new => Step::ok("welcome"),
         _ => Step::answer("401 Unauthorized", &[], ""),
     })

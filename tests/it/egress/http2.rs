@@ -14,8 +14,8 @@ async fn lab() -> (Lab, TlsServer) {
         let mut answer = Response::new(Full::new(Bytes::from(format!("{:>width$}", "x", width = size(path)))));
         let headers = answer.headers_mut();
         match path {
-            "/v2/many-headers" => (0..100).for_each(|it| {
-                headers.insert(http::HeaderName::try_from(format!("x-{it}")).unwrap(), it.into());
+            "/v2/many-headers" => (0..100).for_each(|nth| {
+                headers.insert(http::HeaderName::try_from(format!("x-{nth}")).unwrap(), nth.into());
             }),
             "/v2/long-header" => {
                 headers.insert("x-long", http::HeaderValue::try_from("x".repeat(100 << 10)).unwrap());

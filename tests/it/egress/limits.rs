@@ -87,7 +87,7 @@ async fn adv_29_a_pause_is_clamped_and_holds_everyone_off() {
 
 #[tokio::test]
 async fn a_pause_ends() {
-    let server = Capture::http(|it| match it.text().contains("/busy") {
+    let server = Capture::http(|request| match request.text().contains("/busy") {
         true => Step::answer("503 Service Unavailable", &[("retry-after", "1")], ""),
         false => Step::ok("free"),
     })

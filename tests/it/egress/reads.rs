@@ -138,7 +138,7 @@ async fn a_write_at_one_endpoint_says_nothing_about_another() {
 async fn a_read_in_flight_during_a_write_does_not_serve_after_it() {
     let go = Arc::new(Notify::new());
     let word = go.clone();
-    let server = Capture::http(move |it| match it.text().starts_with("GET") {
+    let server = Capture::http(move |request| match request.text().starts_with("GET") {
         true => [Step::Wait(word.clone())].into_iter().chain(Step::ok("read")).collect(),
         false => Step::ok("written"),
     })

@@ -79,12 +79,12 @@ pub(crate) fn read(observed: &Observed) -> Vec<Occurrence> {
 /// cloud was asked about last.
 fn counted(occurrences: &[Occurrence], event: &Event, calls: &[CloudCall]) -> Option<Occurrence> {
     let before = event.body["count"].as_u64()? - 1;
-    let fits = |it: &&Occurrence| {
-        it.event.message == event.body["message"].as_str().unwrap_or_default()
-            && occurrences.iter().filter(|other| it.same(other)).count() as u64 == before
+    let fits = |occurrence: &&Occurrence| {
+        occurrence.event.message == event.body["message"].as_str().unwrap_or_default()
+            && occurrences.iter().filter(|other| occurrence.same(other)).count() as u64 == before
     };
-    let asked = |it: &Occurrence| {
-        let about = calls.iter().filter(|call| call.t <= event.t && call.object() == it.object);
+    let asked = |occurrence: &Occurrence| {
+        let about = calls.iter().filter(|call| call.t <= event.t && call.object() == occurrence.object);
         about.map(|call| call.t).fold(f64::NEG_INFINITY, f64::max)
     };
     occurrences.iter().filter(fits).max_by(|one, other| asked(one).total_cmp(&asked(other))).cloned()

@@ -50,9 +50,9 @@ async fn what_nobody_has_any_more_is_deleted_by_its_mark() {
     assert_eq!(listed.memo, Some(id.to_string()));
     // Between the list and the deletion somebody gives it to another Service.
     let mark = |uid: &str| {
-        rig.cloud.load_balancers().update(id, |it| {
+        rig.cloud.load_balancers().update(id, |balancer| {
             for label in ["hcloud-ccm/service-uid", "aerostat.dev/service-uid"] {
-                it.labels.insert(label.to_owned(), uid.to_owned());
+                balancer.labels.insert(label.to_owned(), uid.to_owned());
             }
         });
     };

@@ -59,9 +59,9 @@ async fn hcloud_08_one_name_in_both_is_an_error() {
 #[tokio::test]
 async fn hcloud_13_a_product_becomes_a_type() {
     let rig = rig().await;
-    rig.robot.servers().update(7, |it| {
-        it.product = "AX41 NVMe (x)".to_owned();
-        it.power = "shut off";
+    rig.robot.servers().update(7, |server| {
+        server.product = "AX41 NVMe (x)".to_owned();
+        server.power = "shut off";
     });
     let found = rig.get(node("metal", "hrobot://7")).await.unwrap().unwrap();
     let words = [&found.machine_type, &found.region, &found.zone].map(|it| it.as_deref().unwrap_or_default());

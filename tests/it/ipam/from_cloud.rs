@@ -70,9 +70,9 @@ async fn case_218_a_provider_says_which_networks_machines_have() {
         },
     );
     let setup = Setup::guest(&cluster, guests::SCRIPTED)
-        .edit(|it| {
+        .edit(|config| {
             let allow = json!([{ "methods": ["GET"], "paths": ["/machines/**"] }]);
-            it["endpoints"] = json!([{ "name": "script", "baseUrl": script.base_url(), "allow": allow }]);
+            config["endpoints"] = json!([{ "name": "script", "baseUrl": script.base_url(), "allow": allow }]);
         })
         .flags(&["--allocate-node-cidrs", "--cidr-allocator-type=CloudAllocator"])
         .flags(&["--service-cluster-ip-range=fd01::/112,10.96.0.0/16"]);

@@ -20,9 +20,9 @@ use crate::setup::{
 fn metric(rig: &Rig, name: &str) -> Vec<String> {
     let families = rig.registry.gather();
     let family = families.iter().find(|it| it.name() == name).unwrap_or_else(|| panic!("there is no {name}"));
-    let text = |it: &prometheus::proto::Metric| {
-        let label = &it.get_label()[0];
-        let value = it.get_counter().get_value() + it.get_gauge().get_value();
+    let text = |metric: &prometheus::proto::Metric| {
+        let label = &metric.get_label()[0];
+        let value = metric.get_counter().get_value() + metric.get_gauge().get_value();
         format!("{}={} {value}", label.name(), label.value())
     };
     family.get_metric().iter().map(text).collect()

@@ -34,9 +34,9 @@ async fn check_all_left(cluster: &Cluster) {
 /// Errors for all questions: looks and their pauses go on, and nothing is deleted.
 async fn check_error(error: Error, lists: usize) {
     let cluster = cluster().await;
-    let (cloud, _controller) = hundred(&cluster, |it| {
-        it.lists(List::Error(error.clone()));
-        it.always_answers(Answer::Error(error));
+    let (cloud, _controller) = hundred(&cluster, |cloud| {
+        cloud.lists(List::Error(error.clone()));
+        cloud.always_answers(Answer::Error(error));
     })
     .await;
     asked(&cloud, "list", lists).await;
@@ -57,10 +57,10 @@ async fn nobody_loses_a_node_to_500_for_all() {
 #[tokio::test]
 async fn nobody_loses_a_node_to_404_for_all() {
     let cluster = cluster().await;
-    let (cloud, _controller) = hundred(&cluster, |it| {
-        it.lists(List::Error(Error::Unavailable("HTTP 404: not found".to_owned())));
+    let (cloud, _controller) = hundred(&cluster, |cloud| {
+        cloud.lists(List::Error(Error::Unavailable("HTTP 404: not found".to_owned())));
         // This is what a provider makes of 404 for one machine.
-        it.always_answers(Answer::None);
+        cloud.always_answers(Answer::None);
     })
     .await;
     asked(&cloud, "list", 5).await;
@@ -70,9 +70,9 @@ async fn nobody_loses_a_node_to_404_for_all() {
 #[tokio::test]
 async fn nobody_loses_a_node_to_an_empty_list() {
     let cluster = cluster().await;
-    let (_cloud, controller) = hundred(&cluster, |it| {
-        it.lists(List::Without(names(1..=100)));
-        it.always_answers(Answer::None);
+    let (_cloud, controller) = hundred(&cluster, |cloud| {
+        cloud.lists(List::Without(names(1..=100)));
+        cloud.always_answers(Answer::None);
     })
     .await;
     controller.withholds(100, "unfamiliar").await;
@@ -107,10 +107,10 @@ async fn nobody_loses_a_node_to_a_foreign_accounts_list() {
 #[tokio::test]
 async fn nobody_loses_a_node_to_a_list_of_another_account() {
     let cluster = cluster().await;
-    let (_cloud, controller) = hundred(&cluster, |it| {
-        it.lists(List::Without(names(1..=100)));
-        it.has((501..=600).map(machine));
-        it.always_answers(Answer::None);
+    let (_cloud, controller) = hundred(&cluster, |cloud| {
+        cloud.lists(List::Without(names(1..=100)));
+        cloud.has((501..=600).map(machine));
+        cloud.always_answers(Answer::None);
     })
     .await;
     controller.withholds(100, "unfamiliar").await;
@@ -120,9 +120,9 @@ async fn nobody_loses_a_node_to_a_list_of_another_account() {
 #[tokio::test]
 async fn nobody_loses_a_node_to_a_hanging_api() {
     let cluster = cluster().await;
-    let (cloud, controller) = hundred(&cluster, |it| {
-        it.lists(List::Silence);
-        it.always_answers(Answer::Silence);
+    let (cloud, controller) = hundred(&cluster, |cloud| {
+        cloud.lists(List::Silence);
+        cloud.always_answers(Answer::Silence);
     })
     .await;
     asked(&cloud, "list", 1).await;
@@ -134,9 +134,9 @@ async fn nobody_loses_a_node_to_a_hanging_api() {
 #[tokio::test]
 async fn a_cloud_that_denies_machines_costs_ten_nodes_at_most() {
     let cluster = cluster().await;
-    let (_cloud, controller) = hundred(&cluster, |it| {
-        it.lists(List::Without(names(1..=99)));
-        it.always_answers(Answer::None);
+    let (_cloud, controller) = hundred(&cluster, |cloud| {
+        cloud.lists(List::Without(names(1..=99)));
+        cloud.always_answers(Answer::None);
     })
     .await;
     controller.withholds(89, "budget").await;

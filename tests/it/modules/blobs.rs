@@ -107,8 +107,8 @@ async fn a_part_of_a_module_is_no_module() {
 
 #[tokio::test]
 async fn a_layer_that_is_no_module_is_not_asked_for() {
-    let tar = Artifact::edited(MODULE, |it| {
-        it["layers"][0]["mediaType"] = json!("application/vnd.oci.image.layer.v1.tar+gzip");
+    let tar = Artifact::edited(MODULE, |manifest| {
+        manifest["layers"][0]["mediaType"] = json!("application/vnd.oci.image.layer.v1.tar+gzip");
     });
     let registry = Answers::of(&tar).serve().await;
     Setup::at(&registry, &tar.digest()).refused(&["tar+gzip, and a module has application/wasm"]).await;

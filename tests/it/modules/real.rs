@@ -120,9 +120,9 @@ async fn a_signature_under_the_tag_of_a_real_registry() {
     for (name, is_ours) in [("127.0.0.1:1/acme/provider", false), (&*setup.name(), true)] {
         let payload = Signer::payload(name, &digest);
         let signature = signer.sign(payload.as_bytes());
-        let signed = Artifact::edited(payload.as_bytes(), |it| {
-            it["layers"][0]["mediaType"] = json!("application/vnd.dev.cosign.simplesigning.v1+json");
-            it["layers"][0]["annotations"] = json!({ "dev.cosignproject.cosign/signature": signature });
+        let signed = Artifact::edited(payload.as_bytes(), |manifest| {
+            manifest["layers"][0]["mediaType"] = json!("application/vnd.dev.cosign.simplesigning.v1+json");
+            manifest["layers"][0]["annotations"] = json!({ "dev.cosignproject.cosign/signature": signature });
         });
         registry.push(&signed, Some(&tag)).await;
         match is_ours {

@@ -190,9 +190,9 @@ async fn signatures_are_found_among_others_but_not_without_end() {
     setup(&registry, &[&signer]).pulled().await;
 
     // The type that an index says is not believed, but it says where to look first.
-    let typed_otherwise = Artifact::edited(&right.module, |it| {
-        *it = serde_json::from_slice(&right.manifest).unwrap();
-        it["artifactType"] = json!("application/vnd.oci.empty.v1+json");
+    let typed_otherwise = Artifact::edited(&right.module, |manifest| {
+        *manifest = serde_json::from_slice(&right.manifest).unwrap();
+        manifest["artifactType"] = json!("application/vnd.oci.empty.v1+json");
     });
     let mut few = boms(15);
     few.push(typed_otherwise.clone());
@@ -210,15 +210,15 @@ async fn of_signatures_under_the_tag_eight_are_looked_at() {
     let name = "registry.example.com/acme/provider";
     let payload = Signer::payload(name, &digest);
     for (others, counts) in [(7, true), (8, false)] {
-        let tagged = Artifact::edited(payload.as_bytes(), |it| {
+        let tagged = Artifact::edited(payload.as_bytes(), |manifest| {
             let layer = |signer: &Signer| {
-                let mut layer = it["layers"][0].clone();
+                let mut layer = manifest["layers"][0].clone();
                 layer["mediaType"] = json!("application/vnd.dev.cosign.simplesigning.v1+json");
                 layer["annotations"] = json!({ "dev.cosignproject.cosign/signature": signer.sign(payload.as_bytes()) });
                 layer
             };
             let layers: Vec<_> = (0..others).map(|_| layer(&other)).chain([layer(&signer)]).collect();
-            it["layers"] = json!(layers);
+            manifest["layers"] = json!(layers);
         });
         let answers = Answers::of(&artifact()).blob(payload.as_bytes());
         let answers = answers.set(&format!("manifests/sha256-{digest}.sig"), Step::bytes(&[], &tagged.manifest));

@@ -29,9 +29,9 @@ pub(crate) fn waiting(name: &str, change: impl FnOnce(&mut Node)) -> Node {
 
 /// A node that was initialised before, with the addresses that its status has.
 pub(crate) fn standing(name: &str, addresses: &[(&str, &str)]) -> Node {
-    waiting(name, |it| {
-        it.spec = None;
-        set_addresses(it, addresses);
+    waiting(name, |node| {
+        node.spec = None;
+        set_addresses(node, addresses);
     })
 }
 

@@ -278,8 +278,8 @@ async fn a_node_of_another_cloud_is_never_asked_about() {
     let _controller = Controller::start(&cluster, &cloud, BUSY_LOOP);
     let foreign = Some("aws:///z/i-1".to_owned());
     create(&cluster, &waiting("n1", |it| it.spec.get_or_insert_default().provider_id = foreign.clone())).await;
-    let standing = waiting("n2", |it| {
-        let spec = it.spec.get_or_insert_default();
+    let standing = waiting("n2", |node| {
+        let spec = node.spec.get_or_insert_default();
         (spec.provider_id, spec.taints) = (foreign, None);
     });
     create(&cluster, &standing).await;

@@ -69,9 +69,9 @@ async fn refused_from_registry(module: &[u8], limits: Value) -> (String, Used, U
     let registry = RealRegistry::distribution(Access::Anyone).await;
     let module = Artifact::new(module);
     registry.push(&module, None).await;
-    let setup = Setup::guest(&cluster, guests::ACME).edit(|it| {
-        it["provider"]["limits"]["compile"] = limits;
-        it["provider"]["module"] = registry.module(&module.digest());
+    let setup = Setup::guest(&cluster, guests::ACME).edit(|config| {
+        config["provider"]["limits"]["compile"] = limits;
+        config["provider"]["module"] = registry.module(&module.digest());
     });
     let refused = refused_start(&setup).await;
     says(&refused.0, &[&format!("@sha256:{} cannot be compiled", module.digest())]);

@@ -29,8 +29,8 @@ fn status(pid: u32, field: &str) -> usize {
 async fn adv_122_a_hundred_guests_at_their_limit_stay_in_bounds() {
     let cluster = cluster().await;
     let workers = format!("--concurrent-node-syncs={GUESTS}");
-    let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&[&workers]).edit(|it| {
-        it["provider"]["limits"] = json!({ "concurrency": PLACES, "memory": format!("{LIMIT}Mi") });
+    let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&[&workers]).edit(|config| {
+        config["provider"]["limits"] = json!({ "concurrency": PLACES, "memory": format!("{LIMIT}Mi") });
     });
     let mut process = setup.start();
     // Beside the guests' memory 14 MiB each; there is no endpoint, and so no answer.

@@ -90,8 +90,8 @@ async fn rules_that_the_config_lacks_are_reported_as_yaml() {
     let cloud = Simulator::start(Options::default()).await.unwrap();
     let mut setup = Setup::digitalocean(&cluster, &cloud).edit(|config| {
         let rules = config["endpoints"][0]["allow"].as_array_mut().unwrap();
-        rules.retain(|it| {
-            !["POST", "PUT"].iter().any(|method| it["methods"].as_array().unwrap().contains(&json!(method)))
+        rules.retain(|rule| {
+            !["POST", "PUT"].iter().any(|method| rule["methods"].as_array().unwrap().contains(&json!(method)))
         });
     });
     let mut process = setup.start();

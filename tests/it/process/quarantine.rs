@@ -41,9 +41,9 @@ async fn adv_67_a_module_of_a_registry_that_always_traps_rests() {
     let registry = RealRegistry::distribution(Access::Anyone).await;
     let module = Artifact::new(&std::fs::read(guests::HOSTILE).unwrap());
     registry.push(&module, None).await;
-    let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--concurrent-node-syncs=5"]).edit(|it| {
-        it["provider"]["settings"] = always_panics();
-        it["provider"]["module"] = registry.module(&module.digest());
+    let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&["--concurrent-node-syncs=5"]).edit(|config| {
+        config["provider"]["settings"] = always_panics();
+        config["provider"]["module"] = registry.module(&module.digest());
     });
     let process = setup.started().await;
     for nth in 1..=20 {

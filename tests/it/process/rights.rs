@@ -26,9 +26,9 @@ async fn case_258_nothing_that_aerostat_asks_is_forbidden() {
     cloud.droplets().insert(Droplet::new(43, "worker-2"));
     write_config_map(&cluster.admin, "digitalocean-provider", "provider.wasm", guests::DIGITALOCEAN).await;
     let sha256 = guests::sha256(guests::DIGITALOCEAN);
-    let setup = Setup::digitalocean(&cluster, &cloud).flags(&FAST).edit(|it| {
-        it["provider"]["settings"] = json!({ "pollInterval": "1s" });
-        it["provider"]["module"] =
+    let setup = Setup::digitalocean(&cluster, &cloud).flags(&FAST).edit(|config| {
+        config["provider"]["settings"] = json!({ "pollInterval": "1s" });
+        config["provider"]["module"] =
             json!({ "configMap": { "name": "digitalocean-provider", "key": "provider.wasm", "sha256": sha256 } });
     });
     let process = setup.started().await;

@@ -207,8 +207,8 @@ impl State {
             *times = times.map(|it| it - 1);
             return answer.clone();
         }
-        let is = |it: &Route, other: &Route| {
-            (&it.destination, &it.next_hop, &it.id) == (&other.destination, &other.next_hop, &other.id)
+        let is = |route: &Route, other: &Route| {
+            (&route.destination, &route.next_hop, &route.id) == (&other.destination, &other.next_hop, &other.id)
         };
         if let Some(before) = &change.before {
             match self.routes.iter().position(|it| is(it, before)) {
@@ -273,8 +273,8 @@ impl Routes for Cloud {
         let mut state = self.lock();
         let names = networks.iter().map(|it| it.node.name.clone()).collect();
         state.calls.push((Instant::now(), Call::Hops(names)));
-        let hop = |it: &PodNetwork| {
-            let name = &it.node.name;
+        let hop = |network: &PodNetwork| {
+            let name = &network.node.name;
             state.hops.get(name).cloned().unwrap_or_else(|| Ok(format!("{}{name}", state.spelling)))
         };
         networks.iter().map(hop).collect::<Vec<_>>().into()

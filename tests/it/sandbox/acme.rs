@@ -112,10 +112,10 @@ async fn a_load_balancer_lives_from_its_first_call_to_its_last() {
 async fn adv_157_the_example_makes_one_whatever_is_lost() {
     let cloud = Arc::new(Mutex::new(Acme::default()));
     let (scripted, lost) = (cloud.clone(), Mutex::new(3));
-    let server = Capture::http(move |it| {
-        let answer = scripted.lock().unwrap().answer(it.text());
+    let server = Capture::http(move |request| {
+        let answer = scripted.lock().unwrap().answer(request.text());
         let mut left = lost.lock().unwrap();
-        if it.text().starts_with("PUT") && *left > 0 {
+        if request.text().starts_with("PUT") && *left > 0 {
             *left -= 1;
             scripted.lock().unwrap().spec = None;
             return vec![Step::Close];

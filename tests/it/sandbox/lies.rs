@@ -169,7 +169,7 @@ async fn one_crash_of_a_batch_is_no_crash_of_the_others() {
 #[tokio::test]
 async fn a_pending_change_is_neither_a_busy_loop_nor_an_outage() {
     let answers = cloud("").await.routes.unwrap().apply(&changes(&["impatient", "patient"])).await.answer;
-    let waits = answers.into_iter().map(|it| match it.unwrap() {
+    let waits = answers.into_iter().map(|answer| match answer.unwrap() {
         RouteOutcome::Pending { after, reason } => (after, is_printable(&reason) && !reason.is_empty()),
         RouteOutcome::Done => panic!("it is done"),
     });

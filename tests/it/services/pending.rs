@@ -43,9 +43,9 @@ async fn one_worker_serves_two_hundred_pending_load_balancers() {
     })
     .await;
     assert_eq!(all.len(), 200);
-    let right = |it: &Service| {
-        let nth = it.name_any().trim_start_matches('s').to_owned();
-        addresses(it) == [format!("192.0.2.{nth}")] && memo(it) == Some(&format!("lb-{nth}"))
+    let right = |service: &Service| {
+        let nth = service.name_any().trim_start_matches('s').to_owned();
+        addresses(service) == [format!("192.0.2.{nth}")] && memo(service) == Some(&format!("lb-{nth}"))
     };
     assert!(all.iter().all(right));
     let calls = cloud.calls();

@@ -170,8 +170,8 @@ async fn creation_takes_its_time_at_digitalocean() {
         get(format!("/v2/load_balancers/{id}")).is(200, json!({ "load_balancer": expected }))
     };
     let behave = |creation, fail| {
-        then(move |it: &Simulator, _| {
-            it.load_balancers().behave(|it| (it.creation, it.creations_fail) = (creation, fail))
+        then(move |simulator: &Simulator, _| {
+            simulator.load_balancers().behave(|it| (it.creation, it.creations_fail) = (creation, fail))
         })
     };
     let reads = || behaving(Behaviour { creation: Creation::Reads(2), ..Behaviour::default() });

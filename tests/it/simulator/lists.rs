@@ -95,8 +95,8 @@ async fn droplets_one_by_one() {
     let team = json!({ "account": { "team": { "uuid": "5df3e3004a17e242b7c20ca6c9fc25b701a47ece" } } });
     play([
         row("a droplet is shown whole and as it is now", simulator(Options::default(), 42, 42)).asks([
-            then(|it: &Simulator, _| {
-                it.droplets().update(42, |it| it.public_v6 = vec!["2001:db8::42".parse().unwrap()])
+            then(|simulator: &Simulator, _| {
+                simulator.droplets().update(42, |it| it.public_v6 = vec!["2001:db8::42".parse().unwrap()])
             }),
             droplet(42, whole),
             then(|it: &Simulator, _| it.droplets().update(42, |it| it.status = Status::Off)),

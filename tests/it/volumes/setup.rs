@@ -40,12 +40,12 @@ pub(crate) struct Webhook {
 /// A guest whose volumes are a script's.
 pub(crate) fn scripted(cluster: &Cluster, script: &Script) -> Setup {
     let base_url = script.base_url();
-    Setup::guest(cluster, guests::SCRIPTED_NETWORK).edit(|it| {
+    Setup::guest(cluster, guests::SCRIPTED_NETWORK).edit(|config| {
         let allow = json!([
             { "methods": ["GET"], "paths": ["/routes", "/volumes/*"] },
             { "methods": ["POST"], "paths": ["/routes"] },
         ]);
-        it["endpoints"] = json!([{ "name": "script", "baseUrl": base_url, "allow": allow }]);
+        config["endpoints"] = json!([{ "name": "script", "baseUrl": base_url, "allow": allow }]);
     })
 }
 

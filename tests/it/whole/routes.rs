@@ -51,9 +51,9 @@ fn gateway(machine: u64) -> String {
 impl CrashTest {
     async fn start() -> Self {
         let rig = CloudRig::<Hetzner>::with(Behaviour::default()).await.flags(&FLAGS);
-        rig.cloud.account().behave(|it| {
-            it.locks = true;
-            it.actions = Taking::Time(Duration::from_millis(200));
+        rig.cloud.account().behave(|behaviour| {
+            behaviour.locks = true;
+            behaviour.actions = Taking::Time(Duration::from_millis(200));
         });
         // Outside of --cluster-cidr.
         let foreign = vec![Route::new("10.9.0.0/24", &gateway(1)), Route::new("192.168.7.0/24", "10.0.200.200")];

@@ -208,9 +208,9 @@ impl<V: Vendor> CloudRig<V> {
     /// Waits for a Warning about a Service whose message contains all of `parts`.
     pub(crate) async fn warned(&self, name: &str, reason: &str, parts: &[&str]) -> Event {
         let found = wait::within(wait::DEADLINE, async || {
-            self.events(name).await.into_iter().find(|it| {
-                let message = it.message.as_deref().unwrap_or_default();
-                it.reason.as_deref() == Some(reason) && parts.iter().all(|part| message.contains(part))
+            self.events(name).await.into_iter().find(|event| {
+                let message = event.message.as_deref().unwrap_or_default();
+                event.reason.as_deref() == Some(reason) && parts.iter().all(|part| message.contains(part))
             })
         });
         match found.await {

@@ -119,17 +119,17 @@ fn target_group(it: &&Value) -> Call {
 /// The listeners of a Network Load Balancer, and its attributes.
 fn listeners(balancer: &&Value) -> Vec<Call> {
     let arn = &balancer["id"];
-    let listener = |it: &Value| {
+    let listener = |recorded: &Value| {
         let mut listener = json!({
             "LoadBalancerArn": arn,
-            "Protocol": it["protocol"],
-            "Port": it["port"],
-            "DefaultActions": [{ "Type": "forward", "TargetGroupArn": it["forwards"][0] }],
-            "Tags": tags(it),
+            "Protocol": recorded["protocol"],
+            "Port": recorded["port"],
+            "DefaultActions": [{ "Type": "forward", "TargetGroupArn": recorded["forwards"][0] }],
+            "Tags": tags(recorded),
         });
-        if it["certificate"].is_string() {
-            listener["Certificates"] = json!([{ "CertificateArn": it["certificate"] }]);
-            listener["SslPolicy"] = it["policy"].clone();
+        if recorded["certificate"].is_string() {
+            listener["Certificates"] = json!([{ "CertificateArn": recorded["certificate"] }]);
+            listener["SslPolicy"] = recorded["policy"].clone();
         }
         Call::new("elbv2", "create_listener", listener)
     };

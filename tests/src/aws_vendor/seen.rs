@@ -51,8 +51,12 @@ impl Stage {
     ///
     /// Panics if the API server refuses to tell.
     pub async fn warnings(&self) -> Vec<String> {
-        let of = |it: &Event| {
-            format!("{}: {}", it.involved_object.name.as_deref().unwrap_or(""), it.message.as_deref().unwrap_or(""))
+        let of = |event: &Event| {
+            format!(
+                "{}: {}",
+                event.involved_object.name.as_deref().unwrap_or(""),
+                event.message.as_deref().unwrap_or("")
+            )
         };
         self.events().await.iter().filter(|it| warns(it)).map(of).collect()
     }

@@ -50,9 +50,9 @@ impl Answers {
     /// With a signature under the tag that older versions of cosign used.
     #[must_use]
     pub fn tagged_signature(self, subject: &str, payload: &[u8], signature: &str) -> Self {
-        let manifest = Artifact::edited(payload, |it| {
-            it["layers"][0]["mediaType"] = json!("application/vnd.dev.cosign.simplesigning.v1+json");
-            it["layers"][0]["annotations"] = json!({ "dev.cosignproject.cosign/signature": signature });
+        let manifest = Artifact::edited(payload, |manifest| {
+            manifest["layers"][0]["mediaType"] = json!("application/vnd.dev.cosign.simplesigning.v1+json");
+            manifest["layers"][0]["annotations"] = json!({ "dev.cosignproject.cosign/signature": signature });
         });
         self.blob(payload).set(&format!("manifests/sha256-{subject}.sig"), ok(&[], &manifest.manifest))
     }

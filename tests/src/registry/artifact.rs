@@ -55,11 +55,11 @@ impl Artifact {
     /// A referrer of `subject`, with one blob.
     #[must_use]
     pub fn referrer(subject: &str, media_type: &str, blob: &[u8]) -> Self {
-        Self::edited(blob, |it| {
-            it["artifactType"] = json!(media_type);
-            it["config"] = descriptor("application/vnd.oci.empty.v1+json", CONFIG);
-            it["layers"][0]["mediaType"] = json!(media_type);
-            it["subject"] = json!({
+        Self::edited(blob, |manifest| {
+            manifest["artifactType"] = json!(media_type);
+            manifest["config"] = descriptor("application/vnd.oci.empty.v1+json", CONFIG);
+            manifest["layers"][0]["mediaType"] = json!(media_type);
+            manifest["subject"] = json!({
                 "mediaType": "application/vnd.oci.image.manifest.v1+json",
                 "size": 7,
                 "digest": format!("sha256:{subject}"),

@@ -38,10 +38,10 @@ pub(super) async fn list(State(shared): State<Arc<Mutex<Shared>>>, Query(part): 
 fn page(routes: &[Route], part: &Part) -> Value {
     let from: usize = part.after.parse().unwrap_or_default();
     let mut rest = routes.iter().skip(from);
-    let fields = |it: &Route| {
+    let fields = |route: &Route| {
         json!({
-            "destination": it.destination, "nextHop": Some(&it.next_hop).filter(|it| !it.is_empty()),
-            "ownership": it.ownership, "state": it.state, "id": it.id,
+            "destination": route.destination, "nextHop": Some(&route.next_hop).filter(|it| !it.is_empty()),
+            "ownership": route.ownership, "state": route.state, "id": route.id,
         })
     };
     let page: Vec<_> = rest.by_ref().take(part.limit).map(fields).collect();

@@ -37,10 +37,10 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator, services: &[Service]) -> Setu
     let setup = Setup::guest(cluster, guests::AWS);
     take_key(&setup, &key(cloud));
     let file = setup.folder.path("credentials");
-    setup.edit(|it| {
-        it["provider"]["settings"] = settings;
-        it["endpoints"] = json!(endpoints(cloud, services));
-        it["credentials"] = json!([credential(&file)]);
+    setup.edit(|config| {
+        config["provider"]["settings"] = settings;
+        config["endpoints"] = json!(endpoints(cloud, services));
+        config["credentials"] = json!([credential(&file)]);
     })
 }
 

@@ -150,7 +150,7 @@ pub(super) fn source_ranges(call: &Call<'_>, families: &[IpFamily]) -> Result<Ve
     if let Some(ranges) = call.annotations.read(&SOURCE_RANGES)? {
         return Ok(ranges);
     }
-    let everywhere = |it: &IpFamily| match it {
+    let everywhere = |family: &IpFamily| match family {
         IpFamily::Ipv4 => EVERYWHERE.to_owned(),
         IpFamily::Ipv6 => EVERYWHERE_IPV6.to_owned(),
     };

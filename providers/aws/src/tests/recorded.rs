@@ -46,9 +46,9 @@ fn volume(handle: &str) -> Volume {
 
 /// Changes the route to a destination, of which the table has what is there `before`.
 fn changed(host: &Host, destination: &str, before: Option<&'static str>, after: Option<&str>) {
-    let route = before.map(|it| {
+    let route = before.map(|instance| {
         format!(
-            "<item><destinationCidrBlock>{destination}</destinationCidrBlock><instanceId>{it}</instanceId>\
+            "<item><destinationCidrBlock>{destination}</destinationCidrBlock><instanceId>{instance}</instanceId>\
              <state>active</state><origin>CreateRoute</origin></item>"
         )
     });

@@ -132,7 +132,7 @@ fn what_was_listed_a_moment_ago_is_not_read_again() {
     let asked = |listed: bool, shown: &[Value]| {
         let body = json!({ "load_balancers": shown }).to_string();
         let building = json!({ "load_balancer": { "id": ID, "name": NAME, "status": "new" } }).to_string();
-        let host = Host::new().answers(move |it| match &*it.path {
+        let host = Host::new().answers(move |request| match &*request.path {
             [_, _] => answer(200, body.clone()),
             _ => answer(200, building.clone()),
         });

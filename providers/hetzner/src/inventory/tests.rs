@@ -84,9 +84,9 @@ fn a_revision_changes_with_what_was_set_and_not_with_health() {
     assert_ne!(revision(&|it| it["targets"][0]["server"]["id"] = json!(9)), before);
     assert_ne!(revision(&|it| it["services"][0]["destination_port"] = json!(9)), before);
     assert_ne!(revision(&|it| it["protection"]["delete"] = json!(true)), before);
-    let secure = revision(&|it| {
-        it["services"][0]["protocol"] = json!("https");
-        it["services"][0]["http"] = json!({ "certificates": [1] });
+    let secure = revision(&|balancer| {
+        balancer["services"][0]["protocol"] = json!("https");
+        balancer["services"][0]["http"] = json!({ "certificates": [1] });
     });
     assert_eq!(secure, None);
 }

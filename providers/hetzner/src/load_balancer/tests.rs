@@ -185,9 +185,9 @@ impl Cloud {
 
 /// The texts of warnings, after making sure that they are warnings.
 fn warnings(events: &[Event]) -> Vec<String> {
-    let line = |it: &Event| {
-        assert_eq!((it.kind, &it.about), (EventKind::Warning, &None), "{it:?}");
-        format!("{}: {}", it.reason, it.message)
+    let line = |event: &Event| {
+        assert_eq!((event.kind, &event.about), (EventKind::Warning, &None), "{event:?}");
+        format!("{}: {}", event.reason, event.message)
     };
     events.iter().map(line).collect()
 }

@@ -31,8 +31,8 @@ fn facts() -> ClusterFacts {
 /// The fault of an address of a load balancer that these have.
 fn refused(facts: &ClusterFacts, place: Ingress, holders: Holders) -> Option<String> {
     facts
-        .ingress(vec![ip("192.0.2.9"), place], FREE, |it| {
-            let is_other = it == "192.0.2.9".parse::<IpAddr>().unwrap();
+        .ingress(vec![ip("192.0.2.9"), place], FREE, |ip| {
+            let is_other = ip == "192.0.2.9".parse::<IpAddr>().unwrap();
             if is_other { Holders::default() } else { holders.clone() }
         })
         .err()

@@ -71,9 +71,9 @@ fn addresses(addresses: &[Address]) -> Option<String> {
     if addresses.len() > ADDRESSES {
         return Some(format!("names {} addresses; at most {ADDRESSES} are taken", addresses.len()));
     }
-    let wrong = addresses.iter().find(|it| match it.kind {
-        AddressKind::InternalIp | AddressKind::ExternalIp => it.value.parse::<IpAddr>().is_err(),
-        AddressKind::Hostname | AddressKind::InternalDns | AddressKind::ExternalDns => !is_name(&it.value),
+    let wrong = addresses.iter().find(|address| match address.kind {
+        AddressKind::InternalIp | AddressKind::ExternalIp => address.value.parse::<IpAddr>().is_err(),
+        AddressKind::Hostname | AddressKind::InternalDns | AddressKind::ExternalDns => !is_name(&address.value),
     })?;
     Some(format!("names the {} {:?}, which is none", wrong.kind.as_str(), wrong.value))
 }
@@ -186,9 +186,9 @@ mod tests {
         check(Some("fake://1"), name("n2"), None);
         let bare = |it: &mut Instance| (it.name, it.provider_id) = ("n2".to_owned(), None);
         check(Some("fake://1"), bare, Some(other));
-        let by_address = |it: &mut Instance| {
-            it.name = "web".to_owned();
-            it.addresses = vec![Address { kind: AddressKind::InternalDns, value: "n1".to_owned() }];
+        let by_address = |instance: &mut Instance| {
+            instance.name = "web".to_owned();
+            instance.addresses = vec![Address { kind: AddressKind::InternalDns, value: "n1".to_owned() }];
         };
         check(None, by_address, None);
     }

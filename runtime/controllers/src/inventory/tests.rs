@@ -110,9 +110,9 @@ impl Instances for Fake {
     /// In this cloud the case of letters does not count, and ids with a minus sign are none.
     async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
         self.canonical.lock().push(provider_ids.join(" "));
-        let word = |it: &String| match it.contains('-') {
+        let word = |id: &String| match id.contains('-') {
             true => Err(Error::Invalid("no such id".into())),
-            false => Ok(it.to_lowercase()),
+            false => Ok(id.to_lowercase()),
         };
         provider_ids.iter().map(word).collect()
     }

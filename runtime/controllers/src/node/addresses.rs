@@ -93,8 +93,8 @@ mod tests {
 
     /// `Int 10.0.0.1, Ext 1.2.3.4`; kinds: Int, Ext, IntDNS, ExtDNS, H.
     fn addresses(text: &str) -> Vec<Address> {
-        let address = |it: &str| {
-            let (kind, value) = it.split_once(' ').unwrap();
+        let address = |text: &str| {
+            let (kind, value) = text.split_once(' ').unwrap();
             let kind = match kind {
                 "Int" => AddressKind::InternalIp,
                 "Ext" => AddressKind::ExternalIp,

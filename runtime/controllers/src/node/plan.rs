@@ -151,9 +151,9 @@ pub(super) fn reconciled(node: &Node) -> Node {
 
 /// Present labels that are not as the old ones say, and what they should be.
 fn stale_labels(node: &Node) -> Vec<(&'static str, &str)> {
-    let stale = |it: LabelPair| {
-        let beta = label(node, it.beta)?;
-        (label(node, it.stable) != Some(beta)).then_some((it.stable, beta))
+    let stale = |pair: LabelPair| {
+        let beta = label(node, pair.beta)?;
+        (label(node, pair.stable) != Some(beta)).then_some((pair.stable, beta))
     };
     [ZONE, REGION, TYPE].into_iter().filter_map(stale).collect()
 }

@@ -166,8 +166,8 @@ impl Controller {
             return Err(Error::Metadata { node: name, source: CloudError::Invalid(error) });
         }
         let mut warned = false;
-        let written = self.write(node, Part::Object, |it| {
-            let Initialized { node, discarded } = plan::initialized(it, instance)?;
+        let written = self.write(node, Part::Object, |current| {
+            let Initialized { node, discarded } = plan::initialized(current, instance)?;
             if !std::mem::replace(&mut warned, true) {
                 warn_of(&name, &discarded);
             }

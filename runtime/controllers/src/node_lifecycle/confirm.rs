@@ -158,12 +158,12 @@ impl Controller {
     /// that began at `began`.
     async fn absent(&self, node: Arc<Node>, list: Option<&InstanceList>, began: Instant) {
         let enough = self.watchlist().miss(&node);
-        let current = self.nodes.get(&node.name_any()).filter(|it| {
-            it.metadata.uid == node.metadata.uid
-                && it.metadata.deletion_timestamp.is_none()
-                && provider_id(it) == provider_id(&node)
-                && plan::ready_since(it) == plan::ready_since(&node)
-                && !plan::is_ready(it)
+        let current = self.nodes.get(&node.name_any()).filter(|current| {
+            current.metadata.uid == node.metadata.uid
+                && current.metadata.deletion_timestamp.is_none()
+                && provider_id(current) == provider_id(&node)
+                && plan::ready_since(current) == plan::ready_since(&node)
+                && !plan::is_ready(current)
         });
         let (Some(list), Some(current), true) = (list, current, enough) else {
             return self.settle(&node, Outcome::Absent);

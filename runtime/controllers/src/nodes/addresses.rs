@@ -89,9 +89,9 @@ fn addresses(node: &Node) -> impl Iterator<Item = IpAddr> {
     let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
     let mut seen = Vec::new();
     let parsed = addresses.iter().take(ADDRESSES).filter_map(|it| it.address.parse::<IpAddr>().ok());
-    parsed.map(|it| it.to_canonical()).filter(move |it| {
-        let is_new = !seen.contains(it);
-        seen.push(*it);
+    parsed.map(|it| it.to_canonical()).filter(move |ip| {
+        let is_new = !seen.contains(ip);
+        seen.push(*ip);
         is_new
     })
 }

@@ -201,8 +201,8 @@ fn places(it: &Topology, labels: &BTreeMap<String, String>) -> Vec<Vec<NodeSelec
     }
     let places: BTreeSet<BTreeMap<&String, &String>> =
         it.accessible_topologies.iter().map(|it| it.iter().map(|(key, value)| (key, value)).collect()).collect();
-    let place = |it: BTreeMap<&String, &String>| {
-        it.into_iter().map(|(key, value)| requirement(key, vec![value.clone()])).collect::<Vec<_>>()
+    let place = |labels: BTreeMap<&String, &String>| {
+        labels.into_iter().map(|(key, value)| requirement(key, vec![value.clone()])).collect::<Vec<_>>()
     };
     places.into_iter().map(place).filter(|it| !it.is_empty()).collect()
 }
@@ -239,9 +239,9 @@ fn affinity(pv: &PersistentVolume, places: &[Vec<NodeSelectorRequirement>], at: 
 /// The texts of a term.
 fn bytes(term: &NodeSelectorTerm) -> usize {
     let requirements = term.match_expressions.iter().chain(&term.match_fields).flatten();
-    let bytes = |it: &NodeSelectorRequirement| {
-        let values: usize = it.values.iter().flatten().map(|it| it.len() + 1).sum();
-        it.key.len() + it.operator.len() + values
+    let bytes = |requirement: &NodeSelectorRequirement| {
+        let values: usize = requirement.values.iter().flatten().map(|it| it.len() + 1).sum();
+        requirement.key.len() + requirement.operator.len() + values
     };
     requirements.map(bytes).sum()
 }

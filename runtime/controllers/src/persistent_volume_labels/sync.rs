@@ -28,9 +28,9 @@ impl Controller {
         // The cloud took its time, and the volume may be another by now.
         let Some(pv) = self.get(name).filter(|it| it.metadata.uid == pv.metadata.uid) else { return Ok(()) };
         let Some(patch) = plan::patched(&pv, &topology, Moment::Later) else { return Ok(()) };
-        let planned = |it: &PersistentVolume| {
-            let patch = plan::patched(it, &topology, Moment::Later);
-            Ok::<_, object::Error>(patch.map_or_else(|| it.clone(), |patch| plan::with(it, &patch)))
+        let planned = |pv: &PersistentVolume| {
+            let patch = plan::patched(pv, &topology, Moment::Later);
+            Ok::<_, object::Error>(patch.map_or_else(|| pv.clone(), |patch| plan::with(pv, &patch)))
         };
         let latest = || self.get(name);
         match object::update_latest(&self.api, pv, Part::Object, planned, latest, random).await {

@@ -173,10 +173,10 @@ impl Rests {
     /// When something has to be done, if the next list is due at `list` anyway: one that is needed a little earlier waits
     /// for it.
     pub(super) fn next(&self, list: Instant) -> Option<Next> {
-        let next = |it: &Rest| {
-            let lists = it.needs_list || it.changing.is_some();
-            let is_shared = lists && list >= it.due && list - it.due <= SHARED;
-            Next { at: if is_shared { list } else { it.due }, lists }
+        let next = |rest: &Rest| {
+            let lists = rest.needs_list || rest.changing.is_some();
+            let is_shared = lists && list >= rest.due && list - rest.due <= SHARED;
+            Next { at: if is_shared { list } else { rest.due }, lists }
         };
         self.by_cidr.values().map(next).min_by_key(|it| (it.at, !it.lists))
     }

@@ -70,9 +70,9 @@ pub(super) fn is_inside(cluster: &[Cidr], cidr: &Cidr) -> bool {
 /// The node that has each network. Of two nodes with networks that overlap the older keeps its own, unless that is
 /// wider than those of most nodes and the other is not.
 pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<Node>>) -> Networks {
-    nodes.sort_by_cached_key(|it| {
-        let created = it.metadata.creation_timestamp.as_ref().map(|it| it.0);
-        (created.is_none(), created, it.metadata.uid.clone(), it.name_any())
+    nodes.sort_by_cached_key(|node| {
+        let created = node.metadata.creation_timestamp.as_ref().map(|it| it.0);
+        (created.is_none(), created, node.metadata.uid.clone(), node.name_any())
     });
     let mut networks = Networks::default();
     let mut inside = Vec::new();

@@ -178,9 +178,9 @@ impl Controller {
         machines: &Machines,
         state: &mut State,
     ) -> BTreeSet<(String, Cidr)> {
-        let question = |it: &crate::route::networks::Held| {
-            let machine = machines.get(&it.node.name_any())?.clone();
-            Some(Question { uid: it.node.metadata.uid.clone().unwrap_or_default(), cidr: it.cidr, machine })
+        let question = |held: &crate::route::networks::Held| {
+            let machine = machines.get(&held.node.name_any())?.clone();
+            Some(Question { uid: held.node.metadata.uid.clone().unwrap_or_default(), cidr: held.cidr, machine })
         };
         let questions = networks.held.iter().filter_map(question).collect();
         let unanswered = state.hops.unanswered(questions, Instant::now());
@@ -204,8 +204,8 @@ impl Controller {
                 }
             }
         }
-        let wrong = |it: &&crate::route::networks::Held| {
-            let hop = state.hops.get(it.node.metadata.uid.as_deref().unwrap_or_default(), &it.cidr);
+        let wrong = |held: &&crate::route::networks::Held| {
+            let hop = state.hops.get(held.node.metadata.uid.as_deref().unwrap_or_default(), &held.cidr);
             hop.is_some_and(|it| it.as_ref().is_err_and(hops::is_certain))
         };
         self.warn_of_shared_hops(networks, state);
@@ -430,9 +430,9 @@ fn asked(change: &Change, machines: &Machines, rests: &Rests) -> RouteChange {
     RouteChange {
         destination: change.cidr.to_string(),
         before: change.before.clone(),
-        after: change.after.as_ref().map(|it| RouteTarget {
-            next_hop: it.hop.clone(),
-            node: machines.get(&it.node).cloned().unwrap_or_default(),
+        after: change.after.as_ref().map(|target| RouteTarget {
+            next_hop: target.hop.clone(),
+            node: machines.get(&target.node).cloned().unwrap_or_default(),
         }),
         pending: rests.reason(change).cloned(),
     }

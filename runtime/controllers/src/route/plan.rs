@@ -112,7 +112,7 @@ pub(super) fn plan(it: &Situation<'_>) -> Plan {
     for (cidr, there) in routes.into_iter().filter(|(cidr, _)| is_inside(it.cluster, cidr)) {
         wanted.extend(of_unwanted(it, cidr, &there, &mut plan));
     }
-    wanted.sort_by_key(|it| match it {
+    wanted.sort_by_key(|change| match change {
         Change { after: None, .. } => 0,
         Change { before: Some(_), .. } => 1,
         Change { .. } => 2,

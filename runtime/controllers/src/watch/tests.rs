@@ -95,8 +95,8 @@ fn response(answer: Answer) -> Response<UnsyncBoxBody<Bytes, std::io::Error>> {
 }
 
 fn text(event: &Event<Node>) -> String {
-    let of = |it: &Node| {
-        let metadata = it.metadata.clone();
+    let of = |node: &Node| {
+        let metadata = node.metadata.clone();
         format!("{}@{}", metadata.name.unwrap_or_default(), metadata.resource_version.unwrap_or_default())
     };
     match event {

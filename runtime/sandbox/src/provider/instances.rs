@@ -73,8 +73,9 @@ impl Instances for InstancesGuest {
         let unusable = |because: &str| self.loaded.unusable(Function::CanonicalIds, because);
         match answer {
             Ok(answers) if answers.len() == provider_ids.len() => {
-                let answers = answers.into_iter().map(|it| {
-                    it.map_err(convert::error)
+                let answers = answers.into_iter().map(|answer| {
+                    answer
+                        .map_err(convert::error)
                         .and_then(|it| convert::instance::canonical_id(it).map_err(|because| unusable(&because)))
                 });
                 answers.collect()
@@ -127,14 +128,14 @@ impl Batch for InstancesGuest {
         }
         events.retain(|it| nodes.iter().any(|node| it.about.as_deref() == Some(&node.name)));
         let unusable = |because: String| self.loaded.unusable(Function::Get, &because);
-        let answer = answer.map(|it| {
-            let it = it.into_iter().map(|it| match it {
+        let answer = answer.map(|answers| {
+            let answers = answers.into_iter().map(|answer| match answer {
                 Ok(instance) => {
                     instance.map(|it| convert::instance::instance(it, description)).transpose().map_err(unusable)
                 }
                 Err(error) => Err(convert::error(error)),
             });
-            it.collect()
+            answers.collect()
         });
         (Reply { answer, events, wrote }, seen)
     }

@@ -185,9 +185,9 @@ impl Batch for Apply {
         let is_target =
             |name: &String| changes.iter().any(|it| it.after.as_ref().is_some_and(|it| it.node.name == *name));
         events.retain(|it| it.about.as_ref().is_none_or(is_target));
-        let answer = answer.map(|it| {
-            let it = it.into_iter().map(|it| it.map(convert::routes::outcome).map_err(convert::error));
-            judged::changes(&seen, self.0.description.entries_per_route, it.collect())
+        let answer = answer.map(|outcomes| {
+            let outcomes = outcomes.into_iter().map(|it| it.map(convert::routes::outcome).map_err(convert::error));
+            judged::changes(&seen, self.0.description.entries_per_route, outcomes.collect())
         });
         (Reply { answer, events, wrote }, seen)
     }

@@ -260,8 +260,8 @@ impl Modules {
                 return Vec::new();
             }
             let allowed = self.refused.take();
-            let waits = |it: &mut Candidate| {
-                Some(it.digest) == allowed && matches!(it.state, State::Refused | State::RolledBack)
+            let waits = |candidate: &mut Candidate| {
+                Some(candidate.digest) == allowed && matches!(candidate.state, State::Refused | State::RolledBack)
             };
             return match self.candidate.take_if(waits) {
                 Some(it) => self.configured(it.digest),
@@ -283,8 +283,8 @@ impl Modules {
             }
             return actions;
         }
-        let is_under_way = |it: &mut Candidate| {
-            it.digest == digest && matches!(it.state, State::Named | State::Verified | State::Described)
+        let is_under_way = |candidate: &mut Candidate| {
+            candidate.digest == digest && matches!(candidate.state, State::Named | State::Verified | State::Described)
         };
         match self.candidate.take_if(is_under_way) {
             Some(_) => [vec![Action::Abandon], self.refuse(digest, refused_by_lease(digest))].concat(),

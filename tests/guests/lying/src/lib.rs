@@ -97,13 +97,13 @@ impl Routes for Lying {
         if changes.iter().any(|it| about(it) == "too-few") {
             return Vec::new();
         }
-        let outcome = |it: &RouteChange| match &*about(it) {
+        let outcome = |change: &RouteChange| match &*about(change) {
             "crash" => panic!("it crashes over one change"),
             "impatient" => Ok(RouteOutcome::pending(Duration::ZERO, FORGED)),
             "patient" => Ok(RouteOutcome::pending(Duration::MAX, "")),
             "full" => Err(Error::invalid("the route table is full")),
-            _ if it.before.is_some() => {
-                hiding::deletion("routes", &it.destination);
+            _ if change.before.is_some() => {
+                hiding::deletion("routes", &change.destination);
                 Ok(RouteOutcome::Done)
             }
             _ => Ok(RouteOutcome::Done),

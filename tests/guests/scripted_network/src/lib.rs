@@ -137,10 +137,10 @@ impl Change<'_> {
         Change {
             destination: &it.destination,
             before: it.before.as_ref().map(|it| Before { id: &it.id, next_hop: it.next_hop.as_deref() }),
-            after: it.after.as_ref().map(|it| After {
-                next_hop: &it.next_hop,
-                node: &it.node.name,
-                uid: it.node.uid.as_deref(),
+            after: it.after.as_ref().map(|after| After {
+                next_hop: &after.next_hop,
+                node: &after.node.name,
+                uid: after.node.uid.as_deref(),
             }),
         }
     }
@@ -182,9 +182,9 @@ impl PersistentVolumes for ScriptedNetwork {
 
     fn get_topology(volume: &Volume) -> Result<Option<Topology>> {
         let place: Option<Place> = http::get(ENDPOINT, ["volumes", &volume.handle]).find()?;
-        Ok(place.map(|it| {
-            let mut topology = Topology::new(it.region, it.zones);
-            topology.labels = it.labels;
+        Ok(place.map(|place| {
+            let mut topology = Topology::new(place.region, place.zones);
+            topology.labels = place.labels;
             topology
         }))
     }

@@ -67,7 +67,7 @@ impl Api {
         GuestRequest {
             endpoint: if request.endpoint == EC2.name { self.name.to_owned() } else { request.endpoint },
             query: words(request.query),
-            body: request.body.map(|it| match it {
+            body: request.body.map(|body| match body {
                 Body::Form(form) => Body::Form(words(form)),
                 Body::Bytes(bytes) => Body::Bytes(self.words(&String::from_utf8(bytes).unwrap()).into_bytes()),
             }),

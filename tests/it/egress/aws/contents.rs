@@ -27,10 +27,10 @@ impl World {
         let ca_file = folder.write("ca.pem", cloud.ca());
         let config = manifest::cloud_config(CONFIG).to_string().replace("VPC-OF-THE-CLUSTER", "vpc-1");
         let config: Value = serde_json::from_str(&config.replace("ID-OF-THE-CLUSTER", "prod")).unwrap();
-        let endpoint = |it: Api| {
-            let written = config["endpoints"].as_array().unwrap().iter().find(|own| own["name"] == it.name).unwrap();
+        let endpoint = |api: Api| {
+            let written = config["endpoints"].as_array().unwrap().iter().find(|own| own["name"] == api.name).unwrap();
             let allow = manifest::rules(written);
-            Endpoint { ca_file: Some(ca_file.clone()), allow, ..endpoint(&it, &cloud.url()) }
+            Endpoint { ca_file: Some(ca_file.clone()), allow, ..endpoint(&api, &cloud.url()) }
         };
         let egress = egress([EC2, ELB, ELBV2].map(endpoint).into(), credentials(&folder));
         Self { egress, cloud, _folder: folder }

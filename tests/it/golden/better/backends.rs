@@ -120,9 +120,10 @@ pub(super) fn follow_nothing_else(scenario: &mut Scenario) -> BTreeSet<String> {
     let idle: Vec<CloudCall> =
         updates.filter(|(index, call)| !is_ours(*index, call)).map(|(_, it)| it.clone()).collect();
     change_occurrences(scenario, |occurrences| {
-        let is_idle = |it: &Occurrence| {
+        let is_idle = |occurrence: &Occurrence| {
             let is_about = |call: &CloudCall| {
-                (it.is(&call.object(), UPDATED.1) || it.is(&call.object(), NO_NODES.1)) && it.is_near(call.t)
+                (occurrence.is(&call.object(), UPDATED.1) || occurrence.is(&call.object(), NO_NODES.1))
+                    && occurrence.is_near(call.t)
             };
             idle.iter().any(is_about)
         };
@@ -171,12 +172,12 @@ pub(super) fn ask_about_backends(scenario: &mut Scenario) -> BTreeSet<String> {
 pub(super) fn tell_every_failed_update(scenario: &mut Scenario) -> BTreeSet<String> {
     let calls = &scenario.observed.cloud_calls;
     let forgotten = |call: &&CloudCall| {
-        let asked = |it: &CloudCall| {
-            it.function == "GetLoadBalancer"
-                && it.result == "exists=false"
-                && it.object() == call.object()
-                && it.t >= call.t
-                && it.t < call.t + FOLLOWED_WITHIN
+        let asked = |other: &CloudCall| {
+            other.function == "GetLoadBalancer"
+                && other.result == "exists=false"
+                && other.object() == call.object()
+                && other.t >= call.t
+                && other.t < call.t + FOLLOWED_WITHIN
         };
         call.function == "UpdateLoadBalancer" && calls.iter().any(asked)
     };

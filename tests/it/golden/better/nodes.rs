@@ -139,9 +139,9 @@ fn addresses(node: &Value, cloud: &CloudNode) -> Option<Value> {
     }
     // The API server refuses a list that names an address twice.
     let mut seen = Vec::new();
-    addresses.retain(|it| {
-        !seen.contains(it) && {
-            seen.push(it.clone());
+    addresses.retain(|address| {
+        !seen.contains(address) && {
+            seen.push(address.clone());
             true
         }
     });

@@ -52,9 +52,9 @@ pub(super) fn ensures(scenario: &Scenario) -> Vec<CloudCall> {
 
 /// Takes some of upstream's calls away, with their events.
 fn forget_calls(scenario: &mut Scenario, calls: &[CloudCall]) {
-    let about = |it: &Occurrence, call: &CloudCall| {
-        (it.is(&call.object(), "EnsuringLoadBalancer") || it.is(&call.object(), "EnsuredLoadBalancer"))
-            && it.is_near(call.t)
+    let about = |occurrence: &Occurrence, call: &CloudCall| {
+        (occurrence.is(&call.object(), "EnsuringLoadBalancer") || occurrence.is(&call.object(), "EnsuredLoadBalancer"))
+            && occurrence.is_near(call.t)
     };
     change_occurrences(scenario, |occurrences| occurrences.retain(|it| !calls.iter().any(|call| about(it, call))));
     let is_one = |it: &CloudCall| calls.iter().any(|call| call.t == it.t && call.object() == it.object());
@@ -147,12 +147,15 @@ pub(super) fn report_each_start_once(scenario: &mut Scenario) -> BTreeSet<String
     change_occurrences(scenario, |occurrences| {
         occurrences.sort_by(|one, other| one.t.total_cmp(&other.t));
         let before = occurrences.clone();
-        occurrences.retain(|it| {
-            let begins = ["EnsuringLoadBalancer", "DeletingLoadBalancer"].contains(&it.event.reason.as_str());
-            let same = before.iter().filter(|other| other.is(&it.object, &it.event.reason)).map(|other| other.t);
-            let kept = !begins || is_first(&changes_of(&all, &it.object), same, it.t);
+        occurrences.retain(|occurrence| {
+            let begins = ["EnsuringLoadBalancer", "DeletingLoadBalancer"].contains(&occurrence.event.reason.as_str());
+            let same = before
+                .iter()
+                .filter(|other| other.is(&occurrence.object, &occurrence.event.reason))
+                .map(|other| other.t);
+            let kept = !begins || is_first(&changes_of(&all, &occurrence.object), same, occurrence.t);
             if !kept {
-                objects.insert(it.object.clone());
+                objects.insert(occurrence.object.clone());
             }
             kept
         });

@@ -97,9 +97,10 @@ pub(super) fn delete_without_asking(scenario: &mut Scenario) -> BTreeSet<String>
     change_occurrences(scenario, |occurrences| {
         for call in gets {
             let object = call.object();
-            let deleted = |it: &&mut Occurrence| {
-                it.is_near(call.t)
-                    && (it.is(&object, "DeletedLoadBalancer") || it.is(&object, "SyncLoadBalancerFailed"))
+            let deleted = |occurrence: &&mut Occurrence| {
+                occurrence.is_near(call.t)
+                    && (occurrence.is(&object, "DeletedLoadBalancer")
+                        || occurrence.is(&object, "SyncLoadBalancerFailed"))
             };
             // A question may also be about an update that failed.
             let Some(next) = occurrences.iter_mut().find(deleted) else { continue };
@@ -136,12 +137,12 @@ pub(super) fn release_in_one_write(scenario: &mut Scenario) -> BTreeSet<String> 
     let mut objects = BTreeSet::new();
     for change in all.iter().filter(|it| it.by_upstream && has_finalizer(&it.before) && !has_finalizer(&it.after)) {
         let is_reached = |object: &Value| !list(&object["status"]["loadBalancer"]["ingress"]).is_empty();
-        let cleared = |it: &&Change| {
-            it.by_upstream
-                && it.name == change.name
-                && it.t > change.t
-                && is_reached(&it.before)
-                && !is_reached(&it.after)
+        let cleared = |later: &&Change| {
+            later.by_upstream
+                && later.name == change.name
+                && later.t > change.t
+                && is_reached(&later.before)
+                && !is_reached(&later.after)
         };
         let Some(cleared) = all.iter().find(cleared) else { continue };
         let find = |t: f64| scenario.observed.requests.iter().position(|it| it.t == t && it.object() == change.name);

@@ -235,9 +235,9 @@ fn another_route_another_change_and_another_list_are_seen() {
     check(|it| drop(it.routes.pop()), &["routes at the end"]);
     check(|it| it.calls.push(Question::ListRoutes { after: String::new() }), &["lists of routes"]);
     check(|it| it.calls.push(Question::ListRoutes { after: "100".to_owned() }), &[]);
-    let change = |it: &mut Observed| {
+    let change = |observed: &mut Observed| {
         let destination = "10.244.1.0/24".to_owned();
-        it.calls.push(Question::Route { destination, before: false, after: None });
+        observed.calls.push(Question::Route { destination, before: false, after: None });
     };
     check(change, &["changes of the route to 10.244.1.0/24"]);
 }

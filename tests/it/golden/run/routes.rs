@@ -9,10 +9,12 @@ use crate::scenario::{CloudChange, CloudError, CloudRoute, Scenario};
 /// Lets the script say of routes what the recorded cloud did from then on.
 pub(super) fn change(script: &Script, scenario: &Scenario, change: &CloudChange) {
     if let Some(routes) = &change.routes {
-        let route = |it: &CloudRoute| {
-            let route =
-                Route { id: it.name.clone(), ..Route::new(&it.destination, &next_hop(scenario, &it.target_node)) };
-            if it.blackhole { route.blackhole() } else { route }
+        let route = |recorded: &CloudRoute| {
+            let route = Route {
+                id: recorded.name.clone(),
+                ..Route::new(&recorded.destination, &next_hop(scenario, &recorded.target_node))
+            };
+            if recorded.blackhole { route.blackhole() } else { route }
         };
         script.set_routes(routes.iter().map(route));
     }
@@ -23,8 +25,8 @@ pub(super) fn change(script: &Script, scenario: &Scenario, change: &CloudChange)
         script.set_route_list_failure(error.as_ref().map(told));
     }
     let failures = change.create_route_error.iter().flat_map(|(node, error)| {
-        let failed = scenario.observed.cloud_calls.iter().filter(move |it| {
-            it.function == "CreateRoute" && it.result.starts_with("error") && word(it, "targetNode") == *node
+        let failed = scenario.observed.cloud_calls.iter().filter(move |call| {
+            call.function == "CreateRoute" && call.result.starts_with("error") && word(call, "targetNode") == *node
         });
         failed.map(move |it| (word(it, "destinationCIDR"), error))
     });

@@ -55,10 +55,10 @@ async fn with_robot(robot: serde_json::Value) -> String {
         { "methods": ["GET"], "paths": ["/servers", "/servers/*", "/networks", "/networks/*"] },
     ] });
     let endpoints: Vec<_> = [hcloud, robot].into_iter().filter(|it| !it.is_null()).collect();
-    let change = |it: &mut serde_json::Value| {
-        it["provider"]["settings"] = json!({ "robot.enabled": "true" });
-        it["endpoints"] = json!(endpoints);
-        it["credentials"] = json!([{ "name": "token", "bearer": { "file": token } }]);
+    let change = |config: &mut serde_json::Value| {
+        config["provider"]["settings"] = json!({ "robot.enabled": "true" });
+        config["endpoints"] = json!(endpoints);
+        config["credentials"] = json!([{ "name": "token", "bearer": { "file": token } }]);
     };
     setup.edit(change).refused().await
 }

@@ -19,8 +19,8 @@ fn with_bytes(cluster: &Cluster, bytes: &[u8]) -> Setup {
 /// A setup whose module is in a ConfigMap.
 fn in_config_map(cluster: &Cluster, name: &str, key: &str) -> Setup {
     let sha256 = guests::sha256(guests::ACME);
-    Setup::guest(cluster, guests::ACME).edit(|it| {
-        it["provider"]["module"] = json!({ "configMap": { "name": name, "key": key, "sha256": sha256 } });
+    Setup::guest(cluster, guests::ACME).edit(|config| {
+        config["provider"]["module"] = json!({ "configMap": { "name": name, "key": key, "sha256": sha256 } });
     })
 }
 

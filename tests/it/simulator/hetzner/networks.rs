@@ -30,8 +30,8 @@ async fn networks_of_hetzner() {
             network(both),
             route("delete_route", "10.244.1.0/24", "10.0.0.3").code(404, "not_found"),
             first("delete_route"),
-            then(|it: &Simulator, _| {
-                assert_eq!(it.networks().routes(NETWORK), [Route::new("10.244.2.0/24", "10.0.0.3")])
+            then(|simulator: &Simulator, _| {
+                assert_eq!(simulator.networks().routes(NETWORK), [Route::new("10.244.2.0/24", "10.0.0.3")])
             }),
             route("add_route", "10.244.2.0/24", "10.0.0.2").code(422, "invalid_input"),
         ]),
@@ -46,8 +46,8 @@ async fn networks_of_hetzner() {
             polled("running"),
             polled("success"),
             second(),
-            then(|it: &Simulator, _| {
-                assert_eq!(it.networks().routes(NETWORK), [Route::new("10.244.1.0/24", "10.0.0.2")])
+            then(|simulator: &Simulator, _| {
+                assert_eq!(simulator.networks().routes(NETWORK), [Route::new("10.244.1.0/24", "10.0.0.2")])
             }),
         ]),
         row("a network has so many routes", behaving(Behaviour { routes: 1, ..Behaviour::instant() }))

@@ -42,10 +42,10 @@ pub(crate) struct Round {
 /// Measures and prints.
 pub(crate) async fn measure() -> Result<()> {
     let contenders: Vec<_> = AEROSTAT.into_iter().chain(BASELINE).collect();
-    let one = async |it: &Contender| {
+    let one = async |contender: &Contender| {
         let cloud = with_load_balancers(NODES + JOINING, Behaviour::default()).await?;
         let services = (0..SERVICES).map(services::service).collect();
-        round(*it, cloud, services, wrong).await.with_context(|| it.name())
+        round(*contender, cloud, services, wrong).await.with_context(|| contender.name())
     };
     let rounds = try_join_all(contenders.iter().map(one)).await?;
     print(&contenders, &rounds)

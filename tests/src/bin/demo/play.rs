@@ -70,8 +70,8 @@ pub(crate) async fn nodes_join<V: Shown>(stage: &mut Stage<V>, admin: &Client) -
     }
     let count = usize::from(cloud::MACHINES);
     stage
-        .until("initialised nodes", |it| {
-            it.nodes.are_initialised(count) && it.events.count("Synced") >= count && it.has_routes_for(count)
+        .until("initialised nodes", |stage| {
+            stage.nodes.are_initialised(count) && stage.events.count("Synced") >= count && stage.has_routes_for(count)
         })
         .await?;
     stage.calm().await?;
@@ -107,12 +107,12 @@ pub(crate) async fn machine_dies<V: Shown>(stage: &mut Stage<V>, admin: &Client)
     kubelet::post_ready(admin, &node, false).await?;
     let targets = |it: &Stage<V>| V::built(it.cloud.account()).iter().any(|it| it.machines.contains(&machine));
     stage
-        .until("the node's removal", |it| {
-            !it.nodes.has(&node)
-                && it.events.count("DeletingNode") > 0
-                && !targets(it)
-                && it.events.count("UpdatedLoadBalancer") > 0
-                && it.has_routes_for(usize::from(cloud::MACHINES) - 1)
+        .until("the node's removal", |stage| {
+            !stage.nodes.has(&node)
+                && stage.events.count("DeletingNode") > 0
+                && !targets(stage)
+                && stage.events.count("UpdatedLoadBalancer") > 0
+                && stage.has_routes_for(usize::from(cloud::MACHINES) - 1)
         })
         .await?;
     stage.screen.note(&format!("Deleted because {}; an error or an empty list proves nothing.", V::PROOF))

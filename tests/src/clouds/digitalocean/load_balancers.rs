@@ -132,9 +132,9 @@ impl LoadBalancers {
         let behaviour = state.behaviour;
         let is_shown = |it: &LoadBalancer| it.listed && lists::shows(it.created_at, behaviour.lists_late_by);
         let shown: Vec<_> = state.all.iter_mut().filter(|it| is_shown(it)).map(RefCell::new).collect();
-        listing.answer("load_balancers", &shown, |it| {
-            it.borrow_mut().reads += 1;
-            self.object(&it.borrow(), behaviour)
+        listing.answer("load_balancers", &shown, |balancer| {
+            balancer.borrow_mut().reads += 1;
+            self.object(&balancer.borrow(), behaviour)
         })
     }
 

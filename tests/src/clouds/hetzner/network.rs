@@ -106,16 +106,16 @@ impl Network {
 
     /// The object as the service shows it, with what is attached to it.
     pub(super) fn object(&self, servers: &[u64], load_balancers: &[u64]) -> Value {
-        let subnets = self.subnets.iter().map(|it| {
-            let vswitch = it.kind == SubnetKind::Vswitch;
-            let mut subnet = json!({
+        let subnets = self.subnets.iter().map(|subnet| {
+            let vswitch = subnet.kind == SubnetKind::Vswitch;
+            let mut object = json!({
                 "type": if vswitch { "vswitch" } else { "cloud" },
-                "ip_range": it.ip_range.to_string(),
-                "network_zone": it.network_zone,
+                "ip_range": subnet.ip_range.to_string(),
+                "network_zone": subnet.network_zone,
                 "gateway": gateway(self.ip_range),
             });
-            subnet["vswitch_id"] = if vswitch { json!(1_000) } else { Value::Null };
-            subnet
+            object["vswitch_id"] = if vswitch { json!(1_000) } else { Value::Null };
+            object
         });
         json!({
             "id": self.id,
@@ -189,9 +189,9 @@ impl Network {
             };
         }
         // From the end, which tests do not give to their servers.
-        let mut free = subnets.iter().flat_map(|it| {
-            let last = u32::from(it.ip_range.broadcast());
-            (u32::from(it.ip_range.network()) + 2..last).rev().map(Ipv4Addr::from)
+        let mut free = subnets.iter().flat_map(|subnet| {
+            let last = u32::from(subnet.ip_range.broadcast());
+            (u32::from(subnet.ip_range.network()) + 2..last).rev().map(Ipv4Addr::from)
         });
         free.find(|it| !taken(*it))
             .ok_or_else(|| errors::refused(422, "no_subnet_available", "no subnet or IP is available in the network"))

@@ -194,7 +194,7 @@ impl Project {
 
     /// Whether an address of a network is taken.
     pub(super) fn is_taken(&self, network: u64, ip: Ipv4Addr) -> bool {
-        let attaching = self.changes.values().any(|it| match it {
+        let attaching = self.changes.values().any(|change| match change {
             Change::Create(Some(to)) => *to == (network, ip),
             Change::Attach(to, at) => (*to, *at) == (network, ip),
             _ => false,

@@ -177,8 +177,8 @@ impl Robot {
 
     /// `GET /server/{number or address}`.
     fn one(&self, key: &str) -> Answer {
-        self.found(key, |it| {
-            let mut object = it.object();
+        self.found(key, |server| {
+            let mut object = server.object();
             let features = ["reset", "rescue", "vnc", "windows", "plesk", "cpanel", "wol", "hot_swap"];
             extend(&mut object, &Value::Object(features.map(|it| (it.to_owned(), json!(true))).into_iter().collect()));
             json!({ "server": object })
@@ -187,9 +187,9 @@ impl Robot {
 
     /// `GET /reset/{number or address}`.
     fn reset(&self, key: &str) -> Answer {
-        self.found(key, |it| {
-            let mut object = it.fields();
-            extend(&mut object, &json!({ "type": ["hw", "sw"], "operating_status": it.power }));
+        self.found(key, |server| {
+            let mut object = server.fields();
+            extend(&mut object, &json!({ "type": ["hw", "sw"], "operating_status": server.power }));
             json!({ "reset": object })
         })
     }

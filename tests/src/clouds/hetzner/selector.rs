@@ -28,7 +28,7 @@ impl Selector {
     }
 
     pub(super) fn matches(&self, labels: &Labels) -> bool {
-        self.0.iter().all(|it| match it {
+        self.0.iter().all(|requirement| match requirement {
             Requirement::Has(key) => labels.contains_key(key),
             Requirement::Lacks(key) => !labels.contains_key(key),
             Requirement::In(key, values) => labels.get(key).is_some_and(|it| values.contains(it)),
@@ -40,9 +40,9 @@ impl Selector {
 /// The text between commas that stand outside of brackets.
 fn parts(text: &str) -> Vec<&str> {
     let mut inside = false;
-    let separates = |it: char| {
-        inside = it == '(' || (inside && it != ')');
-        it == ',' && !inside
+    let separates = |letter: char| {
+        inside = letter == '(' || (inside && letter != ')');
+        letter == ',' && !inside
     };
     text.split(separates).collect()
 }

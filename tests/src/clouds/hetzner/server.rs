@@ -182,12 +182,12 @@ impl Server {
     /// The object as the service shows it. `load_balancers` are those that it is a target of.
     pub(super) fn object(&self, load_balancers: &[u64]) -> Value {
         let location = Location::find(&self.location);
-        let private_net = self.private_net.iter().map(|it| {
-            let [.., b, c, d] = it.ip.octets();
+        let private_net = self.private_net.iter().map(|attached| {
+            let [.., b, c, d] = attached.ip.octets();
             json!({
-                "network": it.network,
-                "ip": it.ip,
-                "alias_ips": it.alias_ips,
+                "network": attached.network,
+                "ip": attached.ip,
+                "alias_ips": attached.alias_ips,
                 "mac_address": format!("86:00:ff:{b:02x}:{c:02x}:{d:02x}"),
             })
         });

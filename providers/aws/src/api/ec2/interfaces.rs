@@ -21,8 +21,8 @@ pub(crate) fn attached(vpc: &str, addresses: &[&String]) -> Result<Vec<NetworkIn
             .filter("attachment.status", ["attached"])
             .filter("vpc-id", [vpc])
             .filter("private-ip-address", addresses);
-        EC2.each(form, &["networkInterfaceSet", "item"], |it| {
-            let text = |name: &str| it.text(&[name]).map(str::to_owned);
+        EC2.each(form, &["networkInterfaceSet", "item"], |item| {
+            let text = |name: &str| item.text(&[name]).map(str::to_owned);
             found.push(NetworkInterface {
                 address: text("privateIpAddress").unwrap_or_default(),
                 zone: text("availabilityZone"),

@@ -82,9 +82,10 @@ impl PublicSubnets {
 pub(crate) fn public_subnets(vpc: &str) -> Result<PublicSubnets, Refusal> {
     let mut found = PublicSubnets::default();
     let form = EC2.action("DescribeRouteTables").filter("vpc-id", [vpc]);
-    pages(&form, &["routeTableSet", "item"], &mut |it| {
-        let is_public = it.items("routeSet").any(|it| it.text(&["gatewayId"]).is_some_and(|it| it.starts_with("igw-")));
-        for association in it.items("associationSet") {
+    pages(&form, &["routeTableSet", "item"], &mut |item| {
+        let is_public =
+            item.items("routeSet").any(|it| it.text(&["gatewayId"]).is_some_and(|it| it.starts_with("igw-")));
+        for association in item.items("associationSet") {
             match association.text(&["subnetId"]) {
                 Some(subnet) => _ = found.by_subnet.insert(subnet.to_owned(), is_public),
                 None if association.text(&["main"]) == Some("true") => found.others = Some(is_public),

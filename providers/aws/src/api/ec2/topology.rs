@@ -11,9 +11,9 @@ const BATCH: usize = 100;
 pub(crate) fn network_nodes(ids: &[&str]) -> Result<SortedMap<String, Vec<String>>, Refusal> {
     let mut found = SortedMap::new();
     for ids in ids.chunks(BATCH) {
-        EC2.each(EC2.action("DescribeInstanceTopology").list("InstanceId", ids), &["instanceSet", "item"], |it| {
-            let id = it.text(&["instanceId"]).unwrap_or_default().to_owned();
-            found.insert(id, it.texts("networkNodeSet"));
+        EC2.each(EC2.action("DescribeInstanceTopology").list("InstanceId", ids), &["instanceSet", "item"], |item| {
+            let id = item.text(&["instanceId"]).unwrap_or_default().to_owned();
+            found.insert(id, item.texts("networkNodeSet"));
         })?;
     }
     Ok(found)

@@ -8,8 +8,8 @@ use crate::api::{EC2, Refusal};
 pub(crate) fn ids(region: &str) -> Result<SortedMap<String, String>, Refusal> {
     let mut found = SortedMap::new();
     let form = EC2.action("DescribeAvailabilityZones").filter("region-name", [region]);
-    EC2.each(form, &["availabilityZoneInfo", "item"], |it| {
-        if let (Some(name), Some(id)) = (it.text(&["zoneName"]), it.text(&["zoneId"])) {
+    EC2.each(form, &["availabilityZoneInfo", "item"], |item| {
+        if let (Some(name), Some(id)) = (item.text(&["zoneName"]), item.text(&["zoneId"])) {
             found.insert(name.to_owned(), id.to_owned());
         }
     })?;
@@ -20,9 +20,9 @@ pub(crate) fn ids(region: &str) -> Result<SortedMap<String, String>, Refusal> {
 pub(crate) fn special(region: &str) -> Result<SortedSet<String>, Refusal> {
     let mut found = SortedSet::new();
     let form = EC2.action("DescribeAvailabilityZones").filter("region-name", [region]);
-    EC2.each(form, &["availabilityZoneInfo", "item"], |it| {
-        let is_special = it.text(&["zoneType"]).is_some_and(|it| it != "availability-zone");
-        found.extend(it.text(&["zoneName"]).filter(|_| is_special).map(str::to_owned));
+    EC2.each(form, &["availabilityZoneInfo", "item"], |item| {
+        let is_special = item.text(&["zoneType"]).is_some_and(|it| it != "availability-zone");
+        found.extend(item.text(&["zoneName"]).filter(|_| is_special).map(str::to_owned));
     })?;
     Ok(found)
 }

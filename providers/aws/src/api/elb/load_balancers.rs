@@ -102,12 +102,12 @@ pub(crate) fn tags(names: &[&str]) -> Result<SortedMap<String, Tags>, Refusal> {
     let mut found = SortedMap::new();
     for names in names.chunks(TAG_BATCH) {
         let form = ELB.action("DescribeTags").list("LoadBalancerNames.member", names);
-        ELB.each(form, &path, |it| {
-            let tag = |it: &Element| {
-                Some((it.text(&["Key"])?.to_owned(), it.text(&["Value"]).unwrap_or_default().to_owned()))
+        ELB.each(form, &path, |item| {
+            let tag = |tag: &Element| {
+                Some((tag.text(&["Key"])?.to_owned(), tag.text(&["Value"]).unwrap_or_default().to_owned()))
             };
-            let name = it.text(&["LoadBalancerName"]).unwrap_or_default().to_owned();
-            found.insert(name, it.items("Tags").filter_map(tag).collect());
+            let name = item.text(&["LoadBalancerName"]).unwrap_or_default().to_owned();
+            found.insert(name, item.items("Tags").filter_map(tag).collect());
         })?;
     }
     Ok(found)

@@ -13,8 +13,8 @@ pub(crate) fn of<A: AsRef<str>>(arns: &[A]) -> Result<SortedMap<String, Tags>, R
     let mut found = SortedMap::new();
     for arns in arns.chunks(BATCH) {
         let form = ELBV2.action("DescribeTags").list("ResourceArns.member", arns.iter().map(AsRef::as_ref));
-        ELBV2.each(form, &["DescribeTagsResult", "TagDescriptions", "member"], |it| {
-            found.insert(super::text(&it, "ResourceArn"), pairs(&it, "Tags"));
+        ELBV2.each(form, &["DescribeTagsResult", "TagDescriptions", "member"], |item| {
+            found.insert(super::text(&item, "ResourceArn"), pairs(&item, "Tags"));
         })?;
     }
     Ok(found)

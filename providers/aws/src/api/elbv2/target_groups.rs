@@ -139,9 +139,9 @@ pub(crate) fn modify_attributes(arn: &str, attributes: &Attributes) -> Result<()
 pub(crate) fn targets(arn: &str) -> Result<SortedSet<(String, u16)>, Refusal> {
     let mut found = SortedSet::new();
     let form = ELBV2.action("DescribeTargetHealth").with("TargetGroupArn", arn);
-    ELBV2.each(form, &["DescribeTargetHealthResult", "TargetHealthDescriptions", "member"], |it| {
-        let target = |name| it.text(&["Target", name]);
-        if it.text(&["TargetHealth", "State"]) == Some("draining") {
+    ELBV2.each(form, &["DescribeTargetHealthResult", "TargetHealthDescriptions", "member"], |item| {
+        let target = |name| item.text(&["Target", name]);
+        if item.text(&["TargetHealth", "State"]) == Some("draining") {
             return;
         }
         if let Some(id) = target("Id") {

@@ -93,9 +93,9 @@ pub(super) fn live_port(live: &HealthCheck) -> Option<u16> {
 
 /// Whether a check is as desired: AWS keeps the protocol in the case in which somebody wrote it.
 pub(super) fn is_same(live: &HealthCheck, desired: &HealthCheck) -> bool {
-    let parts = |it: &HealthCheck| {
-        let (protocol, rest) = it.target.split_once(':').unwrap_or_default();
-        (protocol.to_ascii_uppercase(), rest.to_owned(), it.interval, it.timeout, it.unhealthy, it.healthy)
+    let parts = |check: &HealthCheck| {
+        let (protocol, rest) = check.target.split_once(':').unwrap_or_default();
+        (protocol.to_ascii_uppercase(), rest.to_owned(), check.interval, check.timeout, check.unhealthy, check.healthy)
     };
     parts(live) == parts(desired)
 }

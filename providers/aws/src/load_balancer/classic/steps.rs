@@ -149,8 +149,9 @@ fn listener_policies(
     steps: &mut Vec<Step>,
 ) {
     let name = format!("{SSL_POLICY}{policy}");
-    let has = |it: &Listener| {
-        !new.contains(&it.port) && live.listeners.get(&it.port).is_some_and(|it| it.policies.contains(&name))
+    let has = |listener: &Listener| {
+        !new.contains(&listener.port)
+            && live.listeners.get(&listener.port).is_some_and(|it| it.policies.contains(&name))
     };
     let without: Vec<_> = desired.iter().filter(|it| it.protocol.is_tls() && !has(it)).map(|it| it.port).collect();
     if !without.is_empty() && !live.policies.contains(&name) {

@@ -66,9 +66,9 @@ fn delete_target_groups(call: &Call<'_>) -> Result<Option<Wait>> {
     let mut found = target_groups::all()?;
     // AWS may still show a load balancer that is gone.
     let is_of_name = |arn: &String| names::name_in(arn) == Some(&*call.service.name);
-    found.retain(|it| {
-        let is_ours = !it.balancers.is_empty() || it.name.starts_with(&prefix);
-        is_ours && it.balancers.iter().all(is_of_name)
+    found.retain(|group| {
+        let is_ours = !group.balancers.is_empty() || group.name.starts_with(&prefix);
+        is_ours && group.balancers.iter().all(is_of_name)
     });
     let tags = tags::of(&found.iter().map(|it| &*it.arn).collect::<Vec<_>>())?;
     let is_ours = |it: &&TargetGroup| tags.get(&it.arn).is_some_and(|it| call.marks.ownership(it).is_ours());

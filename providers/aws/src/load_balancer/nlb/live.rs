@@ -58,9 +58,9 @@ impl Live {
         let prefix = names::prefix(&call.service.owner);
         let mut shown = target_groups::all()?;
         // What others send to is nobody's concern here, unless it has a name that is wanted.
-        shown.retain(|it| {
-            let is_free = it.balancers.is_empty() && it.name.starts_with(&prefix);
-            is_free || it.balancers.contains(&balancer.arn) || names.contains(&&*it.name)
+        shown.retain(|group| {
+            let is_free = group.balancers.is_empty() && group.name.starts_with(&prefix);
+            is_free || group.balancers.contains(&balancer.arn) || names.contains(&&*group.name)
         });
         let arns: Vec<&str> = [&*balancer.arn].into_iter().chain(shown.iter().map(|it| &*it.arn)).collect();
         let tags = tags::of(&arns)?;

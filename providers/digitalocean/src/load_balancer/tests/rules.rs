@@ -8,9 +8,9 @@ use super::{CERTIFICATE, desired, key, refusal, regional, service};
 fn rules(service: &LoadBalancer) -> Vec<String> {
     let (spec, warnings) = desired(service);
     assert_eq!(warnings, [""; 0]);
-    let rules = spec["forwarding_rules"].as_array().unwrap().iter().map(|it| {
-        let word = |name: &str| it[name].as_str().unwrap().to_owned();
-        let end = match (it.get("certificate_id"), it.get("tls_passthrough")) {
+    let rules = spec["forwarding_rules"].as_array().unwrap().iter().map(|rule| {
+        let word = |name: &str| rule[name].as_str().unwrap().to_owned();
+        let end = match (rule.get("certificate_id"), rule.get("tls_passthrough")) {
             (Some(id), None) if id == CERTIFICATE => " with C",
             (None, Some(_)) => " through",
             (None, None) => "",
@@ -19,9 +19,9 @@ fn rules(service: &LoadBalancer) -> Vec<String> {
         format!(
             "{} {} → {} {}{end}",
             word("entry_protocol"),
-            it["entry_port"],
+            rule["entry_port"],
             word("target_protocol"),
-            it["target_port"]
+            rule["target_port"]
         )
     });
     rules.collect()

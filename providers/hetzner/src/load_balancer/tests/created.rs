@@ -41,8 +41,8 @@ fn a_creation_is_announced_once_it_is_known_to_work() {
 
 #[test]
 fn an_empty_annotation_takes_back_the_operators_choice() {
-    let (body, _) = created(&Cloud::default(), |it| {
-        it.with_annotation(key("location"), "").with_annotation(key("network-zone"), "us-east")
+    let (body, _) = created(&Cloud::default(), |service| {
+        service.with_annotation(key("location"), "").with_annotation(key("network-zone"), "us-east")
     });
     assert_eq!((body.get("location"), &body["network_zone"]), (None, &json!("us-east")));
     let (both, _) = created(&Cloud::default(), |it| it.with_annotation(key("network-zone"), "us-east"));
@@ -52,9 +52,10 @@ fn an_empty_annotation_takes_back_the_operators_choice() {
 #[test]
 fn the_network_and_all_choices_go_along() {
     let cloud = Cloud::default().setting("network", "7").setting("loadBalancers.usePrivateIP", "true");
-    let (body, warnings) = created(&cloud, |it| {
-        let it = it.with_annotation(key("type"), "lb21").with_annotation(key("algorithm-type"), "LEAST_CONNECTIONS");
-        it.with_annotation(key("disable-public-network"), "true").with_annotation(key("name"), "web")
+    let (body, warnings) = created(&cloud, |service| {
+        let service =
+            service.with_annotation(key("type"), "lb21").with_annotation(key("algorithm-type"), "LEAST_CONNECTIONS");
+        service.with_annotation(key("disable-public-network"), "true").with_annotation(key("name"), "web")
     });
     assert_eq!((&body["network"], &body["public_interface"], &body["name"]), (&json!(7), &json!(false), &json!("web")));
     assert_eq!(
@@ -68,8 +69,8 @@ fn the_network_and_all_choices_go_along() {
 #[test]
 fn an_address_of_the_network_is_asked_for_afterwards() {
     let cloud = Cloud::default().setting("network", "7").setting("loadBalancers.usePrivateIP", "true");
-    let (body, _) = created(&cloud, |it| {
-        it.with_annotation(key("private-ipv4"), "10.0.0.9").with_annotation(key("disable-public-network"), "true")
+    let (body, _) = created(&cloud, |service| {
+        service.with_annotation(key("private-ipv4"), "10.0.0.9").with_annotation(key("disable-public-network"), "true")
     });
     for field in ["network", "targets", "public_interface"] {
         assert_eq!(body.get(field), None, "{field}");
@@ -106,12 +107,14 @@ fn local_pods_are_asked_for_at_their_own_port() {
 
 #[test]
 fn ports_speak_what_their_annotations_say() {
-    let (body, _) = created(&Cloud::default(), |it| {
-        let it = it.with_port(Port::new(Protocol::Tcp, 443, 30_443)).with_annotation(key("protocol"), "HTTP");
-        let it = it.with_annotation(key("protocol.443"), "https").with_annotation(key("http-certificates"), "42, 43");
-        let it =
-            it.with_annotation(key("http-sticky-sessions"), "true").with_annotation(key("http-cookie-lifetime"), "5m");
-        it.with_annotation(key("health-check-interval"), "10").with_annotation(key("http-status-codes"), "2??,404")
+    let (body, _) = created(&Cloud::default(), |service| {
+        let service = service.with_port(Port::new(Protocol::Tcp, 443, 30_443)).with_annotation(key("protocol"), "HTTP");
+        let service =
+            service.with_annotation(key("protocol.443"), "https").with_annotation(key("http-certificates"), "42, 43");
+        let service = service
+            .with_annotation(key("http-sticky-sessions"), "true")
+            .with_annotation(key("http-cookie-lifetime"), "5m");
+        service.with_annotation(key("health-check-interval"), "10").with_annotation(key("http-status-codes"), "2??,404")
     });
     let [plain, secure] = &body["services"].as_array().unwrap()[..] else { panic!("two ports") };
     assert_eq!(plain["http"], json!({ "cookie_lifetime": 300, "sticky_sessions": true }));
@@ -125,9 +128,10 @@ fn ports_speak_what_their_annotations_say() {
 
 #[test]
 fn a_managed_certificate_is_created_with_the_services_mark() {
-    let managed = |it: LoadBalancer| {
-        let it = it.with_annotation(key("protocol"), "https").with_annotation(key("certificate-type"), "managed");
-        it.with_annotation(key("http-managed-certificate-domains"), "example.com,*.example.com")
+    let managed = |service: LoadBalancer| {
+        let service =
+            service.with_annotation(key("protocol"), "https").with_annotation(key("certificate-type"), "managed");
+        service.with_annotation(key("http-managed-certificate-domains"), "example.com,*.example.com")
     };
     let cloud = Cloud::default();
     created(&cloud, managed);
@@ -174,9 +178,14 @@ fn nodes_that_are_not_reached_are_named() {
         let extra = extra.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
         Node { extra, ..Node::named(name).with_provider_id(id) }
     };
-    let (body, warnings) = created(&Cloud::default(), |it| {
-        let it = it.with_node(node("kind", "kind://docker/x", &[])).with_node(node("metal", "hrobot://7", &[]));
-        it.with_node(node("hidden", "hcloud://3", &[("public-ipv4", "")])).with_node(node("unknown", "hcloud://4", &[]))
+    let (body, warnings) = created(&Cloud::default(), |service| {
+        let service =
+            service.with_node(node("kind", "kind://docker/x", &[])).with_node(node("metal", "hrobot://7", &[]));
+        service.with_node(node("hidden", "hcloud://3", &[("public-ipv4", "")])).with_node(node(
+            "unknown",
+            "hcloud://4",
+            &[],
+        ))
     });
     assert_eq!(body["targets"].as_array().unwrap().len(), 2, "what is not known of a server is left to the cloud");
     for part in [

@@ -45,9 +45,10 @@ fn what_cannot_be_built_is_not_announced() {
     check(|it| it.with_annotation(key("location"), ""), "neither load-balancer.hetzner.cloud/location nor");
     let udp = LoadBalancer::of("default", "dns", UID).with_port(Port::new(Protocol::Udp, 53, 30_053));
     check(|_| udp, "the Service has no TCP port");
-    let redirect = |it: LoadBalancer| {
-        let it = it.with_port(Port::new(Protocol::Tcp, 443, 30_443)).with_annotation(key("protocol.443"), "https");
-        it.with_annotation(key("http-certificates"), "1").with_annotation(key("http-redirect-http"), "true")
+    let redirect = |service: LoadBalancer| {
+        let service =
+            service.with_port(Port::new(Protocol::Tcp, 443, 30_443)).with_annotation(key("protocol.443"), "https");
+        service.with_annotation(key("http-certificates"), "1").with_annotation(key("http-redirect-http"), "true")
     };
     check(redirect, "port 80 is a port of the Service");
 }

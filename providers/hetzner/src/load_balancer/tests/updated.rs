@@ -87,8 +87,8 @@ fn a_server_that_is_gone_is_no_target_any_more() {
 #[test]
 fn another_way_to_a_node_takes_it_out_for_a_moment() {
     let service = five().with_annotation(key("use-private-ip"), "true");
-    let (steps, cloud) = written_with(Cloud::default().setting("network", "7"), &service, |it| {
-        it["private_net"] = json!([{ "network": 7, "ip": "10.0.0.2" }]);
+    let (steps, cloud) = written_with(Cloud::default().setting("network", "7"), &service, |live| {
+        live["private_net"] = json!([{ "network": 7, "ip": "10.0.0.2" }]);
     });
     assert_eq!(steps, ["remove_target", "add_target"]);
     assert_eq!(cloud.body("add_target")["use_private_ip"], json!(true));
@@ -96,9 +96,9 @@ fn another_way_to_a_node_takes_it_out_for_a_moment() {
 
 #[test]
 fn targets_that_somebody_chose_by_labels_stay() {
-    let (steps, _) = written(&five(), |it| {
+    let (steps, _) = written(&five(), |live| {
         let chosen = json!({ "type": "label_selector", "label_selector": { "selector": "a=b" }, "targets": [] });
-        it["targets"].as_array_mut().unwrap().push(chosen);
+        live["targets"].as_array_mut().unwrap().push(chosen);
     });
     assert_eq!(steps, [""; 0]);
 }
@@ -133,10 +133,10 @@ fn ports_are_added_changed_and_removed() {
     let service = LoadBalancer { ports: Vec::new(), ..five() };
     let service =
         service.with_port(Port::new(Protocol::Tcp, 81, 30_081)).with_port(Port::new(Protocol::Tcp, 443, 30_443));
-    let (steps, cloud) = written(&service, |it| {
-        let mut other = it["services"][0].clone();
+    let (steps, cloud) = written(&service, |live| {
+        let mut other = live["services"][0].clone();
         other["listen_port"] = json!(443);
-        it["services"].as_array_mut().unwrap().push(other);
+        live["services"].as_array_mut().unwrap().push(other);
     });
     assert_eq!(steps, ["delete_service", "add_service", "update_service"]);
     assert_eq!(cloud.body("delete_service"), json!({ "listen_port": 80 }));
@@ -145,14 +145,14 @@ fn ports_are_added_changed_and_removed() {
 
 #[test]
 fn what_nothing_is_said_about_stays() {
-    let (steps, _) = written(&five(), |it| {
-        it["algorithm"]["type"] = json!("least_connections");
-        it["services"][0]["proxyprotocol"] = json!(true);
-        it["services"][0]["health_check"]["interval"] = json!(7);
-        it["load_balancer_type"] = kind("lb31", 150);
-        it["private_net"] = json!([{ "network": 99, "ip": "10.0.0.2" }]);
-        it["public_net"]["ipv4"]["dns_ptr"] = json!("mine.example.com");
-        it["labels"]["team"] = json!("blue");
+    let (steps, _) = written(&five(), |live| {
+        live["algorithm"]["type"] = json!("least_connections");
+        live["services"][0]["proxyprotocol"] = json!(true);
+        live["services"][0]["health_check"]["interval"] = json!(7);
+        live["load_balancer_type"] = kind("lb31", 150);
+        live["private_net"] = json!([{ "network": 99, "ip": "10.0.0.2" }]);
+        live["public_net"]["ipv4"]["dns_ptr"] = json!("mine.example.com");
+        live["labels"]["team"] = json!("blue");
     });
     assert_eq!(steps, [""; 0]);
 }
@@ -300,15 +300,15 @@ fn a_takeover_changes_no_health_check_for_itself() {
     // A setting makes health checks speak what the port does, as with the vendor's controller.
     let http = five().with_annotation(key("protocol"), "http");
     let left = |checked: &'static str| {
-        move |it: &mut Value| {
-            vendors(it);
-            it["services"][0]["protocol"] = json!("http");
-            it["services"][0]["http"] = json!({ "cookie_name": "HCLBSTICKY", "cookie_lifetime": 300 });
-            it["services"][0]["health_check"]["protocol"] = json!(checked);
+        move |live: &mut Value| {
+            vendors(live);
+            live["services"][0]["protocol"] = json!("http");
+            live["services"][0]["http"] = json!({ "cookie_name": "HCLBSTICKY", "cookie_lifetime": 300 });
+            live["services"][0]["health_check"]["protocol"] = json!(checked);
             if checked == "http" {
                 let asked =
                     json!({ "domain": "", "path": "/", "response": "", "status_codes": ["2??", "3??"], "tls": false });
-                it["services"][0]["health_check"]["http"] = asked;
+                live["services"][0]["health_check"]["http"] = asked;
             }
         }
     };

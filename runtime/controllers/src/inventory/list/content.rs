@@ -95,8 +95,8 @@ fn bytes(it: &Instance) -> usize {
     let Instance { name, provider_id, state: _, machine_type, zone, region, addresses, labels, pod_cidrs, extra } = it;
     let texts = [provider_id, machine_type, zone, region].into_iter().flatten().map(String::capacity).sum::<usize>();
     let addresses = size_of_val(addresses.as_slice()) + addresses.iter().map(|it| it.value.capacity()).sum::<usize>();
-    let pairs = |it: &[(String, String)]| {
-        size_of_val(it) + it.iter().map(|(key, value)| key.capacity() + value.capacity()).sum::<usize>()
+    let pairs = |pairs: &[(String, String)]| {
+        size_of_val(pairs) + pairs.iter().map(|(key, value)| key.capacity() + value.capacity()).sum::<usize>()
     };
     let networks = size_of_val(pod_cidrs.as_slice()) + pod_cidrs.iter().map(String::capacity).sum::<usize>();
     size_of::<Instance>() + name.capacity() + texts + addresses + pairs(labels) + networks + pairs(extra)

@@ -219,9 +219,9 @@ fn case_037_only_relevant_changes_cut_a_pause_short() {
     check_change(|it| with_labels(it, &[("node-role.kubernetes.io/control-plane", "")]), Change::Different);
     check_change(|it| with_provider_id(it, "fake://1"), Change::Different);
     check_change(|it| with_taints(it, &[(UNINITIALIZED, "NoExecute")]), Change::Different);
-    let recreated = |mut it: Node| {
-        it.metadata.uid = Some("another".into());
-        it
+    let recreated = |mut node: Node| {
+        node.metadata.uid = Some("another".into());
+        node
     };
     check_change(recreated, Change::Different);
     assert_eq!(change(None, &waiting()), Change::Different);

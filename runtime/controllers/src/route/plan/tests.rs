@@ -81,9 +81,9 @@ impl World {
 
     /// The plan's changes, each as `10.244.1.0/24: - > n1`.
     fn changes(&self) -> Vec<String> {
-        let text = |it: &Change| {
-            let before = it.before.as_ref().map(|it| it.next_hop.as_deref().unwrap_or("nothing"));
-            format!("{}: {} > {}", it.cidr, before.unwrap_or("-"), it.hop().map_or("-", String::as_str))
+        let text = |change: &Change| {
+            let before = change.before.as_ref().map(|it| it.next_hop.as_deref().unwrap_or("nothing"));
+            format!("{}: {} > {}", change.cidr, before.unwrap_or("-"), change.hop().map_or("-", String::as_str))
         };
         self.plan().changes.iter().map(text).collect()
     }

@@ -90,9 +90,9 @@ fn node(name: &str, metadata: Value) -> Value {
 /// The events of a scenario: the reason, or the message and count of a repeated one.
 fn events(scenario: &Scenario) -> Vec<String> {
     let events = scenario.observed.events.iter();
-    let word = |it: &crate::scenario::Event| match it.body["count"].as_u64() {
-        Some(count) => format!("{} {count}", it.body["message"].as_str().unwrap_or_default()),
-        None => it.reason.clone(),
+    let word = |event: &crate::scenario::Event| match event.body["count"].as_u64() {
+        Some(count) => format!("{} {count}", event.body["message"].as_str().unwrap_or_default()),
+        None => event.reason.clone(),
     };
     events.map(word).collect()
 }

@@ -132,10 +132,10 @@ async fn resyncs(contender: Contender, balancers: usize, period: Duration) -> Re
 
 /// Nodes come and go.
 pub(crate) async fn changes() -> Result<()> {
-    let one = async |it: &Contender| {
+    let one = async |contender: &Contender| {
         let cloud = simulator(changes::NODES + JOINING).await?;
         let services = (0..changes::SERVICES).map(|it| service(it, 1)).collect();
-        changes::round(*it, cloud, services, wrong).await.with_context(|| it.name())
+        changes::round(*contender, cloud, services, wrong).await.with_context(|| contender.name())
     };
     let rounds = try_join_all(CONTENDERS.iter().map(one)).await?;
     changes::print(&CONTENDERS, &rounds)

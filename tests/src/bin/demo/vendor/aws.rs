@@ -95,9 +95,9 @@ impl Shown for Aws {
     fn states(account: &Account) -> BTreeMap<String, String> {
         let state = account.state();
         let balancers = state.network.iter().map(|it| (format!("load balancer {}", short(&it.name)), balancer(it)));
-        let groups = state.targets.iter().map(|it| {
-            let machines = if it.machines.is_empty() { "no instance".to_owned() } else { it.machines.join(" ") };
-            (format!("target group {}", it.name), format!("leads to port {} of {machines}", it.port))
+        let groups = state.targets.iter().map(|group| {
+            let machines = if group.machines.is_empty() { "no instance".to_owned() } else { group.machines.join(" ") };
+            (format!("target group {}", group.name), format!("leads to port {} of {machines}", group.port))
         });
         let routes = routes(&state).into_iter().map(|(to, machine)| (format!("route {to}"), machine.to_owned()));
         let rules = state.security.iter().flat_map(|group| {
@@ -133,9 +133,9 @@ fn balancer(it: &LoadBalancer) -> String {
 
 /// Routes of pods, and what they do.
 fn routes(state: &State) -> BTreeMap<&str, String> {
-    let leads = |it: &RouteEntry| match &it.instance {
+    let leads = |route: &RouteEntry| match &route.instance {
         Some(instance) => format!("leads to {instance}"),
-        None => format!("is a {}: its instance has ended", it.state),
+        None => format!("is a {}: its instance has ended", route.state),
     };
     let all = state.routes.iter().filter_map(|it| Some((it.destination.as_deref()?, leads(it))));
     all.filter(|(to, _)| to.starts_with(PODS)).collect()

@@ -97,7 +97,7 @@ pub(super) fn services_allowed(load_balancer: &LoadBalancer, kind: &Kind) -> Res
 
 /// Checks that a load balancer does not have more targets than its type allows.
 pub(super) fn targets_allowed(project: &Project, load_balancer: &LoadBalancer, kind: &Kind) -> Result<(), Refused> {
-    let servers = |it: &Target| match it {
+    let servers = |target: &Target| match target {
         Target::Selector { selector, .. } => project.selected(selector).len(),
         Target::Server { .. } | Target::Ip(_) => 1,
     };
@@ -143,8 +143,9 @@ pub(super) fn target(project: &Project, of: &LoadBalancer, target: &Target) -> R
 /// Checks the address of a dedicated server.
 fn address(project: &Project, ip: IpAddr) -> Result<(), Refused> {
     let clouds = |ip| {
-        project.servers.values().any(|it| {
-            it.ipv4.is_some_and(|it| IpAddr::V4(it) == ip) || it.private_net.iter().any(|it| IpAddr::V4(it.ip) == ip)
+        project.servers.values().any(|server| {
+            server.ipv4.is_some_and(|it| IpAddr::V4(it) == ip)
+                || server.private_net.iter().any(|server| IpAddr::V4(server.ip) == ip)
         })
     };
     if clouds(ip) {

@@ -88,10 +88,16 @@ impl Cloud {
 
     /// The rules of a group, a line each.
     pub(super) fn rules(&self, id: &str) -> Vec<String> {
-        let line = |it: &Permission| {
-            let ports = it.key.from.zip(it.key.to).map(|(from, to)| format!(" {from}-{to}")).unwrap_or_default();
-            let (Peer::Ipv4(peer) | Peer::Ipv6(peer) | Peer::Group(peer) | Peer::PrefixList(peer)) = &it.key.peer;
-            format!("{}{ports} {peer} {}", it.key.protocol, it.description).trim_end().to_owned()
+        let line = |permission: &Permission| {
+            let ports = permission
+                .key
+                .from
+                .zip(permission.key.to)
+                .map(|(from, to)| format!(" {from}-{to}"))
+                .unwrap_or_default();
+            let (Peer::Ipv4(peer) | Peer::Ipv6(peer) | Peer::Group(peer) | Peer::PrefixList(peer)) =
+                &permission.key.peer;
+            format!("{}{ports} {peer} {}", permission.key.protocol, permission.description).trim_end().to_owned()
         };
         self.state.borrow().groups[id].permissions.iter().map(line).collect()
     }
@@ -103,8 +109,8 @@ fn list(request: &Request, name: &str) -> Vec<String> {
 }
 
 fn tags(request: &Request, name: &str) -> SortedMap<String, String> {
-    let tag = |it| {
-        let of = |part: &str| value(request, &format!("{name}.{it}.{part}")).map(str::to_owned);
+    let tag = |nth| {
+        let of = |part: &str| value(request, &format!("{name}.{nth}.{part}")).map(str::to_owned);
         of("Key").zip(of("Value"))
     };
     (1..).map_while(tag).collect()
@@ -219,19 +225,19 @@ impl State {
 
     fn describe_groups(&self, request: &Request) -> Outcome {
         assert_eq!(value(request, "MaxResults"), Some("1000"));
-        let is_asked = |it: &&SecurityGroup| {
+        let is_asked = |group: &&SecurityGroup| {
             let has = |name: &str, is: &dyn Fn(&str) -> bool| {
                 let values = filter(request, name);
                 values.is_empty() || values.into_iter().any(is)
             };
-            has("group-name", &|text| it.name == text)
-                && has("group-id", &|text| it.id == text)
-                && has("tag-key", &|text| it.tags.contains_key(text))
+            has("group-name", &|text| group.name == text)
+                && has("group-id", &|text| group.id == text)
+                && has("tag-key", &|text| group.tags.contains_key(text))
                 && has("ip-permission.from-port", &|text| {
-                    it.permissions.iter().any(|it| it.key.from.is_some_and(|it| it.to_string() == text))
+                    group.permissions.iter().any(|it| it.key.from.is_some_and(|it| it.to_string() == text))
                 })
                 && has("ip-permission.group-id", &|text| {
-                    it.permissions.iter().any(|it| it.key.peer == Peer::Group(text.to_owned()))
+                    group.permissions.iter().any(|it| it.key.peer == Peer::Group(text.to_owned()))
                 })
         };
         let groups: String = self.groups.values().filter(is_asked).map(group).collect();
@@ -403,17 +409,17 @@ fn permissions(request: &Request) -> SortedSet<Permission> {
 }
 
 fn group(it: &SecurityGroup) -> String {
-    let permission = |it: &Permission| {
-        let (list, field, peer) = match &it.key.peer {
+    let permission = |permission: &Permission| {
+        let (list, field, peer) = match &permission.key.peer {
             Peer::Ipv4(range) => ("ipRanges", "cidrIp", range),
             Peer::Ipv6(range) => ("ipv6Ranges", "cidrIpv6", range),
             Peer::Group(id) => ("groups", "groupId", id),
             Peer::PrefixList(id) => ("prefixListIds", "prefixListId", id),
         };
         let ports = |name, port: Option<i32>| port.map(|it| text(name, it)).unwrap_or_default();
-        let peer = text(list, text("item", text(field, peer) + &text("description", &it.description)));
-        let ports = ports("fromPort", it.key.from) + &ports("toPort", it.key.to);
-        text("item", text("ipProtocol", &it.key.protocol) + &ports + &peer)
+        let peer = text(list, text("item", text(field, peer) + &text("description", &permission.description)));
+        let ports = ports("fromPort", permission.key.from) + &ports("toPort", permission.key.to);
+        text("item", text("ipProtocol", &permission.key.protocol) + &ports + &peer)
     };
     let permissions: String = it.permissions.iter().map(permission).collect();
     let tag = |(key, value): (&String, &String)| text("item", text("key", key) + &text("value", value));
@@ -423,14 +429,14 @@ fn group(it: &SecurityGroup) -> String {
 }
 
 fn balancer(it: &LoadBalancer) -> String {
-    let listener = |it: &LiveListener| {
-        let of = &it.listener;
+    let listener = |listener: &LiveListener| {
+        let of = &listener.listener;
         let certificate = of.certificate.as_ref().map(|it| text("SSLCertificateId", it)).unwrap_or_default();
         let protocol = of.protocol.as_str().to_uppercase();
         let ports = text("LoadBalancerPort", of.port) + &text("InstancePort", of.instance_port);
         let protocols =
             text("Protocol", protocol) + &text("InstanceProtocol", of.instance_protocol.as_str().to_uppercase());
-        text("Listener", ports + &protocols + &certificate) + &members("PolicyNames", &it.policies)
+        text("Listener", ports + &protocols + &certificate) + &members("PolicyNames", &listener.policies)
     };
     let backend =
         |(port, policies): (&u16, &SortedSet<String>)| text("InstancePort", port) + &members("PolicyNames", policies);

@@ -19,10 +19,10 @@ fn rules(desired: &Desired, ranges: &[&str]) -> Vec<String> {
     let subnet =
         Subnet { ipv4: Some("10.0.1.0/24".to_owned()), ipv6: vec!["2001:db8::/64".to_owned()], ..Subnet::default() };
     let ranges: Vec<_> = ranges.iter().map(|it| (*it).to_owned()).collect();
-    let line = |it: Rule| {
-        let Peers::Ranges(ranges) = it.peers else { panic!("{it:?}") };
-        let kind = it.description.trim_start_matches("kubernetes.io/rule/nlb/").split('=').next().unwrap().to_owned();
-        format!("{kind} {:?} {} {}", it.protocol, it.ports.unwrap().0, ranges.join(","))
+    let line = |rule: Rule| {
+        let Peers::Ranges(ranges) = rule.peers else { panic!("{rule:?}") };
+        let kind = rule.description.trim_start_matches("kubernetes.io/rule/nlb/").split('=').next().unwrap().to_owned();
+        format!("{kind} {:?} {} {}", rule.protocol, rule.ports.unwrap().0, ranges.join(","))
     };
     node_rules("a1", desired, &ranges, &[subnet]).into_iter().map(line).collect()
 }

@@ -98,8 +98,8 @@ impl Ec2 {
         let ids = filter(it, "subnet-id");
         let found = self.subnets.iter().filter(|(id, ..)| ids.is_empty() || ids.contains(id));
         let item = |(id, zone, ipv4, ipv6, tags): &(&str, &str, &str, &str, &str)| {
-            let tag = |it: &str| {
-                let (key, value) = it.split_once('=').unwrap_or((it, ""));
+            let tag = |tag: &str| {
+                let (key, value) = tag.split_once('=').unwrap_or((tag, ""));
                 format!("<item><key>{key}</key><value>{value}</value></item>")
             };
             let tags: String = tags.split(',').filter(|it| !it.is_empty()).map(tag).collect();
@@ -130,12 +130,12 @@ impl Ec2 {
     fn describe_groups(&self, it: &Request) -> String {
         let (names, ids, keys) = (filter(it, "group-name"), filter(it, "group-id"), filter(it, "tag-key"));
         let ports = filter(it, "ip-permission.from-port");
-        let is_asked = |it: &&Group| {
-            (names.is_empty() || names.contains(&&*it.name))
-                && (ids.is_empty() || ids.contains(&&*it.id))
-                && (keys.is_empty() || keys.iter().any(|key| it.tags.contains_key(*key)))
+        let is_asked = |group: &&Group| {
+            (names.is_empty() || names.contains(&&*group.name))
+                && (ids.is_empty() || ids.contains(&&*group.id))
+                && (keys.is_empty() || keys.iter().any(|key| group.tags.contains_key(*key)))
                 && (ports.is_empty()
-                    || it.rules.iter().any(|rule| ports.iter().any(|it| rule.contains(&format!(" {it}-")))))
+                    || group.rules.iter().any(|rule| ports.iter().any(|it| rule.contains(&format!(" {it}-")))))
         };
         let found: String = self.groups.iter().filter(is_asked).map(Group::xml).collect();
         format!("<securityGroupInfo>{found}</securityGroupInfo>")
@@ -158,8 +158,8 @@ fn rules(it: &Request) -> Vec<String> {
 impl Group {
     fn xml(&self) -> String {
         let tag = |(key, value): (&String, &String)| format!("<item><key>{key}</key><value>{value}</value></item>");
-        let rule = |it: &String| {
-            let parts: Vec<_> = it.splitn(4, ' ').collect();
+        let rule = |rule: &String| {
+            let parts: Vec<_> = rule.splitn(4, ' ').collect();
             let (from, to) = parts[1].split_once('-').unwrap();
             let (list, field) =
                 if parts[2].contains(':') { ("ipv6Ranges", "cidrIpv6") } else { ("ipRanges", "cidrIp") };

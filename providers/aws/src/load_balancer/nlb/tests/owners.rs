@@ -45,9 +45,9 @@ fn what_is_not_proven_is_not_touched() {
     let others: [fn(&mut Tags); 4] = [
         |it| _ = it.insert("aerostat.dev/service-uid".to_owned(), "another".to_owned()),
         |it| _ = it.insert("aerostat.dev/cluster-uid".to_owned(), "another".to_owned()),
-        |it| {
-            it.retain(|key, _| !key.starts_with("aerostat.dev/"));
-            it.insert("kubernetes.io/service-name".to_owned(), "default/other".to_owned());
+        |tags| {
+            tags.retain(|key, _| !key.starts_with("aerostat.dev/"));
+            tags.insert("kubernetes.io/service-name".to_owned(), "default/other".to_owned());
         },
         |it| it.clear(),
     ];
