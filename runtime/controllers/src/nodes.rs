@@ -1,7 +1,7 @@
 //! The cluster's nodes, from one watch that every controller shares.
 
 mod addresses;
-mod confirmed;
+pub(crate) mod confirmed;
 mod evidence;
 mod index;
 mod write;

@@ -18,7 +18,7 @@ mod list;
 mod listed;
 mod networks;
 mod pass;
-mod plan;
+pub(crate) mod plan;
 mod report;
 mod state;
 
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use budgets::RequestedChanges;
-use cloud_provider::{Cloud, Freshness, Identity, Routes};
+use cloud_provider::{Cloud, Identity, Routes};
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::{Node, ObjectReference};
 use kube::api::Api;
@@ -36,7 +36,6 @@ use tracing::error;
 
 use crate::cidr::Cidr;
 use crate::context::{Context, Task};
-use crate::freshness::ROUTE_DELETION;
 use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
@@ -207,10 +206,9 @@ impl Controller {
         warm_up::ends(self.began, self.identity.replaced(), self.options.warm_up)
     }
 
-    /// How old a list may be by which routes are deleted.
-    fn oldest_list(&self) -> Freshness {
-        let period = self.options.period.unwrap_or(PERIOD).max(PERIOD);
-        Freshness::within(ROUTE_DELETION.age(period))
+    /// The period that counts for how old a list may be by which routes are deleted.
+    fn list_period(&self) -> Duration {
+        self.options.period.unwrap_or(PERIOD).max(PERIOD)
     }
 
     /// When all routes are listed again after a list that began then.

@@ -69,7 +69,7 @@ impl Listed for InstanceList {
 }
 
 impl InstanceList {
-    pub(super) fn new(instances: Vec<Instance>, gaps: Gaps, began: Instant, pages: usize) -> Self {
+    pub(crate) fn new(instances: Vec<Instance>, gaps: Gaps, began: Instant, pages: usize) -> Self {
         let mut by_provider_id: Vec<_> =
             (0..instances.len()).filter(|nth| instances[*nth].provider_id.is_some()).collect();
         // Stable, so that machines with one provider id or name stay in the cloud's order.

@@ -10,7 +10,7 @@ use cloud_provider::{Instance, Result};
 use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
-use crate::freshness::{INITIALISATION, LATER_TURN};
+use crate::freshness::{INITIALISATION, LATER_TURN, NodeCame};
 use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
 use crate::nodes::Turn;
@@ -114,7 +114,7 @@ impl Inventory {
         let Turn { came, is_first } = self.nodes.turn(node);
         // A list of the version of the provider that served before is too old.
         let came = self.replaced().map_or(came, |it| it.max(came));
-        let freshness = if is_first { INITIALISATION } else { LATER_TURN }.since(came);
+        let freshness = if is_first { INITIALISATION } else { LATER_TURN }.since(NodeCame(came));
         let mut has_gathered = false;
         loop {
             let list = self.known_list(freshness);
@@ -144,8 +144,8 @@ impl Inventory {
                 None if is_new && list.is_complete() && self.is_doubtful(&machine) => Ok(None),
                 None => {
                     // What an older list does not show is proof for a moment only.
-                    let proof =
-                        Some(&*list).filter(|it| is_new || LATER_TURN.at_any_time().allows(it.began, Instant::now()));
+                    let again = LATER_TURN.since(NodeCame(came));
+                    let proof = Some(&*list).filter(|it| is_new || again.allows(it.began, Instant::now()));
                     self.get(&machine, node, proof).await
                 }
             };

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tracing::{debug, error, warn};
 
 use crate::error::chain;
-use crate::freshness::ADDRESSES;
+use crate::freshness::{ADDRESSES, PassBegan};
 use crate::inventory::instance_list::InstanceList;
 use crate::liveness::Pulse;
 use crate::node::controller::Controller;
@@ -52,7 +52,7 @@ impl Controller {
         let list = if nodes.len() < self.inventory.many() {
             None
         } else {
-            match self.inventory.list(ADDRESSES.since(began)).await {
+            match self.inventory.list(ADDRESSES.since(PassBegan(began))).await {
                 Ok(list) => Some(list),
                 Err(error) => {
                     warn!(error = error.to_string(), "no node's addresses are updated in this pass");

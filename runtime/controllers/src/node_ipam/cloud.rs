@@ -16,7 +16,7 @@ use tracing::warn;
 
 use crate::error::{BackOff, Pause, SHOWN, chain};
 use crate::events::{EventKind, Recorder, reference};
-use crate::freshness::POD_NETWORKS;
+use crate::freshness::{NodeCame, POD_NETWORKS};
 use crate::inventory::Inventory;
 use crate::node_fields::provider_id;
 use crate::node_ipam::cidr_set::overlap;
@@ -357,7 +357,7 @@ impl CloudAllocator {
     /// The machine behind a node, and whether a list showed it: one list for all that wait, if they are many.
     async fn machine(&self, node: &Node, came: Instant) -> Result<(Instance, bool), Error> {
         let failed = |source| Error::Cloud { node: node.name_any(), source };
-        let fresh = POD_NETWORKS.since(came);
+        let fresh = POD_NETWORKS.since(NodeCame(came));
         let list = match self.inventory.known_list(fresh) {
             Some(list) => Some(list),
             None if self.waiting.len() >= self.inventory.many() => {

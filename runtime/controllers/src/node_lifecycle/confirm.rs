@@ -13,7 +13,7 @@ use tracing::{error, info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
 use crate::events::{EventKind, reference};
-use crate::freshness::{NODE_DELETION, TAINT};
+use crate::freshness::{CheckBegan, NODE_DELETION, TAINT};
 use crate::inventory::instance_list::InstanceList;
 use crate::node_fields::provider_id;
 use crate::node_lifecycle::Controller;
@@ -99,7 +99,7 @@ impl Controller {
         let list = self.ask(self.inventory.list(Freshness::since(recently))).await?;
         let lacks = |it: &Arc<Node>| matches!(self.inventory.listed(it, &list), Ok(None));
         let list = if nodes.iter().any(lacks) {
-            self.ask(self.inventory.list(NODE_DELETION.since(began))).await?
+            self.ask(self.inventory.list(NODE_DELETION.since(CheckBegan(began)))).await?
         } else {
             list
         };
@@ -173,9 +173,9 @@ impl Controller {
         }
         let (account, familiar) = (self.inventory.account(), self.inventory.is_familiar(list));
         let zone = self.nodes.zone(&current);
-        let is_fresh = NODE_DELETION.since(began).allows(list.began, Instant::now());
         let incomplete = list.gap(zone.as_deref());
-        let quality = ListQuality { is_fresh, incomplete, familiar, account: account.as_ref() };
+        let checked = CheckBegan(began);
+        let quality = ListQuality { began: list.began, checked, incomplete, familiar, account: account.as_ref() };
         if let Some(reason) = plan::objection(&current, quality, self.patience()) {
             return self.withhold(&node, &reason);
         }
@@ -277,11 +277,13 @@ impl Controller {
     }
 
     fn patience(&self) -> DeletionPatience {
+        let decided = Instant::now();
         let warm_ends = warm_up::ends(self.began, self.inventory.replaced(), self.options.warm_up);
         DeletionPatience {
-            warm_up: warm_ends.saturating_duration_since(Instant::now()),
+            warm_up: warm_ends.saturating_duration_since(decided),
             grace: self.options.grace,
             now: Timestamp::now(),
+            decided,
         }
     }
 

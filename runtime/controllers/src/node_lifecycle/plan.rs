@@ -6,7 +6,9 @@ use std::time::Duration;
 use cloud_provider::State;
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{Node, NodeCondition, Taint};
+use tokio::time::Instant;
 
+use crate::freshness::{CheckBegan, NODE_DELETION};
 use crate::node_fields::DELETE_APPROVED;
 
 /// The key of the taint that a node has while its machine is stopped.
@@ -43,8 +45,10 @@ pub(super) enum Reason {
 /// The worth of a list that lacks a machine.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListQuality<'a> {
-    /// Whether it began with the check or later.
-    pub(super) is_fresh: bool,
+    /// When it began.
+    pub(super) began: Instant,
+    /// When the check began that rests on it.
+    pub(super) checked: CheckBegan,
     /// Why it lacks machines.
     pub(super) incomplete: Option<&'a str>,
     /// Whether it has any of the cluster's machines.
@@ -62,6 +66,8 @@ pub(super) struct DeletionPatience {
     pub(super) grace: Duration,
     /// The time.
     pub(super) now: Timestamp,
+    /// The same time, on the clock that answers go by.
+    pub(super) decided: Instant,
 }
 
 impl Reason {
@@ -187,7 +193,7 @@ pub(super) fn with_state(node: &Node, state: State) -> Node {
 /// An operator's word overrules what only asks for patience, and the doubt about a list without any of the cluster's
 /// machines, if the cluster's own account has answered. It never stands in for the cloud's own word.
 pub(super) fn objection(node: &Node, list: ListQuality<'_>, patience: DeletionPatience) -> Option<Reason> {
-    if !list.is_fresh {
+    if !NODE_DELETION.since(list.checked).allows(list.began, patience.decided) {
         return Some(Reason::Incomplete("it began before the node was checked".to_owned()));
     }
     if let Some(why) = list.incomplete {
@@ -234,4 +240,4 @@ fn taints(node: &Node) -> &[Taint] {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

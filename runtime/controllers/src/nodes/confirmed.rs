@@ -5,10 +5,11 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Address, Instance};
+use cloud_provider::{Address, Freshness, Instance};
 use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
+use crate::freshness::{AskedAfter as _, LastAnswered};
 use crate::node_fields::provider_id;
 use crate::nodes::addresses::remove;
 
@@ -104,7 +105,7 @@ impl Record {
     /// Takes note of an answer to a question that began at `asked`. Returns whether it shows something else than was
     /// known. An answer to an older question than one that was answered already shows nothing.
     fn record_answer(&mut self, answer: Answer<'_>, asked: Instant, now: Instant) -> bool {
-        if asked < self.asked {
+        if !LastAnswered(self.asked).bound(Freshness::ANY).allows(asked, now) {
             return false;
         }
         self.asked = asked;
@@ -214,7 +215,7 @@ impl Instances {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use cloud_provider::{AddressKind, State};
     use k8s_openapi::api::core::v1::NodeSpec;
     use kube::runtime::watcher::Event;
@@ -274,6 +275,15 @@ mod tests {
         check(&[named, other, named], &["confirmed", "refused", "confirmed"]);
         check(&[named, invalid], &["confirmed", "confirmed"]);
         check(&[invalid, named], &["refused", "confirmed"]);
+    }
+
+    /// Whether an instance is refused that two questions miss of which the first began at `asked`, where an answer to one
+    /// that began at `last` has come before.
+    pub(crate) fn refuses(asked: Instant, last: Instant, now: Instant) -> bool {
+        let mut record = Record::new("fake://1", last, last);
+        record.record_answer(Answer::Missing, asked, now);
+        record.record_answer(Answer::Missing, asked + APART, now + APART);
+        matches!(record.evidence, Evidence::Refused(_))
     }
 
     #[test]

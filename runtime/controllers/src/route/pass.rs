@@ -25,10 +25,10 @@ use crate::route::brake::{self, Facts};
 use crate::route::conditions::{NetworkStatus, NetworkStatuses, statuses};
 use crate::route::hops::{self, Question};
 use crate::route::list::list_all;
-use crate::route::listed::Listed;
+use crate::route::listed::{Known, Listed};
 use crate::route::networks::{Networks, networks};
 use crate::route::plan::{self, Change, Desired, Plan, Situation};
-use crate::route::state::{Known, State};
+use crate::route::state::State;
 use crate::worker::random;
 
 /// Conditions that are written at once.
@@ -249,8 +249,9 @@ impl Controller {
         let plan = plan::plan(&Situation {
             cluster: &self.cluster,
             desired: &desired,
-            listed: &known.routes,
-            is_complete: known.is_complete(self.oldest_list(), now),
+            known: &known,
+            period: self.list_period(),
+            now,
             seen: &state.seen,
             brake: state.count.brake(facts, &self.options.budget, now),
             resting: &state.rests.resting(now),

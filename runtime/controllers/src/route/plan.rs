@@ -4,12 +4,14 @@
 //! that it makes room for.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::time::Duration;
 
 use cloud_provider::{Result, Route, RouteOwnership, RouteState};
+use tokio::time::Instant;
 
 use crate::cidr::Cidr;
 use crate::route::brake::Brake;
-use crate::route::listed::Listed;
+use crate::route::listed::{Known, Listed};
 use crate::route::networks::is_inside;
 
 /// A pod network that shall have a route.
@@ -40,9 +42,11 @@ pub(super) struct Situation<'a> {
     pub(super) cluster: &'a [Cidr],
     /// The oldest node's networks first.
     pub(super) desired: &'a [Desired<'a>],
-    pub(super) listed: &'a [Listed],
-    /// Whether `listed` holds all routes.
-    pub(super) is_complete: bool,
+    /// The routes that are there.
+    pub(super) known: &'a Known,
+    /// The period between two lists.
+    pub(super) period: Duration,
+    pub(super) now: Instant,
     pub(super) seen: &'a Seen,
     pub(super) brake: Brake<'a>,
     /// Destinations whose change towards this next hop has to wait.
@@ -86,6 +90,13 @@ pub(super) struct Target {
     pub(super) hop: String,
 }
 
+impl Situation<'_> {
+    /// Whether all routes are known, by a list that is young enough to delete by.
+    fn is_complete(&self) -> bool {
+        self.known.is_complete(self.period, self.now)
+    }
+}
+
 impl Change {
     /// Whether it makes a route where none is.
     pub(super) fn is_creation(&self) -> bool {
@@ -101,7 +112,7 @@ impl Change {
 /// The plan for now: releases first, then moves, then new routes, the oldest node's first.
 pub(super) fn plan(it: &Situation<'_>) -> Plan {
     let mut routes: BTreeMap<Cidr, Vec<&Listed>> = BTreeMap::new();
-    for listed in it.listed {
+    for listed in &it.known.routes {
         routes.entry(listed.cidr).or_default().push(listed);
     }
     let (mut plan, mut wanted) = (Plan::default(), Vec::new());
@@ -170,7 +181,7 @@ fn of_desired(it: &Situation<'_>, desired: &Desired<'_>, there: &[&Listed], plan
         (None, None) => change(None, false),
         (Some(broken), _) => change(Some(broken), false),
         // A provider that spells next hops differently would move every route.
-        (None, Some(other)) if it.is_complete => change(Some(other), !it.seen.changed.contains(uid)),
+        (None, Some(other)) if it.is_complete() => change(Some(other), !it.seen.changed.contains(uid)),
         (None, Some(_)) => None,
     }
 }
@@ -182,7 +193,7 @@ fn surplus(it: &Situation<'_>, cidr: Cidr, right: &Listed, there: &[&Listed], pl
     if there.len() > 1 && other.is_none() {
         plan.changing.insert(cidr);
     }
-    let other = other.filter(|_| it.is_complete)?;
+    let other = other.filter(|_| it.is_complete())?;
     Some(Change { cidr, before: Some(other.route.clone()), after: None, is_braked: true })
 }
 
@@ -195,7 +206,7 @@ fn of_unwanted(it: &Situation<'_>, cidr: Cidr, there: &[&Listed], plan: &mut Pla
         }
         return None;
     };
-    if !it.is_complete {
+    if !it.is_complete() {
         return None;
     }
     let is_braked = !it.seen.gone.contains(&cidr);
@@ -220,4 +231,4 @@ pub(super) fn batches(changes: Vec<Change>, size: u32) -> Vec<Vec<Change>> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use cloud_provider::{Error, Freshness};
+use cloud_provider::Error;
 use tokio::time::Instant;
 
 use crate::cidr::Cidr;
@@ -12,7 +12,7 @@ use crate::route::answers::{Refusals, Rests};
 use crate::route::brake::Count;
 use crate::route::conditions::NetworkStatus;
 use crate::route::hops::Hops;
-use crate::route::listed::Listed;
+use crate::route::listed::Known;
 use crate::route::plan::Seen;
 
 /// The pauses after a list that failed, or was incomplete.
@@ -49,23 +49,6 @@ pub(super) struct State {
     pub(super) rewrite: Option<Instant>,
     /// Whether routes are withheld.
     pub(super) withheld: Option<Instant>,
-}
-
-/// The routes as far as they are known.
-#[derive(Clone, Debug)]
-pub(super) struct Known {
-    pub(super) routes: Vec<Listed>,
-    /// When the list began that showed them.
-    pub(super) began: Instant,
-    /// Why routes may be missing.
-    pub(super) incomplete: Option<String>,
-}
-
-impl Known {
-    /// Whether no route is missing, in a list that is so fresh: only then one that nobody needs is deleted.
-    pub(super) fn is_complete(&self, freshness: Freshness, now: Instant) -> bool {
-        self.incomplete.is_none() && freshness.allows(self.began, now)
-    }
 }
 
 impl State {
@@ -172,7 +155,6 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use crate::freshness::ROUTE_DELETION;
     use cloud_provider::RouteOutcome;
 
     use super::*;
@@ -287,16 +269,5 @@ mod tests {
         state.after_panic(now + 5 * SECOND);
         assert!(state.routes.is_none() && !state.needs_list(now));
         assert_eq!(state.next(now), now + 5 * SECOND);
-    }
-
-    #[test]
-    fn a_list_that_is_old_or_incomplete_deletes_no_route() {
-        let start = Instant::now();
-        let known = Known { routes: Vec::new(), began: start, incomplete: None };
-        let freshness = Freshness::within(ROUTE_DELETION.age(600 * SECOND));
-        assert!(known.is_complete(freshness, start + 1_199 * SECOND));
-        assert!(!known.is_complete(freshness, start + 1_200 * SECOND));
-        let incomplete = Known { incomplete: Some("a table did not answer".to_owned()), ..known };
-        assert!(!incomplete.is_complete(freshness, start));
     }
 }

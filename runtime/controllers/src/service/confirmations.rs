@@ -9,7 +9,7 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error, Freshness, Result};
+use cloud_provider::{Error, Result};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
-use crate::freshness::{BACKENDS, FIRST_BACKENDS};
+use crate::freshness::{BACKENDS, FIRST_BACKENDS, LastAnswered, Rule};
 use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
 use crate::node_fields::provider_id;
@@ -143,8 +143,7 @@ impl Confirmations {
                 next = Some(next.map_or(head_start, |it| it.min(head_start)));
             }
             if !due.is_empty() {
-                let rule = if self.are_complete() { BACKENDS } else { FIRST_BACKENDS };
-                let error = self.ask(inventory, due, rule.at_any_time(), &mut failed).await;
+                let error = self.ask(inventory, due, rule(self.are_complete()), &mut failed).await;
                 if let Some(error) = error.filter(|_| began.elapsed() >= SILENT)
                     && let Some(blocked) = self.unreported(&error)
                 {
@@ -172,14 +171,15 @@ impl Confirmations {
         &self,
         inventory: &Inventory,
         nodes: Vec<Arc<Node>>,
-        freshness: Freshness,
+        rule: Rule<LastAnswered>,
         failed: &mut HashMap<String, FailedCheck>,
     ) -> Option<Error> {
+        let asked = Instant::now();
         let doubtful = |node: &Arc<Node>| {
             failed.contains_key(&node.name_any()) || self.nodes.record(node).is_some_and(|it| it.missed.is_some())
         };
         let list = if nodes.len() >= inventory.many() || nodes.iter().any(doubtful) {
-            match contained(inventory.list(freshness)).await.unwrap_or_else(panicked) {
+            match contained(inventory.list(rule.at_any_time())).await.unwrap_or_else(panicked) {
                 Ok(list) => Some(list),
                 Err(error) => {
                     nodes.iter().for_each(|it| fail(failed, it, &error, false));
@@ -193,7 +193,8 @@ impl Confirmations {
         let is_listed = |it: &Arc<Node>| list.is_some_and(|list| matches!(inventory.listed(it, list), Ok(Some(_))));
         let lacking: Vec<_> = nodes.into_iter().filter(|it| !is_listed(it)).collect();
         let familiar = list.is_some_and(|it| inventory.is_familiar(it));
-        let worthless = |node: &Node| list.and_then(|it| worthless(it, self.nodes.zone(node).as_deref(), familiar));
+        let worthless =
+            |node: &Node| list.and_then(|it| worthless(it, rule, asked, self.nodes.zone(node).as_deref(), familiar));
         let all_worthless: Option<Vec<_>> = lacking.iter().map(|it| worthless(it)).collect();
         if let Some(errors) = all_worthless.filter(|_| lacking.len() >= inventory.many()) {
             lacking.iter().zip(&errors).for_each(|(it, error)| fail(failed, it, error, false));
@@ -278,10 +279,24 @@ fn is_settled(record: Option<&Record>, failed: Option<&FailedCheck>) -> bool {
     record.is_some_and(|it| it.evidence != Evidence::Unknown) || failed.is_some_and(|it| it.alone >= ALONE)
 }
 
+/// How old an answer may be, before and after it is known which of the nodes exist that were there at the start.
+fn rule(is_complete: bool) -> Rule<LastAnswered> {
+    if is_complete { BACKENDS } else { FIRST_BACKENDS }
+}
+
 /// Why a list that lacks an instance proves nothing of it: `None` if it does. `zone` is the instance's, as far as the cloud
-/// has named it; `familiar` says that the list has any instance of the cluster.
-fn worthless(list: &InstanceList, zone: Option<&str>, familiar: bool) -> Option<Error> {
+/// has named it; `familiar` says that the list has any instance of the cluster. The question began at `asked`.
+fn worthless(
+    list: &InstanceList,
+    rule: Rule<LastAnswered>,
+    asked: Instant,
+    zone: Option<&str>,
+    familiar: bool,
+) -> Option<Error> {
+    // What was young enough when it was asked for is so, however long it took.
+    let fresh = rule.at_any_time().asked_at(asked);
     let why = match list.gap(zone) {
+        _ if !fresh.allows(list.began, list.began) => "the cloud's list of instances is too old".to_owned(),
         Some(why) => format!("the cloud's list of instances is incomplete: {why}"),
         None if familiar => return None,
         None => "the cloud lists no instance of any node of this cluster; check whether the credential belongs to the \
@@ -319,4 +334,4 @@ fn panicked<T>(panic: String) -> Result<T> {
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

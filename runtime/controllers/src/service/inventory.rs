@@ -4,7 +4,7 @@
 pub(super) mod drift;
 pub(super) mod fingerprint;
 pub(super) mod listing;
-pub(super) mod orphans;
+pub(crate) mod orphans;
 pub(super) mod schedule;
 pub(super) mod snapshot;
 
@@ -16,7 +16,7 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::freshness::{LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION};
+use crate::freshness::{CallEnded, LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION, WriteEnded};
 use crate::last_list::LastList;
 
 use self::orphans::Ages;
@@ -126,10 +126,12 @@ impl Lists {
     /// list so fresh. So many Services are about to be created, if this call is for a creation: then one list is read for all
     /// of them.
     pub(super) async fn answer(&self, after: Option<Instant>, creations: usize) -> Option<Freshness> {
-        let rule = if creations > 0 { LOAD_BALANCER_CREATION } else { LOAD_BALANCER_CHANGE };
+        let freshness = match creations {
+            0 => LOAD_BALANCER_CHANGE.since(CallEnded(after)),
+            _ => LOAD_BALANCER_CREATION.since(WriteEnded(after)),
+        };
         // Those who come while a list is read are answered by it too, however long it takes.
-        let recent = rule.at_any_time().asked_at(Instant::now());
-        let freshness = after.map_or(recent, |end| recent.and_after(end));
+        let freshness = freshness.asked_at(Instant::now());
         if self.known(freshness).is_some() {
             return Some(freshness);
         }

@@ -11,7 +11,6 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::events::EventKind;
-use crate::freshness::ORPHAN;
 use crate::inventory::list::{CALL, late};
 use crate::object;
 use crate::service::desired::name;
@@ -71,9 +70,9 @@ impl Reaper {
         }
         loop {
             self.lists.orphans_are_due().await;
-            let Some(list) = self.lists.known(ORPHAN.at_any_time()) else { continue };
-            let due = self.orphans.lock().due(self.lists.options.ages(), list.began).cloned();
-            if let Some(orphan) = due.filter(|_| list.incomplete.is_none()) {
+            let Some(list) = self.lists.newest() else { continue };
+            let due = self.orphans.lock().due(&list, self.lists.options.ages(), Instant::now()).cloned();
+            if let Some(orphan) = due {
                 self.delete_orphaned(&orphan).await;
             }
         }

@@ -62,13 +62,24 @@ fn case_077_a_node_is_ready_only_if_it_says_so() {
     assert!(!is_ready(&Node::default()));
 }
 
-const GOOD: ListQuality<'_> = ListQuality { is_fresh: true, incomplete: None, familiar: true, account: None };
+/// A complete list of the cluster's machines that began with the check.
+fn good() -> ListQuality<'static> {
+    let began = Instant::now();
+    ListQuality { began, checked: CheckBegan(began), incomplete: None, familiar: true, account: None }
+}
+
+/// Whether an old node goes by a list that began at `asked`, in a check that began at `checked`.
+pub(crate) fn deletes(asked: Instant, checked: Instant, now: Instant) -> bool {
+    let list = ListQuality { began: asked, checked: CheckBegan(checked), ..good() };
+    objection(&aged(3600), list, DeletionPatience { decided: now, ..patience(0, 300) }).is_none()
+}
 
 fn patience(warm_up: u64, grace: u64) -> DeletionPatience {
     DeletionPatience {
         warm_up: Duration::from_secs(warm_up),
         grace: Duration::from_secs(grace),
         now: Timestamp::from_second(1_800_000_000).unwrap(),
+        decided: Instant::now(),
     }
 }
 
@@ -85,37 +96,38 @@ fn approved(mut node: Node, word: &str) -> Node {
 
 #[test]
 fn an_old_node_that_a_good_list_lacks_goes() {
-    assert_eq!(objection(&aged(300), GOOD, patience(0, 300)), None);
+    assert_eq!(objection(&aged(300), good(), patience(0, 300)), None);
 }
 
 #[test]
 fn case_101_a_young_node_stays_until_it_is_old_enough() {
     let left = |seconds| Some(Reason::Grace(Duration::from_secs(seconds)));
-    assert_eq!(objection(&aged(0), GOOD, patience(0, 300)), left(300));
-    assert_eq!(objection(&aged(299), GOOD, patience(0, 300)), left(1));
-    assert_eq!(objection(&aged(-60), GOOD, patience(0, 300)), left(300), "clocks differ");
-    assert_eq!(objection(&node(&[]), GOOD, patience(0, 300)), left(300), "it does not say how old it is");
-    assert_eq!(objection(&node(&[]), GOOD, patience(0, 0)), None);
+    assert_eq!(objection(&aged(0), good(), patience(0, 300)), left(300));
+    assert_eq!(objection(&aged(299), good(), patience(0, 300)), left(1));
+    assert_eq!(objection(&aged(-60), good(), patience(0, 300)), left(300), "clocks differ");
+    assert_eq!(objection(&node(&[]), good(), patience(0, 300)), left(300), "it does not say how old it is");
+    assert_eq!(objection(&node(&[]), good(), patience(0, 0)), None);
 }
 
 #[test]
 fn in_the_first_time_of_leadership_nothing_goes() {
     let expected = Reason::WarmUp(Duration::from_secs(7));
-    assert_eq!(objection(&aged(3600), GOOD, patience(7, 300)), Some(expected));
+    assert_eq!(objection(&aged(3600), good(), patience(7, 300)), Some(expected));
 }
 
 #[test]
 fn adv_71_an_incomplete_or_foreign_list_proves_nothing() {
-    let incomplete = ListQuality { incomplete: Some("zone b is silent"), ..GOOD };
+    let incomplete = ListQuality { incomplete: Some("zone b is silent"), ..good() };
     let expected = Some(Reason::Incomplete("zone b is silent".to_owned()));
     assert_eq!(objection(&aged(3600), incomplete, patience(0, 300)), expected);
-    let strange = ListQuality { familiar: false, ..GOOD };
+    let strange = ListQuality { familiar: false, ..good() };
     assert_eq!(objection(&aged(3600), strange, patience(0, 300)), Some(Reason::Unfamiliar(None)));
 }
 
 #[test]
 fn no_node_is_deleted_by_a_list_from_before_its_check() {
-    let stale = ListQuality { is_fresh: false, ..GOOD };
+    let good = good();
+    let stale = ListQuality { checked: CheckBegan(good.began + Duration::from_nanos(1)), ..good };
     for node in [aged(3600), approved(aged(3600), "true")] {
         assert!(matches!(objection(&node, stale, patience(0, 0)), Some(Reason::Incomplete(_))));
     }
@@ -123,14 +135,14 @@ fn no_node_is_deleted_by_a_list_from_before_its_check() {
 
 #[test]
 fn an_operators_word_overrules_patience_and_never_the_cloud() {
-    assert_eq!(objection(&approved(aged(0), "true"), GOOD, patience(60, 300)), None);
+    assert_eq!(objection(&approved(aged(0), "true"), good(), patience(60, 300)), None);
     for word in ["", "false", "True", "yes"] {
-        let objection = objection(&approved(aged(0), word), GOOD, patience(60, 300));
+        let objection = objection(&approved(aged(0), word), good(), patience(60, 300));
         assert!(matches!(objection, Some(Reason::WarmUp(_))), "{word:?}");
     }
-    let strange = ListQuality { familiar: false, ..GOOD };
+    let strange = ListQuality { familiar: false, ..good() };
     assert_eq!(objection(&approved(aged(3600), "true"), strange, patience(0, 0)), Some(Reason::Unfamiliar(None)));
-    let incomplete = ListQuality { incomplete: Some("it is"), ..GOOD };
+    let incomplete = ListQuality { incomplete: Some("it is"), ..good() };
     let objection = objection(&approved(aged(3600), "true"), incomplete, patience(0, 0));
     assert!(matches!(objection, Some(Reason::Incomplete(_))));
 }
@@ -138,7 +150,7 @@ fn an_operators_word_overrules_patience_and_never_the_cloud() {
 #[test]
 fn all_machines_gone_takes_approval_and_the_clusters_account() {
     let account: Arc<str> = "team-1".into();
-    let all_gone = ListQuality { familiar: false, account: Some(&account), ..GOOD };
+    let all_gone = ListQuality { familiar: false, account: Some(&account), ..good() };
     let expected = Reason::Unfamiliar(Some(account.clone()));
     let message = expected.message("worker-7");
     assert!(message.contains("team-1") && message.contains("aerostat.dev/delete-approved=true"), "{message}");

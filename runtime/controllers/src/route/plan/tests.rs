@@ -35,6 +35,9 @@ struct World {
     desired: Vec<(&'static str, Cidr, Option<Result<String>>)>,
     routes: Vec<Route>,
     is_complete: bool,
+    /// When the list began that showed the routes.
+    listed_at: Instant,
+    now: Instant,
     seen: Seen,
     allowance: usize,
     counted: BTreeSet<Cidr>,
@@ -45,11 +48,14 @@ struct World {
 
 impl World {
     fn new(desired: &[(&'static str, &str, &str)], routes: Vec<Route>) -> Self {
+        let now = Instant::now();
         let desired = desired.iter().map(|(node, network, hop)| (*node, cidr(network), Some(Ok((*hop).to_owned()))));
         Self {
             desired: desired.collect(),
             routes,
             is_complete: true,
+            listed_at: now,
+            now,
             seen: Seen::default(),
             allowance: 10,
             counted: BTreeSet::new(),
@@ -65,12 +71,15 @@ impl World {
             .iter()
             .map(|(node, cidr, hop)| Desired { node, uid: node, cidr: *cidr, hop: hop.as_ref() })
             .collect();
-        let (listed, _) = Listed::all(self.routes.clone());
+        let (routes, _) = Listed::all(self.routes.clone());
+        let incomplete = (!self.is_complete).then(|| "a table did not answer".to_owned());
+        let known = Known { routes, began: self.listed_at, incomplete };
         plan(&Situation {
             cluster: &CLUSTER,
             desired: &desired,
-            listed: &listed,
-            is_complete: self.is_complete,
+            known: &known,
+            period: PERIOD,
+            now: self.now,
             seen: &self.seen,
             brake: Brake { allowance: self.allowance, counted: &self.counted },
             resting: &self.resting,
@@ -95,6 +104,15 @@ impl World {
     fn kept(&self) -> Vec<String> {
         self.plan().kept.iter().map(|(node, cidr)| format!("{node} {cidr}")).collect()
     }
+}
+
+/// The period between two lists.
+pub(crate) const PERIOD: Duration = Duration::from_secs(600);
+
+/// Whether a route that no node has goes by a list that began at `asked`.
+pub(crate) fn deletes(asked: Instant, now: Instant) -> bool {
+    let unwanted = World::new(&[], vec![route("10.244.9.0/24", "hop-9")]);
+    World { listed_at: asked, now, ..unwanted }.changes() == ["10.244.9.0/24: hop-9 > -"]
 }
 
 const N1: (&str, &str, &str) = ("n1", "10.244.1.0/24", "hop-1");

@@ -1,6 +1,7 @@
 use async_trait::async_trait;
 use cloud_provider::{
-    Address, AddressKind, Cloud, Description, Gap, Identity, Instance, Instances, Page, Reply, State as Power,
+    Address, AddressKind, Cloud, Description, Freshness, Gap, Identity, Instance, Instances, Page, Reply,
+    State as Power,
 };
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
@@ -9,6 +10,7 @@ use serde_json::json;
 
 use super::*;
 use crate::events::Recorder;
+use crate::inventory::instance_list::Gaps;
 use crate::metrics::Metrics;
 use crate::service::changes::Changes;
 use crate::service::testing::node;
@@ -174,6 +176,13 @@ impl Rig {
 
 fn down() -> Error {
     Error::Unavailable("HTTP 503".into())
+}
+
+/// Whether a list that lacks a node's instance proves something, which began at `asked`, before or after it is known which
+/// nodes exist.
+pub(crate) fn proves(is_complete: bool, asked: Instant, now: Instant) -> bool {
+    let list = InstanceList::new(Vec::new(), Gaps::default(), asked, 1);
+    worthless(&list, rule(is_complete), now, None, true).is_none()
 }
 
 #[tokio::test(start_paused = true)]

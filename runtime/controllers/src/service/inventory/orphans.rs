@@ -7,6 +7,7 @@ use std::time::Duration;
 use cloud_provider::{InventoryItem, InventoryState, MarkedOwner, Proof};
 use tokio::time::Instant;
 
+use crate::freshness::{AnyTime, ORPHAN};
 use crate::service::inventory::snapshot::Snapshot;
 
 /// Who may have a load balancer: all Services, of whatever type, and those that are still remembered.
@@ -99,8 +100,12 @@ impl Orphans {
         self.known.values().filter(|it| it.is_told && it.item.proof == proof).count()
     }
 
-    /// The oldest one that may be deleted, as far as the lists up to the one that began at `listed` tell.
-    pub(crate) fn due(&self, ages: Ages, listed: Instant) -> Option<&InventoryItem> {
+    /// The oldest one that may be deleted now, as far as the lists up to this one tell.
+    pub(crate) fn due(&self, list: &Snapshot, ages: Ages, now: Instant) -> Option<&InventoryItem> {
+        let listed = list.began;
+        if list.incomplete.is_some() || !ORPHAN.since(AnyTime).allows(listed, now) {
+            return None;
+        }
         if self.deleted.is_some_and(|it| listed.saturating_duration_since(it) < ages.pause) {
             return None;
         }
@@ -158,7 +163,7 @@ pub(crate) fn owner(item: &InventoryItem) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use crate::service::inventory::snapshot::tests::{item, snapshot};
 
@@ -179,13 +184,29 @@ mod tests {
         Living { uids: set(uids), memos: set(memos) }
     }
 
+    /// The one that may be deleted by a complete list that began just now.
+    fn due_at(orphans: &Orphans, now: Instant) -> Option<&InventoryItem> {
+        orphans.due(&snapshot(Vec::new(), now), AGES, now)
+    }
+
+    /// Whether an orphan of an hour goes by a list that began at `asked`.
+    pub(crate) fn deletes(asked: Instant, now: Instant) -> bool {
+        let (mut orphans, living) = (Orphans::default(), living(&["uid of another"], &[]));
+        orphans.look(&snapshot(vec![orphan("a")], asked), &living, AGES);
+        let list = snapshot(vec![orphan("a")], asked + HOUR);
+        orphans.look(&list, &living, AGES);
+        let cut = Snapshot::new(vec![orphan("a")], Some("cut".to_owned()), 1, list.began);
+        assert_eq!(orphans.due(&cut, AGES, now + HOUR), None, "it may lack what names a Service");
+        orphans.due(&list, AGES, now + HOUR).is_some()
+    }
+
     /// What may be deleted after two lists that are so far apart.
     fn due(items: Vec<InventoryItem>, apart: Duration) -> Option<String> {
         let (mut orphans, start) = (Orphans::default(), Instant::now());
         let living = living(&["uid of another"], &[]);
         orphans.look(&snapshot(items.clone(), start), &living, AGES);
         orphans.look(&snapshot(items, start + apart), &living, AGES);
-        orphans.due(AGES, start + apart).and_then(|it| it.memo.clone())
+        due_at(&orphans, start + apart).and_then(|it| it.memo.clone())
     }
 
     #[test]
@@ -241,7 +262,7 @@ mod tests {
             let list = snapshot(items.clone(), start + HOUR * hours);
             let news = orphans.look(&list, &living, AGES);
             let memos = |items: Vec<InventoryItem>| items.into_iter().filter_map(|it| it.memo).collect::<Vec<_>>();
-            let due = orphans.due(AGES, list.began).and_then(|it| it.memo.clone());
+            let due = orphans.due(&list, AGES, list.began).and_then(|it| it.memo.clone());
             (memos(news.orphans), memos(news.kept), orphans.kept(), due)
         };
         assert_eq!(look(0), (vec![], vec!["a".into(), "n".into()], 2, None), "and a Service has what is of another");
@@ -249,9 +270,9 @@ mod tests {
         // It is kept no more: what it is from now on, it has to be for as long as any other.
         let taken = vec![orphan("a")];
         orphans.look(&snapshot(taken.clone(), start + HOUR * 2), &living, AGES);
-        assert_eq!((orphans.due(AGES, start + HOUR * 2), orphans.kept()), (None, 0));
+        assert_eq!((due_at(&orphans, start + HOUR * 2), orphans.kept()), (None, 0));
         orphans.look(&snapshot(taken, start + HOUR * 3), &living, AGES);
-        assert!(orphans.due(AGES, start + HOUR * 3).is_some());
+        assert!(due_at(&orphans, start + HOUR * 3).is_some());
     }
 
     #[test]
@@ -261,7 +282,7 @@ mod tests {
         let alive = living(&["uid of another", "uid of a"], &[]);
         let mut look = |hours: u32, items: Vec<InventoryItem>, living: &Living| {
             orphans.look(&snapshot(items, start + HOUR * hours), living, AGES);
-            orphans.due(AGES, start + HOUR * hours).is_some()
+            due_at(&orphans, start + HOUR * hours).is_some()
         };
         assert!(!look(0, vec![orphan("a")], &none));
         assert!(!look(1, vec![], &none), "it is gone");
@@ -279,7 +300,7 @@ mod tests {
             let at = start + HOUR * hours;
             orphans.look(&snapshot(vec![orphan("a")], at), &none, AGES);
             orphans.look(&Snapshot::new(vec![orphan("a")], Some("cut".to_owned()), 1, at), &some, AGES);
-            assert_eq!((orphans.due(AGES, at), orphans.count(Proof::Unique)), (None, 0));
+            assert_eq!((due_at(&orphans, at), orphans.count(Proof::Unique)), (None, 0));
         }
     }
 
@@ -291,12 +312,12 @@ mod tests {
         let items = vec![orphan("a"), orphan("b")];
         orphans.look(&snapshot(items.clone(), start), &living, AGES);
         orphans.look(&snapshot(items.clone(), minute(60)), &living, AGES);
-        let first = orphans.due(AGES, minute(60)).unwrap().clone();
+        let first = due_at(&orphans, minute(60)).unwrap().clone();
         orphans.delete(&first, minute(60));
         orphans.look(&snapshot(items.clone(), minute(69)), &living, AGES);
-        assert_eq!(orphans.due(AGES, minute(69)), None);
+        assert_eq!(due_at(&orphans, minute(69)), None);
         orphans.look(&snapshot(items, minute(70)), &living, AGES);
-        let second = orphans.due(AGES, minute(70)).unwrap();
+        let second = due_at(&orphans, minute(70)).unwrap();
         assert_ne!(first.memo, second.memo, "what is still listed has to become one again");
     }
 
