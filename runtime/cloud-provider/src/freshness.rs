@@ -62,6 +62,13 @@ impl Freshness {
     }
 }
 
+/// The default is any answer.
+impl Default for Freshness {
+    fn default() -> Self {
+        Self::ANY
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -6,9 +6,8 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use cloud_provider::printable;
+use cloud_provider::{Freshness, printable};
 use tokio::sync::watch;
-use tokio::time::Instant;
 
 use crate::address::Networks;
 use crate::audit::{AuditLine, CallId};
@@ -112,7 +111,7 @@ impl Egress {
             call,
             mode,
             list: None,
-            after: None,
+            freshness: Freshness::ANY,
             requests: 0,
             deletes: 0,
             wrote: false,
@@ -128,7 +127,7 @@ pub struct EgressCall {
     call: CallId,
     mode: Mode,
     list: Option<ListReads>,
-    after: Option<Instant>,
+    freshness: Freshness,
     requests: u32,
     deletes: u32,
     wrote: bool,
@@ -144,11 +143,11 @@ impl EgressCall {
         self
     }
 
-    /// Makes the call one that waits for what an earlier call has begun: its reads are answered by nothing that was asked for
-    /// until `after`, or else nothing would seem to change for as long as answers serve.
+    /// Says how fresh answers have to be that came before and serve the call's reads. Nothing would seem to change to a call
+    /// that waits for what an earlier one has begun, for as long as answers are kept.
     #[must_use]
-    pub fn waiting(mut self, after: Instant) -> Self {
-        self.after = Some(after);
+    pub fn resting_on(mut self, freshness: Freshness) -> Self {
+        self.freshness = freshness;
         self
     }
 
@@ -204,7 +203,17 @@ impl EgressCall {
         entry.permitted(&permitted);
         let number = self.seen.begin(&permitted, &self.marks);
         let (list, wrote, seen) = (self.list.as_ref(), &mut self.wrote, &mut self.seen);
-        Ok(JudgedRequest { sender, entry, permitted, list, after: self.after, wrote, had_written, seen, number })
+        Ok(JudgedRequest {
+            sender,
+            entry,
+            permitted,
+            list,
+            freshness: self.freshness,
+            wrote,
+            had_written,
+            seen,
+            number,
+        })
     }
 
     /// How its requests ended.
@@ -264,7 +273,7 @@ pub struct JudgedRequest<'a> {
     entry: AuditLine<'a>,
     permitted: Permitted,
     list: Option<&'a ListReads>,
-    after: Option<Instant>,
+    freshness: Freshness,
     wrote: &'a mut bool,
     had_written: bool,
     seen: &'a mut Seen,
@@ -279,9 +288,9 @@ impl JudgedRequest<'_> {
     ///
     /// If there is no answer: not sent, or perhaps carried out.
     pub async fn send(self) -> Result<GuestResponse, SendError> {
-        let Self { sender, mut entry, permitted, list, after, wrote, had_written, seen, number } = self;
+        let Self { sender, mut entry, permitted, list, freshness, wrote, had_written, seen, number } = self;
         let endpoint = permitted.endpoint().clone();
-        let (outcome, is_joined) = sender.answer(permitted, list, after).await;
+        let (outcome, is_joined) = sender.answer(permitted, list, freshness).await;
         if !outcome.has_left() {
             *wrote = had_written;
         }

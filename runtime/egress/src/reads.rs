@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
+use cloud_provider::Freshness;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, Shared, WeakShared};
 use http::{HeaderName, HeaderValue};
@@ -95,20 +96,20 @@ impl Left {
 }
 
 impl Reads {
-    /// Answers serve for `reuse` after they came.
+    /// Answers are kept for `reuse` after they came.
     pub(crate) fn new(reuse: Duration) -> Self {
         Self { reuse, known: Mutex::default() }
     }
 
-    /// The answer to a read, and whether somebody else's request brought it. `send` is asked only if there is none. For a call that
-    /// waits for a change, an answer that has come serves only if it was asked for after `after`.
+    /// The answer to a read, and whether somebody else's request brought it. `send` is asked only if there is none. An answer
+    /// that has come serves if it is so fresh; one that is under way serves all.
     pub(crate) async fn answer(
         &self,
         key: ReadKey,
-        after: Option<Instant>,
+        freshness: Freshness,
         send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>,
     ) -> (Arc<Outcome>, bool) {
-        let (number, answer, is_joined) = match self.find(&key, after, Instant::now(), send) {
+        let (number, answer, is_joined) = match self.find(&key, freshness, Instant::now(), send) {
             FoundRead::Answered(answer) => return (answer, true),
             FoundRead::InFlight { number, answer, is_joined } => (number, answer, is_joined),
         };
@@ -126,14 +127,13 @@ impl Reads {
     fn find(
         &self,
         key: &ReadKey,
-        after: Option<Instant>,
+        freshness: Freshness,
         now: Instant,
         send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>,
     ) -> FoundRead {
         let mut known = self.known();
-        let is_young = |asked: Instant| after.is_none_or(|it| asked > it);
         match known.reads.get(key) {
-            Some(KnownRead::Answered { answer, asked, until }) if *until > now && is_young(*asked) => {
+            Some(KnownRead::Answered { answer, asked, until }) if *until > now && freshness.allows(*asked, now) => {
                 return FoundRead::Answered(answer.clone());
             }
             Some(KnownRead::InFlight { number, answer, .. }) => {
@@ -269,9 +269,9 @@ mod tests {
     async fn whoever_comes_while_it_is_in_flight_joins() {
         let reads = Reads::new(Duration::ZERO);
         let (answer, send) = request();
-        let mut first = Box::pin(reads.answer(key(), None, send));
+        let mut first = Box::pin(reads.answer(key(), Freshness::ANY, send));
         assert!(poll!(&mut first).is_pending());
-        let mut second = Box::pin(reads.answer(key(), None, none));
+        let mut second = Box::pin(reads.answer(key(), Freshness::ANY, none));
         assert!(poll!(&mut second).is_pending());
         answer.send(outcome("a")).unwrap();
         assert_eq!(body(second.await), ("a".to_owned(), true));
@@ -279,7 +279,7 @@ mod tests {
         let (answer, send) = request();
         answer.send(outcome("b")).unwrap();
         assert_eq!(
-            body(reads.answer(key(), None, send).await),
+            body(reads.answer(key(), Freshness::ANY, send).await),
             ("b".to_owned(), false),
             "and it is over for who comes later"
         );
@@ -291,9 +291,16 @@ mod tests {
         let (answer, send) = request();
         answer.send(outcome("running")).unwrap();
         let before = Instant::now() - Duration::from_millis(1);
-        assert_eq!(body(reads.answer(key(), None, send).await).0, "running");
-        assert_eq!(body(reads.answer(key(), Some(before), none).await).0, "running", "it was asked for after that");
-        let now = Some(Instant::now());
+        assert_eq!(body(reads.answer(key(), Freshness::ANY, send).await).0, "running");
+        assert_eq!(
+            body(reads.answer(key(), Freshness::after(before), none).await).0,
+            "running",
+            "it was asked for after that"
+        );
+        let second = Duration::from_secs(1);
+        tokio::time::advance(second - Duration::from_nanos(1)).await;
+        assert_eq!(body(reads.answer(key(), Freshness::within(second), none).await).0, "running", "it is young enough");
+        let now = Freshness::after(Instant::now());
         let (answer, send) = request();
         let mut first = Box::pin(reads.answer(key(), now, send));
         assert!(poll!(&mut first).is_pending(), "what was asked for before does not serve");
@@ -308,9 +315,9 @@ mod tests {
     async fn whoever_joined_is_served_although_the_first_has_gone() {
         let reads = Reads::new(Duration::ZERO);
         let (answer, send) = request();
-        let mut first = Box::pin(reads.answer(key(), None, send));
+        let mut first = Box::pin(reads.answer(key(), Freshness::ANY, send));
         assert!(poll!(&mut first).is_pending());
-        let mut second = Box::pin(reads.answer(key(), None, none));
+        let mut second = Box::pin(reads.answer(key(), Freshness::ANY, none));
         assert!(poll!(&mut second).is_pending());
         drop(first);
         answer.send(outcome("a")).unwrap();
@@ -321,60 +328,64 @@ mod tests {
     async fn what_nobody_waits_for_any_more_is_asked_again() {
         let reads = Reads::new(Duration::from_secs(60));
         let (answer, send) = request();
-        let mut first = Box::pin(reads.answer(key(), None, send));
+        let mut first = Box::pin(reads.answer(key(), Freshness::ANY, send));
         assert!(poll!(&mut first).is_pending());
         drop(first);
         assert!(answer.is_canceled(), "the request was broken off");
         let (answer, send) = request();
         answer.send(outcome("b")).unwrap();
-        assert_eq!(body(reads.answer(key(), None, send).await), ("b".to_owned(), false));
+        assert_eq!(body(reads.answer(key(), Freshness::ANY, send).await), ("b".to_owned(), false));
     }
 
     #[tokio::test]
     async fn what_was_asked_before_a_write_ended_does_not_serve_after_it() {
         let reads = Reads::new(Duration::from_secs(60));
         let (early, send) = request();
-        let mut before = Box::pin(reads.answer(key(), None, send));
+        let mut before = Box::pin(reads.answer(key(), Freshness::ANY, send));
         assert!(poll!(&mut before).is_pending());
         let write = reads.write();
         let (late, send) = request();
-        let mut meanwhile = Box::pin(reads.answer(key(), None, send));
+        let mut meanwhile = Box::pin(reads.answer(key(), Freshness::ANY, send));
         assert!(poll!(&mut meanwhile).is_pending(), "it did not join what was asked before");
         early.send(outcome("before")).unwrap();
         assert_eq!(body(before.await).0, "before");
         late.send(outcome("meanwhile")).unwrap();
         assert_eq!(body(meanwhile.await).0, "meanwhile");
         assert_eq!(
-            body(reads.answer(key(), None, none).await),
+            body(reads.answer(key(), Freshness::ANY, none).await),
             ("meanwhile".to_owned(), true),
             "the write is not over"
         );
         drop(write);
         let (answer, send) = request();
         answer.send(outcome("after")).unwrap();
-        assert_eq!(body(reads.answer(key(), None, send).await).0, "after");
-        assert_eq!(body(reads.answer(key(), None, none).await), ("after".to_owned(), true));
+        assert_eq!(body(reads.answer(key(), Freshness::ANY, send).await).0, "after");
+        assert_eq!(body(reads.answer(key(), Freshness::ANY, none).await), ("after".to_owned(), true));
     }
 
     #[tokio::test]
     async fn a_read_that_waits_for_its_turn_outlives_writes() {
         let reads = Reads::new(Duration::from_secs(60));
         let ((turn, comes), (answer, arrives)) = (channel(), channel());
-        let mut before = Box::pin(reads.answer(key(), None, waiting(comes, arrives)));
+        let mut before = Box::pin(reads.answer(key(), Freshness::ANY, waiting(comes, arrives)));
         assert!(poll!(&mut before).is_pending());
         drop(reads.write());
-        let mut after = Box::pin(reads.answer(key(), None, none));
+        let mut after = Box::pin(reads.answer(key(), Freshness::ANY, none));
         assert!(poll!(&mut after).is_pending(), "it joins: what it waits for leaves after the write");
         turn.send(()).unwrap();
         assert!(poll!(&mut before).is_pending());
         drop(reads.write());
         let (other, send) = request();
-        let mut later = Box::pin(reads.answer(key(), None, send));
+        let mut later = Box::pin(reads.answer(key(), Freshness::ANY, send));
         assert!(poll!(&mut later).is_pending(), "it does not join what has left before the write");
         answer.send(outcome("a")).unwrap();
         other.send(outcome("b")).unwrap();
         let answers = [before.await, after.await, later.await].map(body);
         assert_eq!(answers, [("a".to_owned(), false), ("a".to_owned(), true), ("b".to_owned(), false)]);
-        assert_eq!(body(reads.answer(key(), None, none).await), ("b".to_owned(), true), "and only the last is kept");
+        assert_eq!(
+            body(reads.answer(key(), Freshness::ANY, none).await),
+            ("b".to_owned(), true),
+            "and only the last is kept"
+        );
     }
 }

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
 use budgets::{Kind, WriteLimits};
+use cloud_provider::Freshness;
 use futures::FutureExt as _;
 use parking_lot::Mutex;
 use token_bucket::TokenBucket;
@@ -128,12 +129,12 @@ impl Sender {
     }
 
     /// The answer to a request: an equal read's, where there is one. A page of a list finds what earlier pages have read.
-    /// A call that waits for something to change is served by nothing that was asked for until `after`.
+    /// An answer from before serves if it is so fresh.
     pub(crate) async fn answer(
         self: &Arc<Self>,
         permitted: Permitted,
         list: Option<&ListReads>,
-        after: Option<tokio::time::Instant>,
+        freshness: Freshness,
     ) -> (Arc<Outcome>, bool) {
         let index = self
             .endpoints
@@ -154,7 +155,7 @@ impl Sender {
         }
         let inner = self.clone();
         let send = |left| async move { Arc::new(inner.send(&inner.states[index], permitted, &left).await) }.boxed();
-        let (outcome, is_joined) = reads.answer(key.clone(), after, send).await;
+        let (outcome, is_joined) = reads.answer(key.clone(), freshness, send).await;
         if let Some(list) = list {
             list.keep(index, key, &outcome);
         }

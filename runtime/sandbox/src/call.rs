@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use cloud_provider::{Cluster, Reply};
+use cloud_provider::{Cluster, Freshness, Reply};
 use egress::{CallId, Egress, ListReads, Mode, Seen};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -180,9 +180,8 @@ impl fmt::Display for Function {
 pub(crate) struct Earlier {
     /// Those of a list: of its earlier pages, or of one that has just ended.
     pub(crate) list: Option<ListReads>,
-    /// For a call that comes back to see what has become of something: of all others only those that were asked for after
-    /// this.
-    pub(crate) after: Option<tokio::time::Instant>,
+    /// How fresh all others have to be.
+    pub(crate) freshness: Freshness,
 }
 
 /// The right to run calls, one at a time. Only [`Calls::permit`] makes one.
@@ -246,12 +245,9 @@ impl Calls {
         let log = Arc::new(Mutex::new(GuestLog::new(id.clone(), self.digest, self.quota.clone(), self.egress.clone())));
         let meter = Arc::new(Meter::default());
         let egress = self.egress.open(id.clone(), function.mode(&self.limits)).marked_by(marks.to_vec());
+        let egress = egress.resting_on(earlier.freshness);
         let egress = match earlier.list {
             Some(list) => egress.within(list),
-            None => egress,
-        };
-        let egress = match earlier.after {
-            Some(after) => egress.waiting(after),
             None => egress,
         };
         let state = StoreState::new(

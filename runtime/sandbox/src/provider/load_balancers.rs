@@ -113,7 +113,8 @@ impl LoadBalancersGuest {
 
     /// The answers that may serve a call's reads: where the cloud was busy, nothing that was asked for before the last call ended.
     fn earlier(&self, of: &LoadBalancer, list: Option<ListReads>) -> Earlier {
-        Earlier { list, after: self.busy.since(&of.owner.uid) }
+        let freshness = self.busy.since(&of.owner.uid).map_or(Freshness::ANY, Freshness::after);
+        Earlier { list, freshness }
     }
 
     fn ended(&self, of: &LoadBalancer, is_busy: bool) {

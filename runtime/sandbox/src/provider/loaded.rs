@@ -75,7 +75,7 @@ impl Loaded {
         body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
         let (Reply { answer, events, wrote }, seen) =
-            self.attempt(function, Subject::Nothing, Earlier { list: Some(list), after: None }, body).await;
+            self.attempt(function, Subject::Nothing, Earlier { list: Some(list), ..Earlier::default() }, body).await;
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 

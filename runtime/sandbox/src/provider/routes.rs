@@ -1,7 +1,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{PodNetwork, Reply, Result, RouteChange, RouteDescription, RouteOutcome, RoutePage, Routes};
+use cloud_provider::{
+    Freshness, PodNetwork, Reply, Result, RouteChange, RouteDescription, RouteOutcome, RoutePage, Routes,
+};
 use egress::Seen;
 use futures::FutureExt as _;
 use tokio::time::Instant;
@@ -173,7 +175,7 @@ impl Batch for Apply {
         let asked: Vec<_> = changes.iter().map(|it| convert::routes::change(it, &loaded.node_labels)).collect();
         let function = Function::Apply { deletes: self.deletes(changes) };
         // It comes back within a moment, to see what has become of something.
-        let earlier = Earlier { after: Some(Instant::now()), ..Earlier::default() };
+        let earlier = Earlier { freshness: Freshness::after(Instant::now()), ..Earlier::default() };
         let (Reply { answer, mut events, wrote }, seen) = loaded
             .attempt(function, subject, earlier, |store| {
                 Box::pin(async move {
