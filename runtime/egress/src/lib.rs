@@ -19,6 +19,7 @@ mod canonical;
 mod check;
 mod content;
 mod credentials;
+pub mod der;
 mod destination;
 mod effect;
 mod egress;

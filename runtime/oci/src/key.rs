@@ -2,10 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use egress::der::{BIT_STRING, DerElement, INTEGER, SEQUENCE};
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
     VerificationAlgorithm,
 };
+use rustls_pki_types::alg_id;
 use rustls_pki_types::pem::{PemObject as _, SectionKind};
 use tokio::io::AsyncReadExt as _;
 
@@ -19,8 +21,7 @@ const LIMIT: u64 = 64 << 10;
 const P256: [u8; 26] =
     *b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
 const P384: [u8; 23] = *b"\x30\x76\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x22\x03\x62\x00";
-/// The algorithm of an RSA key, and of one on Ed25519.
-const RSA: [u8; 15] = *b"\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00";
+/// The bytes before the point of a key on Ed25519.
 const ED25519: [u8; 12] = *b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 
 /// A public key.
@@ -114,9 +115,8 @@ fn of_der(der: &[u8]) -> Result<Parsed, String> {
                 .to_owned(),
         );
     }
-    let inner = sequence(der).and_then(|it| it.strip_prefix(&RSA)).and_then(bit_string);
-    let modulus = inner.and_then(sequence).and_then(integer);
-    match (inner, modulus.map(<[u8]>::len)) {
+    let key = rsa_key(der);
+    match (key, key.and_then(modulus).map(<[u8]>::len)) {
         (Some(key), Some(256..=1024)) => Ok((&RSA_PKCS1_2048_8192_SHA256, key.to_vec())),
         (Some(_), Some(bytes)) => Err(format!("is an RSA key of {} bits; from 2048 to 8192 can be used", bytes * 8)),
         _ => Err("is a key of an unknown kind; keys on P-256, on P-384 and of RSA can be used".to_owned()),
@@ -131,31 +131,17 @@ fn is_point(point: &[u8], coordinate: usize) -> bool {
     point.len() == 1 + 2 * coordinate && point[0] == 4
 }
 
-/// The content of the one element that `der` is, if it has this tag.
-fn content(der: &[u8], tag: u8, is_all: bool) -> Option<&[u8]> {
-    let (&[found, first], rest) = der.split_first_chunk()?;
-    let (length, rest) = match first {
-        0..=0x7f => (usize::from(first), rest),
-        0x81 => (usize::from(*rest.first()?), &rest[1..]),
-        0x82 => {
-            let (&[high, low], rest) = rest.split_first_chunk()?;
-            (usize::from(high) << 8 | usize::from(low), rest)
-        }
-        _ => return None,
-    };
-    (found == tag && (if is_all { rest.len() == length } else { rest.len() >= length })).then(|| &rest[..length])
+/// The RSA key in a `SubjectPublicKeyInfo`.
+fn rsa_key(der: &[u8]) -> Option<&[u8]> {
+    let info = DerElement::only(der)?.tagged(SEQUENCE)?;
+    let (algorithm, rest) = DerElement::first(info)?;
+    let is_rsa = algorithm.tagged(SEQUENCE)? == alg_id::RSA_ENCRYPTION.as_ref();
+    DerElement::only(rest)?.tagged(BIT_STRING)?.strip_prefix(&[0]).filter(|_| is_rsa)
 }
 
-fn sequence(der: &[u8]) -> Option<&[u8]> {
-    content(der, 0x30, true)
-}
-
-fn bit_string(der: &[u8]) -> Option<&[u8]> {
-    content(der, 0x03, true)?.strip_prefix(&[0])
-}
-
-/// The first element as a number without its sign.
-fn integer(der: &[u8]) -> Option<&[u8]> {
-    let bytes = content(der, 0x02, false)?;
+/// The modulus of an RSA key: its first number, without a sign.
+fn modulus(key: &[u8]) -> Option<&[u8]> {
+    let (modulus, _) = DerElement::first(DerElement::only(key)?.tagged(SEQUENCE)?)?;
+    let bytes = modulus.tagged(INTEGER)?;
     Some(bytes.strip_prefix(&[0]).unwrap_or(bytes))
 }
