@@ -24,9 +24,6 @@ enum Age {
 
 /// A moment after which a question must have begun.
 pub(crate) trait AskedAfter {
-    /// Its name on the page.
-    const NAME: &'static str;
-
     /// The same freshness, and the question began after this moment.
     fn bound(self, freshness: Freshness) -> Freshness;
 }
@@ -85,56 +82,42 @@ impl<M: AskedAfter> Rule<M> {
 }
 
 impl AskedAfter for AnyTime {
-    const NAME: &'static str = "at any time";
-
     fn bound(self, freshness: Freshness) -> Freshness {
         freshness
     }
 }
 
 impl AskedAfter for CheckBegan {
-    const NAME: &'static str = "the check began";
-
     fn bound(self, freshness: Freshness) -> Freshness {
         freshness.and_since(self.0)
     }
 }
 
 impl AskedAfter for NodeCame {
-    const NAME: &'static str = "the node came";
-
     fn bound(self, freshness: Freshness) -> Freshness {
         freshness.and_since(self.0)
     }
 }
 
 impl AskedAfter for PassBegan {
-    const NAME: &'static str = "the pass began";
-
     fn bound(self, freshness: Freshness) -> Freshness {
         freshness.and_since(self.0)
     }
 }
 
 impl AskedAfter for LastAnswered {
-    const NAME: &'static str = "the last answer about it";
-
     fn bound(self, freshness: Freshness) -> Freshness {
         freshness.and_since(self.0)
     }
 }
 
 impl AskedAfter for WriteEnded {
-    const NAME: &'static str = "the last call that wrote ended";
-
     fn bound(self, freshness: Freshness) -> Freshness {
         self.0.map_or(freshness, |it| freshness.and_after(it))
     }
 }
 
 impl AskedAfter for CallEnded {
-    const NAME: &'static str = "the last call about it ended";
-
     fn bound(self, freshness: Freshness) -> Freshness {
         self.0.map_or(freshness, |it| freshness.and_after(it))
     }

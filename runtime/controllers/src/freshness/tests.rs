@@ -23,6 +23,39 @@ const TICK: Duration = Duration::from_nanos(1);
 /// Whether something goes by an answer to a question that began at `asked`. `moment` is the one of its rule.
 type Deletes = fn(asked: Instant, moment: Instant, now: Instant) -> bool;
 
+/// A moment as the page calls it.
+trait Named: AskedAfter {
+    const NAME: &'static str;
+}
+
+impl Named for AnyTime {
+    const NAME: &'static str = "at any time";
+}
+
+impl Named for CheckBegan {
+    const NAME: &'static str = "the check began";
+}
+
+impl Named for NodeCame {
+    const NAME: &'static str = "the node came";
+}
+
+impl Named for PassBegan {
+    const NAME: &'static str = "the pass began";
+}
+
+impl Named for LastAnswered {
+    const NAME: &'static str = "the last answer about it";
+}
+
+impl Named for WriteEnded {
+    const NAME: &'static str = "the last call that wrote ended";
+}
+
+impl Named for CallEnded {
+    const NAME: &'static str = "the last call about it ended";
+}
+
 /// A row of the page.
 struct Row {
     decision: &'static str,
@@ -32,11 +65,11 @@ struct Row {
     deletes: Option<Deletes>,
 }
 
-fn keeping<M: AskedAfter>(rule: Rule<M>, decision: &'static str) -> Row {
+fn keeping<M: Named>(rule: Rule<M>, decision: &'static str) -> Row {
     Row { decision, moment: M::NAME, age: rule.age, deletes: None }
 }
 
-fn deleting<M: AskedAfter>(rule: Rule<M>, decision: &'static str, deletes: Deletes) -> Row {
+fn deleting<M: Named>(rule: Rule<M>, decision: &'static str, deletes: Deletes) -> Row {
     Row { deletes: Some(deletes), ..keeping(rule, decision) }
 }
 
