@@ -187,21 +187,19 @@ impl PersistentVolumes for Guarded<dyn PersistentVolumes> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::{AtomicUsize, Ordering};
-
     use cloud_provider::{Error, Owner};
-    use parking_lot::Mutex;
+    use scripted_cloud::ScriptedCloud;
 
     use super::*;
-    use crate::account::tests::{Cloud as Bank, account};
+    use crate::account::tests::{account, cloud as bank};
 
     /// The capabilities of a cloud that has nothing, for an account.
-    fn guarded(account: &Account) -> (Arc<dyn Instances>, Arc<dyn LoadBalancers>, Arc<Nothing>) {
-        let nothing = Arc::new(Nothing::default());
+    fn guarded(account: &Account) -> (Arc<dyn Instances>, Arc<dyn LoadBalancers>, Arc<ScriptedCloud>) {
+        let nothing = Arc::new(ScriptedCloud::default());
         let cloud = Cloud {
             instances: Some(nothing.clone()),
             load_balancers: Some(nothing.clone()),
-            ..Cloud::new(Arc::default(), Bank::new("a"))
+            ..Cloud::new(Arc::default(), bank("a"))
         };
         let guarded = account.guard(cloud);
         (guarded.instances.unwrap(), guarded.load_balancers.unwrap(), nothing)
@@ -209,92 +207,51 @@ mod tests {
 
     #[tokio::test]
     async fn another_account_gets_no_load_balancers() {
-        let cloud = Bank::new("a");
+        let cloud = bank("a");
         let account = account(&cloud);
         let (_, load_balancers, nothing) = guarded(&account);
         let service = service();
         assert_eq!(load_balancers.check().await, Ok(()));
         assert_eq!(load_balancers.ensure(&service).await.answer, Ok(Progress::NotManaged));
         assert_eq!(load_balancers.delete(&service).await.answer, Ok(Deletion::Done));
-        assert_eq!(nothing.written.load(Ordering::Relaxed), 2);
-        cloud.versions.send_replace(2);
-        cloud.becomes(Ok(Some("b".to_owned())));
+        assert_eq!(nothing.calls(), ["ensure web", "delete web"]);
+        cloud.version().send_replace(2);
+        cloud.names(Ok(Some("b".to_owned())));
         assert!(matches!(load_balancers.check().await, Err(Error::Denied(_))));
         assert!(matches!(load_balancers.ensure(&service).await.answer, Err(Error::Denied(_))));
         assert!(matches!(load_balancers.delete(&service).await.answer, Err(Error::Denied(_))));
-        assert_eq!(nothing.written.load(Ordering::Relaxed), 2, "the cloud was not called");
+        assert_eq!(nothing.calls().len(), 2, "the cloud was not called");
     }
 
     #[tokio::test]
     async fn an_answer_is_not_believed_if_the_account_changed_meanwhile() {
-        let cloud = Bank::new("a");
+        let cloud = bank("a");
         let account = account(&cloud);
         let (_, load_balancers, nothing) = guarded(&account);
         let changing = cloud.clone();
-        *nothing.during.lock() = Some(Box::new(move || {
-            changing.versions.send_replace(2);
-            changing.becomes(Ok(Some("b".to_owned())));
-        }));
+        nothing.delete.answers(move |_| {
+            changing.version().send_replace(2);
+            changing.names(Ok(Some("b".to_owned())));
+            Reply::from(Ok(Deletion::Done))
+        });
         let answer = load_balancers.delete(&service()).await.answer;
         assert!(matches!(answer, Err(Error::Denied(_))), "{answer:?}");
     }
 
     #[tokio::test]
     async fn another_account_knows_no_machines() {
-        let (right, wrong) = (Bank::new("a"), Bank::new("a"));
+        let (right, wrong) = (bank("a"), bank("a"));
         let (instances, ..) = guarded(&account(&right));
         assert_eq!(instances.list(None, 10).await.answer, Ok(Page::default()));
         let doubted = account(&wrong);
         assert_eq!(doubted.check().await, Ok(()));
-        wrong.versions.send_replace(2);
-        wrong.becomes(Ok(Some("b".to_owned())));
+        wrong.version().send_replace(2);
+        wrong.names(Ok(Some("b".to_owned())));
         let (instances, ..) = guarded(&doubted);
         assert!(matches!(instances.list(None, 10).await.answer, Err(Error::Denied(_))));
         let nodes = [cloud_provider::Node::default(), cloud_provider::Node::default()];
         let answers = instances.get(&nodes).await.answer;
         assert!(answers.len() == 2 && answers.iter().all(|it| matches!(it, Err(Error::Denied(_)))), "{answers:?}");
-    }
-
-    /// A cloud without machines and load balancers.
-    #[derive(Default)]
-    struct Nothing {
-        /// Calls that may write.
-        written: AtomicUsize,
-        /// A change of the account during the next of them.
-        during: Mutex<Option<Box<dyn FnOnce() + Send>>>,
-    }
-
-    impl Nothing {
-        fn write(&self) {
-            self.written.fetch_add(1, Ordering::Relaxed);
-            if let Some(happens) = self.during.lock().take() {
-                happens();
-            }
-        }
-    }
-
-    #[async_trait]
-    impl LoadBalancers for Nothing {
-        async fn ensure(&self, _: &LoadBalancer) -> Reply<Result<Progress>> {
-            self.write();
-            Reply::from(Ok(Progress::NotManaged))
-        }
-
-        async fn delete(&self, _: &LoadBalancer) -> Reply<Result<Deletion>> {
-            self.write();
-            Reply::from(Ok(Deletion::Done))
-        }
-    }
-
-    #[async_trait]
-    impl Instances for Nothing {
-        async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-            Reply::from(vec![Ok(None); nodes.len()])
-        }
-
-        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
-            Reply::from(Ok(Page::default()))
-        }
     }
 
     fn service() -> LoadBalancer {

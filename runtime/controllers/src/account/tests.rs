@@ -1,62 +1,21 @@
 //! The account without a Lease, and what a Lease says of it.
 
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-
-use async_trait::async_trait;
-use parking_lot::Mutex as Plain;
+use scripted_cloud::ScriptedCloud;
 
 use super::*;
 
-/// A cloud that returns one account after the other, and counts.
-pub(super) struct Cloud {
-    account: Plain<Result<Option<String>>>,
-    asked: AtomicUsize,
-    pub(super) versions: watch::Sender<u64>,
-    approved: AtomicU64,
+/// A cloud that returns this account.
+pub(super) fn cloud(account: &str) -> Arc<ScriptedCloud> {
+    Arc::new(ScriptedCloud::of_account(account))
 }
 
-impl Cloud {
-    pub(super) fn new(account: &str) -> Arc<Self> {
-        Arc::new(Self {
-            account: Plain::new(Ok(Some(account.to_owned()))),
-            asked: AtomicUsize::new(0),
-            versions: watch::Sender::new(1),
-            approved: AtomicU64::new(0),
-        })
-    }
-
-    pub(super) fn becomes(&self, account: Result<Option<String>>) {
-        *self.account.lock() = account;
-    }
-
-    fn asked(&self) -> usize {
-        self.asked.load(Ordering::Relaxed)
-    }
-}
-
-#[async_trait]
-impl Identity for Cloud {
-    async fn identity(&self) -> Result<Option<String>> {
-        self.asked.fetch_add(1, Ordering::Relaxed);
-        self.account.lock().clone()
-    }
-
-    fn versions(&self) -> watch::Receiver<u64> {
-        self.versions.subscribe()
-    }
-
-    fn approve(&self, version: u64) {
-        self.approved.store(version, Ordering::Relaxed);
-    }
-}
-
-pub(super) fn account(cloud: &Arc<Cloud>) -> Account {
+pub(super) fn account(cloud: &Arc<ScriptedCloud>) -> Account {
     Account::new(cloud.clone(), None)
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_a_replaced_provider_has_seen_is_not_asked_again() {
-    let cloud = Cloud::new("a");
+    let cloud = cloud("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));
     assert_eq!(account.compare(Some("a")).await, Ok(()));
@@ -69,13 +28,13 @@ async fn what_a_replaced_provider_has_seen_is_not_asked_again() {
     assert!(denied(None).await.contains("no cloud account"));
 
     let swap = |version, counts| {
-        cloud.versions.send_replace(version);
+        cloud.version().send_replace(version);
         ((), counts)
     };
     account.while_nobody_asks(|| swap(2, Some(2))).await;
-    assert_eq!((account.version(), account.check().await, cloud.asked()), (2, Ok(()), 1), "it was seen");
+    assert_eq!((account.version(), account.check().await, cloud.identity.asked()), (2, Ok(()), 1), "it was seen");
     account.while_nobody_asks(|| swap(3, None)).await;
-    assert_eq!((account.check().await, cloud.asked()), (Ok(()), 2), "it was not");
+    assert_eq!((account.check().await, cloud.identity.asked()), (Ok(()), 2), "it was not");
 }
 
 #[test]
@@ -103,86 +62,81 @@ fn a_new_lease_does_not_forget_the_account() {
 
 #[tokio::test(start_paused = true)]
 async fn the_account_is_asked_once_a_minute() {
-    let cloud = Cloud::new("a");
+    let cloud = cloud("a");
     let account = account(&cloud);
     for _ in 0..3 {
         assert_eq!(account.check().await, Ok(()));
     }
-    assert_eq!((cloud.asked(), cloud.approved.load(Ordering::Relaxed)), (1, 1));
+    assert_eq!((cloud.identity.asked(), cloud.approved()), (1, 1));
     tokio::time::advance(RIGHT).await;
     assert_eq!(account.check().await, Ok(()));
-    assert_eq!(cloud.asked(), 2);
+    assert_eq!(cloud.identity.asked(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_new_credential_is_checked_at_once() {
-    let cloud = Cloud::new("a");
+    let cloud = cloud("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));
-    cloud.versions.send_replace(2);
-    cloud.becomes(Ok(Some("b".to_owned())));
+    cloud.version().send_replace(2);
+    cloud.names(Ok(Some("b".to_owned())));
     let Err(Error::Denied(message)) = account.check().await else { panic!("another account is denied") };
     assert!(message.contains("\"b\"") && message.contains("\"a\""), "{message}");
-    assert_eq!(cloud.approved.load(Ordering::Relaxed), 1, "the new version is not approved");
+    assert_eq!(cloud.approved(), 1, "the new version is not approved");
     tokio::time::advance(WRONG).await;
-    cloud.becomes(Ok(Some("a".to_owned())));
+    cloud.names(Ok(Some("a".to_owned())));
     assert_eq!(account.check().await, Ok(()), "the right account is back");
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_error_says_nothing_about_the_account() {
-    let cloud = Cloud::new("a");
+    let cloud = cloud("a");
     let account = account(&cloud);
-    cloud.becomes(Err(Error::Unavailable("down".to_owned())));
+    cloud.names(Err(Error::Unavailable("down".to_owned())));
     let error = Error::Unavailable("asking which cloud account the credential belongs to: down".to_owned());
     assert_eq!(account.check().await, Err(error.clone()));
     assert_eq!(account.check().await, Err(error));
-    assert_eq!(cloud.asked(), 1, "eight callers ask once");
+    assert_eq!(cloud.identity.asked(), 1, "eight callers ask once");
     tokio::time::advance(FAILED).await;
-    cloud.becomes(Ok(Some("a".to_owned())));
+    cloud.names(Ok(Some("a".to_owned())));
     assert_eq!(account.check().await, Ok(()));
 }
 
 #[tokio::test]
 async fn a_cloud_without_accounts_is_never_doubted() {
-    let cloud = Cloud::new("a");
-    cloud.becomes(Ok(None));
+    let cloud = cloud("a");
+    cloud.names(Ok(None));
     assert_eq!(account(&cloud).check().await, Ok(()));
     assert_eq!(Account::any().check().await, Ok(()));
 }
 
 #[tokio::test]
 async fn a_cloud_that_named_its_account_must_go_on() {
-    let cloud = Cloud::new("a");
+    let cloud = cloud("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));
-    cloud.versions.send_replace(2);
-    cloud.becomes(Ok(None));
+    cloud.version().send_replace(2);
+    cloud.names(Ok(None));
     let Err(Error::Denied(message)) = account.check().await else { panic!("nobody knows whose this is") };
     assert!(message.contains("no longer says"), "{message}");
 }
 
 #[tokio::test]
 async fn an_error_says_which_account_was_expected() {
-    let cloud = Cloud::new("a");
+    let cloud = cloud("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));
-    cloud.versions.send_replace(2);
+    cloud.version().send_replace(2);
     let after = Duration::from_secs(7);
-    cloud.becomes(Err(Error::RetryAfter { after, reason: "slow down".to_owned() }));
+    cloud.names(Err(Error::RetryAfter { after, reason: "slow down".to_owned() }));
     let reason = "checking that the credential still belongs to the cloud account \"a\": slow down".to_owned();
     assert_eq!(account.check().await, Err(Error::RetryAfter { after, reason }), "the pause is obeyed as ever");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_cloud_that_never_names_its_account_blocks_nobody() {
-    struct Silent;
-    #[async_trait]
-    impl Identity for Silent {
-        async fn identity(&self) -> Result<Option<String>> {
-            std::future::pending().await
-        }
-    }
-    let Err(Error::Unavailable(text)) = Account::new(Arc::new(Silent), None).check().await else { panic!("it told") };
+    let cloud = cloud("a");
+    cloud.identity.answers_later(|()| std::future::pending());
+    let Err(Error::Unavailable(text)) = account(&cloud).check().await else { panic!("it told") };
     assert!(text.starts_with("asking which cloud account") && text.contains("did not answer within"), "{text}");
 }

@@ -1,10 +1,8 @@
 //! Calls of one hour, by a clock that does not wait.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-use async_trait::async_trait;
-use cloud_provider::{Cloud, Description, Freshness, Identity, Instance, Instances, Page, Reply, Result};
+use cloud_provider::{Cloud, Description, Freshness, Instance};
 use k8s_openapi::api::core::v1::{NodeCondition, NodeSpec, NodeStatus};
+use scripted_cloud::ScriptedCloud;
 
 use super::*;
 use crate::account::Account;
@@ -14,40 +12,6 @@ const NOT_READY: usize = 50;
 const MINUTES: u64 = 60;
 /// The pause of the address loop.
 const ADDRESSES: Duration = Duration::from_secs(300);
-
-/// A cloud that has a machine for every node, and counts calls.
-#[derive(Default)]
-struct Fake {
-    gets: AtomicUsize,
-    pages: AtomicUsize,
-    identities: AtomicUsize,
-}
-
-#[async_trait]
-impl Identity for Fake {
-    async fn identity(&self) -> Result<Option<String>> {
-        self.identities.fetch_add(1, Ordering::Relaxed);
-        Ok(Some("ours".to_owned()))
-    }
-}
-
-#[async_trait]
-impl Instances for Fake {
-    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-        self.gets.fetch_add(1, Ordering::Relaxed);
-        let found =
-            |it: &cloud_provider::Node| Ok(it.name.strip_prefix('n').and_then(|it| it.parse().ok()).map(instance));
-        nodes.iter().map(found).collect::<Vec<_>>().into()
-    }
-
-    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
-        self.pages.fetch_add(1, Ordering::Relaxed);
-        let from: usize = cursor.map_or(0, |it| it.parse().unwrap());
-        let to = NODES.min(from + limit as usize);
-        let next = (to < NODES).then(|| to.to_string());
-        Ok(Page { instances: (from..to).map(instance).collect(), next, gaps: Vec::new() }).into()
-    }
-}
 
 fn instance(nth: usize) -> Instance {
     Instance {
@@ -79,14 +43,15 @@ fn node(nth: usize, ready: bool) -> Node {
 /// Runs the controller and what the address loop asks beside it for two hours, in a cluster where the first nodes are
 /// not ready. Returns the calls of the second hour: pages, questions about one node, and about the account.
 async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
-    let fake = Arc::new(Fake::default());
+    let fake = Arc::new(ScriptedCloud::with((0..NODES).map(instance)));
+    fake.belongs_to("ours");
     let description = Description {
         provider_id_prefixes: vec!["fake://".to_owned()],
         get_batch_size: 1,
         list_page_size: 200,
         ..Description::default()
     };
-    let cloud = Cloud { instances: Some(fake.clone()), ..Cloud::new(Arc::new(description), fake.clone()) };
+    let cloud = Cloud { instances: Some(fake.clone()), ..fake.offering(Arc::new(description)) };
     let nodes = Nodes::of((0..NODES).map(|nth| node(nth, nth >= not_ready)));
     let context = Context::offline(nodes, Account::new(fake.clone(), None));
     let asking = context.inventory(&cloud).unwrap();
@@ -98,7 +63,7 @@ async fn second_hour(not_ready: usize) -> (usize, usize, usize) {
             tokio::time::sleep(ADDRESSES + Duration::from_millis(400)).await;
         }
     };
-    let count = || [&fake.pages, &fake.gets, &fake.identities].map(|it| it.load(Ordering::Relaxed));
+    let count = || [fake.list.asked(), fake.get.asked(), fake.identity.asked()];
     let hour = || tokio::time::sleep(Duration::from_secs(60 * MINUTES));
     let counted = async {
         hour().await;

@@ -132,42 +132,30 @@ fn usable(answer: Result<Option<Topology>>) -> Result<Option<Topology>> {
 
 #[cfg(test)]
 mod tests {
-    use async_trait::async_trait;
-    use cloud_provider::{Reply, TopologyDescription};
+    use cloud_provider::TopologyDescription;
     use futures::future::join_all;
-    use parking_lot::Mutex;
+    use scripted_cloud::ScriptedCloud;
 
     use super::*;
 
-    /// A cloud that answers with the handle as the zone, or with one answer less.
-    struct Cloud {
-        description: TopologyDescription,
-        calls: Mutex<Vec<usize>>,
-        lacks: usize,
-    }
-
-    impl Cloud {
-        fn new(batch_size: u32, lacks: usize) -> Arc<Self> {
-            let description = TopologyDescription { batch_size, sources: Vec::new(), drivers: Vec::new() };
-            Arc::new(Self { description, calls: Mutex::default(), lacks })
-        }
-    }
-
-    #[async_trait]
-    impl PersistentVolumes for Cloud {
-        fn description(&self) -> Arc<TopologyDescription> {
-            Arc::new(self.description.clone())
-        }
-
-        async fn get_topology(&self, volumes: &[Volume]) -> Reply<Vec<Result<Option<Topology>>>> {
-            self.calls.lock().push(volumes.len());
+    /// A cloud that answers with the handle as the zone, or with some answers less.
+    fn cloud(batch_size: u32, lacks: usize) -> Arc<ScriptedCloud> {
+        let cloud = ScriptedCloud::default();
+        cloud.describes_volumes(TopologyDescription { batch_size, sources: Vec::new(), drivers: Vec::new() });
+        cloud.get_topology.answers(move |volumes| {
             let answer = |it: &Volume| Ok(Some(Topology { zones: vec![it.handle.clone()], ..Topology::default() }));
-            Reply::from(volumes.iter().skip(self.lacks).map(answer).collect::<Vec<_>>())
-        }
+            volumes.iter().skip(lacks).map(answer).collect::<Vec<_>>().into()
+        });
+        Arc::new(cloud)
+    }
+
+    /// How many volumes each call was about.
+    fn sizes(cloud: &ScriptedCloud) -> Vec<usize> {
+        cloud.get_topology.calls().iter().map(Vec::len).collect()
     }
 
     async fn ask_all(
-        cloud: &Arc<Cloud>,
+        cloud: &Arc<ScriptedCloud>,
         alone: bool,
         handles: impl Iterator<Item = String>,
     ) -> Vec<Result<Option<Topology>>> {
@@ -183,28 +171,28 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn volumes_share_calls_where_the_cloud_reads_several() {
         for (batch_size, calls) in [(1, [1; 6].as_slice()), (4, &[4, 2]), (500, &[6])] {
-            let cloud = Cloud::new(batch_size, 0);
+            let cloud = cloud(batch_size, 0);
             let answers = ask_all(&cloud, false, (1..=6).map(|it| format!("z{it}"))).await;
             for (answer, nth) in answers.into_iter().zip(1..) {
                 assert_eq!(answer.unwrap().unwrap().zones, [format!("z{nth}")]);
             }
-            assert_eq!(*cloud.calls.lock(), calls);
+            assert_eq!(sizes(&cloud), calls);
         }
-        let cloud = Cloud::new(500, 0);
+        let cloud = cloud(500, 0);
         ask_all(&cloud, true, (1..=3).map(|it| format!("z{it}"))).await;
-        assert_eq!(*cloud.calls.lock(), [1; 3], "what has failed before spoils no other's answer");
+        assert_eq!(sizes(&cloud), [1; 3], "what has failed before spoils no other's answer");
     }
 
     #[tokio::test(start_paused = true)]
     async fn thousands_of_volumes_are_asked_about_slowly() {
-        let (cloud, began) = (Cloud::new(1, 0), Instant::now());
+        let (cloud, began) = (cloud(1, 0), Instant::now());
         ask_all(&cloud, false, (0..120).map(|it| format!("z{it}"))).await;
         assert!(began.elapsed() >= Duration::from_secs(20), "{:?}", began.elapsed());
     }
 
     #[tokio::test(start_paused = true)]
     async fn too_few_answers_are_none() {
-        let cloud = Cloud::new(10, 1);
+        let cloud = cloud(10, 1);
         for answer in ask_all(&cloud, false, (0..3).map(|it| format!("z{it}"))).await {
             let Err(Error::Unavailable(text)) = answer else { panic!("{answer:?}") };
             assert!(text.contains("2 of 3 volumes"), "{text}");
@@ -213,7 +201,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn what_kubernetes_would_refuse_is_an_error() {
-        let cloud = Cloud::new(10, 0);
+        let cloud = cloud(10, 0);
         let answers = ask_all(&cloud, false, ["no label".to_owned(), "fine".to_owned()].into_iter()).await;
         assert!(matches!(&answers[0], Err(Error::Invalid(text)) if text.contains("\"no label\"")), "{answers:?}");
         assert!(answers[1].is_ok());

@@ -2,17 +2,15 @@
 
 mod plans;
 
-use std::collections::VecDeque;
-
-use async_trait::async_trait;
 use budgets::RequestedChanges;
 use cloud_provider::{
-    CurrentDescription, Deletion, Error as CloudError, Event, Identity, LoadBalancer, LoadBalancerStatus,
-    LoadBalancers, PendingStatus, Progress, Reply, Result as CloudResult,
+    CurrentDescription, Deletion, Error as CloudError, Event, Identity as _, LoadBalancerStatus, LoadBalancers,
+    PendingStatus, Progress, Reply, Result as CloudResult,
 };
 use kube::Client;
 use kube::runtime::watcher;
 use prometheus::Registry;
+use scripted_cloud::ScriptedCloud;
 use serde_json::{Value, json};
 use tokio::sync::mpsc::Receiver;
 use tokio::sync::watch;
@@ -31,16 +29,6 @@ use crate::service::testing::{ID, cluster, service, with_load_balancer};
 use crate::worker::{Next, Reconcile as _};
 
 const SECOND: Duration = Duration::from_secs(1);
-
-/// A cloud that answers deletions one after the other, and remembers them.
-#[derive(Default)]
-struct Fake {
-    answers: Mutex<VecDeque<CloudResult<Deletion>>>,
-    deleted: Mutex<Vec<LoadBalancer>>,
-    /// What is said beside each answer.
-    events: Mutex<Vec<Event>>,
-    versions: watch::Sender<u64>,
-}
 
 /// There is no such Service.
 fn none(name: &str) -> (u16, Value) {
@@ -62,30 +50,6 @@ fn api_server(found: Arc<Mutex<Option<(u16, Value)>>>) -> Client {
         async move { response.body(kube::client::Body::from(body.to_string().into_bytes())) }
     });
     Client::new(server, "default")
-}
-
-#[async_trait]
-impl LoadBalancers for Fake {
-    async fn ensure(&self, _: &LoadBalancer) -> Reply<CloudResult<Progress>> {
-        panic!("nothing is to be ensured")
-    }
-
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<CloudResult<Deletion>> {
-        self.deleted.lock().push(unwanted.clone());
-        let answer = self.answers.lock().pop_front().expect("an answer");
-        Reply { answer, events: self.events.lock().clone(), wrote: false }
-    }
-}
-
-#[async_trait]
-impl Identity for Fake {
-    async fn identity(&self) -> CloudResult<Option<String>> {
-        Ok(None)
-    }
-
-    fn versions(&self) -> watch::Receiver<u64> {
-        self.versions.subscribe()
-    }
 }
 
 /// The part that syncs these Services, and the events that it records.
@@ -133,7 +97,7 @@ fn syncer(
 /// The part that syncs beside a cloud and Services that a test makes up.
 struct Rig {
     syncer: Syncer,
-    cloud: Arc<Fake>,
+    cloud: Arc<ScriptedCloud>,
     /// What the API server answers when it is asked for a Service, if not that there is none.
     found: Arc<Mutex<Option<(u16, Value)>>>,
     events: Receiver<Recorded>,
@@ -144,7 +108,10 @@ impl Rig {
         services: impl IntoIterator<Item = Service>,
         answers: impl IntoIterator<Item = CloudResult<Deletion>>,
     ) -> Self {
-        let cloud = Arc::new(Fake { answers: Mutex::new(answers.into_iter().collect()), ..Fake::default() });
+        let cloud = Arc::new(ScriptedCloud::default());
+        cloud.ensure.answers(|_| panic!("nothing is to be ensured"));
+        cloud.delete.answers(|_| panic!("nothing more is to be deleted"));
+        cloud.delete.answers_next(answers.into_iter().map(Reply::from));
         let found = Arc::default();
         let client = api_server(Arc::clone(&found));
         let (syncer, events) = syncer(client, cloud.clone(), cloud.versions(), services);
@@ -167,7 +134,7 @@ impl Rig {
 
     /// The memos of the deletions that the cloud was asked for.
     fn deleted(&self) -> Vec<Option<String>> {
-        self.cloud.deleted.lock().iter().map(|it| it.memo.clone()).collect()
+        self.cloud.delete.calls().iter().map(|it| it.memo.clone()).collect()
     }
 
     fn told(&mut self) -> Vec<String> {
@@ -248,10 +215,11 @@ async fn a_long_pending_load_balancer_is_recorded_with_its_reason() {
 #[tokio::test]
 async fn what_the_provider_did_not_delete_is_not_called_deleted() {
     let gone = status("s1", "u1", None);
-    let mut rig = Rig::new([], [Ok(Deletion::Done)]);
+    let mut rig = Rig::new([], []);
     let kind = cloud_provider::EventKind::Warning;
     let (reason, message) = ("LoadBalancerNotDeleted".to_owned(), "lb-1 stays".to_owned());
-    *rig.cloud.events.lock() = vec![Event { about: None, kind, reason, message }];
+    let events = vec![Event { about: None, kind, reason, message }];
+    rig.cloud.delete.answers_next([Reply { answer: Ok(Deletion::Done), events, wrote: false }]);
     rig.remember(&gone);
     assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted"]);
@@ -275,7 +243,7 @@ async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
     rig.remember(&gone);
     assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
     assert_eq!(rig.deleted(), [None, None]);
-    let claims: Vec<_> = rig.cloud.deleted.lock().iter().map(|it| !it.annotations.is_empty()).collect();
+    let claims: Vec<_> = rig.cloud.delete.calls().iter().map(|it| !it.annotations.is_empty()).collect();
     assert_eq!(claims, [true, false], "the second time it says nothing of whose it is");
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted"], "another's stays");
 }
@@ -436,7 +404,7 @@ async fn another_credential_brings_a_denied_service_back_at_once() {
     for _ in 0..2 {
         start_work();
         syncer.show(&key(&service), &denied, 0);
-        cloud.versions.send_modify(|it| *it += 1);
+        cloud.gets_another_credential();
         assert_eq!(back().await, expected, "nobody waits for the next time that it is looked at");
     }
     start_work();
@@ -447,7 +415,7 @@ async fn another_credential_brings_a_denied_service_back_at_once() {
     // It was denied with the old credential, after the new one had come.
     retries.shutdown().await;
     start_work();
-    cloud.versions.send_modify(|it| *it += 1);
+    cloud.gets_another_credential();
     syncer.show(&key(&service), &denied, 0);
     assert_eq!(back().await, expected);
 }

@@ -11,9 +11,9 @@ fn settled(nth: usize, provider_id: &str) -> Node {
 }
 
 /// A fake cloud whose machine `x<nth>` has letters in its provider id.
-fn lettered(count: usize) -> Arc<Fake> {
+fn lettered(count: usize) -> Arc<ScriptedCloud> {
     let machine = |nth| Instance { provider_id: Some(format!("fake://x{nth}")), ..instance(nth) };
-    Arc::new(Fake { machines: (1..=count).map(machine).collect(), ..Fake::default() })
+    cloud((1..=count).map(machine).collect())
 }
 
 #[tokio::test(start_paused = true)]
@@ -27,9 +27,9 @@ async fn a_list_finds_machines_by_another_spelling() {
     assert_eq!(inventory.listed(&nodes[2], &list), Ok(None));
     assert!(inventory.nodes.confirmed(&nodes[0]).is_some(), "what was said is about the node with its own spelling");
     // Only what the bytes left open was asked about.
-    assert_eq!(*fake.canonical.lock(), ["fake://X1 fake://X4 fake://x1 fake://x3"]);
+    assert_eq!(fake.canonical_ids.calls(), [["fake://X1", "fake://X4", "fake://x1", "fake://x3"]]);
     inventory.list(Freshness::within(Duration::ZERO)).await.unwrap();
-    assert_eq!(fake.canonical.lock().len(), 1, "the words are kept");
+    assert_eq!(fake.canonical_ids.asked(), 1, "the words are kept");
 }
 
 #[tokio::test(start_paused = true)]
@@ -40,8 +40,8 @@ async fn where_bytes_are_equal_nobody_is_asked_for_words() {
     let list = inventory.list(AGAIN).await.unwrap();
     assert!(inventory.listed(&nodes[0], &list).unwrap().is_some());
     inventory.asked(&nodes[1], None).await.unwrap();
-    assert_eq!(fake.calls(), ["list 0 500", "get n2"]);
-    assert_eq!(fake.canonical.lock().len(), 0);
+    assert_eq!(fake.take_calls(), ["list 0 500", "get n2"]);
+    assert_eq!(fake.canonical_ids.asked(), 0);
 }
 
 #[tokio::test(start_paused = true)]
@@ -55,40 +55,19 @@ async fn an_answer_in_another_spelling_is_the_nodes() {
     }
 }
 
-/// A cloud that knows one machine, by any spelling of its provider id, and answers in its own.
-struct One(Instance);
-
-#[async_trait]
-impl Instances for One {
-    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-        nodes.iter().map(|_| Ok(Some(self.0.clone()))).collect::<Vec<_>>().into()
-    }
-
-    async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
-        Ok(Page { instances: vec![self.0.clone()], ..Page::default() }).into()
-    }
-
-    async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
-        Fake::default().canonical_ids(provider_ids).await
-    }
-}
-
 /// The inventory of a cloud with one machine, `fake://x1` with this name, for these nodes.
 fn one_machine(name: &str, nodes: &[Node]) -> (Inventory, Receiver<Recorded>) {
     let machine = Instance { name: name.to_owned(), provider_id: Some("fake://x1".into()), ..instance(1) };
     let prefixes = vec!["fake://".to_owned()];
-    let cloud = Cloud {
-        instances: Some(Arc::new(One(machine))),
-        ..Cloud::new(
-            Arc::new(Description {
-                provider_id_prefixes: prefixes,
-                get_batch_size: 1,
-                list_page_size: 500,
-                ..Description::default()
-            }),
-            Arc::new(Fake::default()),
-        )
+    // It is known by any spelling of its provider id, and named in the cloud's.
+    let fake = answering(machine);
+    let description = Description {
+        provider_id_prefixes: prefixes,
+        get_batch_size: 1,
+        list_page_size: 500,
+        ..Description::default()
     };
+    let cloud = Cloud { instances: Some(fake.clone()), ..fake.offering(Arc::new(description)) };
     let (recorder, events) = Recorder::captured();
     (Inventory::new(&cloud, Nodes::of(nodes.iter().cloned()), recorder).unwrap(), events)
 }
@@ -134,15 +113,15 @@ async fn of_two_spellings_of_one_machine_each_is_the_others_twin() {
     assert_eq!(twin(1).await, Ok(Some("n1".to_owned())));
     assert_eq!(twin(2).await, Ok(None));
     assert!(matches!(twin(3).await, Err(Error::Unavailable(text)) if text.contains("fake://-")));
-    assert_eq!(fake.canonical.lock().len(), 1, "all of them were asked about at once");
+    assert_eq!(fake.canonical_ids.asked(), 1, "all of them were asked about at once");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_gap_counts_where_the_cloud_said_that_the_instance_is() {
     let in_zone = |nth: usize, zone: &str| Instance { zone: Some(zone.to_owned()), ..instance(nth) };
-    let gap = Some(("b".to_owned(), "it did not answer".to_owned()));
+    let gap = Gap { zone: Some("b".to_owned()), reason: "it did not answer".to_owned() };
     let machines = vec![in_zone(1, "a"), in_zone(2, "b"), in_zone(3, "a"), in_zone(9, "a")];
-    let fake = Arc::new(Fake { machines, gap, unlisted: vec!["n1".into(), "n2".into()], ..Fake::default() });
+    let fake = lacking(machines, &["n1", "n2"], vec![gap]);
     let mut forged = settled(4, "fake://4");
     let label = ("topology.kubernetes.io/zone".to_owned(), "a".to_owned());
     forged.metadata.labels = Some([label].into());
@@ -168,36 +147,17 @@ async fn a_gap_counts_where_the_cloud_said_that_the_instance_is() {
 
 #[tokio::test(start_paused = true)]
 async fn what_an_instance_brought_comes_back_with_its_node() {
-    /// Keeps what it was asked about.
-    #[derive(Default)]
-    struct Asked(Mutex<Vec<Vec<(String, String)>>>);
-
-    #[async_trait]
-    impl Instances for Asked {
-        async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-            self.0.lock().push(nodes[0].extra.clone());
-            vec![Ok(Some(Instance { extra: vec![("nic".into(), "7".into())], ..instance(1) }))].into()
-        }
-
-        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
-            unreachable!("it is not listed")
-        }
-    }
-
-    let asked = Arc::new(Asked::default());
+    let fake = answering(Instance { extra: vec![("nic".into(), "7".into())], ..instance(1) });
+    fake.list.answers(|_| unreachable!("it is not listed"));
     let node = settled(1, "fake://1");
-    let cloud = Cloud {
-        instances: Some(asked.clone()),
-        ..Cloud::new(
-            Arc::new(Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() }),
-            Arc::new(Fake::default()),
-        )
-    };
+    let description = Description { provider_id_prefixes: vec!["fake://".into()], ..Description::default() };
+    let cloud = Cloud { instances: Some(fake.clone()), ..fake.offering(Arc::new(description)) };
     let inventory = Inventory::new(&cloud, Nodes::of([node.clone()]), Recorder::captured().0).unwrap();
     inventory.asked(&node, None).await.unwrap();
     inventory.asked(&node, None).await.unwrap();
     let nic = vec![("nic".to_owned(), "7".to_owned())];
-    assert_eq!(*asked.0.lock(), [Vec::new(), nic], "nothing before the cloud has confirmed it");
+    let brought: Vec<_> = fake.get.calls().iter().map(|it| it[0].extra.clone()).collect();
+    assert_eq!(brought, [Vec::new(), nic], "nothing before the cloud has confirmed it");
 }
 
 #[tokio::test(start_paused = true)]
@@ -209,7 +169,7 @@ async fn an_event_about_a_node_is_recorded_on_it() {
         message: format!("about {name}"),
     };
     let events = vec![about("n1"), about("n2"), about("n3")];
-    let fake = Arc::new(Fake { machines: machines(1), events, ..Fake::default() });
+    let fake = talkative(machines(1), events);
     let (recorder, mut recorded) = Recorder::captured();
     let foreign = existing("n2", "aws:///i-2");
     let inventory = inventory_with(&fake, [settled(1, "fake://1"), foreign], recorder);

@@ -6,7 +6,7 @@ use super::*;
 async fn two_machines_for_one_node_are_an_error_that_names_both() {
     let twin = Instance { provider_id: Some("fake://77".into()), ..instance(1) };
     let machines = machines(9).into_iter().chain([twin]).collect();
-    let fake = Arc::new(Fake { machines, ..Fake::default() });
+    let fake = cloud(machines);
     let inventory = inventory(&fake, (1..=9).map(node));
     let error = inventory.joining(&node(1)).await.unwrap_err();
     assert!(
@@ -17,7 +17,7 @@ async fn two_machines_for_one_node_are_an_error_that_names_both() {
 
 #[tokio::test(start_paused = true)]
 async fn a_machine_stands_behind_one_node() {
-    let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
+    let fake = cloud(machines(1));
     let inventory = inventory(&fake, [known(1, "fake://1"), known(2, "fake://1")]);
     let error = inventory.joining(&known(2, "fake://1")).await.unwrap_err();
     assert!(matches!(&error, Error::Invalid(text) if text.contains("node n1")), "{error}");
@@ -26,7 +26,7 @@ async fn a_machine_stands_behind_one_node() {
 
 #[tokio::test(start_paused = true)]
 async fn adv_111_the_clouds_answer_decides_between_two_nodes() {
-    let fake = Arc::new(Fake { machines: machines(1), ..Fake::default() });
+    let fake = cloud(machines(1));
     let (recorder, mut events) = Recorder::captured();
     let (imposter, real) = (existing("a1", "fake://1"), existing("n1", "fake://1"));
     let inventory = inventory_with(&fake, [imposter.clone(), real.clone()], recorder);
@@ -44,7 +44,7 @@ async fn adv_111_the_clouds_answer_decides_between_two_nodes() {
 #[tokio::test(start_paused = true)]
 async fn adv_111_unproven_nodes_are_left_alone_with_an_event() {
     let machine = Instance { name: "web".into(), ..instance(1) };
-    let fake = Arc::new(Fake { machines: vec![machine.clone()], ..Fake::default() });
+    let fake = cloud(vec![machine.clone()]);
     let (recorder, mut events) = Recorder::captured();
     let both = [existing("a1", "fake://1"), existing("n1", "fake://1")];
     let (nodes, mut writer) = Nodes::new();
@@ -64,7 +64,7 @@ async fn adv_111_unproven_nodes_are_left_alone_with_an_event() {
     assert!(told.iter().any(|it| it.message.contains("so has node a1")));
 
     // That the machine is gone is said of neither: nobody knows whose it was.
-    let gone = Inventory { instances: Arc::new(Fake::default()), ..inventory };
+    let gone = Inventory { instances: cloud(Vec::new()), ..inventory };
     for node in &both {
         assert!(matches!(gone.instance_of(node, None).await, Err(Error::Invalid(_))));
     }
@@ -76,7 +76,7 @@ async fn adv_111_unproven_nodes_are_left_alone_with_an_event() {
 
 #[test]
 fn a_node_of_another_cloud_is_not_covered() {
-    let inventory = inventory(&Arc::new(Fake::default()), []);
+    let inventory = inventory(&cloud(Vec::new()), []);
     assert!(inventory.covers(&node(1)));
     assert!(inventory.covers(&known(1, "fake://1")));
     assert!(!inventory.covers(&known(1, "aws:///z/i-1")));
@@ -84,9 +84,9 @@ fn a_node_of_another_cloud_is_not_covered() {
 
 #[tokio::test]
 async fn adv_111_a_node_of_another_account_is_left_alone() {
-    let account = Account::new(Arc::new(Whose("account=ours region=eu-1")), None);
+    let account = Account::new(Arc::new(ScriptedCloud::of_account("account=ours region=eu-1")), None);
     let gce = Description { provider_id_prefixes: vec!["gce://".into()], ..Description::default() };
-    let inventory = inventory(&Arc::new(Fake::default()), []);
+    let inventory = inventory(&cloud(Vec::new()), []);
     let inventory = Inventory { description: Arc::new(gce).into(), ..inventory }
         .within(account.clone(), watch::channel(ClusterFacts::default()).1);
     let covers = |id: &str| inventory.covers(&known(1, id));

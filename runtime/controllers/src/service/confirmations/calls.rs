@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use async_trait::async_trait;
-use cloud_provider::{Cloud, Description, Identity, Instance, Instances, Page, Reply, State as Power};
+use cloud_provider::{Cloud, Description, Instance, State as Power};
 use k8s_openapi::api::core::v1::Node;
+use scripted_cloud::ScriptedCloud;
 use serde_json::json;
 
 use super::*;
@@ -14,41 +14,6 @@ use crate::service::testing::node;
 use crate::{node as nodes_controller, node_lifecycle};
 
 const NODES: usize = 1000;
-
-/// A cloud that has an instance of every node and of no other, and counts calls.
-#[derive(Default)]
-struct Fake(Mutex<BTreeMap<&'static str, usize>>);
-
-impl Fake {
-    fn count(&self, call: &'static str) {
-        *self.0.lock().entry(call).or_default() += 1;
-    }
-}
-
-#[async_trait]
-impl Identity for Fake {
-    async fn identity(&self) -> Result<Option<String>> {
-        self.count("identity");
-        Ok(Some("ours".to_owned()))
-    }
-}
-
-#[async_trait]
-impl Instances for Fake {
-    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-        self.count("get");
-        nodes.iter().map(|it| Ok(Some(instance(&it.name)))).collect::<Vec<_>>().into()
-    }
-
-    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
-        self.count("list");
-        tokio::time::sleep(Duration::from_millis(60)).await;
-        let from: usize = cursor.map_or(0, |it| it.parse().unwrap());
-        let to = NODES.min(from + limit as usize);
-        let next = (to < NODES).then(|| to.to_string());
-        Ok(Page { instances: (from..to).map(|nth| instance(&name(nth))).collect(), next, gaps: Vec::new() }).into()
-    }
-}
 
 fn name(nth: usize) -> String {
     format!("n{nth}")
@@ -70,14 +35,16 @@ fn instance(name: &str) -> Instance {
 
 /// The calls of the first two minutes of a process in a cluster where so many nodes are not ready, with default flags.
 async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
-    let fake = Arc::new(Fake::default());
+    let fake = Arc::new(ScriptedCloud::with((0..NODES).map(|nth| instance(&name(nth)))));
+    fake.belongs_to("ours");
+    fake.list.takes(Duration::from_millis(60));
     let description = Description {
         provider_id_prefixes: vec!["fake://".to_owned()],
         get_batch_size: 1,
         list_page_size: 200,
         ..Description::default()
     };
-    let cloud = Cloud { instances: Some(fake.clone()), ..Cloud::new(Arc::new(description), fake.clone()) };
+    let cloud = Cloud { instances: Some(fake.clone()), ..fake.offering(Arc::new(description)) };
     let node = |nth: usize| -> Node {
         let status = if nth < not_ready { "Unknown" } else { "True" };
         node(&name(nth), json!({ "status": { "conditions": [{ "type": "Ready", "status": status }] } }))
@@ -96,7 +63,8 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
         () = tokio::time::sleep(Duration::from_secs(120)) => {}
     }
     assert!(confirmations.are_complete());
-    fake.0.lock().clone()
+    let calls = [("identity", fake.identity.asked()), ("get", fake.get.asked()), ("list", fake.list.asked())];
+    calls.into_iter().filter(|(_, times)| *times > 0).collect()
 }
 
 #[tokio::test(start_paused = true)]

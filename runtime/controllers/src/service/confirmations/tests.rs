@@ -1,11 +1,8 @@
-use async_trait::async_trait;
-use cloud_provider::{
-    Address, AddressKind, Cloud, Description, Freshness, Gap, Identity, Instance, Instances, Page, Reply,
-    State as Power,
-};
+use cloud_provider::{Address, AddressKind, Cloud, Description, Freshness, Gap, Instance, Page, Reply, State as Power};
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
 use prometheus::Registry;
+use scripted_cloud::{Answers, ScriptedCloud};
 use serde_json::json;
 
 use super::*;
@@ -17,9 +14,6 @@ use crate::service::testing::node;
 
 /// A cloud that knows instances `i<nth>` of nodes `n<nth>`, and fails as prepared.
 #[derive(Default)]
-struct Fake(Mutex<World>);
-
-#[derive(Default)]
 struct World {
     instances: Vec<String>,
     /// What the list leaves out.
@@ -27,49 +21,23 @@ struct World {
     incomplete: Option<String>,
     list_fails: Option<Error>,
     get_fails: Option<Error>,
-    lists: usize,
-    gets: usize,
 }
 
-impl Fake {
-    fn blocked(&self) -> MutexGuard<'_, World> {
-        self.0.lock()
-    }
-
-    /// How many lists and single questions there were.
-    fn asked(&self) -> (usize, usize) {
-        let blocked = self.blocked();
-        (blocked.lists, blocked.gets)
-    }
-}
-
-#[async_trait]
-impl Identity for Fake {
-    async fn identity(&self) -> Result<Option<String>> {
-        Ok(None)
-    }
-}
-
-#[async_trait]
-impl Instances for Fake {
-    async fn get(&self, nodes: &[cloud_provider::Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-        let mut blocked = self.blocked();
-        blocked.gets += nodes.len();
-        let answer = |node: &cloud_provider::Node| match &blocked.get_fails {
+impl World {
+    fn get(&self, nodes: &[cloud_provider::Node]) -> Answers<Option<Instance>> {
+        let answer = |node: &cloud_provider::Node| match &self.get_fails {
             Some(error) => Err(error.clone()),
-            None => Ok(blocked.instances.contains(&node.name).then(|| instance(&node.name))),
+            None => Ok(self.instances.contains(&node.name).then(|| instance(&node.name))),
         };
-        Reply::from(nodes.iter().map(answer).collect::<Vec<_>>())
+        nodes.iter().map(answer).collect::<Vec<_>>().into()
     }
 
-    async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<Page>> {
-        let mut blocked = self.blocked();
-        blocked.lists += 1;
-        if let Some(error) = &blocked.list_fails {
+    fn list(&self) -> Reply<Result<Page>> {
+        if let Some(error) = &self.list_fails {
             return Err(error.clone()).into();
         }
-        let listed = blocked.instances.iter().filter(|it| !blocked.unlisted.contains(it));
-        let gaps = blocked.incomplete.clone().map(|reason| Gap { zone: None, reason }).into_iter().collect();
+        let listed = self.instances.iter().filter(|it| !self.unlisted.contains(it));
+        let gaps = self.incomplete.clone().map(|reason| Gap { zone: None, reason }).into_iter().collect();
         Ok(Page { instances: listed.map(|it| instance(it)).collect(), next: None, gaps }).into()
     }
 }
@@ -94,7 +62,8 @@ fn names(range: std::ops::RangeInclusive<usize>) -> Vec<String> {
 
 /// Nodes, their cloud, and what is asked about them.
 struct Rig {
-    cloud: Arc<Fake>,
+    cloud: Arc<ScriptedCloud>,
+    world: Arc<Mutex<World>>,
     nodes: Nodes,
     writer: Writer<Node>,
     inventory: Arc<Inventory>,
@@ -108,8 +77,11 @@ struct Rig {
 
 impl Rig {
     /// A process that starts when these nodes are there, and the cloud is as it is.
-    fn start(there: &[String], cloud: World) -> Self {
-        let cloud = Arc::new(Fake(Mutex::new(cloud)));
+    fn start(there: &[String], world: World) -> Self {
+        let (cloud, world) = (Arc::new(ScriptedCloud::default()), Arc::new(Mutex::new(world)));
+        let (one, all) = (world.clone(), world.clone());
+        cloud.get.answers(move |nodes| one.lock().get(&nodes));
+        cloud.list.answers(move |_| all.lock().list());
         let (nodes, mut writer) = Nodes::new();
         let listed = there.iter().map(|it| Event::InitApply(node(it, json!({}))));
         for event in std::iter::once(Event::Init).chain(listed).chain([Event::InitDone]) {
@@ -122,7 +94,7 @@ impl Rig {
             ..Description::default()
         });
         let (recorder, _events) = Recorder::captured();
-        let offered = Cloud { instances: Some(cloud.clone()), ..Cloud::new(description.clone(), cloud.clone()) };
+        let offered = Cloud { instances: Some(cloud.clone()), ..cloud.offering(description.clone()) };
         let inventory = Arc::new(Inventory::new(&offered, nodes.clone(), recorder).unwrap());
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let changes = Changes::new(nodes.clone(), description.into(), true, metrics.queue("node"));
@@ -130,6 +102,7 @@ impl Rig {
         let (released, blocked) = (Arc::default(), Arc::default());
         let mut rig = Self {
             cloud,
+            world,
             nodes,
             writer,
             inventory,
@@ -147,6 +120,11 @@ impl Rig {
             match running.run(release, report).await {}
         });
         rig
+    }
+
+    /// How many lists and single questions there were.
+    fn asked(&self) -> (usize, usize) {
+        (self.cloud.list.asked(), self.cloud.get.calls().iter().map(Vec::len).sum())
     }
 
     fn join(&mut self, name: &str) {
@@ -242,7 +220,7 @@ async fn adv_105_which_nodes_are_backends_after_a_restart() {
 async fn adv_105_no_backend_goes_while_the_cloud_fails_later() {
     let mut rig = Rig::start(&names(1..=20), World { instances: names(1..=20), ..World::default() });
     assert_eq!(rig.after(1).await, Some(names(1..=20)));
-    assert_eq!(rig.cloud.asked(), (1, 0), "a start is one list");
+    assert_eq!(rig.asked(), (1, 0), "a start is one list");
     let refresh = async |rig: &Rig| {
         for _ in 0..3 {
             let list = rig.inventory.list(Freshness::within(Duration::ZERO)).await.ok();
@@ -252,26 +230,26 @@ async fn adv_105_no_backend_goes_while_the_cloud_fails_later() {
             tokio::time::sleep(Duration::from_secs(300)).await;
         }
     };
-    rig.cloud.blocked().list_fails = Some(down());
-    rig.cloud.blocked().get_fails = Some(down());
+    rig.world.lock().list_fails = Some(down());
+    rig.world.lock().get_fails = Some(down());
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=20), "a list that fails");
-    *rig.cloud.blocked() = World::default();
+    *rig.world.lock() = World::default();
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=20), "an empty account");
-    *rig.cloud.blocked() = World { instances: names(1..=10), incomplete: Some("zone b".into()), ..World::default() };
+    *rig.world.lock() = World { instances: names(1..=10), incomplete: Some("zone b".into()), ..World::default() };
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=20), "an incomplete list proves nothing");
-    *rig.cloud.blocked() = World { instances: names(1..=10), ..World::default() };
+    *rig.world.lock() = World { instances: names(1..=10), ..World::default() };
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=10), "twice neither listed nor found alone");
-    *rig.cloud.blocked() = World { instances: names(1..=20), ..World::default() };
+    *rig.world.lock() = World { instances: names(1..=20), ..World::default() };
     refresh(&rig).await;
     assert_eq!(rig.backends(), names(1..=20), "and there again");
 
     rig.leave("n20");
     assert_eq!(rig.backends(), names(1..=19));
-    rig.cloud.blocked().instances.push("n21".into());
+    rig.world.lock().instances.push("n21".into());
     rig.join("n21");
     rig.join("n66");
     let mut expected = names(1..=19);
@@ -288,7 +266,7 @@ async fn a_service_waits_for_the_cloud_with_one_event() {
     rig.after(300).await;
     assert_eq!(*rig.blocked.lock(), ["HTTP 503"]);
     assert!(rig.released.lock().is_empty());
-    *rig.cloud.blocked() = World { instances: names(1..=20), ..World::default() };
+    *rig.world.lock() = World { instances: names(1..=20), ..World::default() };
     assert_eq!(rig.after(60).await, Some(names(1..=20)));
     assert_eq!(*rig.released.lock(), ["default/s1"]);
     assert!(!rig.confirmations.hold("default/s1"));
@@ -300,7 +278,7 @@ async fn a_service_that_is_gone_does_not_wait_for_the_cloud() {
     assert!(rig.confirmations.hold("default/gone") && rig.confirmations.hold("default/there"));
     rig.confirmations.forget("default/gone");
     assert_eq!(rig.confirmations.state().waiting.len(), 1);
-    *rig.cloud.blocked() = World { instances: names(1..=20), ..World::default() };
+    *rig.world.lock() = World { instances: names(1..=20), ..World::default() };
     assert!(rig.after(60).await.is_some());
     assert_eq!(*rig.released.lock(), ["default/there"]);
 }
@@ -316,12 +294,12 @@ async fn answers_to_others_are_not_asked_for_again() {
             rig.inventory.instance_of(&node, Some(&list)).await.unwrap();
         }
     }
-    assert_eq!(rig.cloud.asked(), (1 + 12, 0), "those of the address loop");
+    assert_eq!(rig.asked(), (1 + 12, 0), "those of the address loop");
 }
 
 #[tokio::test(start_paused = true)]
 async fn what_nobody_refreshes_is_asked_for_now_and_then() {
     let rig = Rig::start(&names(1..=20), World { instances: names(1..=20), ..World::default() });
     rig.after(3601).await;
-    assert_eq!(rig.cloud.blocked().lists, 1 + 4);
+    assert_eq!(rig.cloud.list.asked(), 1 + 4);
 }

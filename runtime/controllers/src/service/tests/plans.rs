@@ -26,20 +26,16 @@ fn store(stored: Arc<Mutex<Value>>) -> Client {
 }
 
 /// A cloud that has what is asked for at once.
-struct Quick;
-
-#[async_trait]
-impl LoadBalancers for Quick {
-    async fn ensure(&self, _: &LoadBalancer) -> Reply<CloudResult<Progress>> {
+fn quick() -> Arc<ScriptedCloud> {
+    let cloud = ScriptedCloud::default();
+    cloud.ensure.answers(|_| {
         let ingress = vec![cloud_provider::Ingress { ip: Some("192.0.2.1".to_owned()), ..Default::default() }];
         let annotations = vec![(ID.to_owned(), "lb-1".to_owned())];
         let status = LoadBalancerStatus { ingress, memo: Some("lb-1".to_owned()), annotations };
         Reply { answer: Ok(Progress::Ready(status)), events: Vec::new(), wrote: true }
-    }
-
-    async fn delete(&self, _: &LoadBalancer) -> Reply<CloudResult<Deletion>> {
-        panic!("nothing is to be deleted")
-    }
+    });
+    cloud.delete.answers(|_| panic!("nothing is to be deleted"));
+    Arc::new(cloud)
 }
 
 #[tokio::test]
@@ -47,7 +43,7 @@ async fn a_reconciliation_plans_twice_at_most() {
     let service = service(json!({}));
     let stored = Arc::new(Mutex::new(to_value(&service).unwrap()));
     let (_versions, seen) = watch::channel(0);
-    let (syncer, mut events) = syncer(store(stored.clone()), Arc::new(Quick), seen, [service]);
+    let (syncer, mut events) = syncer(store(stored.clone()), quick(), seen, [service]);
     let before = PLANS.get();
     assert_eq!(syncer.reconcile("default/s1").await.unwrap(), Next::Done);
     assert_eq!(PLANS.get() - before, 2, "for the Service, and for what the provider has written on it");
