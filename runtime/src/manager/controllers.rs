@@ -88,53 +88,15 @@ pub(super) fn new(
 mod tests {
     use std::sync::Arc;
 
-    use async_trait::async_trait;
-    use cloud_provider::{
-        Identity, PodNetwork, Reply, Result, RouteChange, RouteDescription, RouteOutcome, RoutePage, Routes,
-    };
+    use cloud_provider::Routes;
+    use scripted_cloud::ScriptedCloud;
 
     use super::*;
 
-    /// A cloud that has routes, and nothing else.
-    struct Routed(RouteDescription);
-
-    #[async_trait]
-    impl Identity for Routed {
-        async fn identity(&self) -> Result<Option<String>> {
-            Ok(None)
-        }
-    }
-
-    #[async_trait]
-    impl Routes for Routed {
-        fn description(&self) -> Arc<RouteDescription> {
-            Arc::new(self.0.clone())
-        }
-
-        async fn next_hops(&self, networks: &[PodNetwork]) -> Reply<Vec<Result<String>>> {
-            networks.iter().map(|it| Ok(it.node.name.clone())).collect::<Vec<_>>().into()
-        }
-
-        async fn list(&self, _: Option<String>, _: u32) -> Reply<Result<RoutePage>> {
-            Ok(RoutePage::default()).into()
-        }
-
-        async fn apply(&self, changes: &[RouteChange]) -> Reply<Vec<Result<RouteOutcome>>> {
-            vec![Ok(RouteOutcome::Done); changes.len()].into()
-        }
-    }
-
     fn cloud(has_routes: bool) -> Cloud {
-        let description = RouteDescription {
-            batch_size: 1,
-            concurrency: 1,
-            page_size: 1,
-            entries_per_route: 1,
-            ip_families: Vec::new(),
-        };
-        let routed = Arc::new(Routed(description));
-        let routes = has_routes.then(|| -> Arc<dyn Routes> { routed.clone() });
-        Cloud { routes, ..Cloud::new(Arc::default(), routed) }
+        let cloud = Arc::new(ScriptedCloud::default());
+        let routes = has_routes.then(|| -> Arc<dyn Routes> { cloud.clone() });
+        Cloud { routes, ..cloud.offering(Arc::default()) }
     }
 
     /// Why the route controller does not run with these flags.

@@ -2,19 +2,11 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Annotation, Content, Description, Effect, Identity, Result, Setting};
+use cloud_provider::{Annotation, Content, Description, Effect, Setting};
+use scripted_cloud::ScriptedCloud;
 use serde_json::json;
 
 use super::*;
-
-struct Nobody;
-
-#[async_trait::async_trait]
-impl Identity for Nobody {
-    async fn identity(&self) -> Result<Option<String>> {
-        Ok(None)
-    }
-}
 
 fn inspected(registry: Option<(Release, Vec<InspectedSignature>)>, compared: Option<Compared>) -> Inspected {
     let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
@@ -61,7 +53,7 @@ fn inspected(registry: Option<(Release, Vec<InspectedSignature>)>, compared: Opt
         node_labels: words(&["rack"]),
         ..Description::default()
     };
-    let cloud = Cloud::new(Arc::new(description), Arc::new(Nobody));
+    let cloud = Cloud::new(Arc::new(description), Arc::new(ScriptedCloud::default()));
     let bytes = ModuleBytes {
         sha256: Digest::of(b"a module"),
         size: 2000,
