@@ -1,47 +1,20 @@
 //! The cluster's cloud account, remembered on a Lease that somebody deletes while the process lives.
 
 use std::sync::Arc;
-use std::sync::Mutex;
 
-use async_trait::async_trait;
-use cloud_provider::{Error, Identity};
+use cloud_provider::Error;
 use controllers::{ACCOUNT_ANNOTATION, Account, Recorder};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::ObjectReference;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use scripted_cloud::ScriptedCloud;
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
 use tests::wait;
-use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 const LEASE: &str = "cloud-controller-manager";
-
-/// A credential that belongs to one account after the other.
-struct Credential {
-    account: Mutex<String>,
-    versions: watch::Sender<u64>,
-}
-
-impl Credential {
-    /// Another credential: whoever asks next asks the cloud.
-    fn becomes(&self, account: &str) {
-        account.clone_into(&mut self.account.lock().expect("nothing panics while it is held"));
-        self.versions.send_modify(|it| *it += 1);
-    }
-}
-
-#[async_trait]
-impl Identity for Credential {
-    async fn identity(&self) -> cloud_provider::Result<Option<String>> {
-        Ok(Some(self.account.lock().expect("nothing panics while it is held").clone()))
-    }
-
-    fn versions(&self) -> watch::Receiver<u64> {
-        self.versions.subscribe()
-    }
-}
 
 fn leases(cluster: &Cluster) -> Api<Lease> {
     Api::namespaced(cluster.admin.clone(), "kube-system")
@@ -68,7 +41,11 @@ async fn held(cluster: &Cluster) -> Option<String> {
 #[tokio::test]
 async fn a_lease_made_again_gets_the_account_again() {
     let cluster = cluster().await;
-    let credential = Arc::new(Credential { account: Mutex::new("ours".to_owned()), versions: watch::Sender::new(1) });
+    let credential = Arc::new(ScriptedCloud::of_account("ours"));
+    let becomes = |account: &str| {
+        credential.belongs_to(account);
+        credential.gets_another_credential();
+    };
     let lease = make(&cluster).await;
     let (recorder, sender) = Recorder::new(cluster.aerostat.clone(), "cloud-controller-manager");
     let mut events = JoinSet::new();
@@ -86,14 +63,14 @@ async fn a_lease_made_again_gets_the_account_again() {
     assert_eq!(held(&cluster).await.as_deref(), Some("ours"));
 
     make_again(&cluster).await;
-    credential.becomes("ours");
+    becomes("ours");
     account.check().await.unwrap();
     assert_eq!(held(&cluster).await.as_deref(), Some("ours"), "it is written again");
 
     // Nor does a Lease without an annotation let another account in.
     let last = make_again(&cluster).await;
     for _ in 0..2 {
-        credential.becomes("another account");
+        becomes("another account");
         let denied = account.check().await;
         assert!(matches!(&denied, Err(Error::Denied(message)) if message.contains("\"ours\"")), "{denied:?}");
         assert_eq!(held(&cluster).await.as_deref(), Some("ours"));
@@ -108,7 +85,7 @@ async fn a_lease_made_again_gets_the_account_again() {
     // A person says that the cluster has moved.
     let moved = json!({ "metadata": { "annotations": { ACCOUNT_ANNOTATION: null } } });
     leases(&cluster).patch(LEASE, &PatchParams::default(), &Patch::Merge(moved)).await.unwrap();
-    credential.becomes("another account");
+    becomes("another account");
     account.check().await.unwrap();
     assert_eq!(held(&cluster).await.as_deref(), Some("another account"));
 }

@@ -4,14 +4,13 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use cloud_provider::{
-    Error, Identity, IpFamily, PodNetwork, Reply, Result, Route, RouteChange, RouteDescription, RouteOutcome,
-    RouteOwnership, RoutePage, RouteState, Routes,
+    Error, IpFamily, PodNetwork, Reply, Result, Route, RouteChange, RouteDescription, RouteOutcome, RouteOwnership,
+    RoutePage, RouteState,
 };
 use controllers::Account;
+use scripted_cloud::{Answers, Place, ScriptedCloud, page};
 use tests::rig::{FakeCloud, description};
-use tokio::sync::watch;
 
 /// The answer to a change, if it is not carried out.
 pub(crate) type Answer = Result<RouteOutcome>;
@@ -45,9 +44,8 @@ pub(crate) enum List {
 
 /// A cloud with routes.
 pub(crate) struct Cloud {
-    description: RouteDescription,
-    state: Mutex<State>,
-    versions: watch::Sender<u64>,
+    script: Arc<ScriptedCloud>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
@@ -62,12 +60,7 @@ struct State {
     list: List,
     list_takes: Duration,
     apply_takes: Duration,
-    account: Option<String>,
-    /// Since when its provider serves, if it was replaced.
-    replaced: Option<tokio::time::Instant>,
     calls: Vec<(Instant, Call)>,
-    in_flight: usize,
-    most_in_flight: usize,
 }
 
 impl Default for Cloud {
@@ -86,8 +79,14 @@ impl Cloud {
             entries_per_route: 1,
             ip_families: vec![IpFamily::Ipv4, IpFamily::Ipv6],
         };
-        let state = State { spelling: "hop-".to_owned(), ..State::default() };
-        Cloud { description, state: Mutex::new(state), versions: watch::Sender::new(1) }
+        let script = Arc::new(ScriptedCloud::default());
+        script.describes_routes(description);
+        let state = Arc::new(Mutex::new(State { spelling: "hop-".to_owned(), ..State::default() }));
+        let (hops, listed, changed) = (state.clone(), state.clone(), state.clone());
+        script.next_hops.answers(move |networks| lock(&hops).next_hops(&networks).into());
+        script.list_routes.answers_later(move |place| list(listed.clone(), place));
+        script.apply.answers_later(move |changes| apply(changed.clone(), changes));
+        Cloud { script, state }
     }
 
     /// From now on it has these routes, and no others.
@@ -128,18 +127,18 @@ impl Cloud {
 
     /// From now on its credential is that of an account.
     pub(crate) fn belongs_to(&self, account: &str) {
-        self.lock().account = Some(account.to_owned());
+        self.script.belongs_to(account);
         self.gets_another_credential();
     }
 
     /// Its provider was replaced by another version, which serves since then.
     pub(crate) fn replaced_at(&self, since: tokio::time::Instant) {
-        self.lock().replaced = Some(since);
+        self.script.replaced_at(since);
     }
 
     /// Is asked with another credential from now on.
     pub(crate) fn gets_another_credential(&self) {
-        self.versions.send_modify(|it| *it += 1);
+        self.script.gets_another_credential();
     }
 
     /// The routes, as `10.244.1.0/24 > hop-n1`, sorted.
@@ -171,12 +170,46 @@ impl Cloud {
 
     /// The most calls of `apply` at a time.
     pub(crate) fn most_in_flight(&self) -> usize {
-        self.lock().most_in_flight
+        self.script.apply.most_in_flight()
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn list(told: Arc<Mutex<State>>, place: Place) -> Reply<Result<RoutePage>> {
+    let (list, takes) = {
+        let mut state = lock(&told);
+        let call = if place.0.is_none() { Call::List } else { Call::Page };
+        state.calls.push((Instant::now(), call));
+        (state.list.clone(), state.list_takes)
+    };
+    tokio::time::sleep(takes).await;
+    let from: usize = place.0.as_ref().map_or(0, |it| it.parse().expect("the cursor is ours"));
+    let (routes, next) = page(lock(&told).routes.iter().cloned(), &place);
+    let page = RoutePage { routes, next, incomplete: None };
+    match list {
+        List::Honest => Ok(page).into(),
+        List::Error(error) => Err(error).into(),
+        List::Incomplete(reason) => Ok(RoutePage { incomplete: Some(reason), ..page }).into(),
+        List::Endless => Ok(RoutePage { next: Some((from + 1).to_string()), ..page }).into(),
+    }
+}
+
+async fn apply(told: Arc<Mutex<State>>, changes: Vec<RouteChange>) -> Answers<RouteOutcome> {
+    let takes = {
+        let mut state = lock(&told);
+        state.calls.push((Instant::now(), Call::Apply(changes.iter().map(text).collect())));
+        state.apply_takes
+    };
+    tokio::time::sleep(takes).await;
+    let mut state = lock(&told);
+    changes.iter().map(|it| state.apply(it)).collect::<Vec<_>>().into()
 }
 
 /// A route that works and carries no mark.
@@ -197,6 +230,16 @@ pub(crate) fn foreign(destination: &str, next_hop: &str) -> Route {
 }
 
 impl State {
+    fn next_hops(&mut self, networks: &[PodNetwork]) -> Vec<Result<String>> {
+        let names = networks.iter().map(|it| it.node.name.clone()).collect();
+        self.calls.push((Instant::now(), Call::Hops(names)));
+        let hop = |it: &PodNetwork| {
+            let name = &it.node.name;
+            self.hops.get(name).cloned().unwrap_or_else(|| Ok(format!("{}{name}", self.spelling)))
+        };
+        networks.iter().map(hop).collect()
+    }
+
     fn apply(&mut self, change: &RouteChange) -> Answer {
         if let Some(answer) = self.everywhere.clone() {
             return answer;
@@ -239,82 +282,11 @@ fn text(change: &RouteChange) -> String {
 
 impl FakeCloud for Cloud {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        let cloud = cloud_provider::Cloud::new(Arc::new(description()), self.clone());
-        cloud_provider::Cloud { routes: Some(self.clone()), ..cloud }
+        let cloud = self.script.offering(Arc::new(description()));
+        cloud_provider::Cloud { routes: Some(self.script.clone()), ..cloud }
     }
 
     fn account(self: &Arc<Self>) -> Account {
-        Account::new(self.clone(), None)
-    }
-}
-
-#[async_trait]
-impl Identity for Cloud {
-    async fn identity(&self) -> Result<Option<String>> {
-        Ok(self.lock().account.clone())
-    }
-
-    fn versions(&self) -> watch::Receiver<u64> {
-        self.versions.subscribe()
-    }
-
-    fn replaced(&self) -> Option<tokio::time::Instant> {
-        self.lock().replaced
-    }
-}
-
-#[async_trait]
-impl Routes for Cloud {
-    fn description(&self) -> Arc<RouteDescription> {
-        Arc::new(self.description.clone())
-    }
-
-    async fn next_hops(&self, networks: &[PodNetwork]) -> Reply<Vec<Result<String>>> {
-        let mut state = self.lock();
-        let names = networks.iter().map(|it| it.node.name.clone()).collect();
-        state.calls.push((Instant::now(), Call::Hops(names)));
-        let hop = |network: &PodNetwork| {
-            let name = &network.node.name;
-            state.hops.get(name).cloned().unwrap_or_else(|| Ok(format!("{}{name}", state.spelling)))
-        };
-        networks.iter().map(hop).collect::<Vec<_>>().into()
-    }
-
-    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<RoutePage>> {
-        let (list, takes) = {
-            let mut state = self.lock();
-            let call = if cursor.is_none() { Call::List } else { Call::Page };
-            state.calls.push((Instant::now(), call));
-            (state.list.clone(), state.list_takes)
-        };
-        tokio::time::sleep(takes).await;
-        let from: usize = cursor.map_or(0, |it| it.parse().expect("the cursor is ours"));
-        let page = {
-            let state = self.lock();
-            let mut rest = state.routes.iter().skip(from).cloned();
-            let routes: Vec<_> = rest.by_ref().take(limit as usize).collect();
-            let next = rest.next().map(|_| (from + routes.len()).to_string());
-            RoutePage { routes, next, incomplete: None }
-        };
-        match list {
-            List::Honest => Ok(page).into(),
-            List::Error(error) => Err(error).into(),
-            List::Incomplete(reason) => Ok(RoutePage { incomplete: Some(reason), ..page }).into(),
-            List::Endless => Ok(RoutePage { next: Some((from + 1).to_string()), ..page }).into(),
-        }
-    }
-
-    async fn apply(&self, changes: &[RouteChange]) -> Reply<Vec<Result<RouteOutcome>>> {
-        let takes = {
-            let mut state = self.lock();
-            state.calls.push((Instant::now(), Call::Apply(changes.iter().map(text).collect())));
-            state.in_flight += 1;
-            state.most_in_flight = state.most_in_flight.max(state.in_flight);
-            state.apply_takes
-        };
-        tokio::time::sleep(takes).await;
-        let mut state = self.lock();
-        state.in_flight -= 1;
-        changes.iter().map(|it| state.apply(it)).collect::<Vec<_>>().into()
+        Account::new(self.script.clone(), None)
     }
 }

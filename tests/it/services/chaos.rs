@@ -5,15 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
-use cloud_provider::{
-    Deletion, Error, Identity, LoadBalancer, LoadBalancerStatus, LoadBalancers, PendingStatus, Progress, Reply, Result,
-};
+use cloud_provider::{Deletion, Error, LoadBalancer, LoadBalancerStatus, PendingStatus, Progress, Reply, Result};
 use controllers::service::Options;
 use http::Method;
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use scripted_cloud::ScriptedCloud;
 use serde_json::{Value, json};
 use tests::control_plane::{Cluster, cluster};
 use tests::faults::{self, Fault, Faults};
@@ -161,23 +159,19 @@ fn busy(standing: LoadBalancerStatus) -> PendingStatus {
 
 impl FakeCloud for Model {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        offer(self.clone(), self.clone(), false)
+        let script = Arc::new(ScriptedCloud::default());
+        let (ensured, deleted) = (self.clone(), self.clone());
+        script.ensure.answers_later(move |desired| ensured.clone().ensure(desired));
+        script.delete.answers_later(move |unwanted| deleted.clone().delete(unwanted));
+        offer(&script, false)
     }
 }
 
-#[async_trait]
-impl Identity for Model {
-    async fn identity(&self) -> Result<Option<String>> {
-        Ok(None)
-    }
-}
-
-#[async_trait]
-impl LoadBalancers for Model {
-    async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
-        let (fate, _flight) = self.enter(desired).await;
+impl Model {
+    async fn ensure(self: Arc<Self>, desired: LoadBalancer) -> Reply<Result<Progress>> {
+        let (fate, _flight) = self.enter(&desired).await;
         let mut state = self.lock();
-        state.check("ensure", desired);
+        state.check("ensure", &desired);
         match fate {
             Fate::Refused => return Err(unavailable("the cloud is down")).into(),
             Fate::Paused => return Err(pause()).into(),
@@ -199,10 +193,10 @@ impl LoadBalancers for Model {
         }
     }
 
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
-        let (fate, _flight) = self.enter(unwanted).await;
+    async fn delete(self: Arc<Self>, unwanted: LoadBalancer) -> Reply<Result<Deletion>> {
+        let (fate, _flight) = self.enter(&unwanted).await;
         let mut state = self.lock();
-        state.check("delete", unwanted);
+        state.check("delete", &unwanted);
         let uid = &unwanted.owner.uid;
         match (fate, state.standing.get(uid).map(Built::standing)) {
             (Fate::Refused, _) => Err(unavailable("the cloud is down")).into(),

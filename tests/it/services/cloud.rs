@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use async_trait::async_trait;
 use cloud_provider::{
-    Deletion, Description, Error, Event, Identity, Ingress, IngressDescription, LoadBalancer, LoadBalancerStatus,
-    LoadBalancers, PendingStatus, Progress, Reply, Result,
+    Deletion, Description, Error, Event, Ingress, IngressDescription, LoadBalancer, LoadBalancerStatus, PendingStatus,
+    Progress, Reply, Result,
 };
 use jiff::Timestamp;
+use scripted_cloud::ScriptedCloud;
 use tests::rig::{self, FakeCloud};
 use tokio::sync::watch;
 
@@ -78,17 +78,22 @@ impl Call {
     }
 }
 
-/// A cloud that does as it is told. No two calls about one Service may ever overlap: dropping it panics if they did.
+/// A cloud that does as it is told. No two calls about one Service may ever overlap: it panics in the end if they did.
 pub(crate) struct Cloud {
-    state: Mutex<State>,
-    /// The Services whose answers are held back.
-    held: watch::Sender<BTreeSet<String>>,
+    pub(crate) script: Arc<ScriptedCloud>,
+    told: Arc<Shared>,
     /// Whether the annotation [`NODES`] is described, which selects nodes.
     selects_nodes: bool,
     /// The description of where load balancers are reached.
     ingress: IngressDescription,
-    /// The version of its credential.
-    versions: watch::Sender<u64>,
+}
+
+/// What it was told, and asked.
+#[derive(Default)]
+struct Shared {
+    state: Mutex<State>,
+    /// The Services whose answers are held back.
+    held: watch::Sender<BTreeSet<String>>,
 }
 
 #[derive(Default)]
@@ -98,7 +103,6 @@ struct State {
     calls: Vec<Call>,
     in_flight: Vec<String>,
     overlaps: Vec<String>,
-    account: Option<String>,
 }
 
 #[derive(Clone, Default)]
@@ -126,13 +130,11 @@ impl Cloud {
     }
 
     fn with(selects_nodes: bool, ingress: IngressDescription) -> Arc<Cloud> {
-        Arc::new(Cloud {
-            state: Mutex::default(),
-            held: watch::Sender::default(),
-            selects_nodes,
-            ingress,
-            versions: watch::Sender::default(),
-        })
+        let (script, told) = (Arc::new(ScriptedCloud::default()), Arc::<Shared>::default());
+        let (ensured, deleted) = (told.clone(), told.clone());
+        script.ensure.answers_later(move |desired| ensured.clone().ensure(desired));
+        script.delete.answers_later(move |unwanted| deleted.clone().delete(unwanted));
+        Arc::new(Cloud { script, told, selects_nodes, ingress })
     }
 
     /// From now on this is the answer to `ensure`. Until then it is `192.0.2.1`.
@@ -167,24 +169,24 @@ impl Cloud {
 
     /// From now on the credential is another one, of this account.
     pub(crate) fn is_of(&self, account: &str) {
-        self.lock().account = Some(account.to_owned());
-        self.versions.send_modify(|it| *it += 1);
+        self.script.belongs_to(account);
+        self.script.gets_another_credential();
     }
 
     /// From now on the credential is another one, that does not tell its account.
     pub(crate) fn tells_no_account(&self) {
-        self.lock().account = None;
-        self.versions.send_modify(|it| *it += 1);
+        self.script.names(Ok(None));
+        self.script.gets_another_credential();
     }
 
     /// Holds answers about a Service back. Which answer it is has been decided when the call came.
     pub(crate) fn hold(&self, service: &str) {
-        self.held.send_if_modified(|it| it.insert(service.to_owned()));
+        self.told.held.send_if_modified(|it| it.insert(service.to_owned()));
     }
 
     /// Lets answers about a Service go.
     pub(crate) fn release(&self, service: &str) {
-        self.held.send_if_modified(|it| it.remove(service));
+        self.told.held.send_if_modified(|it| it.remove(service));
     }
 
     /// All calls until now, in order.
@@ -209,6 +211,12 @@ impl Cloud {
         self.lock().in_flight.len()
     }
 
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.told.lock()
+    }
+}
+
+impl Shared {
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -236,59 +244,14 @@ impl Cloud {
             script.writes = script.writes.saturating_sub(1);
             Reply { answer, events: script.events.clone(), wrote }
         };
-        let _flight = Flight { cloud: self, service: service.clone() };
+        let _flight = Flight { told: self, service: service.clone() };
         let mut held = self.held.subscribe();
         held.wait_for(|it| !it.contains(&service)).await.expect("the cloud has the sender");
         script
     }
-}
 
-impl FakeCloud for Cloud {
-    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        let cloud = offer(self.clone(), self.clone(), self.selects_nodes);
-        let description = Description { ingress: self.ingress, ..(*cloud.description.now()).clone() };
-        cloud_provider::Cloud { description: Arc::new(description).into(), ..cloud }
-    }
-}
-
-impl Drop for Cloud {
-    fn drop(&mut self) {
-        let overlaps = std::mem::take(&mut self.lock().overlaps);
-        if !std::thread::panicking() {
-            assert!(overlaps.is_empty(), "two calls about one Service at once: {overlaps:?}");
-        }
-    }
-}
-
-/// A call whose answer is outstanding, also one that is given up.
-struct Flight<'a> {
-    cloud: &'a Cloud,
-    service: String,
-}
-
-impl Drop for Flight<'_> {
-    fn drop(&mut self) {
-        let mut told = self.cloud.lock();
-        let place = told.in_flight.iter().position(|it| *it == self.service);
-        told.in_flight.remove(place.expect("it was put there"));
-    }
-}
-
-#[async_trait]
-impl Identity for Cloud {
-    async fn identity(&self) -> Result<Option<String>> {
-        Ok(self.lock().account.clone())
-    }
-
-    fn versions(&self) -> watch::Receiver<u64> {
-        self.versions.subscribe()
-    }
-}
-
-#[async_trait]
-impl LoadBalancers for Cloud {
-    async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
-        let Reply { answer, events, wrote } = self.called(Act::Ensure, desired).await;
+    async fn ensure(self: Arc<Self>, desired: LoadBalancer) -> Reply<Result<Progress>> {
+        let Reply { answer, events, wrote } = self.called(Act::Ensure, &desired).await;
         let answer = match answer {
             Answer::Done(standing) => Ok(Progress::Ready(standing)),
             Answer::Pending(pending_status) => Ok(Progress::Pending(pending_status)),
@@ -301,8 +264,8 @@ impl LoadBalancers for Cloud {
         Reply { answer, events, wrote }
     }
 
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
-        let Reply { answer, events, wrote } = self.called(Act::Delete, unwanted).await;
+    async fn delete(self: Arc<Self>, unwanted: LoadBalancer) -> Reply<Result<Deletion>> {
+        let Reply { answer, events, wrote } = self.called(Act::Delete, &unwanted).await;
         let answer = match answer {
             Answer::Done(_) | Answer::Elsewhere => Ok(Deletion::Done),
             Answer::Pending(pending_status) => Ok(Deletion::Pending(pending_status)),
@@ -315,12 +278,39 @@ impl LoadBalancers for Cloud {
     }
 }
 
+impl FakeCloud for Cloud {
+    fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
+        let cloud = offer(&self.script, self.selects_nodes);
+        let description = Description { ingress: self.ingress, ..(*cloud.description.now()).clone() };
+        cloud_provider::Cloud { description: Arc::new(description).into(), ..cloud }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        let overlaps = std::mem::take(&mut self.lock().overlaps);
+        if !std::thread::panicking() {
+            assert!(overlaps.is_empty(), "two calls about one Service at once: {overlaps:?}");
+        }
+    }
+}
+
+/// A call whose answer is outstanding, also one that is given up.
+struct Flight<'a> {
+    told: &'a Shared,
+    service: String,
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        let mut told = self.told.lock();
+        let place = told.in_flight.iter().position(|it| *it == self.service);
+        told.in_flight.remove(place.expect("it was put there"));
+    }
+}
+
 /// A cloud that has load balancers and nothing else.
-pub(crate) fn offer(
-    identity: Arc<dyn Identity>,
-    load_balancers: Arc<dyn LoadBalancers>,
-    selects_nodes: bool,
-) -> cloud_provider::Cloud {
+pub(crate) fn offer(script: &Arc<ScriptedCloud>, selects_nodes: bool) -> cloud_provider::Cloud {
     let annotation = |key: &str, doc: &str| cloud_provider::Annotation {
         key: key.to_owned(),
         values: "any text".to_owned(),
@@ -337,10 +327,7 @@ pub(crate) fn offer(
         annotations.push(cloud_provider::Annotation { selects_nodes, ..annotation(NODES, "Which nodes.") });
     }
     let description = Description { annotations, writes_annotations: vec![ID.to_owned()], ..rig::description() };
-    cloud_provider::Cloud {
-        load_balancers: Some(load_balancers),
-        ..cloud_provider::Cloud::new(Arc::new(description), identity)
-    }
+    cloud_provider::Cloud { load_balancers: Some(script.clone()), ..script.offering(Arc::new(description)) }
 }
 
 /// A load balancer with an address.

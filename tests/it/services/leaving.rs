@@ -42,7 +42,7 @@ async fn another_account_is_asked_for_nothing_and_finalizers_stay() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.is_of("ours");
-    let account = Account::new(cloud.clone(), None);
+    let account = Account::new(cloud.script.clone(), None);
     join_all(&cluster, 1).await;
     let controller = Controller::start_with(cluster.aerostat.clone(), &cloud, account, one());
     for name in ["s1", "s2", "s3"] {
@@ -72,7 +72,7 @@ async fn another_account_is_asked_for_nothing_and_finalizers_stay() {
     resize(&cluster, "s1", "3").await;
     called(&cloud, "s1", 2).await;
     drop(controller);
-    let account = Account::new(cloud.clone(), None);
+    let account = Account::new(cloud.script.clone(), None);
     let _controller = Controller::start_with(cluster.aerostat.clone(), &cloud, account, one());
     gone(&cluster, "s2").await;
     service_when(&cluster, "s3", |it| finalizers(it).is_empty()).await;
@@ -84,7 +84,7 @@ async fn answers_of_another_account_are_not_believed() {
     let cloud = Cloud::new();
     cloud.is_of("ours");
     join_all(&cluster, 1).await;
-    let account = Account::new(cloud.clone(), None);
+    let account = Account::new(cloud.script.clone(), None);
     let _controller = Controller::start_with(cluster.aerostat.clone(), &cloud, account, one());
     for name in ["s1", "s2"] {
         cloud.ensures(name, ready("192.0.2.1", &format!("lb of {name}")));
@@ -129,7 +129,7 @@ async fn a_new_process_needs_the_account_before_it_deletes() {
             ..ObjectReference::default()
         };
         let (recorder, _) = Recorder::new(cluster.aerostat.clone(), "cloud-controller-manager");
-        Account::new(cloud.clone(), Some((cluster.aerostat.clone(), about, recorder)))
+        Account::new(cloud.script.clone(), Some((cluster.aerostat.clone(), about, recorder)))
     };
     cloud.is_of("ours");
     account().check().await.unwrap();

@@ -3,26 +3,23 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
-use cloud_provider::{Identity, PersistentVolumes, Reply, Result, Topology, TopologyDescription, Volume};
+use cloud_provider::{Result, Topology, TopologyDescription, Volume};
 use controllers::Account;
+use scripted_cloud::ScriptedCloud;
 use tests::rig::{FakeCloud, description};
-use tokio::sync::watch;
 
 /// The driver of its volumes.
 pub(crate) const DRIVER: &str = "disk.fake.example";
 
 /// The cloud.
 pub(crate) struct Cloud {
-    description: TopologyDescription,
-    state: Mutex<State>,
-    versions: watch::Sender<u64>,
+    script: Arc<ScriptedCloud>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
 struct State {
     answers: BTreeMap<String, Result<Option<Topology>>>,
-    calls: Vec<Vec<Volume>>,
     /// How many answers are left out.
     lacks: usize,
 }
@@ -32,11 +29,15 @@ impl Cloud {
     pub(crate) fn new(batch_size: u32) -> Arc<Self> {
         let drivers = vec![DRIVER.to_owned()];
         let sources = vec!["awsElasticBlockStore".to_owned()];
-        Arc::new(Self {
-            description: TopologyDescription { batch_size, sources, drivers },
-            state: Mutex::default(),
-            versions: watch::Sender::new(1),
-        })
+        let (script, state) = (Arc::new(ScriptedCloud::default()), Arc::<Mutex<State>>::default());
+        script.describes_volumes(TopologyDescription { batch_size, sources, drivers });
+        let told = state.clone();
+        script.get_topology.answers(move |volumes| {
+            let state = lock(&told);
+            let answer = |it: &Volume| state.answers.get(&it.handle).cloned().unwrap_or(Ok(None));
+            volumes.iter().skip(state.lacks).map(answer).collect::<Vec<_>>().into()
+        });
+        Arc::new(Self { script, state })
     }
 
     /// Sets the answer about a volume from now on, by its handle. All others do not exist.
@@ -56,12 +57,12 @@ impl Cloud {
 
     /// Is asked with another credential from now on.
     pub(crate) fn gets_another_credential(&self) {
-        self.versions.send_modify(|it| *it += 1);
+        self.script.gets_another_credential();
     }
 
     /// The volumes of each call until now.
     pub(crate) fn calls(&self) -> Vec<Vec<Volume>> {
-        self.lock().calls.clone()
+        self.script.get_topology.calls()
     }
 
     /// How many times it was asked about a volume.
@@ -70,8 +71,12 @@ impl Cloud {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A place in these zones of the region `r1`.
@@ -83,37 +88,12 @@ pub(crate) fn zones(zones: &[&str]) -> Topology {
 impl FakeCloud for Cloud {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
         cloud_provider::Cloud {
-            persistent_volumes: Some(self.clone()),
-            ..cloud_provider::Cloud::new(Arc::new(description()), self.clone())
+            persistent_volumes: Some(self.script.clone()),
+            ..self.script.offering(Arc::new(description()))
         }
     }
 
     fn account(self: &Arc<Self>) -> Account {
-        Account::new(self.clone(), None)
-    }
-}
-
-#[async_trait]
-impl Identity for Cloud {
-    async fn identity(&self) -> Result<Option<String>> {
-        Ok(None)
-    }
-
-    fn versions(&self) -> watch::Receiver<u64> {
-        self.versions.subscribe()
-    }
-}
-
-#[async_trait]
-impl PersistentVolumes for Cloud {
-    fn description(&self) -> Arc<TopologyDescription> {
-        Arc::new(self.description.clone())
-    }
-
-    async fn get_topology(&self, volumes: &[Volume]) -> Reply<Vec<Result<Option<Topology>>>> {
-        let mut state = self.lock();
-        state.calls.push(volumes.to_vec());
-        let answer = |it: &Volume| state.answers.get(&it.handle).cloned().unwrap_or(Ok(None));
-        Reply::from(volumes.iter().skip(state.lacks).map(answer).collect::<Vec<_>>())
+        Account::new(self.script.clone(), None)
     }
 }

@@ -4,10 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::pending;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use async_trait::async_trait;
-use cloud_provider::{Error, Gap, Identity, Instance, Instances, Node, Page, Reply, Result};
+use cloud_provider::{Error, Gap, Instance, Node, Page, Result};
 use controllers::Account;
-use tokio::sync::watch;
+use scripted_cloud::{Place, ScriptedCloud, page};
 use tokio::time::Instant;
 
 use super::fake_cloud::{FakeCloud, description};
@@ -50,13 +49,8 @@ pub enum List {
 
 /// A cloud that does as it is told.
 pub struct Cloud {
-    state: Mutex<State>,
-    /// Whether answers about single nodes are held back.
-    held: watch::Sender<bool>,
-    /// The version of its credential.
-    versions: watch::Sender<u64>,
-    /// Since when its provider serves, if it was replaced.
-    replaced: Mutex<Option<Instant>>,
+    script: Arc<ScriptedCloud>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
@@ -65,19 +59,39 @@ struct State {
     answers: BTreeMap<String, Answer>,
     everywhere: Option<Answer>,
     list: Option<List>,
-    account: Option<String>,
     calls: Vec<String>,
 }
 
 impl Default for Cloud {
     fn default() -> Self {
-        Cloud {
-            state: Mutex::default(),
-            held: watch::Sender::new(false),
-            versions: watch::Sender::new(1),
-            replaced: Mutex::default(),
-        }
+        let (script, state) = (Arc::new(ScriptedCloud::default()), Arc::<Mutex<State>>::default());
+        let (one, all) = (state.clone(), state.clone());
+        script.get.answers_later(move |nodes| {
+            let answers = lock(&one).get(&nodes);
+            async move {
+                match answers {
+                    Some(answers) => answers.into(),
+                    None => pending().await,
+                }
+            }
+        });
+        script.list.answers_later(move |place| {
+            let page = lock(&all).page(&place);
+            async move {
+                match page {
+                    Some(page) => page.into(),
+                    None => pending().await,
+                }
+            }
+        });
+        // In this cloud the case of letters does not count.
+        script.canonical_ids.answers(|ids| ids.iter().map(|it| Ok(it.to_lowercase())).collect());
+        Cloud { script, state }
     }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Cloud {
@@ -117,23 +131,23 @@ impl Cloud {
 
     /// From now on its credential is that of an account.
     pub fn belongs_to(&self, account: &str) {
-        self.lock().account = Some(account.to_owned());
+        self.script.belongs_to(account);
         self.gets_another_credential();
     }
 
     /// Is asked with another credential from now on.
     pub fn gets_another_credential(&self) {
-        self.versions.send_modify(|it| *it += 1);
+        self.script.gets_another_credential();
     }
 
     /// Says that its provider has served since then.
     pub fn replaced_at(&self, since: Instant) {
-        *self.replaced.lock().unwrap_or_else(PoisonError::into_inner) = Some(since);
+        self.script.replaced_at(since);
     }
 
     /// Holds every answer about single nodes back, or lets them go.
     pub fn hold(&self, held: bool) {
-        self.held.send_replace(held);
+        self.script.get.hold(held);
     }
 
     /// The questions that it was asked until now, in order: `get n1`, `list`, and `page` for each further page of a list.
@@ -155,7 +169,7 @@ impl Cloud {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
 }
 
@@ -188,6 +202,29 @@ impl State {
         })
     }
 
+    /// The answers about these nodes; absent if one never comes.
+    fn get(&mut self, nodes: &[Node]) -> Option<Vec<Result<Option<Instance>>>> {
+        let mut answers = Vec::new();
+        for node in nodes {
+            self.calls.push(format!("get {}", node.name));
+            answers.push(self.answer(node)?);
+        }
+        Some(answers)
+    }
+
+    /// A page of all machines; absent if it never comes.
+    fn page(&mut self, place: &Place) -> Option<Result<Page>> {
+        self.calls.push(if place.0.is_none() { "list" } else { "page" }.to_owned());
+        match &self.list {
+            Some(List::Error(error)) => return Some(Err(error.clone())),
+            Some(List::Silence) => return None,
+            _ => {}
+        }
+        let (machines, gap) = self.listed();
+        let (instances, next) = page(machines, place);
+        Some(Ok(Page { instances, next, gaps: gap.into_iter().collect() }))
+    }
+
     /// The machines of a list, and why it may lack some.
     fn listed(&self) -> (Vec<Instance>, Option<Gap>) {
         let without = |hidden: &BTreeSet<String>| {
@@ -216,72 +253,10 @@ impl State {
 
 impl FakeCloud for Cloud {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        cloud_provider::Cloud {
-            instances: Some(self.clone()),
-            ..cloud_provider::Cloud::new(Arc::new(description()), self.clone())
-        }
+        cloud_provider::Cloud { instances: Some(self.script.clone()), ..self.script.offering(Arc::new(description())) }
     }
 
     fn account(self: &Arc<Self>) -> Account {
-        Account::new(self.clone(), None)
-    }
-}
-
-#[async_trait]
-impl Identity for Cloud {
-    async fn identity(&self) -> Result<Option<String>> {
-        Ok(self.lock().account.clone())
-    }
-
-    fn versions(&self) -> watch::Receiver<u64> {
-        self.versions.subscribe()
-    }
-
-    fn replaced(&self) -> Option<Instant> {
-        *self.replaced.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-#[async_trait]
-impl Instances for Cloud {
-    async fn get(&self, nodes: &[Node]) -> Reply<Vec<Result<Option<Instance>>>> {
-        let mut answers = Vec::new();
-        for node in nodes {
-            let answer = {
-                let mut state = self.lock();
-                state.calls.push(format!("get {}", node.name));
-                state.answer(node)
-            };
-            match answer {
-                Some(answer) => answers.push(answer),
-                None => pending().await,
-            }
-        }
-        let mut held = self.held.subscribe();
-        held.wait_for(|held| !held).await.expect("the cloud has the sender");
-        answers.into()
-    }
-
-    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<Page>> {
-        let (list, (machines, gap)) = {
-            let mut state = self.lock();
-            state.calls.push(if cursor.is_none() { "list" } else { "page" }.to_owned());
-            (state.list.clone(), state.listed())
-        };
-        match list {
-            Some(List::Error(error)) => return Err(error).into(),
-            Some(List::Silence) => pending().await,
-            _ => {}
-        }
-        let from: usize = cursor.map_or(0, |it| it.parse().expect("the cursor is ours"));
-        let mut rest = machines.into_iter().skip(from);
-        let instances: Vec<_> = rest.by_ref().take(limit as usize).collect();
-        let next = rest.next().map(|_| (from + instances.len()).to_string());
-        Ok(Page { instances, next, gaps: gap.into_iter().collect() }).into()
-    }
-
-    /// In this cloud the case of letters does not count.
-    async fn canonical_ids(&self, provider_ids: &[String]) -> Vec<Result<String>> {
-        provider_ids.iter().map(|it| Ok(it.to_lowercase())).collect()
+        Account::new(self.script.clone(), None)
     }
 }

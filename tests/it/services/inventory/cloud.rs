@@ -4,10 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use async_trait::async_trait;
 use cloud_provider::{
-    Deletion, Error, Freshness, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancer,
-    LoadBalancerInventory, LoadBalancers, MarkedOwner, Progress, Proof, Reply, Result,
+    Error, InventoryDescription, InventoryItem, InventoryPage, InventoryState, MarkedOwner, Proof, Reply, Result,
 };
 use tests::rig::FakeCloud;
 use tests::wait;
@@ -17,8 +15,7 @@ use crate::cloud::Cloud;
 /// A cloud with load balancers, which shows of them what a test says.
 pub(super) struct Listing {
     pub(super) cloud: Arc<Cloud>,
-    description: InventoryDescription,
-    state: Mutex<State>,
+    state: Arc<Mutex<State>>,
 }
 
 #[derive(Default)]
@@ -28,8 +25,6 @@ struct State {
     is_down: bool,
     is_endless: bool,
     lists: usize,
-    /// The Services that were asked about with the word that a list has just read everything.
-    listed: Vec<String>,
 }
 
 impl Listing {
@@ -44,8 +39,11 @@ impl Listing {
     }
 
     fn with(revisions: bool) -> Arc<Listing> {
-        let description = InventoryDescription { page_size: 100, revisions };
-        Arc::new(Listing { cloud: Cloud::new(), description, state: Mutex::default() })
+        let (cloud, state) = (Cloud::new(), Arc::<Mutex<State>>::default());
+        cloud.script.describes_inventory(InventoryDescription { page_size: 100, revisions });
+        let told = state.clone();
+        cloud.script.list_load_balancers.answers_later(move |(cursor, _)| list(told.clone(), cursor));
+        Arc::new(Listing { cloud, state })
     }
 
     /// From now on lists show this one, in the place of one with its memo.
@@ -81,7 +79,7 @@ impl Listing {
 
     /// The Services that were asked about right after a list.
     pub(super) fn listed(&self) -> Vec<String> {
-        self.lock().listed.clone()
+        self.cloud.script.listed().into_iter().map(|it| it.owner.name).collect()
     }
 
     /// Waits for so many lists that begin from now on.
@@ -92,8 +90,30 @@ impl Listing {
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        lock(&self.state)
     }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+async fn list(told: Arc<Mutex<State>>, cursor: Option<String>) -> Reply<Result<InventoryPage>> {
+    // As far away as a cloud is: a list that never ends takes its time too.
+    tokio::task::yield_now().await;
+    let mut state = lock(&told);
+    state.lists += usize::from(cursor.is_none());
+    if state.is_down {
+        return Reply::from(Err(Error::Unavailable("the cloud lists nothing".to_owned())));
+    }
+    let items = if cursor.is_none() { state.items.values().cloned().collect() } else { Vec::new() };
+    let number = cursor.map_or(0, |it| it.parse::<usize>().expect("our own cursor"));
+    let page = InventoryPage {
+        items,
+        next: state.is_endless.then(|| (number + 1).to_string()),
+        incomplete: state.incomplete.clone(),
+    };
+    Reply::from(Ok(page))
 }
 
 /// Something at rest, with its memo and its revision.
@@ -109,52 +129,7 @@ pub(super) fn changing(memo: &str) -> InventoryItem {
 
 impl FakeCloud for Listing {
     fn offered(self: &Arc<Self>) -> cloud_provider::Cloud {
-        cloud_provider::Cloud {
-            load_balancers: Some(self.clone()),
-            load_balancer_inventory: Some(self.clone()),
-            ..self.cloud.offered()
-        }
-    }
-}
-
-#[async_trait]
-impl LoadBalancerInventory for Listing {
-    fn description(&self) -> InventoryDescription {
-        self.description
-    }
-
-    async fn list(&self, cursor: Option<String>, _: u32) -> Reply<Result<InventoryPage>> {
-        // As far away as a cloud is: a list that never ends takes its time too.
-        tokio::task::yield_now().await;
-        let mut state = self.lock();
-        state.lists += usize::from(cursor.is_none());
-        if state.is_down {
-            return Reply::from(Err(Error::Unavailable("the cloud lists nothing".to_owned())));
-        }
-        let items = if cursor.is_none() { state.items.values().cloned().collect() } else { Vec::new() };
-        let number = cursor.map_or(0, |it| it.parse::<usize>().expect("our own cursor"));
-        let page = InventoryPage {
-            items,
-            next: state.is_endless.then(|| (number + 1).to_string()),
-            incomplete: state.incomplete.clone(),
-        };
-        Reply::from(Ok(page))
-    }
-}
-
-#[async_trait]
-impl LoadBalancers for Listing {
-    async fn ensure(&self, desired: &LoadBalancer) -> Reply<Result<Progress>> {
-        self.cloud.ensure(desired).await
-    }
-
-    async fn ensure_listed(&self, desired: &LoadBalancer, _: Freshness) -> Reply<Result<Progress>> {
-        self.lock().listed.push(desired.owner.name.clone());
-        self.cloud.ensure(desired).await
-    }
-
-    async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
-        self.cloud.delete(unwanted).await
+        cloud_provider::Cloud { load_balancer_inventory: Some(self.cloud.script.clone()), ..self.cloud.offered() }
     }
 }
 

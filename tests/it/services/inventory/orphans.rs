@@ -183,7 +183,7 @@ async fn nothing_is_deleted_in_another_account() {
     let (cluster, cloud) = (cluster().await, Listing::new());
     bystander(&cluster).await;
     cloud.cloud.is_of("ours");
-    let account = controllers::Account::new(cloud.cloud.clone(), None);
+    let account = controllers::Account::new(cloud.cloud.script.clone(), None);
     account.check().await.unwrap();
     cloud.shows(orphan(&cluster, "lb-1", UID).await);
     cloud.cloud.is_of("theirs");
