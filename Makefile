@@ -23,7 +23,7 @@ known-cloud:
 	@$(if $(filter-out $(CLOUDS),$(CLOUD)),echo 'there is no cloud "$(CLOUD)" to show: CLOUD is one of $(CLOUDS)' >&2; exit 1)
 
 .PHONY: test
-test: control-plane registries moto proxy ## Run all tests, against a real control plane, real registries, and moto for AWS.
+test: control-plane registries moto helm proxy ## Run all tests, against a real control plane, real registries, and moto for AWS.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -118,6 +118,10 @@ registries: preflight ## Build the registries that tests pull modules from into 
 .PHONY: proxy
 proxy: ## Unpack the HTTP proxy that tests connect through into target/ (seconds, once). It needs Debian's apt-get.
 	@tests/proxy/build.sh
+
+.PHONY: helm
+helm: preflight ## Build helm, and the one before, into target/ (4 minutes, once).
+	@tests/helm/build.sh
 
 .PHONY: moto
 moto: preflight ## Install moto's server, which stands for AWS, and AWS's SDK into target/ (a minute, once). It needs Python 3.11.

@@ -33,6 +33,15 @@ pub fn kubectl() -> Result<PathBuf> {
     binaries::find("kubectl")
 }
 
+/// The path of what belongs to helm: `helm`, `helm3` (the one before), or `crds`, a folder with kinds that others define.
+///
+/// # Errors
+///
+/// Fails if it has not been built.
+pub fn helm(name: &str) -> Result<PathBuf> {
+    binaries::helm(name)
+}
+
 /// The path of kube-controller-manager in the pinned version, for those who start it with flags of their own.
 ///
 /// # Errors

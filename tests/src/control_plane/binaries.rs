@@ -20,6 +20,12 @@ pub(super) fn find(name: &str) -> Result<PathBuf> {
     }
 }
 
+/// Finds what `tests/helm/build.sh` builds: `helm`, `helm3`, or the folder `crds`.
+pub(super) fn helm(name: &str) -> Result<PathBuf> {
+    let path = workspace().join("target/helm").join(name);
+    if path.exists() { Ok(path) } else { bail!("there is no {}. Next step: make helm", path.display()) }
+}
+
 /// The version of Kubernetes that `tests/cluster/go.mod` pins, as in `v1.36.3`.
 fn version() -> Result<&'static str> {
     include_str!("../../cluster/go.mod")
