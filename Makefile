@@ -123,6 +123,10 @@ proxy: ## Unpack the HTTP proxy that tests connect through into target/ (seconds
 helm: preflight ## Build helm, and the one before, into target/ (4 minutes, once).
 	@tests/helm/build.sh
 
+.PHONY: manifests
+manifests: helm ## Write the manifests of deploy/: what the chart makes with its default values.
+	@deploy/manifests.sh
+
 .PHONY: moto
 moto: preflight ## Install moto's server, which stands for AWS, and AWS's SDK into target/ (a minute, once). It needs Python 3.11.
 	@tests/moto/build.sh

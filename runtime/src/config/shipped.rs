@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// All manifests under `deploy/`.
+/// All manifests under `deploy/`, but for the templates that they are made of.
 fn manifests() -> Vec<PathBuf> {
     let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("../deploy")];
     let mut files = Vec::new();
@@ -16,6 +16,7 @@ fn manifests() -> Vec<PathBuf> {
         for entry in fs::read_dir(&folder).unwrap() {
             let path = entry.unwrap().path();
             match path.extension().and_then(|it| it.to_str()) {
+                _ if path.ends_with("deploy/chart") => {}
                 _ if path.is_dir() => folders.push(path),
                 Some("yaml" | "yml") => files.push(path),
                 Some(_) | None => {}
@@ -87,7 +88,7 @@ fn adv_163_no_shipped_config_frees_whole_objects() {
             }
         }
     }
-    assert_eq!(found, 5, "one for each cloud, and for two of them one with a registry");
+    assert_eq!(found, 8, "two for each cloud, and for two of them one with a registry and a login");
 }
 
 /// The effect that a method does not tell, the rule tells: the providers' descriptions decide which words fit.

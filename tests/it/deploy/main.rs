@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod aws;
+mod chart;
 mod config;
 mod enough;
 mod hetzner;

@@ -68,8 +68,12 @@ fn it_runs_on_a_node_on_which_nothing_else_can_run_yet() {
             Taint { key: key.to_owned(), value: Some(value.to_owned()), effect: effect.to_owned(), time_added: None };
         assert!(tolerations.iter().any(|it| tolerates(it, &taint)), "{taint:?}");
     }
-    let foreign = Taint { key: "dedicated".to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
-    assert!(!tolerations.iter().any(|it| tolerates(it, &foreign)), "nodes that are meant for others stay theirs");
+    let others = Taint { key: "dedicated".to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
+    assert!(tolerations.iter().any(|it| tolerates(it, &others)), "whatever others wait for, or wait for it");
+    let affinity = serde_json::to_value(pod.affinity.unwrap()).unwrap();
+    let terms = &affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
+    let on = json!([{ "key": "node-role.kubernetes.io/control-plane", "operator": "Exists" }]);
+    assert_eq!(*terms, json!([{ "matchExpressions": on }]), "the token does not belong on a worker");
     assert_eq!(pod.host_network, Some(true));
     assert_eq!(pod.dns_policy.as_deref(), Some("Default"));
 }

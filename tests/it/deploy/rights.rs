@@ -50,11 +50,11 @@ async fn adv_112_other_config_maps_are_not_readable() {
 }
 
 /// What a rule of a role says, verb by verb: the role's namespace, group, resource, name and verb.
-type Right = (Option<String>, String, String, Option<String>, String);
+pub(crate) type Right = (Option<String>, String, String, Option<String>, String);
 
 #[test]
 fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
-    let held = held("rbac.yaml");
+    let held = held_in("rbac.yaml");
     let settings = Settings::parse(command_line(&container(&template()))).unwrap();
     // What its own manifest allows is asked for where the provider knows volumes.
     let controllers: Vec<_> =
@@ -74,7 +74,7 @@ fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
 fn a_provider_that_knows_volumes_needs_one_more_role() {
     let settings = Settings::parse(command_line(&container(&template()))).unwrap();
     let [(_, own)] = &rules(&settings, &[Controller::PersistentVolumeLabel]).own[..] else { panic!("one controller") };
-    assert_eq!(held("persistent-volumes/rbac.yaml"), asked(own.clone()));
+    assert_eq!(held_in("persistent-volumes/rbac.yaml"), asked(own.clone()));
 }
 
 #[tokio::test]
@@ -84,7 +84,7 @@ async fn each_clouds_page_applies_what_its_controllers_need() {
         [(DigitalOcean::PAGE, guests::DIGITALOCEAN), (Hetzner::PAGE, guests::HETZNER), (Aws::PAGE, guests::AWS)]
     {
         let files = roles(&text(page));
-        let held: BTreeSet<_> = files.iter().flat_map(|it| held(it.strip_prefix("deploy/").unwrap())).collect();
+        let held: BTreeSet<_> = files.iter().flat_map(|it| held_in(it.strip_prefix("deploy/").unwrap())).collect();
         let cloud = provider(module, &[]).await.cloud();
         let has = [
             (Controller::CloudNode, cloud.instances.is_some()),
@@ -103,9 +103,14 @@ async fn each_clouds_page_applies_what_its_controllers_need() {
 }
 
 /// What the roles of a manifest allow.
-fn held(manifest: &str) -> BTreeSet<Right> {
-    let documents: Vec<Value> = serde_saphyr::from_multiple(&text(manifest)).unwrap();
-    let roles = documents.iter().filter(|it| ["ClusterRole", "Role"].contains(&it["kind"].as_str().unwrap()));
+fn held_in(manifest: &str) -> BTreeSet<Right> {
+    held(&serde_saphyr::from_multiple::<Value>(&text(manifest)).unwrap())
+}
+
+/// The rights at resources that the roles among some objects give.
+pub(crate) fn held(documents: &[Value]) -> BTreeSet<Right> {
+    let roles =
+        documents.iter().filter(|it| ["ClusterRole", "Role"].contains(&it["kind"].as_str().unwrap_or_default()));
     let list = |it: &Value| it.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect::<Vec<_>>();
     let mut held: Vec<Right> = Vec::new();
     for role in roles {
@@ -122,7 +127,7 @@ fn held(manifest: &str) -> BTreeSet<Right> {
 }
 
 /// What rules ask for.
-fn asked(rules: impl IntoIterator<Item = Rule>) -> BTreeSet<Right> {
+pub(crate) fn asked(rules: impl IntoIterator<Item = Rule>) -> BTreeSet<Right> {
     let rights = rules.into_iter().flat_map(|mut it| {
         let verbs = std::mem::take(&mut it.verbs);
         let right = move |verb: &str| {

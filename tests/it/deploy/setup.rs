@@ -44,8 +44,16 @@ pub(crate) fn text(name: &str) -> String {
 
 /// The README's blocks of commands that can run here, in their order: those that are marked as `sh`.
 pub(crate) fn commands(readme: &str) -> Vec<String> {
-    let readme = text(readme);
-    readme.split("```sh\n").skip(1).map(|it| it.split("```").next().unwrap().to_owned()).collect()
+    blocks(readme, "```sh\n")
+}
+
+/// The blocks that are marked as `sh` and with a further word: what is done instead, or at another time.
+pub(crate) fn commands_for(readme: &str, mark: &str) -> Vec<String> {
+    blocks(readme, &format!("```sh {mark}\n"))
+}
+
+fn blocks(readme: &str, begin: &str) -> Vec<String> {
+    text(readme).split(begin).skip(1).map(|it| it.split("```").next().unwrap().to_owned()).collect()
 }
 
 /// The names of all manifests.

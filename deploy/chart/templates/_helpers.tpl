@@ -1,0 +1,220 @@
+{{- /* What is wrong with the values beyond what their schema can say: path, cause, next step. */ -}}
+{{- define "aerostat.check" -}}
+{{- $values := .Values -}}
+{{- if ne .Release.Namespace "kube-system" }}
+{{- fail (printf "the namespace is %s: aerostat is at home in kube-system, where its Lease is looked for. Next step: --namespace kube-system" .Release.Namespace) }}
+{{- end }}
+{{- if not $values.provider }}
+{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner or aws" }}
+{{- end }}
+{{- if eq $values.provider "aws" }}
+{{- range list "region" "vpc" "clusterID" }}
+{{- if not (index $values.settings .) }}
+{{- fail (printf "settings.%s: nothing is there, and AWS's provider needs it. Next step: --set settings.%s=…" . .) }}
+{{- end }}
+{{- end }}
+{{- if and (eq $values.credentials.aws.source "webIdentity") (not $values.credentials.aws.roleArn) }}
+{{- fail "credentials.aws.roleArn: no role is named. Next step: --set credentials.aws.roleArn=arn:…, or another credentials.aws.source" }}
+{{- end }}
+{{- end }}
+{{- $module := $values.module }}
+{{- if and (eq $module.source "oci") (not (include "aerostat.moduleDigest" .)) }}
+{{- fail "module.oci.digest: this chart was packed without digests. Next step: the chart of a release, or --set module.oci.digest=sha256:… as aerostat module inspect prints it" }}
+{{- end }}
+{{- if and (eq $module.source "configMap") (not $module.configMap.sha256) }}
+{{- fail "module.configMap.sha256: nothing is there. Next step: --set module.configMap.sha256=$(sha256sum FILE | cut -d ' ' -f 1)" }}
+{{- end }}
+{{- if and (eq $module.source "file") (not (and $module.file.path $module.file.sha256 $module.file.volume)) }}
+{{- fail "module.file: path, sha256 and volume belong together. Next step: write all three" }}
+{{- end }}
+{{- $has := (include "aerostat.presets" . | fromYaml).controllers }}
+{{- range $name, $on := $values.controllers }}
+{{- if and $on (not (has $name $has)) }}
+{{- fail (printf "controllers.%s: the provider %s has nothing for it. Next step: leave it out, or false" $name $values.provider) }}
+{{- end }}
+{{- end }}
+{{- $runs := (include "aerostat.controllers" . | fromYaml).runs }}
+{{- if and (has "node-route-controller" $runs) (not $values.clusterCIDR) }}
+{{- fail "clusterCIDR: nothing is there, and node-route-controller needs the network of all Pods. Next step: --set clusterCIDR=10.244.0.0/16, say" }}
+{{- end }}
+{{- if and (has "node-ipam-controller" $runs) (eq $values.nodeIPAM.allocator "RangeAllocator") (not $values.clusterCIDR) }}
+{{- fail "clusterCIDR: nothing is there, and node-ipam-controller gives out parts of it. Next step: --set clusterCIDR=10.244.0.0/16, say" }}
+{{- end }}
+{{- if and $values.networkPolicy.kind $values.hostNetwork }}
+{{- fail "networkPolicy.kind: no policy binds Pods on the network of their node. Next step: --set hostNetwork=false, or no networkPolicy" }}
+{{- end }}
+{{- if and (eq $values.metrics.monitor "PodMonitor") (not $values.metrics.tokenSecret.name) }}
+{{- fail "metrics.tokenSecret.name: a PodMonitor needs a Secret with the scraper's token. Next step: name one, or metrics.monitor=ServiceMonitor" }}
+{{- end }}
+{{- $scraper := $values.metrics.scraper }}
+{{- if ne (not $scraper.namespace) (not $scraper.serviceAccount) }}
+{{- fail "metrics.scraper: namespace and serviceAccount belong together. Next step: write both" }}
+{{- end }}
+{{- if and $values.webhook.enabled (not (and $values.webhook.driver $values.webhook.caBundle)) }}
+{{- fail "webhook: driver and caBundle are missing. Next step: --set webhook.driver=… (of CSI), --set webhook.caBundle=$(base64 -w 0 ca.crt)" }}
+{{- end }}
+{{- if and $values.webhook.enabled (not (has "persistentvolume-label-controller" $has)) }}
+{{- fail (printf "webhook.enabled: the provider %s does not know where volumes are. Next step: leave it out" $values.provider) }}
+{{- end }}
+{{- end }}
+
+{{- /* What each cloud's provider is called, which controllers can run with it, and the settings that it has anyhow. */ -}}
+{{- define "aerostat.presets" -}}
+{{- $all := dict
+  "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
+  "digitalocean" (dict "name" "digitalocean" "controllers" list "settings" dict)
+  "hetzner" (dict "name" "hcloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller")
+    "settings" (dict "loadBalancers.location" "fsn1")) }}
+{{- /* A provider is always named, but where helm lint goes on after a failure. */ -}}
+{{- $preset := index $all (.Values.provider | default "digitalocean") }}
+{{- $everywhere := list "cloud-node-controller" "cloud-node-lifecycle-controller" "service-lb-controller" "node-ipam-controller" }}
+{{- set $preset "controllers" (concat $everywhere $preset.controllers) | toYaml }}
+{{- end }}
+
+{{- /* The controllers that run, and those that --controllers switches off. */ -}}
+{{- define "aerostat.controllers" -}}
+{{- $values := .Values }}
+{{- $runs := list }}
+{{- $off := list }}
+{{- range (include "aerostat.presets" . | fromYaml).controllers }}
+{{- $given := hasKey $values.controllers . | ternary (index $values.controllers .) "" | toString }}
+{{- $optional := has . (list "node-route-controller" "node-ipam-controller") }}
+{{- if or (eq $given "true") (and (ne $given "false") (not $optional)) }}
+{{- $runs = append $runs . }}
+{{- else if not $optional }}
+{{- $off = append $off . }}
+{{- end }}
+{{- end }}
+{{- dict "runs" $runs "off" $off | toYaml }}
+{{- end }}
+
+{{- define "aerostat.hasRobot" -}}
+{{- if and (eq .Values.provider "hetzner") (eq (toString (index .Values.settings "robot.enabled")) "true") }}true{{ end }}
+{{- end }}
+
+{{- define "aerostat.settings" -}}
+{{- $preset := (include "aerostat.presets" . | fromYaml).settings }}
+{{- $settings := dict }}
+{{- range $key, $value := $preset }}{{ $_ := set $settings $key $value }}{{ end }}
+{{- range $key, $value := .Values.settings }}{{ $_ := set $settings $key (toString $value) }}{{ end }}
+{{- dict "settings" $settings | toYaml }}
+{{- end }}
+
+{{- define "aerostat.moduleImage" -}}
+{{- .Values.module.oci.image | default (printf "%s/%s:%s" .Values.registry .Values.provider .Chart.AppVersion) }}
+{{- end }}
+
+{{- define "aerostat.moduleDigest" -}}
+{{- .Values.module.oci.digest | default (index .Values.digests .Values.provider) }}
+{{- end }}
+
+{{- define "aerostat.moduleConfigMap" -}}
+{{- .Values.module.configMap.name | default (printf "%s-provider" .Values.provider) }}
+{{- end }}
+
+{{- /* The Secret with the login at the registry, where there is one. */ -}}
+{{- define "aerostat.loginSecret" -}}
+{{- $login := .Values.module.oci.login }}
+{{- if eq .Values.module.source "oci" }}
+{{- $login.existingSecret | default (ternary "aerostat-registry" "" (ne $login.dockerConfigJson "")) }}
+{{- end }}
+{{- end }}
+
+{{- /* The ConfigMap with the registry's authority and the keys of signers, where there is one. */ -}}
+{{- define "aerostat.registryConfigMap" -}}
+{{- $oci := .Values.module.oci }}
+{{- if eq .Values.module.source "oci" }}
+{{- $oci.signedBy.existingConfigMap | default (ternary "aerostat-registry" "" (or (ne $oci.ca "") (ne (len $oci.signedBy.keys) 0))) }}
+{{- end }}
+{{- end }}
+
+{{- /* provider.module of cloud.yaml. */ -}}
+{{- define "aerostat.module" -}}
+module:
+{{- with .Values.module }}
+{{- if eq .source "configMap" }}
+  configMap: { name: {{ include "aerostat.moduleConfigMap" $ | quote }}, key: provider.wasm, sha256: {{ .configMap.sha256 | quote }} }
+{{- else if eq .source "file" }}
+  file: { path: {{ .file.path | quote }}, sha256: {{ .file.sha256 | quote }} }
+{{- else }}
+  oci:
+    image: {{ include "aerostat.moduleImage" $ | quote }} # the tag is for people
+    digest: {{ include "aerostat.moduleDigest" $ | quote }}
+    {{- if include "aerostat.loginSecret" $ }}
+    login: { file: /etc/aerostat-registry/.dockerconfigjson }
+    {{- end }}
+    {{- if .oci.tokenServices }}
+    {{- dict "tokenServices" .oci.tokenServices | toYaml | nindent 4 }}
+    {{- else }}
+    # tokenServices: [auth.example.com] # who besides the registry may be sent the login
+    {{- end }}
+    {{- if .oci.addresses }}
+    {{- dict "addresses" .oci.addresses | toYaml | nindent 4 }}
+    {{- else }}
+    # addresses: [10.0.0.0/8] # where the registry has a private address
+    {{- end }}
+    {{ if not .oci.ca }}# {{ end }}tls: { caFile: /etc/aerostat-registry/ca.pem } # where its certificate is of a private authority
+    {{- if .oci.previous }}
+    previous: {{ .oci.previous | quote }}
+    {{- else }}
+    # previous: sha256:… # the version before
+    {{- end }}
+{{- if .oci.signedBy.keys }}
+  signedBy:
+    keys:
+      {{- range $name, $_ := .oci.signedBy.keys }}
+      - {{ printf "/etc/aerostat-registry/%s" $name | quote }}
+      {{- end }}
+    {{- if .oci.signedBy.as }}
+    as: {{ .oci.signedBy.as | quote }}
+    {{- end }}
+{{- else }}
+  # signedBy: { keys: [/etc/aerostat-registry/release.pub] } # who must have signed it
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* cloud.yaml. Where config has nothing, the preset as it is written, with its comments. */ -}}
+{{- define "aerostat.cloud" -}}
+{{- include "aerostat.check" . -}}
+{{- $text := include (printf "aerostat.preset.%s" (.Values.provider | default "digitalocean")) . }}
+{{- if .Values.config }}
+{{- $merged := fromYaml $text }}
+{{- include "aerostat.merge" (dict "base" $merged "over" .Values.config) }}
+{{- toYaml $merged }}
+{{- else }}
+{{- $text }}
+{{- end }}
+{{- end }}
+
+{{- /* Puts what is in over into base. A list takes the place of a list, also an empty one. */ -}}
+{{- define "aerostat.merge" -}}
+{{- range $key, $value := .over }}
+{{- $old := index $.base $key }}
+{{- if and (kindIs "map" $value) (kindIs "map" $old) }}
+{{- include "aerostat.merge" (dict "base" $old "over" $value) }}
+{{- else }}
+{{- $_ := set $.base $key $value }}
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{- /* What of cloud.yaml is read at start alone. */ -}}
+{{- define "aerostat.readAtStart" -}}
+{{- $cloud := include "aerostat.cloud" . | fromYaml }}
+{{- $_ := unset $cloud.provider "module" }}
+{{- toJson $cloud | sha256sum }}
+{{- end }}
+
+{{- /* The address that /healthz and /metrics are served at. */ -}}
+{{- define "aerostat.bindAddress" -}}
+{{- $open := or (not .Values.hostNetwork) .Values.metrics.monitor }}
+{{- .Values.bindAddress | default (ternary "0.0.0.0" "127.0.0.1" (not (not $open))) }}
+{{- end }}
+
+{{- define "aerostat.image" -}}
+{{- $digest := .Values.image.digest | default .Values.digests.image }}
+{{- printf "%s:%s" (.Values.image.repository | default .Values.registry) (.Values.image.tag | default .Chart.AppVersion) }}
+{{- if $digest }}@{{ $digest }}{{ end }}
+{{- end }}

@@ -1,0 +1,36 @@
+{{- /* Where aerostat goes beside API server and DNS: names and ports of endpoints, registry, STS, and what was added. */ -}}
+{{- define "aerostat.destinations" -}}
+{{- $cloud := include "aerostat.cloud" . | fromYaml }}
+{{- $urls := .Values.networkPolicy.origins }}
+{{- range $cloud.endpoints }}{{ $urls = append $urls .baseUrl }}{{ end }}
+{{- if eq .Values.module.source "oci" }}
+{{- $hosts := concat (list (include "aerostat.moduleImage" .)) .Values.module.oci.tokenServices }}
+{{- range $hosts }}{{ $urls = append $urls (printf "https://%s" (regexFind "^[^/]+" .)) }}{{ end }}
+{{- end }}
+{{- range $cloud.credentials }}
+{{- if and .sigv4 (or .sigv4.webIdentity .sigv4.assumeRole) }}
+{{- $domain := ternary "amazonaws.com.cn" "amazonaws.com" (hasPrefix "cn-" .sigv4.region) }}
+{{- $sts := printf "https://sts.%s.%s" .sigv4.region $domain }}
+{{- $urls = append $urls (dig "sts" "baseUrl" $sts .sigv4) }}
+{{- end }}
+{{- end }}
+{{- $names := dict }}
+{{- $networks := dict }}
+{{- range $urls | uniq }}
+{{- $url := urlParse . }}
+{{- $port := regexFind ":[0-9]+$" $url.host | trimPrefix ":" | default (ternary "80" "443" (eq $url.scheme "http")) }}
+{{- $host := regexReplaceAll ":[0-9]+$" $url.host "" | trimAll "[]" }}
+{{- $to := $names }}
+{{- if contains ":" $host }}{{ $host = printf "%s/128" $host }}{{ $to = $networks }}{{ end }}
+{{- if regexMatch "^[0-9.]+$" $host }}{{ $host = printf "%s/32" $host }}{{ $to = $networks }}{{ end }}
+{{- $_ := set $to $port (append (index $to $port | default list) $host | uniq | sortAlpha) }}
+{{- end }}
+{{- /* Keys of the machine or of EKS: only aerostat asks for them, and no provider. */ -}}
+{{- range $cloud.credentials }}
+{{- if .sigv4 }}
+{{- if hasKey .sigv4 "instanceMetadata" }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
+{{- if hasKey .sigv4 "podIdentity" }}{{ $_ := set $networks "80" (list "169.254.170.23/32" "fd00:ec2::23/128") }}{{ end }}
+{{- end }}
+{{- end }}
+{{- dict "names" $names "networks" $networks | toYaml }}
+{{- end }}

@@ -1,0 +1,71 @@
+#!/usr/bin/env bash
+# Writes the manifests of this folder, which are what the chart makes with its default values and places to fill in: make manifests.
+#
+# deploy/manifests.sh                     into this folder
+# deploy/manifests.sh FOLDER [FLAG…]      into another one; a release gives helm the flags --set registry=…, digests.…=…
+#
+# HELM names another helm than target/helm/helm, which make helm builds.
+set -euo pipefail
+cd "$(dirname "$0")"
+helm=${HELM:-../target/helm/helm}
+[ -x "$helm" ] || {
+	printf 'manifests: there is no helm at %s\nNext step: make helm\n' "$helm" >&2
+	exit 1
+}
+out=${1:-.}
+shift $(($# > 0))
+
+place='DIGEST-OF-THE-MANIFEST'
+aws=(--set "settings.region=eu-central-1,settings.vpc=VPC-OF-THE-CLUSTER,settings.clusterID=ID-OF-THE-CLUSTER"
+	--set "credentials.aws.roleArn=ARN-OF-THE-ROLE")
+of_config_map=(--set "module.source=configMap,module.configMap.sha256=SHA256-OF-THE-MODULE,restartOnChange=false")
+of_registry=(--set "module.oci.digest=sha256:$place,module.oci.login.existingSecret=aerostat-registry"
+	--set "module.oci.signedBy.existingConfigMap=aerostat-registry,module.oci.signedBy.keys.release\.pub=")
+
+# A template with values, or all of them, as one file without helm's own comment and with no line more than it needs.
+render() { # file, flags of helm…
+	local file=$out/$1 text
+	shift
+	mkdir -p "$(dirname "$file")"
+	text=$("$helm" template aerostat chart --namespace kube-system "$@")
+	# Documents are joined by a line each, whatever helm leaves before, between and behind them.
+	awk '
+		/^---$/ { body = ""; next }
+		/^# Source: / || (body == "" && /^[[:space:]]*$/) { next }
+		body == "" { if (some) print "---"; some = body = 1; blank = "" }
+		/^[[:space:]]*$/ { blank = blank "\n"; next }
+		{ printf "%s%s\n", blank, $0; blank = "" }' <<<"$text" >"$file.unfinished"
+	mv "$file.unfinished" "$file"
+}
+
+one() { # file, template, flags of helm…
+	render "$1" --show-only "templates/$2.yaml" "${@:3}"
+}
+
+digitalocean=(--set provider=digitalocean "${of_config_map[@]}" --set "credentials.token=REPLACE-WITH-YOUR-TOKEN")
+hetzner=(--set provider=hetzner "${of_config_map[@]}" --set "credentials.token=REPLACE-WITH-YOUR-TOKEN")
+keys=(--set "credentials.aws.source=sharedFile"
+	--set "credentials.aws.accessKeyId=REPLACE-WITH-YOUR-KEY-ID,credentials.aws.secretAccessKey=REPLACE-WITH-YOUR-SECRET-KEY")
+
+for cloud in digitalocean hetzner aws; do
+	flags=(--set "provider=$cloud,digests.$cloud=sha256:$place")
+	[ "$cloud" != aws ] || flags+=("${aws[@]}")
+	render "install-$cloud.yaml" "${flags[@]}" "$@"
+done
+[ "$out" = . ] || [ $# -eq 0 ] || exit 0 # a release has no more than these
+
+for name in rbac config secret deployment poddisruptionbudget; do
+	one "$name.yaml" "$name" "${digitalocean[@]}"
+done
+one leader-migration.yaml leader-migration "${digitalocean[@]}" --set leaderMigration.enabled=true
+for name in config secret; do
+	one "hetzner/$name.yaml" "$name" "${hetzner[@]}"
+done
+one aws/config.yaml config --set provider=aws "${of_config_map[@]}" "${aws[@]}"
+one aws/secret.yaml secret --set provider=aws "${of_config_map[@]}" "${aws[@]}" "${keys[@]}"
+one registry/config.yaml config --set provider=digitalocean "${of_registry[@]}"
+one registry/hetzner-config.yaml config --set provider=hetzner "${of_registry[@]}"
+login='{ "auths": { "registry.example.com": { "auth": "REPLACE-WITH-YOUR-LOGIN" } } }'
+one registry/secret.yaml registry --set provider=digitalocean "${of_registry[@]}" --set-literal "module.oci.login.dockerConfigJson=$login"
+one persistent-volumes/rbac.yaml persistent-volumes "${hetzner[@]}"
+one persistent-volumes/webhook.yaml webhook "${hetzner[@]}" --set webhook.enabled=true,webhook.driver=CSI-DRIVER,webhook.caBundle=CA-BUNDLE

@@ -1,0 +1,129 @@
+//! The network of the Pods, and of those who reach them: flags, probes, and the policies that endpoints make.
+
+use k8s_openapi::api::apps::v1::Deployment;
+use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyEgressRule};
+use serde_json::{Value, json};
+
+use super::{only, rendered, values, with};
+use crate::setup::container;
+
+/// A policy of this kind off the node's network, and more.
+fn policy(kind: &str, cloud: &str, more: Value) -> Value {
+    let mut values = with(cloud, json!({ "hostNetwork": false, "networkPolicy": { "kind": kind } }));
+    super::merge(&mut values, more);
+    let objects = rendered(&values);
+    let of_ours = |it: &&Value| it["kind"].as_str().unwrap().ends_with("NetworkPolicy");
+    let [policy] = &objects.iter().filter(of_ours).collect::<Vec<_>>()[..] else { panic!("{objects:#?}") };
+    (*policy).clone()
+}
+
+/// The names and ports that a policy of Cilium lets Pods reach.
+fn names(policy: &Value) -> Vec<String> {
+    let rules = policy["spec"]["egress"].as_array().unwrap().iter().filter(|it| it["toFQDNs"].is_array());
+    let names = rules.flat_map(|rule| {
+        let ports = &rule["toPorts"][0]["ports"];
+        assert_eq!(ports.as_array().unwrap().len(), 1);
+        let names = rule["toFQDNs"].as_array().unwrap().iter();
+        names.map(|name| format!("{}:{}", name["matchName"].as_str().unwrap(), ports[0]["port"].as_str().unwrap()))
+    });
+    names.collect()
+}
+
+#[test]
+fn cilium_lets_the_origins_of_the_endpoints_through() {
+    let of_registry = json!({ "registry": "registry.example.org:5000/aerostat" });
+    let digitalocean = policy("cilium", "digitalocean", of_registry);
+    assert_eq!(names(&digitalocean), ["api.digitalocean.com:443", "registry.example.org:5000"]);
+    let robot = json!({ "settings": { "robot.enabled": "true" }, "module": { "source": "configMap",
+        "configMap": { "sha256": &super::DIGEST[7..] } } });
+    assert_eq!(names(&policy("cilium", "hetzner", robot)), ["api.hetzner.cloud:443", "robot-ws.your-server.de:443"]);
+    let aws = names(&policy("cilium", "aws", json!({})));
+    let region = ["ec2", "elasticloadbalancing", "sts"].map(|it| format!("{it}.eu-west-1.amazonaws.com:443"));
+    let registry = "registry.example.com:443".to_owned();
+    assert_eq!(aws, [region[0].clone(), region[1].clone(), registry, region[2].clone()]);
+
+    let endpoint = json!({ "name": "api", "baseUrl": "http://api.example.com:8080/v2", "allow": [] });
+    let more = json!({ "config": { "endpoints": [endpoint] },
+        "networkPolicy": { "origins": ["https://192.0.2.7", "https://proxy.example.com:3128"] } });
+    let written = policy("cilium", "digitalocean", more);
+    let expected = ["proxy.example.com:3128", "registry.example.com:443", "api.example.com:8080"];
+    assert_eq!(names(&written), expected, "what config says, not what the preset says");
+    assert!(written.to_string().contains("\"toCIDR\":[\"192.0.2.7/32\"]"), "{written}");
+    // DNS answers for these names alone.
+    let dns = &written["spec"]["egress"][1]["toPorts"][0]["rules"]["dns"];
+    assert_eq!(dns.as_array().unwrap().len(), 3, "{dns}");
+}
+
+#[test]
+fn aws_keys_are_asked_for_by_address() {
+    let source = |it: &str| json!({ "credentials": { "aws": { "source": it } } });
+    let reached = |policy: &Value| policy.to_string().contains("169.254.169.254/32");
+    for kind in ["kubernetes", "cilium", "calico", "calico-enterprise"] {
+        assert!(reached(&policy(kind, "aws", source("instanceMetadata"))), "{kind}");
+        assert!(!reached(&policy(kind, "aws", source("sharedFile"))), "{kind}");
+        let agent = policy(kind, "aws", source("podIdentity")).to_string();
+        assert!(agent.contains("169.254.170.23/32") && agent.contains("fd00:ec2::23/128"), "{kind}");
+    }
+}
+
+#[test]
+fn the_standard_policy_lets_ports_through_and_no_link_local() {
+    let more = json!({ "networkPolicy": { "apiServerPort": 8443, "origins": ["http://proxy.example.com:3128"] } });
+    let policy: NetworkPolicy = serde_json::from_value(policy("kubernetes", "hetzner", more)).unwrap();
+    let spec = policy.spec.unwrap();
+    assert_eq!(spec.policy_types.unwrap(), ["Ingress", "Egress"]);
+    assert_eq!(spec.ingress, None, "nobody asked for metrics or the webhook");
+    let [dns, rest] = &spec.egress.unwrap()[..] else { panic!("DNS, and the rest") };
+    let ports = |rule: &NetworkPolicyEgressRule| {
+        json!(rule.ports.iter().flatten().map(|it| it.port.clone().unwrap()).collect::<Vec<_>>())
+    };
+    assert_eq!((ports(dns), ports(rest)), (json!([53, 53]), json!([3128, 443, 8443])));
+    let blocks: Vec<_> = rest.to.iter().flatten().map(|it| it.ip_block.clone().unwrap()).collect();
+    assert_eq!(blocks[0].except.as_ref().unwrap(), &["169.254.0.0/16"]);
+}
+
+#[test]
+fn calico_knows_names_in_its_enterprise_edition_alone() {
+    let of = |kind| policy(kind, "digitalocean", json!({}))["spec"]["egress"].to_string();
+    let enterprise = of("calico-enterprise");
+    assert!(enterprise.contains(r#""domains":["api.digitalocean.com","registry.example.com"],"ports":[443]"#));
+    let open = of("calico");
+    assert!(!open.contains("domains") && open.contains(r#""notNets":["169.254.0.0/16"],"ports":[443]"#), "{open}");
+    for all in [enterprise, open] {
+        assert!(all.contains(r#""services":{"name":"kubernetes","namespace":"default"}"#), "{all}");
+    }
+}
+
+#[test]
+fn on_the_nodes_network_nobody_else_reaches_it_unless_asked() {
+    let of = |values: &Value| only::<Deployment>(&rendered(values), "Deployment").spec.unwrap().template;
+    let scraped = json!({ "metrics": { "monitor": "ServiceMonitor" } });
+    let off = json!({ "hostNetwork": false });
+    for (more, address, host) in
+        [(json!({}), "127.0.0.1", Some("127.0.0.1")), (scraped, "0.0.0.0", Some("127.0.0.1")), (off, "0.0.0.0", None)]
+    {
+        let template = of(&with("digitalocean", more.clone()));
+        let container = container(&template);
+        let argument = format!("--bind-address={address}");
+        assert!(container.args.as_ref().unwrap().contains(&argument), "{more}: {:?}", container.args);
+        for probe in [&container.startup_probe, &container.liveness_probe, &container.readiness_probe] {
+            assert_eq!(probe.as_ref().unwrap().http_get.as_ref().unwrap().host.as_deref(), host, "{more}");
+        }
+        assert_eq!(template.spec.unwrap().host_network, host.map(|_| true), "{more}");
+    }
+}
+
+#[test]
+fn the_api_server_can_be_named_before_its_service_is_there() {
+    for (written, host, port) in
+        [("api.internal.example.com:443", "api.internal.example.com", "443"), ("[fd00::1]:6443", "fd00::1", "6443")]
+    {
+        let objects = rendered(&with("digitalocean", json!({ "apiServer": written })));
+        let container = container(&only::<Deployment>(&objects, "Deployment").spec.unwrap().template);
+        let variables: Vec<_> = container.env.unwrap().into_iter().map(|it| (it.name, it.value.unwrap())).collect();
+        let expected = [("KUBERNETES_SERVICE_HOST", host), ("KUBERNETES_SERVICE_PORT", port)];
+        assert_eq!(variables, expected.map(|(name, value)| (name.to_owned(), value.to_owned())));
+    }
+    let objects = rendered(&values("digitalocean"));
+    assert_eq!(container(&only::<Deployment>(&objects, "Deployment").spec.unwrap().template).env, None);
+}

@@ -1,0 +1,110 @@
+//! Values that are refused: with the path, the cause and what to do.
+
+use serde_json::{Value, json};
+
+use super::{DIGEST, run, run_in, values, with};
+
+fn refusal(values: &Value) -> String {
+    let said = run("helm", &["template", "aerostat", "chart"], values);
+    assert!(!said.success, "{values}: {said:#?}");
+    said.error
+}
+
+/// The paths of all objects in the values, each as a JSON pointer.
+fn places(values: &Value, at: &str) -> Vec<String> {
+    let Value::Object(all) = values else { return Vec::new() };
+    let below = all.iter().flat_map(|(key, it)| places(it, &format!("{at}/{key}")));
+    std::iter::once(at.to_owned()).chain(below).collect()
+}
+
+#[test]
+fn an_unknown_value_is_an_error_that_names_its_path() {
+    let defaults: Value = serde_saphyr::from_str(&crate::setup::text("chart/values.yaml")).unwrap();
+    // Here stand names of others.
+    let open = [
+        "/settings",
+        "/module/oci/signedBy/keys",
+        "/module/file/volume",
+        "/serviceAccount/annotations",
+        "/podAnnotations",
+        "/metrics/labels",
+    ];
+    let open = |it: &&String| !open.contains(&it.as_str()) && !it.starts_with("/resources/");
+    let places: Vec<_> = places(&defaults, "").into_iter().filter(|it| open(&it)).collect();
+    assert!(places.len() > 15, "{places:?}");
+    for place in places {
+        let mut more = json!({ "nonsense": "a" });
+        for key in place.rsplit('/').filter(|it| !it.is_empty()) {
+            more = json!({ key: more });
+        }
+        let refusal = refusal(&with("digitalocean", more));
+        assert!(refusal.contains("'nonsense' not allowed"), "{place}: {refusal}");
+        let path = if place.is_empty() { "- at '':".to_owned() } else { format!("at '{place}'") };
+        assert!(refusal.contains(&path), "{place}: {refusal}");
+    }
+}
+
+#[test]
+fn a_value_of_another_form_is_an_error_that_names_its_path() {
+    for (path, more) in [
+        ("/provider", json!({ "provider": "acme" })),
+        // YAML would make a number of it, and 1.1 of 1.10.
+        ("/settings/network", json!({ "settings": { "network": 4711 } })),
+        ("/replicas", json!({ "replicas": "2" })),
+        ("/apiServer", json!({ "apiServer": "https://api.example.com" })),
+        ("/module/oci/digest", json!({ "module": { "oci": { "digest": "latest" } } })),
+        ("/controllers", json!({ "controllers": { "route": true } })),
+        ("/networkPolicy/kind", json!({ "networkPolicy": { "kind": "weave" } })),
+        ("/extraArgs/0", json!({ "extraArgs": ["cloud-config"] })),
+        ("/config", json!({ "config": { "provider": { "module": {} } } })),
+    ] {
+        let refusal = refusal(&with("digitalocean", more));
+        assert!(refusal.contains(&format!("at '{path}")), "{path}: {refusal}");
+    }
+}
+
+#[test]
+fn values_that_do_not_fit_together_are_refused_with_the_next_step() {
+    let mut no_vpc = values("aws");
+    no_vpc["settings"]["vpc"] = json!("");
+    let mut no_role = values("aws");
+    no_role["credentials"]["aws"]["roleArn"] = json!("");
+    for (path, values) in [
+        ("provider", json!({ "module": { "oci": { "digest": DIGEST } } })),
+        ("module.oci.digest", json!({ "provider": "digitalocean" })),
+        ("settings.vpc", no_vpc),
+        ("credentials.aws.roleArn", no_role),
+        ("module.configMap.sha256", json!({ "provider": "hetzner", "module": { "source": "configMap" } })),
+        ("module.file", json!({ "provider": "hetzner", "module": { "source": "file" } })),
+        ("controllers.node-route-controller", with("digitalocean", on("node-route-controller"))),
+        ("clusterCIDR", with("hetzner", on("node-route-controller"))),
+        ("clusterCIDR", with("digitalocean", on("node-ipam-controller"))),
+        ("networkPolicy.kind", with("hetzner", json!({ "networkPolicy": { "kind": "calico" } }))),
+        ("metrics.tokenSecret.name", with("hetzner", json!({ "metrics": { "monitor": "PodMonitor" } }))),
+        ("metrics.scraper", with("hetzner", json!({ "metrics": { "scraper": { "namespace": "monitoring" } } }))),
+        ("webhook", with("hetzner", json!({ "webhook": { "enabled": true } }))),
+        (
+            "webhook.enabled",
+            with(
+                "digitalocean",
+                json!({ "webhook":
+            { "enabled": true, "driver": "dobs.csi.digitalocean.com", "caBundle": "Q0E=" } }),
+            ),
+        ),
+    ] {
+        let refusal = refusal(&values);
+        let sentence = format!(": {path}: ");
+        assert!(refusal.contains(&sentence) && refusal.contains("Next step: "), "{path}: {refusal}");
+    }
+}
+
+fn on(controller: &str) -> Value {
+    json!({ "controllers": { controller: true } })
+}
+
+#[test]
+fn another_namespace_than_kube_system_is_refused() {
+    let said = run_in("default", "helm", &["template", "aerostat", "chart"], &values("hetzner"));
+    assert!(!said.success && said.error.contains("the namespace is default"), "{said:#?}");
+    assert!(said.error.contains("Next step: --namespace kube-system"), "{said:#?}");
+}

@@ -1,0 +1,85 @@
+//! Services, when a release is uninstalled: as the README says none is left in its finalizer, and one that was forgotten is helped by
+//! installing again.
+
+use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams, PostParams};
+use serde_json::{Value, json};
+use tests::clouds::digitalocean::{Droplet, Options, Simulator};
+use tests::control_plane::{Cluster, cluster};
+use tests::kubelet;
+use tests::operator::{Process, Setup, initialized};
+use tests::wait::until;
+
+use super::lifecycle::{folder, succeed};
+use super::values;
+use crate::setup::{Folder, commands_for};
+
+fn install(cluster: &Cluster, folder: &Folder) {
+    std::fs::write(folder.path("values.yaml"), values("digitalocean").to_string()).unwrap();
+    let script = "helm -n kube-system install aerostat deploy/chart -f values.yaml --take-ownership --force-conflicts";
+    succeed(folder, cluster, script, "");
+}
+
+/// The Pod that a release has, with the same rights.
+async fn pod(cluster: &Cluster, cloud: &Simulator) -> Process {
+    let hurry = |config: &mut Value| config["provider"]["settings"] = json!({ "pollInterval": "1s" });
+    Setup::digitalocean(cluster, cloud).edit(hurry).started().await
+}
+
+async fn service(services: &Api<Service>, name: &str) {
+    let service = json!({ "metadata": { "name": name },
+        "spec": { "type": "LoadBalancer", "ports": [{ "name": "https", "port": 443 }] } });
+    services.create(&PostParams::default(), &serde_json::from_value(service).unwrap()).await.unwrap();
+    until("an address", async || {
+        let status = services.get_status(name).await.unwrap().status?;
+        status.load_balancer?.ingress.filter(|it| !it.is_empty())
+    })
+    .await;
+}
+
+/// The simulated cloud answers while kubectl waits.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn uninstalled_as_the_readme_says_no_service_waits() {
+    let cluster = cluster().await;
+    let folder = folder();
+    let cloud = Simulator::start(Options::default()).await.unwrap();
+    cloud.droplets().insert(Droplet::new(1, "worker-1"));
+    install(&cluster, &folder);
+    let process = pod(&cluster, &cloud).await;
+    kubelet::join(&cluster.admin, "worker-1").await.unwrap();
+    initialized(&cluster, "worker-1").await;
+    let services: Api<Service> = Api::default_namespaced(cluster.admin.clone());
+    service(&services, "shop").await;
+    service(&services, "forgotten").await;
+    assert_eq!(cloud.load_balancers().all().len(), 2);
+
+    // What is to go is deleted while aerostat runs. The README's command waits for it.
+    let blocks = commands_for("README.md", "uninstall");
+    let [list, delete, uninstall] = &blocks[..] else { panic!("{blocks:#?}") };
+    let listed = succeed(&folder, &cluster, list, "").out;
+    assert!(listed.contains("shop") && listed.contains("forgotten"), "{listed}");
+    succeed(&folder, &cluster, &format!("NAMESPACE=default NAME=shop\n{delete}"), "");
+    assert!(services.get_opt("shop").await.unwrap().is_none());
+    assert_eq!(cloud.load_balancers().all().len(), 1, "and its load balancer is gone");
+    succeed(&folder, &cluster, uninstall, "");
+    // The kubelet ends it. Without its ServiceAccount it cannot give the Lease back.
+    process.kill_and_shorten_its_lease(&cluster).await;
+
+    // The other one stays as it is, in the cloud as well; deleted now, it waits.
+    services.delete("forgotten", &DeleteParams::default()).await.unwrap();
+    let waits = services.get("forgotten").await.unwrap();
+    assert_eq!(waits.finalizers(), ["service.kubernetes.io/load-balancer-cleanup"]);
+    assert!(waits.metadata.deletion_timestamp.is_some());
+    assert_eq!(cloud.load_balancers().all().len(), 1);
+
+    install(&cluster, &folder);
+    // Uninstalled, a ServiceAccount's tokens are worth nothing.
+    let kubeconfig = cluster.control_plane.aerostat_kubeconfig().await.unwrap();
+    assert_eq!(kubeconfig, cluster.kubeconfig);
+    let again = pod(&cluster, &cloud).await;
+    until("the Service's end", async || services.get_opt("forgotten").await.unwrap().is_none().then_some(())).await;
+    assert!(cloud.load_balancers().all().is_empty());
+    again.stop().await;
+    succeed(&folder, &cluster, uninstall, "");
+}
