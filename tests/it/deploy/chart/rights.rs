@@ -49,7 +49,7 @@ fn the_roles_grow_with_the_controllers_that_are_on() {
         if (2..5).contains(&choice.count_ones()) {
             continue;
         }
-        let is_on = |at: usize| choice >> at & 1 == 1;
+        let is_on = |at: usize| (choice >> at) & 1 == 1;
         let controllers: BTreeMap<_, _> =
             Controller::ALL.iter().enumerate().map(|(at, it)| (it.name(), is_on(at))).collect();
         for allocator in ["RangeAllocator", "CloudAllocator"] {
