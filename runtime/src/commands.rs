@@ -1,12 +1,14 @@
-//! `aerostat module`: what people do with modules before and beside a cluster. No cluster is asked anything.
+//! `aerostat module` and `aerostat bundle`: what people do with modules before and beside a cluster. No cluster is asked anything.
 //!
 //! ```text
 //! Inspect ─► place ─► Repository, file ─► sandbox ─► ■ Inspected ─► text or JSON
 //! Verify, Pull ─► place ─► Repository ─► ■ signatures ─► file
 //! Push ─► file ─► Repository
+//! Save, Push ─► Repository ─► ■ Layout ─► file, and back
 //! ```
 
 mod answer;
+mod bundle;
 mod compared;
 mod file;
 mod inspect;
@@ -25,21 +27,36 @@ use anyhow::{Result, bail};
 use tokio::time::timeout;
 
 pub use self::answer::Answer;
-use crate::flags::ModuleCommand;
+use crate::flags::{BundleCommand, ModuleCommand};
 
 /// How long a command may take. Each single request has shorter limits.
 const LONGEST: Duration = Duration::from_secs(600);
 
-/// Does what was asked for.
-pub(crate) async fn run(command: ModuleCommand, compiler: Option<&Path>) -> Result<Answer> {
-    let work = async {
+/// Does what was asked for with a module.
+pub(crate) async fn module(command: ModuleCommand, compiler: Option<&Path>) -> Result<Answer> {
+    in_time(async {
         match command {
             ModuleCommand::Inspect(it) => inspect::run(it, compiler).await,
             ModuleCommand::Verify(it) => verify::run(it).await,
             ModuleCommand::Pull(it) => pull::run(it).await,
             ModuleCommand::Push(it) => push::run(it).await,
         }
-    };
+    })
+    .await
+}
+
+/// Does what was asked for with a file of artifacts.
+pub(crate) async fn bundle(command: BundleCommand) -> Result<Answer> {
+    in_time(async {
+        match command {
+            BundleCommand::Save(it) => bundle::save(it).await,
+            BundleCommand::Push(it) => bundle::push(it).await,
+        }
+    })
+    .await
+}
+
+async fn in_time(work: impl Future<Output = Result<Answer>>) -> Result<Answer> {
     match timeout(LONGEST, work).await {
         Ok(answer) => answer,
         Err(_) => bail!("this was not done within {LONGEST:?}; look at the way to the registry, and try again"),

@@ -3,6 +3,7 @@
 //! This is the only place that reads the environment, and the only variables are the two with which Kubernetes gives a
 //! Pod where its API server is.
 
+mod bundle_commands;
 mod command_line;
 mod controllers;
 mod feature_gates;
@@ -28,6 +29,7 @@ use ipnet::IpNet;
 use token_bucket::TokenBucket;
 use tokio::time::Instant;
 
+pub use self::bundle_commands::{BundleCommand, PushBundle, SaveBundle};
 use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{Controller, Controllers};
 pub use self::leader_election::LeaderElection;
@@ -51,6 +53,8 @@ pub enum Invocation {
     Run(Box<Settings>),
     /// `aerostat module`.
     Module(Box<ModuleCommand>),
+    /// `aerostat bundle`.
+    Bundle(Box<BundleCommand>),
     /// `aerostat compile-provider`, by which aerostat starts itself: its arguments.
     CompileProvider(Vec<String>),
 }
@@ -233,6 +237,7 @@ impl Invocation {
         let flags = match program.command {
             Command::CompileProvider { arguments } => return Ok(Self::CompileProvider(arguments)),
             Command::Module { command } => return Ok(Self::Module(command)),
+            Command::Bundle { command } => return Ok(Self::Bundle(command)),
             Command::Completions { shell } => return Err(FlagsError::Asked(command_line::completions(shell))),
             Command::Run(flags) => flags,
         };
@@ -258,7 +263,7 @@ impl Settings {
     pub fn parse(args: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, FlagsError> {
         match Invocation::parse(args)? {
             Invocation::Run(settings) => Ok(*settings),
-            Invocation::Module(_) | Invocation::CompileProvider(_) => {
+            Invocation::Module(_) | Invocation::Bundle(_) | Invocation::CompileProvider(_) => {
                 Err(FlagsError::Invalid("this command has no settings of controllers".to_owned()))
             }
         }

@@ -12,6 +12,7 @@
 //!                              ├ telemetry               log, /healthz, /readyz, /metrics
 //!                              └ controllers             nodes, and load balancers of Services
 //! ModuleCommand ─► commands       looks at modules, fetches and pushes them: no cluster
+//! BundleCommand ─► commands       carries whole artifacts in one file
 //! ```
 
 #![forbid(unsafe_code)]
@@ -39,9 +40,9 @@ use std::path::PathBuf;
 pub use crate::commands::Answer;
 pub use crate::failure::Failure;
 pub use crate::flags::{
-    Api, Controller, Controllers, FlagsError, InCluster, Inspect, Invocation, LeaderElection, LeaderMigration, Log,
-    LogFormat, ModuleCommand, Node, NodeIpam, NodeLifecycle, OptionalKeys, Output, Owner, Pull, Push, RateLimit,
-    Registry, Routes, Service, Serving, Settings, Verify, Webhooks, command,
+    Api, BundleCommand, Controller, Controllers, FlagsError, InCluster, Inspect, Invocation, LeaderElection,
+    LeaderMigration, Log, LogFormat, ModuleCommand, Node, NodeIpam, NodeLifecycle, OptionalKeys, Output, Owner, Pull,
+    Push, PushBundle, RateLimit, Registry, Routes, SaveBundle, Service, Serving, Settings, Verify, Webhooks, command,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{Rule, Rules, rules};
@@ -74,7 +75,16 @@ pub async fn run(settings: Settings, overrides: Overrides, shutdown: impl Future
 ///
 /// If it cannot be done: a sentence with the cause and the next step.
 pub async fn module(command: ModuleCommand, compiler: Option<PathBuf>) -> Result<Answer, Failure> {
-    commands::run(command, compiler.as_deref()).await.map_err(Failure::from)
+    commands::module(command, compiler.as_deref()).await.map_err(Failure::from)
+}
+
+/// Does what `aerostat bundle` was asked for.
+///
+/// # Errors
+///
+/// As [`module`].
+pub async fn bundle(command: BundleCommand) -> Result<Answer, Failure> {
+    commands::bundle(command).await.map_err(Failure::from)
 }
 
 /// The whole work of a process started as the compiler of providers: `aerostat compile-provider BYTES LIMIT=NUMBER …`, with

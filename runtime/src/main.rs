@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
-use aerostat::{Answer, FlagsError, Invocation, ModuleCommand, Overrides, Settings};
+use aerostat::{Answer, Failure, FlagsError, Invocation, Overrides, Settings};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::error;
 
@@ -18,7 +18,8 @@ fn main() -> ExitCode {
     }
     let failure = match Invocation::parse(std::env::args_os()) {
         Ok(Invocation::Run(settings)) => return run(*settings),
-        Ok(Invocation::Module(command)) => return module(*command),
+        Ok(Invocation::Module(command)) => return ask(aerostat::module(*command, Some(MYSELF.into()))),
+        Ok(Invocation::Bundle(command)) => return ask(aerostat::bundle(*command)),
         Ok(Invocation::CompileProvider(arguments)) => match aerostat::compile(arguments) {
             Ok(()) => return ExitCode::SUCCESS,
             Err(sentence) => sentence,
@@ -49,10 +50,10 @@ async fn run(settings: Settings) -> ExitCode {
 }
 
 #[tokio::main]
-async fn module(command: ModuleCommand) -> ExitCode {
+async fn ask(question: impl Future<Output = Result<Answer, Failure>>) -> ExitCode {
     rustls::crypto::ring::default_provider().install_default().expect("nothing was installed before");
     aerostat::start_warnings();
-    match aerostat::module(command, Some(MYSELF.into())).await {
+    match question.await {
         Ok(Answer::Good(text)) => {
             print(&text);
             ExitCode::SUCCESS

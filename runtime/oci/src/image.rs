@@ -118,7 +118,7 @@ pub(crate) fn authority(origin: &Origin) -> String {
 }
 
 /// By the specification: parts of lower-case letters and digits, joined by `.`, `_`, `__` or any number of `-`.
-fn is_repository(text: &str) -> bool {
+pub(crate) fn is_repository(text: &str) -> bool {
     let is_part = |part: &str| {
         let mut separator = String::new();
         let mut was_plain = false;
@@ -142,7 +142,7 @@ fn is_repository(text: &str) -> bool {
     text.len() <= REPOSITORY && text.split('/').all(is_part)
 }
 
-fn is_tag(text: &str) -> bool {
+pub(crate) fn is_tag(text: &str) -> bool {
     let is_word = |it: u8| it.is_ascii_alphanumeric() || it == b'_';
     text.len() <= TAG
         && text.bytes().next().is_some_and(is_word)

@@ -8,7 +8,8 @@
 //!                     ■ manifest ─► one layer ─► ■ signature ─► Artifact { bytes }
 //! ```
 //!
-//! People who have no settings yet ask a `Repository`: what it holds, who has signed it; and they push to it.
+//! People who have no settings yet ask a `Repository`: what it holds, who has signed it; and they push to it. A `Layout` is a file with
+//! whole artifacts, on its way from one registry to another.
 //!
 //! The digest decides what is loaded, and a key who has made it. Registries, redirects, caches and tags are not believed:
 //! every byte that comes is hashed, and every answer has a limit. `■` is a pure function.
@@ -18,11 +19,14 @@
 mod cache;
 mod challenge;
 mod client;
+mod descriptor;
 mod error;
 mod image;
 mod key;
+mod layout;
 mod login;
 mod manifest;
+mod mirrored;
 mod puller;
 mod pushed;
 mod reference;
@@ -39,11 +43,13 @@ mod upload;
 mod fuzz;
 
 pub use crate::cache::Cache;
+pub use crate::descriptor::{Descriptor, Platform};
 pub use crate::error::PullError;
 pub use crate::image::{Image, TokenService};
 pub use crate::key::Keys;
+pub use crate::layout::{Layout, LayoutName, NamedArtifact};
 pub use crate::puller::{Artifact, Puller};
-pub use crate::pushed::Interfaces;
+pub use crate::pushed::{Interfaces, NewManifest};
 pub use crate::reference::Reference;
 pub use crate::remote::{Remote, WrittenIn};
 pub use crate::repository::{Release, Repository, Signature};

@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use sha256::Digest;
 
+use crate::descriptor::Descriptor;
 use crate::error::foreign;
 
 /// The largest manifest, and the largest index, in bytes.
@@ -13,7 +14,8 @@ pub(crate) const MODULE: usize = 4 << 20;
 /// The type of a manifest.
 pub(crate) const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 const DOCKER: &str = "application/vnd.docker.distribution.manifest.v2+json";
-const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+/// The type of an index.
+pub(crate) const INDEX: &str = "application/vnd.oci.image.index.v1+json";
 const DOCKER_LIST: &str = "application/vnd.docker.distribution.manifest.list.v2+json";
 
 /// The media types that are asked for: also those that are refused then, so that the refusal can say what it is.
@@ -33,19 +35,10 @@ pub(crate) const WASM: [&str; 3] = [
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Manifest {
     pub(crate) media_type: Option<String>,
-    config: Option<Descriptor>,
+    pub(crate) config: Option<Descriptor>,
     pub(crate) layers: Option<Vec<Descriptor>>,
     pub(crate) manifests: Option<Vec<Descriptor>>,
     pub(crate) subject: Option<Descriptor>,
-}
-
-/// A blob that a manifest names.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(crate) struct Descriptor {
-    pub(crate) media_type: String,
-    pub(crate) digest: String,
-    pub(crate) size: u64,
     pub(crate) artifact_type: Option<String>,
     #[serde(default)]
     pub(crate) annotations: std::collections::BTreeMap<String, String>,
@@ -56,22 +49,6 @@ pub(crate) struct Descriptor {
 pub(crate) struct Blob {
     pub(crate) digest: Digest,
     pub(crate) size: usize,
-}
-
-impl Descriptor {
-    /// The blob, if it may be read.
-    ///
-    /// # Errors
-    ///
-    /// A clause.
-    pub(crate) fn blob(&self, limit: usize) -> Result<Blob, String> {
-        let digest = digest(&self.digest)?;
-        let size = usize::try_from(self.size)
-            .ok()
-            .filter(|it| (1..=limit).contains(it))
-            .ok_or_else(|| format!("has {} bytes; {} are the most", self.size, limit))?;
-        Ok(Blob { digest, size })
-    }
 }
 
 /// Reads `sha256:` and 64 digits in lower case, the one spelling that a registry has.

@@ -1,5 +1,6 @@
 //! A repository for people who have no configuration yet: what it holds, who has signed it, and what is added to it.
 
+use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 
 use bytes::Bytes;
@@ -9,7 +10,7 @@ use sha256::Digest;
 use crate::client::Client;
 use crate::error::PullError;
 use crate::key::Keys;
-use crate::manifest::{self, Blob};
+use crate::manifest::{self, Blob, MANIFEST};
 use crate::pushed::{Interfaces, PushedArtifact, pushed};
 use crate::reference::Reference;
 use crate::remote::{Remote, WrittenIn};
@@ -17,11 +18,11 @@ use crate::settings::Outside;
 use crate::signature::{Claim, Signed};
 use crate::signatures::{self, Stored};
 use crate::token::RepositoryScope;
-use crate::upload;
+use crate::upload::{self, ManifestName};
 
 /// A repository, for one command.
 pub struct Repository {
-    client: Client,
+    pub(crate) client: Client,
 }
 
 /// A manifest that names one module.
@@ -65,23 +66,26 @@ impl Repository {
     ///
     /// A sentence, if there is no such manifest, or if it names no single module.
     pub async fn find(&mut self, reference: &Reference) -> Result<Release, PullError> {
-        let tag = reference.image.tag();
-        let bytes = match (reference.digest, tag) {
-            (Some(digest), _) => self.client.pinned(digest).await?,
-            (None, Some(tag)) => self.client.tagged(tag).await?.ok_or_else(|| {
-                let repository = reference.image.repository();
-                self.client.refused(&format!("has nothing under the tag {tag} in {repository}; correct the reference"))
-            })?,
-            (None, None) => {
-                return Err(PullError::Refused(format!(
-                    "{reference} names neither a tag nor a digest; write which version is meant, as in {reference}:1.2.0"
-                )));
-            }
-        };
+        let bytes = self.manifest_of(reference).await?;
         let digest = Digest::of(&bytes);
         let refused = |because| PullError::Refused(format!("{} {because}", reference.pinned(digest)));
         let (Blob { digest: sha256, size }, media_type) = manifest::layer(&bytes).map_err(refused)?;
         Ok(Release { digest, sha256, size, media_type })
+    }
+
+    /// The bytes of the manifest or index that a reference means now.
+    pub(crate) async fn manifest_of(&mut self, reference: &Reference) -> Result<Vec<u8>, PullError> {
+        let tag = reference.image.tag();
+        match (reference.digest, tag) {
+            (Some(digest), _) => self.client.pinned(digest).await,
+            (None, Some(tag)) => self.client.tagged(tag).await?.ok_or_else(|| {
+                let repository = reference.image.repository();
+                self.client.refused(&format!("has nothing under the tag {tag} in {repository}; correct the reference"))
+            }),
+            (None, None) => Err(PullError::Refused(format!(
+                "{reference} names neither a tag nor a digest; write which version is meant, as in {reference}:1.2.0"
+            ))),
+        }
     }
 
     /// The module's bytes, which are counted while they come.
@@ -121,7 +125,7 @@ impl Repository {
         interfaces: &Interfaces,
         transfer: &Transfer,
     ) -> Result<Release, PullError> {
-        let PushedArtifact { config, manifest } = pushed(&module, interfaces);
+        let PushedArtifact { config, manifest } = pushed(&module, interfaces, BTreeMap::new());
         let digest = Digest::of(&manifest);
         if let Some(wanted) = reference.digest.filter(|it| *it != digest) {
             return Err(PullError::Refused(format!(
@@ -132,7 +136,8 @@ impl Repository {
         let (sha256, size) = (Digest::of(&module), module.len());
         upload::blob(&mut self.client, Bytes::from(module), transfer).await?;
         upload::blob(&mut self.client, Bytes::from(config), &Transfer::default()).await?;
-        upload::manifest(&mut self.client, manifest, reference.image.tag()).await?;
+        let name = ManifestName { media_type: MANIFEST, tag: reference.image.tag() };
+        upload::manifest(&mut self.client, manifest.into(), &name).await?;
         Ok(Release { digest, sha256, size, media_type: manifest::WASM[0] })
     }
 

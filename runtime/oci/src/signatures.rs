@@ -6,8 +6,9 @@ use egress::Transfer;
 use sha256::Digest;
 
 use crate::client::Client;
+use crate::descriptor::Descriptor;
 use crate::error::{PullError, foreign};
-use crate::manifest::{self, Descriptor, Manifest};
+use crate::manifest::{self, Manifest};
 use crate::signature::{ANNOTATION, BUNDLE, BUNDLE_LIMIT, Found, PAYLOAD, PAYLOAD_LIMIT, Signed, SignedOnce, is_first};
 
 /// How many referrers, and how many signatures under the tag, are looked at.

@@ -10,8 +10,10 @@ use url::Url;
 
 use crate::client::{Client, RegistryRequest};
 use crate::error::{PullError, foreign};
-use crate::manifest::MANIFEST;
 use crate::token;
+
+/// The header in which a registry says that it has seen to which manifest another refers.
+const SUBJECT: &str = "oci-subject";
 
 /// Sends a blob, unless it is there.
 pub(crate) async fn blob(client: &mut Client, bytes: Bytes, transfer: &Transfer) -> Result<(), PullError> {
@@ -40,16 +42,36 @@ pub(crate) async fn blob(client: &mut Client, bytes: Bytes, transfer: &Transfer)
     stored(client, status, &format!("blob sha256:{digest}"))
 }
 
-/// Stores a manifest, under a tag or under its digest, once all of its blobs are there.
-pub(crate) async fn manifest(client: &mut Client, bytes: Vec<u8>, tag: Option<&str>) -> Result<Digest, PullError> {
-    let digest = Digest::of(&bytes);
-    let reference = tag.map_or_else(|| format!("sha256:{digest}"), str::to_owned);
+/// How a manifest is stored.
+pub(crate) struct ManifestName<'a> {
+    pub(crate) media_type: &'a str,
+    /// Its tag; without one it is stored under its digest.
+    pub(crate) tag: Option<&'a str>,
+}
+
+/// The way in which a registry took a manifest that refers to another.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum SubjectSeen {
+    /// It lists the manifest among what refers to the other.
+    Yes,
+    /// It knows no such list.
+    No,
+}
+
+/// Stores a manifest or an index, once all that it names is there.
+pub(crate) async fn manifest(
+    client: &mut Client,
+    bytes: Bytes,
+    ManifestName { media_type, tag }: &ManifestName<'_>,
+) -> Result<SubjectSeen, PullError> {
+    let reference = tag.map_or_else(|| format!("sha256:{}", Digest::of(&bytes)), str::to_owned);
     let put = client.question(Method::PUT, &format!("manifests/{reference}"), "*/*");
-    let mut put = RegistryRequest { body: bytes.into(), ..put };
-    put.headers.insert(CONTENT_TYPE, HeaderValue::from_static(MANIFEST));
-    let status = client.own(put).await?.status;
-    stored(client, status, &format!("the manifest {reference}"))?;
-    Ok(digest)
+    let mut put = RegistryRequest { body: bytes, ..put };
+    let media_type = HeaderValue::from_str(media_type).map_err(|_| client.refused("cannot be sent such a type"))?;
+    put.headers.insert(CONTENT_TYPE, media_type);
+    let answer = client.own(put).await?;
+    stored(client, answer.status, &format!("the manifest {reference}"))?;
+    Ok(if answer.headers.contains_key(SUBJECT) { SubjectSeen::Yes } else { SubjectSeen::No })
 }
 
 fn stored(client: &Client, status: StatusCode, what: &str) -> Result<(), PullError> {

@@ -13,21 +13,26 @@ const LIMIT: u64 = 4 << 20;
 
 /// The bytes of a module.
 pub(super) async fn read(path: &Path) -> Result<Vec<u8>> {
+    read_up_to(path, LIMIT, "build it with opt-level \"s\", lto and strip").await
+}
+
+/// The bytes of a file of at most so many; `advice` is for a larger one.
+pub(super) async fn read_up_to(path: &Path, limit: u64, advice: &str) -> Result<Vec<u8>> {
     let shown = path.display();
-    let bytes = whole(path).await.with_context(|| format!("cannot read {shown}; correct the path"))?;
-    if bytes.len() as u64 > LIMIT {
-        bail!("{shown} is larger than {} MiB; build it with opt-level \"s\", lto and strip", LIMIT >> 20);
+    let bytes = whole(path, limit).await.with_context(|| format!("cannot read {shown}; correct the path"))?;
+    if bytes.len() as u64 > limit {
+        bail!("{shown} is larger than {} MiB; {advice}", limit >> 20);
     }
     Ok(bytes)
 }
 
-async fn whole(path: &Path) -> io::Result<Vec<u8>> {
+async fn whole(path: &Path, limit: u64) -> io::Result<Vec<u8>> {
     // Opening a pipe would wait for a writer.
     if !fs::metadata(path).await?.is_file() {
         return Err(io::Error::other("not a regular file"));
     }
     let mut bytes = Vec::new();
-    fs::File::open(path).await?.take(LIMIT + 1).read_to_end(&mut bytes).await?;
+    fs::File::open(path).await?.take(limit + 1).read_to_end(&mut bytes).await?;
     Ok(bytes)
 }
 

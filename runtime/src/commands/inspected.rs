@@ -72,6 +72,7 @@ struct ModuleLine {
     sha256: String,
     size: usize,
     media_type: Option<&'static str>,
+    interfaces: oci::Interfaces,
 }
 
 #[derive(Serialize)]
@@ -160,7 +161,15 @@ impl Inspected {
         Self {
             reference: reference.to_owned(),
             manifest: release.map(|it| format!("sha256:{}", it.digest)),
-            module: ModuleLine { sha256: module.sha256.to_string(), size: module.size, media_type: module.media_type },
+            module: ModuleLine {
+                sha256: module.sha256.to_string(),
+                size: module.size,
+                media_type: module.media_type,
+                interfaces: oci::Interfaces {
+                    exports: interfaces.exports.clone(),
+                    imports: interfaces.imports.clone(),
+                },
+            },
             provider: ProviderLine {
                 name: it.name.clone(),
                 version: it.version.clone(),

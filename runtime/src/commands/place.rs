@@ -9,7 +9,7 @@ use oci::{Outside, Reference, Remote, Repository, WrittenIn};
 
 use crate::flags::Registry;
 
-/// How long a registry may take for one upload: 4 MiB over a slow line.
+/// How long a registry may take for one blob, over a slow line.
 const UPLOAD: Duration = Duration::from_secs(180);
 
 /// A module in a registry, or in a file.
@@ -36,6 +36,13 @@ pub(super) fn reference(text: &str) -> Result<Reference> {
 /// The repository, to read from.
 pub(super) async fn repository(reference: &Reference, registry: Registry) -> Result<Repository> {
     Ok(Repository::open(remote(reference, registry), &Outside::default()).await?)
+}
+
+/// The repository, to read more than a module from.
+pub(super) async fn large_repository(reference: &Reference, registry: Registry) -> Result<Repository> {
+    let limits = EndpointLimits { total: UPLOAD, ..EndpointLimits::default() };
+    let outside = Outside { limits, ..Outside::default() };
+    Ok(Repository::open(remote(reference, registry), &outside).await?)
 }
 
 /// The repository, to push to.

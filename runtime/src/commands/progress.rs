@@ -14,6 +14,15 @@ const LINE: Duration = Duration::from_secs(5);
 
 /// Waits for `work`, which moves `all` bytes, and says how far it is once it takes longer than a second.
 pub(super) async fn shown<T>(what: &str, all: usize, transfer: &Transfer, work: impl Future<Output = T>) -> T {
+    watched(|done| line(what, done, Some(all)), transfer, work).await
+}
+
+/// As [`shown`], of nobody knows how many bytes.
+pub(super) async fn counted<T>(what: &str, transfer: &Transfer, work: impl Future<Output = T>) -> T {
+    watched(|done| line(what, done, None), transfer, work).await
+}
+
+async fn watched<T>(line: impl Fn(u64) -> String, transfer: &Transfer, work: impl Future<Output = T>) -> T {
     tokio::pin!(work);
     let is_terminal = stderr().is_terminal();
     let mut pause = if is_terminal { PATIENCE } else { LINE };
@@ -28,7 +37,7 @@ pub(super) async fn shown<T>(what: &str, all: usize, transfer: &Transfer, work: 
                 return result;
             }
             () = sleep(pause) => {
-                let line = line(what, transfer.bytes(), all);
+                let line = line(transfer.bytes());
                 match is_terminal {
                     true => eprint!("\r{line}\x1b[K"),
                     false => eprintln!("{line}"),
@@ -41,9 +50,10 @@ pub(super) async fn shown<T>(what: &str, all: usize, transfer: &Transfer, work: 
     }
 }
 
-fn line(what: &str, done: u64, all: usize) -> String {
+fn line(what: &str, done: u64, all: Option<usize>) -> String {
     let kibibytes = |bytes: u64| bytes.div_ceil(1 << 10);
-    format!("{what}: {} of {} KiB", kibibytes(done), kibibytes(all as u64))
+    let of = all.map_or_else(String::new, |it| format!(" of {}", kibibytes(it as u64)));
+    format!("{what}: {}{of} KiB", kibibytes(done))
 }
 
 #[cfg(test)]
@@ -52,6 +62,7 @@ mod tests {
 
     #[test]
     fn a_line_says_how_many_bytes_of_how_many() {
-        assert_eq!(line("pulling acme.wasm", 1025, 187 << 10), "pulling acme.wasm: 2 of 187 KiB");
+        assert_eq!(line("pulling acme.wasm", 1025, Some(187 << 10)), "pulling acme.wasm: 2 of 187 KiB");
+        assert_eq!(line("pushing all.tar", 1025, None), "pushing all.tar: 2 KiB");
     }
 }

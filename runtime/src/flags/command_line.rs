@@ -7,6 +7,7 @@ use std::time::Duration;
 use clap::{ArgAction, Args, CommandFactory, Parser, Subcommand};
 use clap_complete::Shell;
 
+use super::bundle_commands::BundleCommand;
 use super::feature_gates::FeatureGateFlags;
 use super::leader_migration::{ELECTION, LeaderMigrationFlags};
 use super::module_commands::ModuleCommand;
@@ -91,6 +92,12 @@ pub(super) enum Command {
     Module {
         #[command(subcommand)]
         command: Box<ModuleCommand>,
+    },
+    /// Carry image, modules and chart in one file to a registry that reaches no other
+    #[command(disable_help_subcommand = true)]
+    Bundle {
+        #[command(subcommand)]
+        command: Box<BundleCommand>,
     },
     /// Print a script that completes command lines of aerostat in a shell
     #[command(after_help = COMPLETIONS_HELP)]

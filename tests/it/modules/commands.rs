@@ -29,14 +29,14 @@ pub(crate) struct Ran {
 
 /// Runs `aerostat module` with these arguments.
 pub(crate) async fn run(arguments: &[&str]) -> Ran {
-    run_with(arguments, &[]).await
+    run_with(&[&["module"], arguments].concat(), &[]).await
 }
 
-/// As [`run`], with these variables in its environment.
-async fn run_with(arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
+/// As [`run`], of any command, with these variables in its environment.
+pub(crate) async fn run_with(arguments: &[&str], variables: &[(&str, &str)]) -> Ran {
     let mut command = tokio::process::Command::new(binary().unwrap());
     command.envs(variables.iter().copied());
-    command.arg("module").args(arguments).stdin(Stdio::null()).kill_on_drop(true);
+    command.args(arguments).stdin(Stdio::null()).kill_on_drop(true);
     let ended = command.output().await.unwrap();
     let text = |bytes| String::from_utf8(bytes).unwrap();
     let ran = Ran { code: ended.status.code(), text: text(ended.stdout), errors: text(ended.stderr) };
@@ -272,7 +272,7 @@ async fn no_proxy_of_the_environment_is_asked() {
     let reference = format!("{}/{REPOSITORY}@sha256:{}", registry.address(), module.digest());
     let names = ["HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
     let url = proxy.url();
-    let ran = run_with(&["inspect", &reference, &ca], &names.map(|it| (it, url.as_str()))).await;
+    let ran = run_with(&["module", "inspect", &reference, &ca], &names.map(|it| (it, url.as_str()))).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(registry.connections() > 0);
     assert_eq!(proxy.connections(), 0);

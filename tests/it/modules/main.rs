@@ -4,6 +4,8 @@
 
 mod bad_input;
 mod blobs;
+mod bundle;
+mod bundle_bad_input;
 mod cache;
 mod commands;
 mod commands_bad_input;

@@ -16,6 +16,8 @@ use crate::wait;
 /// The user alice with the password `correct-horse`.
 const HTPASSWD: &str = "alice:$2a$04$3hXiuoCuXP3LwLDvv/cATOVv.be4sRId2iWZF18PyZGhIG9LtlCGu\n";
 
+const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+
 /// The clients that may read.
 pub enum Access {
     /// Everybody.
@@ -124,6 +126,31 @@ impl RealRegistry {
             self.send(put.header("content-type", "application/octet-stream").body(blob)).await;
         }
         self.put_manifest(tag.unwrap_or(&format!("sha256:{}", artifact.digest())), &artifact.manifest).await;
+    }
+
+    /// Stores what refers to a manifest, and lists it where it is looked for: beside what is there, as cosign does.
+    pub async fn refer(&self, subject: &str, referrer: &Artifact) {
+        self.push(referrer, None).await;
+        let tag = self.url(&format!("{REPOSITORY}/manifests/sha256-{subject}"));
+        let there = self.client.get(tag).header("accept", INDEX).send().await.expect("the registry answers");
+        let mut index = match there.status().is_success() {
+            true => serde_json::from_slice(&there.bytes().await.expect("a body")).expect("an index is JSON"),
+            false => json!({ "schemaVersion": 2, "mediaType": INDEX, "manifests": [] }),
+        };
+        index["manifests"].as_array_mut().expect("an index has manifests").push(referrer.entry());
+        self.put_manifest(&format!("sha256-{subject}"), index.to_string().as_bytes()).await;
+    }
+
+    /// The machines, or the types of artifacts, that the index at `repository:tag` names.
+    pub async fn kinds(&self, name: &str) -> Vec<String> {
+        let (repository, tag) = name.split_once(':').expect("a tag");
+        let get = self.client.get(self.url(&format!("{repository}/manifests/{tag}"))).header("accept", INDEX);
+        let bytes = self.send(get).await.bytes().await.expect("a body");
+        let index: Value = serde_json::from_slice(&bytes).expect("an index is JSON");
+        let entries = index["manifests"].as_array().expect("an index has manifests");
+        let kind =
+            |it: &Value| it["platform"]["architecture"].as_str().or(it["artifactType"].as_str()).map(str::to_owned);
+        entries.iter().filter_map(kind).collect()
     }
 
     /// Stores a manifest alone.

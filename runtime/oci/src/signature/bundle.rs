@@ -6,9 +6,9 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::signed::{Signed, signer};
+use crate::descriptor::Descriptor;
 use crate::error::foreign;
 use crate::key::Key;
-use crate::manifest::Descriptor;
 
 /// The type of a bundle, as an artifact and as a layer.
 pub(crate) const ARTIFACT: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";

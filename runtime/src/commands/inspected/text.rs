@@ -18,7 +18,7 @@ impl fmt::Display for Inspected {
         if let Some(digest) = &self.manifest {
             line(f, "manifest", &format!("{digest}   write this as provider.module.oci.digest"))?;
         }
-        let ModuleLine { sha256, size: bytes, media_type } = &self.module;
+        let ModuleLine { sha256, size: bytes, media_type, interfaces: _ } = &self.module;
         let media_type = media_type.map_or_else(String::new, |it| format!(", {it}"));
         line(f, "module", &format!("sha256:{sha256}, {}{media_type}", size(*bytes)))?;
         line(f, "provider", &self.provider.to_string())?;
