@@ -49,7 +49,7 @@ CIRCLES := target/tools/import-circles
 .PHONY: lint
 lint: preflight $(CIRCLES) ## Check words, import circles, format and lints, warnings denied.
 	@tests/words.sh
-	@$(CIRCLES) $(wildcard runtime/src runtime/*/src guest-sdk/src guest-sdk/*/src providers/*/src tests/src)
+	@$(CIRCLES) $(wildcard deploy/*/src runtime/src runtime/*/src guest-sdk/src guest-sdk/*/src providers/*/src tests/src)
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@$(CARGO) doc --locked --workspace --no-deps --quiet
@@ -94,13 +94,28 @@ $(MDBOOK):
 CYCLONEDX_VERSION := 0.5.9
 CYCLONEDX := target/tools/cargo-cyclonedx-$(CYCLONEDX_VERSION)/bin/cargo-cyclonedx
 
+# The C compiler of releases, as deploy/zig.txt pins it.
+ZIG := target/tools/zig/zig
+
 .PHONY: release
-release: preflight $(CYCLONEDX) ## Build the program, the modules, SBOMs and checksums into target/release-artifacts/ (15 minutes).
-	@CYCLONEDX=$(CYCLONEDX) deploy/release.sh
+release: preflight $(CYCLONEDX) $(ZIG) ## Build programs, image, modules, chart, SBOMs, provenance and checksums into target/release-artifacts/ (40 minutes). ARCHITECTURES=amd64 for one.
+	@CYCLONEDX=$(CYCLONEDX) ZIG=$(ZIG) deploy/release.sh
+
+.PHONY: release-twice
+release-twice: preflight $(CYCLONEDX) $(ZIG) ## Build the release in two folders, from nothing, and compare all bytes (80 minutes).
+	@CYCLONEDX=$(CYCLONEDX) ZIG=$(ZIG) deploy/release-twice.sh
 
 .PHONY: publish
-publish: ## Push the modules of `make release`: REGISTRY=registry.example.com/aerostat, LOGIN=FILE, CA=FILE.
+publish: ## Push the release: REGISTRY=registry.example.com, LOGIN=FILE, CA=FILE.
 	@deploy/publish.sh $(REGISTRY)
+
+$(ZIG): deploy/zig.txt
+	@printf '==> Installing zig, a C compiler, into target/tools (a minute, once)\n'
+	@rm -rf $(@D)
+	@python3 -m venv $(@D)
+	@$(@D)/bin/python -m pip install --disable-pip-version-check --no-input --quiet --require-hashes --only-binary :all: -r $<
+	@ln -s "$$(find $(CURDIR)/$(@D)/lib -path '*/ziglang/zig')" $@
+	@touch $@
 
 $(CYCLONEDX):
 	@printf '==> Building cargo-cyclonedx into target/tools (2 minutes, once)\n'

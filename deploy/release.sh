@@ -1,27 +1,34 @@
 #!/usr/bin/env bash
-# Builds what a release consists of into target/release-artifacts/VERSION/:
+# Builds what a release consists of into target/release-artifacts/VERSION/, without a builder of images:
 #
-#   aerostat-linux-ARCH   the program, static, for amd64 or arm64
-#   PROVIDER.wasm         one module for each folder of providers/
-#   NAME.cdx.json         the SBOM of each of these (CycloneDX 1.5)
-#   BUILT-WITH.txt        the commit and the tools that these bytes come from
-#   SHA256SUMS            of all of these
+#   aerostat-linux-ARCH         the program, static, for amd64 and arm64
+#   aerostat-image-VERSION.tar  the image for both, to be loaded; aerostat-image-VERSION the same as a folder (OCI layout)
+#   PROVIDER.wasm               one module for each folder of providers/
+#   aerostat-VERSION.tgz        the chart of deploy/chart
+#   NAME.cdx.json               the SBOM of each program and module (CycloneDX 1.5)
+#   provenance.json             from what all of these were made, and how (in-toto, SLSA 1)
+#   aerostat-bundle-VERSION.tar image, modules and chart with SBOMs and provenance, as registries hold them
+#   BUILT-WITH.txt              the commit and the tools that these bytes come from
+#   SHA256SUMS                  of all of these files
 #
-# Neither folders nor times are to be in the bytes, so that the same sources and tools make the same. No test builds twice and
-# compares.
+# Neither folders nor times are in the bytes, so that the same sources and tools make the same: make release-twice compares.
 #
-# deploy/release.sh            builds all of it, with the cargo-cyclonedx that the variable CYCLONEDX names: make release
-# deploy/release.sh program    builds the program alone, as the image needs it
-# deploy/release.sh names      builds nothing, and says which files there will be
+# deploy/release.sh               builds all of it, with what the variables CYCLONEDX and ZIG name: make release
+# deploy/release.sh program ARCH  builds one program alone
+# deploy/release.sh names         builds nothing, and says which files there will be
+#
+# ARCHITECTURES=amd64 leaves the other one out. OUT names another folder than target/release-artifacts/VERSION.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 root=$PWD
 cargo=${CARGO:-cargo}
 version=$(awk -F '"' '/^version = / { print $2; exit }' Cargo.toml)
-out=target/release-artifacts/$version
+out=${OUT:-target/release-artifacts/$version}
 unfinished=$out.unfinished
-sources=$root/target/release-artifacts/sources
+# Where the same files lie each time, so that Cargo finds what it has built.
+work=$root/target/release-artifacts/work
+read -ra architectures <<<"${ARCHITECTURES:-amd64 arm64}"
 
 fail() {
 	printf 'release: %s\nNext step: %s\n' "$1" "$2" >&2
@@ -30,19 +37,24 @@ fail() {
 
 what=${1:-all}
 case $what in
-all) steps=4 ;;
-program) steps=1 ;;
-names) steps=0 ;;
-*) fail "there is no $what to build" "deploy/release.sh, deploy/release.sh program or deploy/release.sh names" ;;
+all) ;;
+program) architectures=("${2:-}") ;;
+names) ;;
+*) fail "there is no $what to build" "deploy/release.sh, deploy/release.sh program ARCH or deploy/release.sh names" ;;
 esac
 case $(uname -s)-$(uname -m) in
-Linux-x86_64) machine=x86_64 arch=amd64 ;;
-Linux-aarch64) machine=aarch64 arch=arm64 ;;
+Linux-x86_64) own=amd64 ;;
+Linux-aarch64) own=arm64 ;;
 *) fail "releases are built on Linux, on x86_64 or aarch64" "build on such a machine" ;;
 esac
-# Static: the image needs no C library, and the program runs on every distribution.
-target=$machine-unknown-linux-musl
-variables=${target//-/_}
+machine() { # architecture, as Rust and zig call it
+	case $1 in
+	amd64) printf x86_64 ;;
+	arm64) printf aarch64 ;;
+	*) fail "there is no architecture \"$1\"" "amd64 or arm64" ;;
+	esac
+}
+for architecture in "${architectures[@]}"; do machine "$architecture" >/dev/null; done
 
 providers=()
 packages=()
@@ -52,8 +64,17 @@ for manifest in providers/*/Cargo.toml; do
 	packages+=(-p "$provider")
 done
 
-program=aerostat-linux-$arch
-names=("$program" aerostat.cdx.json BUILT-WITH.txt)
+image=aerostat-image-$version.tar
+bundle=aerostat-bundle-$version.tar
+names=("$image" "$bundle" provenance.json BUILT-WITH.txt)
+chart=()
+if [ -e deploy/chart/Chart.yaml ]; then
+	chart=(--chart deploy/chart)
+	names+=("aerostat-$version.tgz")
+fi
+for architecture in "${architectures[@]}"; do
+	names+=("aerostat-linux-$architecture" "aerostat-linux-$architecture.cdx.json")
+done
 for provider in "${providers[@]}"; do
 	names+=("$provider.wasm" "$provider.cdx.json")
 done
@@ -62,30 +83,33 @@ if [ "$what" = names ]; then
 	exit
 fi
 
-step=0
+step=0 steps=$((${#architectures[@]} + 4))
+[ "$what" = all ] || steps=1
 announce() {
 	step=$((step + 1))
 	printf '[%s/%s] %s\n' "$step" "$steps" "$1"
 }
 
+zig=$(realpath -e "${ZIG:-}" 2>/dev/null) || fail 'ZIG names no program' 'make release, which installs it'
 cyclonedx=
 if [ "$what" = all ]; then
 	cyclonedx=$(realpath -e "${CYCLONEDX:-}" 2>/dev/null) || fail 'CYCLONEDX names no program' 'make release, which installs it'
+	[[ " ${architectures[*]} " == *" $own "* ]] ||
+		fail "this machine is $own, and the modules are looked at with the program for it" "leave $own in ARCHITECTURES"
 fi
 
-trap 'rm -rf "$unfinished" "$sources"' EXIT
+trap 'rm -rf "$unfinished" "$work/sources"' EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
 sysroot=$(rustc --print sysroot)
-for wanted in "$target" wasm32-wasip2; do
-	[ "$what" = all ] || [ "$wanted" = "$target" ] || continue
-	[ -d "$sysroot/lib/rustlib/$wanted" ] && continue
+need_target() {
+	[ ! -d "$sysroot/lib/rustlib/$1" ] || return 0
 	command -v rustup >/dev/null ||
-		fail "this Rust cannot build for $wanted, and there is no rustup to add it" \
-			"install Rust with rustup, or the standard library for $wanted from where your Rust comes from"
-	rustup target add "$wanted"
-done
+		fail "this Rust cannot build for $1, and there is no rustup to add it" \
+			"install Rust with rustup, or the standard library for $1 from where your Rust comes from"
+	rustup target add "$1"
+}
 
 # Where these sources, the dependencies and the standard library lie must not be in the bytes. Set whole: flags of the
 # person's own would be in them as well.
@@ -95,29 +119,52 @@ CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$root=/aerostat"
 CARGO_ENCODED_RUSTFLAGS+="$separator--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 CARGO_ENCODED_RUSTFLAGS+="$separator--remap-path-prefix=$sysroot/lib/rustlib/src/rust=/rustc/$commit_of_rust"
 export CARGO_ENCODED_RUSTFLAGS CARGO_INCREMENTAL=0
-# ring has C code that calls nothing of a C library but memcpy and the like: any C compiler will do, and no checks of one C
-# library must be compiled in, where it meets another.
-export "CC_$variables=${CC:-cc}" "CFLAGS_$variables=-U_FORTIFY_SOURCE"
+export ZIG_GLOBAL_CACHE_DIR=$work/zig-cache ZIG_LOCAL_CACHE_DIR=$work/zig-cache
 
-rm -rf "$unfinished" "$sources"
-mkdir -p "$unfinished"
+rm -rf "$unfinished" "$work/sources"
+mkdir -p "$unfinished" "$work/bin"
 
-announce "aerostat for $target (10 minutes at the first time)"
-"$cargo" build --locked --release --target "$target" --target-dir target -p aerostat
-cp "target/$target/release/aerostat" "$unfinished/$program"
-# The image has no C library, so that a program that asks for a loader would not start there.
-segments=$(LC_ALL=C readelf -lW "$unfinished/$program") ||
-	fail "$program cannot be read" "install readelf, which comes with binutils, or look at what was built"
-[[ $segments != *INTERP* ]] ||
-	fail "$program is not static: it asks for a loader" "look at what sets flags for $target, as in a config.toml of Cargo"
+# The program for one architecture. ring has C code and assembly: zig compiles it, with the headers of musl, for both alike,
+# on any machine. Rust brings its own linker, and musl.
+build() { # architecture
+	local machine target variables program=aerostat-linux-$1 segments
+	machine=$(machine "$1")
+	target=$machine-unknown-linux-musl
+	variables=${target//-/_}
+	announce "aerostat for $target (15 minutes at the first time)"
+	need_target "$target"
+	# Cargo's helper names Rust's target, which zig does not know.
+	cat >"$work/bin/cc-$1" <<-END
+		#!/bin/sh
+		for it; do
+			shift
+			case \$it in --target=*) ;; *) set -- "\$@" "\$it" ;; esac
+		done
+		exec "$zig" cc -target $machine-linux-musl "\$@"
+	END
+	printf '#!/bin/sh\nexec "%s" ar "$@"\n' "$zig" >"$work/bin/ar"
+	chmod +x "$work/bin/cc-$1" "$work/bin/ar"
+	env "CC_$variables=$work/bin/cc-$1" "AR_$variables=$work/bin/ar" "CFLAGS_$variables=-g0 -fno-sanitize=undefined" \
+		"CARGO_TARGET_${variables^^}_LINKER=rust-lld" \
+		"$cargo" build --locked --release --target "$target" --target-dir target -p aerostat
+	cp "target/$target/release/aerostat" "$unfinished/$program"
+	# The image has no C library, so that a program that asks for a loader would not start there.
+	segments=$(LC_ALL=C readelf -lW "$unfinished/$program") ||
+		fail "$program cannot be read" "install readelf, which comes with binutils, or look at what was built"
+	[[ $segments != *INTERP* ]] ||
+		fail "$program is not static: it asks for a loader" "look at what sets flags for $target, as in a config.toml of Cargo"
+}
+
+for architecture in "${architectures[@]}"; do build "$architecture"; done
 if [ "$what" = program ]; then
 	mkdir -p "$out"
-	mv "$unfinished/$program" "$out/"
-	printf '%s\n' "$out/$program"
+	mv "$unfinished/aerostat-linux-$architecture" "$out/"
+	printf '%s\n' "$out/aerostat-linux-$architecture"
 	exit
 fi
 
 announce "modules of ${providers[*]}"
+need_target wasm32-wasip2
 # The last flag is that of .cargo/config.toml.
 CARGO_ENCODED_RUSTFLAGS+="$separator-Clink-arg=--compress-relocations" \
 	"$cargo" build --locked --profile guest --target wasm32-wasip2 --target-dir target --lib "${packages[@]}"
@@ -130,34 +177,53 @@ done
 
 announce 'SBOMs'
 # It writes beside each Cargo.toml, so that it gets a copy.
-mkdir -p "$sources"
-tar --exclude=./target --exclude=./.git -cf - . | tar -C "$sources" -xf -
+mkdir -p "$work/sources"
+tar --exclude=./target --exclude=./.git -cf - . | tar -C "$work/sources" -xf -
 # Without a time and a random number: the same sources make the same SBOM.
 SOURCE_DATE_EPOCH=$(git log -1 --format=%ct 2>/dev/null || printf 0)
 export SOURCE_DATE_EPOCH
-sbom() { # crate, its folder, target
-	(cd "$sources" &&
+sbom() { # crate, its folder, target, the file's name
+	(cd "$work/sources" &&
 		"$cyclonedx" cyclonedx --quiet --manifest-path "$2/Cargo.toml" --format json --spec-version 1.5 --target "$3")
-	sed "s|$sources|/aerostat|g" "$sources/$2/$1.cdx.json" >"$unfinished/$1.cdx.json"
+	sed "s|$work/sources|/aerostat|g" "$work/sources/$2/$1.cdx.json" >"$unfinished/$4.cdx.json"
 }
-sbom aerostat runtime "$target"
+for architecture in "${architectures[@]}"; do
+	sbom aerostat runtime "$(machine "$architecture")-unknown-linux-musl" "aerostat-linux-$architecture"
+done
 for provider in "${providers[@]}"; do
-	sbom "$provider" "providers/$provider" wasm32-wasip2
+	sbom "$provider" "providers/$provider" wasm32-wasip2 "$provider"
 done
 
-announce 'checksums'
+announce 'image, chart, provenance and bundle'
+said=()
 {
 	if commit=$(git rev-parse HEAD 2>/dev/null); then
-		[ -z "$(git status --porcelain)" ] || commit="$commit, with changes that are not committed"
+		if [ -z "$(git status --porcelain)" ]; then
+			said+=(--commit "$commit")
+		else
+			commit="$commit, with changes that are not committed"
+		fi
 		printf 'commit: %s\n' "$commit"
 	fi
 	rustc -vV
 	"$cargo" -V
-	${CC:-cc} --version | head -n 1
-	ld --version | head -n 1
+	printf 'zig %s\n' "$("$zig" version)"
 } >"$unfinished/BUILT-WITH.txt"
+[ -z "${SOURCE:-}" ] || said+=(--source "$SOURCE")
+for architecture in "${architectures[@]}"; do said+=(--architecture "$architecture"); done
+# What a module needs, it says itself.
+for provider in "${providers[@]}"; do
+	"$unfinished/aerostat-linux-$own" module inspect "$unfinished/$provider.wasm" --output=json >"$unfinished/$provider.module.json"
+done
+env -u CARGO_ENCODED_RUSTFLAGS "$cargo" run --locked --quiet --target-dir target -p pack -- \
+	--version "$version" --lock Cargo.lock "${said[@]}" "${chart[@]}" "$unfinished"
+rm "$unfinished"/*.module.json
+
+announce 'checksums, and the programs start'
 (cd "$unfinished" && sha256sum -- "${names[@]}" | LC_ALL=C sort -k 2 >SHA256SUMS)
+for architecture in "${architectures[@]}"; do deploy/starts.sh "$unfinished/aerostat-linux-$architecture" "$version"; done
 rm -rf "$out"
+mkdir -p "$(dirname "$out")"
 mv "$unfinished" "$out"
 printf '\n%s\n' "$out"
 cat "$out/SHA256SUMS"

@@ -10,6 +10,7 @@ mod hetzner;
 mod image;
 mod install;
 mod manifests;
+mod packed;
 mod pages;
 mod persistent_volumes;
 mod pod;

@@ -1,23 +1,23 @@
 //! `make release` and `make publish`: which files there will be, and that pages name no others.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use serde_json::json;
 use tests::aerostat::binary;
-use tests::component;
 use tests::folder::Folder;
 use tests::guests;
 use tests::registry::{Access, RealRegistry};
 
+use crate::packed::{AMD64, ARM64, Compiled, VERSION, elf};
 use crate::setup::{deploy, text};
 
 /// Runs a script of `deploy/`, which builds nothing.
 fn run(script: &str, arguments: &[&str]) -> Output {
     let mut command = Command::new(deploy().join(script));
-    command.args(arguments).env_remove("CYCLONEDX").output().unwrap()
+    command.args(arguments).env_remove("CYCLONEDX").env_remove("ZIG").env_remove("ARCHITECTURES").output().unwrap()
 }
 
 /// The most bytes of a module: a ConfigMap ends at 1 MiB, and every start compiles all of a module.
@@ -37,14 +37,25 @@ fn names() -> BTreeSet<String> {
 }
 
 #[test]
-fn a_release_has_the_program_all_modules_and_their_sboms() {
-    let names = names();
-    let providers = providers();
-    let mut wanted: BTreeSet<_> = ["aerostat.cdx.json", "BUILT-WITH.txt", "SHA256SUMS"].map(str::to_owned).into();
-    wanted.extend(providers.iter().flat_map(|it| [format!("{it}.wasm"), format!("{it}.cdx.json")]));
-    let program: Vec<_> = names.difference(&wanted).cloned().collect();
-    assert_eq!(names.intersection(&wanted).count(), wanted.len(), "{names:?}");
-    assert!(matches!(&program[..], [it] if it.starts_with("aerostat-linux-")), "{program:?}");
+fn a_release_has_programs_modules_sboms_and_an_image() {
+    let mut wanted: BTreeSet<_> = [
+        "aerostat-linux-amd64",
+        "aerostat-linux-amd64.cdx.json",
+        "aerostat-linux-arm64",
+        "aerostat-linux-arm64.cdx.json",
+        "provenance.json",
+        "BUILT-WITH.txt",
+        "SHA256SUMS",
+    ]
+    .map(str::to_owned)
+    .into();
+    let version = env!("CARGO_PKG_VERSION");
+    wanted.extend([format!("aerostat-image-{version}.tar"), format!("aerostat-bundle-{version}.tar")]);
+    wanted.extend(providers().iter().flat_map(|it| [format!("{it}.wasm"), format!("{it}.cdx.json")]));
+    if deploy().join("chart/Chart.yaml").exists() {
+        wanted.insert(format!("aerostat-{version}.tgz"));
+    }
+    assert_eq!(names(), wanted);
 }
 
 #[test]
@@ -60,18 +71,17 @@ fn modules_stay_small() {
 #[test]
 fn pages_name_files_that_a_release_has() {
     let names = names();
-    let program = names.iter().find(|it| it.starts_with("aerostat-linux-")).unwrap().clone();
     let mut named = BTreeSet::new();
     for page in ["../SECURITY.md", "../README.md", "README.md", "hetzner/README.md", "registry/README.md"] {
         let text = text(page);
         let words = text.split(|it: char| !(it.is_ascii_alphanumeric() || "-_.".contains(it)));
         let words = words.map(|it| it.trim_end_matches('.')).filter(|it| {
-            [".cdx.json", "BUILT-WITH.txt", "SHA256SUMS"].iter().any(|end| it.ends_with(end))
-                || it.starts_with("aerostat-linux-")
+            [".cdx.json", "BUILT-WITH.txt", "SHA256SUMS", "provenance.json"].iter().any(|end| it.ends_with(end))
+                || ["aerostat-linux-", "aerostat-image-", "aerostat-bundle-"].iter().any(|start| it.starts_with(start))
         });
-        named.extend(words.map(|it| it.replace("aerostat-linux-amd64", &program)));
+        named.extend(words.map(str::to_owned));
     }
-    assert!(named.contains("SHA256SUMS") && named.contains(&program), "{named:?}");
+    assert!(named.contains("SHA256SUMS") && named.contains("aerostat-linux-amd64"), "{named:?}");
     let invented: Vec<_> = named.difference(&names).collect();
     assert!(invented.is_empty(), "pages name {invented:?}, and a release has {names:?}");
 }
@@ -81,7 +91,8 @@ fn what_the_scripts_cannot_do_is_said_with_the_next_step() {
     let none: &[&str] = &[];
     for (script, arguments, parts) in [
         ("release.sh", &["nonsense"] as &[&str], ["there is no nonsense to build", "Next step: deploy/release.sh"]),
-        ("release.sh", none, ["CYCLONEDX names no program", "Next step: make release"]),
+        ("release.sh", &["program", "riscv64"], ["there is no architecture \"riscv64\"", "Next step: amd64 or arm64"]),
+        ("release.sh", none, ["ZIG names no program", "Next step: make release"]),
         ("publish.sh", none, ["no registry is named", "Next step: make publish REGISTRY="]),
     ] {
         let output = run(script, arguments);
@@ -96,9 +107,10 @@ struct Sources {
     folder: Folder,
     /// Where a release lies.
     release: PathBuf,
-    /// The name of the program in it.
-    program: String,
 }
+
+/// The program of a release for this machine.
+const OWN: &str = if cfg!(target_arch = "aarch64") { "aerostat-linux-arm64" } else { "aerostat-linux-amd64" };
 
 impl Sources {
     fn new() -> Self {
@@ -109,83 +121,94 @@ impl Sources {
         for script in ["deploy/release.sh", "deploy/publish.sh"] {
             std::fs::copy(deploy().join("..").join(script), folder.path(script)).unwrap();
         }
-        folder.write("Cargo.toml", "[workspace.package]\nversion = \"1.2.3\"\n");
+        folder.write("Cargo.toml", format!("[workspace.package]\nversion = \"{VERSION}\"\n"));
         folder.write("providers/minimal/Cargo.toml", "");
-        let program = names().into_iter().find(|it| it.starts_with("aerostat-linux-")).unwrap();
-        Self { release: folder.path("target/release-artifacts/1.2.3"), folder, program }
+        Self { release: folder.path("target/release-artifacts/1.2.3"), folder }
     }
 
-    fn run(&self, script: &str, argument: &str, variables: &[(&str, &Path)]) -> Output {
+    fn run(&self, script: &str, arguments: &[&str], variables: &[(&str, &Path)]) -> Output {
         let mut command = Command::new(self.folder.path("deploy").join(script));
-        command.arg(argument).envs(variables.iter().copied()).output().unwrap()
+        command.args(arguments).envs(variables.iter().copied()).output().unwrap()
+    }
+
+    /// Puts the packed release of [`Compiled`] there, with the program of the tests.
+    fn release(&self) {
+        let compiled = Compiled::new();
+        for file in compiled.packed() {
+            file.write(&self.release).unwrap();
+        }
+        symlink(binary().unwrap(), self.release.join(OWN)).unwrap();
+        let bundle = format!("aerostat-bundle-{VERSION}.tar");
+        let sums = Command::new("sha256sum").args([OWN, &bundle]).current_dir(&self.release).output().unwrap();
+        std::fs::write(self.release.join("SHA256SUMS"), sums.stdout).unwrap();
     }
 }
 
 #[tokio::test]
-async fn what_is_published_twice_has_the_same_digest() {
+async fn what_is_published_twice_has_the_same_digests() {
     let sources = Sources::new();
-    let Sources { folder, release, program } = &sources;
-    let module = component::only_provider();
-    std::fs::write(release.join("minimal.wasm"), &module).unwrap();
-    symlink(binary().unwrap(), release.join(program)).unwrap();
-    let sums =
-        Command::new("sha256sum").args([program.as_str(), "minimal.wasm"]).current_dir(release).output().unwrap();
-    std::fs::write(release.join("SHA256SUMS"), sums.stdout).unwrap();
-
+    sources.release();
+    let Sources { folder, release } = &sources;
     let registry = RealRegistry::distribution(Access::Password).await;
     let address = registry.address().to_owned();
     let login = json!({ "auths": { address.as_str(): { "username": "alice", "password": "correct-horse" } } });
     let (login, ca) = (folder.write("login.json", login.to_string()), registry.ca_file());
-    let place = format!("{address}/acme");
-    let publish = || sources.run("publish.sh", &place, &[("LOGIN", login.as_path()), ("CA", ca.as_path())]);
+    let publish = || sources.run("publish.sh", &[&address], &[("LOGIN", login.as_path()), ("CA", ca.as_path())]);
     let said = || {
         let output = publish();
         assert!(output.status.success(), "{output:?}");
         String::from_utf8(output.stdout).unwrap()
     };
     let first = said();
-    let digest = first.strip_prefix(&format!("{place}/minimal:1.2.3  ")).unwrap().lines().next().unwrap();
-    assert!(first.contains(&format!("cosign sign --key cosign.key {place}/minimal@{digest}")), "{first}");
+    let published: BTreeMap<&str, &str> = first.lines().take(3).map(|it| it.split_once("  ").unwrap()).collect();
+    let places =
+        ["aerostat/acme", "aerostat/charts/aerostat", "aerostat"].map(|it| format!("{address}/{it}:{VERSION}"));
+    assert_eq!(published.keys().collect::<Vec<_>>(), places.iter().collect::<Vec<_>>());
+    let [module, _, image] = &places;
+    for (place, repository) in places.iter().zip(["aerostat/acme", "aerostat/charts/aerostat", "aerostat"]) {
+        let digest = published[place.as_str()];
+        assert!(
+            first.contains(&format!("  cosign sign --key cosign.key {address}/{repository}@{digest}\n")),
+            "{first}"
+        );
+        // Provenance, and for what was compiled an SBOM, where registries without a list of referrers have them.
+        let tag = format!("{repository}:sha256-{}", digest.strip_prefix("sha256:").unwrap());
+        let kinds = registry.kinds(&tag).await;
+        assert!(kinds.contains(&"application/vnd.in-toto+json".to_owned()), "{tag}: {kinds:?}");
+        assert_eq!(
+            kinds.contains(&"application/vnd.cyclonedx+json".to_owned()),
+            repository == "aerostat/acme",
+            "{kinds:?}"
+        );
+    }
+    assert_eq!(registry.kinds(image.strip_prefix(&format!("{address}/")).unwrap()).await, ["amd64", "arm64"]);
     assert_eq!(said(), first);
 
     let out = folder.path("pulled.wasm");
     let flags = [("--login", &login), ("--ca", &ca), ("--out", &out)];
     let mut pull = Command::new(binary().unwrap());
-    pull.args(["module", "pull", &format!("{place}/minimal"), "--digest", digest]);
+    pull.args(["module", "pull", module, "--digest", published[module.as_str()]]);
     let pulled = pull.args(flags.iter().flat_map(|(name, path)| [Path::new(name), path.as_path()])).output().unwrap();
     assert!(pulled.status.success(), "{pulled:?}");
-    assert_eq!(std::fs::read(&out).unwrap(), module);
+    assert_eq!(std::fs::read(&out).unwrap(), std::fs::read(guests::ACME).unwrap());
 
-    let mut flipped = module;
+    let bundle = release.join(format!("aerostat-bundle-{VERSION}.tar"));
+    let mut flipped = std::fs::read(&bundle).unwrap();
     *flipped.last_mut().unwrap() ^= 1;
-    std::fs::write(release.join("minimal.wasm"), flipped).unwrap();
+    std::fs::write(&bundle, flipped).unwrap();
     let output = publish();
     let [said, error] = [output.stdout, output.stderr].map(|it| String::from_utf8(it).unwrap());
     assert!(!output.status.success() && !said.contains("sha256:"), "nothing is pushed: {said}");
     assert!(error.contains("release-artifacts/1.2.3 is not what was built\nNext step: make release"), "{error}");
 }
 
-/// A program file that holds nothing, with one segment of this type.
-fn elf(segment: u32) -> Vec<u8> {
-    let mut bytes = b"\x7fELF\x02\x01\x01".to_vec();
-    bytes.resize(16, 0);
-    // A program for x86-64, in version 1, without an entry; its segments begin behind this head of 64 bytes.
-    for (number, size) in [(2, 2), (62, 2), (1, 4), (0, 8), (64, 8), (0, 8), (0, 4), (64, 2), (56, 2), (1, 2), (64, 2)]
-    {
-        bytes.extend(&u64::to_le_bytes(number)[..size]);
-    }
-    bytes.resize(64, 0);
-    bytes.extend(segment.to_le_bytes());
-    bytes.resize(64 + 56, 0);
-    bytes
-}
+const LOAD: u32 = 1;
+const INTERP: u32 = 3;
 
 #[test]
 fn a_program_that_is_not_static_is_no_release() {
-    const LOAD: u32 = 1;
-    const INTERP: u32 = 3;
     let sources = Sources::new();
-    let Sources { folder, release, program } = &sources;
+    let Sources { folder, release } = &sources;
     let (built, tools) = (folder.path("built"), folder.path("tools"));
     std::fs::create_dir_all(folder.path("sysroot/lib/rustlib")).unwrap();
     std::fs::create_dir(&tools).unwrap();
@@ -203,19 +226,44 @@ fn a_program_that_is_not_static_is_no_release() {
     };
     script("rustc", &format!("echo {}", folder.path("sysroot").display()));
     let copy = format!("for it in target/*/release; do cp {} $it/aerostat; done", built.display());
-    let cargo = script("cargo", &copy);
+    let (cargo, zig) = (script("cargo", &copy), script("zig", "exit 1"));
     let path = [tools.clone()].into_iter().chain(std::env::split_paths("/usr/local/bin:/usr/bin:/bin"));
     let path = PathBuf::from(std::env::join_paths(path).unwrap());
-    let build = || sources.run("release.sh", "program", &[("PATH", path.as_path()), ("CARGO", cargo.as_path())]);
+    let variables = [("PATH", path.as_path()), ("CARGO", cargo.as_path()), ("ZIG", zig.as_path())];
 
-    std::fs::write(&built, elf(INTERP)).unwrap();
-    let output = build();
-    let error = String::from_utf8(output.stderr).unwrap();
-    assert!(!output.status.success(), "{error}");
-    assert!(error.contains(&format!("{program} is not static: it asks for a loader\nNext step: ")), "{error}");
-    assert!(!release.join(program).exists(), "nobody takes it for a release");
-    std::fs::write(&built, elf(LOAD)).unwrap();
-    let output = build();
-    assert!(output.status.success(), "{output:?}");
-    assert!(release.join(program).exists());
+    for (architecture, machine) in [("amd64", AMD64), ("arm64", ARM64)] {
+        let build = || sources.run("release.sh", &["program", architecture], &variables);
+        let program = format!("aerostat-linux-{architecture}");
+        std::fs::write(&built, elf(machine, INTERP)).unwrap();
+        let output = build();
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success(), "{error}");
+        assert!(error.contains(&format!("{program} is not static: it asks for a loader\nNext step: ")), "{error}");
+        assert!(!release.join(&program).exists(), "nobody takes it for a release");
+        std::fs::write(&built, elf(machine, LOAD)).unwrap();
+        let output = build();
+        assert!(output.status.success(), "{output:?}");
+        assert!(release.join(program).exists());
+    }
+}
+
+#[test]
+fn a_program_that_does_not_start_is_no_release() {
+    let folder = Folder::new();
+    let starts = |program: &Path, version: &str| {
+        let output =
+            Command::new(deploy().join("starts.sh")).arg(program).arg(version).env("PATH", "/usr/bin:/bin").output();
+        let output = output.unwrap();
+        (output.status.success(), String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    let (good, said) = starts(&binary().unwrap(), version);
+    assert!(good && said.contains(&format!("starts: aerostat {version} for ")), "{said}");
+    let (good, said) = starts(&binary().unwrap(), "9.9.9");
+    assert!(!good && said.contains("and not aerostat 9.9.9"), "{said}");
+    // Neither this machine nor its emulator can start these: silence is no success.
+    for machine in [AMD64, ARM64] {
+        let (good, said) = starts(&folder.write("empty", elf(machine, LOAD)), version);
+        assert!(!good && said.contains("Next step: ") && !said.contains("starts: aerostat"), "{said}");
+    }
 }

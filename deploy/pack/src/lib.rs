@@ -1,0 +1,21 @@
+//! Packs a release from what was compiled. Pure but for reading and writing files: the same files make the same bytes, whoever packs
+//! them, wherever and whenever.
+//!
+//! ```text
+//! programs ─► image ───┐
+//! modules, described ──┼─► ■ Layout ─► aerostat-bundle.tar
+//! deploy/chart ─► tgz ─┘       ▲
+//! SBOMs, provenance ───────────┘
+//! ```
+
+#![forbid(unsafe_code)]
+
+mod archive;
+mod authorities;
+mod chart;
+mod image;
+mod module;
+mod provenance;
+mod release;
+
+pub use crate::release::{CompiledRelease, PackedFile, pack};
