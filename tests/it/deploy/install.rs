@@ -26,7 +26,7 @@ async fn the_readmes_commands_install_what_the_binary_runs_with() {
     let cluster = cluster().await;
     let folder = Folder::new();
     let blocks = commands("README.md");
-    assert_eq!(blocks.len(), 6, "{blocks:#?}");
+    assert_eq!(blocks.len(), 7, "{blocks:#?}");
     let said = folder.run(&cluster, &blocks.concat(), &format!("{TOKEN}\n"));
     assert!(said.success, "{said:#?}");
 
@@ -36,6 +36,7 @@ async fn the_readmes_commands_install_what_the_binary_runs_with() {
     assert_eq!(module.metadata.annotations, None, "no copy of the module");
     let deployment: Deployment = Api::namespaced(cluster.admin.clone(), "kube-system").get("aerostat").await.unwrap();
     let template = deployment.spec.unwrap().template;
+    assert_eq!(template.spec.as_ref().unwrap().affinity, None, "the page's last word, for hosted control planes");
     assert!(
         template.metadata.as_ref().unwrap().annotations.as_ref().unwrap().keys().any(|it| it.contains("restartedAt"))
     );

@@ -17,4 +17,5 @@ mod pod;
 mod registry;
 mod release;
 mod rights;
+mod scheduling;
 mod setup;

@@ -1,13 +1,12 @@
-//! The Pod: where it may run, what it may do on its node, and what the binary gets from it.
+//! The Pod: what it may do on its node, and what the binary gets from it.
 
 use k8s_openapi::api::apps::v1::Deployment;
-use k8s_openapi::api::core::v1::{Namespace, Pod, PodTemplateSpec, Taint, Toleration};
+use k8s_openapi::api::core::v1::{Namespace, Pod, PodTemplateSpec};
 use k8s_openapi::api::policy::v1::PodDisruptionBudget;
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::{Api, ObjectMeta, PostParams};
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
-use tests::kubelet;
 
 use crate::setup::{command_line, container, object, template};
 
@@ -51,42 +50,6 @@ async fn create(cluster: &Cluster, namespace: &str, template: PodTemplateSpec) -
     let pod = Pod { metadata, spec: template.spec, status: None };
     let dry_run = PostParams { dry_run: true, ..PostParams::default() };
     Api::<Pod>::namespaced(cluster.admin.clone(), namespace).create(&dry_run, &pod).await
-}
-
-#[test]
-fn it_runs_on_a_node_on_which_nothing_else_can_run_yet() {
-    let pod = template().spec.unwrap();
-    let tolerations = pod.tolerations.unwrap();
-    let taints = [
-        (kubelet::UNINITIALIZED, "true", "NoSchedule"),
-        ("node.kubernetes.io/not-ready", "", "NoSchedule"),
-        ("node.kubernetes.io/not-ready", "", "NoExecute"),
-        ("node-role.kubernetes.io/control-plane", "", "NoSchedule"),
-    ];
-    for (key, value, effect) in taints {
-        let taint =
-            Taint { key: key.to_owned(), value: Some(value.to_owned()), effect: effect.to_owned(), time_added: None };
-        assert!(tolerations.iter().any(|it| tolerates(it, &taint)), "{taint:?}");
-    }
-    let others = Taint { key: "dedicated".to_owned(), effect: "NoSchedule".to_owned(), ..Taint::default() };
-    assert!(tolerations.iter().any(|it| tolerates(it, &others)), "whatever others wait for, or wait for it");
-    let affinity = serde_json::to_value(pod.affinity.unwrap()).unwrap();
-    let terms = &affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
-    let on = json!([{ "key": "node-role.kubernetes.io/control-plane", "operator": "Exists" }]);
-    assert_eq!(*terms, json!([{ "matchExpressions": on }]), "the token does not belong on a worker");
-    assert_eq!(pod.host_network, Some(true));
-    assert_eq!(pod.dns_policy.as_deref(), Some("Default"));
-}
-
-/// As the scheduler sees it.
-fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
-    let effect = toleration.effect.as_deref().is_none_or(|it| it == taint.effect);
-    let key = toleration.key.as_deref().is_none_or(|it| it == taint.key);
-    let value = match toleration.operator.as_deref() {
-        Some("Exists") => true,
-        _ => toleration.value == taint.value,
-    };
-    effect && key && value
 }
 
 #[test]
