@@ -6,14 +6,16 @@ use std::time::Duration;
 use jiff::Timestamp;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
-use k8s_openapi::api::core::v1::{ConfigMap, Secret};
+use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::{Api, ObjectMeta, PostParams};
 use tests::aerostat::{Aerostat, message};
 use tests::control_plane::{Cluster, cluster};
 use tests::guests;
+use tests::vendor::{Behaviour, DigitalOcean, Vendor as _};
 
-use crate::setup::{Folder, command_line, commands, container, files};
+use crate::served::{Differences, arguments, joins, mount};
+use crate::setup::{Folder, commands, container};
 
 /// What the operator types where the README asks for the token.
 const TOKEN: &str = "dop_v1_an&d/slashes";
@@ -59,27 +61,18 @@ async fn the_readmes_commands_install_what_the_binary_runs_with() {
     let limits = container.resources.unwrap().limits.unwrap();
     assert_eq!(limits["memory"].0, "1Gi");
     assert!(wanted + 256 < 1024, "{}: the rest of the process needs room as well", message(&memory));
+
+    let cloud = DigitalOcean::start(Behaviour::default()).await.unwrap();
+    cloud.set_token(TOKEN);
+    joins::<DigitalOcean>(&cluster, &folder, &cloud, Differences::default()).await;
 }
 
 /// The binary with what the commands of a page have left in the cluster. It loads everything, and then waits for the Lease: the
 /// cloud gets no request.
 pub(crate) async fn started(cluster: &Cluster, folder: &Folder) -> Aerostat {
-    let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
-    let secrets: Api<Secret> = Api::namespaced(cluster.admin.clone(), "kube-system");
-    let deployment: Deployment = Api::namespaced(cluster.admin.clone(), "kube-system").get("aerostat").await.unwrap();
-    let secret = secrets.get_opt("aerostat").await.unwrap().unwrap_or_default();
-    for (name, bytes) in files(config_maps.get("aerostat").await.unwrap(), secret) {
-        let here = String::from_utf8(bytes).unwrap().replace("/etc/aerostat", &folder.path("").display().to_string());
-        fs::write(folder.path(&name), here).unwrap();
-    }
+    mount(cluster, folder).await;
     hold_lease(cluster).await;
-    let container = container(&deployment.spec.unwrap().template);
-    let arguments = command_line(&container).into_iter().skip(2).chain([
-        format!("--cloud-config={}", folder.path("cloud.yaml").display()),
-        format!("--kubeconfig={}", cluster.kubeconfig.display()),
-        "--secure-port=0".to_owned(),
-    ]);
-    Aerostat::start(arguments).unwrap()
+    Aerostat::start(arguments(cluster, folder, 0).await).unwrap()
 }
 
 /// Lets another holder have the Lease for an hour.

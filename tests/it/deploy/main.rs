@@ -18,4 +18,5 @@ mod registry;
 mod release;
 mod rights;
 mod scheduling;
+mod served;
 mod setup;

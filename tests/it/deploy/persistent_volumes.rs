@@ -10,10 +10,16 @@ use k8s_openapi::api::core::v1::{Secret, Service};
 use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::api::{Api, DeleteParams};
 use tests::control_plane::cluster;
+use tests::guests;
+use tests::port::free_port;
+use tests::vendor::{Behaviour, Hetzner, Vendor as _};
 
+use crate::pages::{leave, type_in};
+use crate::served::{Differences, joins, mount};
 use crate::setup::{Folder, command_line, commands, container};
 
 const FOLDER: &str = "persistent-volumes";
+const TOKEN: &str = "token-of-the-project";
 
 #[tokio::test]
 async fn every_manifest_for_volumes_is_accepted_by_the_api_server() {
@@ -42,9 +48,9 @@ async fn every_manifest_for_volumes_is_accepted_by_the_api_server() {
 #[tokio::test]
 async fn the_readmes_commands_serve_and_register_the_webhook() {
     let cluster = cluster().await;
-    let folder = Folder::new().with(FOLDER);
-    let said = folder.run(&cluster, "kubectl apply --server-side -f deploy/deployment.yaml", "");
-    assert!(said.success, "{said:#?}");
+    let folder = Folder::new().with(FOLDER).with("hetzner").module(guests::HETZNER, "hetzner.wasm");
+    // The page of a cloud whose provider knows where volumes are comes first.
+    type_in(&cluster, &folder, &commands("hetzner/README.md").concat(), &format!("{TOKEN}\n"));
     let blocks = commands(&format!("{FOLDER}/README.md"));
     assert_eq!(blocks.len(), 3, "{blocks:#?}");
     let said = folder.run(&cluster, &format!("DRIVER=csi.example.com\n{}", blocks.concat()), "");
@@ -90,8 +96,20 @@ async fn the_readmes_commands_serve_and_register_the_webhook() {
     let said = folder.run(&cluster, verified, "");
     assert!(said.success, "{said:#?}");
 
+    mount(&cluster, &folder).await;
+    for (name, bytes) in secret.data.unwrap() {
+        fs::write(folder.path(&name), bytes.0).unwrap();
+    }
+    let cloud = Hetzner::start(Behaviour::default()).await.unwrap();
+    cloud.set_token(TOKEN);
+    let arguments = |folder: &Folder, arguments: Vec<String>| {
+        let here = folder.path("").display().to_string();
+        let mounted = arguments.into_iter().map(|it| it.replace("/etc/aerostat-webhook/", &here));
+        mounted.chain([format!("--webhook-secure-port={}", free_port())]).collect()
+    };
+    joins::<Hetzner>(&cluster, &folder, &cloud, Differences { arguments, ..Differences::default() }).await;
+
     // What a reset of the cluster leaves.
-    let gone = DeleteParams::default();
-    secrets.delete("aerostat-webhook", &gone).await.unwrap();
-    deployments.delete("aerostat", &gone).await.unwrap();
+    secrets.delete("aerostat-webhook", &DeleteParams::default()).await.unwrap();
+    leave(&cluster).await;
 }

@@ -11,8 +11,10 @@ use tests::aerostat::{Aerostat, message};
 use tests::control_plane::{Cluster, cluster};
 use tests::guests;
 use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry, Signer};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
 
 use crate::install::hold_lease;
+use crate::served::{Differences, joins};
 use crate::setup::{Folder, cloud_config_in, command_line, commands, container, files, object, text};
 
 const FOLDER: &str = "registry";
@@ -111,15 +113,15 @@ async fn without_a_module_in_a_config_map_none_may_be_read() {
 #[tokio::test]
 async fn the_readmes_commands_pull_a_signed_module_from_a_registry() {
     let cluster = cluster().await;
-    hold_lease(&cluster).await;
     let registry = RealRegistry::distribution(Access::Password).await;
-    for cloud in [DIGITALOCEAN, HETZNER] {
-        check_pulled(&cluster, &registry, &cloud).await;
-    }
+    check_pulled::<DigitalOcean>(&cluster, &registry, &DIGITALOCEAN, 1).await;
+    check_pulled::<Hetzner>(&cluster, &registry, &HETZNER, 2).await;
 }
 
-/// Installs from the registry by the README's commands, and starts the binary with what the Pod would find.
-async fn check_pulled(cluster: &Cluster, registry: &RealRegistry, cloud: &Cloud) {
+/// Installs from the registry by the README's commands, and starts the binary with what the Pod would find: first where somebody
+/// else leads, then so that the node of this machine joins.
+async fn check_pulled<V: Vendor>(cluster: &Cluster, registry: &RealRegistry, cloud: &Cloud, machine: u64) {
+    hold_lease(cluster).await;
     let signer = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
     let artifact = Artifact::new(&fs::read(cloud.module).unwrap());
     registry.push(&artifact, Some("0.1.0")).await;
@@ -197,6 +199,15 @@ async fn check_pulled(cluster: &Cluster, registry: &RealRegistry, cloud: &Cloud)
     process.wait_for("standing by: somebody holds lease", PATIENCE).await.unwrap();
     assert!(process.stop().await.unwrap().success());
     assert!(folder.path("cache/aerostat").join(artifact.digest()).is_file(), "the folder keeps the manifest");
+
+    let server = V::start(Behaviour::default()).await.unwrap();
+    // The Secret of the page before is not filled in here.
+    server.set_token("REPLACE-WITH-YOUR-TOKEN");
+    let arguments = |folder: &Folder, arguments: Vec<String>| {
+        let cache = folder.path("cache").display().to_string();
+        arguments.into_iter().map(|it| it.replace("/var/cache", &cache)).collect()
+    };
+    joins::<V>(cluster, &folder, &server, Differences { machine, arguments, ..Differences::default() }).await;
 
     let gone = DeleteParams::default();
     config_maps.delete(&config_map.name, &gone).await.unwrap();
