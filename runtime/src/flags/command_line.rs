@@ -42,7 +42,7 @@ Example:
 
 In a Pod leave --kubeconfig out: the Pod's ServiceAccount is used.
 Flags are upstream's: - and _ are the same in names, lists are separated by commas, durations are written 1h30m, 15s or
-500ms. Further flags of upstream's cloud-controller-manager are known and answered one by one.";
+500ms.";
 
 const MODULE_HELP: &str = "Example:
   aerostat module inspect registry.example.com/acme/provider:1.2.0
@@ -119,7 +119,6 @@ pub(super) enum Command {
     display_name = "aerostat",
     version,
     about = RUN_ABOUT,
-    after_help = RUN_HELP,
     override_usage = "aerostat run --cloud-config=FILE [FLAGS]",
     disable_version_flag = true,
     args_override_self = true,
@@ -274,7 +273,12 @@ pub(super) struct CommandLine {
 
 /// The program with all flags of `run`: the supported ones, and those that are only known.
 pub(super) fn program() -> clap::Command {
-    Program::command().mut_subcommands(|it| if it.get_name() == RUN { it.args(known::args()) } else { it })
+    Program::command().mut_subcommands(|command| {
+        if command.get_name() != RUN {
+            return command;
+        }
+        command.args(known::args()).after_help(format!("{RUN_HELP}\n\n{}", known::help()))
+    })
 }
 
 /// The script that completes command lines in a shell. Commands and flags that no help shows are not completed.

@@ -89,7 +89,9 @@ fn help_teaches_and_version_is_one_line() {
         for part in ["Example:", "--cloud-config", "Leader election:", "Health and metrics:", "[default: 15s]"] {
             assert!(help.contains(part), "{part} is not in\n{help}");
         }
-        assert!(!help.contains("contention-profiling"), "flags without effect are not in the help");
+        let (own, others) = help.split_once("have no effect here").unwrap();
+        assert!(!own.contains("contention-profiling"), "flags without effect have a list of their own");
+        assert!(others.contains("\n  --contention-profiling: there is no profiling\n"), "{others}");
     }
     for flags in [["aerostat", "--version"].as_slice(), &["aerostat", "-v=2", "--version"]] {
         let Err(FlagsError::Asked(version)) = Settings::parse(flags) else { panic!("no version") };
@@ -141,11 +143,12 @@ fn an_unknown_flag_is_refused_with_the_nearest_one() {
 #[test]
 fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
     for flag in [
-        "--use-service-account-credentials=true",
         "--permit-port-sharing",
         "--client-ca-file=/ca.crt",
         "--webhook-tls-sni-cert-key=a,b",
         "--tls-min-version=VersionTLS13",
+        "--tls-cipher-suites=TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+        "--authentication-token-webhook-cache-ttl=5s",
         "--authorization-always-allow-paths=/healthz,/metrics",
     ] {
         let sentence = refused(&[flag]);
@@ -156,6 +159,9 @@ fn a_known_flag_is_refused_unless_it_asks_for_nothing() {
     for flag in [
         "--allow-untagged-cloud",
         "--use-service-account-credentials=false",
+        "--use-service-account-credentials",
+        "--authorization-webhook-cache-authorized-ttl=5m",
+        "--vmodule=node*=4",
         "--authentication-kubeconfig=/etc/kubeconfig",
         "--min-resync-period=12h",
         "--cloud-node-lifecycle-monitor-nodes-workers=5",
