@@ -76,8 +76,22 @@ fn build(root: &Path, target_dir: &Path, guests: &[String]) {
     for name in OUTER {
         cargo.env_remove(name);
     }
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(root));
     let status = cargo.status().expect("cargo starts: it runs this script");
     assert!(status.success(), "cannot build the guests, see above");
+}
+
+/// The flags of `deploy/release.sh`: no folder of this machine is in the bytes, so that a guest has the size that is released.
+fn flags(root: &Path) -> OsString {
+    let cargo_home = read("CARGO_HOME").map(PathBuf::from);
+    let cargo_home = cargo_home.or_else(|| read("HOME").map(|it| Path::new(&it).join(".cargo"))).unwrap_or_default();
+    let mut flags = OsString::from("-Clink-arg=--compress-relocations");
+    for (folder, name) in [(root, "/aerostat"), (cargo_home.as_path(), "/cargo")] {
+        flags.push("\x1f--remap-path-prefix=");
+        flags.push(folder);
+        flags.push(format!("={name}"));
+    }
+    flags
 }
 
 /// Gives the path of a built guest to `src/guests.rs`.
@@ -87,7 +101,11 @@ fn export(guest: &str, path: &Path) {
     println!("cargo::rustc-env=GUEST_{name}={}", path.display());
 }
 
-#[expect(clippy::disallowed_methods, reason = "cargo talks to a build script in the environment")]
 fn told(name: &str) -> OsString {
-    env::var_os(name).unwrap_or_else(|| panic!("cargo sets {name} for a build script"))
+    read(name).unwrap_or_else(|| panic!("cargo sets {name} for a build script"))
+}
+
+#[expect(clippy::disallowed_methods, reason = "cargo talks to a build script in the environment")]
+fn read(name: &str) -> Option<OsString> {
+    env::var_os(name)
 }
