@@ -117,6 +117,10 @@ separator=$'\x1f'
 commit_of_rust=$(rustc -vV | sed -n 's/^commit-hash: //p')
 CARGO_ENCODED_RUSTFLAGS="--remap-path-prefix=$root=/aerostat"
 CARGO_ENCODED_RUSTFLAGS+="$separator--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
+# Of several prefixes the last one that fits counts.
+for sources in "${CARGO_HOME:-$HOME/.cargo}"/registry/src/*; do
+	CARGO_ENCODED_RUSTFLAGS+="$separator--remap-path-prefix=$sources=/cargo"
+done
 CARGO_ENCODED_RUSTFLAGS+="$separator--remap-path-prefix=$sysroot/lib/rustlib/src/rust=/rustc/$commit_of_rust"
 export CARGO_ENCODED_RUSTFLAGS CARGO_INCREMENTAL=0
 export ZIG_GLOBAL_CACHE_DIR=$work/zig-cache ZIG_LOCAL_CACHE_DIR=$work/zig-cache

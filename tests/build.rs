@@ -76,7 +76,8 @@ fn build(root: &Path, target_dir: &Path, guests: &[String]) {
     for name in OUTER {
         cargo.env_remove(name);
     }
-    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(root));
+    // Built in pieces for a next build, a guest would have other bytes.
+    cargo.env("CARGO_ENCODED_RUSTFLAGS", flags(root)).env("CARGO_INCREMENTAL", "0");
     let status = cargo.status().expect("cargo starts: it runs this script");
     assert!(status.success(), "cannot build the guests, see above");
 }
@@ -85,8 +86,12 @@ fn build(root: &Path, target_dir: &Path, guests: &[String]) {
 fn flags(root: &Path) -> OsString {
     let cargo_home = read("CARGO_HOME").map(PathBuf::from);
     let cargo_home = cargo_home.or_else(|| read("HOME").map(|it| Path::new(&it).join(".cargo"))).unwrap_or_default();
+    let sources = fs::read_dir(cargo_home.join("registry/src")).into_iter().flatten().filter_map(Result::ok);
+    let mut named = vec![(root.to_owned(), "/aerostat"), (cargo_home, "/cargo")];
+    // Of several the last one that fits counts.
+    named.extend(sources.map(|it| (it.path(), "/cargo")));
     let mut flags = OsString::from("-Clink-arg=--compress-relocations");
-    for (folder, name) in [(root, "/aerostat"), (cargo_home.as_path(), "/cargo")] {
+    for (folder, name) in named {
         flags.push("\x1f--remap-path-prefix=");
         flags.push(folder);
         flags.push(format!("={name}"));

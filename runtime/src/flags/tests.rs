@@ -118,7 +118,7 @@ fn unknown_commands_are_refused_with_the_known_ones() {
             panic!("{word} was taken")
         };
         let expected = format!(
-            "aerostat has no command \"{word}\"; its commands are: run, module, completions, help. See aerostat --help"
+            "aerostat has no command \"{word}\"; its commands are: run, module, bundle, completions, help. See aerostat --help"
         );
         assert_eq!(sentence, expected);
     }
@@ -296,7 +296,7 @@ fn commands_about_modules_explain_themselves() {
     let text = invalid(&["module", "inspekt"]);
     let known = "its commands are: inspect, verify, pull, push. See aerostat module --help";
     assert!(text.starts_with("aerostat module has no command \"inspekt\"; ") && text.ends_with(known), "{text}");
-    assert!(invalid(&["modules"]).contains("its commands are: run, module, completions, help"));
+    assert!(invalid(&["modules"]).contains("its commands are: run, module, bundle, completions, help"));
     assert!(invalid(&["module"]).contains("Usage: aerostat module <COMMAND>"));
     assert!(invalid(&["module", "verify", "registry.example.com/a:1"]).contains("--key <FILE>"));
     assert!(invalid(&["module", "inspect", "a.wasm", "--signed-as=b"]).contains("--key <FILE>"));

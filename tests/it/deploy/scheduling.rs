@@ -129,9 +129,9 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
 fn may_run(pod: &PodSpec, labels: &[(&str, &str)]) -> bool {
     let affinity = pod.affinity.clone().unwrap().node_affinity.unwrap();
     let Some(required) = affinity.required_during_scheduling_ignored_during_execution else { return true };
-    let fits = |it: &NodeSelectorRequirement| {
-        assert_eq!(it.operator, "Exists", "values differ between distributions");
-        labels.iter().any(|(key, _)| *key == it.key)
+    let fits = |demand: &NodeSelectorRequirement| {
+        assert_eq!(demand.operator, "Exists", "values differ between distributions");
+        labels.iter().any(|(key, _)| *key == demand.key)
     };
     required.node_selector_terms.iter().any(|it| it.match_expressions.iter().flatten().all(&fits))
 }

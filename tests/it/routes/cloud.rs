@@ -233,8 +233,8 @@ impl State {
     fn next_hops(&mut self, networks: &[PodNetwork]) -> Vec<Result<String>> {
         let names = networks.iter().map(|it| it.node.name.clone()).collect();
         self.calls.push((Instant::now(), Call::Hops(names)));
-        let hop = |it: &PodNetwork| {
-            let name = &it.node.name;
+        let hop = |network: &PodNetwork| {
+            let name = &network.node.name;
             self.hops.get(name).cloned().unwrap_or_else(|| Ok(format!("{}{name}", self.spelling)))
         };
         networks.iter().map(hop).collect()

@@ -15,9 +15,9 @@ const AGAIN: Freshness = LATER_TURN.at_any_time();
 
 /// A cloud that knows these machines. The case of letters does not count in it, and ids with a minus sign are none.
 fn cloud(machines: Vec<Instance>) -> Arc<ScriptedCloud> {
-    let word = |it: &String| match it.contains('-') {
+    let word = |id: &String| match id.contains('-') {
         true => Err(Error::Invalid("no such id".into())),
-        false => Ok(it.to_lowercase()),
+        false => Ok(id.to_lowercase()),
     };
     let cloud = ScriptedCloud::with(machines);
     cloud.canonical_ids.answers(move |ids| ids.iter().map(word).collect());

@@ -40,19 +40,19 @@ pub(crate) struct Dialer {
     outside: Outside,
     budget: Arc<Budget>,
     /// Absent for `http://`, which is for loopback literals only.
-    tls: Option<Tls>,
+    tls: Option<TlsTo>,
     through: Option<Arc<Through>>,
 }
 
 /// TLS towards one name.
-type Tls = (TlsConnector, ServerName<'static>);
+type TlsTo = (TlsConnector, ServerName<'static>);
 
 /// The way through a proxy.
 struct Through {
     proxy: Proxy,
     destination: Destination,
     /// Absent for `http://`.
-    tls: Option<Tls>,
+    tls: Option<TlsTo>,
 }
 
 /// Why there is no connection, or nothing may begin on the one that there is.
@@ -209,7 +209,7 @@ impl Through {
 }
 
 /// TLS towards a destination; `None` for `http://`.
-fn tls_to(destination: &Destination, protocols: &[&[u8]]) -> Result<Option<Tls>, EgressError> {
+fn tls_to(destination: &Destination, protocols: &[&[u8]]) -> Result<Option<TlsTo>, EgressError> {
     match destination.origin.scheme() {
         Scheme::Http => Ok(None),
         Scheme::Https => Ok(Some((tls::connector(destination, protocols)?, destination.origin.host().server_name()))),
@@ -222,7 +222,7 @@ enum Shaken<T> {
     Tls(Box<TlsStream<T>>),
 }
 
-async fn shake_hands<T: Bytes>(tls: &Option<Tls>, limit: Duration, io: T) -> io::Result<Shaken<T>> {
+async fn shake_hands<T: Bytes>(tls: &Option<TlsTo>, limit: Duration, io: T) -> io::Result<Shaken<T>> {
     let Some((connector, name)) = tls else { return Ok(Shaken::Plain(io)) };
     let stream = timeout(limit, connector.connect(name.clone(), io)).await;
     Ok(Shaken::Tls(Box::new(stream.map_err(|_| late("TLS handshake", limit))??)))

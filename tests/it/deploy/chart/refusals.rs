@@ -64,7 +64,7 @@ fn a_value_of_another_form_is_an_error_that_names_its_path() {
 }
 
 #[test]
-fn values_that_do_not_fit_together_are_refused_with_the_next_step() {
+fn values_that_do_not_fit_together_are_refused() {
     let mut no_vpc = values("aws");
     no_vpc["settings"]["vpc"] = json!("");
     let mut no_role = values("aws");

@@ -94,6 +94,6 @@ async fn bad_input_cloud_provider_that_is_not_the_modules() {
 #[tokio::test]
 async fn bad_input_flag_that_is_not_supported() {
     let cluster = cluster().await;
-    let setup = Setup::guest(&cluster, tests::guests::ACME).flags(&["--contention-profiling"]);
-    says(&setup.refused().await, &["--contention-profiling", "not supported yet", "Leave the flag out"]);
+    let setup = Setup::guest(&cluster, tests::guests::ACME).flags(&["--permit-port-sharing"]);
+    says(&setup.refused().await, &["--permit-port-sharing", "not supported yet", "Leave the flag out"]);
 }
