@@ -13,9 +13,11 @@
 mod archive;
 mod authorities;
 mod chart;
+mod compiled;
 mod image;
 mod module;
 mod provenance;
 mod release;
 
-pub use crate::release::{CompiledRelease, PackedFile, pack};
+pub use crate::compiled::CompiledRelease;
+pub use crate::release::{PackedFile, pack};

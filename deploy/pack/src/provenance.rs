@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 use sha256::Digest;
 
-use crate::release::CompiledRelease;
+use crate::compiled::CompiledRelease;
 
 /// The names of the forms, as their authors have them.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";

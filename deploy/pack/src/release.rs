@@ -1,13 +1,14 @@
 //! The files of a release, from those that were compiled.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use anyhow::{Context as _, Result};
 use oci::{Descriptor, Layout, LayoutName};
 use sha256::Digest;
 
 use crate::chart::Chart;
+use crate::compiled::CompiledRelease;
 use crate::module::ModuleDescription;
 use crate::{image, provenance};
 
@@ -15,24 +16,6 @@ const SBOM: &str = "application/vnd.cyclonedx+json";
 const STATEMENT: &str = "application/vnd.in-toto+json";
 /// The name that a container runtime gives an image which it loads from a file.
 const LOADED: &str = "io.containerd.image.name";
-
-/// A release that was compiled and is to be packed.
-pub struct CompiledRelease {
-    /// Its version.
-    pub version: String,
-    /// The architectures, as images call them.
-    pub architectures: Vec<String>,
-    /// The commit that was compiled.
-    pub commit: Option<String>,
-    /// Where the sources are, for people.
-    pub source: Option<String>,
-    /// The lock file that was compiled with.
-    pub lock: PathBuf,
-    /// The folder of the chart.
-    pub chart: Option<PathBuf>,
-    /// Where the compiled files are.
-    pub folder: PathBuf,
-}
 
 /// A file that was packed.
 #[derive(Debug, Eq, PartialEq)]
@@ -177,27 +160,4 @@ fn modules(folder: &Path) -> Result<Vec<String>> {
     }
     names.sort();
     Ok(names)
-}
-
-impl CompiledRelease {
-    fn read(&self, name: &str) -> Result<Vec<u8>> {
-        let path = self.folder.join(name);
-        std::fs::read(&path).with_context(|| format!("cannot read {}", path.display()))
-    }
-
-    fn name(&self, repository: &str) -> Result<LayoutName> {
-        LayoutName::parse(&format!("{repository}:{}", self.version)).map_err(anyhow::Error::msg)
-    }
-
-    /// The words that every artifact has.
-    fn annotations(&self, title: &str) -> BTreeMap<String, String> {
-        let mut words = vec![
-            ("title", title.to_owned()),
-            ("version", self.version.clone()),
-            ("licenses", env!("CARGO_PKG_LICENSE").to_owned()),
-        ];
-        words.extend(self.commit.clone().map(|it| ("revision", it)));
-        words.extend(self.source.clone().map(|it| ("source", it)));
-        words.into_iter().map(|(key, value)| (format!("org.opencontainers.image.{key}"), value)).collect()
-    }
 }

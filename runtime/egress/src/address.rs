@@ -9,8 +9,8 @@ use ipnet::IpNet;
 
 pub use self::networks::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
 use self::ranges::{embedded, never};
+use crate::addresses::Addresses;
 use crate::destination::Destination;
-use crate::endpoint::Addresses;
 use crate::key_service::is_key_source;
 
 const API_SERVER: &str = "the API server";

@@ -3,8 +3,9 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::addresses::Addresses;
 use crate::base_url::Origin;
-use crate::endpoint::{Addresses, Endpoint};
+use crate::endpoint::Endpoint;
 use crate::proxy::Proxy;
 
 /// Where a connection leads, and what the operator says of it.
@@ -45,6 +46,22 @@ impl From<&Endpoint> for Destination {
             resolve: limits.resolve,
             connect: limits.connect,
             tls: limits.tls,
+        }
+    }
+}
+
+impl Destination {
+    /// Where a connection to a proxy itself leads, for a connection that goes on to this destination.
+    pub(crate) fn through(&self, proxy: &Proxy) -> Self {
+        Self {
+            name: format!("the proxy of {}", self.name),
+            origin: proxy.url.0.clone(),
+            is_written: true,
+            is_key_source: false,
+            addresses: proxy.addresses.clone(),
+            ca_file: proxy.ca_file.clone(),
+            proxy: None,
+            ..self.clone()
         }
     }
 }

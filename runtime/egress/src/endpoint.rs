@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use ipnet::IpNet;
-
+use crate::addresses::Addresses;
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
 use crate::content::Content;
@@ -163,17 +162,6 @@ impl Requirement {
             _ => Err(format!("unknown requirement {text:?}: write if-match")),
         }
     }
-}
-
-/// Which addresses an endpoint's host may have.
-///
-/// Neither choice opens what no config can: metadata services, loopback, the API server and special ranges.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Addresses {
-    /// Public ones.
-    Public,
-    /// Those of a private cloud: only these networks, and they may be private.
-    Networks(Vec<IpNet>),
 }
 
 /// How much and how fast an endpoint may be used.

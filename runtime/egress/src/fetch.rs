@@ -19,12 +19,13 @@ use rustls_pki_types::pem::PemObject as _;
 use tokio::time::timeout;
 
 use crate::address::Networks;
+use crate::addresses::Addresses;
 use crate::base_url::Origin;
 use crate::body::{GrowingBody, Withheld};
 use crate::budget::Budget;
 use crate::credentials::Secrets;
 use crate::destination::Destination;
-use crate::endpoint::{Addresses, EndpointLimits};
+use crate::endpoint::EndpointLimits;
 use crate::error::EgressError;
 use crate::outside::Outside;
 use crate::proxy::Proxy;
@@ -32,7 +33,8 @@ use crate::resolve::{self, Resolve};
 use crate::transfer::{CountedBody, Transfer};
 use crate::validity;
 use crate::wire::dial::{DialError, Dialer};
-use crate::wire::{Chain, HEAD_BYTES, HEADERS, HOLDS_SECRET, USER_AGENT_VALUE, check_head};
+use crate::wire::head::{HEAD_BYTES, HEADERS, USER_AGENT_VALUE};
+use crate::wire::{Chain, HOLDS_SECRET, check_head};
 
 /// The addresses that the host itself may reach, and how fast they have to answer.
 #[derive(Clone)]

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod address;
+mod addresses;
 mod audit;
 mod base_url;
 mod body;
@@ -60,6 +61,7 @@ mod tests;
 pub use budgets::{Ages, WriteLimits};
 
 pub use crate::address::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
+pub use crate::addresses::Addresses;
 pub use crate::audit::CallId;
 pub use crate::base_url::{BaseUrl, Origin};
 pub use crate::canonical::PathPattern;
@@ -70,7 +72,7 @@ pub use crate::credentials::{
 };
 pub use crate::effect::Effect;
 pub use crate::egress::{Egress, EgressCall, JudgedRequest};
-pub use crate::endpoint::{Addresses, Endpoint, EndpointLimits, Region, Requirement, Rule, Signing};
+pub use crate::endpoint::{Endpoint, EndpointLimits, Region, Requirement, Rule, Signing};
 pub use crate::error::EgressError;
 pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
 pub use crate::key_service::KeyServiceUrl;

@@ -4,13 +4,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use http::HeaderValue;
-
+use crate::addresses::Addresses;
 use crate::base_url::{BaseUrl, Host, Origin};
-use crate::credentials::basic_header;
-use crate::destination::Destination;
-use crate::endpoint::Addresses;
-use crate::error::EgressError;
 
 /// A proxy, which opens connections when it is asked to.
 ///
@@ -39,7 +34,7 @@ pub struct ProxyLogin {
 
 /// The address of a proxy: `http://proxy.example.com:3128`, or `https://…` for TLS to the proxy itself.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct ProxyUrl(Origin);
+pub struct ProxyUrl(pub(crate) Origin);
 
 impl ProxyUrl {
     /// Reads `http://host:port` or `https://host[:port]`.
@@ -62,37 +57,6 @@ impl ProxyUrl {
 impl fmt::Display for ProxyUrl {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
-    }
-}
-
-impl Proxy {
-    /// Where a connection to the proxy itself leads, for a connection that goes on to `behind`.
-    pub(crate) fn destination(&self, behind: &Destination) -> Destination {
-        Destination {
-            name: format!("the proxy of {}", behind.name),
-            origin: self.url.0.clone(),
-            is_written: true,
-            is_key_source: false,
-            addresses: self.addresses.clone(),
-            ca_file: self.ca_file.clone(),
-            proxy: None,
-            ..behind.clone()
-        }
-    }
-
-    /// The header `proxy-authorization`, if there is a login.
-    ///
-    /// # Errors
-    ///
-    /// If a file cannot be read, or holds no user or no password.
-    pub(crate) fn authorization(&self, whose: &str) -> Result<Option<HeaderValue>, EgressError> {
-        let Some(ProxyLogin { user_file, password_file }) = &self.login else { return Ok(None) };
-        let header = basic_header(user_file, password_file);
-        let header =
-            header.map_err(|(file, because)| EgressError::ProxyLogin { whose: whose.to_owned(), file, because })?;
-        let mut header = HeaderValue::from_str(&header).expect("printable ASCII is a header");
-        header.set_sensitive(true);
-        Ok(Some(header))
     }
 }
 

@@ -5,6 +5,7 @@
 
 pub(crate) mod dial;
 mod frames;
+pub(crate) mod head;
 mod tls;
 mod tunnel;
 mod usage;
@@ -30,6 +31,7 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 
 use self::dial::{DialError, Dialer};
+use self::head::{HEAD_BYTES, HEADERS, USER_AGENT_VALUE};
 use self::usage::Tracked;
 use crate::body::{GrowingBody, Withheld};
 use crate::budget::Budget;
@@ -41,10 +43,6 @@ use crate::outcome::{Answer, Failure};
 use crate::outside::Outside;
 use crate::policy::Denied;
 
-/// The most headers of an answer.
-pub(crate) const HEADERS: usize = 100;
-/// The largest head of an answer.
-pub(crate) const HEAD_BYTES: usize = 64 << 10;
 /// The bytes that a server may send over HTTP/2 before they were read: for one answer, and for all on a connection.
 const STREAM_WINDOW: u32 = 1 << 20;
 const CONNECTION_WINDOW: u32 = 2 << 20;
@@ -60,9 +58,6 @@ const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 pub(crate) const HOLDS_SECRET: &str = "answered with the credential that it was sent; the answer is withheld";
 /// The protocols that are spoken over TLS, the best first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
-pub(crate) const USER_AGENT_VALUE: HeaderValue =
-    HeaderValue::from_static(concat!("aerostat/", env!("CARGO_PKG_VERSION")));
-
 /// The way to one endpoint.
 pub(crate) struct Wire {
     endpoint: Arc<Endpoint>,

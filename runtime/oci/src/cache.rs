@@ -12,6 +12,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tracing::warn;
 use uuid::Uuid;
 
+use crate::descriptor;
 use crate::manifest;
 use crate::signature::Found;
 
@@ -110,7 +111,7 @@ impl Cache {
             let module = self.get(*manifest, manifest::LIMIT).await.and_then(|it| manifest::module(&it).ok());
             needed.extend(module.map(|it| it.digest.to_string()));
             let blobs = self.signatures(*manifest).await;
-            needed.extend(blobs.iter().filter_map(|it| Some(manifest::digest(it.digest()).ok()?.to_string())));
+            needed.extend(blobs.iter().filter_map(|it| Some(descriptor::digest(it.digest()).ok()?.to_string())));
         }
         if let Err(error) = self.prune_to(SIZE, &needed).await {
             warn!("cannot look through --module-cache {}: {error}", self.folder.display());

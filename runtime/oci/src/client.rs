@@ -8,9 +8,10 @@ use sha256::Digest;
 use url::Url;
 
 use crate::challenge::{self, Challenge};
+use crate::descriptor::Blob;
 use crate::error::{PullError, foreign};
 use crate::login::{self, Login};
-use crate::manifest::{self, Blob};
+use crate::manifest;
 use crate::remote::Remote;
 use crate::settings::Outside;
 use crate::token::{self, RepositoryScope, TokenPlace};

@@ -5,7 +5,22 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use sha256::Digest;
 
-use crate::manifest::{Blob, digest};
+use crate::error::foreign;
+
+/// A blob: how long it is, and what it must be.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Blob {
+    pub(crate) digest: Digest,
+    pub(crate) size: usize,
+}
+
+/// Reads `sha256:` and 64 digits in lower case, the one spelling that a registry has.
+pub(crate) fn digest(text: &str) -> Result<Digest, String> {
+    let digest = text.strip_prefix("sha256:").and_then(|it| Digest::parse(it).ok());
+    digest
+        .filter(|it| format!("sha256:{it}") == text)
+        .ok_or_else(|| format!("has the digest {:?}, which is no sha256", foreign(text)))
+}
 
 /// A blob as a manifest or an index names it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -2,7 +2,7 @@
 //! and blobs by their digests. Pure: the same artifacts make the same bytes.
 
 mod archive;
-mod artifacts;
+pub(crate) mod artifacts;
 mod name;
 
 use std::collections::BTreeMap;
@@ -10,8 +10,6 @@ use std::collections::BTreeMap;
 use bytes::Bytes;
 use sha256::Digest;
 
-pub use self::artifacts::NamedArtifact;
-pub(crate) use self::artifacts::StoredManifest;
 pub use self::name::LayoutName;
 use crate::descriptor::Descriptor;
 use crate::manifest::{self, INDEX, MANIFEST};

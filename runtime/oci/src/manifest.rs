@@ -1,9 +1,8 @@
 //! The manifest of a module in a registry. Pure: the caller has compared the digest of the bytes.
 
 use serde::Deserialize;
-use sha256::Digest;
 
-use crate::descriptor::Descriptor;
+use crate::descriptor::{Blob, Descriptor};
 use crate::error::foreign;
 
 /// The largest manifest, and the largest index, in bytes.
@@ -42,21 +41,6 @@ pub(crate) struct Manifest {
     pub(crate) artifact_type: Option<String>,
     #[serde(default)]
     pub(crate) annotations: std::collections::BTreeMap<String, String>,
-}
-
-/// A blob: how long it is, and what it must be.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Blob {
-    pub(crate) digest: Digest,
-    pub(crate) size: usize,
-}
-
-/// Reads `sha256:` and 64 digits in lower case, the one spelling that a registry has.
-pub(crate) fn digest(text: &str) -> Result<Digest, String> {
-    let digest = text.strip_prefix("sha256:").and_then(|it| Digest::parse(it).ok());
-    digest
-        .filter(|it| format!("sha256:{it}") == text)
-        .ok_or_else(|| format!("has the digest {:?}, which is no sha256", foreign(text)))
 }
 
 /// The module that a manifest names.
@@ -109,6 +93,7 @@ pub(crate) fn layer(bytes: &[u8]) -> Result<(Blob, &'static str), String> {
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
+    use sha256::Digest;
 
     use super::*;
 

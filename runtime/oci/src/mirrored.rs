@@ -6,10 +6,11 @@ use egress::Transfer;
 use serde_json::{Value, json};
 use sha256::Digest;
 
-use crate::descriptor::Descriptor;
+use crate::descriptor::{self, Blob, Descriptor};
 use crate::error::{PullError, foreign};
-use crate::layout::{BLOB, Layout, LayoutName, NamedArtifact, StoredManifest};
-use crate::manifest::{self, Blob, INDEX, MANIFEST, Manifest};
+use crate::layout::artifacts::{NamedArtifact, StoredManifest};
+use crate::layout::{BLOB, Layout, LayoutName};
+use crate::manifest::{INDEX, MANIFEST, Manifest};
 use crate::reference::Reference;
 use crate::repository::Repository;
 use crate::upload::{self, ManifestName, SubjectSeen};
@@ -94,7 +95,7 @@ impl Repository {
         let manifest = self.read(digest, &bytes)?;
         let mut digests = vec![digest];
         for child in manifest.manifests.iter().flatten() {
-            let digest = manifest::digest(&child.digest).map_err(|because| self.client.refused(&because))?;
+            let digest = descriptor::digest(&child.digest).map_err(|because| self.client.refused(&because))?;
             self.save_manifest(digest, layout, transfer).await?;
             digests.push(digest);
         }
@@ -130,7 +131,7 @@ impl Repository {
             return Err(self.client.refused(&because));
         }
         for entry in entries {
-            let digest = manifest::digest(&entry.digest).map_err(|because| self.client.refused(&because))?;
+            let digest = descriptor::digest(&entry.digest).map_err(|because| self.client.refused(&because))?;
             let descriptor = self.save_manifest(digest, layout, transfer).await?;
             layout.add_nameless(descriptor);
         }

@@ -9,9 +9,10 @@ use tracing::warn;
 
 use crate::cache::Cache;
 use crate::client::Client;
+use crate::descriptor::{self, Blob};
 use crate::error::PullError;
 use crate::key::Keys;
-use crate::manifest::{self, Blob};
+use crate::manifest;
 use crate::remote::WrittenIn;
 use crate::settings::{Outside, Settings, SignedBy};
 use crate::signature::{Signed, SignedOnce};
@@ -160,7 +161,7 @@ impl Pull<'_> {
     async fn cached_signer(&self, signed: &Signed<'_>) -> Option<SignedOnce> {
         let cache = self.puller.cache.as_ref()?;
         for found in cache.signatures(signed.manifest).await {
-            let Ok(digest) = manifest::digest(found.digest()) else { continue };
+            let Ok(digest) = descriptor::digest(found.digest()) else { continue };
             let Some(blob) = cache.get(digest, found.limit()).await else { continue };
             match found.verify(&blob, signed) {
                 Ok(signer) => return Some(SignedOnce { signer, found, blob }),

@@ -4,8 +4,8 @@ use std::fmt;
 
 use sha256::Digest;
 
+use crate::descriptor;
 use crate::image::Image;
-use crate::manifest;
 
 /// A repository, and what of it: what has the tag, or what has the digest. If both are given, the digest decides.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -29,7 +29,7 @@ impl Reference {
         };
         // What stands before an `@` may be a password.
         let digest = digest.map(|digest| {
-            manifest::digest(digest).map_err(|_| {
+            descriptor::digest(digest).map_err(|_| {
                 "what follows the @ of a reference is a digest of a manifest, sha256: and 64 digits in lower case; a login \
                  belongs into a file (--login)"
                     .to_owned()

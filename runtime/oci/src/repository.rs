@@ -8,9 +8,10 @@ use egress::Transfer;
 use sha256::Digest;
 
 use crate::client::Client;
+use crate::descriptor::Blob;
 use crate::error::PullError;
 use crate::key::Keys;
-use crate::manifest::{self, Blob, MANIFEST};
+use crate::manifest::{self, MANIFEST};
 use crate::pushed::{Interfaces, PushedArtifact, pushed};
 use crate::reference::Reference;
 use crate::remote::{Remote, WrittenIn};

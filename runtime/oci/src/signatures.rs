@@ -6,9 +6,9 @@ use egress::Transfer;
 use sha256::Digest;
 
 use crate::client::Client;
-use crate::descriptor::Descriptor;
+use crate::descriptor::{self, Descriptor};
 use crate::error::{PullError, foreign};
-use crate::manifest::{self, Manifest};
+use crate::manifest::Manifest;
 use crate::signature::{ANNOTATION, BUNDLE, BUNDLE_LIMIT, Found, PAYLOAD, PAYLOAD_LIMIT, Signed, SignedOnce, is_first};
 
 /// How many referrers, and how many signatures under the tag, are looked at.
@@ -119,7 +119,7 @@ impl<Judge: FnMut(Stored) -> ControlFlow<()>> SignatureSearch<'_, Judge> {
 
     /// `None`: it is no bundle.
     async fn bundle(&mut self, entry: &Descriptor) -> Result<Option<ReadSignature>, PullError> {
-        let digest = match manifest::digest(&entry.digest) {
+        let digest = match descriptor::digest(&entry.digest) {
             Ok(digest) => digest,
             Err(because) => return Ok(Some(Err(because))),
         };

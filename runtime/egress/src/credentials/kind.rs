@@ -2,8 +2,9 @@
 
 use std::path::PathBuf;
 
+use crate::addresses::Addresses;
 use crate::base_url::BaseUrl;
-use crate::endpoint::{Addresses, Region};
+use crate::endpoint::Region;
 use crate::key_service::KeyServiceUrl;
 use crate::proxy::Proxy;
 use budgets::WriteLimits;

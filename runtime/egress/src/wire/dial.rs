@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
+use http::HeaderValue;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
@@ -25,10 +26,11 @@ use super::{tls, tunnel};
 use crate::address;
 use crate::base_url::{Host, Scheme};
 use crate::budget::Budget;
+use crate::credentials::basic_header;
 use crate::destination::Destination;
 use crate::error::EgressError;
 use crate::outside::Outside;
-use crate::proxy::{self, Proxy};
+use crate::proxy::{self, Proxy, ProxyLogin};
 
 /// The most addresses of a name that are looked at.
 const ADDRESSES: usize = 16;
@@ -161,7 +163,7 @@ impl Dialer {
             .map_err(|_| late("connection", limits.connect))??;
         tcp.set_nodelay(true)?;
         let Some(through) = &self.through else { return self.secure(tcp, address).await };
-        let login = through.proxy.authorization(&limits.name).map_err(io::Error::other)?;
+        let login = authorization(&through.proxy, &limits.name).map_err(io::Error::other)?;
         let target = limits.origin.authority_with_port();
         // The proxy resolves and connects meanwhile.
         let limit = limits.resolve + limits.connect;
@@ -201,11 +203,22 @@ impl Through {
             return Err(EgressError::BehindProxy { whose, origin: origin.to_string(), kind });
         }
         // Said at the start, and not when the first request leaves.
-        proxy.authorization(&whose)?;
-        let destination = proxy.destination(behind);
+        authorization(proxy, &whose)?;
+        let destination = behind.through(proxy);
         let tls = tls_to(&destination, &[b"http/1.1"])?;
         Ok(Self { proxy: proxy.clone(), destination, tls })
     }
+}
+
+/// The header `proxy-authorization`, if there is a login.
+fn authorization(proxy: &Proxy, whose: &str) -> Result<Option<HeaderValue>, EgressError> {
+    let Some(ProxyLogin { user_file, password_file }) = &proxy.login else { return Ok(None) };
+    let header = basic_header(user_file, password_file);
+    let header =
+        header.map_err(|(file, because)| EgressError::ProxyLogin { whose: whose.to_owned(), file, because })?;
+    let mut header = HeaderValue::from_str(&header).expect("printable ASCII is a header");
+    header.set_sensitive(true);
+    Ok(Some(header))
 }
 
 /// TLS towards a destination; `None` for `http://`.

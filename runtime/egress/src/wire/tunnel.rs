@@ -12,7 +12,7 @@ use hyper::upgrade::Upgraded;
 use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
-use super::{HEAD_BYTES, HEADERS, USER_AGENT_VALUE};
+use super::head::{HEAD_BYTES, HEADERS, USER_AGENT_VALUE};
 
 /// Asks the proxy at the other end of `io` for a connection to `target`, a host with its port. No text of the proxy's own is in an error.
 pub(super) async fn open<T>(io: T, target: &Authority, login: Option<HeaderValue>) -> io::Result<TokioIo<Upgraded>>

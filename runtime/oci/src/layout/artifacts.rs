@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use sha256::Digest;
 
 use super::{BLOB, Layout, LayoutName, NAME};
-use crate::descriptor::Descriptor;
+use crate::descriptor::{self, Descriptor};
 use crate::error::foreign;
 use crate::manifest::{self, ACCEPTED, Manifest};
 
@@ -138,13 +138,13 @@ impl Layout {
         let mut blobs = Vec::new();
         for blob in manifest.config.iter().chain(manifest.layers.iter().flatten()) {
             self.get(blob, BLOB)?;
-            blobs.push(manifest::digest(&blob.digest)?);
+            blobs.push(descriptor::digest(&blob.digest)?);
         }
         Ok(StoredManifest {
-            digest: manifest::digest(&descriptor.digest)?,
+            digest: descriptor::digest(&descriptor.digest)?,
             descriptor: descriptor.clone(),
             blobs,
-            subject: manifest.subject.map(|it| manifest::digest(&it.digest)).transpose()?,
+            subject: manifest.subject.map(|it| descriptor::digest(&it.digest)).transpose()?,
             annotations: manifest.annotations,
         })
     }
