@@ -10,7 +10,7 @@ use crate::base_url::{BaseUrl, Host, Origin};
 /// A proxy, which opens connections when it is asked to.
 ///
 /// It resolves the names of what is behind it: the address filter judges its own address, and behind it literals and the names of
-/// [`inside`] alone.
+/// the inside (loopback, metadata services, the cluster) alone.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Proxy {
     /// Where it is.
