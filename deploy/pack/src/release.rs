@@ -93,7 +93,7 @@ pub fn pack(release: &CompiledRelease) -> Result<Vec<PackedFile>> {
         layout.add_name(&name, descriptor);
     }
     files.push(PackedFile { path: "provenance.json".to_owned(), bytes: statement });
-    // What the reader refuses is no bundle.
+    // Bytes that the reader refuses are no bundle.
     layout.artifacts().map_err(|because| anyhow::anyhow!("the bundle {because}"))?;
     files.push(PackedFile { path: format!("aerostat-bundle-{version}.tar"), bytes: layout.tar() });
     Ok(files)

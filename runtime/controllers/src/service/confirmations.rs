@@ -293,7 +293,7 @@ fn worthless(
     zone: Option<&str>,
     familiar: bool,
 ) -> Option<Error> {
-    // What was young enough when it was asked for is so, however long it took.
+    // An answer that was young enough when it was asked for stays so, however long it took.
     let fresh = rule.at_any_time().asked_at(asked);
     let why = match list.gap(zone) {
         _ if !fresh.allows(list.began, list.began) => "the cloud's list of instances is too old".to_owned(),
