@@ -1,4 +1,4 @@
-//! What the answers about one Service mean to it: how the work goes on, and what is still to be written.
+//! Answers about one Service: how its work goes on after each, and the status that is still to be written.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -124,7 +124,7 @@ impl ServiceState {
         self.work.unwritten = Some(Unwritten { status, sent_memo: found.map(str::to_owned), then });
     }
 
-    /// Somebody has written another memo: the cloud is asked with it.
+    /// The memo on the Service is another than ours: the cloud is asked with it.
     pub(crate) fn adopt_memo(&mut self, memo: &str) {
         self.work.memo = Some(memo.to_owned());
         if self.work.state.stage() == Stage::Settled {
@@ -140,7 +140,7 @@ impl ServiceState {
         }
     }
 
-    /// What an answer means has come true.
+    /// The answer is on the Service, and its meaning holds.
     pub(crate) fn follow(&mut self, then: Outcome) {
         match then {
             Outcome::Ready => self.settle(),

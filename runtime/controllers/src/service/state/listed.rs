@@ -1,4 +1,4 @@
-//! What lists of load balancers mean to one Service.
+//! Lists of load balancers, and their meaning for one Service.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::service::inventory::drift::Listed;
 use crate::service::inventory::schedule::Waiting;
 
 impl ServiceState {
-    /// What it waits for, if the cloud is busy with a load balancer of its own.
+    /// The wait of a Service whose own load balancer the cloud is busy with.
     pub(crate) fn waiting(&self) -> Option<Waiting<'_>> {
         let work = &self.work;
         let State::Pending { question, until } = &work.state else { return None };
@@ -37,7 +37,7 @@ impl ServiceState {
         matches!(self.work.state, State::Settled { .. }) && self.work.unwritten.is_none()
     }
 
-    /// What is to be done about it although it is as desired.
+    /// The step that a Service needs although it is as desired.
     pub(crate) fn resync(&self) -> Option<Resync> {
         match self.work.state {
             State::Settled { resync, .. } => resync,
@@ -111,7 +111,7 @@ impl ServiceState {
         }
     }
 
-    /// What was asked for in an earlier life of this process is what is desired now, and was there. Says `false` if
+    /// The load balancer of an earlier life of this process is the one that is desired now, and was there. Says `false` if
     /// something was asked for in this life.
     pub(crate) fn settle_before(
         &mut self,

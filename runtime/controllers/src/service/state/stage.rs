@@ -42,7 +42,7 @@ pub(crate) enum Stage {
     Gone,
 }
 
-/// What the cloud is asked for, and what is known of its answers.
+/// The question that the cloud is asked, and the memory of its answers.
 #[derive(Debug)]
 pub(crate) struct Question {
     /// The load balancer, without what we write ourselves.
@@ -67,7 +67,7 @@ pub(super) enum Announcement {
     Made,
 }
 
-/// What the next call is about to do.
+/// The purpose of the next call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum NextCall {
     /// To create it, as the memo announces.
@@ -76,7 +76,7 @@ pub(crate) enum NextCall {
     GoesOn,
 }
 
-/// What lists have shown of one that the cloud is busy with.
+/// The memory of lists that showed a load balancer that the cloud is busy with.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ListWord {
     /// Nothing yet, since the last call.

@@ -15,7 +15,7 @@ pub(crate) enum Cause {
     Resync,
 }
 
-/// What is to be done about one that is as desired.
+/// The step that a Service needs which is as desired.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Resync {
     /// The cloud is asked then.
@@ -31,7 +31,7 @@ pub(crate) enum NextStep {
     Done,
     /// It is reconciled again after this time.
     After(Duration),
-    /// Somebody has changed it meanwhile: it is reconciled again at once.
+    /// The Service was changed meanwhile: it is reconciled again at once.
     Again,
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum AskedNodes {
     Same,
 }
 
-/// What a change of a Service means to the work queue.
+/// The meaning of a Service's change for the work queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum EventEffect {
     /// Nothing: it was known.

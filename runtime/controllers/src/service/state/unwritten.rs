@@ -1,19 +1,19 @@
-//! What a provider answered, and is still to be written. No client, no log, no clock.
+//! An answer of a provider that is still to be written. No client, no log, no clock.
 
 use cloud_provider::{LoadBalancer, LoadBalancerStatus};
 use tokio::time::Instant;
 
-/// What the provider answered, until it is on the Service.
+/// The answer of the provider, until it is on the Service.
 #[derive(Clone, Debug)]
 pub(crate) struct Unwritten {
     pub(crate) status: LoadBalancerStatus,
     /// The memo that the call had.
     pub(crate) sent_memo: Option<String>,
-    /// What it means once it is written.
+    /// Its meaning once it is written.
     pub(crate) then: Outcome,
 }
 
-/// What an answer means once it is written.
+/// The meaning of an answer once it is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Outcome {
     /// The load balancer is as desired.

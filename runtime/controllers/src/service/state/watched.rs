@@ -1,4 +1,4 @@
-//! What the watches say of one Service and of nodes, and what that means to it.
+//! Changes of one Service and of nodes that the watches bring, and their meaning for it.
 
 use std::sync::Arc;
 
@@ -40,7 +40,7 @@ impl ServiceState {
         }
     }
 
-    /// What it means that the watch knows this of the Service now: `desired` if it wants a load balancer, and
+    /// The meaning of the watch's present Service for the work: `desired` if it wants a load balancer, and
     /// whether that has to go otherwise.
     pub(crate) fn effect(&mut self, watched: &Service, desired: Option<&LoadBalancer>, has_to_go: bool) -> EventEffect {
         if !self.uid_of(watched) {
@@ -65,7 +65,7 @@ impl ServiceState {
         }
     }
 
-    /// What it means that its Service is gone. A deletion that has begun keeps its own pause.
+    /// The meaning of the Service's end for the work. A deletion that has begun keeps its own pause.
     pub(crate) fn vanished(&self) -> EventEffect {
         if self.is_deleting() { EventEffect::Add } else { EventEffect::AddDespitePause }
     }

@@ -1,4 +1,4 @@
-//! What is remembered of one Service beside how far it is.
+//! The memory of one Service beside its stage.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,16 +23,16 @@ const CHANGES: u32 = 10;
 /// The pause between further ones.
 const CHANGE_PAUSE: Duration = Duration::from_secs(10);
 
-/// What is seen of one Service, whoever works on it: by the watch of Services, by the pass over changed nodes, by the watch
+/// Observations of one Service, by others than its worker too: by the watch of Services, by the pass over changed nodes, by the watch
 /// of credentials, by the clock that reports long waits, and by its worker. Whoever has the lock may write it.
 pub(crate) struct Observed {
-    /// What events call it.
+    /// The reference by which events name it.
     pub(crate) about: ObjectReference,
     /// The Service as our last write left it, until the watch has seen it.
     pub(super) written: Option<Arc<Service>>,
     /// The annotations that nobody knows, if an event said so.
     pub(super) unknown: Vec<String>,
-    /// What the cloud is busy with, if it said so, and when that was recorded last.
+    /// The work that the cloud is busy with, if it said so, and when that was recorded last.
     pub(super) pending: Option<LongPending>,
     /// The version of the credentials that it was last worked on with, or put into the queue for.
     pub(super) credentials: u64,
@@ -40,14 +40,14 @@ pub(crate) struct Observed {
     pub(crate) pass: Option<Arc<Pass>>,
 }
 
-/// What was asked of the cloud for one Service, and what came of it. Only the worker that has the Service's key in the
+/// Questions to the cloud for one Service, and their answers. Only the worker that has the Service's key in the
 /// queue writes it, and there is one at most: between two of its steps nothing in here changes, but for the word of a list
 /// about one that is pending or settled. Everybody else reads.
 pub(crate) struct Work {
     pub(crate) state: State,
     /// When the API server, asked for it alone, has said that it is gone. It cannot come back: its UID is not given twice.
     pub(crate) gone_since: Option<Instant>,
-    /// What the provider asked to keep last, written or not.
+    /// The memo that the provider gave last, written or not.
     pub(crate) memo: Option<String>,
     /// The memo that was kept last, until a call begins with it.
     pub(super) new_memo: Option<String>,
@@ -57,7 +57,7 @@ pub(crate) struct Work {
     pub(super) wrote: Option<Instant>,
     /// Where it was reached last.
     pub(crate) current: Vec<Ingress>,
-    /// What the provider answered, and could not be written.
+    /// The answer of the provider that could not be written.
     pub(crate) unwritten: Option<Unwritten>,
     /// The changes that its author may still make.
     pub(super) burst: TokenBucket,
@@ -72,7 +72,7 @@ pub(crate) struct Work {
     pub(super) waiting: Option<Waiting>,
     /// The failure that was shown last.
     pub(super) shown: Option<String>,
-    /// What kind of failure it had last.
+    /// The kind of its last failure.
     pub(super) failure_kind: FailureKind,
 }
 

@@ -1,4 +1,4 @@
-//! What is counted of what Services ask for, and that a provider cannot add to it.
+//! Counts of the changes that Services ask for: a provider cannot add to them.
 
 use std::sync::atomic::Ordering;
 
