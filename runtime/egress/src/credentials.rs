@@ -131,7 +131,10 @@ impl Credentials {
     ///
     /// If that is still the present one, the next version counts as approved, and is answered: a call that is under way
     /// goes on to write. Otherwise, as after a change of a credential, the account has to be checked.
-    pub(crate) fn replace_provider(&self, seen: Option<u64>) -> Option<u64> {
+    ///
+    /// `replace` puts it in place: what the new one writes does not count as approved before, and [`Self::versions`] change
+    /// once it serves, since those that are told ask it at once.
+    pub(crate) fn replace_provider<T>(&self, seen: Option<u64>, replace: impl FnOnce() -> T) -> (T, Option<u64>) {
         let mut approval = self.approval();
         let version = self.version();
         let approved = seen.filter(|it| *it == version).map(|it| it + 1);
@@ -140,8 +143,9 @@ impl Credentials {
             *approval = approved;
         }
         drop(approval);
+        let former = replace();
         self.changes.send_modify(|it| *it += 1);
-        approved
+        (former, approved)
     }
 
     /// The same number, once it has changed. Nobody has sent the new secret before.

@@ -85,11 +85,11 @@ impl Egress {
         self.sender.credentials.approve(version);
     }
 
-    /// The provider is replaced by another version of it, which has seen the right account under the version `seen` of
-    /// credentials and provider; `None` if it has not asked. Answers the version that counts as approved from now on,
-    /// unless the account has to be checked again.
-    pub fn replace_provider(&self, seen: Option<u64>) -> Option<u64> {
-        self.sender.credentials.replace_provider(seen)
+    /// The provider is replaced, by `replace`, by another version of it, which has seen the right account under the version
+    /// `seen` of credentials and provider; `None` if it has not asked. Answers what `replace` answers, and the version that
+    /// counts as approved from now on, unless the account has to be checked again.
+    pub fn replace_provider<T>(&self, seen: Option<u64>, replace: impl FnOnce() -> T) -> (T, Option<u64>) {
+        self.sender.credentials.replace_provider(seen, replace)
     }
 
     #[cfg(test)]

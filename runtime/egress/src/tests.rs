@@ -172,19 +172,30 @@ async fn a_replaced_provider_writes_on_if_it_has_seen_the_account() {
     egress.approve(version());
     let mut call = open(&egress, Mode::Write { deletes: 0 });
     let seen = version();
-    assert_eq!(egress.replace_provider(Some(seen)), Some(seen + 1));
+    let replace = |seen| egress.replace_provider(seen, || ()).1;
+    assert_eq!(replace(Some(seen)), Some(seen + 1));
     assert_eq!(version(), seen + 1, "the account is asked about again");
     assert!(call.send(post()).await.is_ok(), "a call that is under way goes on");
 
-    assert_eq!(egress.replace_provider(Some(seen)), None, "what it has seen is no longer so");
+    assert_eq!(replace(Some(seen)), None, "what it has seen is no longer so");
     match call.send(post()).await {
         Err(SendError::Unreachable(text)) => assert!(text.contains("account"), "{text}"),
         other => panic!("nothing may be written yet, but {other:?}"),
     }
     egress.approve(version());
     assert!(call.send(post()).await.is_ok());
-    assert_eq!(egress.replace_provider(None), None, "nobody has asked it");
+    assert_eq!(replace(None), None, "nobody has asked it");
     assert!(call.send(post()).await.is_err());
+}
+
+#[tokio::test]
+async fn a_change_is_told_once_the_other_provider_serves() {
+    let server = Server::start("200 OK").await;
+    let egress = egress(&server, || true, None);
+    let versions = egress.versions();
+    let (told, _) = egress.replace_provider(None, || versions.has_changed().unwrap());
+    assert!(!told, "those that are told would ask the one before");
+    assert!(versions.has_changed().unwrap());
 }
 
 /// How many of thirty DELETEs leave, each in a call of its own.

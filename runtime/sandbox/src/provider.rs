@@ -105,9 +105,8 @@ impl Provider {
     /// was not asked.
     #[must_use]
     pub fn swap(&self, candidate: &Candidate, seen: Option<u64>) -> Swapped {
-        // First: what the candidate writes must not count as approved before.
-        let approved = self.0.shared.egress.replace_provider(seen);
-        let former = Candidate(self.0.replace(candidate.0.clone(), Instant::now()));
+        let replace = || Candidate(self.0.replace(candidate.0.clone(), Instant::now()));
+        let (former, approved) = self.0.shared.egress.replace_provider(seen, replace);
         Swapped { former, approved }
     }
 
