@@ -91,12 +91,13 @@ async fn run(
 }
 
 /// Puts waiting nodes into the queue whenever a credential has changed: what was refused with the old one may be allowed
-/// with the new one.
+/// with the new one, and a pause because of the provider before is over. A pause that the cloud asked for holds: no request
+/// leaves before its end.
 async fn retry_with_new_credentials(inventory: Arc<Inventory>, nodes: Nodes, queue: Arc<WorkQueue>) {
     let mut versions = inventory.credentials();
     loop {
         changed(&mut versions).await;
-        nodes.waiting_names().iter().for_each(|it| queue.add(it));
+        nodes.waiting_names().iter().for_each(|it| queue.add_despite_pause(it));
     }
 }
 
