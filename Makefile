@@ -13,7 +13,7 @@ help: ## Show this help.
 CLOUDS := aws digitalocean hetzner
 
 .PHONY: demo
-demo: known-cloud control-plane $(if $(filter aws,$(CLOUD)),moto) ## Show the main job: nodes, a load balancer, a dead machine, a refused attack. CLOUD=hetzner or aws shows that cloud, and routes. KEEP=1 stays up.
+demo: known-cloud control-plane $(if $(filter aws,$(CLOUD)),moto) ## Show the main job: nodes, a load balancer, a dead machine, a refused attack, another module. CLOUD=hetzner or aws shows that cloud, and routes. KEEP=1 stays up.
 	@printf '\n==> Building aerostat, the providers and the demo (minutes at the first time)\n'
 	@$(CARGO) build --locked -p aerostat -p tests --bins
 	@exec target/debug/demo
@@ -84,6 +84,10 @@ MDBOOK := target/tools/mdbook-$(MDBOOK_VERSION)/bin/mdbook
 .PHONY: docs
 docs: preflight $(MDBOOK) ## Make the book of all pages in target/book/html.
 	@docs/build.sh $(MDBOOK)
+
+.PHONY: picture
+picture: control-plane ## Record the demo and draw docs/demo.svg (needs npm).
+	@docs/picture.sh
 
 $(MDBOOK):
 	@printf '==> Building mdBook into target/tools (3 minutes, once)\n'

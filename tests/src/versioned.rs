@@ -1,6 +1,6 @@
 //! Versions of the guest `versioned`, and their cloud: machines and balancers on loopback.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -60,6 +60,8 @@ struct Shared {
 #[derive(Default)]
 struct Account {
     machines: Vec<String>,
+    /// Those among them of which the cloud says that they are new, whatever else is.
+    new_machines: BTreeSet<String>,
     balancers: BTreeMap<String, Balancer>,
     /// The Services for which one was made, in this order.
     made: Vec<String>,
@@ -134,6 +136,12 @@ impl Cloud {
     /// Adds a machine, which is called as its node.
     pub fn add_machine(&self, name: &str) {
         self.shared.state().machines.push(name.to_owned());
+    }
+
+    /// Adds a machine of which all answers say that it is new.
+    pub fn add_new_machine(&self, name: &str) {
+        self.add_machine(name);
+        self.shared.state().new_machines.insert(name.to_owned());
     }
 
     /// From now on all balancers have addresses.
@@ -301,7 +309,7 @@ async fn list(State(shared): State<Arc<Shared>>, Query(Part { after, limit }): Q
     let account = shared.state();
     let from: usize = after.parse().unwrap_or(0);
     let page = account.machines.iter().skip(from).take(limit);
-    let machines: Vec<_> = page.map(|it| json!({ "name": it, "new": account.is_new })).collect();
+    let machines: Vec<_> = page.map(|it| account.machine(it)).collect();
     let end = from + machines.len();
     let next = (end < account.machines.len()).then(|| end.to_string());
     Json(json!({ "machines": machines, "next": next }))
@@ -310,7 +318,7 @@ async fn list(State(shared): State<Arc<Shared>>, Query(Part { after, limit }): Q
 async fn machine(State(shared): State<Arc<Shared>>, Path(name): Path<String>) -> Response {
     let account = shared.state();
     match account.machines.contains(&name) {
-        true => Json(json!({ "name": name, "new": account.is_new })).into_response(),
+        true => Json(account.machine(&name)).into_response(),
         false => StatusCode::NOT_FOUND.into_response(),
     }
 }
@@ -347,6 +355,11 @@ async fn balancer(State(shared): State<Arc<Shared>>, Path(id): Path<String>) -> 
 }
 
 impl Account {
+    /// A machine, as the cloud shows it.
+    fn machine(&self, name: &str) -> Value {
+        json!({ "name": name, "new": self.is_new || self.new_machines.contains(name) })
+    }
+
     /// A balancer, as the cloud shows it.
     fn shown(&self, id: &str, balancer: &Balancer) -> Value {
         let is_ready = balancer.reads > 0 && self.reads.is_some_and(|it| balancer.reads >= it);

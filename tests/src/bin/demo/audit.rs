@@ -23,7 +23,7 @@ impl Audit {
     pub(crate) fn show(&mut self, screen: &Screen, entry: &Map<String, Value>) -> Result<()> {
         if text(entry, "target") != "audit" {
             if matches!(text(entry, "level"), "WARN" | "ERROR") {
-                screen.happened(Colour::Yellow, "aerostat", message(entry))?;
+                screen.happened(Colour::Yellow, "aerostat", &cut(message(entry)))?;
             }
             return Ok(());
         }
@@ -70,6 +70,14 @@ impl Audit {
 /// Whether a line of the log says that the egress refused a request.
 pub(crate) fn is_refusal(entry: &Map<String, Value>) -> bool {
     text(entry, "target") == "audit" && text(entry, "decision") != "allow"
+}
+
+/// A message as long as its first sentences: what a module printed when it crashed stands in the log.
+fn cut(message: &str) -> String {
+    match message.split_once("; the last that it printed") {
+        Some((cause, _)) => format!("{cause}; …"),
+        None => message.to_owned(),
+    }
 }
 
 fn text<'a>(entry: &'a Map<String, Value>, key: &str) -> &'a str {

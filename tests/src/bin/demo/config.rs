@@ -69,10 +69,10 @@ pub(crate) fn write<V: Shown>(
     Ok(path)
 }
 
-/// Starts aerostat.
-pub(crate) fn start<V: Shown>(kubeconfig: &Path, config: &Path) -> Result<Aerostat> {
+/// Starts aerostat, with these flags beside those of the demo and of the cloud.
+pub(crate) fn start<V: Shown>(kubeconfig: &Path, config: &Path, further: &[&str]) -> Result<Aerostat> {
     let files = [format!("--kubeconfig={}", kubeconfig.display()), format!("--cloud-config={}", config.display())];
-    let flags = V::FLAGS.iter().copied().chain(FAST).chain(["--secure-port=0"]);
+    let flags = V::FLAGS.iter().copied().chain(FAST).chain(["--secure-port=0"]).chain(further.iter().copied());
     Aerostat::start(files.iter().map(String::as_str).chain(flags))
 }
 

@@ -4,6 +4,9 @@ use std::collections::BTreeMap;
 
 use k8s_openapi::api::core::v1::Event;
 
+/// Those that are not shown: who leads, and that the nodes of one provider are no backends of another one.
+const HIDDEN: [&str; 2] = ["LeaderElection", "NotABackend"];
+
 /// Describes events, and counts them.
 #[derive(Default)]
 pub(crate) struct Events {
@@ -11,13 +14,13 @@ pub(crate) struct Events {
 }
 
 impl Events {
-    /// The name of the object, the text, and whether it is a warning. Nothing for what is normal about the Lease.
+    /// The name of the object, the text, and whether it is a warning. Nothing for those that are hidden.
     pub(crate) fn describe(&mut self, event: &Event) -> Option<(String, String, bool)> {
         let about = &event.involved_object;
-        if about.kind.as_deref() == Some("Lease") && event.type_.as_deref() != Some("Warning") {
+        let reason = event.reason.clone().unwrap_or_default();
+        if HIDDEN.contains(&reason.as_str()) {
             return None;
         }
-        let reason = event.reason.clone().unwrap_or_default();
         *self.counts.entry(reason.clone()).or_default() += 1;
         let times = event.count.filter(|it| *it > 1).map(|it| format!(" (×{it})")).unwrap_or_default();
         let message = event.message.as_deref().unwrap_or_default();

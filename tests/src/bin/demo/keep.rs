@@ -8,10 +8,10 @@ use kube::Client;
 use tests::control_plane::{self, ControlPlane};
 use tests::simulator::Cloud as _;
 
+use crate::config;
 use crate::screen::Screen;
 use crate::stage::Stage;
 use crate::vendor::Shown;
-use crate::{config, hostile};
 
 /// For the commands that a person tries.
 const KUBECONFIG: &str = "target/demo.kubeconfig";
@@ -30,11 +30,10 @@ pub(crate) fn offer<V: Shown>(screen: &Screen) -> Result<()> {
 
 /// Lets the cloud's own provider go on, and shows what happens, for ever.
 pub(crate) async fn stay<V: Shown>(stage: Stage<V>, control_plane: &ControlPlane, admin: &Client) -> Result<()> {
-    hostile::leave::<V>(admin).await?;
     config::publish::<V>(admin, V::MODULE).await?;
     let config = config::write::<V>(control_plane.folder(), &stage.cloud, &config::shown::<V>(&stage.cloud), None)?;
     let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
-    let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config)).await?;
+    let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config, &[])).await?;
     look_around(&stage.screen, V::ANOTHER, control_plane)?;
     let heading = format!("Everything runs until Ctrl-C, with the {} provider; changes are shown here", V::Cloud::NAME);
     stage.screen.heading(&heading)?;

@@ -13,6 +13,7 @@ mod services;
 mod stage;
 mod summary;
 mod vendor;
+mod versions;
 
 use std::process::ExitCode;
 
@@ -79,6 +80,7 @@ async fn demo<V: Shown>() -> Result<()> {
     play::service_is_deleted(&mut stage, &admin).await?;
     stage.cloud.assert_valid();
     let stage = play::attack(stage, &control_plane, &admin).await?;
+    let stage = versions::show(stage, &control_plane, &admin).await?;
     summary::show::<V>(&stage.screen, &stage.cloud.requests(), &stage.audit)?;
     if keep::is_asked_for() {
         return keep::stay(stage, &control_plane, &admin).await;

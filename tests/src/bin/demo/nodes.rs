@@ -63,6 +63,11 @@ impl Nodes {
         self.known.contains_key(name)
     }
 
+    /// Whether there is a node of this name without its taint.
+    pub(crate) fn is_initialised(&self, name: &str) -> bool {
+        self.known.get(name).is_some_and(|it| !it.waiting)
+    }
+
     /// Whether this many nodes are initialised and have their addresses.
     pub(crate) fn are_initialised(&self, count: usize) -> bool {
         self.known.values().filter(|it| !it.waiting && !it.addresses.is_empty()).count() >= count

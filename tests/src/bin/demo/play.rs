@@ -16,7 +16,7 @@ use crate::vendor::{BUILDING, LATENCY, Shown};
 use crate::{cloud, config, hostile, services};
 
 /// How many steps there are.
-pub(crate) const STEPS: usize = 10;
+pub(crate) const STEPS: usize = 13;
 
 /// The machine that is deleted.
 const VICTIM: u8 = 3;
@@ -41,7 +41,7 @@ pub(crate) async fn prepare<V: Shown>(
     screen.step("aerostat, with the ServiceAccount of deploy/rbac.yaml and the rules of deploy/")?;
     let config = config::write::<V>(control_plane.folder(), &cloud, &config::shown::<V>(&cloud), None)?;
     let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
-    let mut aerostat = config::start::<V>(&kubeconfig, &config)?;
+    let mut aerostat = config::start::<V>(&kubeconfig, &config, &[])?;
     aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
     // It says of every controller whether it runs.
     let about_routes = aerostat.wait_for("node-route-controller", PATIENCE).await?;
@@ -142,7 +142,7 @@ pub(crate) async fn attack<V: Shown>(
     let provider = config::provider::<V>(guests::HOSTILE, json!({ "settings": settings }));
     let config = config::write::<V>(control_plane.folder(), &stage.cloud, &provider, Some(hostile::ENDPOINT))?;
     let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
-    let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config)).await?;
+    let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config, &[])).await?;
     hostile::commit(&mut stage, admin).await?;
     Ok(stage)
 }
