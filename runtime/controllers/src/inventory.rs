@@ -31,6 +31,7 @@ use tokio::time::Instant;
 use tracing::{debug, warn};
 
 use crate::account::Account;
+use crate::cloud_call::{CALL, late};
 use crate::cluster_facts::ClusterFacts;
 use crate::events::{EventKind, Recorder, reference};
 use crate::last_list::LastList;
@@ -43,7 +44,7 @@ use self::batched::Batched;
 use self::canonical::CanonicalIds;
 use self::check::refusal;
 use self::instance_list::{InstanceList, Match};
-use self::list::{CALL, ListResult, late, list_all};
+use self::list::{ListResult, list_all};
 use self::page_size::PageSize;
 use self::sentences::{called, unproven};
 

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 use tracing::warn;
 
-use crate::inventory::list::CALL;
+use crate::cloud_call::CALL;
 
 /// Provider ids in one call.
 const BATCH: usize = 1_000;

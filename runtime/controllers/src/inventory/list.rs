@@ -8,7 +8,7 @@ use cloud_provider::{Error, EventList, Instances, Page, Result};
 use tokio::time::Instant;
 
 use self::content::{Content, Next};
-pub(crate) use crate::cloud_call::{CALL, late};
+use crate::cloud_call::{CALL, late};
 use crate::inventory::instance_list::InstanceList;
 
 /// How long a whole list may take. The largest honest one, 100,000 machines in pages of 200 at one request a second, takes

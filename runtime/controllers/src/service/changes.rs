@@ -46,15 +46,6 @@ struct Cache {
     is_pending: bool,
 }
 
-/// A change of a node, or of what the cloud says of it.
-#[derive(Debug, Default, Eq, PartialEq)]
-pub(super) struct Noted {
-    /// It could take traffic, and the cloud has to be asked whether its instance exists.
-    pub(super) unknown: bool,
-    /// It gets no traffic although it could, and why, if no event said so before.
-    pub(super) left_out: Option<String>,
-}
-
 /// Changes that wait for a pass.
 #[derive(Clone, Copy, Debug)]
 struct Pending {
@@ -112,16 +103,20 @@ impl Changes {
         backends::status(node, &self.cloud.now(), self.confirms.then(|| self.nodes.evidence(node)))
     }
 
-    /// Takes note that a node has changed, or what the cloud says of it, or that it is gone.
-    pub(super) fn note(&self, name: &str, now: Instant) -> Noted {
+    /// Takes note that a node has changed, or what the cloud says of it, or that it is gone. Returns what it is now, unless an
+    /// event has said already why it is left out.
+    pub(super) fn note(&self, name: &str, now: Instant) -> Option<BackendStatus> {
         let node = self.nodes.get(name);
         self.note_eligible(name, node.as_ref().is_some_and(|it| backends::is_eligible(it)));
         let backend = node.map_or(BackendStatus::No, |it| self.backend_status(&it));
-        let noted = self.noted(name, &backend);
-        let machine = backend.machine();
+        let is_news = self.is_news(name, &backend);
+        let machine = match &backend {
+            BackendStatus::Yes(machine) => Some(machine),
+            BackendStatus::No | BackendStatus::Unknown | BackendStatus::LeftOut(_) => None,
+        };
         let change = {
             let mut cache = self.backends.lock();
-            let change = backends::change(cache.backends.get(name), machine.as_ref(), &self.cloud.now());
+            let change = backends::change(cache.backends.get(name), machine, &self.cloud.now());
             cache.is_current &= change == Change::Nothing;
             cache.is_pending |= change == Change::Backend;
             change
@@ -133,7 +128,7 @@ impl Changes {
         if matches!(change, Change::Backend | Change::Labels) {
             self.wait_for_quiet(now);
         }
-        noted
+        is_news.then_some(backend)
     }
 
     fn note_eligible(&self, name: &str, is_eligible: bool) {
@@ -144,22 +139,18 @@ impl Changes {
         }
     }
 
-    fn noted(&self, name: &str, backend: &BackendStatus) -> Noted {
+    /// Whether no event has said this of a node. From now on one has.
+    fn is_news(&self, name: &str, backend: &BackendStatus) -> bool {
         let mut reported = self.reported.lock();
         match backend {
-            BackendStatus::Unknown => Noted { unknown: true, left_out: None },
-            BackendStatus::LeftOut(why) if reported.get(name) == Some(why) => Noted::default(),
-            BackendStatus::LeftOut(why) => {
-                reported.insert(name.to_owned(), why.clone());
-                Noted { unknown: false, left_out: Some(why.clone()) }
-            }
+            BackendStatus::LeftOut(why) if reported.get(name) == Some(why) => return false,
+            BackendStatus::LeftOut(why) => drop(reported.insert(name.to_owned(), why.clone())),
+            BackendStatus::Unknown => {}
             // Whoever is excluded for a moment gets no second event.
-            BackendStatus::No if self.nodes.get(name).is_some() => Noted::default(),
-            BackendStatus::No | BackendStatus::Yes(_) => {
-                reported.remove(name);
-                Noted::default()
-            }
+            BackendStatus::No if self.nodes.get(name).is_some() => {}
+            BackendStatus::No | BackendStatus::Yes(_) => drop(reported.remove(name)),
         }
+        true
     }
 
     fn wait_for_quiet(&self, now: Instant) {
@@ -354,9 +345,9 @@ mod tests {
         let cloud = Description { provider_id_prefixes: vec!["fake://".to_owned()], ..Description::default() };
         let changes = Changes::new(nodes, Arc::new(cloud).into(), true, metrics.queue("node"));
         let note = |name| changes.note(name, Instant::now());
-        assert_eq!(note("n1"), Noted { unknown: true, left_out: None });
-        assert!(note("n2").left_out.is_some_and(|it| it.contains("aws:///z/i")));
-        assert_eq!(note("n2"), Noted::default());
+        assert_eq!(note("n1"), Some(BackendStatus::Unknown));
+        assert!(matches!(note("n2"), Some(BackendStatus::LeftOut(why)) if why.contains("aws:///z/i")));
+        assert_eq!(note("n2"), None);
     }
 
     #[tokio::test(start_paused = true)]

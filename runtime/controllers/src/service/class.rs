@@ -34,17 +34,12 @@ impl Syncer {
                 self.shared.record(&written, EventKind::Warning, "LoadBalancerNotDeleted", &message);
                 Ok(NextStep::Done)
             }
-            Ok(None) => Ok(self.forget_left(key)),
-            Err(Refusal::Api(error)) if error.is_gone() => Ok(self.forget_left(key)),
+            // The Service is gone, and its load balancer was not ours to delete any more.
+            Ok(None) => Ok(NextStep::Forget),
+            Err(Refusal::Api(error)) if error.is_gone() => Ok(NextStep::Forget),
             Err(Refusal::Api(error)) => Err(Error::Status(error)),
             // It is not the other controller's any more.
             Err(Refusal::Plan(())) => Ok(NextStep::Again),
         }
-    }
-
-    /// The Service is gone, and its load balancer was not ours to delete any more.
-    fn forget_left(&self, key: &str) -> NextStep {
-        self.shared.states.forget(key);
-        NextStep::Done
     }
 }

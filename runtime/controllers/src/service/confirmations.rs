@@ -4,7 +4,7 @@
 //! Ordinarily nothing is asked here: who initialises nodes and updates their addresses gets the same answers. The list
 //! at the start is theirs too.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
@@ -70,12 +70,6 @@ pub(super) struct FailedCheck {
     due: Option<Instant>,
 }
 
-/// Services that need an event about why they wait.
-pub(super) struct Blocked {
-    pub(super) services: Vec<String>,
-    pub(super) why: String,
-}
-
 impl Confirmations {
     pub(super) fn new(inventory: Option<Arc<Inventory>>, nodes: Nodes) -> Self {
         let state = State { complete: inventory.is_none(), ..State::default() };
@@ -112,11 +106,11 @@ impl Confirmations {
     }
 
     /// Asks, as long as it runs. Services that waited are given to `release`; those that need an event about why they
-    /// wait, to `report`.
+    /// wait, to `report` with the reason.
     pub(super) async fn run(
         &self,
         release: impl Fn(&str) + Send + Sync,
-        report: impl Fn(Blocked) + Send + Sync,
+        report: impl Fn(&[String], &str) + Send + Sync,
     ) -> Infallible {
         let Some(inventory) = &self.inventory else { return std::future::pending().await };
         let began = Instant::now();
@@ -145,9 +139,11 @@ impl Confirmations {
             if !due.is_empty() {
                 let error = self.ask(inventory, due, rule(self.are_complete()), &mut failed).await;
                 if let Some(error) = error.filter(|_| began.elapsed() >= SILENT)
-                    && let Some(blocked) = self.unreported(&error)
+                    && let why = error.to_string()
+                    && let services = self.unreported(&why)
+                    && !services.is_empty()
                 {
-                    report(blocked);
+                    report(&services, &why);
                 }
                 continue;
             }
@@ -239,22 +235,20 @@ impl Confirmations {
     }
 
     /// The Services that wait, and were not told of this error.
-    fn unreported(&self, error: &Error) -> Option<Blocked> {
+    fn unreported(&self, why: &str) -> Vec<String> {
         let mut state = self.state();
         if state.complete {
-            return None;
+            return Vec::new();
         }
-        let why = error.to_string();
         warn!(error = why, "load balancers stay as they are until the cloud says which nodes exist");
         let waiting = state.waiting.iter_mut();
-        let unreported = waiting.filter(|(_, blocked)| blocked.as_deref() != Some(why.as_str()));
-        let services: HashSet<_> = unreported
+        let unreported = waiting.filter(|(_, blocked)| blocked.as_deref() != Some(why));
+        unreported
             .map(|(key, blocked)| {
-                *blocked = Some(why.clone());
+                *blocked = Some(why.to_owned());
                 key.clone()
             })
-            .collect();
-        (!services.is_empty()).then(|| Blocked { services: services.into_iter().collect(), why })
+            .collect()
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -19,7 +19,6 @@ use tokio::time::Instant;
 use crate::freshness::{CallEnded, LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION, WriteEnded};
 use crate::last_list::LastList;
 
-use self::orphans::Ages;
 use self::schedule::{Last, Waiting, is_left_to_lists, is_worth_it};
 use self::snapshot::Snapshot;
 
@@ -50,13 +49,6 @@ impl Default for Options {
             orphan_age: Duration::from_secs(3600),
             orphan_pause: Duration::from_secs(600),
         }
-    }
-}
-
-impl Options {
-    /// How long an orphan must have been one.
-    pub(super) fn ages(&self) -> Ages {
-        Ages { told: self.orphan_age / 6, deleted: self.orphan_age, pause: self.orphan_pause }
     }
 }
 

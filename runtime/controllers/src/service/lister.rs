@@ -13,7 +13,6 @@ use crate::service::inventory::drift::{Finding, finding, place_in};
 use crate::service::inventory::schedule::{self, Last, SHORTEST, Word, word};
 use crate::service::inventory::snapshot::Snapshot;
 use crate::service::reaper::Reaper;
-use crate::service::services::key;
 use crate::service::shared::Shared;
 use crate::service::state::{Resync, ServiceState};
 use crate::service::status;
@@ -141,13 +140,10 @@ impl Lister {
 
     /// Looks at each Service whose load balancer is as it desires, as far as is known.
     fn each_settled(&self, mut look: impl FnMut(&str, &Service, &mut ServiceState)) {
-        for service in self.shared.services.all() {
-            let key = key(&service);
-            self.shared.states.with(&key, |state| {
-                if service.metadata.uid.as_deref() == Some(&*state.uid) && state.is_at_ease() {
-                    look(&key, &service, state);
-                }
-            });
-        }
+        self.shared.each(|key, service, state| {
+            if service.metadata.uid.as_deref() == Some(&*state.uid) && state.is_at_ease() {
+                look(key, service, state);
+            }
+        });
     }
 }

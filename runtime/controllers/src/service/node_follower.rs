@@ -7,10 +7,10 @@ use tokio::time::Instant;
 
 use crate::events::{EventKind, reference};
 use crate::nodes::Nodes;
-use crate::service::changes::{Changes, Noted, Pass};
-use crate::service::confirmations::{Blocked, Confirmations};
+use crate::service::backends::BackendStatus;
+use crate::service::changes::{Changes, Pass};
+use crate::service::confirmations::Confirmations;
 use crate::service::plan::is_wanted;
-use crate::service::services::key;
 use crate::service::shared::Shared;
 
 /// The part of this controller that follows nodes.
@@ -19,16 +19,6 @@ pub(super) struct NodeFollower {
     pub(super) nodes: Nodes,
     pub(super) changes: Arc<Changes>,
     pub(super) confirmations: Arc<Confirmations>,
-}
-
-/// Whether a pass has to do with a Service.
-enum Concern {
-    /// Its load balancer has these nodes, or it says nothing that can be read: then it is worked on when it changes.
-    None,
-    /// It lacks them.
-    Lacks,
-    /// A call in flight has the nodes as they were.
-    InFlight,
 }
 
 impl NodeFollower {
@@ -51,7 +41,7 @@ impl NodeFollower {
     /// Asks the cloud about nodes of which nothing is known, for as long as it runs.
     pub(super) async fn confirm_backends(self: Arc<Self>) {
         let release = |key: &str| self.shared.queue.add(key);
-        match self.confirmations.run(release, |blocked| self.record_blocked(&blocked)).await {}
+        match self.confirmations.run(release, |services, why| self.record_blocked(services, why)).await {}
     }
 
     /// Makes passes over all Services, for as long as it runs.
@@ -64,18 +54,18 @@ impl NodeFollower {
 
     /// A node has changed, or what the cloud says of it.
     fn on_node_change(&self, name: &str) {
-        let Noted { unknown, left_out } = self.changes.note(name, Instant::now());
-        if unknown || !self.confirmations.are_complete() {
+        let noted = self.changes.note(name, Instant::now());
+        if noted == Some(BackendStatus::Unknown) || !self.confirmations.are_complete() {
             self.confirmations.wake();
         }
-        if let (Some(why), Some(node)) = (left_out, self.nodes.get(name)) {
+        if let (Some(BackendStatus::LeftOut(why)), Some(node)) = (noted, self.nodes.get(name)) {
             let message = format!("Node {name} is no backend of load balancers: {why}");
             self.shared.recorder.record(reference(node.as_ref()), EventKind::Warning, "NotABackend", &message);
         }
     }
 
     /// Records on Services why nothing is done about their load balancers.
-    fn record_blocked(&self, Blocked { services, why }: &Blocked) {
+    fn record_blocked(&self, services: &[String], why: &str) {
         let message = format!(
             "Error syncing load balancer: the cloud has not said yet which nodes exist, and until it has, load balancers \
              stay as they are: {why}"
@@ -88,27 +78,23 @@ impl NodeFollower {
     /// Goes through all Services once other nodes take traffic.
     fn pass(&self) {
         let (began, backends) = (Instant::now(), self.changes.backends());
-        let Shared { services, states, queue, cluster, metrics, .. } = &*self.shared;
+        let Shared { queue, cluster, metrics, .. } = &*self.shared;
         let pass = Pass::begin(metrics.backend_pass.clone());
-        for service in services.all().iter().filter(|it| is_wanted(it, cluster)) {
-            let key = key(service);
-            let concern = states.with(&key, |state| {
-                let Ok(backends) = self.shared.selected(state.desired(), &backends) else { return Concern::None };
-                if *state.backends() == *backends.compared_fields {
-                    Concern::None
-                } else if state.lacks(&backends.compared_fields) {
-                    state.observed.pass = Some(pass.clone());
-                    Concern::Lacks
-                } else {
-                    Concern::InFlight
-                }
-            });
-            match concern {
-                Some(Concern::Lacks) => queue.add(&key),
-                Some(Concern::InFlight) => queue.add_if_taken(&key),
-                Some(Concern::None) | None => {}
+        self.shared.each(|key, service, state| {
+            if !is_wanted(service, cluster) {
+                return;
             }
-        }
+            // A Service that says nothing which can be read is worked on when it changes.
+            let Ok(backends) = self.shared.selected(state.desired(), &backends) else { return };
+            let backends = &backends.compared_fields;
+            if state.lacks(backends) {
+                state.observed.pass = Some(pass.clone());
+                queue.add(key);
+            } else if *state.backends() != **backends {
+                // A call in flight has the nodes as they were.
+                queue.add_if_taken(key);
+            }
+        });
         self.changes.worked(began.elapsed());
     }
 }

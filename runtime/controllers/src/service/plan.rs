@@ -1,9 +1,8 @@
 //! What becomes of a Service: nothing, its load balancer, or the end of it. No client, no clock, no log.
 
-use std::collections::BTreeMap;
-
 use cloud_provider::LoadBalancer;
-use k8s_openapi::api::core::v1::{Service, ServiceSpec};
+use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::service::desired::{Cluster, Invalid, compared_fields, desired, unclaimed, unwanted};
 use crate::service::status::{current, is_finalized, is_load_balancer, is_of_another, memo};
@@ -59,14 +58,8 @@ pub(super) fn is_anothers(service: &Service, cluster: &Cluster) -> bool {
 /// Plans for the versions of one Service, and again only for one that says something else than the last.
 pub(super) struct Planner<'a> {
     cluster: &'a Cluster,
-    last: Option<(PlannedFrom, Result<Plan, Invalid>)>,
-}
-
-/// All that a Service which wants a load balancer says of it.
-struct PlannedFrom {
-    uid: Option<String>,
-    annotations: Option<BTreeMap<String, String>>,
-    spec: Option<ServiceSpec>,
+    /// The part of a Service that says what it wants, and its plan.
+    last: Option<(Service, Result<Plan, Invalid>)>,
 }
 
 impl<'a> Planner<'a> {
@@ -80,7 +73,7 @@ impl<'a> Planner<'a> {
             return plan(service, may_exist, self.cluster);
         }
         if let Some((said, known)) = &self.last
-            && said.is_said_by(service)
+            && says_the_same(said, service)
         {
             // Our own writes are the only difference.
             return known.clone().map(|known| match known {
@@ -93,7 +86,7 @@ impl<'a> Planner<'a> {
             });
         }
         let planned = plan(service, may_exist, self.cluster);
-        self.last = Some((PlannedFrom::by(service), planned.clone()));
+        self.last = Some((said_by(service), planned.clone()));
         planned
     }
 
@@ -109,16 +102,16 @@ impl<'a> Planner<'a> {
     }
 }
 
-impl PlannedFrom {
-    fn by(service: &Service) -> Self {
-        let (metadata, spec) = (&service.metadata, service.spec.clone());
-        Self { uid: metadata.uid.clone(), annotations: metadata.annotations.clone(), spec }
-    }
+/// All that a Service which wants a load balancer says of it.
+fn said_by(service: &Service) -> Service {
+    let (uid, annotations) = (service.metadata.uid.clone(), service.metadata.annotations.clone());
+    let metadata = ObjectMeta { uid, annotations, ..ObjectMeta::default() };
+    Service { metadata, spec: service.spec.clone(), status: None }
+}
 
-    fn is_said_by(&self, service: &Service) -> bool {
-        let metadata = &service.metadata;
-        self.uid == metadata.uid && self.annotations == metadata.annotations && self.spec == service.spec
-    }
+fn says_the_same(one: &Service, other: &Service) -> bool {
+    let (metadata, others) = (&one.metadata, &other.metadata);
+    metadata.uid == others.uid && metadata.annotations == others.annotations && one.spec == other.spec
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use parking_lot::Mutex;
 use tokio::time::Instant;
 use tracing::{info, warn};
 
+use crate::cloud_call::{CALL, late};
 use crate::events::EventKind;
-use crate::inventory::list::{CALL, late};
 use crate::object;
 use crate::service::desired::name;
 use crate::service::inventory::Lists;
@@ -42,7 +42,7 @@ impl Reaper {
         let (options, living) = (self.lists.options, self.living());
         let news = {
             let mut orphans = self.orphans.lock();
-            let news = orphans.look(list, &living, options.ages());
+            let news = orphans.look(list, &living, options);
             self.shared.metrics.inventory.kept.set(i64::try_from(orphans.kept()).unwrap_or(i64::MAX));
             for (proof, label) in [(Proof::Unique, "unique"), (Proof::ByName, "by-name")] {
                 self.shared
@@ -53,11 +53,14 @@ impl Reaper {
             }
             news
         };
-        for it in &news.kept {
-            let why = it.kept.as_deref().unwrap_or_default();
-            info!("{}, which was made for {}, is no orphan and is kept: {why}", it.cloud_object, owner(it));
+        for it in &news {
+            match &it.kept {
+                Some(why) => {
+                    info!("{}, which was made for {}, is no orphan and is kept: {why}", it.cloud_object, owner(it));
+                }
+                None => self.tell_of_orphan(it, options.delete_orphans),
+            }
         }
-        news.orphans.iter().for_each(|it| self.tell_of_orphan(it, options.delete_orphans));
         if options.delete_orphans && list.incomplete.is_none() {
             self.lists.look_at_orphans();
         }
@@ -71,7 +74,7 @@ impl Reaper {
         loop {
             self.lists.orphans_are_due().await;
             let Some(list) = self.lists.newest() else { continue };
-            let due = self.orphans.lock().due(&list, self.lists.options.ages(), Instant::now()).cloned();
+            let due = self.orphans.lock().due(&list, self.lists.options, Instant::now()).cloned();
             if let Some(orphan) = due {
                 self.delete_orphaned(&orphan).await;
             }

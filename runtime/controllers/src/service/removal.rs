@@ -5,10 +5,9 @@ use std::sync::Arc;
 use cloud_provider::{Deletion, Error as CloudError, LoadBalancer, LoadBalancerStatus, PendingStatus};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use tokio::time::Instant;
-use tracing::debug;
 
+use crate::cloud_call::{CALL, late};
 use crate::events::{EventKind, reference};
-use crate::inventory::list::{CALL, late};
 use crate::object::{Part, Refusal, update_latest};
 use crate::service::desired::unclaimed;
 use crate::service::error::Error;
@@ -17,17 +16,8 @@ use crate::service::plan::{Plan, Planner, plan};
 use crate::service::state::NextStep;
 use crate::service::status;
 use crate::service::syncer::Syncer;
-use crate::service::write::{Answer, CloudWait};
+use crate::service::write::Answer;
 use crate::worker::random;
-
-/// The outcome of a provider's call to delete.
-pub(super) enum Deleted {
-    /// There is nothing more to do.
-    Done,
-    /// Neither, but the provider has warned of what it did not delete.
-    Left,
-    Pending(PendingStatus),
-}
 
 impl Syncer {
     /// Takes one step towards the end of a load balancer that its Service does not want any more.
@@ -39,9 +29,6 @@ impl Syncer {
         planner: &mut Planner<'_>,
     ) -> Result<NextStep, Error> {
         let now = Instant::now();
-        if let Some(pause) = self.shared.states.of(key, &service, |state| state.deleting(now)) {
-            return Ok(NextStep::After(pause));
-        }
         self.shared.load_balancers.check().await.map_err(Error::Delete)?;
         let about = reference(service.as_ref());
         let claimed = self.older_claimant(&service);
@@ -59,28 +46,27 @@ impl Syncer {
             unwanted = LoadBalancer { memo: None, ..unclaimed(unwanted, &self.shared.cluster) };
         }
         match self.delete(&about, unwanted, foreign_memo).await.map_err(Error::Delete)? {
-            Deleted::Pending(it) => {
+            Deletion::Pending(it) => {
                 // What proves whose it is stays until it is gone.
                 let memo = it.status.memo.or_else(|| status::memo(&service).map(str::to_owned));
                 let ingress = self.usable(key, &service, it.status.ingress);
                 let status = LoadBalancerStatus { memo, ingress, ..it.status };
-                let wait = CloudWait { reason: &it.reason, after: it.after };
-                let after = self.keep(key, &service, status, Answer::BusyDeleting(wait))?;
-                debug!(service = key, ?after, "the load balancer is not gone: {}", it.reason);
-                self.write(key, service, planner).await.map(|it| it.then(NextStep::After(after)))
+                let answer = Answer::BusyDeleting(PendingStatus { status, ..it });
+                self.keep_and_write(key, service, answer, planner).await
             }
             done => self.release(key, service, &done).await,
         }
     }
 
     /// Asks the cloud to delete what is the Service's own. What another Service holds is not: then nothing counts that
-    /// the Service only says of itself. `foreign_memo` is that of another Service which this deletion has met before.
+    /// the Service only says of itself. `foreign_memo` is that of another Service which this deletion has met before. Nothing is
+    /// called done that has left something, of whatever cause.
     pub(super) async fn delete(
         &self,
         about: &ObjectReference,
         unwanted: LoadBalancer,
         mut foreign_memo: Option<String>,
-    ) -> Result<Deleted, CloudError> {
+    ) -> Result<Deletion, CloudError> {
         let key = key_of(&unwanted);
         let mut deleted = self.call_delete(about, &unwanted).await?;
         if let Some((memo, holder)) = self.foreign(&key, &unwanted, &deleted) {
@@ -91,15 +77,15 @@ impl Syncer {
                 return Err(ownership::taken(&key, &memo, &holder));
             }
         }
-        Ok(match deleted {
-            Deleted::Done if foreign_memo.is_some() => Deleted::Left,
-            other => other,
+        Ok(match (deleted, foreign_memo) {
+            (Deletion::Done, Some(memo)) => Deletion::Kept(memo),
+            (other, _) => other,
         })
     }
 
     /// The memo that a deletion goes on with, and whose it is, if it is another Service's.
-    fn foreign(&self, key: &str, unwanted: &LoadBalancer, deleted: &Deleted) -> Option<(String, String)> {
-        let Deleted::Pending(PendingStatus { status: LoadBalancerStatus { memo, .. }, .. }) = deleted else {
+    fn foreign(&self, key: &str, unwanted: &LoadBalancer, deleted: &Deletion) -> Option<(String, String)> {
+        let Deletion::Pending(PendingStatus { status: LoadBalancerStatus { memo, .. }, .. }) = deleted else {
             return None;
         };
         let memo = memo.clone().filter(|it| unwanted.memo.as_ref() != Some(it))?;
@@ -114,26 +100,25 @@ impl Syncer {
         Some((memo, holder))
     }
 
-    async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Deleted, CloudError> {
+    async fn call_delete(&self, about: &ObjectReference, unwanted: &LoadBalancer) -> Result<Deletion, CloudError> {
         let call = tokio::time::timeout(CALL, self.shared.load_balancers.delete(unwanted));
         let reply = call.await.map_err(|_| late())?;
         // A provider that is done and warns has left something: its warning names what.
         let warns = reply.events.iter().any(|it| it.kind == EventKind::Warning);
         self.record_provider_events(about, reply.events);
         Ok(match reply.answer? {
-            Deletion::Done if warns => Deleted::Left,
-            Deletion::Done => Deleted::Done,
-            Deletion::Pending(it) => Deleted::Pending(it),
+            Deletion::Done if warns => Deletion::Kept("the provider has warned of what it did not delete".to_owned()),
             Deletion::Kept(reason) => {
                 let message = format!("the load balancer stays in the cloud: {reason}");
                 self.shared.recorder.record(about.clone(), EventKind::Warning, "LoadBalancerNotDeleted", &message);
-                Deleted::Left
+                Deletion::Kept(reason)
             }
+            other => other,
         })
     }
 
     /// The cloud has said that it is done: the finalizer goes, and with it the memo and the addresses.
-    async fn release(&self, key: &str, service: Arc<Service>, deleted: &Deleted) -> Result<NextStep, Error> {
+    async fn release(&self, key: &str, service: Arc<Service>, deleted: &Deletion) -> Result<NextStep, Error> {
         let uid = service.metadata.uid.clone();
         let about = reference(service.as_ref());
         let plan = |it: &Service| match plan(it, true, &self.shared.cluster) {
@@ -155,10 +140,7 @@ impl Syncer {
 
     /// The Service has nothing of ours any more; `written` is how we left it, if it is still there.
     pub(super) fn end_deletion(&self, key: &str, written: Option<&Arc<Service>>) {
-        match written {
-            Some(service) => self.shared.states.of(key, service, |state| state.end_deletion(written)),
-            None => self.shared.states.with(key, |state| state.end_deletion(None)).unwrap_or_default(),
-        }
+        self.shared.states.written(key, written.map(|it| &**it), |state| state.end_deletion(written));
     }
 
     /// The load balancer behind the memo stays, and so nothing is said to be deleted in the end.
@@ -174,8 +156,8 @@ impl Syncer {
     }
 
     /// Nothing is said to be deleted where the provider has warned that something stays.
-    pub(super) fn record_deleted(&self, about: &ObjectReference, deleted: &Deleted) {
-        if let Deleted::Done = deleted {
+    pub(super) fn record_deleted(&self, about: &ObjectReference, deleted: &Deletion) {
+        if *deleted == Deletion::Done {
             self.shared.recorder.record(
                 about.clone(),
                 EventKind::Normal,

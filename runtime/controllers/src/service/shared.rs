@@ -15,7 +15,8 @@ use crate::queue::pump::WorkQueue;
 use crate::service::backends::Backends;
 use crate::service::desired::{Cluster, Invalid};
 use crate::service::selectors::Selectors;
-use crate::service::services::Services;
+use crate::service::services::{Services, key};
+use crate::service::state::ServiceState;
 use crate::service::states::States;
 use crate::trimmed::Trimmed;
 
@@ -39,6 +40,14 @@ impl Shared {
     pub(super) fn latest(&self, key: &str) -> Option<Arc<Service>> {
         let watched = self.services.get(key)?;
         Some(self.states.with(key, |state| state.newest(watched.clone())).unwrap_or(watched))
+    }
+
+    /// Looks at what is remembered of each Service that the watch shows.
+    pub(super) fn each(&self, mut look: impl FnMut(&str, &Service, &mut ServiceState)) {
+        for service in self.services.all() {
+            let key = key(&service);
+            self.states.with(&key, |state| look(&key, &service, state));
+        }
     }
 
     /// Those of the nodes that take traffic which a load balancer selects: all of them, unless it has a selector.

@@ -25,7 +25,7 @@ use crate::service::desired::asked;
 pub(super) use self::counted::Counted;
 pub(super) use self::stage::NextCall;
 use self::stage::{Announcement, ListWord, Question, Stage, State};
-pub(super) use self::steps::{Ask, AskedNodes, Cause, EventEffect, NextStep, Resync};
+pub(super) use self::steps::{AskedNodes, Cause, EventEffect, NextStep, Resync};
 pub(super) use self::unwritten::{Outcome, Unwritten};
 use self::work::{Observed, Work};
 
@@ -122,24 +122,19 @@ impl ServiceState {
         self.work.state.question().map_or(&[], |it| &it.backends)
     }
 
-    /// As [`ServiceState::backends`], to keep.
-    pub(super) fn shared_backends(&self) -> Arc<[Backend]> {
-        self.work.state.question().map(|it| it.backends.clone()).unwrap_or_default()
-    }
-
     /// Whether a call may have given it a load balancer.
     pub(super) fn may_exist(&self) -> bool {
         !matches!(self.work.state, State::New(_) | State::Gone)
     }
 
-    /// What is to be done for this desired load balancer and these backends. What is to be asked is remembered as
-    /// asked.
+    /// What is to be done for this desired load balancer and these backends: how the work goes on, or why the cloud is asked.
+    /// What is to be asked is remembered as asked.
     pub(super) fn next_step(
         &mut self,
         desired: &LoadBalancer,
         backends: &Arc<[Backend]>,
         now: Instant,
-    ) -> ControlFlow<NextStep, Ask> {
+    ) -> ControlFlow<NextStep, (Cause, AskedNodes)> {
         let others = *self.backends() != **backends;
         let nodes = if others { AskedNodes::Others } else { AskedNodes::Same };
         if self.desired() != Some(desired) {
@@ -184,7 +179,7 @@ impl ServiceState {
         backends: &Arc<[Backend]>,
         nodes: AskedNodes,
         now: Instant,
-    ) -> ControlFlow<NextStep, Ask> {
+    ) -> ControlFlow<NextStep, (Cause, AskedNodes)> {
         self.count(desired, backends, now);
         let stage = self.work.state.stage();
         let ask = |before: Question| {
@@ -212,7 +207,7 @@ impl ServiceState {
                 Stage::Ensuring | Stage::Pending | Stage::Settled | Stage::Deleting => State::Ensuring(question),
             }
         });
-        Continue(Ask { cause, nodes })
+        Continue((cause, nodes))
     }
 
     /// A call begins that may give it a load balancer. Returns whether it is the first one with its memo.

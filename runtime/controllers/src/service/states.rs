@@ -30,6 +30,19 @@ impl States {
         self.all(|states| look(states.of(key, service, Instant::now())))
     }
 
+    /// Looks at what is remembered of a Service that was to be written: as it is now, or under its key if it is gone.
+    pub(super) fn written<T>(
+        &self,
+        key: &str,
+        written: Option<&Service>,
+        look: impl FnOnce(&mut ServiceState) -> T,
+    ) -> Option<T> {
+        self.all(|states| match written {
+            Some(service) => Some(look(states.of(key, service, Instant::now()))),
+            None => states.get(key).map(look),
+        })
+    }
+
     pub(super) fn forget(&self, key: &str) {
         self.all(|states| states.forget(key));
     }

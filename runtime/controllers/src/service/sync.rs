@@ -9,8 +9,8 @@ use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
+use crate::cloud_call::{CALL, late};
 use crate::events::EventKind;
-use crate::inventory::list::{CALL, late};
 use crate::limits::too_many_nodes;
 use crate::object::{self, Part, update_latest};
 use crate::service::backends::{Backend, Backends};
@@ -21,10 +21,10 @@ use crate::service::inventory::drift::{Evidence, revision};
 use crate::service::inventory::fingerprint::fingerprint;
 use crate::service::ownership;
 use crate::service::plan::{Plan, Planner, is_anothers, is_wanted};
-use crate::service::state::{Ask, AskedNodes, Cause, NextStep, Outcome, ServiceState, Unwritten};
+use crate::service::state::{AskedNodes, Cause, NextStep, Outcome, ServiceState, Unwritten};
 use crate::service::status;
 use crate::service::syncer::{SHORTEST_PENDING, Syncer};
-use crate::service::write::{Answer, CloudWait, Written};
+use crate::service::write::Answer;
 use crate::worker::{Next, random};
 
 /// How often a Service is reconciled again at once because somebody has changed it meanwhile.
@@ -37,17 +37,11 @@ enum NextMove {
     /// Nothing: it was as desired before this process began, and the next list tells whether it still is.
     BelieveEvidence,
     /// Its status is written again as it was.
-    Restore,
+    Restore(Unwritten),
     /// Nothing for now.
     Wait(NextStep),
     /// The cloud is asked. The pass over changed nodes ends with that.
-    Ask(Ask, Option<Arc<Pass>>),
-}
-
-/// What the provider has said, and whether the call was the one that an announcement in the memo was for.
-struct EnsureAnswer {
-    progress: Progress,
-    was_announced: bool,
+    Ask(Cause, AskedNodes, Option<Arc<Pass>>),
 }
 
 impl Syncer {
@@ -56,6 +50,10 @@ impl Syncer {
         for _ in 0..ATTEMPTS {
             match self.steps(key).await? {
                 NextStep::Done => return Ok(Next::Done),
+                NextStep::Forget => {
+                    self.shared.states.forget(key);
+                    return Ok(Next::Done);
+                }
                 NextStep::After(pause) => return Ok(Next::After(pause)),
                 NextStep::Again => {
                     debug!(service = key, "the Service has changed meanwhile; it is reconciled again");
@@ -75,7 +73,7 @@ impl Syncer {
         }
         let Some(service) = watched else {
             self.confirmations.forget(key);
-            return Ok(NextStep::Done);
+            return Ok(NextStep::Forget);
         };
         let mut planner = Planner::new(&self.shared.cluster);
         // 2. What the provider answered last is written before it is called again.
@@ -84,13 +82,15 @@ impl Syncer {
             Break(next) => return Ok(next),
         };
         // 3. What becomes of it.
-        let may_exist = self.shared.states.with(key, |state| state.may_exist()).unwrap_or_default();
+        let now = Instant::now();
+        let remembered = self.shared.states.with(key, |state| (state.may_exist(), state.deleting(now)));
+        let (may_exist, is_busy_for) = remembered.unwrap_or_default();
         match planner.plan(&service, may_exist)? {
-            Plan::Ignore => {
-                self.shared.states.forget(key);
-                Ok(NextStep::Done)
-            }
-            Plan::Delete(unwanted) => self.remove(key, service, unwanted, &mut planner).await,
+            Plan::Ignore => Ok(NextStep::Forget),
+            Plan::Delete(unwanted) => match is_busy_for {
+                Some(pause) => Ok(NextStep::After(pause)),
+                None => self.remove(key, service, unwanted, &mut planner).await,
+            },
             Plan::Forget => self.leave(key, service).await,
             Plan::Ensure(desired) => self.ensure(key, service, desired, &mut planner).await,
         }
@@ -116,15 +116,15 @@ impl Syncer {
         // 5. What is as desired, or waits for the cloud, is not asked about.
         let compared = compared_fields(desired);
         let backends = self.shared.selected(Some(&compared), &self.changes.backends())?;
-        let (Ask { cause, nodes }, pass) = match self.decide(key, &service, &compared, &backends) {
-            NextMove::Ask(ask, pass) => (ask, pass),
+        let (cause, nodes, pass) = match self.decide(key, &service, &compared, &backends) {
+            NextMove::Ask(cause, nodes, pass) => (cause, nodes, pass),
             NextMove::Wait(next) => return Ok(next),
-            NextMove::Restore => {
+            NextMove::Restore(unwritten) => {
                 info!(
                     service = key,
                     "somebody has changed where its status says that it is reached: it is written again"
                 );
-                return self.write(key, service, planner).await.map(|_| NextStep::Done);
+                return self.write(key, service, unwritten, planner).await.map(|_| NextStep::Done);
             }
             NextMove::BelieveEvidence => {
                 debug!(
@@ -153,7 +153,7 @@ impl Syncer {
         let asked_at = Instant::now();
         let asked = self.ask(key, &service, desired, &backends).await;
         if cause == Cause::Backends {
-            let failed = matches!(asked, Err(_) | Ok(EnsureAnswer { progress: Progress::Failed(..), .. }));
+            let failed = matches!(asked, Err(_) | Ok((Progress::Failed(..), _)));
             self.count_update(asked_at.elapsed(), failed);
         }
         let error = |source| match cause {
@@ -161,7 +161,7 @@ impl Syncer {
             Cause::Service | Cause::Resync => Error::Ensure(source),
         };
         // 10. Its answer is kept, and written: what is not returned is not kept.
-        let EnsureAnswer { progress, was_announced } = asked.map_err(error)?;
+        let (progress, was_announced) = asked.map_err(error)?;
         let step = match progress {
             Progress::NotManaged => Ok(NextStep::Done),
             Progress::Failed(mut status, source) => {
@@ -178,8 +178,7 @@ impl Syncer {
                 match self.judged(key, &service, std::mem::take(&mut status.ingress)) {
                     Ok(ingress) => {
                         status.ingress = ingress;
-                        self.keep(key, &service, status, Answer::Ready)?;
-                        self.write(key, service, planner).await.map(|it| it.then(NextStep::Done))
+                        self.keep_and_write(key, service, Answer::Ready(status), planner).await
                     }
                     Err(refused) => self.fail(key, service, status, refused, planner).await,
                 }
@@ -189,14 +188,8 @@ impl Syncer {
                 it.status.ingress = self.usable(key, &service, it.status.ingress);
                 // There is nothing to wait for but our own write. A Service has its first memo once.
                 let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
-                let wait = CloudWait { reason: &it.reason, after: it.after };
-                let answer = if announces { Answer::Announced(wait) } else { Answer::Busy(wait) };
-                let after = self.keep(key, &service, it.status, answer)?;
-                debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
-                if let Some(lists) = &self.lists {
-                    lists.wake();
-                }
-                self.write(key, service, planner).await.map(|it| it.then(NextStep::After(after)))
+                let answer = if announces { Answer::Announced(it) } else { Answer::Busy(it) };
+                self.keep_and_write(key, service, answer, planner).await
             }
         };
         drop(pass);
@@ -212,39 +205,35 @@ impl Syncer {
     ) -> Result<ControlFlow<NextStep, Arc<Service>>, Error> {
         let (rights, cluster) = (self.shared.rights(), &self.shared.cluster);
         let desired = planner.desired(&service);
-        let is_written = self.shared.states.of(key, &service, |state| {
+        let unwritten = self.shared.states.of(key, &service, |state| {
             state.start_work(rights);
             if is_wanted(&service, cluster) {
                 self.record_unknown_annotations(state, &service);
             }
             if is_anothers(&service, cluster) {
                 state.work.unwritten = None;
-                return true;
+                return None;
             }
             state.drop_outdated_answer(desired.as_ref());
-            let found = status::memo(&service);
-            match found {
-                _ if state.work.unwritten.is_some() => false,
-                _ if found == state.work.memo.as_deref() => true,
+            match status::memo(&service) {
+                _ if state.work.unwritten.is_some() => {}
+                found if found == state.work.memo.as_deref() => {}
                 Some(found) => {
                     info!(service = key, "somebody has written another memo; the cloud is asked with it");
                     state.adopt_memo(found);
-                    true
                 }
                 None => {
                     let status = LoadBalancerStatus { memo: state.work.memo.clone(), ..LoadBalancerStatus::default() };
-                    state.work.unwritten = Some(Unwritten { status, sent_memo: None, then: Outcome::MemoOnly });
-                    false
+                    state.work.unwritten = Some(Unwritten::new(status, None, Outcome::MemoOnly));
                 }
             }
+            state.work.unwritten.clone()
         });
-        if is_written {
-            return Ok(Continue(service));
-        }
-        Ok(match self.write(key, service, planner).await? {
-            Written::Yes(service) => Continue(service),
-            Written::Gone => Break(NextStep::Done),
-            Written::Changed => Break(NextStep::Again),
+        let Some(unwritten) = unwritten else { return Ok(Continue(service)) };
+        Ok(match self.write(key, service, unwritten, planner).await? {
+            Continue(Some(service)) => Continue(service),
+            Continue(None) => Break(NextStep::Done),
+            Break(next) => Break(next),
         })
     }
 
@@ -257,8 +246,8 @@ impl Syncer {
             if kept.is_some_and(|revision| state.settle_before(compared, backends, revision, now)) {
                 return NextMove::BelieveEvidence;
             }
-            if state.restore() {
-                return NextMove::Restore;
+            if let Some(unwritten) = state.restore() {
+                return NextMove::Restore(unwritten);
             }
             let is_same = state.desired() == Some(compared);
             let waiting = state.waiting().filter(|_| is_same);
@@ -267,7 +256,7 @@ impl Syncer {
                 return NextMove::Wait(NextStep::After(pause));
             }
             match state.next_step(compared, backends, now) {
-                Continue(ask) => NextMove::Ask(ask, state.observed.pass.take()),
+                Continue((cause, nodes)) => NextMove::Ask(cause, nodes, state.observed.pass.take()),
                 Break(next) => {
                     if next == NextStep::Done {
                         // The pass has ended for it.
@@ -317,14 +306,15 @@ impl Syncer {
         }
     }
 
-    /// Step 9: asks the cloud, if the memo is this Service's.
+    /// Step 9: asks the cloud, if the memo is this Service's. Returns its answer, and whether the call was the one that an
+    /// announcement in the memo was for.
     async fn ask(
         &self,
         key: &str,
         service: &Service,
         mut desired: LoadBalancer,
         backends: &Backends,
-    ) -> Result<EnsureAnswer, CloudError> {
+    ) -> Result<(Progress, bool), CloudError> {
         if let Some((memo, older_claimant)) = self.older_claimant(service) {
             return Err(ownership::taken(key, &memo, &older_claimant));
         }
@@ -346,7 +336,7 @@ impl Syncer {
             (Some(_), None) | (None, _) => None,
         };
         let newest = self.lists.as_ref().and_then(|it| it.newest());
-        let listed = newest.and_then(|list| revision(memo.as_deref(), &list));
+        let listed = newest.as_deref().and_then(|list| Some((revision(memo.as_deref(), list)?, list.began)));
         let load_balancers = &self.shared.load_balancers;
         let call = match freshness {
             Some(freshness) => load_balancers.ensure_listed(&desired, freshness),
@@ -360,7 +350,7 @@ impl Syncer {
         });
         self.shared.states.with(key, |state| state.answered(&reply, listed, Instant::now()));
         self.record_provider_events(&about, reply.events);
-        reply.answer.map(|progress| EnsureAnswer { progress, was_announced })
+        reply.answer.map(|progress| (progress, was_announced))
     }
 
     /// Keeps the status of a load balancer that is not as desired, and fails.
@@ -372,10 +362,9 @@ impl Syncer {
         error: Error,
         planner: &mut Planner<'_>,
     ) -> Result<NextStep, Error> {
-        self.keep(key, &service, status, Answer::Failed)?;
-        match self.write(key, service, planner).await? {
-            Written::Yes(_) | Written::Gone => Err(error),
-            Written::Changed => Ok(NextStep::Again),
+        match self.keep_and_write(key, service, Answer::Failed(status), planner).await? {
+            NextStep::Again => Ok(NextStep::Again),
+            NextStep::Done | NextStep::Forget | NextStep::After(_) => Err(error),
         }
     }
 

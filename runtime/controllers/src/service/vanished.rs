@@ -8,7 +8,7 @@ use std::ops::ControlFlow::{Break, Continue};
 use std::time::Duration;
 
 use budgets::LOAD_BALANCERS;
-use cloud_provider::{APPROVAL, LoadBalancer};
+use cloud_provider::{APPROVAL, Deletion, LoadBalancer};
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use kube::api::Api;
 use kube::core::Status;
@@ -18,7 +18,6 @@ use tracing::{info, warn};
 use crate::object;
 use crate::service::error::Error;
 use crate::service::ownership;
-use crate::service::removal::Deleted;
 use crate::service::state::Outcome;
 use crate::service::syncer::{Syncer, held};
 use crate::trimmed::Trimmed;
@@ -28,7 +27,7 @@ const BEHIND: Duration = Duration::from_secs(10);
 
 impl Syncer {
     /// Deletes what a Service had that is not there any more. `service` is what has its name now. Returns when to come back,
-    /// if the cloud is busy with it, or if the Service is there after all.
+    /// if the cloud is busy with it, or if the Service is there after all; otherwise nothing of it is to be remembered.
     pub(super) async fn delete_vanished(
         &self,
         key: &str,
@@ -72,7 +71,6 @@ impl Syncer {
         }
         if let Some(holder) = self.memo_owner(&unwanted) {
             info!(service = key, "the Service is gone, and its load balancer is Service {holder}'s now");
-            states.forget(key);
             return Ok(None);
         }
         self.shared.load_balancers.check().await.map_err(Error::Vanished)?;
@@ -88,7 +86,7 @@ impl Syncer {
             Ok(state.foreign_memo())
         })?;
         match self.delete(&about, unwanted.clone(), foreign_memo).await.map_err(Error::Vanished)? {
-            Deleted::Pending(it) => {
+            Deletion::Pending(it) => {
                 let answered = Instant::now();
                 let after = states.with(key, |state| {
                     state.work.memo = it.status.memo.or(unwanted.memo);
@@ -99,7 +97,6 @@ impl Syncer {
                 Ok(Some(after.unwrap_or_else(|| held(it.after, Duration::ZERO))))
             }
             done => {
-                states.forget(key);
                 self.record_deleted(&about, &done);
                 Ok(None)
             }

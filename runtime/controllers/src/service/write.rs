@@ -1,12 +1,14 @@
 //! Keeping what the provider answered: in the state at once, and on the Service before it is called again.
 
+use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::LoadBalancerStatus;
+use cloud_provider::{LoadBalancerStatus, PendingStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
+use tracing::debug;
 
 use crate::events::EventKind;
 use crate::object::{Part, Refusal, update_latest};
@@ -19,75 +21,71 @@ use crate::service::status::{self, memo};
 use crate::service::syncer::{Syncer, held};
 use crate::worker::random;
 
-/// What a provider answered.
-pub(super) enum Answer<'a> {
+/// An answer of the provider.
+pub(super) enum Answer {
     /// The load balancer is as desired.
-    Ready,
+    Ready(LoadBalancerStatus),
     /// It is not, and that is an error: the memo counts.
-    Failed,
+    Failed(LoadBalancerStatus),
     /// The next call creates it.
-    Announced(CloudWait<'a>),
+    Announced(PendingStatus),
     /// The cloud is busy with it.
-    Busy(CloudWait<'a>),
+    Busy(PendingStatus),
     /// The cloud is busy deleting it.
-    BusyDeleting(CloudWait<'a>),
-}
-
-/// Why the cloud is waited for, and how long the provider wants to wait.
-pub(super) struct CloudWait<'a> {
-    pub(super) reason: &'a str,
-    pub(super) after: Duration,
-}
-
-/// What became of a write.
-pub(super) enum Written {
-    /// The Service is like this now.
-    Yes(Arc<Service>),
-    /// The Service is gone.
-    Gone,
-    /// Somebody has written another memo: what the provider said was about something else.
-    Changed,
-}
-
-impl Written {
-    /// How it goes on, if nobody has changed it.
-    pub(super) fn then(self, next: NextStep) -> NextStep {
-        match self {
-            Self::Yes(_) | Self::Gone => next,
-            Self::Changed => NextStep::Again,
-        }
-    }
+    BusyDeleting(PendingStatus),
 }
 
 impl Syncer {
-    /// Keeps in the state what the provider answered, unless its memo is another Service's. Returns how long the cloud is left
-    /// alone.
-    pub(super) fn keep(
+    /// Keeps an answer, and writes it on the Service. Returns how the work goes on: at once if somebody has changed the Service
+    /// meanwhile.
+    pub(super) async fn keep_and_write(
         &self,
         key: &str,
-        service: &Service,
-        status: LoadBalancerStatus,
-        answer: Answer<'_>,
-    ) -> Result<Duration, Error> {
+        service: Arc<Service>,
+        answer: Answer,
+        planner: &mut Planner<'_>,
+    ) -> Result<NextStep, Error> {
+        let (next, unwritten) = self.keep(key, &service, &answer)?;
+        match (&answer, next) {
+            (Answer::Announced(it) | Answer::Busy(it), NextStep::After(after)) => {
+                debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
+                if let Some(lists) = &self.lists {
+                    lists.wake();
+                }
+            }
+            (Answer::BusyDeleting(it), NextStep::After(after)) => {
+                debug!(service = key, ?after, "the load balancer is not gone: {}", it.reason);
+            }
+            (_, _) => {}
+        }
+        Ok(match self.write(key, service, unwritten, planner).await? {
+            Continue(_) => next,
+            Break(changed) => changed,
+        })
+    }
+
+    /// Keeps in the state what the provider answered, unless its memo is another Service's. Returns how the work goes on, and
+    /// what is to be written before.
+    fn keep(&self, key: &str, service: &Service, answer: &Answer) -> Result<(NextStep, Unwritten), Error> {
         let (now, uid) = (Instant::now(), service.metadata.uid.as_deref().unwrap_or_default());
         self.shared.states.all(|states| {
             let state = states.of(key, service, now);
-            let (after, then) = match &answer {
-                Answer::Ready => (Duration::ZERO, Outcome::Ready),
-                Answer::Failed => (Duration::ZERO, Outcome::MemoOnly),
-                Answer::Announced(CloudWait { reason, .. }) => {
-                    state.wait(reason, now);
+            let (status, next, then) = match answer {
+                Answer::Ready(status) => (status, NextStep::Done, Outcome::Ready),
+                Answer::Failed(status) => (status, NextStep::Done, Outcome::MemoOnly),
+                Answer::Announced(it) => {
+                    state.wait(&it.reason, now);
                     state.is_busy(NextCall::Creates);
-                    (Duration::ZERO, Outcome::Pending(now))
+                    (&it.status, NextStep::After(Duration::ZERO), Outcome::Pending(now))
                 }
-                Answer::Busy(CloudWait { reason, after }) => {
-                    let after = held(*after, state.wait(reason, now));
+                Answer::Busy(it) => {
+                    let after = held(it.after, state.wait(&it.reason, now));
                     state.is_busy(NextCall::GoesOn);
-                    (after, Outcome::Pending(now + after))
+                    (&it.status, NextStep::After(after), Outcome::Pending(now + after))
                 }
-                Answer::BusyDeleting(CloudWait { reason, after }) => {
-                    let after = held(*after, state.wait(reason, now));
-                    (after, Outcome::Deleting(now + after))
+                Answer::BusyDeleting(it) => {
+                    let after = held(it.after, state.wait(&it.reason, now));
+                    (&it.status, NextStep::After(after), Outcome::Deleting(now + after))
                 }
             };
             if let Some(memo) = status.memo.as_deref().filter(|it| Some(*it) != status::memo(service))
@@ -96,25 +94,26 @@ impl Syncer {
                 let error = ownership::taken(key, memo, &holder);
                 return Err(match answer {
                     Answer::BusyDeleting(_) => Error::Delete(error),
-                    Answer::Ready | Answer::Failed | Answer::Announced(_) | Answer::Busy(_) => Error::Ensure(error),
+                    Answer::Ready(_) | Answer::Failed(_) | Answer::Announced(_) | Answer::Busy(_) => {
+                        Error::Ensure(error)
+                    }
                 });
             }
-            states.of(key, service, now).keep(status, status::memo(service), then);
-            Ok(after)
+            Ok((next, states.of(key, service, now).keep(status.clone(), status::memo(service), then)))
         })
     }
 
-    /// Writes what is kept in the state on the Service, in one write or, if it is there already, in none.
+    /// Writes what is kept in the state on the Service, in one write or, if it is there already, in none. Returns the Service
+    /// as it is then, or `None` if it is gone. It ends the step if somebody has written another memo: what the provider said was
+    /// about something else.
     pub(super) async fn write(
         &self,
         key: &str,
         service: Arc<Service>,
+        unwritten: Unwritten,
         planner: &mut Planner<'_>,
-    ) -> Result<Written, Error> {
-        let (unwritten, backends, revision) = self.shared.states.of(key, &service, |state| {
-            (state.work.unwritten.clone(), state.shared_backends(), state.next_revision().map(str::to_owned))
-        });
-        let Some(Unwritten { status, sent_memo, then }) = unwritten else { return Ok(Written::Yes(service)) };
+    ) -> Result<ControlFlow<NextStep, Option<Arc<Service>>>, Error> {
+        let Unwritten { status, sent_memo, then, backends, revision } = unwritten;
         let (uid, now) = (service.metadata.uid.clone(), Timestamp::now());
         let mut compared = None;
         let class = self.shared.cluster.class.as_deref();
@@ -143,40 +142,40 @@ impl Syncer {
         };
         let latest = || self.shared.latest(key).filter(|it| it.metadata.uid == uid);
         let (api, part) = (self.shared.api(&service), Part::StatusAndMetadata);
-        let error = match update_latest(&api, service, part, plan, latest, random).await {
-            Ok(Some(written)) => {
-                let desired_now = planner.desired(&written);
-                let cause = self.shared.states.of(key, &written, |it| it.end(&written, compared.as_ref(), desired_now));
-                if let Some(cause) = cause {
-                    self.record_success(&written, cause, backends.is_empty());
-                }
-                return Ok(Written::Yes(written));
-            }
-            Ok(None) => None,
-            Err(Refusal::Api(error)) if error.is_gone() => None,
-            Err(error) => Some(error),
+        let (written, error) = match update_latest(&api, service, part, plan, latest, random).await {
+            Ok(written) => (written, None),
+            Err(Refusal::Api(error)) if error.is_gone() => (None, None),
+            Err(error) => (None, Some(error)),
         };
-        self.shared.states.with(key, |state| match &error {
+        let desired_now = written.as_ref().and_then(|it| planner.desired(it));
+        let cause = self.shared.states.written(key, written.as_deref(), |state| match (&written, &error) {
+            (Some(written), _) => state.end(written, compared.as_ref(), desired_now),
             // Should the API server show it again after all, what is kept in the state is written first.
-            None => {
+            (None, None) => {
                 if let Some(then) = state.work.unwritten.as_ref().map(|it| it.then) {
                     state.follow(then);
                 }
+                None
             }
-            Some(Refusal::Plan(other)) => {
+            (None, Some(Refusal::Plan(other))) => {
                 state.work.unwritten = None;
                 state.work.memo = Some(other.clone());
+                None
             }
-            Some(Refusal::Api(error)) => {
+            (None, Some(Refusal::Api(error))) => {
                 // The memo alone, so that the work goes on: with this answer there would never be another call.
                 if let Some(unwritten) = state.work.unwritten.as_mut().filter(|_| error.is_refusal()) {
                     unwritten.keep_only_memo();
                 }
+                None
             }
         });
+        if let (Some(written), Some(cause)) = (&written, cause.flatten()) {
+            self.record_success(written, cause, backends.is_empty());
+        }
         match error {
-            None => Ok(Written::Gone),
-            Some(Refusal::Plan(_)) => Ok(Written::Changed),
+            None => Ok(Continue(written)),
+            Some(Refusal::Plan(_)) => Ok(Break(NextStep::Again)),
             Some(Refusal::Api(error)) => Err(Error::Status(error)),
         }
     }

@@ -59,7 +59,7 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
     tokio::select! {
         _ = node_controller => unreachable!("nobody ends it"),
         _ = lifecycle => unreachable!("nobody ends it"),
-        never = confirmations.run(|_| (), |_| ()) => match never {},
+        never = confirmations.run(|_| (), |_, _| ()) => match never {},
         () = tokio::time::sleep(Duration::from_secs(120)) => {}
     }
     assert!(confirmations.are_complete());

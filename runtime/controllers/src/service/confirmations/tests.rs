@@ -116,7 +116,7 @@ impl Rig {
         let (running, released, blocked) = (rig.confirmations.clone(), rig.released.clone(), rig.blocked.clone());
         rig.run.spawn(async move {
             let release = move |key: &str| released.lock().push(key.to_owned());
-            let report = move |it: super::Blocked| blocked.lock().push(it.why);
+            let report = move |_: &[String], why: &str| blocked.lock().push(why.to_owned());
             match running.run(release, report).await {}
         });
         rig

@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use cloud_provider::InventoryState;
 use sha256::Digest;
-use tokio::time::Instant;
 
 use crate::service::inventory::snapshot::Snapshot;
 
@@ -42,18 +41,10 @@ pub(crate) fn finding(memo: Option<&str>, revision: Option<&str>, list: &Snapsho
     }
 }
 
-/// A revision that a list has shown.
-#[derive(Clone, Debug)]
-pub(crate) struct Listed {
-    pub(crate) revision: String,
-    /// When the list began.
-    pub(crate) began: Instant,
-}
-
 /// The revision with which a list shows the load balancer that has this memo at rest.
-pub(crate) fn revision(memo: Option<&str>, list: &Snapshot) -> Option<Listed> {
+pub(crate) fn revision<'a>(memo: Option<&str>, list: &'a Snapshot) -> Option<&'a str> {
     let item = list.item(memo?).filter(|it| it.state == InventoryState::Ready)?;
-    item.revision.clone().map(|revision| Listed { revision, began: list.began })
+    item.revision.as_deref()
 }
 
 /// When in a period a Service is asked about of which lists tell nothing: at its own time, so that not all come at once.
@@ -88,6 +79,7 @@ impl Evidence {
 #[cfg(test)]
 mod tests {
     use cloud_provider::InventoryItem;
+    use tokio::time::Instant;
 
     use super::*;
     use crate::service::inventory::snapshot::tests::{item, snapshot};

@@ -7,7 +7,7 @@ use cloud_provider::{Error, InventoryItem, InventoryPage, LoadBalancerInventory,
 use tokio::time::Instant;
 use tracing::warn;
 
-use crate::inventory::list::{CALL, late};
+use crate::cloud_call::{CALL, late};
 use crate::service::inventory::snapshot::Snapshot;
 
 /// Items in one list. An honest one has an item or a few for each Service of type LoadBalancer; with 3 KiB an item, all of

@@ -2,13 +2,16 @@
 //! log; times are arguments.
 
 use std::collections::{HashMap, HashSet};
-use std::time::Duration;
 
 use cloud_provider::{InventoryItem, InventoryState, MarkedOwner, Proof};
 use tokio::time::Instant;
 
 use crate::freshness::{AnyTime, ORPHAN};
+use crate::service::inventory::Options;
 use crate::service::inventory::snapshot::Snapshot;
+
+/// An orphan is told of after this part of the time after which it may be deleted.
+const TOLD: u32 = 6;
 
 /// Who may have a load balancer: all Services, of whatever type, and those that are still remembered.
 #[derive(Debug, Default)]
@@ -17,31 +20,12 @@ pub(crate) struct Living {
     pub(crate) memos: HashSet<String>,
 }
 
-/// How long an orphan must have been one.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Ages {
-    /// Before it is told of.
-    pub(crate) told: Duration,
-    /// Before it is deleted.
-    pub(crate) deleted: Duration,
-    /// Between two deletions.
-    pub(crate) pause: Duration,
-}
-
 /// The orphans of the complete lists so far.
 #[derive(Debug, Default)]
 pub(crate) struct Orphans {
     known: HashMap<String, Orphan>,
     kept: HashSet<String>,
     deleted: Option<Instant>,
-}
-
-/// Load balancers that a list showed and that are to be told of now, each once.
-#[derive(Debug, Default)]
-pub(crate) struct News {
-    pub(crate) orphans: Vec<InventoryItem>,
-    /// Those that no Service has and that are no orphans: they are kept.
-    pub(crate) kept: Vec<InventoryItem>,
 }
 
 #[derive(Debug)]
@@ -55,20 +39,21 @@ struct Orphan {
 }
 
 impl Orphans {
-    /// Takes note of a list. What is kept is no orphan, nor is what else was made for the same Service.
-    pub(crate) fn look(&mut self, list: &Snapshot, living: &Living, ages: Ages) -> News {
+    /// Takes note of a list. What is kept is no orphan, nor is what else was made for the same Service. Returns what is to be
+    /// told of now, each once: orphans, and what no Service has and is kept.
+    pub(crate) fn look(&mut self, list: &Snapshot, living: &Living, options: Options) -> Vec<InventoryItem> {
         // A cluster without any Service may be one that is not read right.
         if list.incomplete.is_some() || living.uids.is_empty() {
-            return News::default();
+            return Vec::new();
         }
         let keepers: HashSet<_> =
             list.items().iter().filter(|it| it.kept.is_some()).filter_map(|it| whose(&it.owner)).collect();
         let (mut known, mut kept) = (HashMap::new(), HashSet::new());
-        let mut news = News::default();
+        let mut news = Vec::new();
         for item in list.items().iter().filter(|it| is_nobodys(it, living)) {
             if item.kept.is_some() {
                 if !self.kept.contains(&key(item)) {
-                    news.kept.push(item.clone());
+                    news.push(item.clone());
                 }
                 kept.insert(key(item));
                 continue;
@@ -79,9 +64,9 @@ impl Orphans {
             let before = self.known.get(&key(item));
             let since = before.map_or(list.began, |it| it.since);
             let was_told = before.is_some_and(|it| it.is_told);
-            let is_told = was_told || list.began.saturating_duration_since(since) >= ages.told;
+            let is_told = was_told || list.began.saturating_duration_since(since) >= options.orphan_age / TOLD;
             if is_told && !was_told {
-                news.orphans.push(item.clone());
+                news.push(item.clone());
             }
             let is_ambiguous = item.memo.as_deref().is_some_and(|it| list.is_ambiguous(it));
             known.insert(key(item), Orphan { item: item.clone(), is_ambiguous, since, is_told });
@@ -101,12 +86,12 @@ impl Orphans {
     }
 
     /// The oldest one that may be deleted now, as far as the lists up to this one tell.
-    pub(crate) fn due(&self, list: &Snapshot, ages: Ages, now: Instant) -> Option<&InventoryItem> {
+    pub(crate) fn due(&self, list: &Snapshot, options: Options, now: Instant) -> Option<&InventoryItem> {
         let listed = list.began;
         if list.incomplete.is_some() || !ORPHAN.since(AnyTime).allows(listed, now) {
             return None;
         }
-        if self.deleted.is_some_and(|it| listed.saturating_duration_since(it) < ages.pause) {
+        if self.deleted.is_some_and(|it| listed.saturating_duration_since(it) < options.orphan_pause) {
             return None;
         }
         let old = self.known.values().filter(|it| {
@@ -117,7 +102,7 @@ impl Orphans {
                 && it.item.owner.cluster_uid.is_some()
                 && it.item.memo.is_some()
                 && it.item.state != InventoryState::Changing
-                && listed.saturating_duration_since(it.since) >= ages.deleted
+                && listed.saturating_duration_since(it.since) >= options.orphan_age
         });
         old.min_by_key(|it| it.since).map(|it| &it.item)
     }
@@ -164,11 +149,18 @@ pub(crate) fn owner(item: &InventoryItem) -> String {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::service::inventory::snapshot::tests::{item, snapshot};
 
     const HOUR: Duration = Duration::from_secs(3600);
-    const AGES: Ages = Ages { told: Duration::from_secs(600), deleted: HOUR, pause: Duration::from_secs(600) };
+    const OPTIONS: Options = Options {
+        resync_period: Duration::from_secs(300),
+        delete_orphans: true,
+        orphan_age: HOUR,
+        orphan_pause: Duration::from_secs(600),
+    };
 
     fn orphan(memo: &str) -> InventoryItem {
         let owner = MarkedOwner {
@@ -186,26 +178,26 @@ pub(crate) mod tests {
 
     /// The one that may be deleted by a complete list that began just now.
     fn due_at(orphans: &Orphans, now: Instant) -> Option<&InventoryItem> {
-        orphans.due(&snapshot(Vec::new(), now), AGES, now)
+        orphans.due(&snapshot(Vec::new(), now), OPTIONS, now)
     }
 
     /// Whether an orphan of an hour goes by a list that began at `asked`.
     pub(crate) fn deletes(asked: Instant, now: Instant) -> bool {
         let (mut orphans, living) = (Orphans::default(), living(&["uid of another"], &[]));
-        orphans.look(&snapshot(vec![orphan("a")], asked), &living, AGES);
+        orphans.look(&snapshot(vec![orphan("a")], asked), &living, OPTIONS);
         let list = snapshot(vec![orphan("a")], asked + HOUR);
-        orphans.look(&list, &living, AGES);
+        orphans.look(&list, &living, OPTIONS);
         let cut = Snapshot::new(vec![orphan("a")], Some("cut".to_owned()), 1, list.began);
-        assert_eq!(orphans.due(&cut, AGES, now + HOUR), None, "it may lack what names a Service");
-        orphans.due(&list, AGES, now + HOUR).is_some()
+        assert_eq!(orphans.due(&cut, OPTIONS, now + HOUR), None, "it may lack what names a Service");
+        orphans.due(&list, OPTIONS, now + HOUR).is_some()
     }
 
     /// What may be deleted after two lists that are so far apart.
     fn due(items: Vec<InventoryItem>, apart: Duration) -> Option<String> {
         let (mut orphans, start) = (Orphans::default(), Instant::now());
         let living = living(&["uid of another"], &[]);
-        orphans.look(&snapshot(items.clone(), start), &living, AGES);
-        orphans.look(&snapshot(items, start + apart), &living, AGES);
+        orphans.look(&snapshot(items.clone(), start), &living, OPTIONS);
+        orphans.look(&snapshot(items, start + apart), &living, OPTIONS);
         due_at(&orphans, start + apart).and_then(|it| it.memo.clone())
     }
 
@@ -216,8 +208,8 @@ pub(crate) mod tests {
         let items =
             || vec![orphan("a"), orphan("b"), orphan("c"), InventoryItem { proof: Proof::ByName, ..item("d", None) }];
         let mut told = |after: u64| {
-            let told = orphans.look(&snapshot(items(), start + Duration::from_secs(after)), &living, AGES);
-            told.orphans.into_iter().filter_map(|it| it.memo).collect::<Vec<_>>()
+            let told = orphans.look(&snapshot(items(), start + Duration::from_secs(after)), &living, OPTIONS);
+            told.into_iter().filter_map(|it| it.memo).collect::<Vec<_>>()
         };
         assert_eq!((told(0), told(599), told(600), told(900)), (vec![], vec![], vec!["a".into(), "d".into()], vec![]));
         assert_eq!((orphans.count(Proof::Unique), orphans.count(Proof::ByName)), (1, 1));
@@ -260,18 +252,19 @@ pub(crate) mod tests {
         let living = living(&["uid of of another"], &[]);
         let mut look = |hours: u32| {
             let list = snapshot(items.clone(), start + HOUR * hours);
-            let news = orphans.look(&list, &living, AGES);
+            let news = orphans.look(&list, &living, OPTIONS);
+            let (kept, found): (Vec<_>, Vec<_>) = news.into_iter().partition(|it| it.kept.is_some());
             let memos = |items: Vec<InventoryItem>| items.into_iter().filter_map(|it| it.memo).collect::<Vec<_>>();
-            let due = orphans.due(&list, AGES, list.began).and_then(|it| it.memo.clone());
-            (memos(news.orphans), memos(news.kept), orphans.kept(), due)
+            let due = orphans.due(&list, OPTIONS, list.began).and_then(|it| it.memo.clone());
+            (memos(found), memos(kept), orphans.kept(), due)
         };
         assert_eq!(look(0), (vec![], vec!["a".into(), "n".into()], 2, None), "and a Service has what is of another");
         assert_eq!(look(1), (vec!["b".into()], vec![], 2, Some("b".into())));
         // It is kept no more: what it is from now on, it has to be for as long as any other.
         let taken = vec![orphan("a")];
-        orphans.look(&snapshot(taken.clone(), start + HOUR * 2), &living, AGES);
+        orphans.look(&snapshot(taken.clone(), start + HOUR * 2), &living, OPTIONS);
         assert_eq!((due_at(&orphans, start + HOUR * 2), orphans.kept()), (None, 0));
-        orphans.look(&snapshot(taken, start + HOUR * 3), &living, AGES);
+        orphans.look(&snapshot(taken, start + HOUR * 3), &living, OPTIONS);
         assert!(due_at(&orphans, start + HOUR * 3).is_some());
     }
 
@@ -281,7 +274,7 @@ pub(crate) mod tests {
         let none = living(&["uid of another"], &[]);
         let alive = living(&["uid of another", "uid of a"], &[]);
         let mut look = |hours: u32, items: Vec<InventoryItem>, living: &Living| {
-            orphans.look(&snapshot(items, start + HOUR * hours), living, AGES);
+            orphans.look(&snapshot(items, start + HOUR * hours), living, OPTIONS);
             due_at(&orphans, start + HOUR * hours).is_some()
         };
         assert!(!look(0, vec![orphan("a")], &none));
@@ -298,8 +291,8 @@ pub(crate) mod tests {
         let (some, none) = (living(&["uid of another"], &[]), Living::default());
         for hours in 0..5 {
             let at = start + HOUR * hours;
-            orphans.look(&snapshot(vec![orphan("a")], at), &none, AGES);
-            orphans.look(&Snapshot::new(vec![orphan("a")], Some("cut".to_owned()), 1, at), &some, AGES);
+            orphans.look(&snapshot(vec![orphan("a")], at), &none, OPTIONS);
+            orphans.look(&Snapshot::new(vec![orphan("a")], Some("cut".to_owned()), 1, at), &some, OPTIONS);
             assert_eq!((due_at(&orphans, at), orphans.count(Proof::Unique)), (None, 0));
         }
     }
@@ -310,13 +303,13 @@ pub(crate) mod tests {
         let living = living(&["uid of another"], &[]);
         let minute = |it: u32| start + Duration::from_secs(60) * it;
         let items = vec![orphan("a"), orphan("b")];
-        orphans.look(&snapshot(items.clone(), start), &living, AGES);
-        orphans.look(&snapshot(items.clone(), minute(60)), &living, AGES);
+        orphans.look(&snapshot(items.clone(), start), &living, OPTIONS);
+        orphans.look(&snapshot(items.clone(), minute(60)), &living, OPTIONS);
         let first = due_at(&orphans, minute(60)).unwrap().clone();
         orphans.delete(&first, minute(60));
-        orphans.look(&snapshot(items.clone(), minute(69)), &living, AGES);
+        orphans.look(&snapshot(items.clone(), minute(69)), &living, OPTIONS);
         assert_eq!(due_at(&orphans, minute(69)), None);
-        orphans.look(&snapshot(items, minute(70)), &living, AGES);
+        orphans.look(&snapshot(items, minute(70)), &living, OPTIONS);
         let second = due_at(&orphans, minute(70)).unwrap();
         assert_ne!(first.memo, second.memo, "what is still listed has to become one again");
     }

@@ -115,13 +115,19 @@ impl ServiceState {
         cause.filter(|_| unwritten.then == Outcome::Ready)
     }
 
-    /// The provider has answered, and asks to keep this; `found` is the memo that the Service has.
-    pub(crate) fn keep(&mut self, status: LoadBalancerStatus, found: Option<&str>, then: Outcome) {
+    /// The provider has answered, and asks to keep this; `found` is the memo that the Service has. Returns what is to be
+    /// written.
+    pub(crate) fn keep(&mut self, status: LoadBalancerStatus, found: Option<&str>, then: Outcome) -> Unwritten {
         self.work.memo.clone_from(&status.memo);
         if status.memo.as_deref() != found {
             self.work.new_memo.clone_from(&status.memo);
         }
-        self.work.unwritten = Some(Unwritten { status, sent_memo: found.map(str::to_owned), then });
+        let (backends, revision) = match self.work.state.question() {
+            Some(it) => (it.backends.clone(), it.asked_revision.clone().or_else(|| it.revision.clone())),
+            None => (Arc::default(), None),
+        };
+        let unwritten = Unwritten { backends, revision, ..Unwritten::new(status, found, then) };
+        self.work.unwritten.insert(unwritten).clone()
     }
 
     /// The memo on the Service is another than ours: the cloud is asked with it.

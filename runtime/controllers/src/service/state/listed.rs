@@ -10,7 +10,6 @@ use super::steps::{AskedNodes, Resync};
 use super::unwritten::{Outcome, Unwritten};
 use super::{Cause, ServiceState};
 use crate::service::backends::Backend;
-use crate::service::inventory::drift::Listed;
 use crate::service::inventory::schedule::Waiting;
 
 impl ServiceState {
@@ -74,17 +73,11 @@ impl ServiceState {
         self.work.state.question()?.revision.as_deref()
     }
 
-    /// The revision that its `ready` will have been seen with, if this call says so.
-    pub(crate) fn next_revision(&self) -> Option<&str> {
-        let question = self.work.state.question()?;
-        question.asked_revision.as_deref().or(question.revision.as_deref())
-    }
-
-    /// A call about it has ended; `listed` is what the newest list showed when it began.
+    /// A call about it has ended; `listed` is the revision that the newest list showed when it began, and when that list began.
     ///
     /// A revision is believed only if the list has seen all that was written, and the call wrote nothing: what was put right
     /// is not as it was listed, and who changes it the same way once more must not be believed.
-    pub(crate) fn answered(&mut self, reply: &Reply<Result<Progress>>, listed: Option<Listed>, now: Instant) {
+    pub(crate) fn answered(&mut self, reply: &Reply<Result<Progress>>, listed: Option<(&str, Instant)>, now: Instant) {
         let work = &mut self.work;
         if reply.wrote {
             work.wrote = Some(now);
@@ -95,8 +88,8 @@ impl ServiceState {
         if reply.answer.is_ok() || reply.wrote {
             question.next_call = NextCall::GoesOn;
         }
-        let is_believed = |it: &Listed| work.wrote.is_none_or(|wrote| it.began > wrote);
-        question.asked_revision = listed.filter(is_believed).map(|it| it.revision);
+        let is_believed = |began: Instant| work.wrote.is_none_or(|wrote| began > wrote);
+        question.asked_revision = listed.filter(|it| is_believed(it.1)).map(|it| it.0.to_owned());
         if matches!(reply.answer, Ok(Progress::NotManaged)) {
             self.settle();
         }
@@ -134,16 +127,16 @@ impl ServiceState {
         is_new
     }
 
-    /// Its status is to be written again as it was, if a list has shown that the cloud has it as it was.
-    pub(crate) fn restore(&mut self) -> bool {
-        let restores = self.resync() == Some(Resync::Restore) && self.is_at_ease();
-        if restores {
-            self.set_resync(None);
-            let (memo, ingress) = (self.work.memo.clone(), self.work.current.clone());
-            let status = LoadBalancerStatus { memo: memo.clone(), ingress, annotations: Vec::new() };
-            self.work.unwritten = Some(Unwritten { status, sent_memo: memo, then: Outcome::Restored });
+    /// The status to be written again as it was, if a list has shown that the cloud has it as it was.
+    pub(crate) fn restore(&mut self) -> Option<Unwritten> {
+        if self.resync() != Some(Resync::Restore) || !self.is_at_ease() {
+            return None;
         }
-        restores
+        self.set_resync(None);
+        let (memo, ingress) = (self.work.memo.as_deref(), self.work.current.clone());
+        let status = LoadBalancerStatus { memo: memo.map(str::to_owned), ingress, annotations: Vec::new() };
+        let unwritten = Unwritten::new(status, memo, Outcome::Restored);
+        Some(self.work.unwritten.insert(unwritten).clone())
     }
 }
 
@@ -180,8 +173,7 @@ mod tests {
         state.set_resync(Some(Resync::AskAt(now)));
         assert!(state.next_step(&wanted(size), &Arc::default(), now).is_continue());
         state.begin_call(None);
-        let (revision, began) = listed;
-        state.answered(&reply(wrote), Some(Listed { revision: revision.to_owned(), began }), now);
+        state.answered(&reply(wrote), Some(listed), now);
         state.follow(Outcome::Ready);
         state.revision().unwrap_or_default().to_owned()
     }
@@ -275,12 +267,11 @@ mod tests {
         let now = Instant::now();
         let mut state = state(now);
         assert!(state.settle_before(&wanted("small"), &Arc::default(), "7".to_owned(), now));
-        assert!(!state.restore());
+        assert!(state.restore().is_none());
         state.set_resync(Some(Resync::Restore));
-        assert!(state.restore());
-        let unwritten = state.work.unwritten.clone().unwrap();
+        let unwritten = state.restore().unwrap();
         assert_eq!((unwritten.status.ingress, unwritten.then), (state.work.current.clone(), Outcome::Restored));
         assert_eq!(unwritten.status.memo.as_deref(), Some("lb-1"));
-        assert!(!state.restore(), "once");
+        assert!(state.restore().is_none(), "once");
     }
 }

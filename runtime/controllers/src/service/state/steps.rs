@@ -29,17 +29,12 @@ pub(crate) enum Resync {
 pub(crate) enum NextStep {
     /// It is as desired: the next change brings it back.
     Done,
+    /// There is nothing to do any more, and nothing to remember.
+    Forget,
     /// It is reconciled again after this time.
     After(Duration),
     /// The Service was changed meanwhile: it is reconciled again at once.
     Again,
-}
-
-/// The cloud is to be asked.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Ask {
-    pub(crate) cause: Cause,
-    pub(crate) nodes: AskedNodes,
 }
 
 /// Whether the nodes are others than the last time, or were not asked about yet.

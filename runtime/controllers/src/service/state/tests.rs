@@ -47,7 +47,7 @@ impl Story {
         self.states.of("default/s1", service, self.now)
     }
 
-    fn next_step(&mut self, service: &Service) -> ControlFlow<NextStep, Ask> {
+    fn next_step(&mut self, service: &Service) -> ControlFlow<NextStep, (Cause, AskedNodes)> {
         let (now, backends, desired) = (self.now, self.backends.clone(), compared(service));
         let state = self.of(service);
         let next_step = state.next_step(&desired, &backends, now);
@@ -61,13 +61,13 @@ impl Story {
     fn answered(&mut self, service: &Service, then: Outcome) -> Option<Cause> {
         let written = Arc::new(service.clone());
         let state = self.of(service);
-        state.work.unwritten = Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then });
+        state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, then));
         state.end(&written, Some(&compared(service)), Some(compared(service)))
     }
 }
 
-fn asks(cause: Cause, new_backends: bool) -> ControlFlow<NextStep, Ask> {
-    Continue(Ask { cause, nodes: if new_backends { AskedNodes::Others } else { AskedNodes::Same } })
+fn asks(cause: Cause, new_backends: bool) -> ControlFlow<NextStep, (Cause, AskedNodes)> {
+    Continue((cause, if new_backends { AskedNodes::Others } else { AskedNodes::Same }))
 }
 
 #[test]
@@ -248,8 +248,7 @@ fn what_we_write_ourselves_is_no_change() {
     assert_ne!(desired_before, desired_after, "the provider reads what it writes");
     let state = story.of(&before);
     state.work.memo = Some("lb-1".to_owned());
-    state.work.unwritten =
-        Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then: Outcome::Ready });
+    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, Outcome::Ready));
     state.end(&Arc::new(after.clone()), Some(&desired_before), Some(desired_after.clone()));
     assert_eq!(state.effect(&before, Some(&desired_before), false), EventEffect::None, "the watch is late");
     assert_eq!(state.effect(&after, Some(&desired_after), false), EventEffect::None, "the watch has seen our write");
@@ -263,8 +262,7 @@ fn what_changed_during_a_call_is_still_a_change() {
     let meanwhile = sized("2");
     let desired_meanwhile = compared(&meanwhile);
     let state = story.of(&before);
-    state.work.unwritten =
-        Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then: Outcome::Ready });
+    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, Outcome::Ready));
     state.end(&Arc::new(meanwhile.clone()), Some(&desired_meanwhile), Some(desired_meanwhile.clone()));
     assert_eq!(state.effect(&meanwhile, Some(&desired_meanwhile), false), EventEffect::Add);
     assert_eq!(story.next_step(&meanwhile), asks(Cause::Service, false));
@@ -297,8 +295,7 @@ fn a_memo_that_somebody_else_writes_or_removes_is_a_change() {
     assert_eq!(state.effect(&service, Some(&desired), false), EventEffect::None);
     let without = version("8", json!({}));
     assert_eq!(state.effect(&without, Some(&desired), false), EventEffect::Add);
-    state.work.unwritten =
-        Some(Unwritten { status: LoadBalancerStatus::default(), sent_memo: None, then: Outcome::MemoOnly });
+    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, Outcome::MemoOnly));
     assert_eq!(
         state.effect(&without, Some(&desired), false),
         EventEffect::AddIfIdle,
@@ -345,7 +342,7 @@ fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
         (Outcome::Deleting(until), [false, false, true]),
         (Outcome::MemoOnly, [true, true, true]),
     ] {
-        let mut unwritten = Unwritten { status: status.clone(), sent_memo: None, then };
+        let mut unwritten = Unwritten::new(status.clone(), None, then);
         let answered = [Some(&desired), Some(&other), None].map(|it| unwritten.answers(Some(&desired), it));
         assert_eq!(answered, [same, changed, unwanted], "{then:?}");
         state.work.unwritten = Some(unwritten.clone());

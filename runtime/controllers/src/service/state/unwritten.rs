@@ -1,7 +1,11 @@
 //! An answer of a provider that is still to be written. No client, no log, no clock.
 
+use std::sync::Arc;
+
 use cloud_provider::{LoadBalancer, LoadBalancerStatus};
 use tokio::time::Instant;
+
+use crate::service::backends::Backend;
 
 /// The answer of the provider, until it is on the Service.
 #[derive(Clone, Debug)]
@@ -11,6 +15,10 @@ pub(crate) struct Unwritten {
     pub(crate) sent_memo: Option<String>,
     /// Its meaning once it is written.
     pub(crate) then: Outcome,
+    /// The nodes behind the load balancer that was asked for.
+    pub(crate) backends: Arc<[Backend]>,
+    /// The revision that lists showed of it.
+    pub(crate) revision: Option<String>,
 }
 
 /// The meaning of an answer once it is written.
@@ -29,6 +37,11 @@ pub(crate) enum Outcome {
 }
 
 impl Unwritten {
+    /// An answer to a call with the memo `sent_memo`.
+    pub(crate) fn new(status: LoadBalancerStatus, sent_memo: Option<&str>, then: Outcome) -> Self {
+        Self { status, sent_memo: sent_memo.map(str::to_owned), then, backends: Arc::default(), revision: None }
+    }
+
     /// Whether it still answers what the Service wants: `asked` is what the cloud was asked for, `desired` what the Service
     /// wants now, `None` if that is no load balancer. Both without what we write ourselves.
     pub(crate) fn answers(&self, asked: Option<&LoadBalancer>, desired: Option<&LoadBalancer>) -> bool {
