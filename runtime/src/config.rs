@@ -132,7 +132,7 @@ impl TryFrom<File> for CloudConfig {
     }
 }
 
-fn networks(networks: Vec<file::Network>) -> Vec<IpNet> {
+fn networks(networks: Vec<Text<IpNet>>) -> Vec<IpNet> {
     networks.into_iter().map(|it| it.0).collect()
 }
 

@@ -1,0 +1,109 @@
+//! `endpoints`: where requests go, and the rules for them, key by key.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use egress::{BaseUrl, Effect, Method, OperationPattern, PathPattern, Region, Requirement};
+use serde::Deserialize;
+
+use super::reach::{ProxySection, TlsSection};
+use crate::config::text::{AddressList, ByteSize, PositiveNumber, RequestRate, SigningService, Text};
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct EndpointSection {
+    /// The name by which the provider asks for it; its page lists them.
+    pub(crate) name: String,
+    /// `https://` and a host, with a path where the API has one.
+    pub(crate) base_url: Text<BaseUrl>,
+    /// The name of the credential that its requests get. Default: none.
+    pub(crate) credential: Option<String>,
+    /// For what signatures are, where the credential is `sigv4`. Default: none.
+    pub(crate) signing: Option<SigningSection>,
+    /// Where a request says what it does, for APIs with one path for everything: `{ parameter: Action }` or `{
+    /// header: x-acs-action }`. Then each rule names `operations` and its `effect`, each request says its operation
+    /// once and there, and its body is a form. Default: the method and the path say it.
+    pub(crate) operation: Option<Operation>,
+    /// Parameters that each request carries once in its query or form, as in `{ Version: 2016-11-15 }`. As text,
+    /// however it is written: `1.10` stays `1.10`. Default: none.
+    #[serde(default)]
+    #[cfg_attr(test, schemars(schema_with = "crate::config::schema::scalars"))]
+    pub(crate) parameters: BTreeMap<String, String>,
+    /// The rules: a request that matches none does not leave.
+    pub(crate) allow: Vec<RuleSection>,
+    /// `public`, or a list of networks for a private cloud. Default: `public`.
+    pub(crate) addresses: Option<AddressList>,
+    /// Certificate authorities in the place of the system's. Default: the system's.
+    pub(crate) tls: Option<TlsSection>,
+    /// The proxy through which it is reached ([below](#through-a-proxy)). Default: none.
+    pub(crate) proxy: Option<ProxySection>,
+    /// Headers that the provider may send beside those that it may send everywhere, as in `[x-tenant]`. Default: none.
+    #[serde(default)]
+    pub(crate) headers: Vec<String>,
+    /// Limits of its requests.
+    pub(crate) limits: Option<EndpointLimitsSection>,
+}
+
+/// The name for which a signature was made.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SigningSection {
+    /// The region, as in `eu-west-1`.
+    pub(crate) region: Text<Region>,
+    /// The service as signatures name it: `ec2`, `elasticloadbalancing`.
+    pub(crate) service: Text<SigningService>,
+}
+
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct RuleSection {
+    /// Methods, as in `[GET]`.
+    pub(crate) methods: Vec<Text<Method>>,
+    /// Paths below `baseUrl`: `*` is one segment, `**` any number.
+    pub(crate) paths: Vec<Text<PathPattern>>,
+    /// Operations, as in `[Describe*]`, where the endpoint has them.
+    #[serde(default)]
+    pub(crate) operations: Vec<Text<OperationPattern>>,
+    /// Effect of its requests: `read`; `update` (changes an object that stays, or gives it members); `detach`
+    /// (takes members away, or may: targets, listeners, rules, routes, tags); `write` (makes whole objects: load
+    /// balancers, machines); `delete` (takes whole objects away). Only what reads leaves from calls that look, only
+    /// the leader writes, and each of the others has a limit. Of several rules that match, the most harmful effect
+    /// counts. Default: GET and HEAD read, DELETE is `delete`, the others are `write`: the strictest limits.
+    pub(crate) effect: Option<Text<Effect>>,
+    /// `[if-match]`: a request names the version that it read. Default: nothing.
+    #[serde(default)]
+    pub(crate) requires: Vec<Text<Requirement>>,
+    /// Names that may stand in query and form ([below](#what-may-stand-in-requests)). Default: any.
+    pub(crate) only: Option<Vec<String>>,
+    /// Names in query and form, and patterns for their values ([below](#what-may-stand-in-requests)). Default: any.
+    #[serde(rename = "where")]
+    pub(crate) values: Option<BTreeMap<String, Vec<String>>>,
+    /// Members of a JSON body ([below](#what-may-stand-in-requests)). Default: any.
+    pub(crate) fields: Option<Vec<String>>,
+}
+
+/// Where a request says what it does.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) enum Operation {
+    Parameter(String),
+    Header(String),
+}
+
+#[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct EndpointLimitsSection {
+    /// Requests in a second. Default: 20.
+    pub(crate) requests_per_second: Option<Text<RequestRate>>,
+    /// Requests at once. Default: 8.
+    pub(crate) concurrency: Option<Text<PositiveNumber>>,
+    /// Bytes of an answer. Default: `16Mi`.
+    pub(crate) response_bytes: Option<Text<ByteSize>>,
+    /// Time of a request until its answer is there in full. Default: `30s`.
+    pub(crate) total: Option<Text<Duration>>,
+}
