@@ -1,5 +1,6 @@
 //! Rights that a module asks for beside those that the operator's config gives: decided here, and logged as one table at the start.
 
+mod missing;
 mod prefixes;
 mod requests;
 mod wider;
@@ -9,10 +10,12 @@ use std::collections::BTreeMap;
 use cloud_provider::{Annotation, Description, printable};
 use egress::{Endpoint, OperationPlace};
 
+pub(super) use self::missing::grown;
+pub(crate) use self::missing::{MissingLine, missing};
+use self::missing::{has_header, is_operation, operation_yaml};
 pub(crate) use self::prefixes::{check as check_prefixes, is_pinned};
-use self::requests::{AllowedKind, asked, has_header, is_operation, operation_yaml, rules};
-pub(crate) use self::requests::{MissingLine, missing};
-pub(super) use self::requests::{allowed, grown, needed};
+use self::requests::{AllowedKind, asked, rules};
+pub(super) use self::requests::{allowed, needed};
 pub(crate) use self::wider::wider;
 
 /// Lines of the table: a description may hold more than anybody reads.
@@ -131,7 +134,7 @@ fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<ClaimRow
     rows.extend(parameter_rows(&about, described, endpoint));
     for kind in &asked {
         let request = kind.to_string();
-        let shown = kind.effect().map_or(request.clone(), |it| format!("{request}, {}", with_article(it)));
+        let shown = kind.effect.map_or(request.clone(), |it| format!("{request}, {}", with_article(it)));
         rows.push(match kind.allowed_by(endpoint) {
             Some(AllowedKind { is_whole: false, rule, .. }) => {
                 let carried = kind.carried();
