@@ -10,27 +10,26 @@ mod leases;
 mod module;
 mod node_ipam;
 mod options;
+mod registered;
 mod start;
 mod swap;
 mod webhooks;
 
 use std::pin::pin;
 use std::sync::Arc;
-use std::time::Duration;
 
 use ::controllers::{Account, ClusterFacts, Context, EventKind, Events, NodeDeletions, Nodes, RequestedChanges};
 use egress::Report;
 use kube::Client;
-use prometheus::Registry;
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinSet;
-use tokio::time::{Instant, timeout};
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use self::cloud::LoadedProvider;
-use self::controllers::SkippedController;
-use self::ended::{controller_ended, ended_early, hold, panicked, stopped};
+use self::ended::{any_ended, controller_ended, drained, hold, last_events, stopped};
 use self::leases::{candidates, refused_module};
+use self::registered::Registered;
 use self::start::{ControllerStart, Lacking};
 use self::swap::{OnLease, Swap};
 use self::webhooks::ServedWebhooks;
@@ -40,17 +39,11 @@ use crate::config::CloudConfig;
 use crate::config_maps::ClusterConfigMaps;
 use crate::failure::Failure;
 use crate::flags::{Controller, Owner, Settings};
-use crate::leader::{self, Kept, Leader};
+use crate::leader::{Kept, Leader};
 use crate::networks::Watcher;
 use crate::overrides::Overrides;
 use crate::permissions::{Permissions, Rule, rules};
 use crate::telemetry::{self, Health, HealthPages, ProviderPage, Reviewer, TelemetryServer};
-
-/// How long what is in flight may take once the process is asked to end.
-const DRAIN: Duration = Duration::from_secs(10);
-
-/// How long the last events may take.
-const LAST_EVENTS: Duration = Duration::from_secs(2);
 
 /// The process, from when its provider is loaded.
 struct Process {
@@ -117,22 +110,17 @@ impl Process {
             warn!("{warning}");
         }
         let config = CloudConfig::read(&settings.cloud_config)?;
-        let (registry, slis) = (Registry::new(), Registry::new());
-        let running = telemetry::Metrics::register(&registry, &slis)?;
-        let requests = api_server::Metrics::register(&registry)?;
-        let metrics = ::controllers::Metrics::register(&registry)?;
-        let elections = leader::Metrics::register(&registry)?;
-        let egress_metrics = egress::Metrics::register(&registry)?;
-        let sandbox_metrics = sandbox::Metrics::register(&registry)?;
-        let swaps = swap::Metrics::register(&registry)?;
-        let webhook_metrics = crate::webhooks::Metrics::register(&registry)?;
-        let health = Arc::new(Health::register(&slis)?);
+        let metrics = Registered::new()?;
+        let health = Arc::new(Health::register(&metrics.slis)?);
 
         let api_server = ApiServer::find(&settings.api).await?;
         // The Lease must not wait behind the controllers' requests.
         let (client, unlimited) = match overrides.client {
             Some(client) => (client.clone(), client),
-            None => (api_server.client(settings.api.limit, requests.clone())?, api_server.client(None, requests)?),
+            None => {
+                let requests = metrics.requests;
+                (api_server.client(settings.api.limit, requests.clone())?, api_server.client(None, requests)?)
+            }
         };
 
         let permissions = Permissions::new(unlimited.clone());
@@ -140,27 +128,20 @@ impl Process {
         health.add_to_readiness("permissions", permissions.settled());
 
         let (mut events, requested) = (JoinSet::new(), RequestedChanges::default());
-        let (mut leader, migration) = candidates(&settings, &unlimited, &requested, &elections, &mut events);
-        let (leadership, second) =
-            (leader.as_ref().map(Leader::leadership), migration.as_ref().map(Leader::leadership));
-        if let Some(leadership) = leadership.clone() {
-            let second = second.clone();
-            let is_stuck = move || leadership.is_stuck() || second.as_ref().is_some_and(leader::Leadership::is_stuck);
+        let (mut leader, migration) = candidates(&settings, &unlimited, &requested, &metrics.elections, &mut events);
+        if let Some(is_stuck) = leases::is_stuck(leader.as_ref(), migration.as_ref()) {
             health.add("leaderElection", move || !is_stuck());
         }
         let mut tasks = JoinSet::new();
         let (page, provider) = watch::channel(None);
         if let Some(serving) = &settings.serving {
             let reviewer = Reviewer::new(unlimited.clone());
-            let answers = HealthPages { health: health.clone(), metrics: registry, slis, provider, reviewer };
+            let (pages, slis) = (metrics.registry, metrics.slis);
+            let answers = HealthPages { health: health.clone(), metrics: pages, slis, provider, reviewer };
             let server = TelemetryServer::bind(serving, answers).await?;
             tasks.spawn(async move { match server.run().await {} });
         }
 
-        let may_write = move || {
-            let is_lost = second.as_ref().is_some_and(leader::Leadership::is_lost);
-            !is_lost && leadership.as_ref().is_none_or(leader::Leadership::may_write)
-        };
         let asked = requested.clone();
         let (tell, reports) = mpsc::unbounded_channel();
         let (answers, answered) = watch::channel(false);
@@ -170,12 +151,12 @@ impl Process {
             route: overrides.route,
             names: overrides.names,
             compiler: overrides.compiler,
-            fence: Arc::new(may_write),
+            fence: Arc::new(leases::may_write(leader.as_ref(), migration.as_ref())),
             demands: Arc::new(move |window| asked.within(window, Instant::now())),
             // Nobody listens where there is no Lease: the log has it.
             reports: Arc::new(move |report| drop(tell.send(report))),
-            egress_metrics,
-            metrics: sandbox_metrics,
+            egress_metrics: metrics.egress,
+            metrics: metrics.sandbox,
         };
         // Most of the time until the Lease is the compiler's: it works while the API server is waited for. A provider that
         // does not load must not lead.
@@ -194,7 +175,7 @@ impl Process {
             let window = settings.node_lifecycle.budget_window;
             leader.keep(Kept::new(loaded.egress.write_counts(), requested.clone(), node_deletions.clone(), window));
         }
-        let webhooks = ServedWebhooks::serve(&settings, &loaded.cloud, webhook_metrics, &health, &mut tasks).await?;
+        let webhooks = ServedWebhooks::serve(&settings, &loaded.cloud, metrics.webhooks, &health, &mut tasks).await?;
         let credentials = loaded.credentials.clone();
         tasks.spawn(async move {
             credentials.watch().await;
@@ -209,13 +190,13 @@ impl Process {
             loaded,
             health,
             permissions,
-            running,
-            metrics,
+            running: metrics.running,
+            metrics: metrics.controllers,
             leader,
             webhooks,
             facts: watch::Sender::default(),
             account: watch::Sender::new(None),
-            swaps,
+            swaps: metrics.swaps,
             page,
             migration,
             requested,
@@ -242,8 +223,7 @@ impl Process {
         let controllers: Vec<_> = running.collect();
         let rules = rules(&self.settings, &controllers);
         let lacking = tokio::select! {
-            Some(ended) = self.tasks.join_next() => return ended_early(ended),
-            panic = panicked(&mut self.events) => return ended_early(Err(panic)),
+            failure = any_ended(&mut self.tasks, &mut self.events) => return failure,
             lacking = self.permissions.wait(&rules, tell) => lacking,
         };
         drop(leader);
@@ -256,8 +236,7 @@ impl Process {
         }
         if let Some(leader) = &mut self.leader {
             tokio::select! {
-                Some(ended) = self.tasks.join_next() => return ended_early(ended),
-                panic = panicked(&mut self.events) => return ended_early(Err(panic)),
+                failure = any_ended(&mut self.tasks, &mut self.events) => return failure,
                 () = leader.acquire() => {}
             }
         }
@@ -273,9 +252,8 @@ impl Process {
         self.start_controllers(&context, Owner::Main, &lacking);
         if let Some(migration) = &mut self.migration {
             tokio::select! {
-                Some(ended) = self.tasks.join_next() => return ended_early(ended),
+                failure = any_ended(&mut self.tasks, &mut self.events) => return failure,
                 Some(ended) = self.controllers.join_next() => return controller_ended(ended),
-                panic = panicked(&mut self.events) => return ended_early(Err(panic)),
                 lost = hold(&mut self.leader) => return lost,
                 () = migration.acquire() => {}
             }
@@ -284,9 +262,8 @@ impl Process {
         // What records events ends with the controllers.
         drop(context);
         tokio::select! {
-            Some(ended) = self.tasks.join_next() => ended_early(ended),
+            failure = any_ended(&mut self.tasks, &mut self.events) => failure,
             Some(ended) = self.controllers.join_next() => controller_ended(ended),
-            panic = panicked(&mut self.events) => ended_early(Err(panic)),
             lost = hold(&mut self.leader) => lost,
             lost = hold(&mut self.migration) => lost,
         }
@@ -305,8 +282,7 @@ impl Process {
         let (client, settings) = (self.client.clone(), self.settings.clone());
         let known = async { tokio::join!(watcher.learn(), cluster::read(&client, &settings)) };
         let (learned, cluster) = tokio::select! {
-            Some(ended) = self.tasks.join_next() => return Err(ended_early(ended)),
-            panic = panicked(&mut self.events) => return Err(ended_early(Err(panic))),
+            failure = any_ended(&mut self.tasks, &mut self.events) => return Err(failure),
             lost = hold(&mut self.leader), if leads => return Err(lost),
             known = known => known,
         };
@@ -347,18 +323,10 @@ impl Process {
             return;
         };
         let (quarantine, provider) = (self.loaded.quarantine.clone(), self.loaded.provider.description().name.clone());
-        let (_, none) = mpsc::unbounded_channel();
-        let reports = std::mem::replace(&mut self.reports, none);
+        let reports = std::mem::replace(&mut self.reports, mpsc::unbounded_channel().1);
         let stopped = stopped(self.stop.subscribe());
         // Among the controllers, so that it gives its recorder back before the last events are sent.
-        self.controllers.spawn(async move {
-            let quarantine = events::quarantine(quarantine, provider, recorder.clone(), about.clone());
-            tokio::select! {
-                () = stopped => {}
-                () = async { tokio::join!(quarantine, events::reports(reports, recorder, about)); } => {}
-            }
-            Ok("the reports on the Lease")
-        });
+        self.controllers.spawn(events::on_the_lease(quarantine, provider, reports, recorder, about, stopped));
     }
 
     /// Which Leases a controller must hold while it writes.
@@ -385,24 +353,7 @@ impl Process {
     /// that lack a right start when they have it.
     fn start_controllers(&mut self, context: &Arc<Context>, owner: Owner, lacking: &[(Controller, Vec<Rule>)]) {
         let (settings, cloud) = (&self.settings, &self.loaded.cloud);
-        for controller in Controller::ALL {
-            let name = controller.name();
-            // What does not run is said once, and first.
-            let is_of_migration = Owner::of(controller, settings.leader_migration.as_ref()) == Owner::Migration;
-            if is_of_migration != (owner == Owner::Migration) {
-                continue;
-            }
-            match controllers::skipped(controller, settings, cloud) {
-                Some(SkippedController::Wanted(because)) => {
-                    info!("{name} {because}");
-                    continue;
-                }
-                Some(SkippedController::Unwanted(because)) => {
-                    warn!("{name} {because}");
-                    continue;
-                }
-                None => {}
-            }
+        for controller in controllers::wanted(owner, settings, cloud) {
             let start = ControllerStart {
                 controller,
                 context: context.clone(),
@@ -431,37 +382,15 @@ impl Process {
         info!("asked to end: finishing what is in flight");
         // Nobody listens if no controller runs.
         let _ = self.stop.send(true);
-        let drained = async { while self.controllers.join_next().await.is_some() {} };
-        let mut is_finished = true;
-        tokio::select! {
-            ended = timeout(DRAIN, drained) => {
-                if ended.is_err() {
-                    is_finished = false;
-                    warn!("gave up what was still in flight after {DRAIN:?}");
-                }
-            }
+        let is_finished = tokio::select! {
+            is_finished = drained(&mut self.controllers) => is_finished,
             lost = hold(&mut self.leader) => return Err(lost),
             lost = hold(&mut self.migration) => return Err(lost),
-        }
-        self.controllers.shutdown().await;
-        for leader in [self.migration.take(), self.leader.take()].into_iter().flatten() {
-            if is_finished || self.settings.node_ipam.is_none() {
-                leader.release().await;
-            } else {
-                // A Lease that is given back says that nothing is under way any more.
-                warn!("the Lease is left to expire: a write of pod networks may still be under way");
-            }
-        }
-        let sent = async {
-            while let Some(ended) = self.events.join_next().await {
-                if let Err(panic) = ended {
-                    warn!("events are lost, because their sender panicked: {panic}; that is a bug in aerostat");
-                }
-            }
         };
-        if timeout(LAST_EVENTS, sent).await.is_err() {
-            warn!("the last events were not sent within {LAST_EVENTS:?}");
-        }
+        self.controllers.shutdown().await;
+        let leaders = [self.migration.take(), self.leader.take()];
+        leases::give_back(leaders, is_finished || self.settings.node_ipam.is_none()).await;
+        last_events(self.events).await;
         self.tasks.shutdown().await;
         info!("ended");
         Ok(())

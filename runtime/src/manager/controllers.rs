@@ -3,6 +3,7 @@
 use ::controllers::{Context, Task, node, node_lifecycle, persistent_volume_labels, route, service};
 use cloud_provider::Cloud;
 use k8s_openapi::api::core::v1::ObjectReference;
+use tracing::{info, warn};
 
 use crate::flags::{Controller, NodeIpam, Owner, Settings};
 
@@ -63,6 +64,29 @@ pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud
 /// Whether a controller runs with these settings and this provider.
 pub(super) fn runs(controller: Controller, settings: &Settings, cloud: &Cloud) -> bool {
     skipped(controller, settings, cloud).is_none()
+}
+
+/// The controllers that run under this Lease, with these settings and this provider. The log says why others do not.
+pub(super) fn wanted<'a>(
+    owner: Owner,
+    settings: &'a Settings,
+    cloud: &'a Cloud,
+) -> impl Iterator<Item = Controller> + 'a {
+    let of_migration = |it: &Owner| *it == Owner::Migration;
+    let under = Controller::ALL
+        .into_iter()
+        .filter(move |it| of_migration(&Owner::of(*it, settings.leader_migration.as_ref())) == of_migration(&owner));
+    under.filter(move |controller| match skipped(*controller, settings, cloud) {
+        Some(SkippedController::Wanted(because)) => {
+            info!("{} {because}", controller.name());
+            false
+        }
+        Some(SkippedController::Unwanted(because)) => {
+            warn!("{} {because}", controller.name());
+            false
+        }
+        None => true,
+    })
 }
 
 /// A controller that [`runs`]. Events that concern no object of the cluster are about `lease`.

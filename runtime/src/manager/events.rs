@@ -5,8 +5,27 @@ use egress::Report;
 use k8s_openapi::api::core::v1::ObjectReference;
 use tokio::sync::{mpsc, watch};
 
+use crate::failure::Failure;
+
+/// Reports a quarantine of this provider, and what people should know of the egress, until it is `stopped`.
+pub(super) async fn on_the_lease(
+    quarantined: watch::Receiver<Option<String>>,
+    provider: String,
+    told: mpsc::UnboundedReceiver<Report>,
+    recorder: Recorder,
+    about: ObjectReference,
+    stopped: impl Future<Output = ()> + Send,
+) -> Result<&'static str, Failure> {
+    let quarantine = quarantine(quarantined, provider, recorder.clone(), about.clone());
+    tokio::select! {
+        () = stopped => {}
+        () = async { tokio::join!(quarantine, reports(told, recorder, about)); } => {}
+    }
+    Ok("the reports on the Lease")
+}
+
 /// Reports a quarantine, as long as it is polled.
-pub(super) async fn quarantine(
+async fn quarantine(
     mut quarantine: watch::Receiver<Option<String>>,
     provider: String,
     recorder: Recorder,
@@ -26,7 +45,7 @@ pub(super) async fn quarantine(
 }
 
 /// Reports what people should know of the egress: writes that are withheld, and endpoints that the provider has stopped.
-pub(super) async fn reports(mut reports: mpsc::UnboundedReceiver<Report>, recorder: Recorder, about: ObjectReference) {
+async fn reports(mut reports: mpsc::UnboundedReceiver<Report>, recorder: Recorder, about: ObjectReference) {
     while let Some(report) = reports.recv().await {
         let (reason, message) = match report {
             Report::WritesWithheld(message) => ("CloudWritesWithheld", message),

@@ -9,7 +9,7 @@ use tokio::task::JoinSet;
 use tracing::warn;
 
 use crate::flags::{LeaderElection, Settings};
-use crate::leader::{self, Leader, Metrics};
+use crate::leader::{self, Leader, Leadership, Metrics};
 
 /// The candidate for the main Lease, and the one for that of a migration. The senders of their events go to `events`.
 pub(super) fn candidates(
@@ -29,6 +29,34 @@ pub(super) fn candidates(
         Leader::new(client.clone(), election, &host, recorder.clone(), requested.clone(), metrics)
     };
     (Some(candidate(main)), migration.map(candidate))
+}
+
+/// Whether seeking one of the Leases is stuck; `None` without leader election.
+pub(super) fn is_stuck(main: Option<&Leader>, migration: Option<&Leader>) -> Option<impl Fn() -> bool + use<>> {
+    let [main, migration] = [main, migration].map(|it| it.map(Leader::leadership));
+    let main = main?;
+    Some(move || main.is_stuck() || migration.as_ref().is_some_and(Leadership::is_stuck))
+}
+
+/// Whether this process holds what it needs to write to the cloud.
+pub(super) fn may_write(main: Option<&Leader>, migration: Option<&Leader>) -> impl Fn() -> bool + use<> {
+    let [main, migration] = [main, migration].map(|it| it.map(Leader::leadership));
+    move || {
+        let is_lost = migration.as_ref().is_some_and(Leadership::is_lost);
+        !is_lost && main.as_ref().is_none_or(Leadership::may_write)
+    }
+}
+
+/// Gives the Leases back, if nothing is under way any more.
+pub(super) async fn give_back(leaders: [Option<Leader>; 2], is_finished: bool) {
+    for leader in leaders.into_iter().flatten() {
+        if is_finished {
+            leader.release().await;
+        } else {
+            // A Lease that is given back says that nothing is under way any more.
+            warn!("the Lease is left to expire: a write of pod networks may still be under way");
+        }
+    }
 }
 
 /// Reads off the Lease which module was rolled back in this cluster, once the API server answers. It is not known if that
