@@ -45,7 +45,7 @@ struct Guard {
     identity: Arc<dyn Identity>,
     versions: watch::Receiver<u64>,
     store: Option<AccountStore>,
-    known: Mutex<Known>,
+    known: Mutex<RememberedAccount>,
     /// The cluster's account, as far as it is known.
     known_account: parking_lot::RwLock<Option<Arc<str>>>,
 }
@@ -58,7 +58,7 @@ struct AccountStore {
 }
 
 #[derive(Default)]
-struct Known {
+struct RememberedAccount {
     /// The cluster's account.
     remembered: Option<String>,
     /// The UID of the Lease that was read last.
@@ -70,7 +70,7 @@ struct Known {
 }
 
 /// The Lease's part of the memory: its UID, and the account in its annotation.
-struct OnLease {
+struct LeaseAccount {
     uid: Option<String>,
     account: Option<String>,
 }
@@ -195,7 +195,7 @@ impl Guard {
         *self.versions.borrow()
     }
 
-    async fn ask(&self, known: &mut Known) -> Result<()> {
+    async fn ask(&self, known: &mut RememberedAccount) -> Result<()> {
         let asked = tokio::time::timeout(CALL, self.identity.identity()).await.unwrap_or_else(|_| Err(late()));
         let found = asked.map_err(|error| error.during(&checking(known.remembered.as_deref())))?;
         if let Some(store) = &self.store {
@@ -268,14 +268,14 @@ impl AccountStore {
     }
 
     /// `None` if there is no Lease.
-    async fn read(&self) -> Result<Option<OnLease>> {
+    async fn read(&self) -> Result<Option<LeaseAccount>> {
         let lease = object::answer(self.leases.get_opt(self.name())).await.map_err(|error| {
             Error::Unavailable(format!(
                 "cannot read the cluster's cloud account from the Lease {}: {error}",
                 self.name()
             ))
         })?;
-        Ok(lease.map(|Lease { metadata, .. }| OnLease {
+        Ok(lease.map(|Lease { metadata, .. }| LeaseAccount {
             uid: metadata.uid,
             account: metadata.annotations.and_then(|mut it| it.remove(ANNOTATION)),
         }))
@@ -294,9 +294,9 @@ impl AccountStore {
     }
 }
 
-impl Known {
+impl RememberedAccount {
     /// Takes note of what the Lease says now, when the cloud returns this account.
-    fn follow_lease(&mut self, OnLease { uid, account }: OnLease, found: Option<&str>) {
+    fn follow_lease(&mut self, LeaseAccount { uid, account }: LeaseAccount, found: Option<&str>) {
         if self.lease.is_some() && self.lease != uid {
             // A Lease that was created again knows nothing, or what it was made with. This process has not forgotten.
             self.is_written = account.is_some();

@@ -18,7 +18,7 @@ use tokio::sync::mpsc::error::TrySendError;
 use tokio::sync::mpsc::{Sender, UnboundedSender, channel, unbounded_channel};
 use tracing::warn;
 
-use self::recorded::{Recorded, short};
+use self::recorded::{RecordedEvent, short};
 
 pub use cloud_provider::EventKind;
 
@@ -31,7 +31,7 @@ const QUEUE: usize = 1000;
 /// than ten similar ones within ten minutes become one, and an object that has too many gets no more for a while.
 #[derive(Clone)]
 pub struct Recorder {
-    queue: Sender<Recorded>,
+    queue: Sender<RecordedEvent>,
 }
 
 impl Recorder {
@@ -44,7 +44,7 @@ impl Recorder {
 
     /// A recorder whose events come out of a channel.
     #[cfg(test)]
-    pub(crate) fn captured() -> (Self, tokio::sync::mpsc::Receiver<Recorded>) {
+    pub(crate) fn captured() -> (Self, tokio::sync::mpsc::Receiver<RecordedEvent>) {
         let (queue, recorded) = channel(QUEUE);
         (Self { queue }, recorded)
     }
@@ -53,7 +53,7 @@ impl Recorder {
     pub fn record(&self, about: ObjectReference, kind: EventKind, reason: &str, message: &str) {
         // Cut before it waits: parts of it may be the words of others, and a thousand may wait.
         let (reason, message) = (reason.to_owned(), short(message));
-        let recorded = Recorded { about, kind, reason, message, at: Timestamp::now() };
+        let recorded = RecordedEvent { about, kind, reason, message, at: Timestamp::now() };
         if let Err(TrySendError::Full(it) | TrySendError::Closed(it)) = self.queue.try_send(recorded) {
             let (object, reason, says) = (it.about.name, it.reason, it.message);
             warn!(object, reason, says, "an event was dropped: too many wait to be sent");

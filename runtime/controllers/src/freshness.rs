@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 /// The oldest answer on which a decision may rest, beside the moment after which the question must have begun.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Rule<M> {
+pub(crate) struct FreshnessRule<M> {
     age: Age,
     moment: PhantomData<M>,
 }
@@ -56,7 +56,7 @@ pub(crate) struct WriteEnded(pub(crate) Option<Instant>);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct CallEnded(pub(crate) Option<Instant>);
 
-impl<M: AskedAfter> Rule<M> {
+impl<M: AskedAfter> FreshnessRule<M> {
     const fn new(age: Age) -> Self {
         Self { age, moment: PhantomData }
     }
@@ -125,29 +125,29 @@ impl AskedAfter for CallEnded {
 
 /// A node that joins. Where many wait, the last of them wait for minutes, and the list that was read for all is theirs too.
 /// Addresses that have changed in the meantime, the address loop brings.
-pub(crate) const INITIALISATION: Rule<NodeCame> = Rule::new(Age::Seconds(300));
+pub(crate) const INITIALISATION: FreshnessRule<NodeCame> = FreshnessRule::new(Age::Seconds(300));
 /// A node that was not served at its first turn may wait for something that a newer list shows.
-pub(crate) const LATER_TURN: Rule<NodeCame> = Rule::new(Age::Seconds(30));
+pub(crate) const LATER_TURN: FreshnessRule<NodeCame> = FreshnessRule::new(Age::Seconds(30));
 /// A complete list and then a question about the node alone, in each of two checks.
-pub(crate) const NODE_DELETION: Rule<CheckBegan> = Rule::new(Age::Any);
+pub(crate) const NODE_DELETION: FreshnessRule<CheckBegan> = FreshnessRule::new(Age::Any);
 /// The taint of a stopped machine.
-pub(crate) const TAINT: Rule<AnyTime> = Rule::new(Age::Periods(2));
+pub(crate) const TAINT: FreshnessRule<AnyTime> = FreshnessRule::new(Age::Periods(2));
 /// The addresses of nodes.
-pub(crate) const ADDRESSES: Rule<PassBegan> = Rule::new(Age::Any);
+pub(crate) const ADDRESSES: FreshnessRule<PassBegan> = FreshnessRule::new(Age::Any);
 /// The nodes that were there at the start.
-pub(crate) const FIRST_BACKENDS: Rule<LastAnswered> = Rule::new(Age::Seconds(300));
+pub(crate) const FIRST_BACKENDS: FreshnessRule<LastAnswered> = FreshnessRule::new(Age::Seconds(300));
 /// Nodes that came later.
-pub(crate) const BACKENDS: Rule<LastAnswered> = Rule::new(Age::Seconds(30));
+pub(crate) const BACKENDS: FreshnessRule<LastAnswered> = FreshnessRule::new(Age::Seconds(30));
 /// A load balancer that is searched for before it is created.
-pub(crate) const LOAD_BALANCER_CREATION: Rule<WriteEnded> = Rule::new(Age::Seconds(10));
+pub(crate) const LOAD_BALANCER_CREATION: FreshnessRule<WriteEnded> = FreshnessRule::new(Age::Seconds(10));
 /// A load balancer that is there.
-pub(crate) const LOAD_BALANCER_CHANGE: Rule<CallEnded> = Rule::new(Age::Seconds(3));
+pub(crate) const LOAD_BALANCER_CHANGE: FreshnessRule<CallEnded> = FreshnessRule::new(Age::Seconds(3));
 /// A load balancer that nobody has: each complete list of an hour has shown it, this one too.
-pub(crate) const ORPHAN: Rule<AnyTime> = Rule::new(Age::Seconds(600));
+pub(crate) const ORPHAN: FreshnessRule<AnyTime> = FreshnessRule::new(Age::Seconds(600));
 /// A route that nobody needs. What the change says that is there must still be there.
-pub(crate) const ROUTE_DELETION: Rule<AnyTime> = Rule::new(Age::Periods(2));
+pub(crate) const ROUTE_DELETION: FreshnessRule<AnyTime> = FreshnessRule::new(Age::Periods(2));
 /// The pod networks that the cloud gives a node.
-pub(crate) const POD_NETWORKS: Rule<NodeCame> = Rule::new(Age::Any);
+pub(crate) const POD_NETWORKS: FreshnessRule<NodeCame> = FreshnessRule::new(Age::Any);
 
 #[cfg(test)]
 mod tests;

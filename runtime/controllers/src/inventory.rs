@@ -37,7 +37,7 @@ use crate::events::{EventKind, Recorder, reference};
 use crate::last_list::LastList;
 use crate::limits::trimmed_node;
 use crate::node_fields::{current_addresses, is_waiting, place, provider_id, words};
-use crate::nodes::{Answer, Nodes, Verdict};
+use crate::nodes::{InstanceAnswer, Nodes, OwnershipVerdict};
 use crate::provider_events::{ProviderEvents, UnrelatedEvents};
 
 use self::batched::Batched;
@@ -236,7 +236,7 @@ impl Inventory {
             self.warn(node, "ProviderCrashed", reason.clone());
         }
         if let (Err(Error::Invalid(why)), Some(provider_id)) = (&answer, &machine.provider_id) {
-            self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(why), asked);
+            self.nodes.record_answer(&machine.name, provider_id, InstanceAnswer::Invalid(why), asked);
         }
         let Some(instance) = answer? else { return self.missing(machine, asked, list) };
         self.doubtful().remove(&machine.name);
@@ -264,7 +264,7 @@ impl Inventory {
             }
             let zone = self.nodes.get(&machine.name).and_then(|it| self.nodes.zone(&it));
             if list.is_some_and(|it| it.gap(zone.as_deref()).is_none() && self.is_familiar(it)) {
-                self.nodes.record_answer(&machine.name, provider_id, Answer::Missing, asked);
+                self.nodes.record_answer(&machine.name, provider_id, InstanceAnswer::Missing, asked);
             }
             return Ok(None);
         }
@@ -318,7 +318,7 @@ impl Inventory {
         if is_whole {
             self.proven(machine, instance, asked)?;
         } else if let Some(provider_id) = &machine.provider_id {
-            self.nodes.record_answer(&machine.name, provider_id, Answer::Invalid(&why), asked);
+            self.nodes.record_answer(&machine.name, provider_id, InstanceAnswer::Invalid(&why), asked);
         }
         Err(Error::Invalid(why))
     }
@@ -338,8 +338,8 @@ impl Inventory {
         // One text for all spellings, so that it is recorded once.
         let named = instance.provider_id.as_deref().unwrap_or(provider_id);
         match self.nodes.verdict(provider_id, &machine.name, &instance) {
-            Verdict::Its(others) => {
-                self.nodes.record_answer(&machine.name, provider_id, Answer::Named(&instance), asked);
+            OwnershipVerdict::Its(others) => {
+                self.nodes.record_answer(&machine.name, provider_id, InstanceAnswer::Named(&instance), asked);
                 for other in others {
                     self.withhold(
                         &other,
@@ -350,7 +350,7 @@ impl Inventory {
                 }
                 Ok(instance)
             }
-            Verdict::Anothers(holder) => {
+            OwnershipVerdict::Anothers(holder) => {
                 self.withhold(
                     &machine.name,
                     provider_id,
@@ -363,7 +363,7 @@ impl Inventory {
                     machine.name,
                 )))
             }
-            Verdict::Nobodys(others) => {
+            OwnershipVerdict::Nobodys(others) => {
                 let names: Vec<_> = others.iter().cloned().chain([machine.name.clone()]).collect();
                 for name in &names {
                     let others: Vec<_> = names.iter().filter(|it| *it != name).map(String::as_str).collect();
@@ -381,7 +381,7 @@ impl Inventory {
         let node = self.nodes.get(name);
         // Its own spelling, unless it is about to get its provider id.
         let own = node.as_deref().and_then(self::provider_id).unwrap_or(provider_id);
-        let is_new = self.nodes.record_answer(name, own, Answer::NotItsOwn(why), asked);
+        let is_new = self.nodes.record_answer(name, own, InstanceAnswer::NotItsOwn(why), asked);
         // Why a node cannot join is said by the controller that initialises it.
         if let Some(node) = node.filter(|it| is_new && !is_waiting(it)) {
             let message = format!(

@@ -10,7 +10,7 @@ use tokio::time::Instant;
 use tracing::warn;
 
 /// Something that was listed.
-pub(crate) trait Listed {
+pub(crate) trait CloudList {
     /// Its name in messages.
     const NAME: &'static str;
 
@@ -49,7 +49,7 @@ impl<T> Default for LastList<T> {
     }
 }
 
-impl<T: Listed> LastList<T> {
+impl<T: CloudList> LastList<T> {
     /// The last list, if it is so fresh.
     pub(crate) fn known(&self, freshness: Freshness) -> Option<Arc<T>> {
         let now = Instant::now();

@@ -24,8 +24,8 @@ use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::worker::{self, random};
 
-use self::controller::Controller;
-use self::plan::Change;
+use self::controller::NodeController;
+use self::plan::NodeChange;
 
 /// The queue's name in metrics.
 const QUEUE: &str = "Nodes";
@@ -43,7 +43,7 @@ pub struct Options {
 
 /// The controller, unless the cloud has no instances. When it ends, nodes that are being worked on are finished first.
 pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
-    let controller = Controller {
+    let controller = NodeController {
         api: Api::all(context.client.clone()),
         nodes: context.nodes.clone(),
         inventory: context.inventory(cloud)?,
@@ -55,7 +55,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
 }
 
 async fn run(
-    controller: Arc<Controller>,
+    controller: Arc<NodeController>,
     options: Options,
     liveness: Liveness,
     shutdown: impl Future<Output = ()> + Send,
@@ -82,9 +82,9 @@ async fn run(
     nodes.listen(move |before, node| {
         let Some(node) = node else { return };
         match plan::change(before, node) {
-            Change::Nothing => {}
-            Change::Same => listening.add_unless_paused(&node.name_any()),
-            Change::Different => listening.add(&node.name_any()),
+            NodeChange::Nothing => {}
+            NodeChange::Same => listening.add_unless_paused(&node.name_any()),
+            NodeChange::Different => listening.add(&node.name_any()),
         }
     });
     worker::run(controller, queue, options.syncs, background, &liveness, shutdown).await;

@@ -36,7 +36,7 @@ use crate::worker::{self, random};
 
 use self::allocations::Allocations;
 use self::cidr_set::CidrSet;
-use self::cloud::{CloudAllocator, Waiting};
+use self::cloud::{CloudAllocator, WaitingNodes};
 pub use self::from_cloud::Family;
 use self::judged::PodNetworks;
 use self::range::{Blocks, RangeAllocator};
@@ -81,7 +81,7 @@ pub struct CloudOptions {
 /// Why there cannot be such a controller.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{0}")]
-pub struct Refused(String);
+pub struct RefusedOptions(String);
 
 impl Options {
     /// Checks what can be known before the cluster is.
@@ -89,7 +89,7 @@ impl Options {
     /// # Errors
     ///
     /// If a cluster CIDR cannot be cut like that, or if Services leave nothing of it.
-    pub fn check(clusters: &[(IpNet, u8)], services: &[IpNet]) -> Result<(), Refused> {
+    pub fn check(clusters: &[(IpNet, u8)], services: &[IpNet]) -> Result<(), RefusedOptions> {
         blocks(clusters, services).map(drop)
     }
 }
@@ -99,7 +99,7 @@ impl Options {
 /// # Errors
 ///
 /// As [`Options::check`].
-pub fn new(context: &Context, options: Options) -> Result<Task, Refused> {
+pub fn new(context: &Context, options: Options) -> Result<Task, RefusedOptions> {
     let allocations = blocks(&options.clusters, &options.services)?;
     let allocator = RangeAllocator {
         client: context.client.clone(),
@@ -143,18 +143,18 @@ async fn run_from_cloud(
         () = allocator.nodes.synced() => {}
     }
     let queue = Arc::new(WorkQueue::new(metrics.queue(CLOUD_QUEUE), Limits::shared(Instant::now()), random));
-    let (waiting, listening): (Arc<Waiting>, _) = (allocator.waiting.clone(), queue.clone());
+    let (waiting, listening): (Arc<WaitingNodes>, _) = (allocator.waiting.clone(), queue.clone());
     allocator.nodes.listen(move |before, node| waiting.changed(before, node, &listening));
     worker::run(allocator, queue, WORKERS, JoinSet::new(), &liveness, shutdown).await;
 }
 
 /// Every block of every cluster CIDR, but for those of Services.
-fn blocks(clusters: &[(IpNet, u8)], services: &[IpNet]) -> Result<Allocations, Refused> {
+fn blocks(clusters: &[(IpNet, u8)], services: &[IpNet]) -> Result<Allocations, RefusedOptions> {
     let sets = clusters.iter().map(|(cluster, mask)| CidrSet::new(*cluster, *mask));
-    let sets = sets.collect::<Result<_, _>>().map_err(|error| Refused(chain(&error)))?;
+    let sets = sets.collect::<Result<_, _>>().map_err(|error| RefusedOptions(chain(&error)))?;
     let allocations = Allocations::new(sets, services.to_vec());
     match allocations.full() {
-        Some(cluster) => Err(Refused(format!(
+        Some(cluster) => Err(RefusedOptions(format!(
             "--service-cluster-ip-range leaves nothing of --cluster-cidr {cluster} for nodes: give nodes a network of their \
              own"
         ))),

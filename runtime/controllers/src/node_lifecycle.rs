@@ -38,7 +38,7 @@ use crate::inventory::instance_list::InstanceList;
 use crate::liveness::{Liveness, Pulse};
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
-use crate::object::{self, Part};
+use crate::object::{self, ObjectPart};
 use crate::trimmed::Trimmed;
 
 use self::plan::Reason;
@@ -70,7 +70,7 @@ pub struct Options {
 }
 
 /// The state that the parts of this controller share.
-struct Controller {
+struct LifecycleController {
     api: Api<Trimmed<Node>>,
     nodes: Nodes,
     inventory: Arc<Inventory>,
@@ -107,7 +107,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     let (end, ending) = watch::channel(false);
     // It begins to work once all nodes are known.
     let began = Instant::now();
-    let controller = Controller {
+    let controller = LifecycleController {
         api: Api::all(context.client.clone()),
         nodes: context.nodes.clone(),
         inventory: context.inventory(cloud)?,
@@ -127,7 +127,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
 }
 
 async fn run(
-    controller: Controller,
+    controller: LifecycleController,
     end: watch::Sender<bool>,
     liveness: Liveness,
     shutdown: impl Future<Output = ()> + Send,
@@ -138,7 +138,7 @@ async fn run(
         () = &mut shutdown => return,
     }
     let began = Instant::now();
-    let controller = Arc::new(Controller { began, listed: Mutex::new(began), ..controller });
+    let controller = Arc::new(LifecycleController { began, listed: Mutex::new(began), ..controller });
     // So that a reason shows before it comes for the first time.
     Reason::LABELS.iter().for_each(|it| drop(controller.metrics.withheld(it)));
     let mut rounds = JoinSet::new();
@@ -152,7 +152,7 @@ async fn run(
     while rounds.join_next().await.is_some() {}
 }
 
-impl Controller {
+impl LifecycleController {
     /// Makes pass after pass. No pass waits for the cloud: that is done in `rounds`.
     async fn monitor(self: &Arc<Self>, rounds: &mut JoinSet<()>, pulse: &Pulse) -> Infallible {
         loop {
@@ -211,7 +211,7 @@ impl Controller {
             let desired = if still(node) { plan::with_state(node, state) } else { node.clone() };
             Ok::<_, object::Error>(desired)
         };
-        let written = self.nodes.write(&self.api, node, Part::Object, desired).await;
+        let written = self.nodes.write(&self.api, node, ObjectPart::Object, desired).await;
         if let Err(error) = &written {
             warn!(node = name, "cannot change the taint of node {name}: {}; it is tried again later", chain(error));
         }

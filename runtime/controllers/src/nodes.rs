@@ -25,13 +25,13 @@ use tokio::time::Instant;
 use crate::cidr::Cidr;
 use crate::node_fields;
 use crate::watch;
-use crate::watched::{Change, Watched};
+use crate::watched::{ObjectChange, Watched};
 
-use self::addresses::Addresses;
+use self::addresses::NodeAddresses;
 pub use self::confirmed::Confirmed;
-pub(crate) use self::confirmed::{Answer, Evidence, Record};
+pub(crate) use self::confirmed::{Evidence, InstanceAnswer, InstanceRecord};
 use self::index::Index;
-pub(crate) use self::index::{Turn, Verdict};
+pub(crate) use self::index::{OwnershipVerdict, Turn};
 
 /// The cluster's nodes as this process knows them: a copy that one watch keeps up to date.
 ///
@@ -44,19 +44,19 @@ pub struct Nodes {
 
 struct Shared {
     /// Held while an event is dealt with, so that a new listener misses no event and sees none twice.
-    listeners: Mutex<Vec<Listener>>,
+    listeners: Mutex<Vec<NodeListener>>,
     /// Called only with what the watch itself says, and not with what two lists differ in.
-    watch_listeners: Mutex<Vec<Listener>>,
+    watch_listeners: Mutex<Vec<NodeListener>>,
     index: Mutex<Index>,
-    addresses: Mutex<Addresses>,
-    confirmed: Mutex<confirmed::Instances>,
+    addresses: Mutex<NodeAddresses>,
+    confirmed: Mutex<confirmed::ConfirmedInstances>,
     evidence_listeners: Mutex<Vec<EvidenceListener>>,
     /// How many nodes wait to be initialised.
     waiting: AtomicUsize,
 }
 
 /// Called with each change: the node as it was, if it was known, and as it is, if it still is.
-type Listener = Box<dyn Fn(Option<&Node>, Option<&Node>) + Send>;
+type NodeListener = Box<dyn Fn(Option<&Node>, Option<&Node>) + Send>;
 
 /// Called with the name of a node whenever answers of the cloud show something new of its instance.
 type EvidenceListener = Box<dyn Fn(&str) + Send>;
@@ -156,7 +156,7 @@ impl Nodes {
     }
 
     /// Whether this instance, which has the provider id, is the node's with this name.
-    pub(crate) fn verdict(&self, provider_id: &str, name: &str, instance: &Instance) -> Verdict {
+    pub(crate) fn verdict(&self, provider_id: &str, name: &str, instance: &Instance) -> OwnershipVerdict {
         self.index().verdict(provider_id, name, instance)
     }
 
@@ -205,10 +205,10 @@ impl Nodes {
         if is_list {
             let nodes = changes.iter().filter_map(|it| it.after.as_deref());
             self.reindex(|index| *index = Index::of(nodes.clone(), index, Instant::now()));
-            *self.shared.addresses.lock() = Addresses::of(nodes);
+            *self.shared.addresses.lock() = NodeAddresses::of(nodes);
             self.forget_other_instances();
         }
-        for Change { before, after } in changes {
+        for ObjectChange { before, after } in changes {
             if !is_list {
                 self.shared.addresses.lock().apply(before.as_deref(), after.as_deref());
                 self.reindex_one(before.as_deref(), after.as_deref());
@@ -245,7 +245,7 @@ impl Nodes {
         self.shared.index.lock()
     }
 
-    fn listeners(&self) -> MutexGuard<'_, Vec<Listener>> {
+    fn listeners(&self) -> MutexGuard<'_, Vec<NodeListener>> {
         self.shared.listeners.lock()
     }
 }

@@ -55,13 +55,13 @@ impl Error {
 
 /// Why an object was not written.
 #[derive(Debug)]
-pub(crate) enum Refusal<W> {
+pub(crate) enum UpdateRefusal<W> {
     /// As it is now, it is not to be written.
     Plan(W),
     Api(Error),
 }
 
-impl<W> From<Error> for Refusal<W> {
+impl<W> From<Error> for UpdateRefusal<W> {
     fn from(error: Error) -> Self {
         Self::Api(error)
     }
@@ -87,7 +87,7 @@ impl From<kube::Error> for Error {
 
 /// Which half of an object a patch is about: each has its own address and its own permission.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Part {
+pub(crate) enum ObjectPart {
     /// Everything but the status.
     Object,
     /// The status.
@@ -101,7 +101,12 @@ pub(crate) enum Part {
 ///
 /// The patch holds what differs, and the resourceVersion of `current`: if the object has changed since, nothing is
 /// written and the error is a conflict.
-pub(crate) async fn update<K>(api: &Api<Trimmed<K>>, current: &K, desired: &K, part: Part) -> Result<Option<K>, Error>
+pub(crate) async fn update<K>(
+    api: &Api<Trimmed<K>>,
+    current: &K,
+    desired: &K,
+    part: ObjectPart,
+) -> Result<Option<K>, Error>
 where
     K: Read,
 {
@@ -109,8 +114,8 @@ where
     let (name, params, patch) = (current.name_any(), PatchParams::default(), Patch::Merge(patch));
     let answer = answer(async {
         match part {
-            Part::Object => api.patch(&name, &params, &patch).await,
-            Part::Status | Part::StatusAndMetadata => api.patch_status(&name, &params, &patch).await,
+            ObjectPart::Object => api.patch(&name, &params, &patch).await,
+            ObjectPart::Status | ObjectPart::StatusAndMetadata => api.patch_status(&name, &params, &patch).await,
         }
     });
     answer.await.map(|Trimmed(written)| Some(written))
@@ -123,7 +128,7 @@ where
 pub(crate) async fn update_latest<K, E>(
     api: &Api<Trimmed<K>>,
     mut object: Arc<K>,
-    part: Part,
+    part: ObjectPart,
     mut plan: impl FnMut(&K) -> Result<K, E>,
     latest: impl Fn() -> Option<Arc<K>>,
     jitter: fn() -> f64,
@@ -158,17 +163,17 @@ pub(crate) async fn answer<T>(request: impl Future<Output = kube::Result<T>>) ->
 }
 
 /// The merge patch from one object to the other, with the version that it is good for.
-fn difference_in<K: Read>(current: &K, desired: &K, part: Part) -> serde_json::Result<Option<Value>> {
+fn difference_in<K: Read>(current: &K, desired: &K, part: ObjectPart) -> serde_json::Result<Option<Value>> {
     let Some(mut patch) = difference(&tree(current, part)?, &tree(desired, part)?) else { return Ok(None) };
     patch["metadata"]["resourceVersion"] = current.meta().resource_version.clone().into();
     Ok(Some(patch))
 }
 
-fn tree<K: Read>(object: &K, part: Part) -> serde_json::Result<Value> {
+fn tree<K: Read>(object: &K, part: ObjectPart) -> serde_json::Result<Value> {
     Ok(match part {
-        Part::Object => json!({ "metadata": to_value(object.meta())?, "spec": to_value(object.spec())? }),
-        Part::Status => json!({ "status": to_value(object.status())? }),
-        Part::StatusAndMetadata => {
+        ObjectPart::Object => json!({ "metadata": to_value(object.meta())?, "spec": to_value(object.spec())? }),
+        ObjectPart::Status => json!({ "status": to_value(object.status())? }),
+        ObjectPart::StatusAndMetadata => {
             json!({ "metadata": to_value(object.meta())?, "status": to_value(object.status())? })
         }
     })
@@ -212,7 +217,7 @@ mod tests {
 
     use super::*;
 
-    fn check(part: Part, change: Value, expected: Option<Value>) {
+    fn check(part: ObjectPart, change: Value, expected: Option<Value>) {
         let current = json!({
             "metadata": { "name": "n1", "resourceVersion": "7", "labels": { "a": "1", "b": "2" } },
             "spec": { "taints": [{ "key": "x", "effect": "NoExecute" }, { "key": "y", "effect": "NoExecute" }] },
@@ -221,7 +226,7 @@ mod tests {
         check_from(current, part, change, expected);
     }
 
-    fn check_from(current: Value, part: Part, change: Value, expected: Option<Value>) {
+    fn check_from(current: Value, part: ObjectPart, change: Value, expected: Option<Value>) {
         let mut desired = current.clone();
         json_patch(&mut desired, &change);
         let [current, desired] = [current, desired].map(|it| serde_json::from_value::<Node>(it).unwrap());
@@ -256,19 +261,19 @@ mod tests {
 
     #[test]
     fn nothing_is_sent_when_nothing_differs() {
-        check(Part::Object, json!({}), None);
-        check(Part::Status, json!({}), None);
+        check(ObjectPart::Object, json!({}), None);
+        check(ObjectPart::Status, json!({}), None);
     }
 
     #[test]
     fn only_what_differs_is_sent_with_the_version_it_is_good_for() {
         check(
-            Part::Object,
+            ObjectPart::Object,
             json!({ "metadata": { "labels": { "a": "9", "b": null, "c": "3" } } }),
             Some(json!({ "metadata": { "labels": { "a": "9", "b": null, "c": "3" }, "resourceVersion": "7" } })),
         );
         check(
-            Part::Object,
+            ObjectPart::Object,
             json!({ "spec": { "taints": null, "providerID": "cloud://1" } }),
             Some(json!({
                 "metadata": { "resourceVersion": "7" },
@@ -280,7 +285,7 @@ mod tests {
     #[test]
     fn lists_are_replaced_as_a_whole() {
         check(
-            Part::Object,
+            ObjectPart::Object,
             json!({ "spec": { "taints": [{ "key": "y", "effect": "NoExecute" }] } }),
             Some(json!({
                 "metadata": { "resourceVersion": "7" },
@@ -293,26 +298,26 @@ mod tests {
     fn each_part_stays_out_of_the_other() {
         let both = json!({ "spec": { "providerID": "cloud://1" }, "status": { "addresses": [] } });
         check(
-            Part::Object,
+            ObjectPart::Object,
             both.clone(),
             Some(json!({ "metadata": { "resourceVersion": "7" }, "spec": { "providerID": "cloud://1" } })),
         );
         check(
-            Part::Status,
+            ObjectPart::Status,
             both,
             Some(json!({ "metadata": { "resourceVersion": "7" }, "status": { "addresses": [] } })),
         );
         check(
-            Part::StatusAndMetadata,
+            ObjectPart::StatusAndMetadata,
             json!({ "metadata": { "labels": { "a": "9" } }, "spec": { "unschedulable": true }, "status": { "phase": "Failed" } }),
             Some(json!({
                 "metadata": { "labels": { "a": "9" }, "resourceVersion": "7" },
                 "status": { "phase": "Failed" },
             })),
         );
-        check(Part::StatusAndMetadata, json!({ "spec": { "unschedulable": true } }), None);
-        check(Part::Object, json!({ "status": { "phase": "Failed" } }), None);
-        check(Part::Status, json!({ "spec": { "unschedulable": true } }), None);
+        check(ObjectPart::StatusAndMetadata, json!({ "spec": { "unschedulable": true } }), None);
+        check(ObjectPart::Object, json!({ "status": { "phase": "Failed" } }), None);
+        check(ObjectPart::Status, json!({ "spec": { "unschedulable": true } }), None);
     }
 
     #[test]
@@ -320,6 +325,6 @@ mod tests {
         let current = json!({ "metadata": { "resourceVersion": "1" } });
         let change = json!({ "status": { "phase": "Running" } });
         let expected = json!({ "metadata": { "resourceVersion": "1" }, "status": { "phase": "Running" } });
-        check_from(current, Part::Status, change, Some(expected));
+        check_from(current, ObjectPart::Status, change, Some(expected));
     }
 }

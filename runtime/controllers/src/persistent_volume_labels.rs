@@ -45,7 +45,7 @@ use crate::worker::{self, random};
 
 use self::questions::Questions;
 
-pub use self::admission::{Admission, Admitted, Proposed, Refused};
+pub use self::admission::{Admission, Admitted, Proposed, RefusedVolume};
 
 /// The source of this controller's events, as upstream's was.
 const COMPONENT: &str = "persistentvolume-label-controller";
@@ -55,7 +55,7 @@ const QUEUE: &str = "pvLabels";
 const WORKERS: usize = questions::GATHERED;
 
 /// The state that the parts of this controller share.
-struct Controller {
+struct LabelController {
     api: Api<Trimmed<PersistentVolume>>,
     volumes: Watched<PersistentVolume>,
     nodes: Nodes,
@@ -75,7 +75,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
     let volumes = cloud.persistent_volumes.clone()?;
     let (watched, writer) = Watched::new();
     let (questions, ask) = Questions::new(volumes.clone());
-    let controller = Controller {
+    let controller = LabelController {
         api: Api::all(context.client.clone()),
         volumes: watched,
         nodes: context.nodes.clone(),
@@ -91,7 +91,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
     Some(Task::new(liveness, run))
 }
 
-impl Controller {
+impl LabelController {
     async fn run(
         self: Arc<Self>,
         writer: Writer<PersistentVolume>,

@@ -37,7 +37,7 @@ pub(crate) struct Queue {
 
 /// A key that a worker has, and how long it waited.
 #[derive(Debug, Eq, PartialEq)]
-pub(crate) struct Taken {
+pub(crate) struct TakenKey {
     pub(crate) key: String,
     pub(crate) waited: Duration,
 }
@@ -143,12 +143,12 @@ impl Queue {
     }
 
     /// Gives the next ready key to a worker.
-    pub(crate) fn take(&mut self, now: Instant) -> Option<Taken> {
+    pub(crate) fn take(&mut self, now: Instant) -> Option<TakenKey> {
         let key = self.ready.pop_front()?;
         let since = self.dirty.remove(&key).unwrap_or(now);
         self.processing.insert(key.clone(), now);
         self.unholdable.remove(&key);
-        Some(Taken { key, waited: now - since })
+        Some(TakenKey { key, waited: now - since })
     }
 
     /// Whether a worker has a key.
@@ -382,7 +382,7 @@ mod tests {
         let (mut queue, now) = queue();
         queue.add("a", now);
         queue.add("b", now);
-        assert_eq!(queue.take(now + SECOND), Some(Taken { key: "a".into(), waited: SECOND }));
+        assert_eq!(queue.take(now + SECOND), Some(TakenKey { key: "a".into(), waited: SECOND }));
         queue.take(now + 2 * SECOND);
         assert_eq!(queue.busy(now + 4 * SECOND), (5 * SECOND, 3 * SECOND));
     }

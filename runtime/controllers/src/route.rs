@@ -43,9 +43,9 @@ use crate::trimmed::Trimmed;
 use crate::warm_up;
 use crate::worker::{contained, random};
 
-use self::changes::Changes;
-use self::report::Reports;
-use self::state::State;
+use self::changes::NodeChanges;
+use self::report::RouteReports;
+use self::state::PassState;
 
 pub use budgets::Budget;
 
@@ -87,15 +87,15 @@ impl Default for Options {
 }
 
 /// The state that the parts of this controller share.
-struct Controller {
+struct RouteController {
     api: Api<Trimmed<Node>>,
     nodes: Nodes,
     routes: Arc<dyn Routes>,
     cluster: Vec<Cidr>,
-    changes: Changes,
+    changes: NodeChanges,
     requested: RequestedChanges,
     metrics: Metrics,
-    reports: Reports,
+    reports: RouteReports,
     options: Options,
     /// How many lists of machines were read; `None` if the cloud has no machines.
     machine_lists: Option<Receiver<u64>>,
@@ -115,15 +115,15 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     }
     let routes = context.account.guard(cloud.clone()).routes?;
     let (end, ending) = watch::channel(false);
-    let controller = Controller {
+    let controller = RouteController {
         api: Api::all(context.client.clone()),
         nodes: context.nodes.clone(),
         routes,
         cluster: options.cluster_cidrs.iter().copied().map(Cidr::of).collect(),
-        changes: Changes::of(&context.nodes),
+        changes: NodeChanges::of(&context.nodes),
         requested: context.requested.clone(),
         metrics: context.metrics.clone(),
-        reports: Reports::new(context.events.recorder(COMPONENT), options.lease.clone(), context.metrics.clone()),
+        reports: RouteReports::new(context.events.recorder(COMPONENT), options.lease.clone(), context.metrics.clone()),
         options,
         machine_lists: context.inventory(cloud).map(|it| it.lists()),
         began: Instant::now(),
@@ -135,7 +135,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
 }
 
 async fn run(
-    mut controller: Controller,
+    mut controller: RouteController,
     mut versions: Receiver<u64>,
     end: watch::Sender<bool>,
     liveness: Liveness,
@@ -149,7 +149,7 @@ async fn run(
     controller.began = Instant::now();
     let mut approvals = controller.requested.approvals();
     let mut machine_lists = controller.machine_lists.clone();
-    let mut state = State::new(controller.began);
+    let mut state = PassState::new(controller.began);
     let pulse = liveness.pulse(controller.options.period.unwrap_or(PERIOD));
     loop {
         pulse.beat();
@@ -195,7 +195,7 @@ async fn read(lists: &mut Option<Receiver<u64>>) {
     }
 }
 
-impl Controller {
+impl RouteController {
     /// How much sooner than it is due a list may come: not at all, if an operator has said when.
     fn early(&self) -> Duration {
         if self.options.period.is_none() { EARLY } else { Duration::ZERO }

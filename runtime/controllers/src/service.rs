@@ -64,16 +64,16 @@ use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::worker::{self, random};
 
-use self::changes::Changes;
+use self::changes::BackendChanges;
 use self::confirmations::Confirmations;
-use self::desired::Cluster;
-use self::inventory::Lists;
+use self::desired::ServedCluster;
+use self::inventory::LoadBalancerLists;
 pub use self::inventory::Options as InventoryOptions;
 use self::lister::Lister;
 use self::node_follower::NodeFollower;
 use self::reaper::Reaper;
 use self::services::Services;
-use self::shared::Shared;
+use self::shared::SharedState;
 use self::state::Counted;
 use self::states::States;
 use self::syncer::Syncer;
@@ -120,16 +120,18 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     let (services, writer) = Services::new();
     let confirmations = Arc::new(Confirmations::new(context.inventory(&cloud), nodes.clone()));
     let confirms = confirmations.are_possible();
-    let changes = Arc::new(Changes::new(nodes.clone(), cloud.description.clone(), confirms, metrics.queue(NODES)));
+    let changes =
+        Arc::new(BackendChanges::new(nodes.clone(), cloud.description.clone(), confirms, metrics.queue(NODES)));
     let counted = Counted {
         requested: context.requested.clone(),
         provider: cloud.description.clone(),
         node_changes: changes.node_changes(),
     };
-    let lists = cloud.load_balancer_inventory.map(|it| Arc::new(Lists::new(it, options.inventory, Instant::now())));
-    let shared = Arc::new(Shared {
+    let lists =
+        cloud.load_balancer_inventory.map(|it| Arc::new(LoadBalancerLists::new(it, options.inventory, Instant::now())));
+    let shared = Arc::new(SharedState {
         client: context.client.clone(),
-        cluster: Cluster { name: options.cluster_name, class: options.class, description: cloud.description },
+        cluster: ServedCluster { name: options.cluster_name, class: options.class, description: cloud.description },
         load_balancers,
         services,
         states: States::new(counted),

@@ -42,7 +42,7 @@ pub(crate) trait Read: Resource + Clone + Debug + Send + 'static {
 }
 
 impl Read for Node {
-    type Wire = Wire<Machine, Health>;
+    type Wire = WireObject<TrimmedMachine, NodeHealth>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         self.spec.as_ref()
@@ -54,7 +54,7 @@ impl Read for Node {
 }
 
 impl Read for Service {
-    type Wire = Wire<ServiceSpec, ServiceStatus>;
+    type Wire = WireObject<ServiceSpec, ServiceStatus>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         self.spec.as_ref()
@@ -66,7 +66,7 @@ impl Read for Service {
 }
 
 impl Read for PersistentVolume {
-    type Wire = Wire<PersistentVolumeSpec, IgnoredAny>;
+    type Wire = WireObject<PersistentVolumeSpec, IgnoredAny>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         self.spec.as_ref()
@@ -78,7 +78,7 @@ impl Read for PersistentVolume {
 }
 
 #[derive(Deserialize)]
-pub(crate) struct Wire<Spec, Status> {
+pub(crate) struct WireObject<Spec, Status> {
     metadata: Metadata,
     spec: Option<Spec>,
     status: Option<Status>,
@@ -102,7 +102,7 @@ struct Metadata {
 /// What is read of a node's spec.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Machine {
+pub(crate) struct TrimmedMachine {
     #[serde(rename = "podCIDR")]
     pod_cidr: Option<String>,
     #[serde(rename = "podCIDRs")]
@@ -128,7 +128,7 @@ struct NodeTaint {
 
 /// What is read of a node's status.
 #[derive(Deserialize)]
-pub(crate) struct Health {
+pub(crate) struct NodeHealth {
     addresses: Option<Vec<NodeAddress>>,
     conditions: Option<Vec<Condition>>,
 }
@@ -187,8 +187,8 @@ impl<K: Read> Resource for Trimmed<K> {
     }
 }
 
-impl From<Wire<Machine, Health>> for Node {
-    fn from(wire: Wire<Machine, Health>) -> Self {
+impl From<WireObject<TrimmedMachine, NodeHealth>> for Node {
+    fn from(wire: WireObject<TrimmedMachine, NodeHealth>) -> Self {
         let mut metadata = ObjectMeta::from(wire.metadata);
         metadata.finalizers = None;
         metadata.annotations = metadata.annotations.map(|mut it| {
@@ -199,30 +199,30 @@ impl From<Wire<Machine, Health>> for Node {
     }
 }
 
-impl From<Wire<ServiceSpec, ServiceStatus>> for Service {
-    fn from(wire: Wire<ServiceSpec, ServiceStatus>) -> Self {
+impl From<WireObject<ServiceSpec, ServiceStatus>> for Service {
+    fn from(wire: WireObject<ServiceSpec, ServiceStatus>) -> Self {
         let metadata = ObjectMeta { labels: None, ..wire.metadata.into() };
         Self { metadata, spec: wire.spec, status: wire.status }
     }
 }
 
-impl From<Wire<PersistentVolumeSpec, IgnoredAny>> for PersistentVolume {
-    fn from(wire: Wire<PersistentVolumeSpec, IgnoredAny>) -> Self {
+impl From<WireObject<PersistentVolumeSpec, IgnoredAny>> for PersistentVolume {
+    fn from(wire: WireObject<PersistentVolumeSpec, IgnoredAny>) -> Self {
         Self { metadata: ObjectMeta { finalizers: None, ..wire.metadata.into() }, spec: wire.spec, status: None }
     }
 }
 
-impl From<Machine> for NodeSpec {
-    fn from(it: Machine) -> Self {
-        let Machine { pod_cidr, pod_cidrs, provider_id, taints, unschedulable } = it;
+impl From<TrimmedMachine> for NodeSpec {
+    fn from(it: TrimmedMachine) -> Self {
+        let TrimmedMachine { pod_cidr, pod_cidrs, provider_id, taints, unschedulable } = it;
         let taint = |NodeTaint { effect, key, time_added, value }| Taint { effect, key, time_added, value };
         let taints = taints.map(|it| it.into_iter().map(taint).collect());
         Self { pod_cidr, pod_cidrs, provider_id, taints, unschedulable, ..Self::default() }
     }
 }
 
-impl From<Health> for NodeStatus {
-    fn from(Health { addresses, conditions }: Health) -> Self {
+impl From<NodeHealth> for NodeStatus {
+    fn from(NodeHealth { addresses, conditions }: NodeHealth) -> Self {
         let condition = |it: Condition| NodeCondition {
             // Only the route controller's own is compared by its reason.
             reason: it.reason.filter(|_| it.kind == NETWORK_UNAVAILABLE),

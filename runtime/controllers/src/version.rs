@@ -10,9 +10,9 @@ pub(crate) fn is_newer(one: &str, other: &str) -> bool {
 
 /// The newest version that a watch has seen of its kind. It never goes back.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Seen(Option<String>);
+pub(crate) struct NewestVersion(Option<String>);
 
-impl Seen {
+impl NewestVersion {
     /// The newest version; `None` before the first.
     pub(crate) fn newest(&self) -> Option<&str> {
         self.0.as_deref()
@@ -60,7 +60,7 @@ mod tests {
 
     #[test]
     fn an_older_list_is_not_believed() {
-        let mut seen = Seen::default();
+        let mut seen = NewestVersion::default();
         assert_eq!(seen.list("9"), Ok(()));
         assert_eq!(seen.list("10"), Ok(()));
         assert_eq!(seen.list("9"), Err("10"));
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn a_change_is_newer_than_everything_before() {
-        let mut seen = Seen::default();
+        let mut seen = NewestVersion::default();
         assert!(seen.change("9") && seen.change("11"));
         assert!(!seen.change("11") && !seen.change("10"));
         assert_eq!(seen.list("10"), Err("11"));
@@ -79,7 +79,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_compared_is_believed() {
-        let mut seen = Seen::default();
+        let mut seen = NewestVersion::default();
         assert!(seen.change("b") && seen.change("a") && !seen.change("a"));
         assert_eq!(seen.list("b"), Ok(()));
     }

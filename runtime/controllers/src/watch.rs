@@ -22,7 +22,7 @@ use tracing::{debug, info, warn};
 use crate::error::BackOff;
 use crate::object;
 use crate::trimmed::{Read, Trimmed};
-use crate::version::Seen;
+use crate::version::NewestVersion;
 use crate::worker::random;
 
 /// How long a watch lasts, unless a test says otherwise: then the API server ends it, and it is asked for again.
@@ -52,7 +52,7 @@ pub(crate) async fn follow<K: Read>(
     lasts: Duration,
     apply: impl FnMut(Event<K>) + Send,
 ) -> Infallible {
-    let seen = Seen::default();
+    let seen = NewestVersion::default();
     let watch = Watch { api, kind, api_server, lasts, apply, seen, is_listed: false, streams: true, warned: false };
     watch.run().await
 }
@@ -63,7 +63,7 @@ struct Watch<'a, K, F> {
     api_server: &'a str,
     lasts: Duration,
     apply: F,
-    seen: Seen,
+    seen: NewestVersion,
     /// Whether all objects are known as they were at the newest version. Then only changes are asked for.
     is_listed: bool,
     /// Whether the API server streams lists, as far as is known.

@@ -22,7 +22,7 @@ where
 }
 
 /// An object as it was before an event, if it was known, and as it is after it, if it still exists.
-pub(crate) struct Change<K> {
+pub(crate) struct ObjectChange<K> {
     pub(crate) before: Option<Arc<K>>,
     pub(crate) after: Option<Arc<K>>,
 }
@@ -69,7 +69,7 @@ where
 
     /// Applies an event of the watch. Returns what it changes, once the store shows it: a complete list is a change of
     /// each object in it, and then of each that is gone.
-    pub(crate) fn apply(&self, event: Event<K>, writer: &mut Writer<K>) -> Vec<Change<K>> {
+    pub(crate) fn apply(&self, event: Event<K>, writer: &mut Writer<K>) -> Vec<ObjectChange<K>> {
         match event {
             Event::Init | Event::InitApply(_) => {
                 writer.apply_watcher_event(&event);
@@ -82,23 +82,23 @@ where
                 self.synced.send_replace(true);
                 let listed = self.all().into_iter().map(|object| {
                     let before = before.remove(&ObjectRef::from_obj(&*object));
-                    Change { before, after: Some(object) }
+                    ObjectChange { before, after: Some(object) }
                 });
                 let mut changes: Vec<_> = listed.collect();
-                changes.extend(before.into_values().map(|it| Change { before: Some(it), after: None }));
+                changes.extend(before.into_values().map(|it| ObjectChange { before: Some(it), after: None }));
                 changes
             }
             Event::Apply(object) => {
                 let name = ObjectRef::from_obj(&object);
                 let before = self.get(&name);
                 writer.apply_watcher_event(&Event::Apply(object));
-                vec![Change { before, after: self.get(&name) }]
+                vec![ObjectChange { before, after: self.get(&name) }]
             }
             Event::Delete(object) => {
                 let event = Event::Delete(object);
                 writer.apply_watcher_event(&event);
                 let Event::Delete(object) = event else { return Vec::new() };
-                vec![Change { before: Some(Arc::new(object)), after: None }]
+                vec![ObjectChange { before: Some(Arc::new(object)), after: None }]
             }
         }
     }

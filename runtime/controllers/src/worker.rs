@@ -23,7 +23,7 @@ pub(crate) trait Reconcile: Send + Sync + 'static {
     type Error: Send;
 
     /// Reconciles what is behind a key.
-    fn sync(&self, key: &str) -> impl Future<Output = Result<Next, Self::Error>> + Send;
+    fn sync(&self, key: &str) -> impl Future<Output = Result<NextSync, Self::Error>> + Send;
 
     /// Shows a failure to whom it concerns, after `failures` in a row before this one.
     fn show(&self, key: &str, error: &Self::Error, failures: u32);
@@ -37,7 +37,7 @@ pub(crate) trait Reconcile: Send + Sync + 'static {
 
 /// The next step for a key that did not fail.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Next {
+pub(crate) enum NextSync {
     /// It is as it should be.
     Done,
     /// It is reconciled again then.
@@ -76,8 +76,8 @@ async fn work<R: Reconcile>(reconciler: Arc<R>, queue: Arc<WorkQueue>) {
     while let Some(work) = queue.next().await {
         let key = work.key().to_owned();
         match contained(reconciler.sync(&key)).await {
-            Ok(Ok(Next::Done)) => work.succeeded(),
-            Ok(Ok(Next::After(delay))) => work.postponed(delay),
+            Ok(Ok(NextSync::Done)) => work.succeeded(),
+            Ok(Ok(NextSync::After(delay))) => work.postponed(delay),
             Ok(Err(error)) => {
                 reconciler.show(&key, &error, work.failures());
                 let pause = work.failed(|failures| reconciler.pause(&error, failures));
@@ -130,7 +130,7 @@ mod tests {
     impl Reconcile for Hangs {
         type Error = ();
 
-        async fn sync(&self, key: &str) -> Result<Next, ()> {
+        async fn sync(&self, key: &str) -> Result<NextSync, ()> {
             match key.strip_prefix("hang") {
                 Some(_) => std::future::pending().await,
                 None => Err(()),

@@ -40,8 +40,8 @@ async fn what_a_replaced_provider_has_seen_is_not_asked_again() {
 #[test]
 fn a_new_lease_does_not_forget_the_account() {
     let on_lease =
-        |uid: &str, account: Option<&str>| OnLease { uid: Some(uid.into()), account: account.map(Into::into) };
-    let mut known = Known::default();
+        |uid: &str, account: Option<&str>| LeaseAccount { uid: Some(uid.into()), account: account.map(Into::into) };
+    let mut known = RememberedAccount::default();
     let mut turn = |uid, account, found| {
         known.follow_lease(on_lease(uid, account), Some(found));
         (known.remembered.clone(), known.is_written)

@@ -29,7 +29,7 @@ const INTERVAL: Duration = Duration::from_secs(300);
 
 /// The verdict on an event.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Verdict {
+pub(super) enum EventVerdict {
     /// It is written as a new object.
     Create(Event),
     /// The one that was written before gets its count, message and last time.
@@ -39,20 +39,20 @@ pub(super) enum Verdict {
 }
 
 /// The parts in which events of one kind agree, as one text: it is kept for thousands of them.
-type Key = Arc<str>;
+type EventKey = Arc<str>;
 
 /// Events that were written, as far as they decide about the next ones.
 #[derive(Debug, Default)]
 pub(super) struct Correlator {
-    similar: Cache<Similar>,
-    written: Cache<Written>,
-    limits: Cache<TokenBucket<Timestamp>>,
+    similar: EventCache<Similar>,
+    written: EventCache<WrittenEvent>,
+    limits: EventCache<TokenBucket<Timestamp>>,
     hasher: RandomState,
 }
 
 /// The event that later ones of its kind are counted on.
 #[derive(Clone, Debug)]
-struct Written {
+struct WrittenEvent {
     name: Option<String>,
     first: Option<Time>,
     count: i32,
@@ -67,14 +67,14 @@ struct Similar {
 
 impl Correlator {
     /// Decides about an event, and remembers it as written.
-    pub(super) fn correlate(&mut self, event: Event, now: Timestamp) -> Verdict {
+    pub(super) fn correlate(&mut self, event: Event, now: Timestamp) -> EventVerdict {
         let (event, key) = self.aggregate(event, now);
         let verdict = self.count(event, key);
-        let (Verdict::Create(event) | Verdict::Count(event)) = &verdict else { return verdict };
-        if self.allow(event, now) { verdict } else { Verdict::Drop }
+        let (EventVerdict::Create(event) | EventVerdict::Count(event)) = &verdict else { return verdict };
+        if self.allow(event, now) { verdict } else { EventVerdict::Drop }
     }
 
-    fn aggregate(&mut self, mut event: Event, now: Timestamp) -> (Event, Key) {
+    fn aggregate(&mut self, mut event: Event, now: Timestamp) -> (Event, EventKey) {
         let group = alike(&event);
         let similar = self.similar.entry(&group, || Similar { messages: HashSet::new(), last: now });
         if now.duration_since(similar.last) > SIMILAR_FOR {
@@ -94,17 +94,17 @@ impl Correlator {
         (event, group)
     }
 
-    fn count(&mut self, mut event: Event, key: Key) -> Verdict {
+    fn count(&mut self, mut event: Event, key: EventKey) -> EventVerdict {
         let Some(written) = self.written.get_mut(&key) else {
             let (name, first) = (event.metadata.name.clone(), event.first_timestamp.clone());
-            self.written.insert(key, Written { name, first, count: 1 });
-            return Verdict::Create(event);
+            self.written.insert(key, WrittenEvent { name, first, count: 1 });
+            return EventVerdict::Create(event);
         };
         written.count = written.count.saturating_add(1);
         event.metadata.name.clone_from(&written.name);
         event.first_timestamp.clone_from(&written.first);
         event.count = Some(written.count);
-        Verdict::Count(event)
+        EventVerdict::Count(event)
     }
 
     fn allow(&mut self, event: &Event, now: Timestamp) -> bool {
@@ -123,7 +123,7 @@ pub(super) fn patch(event: &Event) -> serde_json::Value {
 }
 
 /// The key of an event's source and object.
-fn about(event: &Event) -> Key {
+fn about(event: &Event) -> EventKey {
     let (object, source) = (&event.involved_object, event.source.as_ref());
     key([
         source.and_then(|it| it.component.as_deref()),
@@ -137,7 +137,7 @@ fn about(event: &Event) -> Key {
 }
 
 /// The same, and what kind of thing is said.
-fn alike(event: &Event) -> Key {
+fn alike(event: &Event) -> EventKey {
     key([
         Some(&*about(event)),
         event.type_.as_deref(),
@@ -149,41 +149,41 @@ fn alike(event: &Event) -> Key {
 }
 
 /// The same, word for word.
-fn same(event: &Event) -> Key {
+fn same(event: &Event) -> EventKey {
     key([Some(&*alike(event)), event.message.as_deref()])
 }
 
 /// The parts with a separator that stands in no name.
-fn key<const N: usize>(parts: [Option<&str>; N]) -> Key {
+fn key<const N: usize>(parts: [Option<&str>; N]) -> EventKey {
     parts.map(Option::unwrap_or_default).join("\u{1f}").into()
 }
 
 /// A map that forgets its oldest entries.
 #[derive(Debug)]
-struct Cache<V> {
-    entries: HashMap<Key, V>,
-    order: VecDeque<Key>,
+struct EventCache<V> {
+    entries: HashMap<EventKey, V>,
+    order: VecDeque<EventKey>,
 }
 
-impl<V> Default for Cache<V> {
+impl<V> Default for EventCache<V> {
     fn default() -> Self {
         Self { entries: HashMap::new(), order: VecDeque::new() }
     }
 }
 
-impl<V> Cache<V> {
-    fn get_mut(&mut self, key: &Key) -> Option<&mut V> {
+impl<V> EventCache<V> {
+    fn get_mut(&mut self, key: &EventKey) -> Option<&mut V> {
         self.entries.get_mut(key)
     }
 
-    fn entry(&mut self, key: &Key, value: impl FnOnce() -> V) -> &mut V {
+    fn entry(&mut self, key: &EventKey, value: impl FnOnce() -> V) -> &mut V {
         if !self.entries.contains_key(key) {
             self.insert(key.clone(), value());
         }
         self.entries.get_mut(key).expect("it is there, or was put there just now")
     }
 
-    fn insert(&mut self, key: Key, value: V) {
+    fn insert(&mut self, key: EventKey, value: V) {
         if self.entries.insert(key.clone(), value).is_none() {
             self.order.push_back(key);
             if self.order.len() > CACHE
@@ -213,24 +213,24 @@ mod tests {
 
     fn verdict(correlator: &mut Correlator, message: &str, second: i64) -> (&'static str, Option<i32>, Option<String>) {
         match correlator.correlate(event("n1", message), at(second)) {
-            Verdict::Create(event) => ("create", event.count, event.message),
-            Verdict::Count(event) => ("count", event.count, event.message),
-            Verdict::Drop => ("drop", None, None),
+            EventVerdict::Create(event) => ("create", event.count, event.message),
+            EventVerdict::Count(event) => ("count", event.count, event.message),
+            EventVerdict::Drop => ("drop", None, None),
         }
     }
 
     #[test]
     fn a_repeated_event_becomes_a_count_of_the_first() {
         let mut correlator = Correlator::default();
-        let Verdict::Create(first) = correlator.correlate(event("n1", "hello"), at(0)) else { panic!("not new") };
+        let EventVerdict::Create(first) = correlator.correlate(event("n1", "hello"), at(0)) else { panic!("not new") };
         let mut second = event("n1", "hello");
         second.metadata.name = Some("n1.later".into());
         second.last_timestamp = Some(Time(at(60)));
-        let Verdict::Count(second) = correlator.correlate(second, at(60)) else { panic!("not counted") };
+        let EventVerdict::Count(second) = correlator.correlate(second, at(60)) else { panic!("not counted") };
         assert_eq!((second.count, &second.metadata.name), (Some(2), &first.metadata.name));
         let expected = serde_json::json!({ "count": 2, "lastTimestamp": at(60), "message": "hello" });
         assert_eq!(patch(&second), expected);
-        assert!(matches!(correlator.correlate(event("n2", "hello"), at(60)), Verdict::Create(_)));
+        assert!(matches!(correlator.correlate(event("n2", "hello"), at(60)), EventVerdict::Create(_)));
         assert_eq!(verdict(&mut correlator, "hello", 61), ("count", Some(3), Some("hello".into())));
     }
 
@@ -258,7 +258,10 @@ mod tests {
         assert_eq!(verdict(&mut correlator, "again", 299), dropped);
         assert_eq!(verdict(&mut correlator, "again", 300).0, "count");
         assert_eq!(verdict(&mut correlator, "again", 301), dropped);
-        assert!(matches!(correlator.correlate(event("n2", "again"), at(0)), Verdict::Create(_)), "the others still do");
+        assert!(
+            matches!(correlator.correlate(event("n2", "again"), at(0)), EventVerdict::Create(_)),
+            "the others still do"
+        );
     }
 
     #[test]
@@ -269,6 +272,6 @@ mod tests {
         }
         assert_eq!(correlator.written.entries.len(), CACHE);
         assert_eq!(correlator.written.order.len(), CACHE);
-        assert!(matches!(correlator.correlate(event("n0", "hello"), at(1)), Verdict::Create(_)));
+        assert!(matches!(correlator.correlate(event("n0", "hello"), at(1)), EventVerdict::Create(_)));
     }
 }

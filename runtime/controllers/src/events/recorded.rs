@@ -10,7 +10,7 @@ const MESSAGE: usize = 1024;
 
 /// Something that happened, until it is sent: much smaller than the event that it becomes.
 #[derive(Debug)]
-pub(crate) struct Recorded {
+pub(crate) struct RecordedEvent {
     pub(crate) about: ObjectReference,
     pub(crate) kind: EventKind,
     pub(crate) reason: String,
@@ -18,7 +18,7 @@ pub(crate) struct Recorded {
     pub(super) at: Timestamp,
 }
 
-impl Recorded {
+impl RecordedEvent {
     /// The event as it is first written.
     pub(super) fn event(self, component: &str) -> Event {
         let Self { about, kind, reason, message, at } = self;
@@ -55,8 +55,8 @@ pub(super) fn short(message: &str) -> String {
 mod tests {
     use super::*;
 
-    fn recorded(about: ObjectReference, kind: EventKind, reason: &str, message: &str, at: Timestamp) -> Recorded {
-        Recorded { about, kind, reason: reason.into(), message: message.into(), at }
+    fn recorded(about: ObjectReference, kind: EventKind, reason: &str, message: &str, at: Timestamp) -> RecordedEvent {
+        RecordedEvent { about, kind, reason: reason.into(), message: message.into(), at }
     }
 
     #[test]

@@ -10,8 +10,8 @@ use tokio::sync::mpsc::Receiver;
 use tracing::{debug, warn};
 
 use crate::error::chain;
-use crate::events::correlator::{Correlator, Verdict, patch};
-use crate::events::recorded::Recorded;
+use crate::events::correlator::{Correlator, EventVerdict, patch};
+use crate::events::recorded::RecordedEvent;
 use crate::object::{Error, answer};
 
 /// How many times an event is sent before it is given up.
@@ -20,7 +20,7 @@ const TRIES: u32 = 12;
 const PAUSE: Duration = Duration::from_secs(10);
 
 /// Sends what comes, until nobody can record any more.
-pub(super) async fn send(client: Client, component: &str, mut queue: Receiver<Recorded>) {
+pub(super) async fn send(client: Client, component: &str, mut queue: Receiver<RecordedEvent>) {
     let mut correlator = Correlator::default();
     while let Some(recorded) = queue.recv().await {
         let verdict = correlator.correlate(recorded.event(component), Timestamp::now());
@@ -44,11 +44,11 @@ pub(super) async fn send(client: Client, component: &str, mut queue: Receiver<Re
     }
 }
 
-async fn write(client: &Client, verdict: &Verdict) -> Result<(), Error> {
+async fn write(client: &Client, verdict: &EventVerdict) -> Result<(), Error> {
     match verdict {
-        Verdict::Drop => Ok(()),
-        Verdict::Create(event) => create(client, event).await,
-        Verdict::Count(event) => {
+        EventVerdict::Drop => Ok(()),
+        EventVerdict::Create(event) => create(client, event).await,
+        EventVerdict::Count(event) => {
             let (name, count) = (event.metadata.name.as_deref().unwrap_or_default(), Patch::Merge(patch(event)));
             let params = PatchParams::default();
             match answer(async { api(client, event).patch(name, &params, &count).await }).await {

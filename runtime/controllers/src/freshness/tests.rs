@@ -65,11 +65,11 @@ struct Row {
     deletes: Option<Deletes>,
 }
 
-fn keeping<M: Named>(rule: Rule<M>, decision: &'static str) -> Row {
+fn keeping<M: Named>(rule: FreshnessRule<M>, decision: &'static str) -> Row {
     Row { decision, moment: M::NAME, age: rule.age, deletes: None }
 }
 
-fn deleting<M: Named>(rule: Rule<M>, decision: &'static str, deletes: Deletes) -> Row {
+fn deleting<M: Named>(rule: FreshnessRule<M>, decision: &'static str, deletes: Deletes) -> Row {
     Row { deletes: Some(deletes), ..keeping(rule, decision) }
 }
 

@@ -13,7 +13,7 @@ use tokio::task::JoinSet;
 /// How long a question waits for others: a fraction of what a cloud takes to answer one.
 const GATHER: Duration = Duration::from_millis(10);
 
-type Answers = Vec<Result<Option<Instance>>>;
+type BatchAnswers = Vec<Result<Option<Instance>>>;
 
 /// A cloud's machines, where questions that come within [`GATHER`] of one another are one call, as far as the provider's
 /// `get_batch_size` goes.
@@ -23,19 +23,19 @@ type Answers = Vec<Result<Option<Instance>>>;
 pub(super) struct Batched {
     instances: Arc<dyn Instances>,
     description: CurrentDescription,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<BatchState>>,
 }
 
 #[derive(Default)]
-struct State {
-    waiting: Vec<Question>,
+struct BatchState {
+    waiting: Vec<BatchQuestion>,
     /// Dropping them ends the calls that are under way.
     calls: JoinSet<()>,
 }
 
-struct Question {
+struct BatchQuestion {
     node: Node,
-    reply: oneshot::Sender<Reply<Answers>>,
+    reply: oneshot::Sender<Reply<BatchAnswers>>,
 }
 
 impl Batched {
@@ -44,12 +44,12 @@ impl Batched {
     }
 
     /// Asks about one node with the others that wait.
-    async fn ask(&self, node: Node) -> Reply<Answers> {
+    async fn ask(&self, node: Node) -> Reply<BatchAnswers> {
         let (sender, reply) = oneshot::channel();
         {
             let mut state = self.state.lock();
             while state.calls.try_join_next().is_some() {}
-            state.waiting.push(Question { node, reply: sender });
+            state.waiting.push(BatchQuestion { node, reply: sender });
             if state.waiting.len() == 1 {
                 state.calls.spawn(ask_all(self.instances.clone(), Arc::downgrade(&self.state)));
             }
@@ -61,7 +61,7 @@ impl Batched {
 }
 
 /// Asks about all nodes that wait once [`GATHER`] is over.
-async fn ask_all(instances: Arc<dyn Instances>, state: Weak<Mutex<State>>) {
+async fn ask_all(instances: Arc<dyn Instances>, state: Weak<Mutex<BatchState>>) {
     tokio::time::sleep(GATHER).await;
     let Some(mut questions) = state.upgrade().map(|it| std::mem::take(&mut it.lock().waiting)) else { return };
     questions.retain(|it| !it.reply.is_closed());
@@ -100,7 +100,7 @@ fn shared(events: Vec<Event>, nodes: &[Node]) -> Vec<Vec<Event>> {
 
 #[async_trait]
 impl Instances for Batched {
-    async fn get(&self, nodes: &[Node]) -> Reply<Answers> {
+    async fn get(&self, nodes: &[Node]) -> Reply<BatchAnswers> {
         if self.description.now().get_batch_size <= 1 {
             return self.instances.get(nodes).await;
         }

@@ -22,12 +22,12 @@ const LONGEST: usize = 1_024;
 /// The words that are known.
 #[derive(Debug, Default)]
 pub(super) struct CanonicalIds {
-    known: Mutex<HashMap<String, Word>>,
+    known: Mutex<HashMap<String, CanonicalWord>>,
 }
 
 /// The provider's word for a provider id.
 #[derive(Clone, Debug, Eq, PartialEq)]
-enum Word {
+enum CanonicalWord {
     /// The id itself is the word.
     Itself,
     /// This is the word.
@@ -63,9 +63,9 @@ impl CanonicalIds {
             }
             for (id, answer) in batch.iter().zip(answers) {
                 let word = match answer {
-                    Ok(it) if it == **id => Word::Itself,
-                    Ok(it) => Word::Is(it.into()),
-                    Err(Error::Invalid(_) | Error::Denied(_)) => Word::None,
+                    Ok(it) if it == **id => CanonicalWord::Itself,
+                    Ok(it) => CanonicalWord::Is(it.into()),
+                    Err(Error::Invalid(_) | Error::Denied(_)) => CanonicalWord::None,
                     // It may be answered the next time.
                     Err(Error::RetryAfter { .. } | Error::Crashed { .. } | Error::Unavailable(_)) => continue,
                 };
@@ -87,11 +87,11 @@ impl CanonicalIds {
         words.get(one).is_some_and(|word| words.get(other) == Some(word))
     }
 
-    fn known(&self, id: &str) -> Option<Word> {
+    fn known(&self, id: &str) -> Option<CanonicalWord> {
         self.known.lock().get(id).cloned()
     }
 
-    fn keep(&self, id: &str, word: Word) {
+    fn keep(&self, id: &str, word: CanonicalWord) {
         let mut known = self.known.lock();
         if known.len() >= KEPT {
             known.clear();
@@ -100,7 +100,7 @@ impl CanonicalIds {
     }
 }
 
-impl Word {
+impl CanonicalWord {
     fn of(&self, id: &str) -> Option<Arc<str>> {
         match self {
             Self::Itself => Some(id.into()),

@@ -9,7 +9,7 @@ use cloud_provider::{Error, Instance};
 use tokio::time::Instant;
 
 use crate::error::{self, Pause, back_off};
-use crate::last_list::Listed;
+use crate::last_list::CloudList;
 
 /// The longest time for which a failed list is not tried again, unless the cloud asks for more.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
@@ -53,7 +53,7 @@ pub(super) enum Match<'a> {
     Several(&'a Instance, &'a Instance),
 }
 
-impl Listed for InstanceList {
+impl CloudList for InstanceList {
     const NAME: &'static str = "machines";
 
     fn began(&self) -> Instant {

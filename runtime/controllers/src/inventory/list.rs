@@ -7,7 +7,7 @@ use std::time::Duration;
 use cloud_provider::{Error, EventList, Instances, Page, Result};
 use tokio::time::Instant;
 
-use self::content::{Content, Next};
+use self::content::{ListContent, NextPage};
 use crate::cloud_call::{CALL, late};
 use crate::inventory::instance_list::InstanceList;
 
@@ -51,14 +51,14 @@ pub(super) async fn list_all(instances: &dyn Instances, limit: u32) -> ListResul
 }
 
 async fn pages(instances: &dyn Instances, limit: u32, until: Instant, events: &mut EventList) -> Result<InstanceList> {
-    let mut content = Content::default();
+    let mut content = ListContent::default();
     let mut cursor = None;
     let began = Instant::now();
     loop {
         let page = page(instances, cursor, limit, events).await?;
         cursor = match content.add(page) {
-            Next::End => return Ok(content.into_machines(began)),
-            Next::Page(next) => Some(next),
+            NextPage::End => return Ok(content.into_machines(began)),
+            NextPage::Page(next) => Some(next),
         };
         if Instant::now() >= until {
             content.cut(format!("it was not read to its end within {} s", LIST.as_secs()));

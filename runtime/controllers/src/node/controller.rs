@@ -9,11 +9,11 @@ use crate::events::Recorder;
 use crate::inventory::Inventory;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
-use crate::object::{self, Part};
+use crate::object::{self, ObjectPart};
 use crate::trimmed::Trimmed;
 
 /// The state that the parts of this controller share.
-pub(super) struct Controller {
+pub(super) struct NodeController {
     pub(super) api: Api<Trimmed<Node>>,
     pub(super) nodes: Nodes,
     pub(super) inventory: Arc<Inventory>,
@@ -21,12 +21,12 @@ pub(super) struct Controller {
     pub(super) metrics: Metrics,
 }
 
-impl Controller {
+impl NodeController {
     /// As [`Nodes::write`].
     pub(super) async fn write<E>(
         &self,
         node: Arc<Node>,
-        part: Part,
+        part: ObjectPart,
         plan: impl FnMut(&Node) -> Result<Node, E>,
     ) -> Result<Option<Arc<Node>>, E>
     where

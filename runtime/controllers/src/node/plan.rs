@@ -48,7 +48,7 @@ pub(super) enum Discarded {
 
 /// The meaning of a node's change for a work queue.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Change {
+pub(super) enum NodeChange {
     /// There is nothing to do for this node.
     Nothing,
     /// There is something to do, and what it depends on is as it was: a pause after a failure stands.
@@ -58,7 +58,7 @@ pub(super) enum Change {
 }
 
 /// Compares a node with itself before a change.
-pub(super) fn change(before: Option<&Node>, node: &Node) -> Change {
+pub(super) fn change(before: Option<&Node>, node: &Node) -> NodeChange {
     if is_waiting(node) {
         let same = before.is_some_and(|before| {
             before.metadata.uid == node.metadata.uid
@@ -67,14 +67,14 @@ pub(super) fn change(before: Option<&Node>, node: &Node) -> Change {
                 && provided_node_ip(before) == provided_node_ip(node)
                 && is_control_plane(before) == is_control_plane(node)
         });
-        return if same { Change::Same } else { Change::Different };
+        return if same { NodeChange::Same } else { NodeChange::Different };
     }
     if stale_labels(node).is_empty() {
-        return Change::Nothing;
+        return NodeChange::Nothing;
     }
     match before {
-        Some(before) if labels_equal(before, node) => Change::Same,
-        _ => Change::Different,
+        Some(before) if labels_equal(before, node) => NodeChange::Same,
+        _ => NodeChange::Different,
     }
 }
 

@@ -13,14 +13,14 @@ use crate::error::chain;
 use crate::freshness::{ADDRESSES, PassBegan};
 use crate::inventory::instance_list::InstanceList;
 use crate::liveness::Pulse;
-use crate::node::controller::Controller;
+use crate::node::controller::NodeController;
 use crate::node_fields::is_waiting;
 use crate::worker::contained;
 
 /// Updates the addresses of all nodes, again and again. The first pass is about `existing`, and began when the controllers
 /// did, at `start`: what another one has asked for since then serves it too. `parallel` nodes are updated side by side. `pulse` beats with each node.
 pub(super) async fn run(
-    controller: Arc<Controller>,
+    controller: Arc<NodeController>,
     existing: Vec<Arc<Node>>,
     start: Instant,
     frequency: Duration,
@@ -44,7 +44,7 @@ async fn sliding<F: Future<Output = ()>>(period: Duration, mut pass: impl FnMut(
     }
 }
 
-impl Controller {
+impl NodeController {
     /// Updates the addresses of these nodes from answers to questions that began with the pass, at `began`, or later.
     async fn pass(&self, nodes: Vec<Arc<Node>>, began: Instant, parallel: usize, pulse: &Pulse) {
         pulse.beat();

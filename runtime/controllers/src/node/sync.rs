@@ -11,11 +11,11 @@ use tracing::{debug, info, warn};
 
 use crate::error::{self, BackOff, LONGEST_RETRY_AFTER, Pause, back_off, chain, pause};
 use crate::events::{EventKind, reference};
-use crate::node::controller::Controller;
+use crate::node::controller::NodeController;
 use crate::node::plan::{self, Discarded, Initialized};
 use crate::node_fields::{is_waiting, provider_id};
-use crate::object::{self, Part};
-use crate::worker::{Next, Reconcile};
+use crate::object::{self, ObjectPart};
+use crate::worker::{NextSync, Reconcile};
 
 /// From so many failures in a row on, what time may heal is shown too: some ten seconds have passed.
 const LASTING: u32 = 11;
@@ -123,7 +123,7 @@ impl Error {
     }
 }
 
-impl Controller {
+impl NodeController {
     /// Initialises a node that waits for it; of others, reconciles the labels.
     async fn reconcile(&self, name: &str) -> Result<(), Error> {
         let Some(node) = self.nodes.get(name) else { return Ok(()) };
@@ -166,7 +166,7 @@ impl Controller {
             return Err(Error::Metadata { node: name, source: CloudError::Invalid(error) });
         }
         let mut warned = false;
-        let written = self.write(node, Part::Object, |current| {
+        let written = self.write(node, ObjectPart::Object, |current| {
             let Initialized { node, discarded } = plan::initialized(current, instance)?;
             if !std::mem::replace(&mut warned, true) {
                 warn_of(&name, &discarded);
@@ -182,11 +182,11 @@ impl Controller {
 
     /// Writes the addresses of the node's machine.
     pub(super) async fn address(&self, node: Arc<Node>, instance: &Instance) -> Result<(), Error> {
-        self.write(node, Part::Status, |it| Ok(plan::addressed(it, instance)?)).await.map(drop)
+        self.write(node, ObjectPart::Status, |it| Ok(plan::addressed(it, instance)?)).await.map(drop)
     }
 
     async fn reconcile_labels(&self, node: &Node) -> Result<(), Error> {
-        match object::update(&self.api, node, &plan::reconciled(node), Part::Object).await {
+        match object::update(&self.api, node, &plan::reconciled(node), ObjectPart::Object).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_gone() => Ok(()),
             Err(source) => Err(Error::Labels { node: node.name_any(), source }),
@@ -194,11 +194,11 @@ impl Controller {
     }
 }
 
-impl Reconcile for Controller {
+impl Reconcile for NodeController {
     type Error = Error;
 
-    async fn sync(&self, name: &str) -> Result<Next, Error> {
-        self.reconcile(name).await.map(|()| Next::Done)
+    async fn sync(&self, name: &str) -> Result<NextSync, Error> {
+        self.reconcile(name).await.map(|()| NextSync::Done)
     }
 
     // In the log, and where a person has to act also on the node.

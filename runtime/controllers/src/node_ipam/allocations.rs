@@ -8,7 +8,7 @@ use std::collections::hash_map::Entry;
 
 use ipnet::IpNet;
 
-use crate::node_ipam::cidr_set::{CidrSet, Exhausted, Next, Place, overlap};
+use crate::node_ipam::cidr_set::{BlockPlace, CidrSet, Exhausted, GivenBlock, overlap};
 
 /// The blocks of all cluster CIDRs, and whose they are.
 #[derive(Clone, Debug)]
@@ -20,7 +20,7 @@ pub(crate) struct Allocations {
     nodes: HashMap<String, Allocation>,
     /// The UIDs of the nodes that have a block, by the place of its cluster CIDR and its own.
     owners: HashMap<(usize, u64), Vec<String>>,
-    counts: Vec<Count>,
+    counts: Vec<BlockCount>,
 }
 
 /// The blocks of one node.
@@ -28,14 +28,14 @@ pub(crate) struct Allocations {
 pub(crate) struct Allocation {
     pub(crate) node: String,
     pub(crate) cidrs: Vec<IpNet>,
-    pub(crate) state: State,
+    pub(crate) state: BlockState,
     /// Its parts of cluster CIDRs, by their places.
-    held: Vec<(usize, Held)>,
+    held: Vec<(usize, HeldPart)>,
 }
 
 /// A node's part of one cluster CIDR.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum Held {
+enum HeldPart {
     /// This block.
     Block(u64),
     /// No block: its network is wider than one.
@@ -44,7 +44,7 @@ enum Held {
 
 /// The state of a node's blocks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum State {
+pub(crate) enum BlockState {
     /// Its Node has them.
     Stored,
     /// They are set aside, and no write of them can have happened.
@@ -55,7 +55,7 @@ pub(crate) enum State {
 
 /// Why a network of a node has no block, or not for it alone.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Why {
+pub(crate) enum WhyNoBlock {
     /// It lies in no cluster CIDR, of which this is the one at its place.
     Outside(IpNet),
     /// There are fewer cluster CIDRs.
@@ -70,7 +70,7 @@ pub(crate) enum Why {
 
 /// Blocks of one cluster CIDR that were taken and given back since the last question about it.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Count {
+pub(crate) struct BlockCount {
     pub(crate) taken: u64,
     pub(crate) released: u64,
     /// For each block that was given out, how many taken ones were met before it.
@@ -83,7 +83,7 @@ pub(crate) struct Usage {
     pub(crate) cluster: IpNet,
     pub(crate) used: u64,
     pub(crate) size: u64,
-    pub(crate) count: Count,
+    pub(crate) count: BlockCount,
 }
 
 impl Allocations {
@@ -91,7 +91,7 @@ impl Allocations {
     pub(crate) fn new(mut sets: Vec<CidrSet>, services: Vec<IpNet>) -> Self {
         // Most service networks lie elsewhere.
         let taken = |set: &mut CidrSet| services.iter().map(|it| set.take_all(it)).sum();
-        let counts = sets.iter_mut().map(|set| Count { taken: taken(set), ..Count::default() }).collect();
+        let counts = sets.iter_mut().map(|set| BlockCount { taken: taken(set), ..BlockCount::default() }).collect();
         Self { sets, services, nodes: HashMap::new(), owners: HashMap::new(), counts }
     }
 
@@ -117,12 +117,12 @@ impl Allocations {
         let (mut cidrs, mut held) = (Vec::new(), Vec::new());
         for place in 0..self.sets.len() {
             match self.sets[place].next() {
-                Ok(Next { cidr, index, tries }) => {
+                Ok(GivenBlock { cidr, index, tries }) => {
                     self.counts[place].taken += 1;
                     self.counts[place].tries.push(tries);
                     self.owners.entry((place, index)).or_default().push(uid.to_owned());
                     cidrs.push(cidr);
-                    held.push((place, Held::Block(index)));
+                    held.push((place, HeldPart::Block(index)));
                 }
                 Err(exhausted) => {
                     self.give_back(uid, &held);
@@ -130,21 +130,21 @@ impl Allocations {
                 }
             }
         }
-        let allocation = Allocation { node: node.to_owned(), cidrs: cidrs.clone(), state: State::Reserved, held };
+        let allocation = Allocation { node: node.to_owned(), cidrs: cidrs.clone(), state: BlockState::Reserved, held };
         self.nodes.insert(uid.to_owned(), allocation);
         Ok(cidrs)
     }
 
     /// A node has these networks by its own spec, whatever was set aside for it: their blocks are taken from now on, one
     /// of each cluster CIDR. What a network is not or not alone is said with its place, for the first of which that is so.
-    pub(crate) fn store(&mut self, uid: &str, node: &str, cidrs: &[IpNet]) -> Option<(usize, Why)> {
+    pub(crate) fn store(&mut self, uid: &str, node: &str, cidrs: &[IpNet]) -> Option<(usize, WhyNoBlock)> {
         match self.nodes.get_mut(uid).filter(|it| it.cidrs == cidrs) {
-            Some(known) => known.state = State::Stored,
+            Some(known) => known.state = BlockState::Stored,
             None => {
                 self.release(uid);
                 let held = self.hold(uid, cidrs);
                 let allocation =
-                    Allocation { node: node.to_owned(), cidrs: cidrs.to_vec(), state: State::Stored, held };
+                    Allocation { node: node.to_owned(), cidrs: cidrs.to_vec(), state: BlockState::Stored, held };
                 self.nodes.insert(uid.to_owned(), allocation);
             }
         }
@@ -152,8 +152,8 @@ impl Allocations {
     }
 
     /// Takes the blocks of a node's networks.
-    fn hold(&mut self, uid: &str, cidrs: &[IpNet]) -> Vec<(usize, Held)> {
-        let mut held: Vec<(usize, Held)> = Vec::new();
+    fn hold(&mut self, uid: &str, cidrs: &[IpNet]) -> Vec<(usize, HeldPart)> {
+        let mut held: Vec<(usize, HeldPart)> = Vec::new();
         for cidr in cidrs {
             let Some((place, it)) = self.place(cidr) else { continue };
             // The API server lets a node have one network of each family.
@@ -161,11 +161,11 @@ impl Allocations {
                 continue;
             }
             match it {
-                Held::Block(index) => {
+                HeldPart::Block(index) => {
                     self.counts[place].taken += u64::from(self.sets[place].take(index));
                     self.owners.entry((place, index)).or_default().push(uid.to_owned());
                 }
-                Held::Wide(cidr) => self.sets[place].widen(&cidr),
+                HeldPart::Wide(cidr) => self.sets[place].widen(&cidr),
             }
             held.push((place, it));
         }
@@ -173,22 +173,24 @@ impl Allocations {
     }
 
     /// The part that a network takes of its cluster CIDR: a node may have its families in another order.
-    fn place(&self, cidr: &IpNet) -> Option<(usize, Held)> {
+    fn place(&self, cidr: &IpNet) -> Option<(usize, HeldPart)> {
         let mut places = self.sets.iter().map(|it| it.place(cidr)).enumerate();
         places.find_map(|(place, it)| match it {
-            Place::Block(index) => Some((place, Held::Block(index))),
-            Place::Wide => Some((place, Held::Wide(*cidr))),
-            Place::Outside => None,
+            BlockPlace::Block(index) => Some((place, HeldPart::Block(index))),
+            BlockPlace::Wide => Some((place, HeldPart::Wide(*cidr))),
+            BlockPlace::Outside => None,
         })
     }
 
-    fn why(&self, uid: &str, nth: usize, cidr: &IpNet) -> Option<Why> {
+    fn why(&self, uid: &str, nth: usize, cidr: &IpNet) -> Option<WhyNoBlock> {
         match self.place(cidr) {
-            None => Some(self.sets.get(nth).map_or(Why::TooMany, |it| Why::Outside(it.cluster()))),
-            Some((place, Held::Wide(_))) => Some(Why::Wide(self.sets[place].cluster(), self.sets[place].mask())),
-            Some((place, Held::Block(index))) => {
-                let services = self.services.iter().find(|it| overlap(it, cidr)).map(|it| Why::Services(*it));
-                services.or_else(|| self.other(uid, (place, index), cidr).map(Why::Shared))
+            None => Some(self.sets.get(nth).map_or(WhyNoBlock::TooMany, |it| WhyNoBlock::Outside(it.cluster()))),
+            Some((place, HeldPart::Wide(_))) => {
+                Some(WhyNoBlock::Wide(self.sets[place].cluster(), self.sets[place].mask()))
+            }
+            Some((place, HeldPart::Block(index))) => {
+                let services = self.services.iter().find(|it| overlap(it, cidr)).map(|it| WhyNoBlock::Services(*it));
+                services.or_else(|| self.other(uid, (place, index), cidr).map(WhyNoBlock::Shared))
             }
         }
     }
@@ -201,7 +203,7 @@ impl Allocations {
     }
 
     /// Says what is known by now. Nothing happens to a node that has gone meanwhile.
-    pub(crate) fn set(&mut self, uid: &str, state: State) {
+    pub(crate) fn set(&mut self, uid: &str, state: BlockState) {
         if let Some(allocation) = self.nodes.get_mut(uid) {
             allocation.state = state;
         }
@@ -216,7 +218,7 @@ impl Allocations {
 
     /// The use of each cluster CIDR. Counts begin again.
     pub(crate) fn usage(&mut self) -> Vec<Usage> {
-        let usage = |(set, count): (&CidrSet, &mut Count)| Usage {
+        let usage = |(set, count): (&CidrSet, &mut BlockCount)| Usage {
             cluster: set.cluster(),
             used: set.used(),
             size: set.size(),
@@ -231,15 +233,15 @@ impl Allocations {
     }
 
     /// Blocks of another node, or of Services, stay taken.
-    fn give_back(&mut self, uid: &str, held: &[(usize, Held)]) {
+    fn give_back(&mut self, uid: &str, held: &[(usize, HeldPart)]) {
         for (place, it) in held {
             let set = &mut self.sets[*place];
             let index = match it {
-                Held::Wide(cidr) => {
+                HeldPart::Wide(cidr) => {
                     set.narrow(cidr);
                     continue;
                 }
-                Held::Block(index) => *index,
+                HeldPart::Block(index) => *index,
             };
             if let Entry::Occupied(mut owners) = self.owners.entry((*place, index)) {
                 owners.get_mut().retain(|it| it != uid);

@@ -61,7 +61,7 @@ pub(crate) struct Exhausted;
 
 /// Where a network lies.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Place {
+pub(crate) enum BlockPlace {
     /// It is this block, or a part of it.
     Block(u64),
     /// It is wider than a block.
@@ -72,7 +72,7 @@ pub(crate) enum Place {
 
 /// A block that was given out.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Next {
+pub(crate) struct GivenBlock {
     /// The block.
     pub(crate) cidr: IpNet,
     /// Its place in the cluster CIDR, from 0 on.
@@ -124,21 +124,21 @@ impl CidrSet {
     /// Takes the next free block. The search goes on where the last one ended, and begins again at the end: a block that
     /// was given back is not given out again before all others were. Blocks inside of a network that [`Self::widen`]
     /// named come last, or never: [`is_kept`].
-    pub(crate) fn next(&mut self) -> Result<Next, Exhausted> {
+    pub(crate) fn next(&mut self) -> Result<GivenBlock, Exhausted> {
         let is_kept = |it: &IpNet| is_kept(&self.cluster, it);
         let index = self.free_and_not_in(|_| true).or_else(|| self.free_and_not_in(is_kept)).ok_or(Exhausted)?;
         let tries = (index + self.size() - self.candidate) % self.size();
         self.take(index);
         self.candidate = (index + 1) % self.size();
-        Ok(Next { cidr: self.block(index), index, tries })
+        Ok(GivenBlock { cidr: self.block(index), index, tries })
     }
 
     /// Where a network lies. It is in one block, or in none.
-    pub(crate) fn place(&self, cidr: &IpNet) -> Place {
+    pub(crate) fn place(&self, cidr: &IpNet) -> BlockPlace {
         match overlap(&self.cluster, cidr) {
-            false => Place::Outside,
-            true if cidr.prefix_len() < self.mask => Place::Wide,
-            true => Place::Block(self.index(first(cidr))),
+            false => BlockPlace::Outside,
+            true if cidr.prefix_len() < self.mask => BlockPlace::Wide,
+            true => BlockPlace::Block(self.index(first(cidr))),
         }
     }
 
@@ -161,10 +161,10 @@ impl CidrSet {
     /// Takes all blocks that a network touches. Returns how many were free.
     pub(crate) fn take_all(&mut self, cidr: &IpNet) -> u64 {
         let indexes = match self.place(cidr) {
-            Place::Outside => return 0,
-            Place::Block(index) => index..=index,
-            Place::Wide if cidr.prefix_len() <= self.cluster.prefix_len() => 0..=self.size() - 1,
-            Place::Wide => self.index(first(cidr))..=self.index(last(cidr)),
+            BlockPlace::Outside => return 0,
+            BlockPlace::Block(index) => index..=index,
+            BlockPlace::Wide if cidr.prefix_len() <= self.cluster.prefix_len() => 0..=self.size() - 1,
+            BlockPlace::Wide => self.index(first(cidr))..=self.index(last(cidr)),
         };
         indexes.map(|it| u64::from(self.take(it))).sum()
     }

@@ -28,7 +28,7 @@ use crate::nodes::Nodes;
 use crate::object;
 use crate::queue::pump::WorkQueue;
 use crate::version::is_newer;
-use crate::worker::{Next, Reconcile};
+use crate::worker::{NextSync, Reconcile};
 
 /// Upstream's first pause. Its longest is 15 s, with a question to the cloud each time, until it gives up.
 const BACK_OFF: BackOff = BackOff { first: Duration::from_millis(250), longest: Duration::from_secs(300) };
@@ -52,22 +52,22 @@ pub(super) struct CloudAllocator {
     pub(super) may_write: MayWrite,
     pub(super) families: Vec<Family>,
     pub(super) known: PodNetworks,
-    pub(super) waiting: Arc<Waiting>,
+    pub(super) waiting: Arc<WaitingNodes>,
 }
 
 /// Nodes that lack something, by their names.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingNodes {
     /// Since when.
     since: Mutex<HashMap<String, Instant>>,
     /// The versions with which they lack nothing any more, until the watch has shown them.
     written: Mutex<HashMap<String, String>>,
     /// The networks that nodes have, or are about to get.
-    networks: Mutex<HashMap<String, Networks>>,
+    networks: Mutex<HashMap<String, NodeNetworks>>,
 }
 
 /// The networks of one node.
-struct Networks {
+struct NodeNetworks {
     /// As its Node has them, or is about to.
     own: Vec<IpNet>,
     /// Those of them that no other node may have a part of.
@@ -110,7 +110,7 @@ pub(super) enum Error {
     NotLeading(String),
 }
 
-impl Waiting {
+impl WaitingNodes {
     /// The watch shows a change.
     pub(super) fn changed(&self, before: Option<&Node>, after: Option<&Node>, queue: &WorkQueue) {
         self.keep_networks(before, after);
@@ -152,7 +152,7 @@ impl Waiting {
         if let Some(node) = after.filter(|it| has_networks(it)) {
             let own: Vec<_> = plan::networks(node).filter_map(parse).collect();
             if networks.get(&node.name_any()).is_none_or(|it| it.own != own) {
-                let unasked = Networks { counting: own.clone(), own, is_known: false };
+                let unasked = NodeNetworks { counting: own.clone(), own, is_known: false };
                 networks.insert(node.name_any(), unasked);
             }
         }
@@ -197,7 +197,7 @@ impl Waiting {
             })
             .collect();
         let judged = judged?;
-        let claimed = Networks { own: judged.clone(), counting: judged.clone(), is_known: true };
+        let claimed = NodeNetworks { own: judged.clone(), counting: judged.clone(), is_known: true };
         networks.insert(name.to_owned(), claimed);
         Ok(judged)
     }
@@ -386,8 +386,8 @@ impl CloudAllocator {
 impl Reconcile for CloudAllocator {
     type Error = Error;
 
-    async fn sync(&self, name: &str) -> Result<Next, Error> {
-        self.reconcile(name).await.map(|()| Next::Done)
+    async fn sync(&self, name: &str) -> Result<NextSync, Error> {
+        self.reconcile(name).await.map(|()| NextSync::Done)
     }
 
     fn show(&self, name: &str, error: &Error, _: u32) {

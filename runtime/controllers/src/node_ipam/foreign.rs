@@ -8,7 +8,7 @@ use std::fmt;
 
 use ipnet::IpNet;
 
-use crate::node_ipam::allocations::Why;
+use crate::node_ipam::allocations::WhyNoBlock;
 use crate::node_ipam::cidr_set::is_kept;
 
 /// So many nodes have to be outside, before the flag is doubted: of one node nobody can tell which of both is wrong.
@@ -26,13 +26,13 @@ pub(crate) struct Foreign {
     /// Its place among the node's networks, from 0 on.
     pub(crate) nth: usize,
     /// Why; nothing: it is no network.
-    pub(crate) why: Option<Why>,
+    pub(crate) why: Option<WhyNoBlock>,
 }
 
 impl Foreign {
     /// Whether it is of another cluster, if not of a kubelet's making.
     pub(crate) fn is_outside(&self) -> bool {
-        matches!(self.why, None | Some(Why::Outside(_) | Why::TooMany))
+        matches!(self.why, None | Some(WhyNoBlock::Outside(_) | WhyNoBlock::TooMany))
     }
 
     /// The message of the event on its node.
@@ -40,15 +40,15 @@ impl Foreign {
         let network = &self.network;
         let (what, next) = match &self.why {
             None => (format!("The pod network {network:?} is no network"), ""),
-            Some(Why::Outside(cluster)) => (
+            Some(WhyNoBlock::Outside(cluster)) => (
                 format!("The pod network {network} is outside --cluster-cidr {cluster}"),
                 ", or correct --cluster-cidr",
             ),
-            Some(Why::TooMany) => (
+            Some(WhyNoBlock::TooMany) => (
                 format!("The pod network {network} is one more than --cluster-cidr has"),
                 ", or add its family to --cluster-cidr",
             ),
-            Some(Why::Wide(cluster, mask)) => {
+            Some(WhyNoBlock::Wide(cluster, mask)) => {
                 let others = match network.parse().is_ok_and(|it| is_kept(cluster, &it)) {
                     true => "no other node gets what lies in it",
                     false => "other nodes get what lies in it once nothing else is left",
@@ -58,14 +58,14 @@ impl Foreign {
                 );
                 (format!("{wide}; {others}"), "")
             }
-            Some(Why::Services(services)) => {
+            Some(WhyNoBlock::Services(services)) => {
                 (format!("The pod network {network} overlaps --service-cluster-ip-range {services}"), "")
             }
-            Some(Why::Shared(other)) => {
+            Some(WhyNoBlock::Shared(other)) => {
                 (format!("The pod network {network} overlaps that of node {other}"), ", or delete that one")
             }
         };
-        let block = if matches!(self.why, Some(Why::Shared(_))) { "" } else { "; the node has no block of it" };
+        let block = if matches!(self.why, Some(WhyNoBlock::Shared(_))) { "" } else { "; the node has no block of it" };
         format!("{what}{block}. Delete the node and let its kubelet register again{next}")
     }
 }
@@ -78,19 +78,21 @@ impl fmt::Display for Foreign {
             format_args!("failed to mark cidr[{network}] at idx [{nth}] as occupied for node: {node}").to_string();
         match why {
             None => write!(f, "failed to parse node {node}, CIDR {network:?}"),
-            Some(Why::TooMany) => write!(
+            Some(WhyNoBlock::TooMany) => write!(
                 f,
                 "node:{node} has an allocated cidr: {network} at index:{nth} that does not exist in cluster cidrs \
                  configuration"
             ),
-            Some(Why::Outside(cluster)) => {
+            Some(WhyNoBlock::Outside(cluster)) => {
                 write!(f, "{marked}: cidr {network} is out the range of cluster cidr {cluster}")
             }
-            Some(Why::Wide(cluster, mask)) => {
+            Some(WhyNoBlock::Wide(cluster, mask)) => {
                 write!(f, "{marked}: cidr {network} is wider than a /{mask}, a node's part of cluster cidr {cluster}")
             }
-            Some(Why::Services(services)) => write!(f, "{marked}: cidr {network} overlaps service cidr {services}"),
-            Some(Why::Shared(other)) => {
+            Some(WhyNoBlock::Services(services)) => {
+                write!(f, "{marked}: cidr {network} overlaps service cidr {services}")
+            }
+            Some(WhyNoBlock::Shared(other)) => {
                 write!(f, "nodes {node} and {other} have one pod network, {network}, which no two nodes can")
             }
         }
@@ -139,12 +141,12 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn foreign(node: &str, network: &str, why: Option<Why>) -> Foreign {
+    fn foreign(node: &str, network: &str, why: Option<WhyNoBlock>) -> Foreign {
         Foreign { node: node.to_owned(), network: network.to_owned(), nth: 0, why }
     }
 
     fn outside(node: &str) -> Foreign {
-        foreign(node, "10.9.0.0/24", Some(Why::Outside(net("10.244.0.0/16"))))
+        foreign(node, "10.9.0.0/24", Some(WhyNoBlock::Outside(net("10.244.0.0/16"))))
     }
 
     #[test]
@@ -165,8 +167,11 @@ mod tests {
 
     #[test]
     fn adv_153_what_lies_inside_says_nothing_about_the_flag() {
-        let inside =
-            [Why::Wide(net("10.244.0.0/16"), 24), Why::Services(net("10.244.0.0/20")), Why::Shared("other".to_owned())];
+        let inside = [
+            WhyNoBlock::Wide(net("10.244.0.0/16"), 24),
+            WhyNoBlock::Services(net("10.244.0.0/20")),
+            WhyNoBlock::Shared("other".to_owned()),
+        ];
         let foreign: Vec<_> = inside.into_iter().map(|it| foreign("a", "10.244.0.0/22", Some(it))).collect();
         assert_eq!(check_flag(3, &foreign, vec![net("10.244.0.0/16")]), Ok(()));
     }
@@ -177,11 +182,11 @@ mod tests {
         let told: Vec<_> = [
             foreign("a", "nonsense", None),
             outside("a"),
-            foreign("a", "fd00::/64", Some(Why::TooMany)),
-            foreign("a", "0.0.0.0/0", Some(Why::Wide(cluster, 24))),
-            foreign("a", "10.244.16.0/20", Some(Why::Wide(cluster, 24))),
-            foreign("a", "10.244.1.0/24", Some(Why::Services(net("10.244.0.0/20")))),
-            foreign("a", "10.244.1.0/24", Some(Why::Shared("b".to_owned()))),
+            foreign("a", "fd00::/64", Some(WhyNoBlock::TooMany)),
+            foreign("a", "0.0.0.0/0", Some(WhyNoBlock::Wide(cluster, 24))),
+            foreign("a", "10.244.16.0/20", Some(WhyNoBlock::Wide(cluster, 24))),
+            foreign("a", "10.244.1.0/24", Some(WhyNoBlock::Services(net("10.244.0.0/20")))),
+            foreign("a", "10.244.1.0/24", Some(WhyNoBlock::Shared("b".to_owned()))),
         ]
         .iter()
         .map(Foreign::told)

@@ -4,7 +4,7 @@ use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
-use crate::node_ipam::allocations::{Allocations, State};
+use crate::node_ipam::allocations::{Allocations, BlockState};
 use crate::node_ipam::cidr_set::Exhausted;
 use crate::node_ipam::foreign::Foreign;
 
@@ -21,7 +21,7 @@ pub(crate) enum Decision {
 
 /// How a write ended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Written {
+pub(crate) enum WriteOutcome {
     /// It happened.
     Yes,
     /// It did not happen, and never will.
@@ -56,13 +56,13 @@ pub(crate) fn decide(node: &Node, allocations: &mut Allocations) -> Result<Decis
     let is_leaving = node.metadata.deletion_timestamp.is_some();
     match allocations.of(uid).map(|it| (it.state, it.cidrs.clone())) {
         // The watch will show it.
-        Some((State::Stored, _)) => Ok(Decision::Nothing),
-        Some((State::Doubtful, cidrs)) => Ok(Decision::Read(cidrs)),
-        Some((State::Reserved, _)) if is_leaving => {
+        Some((BlockState::Stored, _)) => Ok(Decision::Nothing),
+        Some((BlockState::Doubtful, cidrs)) => Ok(Decision::Read(cidrs)),
+        Some((BlockState::Reserved, _)) if is_leaving => {
             allocations.release(uid);
             Ok(Decision::Nothing)
         }
-        Some((State::Reserved, cidrs)) => Ok(Decision::Write(cidrs)),
+        Some((BlockState::Reserved, cidrs)) => Ok(Decision::Write(cidrs)),
         None if is_leaving => Ok(Decision::Nothing),
         None => match allocations.reserve(uid, &node.name_any()) {
             Ok(cidrs) => Ok(Decision::Write(cidrs)),
@@ -74,15 +74,15 @@ pub(crate) fn decide(node: &Node, allocations: &mut Allocations) -> Result<Decis
 /// The result of a write. `No` gives the blocks back, unless an earlier write of them may have happened.
 ///
 /// Returns whether the node has to be read.
-pub(crate) fn settle(allocations: &mut Allocations, uid: &str, written: Written) -> bool {
+pub(crate) fn settle(allocations: &mut Allocations, uid: &str, written: WriteOutcome) -> bool {
     match written {
-        Written::Yes => allocations.set(uid, State::Stored),
-        Written::Perhaps => {
-            allocations.set(uid, State::Doubtful);
+        WriteOutcome::Yes => allocations.set(uid, BlockState::Stored),
+        WriteOutcome::Perhaps => {
+            allocations.set(uid, BlockState::Doubtful);
             return true;
         }
-        Written::No if allocations.of(uid).is_some_and(|it| it.state == State::Doubtful) => return true,
-        Written::No => allocations.release(uid),
+        WriteOutcome::No if allocations.of(uid).is_some_and(|it| it.state == BlockState::Doubtful) => return true,
+        WriteOutcome::No => allocations.release(uid),
     }
     false
 }

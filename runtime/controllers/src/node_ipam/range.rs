@@ -13,12 +13,12 @@ use crate::events::{EventKind, Recorder, reference};
 use crate::metrics::CidrMetrics;
 use crate::node_ipam::allocations::{Allocations, Usage};
 use crate::node_ipam::foreign::Foreign;
-use crate::node_ipam::plan::{self, Decision, Written, decide, has_networks, reread, settle, uid};
+use crate::node_ipam::plan::{self, Decision, WriteOutcome, decide, has_networks, reread, settle, uid};
 use crate::node_ipam::requests::{self, MayWrite, TRIES};
 use crate::nodes::Nodes;
 use crate::object;
 use crate::queue::pump::WorkQueue;
-use crate::worker::{Next, Reconcile};
+use crate::worker::{NextSync, Reconcile};
 
 /// The reason of an event about a network that was not given out here.
 const FOREIGN: &str = "ForeignPodCIDR";
@@ -170,20 +170,20 @@ impl RangeAllocator {
                 }
             };
             if !(self.may_write)() {
-                self.blocks.with(|it| settle(it, &uid, Written::No));
+                self.blocks.with(|it| settle(it, &uid, WriteOutcome::No));
                 return Err(Error::NotLeading(name));
             }
             let Err(error) = requests::write(&self.client, &node, &cidrs).await else {
-                self.blocks.with(|it| settle(it, &uid, Written::Yes));
+                self.blocks.with(|it| settle(it, &uid, WriteOutcome::Yes));
                 debug!(node = name, ?cidrs, "the node has got its pod networks");
                 return Ok(());
             };
             debug!(node = name, error = chain(&error), "the node's pod networks were not written");
             let written = requests::written(&error);
-            if written == Written::Perhaps {
+            if written == WriteOutcome::Perhaps {
                 self.blocks.with(|it| settle(it, &uid, written));
             }
-            if written == Written::Perhaps || requests::is_outdated(&error) {
+            if written == WriteOutcome::Perhaps || requests::is_outdated(&error) {
                 decision = Decision::Read(cidrs);
             }
             refused = Some(error);
@@ -196,7 +196,7 @@ impl RangeAllocator {
             }
         }
         self.record(&node, "CIDRAssignmentFailed");
-        self.blocks.with(|it| settle(it, &uid, Written::No));
+        self.blocks.with(|it| settle(it, &uid, WriteOutcome::No));
         match refused {
             Some(source) => Err(Error::Write { node: name, source }),
             None => Ok(()),
@@ -220,7 +220,7 @@ impl RangeAllocator {
 impl Reconcile for RangeAllocator {
     type Error = Error;
 
-    async fn sync(&self, name: &str) -> Result<Next, Error> {
+    async fn sync(&self, name: &str) -> Result<NextSync, Error> {
         if let Some(node) = self.nodes.get(name) {
             self.mark_late(&node).await?;
         }
@@ -230,7 +230,7 @@ impl Reconcile for RangeAllocator {
             let decision = decide(&node, allocations);
             Some((node, decision))
         });
-        let Some((node, decision)) = decided else { return Ok(Next::Done) };
+        let Some((node, decision)) = decided else { return Ok(NextSync::Done) };
         match &decision {
             Err(plan::Error::Exhausted { .. }) => {
                 self.blocks.without.lock().insert(name.to_owned());
@@ -244,7 +244,7 @@ impl Reconcile for RangeAllocator {
         let decision = decision?;
         let marked = self.blocks.marked.lock().remove(uid(&node));
         self.write(marked.as_ref().unwrap_or(&node), decision).await?;
-        Ok(Next::Done)
+        Ok(NextSync::Done)
     }
 
     fn show(&self, name: &str, error: &Error, _: u32) {

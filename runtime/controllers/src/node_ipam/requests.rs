@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::node_fields::{NETWORK_UNAVAILABLE, POD_CIDR_MARK, pod_cidr_mark};
 use crate::node_ipam::from_cloud::condition;
-use crate::node_ipam::plan::{Written, uid};
+use crate::node_ipam::plan::{WriteOutcome, uid};
 use crate::object::{self, answer};
 use crate::trimmed::Trimmed;
 
@@ -74,12 +74,12 @@ pub(super) async fn read(client: &Client, name: &str) -> Result<Option<Node>, ob
 }
 
 /// The state of a write that ended with this error.
-pub(super) fn written(error: &object::Error) -> Written {
+pub(super) fn written(error: &object::Error) -> WriteOutcome {
     match error {
         // Whatever comes from before the object was looked at, or says what is wrong with it.
-        object::Error::Refused(status) if status.code < 500 && status.code != 408 => Written::No,
-        object::Error::Refused(_) | object::Error::Late(_) | object::Error::Failed(_) => Written::Perhaps,
-        object::Error::Unwritable(_) => Written::No,
+        object::Error::Refused(status) if status.code < 500 && status.code != 408 => WriteOutcome::No,
+        object::Error::Refused(_) | object::Error::Late(_) | object::Error::Failed(_) => WriteOutcome::Perhaps,
+        object::Error::Unwritable(_) => WriteOutcome::No,
     }
 }
 
@@ -191,13 +191,13 @@ mod tests {
     fn only_a_clear_refusal_is_a_no() {
         let refused = |code| object::Error::Refused(Box::new(Status { code, ..Status::default() }));
         for code in [400, 403, 404, 409, 422, 429] {
-            assert_eq!(written(&refused(code)), Written::No, "{code}");
+            assert_eq!(written(&refused(code)), WriteOutcome::No, "{code}");
         }
         for code in [408, 500, 503, 504] {
-            assert_eq!(written(&refused(code)), Written::Perhaps, "{code}");
+            assert_eq!(written(&refused(code)), WriteOutcome::Perhaps, "{code}");
         }
-        assert_eq!(written(&object::Error::Late(Duration::from_secs(30))), Written::Perhaps);
+        assert_eq!(written(&object::Error::Late(Duration::from_secs(30))), WriteOutcome::Perhaps);
         let broken = kube::Error::Service("connection reset by peer".into());
-        assert_eq!(written(&object::Error::Failed(broken)), Written::Perhaps);
+        assert_eq!(written(&object::Error::Failed(broken)), WriteOutcome::Perhaps);
     }
 }

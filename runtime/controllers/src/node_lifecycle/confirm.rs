@@ -16,32 +16,32 @@ use crate::events::{EventKind, reference};
 use crate::freshness::{CheckBegan, NODE_DELETION, TAINT};
 use crate::inventory::instance_list::InstanceList;
 use crate::node_fields::provider_id;
-use crate::node_lifecycle::Controller;
+use crate::node_lifecycle::LifecycleController;
 use crate::node_lifecycle::plan::{self, DeletionPatience, ListQuality, Reason};
-use crate::node_lifecycle::watchlist::{Outcome, Taken};
+use crate::node_lifecycle::watchlist::{CheckOutcome, TakenNodes};
 use crate::object::{self, Error as ObjectError};
 use crate::warm_up;
 use crate::worker::contained;
 
-impl Controller {
+impl LifecycleController {
     /// Makes a round. A panic in it has shown nothing of any node.
-    pub(super) async fn contained_round(&self, taken: Taken, there: Option<Arc<InstanceList>>) {
+    pub(super) async fn contained_round(&self, taken: TakenNodes, there: Option<Arc<InstanceList>>) {
         let nodes: Vec<_> = taken.due.iter().chain(&taken.early).cloned().collect();
         if let Err(panic) = contained(self.round(taken, there)).await {
             error!(panic, "a check of the nodes panicked");
-            nodes.iter().for_each(|it| self.settle(it, Outcome::Failed(None)));
+            nodes.iter().for_each(|it| self.settle(it, CheckOutcome::Failed(None)));
         }
     }
 
     /// Checks nodes: with one list for all, or, where that is cheaper, each alone.
     ///
     /// `there` is a list that somebody else has asked for: it answers where nobody's time has come.
-    async fn round(&self, taken: Taken, there: Option<Arc<InstanceList>>) {
+    async fn round(&self, taken: TakenNodes, there: Option<Arc<InstanceList>>) {
         let began = Instant::now();
         let by_list = self.is_list_due(&taken);
-        let Taken { due, early } = taken;
+        let TakenNodes { due, early } = taken;
         if let Err(error) = self.ask(self.inventory.check()).await {
-            early.iter().for_each(|it| self.settle(it, Outcome::Early));
+            early.iter().for_each(|it| self.settle(it, CheckOutcome::Early));
             due.iter().for_each(|it| self.refused(it, &error));
             return;
         }
@@ -50,8 +50,8 @@ impl Controller {
             && there.is_none()
             && let Some(rest) = self.inventory.lists_rest()
         {
-            early.iter().for_each(|it| self.settle(it, Outcome::Early));
-            due.iter().for_each(|it| self.settle(it, Outcome::Postponed(rest)));
+            early.iter().for_each(|it| self.settle(it, CheckOutcome::Early));
+            due.iter().for_each(|it| self.settle(it, CheckOutcome::Postponed(rest)));
             return;
         }
         let list = match (by_list, there) {
@@ -67,7 +67,7 @@ impl Controller {
         let list = match &list {
             Ok(list) => list.as_deref(),
             Err(error) => {
-                early.iter().for_each(|it| self.settle(it, Outcome::Early));
+                early.iter().for_each(|it| self.settle(it, CheckOutcome::Early));
                 for node in &due {
                     if self.watchlist().is_missing(node) {
                         self.record_withheld(node, &Reason::Incomplete(error.to_string()));
@@ -86,7 +86,7 @@ impl Controller {
     }
 
     /// Whether a list is cheaper than questions about the nodes alone, or one of them can only be found by a list.
-    fn is_list_due(&self, taken: &Taken) -> bool {
+    fn is_list_due(&self, taken: &TakenNodes) -> bool {
         let nodes = taken.due.len() + taken.early.len();
         nodes >= self.inventory.pages().max(2)
             || taken.due.iter().any(|it| self.inventory.takes_list(it))
@@ -142,7 +142,7 @@ impl Controller {
         let list = list.filter(|it| self.inventory.is_newest(&node, it));
         match list.map(|it| self.inventory.listed(&node, it)) {
             Some(Ok(Some(instance))) => self.present(node, &instance, calls).await,
-            Some(Ok(None) | Err(_)) | None => self.settle(&node, Outcome::Early),
+            Some(Ok(None) | Err(_)) | None => self.settle(&node, CheckOutcome::Early),
         }
     }
 
@@ -151,7 +151,7 @@ impl Controller {
         let state = instance.state;
         let marked = plan::is_tainted(&node) == (state == State::Stopped)
             || self.mark(node.clone(), state, |it| !plan::is_ready(it)).await;
-        self.settle(&node, if marked { Outcome::Present { calls } } else { Outcome::Failed(None) });
+        self.settle(&node, if marked { CheckOutcome::Present { calls } } else { CheckOutcome::Failed(None) });
     }
 
     /// The machine was found neither by a list, if there was one, nor by a question about it alone after that, in a check
@@ -166,7 +166,7 @@ impl Controller {
                 && !plan::is_ready(current)
         });
         let (Some(list), Some(current), true) = (list, current, enough) else {
-            return self.settle(&node, Outcome::Absent);
+            return self.settle(&node, CheckOutcome::Absent);
         };
         if let Err(error) = self.ask(self.inventory.check()).await {
             return self.refused(&node, &error);
@@ -203,7 +203,7 @@ impl Controller {
                 node = node.name_any(),
                 "the node is not deleted yet: its deletion could not be counted on the Lease"
             );
-            return self.settle(node, Outcome::Failed(None));
+            return self.settle(node, CheckOutcome::Failed(None));
         }
         let (name, about) = (node.name_any(), about(node));
         let message = format!("Deleting node {name} because it does not exist in the cloud provider");
@@ -222,7 +222,7 @@ impl Controller {
                 let message = format!("Failed deleting node {name}: {error}");
                 warn!("{message}");
                 self.recorder.record(about, EventKind::Warning, "DeletingNodeFailed", &message);
-                self.settle(node, Outcome::Absent);
+                self.settle(node, CheckOutcome::Absent);
             }
         }
     }
@@ -239,7 +239,7 @@ impl Controller {
 
     fn withhold(&self, node: &Node, reason: &Reason) {
         self.record_withheld(node, reason);
-        self.settle(node, Outcome::Withheld(reason.ends_in()));
+        self.settle(node, CheckOutcome::Withheld(reason.ends_in()));
     }
 
     /// Records why a node stays, unless an event said so lately.
@@ -259,10 +259,10 @@ impl Controller {
             Error::RetryAfter { after, .. } | Error::Crashed { after, .. } => Some((*after).min(LONGEST_RETRY_AFTER)),
             Error::Invalid(_) | Error::Denied(_) | Error::Unavailable(_) => None,
         };
-        self.settle(node, Outcome::Failed(after));
+        self.settle(node, CheckOutcome::Failed(after));
     }
 
-    fn settle(&self, node: &Node, outcome: Outcome) {
+    fn settle(&self, node: &Node, outcome: CheckOutcome) {
         self.watchlist().settle(node, outcome, Instant::now());
     }
 

@@ -30,12 +30,12 @@ pub(super) struct Watchlist {
     period: Duration,
     /// The pause after a check that missed a machine.
     apart: Duration,
-    nodes: HashMap<String, Watched>,
+    nodes: HashMap<String, WatchedNode>,
 }
 
 /// The memory of a node.
 #[derive(Debug)]
-struct Watched {
+struct WatchedNode {
     uid: Option<String>,
     /// Since when it is not ready.
     since: Option<Timestamp>,
@@ -58,7 +58,7 @@ struct Watched {
 
 /// Nodes to check now. Until they are [settled](Watchlist::settle), nobody else checks them.
 #[derive(Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct TakenNodes {
     /// Those whose time has come.
     pub(super) due: Vec<Arc<Node>>,
     /// The others, for which an answer costs nothing if one about all comes in.
@@ -67,7 +67,7 @@ pub(super) struct Taken {
 
 /// The outcome of a node's check.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Outcome {
+pub(super) enum CheckOutcome {
     /// Its machine exists.
     Present {
         /// How many calls such a check takes, whoever makes them; none if the list of somebody else has shown it.
@@ -93,13 +93,13 @@ impl Watchlist {
     /// Takes those of `not_ready` that are to be checked, and forgets all nodes that are not among them. The others are
     /// taken too if one answer about all is about to come, or is there: the list that began at `there`, if they were
     /// not checked since.
-    pub(super) fn take(&mut self, not_ready: &[Arc<Node>], there: Option<Instant>, now: Instant) -> Taken {
+    pub(super) fn take(&mut self, not_ready: &[Arc<Node>], there: Option<Instant>, now: Instant) -> TakenNodes {
         let mut known = std::mem::take(&mut self.nodes);
-        let mut taken = Taken::default();
+        let mut taken = TakenNodes::default();
         for node in not_ready {
             let name = node.name_any();
             let watched = known.remove(&name).filter(|it| it.uid == node.metadata.uid);
-            let mut watched = watched.unwrap_or_else(|| Watched::new(node, self.period, now));
+            let mut watched = watched.unwrap_or_else(|| WatchedNode::new(node, self.period, now));
             // It may have been ready between two passes: then it is checked often again.
             let since = plan::ready_since(node);
             if watched.since != since {
@@ -145,7 +145,7 @@ impl Watchlist {
     }
 
     /// Ends a check of a node.
-    pub(super) fn settle(&mut self, node: &Node, outcome: Outcome, now: Instant) {
+    pub(super) fn settle(&mut self, node: &Node, outcome: CheckOutcome, now: Instant) {
         let (period, apart) = (self.period, self.apart);
         // A check from before the node was ready for a while says nothing of the node since.
         let Some(watched) = self.of(node).filter(|it| it.again || !it.is_after(node)) else { return };
@@ -155,17 +155,17 @@ impl Watchlist {
             return;
         }
         let was_due = watched.due <= now;
-        if !matches!(outcome, Outcome::Early | Outcome::Postponed(_)) {
+        if !matches!(outcome, CheckOutcome::Early | CheckOutcome::Postponed(_)) {
             watched.checked = Some(now);
         }
         let pause = watched.pause;
         watched.due = match outcome {
-            Outcome::Early => return,
-            Outcome::Postponed(after) => {
+            CheckOutcome::Early => return,
+            CheckOutcome::Postponed(after) => {
                 watched.due = now + after;
                 return;
             }
-            Outcome::Present { calls } => {
+            CheckOutcome::Present { calls } => {
                 if std::mem::take(&mut watched.absences) > 0 {
                     watched.returns = watched.returns.saturating_add(1);
                 }
@@ -179,12 +179,12 @@ impl Watchlist {
                 }
                 return;
             }
-            Outcome::Absent => {
+            CheckOutcome::Absent => {
                 watched.due = now + apart;
                 return;
             }
-            Outcome::Withheld(ends) => now + ends.map_or(pause, |it| it.min(pause)).max(period),
-            Outcome::Failed(after) => now + after.map_or(pause, |it| it.max(pause)),
+            CheckOutcome::Withheld(ends) => now + ends.map_or(pause, |it| it.min(pause)).max(period),
+            CheckOutcome::Failed(after) => now + after.map_or(pause, |it| it.max(pause)),
         };
         if was_due {
             watched.pause = grown(pause, 2, period);
@@ -202,12 +202,12 @@ impl Watchlist {
         is_new
     }
 
-    fn of(&mut self, node: &Node) -> Option<&mut Watched> {
+    fn of(&mut self, node: &Node) -> Option<&mut WatchedNode> {
         self.nodes.get_mut(&node.name_any()).filter(|it| it.uid == node.metadata.uid)
     }
 }
 
-impl Watched {
+impl WatchedNode {
     fn new(node: &Node, period: Duration, now: Instant) -> Self {
         Self {
             uid: node.metadata.uid.clone(),

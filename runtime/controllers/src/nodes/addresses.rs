@@ -18,12 +18,12 @@ const POD_NETWORKS: usize = 2;
 
 /// The addresses and pod networks of all nodes.
 #[derive(Debug, Default)]
-pub(super) struct Addresses {
+pub(super) struct NodeAddresses {
     addresses: HashMap<IpAddr, Vec<String>>,
     pods: BTreeMap<Cidr, Vec<String>>,
 }
 
-impl Addresses {
+impl NodeAddresses {
     /// Those of these nodes.
     pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Self {
         let mut all = Self::default();
@@ -121,18 +121,18 @@ mod tests {
         .unwrap()
     }
 
-    fn at(all: &Addresses, ip: &str) -> Vec<String> {
+    fn at(all: &NodeAddresses, ip: &str) -> Vec<String> {
         all.at(ip.parse().unwrap()).to_vec()
     }
 
-    fn pods_at(all: &Addresses, ip: &str) -> Option<String> {
+    fn pods_at(all: &NodeAddresses, ip: &str) -> Option<String> {
         all.pods_at(ip.parse().unwrap()).map(|(node, cidr)| format!("{node} {cidr}"))
     }
 
     #[test]
     fn adv_150_an_address_leads_to_its_nodes_while_they_have_it() {
         let (one, two) = (node("n1", &["10.1.0.1", "10.1.0.1", "n1"], &[]), node("n2", &["10.1.0.1", "fd00::2"], &[]));
-        let mut all = Addresses::of([&one, &two]);
+        let mut all = NodeAddresses::of([&one, &two]);
         assert_eq!(at(&all, "10.1.0.1"), ["n1", "n2"]);
         assert_eq!(at(&all, "fd00::2"), ["n2"]);
         let moved = node("n2", &["10.1.0.2"], &[]);
@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn adv_150_an_address_leads_to_the_node_whose_pods_are_there() {
         let node = node("n1", &[], &["10.244.1.0/24", "fd00:244:0:1::/64"]);
-        let mut all = Addresses::of([&node]);
+        let mut all = NodeAddresses::of([&node]);
         assert_eq!(pods_at(&all, "10.244.1.77").as_deref(), Some("n1 10.244.1.0/24"));
         assert_eq!(pods_at(&all, "fd00:244:0:1::9").as_deref(), Some("n1 fd00:244:0:1::/64"));
         assert_eq!(pods_at(&all, "10.244.2.1"), None);
@@ -159,7 +159,7 @@ mod tests {
     fn adv_150_a_kubelet_claims_neither_the_world_nor_thousands() {
         let many: Vec<_> = (0..5_000).map(|it| format!("10.1.{}.{}", it / 256, it % 256)).collect();
         let many: Vec<_> = many.iter().map(String::as_str).collect();
-        let all = Addresses::of([&node("n1", &many, &["0.0.0.0/0", "203.0.113.0/24"])]);
+        let all = NodeAddresses::of([&node("n1", &many, &["0.0.0.0/0", "203.0.113.0/24"])]);
         assert_eq!((all.addresses.len(), all.pods.len()), (ADDRESSES, 0));
     }
 }

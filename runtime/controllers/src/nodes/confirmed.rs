@@ -45,7 +45,7 @@ pub(crate) enum Evidence {
 
 /// An answer of the cloud about one node's instance.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Answer<'a> {
+pub(crate) enum InstanceAnswer<'a> {
     /// This is it.
     Named(&'a Instance),
     /// Neither a complete list nor a question about it alone has found it.
@@ -58,7 +58,7 @@ pub(crate) enum Answer<'a> {
 
 /// The memory of the answers about one node's instance.
 #[derive(Clone, Debug)]
-pub(crate) struct Record {
+pub(crate) struct InstanceRecord {
     provider_id: String,
     pub(crate) evidence: Evidence,
     /// Where the instance was when the cloud named it last, whatever was answered since.
@@ -73,8 +73,8 @@ pub(crate) struct Record {
 
 /// The answers about the instances of the cluster's nodes.
 #[derive(Debug, Default)]
-pub(super) struct Instances {
-    by_node: HashMap<String, Record>,
+pub(super) struct ConfirmedInstances {
+    by_node: HashMap<String, InstanceRecord>,
     /// The nodes whose instances the cloud has named with an address.
     by_address: HashMap<IpAddr, Vec<String>>,
 }
@@ -90,7 +90,7 @@ impl Evidence {
     }
 }
 
-impl Record {
+impl InstanceRecord {
     fn new(provider_id: &str, asked: Instant, now: Instant) -> Self {
         Self {
             provider_id: provider_id.to_owned(),
@@ -104,7 +104,7 @@ impl Record {
 
     /// Takes note of an answer to a question that began at `asked`. Returns whether it shows something else than was
     /// known. An answer to an older question than one that was answered already shows nothing.
-    fn record_answer(&mut self, answer: Answer<'_>, asked: Instant, now: Instant) -> bool {
+    fn record_answer(&mut self, answer: InstanceAnswer<'_>, asked: Instant, now: Instant) -> bool {
         if !LastAnswered(self.asked).bound(Freshness::ANY).allows(asked, now) {
             return false;
         }
@@ -112,7 +112,7 @@ impl Record {
         self.at = now;
         let missed = std::mem::take(&mut self.missed);
         let evidence = match answer {
-            Answer::Named(instance) => {
+            InstanceAnswer::Named(instance) => {
                 let Instance { addresses, zone, region, extra, .. } = instance;
                 if let Evidence::Confirmed(it) = &self.evidence
                     && (&it.addresses, &it.zone, &it.region, &it.extra) == (addresses, zone, region, extra)
@@ -127,7 +127,7 @@ impl Record {
                     extra: extra.clone(),
                 }))
             }
-            Answer::Missing => {
+            InstanceAnswer::Missing => {
                 let (last, times) = match missed {
                     Some((last, times)) if now.saturating_duration_since(last) < APART => (last, times),
                     Some((_, times)) => (now, times.saturating_add(1)),
@@ -139,10 +139,10 @@ impl Record {
                 }
                 Evidence::Refused("the cloud has no instance with its provider id".into())
             }
-            Answer::NotItsOwn(why) => Evidence::Refused(why.into()),
+            InstanceAnswer::NotItsOwn(why) => Evidence::Refused(why.into()),
             // A wrong answer takes nothing back that a right one has shown.
-            Answer::Invalid(_) if matches!(self.evidence, Evidence::Confirmed(_)) => return false,
-            Answer::Invalid(why) => Evidence::Refused(why.into()),
+            InstanceAnswer::Invalid(_) if matches!(self.evidence, Evidence::Confirmed(_)) => return false,
+            InstanceAnswer::Invalid(why) => Evidence::Refused(why.into()),
         };
         let is_other = self.evidence != evidence;
         self.evidence = evidence;
@@ -150,9 +150,9 @@ impl Record {
     }
 }
 
-impl Instances {
+impl ConfirmedInstances {
     /// The record of the node's instance: of the one with its present provider id.
-    pub(super) fn of(&self, node: &Node) -> Option<&Record> {
+    pub(super) fn of(&self, node: &Node) -> Option<&InstanceRecord> {
         let record = self.by_node.get(node.metadata.name.as_deref()?)?;
         (provider_id(node) == Some(record.provider_id.as_str())).then_some(record)
     }
@@ -161,17 +161,17 @@ impl Instances {
         &mut self,
         node: &str,
         provider_id: &str,
-        answer: Answer<'_>,
+        answer: InstanceAnswer<'_>,
         asked: Instant,
         now: Instant,
     ) -> bool {
         let record = match self.by_node.get_mut(node) {
             Some(record) => record,
-            None => self.by_node.entry(node.to_owned()).or_insert_with(|| Record::new(provider_id, asked, now)),
+            None => self.by_node.entry(node.to_owned()).or_insert_with(|| InstanceRecord::new(provider_id, asked, now)),
         };
         let before = record.evidence.clone();
         if record.provider_id != provider_id {
-            *record = Record::new(provider_id, asked, now);
+            *record = InstanceRecord::new(provider_id, asked, now);
         }
         let is_other = record.record_answer(answer, asked, now);
         let after = record.evidence.clone();
@@ -246,9 +246,9 @@ pub(crate) mod tests {
 
     /// Answers in a row, each four seconds after the one before, come to this: `?`, `confirmed` or `refused`.
     #[track_caller]
-    fn check(answers: &[Answer<'_>], expected: &[&str]) {
+    fn check(answers: &[InstanceAnswer<'_>], expected: &[&str]) {
         let mut now = Instant::now();
-        let mut record = Record::new("fake://1", now, now);
+        let mut record = InstanceRecord::new("fake://1", now, now);
         let mut seen = Vec::new();
         for answer in answers {
             now += Duration::from_secs(4);
@@ -265,8 +265,9 @@ pub(crate) mod tests {
     #[test]
     fn what_the_clouds_answers_in_a_row_come_to() {
         let it = instance("10.0.0.1");
-        let named = Answer::Named(&it);
-        let (missing, other, invalid) = (Answer::Missing, Answer::NotItsOwn("no"), Answer::Invalid("no"));
+        let named = InstanceAnswer::Named(&it);
+        let (missing, other, invalid) =
+            (InstanceAnswer::Missing, InstanceAnswer::NotItsOwn("no"), InstanceAnswer::Invalid("no"));
         check(&[named], &["confirmed"]);
         check(&[missing, missing], &["?", "refused"]);
         check(&[named, missing, missing], &["confirmed", "confirmed", "refused"]);
@@ -280,21 +281,21 @@ pub(crate) mod tests {
     /// Whether an instance is refused that two questions miss of which the first began at `asked`, where an answer to one
     /// that began at `last` has come before.
     pub(crate) fn refuses(asked: Instant, last: Instant, now: Instant) -> bool {
-        let mut record = Record::new("fake://1", last, last);
-        record.record_answer(Answer::Missing, asked, now);
-        record.record_answer(Answer::Missing, asked + APART, now + APART);
+        let mut record = InstanceRecord::new("fake://1", last, last);
+        record.record_answer(InstanceAnswer::Missing, asked, now);
+        record.record_answer(InstanceAnswer::Missing, asked + APART, now + APART);
         matches!(record.evidence, Evidence::Refused(_))
     }
 
     #[test]
     fn two_misses_at_one_time_are_one() {
         let now = Instant::now();
-        let mut record = Record::new("fake://1", now, now);
+        let mut record = InstanceRecord::new("fake://1", now, now);
         for _ in 0..5 {
-            record.record_answer(Answer::Missing, now, now);
+            record.record_answer(InstanceAnswer::Missing, now, now);
         }
         assert_eq!(record.evidence, Evidence::Unknown);
-        record.record_answer(Answer::Missing, now + APART, now + APART);
+        record.record_answer(InstanceAnswer::Missing, now + APART, now + APART);
         assert!(matches!(record.evidence, Evidence::Refused(_)));
     }
 
@@ -302,19 +303,19 @@ pub(crate) mod tests {
     fn an_answer_to_an_older_question_shows_nothing() {
         let start = Instant::now();
         let second = |it: u64| start + Duration::from_secs(it);
-        let mut record = Record::new("fake://1", start, start);
+        let mut record = InstanceRecord::new("fake://1", start, start);
         let (booting, booted) = (instance("10.0.0.1"), instance("10.0.0.2"));
-        assert!(record.record_answer(Answer::Named(&booted), second(2), second(3)));
-        assert!(!record.record_answer(Answer::Named(&booting), second(1), second(4)));
-        assert!(!record.record_answer(Answer::NotItsOwn("no"), second(1), second(4)));
-        assert!(!record.record_answer(Answer::Named(&booted), second(2), second(5)), "the same question");
-        assert!(record.record_answer(Answer::Named(&booting), second(5), second(6)));
+        assert!(record.record_answer(InstanceAnswer::Named(&booted), second(2), second(3)));
+        assert!(!record.record_answer(InstanceAnswer::Named(&booting), second(1), second(4)));
+        assert!(!record.record_answer(InstanceAnswer::NotItsOwn("no"), second(1), second(4)));
+        assert!(!record.record_answer(InstanceAnswer::Named(&booted), second(2), second(5)), "the same question");
+        assert!(record.record_answer(InstanceAnswer::Named(&booting), second(5), second(6)));
     }
 
     #[test]
     fn what_was_said_of_another_provider_id_does_not_count() {
         let nodes = Nodes::of([node("n1", Some("fake://2"))]);
-        nodes.record_answer("n1", "fake://1", Answer::Named(&instance("10.0.0.1")), Instant::now());
+        nodes.record_answer("n1", "fake://1", InstanceAnswer::Named(&instance("10.0.0.1")), Instant::now());
         assert_eq!(nodes.confirmed(&node("n1", Some("fake://2"))), None);
         assert_eq!(nodes.confirmed(&node("n1", None)), None);
         assert!(nodes.confirmed(&node("n1", Some("fake://1"))).is_some(), "as when it is about to be written");
@@ -324,14 +325,15 @@ pub(crate) mod tests {
     fn adv_150_an_address_is_the_nodes_whose_machine_has_it() {
         let nodes = Nodes::of([node("n1", Some("fake://1")), node("n2", None)]);
         let at = |ip: &str| nodes.confirmed_at(ip.parse().unwrap());
-        let say = |node: &str, id: &str, answer: Answer<'_>| nodes.record_answer(node, id, answer, Instant::now());
-        say("n1", "fake://1", Answer::Named(&instance("10.0.0.1")));
+        let say =
+            |node: &str, id: &str, answer: InstanceAnswer<'_>| nodes.record_answer(node, id, answer, Instant::now());
+        say("n1", "fake://1", InstanceAnswer::Named(&instance("10.0.0.1")));
         // It is about to get its provider id, and says of no address that it has it.
-        say("n2", "fake://2", Answer::Named(&instance("::ffff:10.0.0.2")));
+        say("n2", "fake://2", InstanceAnswer::Named(&instance("::ffff:10.0.0.2")));
         assert_eq!((at("10.0.0.1"), at("10.0.0.2")), (Some("n1".to_owned()), Some("n2".to_owned())));
-        say("n1", "fake://1", Answer::Named(&instance("10.0.0.2")));
+        say("n1", "fake://1", InstanceAnswer::Named(&instance("10.0.0.2")));
         assert_eq!((at("10.0.0.1"), at("10.0.0.2")), (None, Some("n2".to_owned())));
-        say("n2", "fake://2", Answer::NotItsOwn("no"));
+        say("n2", "fake://2", InstanceAnswer::NotItsOwn("no"));
         assert_eq!(at("10.0.0.2"), Some("n1".to_owned()));
         nodes.forget_instance("n1");
         assert_eq!((at("10.0.0.2"), nodes.confirmed_instances().by_address.len()), (None, 0), "nothing is left");
@@ -344,7 +346,7 @@ pub(crate) mod tests {
         let count = calls.clone();
         nodes.listen_for_evidence(move |_| *count.lock() += 1);
         for (address, expected) in [("10.0.0.1", 1), ("10.0.0.1", 1), ("10.0.0.2", 2)] {
-            nodes.record_answer("n1", "fake://1", Answer::Named(&instance(address)), Instant::now());
+            nodes.record_answer("n1", "fake://1", InstanceAnswer::Named(&instance(address)), Instant::now());
             assert_eq!(*calls.lock(), expected, "{address}");
         }
     }
@@ -354,18 +356,18 @@ pub(crate) mod tests {
         let (nodes, mut writer) = Nodes::new();
         let it = instance("10.0.0.1");
         let remembered = || nodes.confirmed_instances().by_node.len();
-        nodes.record_answer("n1", "fake://1", Answer::Named(&it), Instant::now());
+        nodes.record_answer("n1", "fake://1", InstanceAnswer::Named(&it), Instant::now());
         assert_eq!(remembered(), 0);
         let events = |them: Vec<Event<Node>>| them.into_iter();
         let known = node("n1", Some("fake://1"));
         events(vec![Event::Init, Event::InitApply(known.clone()), Event::InitDone])
             .for_each(|it| nodes.apply(it, &mut writer));
-        nodes.record_answer("n1", "fake://1", Answer::Named(&it), Instant::now());
+        nodes.record_answer("n1", "fake://1", InstanceAnswer::Named(&it), Instant::now());
         assert_eq!(remembered(), 1);
         nodes.apply(Event::Delete(known.clone()), &mut writer);
         assert_eq!(remembered(), 0);
         nodes.apply(Event::Apply(known), &mut writer);
-        nodes.record_answer("n1", "fake://1", Answer::Named(&it), Instant::now());
+        nodes.record_answer("n1", "fake://1", InstanceAnswer::Named(&it), Instant::now());
         events(vec![Event::Init, Event::InitDone]).for_each(|it| nodes.apply(it, &mut writer));
         assert_eq!(remembered(), 0);
     }

@@ -8,7 +8,7 @@ use parking_lot::MutexGuard;
 use tokio::time::Instant;
 
 use crate::nodes::Nodes;
-use crate::nodes::confirmed::{Answer, Confirmed, Evidence, Instances, Record};
+use crate::nodes::confirmed::{Confirmed, ConfirmedInstances, Evidence, InstanceAnswer, InstanceRecord};
 
 impl Nodes {
     /// The instance behind this node, as the cloud named it; `None` until the cloud has answered, and if it does not
@@ -39,14 +39,20 @@ impl Nodes {
     }
 
     /// The memory of the answers about the instance behind this node.
-    pub(crate) fn record(&self, node: &Node) -> Option<Record> {
+    pub(crate) fn record(&self, node: &Node) -> Option<InstanceRecord> {
         self.confirmed_instances().of(node).cloned()
     }
 
     /// Takes note of an answer of the cloud about the instance with this provider id, which is that of the node with
     /// this name, or is about to be. The question began at `asked`. Calls the listeners if the answer shows something
     /// new. Returns whether it does.
-    pub(crate) fn record_answer(&self, node: &str, provider_id: &str, answer: Answer<'_>, asked: Instant) -> bool {
+    pub(crate) fn record_answer(
+        &self,
+        node: &str,
+        provider_id: &str,
+        answer: InstanceAnswer<'_>,
+        asked: Instant,
+    ) -> bool {
         let is_new = {
             let mut instances = self.confirmed_instances();
             // Read with the lock held: whoever forgets a node does so after it is gone from the store.
@@ -88,7 +94,7 @@ impl Nodes {
         instances.retain(|it| self.get(it).is_some());
     }
 
-    pub(super) fn confirmed_instances(&self) -> MutexGuard<'_, Instances> {
+    pub(super) fn confirmed_instances(&self) -> MutexGuard<'_, ConfirmedInstances> {
         self.shared.confirmed.lock()
     }
 }

@@ -13,7 +13,7 @@ use crate::node_fields::{is_waiting, provider_id};
 #[derive(Debug, Default)]
 pub(super) struct Index {
     /// By name.
-    waiting: HashMap<String, Waiting>,
+    waiting: HashMap<String, WaitingNode>,
     /// When a node came last that waits.
     last_came: Option<Instant>,
     /// Names by provider id, sorted: several if several nodes say that they are the same instance. Of several spellings
@@ -27,7 +27,7 @@ pub(super) struct Index {
 
 /// A node that waits to be initialised.
 #[derive(Clone, Debug)]
-struct Waiting {
+struct WaitingNode {
     uid: Option<String>,
     /// When this process saw first that it waits: its machine exists from then on at the latest.
     since: Instant,
@@ -46,7 +46,7 @@ pub(crate) struct Turn {
 
 /// Whether an instance is a node's, if other nodes may have its provider id too.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Verdict {
+pub(crate) enum OwnershipVerdict {
     /// It is this node's, and not that of these others with its provider id.
     Its(Vec<String>),
     /// It is this other node's.
@@ -84,7 +84,7 @@ impl Index {
         if is_waiting(node) {
             let uid = &node.metadata.uid;
             if self.waiting.get(&name).is_none_or(|it| it.uid != *uid) {
-                self.waiting.insert(name, Waiting { uid: uid.clone(), since: now, had_turn: false });
+                self.waiting.insert(name, WaitingNode { uid: uid.clone(), since: now, had_turn: false });
                 self.last_came = Some(now);
             }
         } else {
@@ -156,21 +156,21 @@ impl Index {
     }
 
     /// Whether this instance, which has the provider id, is the node's with this name.
-    pub(super) fn verdict(&self, provider_id: &str, name: &str, instance: &Instance) -> Verdict {
+    pub(super) fn verdict(&self, provider_id: &str, name: &str, instance: &Instance) -> OwnershipVerdict {
         let others = || self.claimants(provider_id).iter().filter(|it| *it != name);
         // Whoever has the instance's name and waits is about to ask for it too, and must not come too late.
         let waits = self.waiting.get_key_value(&instance.name).map(|(it, _)| it);
         let waits = waits.filter(|it| *it != name && others().all(|other| other != *it));
         match proven(instance, others().chain(waits).map(String::as_str).chain([name])) {
-            Some(proven) if proven == name => Verdict::Its(others().cloned().collect()),
-            Some(proven) => Verdict::Anothers(proven.to_owned()),
-            None => Verdict::Nobodys(others().cloned().collect()),
+            Some(proven) if proven == name => OwnershipVerdict::Its(others().cloned().collect()),
+            Some(proven) => OwnershipVerdict::Anothers(proven.to_owned()),
+            None => OwnershipVerdict::Nobodys(others().cloned().collect()),
         }
     }
 
     /// Sets a provider id aside for a node that is about to get it. Returns whether the instance is this node's.
     pub(super) fn claim(&mut self, provider_id: &str, name: &str, instance: &Instance) -> bool {
-        let its = matches!(self.verdict(provider_id, name, instance), Verdict::Its(_));
+        let its = matches!(self.verdict(provider_id, name, instance), OwnershipVerdict::Its(_));
         if its {
             self.forget(name);
             self.insert(provider_id, name);
@@ -313,8 +313,8 @@ mod tests {
             assert_eq!(index.claimants(id), ["a", "b", "d"], "{id}");
         }
         let instance = instance("b", &[]);
-        assert_eq!(index.verdict("x://1", "a", &instance), Verdict::Anothers("b".into()));
-        assert_eq!(index.verdict("X://1", "b", &instance), Verdict::Its(names(&["a", "d"])));
+        assert_eq!(index.verdict("x://1", "a", &instance), OwnershipVerdict::Anothers("b".into()));
+        assert_eq!(index.verdict("X://1", "b", &instance), OwnershipVerdict::Its(names(&["a", "d"])));
         let mut again = Index::of(
             &ids[1..].iter().map(|(name, id)| node(name, Some(id), false)).collect::<Vec<_>>(),
             &index,
@@ -352,11 +352,19 @@ mod tests {
             let index = of(nodes);
             assert_eq!(index.holder("x://1"), None, "neither order makes one of them the holder");
             for (instance, a, b) in [
-                (instance("b", &[]), Verdict::Anothers("b".into()), Verdict::Its(names(&["a"]))),
-                (instance("a", &["b"]), Verdict::Its(names(&["b"])), Verdict::Anothers("a".into())),
-                (instance("web", &["b"]), Verdict::Anothers("b".into()), Verdict::Its(names(&["a"]))),
-                (instance("web", &["a", "b"]), Verdict::Nobodys(names(&["b"])), Verdict::Nobodys(names(&["a"]))),
-                (instance("web", &[]), Verdict::Nobodys(names(&["b"])), Verdict::Nobodys(names(&["a"]))),
+                (instance("b", &[]), OwnershipVerdict::Anothers("b".into()), OwnershipVerdict::Its(names(&["a"]))),
+                (instance("a", &["b"]), OwnershipVerdict::Its(names(&["b"])), OwnershipVerdict::Anothers("a".into())),
+                (instance("web", &["b"]), OwnershipVerdict::Anothers("b".into()), OwnershipVerdict::Its(names(&["a"]))),
+                (
+                    instance("web", &["a", "b"]),
+                    OwnershipVerdict::Nobodys(names(&["b"])),
+                    OwnershipVerdict::Nobodys(names(&["a"])),
+                ),
+                (
+                    instance("web", &[]),
+                    OwnershipVerdict::Nobodys(names(&["b"])),
+                    OwnershipVerdict::Nobodys(names(&["a"])),
+                ),
             ] {
                 assert_eq!(index.verdict("x://1", "a", &instance), a, "{instance:?}");
                 assert_eq!(index.verdict("x://1", "b", &instance), b, "{instance:?}");

@@ -7,7 +7,7 @@ use kube::ResourceExt;
 use kube::api::Api;
 
 use crate::nodes::Nodes;
-use crate::object::{self, Part};
+use crate::object::{self, ObjectPart};
 use crate::trimmed::Trimmed;
 use crate::worker::random;
 
@@ -17,7 +17,7 @@ impl Nodes {
         &self,
         api: &Api<Trimmed<Node>>,
         node: Arc<Node>,
-        part: Part,
+        part: ObjectPart,
         plan: impl FnMut(&Node) -> Result<Node, E>,
     ) -> Result<Option<Arc<Node>>, E>
     where

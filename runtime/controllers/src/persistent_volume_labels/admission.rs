@@ -9,7 +9,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::Error;
-use super::plan::{self, Ask, Moment, Patch};
+use super::plan::{self, Ask, LabelMoment, Patch};
 use super::questions;
 use crate::account::Account;
 use crate::error::chain;
@@ -48,7 +48,7 @@ pub struct Admitted {
 /// Why a volume may not be created, in one line.
 #[derive(Clone, Debug, Eq, PartialEq, thiserror::Error)]
 #[error("{message}")]
-pub struct Refused {
+pub struct RefusedVolume {
     message: String,
     /// Whether the provider crashed over the volume, or used up its CPU budget or its memory.
     pub has_crashed: bool,
@@ -73,13 +73,13 @@ impl Admission {
     /// # Errors
     ///
     /// If the cloud does not say where it is, or if its own labels cannot be read.
-    pub async fn admit(&self, pv: &PersistentVolume) -> Result<Admitted, Refused> {
-        let topology = self.topology(pv).await.map_err(|error| Refused {
+    pub async fn admit(&self, pv: &PersistentVolume) -> Result<Admitted, RefusedVolume> {
+        let topology = self.topology(pv).await.map_err(|error| RefusedVolume {
             message: chain(&error),
             has_crashed: matches!(error, Error::Cloud { source: CloudError::Crashed { .. }, .. }),
         })?;
         let Some(topology) = topology else { return Ok(Admitted::default()) };
-        let Some(patch) = plan::patched(pv, &topology, Moment::Creation) else { return Ok(Admitted::default()) };
+        let Some(patch) = plan::patched(pv, &topology, LabelMoment::Creation) else { return Ok(Admitted::default()) };
         let nodes = self.nodes.store().state();
         let labels = nodes.iter().filter_map(|it| it.metadata.labels.as_ref());
         let unmet = plan::without_nodes(&topology, labels);

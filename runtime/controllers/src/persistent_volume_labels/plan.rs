@@ -43,7 +43,7 @@ pub(crate) enum Ask {
 
 /// When a volume is changed.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Moment {
+pub(crate) enum LabelMoment {
     /// While it is being created: everything can still change.
     Creation,
     /// Afterwards: its node affinity is fixed, once it has one.
@@ -116,8 +116,8 @@ pub(crate) fn objection(topology: &Topology) -> Option<String> {
 /// The changes that an answer makes; `None` if there are none.
 ///
 /// Labels are overwritten. Requirements are added to each term of a node affinity, unless one of their keys is in one of
-/// the terms already; only [`Moment::Creation`] adds to an affinity that exists.
-pub(crate) fn patched(pv: &PersistentVolume, it: &Topology, at: Moment) -> Option<Patch> {
+/// the terms already; only [`LabelMoment::Creation`] adds to an affinity that exists.
+pub(crate) fn patched(pv: &PersistentVolume, it: &Topology, at: LabelMoment) -> Option<Patch> {
     let mut labels = labels(it);
     let places = places(it, &labels);
     labels.retain(|key, value| label(pv, key) != Some(value));
@@ -208,9 +208,13 @@ fn places(it: &Topology, labels: &BTreeMap<String, String>) -> Vec<Vec<NodeSelec
 }
 
 /// The node affinity that a volume gets; `None`: it keeps what it has.
-fn affinity(pv: &PersistentVolume, places: &[Vec<NodeSelectorRequirement>], at: Moment) -> Option<VolumeNodeAffinity> {
+fn affinity(
+    pv: &PersistentVolume,
+    places: &[Vec<NodeSelectorRequirement>],
+    at: LabelMoment,
+) -> Option<VolumeNodeAffinity> {
     let existing = pv.spec.as_ref().and_then(|it| it.node_affinity.as_ref());
-    if places.is_empty() || (at == Moment::Later && existing.is_some()) {
+    if places.is_empty() || (at == LabelMoment::Later && existing.is_some()) {
         return None;
     }
     let terms = existing.and_then(|it| it.required.as_ref()).map(|it| it.node_selector_terms.as_slice());

@@ -27,18 +27,18 @@ const BURST: u32 = 20;
 
 /// Where volumes are asked about. Clones share it.
 #[derive(Clone)]
-pub(super) struct Questions(Sender<Question>);
+pub(super) struct Questions(Sender<AskedVolume>);
 
 /// One volume, and who waits for the answer.
-struct Question {
+struct AskedVolume {
     volume: Volume,
     /// Whether it shares no call with others.
     alone: bool,
-    answer: oneshot::Sender<Answer>,
+    answer: oneshot::Sender<VolumeAnswer>,
 }
 
 /// The cloud's answer about one volume, and the provider's events beside it.
-pub(super) type Answer = (Result<Option<Topology>>, Vec<Event>);
+pub(super) type VolumeAnswer = (Result<Option<Topology>>, Vec<Event>);
 
 impl Questions {
     /// The future asks them. It ends when all clones are gone.
@@ -48,17 +48,17 @@ impl Questions {
     }
 
     /// Where a volume is. One that is asked about `alone` cannot spoil the answer about others.
-    pub(super) async fn ask(&self, volume: Volume, alone: bool) -> Answer {
+    pub(super) async fn ask(&self, volume: Volume, alone: bool) -> VolumeAnswer {
         let (answer, answered) = oneshot::channel();
         let gone = || (Err(Error::Unavailable("nobody asks the cloud any more".to_owned())), Vec::new());
-        if self.0.send(Question { volume, alone, answer }).await.is_err() {
+        if self.0.send(AskedVolume { volume, alone, answer }).await.is_err() {
             return gone();
         }
         answered.await.unwrap_or_else(|_| gone())
     }
 }
 
-async fn run(cloud: Arc<dyn PersistentVolumes>, mut asked: Receiver<Question>) {
+async fn run(cloud: Arc<dyn PersistentVolumes>, mut asked: Receiver<AskedVolume>) {
     let mut bucket = TokenBucket::per_second(RATE, BURST, Instant::now());
     let (mut calls, mut later) = (JoinSet::new(), VecDeque::new());
     while let Some(first) = next(&mut later, &mut asked).await {
@@ -81,14 +81,14 @@ async fn run(cloud: Arc<dyn PersistentVolumes>, mut asked: Receiver<Question>) {
     while calls.join_next().await.is_some() {}
 }
 
-async fn next(later: &mut VecDeque<Question>, asked: &mut Receiver<Question>) -> Option<Question> {
+async fn next(later: &mut VecDeque<AskedVolume>, asked: &mut Receiver<AskedVolume>) -> Option<AskedVolume> {
     match later.pop_front() {
         Some(question) => Some(question),
         None => asked.recv().await,
     }
 }
 
-async fn call(cloud: &dyn PersistentVolumes, questions: Vec<Question>) {
+async fn call(cloud: &dyn PersistentVolumes, questions: Vec<AskedVolume>) {
     let (volumes, waiting): (Vec<_>, Vec<_>) = questions.into_iter().map(|it| (it.volume, it.answer)).unzip();
     let (answers, events) = ask(cloud, &volumes).await;
     let is_one = volumes.len() == 1;

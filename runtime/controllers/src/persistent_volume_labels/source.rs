@@ -47,15 +47,15 @@ pub(super) fn volume(pv: &PersistentVolume, limits: &TopologyDescription) -> Res
 }
 
 /// Source, handle and attributes.
-type Found = (String, String, Vec<(String, String)>);
+type FoundSource = (String, String, Vec<(String, String)>);
 
-fn of_driver(pv: &PersistentVolume, limits: &TopologyDescription) -> Option<Found> {
+fn of_driver(pv: &PersistentVolume, limits: &TopologyDescription) -> Option<FoundSource> {
     let csi = pv.spec.as_ref()?.csi.as_ref().filter(|it| limits.drivers.contains(&it.driver))?;
     let attributes = csi.volume_attributes.clone().unwrap_or_default().into_iter().collect();
     Some((csi.driver.clone(), csi.volume_handle.clone(), attributes))
 }
 
-fn of_source(pv: &PersistentVolume, limits: &TopologyDescription) -> Option<Found> {
+fn of_source(pv: &PersistentVolume, limits: &TopologyDescription) -> Option<FoundSource> {
     let spec = pv.spec.as_ref()?;
     let known = HANDLES.iter().filter(|(source, _)| limits.sources.iter().any(|it| it == source));
     let (source, field, mut fields) = known.into_iter().find_map(|(source, field)| match fields(spec, source) {

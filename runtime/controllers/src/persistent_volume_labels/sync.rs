@@ -8,18 +8,18 @@ use kube::ResourceExt;
 use tokio::time::Instant;
 use tracing::{debug, info, warn};
 
-use super::Controller;
+use super::LabelController;
 use super::error::Error;
-use super::plan::{self, Ask, Moment};
+use super::plan::{self, Ask, LabelMoment};
 use crate::error::{self, BackOff, Pause, chain};
 use crate::events::{EventKind, reference};
-use crate::object::{self, Part};
-use crate::worker::{Next, Reconcile, random};
+use crate::object::{self, ObjectPart};
+use crate::worker::{NextSync, Reconcile, random};
 
 /// So many of a provider's events about one answer are recorded.
 const EVENTS: usize = 10;
 
-impl Controller {
+impl LabelController {
     async fn reconcile(&self, name: &str) -> Result<(), Error> {
         let Some(pv) = self.get(name).filter(|it| plan::is_worth_a_look(None, it, &self.limits())) else {
             return Ok(());
@@ -27,13 +27,13 @@ impl Controller {
         let Some(topology) = self.topology(&pv).await? else { return Ok(()) };
         // The cloud took its time, and the volume may be another by now.
         let Some(pv) = self.get(name).filter(|it| it.metadata.uid == pv.metadata.uid) else { return Ok(()) };
-        let Some(patch) = plan::patched(&pv, &topology, Moment::Later) else { return Ok(()) };
+        let Some(patch) = plan::patched(&pv, &topology, LabelMoment::Later) else { return Ok(()) };
         let planned = |pv: &PersistentVolume| {
-            let patch = plan::patched(pv, &topology, Moment::Later);
+            let patch = plan::patched(pv, &topology, LabelMoment::Later);
             Ok::<_, object::Error>(patch.map_or_else(|| pv.clone(), |patch| plan::with(pv, &patch)))
         };
         let latest = || self.get(name);
-        match object::update_latest(&self.api, pv, Part::Object, planned, latest, random).await {
+        match object::update_latest(&self.api, pv, ObjectPart::Object, planned, latest, random).await {
             Ok(Some(written)) => {
                 let labels: Vec<_> = patch.labels.iter().map(|(key, value)| format!("{key}={value}")).collect();
                 let affinity = patch.node_affinity.is_some();
@@ -88,11 +88,11 @@ impl Controller {
     }
 }
 
-impl Reconcile for Controller {
+impl Reconcile for LabelController {
     type Error = Error;
 
-    async fn sync(&self, name: &str) -> Result<Next, Error> {
-        self.reconcile(name).await.map(|()| Next::Done)
+    async fn sync(&self, name: &str) -> Result<NextSync, Error> {
+        self.reconcile(name).await.map(|()| NextSync::Done)
     }
 
     // In the log, and on the volume.

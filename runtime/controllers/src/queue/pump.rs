@@ -13,7 +13,7 @@ use crate::queue::limits::Limits;
 
 /// A queue that workers share.
 pub(crate) struct WorkQueue {
-    state: Mutex<State>,
+    state: Mutex<PumpState>,
     /// A key became ready, an earlier delay was added, or the queue was closed.
     changed: Notify,
     metrics: QueueMetrics,
@@ -21,7 +21,7 @@ pub(crate) struct WorkQueue {
     jitter: fn() -> f64,
 }
 
-struct State {
+struct PumpState {
     queue: Queue,
     closed: bool,
     /// When a worker last finished a key, whatever came of it.
@@ -29,14 +29,14 @@ struct State {
 }
 
 /// A key that a worker has; it goes back when this is dropped, whatever happened to the worker.
-pub(crate) struct Work<'a> {
+pub(crate) struct QueuedWork<'a> {
     key: String,
     queue: &'a WorkQueue,
 }
 
 impl WorkQueue {
     pub(crate) fn new(metrics: QueueMetrics, limits: Limits, jitter: fn() -> f64) -> Self {
-        let state = State { queue: Queue::new(limits), closed: false, finished: Instant::now() };
+        let state = PumpState { queue: Queue::new(limits), closed: false, finished: Instant::now() };
         Self { state: Mutex::new(state), changed: Notify::new(), metrics, jitter }
     }
 
@@ -73,7 +73,7 @@ impl WorkQueue {
     /// Waits for a key. Returns `None` once the queue is closed.
     ///
     /// Keys that are ready or delayed then are left: whoever comes next finds them in the cluster.
-    pub(crate) async fn next(&self) -> Option<Work<'_>> {
+    pub(crate) async fn next(&self) -> Option<QueuedWork<'_>> {
         loop {
             let wakes_at = {
                 let mut state = self.lock();
@@ -91,7 +91,7 @@ impl WorkQueue {
                     if state.queue.depth() > 0 || state.queue.wakes_at().is_some() {
                         self.changed.notify_one();
                     }
-                    return Some(Work { key: taken.key, queue: self });
+                    return Some(QueuedWork { key: taken.key, queue: self });
                 }
                 state.queue.wakes_at()
             };
@@ -141,12 +141,12 @@ impl WorkQueue {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PumpState> {
         self.state.lock()
     }
 }
 
-impl Work<'_> {
+impl QueuedWork<'_> {
     pub(crate) fn key(&self) -> &str {
         &self.key
     }
@@ -183,7 +183,7 @@ impl Work<'_> {
     }
 }
 
-impl Drop for Work<'_> {
+impl Drop for QueuedWork<'_> {
     fn drop(&mut self) {
         let mut state = self.queue.lock();
         let now = Instant::now();

@@ -10,8 +10,8 @@ use tokio::time::Instant;
 use crate::cidr::Cidr;
 use crate::error::{BackOff, Pause};
 use crate::pending;
-use crate::route::listed::Listed;
-use crate::route::plan::Change;
+use crate::route::listed::ListedRoute;
+use crate::route::plan::DestinationChange;
 
 /// The pauses of a destination whose change fails.
 const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(5), longest: Duration::from_secs(300) };
@@ -30,7 +30,7 @@ const FULL: usize = 2;
 pub(super) const FULL_PAUSE: Duration = Duration::from_secs(3600);
 
 /// A change, and what the cloud answered.
-pub(super) type Answered = (Change, Result<RouteOutcome>);
+pub(super) type Answered = (DestinationChange, Result<RouteOutcome>);
 
 /// The destinations that have to wait.
 #[derive(Debug, Default)]
@@ -56,7 +56,7 @@ struct Rest {
 
 /// When something has to be done for a destination that waits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) struct Next {
+pub(super) struct NextDue {
     pub(super) at: Instant,
     /// Whether that is a list.
     pub(super) lists: bool,
@@ -76,7 +76,7 @@ impl Rests {
         answers.iter().for_each(|(change, answer)| self.one_answered(change, answer, now, jitter()));
     }
 
-    fn one_answered(&mut self, change: &Change, answer: &Result<RouteOutcome>, now: Instant, jitter: f64) {
+    fn one_answered(&mut self, change: &DestinationChange, answer: &Result<RouteOutcome>, now: Instant, jitter: f64) {
         let hop = change.hop().cloned();
         let before = self.by_cidr.remove(&change.cidr).filter(|it| it.hop == hop);
         let failures = before.map_or(0, |it| it.failures);
@@ -112,7 +112,7 @@ impl Rests {
     }
 
     /// With which reason this same change was pending the last time.
-    pub(super) fn reason(&self, change: &Change) -> Option<&String> {
+    pub(super) fn reason(&self, change: &DestinationChange) -> Option<&String> {
         self.by_cidr.get(&change.cidr).filter(|it| it.hop.as_ref() == change.hop())?.pending.as_ref()
     }
 
@@ -172,24 +172,24 @@ impl Rests {
 
     /// When something has to be done, if the next list is due at `list` anyway: one that is needed a little earlier waits
     /// for it.
-    pub(super) fn next(&self, list: Instant) -> Option<Next> {
+    pub(super) fn next(&self, list: Instant) -> Option<NextDue> {
         let next = |rest: &Rest| {
             let lists = rest.needs_list || rest.changing.is_some();
             let is_shared = lists && list >= rest.due && list - rest.due <= SHARED;
-            Next { at: if is_shared { list } else { rest.due }, lists }
+            NextDue { at: if is_shared { list } else { rest.due }, lists }
         };
         self.by_cidr.values().map(next).min_by_key(|it| (it.at, !it.lists))
     }
 }
 
 /// The routes after these answers, as far as they tell. A route that they do not mention is as it was.
-pub(super) fn corrected(mut routes: Vec<Listed>, answers: &[Answered]) -> Vec<Listed> {
+pub(super) fn corrected(mut routes: Vec<ListedRoute>, answers: &[Answered]) -> Vec<ListedRoute> {
     let ownership = routes.iter().map(|it| it.route.ownership).find(|it| *it != RouteOwnership::Foreign);
     let ownership = ownership.unwrap_or(RouteOwnership::Ours);
     // Where no route has a name of its own, the next one has none either.
     let is_guess = routes.is_empty() || routes.iter().any(|it| it.is_guess || it.route.id != it.route.destination);
     for (change, answer) in answers {
-        let Change { cidr, before, after, .. } = change;
+        let DestinationChange { cidr, before, after, .. } = change;
         if *answer != Ok(RouteOutcome::Done) {
             continue;
         }
@@ -206,13 +206,13 @@ pub(super) fn corrected(mut routes: Vec<Listed>, answers: &[Answered]) -> Vec<Li
             destination,
             extra: Vec::new(),
         };
-        routes.push(Listed { cidr: *cidr, route, is_guess });
+        routes.push(ListedRoute { cidr: *cidr, route, is_guess });
     }
     routes
 }
 
 /// Whether one of the changes is about a route that no list has shown as it is.
-pub(super) fn rests_on_a_guess(changes: &[Change], routes: &[Listed]) -> bool {
+pub(super) fn rests_on_a_guess(changes: &[DestinationChange], routes: &[ListedRoute]) -> bool {
     let is_guess = |before: &Route| routes.iter().any(|it| it.is_guess && it.route == *before);
     changes.iter().filter_map(|it| it.before.as_ref()).any(is_guess)
 }
@@ -220,12 +220,12 @@ pub(super) fn rests_on_a_guess(changes: &[Change], routes: &[Listed]) -> bool {
 /// The new routes that the cloud has refused since it last made one, or room for one. Nodes may join one by one: what counts is
 /// not that they are refused together.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub(super) struct RouteRefusals {
     /// The node that each destination is for.
     nodes: BTreeMap<Cidr, String>,
 }
 
-impl Refusals {
+impl RouteRefusals {
     /// Takes note of a pass's answers. Returns the text of a refusal if the table looks as if it had no room: new routes of several
     /// nodes were refused in a row, one of them now.
     pub(super) fn answered<'a>(&mut self, answers: &'a [Answered]) -> Option<&'a str> {

@@ -9,7 +9,7 @@ use cloud_provider::APPROVAL;
 use tokio::time::Instant;
 
 use crate::cidr::Cidr;
-use crate::route::listed::Listed;
+use crate::route::listed::ListedRoute;
 
 /// So many destinations are named in a message.
 const NAMED: usize = 5;
@@ -38,12 +38,12 @@ pub(super) struct Facts {
 
 /// The deletions and moves of late.
 #[derive(Debug, Default)]
-pub(super) struct Count {
+pub(super) struct RouteCount {
     spent: Spent,
     counted: BTreeSet<Cidr>,
 }
 
-impl Count {
+impl RouteCount {
     /// The limit for a plan now.
     pub(super) fn brake(&mut self, facts: Facts, budget: &Budget, now: Instant) -> Brake<'_> {
         let left = self.spent.left(budget, facts.routes, now);
@@ -71,7 +71,7 @@ impl Count {
 }
 
 /// Why routes are withheld, and what a person can do: one line that stays the same while the reason does.
-pub(super) fn message(withheld: &[Listed], facts: Facts, budget: &Budget) -> String {
+pub(super) fn message(withheld: &[ListedRoute], facts: Facts, budget: &Budget) -> String {
     let named: Vec<_> = withheld.iter().take(NAMED).map(|it| it.cidr.to_string()).collect();
     let more = match withheld.len().saturating_sub(NAMED) {
         0 => String::new(),
@@ -113,7 +113,7 @@ mod tests {
     #[test]
     fn case_200_a_tenth_may_go_in_ten_minutes_but_always_one() {
         let now = Instant::now();
-        let allowance = |facts: Facts| Count::default().brake(facts, &BUDGET, now).allowance;
+        let allowance = |facts: Facts| RouteCount::default().brake(facts, &BUDGET, now).allowance;
         assert_eq!(allowance(FACTS), 10);
         assert_eq!(allowance(Facts { routes: 3, ..FACTS }), 1);
         assert_eq!(allowance(Facts { routes: 1000, ..FACTS }), 100);
@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn case_200_what_was_deleted_counts_for_ten_minutes() {
-        let (mut count, start) = (Count::default(), Instant::now());
+        let (mut count, start) = (RouteCount::default(), Instant::now());
         for nth in 0..10 {
             count.take(cidr(nth), 100, start);
         }
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn a_message_names_the_first_five_of_many() {
-        let listed = |nth: usize| Listed {
+        let listed = |nth: usize| ListedRoute {
             cidr: cidr(nth),
             route: Route {
                 destination: cidr(nth).to_string(),
@@ -159,7 +159,7 @@ mod tests {
 
     #[test]
     fn a_destination_counts_once_until_it_is_settled() {
-        let (mut count, now) = (Count::default(), Instant::now());
+        let (mut count, now) = (RouteCount::default(), Instant::now());
         count.take(cidr(1), 100, now);
         assert!(count.brake(FACTS, &BUDGET, now).counted.contains(&cidr(1)));
         assert_eq!(count.brake(FACTS, &BUDGET, now).allowance, 9);

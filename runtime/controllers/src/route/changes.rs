@@ -15,10 +15,10 @@ use crate::route::networks::pod_cidrs;
 
 /// Changes of nodes that wait for a pass, and what was seen with certainty.
 #[derive(Clone, Default)]
-pub(super) struct Changes(Arc<Shared>);
+pub(super) struct NodeChanges(Arc<SharedChanges>);
 
 #[derive(Default)]
-struct Shared {
+struct SharedChanges {
     noted: Mutex<Noted>,
     wake: Notify,
 }
@@ -39,7 +39,7 @@ pub(super) struct SeenNodes {
     pub(super) changed: HashSet<String>,
 }
 
-impl Changes {
+impl NodeChanges {
     /// Notes every change of nodes from now on.
     pub(super) fn of(nodes: &Nodes) -> Self {
         let changes = Self::default();
@@ -187,7 +187,7 @@ mod tests {
         nodes.apply(Event::Init, &mut writer);
         nodes.apply(Event::InitApply(node(|_| {})), &mut writer);
         nodes.apply(Event::InitDone, &mut writer);
-        let changes = Changes::of(&nodes);
+        let changes = NodeChanges::of(&nodes);
         changes.take();
         changes.worked();
         let begin = Instant::now();
@@ -213,7 +213,7 @@ mod tests {
         let (nodes, mut writer) = Nodes::new();
         nodes.apply(Event::Init, &mut writer);
         nodes.apply(Event::InitDone, &mut writer);
-        let changes = Changes::of(&nodes);
+        let changes = NodeChanges::of(&nodes);
         changes.worked();
         let mut came = async |name: &str| {
             let begin = Instant::now();

@@ -26,13 +26,13 @@ struct Hop {
 
 /// A question about the route of a node, by its UID.
 #[derive(Clone, Debug)]
-pub(super) struct Question {
+pub(super) struct HopQuestion {
     pub(super) uid: String,
     pub(super) cidr: Cidr,
     pub(super) machine: cloud_provider::Node,
 }
 
-impl Question {
+impl HopQuestion {
     /// As the provider is asked.
     pub(super) fn network(&self) -> PodNetwork {
         PodNetwork { destination: self.cidr.to_string(), node: self.machine.clone() }
@@ -46,7 +46,7 @@ impl Hops {
     }
 
     /// Those of the questions that have to be asked. What is known of other nodes is forgotten.
-    pub(super) fn unanswered(&mut self, questions: Vec<Question>, now: Instant) -> Vec<Question> {
+    pub(super) fn unanswered(&mut self, questions: Vec<HopQuestion>, now: Instant) -> Vec<HopQuestion> {
         let mut known = std::mem::take(&mut self.0);
         let mut unanswered = Vec::new();
         for question in questions {
@@ -65,7 +65,7 @@ impl Hops {
     }
 
     /// Takes note of an answer. Returns whether it is an error that was not known.
-    pub(super) fn answered(&mut self, question: Question, answer: Result<String>, now: Instant) -> bool {
+    pub(super) fn answered(&mut self, question: HopQuestion, answer: Result<String>, now: Instant) -> bool {
         let key = (question.uid, question.cidr);
         let before = self.0.get(&key).filter(|it| it.machine == question.machine);
         let failures = before.and_then(|it| it.again).map_or(0, |(_, failures)| failures);
@@ -98,10 +98,10 @@ pub(super) fn is_certain(error: &Error) -> bool {
 mod tests {
     use super::*;
 
-    fn question(address: &str) -> Question {
+    fn question(address: &str) -> HopQuestion {
         let zone = Some(address.to_owned());
         let machine = cloud_provider::Node { name: "n1".to_owned(), zone, ..cloud_provider::Node::default() };
-        Question { uid: "u1".to_owned(), cidr: Cidr::parse("10.244.1.0/24").unwrap(), machine }
+        HopQuestion { uid: "u1".to_owned(), cidr: Cidr::parse("10.244.1.0/24").unwrap(), machine }
     }
 
     #[test]

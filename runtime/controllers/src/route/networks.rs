@@ -14,31 +14,31 @@ use crate::cidr::Cidr;
 
 /// The pod networks of a cluster's nodes.
 #[derive(Debug, Default)]
-pub(super) struct Networks {
+pub(super) struct RoutedNetworks {
     /// In the order in which routes are made: the oldest node's first, and those that are wider than most last.
-    pub(super) held: Vec<Held>,
+    pub(super) held: Vec<HeldNetwork>,
     /// Those that get no route.
-    pub(super) refused: Vec<Refused>,
+    pub(super) refused: Vec<RefusedNetwork>,
 }
 
 /// A pod network, and the node whose pods are in it.
 #[derive(Clone, Debug)]
-pub(super) struct Held {
+pub(super) struct HeldNetwork {
     pub(super) node: Arc<Node>,
     pub(super) cidr: Cidr,
 }
 
 /// A pod network that gets no route.
 #[derive(Clone, Debug)]
-pub(super) struct Refused {
+pub(super) struct RefusedNetwork {
     pub(super) node: Arc<Node>,
     pub(super) cidr: Cidr,
-    pub(super) why: Why,
+    pub(super) why: WhyNoRoute,
 }
 
 /// Why a pod network gets no route.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Why {
+pub(super) enum WhyNoRoute {
     /// It is not wholly inside a network of `--cluster-cidr`.
     Outside,
     /// It is, or overlaps, the network of this node, which is older or has no wider a network than most.
@@ -69,18 +69,18 @@ pub(super) fn is_inside(cluster: &[Cidr], cidr: &Cidr) -> bool {
 
 /// The node that has each network. Of two nodes with networks that overlap the older keeps its own, unless that is
 /// wider than those of most nodes and the other is not.
-pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<Node>>) -> Networks {
+pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<Node>>) -> RoutedNetworks {
     nodes.sort_by_cached_key(|node| {
         let created = node.metadata.creation_timestamp.as_ref().map(|it| it.0);
         (created.is_none(), created, node.metadata.uid.clone(), node.name_any())
     });
-    let mut networks = Networks::default();
+    let mut networks = RoutedNetworks::default();
     let mut inside = Vec::new();
     for node in nodes {
         for cidr in pod_cidrs(&node) {
             match is_inside(cluster, &cidr) {
-                true => inside.push(Held { node: node.clone(), cidr }),
-                false => networks.refused.push(Refused { node: node.clone(), cidr, why: Why::Outside }),
+                true => inside.push(HeldNetwork { node: node.clone(), cidr }),
+                false => networks.refused.push(RefusedNetwork { node: node.clone(), cidr, why: WhyNoRoute::Outside }),
             }
         }
     }
@@ -88,16 +88,16 @@ pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<Node>>) -> Networks 
         [false, true].map(|is_v6| usual_prefix(inside.iter().map(|it| it.cidr).filter(|it| it.is_v6() == is_v6)));
     inside.sort_by_key(|it| it.cidr.prefix() < usual[usize::from(it.cidr.is_v6())]);
     let mut taken: BTreeMap<Cidr, Arc<Node>> = BTreeMap::new();
-    for Held { node, cidr } in inside {
+    for HeldNetwork { node, cidr } in inside {
         let other = overlapping(&taken, &cidr).filter(|(_, holder)| holder.metadata.uid != node.metadata.uid);
         match other {
             Some((held, holder)) => {
-                let why = Why::Taken(holder.name_any(), held);
-                networks.refused.push(Refused { node, cidr, why });
+                let why = WhyNoRoute::Taken(holder.name_any(), held);
+                networks.refused.push(RefusedNetwork { node, cidr, why });
             }
             None => {
                 taken.insert(cidr, node.clone());
-                networks.held.push(Held { node, cidr });
+                networks.held.push(HeldNetwork { node, cidr });
             }
         }
     }
@@ -137,7 +137,7 @@ mod tests {
         Arc::new(serde_json::from_value(node).unwrap())
     }
 
-    fn held(networks: &Networks) -> Vec<String> {
+    fn held(networks: &RoutedNetworks) -> Vec<String> {
         networks.held.iter().map(|it| format!("{} {}", it.node.name_any(), it.cidr)).collect()
     }
 
@@ -188,7 +188,7 @@ mod tests {
         ];
         let networks = networks(&[cidr("10.244.0.0/16")], nodes);
         assert_eq!(held(&networks), ["old 10.244.1.0/24"]);
-        let taken = Why::Taken("old".to_owned(), cidr("10.244.1.0/24"));
+        let taken = WhyNoRoute::Taken("old".to_owned(), cidr("10.244.1.0/24"));
         let refused: Vec<_> = networks.refused.iter().map(|it| (it.node.name_any(), it.why.clone())).collect();
         let expected = ["inside", "young", "around"].map(|it| (it.to_owned(), taken.clone()));
         assert_eq!(refused, expected);
@@ -222,7 +222,7 @@ mod tests {
         let nodes = vec![node("thief", "01", &["0.0.0.0/0"]), node("good", "02", &["10.244.1.0/24"])];
         let networks = networks(&[cidr("10.244.0.0/16")], nodes);
         assert_eq!(held(&networks), ["good 10.244.1.0/24"]);
-        assert_eq!(networks.refused[0].why, Why::Outside);
+        assert_eq!(networks.refused[0].why, WhyNoRoute::Outside);
     }
 
     #[test]

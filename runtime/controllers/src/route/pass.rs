@@ -19,16 +19,16 @@ use crate::error::chain;
 use crate::inventory::machine;
 use crate::node_fields::is_waiting;
 use crate::object;
-use crate::route::Controller;
+use crate::route::RouteController;
 use crate::route::answers::{self, Answered, FULL_PAUSE, Rests};
 use crate::route::brake::{self, Facts};
 use crate::route::conditions::{NetworkStatus, NetworkStatuses, statuses};
-use crate::route::hops::{self, Question};
+use crate::route::hops::{self, HopQuestion};
 use crate::route::list::list_all;
-use crate::route::listed::{Known, Listed};
-use crate::route::networks::{Networks, networks};
-use crate::route::plan::{self, Change, Desired, Plan, Situation};
-use crate::route::state::State;
+use crate::route::listed::{KnownRoutes, ListedRoute};
+use crate::route::networks::{RoutedNetworks, networks};
+use crate::route::plan::{self, DesiredRoute, DestinationChange, PlanSituation, RoutePlan};
+use crate::route::state::PassState;
 use crate::worker::random;
 
 /// Conditions that are written at once.
@@ -39,11 +39,11 @@ const QUESTIONS: usize = 500;
 const CALLS: u32 = 16;
 
 /// The nodes that have networks, by name, each as the provider may know it.
-type Machines = HashMap<String, cloud_provider::Node>;
+type MachinesByName = HashMap<String, cloud_provider::Node>;
 
-impl Controller {
+impl RouteController {
     /// Makes a pass: with a list, if one is due.
-    pub(super) async fn pass(&self, state: &mut State) {
+    pub(super) async fn pass(&self, state: &mut PassState) {
         self.metrics.route_syncs.inc();
         let seen = self.changes.take();
         let networks = networks(&self.cluster, self.nodes.store().state());
@@ -58,7 +58,7 @@ impl Controller {
     }
 
     /// Takes note of networks that came and went since the last pass: so much may be written for them.
-    fn count(&self, networks: &Networks, deleted: &std::collections::HashSet<String>, state: &mut State) {
+    fn count(&self, networks: &RoutedNetworks, deleted: &std::collections::HashSet<String>, state: &mut PassState) {
         let now = Instant::now();
         let mut held: HashMap<String, Vec<Cidr>> = HashMap::new();
         for it in &networks.held {
@@ -77,7 +77,7 @@ impl Controller {
     }
 
     /// Lists all routes. Returns whether that went well.
-    async fn list(&self, state: &mut State) -> bool {
+    async fn list(&self, state: &mut PassState) -> bool {
         let began = Instant::now();
         let next = self.next_list(began);
         let mut events = EventList::default();
@@ -91,7 +91,7 @@ impl Controller {
                 return false;
             }
         };
-        let (routes, unreadable) = Listed::all(all.routes);
+        let (routes, unreadable) = ListedRoute::all(all.routes);
         if !unreadable.is_empty() {
             warn!(?unreadable, "the provider lists routes whose destination is no network; they are left alone");
         }
@@ -107,13 +107,13 @@ impl Controller {
             state.refusals.clear();
             state.full_until = None;
         }
-        state.routes = Some(Known { routes, began, incomplete: all.incomplete });
+        state.routes = Some(KnownRoutes { routes, began, incomplete: all.incomplete });
         state.rests.listed();
         true
     }
 
     /// Brings routes about as they should be, from what is known.
-    async fn reconcile(&self, networks: &Networks, state: &mut State) {
+    async fn reconcile(&self, networks: &RoutedNetworks, state: &mut PassState) {
         let machines = self.machines(networks);
         let refused_hops = self.ask_next_hops(networks, &machines, state).await;
         let nodes: HashMap<_, _> = networks.held.iter().map(|it| (it.node.name_any(), it.node.clone())).collect();
@@ -156,7 +156,7 @@ impl Controller {
 
     /// The nodes that are initialised, each as the provider may know it: with the cloud's addresses, where it has told
     /// them.
-    fn machines(&self, networks: &Networks) -> Machines {
+    fn machines(&self, networks: &RoutedNetworks) -> MachinesByName {
         let initialised = networks.held.iter().map(|it| &it.node).filter(|it| !is_waiting(it));
         let known = |node: &Arc<Node>| {
             let mut machine = machine(node);
@@ -174,19 +174,19 @@ impl Controller {
     /// Asks to what the routes of nodes lead that have changed. Returns the networks to which none can lead.
     async fn ask_next_hops(
         &self,
-        networks: &Networks,
-        machines: &Machines,
-        state: &mut State,
+        networks: &RoutedNetworks,
+        machines: &MachinesByName,
+        state: &mut PassState,
     ) -> BTreeSet<(String, Cidr)> {
-        let question = |held: &crate::route::networks::Held| {
+        let question = |held: &crate::route::networks::HeldNetwork| {
             let machine = machines.get(&held.node.name_any())?.clone();
-            Some(Question { uid: held.node.metadata.uid.clone().unwrap_or_default(), cidr: held.cidr, machine })
+            Some(HopQuestion { uid: held.node.metadata.uid.clone().unwrap_or_default(), cidr: held.cidr, machine })
         };
         let questions = networks.held.iter().filter_map(question).collect();
         let unanswered = state.hops.unanswered(questions, Instant::now());
         for questions in unanswered.chunks(QUESTIONS) {
             let begin = Instant::now();
-            let asked: Vec<_> = questions.iter().map(Question::network).collect();
+            let asked: Vec<_> = questions.iter().map(HopQuestion::network).collect();
             let answers = match tokio::time::timeout(CALL, self.routes.next_hops(&asked)).await {
                 Ok(reply) => {
                     self.reports.of_provider(reply.events, &self.nodes);
@@ -204,7 +204,7 @@ impl Controller {
                 }
             }
         }
-        let wrong = |held: &&crate::route::networks::Held| {
+        let wrong = |held: &&crate::route::networks::HeldNetwork| {
             let hop = state.hops.get(held.node.metadata.uid.as_deref().unwrap_or_default(), &held.cidr);
             hop.is_some_and(|it| it.as_ref().is_err_and(hops::is_certain))
         };
@@ -213,7 +213,7 @@ impl Controller {
     }
 
     /// An address that is used again makes two nodes with one next hop: for a while that is no error.
-    fn warn_of_shared_hops(&self, networks: &Networks, state: &State) {
+    fn warn_of_shared_hops(&self, networks: &RoutedNetworks, state: &PassState) {
         let mut nodes: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for it in &networks.held {
             let uid = it.node.metadata.uid.as_deref().unwrap_or_default();
@@ -226,9 +226,10 @@ impl Controller {
         }
     }
 
-    fn plan(&self, networks: &Networks, state: &mut State) -> (Plan, Facts) {
+    fn plan(&self, networks: &RoutedNetworks, state: &mut PassState) -> (RoutePlan, Facts) {
         let now = Instant::now();
-        let known = state.routes.clone().unwrap_or_else(|| Known { routes: Vec::new(), began: now, incomplete: None });
+        let known =
+            state.routes.clone().unwrap_or_else(|| KnownRoutes { routes: Vec::new(), began: now, incomplete: None });
         let names: Vec<_> = networks.held.iter().map(|it| it.node.name_any()).collect();
         let desired: Vec<_> = networks
             .held
@@ -236,7 +237,7 @@ impl Controller {
             .zip(&names)
             .map(|(it, node)| {
                 let uid = it.node.metadata.uid.as_deref().unwrap_or_default();
-                Desired { node, uid, cidr: it.cidr, hop: state.hops.get(uid, &it.cidr) }
+                DesiredRoute { node, uid, cidr: it.cidr, hop: state.hops.get(uid, &it.cidr) }
             })
             .collect();
         let is_approved = self.requested.within(self.options.budget.window, now).is_approved;
@@ -246,7 +247,7 @@ impl Controller {
             warm_up: self.warm_until().saturating_duration_since(now),
             is_approved,
         };
-        let plan = plan::plan(&Situation {
+        let plan = plan::plan(&PlanSituation {
             cluster: &self.cluster,
             desired: &desired,
             known: &known,
@@ -263,11 +264,11 @@ impl Controller {
 
     fn report(
         &self,
-        plan: &Plan,
+        plan: &RoutePlan,
         facts: Facts,
-        networks: &Networks,
+        networks: &RoutedNetworks,
         nodes: &HashMap<String, Arc<Node>>,
-        state: &mut State,
+        state: &mut PassState,
     ) {
         networks.refused.iter().for_each(|it| self.reports.refused(it));
         for (node, foreign) in &plan.conflicts {
@@ -283,8 +284,8 @@ impl Controller {
     /// Has the changes made, as many calls at a time as the cloud takes.
     async fn apply(
         &self,
-        plan: &Plan,
-        machines: &Machines,
+        plan: &RoutePlan,
+        machines: &MachinesByName,
         nodes: &HashMap<String, Arc<Node>>,
         rests: &Rests,
     ) -> Vec<Answered> {
@@ -297,8 +298,8 @@ impl Controller {
 
     async fn apply_batch(
         &self,
-        changes: Vec<Change>,
-        machines: &Machines,
+        changes: Vec<DestinationChange>,
+        machines: &MachinesByName,
         nodes: &HashMap<String, Arc<Node>>,
         rests: &Rests,
     ) -> Vec<Answered> {
@@ -322,7 +323,13 @@ impl Controller {
     }
 
     /// Says what came of a change.
-    fn tell(&self, change: &Change, answer: &Result<RouteOutcome>, took: Duration, nodes: &HashMap<String, Arc<Node>>) {
+    fn tell(
+        &self,
+        change: &DestinationChange,
+        answer: &Result<RouteOutcome>,
+        took: Duration,
+        nodes: &HashMap<String, Arc<Node>>,
+    ) {
         let (destination, name) = (change.cidr, change.after.as_ref().map(|it| it.node.as_str()));
         match (answer, name) {
             (Ok(RouteOutcome::Done), Some(node)) => info!(%destination, node, "the route is there, after {took:?}"),
@@ -345,7 +352,7 @@ impl Controller {
     }
 
     /// Draws the conclusions from answers.
-    fn settle(&self, answers: &[Answered], plan: &Plan, state: &mut State) {
+    fn settle(&self, answers: &[Answered], plan: &RoutePlan, state: &mut PassState) {
         let now = Instant::now();
         if !answers.is_empty() {
             self.changes.worked();
@@ -369,7 +376,7 @@ impl Controller {
     }
 
     /// Takes note of the conditions that nodes should have.
-    fn note_statuses(&self, networks: &Networks, known: &NetworkStatuses, state: &mut State) {
+    fn note_statuses(&self, networks: &RoutedNetworks, known: &NetworkStatuses, state: &mut PassState) {
         let mut nodes: BTreeMap<String, Vec<Cidr>> = BTreeMap::new();
         let held = networks.held.iter().map(|it| (&it.node, it.cidr));
         for (node, cidr) in held.chain(networks.refused.iter().map(|it| (&it.node, it.cidr))) {
@@ -387,7 +394,7 @@ impl Controller {
     }
 
     /// Writes the conditions that are not as they should be.
-    async fn write_conditions(&self, state: &mut State) {
+    async fn write_conditions(&self, state: &mut PassState) {
         let wanted = std::mem::take(&mut state.unwritten);
         state.written.retain(|node, _| self.nodes.get(node).is_some());
         let patches = wanted.into_iter().filter_map(|(name, status)| {
@@ -425,7 +432,7 @@ impl Controller {
 }
 
 /// A change as the provider is told.
-fn asked(change: &Change, machines: &Machines, rests: &Rests) -> RouteChange {
+fn asked(change: &DestinationChange, machines: &MachinesByName, rests: &Rests) -> RouteChange {
     let is_foreign = change.before.as_ref().is_some_and(|it| it.ownership == RouteOwnership::Foreign);
     debug_assert!(!is_foreign, "nobody else's route is ever changed: {change:?}");
     RouteChange {

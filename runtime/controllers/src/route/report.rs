@@ -15,14 +15,14 @@ use crate::events::{EventKind, Recorder};
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
 use crate::provider_events::ProviderEvents;
-use crate::route::listed::Listed;
-use crate::route::networks::{Refused, Why};
+use crate::route::listed::ListedRoute;
+use crate::route::networks::{RefusedNetwork, WhyNoRoute};
 
 /// How often the same is said of the Lease.
 const REPEATED: Duration = Duration::from_secs(600);
 
 /// Where events and warnings go.
-pub(super) struct Reports {
+pub(super) struct RouteReports {
     recorder: Recorder,
     lease: Option<ObjectReference>,
     metrics: Metrics,
@@ -31,7 +31,7 @@ pub(super) struct Reports {
     said: Mutex<HashMap<&'static str, (String, Instant)>>,
 }
 
-impl Reports {
+impl RouteReports {
     pub(super) fn new(recorder: Recorder, lease: Option<ObjectReference>, metrics: Metrics) -> Self {
         Self { recorder, lease, metrics, recorded: Mutex::default(), said: Mutex::default() }
     }
@@ -48,7 +48,7 @@ impl Reports {
     }
 
     /// A route of somebody else stands where a node's should be.
-    pub(super) fn conflict(&self, node: &Node, foreign: &Listed) {
+    pub(super) fn conflict(&self, node: &Node, foreign: &ListedRoute) {
         let route = &foreign.route;
         let leads = route.next_hop.as_ref().map_or(String::new(), |it| format!(", which leads to {it}"));
         self.once(
@@ -63,14 +63,14 @@ impl Reports {
     }
 
     /// A node's network gets no route.
-    pub(super) fn refused(&self, refused: &Refused) {
-        let Refused { node, cidr, why } = refused;
+    pub(super) fn refused(&self, refused: &RefusedNetwork) {
+        let RefusedNetwork { node, cidr, why } = refused;
         let message = match why {
-            Why::Outside => format!(
+            WhyNoRoute::Outside => format!(
                 "the pod network {cidr} of this node gets no route, because it is not inside --cluster-cidr: correct the \
                  flag, or give the node another network"
             ),
-            Why::Taken(holder, held) => format!(
+            WhyNoRoute::Taken(holder, held) => format!(
                 "the pod network {cidr} of this node gets no route, because node {holder} has {held}: give this \
                  node another network"
             ),

@@ -8,12 +8,12 @@ use tokio::time::Instant;
 
 use crate::cidr::Cidr;
 use crate::error::{BackOff, Pause};
-use crate::route::answers::{Refusals, Rests};
-use crate::route::brake::Count;
+use crate::route::answers::{Rests, RouteRefusals};
+use crate::route::brake::RouteCount;
 use crate::route::conditions::NetworkStatus;
 use crate::route::hops::Hops;
-use crate::route::listed::Known;
-use crate::route::plan::Seen;
+use crate::route::listed::KnownRoutes;
+use crate::route::plan::SeenChanges;
 
 /// The pauses after a list that failed, or was incomplete.
 const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(5), longest: Duration::from_secs(300) };
@@ -23,9 +23,9 @@ const REWRITE: Duration = Duration::from_secs(5);
 const WITHHELD: Duration = Duration::from_secs(60);
 
 /// The state of the route controller, from pass to pass.
-pub(super) struct State {
+pub(super) struct PassState {
     /// The last list, corrected by answers since; `None` before the first.
-    pub(super) routes: Option<Known>,
+    pub(super) routes: Option<KnownRoutes>,
     /// When all routes are listed again.
     pub(super) list_due: Instant,
     /// No list is made before, whoever needs one: the last one has failed.
@@ -34,11 +34,11 @@ pub(super) struct State {
     list_failures: u32,
     pub(super) rests: Rests,
     pub(super) hops: Hops,
-    pub(super) seen: Seen,
-    pub(super) count: Count,
+    pub(super) seen: SeenChanges,
+    pub(super) count: RouteCount,
     /// The networks that each node had at the last pass, by UID.
     pub(super) held: HashMap<String, Vec<Cidr>>,
-    pub(super) refusals: Refusals,
+    pub(super) refusals: RouteRefusals,
     /// New routes wait until then, because the cloud refused all of them.
     pub(super) full_until: Option<Instant>,
     /// Conditions that are still to be written, by node's name.
@@ -51,7 +51,7 @@ pub(super) struct State {
     pub(super) withheld: Option<Instant>,
 }
 
-impl State {
+impl PassState {
     pub(super) fn new(now: Instant) -> Self {
         Self {
             routes: None,
@@ -60,10 +60,10 @@ impl State {
             list_failures: 0,
             rests: Rests::default(),
             hops: Hops::default(),
-            seen: Seen::default(),
-            count: Count::default(),
+            seen: SeenChanges::default(),
+            count: RouteCount::default(),
             held: HashMap::new(),
-            refusals: Refusals::default(),
+            refusals: RouteRefusals::default(),
             full_until: None,
             unwritten: BTreeMap::new(),
             written: HashMap::new(),
@@ -159,15 +159,15 @@ mod tests {
 
     use super::*;
     use crate::route::EARLY;
-    use crate::route::plan::{Change, Target};
+    use crate::route::plan::{DesiredTarget, DestinationChange};
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn failed(state: &mut State, now: Instant) {
-        let change = Change {
+    fn failed(state: &mut PassState, now: Instant) {
+        let change = DestinationChange {
             cidr: Cidr::parse("10.244.1.0/24").unwrap(),
             before: None,
-            after: Some(Target { node: "n1".to_owned(), hop: "hop-1".to_owned() }),
+            after: Some(DesiredTarget { node: "n1".to_owned(), hop: "hop-1".to_owned() }),
             is_braked: false,
         };
         let answer: cloud_provider::Result<RouteOutcome> = Err(Error::Unavailable("down".to_owned()));
@@ -177,7 +177,7 @@ mod tests {
     #[test]
     fn case_189_a_failed_list_is_made_again_after_longer_pauses() {
         let begin = Instant::now();
-        let (mut state, mut now) = (State::new(begin), begin);
+        let (mut state, mut now) = (PassState::new(begin), begin);
         assert!(state.needs_list(now));
         let mut pauses = Vec::new();
         for _ in 0..8 {
@@ -199,7 +199,7 @@ mod tests {
     #[test]
     fn case_189_a_short_period_is_kept_whatever_fails() {
         let now = Instant::now();
-        let mut state = State::new(now);
+        let mut state = PassState::new(now);
         for _ in 0..5 {
             state.list_failed(Some(&Error::Unavailable("down".to_owned())), now + 10 * SECOND, now);
             assert_eq!(state.next(now), now + 10 * SECOND);
@@ -210,7 +210,7 @@ mod tests {
     /// moment. Each list is due `next` after the one before; all machines are listed each five minutes from `first` on.
     fn lists(next: Duration, first: Duration) -> Vec<(u64, bool)> {
         let begin = Instant::now();
-        let (mut state, mut now, mut machines) = (State::new(begin), begin, begin + first);
+        let (mut state, mut now, mut machines) = (PassState::new(begin), begin, begin + first);
         let mut lists = Vec::new();
         while now < begin + 3 * 3600 * SECOND {
             let is_shared = now == machines;
@@ -242,7 +242,7 @@ mod tests {
     #[test]
     fn a_list_of_machines_brings_no_failed_list_forward() {
         let now = Instant::now();
-        let mut state = State::new(now);
+        let mut state = PassState::new(now);
         state.list_failed(Some(&Error::Unavailable("down".to_owned())), now + 600 * SECOND, now);
         state.machines_listed(600 * SECOND, now + SECOND);
         assert!(!state.needs_list(now + SECOND));
@@ -259,13 +259,13 @@ mod tests {
     #[test]
     fn another_credential_and_a_panic_begin_again() {
         let now = Instant::now();
-        let mut state = State::new(now);
+        let mut state = PassState::new(now);
         state.list_failed(Some(&Error::Denied("no".to_owned())), now + 600 * SECOND, now);
         failed(&mut state, now);
         state.full_until = Some(now + 3600 * SECOND);
         state.credential_changed(now);
         assert!(state.needs_list(now) && state.full_until.is_none());
-        state.routes = Some(Known { routes: Vec::new(), began: now, incomplete: None });
+        state.routes = Some(KnownRoutes { routes: Vec::new(), began: now, incomplete: None });
         state.after_panic(now + 5 * SECOND);
         assert!(state.routes.is_none() && !state.needs_list(now));
         assert_eq!(state.next(now), now + 5 * SECOND);

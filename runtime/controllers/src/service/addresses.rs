@@ -7,12 +7,12 @@ use k8s_openapi::api::core::v1::Service;
 
 /// The addresses of all Services, by the watch.
 #[derive(Debug, Default)]
-pub(super) struct Addresses {
+pub(super) struct ServiceAddresses {
     cluster_ips: HashMap<IpAddr, Vec<String>>,
     ingress: HashMap<IpAddr, Vec<String>>,
 }
 
-impl Addresses {
+impl ServiceAddresses {
     /// Takes note of the Service under this key as it was, if it was known, and as it is, if it still is.
     pub(super) fn apply(&mut self, key: &str, before: Option<&Service>, after: Option<&Service>) {
         change(&mut self.cluster_ips, key, before.map(cluster_ips), after.map(cluster_ips));
@@ -78,8 +78,9 @@ mod tests {
     #[test]
     fn adv_150_an_address_leads_to_its_services_while_they_have_it() {
         let (one, two) = (named("one", "192.0.2.1"), named("two", "192.0.2.1"));
-        let mut all = Addresses::default();
-        let at = |all: &Addresses, ip: &str, key: &str| all.reached_at(ip.parse().unwrap(), key).map(str::to_owned);
+        let mut all = ServiceAddresses::default();
+        let at =
+            |all: &ServiceAddresses, ip: &str, key: &str| all.reached_at(ip.parse().unwrap(), key).map(str::to_owned);
         all.apply("default/one", None, Some(&one));
         assert_eq!(at(&all, "192.0.2.1", "default/one"), None, "its own");
         all.apply("default/two", None, Some(&two));

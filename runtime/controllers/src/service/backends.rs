@@ -25,12 +25,12 @@ const NAMED: usize = 20;
 pub(super) struct Backends {
     pub(super) nodes: Vec<cloud_provider::Node>,
     /// Shared with every load balancer that was built for them.
-    pub(super) compared_fields: Arc<[Backend]>,
+    pub(super) compared_fields: Arc<[BackendNode]>,
 }
 
 /// What makes a node another backend: its labels and its place do not.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Backend {
+pub(super) struct BackendNode {
     name: String,
     provider_id: Option<String>,
     addresses: Vec<Address>,
@@ -97,7 +97,7 @@ impl Backends {
     /// The nodes that take traffic. `before` are those of the last time: what is equal is shared with them.
     pub(super) fn of(mut nodes: Vec<cloud_provider::Node>, before: &Backends) -> Self {
         nodes.sort_by(|a, b| a.name.cmp(&b.name));
-        let compared_fields: Vec<_> = nodes.iter().map(Backend::of).collect();
+        let compared_fields: Vec<_> = nodes.iter().map(BackendNode::of).collect();
         let compared_fields = if *before.compared_fields == *compared_fields {
             before.compared_fields.clone()
         } else {
@@ -109,7 +109,7 @@ impl Backends {
     /// Those of them that match.
     pub(super) fn selected(&self, selectors: &Selectors) -> Self {
         let nodes: Vec<_> = self.nodes.iter().filter(|it| selectors.matches(it)).cloned().collect();
-        Self { compared_fields: nodes.iter().map(Backend::of).collect(), nodes }
+        Self { compared_fields: nodes.iter().map(BackendNode::of).collect(), nodes }
     }
 
     /// The node with this name, if it takes traffic.
@@ -124,22 +124,22 @@ pub(super) fn change(
     before: Option<&cloud_provider::Node>,
     after: Option<&cloud_provider::Node>,
     cloud: &Description,
-) -> Change {
+) -> BackendChange {
     let selects = || cloud.annotations.iter().any(|it| it.selects_nodes);
     if before == after {
-        Change::Nothing
-    } else if before.map(Backend::of) != after.map(Backend::of) {
-        Change::Backend
+        BackendChange::Nothing
+    } else if before.map(BackendNode::of) != after.map(BackendNode::of) {
+        BackendChange::Backend
     } else if before.map(|it| &it.labels) != after.map(|it| &it.labels) && selects() {
-        Change::Labels
+        BackendChange::Labels
     } else {
-        Change::Detail
+        BackendChange::Detail
     }
 }
 
 /// What a change of a node means to load balancers.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Change {
+pub(super) enum BackendChange {
     /// Nothing at all.
     Nothing,
     /// The next call about a load balancer says it, and none is made for it.
@@ -150,7 +150,7 @@ pub(super) enum Change {
     Backend,
 }
 
-impl Backend {
+impl BackendNode {
     fn of(machine: &cloud_provider::Node) -> Self {
         Self {
             name: machine.name.clone(),
@@ -169,13 +169,13 @@ impl Backend {
 }
 
 /// How many names only one of the two has.
-pub(super) fn other_names(one: &[Backend], other: &[Backend]) -> usize {
+pub(super) fn other_names(one: &[BackendNode], other: &[BackendNode]) -> usize {
     let [one, other] = [one, other].map(|it| it.iter().map(|it| &it.name).collect::<BTreeSet<_>>());
     one.symmetric_difference(&other).count()
 }
 
 /// The first names of backends, as upstream's messages list them: `[n1 n2 <3 more>]`.
-pub(super) fn names(backends: &[Backend]) -> String {
+pub(super) fn names(backends: &[BackendNode]) -> String {
     let mut names: Vec<_> = backends.iter().take(NAMED).map(|it| it.name.clone()).collect();
     if backends.len() > NAMED {
         names.push(format!("<{} more>", backends.len() - NAMED));
@@ -225,7 +225,7 @@ mod tests {
     }
 
     /// What it means that a node that was like this is like that.
-    fn change(before: Value, after: Value) -> Change {
+    fn change(before: Value, after: Value) -> BackendChange {
         let (before, after) = (machine_of(&node("n1", before)), machine_of(&node("n1", after)));
         super::change(before.as_ref(), after.as_ref(), &Description::default())
     }
@@ -236,7 +236,7 @@ mod tests {
     }
 
     fn triggers(before: Value, after: Value) -> bool {
-        change(before, after) == Change::Backend
+        change(before, after) == BackendChange::Backend
     }
 
     #[test]
@@ -324,15 +324,15 @@ mod tests {
 
     #[test]
     fn other_details_of_a_node_come_with_the_next_call() {
-        assert_eq!(change(json!({}), json!({ "metadata": { "labels": { "a": "b" } } })), Change::Detail);
-        assert_eq!(change(json!({}), json!({ "spec": { "unschedulable": true } })), Change::Nothing);
+        assert_eq!(change(json!({}), json!({ "metadata": { "labels": { "a": "b" } } })), BackendChange::Detail);
+        assert_eq!(change(json!({}), json!({ "spec": { "unschedulable": true } })), BackendChange::Nothing);
         let machine = |change| machine_of(&node("n1", change));
         let change = |before: Option<&cloud_provider::Node>, after: Option<&cloud_provider::Node>| {
             super::change(before, after, &Description::default())
         };
-        assert_eq!(change(None, machine(json!({})).as_ref()), Change::Backend);
-        assert_eq!(change(machine(json!({})).as_ref(), None), Change::Backend);
-        assert_eq!(change(None, machine(labelled("true")).as_ref()), Change::Nothing);
+        assert_eq!(change(None, machine(json!({})).as_ref()), BackendChange::Backend);
+        assert_eq!(change(machine(json!({})).as_ref(), None), BackendChange::Backend);
+        assert_eq!(change(None, machine(labelled("true")).as_ref()), BackendChange::Nothing);
     }
 
     #[test]
@@ -346,8 +346,8 @@ mod tests {
         let (one, other) = (with("1"), with("2"));
         assert_eq!(one.as_ref().map(|it| it.extra[0].1.as_str()), Some("1"));
         let cloud = Description::default();
-        assert_eq!(super::change(one.as_ref(), other.as_ref(), &cloud), Change::Backend);
-        assert_eq!(super::change(one.as_ref(), with("1").as_ref(), &cloud), Change::Nothing);
+        assert_eq!(super::change(one.as_ref(), other.as_ref(), &cloud), BackendChange::Backend);
+        assert_eq!(super::change(one.as_ref(), with("1").as_ref(), &cloud), BackendChange::Nothing);
     }
 
     #[test]
@@ -355,8 +355,8 @@ mod tests {
         let annotation = cloud_provider::Annotation { selects_nodes: true, ..cloud_provider::Annotation::default() };
         let cloud = Description { annotations: vec![annotation], ..Description::default() };
         let labelled = |pool: &str| machine_of(&node("n1", json!({ "metadata": { "labels": { "pool": pool } } })));
-        assert_eq!(super::change(labelled("a").as_ref(), labelled("b").as_ref(), &cloud), Change::Labels);
-        assert_eq!(super::change(labelled("a").as_ref(), labelled("a").as_ref(), &cloud), Change::Nothing);
+        assert_eq!(super::change(labelled("a").as_ref(), labelled("b").as_ref(), &cloud), BackendChange::Labels);
+        assert_eq!(super::change(labelled("a").as_ref(), labelled("a").as_ref(), &cloud), BackendChange::Nothing);
     }
 
     #[test]
@@ -415,7 +415,7 @@ mod tests {
 
     #[test]
     fn the_first_twenty_names_are_listed() {
-        let backend = |nth: usize| Backend {
+        let backend = |nth: usize| BackendNode {
             name: format!("n{nth}"),
             provider_id: None,
             addresses: Vec::new(),

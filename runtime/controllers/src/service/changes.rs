@@ -14,7 +14,7 @@ use tokio::time::Instant;
 
 use crate::metrics::QueueMetrics;
 use crate::nodes::Nodes;
-use crate::service::backends::{self, BackendStatus, Backends, Change};
+use crate::service::backends::{self, BackendChange, BackendStatus, Backends};
 
 /// How long nodes have to be quiet before a pass.
 const QUIET: Duration = Duration::from_secs(1);
@@ -22,12 +22,12 @@ const QUIET: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(5);
 
 /// The nodes that take traffic, and whether others do since the last pass.
-pub(super) struct Changes {
+pub(super) struct BackendChanges {
     nodes: Nodes,
     cloud: CurrentDescription,
     /// Whether the cloud can be asked about instances.
     confirms: bool,
-    backends: Mutex<Cache>,
+    backends: Mutex<BackendCache>,
     /// The nodes that take traffic by what Kubernetes says, whatever the cloud says of them; and how often they changed.
     eligible: Mutex<HashSet<String>>,
     node_changes: Arc<AtomicU64>,
@@ -39,7 +39,7 @@ pub(super) struct Changes {
 }
 
 #[derive(Default)]
-struct Cache {
+struct BackendCache {
     backends: Arc<Backends>,
     is_current: bool,
     /// Whether other nodes take traffic than in `backends`, as far as was noted.
@@ -54,12 +54,12 @@ struct Pending {
 }
 
 /// One pass over all Services; it ends when the last of them has been dealt with.
-pub(super) struct Pass {
+pub(super) struct BackendPass {
     began: Instant,
     latency: Histogram,
 }
 
-impl Changes {
+impl BackendChanges {
     pub(super) fn new(nodes: Nodes, cloud: CurrentDescription, confirms: bool, metrics: QueueMetrics) -> Self {
         let (backends, reported, pending) = (Mutex::default(), Mutex::default(), Mutex::new(None));
         let (eligible, node_changes) = (Mutex::default(), Arc::default());
@@ -93,7 +93,7 @@ impl Changes {
             if !Arc::ptr_eq(&backends.compared_fields, &cache.backends.compared_fields) && !cache.is_pending {
                 self.wait_for_quiet(Instant::now());
             }
-            *cache = Cache { backends, is_current: true, is_pending: false };
+            *cache = BackendCache { backends, is_current: true, is_pending: false };
         }
         cache.backends.clone()
     }
@@ -117,15 +117,15 @@ impl Changes {
         let change = {
             let mut cache = self.backends.lock();
             let change = backends::change(cache.backends.get(name), machine, &self.cloud.now());
-            cache.is_current &= change == Change::Nothing;
-            cache.is_pending |= change == Change::Backend;
+            cache.is_current &= change == BackendChange::Nothing;
+            cache.is_pending |= change == BackendChange::Backend;
             change
         };
-        if change == Change::Labels {
+        if change == BackendChange::Labels {
             // Kubernetes says so: what follows from it may be written.
             self.node_changes.fetch_add(1, Ordering::Relaxed);
         }
-        if matches!(change, Change::Backend | Change::Labels) {
+        if matches!(change, BackendChange::Backend | BackendChange::Labels) {
             self.wait_for_quiet(now);
         }
         is_news.then_some(backend)
@@ -195,14 +195,14 @@ impl Pending {
     }
 }
 
-impl Pass {
+impl BackendPass {
     /// A pass that begins now; `latency` observes how long it took.
     pub(super) fn begin(latency: Histogram) -> Arc<Self> {
         Arc::new(Self { began: Instant::now(), latency })
     }
 }
 
-impl Drop for Pass {
+impl Drop for BackendPass {
     fn drop(&mut self) {
         self.latency.observe(self.began.elapsed().as_secs_f64());
     }
@@ -223,12 +223,12 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     /// Nodes, and the changes of a cloud that cannot be asked about instances.
-    fn changes() -> Arc<(Changes, Watched)> {
+    fn changes() -> Arc<(BackendChanges, Watched)> {
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let (nodes, mut writer) = Nodes::new();
         nodes.apply(Event::Init, &mut writer);
         nodes.apply(Event::InitDone, &mut writer);
-        let changes = Changes::new(nodes.clone(), CurrentDescription::default(), false, metrics.queue("node"));
+        let changes = BackendChanges::new(nodes.clone(), CurrentDescription::default(), false, metrics.queue("node"));
         Arc::new((changes, Watched { nodes, writer: Mutex::new(writer) }))
     }
 
@@ -244,7 +244,7 @@ mod tests {
     }
 
     /// A node joins under this number.
-    fn join((changes, watched): &(Changes, Watched), nth: usize) {
+    fn join((changes, watched): &(BackendChanges, Watched), nth: usize) {
         let name = format!("n{nth}");
         watched.apply(node(&name, json!({})));
         changes.note(&name, Instant::now());
@@ -343,7 +343,7 @@ mod tests {
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let nodes = Nodes::of([node("n1", json!({})), node("n2", json!({ "spec": { "providerID": "aws:///z/i" } }))]);
         let cloud = Description { provider_id_prefixes: vec!["fake://".to_owned()], ..Description::default() };
-        let changes = Changes::new(nodes, Arc::new(cloud).into(), true, metrics.queue("node"));
+        let changes = BackendChanges::new(nodes, Arc::new(cloud).into(), true, metrics.queue("node"));
         let note = |name| changes.note(name, Instant::now());
         assert_eq!(note("n1"), Some(BackendStatus::Unknown));
         assert!(matches!(note("n2"), Some(BackendStatus::LeftOut(why)) if why.contains("aws:///z/i")));
@@ -353,7 +353,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_pass_has_ended_when_its_last_service_has() {
         let latency = Metrics::register(&Registry::new()).unwrap().backend_pass;
-        let pass = Pass::begin(latency.clone());
+        let pass = BackendPass::begin(latency.clone());
         let last = pass.clone();
         drop(pass);
         assert_eq!(latency.get_sample_count(), 0);

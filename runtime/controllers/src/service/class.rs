@@ -5,7 +5,7 @@ use std::sync::Arc;
 use k8s_openapi::api::core::v1::Service;
 
 use crate::events::EventKind;
-use crate::object::{Part, Refusal, update_latest};
+use crate::object::{ObjectPart, UpdateRefusal, update_latest};
 use crate::service::error::Error;
 use crate::service::plan::is_anothers;
 use crate::service::state::NextStep;
@@ -20,10 +20,10 @@ impl Syncer {
         let memo = status::memo(&service).map(|it| format!(", remembered as {it:?}")).unwrap_or_default();
         let plan = |it: &Service| match is_anothers(it, &self.shared.cluster) {
             true => Ok(status::forgotten(it)),
-            false => Err(Refusal::Plan(())),
+            false => Err(UpdateRefusal::Plan(())),
         };
         let latest = || self.shared.latest(key).filter(|it| it.metadata.uid == uid);
-        let (api, part) = (self.shared.api(&service), Part::StatusAndMetadata);
+        let (api, part) = (self.shared.api(&service), ObjectPart::StatusAndMetadata);
         match update_latest(&api, service, part, plan, latest, random).await {
             Ok(Some(written)) => {
                 self.end_deletion(key, Some(&written));
@@ -36,10 +36,10 @@ impl Syncer {
             }
             // The Service is gone, and its load balancer was not ours to delete any more.
             Ok(None) => Ok(NextStep::Forget),
-            Err(Refusal::Api(error)) if error.is_gone() => Ok(NextStep::Forget),
-            Err(Refusal::Api(error)) => Err(Error::Status(error)),
+            Err(UpdateRefusal::Api(error)) if error.is_gone() => Ok(NextStep::Forget),
+            Err(UpdateRefusal::Api(error)) => Err(Error::Status(error)),
             // It is not the other controller's any more.
-            Err(Refusal::Plan(())) => Ok(NextStep::Again),
+            Err(UpdateRefusal::Plan(())) => Ok(NextStep::Again),
         }
     }
 }

@@ -19,11 +19,11 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::error::LONGEST_RETRY_AFTER;
-use crate::freshness::{BACKENDS, FIRST_BACKENDS, LastAnswered, Rule};
+use crate::freshness::{BACKENDS, FIRST_BACKENDS, FreshnessRule, LastAnswered};
 use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
 use crate::node_fields::provider_id;
-use crate::nodes::{Evidence, Nodes, Record};
+use crate::nodes::{Evidence, InstanceRecord, Nodes};
 use crate::service::backends::is_eligible;
 use crate::worker::contained;
 
@@ -49,11 +49,11 @@ pub(super) struct Confirmations {
     inventory: Option<Arc<Inventory>>,
     nodes: Nodes,
     wake: Notify,
-    state: Mutex<State>,
+    state: Mutex<ConfirmationState>,
 }
 
 #[derive(Default)]
-struct State {
+struct ConfirmationState {
     /// Whether the nodes that were there at the start have been asked about.
     complete: bool,
     /// The Services that wait for that, and what their last event said.
@@ -72,7 +72,7 @@ pub(super) struct FailedCheck {
 
 impl Confirmations {
     pub(super) fn new(inventory: Option<Arc<Inventory>>, nodes: Nodes) -> Self {
-        let state = State { complete: inventory.is_none(), ..State::default() };
+        let state = ConfirmationState { complete: inventory.is_none(), ..ConfirmationState::default() };
         Self { inventory, nodes, wake: Notify::new(), state: Mutex::new(state) }
     }
 
@@ -167,7 +167,7 @@ impl Confirmations {
         &self,
         inventory: &Inventory,
         nodes: Vec<Arc<Node>>,
-        rule: Rule<LastAnswered>,
+        rule: FreshnessRule<LastAnswered>,
         failed: &mut HashMap<String, FailedCheck>,
     ) -> Option<Error> {
         let asked = Instant::now();
@@ -251,30 +251,30 @@ impl Confirmations {
             .collect()
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ConfirmationState> {
         self.state.lock()
     }
 }
 
 /// When the cloud is to be asked about a node, given what its answers have shown and what has failed.
-fn due_at(record: Option<&Record>, failed: Option<&FailedCheck>, now: Instant) -> Instant {
+fn due_at(record: Option<&InstanceRecord>, failed: Option<&FailedCheck>, now: Instant) -> Instant {
     let retry = failed.and_then(|it| it.due);
     match record {
         None => retry.unwrap_or(now),
-        Some(Record { evidence: Evidence::Refused(_), at, .. } | Record { missed: None, at, .. }) => {
+        Some(InstanceRecord { evidence: Evidence::Refused(_), at, .. } | InstanceRecord { missed: None, at, .. }) => {
             retry.unwrap_or(*at + STALE)
         }
-        Some(Record { at, .. }) => (*at + APART).max(retry.unwrap_or(*at)),
+        Some(InstanceRecord { at, .. }) => (*at + APART).max(retry.unwrap_or(*at)),
     }
 }
 
 /// Whether nothing is waited for any more before load balancers are changed.
-fn is_settled(record: Option<&Record>, failed: Option<&FailedCheck>) -> bool {
+fn is_settled(record: Option<&InstanceRecord>, failed: Option<&FailedCheck>) -> bool {
     record.is_some_and(|it| it.evidence != Evidence::Unknown) || failed.is_some_and(|it| it.alone >= ALONE)
 }
 
 /// How old an answer may be, before and after it is known which of the nodes exist that were there at the start.
-fn rule(is_complete: bool) -> Rule<LastAnswered> {
+fn rule(is_complete: bool) -> FreshnessRule<LastAnswered> {
     if is_complete { BACKENDS } else { FIRST_BACKENDS }
 }
 
@@ -282,7 +282,7 @@ fn rule(is_complete: bool) -> Rule<LastAnswered> {
 /// has named it; `familiar` says that the list has any instance of the cluster. The question began at `asked`.
 fn worthless(
     list: &InstanceList,
-    rule: Rule<LastAnswered>,
+    rule: FreshnessRule<LastAnswered>,
     asked: Instant,
     zone: Option<&str>,
     familiar: bool,

@@ -22,7 +22,7 @@ const SOURCE_RANGES: &str = "service.beta.kubernetes.io/load-balancer-source-ran
 
 /// Whose load balancers are looked after, and in which cloud.
 #[derive(Clone)]
-pub(super) struct Cluster {
+pub(super) struct ServedCluster {
     /// `--cluster-name`.
     pub(super) name: String,
     /// `--load-balancer-class`: Services of this class are looked after too.
@@ -48,7 +48,7 @@ pub(super) fn name(uid: &str) -> String {
 }
 
 /// The load balancer that a Service asks for.
-pub(super) fn desired(service: &Service, cluster: &Cluster) -> Result<LoadBalancer, Invalid> {
+pub(super) fn desired(service: &Service, cluster: &ServedCluster) -> Result<LoadBalancer, Invalid> {
     let (spec, description) = (service.spec.as_ref(), cluster.description.now());
     let desired = LoadBalancer {
         ports: spec.and_then(|it| it.ports.as_deref()).map_or(Ok(Vec::new()), ports)?,
@@ -64,12 +64,12 @@ pub(super) fn desired(service: &Service, cluster: &Cluster) -> Result<LoadBalanc
 
 /// The load balancer that a Service does not ask for any more: as much of it as can be told in any case, and never more
 /// than a provider is given.
-pub(super) fn unwanted(service: &Service, cluster: &Cluster) -> LoadBalancer {
+pub(super) fn unwanted(service: &Service, cluster: &ServedCluster) -> LoadBalancer {
     trimmed(described(service, cluster))
 }
 
 /// What a Service says of a load balancer. What cannot be read is left out.
-fn described(service: &Service, cluster: &Cluster) -> LoadBalancer {
+fn described(service: &Service, cluster: &ServedCluster) -> LoadBalancer {
     let uid = service.metadata.uid.clone().unwrap_or_default();
     let (spec, description) = (service.spec.as_ref(), cluster.description.now());
     let text = |it: &Option<String>| it.clone().filter(|it| !it.is_empty());
@@ -97,7 +97,7 @@ fn described(service: &Service, cluster: &Cluster) -> LoadBalancer {
 }
 
 /// Without what only claims a load balancer: the addresses, and the annotations in which the provider notes whose it is.
-pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &Cluster) -> LoadBalancer {
+pub(super) fn unclaimed(mut unwanted: LoadBalancer, cluster: &ServedCluster) -> LoadBalancer {
     unwanted.current_ingress.clear();
     let description = cluster.description.now();
     unwanted.annotations.retain(|(key, _)| !description.writes_annotations.contains(key));
@@ -373,7 +373,7 @@ mod tests {
         };
         description.annotations.push(annotation);
         described.description = Arc::new(description).into();
-        let ranges = |it: &Service, cluster: &Cluster| desired(it, cluster).map(|it| it.source_ranges);
+        let ranges = |it: &Service, cluster: &ServedCluster| desired(it, cluster).map(|it| it.source_ranges);
         let two = annotated(" 192.168.0.7/16 , 10.0.0.0/8 ", json!([]));
         let list = |ranges: &[&str]| Ok(ranges.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>());
         assert_eq!(ranges(&two, &described), list(&["10.0.0.0/8", "192.168.0.0/16"]));

@@ -7,7 +7,7 @@ use cloud_provider::Error as CloudError;
 
 use crate::error::{BackOff, LONGEST_RETRY_AFTER, Pause, SHOWN, chain};
 use crate::object;
-use crate::service::backends::{Backend, names};
+use crate::service::backends::{BackendNode, names};
 use crate::service::desired::Invalid;
 
 /// The longest pause between two tries of a deletion, in first pauses: 30 s. Upstream looks at every Service that has to
@@ -27,7 +27,7 @@ pub(super) enum Error {
     #[error("failed to ensure load balancer")]
     Update {
         /// Those that should take traffic.
-        backends: Arc<[Backend]>,
+        backends: Arc<[BackendNode]>,
         /// Why.
         source: CloudError,
     },

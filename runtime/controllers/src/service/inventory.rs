@@ -19,7 +19,7 @@ use tokio::time::Instant;
 use crate::freshness::{CallEnded, LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION, WriteEnded};
 use crate::last_list::LastList;
 
-use self::schedule::{Last, Waiting, is_left_to_lists, is_worth_it};
+use self::schedule::{Last, WaitingService, is_left_to_lists, is_worth_it};
 use self::snapshot::Snapshot;
 
 /// How soon a list comes for those who have just begun.
@@ -53,25 +53,25 @@ impl Default for Options {
 }
 
 /// The lists of the cluster's load balancers.
-pub(super) struct Lists {
+pub(super) struct LoadBalancerLists {
     source: Arc<dyn LoadBalancerInventory>,
     pub(super) options: Options,
     last_list: LastList<Snapshot>,
-    state: Mutex<State>,
+    state: Mutex<ListTimes>,
     changed: Notify,
     orphans: Notify,
 }
 
-struct State {
+struct ListTimes {
     /// When a list is due for those who wait, if one is.
     next: Option<Instant>,
     last: Option<Last>,
     resync: Instant,
 }
 
-impl Lists {
+impl LoadBalancerLists {
     pub(super) fn new(source: Arc<dyn LoadBalancerInventory>, options: Options, now: Instant) -> Self {
-        let state = State { next: None, last: None, resync: now + options.resync_period };
+        let state = ListTimes { next: None, last: None, resync: now + options.resync_period };
         Self {
             source,
             options,
@@ -108,7 +108,7 @@ impl Lists {
     }
 
     /// How long a Service that waits for the cloud is left to the lists, although its provider's pause is over.
-    pub(super) fn leaves(&self, waiting: &Waiting<'_>, now: Instant) -> Option<Duration> {
+    pub(super) fn leaves(&self, waiting: &WaitingService<'_>, now: Instant) -> Option<Duration> {
         let next = self.next().filter(|_| waiting.due <= now)?;
         let is_left = is_left_to_lists(waiting, self.newest().as_deref(), now);
         is_left.then(|| next.saturating_duration_since(now) + RECHECK)
@@ -192,7 +192,7 @@ impl Lists {
         self.orphans.notified().await;
     }
 
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, ListTimes> {
         self.state.lock()
     }
 }

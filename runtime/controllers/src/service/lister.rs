@@ -8,12 +8,12 @@ use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 use tracing::debug;
 
-use crate::service::inventory::Lists;
+use crate::service::inventory::LoadBalancerLists;
 use crate::service::inventory::drift::{Finding, finding, place_in};
-use crate::service::inventory::schedule::{self, Last, SHORTEST, Word, word};
+use crate::service::inventory::schedule::{self, Last, ListedProgress, SHORTEST, word};
 use crate::service::inventory::snapshot::Snapshot;
 use crate::service::reaper::Reaper;
-use crate::service::shared::Shared;
+use crate::service::shared::SharedState;
 use crate::service::state::{Resync, ServiceState};
 use crate::service::status;
 use crate::worker::random;
@@ -25,8 +25,8 @@ const IDLE: Duration = Duration::from_secs(60);
 
 /// The part of this controller that lists load balancers.
 pub(super) struct Lister {
-    pub(super) shared: Arc<Shared>,
-    pub(super) lists: Arc<Lists>,
+    pub(super) shared: Arc<SharedState>,
+    pub(super) lists: Arc<LoadBalancerLists>,
     pub(super) reaper: Arc<Reaper>,
 }
 
@@ -97,7 +97,9 @@ impl Lister {
         self.shared.states.all(|states| {
             let mut took = None;
             for (key, state) in states.iter_mut() {
-                let Some(waiting) = state.waiting().filter(|it| word(it, Some(list)) == Word::AtRest) else { continue };
+                let Some(waiting) = state.waiting().filter(|it| word(it, Some(list)) == ListedProgress::AtRest) else {
+                    continue;
+                };
                 let own = list.began.saturating_duration_since(waiting.wrote);
                 took = Some(took.map_or(own, |took: Duration| took.min(own)));
                 state.rests();

@@ -8,16 +8,16 @@ use tokio::time::Instant;
 use crate::events::{EventKind, reference};
 use crate::nodes::Nodes;
 use crate::service::backends::BackendStatus;
-use crate::service::changes::{Changes, Pass};
+use crate::service::changes::{BackendChanges, BackendPass};
 use crate::service::confirmations::Confirmations;
 use crate::service::plan::is_wanted;
-use crate::service::shared::Shared;
+use crate::service::shared::SharedState;
 
 /// The part of this controller that follows nodes.
 pub(super) struct NodeFollower {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedState>,
     pub(super) nodes: Nodes,
-    pub(super) changes: Arc<Changes>,
+    pub(super) changes: Arc<BackendChanges>,
     pub(super) confirmations: Arc<Confirmations>,
 }
 
@@ -78,8 +78,8 @@ impl NodeFollower {
     /// Goes through all Services once other nodes take traffic.
     fn pass(&self) {
         let (began, backends) = (Instant::now(), self.changes.backends());
-        let Shared { queue, cluster, metrics, .. } = &*self.shared;
-        let pass = Pass::begin(metrics.backend_pass.clone());
+        let SharedState { queue, cluster, metrics, .. } = &*self.shared;
+        let pass = BackendPass::begin(metrics.backend_pass.clone());
         self.shared.each(|key, service, state| {
             if !is_wanted(service, cluster) {
                 return;

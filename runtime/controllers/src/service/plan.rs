@@ -4,7 +4,7 @@ use cloud_provider::LoadBalancer;
 use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
-use crate::service::desired::{Cluster, Invalid, compared_fields, desired, unclaimed, unwanted};
+use crate::service::desired::{Invalid, ServedCluster, compared_fields, desired, unclaimed, unwanted};
 use crate::service::status::{current, is_finalized, is_load_balancer, is_of_another, memo};
 
 /// What is to be done about a Service.
@@ -22,7 +22,7 @@ pub(super) enum Plan {
 }
 
 /// What is to be done about a Service, if one of our calls `may` have given it a load balancer in this process's life.
-pub(super) fn plan(service: &Service, may_exist: bool, cluster: &Cluster) -> Result<Plan, Invalid> {
+pub(super) fn plan(service: &Service, may_exist: bool, cluster: &ServedCluster) -> Result<Plan, Invalid> {
     #[cfg(test)]
     PLANS.set(PLANS.get() + 1);
     if wants(service, cluster) {
@@ -41,29 +41,29 @@ pub(super) fn plan(service: &Service, may_exist: bool, cluster: &Cluster) -> Res
 }
 
 /// Whether a Service wants a load balancer, and no other controller was named for it. An empty class is a class.
-pub(super) fn is_wanted(service: &Service, cluster: &Cluster) -> bool {
+pub(super) fn is_wanted(service: &Service, cluster: &ServedCluster) -> bool {
     is_load_balancer(service) && !is_of_another(service, cluster.class.as_deref())
 }
 
 /// Whether a Service wants a load balancer, and lives.
-pub(super) fn wants(service: &Service, cluster: &Cluster) -> bool {
+pub(super) fn wants(service: &Service, cluster: &ServedCluster) -> bool {
     is_wanted(service, cluster) && !is_deleted(service)
 }
 
 /// Whether another controller was named for a Service that lives: whatever of ours it has is forgotten.
-pub(super) fn is_anothers(service: &Service, cluster: &Cluster) -> bool {
+pub(super) fn is_anothers(service: &Service, cluster: &ServedCluster) -> bool {
     is_load_balancer(service) && is_of_another(service, cluster.class.as_deref()) && !is_deleted(service)
 }
 
 /// Plans for the versions of one Service, and again only for one that says something else than the last.
 pub(super) struct Planner<'a> {
-    cluster: &'a Cluster,
+    cluster: &'a ServedCluster,
     /// The part of a Service that says what it wants, and its plan.
     last: Option<(Service, Result<Plan, Invalid>)>,
 }
 
 impl<'a> Planner<'a> {
-    pub(super) fn new(cluster: &'a Cluster) -> Self {
+    pub(super) fn new(cluster: &'a ServedCluster) -> Self {
         Self { cluster, last: None }
     }
 
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn a_service_of_our_class_is_ours() {
-        let cluster = Cluster { class: Some("example.com/ours".to_owned()), ..cluster() };
+        let cluster = ServedCluster { class: Some("example.com/ours".to_owned()), ..cluster() };
         let planned = |class: Value| plan(&service(json!({ "spec": { "loadBalancerClass": class } })), false, &cluster);
         assert!(matches!(planned(json!("example.com/ours")), Ok(Plan::Ensure(_))));
         assert!(matches!(planned(Value::Null), Ok(Plan::Ensure(_))), "the cloud's is the default");

@@ -14,11 +14,11 @@ use crate::cloud_call::{CALL, late};
 use crate::events::EventKind;
 use crate::object;
 use crate::service::desired::name;
-use crate::service::inventory::Lists;
+use crate::service::inventory::LoadBalancerLists;
 use crate::service::inventory::orphans::{Living, Orphans, owner};
 use crate::service::inventory::snapshot::Snapshot;
 use crate::service::long_pending::LongPending;
-use crate::service::shared::Shared;
+use crate::service::shared::SharedState;
 use crate::service::status;
 use crate::service::syncer::held;
 use crate::trimmed::Trimmed;
@@ -30,8 +30,8 @@ const STEPS: usize = 20;
 
 /// The part of this controller that reaps.
 pub(super) struct Reaper {
-    pub(super) shared: Arc<Shared>,
-    pub(super) lists: Arc<Lists>,
+    pub(super) shared: Arc<SharedState>,
+    pub(super) lists: Arc<LoadBalancerLists>,
     /// The load balancers that lists have shown of Services that do not exist.
     pub(super) orphans: Mutex<Orphans>,
 }

@@ -8,7 +8,7 @@ use tokio::time::Instant;
 
 use crate::cloud_call::{CALL, late};
 use crate::events::{EventKind, reference};
-use crate::object::{Part, Refusal, update_latest};
+use crate::object::{ObjectPart, UpdateRefusal, update_latest};
 use crate::service::desired::unclaimed;
 use crate::service::error::Error;
 use crate::service::ownership;
@@ -16,7 +16,7 @@ use crate::service::plan::{Plan, Planner, plan};
 use crate::service::state::NextStep;
 use crate::service::status;
 use crate::service::syncer::Syncer;
-use crate::service::write::Answer;
+use crate::service::write::ProviderAnswer;
 use crate::worker::random;
 
 impl Syncer {
@@ -51,7 +51,7 @@ impl Syncer {
                 let memo = it.status.memo.or_else(|| status::memo(&service).map(str::to_owned));
                 let ingress = self.usable(key, &service, it.status.ingress);
                 let status = LoadBalancerStatus { memo, ingress, ..it.status };
-                let answer = Answer::BusyDeleting(PendingStatus { status, ..it });
+                let answer = ProviderAnswer::BusyDeleting(PendingStatus { status, ..it });
                 self.keep_and_write(key, service, answer, planner).await
             }
             done => self.release(key, service, &done).await,
@@ -123,16 +123,16 @@ impl Syncer {
         let about = reference(service.as_ref());
         let plan = |it: &Service| match plan(it, true, &self.shared.cluster) {
             // Somebody wants it again, or another controller has it: what it had is gone all the same.
-            Ok(Plan::Ensure(_) | Plan::Forget) => Err(Refusal::Plan(())),
+            Ok(Plan::Ensure(_) | Plan::Forget) => Err(UpdateRefusal::Plan(())),
             Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => Ok(status::released(it)),
         };
         let latest = || self.shared.latest(key).filter(|it| it.metadata.uid == uid);
-        let (api, part) = (self.shared.api(&service), Part::StatusAndMetadata);
+        let (api, part) = (self.shared.api(&service), ObjectPart::StatusAndMetadata);
         match update_latest(&api, service, part, plan, latest, random).await {
             Ok(written) => self.end_deletion(key, written.as_ref()),
-            Err(Refusal::Api(error)) if error.is_gone() => self.end_deletion(key, None),
-            Err(Refusal::Api(error)) => return Err(Error::Release(error)),
-            Err(Refusal::Plan(())) => return Ok(NextStep::Again),
+            Err(UpdateRefusal::Api(error)) if error.is_gone() => self.end_deletion(key, None),
+            Err(UpdateRefusal::Api(error)) => return Err(Error::Release(error)),
+            Err(UpdateRefusal::Plan(())) => return Ok(NextStep::Again),
         }
         self.record_deleted(&about, deleted);
         Ok(NextStep::Done)

@@ -14,11 +14,11 @@ const LONGEST: usize = 4 << 10;
 
 /// What all nodes behind a load balancer have to match.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Selectors(Vec<Requirement>);
+pub(super) struct Selectors(Vec<LabelRequirement>);
 
 /// One part of a selector, between two commas.
 #[derive(Clone, Debug, Eq, PartialEq)]
-struct Requirement {
+struct LabelRequirement {
     key: String,
     operator: Operator,
 }
@@ -58,7 +58,7 @@ impl Selectors {
     }
 }
 
-impl Requirement {
+impl LabelRequirement {
     fn matches(&self, node: &Node) -> bool {
         let value = node.labels.iter().find(|(key, _)| *key == self.key).map(|(_, value)| value);
         let number = || value.and_then(|it| it.parse::<i64>().ok());
@@ -85,7 +85,7 @@ const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", ">", "<", "(", ")", ","];
 
 type Tokens = Peekable<vec::IntoIter<Token>>;
 
-fn parse(text: &str) -> Result<Vec<Requirement>, String> {
+fn parse(text: &str) -> Result<Vec<LabelRequirement>, String> {
     if text.len() > LONGEST {
         return Err(format!("it has {} bytes, and at most {LONGEST} are read", text.len()));
     }
@@ -125,7 +125,7 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-fn requirement(tokens: &mut Tokens) -> Result<Requirement, String> {
+fn requirement(tokens: &mut Tokens) -> Result<LabelRequirement, String> {
     let is_negated = tokens.next_if_eq(&Token::Symbol("!")).is_some();
     let key = match tokens.next() {
         Some(Token::Word(key)) => key,
@@ -141,7 +141,7 @@ fn requirement(tokens: &mut Tokens) -> Result<Requirement, String> {
         Some(other) if is_negated => return Err(format!("found {}, expected ',' or the end", other.shown())),
         Some(_) => operator(tokens)?,
     };
-    Ok(Requirement { key, operator })
+    Ok(LabelRequirement { key, operator })
 }
 
 fn operator(tokens: &mut Tokens) -> Result<Operator, String> {

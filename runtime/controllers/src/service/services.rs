@@ -9,13 +9,13 @@ use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
 
-use crate::service::addresses::Addresses;
+use crate::service::addresses::ServiceAddresses;
 use crate::watched::Watched;
 
 /// The cluster's Services as this process knows them.
 pub(super) struct Services {
     watched: Watched<Service>,
-    addresses: Mutex<Addresses>,
+    addresses: Mutex<ServiceAddresses>,
 }
 
 impl Services {
@@ -40,7 +40,7 @@ impl Services {
     }
 
     /// What the index of all their addresses says.
-    pub(super) fn addresses<T>(&self, read: impl FnOnce(&Addresses) -> T) -> T {
+    pub(super) fn addresses<T>(&self, read: impl FnOnce(&ServiceAddresses) -> T) -> T {
         read(&self.addresses.lock())
     }
 

@@ -13,7 +13,7 @@ use crate::events::{EventKind, Recorder, reference};
 use crate::metrics::Metrics;
 use crate::queue::pump::WorkQueue;
 use crate::service::backends::Backends;
-use crate::service::desired::{Cluster, Invalid};
+use crate::service::desired::{Invalid, ServedCluster};
 use crate::service::selectors::Selectors;
 use crate::service::services::{Services, key};
 use crate::service::state::ServiceState;
@@ -21,9 +21,9 @@ use crate::service::states::States;
 use crate::trimmed::Trimmed;
 
 /// The state that the parts of this controller share.
-pub(super) struct Shared {
+pub(super) struct SharedState {
     pub(super) client: Client,
-    pub(super) cluster: Cluster,
+    pub(super) cluster: ServedCluster,
     pub(super) load_balancers: Arc<dyn LoadBalancers>,
     pub(super) services: Services,
     pub(super) states: States,
@@ -35,7 +35,7 @@ pub(super) struct Shared {
     pub(super) metrics: Metrics,
 }
 
-impl Shared {
+impl SharedState {
     /// The Service under a key, as the watch knows it or as we left it, whichever is newer.
     pub(super) fn latest(&self, key: &str) -> Option<Arc<Service>> {
         let watched = self.services.get(key)?;

@@ -19,14 +19,14 @@ use cloud_provider::LoadBalancer;
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use tokio::time::Instant;
 
-use crate::service::backends::{Backend, other_names};
+use crate::service::backends::{BackendNode, other_names};
 use crate::service::desired::asked;
 
 pub(super) use self::counted::Counted;
 pub(super) use self::stage::NextCall;
-use self::stage::{Announcement, ListWord, Question, Stage, State};
+use self::stage::{Announcement, ListWord, Question, SyncStage, SyncState};
 pub(super) use self::steps::{AskedNodes, Cause, EventEffect, NextStep, Resync};
-pub(super) use self::unwritten::{Outcome, Unwritten};
+pub(super) use self::unwritten::{AnswerMeaning, Unwritten};
 use self::work::{Observed, Work};
 
 /// What is remembered of Services, by key.
@@ -83,7 +83,8 @@ impl ServiceStates {
             let Some(wait) = &mut state.observed.pending else { continue };
             longest = longest.max(wait.age(now));
             // What failed since then is shown by its failure.
-            let is_pending = matches!(state.work.state, State::Pending { .. } | State::Deleting { until: Some(_), .. });
+            let is_pending =
+                matches!(state.work.state, SyncState::Pending { .. } | SyncState::Deleting { until: Some(_), .. });
             if let Some(message) = wait.message_due(now).filter(|_| is_pending) {
                 is_announced.push((state.observed.about.clone(), message));
             }
@@ -118,13 +119,13 @@ impl ServiceState {
     }
 
     /// The nodes for which it was worked on.
-    pub(super) fn backends(&self) -> &[Backend] {
+    pub(super) fn backends(&self) -> &[BackendNode] {
         self.work.state.question().map_or(&[], |it| &it.backends)
     }
 
     /// Whether a call may have given it a load balancer.
     pub(super) fn may_exist(&self) -> bool {
-        !matches!(self.work.state, State::New(_) | State::Gone)
+        !matches!(self.work.state, SyncState::New(_) | SyncState::Gone)
     }
 
     /// What is to be done for this desired load balancer and these backends: how the work goes on, or why the cloud is asked.
@@ -132,7 +133,7 @@ impl ServiceState {
     pub(super) fn next_step(
         &mut self,
         desired: &LoadBalancer,
-        backends: &Arc<[Backend]>,
+        backends: &Arc<[BackendNode]>,
         now: Instant,
     ) -> ControlFlow<NextStep, (Cause, AskedNodes)> {
         let others = *self.backends() != **backends;
@@ -146,7 +147,7 @@ impl ServiceState {
             self.observed.pending = None;
             return self.ask(Cause::Service, desired, backends, nodes, now);
         }
-        let asks = matches!(self.work.state.stage(), Stage::New | Stage::Ensuring | Stage::Settled);
+        let asks = matches!(self.work.state.stage(), SyncStage::New | SyncStage::Ensuring | SyncStage::Settled);
         if asks
             && others
             && let Err(pause) = self.work.backend_burst.try_take(now)
@@ -154,19 +155,19 @@ impl ServiceState {
             return Break(NextStep::After(pause));
         }
         match &self.work.state {
-            State::Settled { .. } if others => self.ask(Cause::Backends, desired, backends, nodes, now),
-            State::Settled { resync: Some(Resync::AskAt(at)), .. } if *at <= now => {
+            SyncState::Settled { .. } if others => self.ask(Cause::Backends, desired, backends, nodes, now),
+            SyncState::Settled { resync: Some(Resync::AskAt(at)), .. } if *at <= now => {
                 self.ask(Cause::Resync, desired, backends, AskedNodes::Same, now)
             }
-            State::Settled { .. } => Break(NextStep::Done),
-            State::Pending { question, until } if *until > now && question.listed != ListWord::AtRest => {
+            SyncState::Settled { .. } => Break(NextStep::Done),
+            SyncState::Pending { question, until } if *until > now && question.listed != ListWord::AtRest => {
                 Break(NextStep::After(*until - now))
             }
-            State::Pending { question, .. } => {
+            SyncState::Pending { question, .. } => {
                 let cause = question.cause;
                 self.ask(cause, desired, backends, AskedNodes::Same, now)
             }
-            State::New(_) | State::Ensuring(_) | State::Deleting { .. } | State::Gone => {
+            SyncState::New(_) | SyncState::Ensuring(_) | SyncState::Deleting { .. } | SyncState::Gone => {
                 self.ask(Cause::Service, desired, backends, nodes, now)
             }
         }
@@ -176,7 +177,7 @@ impl ServiceState {
         &mut self,
         cause: Cause,
         desired: &LoadBalancer,
-        backends: &Arc<[Backend]>,
+        backends: &Arc<[BackendNode]>,
         nodes: AskedNodes,
         now: Instant,
     ) -> ControlFlow<NextStep, (Cause, AskedNodes)> {
@@ -191,7 +192,7 @@ impl ServiceState {
             if is_other || nodes == AskedNodes::Others {
                 question.revision = None;
                 question.listed = ListWord::Open;
-            } else if stage != Stage::Pending && question.listed == ListWord::AtRest {
+            } else if stage != SyncStage::Pending && question.listed == ListWord::AtRest {
                 // The list was believed, and the call failed.
                 question.listed = ListWord::Open;
             }
@@ -203,8 +204,10 @@ impl ServiceState {
                 None => Question::new(cause, desired.clone(), backends.clone()),
             };
             match stage {
-                Stage::New | Stage::Gone => State::New(Some(question)),
-                Stage::Ensuring | Stage::Pending | Stage::Settled | Stage::Deleting => State::Ensuring(question),
+                SyncStage::New | SyncStage::Gone => SyncState::New(Some(question)),
+                SyncStage::Ensuring | SyncStage::Pending | SyncStage::Settled | SyncStage::Deleting => {
+                    SyncState::Ensuring(question)
+                }
             }
         });
         Continue((cause, nodes))
@@ -212,15 +215,15 @@ impl ServiceState {
 
     /// A call begins that may give it a load balancer. Returns whether it is the first one with its memo.
     pub(super) fn begin_call(&mut self, memo: Option<&str>) -> bool {
-        if matches!(self.work.state, State::New(Some(_))) {
-            self.work.state.become_of(|question| question.map_or(State::New(None), State::Ensuring));
+        if matches!(self.work.state, SyncState::New(Some(_))) {
+            self.work.state.become_of(|question| question.map_or(SyncState::New(None), SyncState::Ensuring));
         }
         memo.is_some() && self.work.new_memo.take().as_deref() == memo
     }
 
     /// Counts what is about to be asked of the cloud for Kubernetes' sake. What the provider said itself is no change: the
     /// annotations that it writes, the addresses of machines, and which instances exist.
-    fn count(&mut self, desired: &LoadBalancer, backends: &[Backend], now: Instant) {
+    fn count(&mut self, desired: &LoadBalancer, backends: &[BackendNode], now: Instant) {
         let node_changes = self.work.counted.node_changes.load(Ordering::Relaxed);
         // Kubernetes has changed so many nodes, and the Service has so many others: what only the provider says of machines
         // is no change.

@@ -12,20 +12,20 @@ use tracing::{debug, info};
 use crate::cloud_call::{CALL, late};
 use crate::events::EventKind;
 use crate::limits::too_many_nodes;
-use crate::object::{self, Part, update_latest};
-use crate::service::backends::{Backend, Backends};
-use crate::service::changes::Pass;
+use crate::object::{self, ObjectPart, update_latest};
+use crate::service::backends::{BackendNode, Backends};
+use crate::service::changes::BackendPass;
 use crate::service::desired::compared_fields;
 use crate::service::error::Error;
-use crate::service::inventory::drift::{Evidence, revision};
+use crate::service::inventory::drift::{ReadyEvidence, revision};
 use crate::service::inventory::fingerprint::fingerprint;
 use crate::service::ownership;
 use crate::service::plan::{Plan, Planner, is_anothers, is_wanted};
-use crate::service::state::{AskedNodes, Cause, NextStep, Outcome, ServiceState, Unwritten};
+use crate::service::state::{AnswerMeaning, AskedNodes, Cause, NextStep, ServiceState, Unwritten};
 use crate::service::status;
 use crate::service::syncer::{SHORTEST_PENDING, Syncer};
-use crate::service::write::Answer;
-use crate::worker::{Next, random};
+use crate::service::write::ProviderAnswer;
+use crate::worker::{NextSync, random};
 
 /// How often a Service is reconciled again at once because somebody has changed it meanwhile.
 const ATTEMPTS: usize = 10;
@@ -41,27 +41,27 @@ enum NextMove {
     /// Nothing for now.
     Wait(NextStep),
     /// The cloud is asked. The pass over changed nodes ends with that.
-    Ask(Cause, AskedNodes, Option<Arc<Pass>>),
+    Ask(Cause, AskedNodes, Option<Arc<BackendPass>>),
 }
 
 impl Syncer {
     /// Reconciles the Service under a key, several times if somebody changes it meanwhile.
-    pub(super) async fn reconcile(&self, key: &str) -> Result<Next, Error> {
+    pub(super) async fn reconcile(&self, key: &str) -> Result<NextSync, Error> {
         for _ in 0..ATTEMPTS {
             match self.steps(key).await? {
-                NextStep::Done => return Ok(Next::Done),
+                NextStep::Done => return Ok(NextSync::Done),
                 NextStep::Forget => {
                     self.shared.states.forget(key);
-                    return Ok(Next::Done);
+                    return Ok(NextSync::Done);
                 }
-                NextStep::After(pause) => return Ok(Next::After(pause)),
+                NextStep::After(pause) => return Ok(NextSync::After(pause)),
                 NextStep::Again => {
                     debug!(service = key, "the Service has changed meanwhile; it is reconciled again");
                     tokio::time::sleep(ATTEMPT_PAUSE.mul_f64(1.0 + random())).await;
                 }
             }
         }
-        Ok(Next::After(SHORTEST_PENDING))
+        Ok(NextSync::After(SHORTEST_PENDING))
     }
 
     /// The steps of a reconciliation, in the order that is safe to interrupt. A step that cannot go on ends it.
@@ -178,7 +178,7 @@ impl Syncer {
                 match self.judged(key, &service, std::mem::take(&mut status.ingress)) {
                     Ok(ingress) => {
                         status.ingress = ingress;
-                        self.keep_and_write(key, service, Answer::Ready(status), planner).await
+                        self.keep_and_write(key, service, ProviderAnswer::Ready(status), planner).await
                     }
                     Err(refused) => self.fail(key, service, status, refused, planner).await,
                 }
@@ -188,7 +188,7 @@ impl Syncer {
                 it.status.ingress = self.usable(key, &service, it.status.ingress);
                 // There is nothing to wait for but our own write. A Service has its first memo once.
                 let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
-                let answer = if announces { Answer::Announced(it) } else { Answer::Busy(it) };
+                let answer = if announces { ProviderAnswer::Announced(it) } else { ProviderAnswer::Busy(it) };
                 self.keep_and_write(key, service, answer, planner).await
             }
         };
@@ -224,7 +224,7 @@ impl Syncer {
                 }
                 None => {
                     let status = LoadBalancerStatus { memo: state.work.memo.clone(), ..LoadBalancerStatus::default() };
-                    state.work.unwritten = Some(Unwritten::new(status, None, Outcome::MemoOnly));
+                    state.work.unwritten = Some(Unwritten::new(status, None, AnswerMeaning::MemoOnly));
                 }
             }
             state.work.unwritten.clone()
@@ -274,9 +274,9 @@ impl Syncer {
 
     /// The revision with which a Service says itself that what it asks for was there when it was asked for last. Then it is as
     /// desired until the next list, which comes soon, says otherwise.
-    fn evidence_on(&self, service: &Service, compared: &LoadBalancer, backends: &[Backend]) -> Option<String> {
+    fn evidence_on(&self, service: &Service, compared: &LoadBalancer, backends: &[BackendNode]) -> Option<String> {
         self.lists.as_ref().filter(|it| it.have_revisions())?;
-        let kept = status::evidence(service).and_then(Evidence::parse)?;
+        let kept = status::evidence(service).and_then(ReadyEvidence::parse)?;
         let is_ours = status::memo(service).is_some() && status::is_finalized(service);
         (is_ours && kept.fingerprint == self.fingerprint(compared, backends, service)).then_some(kept.revision)
     }
@@ -293,7 +293,7 @@ impl Syncer {
             Some(_) => Ok(it.clone()),
         };
         let latest = || self.shared.latest(key).filter(|it| it.metadata.uid == *uid);
-        let (api, part) = (self.shared.api(service), Part::StatusAndMetadata);
+        let (api, part) = (self.shared.api(service), ObjectPart::StatusAndMetadata);
         let written = update_latest(&api, service.clone(), part, plan, latest, random).await;
         match written {
             Ok(Some(written)) => {
@@ -362,14 +362,14 @@ impl Syncer {
         error: Error,
         planner: &mut Planner<'_>,
     ) -> Result<NextStep, Error> {
-        match self.keep_and_write(key, service, Answer::Failed(status), planner).await? {
+        match self.keep_and_write(key, service, ProviderAnswer::Failed(status), planner).await? {
             NextStep::Again => Ok(NextStep::Again),
             NextStep::Done | NextStep::Forget | NextStep::After(_) => Err(error),
         }
     }
 
     /// A short name for what a Service asks for, for the nodes behind it, and for where it is reached.
-    pub(super) fn fingerprint(&self, desired: &LoadBalancer, backends: &[Backend], service: &Service) -> String {
+    pub(super) fn fingerprint(&self, desired: &LoadBalancer, backends: &[BackendNode], service: &Service) -> String {
         let description = self.shared.cluster.description.now();
         let versions = (env!("CARGO_PKG_VERSION"), &*description.version);
         fingerprint(versions, desired, backends, &status::current(service))

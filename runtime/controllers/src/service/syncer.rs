@@ -12,10 +12,10 @@ use crate::error::BackOff;
 use crate::nodes::Nodes;
 use crate::pending;
 use crate::provider_events::ProviderEvents;
-use crate::service::changes::Changes;
+use crate::service::changes::BackendChanges;
 use crate::service::confirmations::Confirmations;
-use crate::service::inventory::Lists;
-use crate::service::shared::Shared;
+use crate::service::inventory::LoadBalancerLists;
+use crate::service::shared::SharedState;
 
 /// How soon a cloud that is busy is asked again at least, and at most.
 pub(super) const SHORTEST_PENDING: Duration = Duration::from_millis(500);
@@ -23,12 +23,12 @@ const LONGEST_PENDING: Duration = Duration::from_secs(300);
 
 /// The part of this controller that syncs Services.
 pub(super) struct Syncer {
-    pub(super) shared: Arc<Shared>,
+    pub(super) shared: Arc<SharedState>,
     pub(super) facts: Receiver<ClusterFacts>,
     /// `None`: this cloud cannot list load balancers.
-    pub(super) lists: Option<Arc<Lists>>,
+    pub(super) lists: Option<Arc<LoadBalancerLists>>,
     pub(super) nodes: Nodes,
-    pub(super) changes: Arc<Changes>,
+    pub(super) changes: Arc<BackendChanges>,
     pub(super) confirmations: Arc<Confirmations>,
     /// The deletions for Services that vanished without waiting for them.
     pub(super) vanished: Mutex<Spent>,

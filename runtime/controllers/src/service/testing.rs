@@ -6,7 +6,7 @@ use cloud_provider::{Annotation, Description};
 use k8s_openapi::api::core::v1::{Node, Service};
 use serde_json::{Value, json};
 
-use crate::service::desired::Cluster;
+use crate::service::desired::ServedCluster;
 
 /// An annotation that the provider describes, and writes.
 pub(super) const ID: &str = "example.com/id";
@@ -14,7 +14,7 @@ pub(super) const ID: &str = "example.com/id";
 pub(super) const SIZE: &str = "example.com/size";
 
 /// A cluster in a cloud whose provider describes two annotations.
-pub(super) fn cluster() -> Cluster {
+pub(super) fn cluster() -> ServedCluster {
     let annotation = |key: &str| Annotation {
         key: key.to_owned(),
         values: String::new(),
@@ -27,7 +27,7 @@ pub(super) fn cluster() -> Cluster {
         writes_annotations: vec![ID.to_owned()],
         ..Description::default()
     };
-    Cluster { name: "kubernetes".to_owned(), class: None, description: Arc::new(description).into() }
+    ServedCluster { name: "kubernetes".to_owned(), class: None, description: Arc::new(description).into() }
 }
 
 /// Service `default/s1` as the API server shows it, with changes as a merge patch.

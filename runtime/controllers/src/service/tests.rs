@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use super::*;
 use crate::cluster_facts::ClusterFacts;
 use crate::error::Pause;
-use crate::events::recorded::Recorded;
+use crate::events::recorded::RecordedEvent;
 use crate::events::{EventKind, Recorder};
 use crate::metrics::Metrics;
 use crate::service::desired::compared_fields;
@@ -26,7 +26,7 @@ use crate::service::error::Error;
 use crate::service::plan::{Plan, plan};
 use crate::service::services::key;
 use crate::service::testing::{ID, cluster, service, with_load_balancer};
-use crate::worker::{Next, Reconcile as _};
+use crate::worker::{NextSync, Reconcile as _};
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -58,7 +58,7 @@ fn syncer(
     load_balancers: Arc<dyn LoadBalancers>,
     versions: watch::Receiver<u64>,
     services: impl IntoIterator<Item = Service>,
-) -> (Syncer, Receiver<Recorded>) {
+) -> (Syncer, Receiver<RecordedEvent>) {
     let metrics = Metrics::register(&Registry::new()).unwrap();
     let (known, mut writer) = Services::new();
     let listed = services.into_iter().map(watcher::Event::InitApply);
@@ -67,8 +67,8 @@ fn syncer(
     }
     let (recorder, events) = Recorder::captured();
     let nodes = Nodes::of([]);
-    let changes = Changes::new(nodes.clone(), CurrentDescription::default(), false, metrics.queue(NODES));
-    let shared = Shared {
+    let changes = BackendChanges::new(nodes.clone(), CurrentDescription::default(), false, metrics.queue(NODES));
+    let shared = SharedState {
         client,
         cluster: cluster(),
         load_balancers,
@@ -100,7 +100,7 @@ struct Rig {
     cloud: Arc<ScriptedCloud>,
     /// What the API server answers when it is asked for a Service, if not that there is none.
     found: Arc<Mutex<Option<(u16, Value)>>>,
-    events: Receiver<Recorded>,
+    events: Receiver<RecordedEvent>,
 }
 
 impl Rig {
@@ -128,7 +128,7 @@ impl Rig {
         });
     }
 
-    async fn reconcile(&self, service: &Service) -> Result<Next, Error> {
+    async fn reconcile(&self, service: &Service) -> Result<NextSync, Error> {
         self.syncer.reconcile(&key(service)).await
     }
 
@@ -175,12 +175,12 @@ async fn an_orphan_is_deleted_step_by_step() {
     let mut rig = Rig::new([], [pending(None), pending(Some("lb-1 going")), Ok(Deletion::Done)]);
     rig.remember(&gone);
     for _ in 0..2 {
-        assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::After(7 * SECOND));
+        assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::After(7 * SECOND));
         tokio::time::advance(6 * SECOND).await;
-        assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::After(SECOND), "the cloud is busy");
+        assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::After(SECOND), "the cloud is busy");
         tokio::time::advance(SECOND).await;
     }
-    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::Done);
     assert_eq!(rig.deleted(), [Some("lb-1"), Some("lb-1"), Some("lb-1 going")].map(|it| it.map(str::to_owned)));
     assert!(rig.is_forgotten(&gone));
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
@@ -221,7 +221,7 @@ async fn what_the_provider_did_not_delete_is_not_called_deleted() {
     let events = vec![Event { about: None, kind, reason, message }];
     rig.cloud.delete.answers_next([Reply { answer: Ok(Deletion::Done), events, wrote: false }]);
     rig.remember(&gone);
-    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::Done);
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "LoadBalancerNotDeleted"]);
 }
 
@@ -230,7 +230,7 @@ async fn an_orphan_belongs_to_the_next_service_with_its_memo() {
     let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([status("restored", "u2", Some("lb-1"))], []);
     rig.remember(&gone);
-    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::Done);
     assert!(rig.deleted().is_empty() && rig.is_forgotten(&gone) && rig.told().is_empty());
 }
 
@@ -241,7 +241,7 @@ async fn theft_by_a_deletion_ends_at_the_memo_of_another_service() {
     let owner = status("owner", "u2", Some("lb-1"));
     let mut rig = Rig::new([owner], [pending(Some("lb-1")), Ok(Deletion::Done)]);
     rig.remember(&gone);
-    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::Done);
     assert_eq!(rig.deleted(), [None, None]);
     let claims: Vec<_> = rig.cloud.delete.calls().iter().map(|it| !it.annotations.is_empty()).collect();
     assert_eq!(claims, [true, false], "the second time it says nothing of whose it is");
@@ -270,14 +270,14 @@ async fn a_deletion_that_fails_keeps_what_is_remembered() {
     let error = rig.reconcile(&gone).await.unwrap_err();
     rig.syncer.show("default/s1", &error, 0);
     assert!(!rig.is_forgotten(&gone));
-    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::Done);
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeleteLoadBalancerFailed", "DeletedLoadBalancer"]);
 }
 
 #[tokio::test]
 async fn case_134_a_service_that_nobody_knows_is_nothing() {
     let mut rig = Rig::new([], []);
-    assert_eq!(rig.reconcile(&status("s1", "u1", None)).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&status("s1", "u1", None)).await.unwrap(), NextSync::Done);
     assert!(rig.deleted().is_empty() && rig.told().is_empty());
 }
 
@@ -298,11 +298,11 @@ async fn a_service_that_is_there_keeps_its_load_balancer() {
     let mut rig = Rig::new([], [Ok(Deletion::Done)]);
     rig.remember(&there);
     rig.finds(200, serde_json::to_value(&there).unwrap());
-    assert_eq!(rig.reconcile(&there).await.unwrap(), Next::After(10 * SECOND));
+    assert_eq!(rig.reconcile(&there).await.unwrap(), NextSync::After(10 * SECOND));
     assert!(rig.deleted().is_empty() && !rig.is_forgotten(&there) && rig.told().is_empty());
 
     rig.finds(200, serde_json::to_value(status("s1", "u2", None)).unwrap());
-    assert_eq!(rig.reconcile(&there).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&there).await.unwrap(), NextSync::Done);
     assert_eq!(rig.deleted(), [Some("lb-1".to_owned())], "another Service has its name");
 }
 
@@ -312,7 +312,7 @@ async fn an_older_namesake_takes_nothing_from_a_service() {
     let rig = Rig::new([older], []);
     rig.remember(&there);
     rig.finds(200, serde_json::to_value(&there).unwrap());
-    assert_eq!(rig.reconcile(&there).await.unwrap(), Next::After(10 * SECOND));
+    assert_eq!(rig.reconcile(&there).await.unwrap(), NextSync::After(10 * SECOND));
     let memo = rig.syncer.shared.states.with("default/s1", |it| it.work.memo.clone()).flatten();
     assert_eq!(memo.as_deref(), Some("lb-1"), "it is remembered");
 }
@@ -341,7 +341,7 @@ async fn what_is_no_answer_about_a_service_deletes_nothing() {
     }
     assert!(rig.deleted().is_empty() && rig.told().is_empty());
     *rig.found.lock() = None;
-    assert_eq!(rig.reconcile(&gone).await.unwrap(), Next::Done);
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::Done);
     assert_eq!(rig.deleted().len(), 1);
 }
 
@@ -350,7 +350,7 @@ async fn bring_all(rig: &Rig, gone: &[Service]) -> usize {
     let before = rig.deleted().len();
     for service in gone.iter().filter(|it| !rig.is_forgotten(it)) {
         match rig.reconcile(service).await {
-            Ok(next) => assert_eq!(next, Next::Done),
+            Ok(next) => assert_eq!(next, NextSync::Done),
             Err(error @ Error::Withheld(_)) => {
                 rig.syncer.show(&key(service), &error, 0);
                 assert_eq!(error.pause(rig.syncer.back_off, 0), Pause::AtLeast(300 * SECOND));

@@ -18,7 +18,7 @@ use crate::service::plan::{Plan, is_wanted, plan};
 use crate::service::state::EventEffect;
 use crate::service::syncer::Syncer;
 use crate::watch;
-use crate::worker::{Next, Reconcile};
+use crate::worker::{NextSync, Reconcile};
 
 /// How often it is looked for load balancers that have been pending for long.
 const LONG_PENDING: Duration = Duration::from_secs(1);
@@ -102,7 +102,7 @@ impl Syncer {
 impl Reconcile for Syncer {
     type Error = Error;
 
-    async fn sync(&self, key: &str) -> Result<Next, Error> {
+    async fn sync(&self, key: &str) -> Result<NextSync, Error> {
         self.reconcile(key).await
     }
 

@@ -18,7 +18,7 @@ use tracing::{info, warn};
 use crate::object;
 use crate::service::error::Error;
 use crate::service::ownership;
-use crate::service::state::Outcome;
+use crate::service::state::AnswerMeaning;
 use crate::service::syncer::{Syncer, held};
 use crate::trimmed::Trimmed;
 
@@ -91,7 +91,7 @@ impl Syncer {
                 let after = states.with(key, |state| {
                     state.work.memo = it.status.memo.or(unwanted.memo);
                     let after = held(it.after, state.wait(&it.reason, answered));
-                    state.follow(Outcome::Deleting(answered + after));
+                    state.follow(AnswerMeaning::Deleting(answered + after));
                     after
                 });
                 Ok(Some(after.unwrap_or_else(|| held(it.after, Duration::ZERO))))

@@ -11,18 +11,18 @@ use tokio::time::Instant;
 use tracing::debug;
 
 use crate::events::EventKind;
-use crate::object::{Part, Refusal, update_latest};
+use crate::object::{ObjectPart, UpdateRefusal, update_latest};
 use crate::service::error::Error;
-use crate::service::inventory::drift::Evidence;
+use crate::service::inventory::drift::ReadyEvidence;
 use crate::service::ownership;
 use crate::service::plan::Planner;
-use crate::service::state::{Cause, NextCall, NextStep, Outcome, Unwritten};
+use crate::service::state::{AnswerMeaning, Cause, NextCall, NextStep, Unwritten};
 use crate::service::status::{self, memo};
 use crate::service::syncer::{Syncer, held};
 use crate::worker::random;
 
 /// An answer of the provider.
-pub(super) enum Answer {
+pub(super) enum ProviderAnswer {
     /// The load balancer is as desired.
     Ready(LoadBalancerStatus),
     /// It is not, and that is an error: the memo counts.
@@ -42,18 +42,18 @@ impl Syncer {
         &self,
         key: &str,
         service: Arc<Service>,
-        answer: Answer,
+        answer: ProviderAnswer,
         planner: &mut Planner<'_>,
     ) -> Result<NextStep, Error> {
         let (next, unwritten) = self.keep(key, &service, &answer)?;
         match (&answer, next) {
-            (Answer::Announced(it) | Answer::Busy(it), NextStep::After(after)) => {
+            (ProviderAnswer::Announced(it) | ProviderAnswer::Busy(it), NextStep::After(after)) => {
                 debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
                 if let Some(lists) = &self.lists {
                     lists.wake();
                 }
             }
-            (Answer::BusyDeleting(it), NextStep::After(after)) => {
+            (ProviderAnswer::BusyDeleting(it), NextStep::After(after)) => {
                 debug!(service = key, ?after, "the load balancer is not gone: {}", it.reason);
             }
             (_, _) => {}
@@ -66,26 +66,26 @@ impl Syncer {
 
     /// Keeps in the state what the provider answered, unless its memo is another Service's. Returns how the work goes on, and
     /// what is to be written before.
-    fn keep(&self, key: &str, service: &Service, answer: &Answer) -> Result<(NextStep, Unwritten), Error> {
+    fn keep(&self, key: &str, service: &Service, answer: &ProviderAnswer) -> Result<(NextStep, Unwritten), Error> {
         let (now, uid) = (Instant::now(), service.metadata.uid.as_deref().unwrap_or_default());
         self.shared.states.all(|states| {
             let state = states.of(key, service, now);
             let (status, next, then) = match answer {
-                Answer::Ready(status) => (status, NextStep::Done, Outcome::Ready),
-                Answer::Failed(status) => (status, NextStep::Done, Outcome::MemoOnly),
-                Answer::Announced(it) => {
+                ProviderAnswer::Ready(status) => (status, NextStep::Done, AnswerMeaning::Ready),
+                ProviderAnswer::Failed(status) => (status, NextStep::Done, AnswerMeaning::MemoOnly),
+                ProviderAnswer::Announced(it) => {
                     state.wait(&it.reason, now);
                     state.is_busy(NextCall::Creates);
-                    (&it.status, NextStep::After(Duration::ZERO), Outcome::Pending(now))
+                    (&it.status, NextStep::After(Duration::ZERO), AnswerMeaning::Pending(now))
                 }
-                Answer::Busy(it) => {
+                ProviderAnswer::Busy(it) => {
                     let after = held(it.after, state.wait(&it.reason, now));
                     state.is_busy(NextCall::GoesOn);
-                    (&it.status, NextStep::After(after), Outcome::Pending(now + after))
+                    (&it.status, NextStep::After(after), AnswerMeaning::Pending(now + after))
                 }
-                Answer::BusyDeleting(it) => {
+                ProviderAnswer::BusyDeleting(it) => {
                     let after = held(it.after, state.wait(&it.reason, now));
-                    (&it.status, NextStep::After(after), Outcome::Deleting(now + after))
+                    (&it.status, NextStep::After(after), AnswerMeaning::Deleting(now + after))
                 }
             };
             if let Some(memo) = status.memo.as_deref().filter(|it| Some(*it) != status::memo(service))
@@ -93,10 +93,11 @@ impl Syncer {
             {
                 let error = ownership::taken(key, memo, &holder);
                 return Err(match answer {
-                    Answer::BusyDeleting(_) => Error::Delete(error),
-                    Answer::Ready(_) | Answer::Failed(_) | Answer::Announced(_) | Answer::Busy(_) => {
-                        Error::Ensure(error)
-                    }
+                    ProviderAnswer::BusyDeleting(_) => Error::Delete(error),
+                    ProviderAnswer::Ready(_)
+                    | ProviderAnswer::Failed(_)
+                    | ProviderAnswer::Announced(_)
+                    | ProviderAnswer::Busy(_) => Error::Ensure(error),
                 });
             }
             Ok((next, states.of(key, service, now).keep(status.clone(), status::memo(service), then)))
@@ -121,30 +122,32 @@ impl Syncer {
             // Who has written a memo that is neither the call's nor its answer's knows more.
             let other = memo(it).filter(|it| Some(*it) != sent_memo.as_deref() && Some(*it) != status.memo.as_deref());
             if let Some(other) = other {
-                return Err(Refusal::Plan(other.to_owned()));
+                return Err(UpdateRefusal::Plan(other.to_owned()));
             }
             compared = planner.desired(it);
             Ok(match then {
-                Outcome::Ready => {
+                AnswerMeaning::Ready => {
                     let served = status::served(it, &status, class, now);
                     match planner.desired(&served).zip(revision.clone()) {
                         Some((desired, revision)) => {
                             let fingerprint = self.fingerprint(&desired, &backends, &served);
-                            status::proven(served, &Evidence { fingerprint, revision }.text(), now)
+                            status::proven(served, &ReadyEvidence { fingerprint, revision }.text(), now)
                         }
                         // What was kept before says itself what it is about.
                         None => served,
                     }
                 }
-                Outcome::Restored => status::served(it, &status, class, now),
-                Outcome::Pending(_) | Outcome::Deleting(_) | Outcome::MemoOnly => status::kept(it, &status, class, now),
+                AnswerMeaning::Restored => status::served(it, &status, class, now),
+                AnswerMeaning::Pending(_) | AnswerMeaning::Deleting(_) | AnswerMeaning::MemoOnly => {
+                    status::kept(it, &status, class, now)
+                }
             })
         };
         let latest = || self.shared.latest(key).filter(|it| it.metadata.uid == uid);
-        let (api, part) = (self.shared.api(&service), Part::StatusAndMetadata);
+        let (api, part) = (self.shared.api(&service), ObjectPart::StatusAndMetadata);
         let (written, error) = match update_latest(&api, service, part, plan, latest, random).await {
             Ok(written) => (written, None),
-            Err(Refusal::Api(error)) if error.is_gone() => (None, None),
+            Err(UpdateRefusal::Api(error)) if error.is_gone() => (None, None),
             Err(error) => (None, Some(error)),
         };
         let desired_now = written.as_ref().and_then(|it| planner.desired(it));
@@ -157,12 +160,12 @@ impl Syncer {
                 }
                 None
             }
-            (None, Some(Refusal::Plan(other))) => {
+            (None, Some(UpdateRefusal::Plan(other))) => {
                 state.work.unwritten = None;
                 state.work.memo = Some(other.clone());
                 None
             }
-            (None, Some(Refusal::Api(error))) => {
+            (None, Some(UpdateRefusal::Api(error))) => {
                 // The memo alone, so that the work goes on: with this answer there would never be another call.
                 if let Some(unwritten) = state.work.unwritten.as_mut().filter(|_| error.is_refusal()) {
                     unwritten.keep_only_memo();
@@ -175,8 +178,8 @@ impl Syncer {
         }
         match error {
             None => Ok(Continue(written)),
-            Some(Refusal::Plan(_)) => Ok(Break(NextStep::Again)),
-            Some(Refusal::Api(error)) => Err(Error::Status(error)),
+            Some(UpdateRefusal::Plan(_)) => Ok(Break(NextStep::Again)),
+            Some(UpdateRefusal::Api(error)) => Err(Error::Status(error)),
         }
     }
 

@@ -21,7 +21,7 @@ pub(super) const BYTES: usize = 80 << 20;
 
 /// The pages of a list so far.
 #[derive(Debug, Default)]
-pub(super) struct Content {
+pub(super) struct ListContent {
     instances: Vec<Instance>,
     bytes: usize,
     pages: usize,
@@ -33,16 +33,16 @@ pub(super) struct Content {
 
 /// How a list goes on.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum Next {
+pub(super) enum NextPage {
     /// The page at this cursor is to be read.
     Page(String),
     /// It was read to its end, or it is not read further.
     End,
 }
 
-impl Content {
+impl ListContent {
     /// Takes a page, or as much of it as fits.
-    pub(super) fn add(&mut self, page: Page) -> Next {
+    pub(super) fn add(&mut self, page: Page) -> NextPage {
         let Page { instances, next, gaps } = page;
         self.pages += 1;
         for gap in gaps {
@@ -62,18 +62,18 @@ impl Content {
             self.bytes += bytes;
             self.instances.push(instance);
         }
-        let Some(next) = next else { return Next::End };
+        let Some(next) = next else { return NextPage::End };
         if !self.cursors.insert(self.hasher.hash_one(&next)) {
             return self.cut("it leads in a circle: a cursor came twice".to_owned());
         }
         if self.pages == PAGES {
             return self.cut(format!("it has more than {PAGES} pages"));
         }
-        Next::Page(next)
+        NextPage::Page(next)
     }
 
     /// Ends the list before its end. That is why it is incomplete, whatever the provider said of it.
-    pub(super) fn cut(&mut self, because: String) -> Next {
+    pub(super) fn cut(&mut self, because: String) -> NextPage {
         let because = format!(
             "the provider's list of machines was not read further than {} machines on {} pages: {because}",
             self.instances.len(),
@@ -81,7 +81,7 @@ impl Content {
         );
         tracing::warn!("{because}; nothing is deleted because of what it lacks");
         self.gaps.cut(because);
-        Next::End
+        NextPage::End
     }
 
     /// The machines, as a list that began then.
@@ -128,8 +128,8 @@ mod tests {
 
     /// Adds pages until the list ends. Returns why it is incomplete, and how many machines are in it.
     fn read(pages: impl IntoIterator<Item = Page>) -> (Option<String>, usize) {
-        let mut content = Content::default();
-        let ended = pages.into_iter().any(|it| content.add(it) == Next::End);
+        let mut content = ListContent::default();
+        let ended = pages.into_iter().any(|it| content.add(it) == NextPage::End);
         assert!(ended, "the list never ends");
         let machines = content.into_machines(Instant::now());
         (machines.gap(None).map(str::to_owned), machines.len())

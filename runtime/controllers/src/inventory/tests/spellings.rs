@@ -3,7 +3,7 @@
 use tokio::sync::mpsc::Receiver;
 
 use super::*;
-use crate::events::recorded::Recorded;
+use crate::events::recorded::RecordedEvent;
 
 /// Node `n<nth>`, which does not wait, with this provider id.
 fn settled(nth: usize, provider_id: &str) -> Node {
@@ -56,7 +56,7 @@ async fn an_answer_in_another_spelling_is_the_nodes() {
 }
 
 /// The inventory of a cloud with one machine, `fake://x1` with this name, for these nodes.
-fn one_machine(name: &str, nodes: &[Node]) -> (Inventory, Receiver<Recorded>) {
+fn one_machine(name: &str, nodes: &[Node]) -> (Inventory, Receiver<RecordedEvent>) {
     let machine = Instance { name: name.to_owned(), provider_id: Some("fake://x1".into()), ..instance(1) };
     let prefixes = vec!["fake://".to_owned()];
     // It is known by any spelling of its provider id, and named in the cloud's.
@@ -139,7 +139,7 @@ async fn a_gap_counts_where_the_cloud_said_that_the_instance_is() {
     // Twice missed, the instance counts as gone, and its zone is known all the same.
     for _ in 0..2 {
         tokio::time::advance(Duration::from_secs(4)).await;
-        inventory.nodes.record_answer("n1", "fake://1", Answer::Missing, Instant::now());
+        inventory.nodes.record_answer("n1", "fake://1", InstanceAnswer::Missing, Instant::now());
     }
     assert_eq!(inventory.nodes.confirmed(&nodes[0]), None);
     assert_eq!(gap(0), None);

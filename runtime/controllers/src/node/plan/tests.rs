@@ -205,32 +205,32 @@ fn case_032_a_machine_without_addresses_changes_none() {
 
 /// A change of a node that waits means `expected`.
 #[track_caller]
-fn check_change(after: impl FnOnce(Node) -> Node, expected: Change) {
+fn check_change(after: impl FnOnce(Node) -> Node, expected: NodeChange) {
     let before = with_labels(waiting(), &[("a", "b")]);
     assert_eq!(change(Some(&before), &after(before.clone())), expected);
 }
 
 #[test]
 fn case_037_only_relevant_changes_cut_a_pause_short() {
-    check_change(|it| it, Change::Same);
-    check_change(|it| with_addresses(it, &[("InternalIP", "10.0.0.9")]), Change::Same);
-    check_change(|it| with_labels(it, &[("a", "c")]), Change::Same);
-    check_change(|it| with_node_ip(it, "10.0.0.1"), Change::Different);
-    check_change(|it| with_labels(it, &[("node-role.kubernetes.io/control-plane", "")]), Change::Different);
-    check_change(|it| with_provider_id(it, "fake://1"), Change::Different);
-    check_change(|it| with_taints(it, &[(UNINITIALIZED, "NoExecute")]), Change::Different);
+    check_change(|it| it, NodeChange::Same);
+    check_change(|it| with_addresses(it, &[("InternalIP", "10.0.0.9")]), NodeChange::Same);
+    check_change(|it| with_labels(it, &[("a", "c")]), NodeChange::Same);
+    check_change(|it| with_node_ip(it, "10.0.0.1"), NodeChange::Different);
+    check_change(|it| with_labels(it, &[("node-role.kubernetes.io/control-plane", "")]), NodeChange::Different);
+    check_change(|it| with_provider_id(it, "fake://1"), NodeChange::Different);
+    check_change(|it| with_taints(it, &[(UNINITIALIZED, "NoExecute")]), NodeChange::Different);
     let recreated = |mut node: Node| {
         node.metadata.uid = Some("another".into());
         node
     };
-    check_change(recreated, Change::Different);
-    assert_eq!(change(None, &waiting()), Change::Different);
+    check_change(recreated, NodeChange::Different);
+    assert_eq!(change(None, &waiting()), NodeChange::Different);
 }
 
 #[test]
 fn case_005_an_initialised_node_without_labels_needs_nothing() {
     let node = with_taints(waiting(), &[]);
-    assert_eq!(change(None, &node), Change::Nothing);
+    assert_eq!(change(None, &node), NodeChange::Nothing);
     assert_eq!(reconciled(&node), node);
 }
 
@@ -242,7 +242,7 @@ fn check_labels(before: &[(&str, &str)], expected: &[(&str, &str)]) {
     let node = with_labels(with_taints(waiting(), &[]), before);
     assert_eq!(labels(&reconciled(&node)), expected);
     let change = change(None, &node);
-    assert_eq!(change == Change::Nothing, before == expected, "{change:?}");
+    assert_eq!(change == NodeChange::Nothing, before == expected, "{change:?}");
 }
 
 #[test]
@@ -281,8 +281,8 @@ fn a_failed_label_write_waits_for_its_pause_or_a_change() {
     let node = with_taints(waiting(), &[]);
     let stale = with_labels(node.clone(), &[(BETA_ZONE, "z1"), (ZONE_LABEL, "wrong")]);
     let other = with_labels(node, &[(BETA_ZONE, "z2"), (ZONE_LABEL, "wrong")]);
-    assert_eq!(change(Some(&stale), &stale), Change::Same);
-    assert_eq!(change(Some(&stale), &other), Change::Different);
+    assert_eq!(change(Some(&stale), &stale), NodeChange::Same);
+    assert_eq!(change(Some(&stale), &other), NodeChange::Different);
 }
 
 /// Whether a pass of the address loop changes a node.

@@ -17,7 +17,7 @@ fn next(set: &mut CidrSet) -> String {
 /// The place of a network that is in one block.
 fn index(set: &CidrSet, cidr: &str) -> u64 {
     match set.place(&net(cidr)) {
-        Place::Block(index) => index,
+        BlockPlace::Block(index) => index,
         other => panic!("{cidr}: {other:?}"),
     }
 }
@@ -45,7 +45,7 @@ fn case_205_what_is_occupied_is_skipped() {
     let mut set = set("127.123.234.0/24", 30);
     assert_eq!(set.take_all(&net("127.123.234.0/26")), 16);
     let mut other = set.clone();
-    assert_eq!(set.next(), Ok(Next { cidr: net("127.123.234.64/30"), index: 16, tries: 16 }));
+    assert_eq!(set.next(), Ok(GivenBlock { cidr: net("127.123.234.64/30"), index: 16, tries: 16 }));
     for last in [64, 68, 72, 80] {
         assert!(take(&mut other, &format!("127.123.234.{last}/30")));
     }
@@ -82,7 +82,7 @@ fn case_208_a_block_lies_where_its_index_says() {
     ] {
         let set = set(cluster, mask);
         assert_eq!(set.block(15), net(block), "{cluster}");
-        assert_eq!(set.place(&net(block)), Place::Block(15), "{cluster}");
+        assert_eq!(set.place(&net(block)), BlockPlace::Block(15), "{cluster}");
     }
 }
 
@@ -96,7 +96,7 @@ fn case_209_twice_is_once() {
     assert!(!give_back(&mut set, "10.42.1.0/24"));
     assert_eq!(set.used(), 0);
     for outside in ["10.43.1.0/24", "10.41.255.0/24", "fd00::/64"] {
-        assert_eq!(set.place(&net(outside)), Place::Outside, "{outside}");
+        assert_eq!(set.place(&net(outside)), BlockPlace::Outside, "{outside}");
         assert_eq!(set.take_all(&net(outside)), 0, "{outside}");
     }
 }
@@ -114,14 +114,14 @@ fn services_take_every_block_that_they_touch() {
 fn adv_154_a_network_is_in_one_block_or_in_none() {
     let set = set("10.42.0.0/16", 24);
     for (network, place) in [
-        ("10.42.7.0/24", Place::Block(7)),
-        ("10.42.7.128/25", Place::Block(7)),
-        ("10.42.7.255/32", Place::Block(7)),
-        ("10.42.6.0/23", Place::Wide),
-        ("10.42.0.0/16", Place::Wide),
-        ("10.0.0.0/8", Place::Wide),
-        ("0.0.0.0/0", Place::Wide),
-        ("::/0", Place::Outside),
+        ("10.42.7.0/24", BlockPlace::Block(7)),
+        ("10.42.7.128/25", BlockPlace::Block(7)),
+        ("10.42.7.255/32", BlockPlace::Block(7)),
+        ("10.42.6.0/23", BlockPlace::Wide),
+        ("10.42.0.0/16", BlockPlace::Wide),
+        ("10.0.0.0/8", BlockPlace::Wide),
+        ("0.0.0.0/0", BlockPlace::Wide),
+        ("::/0", BlockPlace::Outside),
     ] {
         assert_eq!(set.place(&net(network)), place, "{network}");
     }

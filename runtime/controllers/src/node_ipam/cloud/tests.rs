@@ -18,7 +18,7 @@ fn known() -> PodNetworks {
 }
 
 /// The networks that are set aside for a node that is there.
-fn claim(waiting: &Waiting, name: &str, network: &str) -> Result<Vec<IpNet>, Objection> {
+fn claim(waiting: &WaitingNodes, name: &str, network: &str) -> Result<Vec<IpNet>, Objection> {
     waiting.claim(name, &[network.to_owned()], &known(), &[], || true)
 }
 
@@ -28,7 +28,7 @@ fn machine(cidrs: &[&str]) -> Instance {
 
 #[test]
 fn adv_152_a_node_that_is_gone_keeps_nothing() {
-    let waiting = Waiting::default();
+    let waiting = WaitingNodes::default();
     let network = ["10.244.1.0/24".to_owned()];
     assert_eq!(waiting.claim("gone", &network, &known(), &[], || false).ok(), Some(Vec::new()));
     assert_eq!(claim(&waiting, "next", &network[0]).ok(), Some(nets(&["10.244.1.0/24"])));
@@ -47,7 +47,7 @@ fn adv_152_a_nodes_own_address_may_lie_in_its_network() {
     let addresses = [("n1".to_owned(), "10.244.1.7".parse().unwrap())];
     let claim = |name: &str| {
         let network = ["10.244.1.0/24".to_owned()];
-        Waiting::default().claim(name, &network, &known(), &addresses, || true)
+        WaitingNodes::default().claim(name, &network, &known(), &addresses, || true)
     };
     assert_eq!(claim("n1").ok(), Some(nets(&["10.244.1.0/24"])));
     let refused = claim("n2").err().unwrap().error.to_string();
@@ -56,7 +56,7 @@ fn adv_152_a_nodes_own_address_may_lie_in_its_network() {
 
 #[test]
 fn adv_152_a_kubelets_own_word_is_asked_about_once() {
-    let waiting = Waiting::default();
+    let waiting = WaitingNodes::default();
     let (evil, honest) = (node("evil", &["10.244.1.0/24"]), node("old", &["10.244.2.0/24"]));
     for it in [&evil, &honest] {
         waiting.keep_networks(None, Some(it));

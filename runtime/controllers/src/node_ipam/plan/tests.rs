@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::*;
-use crate::node_ipam::allocations::Why;
+use crate::node_ipam::allocations::WhyNoBlock;
 use crate::node_ipam::cidr_set::CidrSet;
 
 fn allocations(clusters: &[(&str, u8)], services: &[&str]) -> Allocations {
@@ -72,7 +72,7 @@ fn case_206_a_node_gets_what_another_left() {
     let mut it = small();
     for name in ["a", "b", "c", "d"] {
         given(&mut it, name);
-        assert!(!settle(&mut it, name, Written::Yes));
+        assert!(!settle(&mut it, name, WriteOutcome::Yes));
     }
     assert!(matches!(decide(&node("e", &[]), &mut it), Err(Error::Exhausted { index: 0, .. })));
     it.release("b");
@@ -122,7 +122,7 @@ fn case_212_others_networks_free_what_was_set_aside() {
 fn case_213_a_refusal_gives_the_block_back() {
     let mut it = small();
     given(&mut it, "a");
-    assert!(!settle(&mut it, "a", Written::No));
+    assert!(!settle(&mut it, "a", WriteOutcome::No));
     assert_eq!(used(&mut it), [0]);
 }
 
@@ -141,15 +141,15 @@ fn case_214_a_node_that_leaves_keeps_its_network() {
 fn case_220_a_lost_answer_keeps_the_block_until_a_read() {
     let mut it = small();
     let cidrs = given(&mut it, "a");
-    assert!(settle(&mut it, "a", Written::Perhaps));
+    assert!(settle(&mut it, "a", WriteOutcome::Perhaps));
     assert_eq!(decide(&node("a", &[]), &mut it), Ok(Decision::Read(cidrs.clone())), "the watch proves nothing");
-    assert!(settle(&mut it, "a", Written::No), "a later refusal says nothing about the earlier write");
+    assert!(settle(&mut it, "a", WriteOutcome::No), "a later refusal says nothing about the earlier write");
     assert_eq!(used(&mut it), [1]);
     // Not there yet: the same blocks again.
     assert_eq!(reread(&mut it, "a", Some(&node("a", &[]))), Ok(Decision::Write(cidrs)));
     // There it is.
     assert_eq!(reread(&mut it, "a", Some(&node("a", &["10.0.0.0/30"]))), Ok(Decision::Nothing));
-    assert_eq!(it.of("a").unwrap().state, State::Stored);
+    assert_eq!(it.of("a").unwrap().state, BlockState::Stored);
     assert_eq!(decide(&node("a", &[]), &mut it), Ok(Decision::Nothing), "what the watch does not show yet is known");
 }
 
@@ -163,7 +163,7 @@ fn case_220_other_networks_or_another_node_end_the_doubt() {
     for (live, expected) in [(None, 0), (Some(other), 0), (Some(node("a", &["10.0.0.12/30"])), 1)] {
         let mut it = small();
         given(&mut it, "a");
-        settle(&mut it, "a", Written::Perhaps);
+        settle(&mut it, "a", WriteOutcome::Perhaps);
         assert_eq!(reread(&mut it, "a", live.as_ref()), Ok(Decision::Nothing));
         assert_eq!(used(&mut it), [expected]);
         assert_eq!(given(&mut it, "b"), nets(&["10.0.0.4/30"]));
@@ -177,8 +177,8 @@ fn case_221_a_node_that_is_gone_returns_its_block_once() {
     it.release("a");
     let cidrs = given(&mut it, "b");
     // The answer to the write comes late.
-    assert!(!settle(&mut it, "a", Written::No));
-    assert!(!settle(&mut it, "a", Written::Yes));
+    assert!(!settle(&mut it, "a", WriteOutcome::No));
+    assert!(!settle(&mut it, "a", WriteOutcome::Yes));
     assert_eq!(it.of("b").unwrap().cidrs, cidrs);
     assert_eq!(used(&mut it), [1]);
 }
@@ -189,12 +189,12 @@ fn a_network_of_two_nodes_is_free_once_both_are_gone() {
     assert_eq!(store(&node("a", &["10.0.0.4/30"]), &mut it), Ok(()));
     for (name, other) in [("b", "a"), ("b", "a"), ("a", "b")] {
         let why = store(&node(name, &["10.0.0.4/30"]), &mut it).unwrap_err().why;
-        assert_eq!(why, Some(Why::Shared(other.to_owned())), "{name}");
+        assert_eq!(why, Some(WhyNoBlock::Shared(other.to_owned())), "{name}");
     }
     it.release("a");
     assert_eq!(used(&mut it), [2]);
     it.release("b");
-    let services = Why::Services(nets(&["10.0.0.8/30"])[0]);
+    let services = WhyNoBlock::Services(nets(&["10.0.0.8/30"])[0]);
     assert_eq!(store(&node("c", &["10.0.0.8/31"]), &mut it).unwrap_err().why, Some(services));
     it.release("c");
     assert_eq!(used(&mut it), [1], "what Services have stays theirs");
@@ -205,7 +205,7 @@ fn case_217_each_block_is_counted_once() {
     let mut it = allocations(&[("10.0.0.0/16", 24)], &[]);
     for name in ["a", "b"] {
         given(&mut it, name);
-        settle(&mut it, name, Written::Yes);
+        settle(&mut it, name, WriteOutcome::Yes);
         store(&node(name, &[if name == "a" { "10.0.0.0/24" } else { "10.0.1.0/24" }]), &mut it).unwrap();
     }
     let [usage] = <[_; 1]>::try_from(it.usage()).unwrap();
@@ -218,14 +218,14 @@ fn case_217_each_block_is_counted_once() {
 fn adv_154_a_made_up_network_takes_one_block_at_most() {
     let cluster = nets(&["10.0.0.0/28"])[0];
     for (network, why, blocks) in [
-        ("0.0.0.0/0", Why::Wide(cluster, 30), 0),
-        ("10.0.0.0/8", Why::Wide(cluster, 30), 0),
-        ("10.0.0.0/28", Why::Wide(cluster, 30), 0),
-        ("10.0.0.0/29", Why::Wide(cluster, 30), 0),
-        ("10.9.0.0/24", Why::Outside(cluster), 0),
-        ("::/0", Why::Outside(cluster), 0),
-        ("10.0.0.0/30", Why::Shared("good".to_owned()), 1),
-        ("10.0.0.3/32", Why::Shared("good".to_owned()), 1),
+        ("0.0.0.0/0", WhyNoBlock::Wide(cluster, 30), 0),
+        ("10.0.0.0/8", WhyNoBlock::Wide(cluster, 30), 0),
+        ("10.0.0.0/28", WhyNoBlock::Wide(cluster, 30), 0),
+        ("10.0.0.0/29", WhyNoBlock::Wide(cluster, 30), 0),
+        ("10.9.0.0/24", WhyNoBlock::Outside(cluster), 0),
+        ("::/0", WhyNoBlock::Outside(cluster), 0),
+        ("10.0.0.0/30", WhyNoBlock::Shared("good".to_owned()), 1),
+        ("10.0.0.3/32", WhyNoBlock::Shared("good".to_owned()), 1),
     ] {
         let mut it = small();
         assert_eq!(store(&node("good", &["10.0.0.0/30"]), &mut it), Ok(()));

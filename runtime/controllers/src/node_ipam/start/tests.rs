@@ -11,7 +11,7 @@ use tokio::time::{Instant, timeout};
 
 use super::*;
 use crate::events::Recorder;
-use crate::events::recorded::Recorded;
+use crate::events::recorded::RecordedEvent;
 use crate::metrics::Metrics;
 use crate::node_ipam::blocks;
 use crate::node_ipam::range::Blocks;
@@ -50,7 +50,7 @@ impl Server {
         (200, node.clone())
     }
 
-    fn allocator(&self) -> (RangeAllocator, Receiver<Recorded>) {
+    fn allocator(&self) -> (RangeAllocator, Receiver<RecordedEvent>) {
         let server = self.clone();
         let service = tower::service_fn(move |request: http::Request<kube::client::Body>| {
             let (code, body) = server.answer(request.method(), request.uri().path());

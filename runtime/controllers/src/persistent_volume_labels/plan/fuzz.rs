@@ -49,7 +49,7 @@ fn adv_158_volumes_cost_no_more_than_their_bytes() {
             pv.metadata.labels = None;
             for topology in [Some(&several), if let Ask::FromLabels(it) = &asked { Some(it) } else { None }] {
                 let Some(topology) = topology else { continue };
-                for at in [Moment::Creation, Moment::Later] {
+                for at in [LabelMoment::Creation, LabelMoment::Later] {
                     drop(patched(&pv, topology, at).map(|it| with(&pv, &it)));
                 }
                 drop(without_nodes(topology, [BTreeMap::new()].iter()));

@@ -48,7 +48,7 @@ fn affinity_of(terms: &[&[(&str, &[&str])]]) -> Value {
 }
 
 #[track_caller]
-fn check(pv: &PersistentVolume, topology: &Topology, at: Moment, labels: Value, node_affinity: Value) {
+fn check(pv: &PersistentVolume, topology: &Topology, at: LabelMoment, labels: Value, node_affinity: Value) {
     let expected = Patch {
         labels: serde_json::from_value(labels).unwrap(),
         node_affinity: serde_json::from_value(node_affinity).unwrap(),
@@ -59,7 +59,7 @@ fn check(pv: &PersistentVolume, topology: &Topology, at: Moment, labels: Value, 
 #[test]
 fn case_222_labels_become_one_required_term() {
     let answer = labelled(&[("b", "2"), ("a", "1")]);
-    for moment in [Moment::Creation, Moment::Later] {
+    for moment in [LabelMoment::Creation, LabelMoment::Later] {
         let expected = affinity_of(&[&[("a", &["1"]), ("b", &["2"])]]);
         check(&pv(json!({}), Value::Null), &answer, moment, json!({ "a": "1", "b": "2" }), expected);
     }
@@ -75,16 +75,16 @@ fn case_224_requirements_go_into_each_term_at_creation() {
         &[("disk", &["ssd"]), ("a", &["1"]), ("b", &["2"])],
         &[("rack", &["r1", "r2"]), ("a", &["1"]), ("b", &["2"])],
     ]);
-    check(&volume, &answer, Moment::Creation, labels.clone(), expected);
+    check(&volume, &answer, LabelMoment::Creation, labels.clone(), expected);
     // It cannot change any more.
-    check(&volume, &answer, Moment::Later, labels, Value::Null);
+    check(&volume, &answer, LabelMoment::Later, labels, Value::Null);
 }
 
 #[test]
 fn case_224_a_key_in_any_term_leaves_the_affinity() {
     let volume = pv(json!({}), affinity_of(&[&[("disk", &["ssd"])], &[("b", &["7"])]]));
     let answer = labelled(&[("a", "1"), ("b", "2")]);
-    check(&volume, &answer, Moment::Creation, json!({ "a": "1", "b": "2" }), Value::Null);
+    check(&volume, &answer, LabelMoment::Creation, json!({ "a": "1", "b": "2" }), Value::Null);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn case_224_an_affinity_without_terms_gets_one() {
     let answer = labelled(&[("a", "1")]);
     for empty in [json!({}), json!({ "required": { "nodeSelectorTerms": [] } })] {
         let expected = affinity_of(&[&[("a", &["1"])]]);
-        check(&pv(json!({}), empty), &answer, Moment::Creation, json!({ "a": "1" }), expected);
+        check(&pv(json!({}), empty), &answer, LabelMoment::Creation, json!({ "a": "1" }), expected);
     }
 }
 
@@ -101,8 +101,8 @@ fn case_225_the_clouds_value_overwrites_a_label() {
     let volume = pv(json!({ "labels": { "a": "old", "mine": "kept", "same": "s" } }), Value::Null);
     let answer = labelled(&[("a", "new"), ("same", "s")]);
     let expected = affinity_of(&[&[("a", &["new"]), ("same", &["s"])]]);
-    check(&volume, &answer, Moment::Later, json!({ "a": "new" }), expected);
-    let desired = with(&volume, &patched(&volume, &answer, Moment::Later).unwrap());
+    check(&volume, &answer, LabelMoment::Later, json!({ "a": "new" }), expected);
+    let desired = with(&volume, &patched(&volume, &answer, LabelMoment::Later).unwrap());
     let labels = json!({ "a": "new", "mine": "kept", "same": "s" });
     assert_eq!(serde_json::to_value(desired.metadata.labels).unwrap(), labels);
     assert_eq!(desired.metadata.name, volume.metadata.name);
@@ -112,7 +112,13 @@ fn case_225_the_clouds_value_overwrites_a_label() {
 fn several_zones_are_sorted_joined_and_any_of_them() {
     let answer = in_zones(&["z2", "z1", "z2"], "r1");
     let expected = affinity_of(&[&[(REGION, &["r1"]), (ZONE, &["z1", "z2"])]]);
-    check(&pv(json!({}), Value::Null), &answer, Moment::Creation, json!({ ZONE: "z1__z2", REGION: "r1" }), expected);
+    check(
+        &pv(json!({}), Value::Null),
+        &answer,
+        LabelMoment::Creation,
+        json!({ ZONE: "z1__z2", REGION: "r1" }),
+        expected,
+    );
 }
 
 #[test]
@@ -121,7 +127,7 @@ fn one_of_the_places_of_a_driver_is_enough() {
     answer.region = Some("r1".to_owned());
     let places =
         affinity_of(&[&[("disk.example.com/zone", &["a"]), ("x", &["1"])], &[("disk.example.com/zone", &["b"])]]);
-    check(&pv(json!({}), Value::Null), &answer, Moment::Later, json!({ REGION: "r1" }), places);
+    check(&pv(json!({}), Value::Null), &answer, LabelMoment::Later, json!({ REGION: "r1" }), places);
     // In each term that was there, one of the places has to fit.
     let volume = pv(json!({}), affinity_of(&[&[("k", &["1"])], &[("k", &["2"])]]));
     let answer = at(&[&[("p", "a")], &[("p", "b")]]);
@@ -131,7 +137,7 @@ fn one_of_the_places_of_a_driver_is_enough() {
         &[("k", &["2"]), ("p", &["a"])],
         &[("k", &["2"]), ("p", &["b"])],
     ]);
-    check(&volume, &answer, Moment::Creation, json!({}), terms);
+    check(&volume, &answer, LabelMoment::Creation, json!({}), terms);
 }
 
 #[test]
@@ -139,7 +145,7 @@ fn terms_do_not_grow_without_end() {
     let terms: Vec<_> = (0..=TERMS / 2).map(|_| [("k", ["1"].as_slice())]).collect();
     let terms: Vec<_> = terms.iter().map(|it| it.as_slice()).collect();
     let answer = at(&[&[("p", "a")], &[("p", "b")]]);
-    assert_eq!(patched(&pv(json!({}), affinity_of(&terms)), &answer, Moment::Creation), None);
+    assert_eq!(patched(&pv(json!({}), affinity_of(&terms)), &answer, LabelMoment::Creation), None);
 }
 
 #[test]
@@ -171,14 +177,14 @@ fn case_226_the_affinity_follows_the_trusted_labels() {
         let volume = pv(metadata(json!({ zone: "z1__z2", region: "r1" })), Value::Null);
         let Ask::FromLabels(topology) = ask(&volume, &limits()) else { panic!("the cloud is asked") };
         let expected = affinity_of(&[&[(region, &["r1"]), (zone, &["z1", "z2"])]]);
-        check(&volume, &topology, Moment::Creation, json!({}), expected);
+        check(&volume, &topology, LabelMoment::Creation, json!({}), expected);
     }
 }
 
 #[test]
 fn case_228_nothing_said_changes_nothing() {
     for volume in [pv(json!({}), Value::Null), pv(json!({ "labels": { "a": "1" } }), json!({}))] {
-        for moment in [Moment::Creation, Moment::Later] {
+        for moment in [LabelMoment::Creation, LabelMoment::Later] {
             assert_eq!(patched(&volume, &Topology::default(), moment), None);
         }
     }
@@ -188,9 +194,9 @@ fn case_228_nothing_said_changes_nothing() {
 fn what_is_already_so_is_not_written() {
     let answer = in_zones(&["z1"], "r1");
     let volume = pv(json!({}), Value::Null);
-    let desired = with(&volume, &patched(&volume, &answer, Moment::Later).unwrap());
-    assert_eq!(patched(&desired, &answer, Moment::Later), None);
-    assert_eq!(patched(&desired, &answer, Moment::Creation), None);
+    let desired = with(&volume, &patched(&volume, &answer, LabelMoment::Later).unwrap());
+    assert_eq!(patched(&desired, &answer, LabelMoment::Later), None);
+    assert_eq!(patched(&desired, &answer, LabelMoment::Creation), None);
 }
 
 #[test]

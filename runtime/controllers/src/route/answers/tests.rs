@@ -1,16 +1,16 @@
 use super::*;
-use crate::route::plan::Target;
+use crate::route::plan::DesiredTarget;
 
 fn cidr(nth: usize) -> Cidr {
     Cidr::parse(&format!("10.244.{nth}.0/24")).unwrap()
 }
 
-fn creation(nth: usize) -> Change {
-    let after = Some(Target { node: format!("n{nth}"), hop: format!("hop-{nth}") });
-    Change { cidr: cidr(nth), before: None, after, is_braked: false }
+fn creation(nth: usize) -> DestinationChange {
+    let after = Some(DesiredTarget { node: format!("n{nth}"), hop: format!("hop-{nth}") });
+    DestinationChange { cidr: cidr(nth), before: None, after, is_braked: false }
 }
 
-fn there(nth: usize, hop: &str) -> Listed {
+fn there(nth: usize, hop: &str) -> ListedRoute {
     let destination = cidr(nth).to_string();
     let route = Route {
         id: destination.clone(),
@@ -20,11 +20,11 @@ fn there(nth: usize, hop: &str) -> Listed {
         state: RouteState::Active,
         extra: Vec::new(),
     };
-    Listed { cidr: cidr(nth), route, is_guess: false }
+    ListedRoute { cidr: cidr(nth), route, is_guess: false }
 }
 
-fn deletion(nth: usize, hop: &str) -> Change {
-    Change { cidr: cidr(nth), before: Some(there(nth, hop).route), after: None, is_braked: true }
+fn deletion(nth: usize, hop: &str) -> DestinationChange {
+    DestinationChange { cidr: cidr(nth), before: Some(there(nth, hop).route), after: None, is_braked: true }
 }
 
 fn unavailable() -> Result<RouteOutcome> {
@@ -38,7 +38,7 @@ fn pending(after: Duration) -> Result<RouteOutcome> {
 const SECOND: Duration = Duration::from_secs(1);
 
 /// A pass with one answer.
-fn note(rests: &mut Rests, change: &Change, answer: &Result<RouteOutcome>, now: Instant, jitter: f64) {
+fn note(rests: &mut Rests, change: &DestinationChange, answer: &Result<RouteOutcome>, now: Instant, jitter: f64) {
     rests.answered(&[(change.clone(), answer.clone())], now, || jitter);
 }
 
@@ -99,7 +99,10 @@ fn while_the_cloud_works_its_reason_is_remembered() {
     note(&mut rests, &creation(1), &pending(SECOND), now, 0.0);
     assert!(rests.is_busy(now) && !rests.is_busy(now + SECOND));
     assert_eq!(rests.reason(&creation(1)).map(String::as_str), Some("the network is locked"));
-    let other = Change { after: Some(Target { node: "n9".to_owned(), hop: "hop-9".to_owned() }), ..creation(1) };
+    let other = DestinationChange {
+        after: Some(DesiredTarget { node: "n9".to_owned(), hop: "hop-9".to_owned() }),
+        ..creation(1)
+    };
     assert_eq!(rests.reason(&other), None, "of another change it says nothing");
     note(&mut rests, &creation(1), &unavailable(), now + SECOND, 0.0);
     assert_eq!((rests.reason(&creation(1)), rests.is_busy(now + SECOND)), (None, false), "a failure is no work");
@@ -121,7 +124,10 @@ fn only_the_change_that_failed_rests() {
     let (mut rests, now) = (Rests::default(), Instant::now());
     note(&mut rests, &creation(1), &unavailable(), now, 0.0);
     assert_eq!(rests.resting(now), BTreeMap::from([(cidr(1), Some("hop-1".to_owned()))]));
-    let other = Change { after: Some(Target { node: "n9".to_owned(), hop: "hop-9".to_owned() }), ..creation(1) };
+    let other = DestinationChange {
+        after: Some(DesiredTarget { node: "n9".to_owned(), hop: "hop-9".to_owned() }),
+        ..creation(1)
+    };
     note(&mut rests, &other, &unavailable(), now, 0.0);
     assert_eq!(rests.next(now + FULL_PAUSE).map(|it| it.at - now), Some(5 * SECOND), "another change, another count");
     rests.retain(|it| *it != cidr(1));
@@ -164,7 +170,7 @@ fn a_route_that_keeps_changing_is_reported_after_a_while() {
 #[test]
 fn what_is_known_is_corrected_by_answers() {
     let known = vec![there(1, "old"), there(2, "hop-2"), there(3, "hop-3")];
-    let moved = Change { before: Some(there(1, "old").route), ..creation(1) };
+    let moved = DestinationChange { before: Some(there(1, "old").route), ..creation(1) };
     let answers = [
         (moved, Ok(RouteOutcome::Done)),
         (deletion(2, "hop-2"), Ok(RouteOutcome::Done)),
@@ -182,15 +188,15 @@ fn what_is_known_is_corrected_by_answers() {
 
 #[test]
 fn what_no_list_has_shown_is_a_guess_where_routes_have_names() {
-    let made = |known: Vec<Listed>| {
+    let made = |known: Vec<ListedRoute>| {
         let known = corrected(known, &[(creation(4), Ok(RouteOutcome::Done))]);
         let before = known.iter().find(|it| it.cidr == cidr(4)).unwrap().route.clone();
-        let change = Change { cidr: cidr(4), before: Some(before.clone()), after: None, is_braked: false };
+        let change = DestinationChange { cidr: cidr(4), before: Some(before.clone()), after: None, is_braked: false };
         (rests_on_a_guess(&[change], &known), before.ownership)
     };
     let named = |name: &str, ownership| {
-        let Listed { cidr, route, is_guess } = there(1, "hop-1");
-        Listed { cidr, route: Route { id: name.to_owned(), ownership, ..route }, is_guess }
+        let ListedRoute { cidr, route, is_guess } = there(1, "hop-1");
+        ListedRoute { cidr, route: Route { id: name.to_owned(), ownership, ..route }, is_guess }
     };
     assert_eq!(made(vec![there(1, "hop-1")]), (false, RouteOwnership::Ours), "the id is the destination");
     let unmarked = named("10.244.1.0/24", RouteOwnership::Unmarked);
@@ -203,8 +209,9 @@ fn what_no_list_has_shown_is_a_guess_where_routes_have_names() {
 #[test]
 fn a_table_is_full_if_new_routes_of_all_nodes_are_refused() {
     let full = || Err(Error::Invalid("the route table is full".to_owned()));
-    let is_full = |refusals: &mut Refusals, answers: &[Answered]| refusals.answered(answers).is_some();
-    let check = |answers: &[Answered], expected: bool| assert_eq!(is_full(&mut Refusals::default(), answers), expected);
+    let is_full = |refusals: &mut RouteRefusals, answers: &[Answered]| refusals.answered(answers).is_some();
+    let check =
+        |answers: &[Answered], expected: bool| assert_eq!(is_full(&mut RouteRefusals::default(), answers), expected);
     check(&[(creation(1), full()), (creation(2), full())], true);
     check(&[(creation(1), full())], false);
     check(&[(creation(1), full()), (creation(2), full()), (creation(3), Ok(RouteOutcome::Done))], false);
@@ -216,7 +223,7 @@ fn a_table_is_full_if_new_routes_of_all_nodes_are_refused() {
 
     // One after the other, whatever fails in another way in between.
     let after = |between: &[Answered]| {
-        let mut refusals = Refusals::default();
+        let mut refusals = RouteRefusals::default();
         assert!(!is_full(&mut refusals, &[(creation(1), full())]));
         assert!(!is_full(&mut refusals, &[(creation(1), full())]), "it is the same node again");
         assert!(!is_full(&mut refusals, between));
@@ -226,7 +233,7 @@ fn a_table_is_full_if_new_routes_of_all_nodes_are_refused() {
     assert_eq!(after(&[(creation(3), unavailable())]), (true, 2));
     assert_eq!(after(&[(creation(3), Ok(RouteOutcome::Done))]), (false, 1), "there was room");
     assert_eq!(after(&[(deletion(3, "a"), Ok(RouteOutcome::Done))]), (false, 1), "there may be room");
-    let mut refusals = Refusals::default();
+    let mut refusals = RouteRefusals::default();
     refusals.answered(&[(creation(1), full())]);
     refusals.retain(|_| false);
     assert!(!is_full(&mut refusals, &[(creation(2), full())]), "nobody asks for the first any more");

@@ -38,7 +38,7 @@ struct World {
     /// When the list began that showed the routes.
     listed_at: Instant,
     now: Instant,
-    seen: Seen,
+    seen: SeenChanges,
     allowance: usize,
     counted: BTreeSet<Cidr>,
     resting: BTreeMap<Cidr, Option<String>>,
@@ -56,7 +56,7 @@ impl World {
             is_complete: true,
             listed_at: now,
             now,
-            seen: Seen::default(),
+            seen: SeenChanges::default(),
             allowance: 10,
             counted: BTreeSet::new(),
             resting: BTreeMap::new(),
@@ -65,16 +65,16 @@ impl World {
         }
     }
 
-    fn plan(&self) -> Plan {
+    fn plan(&self) -> RoutePlan {
         let desired: Vec<_> = self
             .desired
             .iter()
-            .map(|(node, cidr, hop)| Desired { node, uid: node, cidr: *cidr, hop: hop.as_ref() })
+            .map(|(node, cidr, hop)| DesiredRoute { node, uid: node, cidr: *cidr, hop: hop.as_ref() })
             .collect();
-        let (routes, _) = Listed::all(self.routes.clone());
+        let (routes, _) = ListedRoute::all(self.routes.clone());
         let incomplete = (!self.is_complete).then(|| "a table did not answer".to_owned());
-        let known = Known { routes, began: self.listed_at, incomplete };
-        plan(&Situation {
+        let known = KnownRoutes { routes, began: self.listed_at, incomplete };
+        plan(&PlanSituation {
             cluster: &CLUSTER,
             desired: &desired,
             known: &known,
@@ -90,7 +90,7 @@ impl World {
 
     /// The plan's changes, each as `10.244.1.0/24: - > n1`.
     fn changes(&self) -> Vec<String> {
-        let text = |change: &Change| {
+        let text = |change: &DestinationChange| {
             let before = change.before.as_ref().map(|it| it.next_hop.as_deref().unwrap_or("nothing"));
             format!("{}: {} > {}", change.cidr, before.unwrap_or("-"), change.hop().map_or("-", String::as_str))
         };
@@ -295,10 +295,10 @@ fn while_the_cloud_works_on_one_change_no_other_is_planned() {
 
 #[test]
 fn case_193_batches_hold_no_more_than_the_cloud_takes() {
-    let change = |nth: usize| Change {
+    let change = |nth: usize| DestinationChange {
         cidr: cidr(&format!("10.{}.{}.0/24", 240 + nth / 250, nth % 250)),
         before: None,
-        after: Some(Target { node: nth.to_string(), hop: nth.to_string() }),
+        after: Some(DesiredTarget { node: nth.to_string(), hop: nth.to_string() }),
         is_braked: false,
     };
     let changes: Vec<_> = (0..1000).map(change).collect();
@@ -313,5 +313,5 @@ fn case_193_batches_hold_no_more_than_the_cloud_takes() {
 #[test]
 fn only_what_could_be_deleted_counts_for_the_share() {
     let routes = vec![route("10.244.1.0/24", "a"), foreign("10.244.2.0/24", "b"), route("10.1.0.0/24", "c")];
-    assert_eq!(ours(&CLUSTER, &Listed::all(routes).0), 1);
+    assert_eq!(ours(&CLUSTER, &ListedRoute::all(routes).0), 1);
 }

@@ -9,7 +9,7 @@ use super::*;
 use crate::events::Recorder;
 use crate::inventory::instance_list::Gaps;
 use crate::metrics::Metrics;
-use crate::service::changes::Changes;
+use crate::service::changes::BackendChanges;
 use crate::service::testing::node;
 
 /// A cloud that knows instances `i<nth>` of nodes `n<nth>`, and fails as prepared.
@@ -67,11 +67,11 @@ struct Rig {
     nodes: Nodes,
     writer: Writer<Node>,
     inventory: Arc<Inventory>,
-    changes: Changes,
+    changes: BackendChanges,
     confirmations: Arc<Confirmations>,
     released: Arc<Mutex<Vec<String>>>,
     blocked: Arc<Mutex<Vec<String>>>,
-    _events: tokio::sync::mpsc::Receiver<crate::events::recorded::Recorded>,
+    _events: tokio::sync::mpsc::Receiver<crate::events::recorded::RecordedEvent>,
     run: tokio::task::JoinSet<()>,
 }
 
@@ -97,7 +97,7 @@ impl Rig {
         let offered = Cloud { instances: Some(cloud.clone()), ..cloud.offering(description.clone()) };
         let inventory = Arc::new(Inventory::new(&offered, nodes.clone(), recorder).unwrap());
         let metrics = Metrics::register(&Registry::new()).unwrap();
-        let changes = Changes::new(nodes.clone(), description.into(), true, metrics.queue("node"));
+        let changes = BackendChanges::new(nodes.clone(), description.into(), true, metrics.queue("node"));
         let confirmations = Arc::new(Confirmations::new(Some(inventory.clone()), nodes.clone()));
         let (released, blocked) = (Arc::default(), Arc::default());
         let mut rig = Self {

@@ -55,14 +55,14 @@ pub(crate) fn place_in(period: Duration, uid: &str) -> Duration {
 
 /// That a load balancer was as desired: what is remembered of it on its Service.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Evidence {
+pub(crate) struct ReadyEvidence {
     /// Of what was asked for, and of what came of it.
     pub(crate) fingerprint: String,
     /// The revision that lists showed then.
     pub(crate) revision: String,
 }
 
-impl Evidence {
+impl ReadyEvidence {
     /// As it is kept on the Service.
     pub(crate) fn text(&self) -> String {
         format!("{} {}", self.fingerprint, self.revision)
@@ -124,10 +124,10 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_again() {
-        let kept = Evidence { fingerprint: "0123456789abcdef".to_owned(), revision: "r 1".to_owned() };
-        assert_eq!(Evidence::parse(&kept.text()), Some(kept));
+        let kept = ReadyEvidence { fingerprint: "0123456789abcdef".to_owned(), revision: "r 1".to_owned() };
+        assert_eq!(ReadyEvidence::parse(&kept.text()), Some(kept));
         for other in ["", "0123456789abcdef", "0123456789abcdef ", "0123 1"] {
-            assert_eq!(Evidence::parse(other), None, "{other:?}");
+            assert_eq!(ReadyEvidence::parse(other), None, "{other:?}");
         }
     }
 }

@@ -5,17 +5,17 @@ use cloud_provider::{ExternalTrafficPolicy, Ingress, IpFamily, IpMode, LoadBalan
 use serde_json::{Value, json};
 use sha256::Digest;
 
-use crate::service::backends::Backend;
+use crate::service::backends::BackendNode;
 
 /// The first 64 bits, as 16 hexadecimal digits, of the SHA-256 of what is asked of the cloud for a Service, and of where it
 /// is reached then. Another version of this program or of the provider may ask for something else.
 pub(crate) fn fingerprint(
     (program, provider): (&str, &str),
     desired: &LoadBalancer,
-    backends: &[Backend],
+    backends: &[BackendNode],
     ingress: &[Ingress],
 ) -> String {
-    let backends: Vec<_> = backends.iter().map(Backend::listed).collect();
+    let backends: Vec<_> = backends.iter().map(BackendNode::listed).collect();
     let ingress: Vec<_> = ingress.iter().map(place).collect();
     // Lists alone: the order of an object's fields would be the serializer's.
     let text = json!([program, provider, asked(desired), backends, ingress]).to_string();

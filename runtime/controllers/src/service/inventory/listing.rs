@@ -25,7 +25,7 @@ const LIST: Duration = Duration::from_secs(300);
 /// What the provider answered instead of a page.
 pub(crate) async fn read(inventory: &dyn LoadBalancerInventory) -> Result<Snapshot> {
     let limit = inventory.description().page_size.max(1);
-    let (began, mut content, mut cursor) = (Instant::now(), Content::default(), None);
+    let (began, mut content, mut cursor) = (Instant::now(), ListingContent::default(), None);
     loop {
         let Ok(reply) = tokio::time::timeout(CALL, inventory.list(cursor, limit)).await else { return Err(late()) };
         let page = reply.answer?;
@@ -47,14 +47,14 @@ pub(crate) async fn read(inventory: &dyn LoadBalancerInventory) -> Result<Snapsh
 
 /// What was read of a list so far.
 #[derive(Default)]
-struct Content {
+struct ListingContent {
     items: Vec<InventoryItem>,
     pages: usize,
     incomplete: Option<String>,
     cursors: HashSet<String>,
 }
 
-impl Content {
+impl ListingContent {
     /// Takes a page, or as much of it as fits. Returns where the next one begins.
     fn add(&mut self, page: InventoryPage) -> Option<String> {
         let InventoryPage { items, next, incomplete } = page;
@@ -106,7 +106,7 @@ mod tests {
 
     /// Adds pages until the list ends. Returns why it is incomplete, and how many items are in it.
     fn read(pages: impl IntoIterator<Item = InventoryPage>) -> (Option<String>, usize) {
-        let mut content = Content::default();
+        let mut content = ListingContent::default();
         assert!(pages.into_iter().any(|it| content.add(it).is_none()), "the list never ends");
         let list = content.into_snapshot(Instant::now());
         (list.incomplete.clone(), list.items().len())

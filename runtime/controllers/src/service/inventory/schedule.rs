@@ -21,7 +21,7 @@ pub(crate) const LONGEST: Duration = Duration::from_secs(300);
 
 /// A Service whose load balancer the cloud is busy with.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting<'a> {
+pub(crate) struct WaitingService<'a> {
     /// What its provider asked to keep.
     pub(crate) memo: &'a str,
     /// When the last call about it ended.
@@ -50,7 +50,7 @@ pub(crate) fn is_worth_it(waiting: usize, pages: usize) -> bool {
 
 /// When the next list is due for these Services; `None` if each is asked about alone.
 pub(crate) fn next<'a>(
-    waiting: impl IntoIterator<Item = Waiting<'a>>,
+    waiting: impl IntoIterator<Item = WaitingService<'a>>,
     pages: usize,
     last: Option<Last>,
 ) -> Option<Instant> {
@@ -68,7 +68,7 @@ pub(crate) fn next<'a>(
 }
 
 /// When its provider wants to look at it. A list is a look.
-fn asked_for(it: &Waiting<'_>, last: Option<Last>) -> Instant {
+fn asked_for(it: &WaitingService<'_>, last: Option<Last>) -> Instant {
     let pause = it.due.saturating_duration_since(it.answered);
     match last.and_then(|last| Some((last.began, last.began.checked_duration_since(it.answered)?))) {
         Some((began, waited)) if !waited.is_zero() => {
@@ -81,7 +81,7 @@ fn asked_for(it: &Waiting<'_>, last: Option<Last>) -> Instant {
 }
 
 /// When the cloud is done with it if it takes as long as with the others. One that is late is looked at later and later.
-fn done(it: &Waiting<'_>, last: Last) -> Option<Instant> {
+fn done(it: &WaitingService<'_>, last: Last) -> Option<Instant> {
     let done = it.wrote + last.takes? + MARGIN;
     let late = last.began.checked_duration_since(done);
     Some(late.map_or(done, |late| last.began + late.max(SHORTEST)))
@@ -89,7 +89,7 @@ fn done(it: &Waiting<'_>, last: Last) -> Option<Instant> {
 
 /// What a list says about one who waits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Word {
+pub(crate) enum ListedProgress {
     /// The cloud is done: `ensure` says what became of it.
     AtRest,
     /// The cloud is at work on it.
@@ -99,24 +99,24 @@ pub(crate) enum Word {
 }
 
 /// What a list says about one who waits.
-pub(crate) fn word(waiting: &Waiting<'_>, list: Option<&Snapshot>) -> Word {
+pub(crate) fn word(waiting: &WaitingService<'_>, list: Option<&Snapshot>) -> ListedProgress {
     let newer = list.filter(|it| it.began > waiting.answered && !waiting.is_doubtful);
     match newer.and_then(|it| it.item(waiting.memo)) {
-        Some(item) if is_at_rest(item) => Word::AtRest,
-        Some(_) => Word::Changing,
-        None => Word::Nothing,
+        Some(item) if is_at_rest(item) => ListedProgress::AtRest,
+        Some(_) => ListedProgress::Changing,
+        None => ListedProgress::Nothing,
     }
 }
 
 /// Whether a Service whose provider's pause is over is left to the lists, of which another is under way or due.
-pub(crate) fn is_left_to_lists(waiting: &Waiting<'_>, list: Option<&Snapshot>, now: Instant) -> bool {
+pub(crate) fn is_left_to_lists(waiting: &WaitingService<'_>, list: Option<&Snapshot>, now: Instant) -> bool {
     let is_recent = now.saturating_duration_since(waiting.answered) < LONGEST;
     is_recent
         && match word(waiting, list) {
-            Word::AtRest => false,
-            Word::Changing => true,
+            ListedProgress::AtRest => false,
+            ListedProgress::Changing => true,
             // The first list after the last call is still to come.
-            Word::Nothing => !waiting.is_doubtful && list.is_none_or(|it| it.began <= waiting.answered),
+            ListedProgress::Nothing => !waiting.is_doubtful && list.is_none_or(|it| it.began <= waiting.answered),
         }
 }
 
@@ -129,8 +129,8 @@ mod tests {
 
     const SECOND: Duration = Duration::from_secs(1);
 
-    fn waiting(memo: &str, answered: Instant, pause: Duration) -> Waiting<'_> {
-        Waiting { memo, answered, wrote: answered, due: answered + pause, is_doubtful: false }
+    fn waiting(memo: &str, answered: Instant, pause: Duration) -> WaitingService<'_> {
+        WaitingService { memo, answered, wrote: answered, due: answered + pause, is_doubtful: false }
     }
 
     fn changing(memo: &str) -> InventoryItem {
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(next([one], 1, None), None);
         assert_eq!(next([one, one], 1, None), Some(now + SECOND));
         assert_eq!(next([one, one], 2, None), None, "two pages are two requests");
-        assert_eq!(next([one, Waiting { is_doubtful: true, ..one }], 1, None), None);
+        assert_eq!(next([one, WaitingService { is_doubtful: true, ..one }], 1, None), None);
         assert_eq!(next([], 1, None), None);
     }
 
@@ -253,7 +253,7 @@ mod tests {
         let late = |began| next([begun(0), begun(0)], 1, last(began)).unwrap() - now - began * SECOND;
         assert_eq!([31, 32, 34].map(late), [1_000, 1_700, 3_700].map(Duration::from_millis), "later and later");
         assert_eq!(next([begun(0), begun(0)], 1, last(95)), Some(now + 157 * SECOND), "at the provider's pace at most");
-        let written_long_ago = Waiting { answered: now + 40 * SECOND, due: now + 100 * SECOND, ..begun(14) };
+        let written_long_ago = WaitingService { answered: now + 40 * SECOND, due: now + 100 * SECOND, ..begun(14) };
         assert_eq!(next([written_long_ago, begun(14)], 1, last(31)), Some(now + 44 * SECOND + MARGIN));
     }
 
@@ -270,7 +270,7 @@ mod tests {
         assert!(!left(&shown(Vec::new(), 2 * SECOND), 3 * SECOND), "absence says nothing");
         assert!(left(&shown(Vec::new(), Duration::ZERO), 3 * SECOND), "that list is older than the last call");
         assert!(is_left_to_lists(&one, None, now + 3 * SECOND), "the first list comes");
-        let doubtful = Waiting { is_doubtful: true, ..one };
+        let doubtful = WaitingService { is_doubtful: true, ..one };
         assert!(!is_left_to_lists(&doubtful, Some(&changing), now + 3 * SECOND), "a list was wrong about it");
     }
 
@@ -278,12 +278,16 @@ mod tests {
     fn a_list_wakes_those_who_are_at_rest_in_it() {
         let now = Instant::now();
         let (one, later) = (waiting("a", now, SECOND), now + SECOND);
-        assert_eq!(word(&one, Some(&snapshot(vec![item("a", None)], later))), Word::AtRest);
-        assert_eq!(word(&one, Some(&snapshot(vec![item("a", None)], now))), Word::Nothing, "from before the call");
+        assert_eq!(word(&one, Some(&snapshot(vec![item("a", None)], later))), ListedProgress::AtRest);
+        assert_eq!(
+            word(&one, Some(&snapshot(vec![item("a", None)], now))),
+            ListedProgress::Nothing,
+            "from before the call"
+        );
         let failed = InventoryItem { state: InventoryState::Failed("no".to_owned()), ..item("a", None) };
-        assert_eq!(word(&one, Some(&snapshot(vec![failed], later))), Word::AtRest);
-        assert_eq!(word(&one, Some(&snapshot(vec![changing("a")], later))), Word::Changing);
+        assert_eq!(word(&one, Some(&snapshot(vec![failed], later))), ListedProgress::AtRest);
+        assert_eq!(word(&one, Some(&snapshot(vec![changing("a")], later))), ListedProgress::Changing);
         let two = snapshot(vec![item("a", None), item("a", None)], later);
-        assert_eq!(word(&one, Some(&two)), Word::Nothing, "two have its memo");
+        assert_eq!(word(&one, Some(&two)), ListedProgress::Nothing, "two have its memo");
     }
 }

@@ -8,7 +8,7 @@ use cloud_provider::{Error, InventoryItem, InventoryState};
 use tokio::time::Instant;
 
 use crate::error::{BackOff, Pause};
-use crate::last_list::Listed;
+use crate::last_list::CloudList;
 
 /// The pauses after lists that failed.
 const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(5), longest: Duration::from_secs(60) };
@@ -27,7 +27,7 @@ pub(crate) struct Snapshot {
     by_memo: HashMap<String, Option<usize>>,
 }
 
-impl Listed for Snapshot {
+impl CloudList for Snapshot {
     const NAME: &'static str = "load balancers";
 
     fn began(&self) -> Instant {

@@ -8,9 +8,9 @@ use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 
 use super::ServiceState;
-use super::stage::{Announcement, ListWord, NextCall, Question, Stage, State};
+use super::stage::{Announcement, ListWord, NextCall, Question, SyncStage, SyncState};
 use super::steps::Cause;
-use super::unwritten::{Outcome, Unwritten};
+use super::unwritten::{AnswerMeaning, Unwritten};
 use crate::service::desired::compared_fields;
 use crate::service::error::FailureKind;
 use crate::service::long_pending::LongPending;
@@ -25,19 +25,19 @@ impl ServiceState {
     /// How long the cloud is still busy deleting. Afterwards it is to be asked; `None` says so.
     pub(crate) fn deleting(&self, now: Instant) -> Option<Duration> {
         match self.work.state {
-            State::Deleting { until: Some(until), .. } if until > now => Some(until - now),
+            SyncState::Deleting { until: Some(until), .. } if until > now => Some(until - now),
             _ => None,
         }
     }
 
     /// Whether the deletion of its load balancer has begun.
     pub(crate) fn is_deleting(&self) -> bool {
-        self.work.state.stage() == Stage::Deleting
+        self.work.state.stage() == SyncStage::Deleting
     }
 
     /// Begins or goes on to delete what was desired. Returns whether it begins.
     pub(crate) fn begin_deletion(&mut self, unwanted: &LoadBalancer, now: Instant) -> bool {
-        if let State::Deleting { until, .. } = &mut self.work.state {
+        if let SyncState::Deleting { until, .. } = &mut self.work.state {
             *until = None;
             return false;
         }
@@ -59,14 +59,14 @@ impl ServiceState {
                 Some(question) => Question { desired, announcement: Announcement::Due, ..question },
                 None => Question::new(Cause::Service, desired, Arc::default()),
             };
-            State::Deleting { question, until: None, foreign_memo: None }
+            SyncState::Deleting { question, until: None, foreign_memo: None }
         });
         true
     }
 
     /// The deletion has met the memo of another Service, whose load balancer stays.
     pub(crate) fn meets_foreign_memo(&mut self, memo: &str) {
-        if let State::Deleting { foreign_memo, .. } = &mut self.work.state {
+        if let SyncState::Deleting { foreign_memo, .. } = &mut self.work.state {
             *foreign_memo = Some(memo.to_owned());
         }
     }
@@ -74,14 +74,14 @@ impl ServiceState {
     /// The memo of another Service that the deletion has met.
     pub(crate) fn foreign_memo(&self) -> Option<String> {
         match &self.work.state {
-            State::Deleting { foreign_memo, .. } => foreign_memo.clone(),
+            SyncState::Deleting { foreign_memo, .. } => foreign_memo.clone(),
             _ => None,
         }
     }
 
     /// The load balancer is gone. The Service may still be there, and then as we left it.
     pub(crate) fn end_deletion(&mut self, written: Option<&Arc<Service>>) {
-        self.work.state.become_of(|_| State::Gone);
+        self.work.state.become_of(|_| SyncState::Gone);
         self.work.memo = None;
         self.work.current.clear();
         self.work.unwritten = None;
@@ -112,12 +112,12 @@ impl ServiceState {
         self.wrote(written);
         self.follow(unwritten.then);
         let cause = self.work.state.question().map(|it| it.cause);
-        cause.filter(|_| unwritten.then == Outcome::Ready)
+        cause.filter(|_| unwritten.then == AnswerMeaning::Ready)
     }
 
     /// The provider has answered, and asks to keep this; `found` is the memo that the Service has. Returns what is to be
     /// written.
-    pub(crate) fn keep(&mut self, status: LoadBalancerStatus, found: Option<&str>, then: Outcome) -> Unwritten {
+    pub(crate) fn keep(&mut self, status: LoadBalancerStatus, found: Option<&str>, then: AnswerMeaning) -> Unwritten {
         self.work.memo.clone_from(&status.memo);
         if status.memo.as_deref() != found {
             self.work.new_memo.clone_from(&status.memo);
@@ -133,8 +133,8 @@ impl ServiceState {
     /// The memo on the Service is another than ours: the cloud is asked with it.
     pub(crate) fn adopt_memo(&mut self, memo: &str) {
         self.work.memo = Some(memo.to_owned());
-        if self.work.state.stage() == Stage::Settled {
-            self.work.state.become_of(|question| question.map_or(State::New(None), State::Ensuring));
+        if self.work.state.stage() == SyncStage::Settled {
+            self.work.state.become_of(|question| question.map_or(SyncState::New(None), SyncState::Ensuring));
         }
     }
 
@@ -147,19 +147,19 @@ impl ServiceState {
     }
 
     /// The answer is on the Service, and its meaning holds.
-    pub(crate) fn follow(&mut self, then: Outcome) {
+    pub(crate) fn follow(&mut self, then: AnswerMeaning) {
         match then {
-            Outcome::Ready => self.settle(),
-            Outcome::Pending(until) => self.work.state.become_of(|question| match question {
-                Some(question) => State::Pending { question, until },
-                None => State::New(None),
+            AnswerMeaning::Ready => self.settle(),
+            AnswerMeaning::Pending(until) => self.work.state.become_of(|question| match question {
+                Some(question) => SyncState::Pending { question, until },
+                None => SyncState::New(None),
             }),
-            Outcome::Deleting(at) => {
-                if let State::Deleting { until, .. } = &mut self.work.state {
+            AnswerMeaning::Deleting(at) => {
+                if let SyncState::Deleting { until, .. } = &mut self.work.state {
                     *until = Some(at);
                 }
             }
-            Outcome::Restored | Outcome::MemoOnly => {}
+            AnswerMeaning::Restored | AnswerMeaning::MemoOnly => {}
         }
     }
 
@@ -170,9 +170,9 @@ impl ServiceState {
                 question.revision = question.asked_revision.take().or(question.revision);
                 question.next_call = NextCall::GoesOn;
                 question.listed = ListWord::Open;
-                State::Settled { question, resync: None }
+                SyncState::Settled { question, resync: None }
             }
-            None => State::New(None),
+            None => SyncState::New(None),
         });
         self.work.waiting = None;
         self.work.shown = None;

@@ -5,48 +5,48 @@ use std::sync::Arc;
 use cloud_provider::{LoadBalancer, LoadBalancerStatus, Progress, Reply, Result};
 use tokio::time::Instant;
 
-use super::stage::{Announcement, ListWord, NextCall, State};
+use super::stage::{Announcement, ListWord, NextCall, SyncState};
 use super::steps::{AskedNodes, Resync};
-use super::unwritten::{Outcome, Unwritten};
+use super::unwritten::{AnswerMeaning, Unwritten};
 use super::{Cause, ServiceState};
-use crate::service::backends::Backend;
-use crate::service::inventory::schedule::Waiting;
+use crate::service::backends::BackendNode;
+use crate::service::inventory::schedule::WaitingService;
 
 impl ServiceState {
     /// The wait of a Service whose own load balancer the cloud is busy with.
-    pub(crate) fn waiting(&self) -> Option<Waiting<'_>> {
+    pub(crate) fn waiting(&self) -> Option<WaitingService<'_>> {
         let work = &self.work;
-        let State::Pending { question, until } = &work.state else { return None };
+        let SyncState::Pending { question, until } = &work.state else { return None };
         let (memo, answered) = (work.memo.as_deref()?, work.answered?);
         let wrote = work.wrote.unwrap_or(answered);
         let is_doubtful = question.listed == ListWord::Doubtful;
         let goes_on = self.creates() || work.unwritten.is_some() || question.listed == ListWord::AtRest;
-        Some(Waiting { memo, answered, wrote, due: *until, is_doubtful }).filter(|_| !goes_on)
+        Some(WaitingService { memo, answered, wrote, due: *until, is_doubtful }).filter(|_| !goes_on)
     }
 
     /// A list has shown that the cloud is done with it.
     pub(crate) fn rests(&mut self) {
-        if let State::Pending { question, .. } = &mut self.work.state {
+        if let SyncState::Pending { question, .. } = &mut self.work.state {
             question.listed = ListWord::AtRest;
         }
     }
 
     /// Whether it is as desired, and nothing is still to be written.
     pub(crate) fn is_at_ease(&self) -> bool {
-        matches!(self.work.state, State::Settled { .. }) && self.work.unwritten.is_none()
+        matches!(self.work.state, SyncState::Settled { .. }) && self.work.unwritten.is_none()
     }
 
     /// The step that a Service needs although it is as desired.
     pub(crate) fn resync(&self) -> Option<Resync> {
         match self.work.state {
-            State::Settled { resync, .. } => resync,
+            SyncState::Settled { resync, .. } => resync,
             _ => None,
         }
     }
 
     /// This is to be done about it, if it is as desired.
     pub(crate) fn set_resync(&mut self, next: Option<Resync>) {
-        if let State::Settled { resync, .. } = &mut self.work.state {
+        if let SyncState::Settled { resync, .. } = &mut self.work.state {
             *resync = next;
         }
     }
@@ -109,11 +109,11 @@ impl ServiceState {
     pub(crate) fn settle_before(
         &mut self,
         desired: &LoadBalancer,
-        backends: &Arc<[Backend]>,
+        backends: &Arc<[BackendNode]>,
         revision: String,
         now: Instant,
     ) -> bool {
-        let is_new = matches!(self.work.state, State::New(None)) && self.work.unwritten.is_none();
+        let is_new = matches!(self.work.state, SyncState::New(None)) && self.work.unwritten.is_none();
         if is_new {
             // As when it is asked for: what the cloud then has to have changed may be written.
             let _ = self.ask(Cause::Service, desired, backends, AskedNodes::Same, now);
@@ -135,7 +135,7 @@ impl ServiceState {
         self.set_resync(None);
         let (memo, ingress) = (self.work.memo.as_deref(), self.work.current.clone());
         let status = LoadBalancerStatus { memo: memo.map(str::to_owned), ingress, annotations: Vec::new() };
-        let unwritten = Unwritten::new(status, memo, Outcome::Restored);
+        let unwritten = Unwritten::new(status, memo, AnswerMeaning::Restored);
         Some(self.work.unwritten.insert(unwritten).clone())
     }
 }
@@ -174,7 +174,7 @@ mod tests {
         assert!(state.next_step(&wanted(size), &Arc::default(), now).is_continue());
         state.begin_call(None);
         state.answered(&reply(wrote), Some(listed), now);
-        state.follow(Outcome::Ready);
+        state.follow(AnswerMeaning::Ready);
         state.revision().unwrap_or_default().to_owned()
     }
 
@@ -244,7 +244,7 @@ mod tests {
         state.begin_call(None);
         assert!(state.waiting().is_none());
         state.answered(&reply(false), None, now);
-        state.follow(Outcome::Pending(now + 60 * SECOND));
+        state.follow(AnswerMeaning::Pending(now + 60 * SECOND));
         assert_eq!(
             state.waiting().map(|it| (it.memo.to_owned(), it.due)),
             Some(("lb-1".to_owned(), now + 60 * SECOND))
@@ -256,7 +256,7 @@ mod tests {
         // The provider says otherwise: from then on it is not believed.
         state.answered(&reply(false), None, later);
         state.is_busy(NextCall::GoesOn);
-        state.follow(Outcome::Pending(later + 60 * SECOND));
+        state.follow(AnswerMeaning::Pending(later + 60 * SECOND));
         assert!(state.waiting().is_some_and(|it| it.is_doubtful));
         state.is_busy(NextCall::Creates);
         assert!(state.waiting().is_none(), "it is about to be created");
@@ -270,7 +270,7 @@ mod tests {
         assert!(state.restore().is_none());
         state.set_resync(Some(Resync::Restore));
         let unwritten = state.restore().unwrap();
-        assert_eq!((unwritten.status.ingress, unwritten.then), (state.work.current.clone(), Outcome::Restored));
+        assert_eq!((unwritten.status.ingress, unwritten.then), (state.work.current.clone(), AnswerMeaning::Restored));
         assert_eq!(unwritten.status.memo.as_deref(), Some("lb-1"));
         assert!(state.restore().is_none(), "once");
     }

@@ -7,11 +7,11 @@ use cloud_provider::LoadBalancer;
 use tokio::time::Instant;
 
 use super::steps::{Cause, Resync};
-use crate::service::backends::Backend;
+use crate::service::backends::BackendNode;
 
 /// How far a Service is. Each case has what only it needs.
 #[derive(Debug)]
-pub(crate) enum State {
+pub(crate) enum SyncState {
     /// No call was made that may have given it a load balancer. The question is there once it is about to be asked.
     New(Option<Question>),
     /// The cloud is being asked, or its last answer was a failure.
@@ -31,9 +31,9 @@ pub(crate) enum State {
     Gone,
 }
 
-/// The cases of [`State`], without what they have.
+/// The cases of [`SyncState`], without what they have.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Stage {
+pub(crate) enum SyncStage {
     New,
     Ensuring,
     Pending,
@@ -48,7 +48,7 @@ pub(crate) struct Question {
     /// The load balancer, without what we write ourselves.
     pub(crate) desired: LoadBalancer,
     /// The nodes behind it.
-    pub(crate) backends: Arc<[Backend]>,
+    pub(crate) backends: Arc<[BackendNode]>,
     /// Why it is asked.
     pub(super) cause: Cause,
     pub(super) announcement: Announcement,
@@ -87,7 +87,7 @@ pub(crate) enum ListWord {
     Doubtful,
 }
 
-impl Stage {
+impl SyncStage {
     #[cfg(test)]
     const ALL: [Self; 6] = [Self::New, Self::Ensuring, Self::Pending, Self::Settled, Self::Deleting, Self::Gone];
 
@@ -116,15 +116,15 @@ impl Stage {
     }
 }
 
-impl State {
-    pub(crate) fn stage(&self) -> Stage {
+impl SyncState {
+    pub(crate) fn stage(&self) -> SyncStage {
         match self {
-            Self::New(_) => Stage::New,
-            Self::Ensuring(_) => Stage::Ensuring,
-            Self::Pending { .. } => Stage::Pending,
-            Self::Settled { .. } => Stage::Settled,
-            Self::Deleting { .. } => Stage::Deleting,
-            Self::Gone => Stage::Gone,
+            Self::New(_) => SyncStage::New,
+            Self::Ensuring(_) => SyncStage::Ensuring,
+            Self::Pending { .. } => SyncStage::Pending,
+            Self::Settled { .. } => SyncStage::Settled,
+            Self::Deleting { .. } => SyncStage::Deleting,
+            Self::Gone => SyncStage::Gone,
         }
     }
 
@@ -168,7 +168,7 @@ impl State {
 }
 
 impl Question {
-    pub(super) fn new(cause: Cause, desired: LoadBalancer, backends: Arc<[Backend]>) -> Self {
+    pub(super) fn new(cause: Cause, desired: LoadBalancer, backends: Arc<[BackendNode]>) -> Self {
         Self {
             desired,
             backends,
@@ -184,7 +184,7 @@ impl Question {
 
 #[cfg(test)]
 mod tests {
-    use super::Stage::{Deleting, Ensuring, Gone, New, Pending, Settled};
+    use super::SyncStage::{Deleting, Ensuring, Gone, New, Pending, Settled};
     use super::*;
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
             (Deleting, &[Ensuring, Deleting, Gone]),
             (Gone, &[New, Deleting, Gone]),
         ] {
-            let moves: Vec<_> = Stage::ALL.into_iter().filter(|to| from.may_become(*to)).collect();
+            let moves: Vec<_> = SyncStage::ALL.into_iter().filter(|to| from.may_become(*to)).collect();
             assert_eq!(moves, allowed, "from {from:?}");
         }
     }
@@ -206,6 +206,6 @@ mod tests {
     #[should_panic(expected = "Gone must not become Settled")]
     fn a_move_that_is_not_legal_ends_a_test() {
         let question = Question::new(Cause::Service, LoadBalancer::default(), Arc::default());
-        State::Gone.become_of(|_| State::Settled { question, resync: None });
+        SyncState::Gone.become_of(|_| SyncState::Settled { question, resync: None });
     }
 }

@@ -16,14 +16,14 @@ const SECOND: Duration = Duration::from_secs(1);
 struct Story {
     states: ServiceStates,
     now: Instant,
-    backends: Arc<[Backend]>,
+    backends: Arc<[BackendNode]>,
 }
 
 fn story() -> Story {
     Story { states: ServiceStates::default(), now: Instant::now(), backends: backends(&["n1", "n2"]) }
 }
 
-fn backends(names: &[&str]) -> Arc<[Backend]> {
+fn backends(names: &[&str]) -> Arc<[BackendNode]> {
     let machines = names.iter().map(|it| machine(&node(it, json!({})))).collect();
     Backends::of(machines, &Backends::default()).compared_fields
 }
@@ -58,7 +58,7 @@ impl Story {
     }
 
     /// The provider has answered, and it was written without a change of the Service.
-    fn answered(&mut self, service: &Service, then: Outcome) -> Option<Cause> {
+    fn answered(&mut self, service: &Service, then: AnswerMeaning) -> Option<Cause> {
         let written = Arc::new(service.clone());
         let state = self.of(service);
         state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, then));
@@ -74,7 +74,7 @@ fn asks(cause: Cause, new_backends: bool) -> ControlFlow<NextStep, (Cause, Asked
 fn what_is_fulfilled_is_not_asked_for_again() {
     let (mut story, service) = (story(), service(json!({})));
     assert_eq!(story.next_step(&service), asks(Cause::Service, true));
-    assert_eq!(story.answered(&service, Outcome::Ready), Some(Cause::Service));
+    assert_eq!(story.answered(&service, AnswerMeaning::Ready), Some(Cause::Service));
     assert_eq!(story.next_step(&service), Break(NextStep::Done));
     assert_eq!(story.next_step(&sized("2")), asks(Cause::Service, false));
 }
@@ -83,10 +83,10 @@ fn what_is_fulfilled_is_not_asked_for_again() {
 fn other_nodes_are_a_cause_of_their_own() {
     let (mut story, service) = (story(), service(json!({})));
     let _ = story.next_step(&service);
-    story.answered(&service, Outcome::Ready);
+    story.answered(&service, AnswerMeaning::Ready);
     story.backends = backends(&["n1", "n2", "n3"]);
     assert_eq!(story.next_step(&service), asks(Cause::Backends, true));
-    assert_eq!(story.answered(&service, Outcome::Ready), Some(Cause::Backends));
+    assert_eq!(story.answered(&service, AnswerMeaning::Ready), Some(Cause::Backends));
     story.backends = backends(&["n1"]);
     assert_eq!(story.next_step(&sized("2")), asks(Cause::Service, true), "the Service has changed as well");
 }
@@ -95,7 +95,7 @@ fn other_nodes_are_a_cause_of_their_own() {
 fn case_156_the_same_nodes_are_no_cause() {
     let (mut story, service) = (story(), service(json!({})));
     let _ = story.next_step(&service);
-    story.answered(&service, Outcome::Ready);
+    story.answered(&service, AnswerMeaning::Ready);
     story.backends = backends(&["n2", "n1"]);
     assert_eq!(story.next_step(&service), Break(NextStep::Done));
 }
@@ -104,7 +104,7 @@ fn case_156_the_same_nodes_are_no_cause() {
 fn an_update_that_failed_is_tried_again_for_the_whole_service() {
     let (mut story, service) = (story(), service(json!({})));
     let _ = story.next_step(&service);
-    story.answered(&service, Outcome::Ready);
+    story.answered(&service, AnswerMeaning::Ready);
     story.backends = backends(&["n1"]);
     assert_eq!(story.next_step(&service), asks(Cause::Backends, true));
     assert_eq!(story.next_step(&service), asks(Cause::Service, false));
@@ -115,7 +115,7 @@ fn a_pending_service_waits_and_a_changed_one_does_not() {
     let (mut story, service) = (story(), service(json!({})));
     let _ = story.next_step(&service);
     let until = story.now + 30 * SECOND;
-    assert_eq!(story.answered(&service, Outcome::Pending(until)), None);
+    assert_eq!(story.answered(&service, AnswerMeaning::Pending(until)), None);
     story.now += 10 * SECOND;
     assert_eq!(story.next_step(&service), Break(NextStep::After(20 * SECOND)));
     story.backends = backends(&["n1"]);
@@ -126,7 +126,7 @@ fn a_pending_service_waits_and_a_changed_one_does_not() {
     );
     story.now += 20 * SECOND;
     assert_eq!(story.next_step(&service), asks(Cause::Service, false));
-    story.answered(&service, Outcome::Pending(story.now + 30 * SECOND));
+    story.answered(&service, AnswerMeaning::Pending(story.now + 30 * SECOND));
     assert_eq!(story.next_step(&sized("2")), asks(Cause::Service, false));
 }
 
@@ -134,12 +134,12 @@ fn a_pending_service_waits_and_a_changed_one_does_not() {
 fn an_update_that_takes_its_time_stays_an_update() {
     let (mut story, service) = (story(), service(json!({})));
     let _ = story.next_step(&service);
-    story.answered(&service, Outcome::Ready);
+    story.answered(&service, AnswerMeaning::Ready);
     story.backends = backends(&["n1"]);
     let _ = story.next_step(&service);
-    story.answered(&service, Outcome::Pending(story.now));
+    story.answered(&service, AnswerMeaning::Pending(story.now));
     assert_eq!(story.next_step(&service), asks(Cause::Backends, false));
-    assert_eq!(story.answered(&service, Outcome::Ready), Some(Cause::Backends));
+    assert_eq!(story.answered(&service, AnswerMeaning::Ready), Some(Cause::Backends));
 }
 
 #[test]
@@ -155,11 +155,11 @@ fn other_backends_requeue_what_they_may_fix() {
     story.of(&service).shows("only wrong nodes", FailureKind::InvalidSpec);
     assert!(story.of(&service).lacks(&other), "other nodes may be right");
     assert!(!story.of(&service).lacks(&one));
-    story.answered(&service, Outcome::Pending(story.now + SECOND));
+    story.answered(&service, AnswerMeaning::Pending(story.now + SECOND));
     assert!(!story.of(&service).lacks(&other), "it comes back by itself");
     story.now += SECOND;
     let _ = story.next_step(&service);
-    story.answered(&service, Outcome::Ready);
+    story.answered(&service, AnswerMeaning::Ready);
     assert!(story.of(&service).lacks(&other));
     assert!(!story.of(&service).lacks(&one));
 }
@@ -174,7 +174,7 @@ fn the_start_of_work_is_announced_once_for_each_spec() {
     assert!(!story.of(&service).announces(), "a second try is none");
     let _ = story.next_step(&sized("2"));
     assert!(story.of(&service).announces());
-    story.answered(&sized("2"), Outcome::Ready);
+    story.answered(&sized("2"), AnswerMeaning::Ready);
     story.backends = backends(&["n1"]);
     let _ = story.next_step(&sized("2"));
     assert!(!story.of(&service).announces(), "an update is none");
@@ -189,10 +189,10 @@ fn the_eleventh_change_has_to_wait() {
         for _ in 0..5 {
             assert_eq!(story.next_step(&service), asks(Cause::Service, false), "a second try");
         }
-        story.answered(&service, Outcome::Ready);
+        story.answered(&service, AnswerMeaning::Ready);
         story.backends = backends(&[if size % 2 == 0 { "n1" } else { "n2" }]);
         assert_eq!(story.next_step(&service), asks(Cause::Backends, true), "an update");
-        story.answered(&service, Outcome::Ready);
+        story.answered(&service, AnswerMeaning::Ready);
     }
     assert_eq!(story.next_step(&sized("x")), Break(NextStep::After(10 * SECOND)));
     assert_eq!(story.next_step(&sized("9")), Break(NextStep::Done), "what was asked for last is there");
@@ -204,12 +204,12 @@ fn the_eleventh_change_has_to_wait() {
 fn adv_105_a_node_that_comes_and_goes_has_ten_updates_at_once() {
     let (mut story, service) = (story(), sized("1"));
     let _ = story.next_step(&service);
-    story.answered(&service, Outcome::Ready);
+    story.answered(&service, AnswerMeaning::Ready);
     let flip = |story: &mut Story, nth: usize| {
         story.backends = backends(if nth.is_multiple_of(2) { &["n1"] } else { &["n1", "n2"] });
         let next_step = story.next_step(&service);
         if matches!(next_step, Continue(_)) {
-            story.answered(&service, Outcome::Ready);
+            story.answered(&service, AnswerMeaning::Ready);
         }
         next_step
     };
@@ -248,7 +248,7 @@ fn what_we_write_ourselves_is_no_change() {
     assert_ne!(desired_before, desired_after, "the provider reads what it writes");
     let state = story.of(&before);
     state.work.memo = Some("lb-1".to_owned());
-    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, Outcome::Ready));
+    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, AnswerMeaning::Ready));
     state.end(&Arc::new(after.clone()), Some(&desired_before), Some(desired_after.clone()));
     assert_eq!(state.effect(&before, Some(&desired_before), false), EventEffect::None, "the watch is late");
     assert_eq!(state.effect(&after, Some(&desired_after), false), EventEffect::None, "the watch has seen our write");
@@ -262,7 +262,7 @@ fn what_changed_during_a_call_is_still_a_change() {
     let meanwhile = sized("2");
     let desired_meanwhile = compared(&meanwhile);
     let state = story.of(&before);
-    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, Outcome::Ready));
+    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, AnswerMeaning::Ready));
     state.end(&Arc::new(meanwhile.clone()), Some(&desired_meanwhile), Some(desired_meanwhile.clone()));
     assert_eq!(state.effect(&meanwhile, Some(&desired_meanwhile), false), EventEffect::Add);
     assert_eq!(story.next_step(&meanwhile), asks(Cause::Service, false));
@@ -289,13 +289,13 @@ fn the_watch_may_lag_behind_what_we_wrote() {
 fn a_memo_that_somebody_else_writes_or_removes_is_a_change() {
     let (mut story, service) = (story(), service(with_load_balancer()));
     let _ = story.next_step(&service);
-    story.answered(&service, Outcome::Ready);
+    story.answered(&service, AnswerMeaning::Ready);
     let desired = compared(&service);
     let state = story.of(&service);
     assert_eq!(state.effect(&service, Some(&desired), false), EventEffect::None);
     let without = version("8", json!({}));
     assert_eq!(state.effect(&without, Some(&desired), false), EventEffect::Add);
-    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, Outcome::MemoOnly));
+    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, AnswerMeaning::MemoOnly));
     assert_eq!(
         state.effect(&without, Some(&desired), false),
         EventEffect::AddIfIdle,
@@ -309,14 +309,14 @@ fn a_wait_is_recorded_and_restarts_with_a_change() {
     let _ = story.next_step(&service);
     let (start, later) = (story.now, story.now + 120 * SECOND);
     story.of(&service).wait("it is being built", start);
-    story.answered(&service, Outcome::Pending(later));
+    story.answered(&service, AnswerMeaning::Pending(later));
     let (is_announced, longest) = story.states.long_pending(later);
     assert_eq!((is_announced.len(), longest), (1, 120 * SECOND));
     assert_eq!(is_announced[0].0.name.as_deref(), Some("s1"));
     let _ = story.next_step(&sized("2"));
     assert_eq!(story.states.long_pending(later).1, Duration::ZERO, "another value is worked on");
     story.of(&service).wait("it is being changed", later);
-    story.answered(&sized("2"), Outcome::Ready);
+    story.answered(&sized("2"), AnswerMeaning::Ready);
     assert_eq!(story.states.long_pending(later + SECOND).1, Duration::ZERO);
 }
 
@@ -337,10 +337,10 @@ fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
     let status = LoadBalancerStatus { memo: Some("lb-1".to_owned()), annotations, ..LoadBalancerStatus::default() };
     let state = story.of(&service);
     for (then, [same, changed, unwanted]) in [
-        (Outcome::Ready, [true, false, false]),
-        (Outcome::Pending(until), [true, false, false]),
-        (Outcome::Deleting(until), [false, false, true]),
-        (Outcome::MemoOnly, [true, true, true]),
+        (AnswerMeaning::Ready, [true, false, false]),
+        (AnswerMeaning::Pending(until), [true, false, false]),
+        (AnswerMeaning::Deleting(until), [false, false, true]),
+        (AnswerMeaning::MemoOnly, [true, true, true]),
     ] {
         let mut unwritten = Unwritten::new(status.clone(), None, then);
         let answered = [Some(&desired), Some(&other), None].map(|it| unwritten.answers(Some(&desired), it));
@@ -351,7 +351,7 @@ fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
         unwritten.keep_only_memo();
         state.work.unwritten = Some(unwritten);
         let kept = state.work.unwritten.as_ref().unwrap();
-        assert_eq!((kept.then, kept.status.annotations.len()), (Outcome::MemoOnly, 0));
+        assert_eq!((kept.then, kept.status.annotations.len()), (AnswerMeaning::MemoOnly, 0));
         assert_eq!(kept.status.memo.as_deref(), Some("lb-1"));
     }
 }
@@ -360,14 +360,14 @@ fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
 fn a_deletion_begins_once_and_ends_everything() {
     let (mut story, service) = (story(), service(with_load_balancer()));
     let _ = story.next_step(&service);
-    story.answered(&service, Outcome::Ready);
+    story.answered(&service, AnswerMeaning::Ready);
     let (now, desired) = (story.now, compared(&service));
     let state = story.of(&service);
     assert_eq!(state.effect(&service, None, true), EventEffect::AddDespitePause);
     assert_eq!(state.vanished(), EventEffect::AddDespitePause);
     assert!(state.begin_deletion(&desired, now));
     assert!(!state.begin_deletion(&desired, now));
-    state.follow(Outcome::Deleting(now + 5 * SECOND));
+    state.follow(AnswerMeaning::Deleting(now + 5 * SECOND));
     assert_eq!(state.deleting(now), Some(5 * SECOND));
     assert_eq!(state.deleting(now + 5 * SECOND), None);
     assert_eq!(state.effect(&service, None, true), EventEffect::AddIfIdle);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cloud_provider::{LoadBalancer, LoadBalancerStatus};
 use tokio::time::Instant;
 
-use crate::service::backends::Backend;
+use crate::service::backends::BackendNode;
 
 /// The answer of the provider, until it is on the Service.
 #[derive(Clone, Debug)]
@@ -14,16 +14,16 @@ pub(crate) struct Unwritten {
     /// The memo that the call had.
     pub(crate) sent_memo: Option<String>,
     /// Its meaning once it is written.
-    pub(crate) then: Outcome,
+    pub(crate) then: AnswerMeaning,
     /// The nodes behind the load balancer that was asked for.
-    pub(crate) backends: Arc<[Backend]>,
+    pub(crate) backends: Arc<[BackendNode]>,
     /// The revision that lists showed of it.
     pub(crate) revision: Option<String>,
 }
 
 /// The meaning of an answer once it is written.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Outcome {
+pub(crate) enum AnswerMeaning {
     /// The load balancer is as desired.
     Ready,
     /// It was before, and its status said otherwise.
@@ -38,7 +38,7 @@ pub(crate) enum Outcome {
 
 impl Unwritten {
     /// An answer to a call with the memo `sent_memo`.
-    pub(crate) fn new(status: LoadBalancerStatus, sent_memo: Option<&str>, then: Outcome) -> Self {
+    pub(crate) fn new(status: LoadBalancerStatus, sent_memo: Option<&str>, then: AnswerMeaning) -> Self {
         Self { status, sent_memo: sent_memo.map(str::to_owned), then, backends: Arc::default(), revision: None }
     }
 
@@ -46,9 +46,11 @@ impl Unwritten {
     /// wants now, `None` if that is no load balancer. Both without what we write ourselves.
     pub(crate) fn answers(&self, asked: Option<&LoadBalancer>, desired: Option<&LoadBalancer>) -> bool {
         match self.then {
-            Outcome::Ready | Outcome::Restored | Outcome::Pending(_) => desired.is_some() && asked == desired,
-            Outcome::Deleting(_) => desired.is_none(),
-            Outcome::MemoOnly => true,
+            AnswerMeaning::Ready | AnswerMeaning::Restored | AnswerMeaning::Pending(_) => {
+                desired.is_some() && asked == desired
+            }
+            AnswerMeaning::Deleting(_) => desired.is_none(),
+            AnswerMeaning::MemoOnly => true,
         }
     }
 
@@ -56,6 +58,6 @@ impl Unwritten {
     pub(crate) fn keep_only_memo(&mut self) {
         let memo = self.status.memo.take();
         self.status = LoadBalancerStatus { memo, ..LoadBalancerStatus::default() };
-        self.then = Outcome::MemoOnly;
+        self.then = AnswerMeaning::MemoOnly;
     }
 }

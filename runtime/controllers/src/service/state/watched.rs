@@ -7,10 +7,10 @@ use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
 
 use super::ServiceState;
-use super::stage::Stage;
+use super::stage::SyncStage;
 use super::steps::EventEffect;
 use crate::events::reference;
-use crate::service::backends::Backend;
+use crate::service::backends::BackendNode;
 use crate::service::error::FailureKind;
 use crate::service::status;
 use crate::version;
@@ -53,14 +53,14 @@ impl ServiceState {
         self.observed.about = reference(watched);
         let other_memo = status::memo(watched) != self.work.memo.as_deref();
         match (desired, self.work.state.stage()) {
-            (Some(_), Stage::Deleting | Stage::Gone) => EventEffect::Add,
+            (Some(_), SyncStage::Deleting | SyncStage::Gone) => EventEffect::Add,
             (Some(desired), _) if self.desired() != Some(desired) => EventEffect::Add,
             (Some(_), _) if other_memo && self.work.unwritten.is_some() => EventEffect::AddIfIdle,
             (Some(_), _) if other_memo => EventEffect::Add,
             (Some(_), _) => EventEffect::None,
-            (None, Stage::Deleting) if has_to_go => EventEffect::AddIfIdle,
+            (None, SyncStage::Deleting) if has_to_go => EventEffect::AddIfIdle,
             (None, _) if has_to_go => EventEffect::AddDespitePause,
-            (None, Stage::Gone) => EventEffect::Forget,
+            (None, SyncStage::Gone) => EventEffect::Forget,
             (None, _) => EventEffect::Add,
         }
     }
@@ -72,13 +72,13 @@ impl ServiceState {
 
     /// Whether it has to be asked about because other nodes take traffic. What failed comes back by itself, unless it had
     /// no nodes, or the wrong ones; so does what is pending. They see the nodes as they are by then.
-    pub(crate) fn lacks(&self, backends: &[Backend]) -> bool {
+    pub(crate) fn lacks(&self, backends: &[BackendNode]) -> bool {
         let waits_for_nodes = match self.work.state.stage() {
-            Stage::Settled => true,
-            Stage::New | Stage::Ensuring => {
+            SyncStage::Settled => true,
+            SyncStage::New | SyncStage::Ensuring => {
                 self.backends().is_empty() || self.work.failure_kind == FailureKind::InvalidSpec
             }
-            Stage::Pending | Stage::Deleting | Stage::Gone => false,
+            SyncStage::Pending | SyncStage::Deleting | SyncStage::Gone => false,
         };
         waits_for_nodes && self.backends() != backends
     }

@@ -10,10 +10,10 @@ use token_bucket::TokenBucket;
 use tokio::time::Instant;
 
 use super::counted::Counted;
-use super::stage::State;
+use super::stage::SyncState;
 use super::unwritten::Unwritten;
 use crate::events::reference;
-use crate::service::changes::Pass;
+use crate::service::changes::BackendPass;
 use crate::service::error::FailureKind;
 use crate::service::long_pending::LongPending;
 use crate::service::status;
@@ -37,14 +37,14 @@ pub(crate) struct Observed {
     /// The version of the credentials that it was last worked on with, or put into the queue for.
     pub(super) credentials: u64,
     /// The pass over changed nodes that waits for it.
-    pub(crate) pass: Option<Arc<Pass>>,
+    pub(crate) pass: Option<Arc<BackendPass>>,
 }
 
 /// Questions to the cloud for one Service, and their answers. Only the worker that has the Service's key in the
 /// queue writes it, and there is one at most: between two of its steps nothing in here changes, but for the word of a list
 /// about one that is pending or settled. Everybody else reads.
 pub(crate) struct Work {
-    pub(crate) state: State,
+    pub(crate) state: SyncState,
     /// When the API server, asked for it alone, has said that it is gone. It cannot come back: its UID is not given twice.
     pub(crate) gone_since: Option<Instant>,
     /// The memo that the provider gave last, written or not.
@@ -93,7 +93,7 @@ impl Work {
     pub(super) fn new(service: &Service, counted: &Counted, now: Instant) -> Self {
         let burst = || TokenBucket::new(CHANGE_PAUSE, CHANGES, now);
         Self {
-            state: State::New(None),
+            state: SyncState::New(None),
             gone_since: None,
             memo: status::memo(service).map(str::to_owned),
             new_memo: None,

@@ -45,7 +45,7 @@ async fn a_reconciliation_plans_twice_at_most() {
     let (_versions, seen) = watch::channel(0);
     let (syncer, mut events) = syncer(store(stored.clone()), quick(), seen, [service]);
     let before = PLANS.get();
-    assert_eq!(syncer.reconcile("default/s1").await.unwrap(), Next::Done);
+    assert_eq!(syncer.reconcile("default/s1").await.unwrap(), NextSync::Done);
     assert_eq!(PLANS.get() - before, 2, "for the Service, and for what the provider has written on it");
     let served: Service = from_value(stored.lock().clone()).unwrap();
     assert!(status::is_finalized(&served));
@@ -54,6 +54,6 @@ async fn a_reconciliation_plans_twice_at_most() {
     let recorded: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).map(|it| it.reason).collect();
     assert_eq!(recorded, ["EnsuringLoadBalancer", "UnAvailableLoadBalancer", "EnsuredLoadBalancer"]);
 
-    assert_eq!(syncer.reconcile("default/s1").await.unwrap(), Next::Done);
+    assert_eq!(syncer.reconcile("default/s1").await.unwrap(), NextSync::Done);
     assert_eq!(PLANS.get() - before, 3, "it is as desired");
 }

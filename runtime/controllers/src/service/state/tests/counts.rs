@@ -29,7 +29,7 @@ impl Story {
     /// The Service is worked on, and its load balancer is there.
     fn serve(&mut self, service: &Service) {
         assert!(matches!(self.next_step(service), Continue(_)), "{:?}", self.demand());
-        self.answered(service, Outcome::Ready);
+        self.answered(service, AnswerMeaning::Ready);
     }
 }
 
@@ -37,7 +37,7 @@ fn with_id(id: &str) -> Service {
     service(json!({ "metadata": { "annotations": { ID: id } } }))
 }
 
-fn at(address: &str) -> Arc<[Backend]> {
+fn at(address: &str) -> Arc<[BackendNode]> {
     let node = node("n1", json!({ "status": { "addresses": [{ "type": "InternalIP", "address": address }] } }));
     Backends::of(vec![machine(&node)], &Backends::default()).compared_fields
 }
@@ -52,7 +52,7 @@ fn adv_104_what_a_provider_does_is_not_counted() {
         // As often as the spec of one Service may change.
         story.now += 10 * SECOND;
         let until = story.now;
-        story.answered(&service(json!({})), Outcome::Pending(until));
+        story.answered(&service(json!({})), AnswerMeaning::Pending(until));
         story.of(&service(json!({}))).work.memo = Some(format!("memo-{round}"));
         story.backends = at(&format!("10.1.0.{round}"));
         assert!(matches!(story.next_step(&with_id(&round.to_string())), Continue(_)));
@@ -72,7 +72,7 @@ fn adv_104_what_services_and_nodes_say_is_counted() {
     let mut story = counting();
     let _ = story.next_step(&sized("1"));
     assert_eq!(story.demand(), Demand { waiting: 1, new: 1, ..Demand::default() });
-    story.answered(&sized("1"), Outcome::Ready);
+    story.answered(&sized("1"), AnswerMeaning::Ready);
     assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
     story.serve(&sized("2"));
     assert_eq!(story.demand().changes, 1);
@@ -152,7 +152,7 @@ fn adv_104_a_node_that_flaps_is_counted_now_and_then() {
         story.now += SECOND;
         story.has_nodes(if change % 2 == 0 { &["n1"] } else { &["n1", "n2"] });
         if matches!(story.next_step(&service), Continue(_)) {
-            story.answered(&service, Outcome::Ready);
+            story.answered(&service, AnswerMeaning::Ready);
         }
     }
     let changes = story.demand().changes;
