@@ -15,6 +15,7 @@ mod start;
 mod swap;
 mod webhooks;
 
+use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 
@@ -98,7 +99,7 @@ pub(crate) async fn run(
     tokio::select! {
         biased;
         () = &mut shutdown => process.end().await,
-        failure = process.work() => Err(failure),
+        ended = process.work() => match ended? {},
     }
 }
 
@@ -181,8 +182,6 @@ impl Process {
             credentials.watch().await;
             "the watch of credential files"
         });
-        let (stop, _) = watch::channel(false);
-        let controllers = JoinSet::new();
         Ok(Self {
             settings,
             client,
@@ -203,14 +202,14 @@ impl Process {
             node_deletions,
             reports,
             tasks,
-            controllers,
-            stop,
+            controllers: JoinSet::new(),
+            stop: watch::Sender::new(false),
             events,
         })
     }
 
     /// Leads and works. Returns only if something ends that should not.
-    async fn work(&mut self) -> Failure {
+    async fn work(&mut self) -> Result<Infallible, Failure> {
         self.replace_modules();
         let leader = self.leader.as_ref().map(|it| (it.recorder(), it.lease()));
         let tell = |message: &str| {
@@ -218,55 +217,43 @@ impl Process {
                 recorder.record(lease.clone(), EventKind::Warning, "PermissionsMissing", message);
             }
         };
-        let (settings, cloud) = (&self.settings, &self.loaded.cloud);
-        let running = Controller::ALL.into_iter().filter(|it| controllers::runs(*it, settings, cloud));
-        let controllers: Vec<_> = running.collect();
-        let rules = rules(&self.settings, &controllers);
+        let rules = rules(&self.settings, &controllers::running(&self.settings, &self.loaded.cloud));
         let lacking = tokio::select! {
-            failure = any_ended(&mut self.tasks, &mut self.events) => return failure,
+            failure = any_ended(&mut self.tasks, &mut self.events) => return Err(failure),
             lacking = self.permissions.wait(&rules, tell) => lacking,
         };
         drop(leader);
-        let mut nodes = None;
-        if self.webhooks.is_some() {
-            match self.know_cluster(false).await {
-                Ok(known) => nodes = Some(known),
-                Err(failure) => return failure,
-            }
-        }
+        let known = if self.webhooks.is_some() { Some(self.know_cluster(false).await?) } else { None };
         if let Some(leader) = &mut self.leader {
             tokio::select! {
-                failure = any_ended(&mut self.tasks, &mut self.events) => return failure,
+                failure = any_ended(&mut self.tasks, &mut self.events) => return Err(failure),
                 () = leader.acquire() => {}
             }
         }
-        let nodes = match nodes {
+        let nodes = match known {
             Some(nodes) => nodes,
-            None => match self.know_cluster(true).await {
-                Ok(nodes) => nodes,
-                Err(failure) => return failure,
-            },
+            None => self.know_cluster(true).await?,
         };
         self.report_on_the_lease();
         let context = Arc::new(self.context(&nodes));
         self.start_controllers(&context, Owner::Main, &lacking);
         if let Some(migration) = &mut self.migration {
             tokio::select! {
-                failure = any_ended(&mut self.tasks, &mut self.events) => return failure,
-                Some(ended) = self.controllers.join_next() => return controller_ended(ended),
-                lost = hold(&mut self.leader) => return lost,
+                failure = any_ended(&mut self.tasks, &mut self.events) => return Err(failure),
+                Some(ended) = self.controllers.join_next() => return Err(controller_ended(ended)),
+                lost = hold(&mut self.leader) => return Err(lost),
                 () = migration.acquire() => {}
             }
             self.start_controllers(&context, Owner::Migration, &lacking);
         }
         // What records events ends with the controllers.
         drop(context);
-        tokio::select! {
+        Err(tokio::select! {
             failure = any_ended(&mut self.tasks, &mut self.events) => failure,
             Some(ended) = self.controllers.join_next() => controller_ended(ended),
             lost = hold(&mut self.leader) => lost,
             lost = hold(&mut self.migration) => lost,
-        }
+        })
     }
 
     /// Learns what the provider must not reach and what it works for: before, it is asked nothing about the cloud. Nodes are

@@ -66,6 +66,11 @@ pub(super) fn runs(controller: Controller, settings: &Settings, cloud: &Cloud) -
     skipped(controller, settings, cloud).is_none()
 }
 
+/// The controllers that run with these settings and this provider, under whatever Lease.
+pub(super) fn running(settings: &Settings, cloud: &Cloud) -> Vec<Controller> {
+    Controller::ALL.into_iter().filter(|it| runs(*it, settings, cloud)).collect()
+}
+
 /// The controllers that run under this Lease, with these settings and this provider. The log says why others do not.
 pub(super) fn wanted<'a>(
     owner: Owner,
