@@ -32,6 +32,11 @@ impl Debounce {
         }
     }
 
+    /// When the first of them came.
+    pub(crate) fn first(&self) -> Instant {
+        self.first
+    }
+
     /// When a pass begins, unless more changes.
     pub(crate) fn due(&self) -> Instant {
         if self.is_urgent { self.first } else { (self.last + QUIET).min(self.first + LONGEST) }

@@ -12,14 +12,10 @@ use prometheus::Histogram;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
+use crate::debounce::Debounce;
 use crate::metrics::QueueMetrics;
 use crate::nodes::Nodes;
 use crate::service::backends::{self, BackendChange, BackendStatus, Backends};
-
-/// How long nodes have to be quiet before a pass.
-const QUIET: Duration = Duration::from_secs(1);
-/// How long the first change waits at most.
-const LONGEST: Duration = Duration::from_secs(5);
 
 /// The nodes that take traffic, and whether others do since the last pass.
 pub(super) struct BackendChanges {
@@ -33,7 +29,7 @@ pub(super) struct BackendChanges {
     node_changes: Arc<AtomicU64>,
     /// Why nodes are left out, by name, if an event said so.
     reported: Mutex<HashMap<String, String>>,
-    pending: Mutex<Option<Pending>>,
+    pending: Mutex<Option<Debounce>>,
     noted: Notify,
     metrics: QueueMetrics,
 }
@@ -44,13 +40,6 @@ struct BackendCache {
     is_current: bool,
     /// Whether other nodes take traffic than in `backends`, as far as was noted.
     is_pending: bool,
-}
-
-/// Changes that wait for a pass.
-#[derive(Clone, Copy, Debug)]
-struct Pending {
-    first: Instant,
-    last: Instant,
 }
 
 /// One pass over all Services; it ends when the last of them has been dealt with.
@@ -159,7 +148,8 @@ impl BackendChanges {
             self.metrics.adds.inc();
             self.metrics.depth.set(1);
         }
-        *pending = Some(Pending { first: pending.map_or(now, |it| it.first), last: now });
+        // As if there had just been a pass: the first change waits for others, too.
+        *pending = Some(Debounce::noted(*pending, Some(now), now));
         self.noted.notify_one();
     }
 
@@ -175,7 +165,7 @@ impl BackendChanges {
             if due <= Instant::now() {
                 *self.pending.lock() = None;
                 self.metrics.depth.set(0);
-                self.metrics.waited.observe(pending.first.elapsed().as_secs_f64());
+                self.metrics.waited.observe(pending.first().elapsed().as_secs_f64());
                 return;
             }
             let _ = tokio::time::timeout_at(due, self.noted.notified()).await;
@@ -185,13 +175,6 @@ impl BackendChanges {
     /// A pass took this long.
     pub(super) fn worked(&self, duration: Duration) {
         self.metrics.worked.observe(duration.as_secs_f64());
-    }
-}
-
-impl Pending {
-    /// When a pass begins, unless more changes.
-    fn due(&self) -> Instant {
-        (self.last + QUIET).min(self.first + LONGEST)
     }
 }
 
