@@ -19,7 +19,9 @@ use std::convert::Infallible;
 use std::pin::pin;
 use std::sync::Arc;
 
-use ::controllers::{Account, ClusterFacts, Context, EventKind, Events, NodeDeletions, Nodes, RequestedChanges};
+use ::controllers::{
+    Account, ClusterFacts, Context, EventKind, Events, NodeDeletions, Nodes, Outage, RequestedChanges,
+};
 use egress::Report;
 use kube::Client;
 use tokio::sync::{mpsc, watch};
@@ -182,6 +184,12 @@ impl Process {
             credentials.watch().await;
             "the watch of credential files"
         });
+        let egress = loaded.egress.clone();
+        health.names_unreached(egress.unreached());
+        tasks.spawn(async move {
+            egress.watch_reach().await;
+            "the watch of endpoints"
+        });
         Ok(Self {
             settings,
             client,
@@ -331,9 +339,12 @@ impl Process {
         let (events, send) = Events::new(self.client.clone());
         self.events.spawn(send);
         let (client, metrics, stop) = (self.client.clone(), self.metrics.clone(), self.stop.subscribe());
+        let unreached = self.loaded.egress.unreached();
+        let outage = Outage::new(move || events::outage(&unreached.borrow()));
         Context::new(client, nodes.clone(), account, self.requested.clone(), metrics, events, stop)
             .counting(self.node_deletions.clone())
             .with_facts(self.facts.subscribe())
+            .with_outage(outage)
     }
 
     /// Starts the controllers that run under this Lease, are asked for, exist, and can do their work with this provider. Those

@@ -17,6 +17,7 @@ use crate::inventory::{COMPONENT, Inventory};
 use crate::liveness::Liveness;
 use crate::metrics::Metrics;
 use crate::nodes::Nodes;
+use crate::outage::Outage;
 
 /// The clients, caches and counts that all controllers of one cloud share.
 pub struct Context {
@@ -29,6 +30,7 @@ pub struct Context {
     pub(crate) node_deletions: NodeDeletions,
     /// The facts of the cluster; none, unless somebody sets them.
     pub(crate) facts: watch::Receiver<ClusterFacts>,
+    pub(crate) outage: Outage,
     shutdown: watch::Receiver<bool>,
     /// Made by the first controller that needs it.
     inventory: OnceLock<Option<Arc<Inventory>>>,
@@ -50,7 +52,8 @@ impl Context {
     ) -> Self {
         let (_, facts) = watch::channel(ClusterFacts::default());
         let (node_deletions, inventory) = (NodeDeletions::default(), OnceLock::new());
-        Self { client, nodes, account, requested, metrics, events, node_deletions, facts, shutdown, inventory }
+        let outage = Outage::default();
+        Self { client, nodes, account, requested, metrics, events, node_deletions, facts, outage, shutdown, inventory }
     }
 
     /// Nodes that are deleted count there.
@@ -63,6 +66,12 @@ impl Context {
     #[must_use]
     pub fn with_facts(self, facts: watch::Receiver<ClusterFacts>) -> Self {
         Self { facts, ..self }
+    }
+
+    /// The same, where nodes that wait are told what of the cloud is not reached.
+    #[must_use]
+    pub fn with_outage(self, outage: Outage) -> Self {
+        Self { outage, ..self }
     }
 
     /// For nodes that nobody watches, without an API server and an end.

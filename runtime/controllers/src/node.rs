@@ -5,6 +5,7 @@ mod controller;
 pub(crate) mod plan;
 mod refresh;
 mod sync;
+mod unreached;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -20,6 +21,7 @@ use crate::context::{Context, Task};
 use crate::inventory::{COMPONENT, Inventory};
 use crate::liveness::Liveness;
 use crate::nodes::Nodes;
+use crate::outage::Outage;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::worker::{self, random};
@@ -51,12 +53,14 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         metrics: context.metrics.clone(),
     };
     let liveness = Liveness::default();
-    Some(Task::new(liveness.clone(), run(Arc::new(controller), options, liveness, context.shutdown())))
+    let (controller, outage) = (Arc::new(controller), context.outage.clone());
+    Some(Task::new(liveness.clone(), run(controller, options, outage, liveness, context.shutdown())))
 }
 
 async fn run(
     controller: Arc<NodeController>,
     options: Options,
+    outage: Outage,
     liveness: Liveness,
     shutdown: impl Future<Output = ()> + Send,
 ) {
@@ -76,6 +80,7 @@ async fn run(
     let (frequency, parallel) = (options.status_update_frequency, options.refreshes());
     let pulse = liveness.pulse(frequency);
     background.spawn(refresh::run(controller.clone(), existing, start, frequency, parallel, pulse));
+    background.spawn(unreached::tell(controller.clone(), outage));
     background.spawn(retry_with_new_credentials(controller.inventory.clone(), nodes.clone(), queue.clone()));
 
     let listening = queue.clone();

@@ -17,6 +17,7 @@ use crate::list_reads::ListReads;
 use crate::location;
 use crate::metrics::Metrics;
 use crate::policy::{self, CallState, Mode, Permitted};
+use crate::reach::Unreached;
 use crate::request::{GuestRequest, GuestResponse, Location, SendError};
 use crate::resolve::{self, Resolve};
 use crate::response;
@@ -90,6 +91,18 @@ impl Egress {
     /// counts as approved from now on, unless the account has to be checked again.
     pub fn replace_provider<T>(&self, seen: Option<u64>, replace: impl FnOnce() -> T) -> (T, Option<u64>) {
         self.sender.credentials.replace_provider(seen, replace)
+    }
+
+    /// The endpoints, and the places where credentials come from, that are not reached now. They change while
+    /// [`Egress::watch_reach`] is polled.
+    #[must_use]
+    pub fn unreached(&self) -> watch::Receiver<Arc<[Unreached]>> {
+        self.sender.reach.unreached()
+    }
+
+    /// Follows which endpoints are reached, and reports those that are not. It does not end.
+    pub async fn watch_reach(&self) {
+        self.sender.watch_reach().await;
     }
 
     #[cfg(test)]

@@ -29,6 +29,7 @@ use crate::endpoint::EndpointLimits;
 use crate::error::EgressError;
 use crate::outside::Outside;
 use crate::proxy::Proxy;
+use crate::reach::Reach;
 use crate::resolve::{self, Resolve};
 use crate::transfer::{CountedBody, Transfer};
 use crate::validity;
@@ -124,6 +125,7 @@ impl Fetch {
             networks: Arc::new(Mutex::new(Arc::new(settings.networks.clone()))),
             resolver: settings.resolver.clone().unwrap_or_else(|| Arc::new(resolve::System)),
             route: settings.route,
+            reach: Reach::default(),
         };
         let fetch = Self { settings: Arc::new(settings), outside };
         for origin in &fetch.settings.written {
@@ -163,7 +165,7 @@ impl Fetch {
         let dialer = self.dialer(origin).map_err(|error| FetchError::Denied(Chain(&error).to_string()))?;
         let stream = dialer.connect().await.map_err(|error| match error {
             DialError::Denied(because) => FetchError::Denied(because),
-            DialError::Unreachable(because) => FetchError::Unreachable(because),
+            DialError::Unreachable(because, _) => FetchError::Unreachable(because),
             DialError::Paused(_) => FetchError::Unreachable(self.sentence(origin, format_args!("is paused"))),
         })?;
         entry.address = Some(stream.address());

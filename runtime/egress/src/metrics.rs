@@ -1,6 +1,6 @@
 //! The egress's metrics.
 
-use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
+use prometheus::{HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
 
 /// The egress's metric families. Cloning shares them.
 #[derive(Clone)]
@@ -13,6 +13,8 @@ pub struct Metrics {
     pub(crate) egress_denied: IntCounterVec,
     /// `aerostat_cloud_writes_withheld_total{credential,endpoint,kind}`: `credential` is empty where there is none.
     pub(crate) writes_withheld: IntCounterVec,
+    /// `aerostat_endpoint_unreachable{endpoint,cause}`: 1 while it is; no series otherwise.
+    pub(crate) endpoint_unreachable: IntGaugeVec,
 }
 
 impl Metrics {
@@ -33,7 +35,16 @@ impl Metrics {
             &["endpoint", "method"],
         )?;
         registry.register(Box::new(cloud_request_duration.clone()))?;
+        let endpoint_unreachable = IntGaugeVec::new(
+            Opts::new(
+                "aerostat_endpoint_unreachable",
+                "1 while an endpoint is not reached, by cause: dns, refused, timeout, route, tls, proxy, silent, broken.",
+            ),
+            &["endpoint", "cause"],
+        )?;
+        registry.register(Box::new(endpoint_unreachable.clone()))?;
         Ok(Self {
+            endpoint_unreachable,
             cloud_requests: counter(
                 "aerostat_cloud_requests_total",
                 "Requests sent to the cloud, by HTTP status; \"error\" without an answer.",

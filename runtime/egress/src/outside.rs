@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use crate::address::Networks;
+use crate::reach::Reach;
 use crate::resolve::Resolve;
 
 /// The means of making connections. Cloning shares them.
@@ -17,4 +18,6 @@ pub(crate) struct Outside {
     pub(crate) resolver: Arc<dyn Resolve>,
     /// Where a checked address really is.
     pub(crate) route: fn(SocketAddr) -> SocketAddr,
+    /// The count of attempts, and of how they end.
+    pub(crate) reach: Reach,
 }

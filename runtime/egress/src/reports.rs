@@ -9,6 +9,8 @@ pub enum Report {
     WritesWithheld(String),
     /// The provider has asked to leave an endpoint alone. Once in ten minutes for each endpoint.
     EndpointPaused(String),
+    /// An endpoint, or the place where a credential comes from, is not reached. Once in five minutes for each cause.
+    EndpointUnreachable(String),
 }
 
 /// Called with what a person should know of. It must be quick.

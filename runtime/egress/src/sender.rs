@@ -24,6 +24,7 @@ use crate::metrics::Metrics;
 use crate::outcome::{Answer, Failure, Outcome};
 use crate::outside::Outside;
 use crate::policy::{self, Code, Denied, Permitted};
+use crate::reach::Reach;
 use crate::reads::{Left, ReadKey, Reads};
 use crate::reports::{Report, Reports};
 use crate::request::Method;
@@ -51,6 +52,7 @@ pub(crate) struct Sender {
     reports: Reports,
     pub(crate) metrics: Metrics,
     pub(crate) write_counts: WriteCounts,
+    pub(crate) reach: Reach,
 }
 
 /// An endpoint's state while the process runs.
@@ -73,7 +75,8 @@ impl Sender {
         let EgressSettings { endpoints, credentials, fence, demands, reports, route } = settings;
         check::check(&endpoints, &credentials)?;
         let networks = Arc::new(Mutex::new(Arc::new(Networks::default())));
-        let outside = Outside { networks: networks.clone(), resolver, route };
+        let reach = Reach::default();
+        let outside = Outside { networks: networks.clone(), resolver, route, reach: reach.clone() };
         credentials.connect(&outside)?;
         let endpoints: Vec<_> = endpoints.into_iter().map(Arc::new).collect();
         let mut writes: HashMap<String, Arc<Writes>> = HashMap::new();
@@ -95,7 +98,7 @@ impl Sender {
             })
             .collect::<Result<_, EgressError>>()?;
         let write_counts = WriteCounts::new(writes.into_values().collect(), records);
-        Ok(Self { endpoints, states, credentials, fence, networks, reports, metrics, write_counts })
+        Ok(Self { endpoints, states, credentials, fence, networks, reports, metrics, write_counts, reach })
     }
 
     pub(crate) fn set_networks(&self, networks: Networks) {
@@ -120,6 +123,11 @@ impl Sender {
         if pauses.try_take(tokio::time::Instant::now()).is_ok() {
             (self.reports)(Report::EndpointPaused(message));
         }
+    }
+
+    /// Publishes and reports which places are not reached, as long as it is polled.
+    pub(crate) async fn watch_reach(&self) {
+        self.reach.watch(&self.reports, &self.metrics).await;
     }
 
     /// How a request to an endpoint has ended.

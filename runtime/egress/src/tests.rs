@@ -438,7 +438,7 @@ async fn people_hear_once_of_each_endpoint_that_is_stopped() {
         .iter()
         .map(|report| match report {
             Report::EndpointPaused(text) => text.as_str(),
-            Report::WritesWithheld(text) => panic!("{text}"),
+            Report::WritesWithheld(text) | Report::EndpointUnreachable(text) => panic!("{text}"),
         })
         .collect();
     assert!(texts[0].starts_with("nothing is sent to endpoint api for 1 s"), "{texts:?}");

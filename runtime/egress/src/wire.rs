@@ -35,6 +35,7 @@ use self::head::{HEAD_BYTES, HEADERS, USER_AGENT_VALUE};
 use self::usage::Tracked;
 use crate::body::{GrowingBody, Withheld};
 use crate::budget::Budget;
+use crate::cause::{CauseKind, Stop, WayCause};
 use crate::credentials::{Authenticated, Connect, Secrets, Transport};
 use crate::destination::Destination;
 use crate::endpoint::Endpoint;
@@ -42,6 +43,7 @@ use crate::error::EgressError;
 use crate::outcome::{Answer, Failure};
 use crate::outside::Outside;
 use crate::policy::Denied;
+use crate::reach::{Way, WayAttempt};
 
 /// The bytes that a server may send over HTTP/2 before they were read: for one answer, and for all on a connection.
 const STREAM_WINDOW: u32 = 1 << 20;
@@ -63,6 +65,7 @@ pub(crate) struct Wire {
     endpoint: Arc<Endpoint>,
     authority: Authority,
     dialer: Dialer,
+    way: Arc<Way>,
     /// The connections that belong to the newest generation of the credential.
     pool: Mutex<Pool>,
 }
@@ -93,9 +96,10 @@ impl Wire {
         budget: Arc<Budget>,
     ) -> Result<Self, EgressError> {
         let authority = endpoint.base_url.origin().authority();
-        let dialer = Dialer::new(destination, outside, budget, &PROTOCOLS)?;
+        let reach = outside.reach.clone();
+        let dialer = Dialer::new(destination.clone(), outside, budget, &PROTOCOLS)?;
         let pool = Mutex::new(Pool { generation: 0, client: client(&endpoint, dialer.clone()) });
-        Ok(Self { endpoint, authority, dialer, pool })
+        Ok(Self { endpoint, authority, dialer, way: reach.way(destination), pool })
     }
 
     /// Sends one request once.
@@ -106,9 +110,11 @@ impl Wire {
         let connection = capture_connection(&mut request);
         limit_interim_answers(&mut request, &connection);
         let total = self.endpoint.limits.total;
-        let exchange = self.exchange(client, request, connection.clone(), &secrets);
+        let attempt = self.way.attempt();
+        let exchange = self.exchange(client, request, connection.clone(), &secrets, &attempt);
         let result = timeout(total, exchange).await.unwrap_or_else(|_| Err(self.too_late(&connection, total)));
-        let result = result.map_err(|it| self.without_secrets(it, &secrets));
+        let result = result.map_err(|it| NoAnswer { failure: self.without_secrets(it.failure, &secrets), ..it });
+        let result = conclude(attempt, result);
         Exchange { address: usage::dialed(&connection).map(|it| it.address), result }
     }
 
@@ -118,7 +124,8 @@ impl Wire {
         request: Request<Full<Bytes>>,
         mut connection: CaptureConnection,
         secrets: &Secrets,
-    ) -> Result<Answer, Failure> {
+        attempt: &WayAttempt<'_>,
+    ) -> Result<Answer, NoAnswer> {
         let limits = &self.endpoint.limits;
         // A request that ends early ends its connection: no other request may wait on it.
         let mut tracked = Tracked::new(connection.clone());
@@ -131,10 +138,12 @@ impl Wire {
             _ = connection.wait_for_connection_metadata() => None,
         };
         tracked.register();
+        attempt.connected();
         let response = match early {
             Some(answer) => answer,
             None => timeout(limits.first_byte, answer).await.map_err(|_| {
-                self.interrupted(format_args!("did not begin to answer within {:?}", limits.first_byte))
+                let what = format_args!("did not begin to answer within {:?}", limits.first_byte);
+                NoAnswer::behind(CauseKind::Silent, self.interrupted(what))
             })?,
         };
         let response = response.map_err(|error| self.failed(&error))?;
@@ -209,23 +218,28 @@ impl Wire {
         client
     }
 
-    fn failed(&self, error: &hyper_util::client::legacy::Error) -> Failure {
+    fn failed(&self, error: &hyper_util::client::legacy::Error) -> NoAnswer {
         let mut cause: Option<&(dyn Error + 'static)> = Some(error);
         while let Some(error) = cause {
             let within = error.downcast_ref::<io::Error>().and_then(|it| it.get_ref()?.downcast_ref());
             match error.downcast_ref::<DialError>().or(within) {
                 Some(DialError::Denied(because)) => {
-                    return Failure::Denied(Denied::new(crate::policy::Code::Ip, because.clone()));
+                    return Failure::Denied(Denied::new(crate::policy::Code::Ip, because.clone())).into();
                 }
-                Some(DialError::Paused(after)) => return Failure::Paused(*after),
-                Some(DialError::Unreachable(because)) => return Failure::Unreachable(because.clone()),
+                Some(DialError::Paused(after)) => return Failure::Paused(*after).into(),
+                Some(DialError::Unreachable(because, cause)) => {
+                    let failure = Failure::Unreachable(because.clone());
+                    return NoAnswer { failure, cause: Some(cause.clone()) };
+                }
                 None => cause = error.source(),
             }
         }
-        if error.is_connect() {
-            return Failure::Unreachable(format!("{} cannot be reached: {}", self.name(), Chain(error)));
-        }
-        self.interrupted(format_args!("broke the connection off: {}", Chain(error)))
+        let failure = if error.is_connect() {
+            Failure::Unreachable(format!("{} cannot be reached: {}", self.name(), Chain(error)))
+        } else {
+            self.interrupted(format_args!("broke the connection off: {}", Chain(error)))
+        };
+        NoAnswer::behind(CauseKind::Broken, failure)
     }
 
     /// A failure whose text may hold something that the other end has said.
@@ -238,11 +252,14 @@ impl Wire {
         }
     }
 
-    fn too_late(&self, connection: &CaptureConnection, total: Duration) -> Failure {
+    fn too_late(&self, connection: &CaptureConnection, total: Duration) -> NoAnswer {
         if connection.connection_metadata().is_none() {
-            return Failure::Unreachable(format!("{} was not connected within {total:?}", self.name()));
+            let failure = Failure::Unreachable(format!("{} was not connected within {total:?}", self.name()));
+            let stop = if self.endpoint.proxy.is_some() { Stop::Proxy } else { Stop::Place };
+            return NoAnswer { failure, cause: Some(WayCause::new(stop, CauseKind::Dropped)) };
         }
-        self.interrupted(format_args!("had not answered in full after {total:?}"))
+        let failure = self.interrupted(format_args!("had not answered in full after {total:?}"));
+        NoAnswer::behind(CauseKind::Silent, failure)
     }
 
     fn interrupted(&self, what: impl std::fmt::Display) -> Failure {
@@ -271,6 +288,44 @@ impl Connect for Outside {
     ) -> Result<Box<dyn Transport>, EgressError> {
         Ok(Box::new(Wire::to(destination, endpoint, self.clone(), budget)?))
     }
+}
+
+/// The end of a request without an answer.
+struct NoAnswer {
+    failure: Failure,
+    /// The cause, if the place was not reached; `None` if it answered something, or nothing was sent.
+    cause: Option<WayCause>,
+}
+
+impl NoAnswer {
+    /// Something at the place itself is in the way.
+    fn behind(kind: CauseKind, failure: Failure) -> Self {
+        Self { failure, cause: Some(WayCause::new(Stop::Place, kind)) }
+    }
+}
+
+impl From<Failure> for NoAnswer {
+    fn from(failure: Failure) -> Self {
+        Self { failure, cause: None }
+    }
+}
+
+/// Counts how a request has ended among those to its place.
+fn conclude(attempt: WayAttempt<'_>, result: Result<Answer, NoAnswer>) -> Result<Answer, Failure> {
+    let NoAnswer { failure, cause } = match result {
+        Ok(answer) => {
+            attempt.reached();
+            return Ok(answer);
+        }
+        Err(none) => none,
+    };
+    match (&failure, cause) {
+        (Failure::Unreachable(text) | Failure::Interrupted(text), Some(cause)) => attempt.failed(cause, text),
+        // It has answered, and not as it should.
+        (Failure::Interrupted(_), None) => attempt.reached(),
+        (Failure::Unreachable(_) | Failure::Denied(_) | Failure::Paused(_), _) => drop(attempt),
+    }
+    Err(failure)
 }
 
 fn client(endpoint: &Endpoint, dialer: Dialer) -> Client<Dialer, Full<Bytes>> {

@@ -255,7 +255,7 @@ mod tests {
     fn text(report: Report) -> String {
         match report {
             Report::WritesWithheld(text) => text,
-            Report::EndpointPaused(text) => panic!("{text}"),
+            Report::EndpointPaused(text) | Report::EndpointUnreachable(text) => panic!("{text}"),
         }
     }
 

@@ -1,7 +1,7 @@
 //! Events on the Lease. Without leader election the log has to do.
 
 use ::controllers::{EventKind, Recorder};
-use egress::Report;
+use egress::{Report, Unreached};
 use k8s_openapi::api::core::v1::ObjectReference;
 use tokio::sync::{mpsc, watch};
 
@@ -44,15 +44,23 @@ async fn quarantine(
     }
 }
 
-/// Reports what people should know of the egress: writes that are withheld, and endpoints that the provider has stopped.
+/// Reports what people should know of the egress: writes that are withheld, and endpoints that the provider has stopped or that
+/// are not reached.
 async fn reports(mut reports: mpsc::UnboundedReceiver<Report>, recorder: Recorder, about: ObjectReference) {
     while let Some(report) = reports.recv().await {
         let (reason, message) = match report {
             Report::WritesWithheld(message) => ("CloudWritesWithheld", message),
             Report::EndpointPaused(message) => ("EndpointPaused", message),
+            Report::EndpointUnreachable(message) => ("EndpointUnreachable", message),
         };
         recorder.record(about.clone(), EventKind::Warning, reason, &message);
     }
     // Without endpoints there is nothing to report.
     std::future::pending::<()>().await;
+}
+
+/// The sentences about what is not reached; `None` if all is.
+pub(super) fn outage(unreached: &[Unreached]) -> Option<String> {
+    let sentences: Vec<_> = unreached.iter().map(|it| it.sentence.as_str()).collect();
+    (!sentences.is_empty()).then(|| sentences.join("; "))
 }

@@ -1,15 +1,20 @@
 //! `/healthz` and `/readyz`: what is checked, and how the answer reads.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use egress::Unreached;
 use parking_lot::{Mutex, MutexGuard};
 use prometheus::{IntCounterVec, IntGaugeVec, Opts, Registry};
+use tokio::sync::watch;
 
 /// The checks of this process, in the order in which they were added.
 pub(crate) struct Health {
     checks: Mutex<Vec<Check>>,
     /// Controllers that wait for a right. `/readyz` names them, and passes all the same.
     stopped: Mutex<BTreeSet<&'static str>>,
+    /// Endpoints of the cloud that are not reached, once somebody follows them. `/readyz` names them, and passes all the same.
+    unreached: Mutex<Option<watch::Receiver<Arc<[Unreached]>>>>,
     healthy: IntGaugeVec,
     checked: IntCounterVec,
 }
@@ -50,7 +55,7 @@ impl Health {
         )?;
         registry.register(Box::new(healthy.clone()))?;
         registry.register(Box::new(checked.clone()))?;
-        Ok(Self { checks: Mutex::default(), stopped: Mutex::default(), healthy, checked })
+        Ok(Self { checks: Mutex::default(), stopped: Mutex::default(), unreached: Mutex::default(), healthy, checked })
     }
 
     /// Adds a check of both pages. `passes` must be quick.
@@ -72,6 +77,12 @@ impl Health {
         } else {
             stopped.remove(controller)
         };
+    }
+
+    /// Names on `/readyz` what of the cloud is not reached. The page does not fail for it: another replica is no nearer to the
+    /// cloud, and webhooks that do not ask it go on answering.
+    pub(crate) fn names_unreached(&self, unreached: watch::Receiver<Arc<[Unreached]>>) {
+        *self.unreached.lock() = Some(unreached);
     }
 
     /// Makes the checks of a page, except those that `excluded` names.
@@ -97,6 +108,10 @@ impl Health {
         if page == HealthPage::Readyz {
             let stopped = self.stopped.lock();
             text.extend(stopped.iter().map(|name| format!("[-]{name} stopped: a permission is missing\n")));
+            if let Some(unreached) = &*self.unreached.lock() {
+                let line = |it: &Unreached| format!("[-]endpoint {} not reached: {}\n", it.endpoint, it.cause);
+                text.extend(unreached.borrow().iter().map(line));
+            }
         }
         let unknown: Vec<_> = excluded
             .iter()
@@ -207,6 +222,22 @@ mod tests {
         let text = "[+]leaderElection ok\n[-]permissions failed: reason withheld\nreadyz check failed\n".to_owned();
         assert_eq!(report(HealthPage::Readyz), HealthReport { healthy: false, text });
     }
+
+    #[test]
+    fn what_is_not_reached_is_named_and_fails_nothing() {
+        let health = health(&[("leaderElection", true)]);
+        let out = Unreached { endpoint: "api".to_owned(), cause: "dns", sentence: String::new() };
+        let (unreached, receiver) = watch::channel(Arc::from([out]));
+        health.names_unreached(receiver);
+        let report = |page, verbose| health.report(page, verbose, &[]);
+        let text = "[+]leaderElection ok\n[-]endpoint api not reached: dns\nreadyz check passed\n";
+        assert_eq!(report(HealthPage::Readyz, true), HealthReport { healthy: true, text: text.to_owned() });
+        assert_eq!(report(HealthPage::Readyz, false), HealthReport { healthy: true, text: "ok".to_owned() });
+        assert!(!report(HealthPage::Healthz, true).text.contains("api"));
+        unreached.send_replace(Arc::default());
+        assert!(!report(HealthPage::Readyz, true).text.contains("api"));
+    }
+
     #[test]
     fn a_stopped_controller_is_named_and_fails_nothing() {
         let health = health(&[("leaderElection", true)]);

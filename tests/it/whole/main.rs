@@ -21,3 +21,4 @@ mod routes;
 mod setup;
 mod takeover;
 mod theft;
+mod unreached;

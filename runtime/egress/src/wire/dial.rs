@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use http::HeaderValue;
 use hyper::rt::{Read, ReadBufCursor, Write};
+use hyper::upgrade::Upgraded;
 use hyper_util::client::legacy::connect::{Connected, Connection};
 use hyper_util::rt::TokioIo;
 use rustls_pki_types::ServerName;
@@ -26,6 +27,7 @@ use super::{tls, tunnel};
 use crate::address;
 use crate::base_url::{Host, Scheme};
 use crate::budget::Budget;
+use crate::cause::{CauseKind, DialStage, Late, ProxyRefusal, Stop, WayCause};
 use crate::credentials::basic_header;
 use crate::destination::Destination;
 use crate::error::EgressError;
@@ -66,9 +68,9 @@ pub(crate) enum DialError {
     /// The endpoint is to be left alone for so long.
     #[error("not before {0:?} from now")]
     Paused(Duration),
-    /// None answered.
+    /// None answered: the sentence, and what is in the way.
     #[error("{0}")]
-    Unreachable(String),
+    Unreachable(String, WayCause),
 }
 
 impl Dialer {
@@ -90,21 +92,31 @@ impl Dialer {
             self.permit_behind()?;
         }
         let addresses = self.permitted(hop, self.resolve(hop).await?)?;
-        let mut failures = Vec::new();
+        let (mut failures, mut causes) = (Vec::new(), Vec::new());
         for address in addresses {
             match self.dial(address).await {
                 // The cloud may have asked for a pause meanwhile.
                 Ok(stream) => return self.budget.paused().map(|()| stream).map_err(DialError::Paused),
-                Err(error) => failures.push(format!("{address}: {error}")),
+                Err((stop, error)) => {
+                    failures.push(format!("{address}: {error}"));
+                    causes.push(WayCause::of(stop, &error));
+                }
             }
         }
+        let cause = WayCause::most_telling(causes).expect("an address was dialled");
         Err(match &self.through {
-            None => unreachable(hop, format_args!("cannot be reached: {}", failures.join("; "))),
+            None => unreachable(hop, cause, format_args!("cannot be reached: {}", failures.join("; "))),
             Some(through) => unreachable(
                 &self.destination,
+                cause,
                 format_args!("cannot be reached through {}: {}", through.proxy.url, failures.join("; ")),
             ),
         })
+    }
+
+    /// Where the first connection leads.
+    fn first_stop(&self) -> Stop {
+        if self.through.is_some() { Stop::Proxy } else { Stop::Place }
     }
 
     async fn resolve(&self, hop: &Destination) -> Result<Vec<IpAddr>, DialError> {
@@ -113,11 +125,21 @@ impl Dialer {
             Host::Name(name) => name,
         };
         let limit = hop.resolve;
+        let cause = |kind| WayCause::new(self.first_stop(), kind);
+        let unknown = || cause(CauseKind::UnknownName);
         match timeout(limit, self.outside.resolver.resolve(name)).await {
-            Ok(Ok(addresses)) if addresses.is_empty() => Err(unreachable(hop, "has a name without addresses")),
+            Ok(Ok(addresses)) if addresses.is_empty() => {
+                Err(unreachable(hop, unknown(), "has a name without addresses"))
+            }
             Ok(Ok(addresses)) => Ok(addresses),
-            Ok(Err(error)) => Err(unreachable(hop, format_args!("has a name that does not resolve: {error}"))),
-            Err(_) => Err(unreachable(hop, format_args!("has a name that did not resolve within {limit:?}"))),
+            Ok(Err(error)) => {
+                let cause = cause(CauseKind::of_lookup(&error));
+                Err(unreachable(hop, cause, format_args!("has a name that does not resolve: {error}")))
+            }
+            Err(_) => {
+                let silent = cause(CauseKind::SilentDns);
+                Err(unreachable(hop, silent, format_args!("has a name that did not resolve within {limit:?}")))
+            }
         }
     }
 
@@ -156,14 +178,32 @@ impl Dialer {
     }
 
     /// Connects to an address that was checked.
-    async fn dial(&self, address: SocketAddr) -> io::Result<Stream> {
-        let limits = &*self.destination;
-        let tcp = timeout(limits.connect, TcpStream::connect((self.outside.route)(address)))
-            .await
-            .map_err(|_| late("connection", limits.connect))??;
+    async fn dial(&self, address: SocketAddr) -> Result<Stream, (Stop, io::Error)> {
+        let first = |error| (self.first_stop(), error);
+        let tcp = self.connected(address).await.map_err(first)?;
+        let place = |error| (Stop::Place, error);
+        match &self.through {
+            None => self.secure(tcp, address).await.map_err(place),
+            Some(through) => {
+                let upgraded = self.tunnelled(through, tcp).await.map_err(first)?;
+                self.secure(upgraded, address).await.map_err(place)
+            }
+        }
+    }
+
+    async fn connected(&self, address: SocketAddr) -> io::Result<TcpStream> {
+        let limit = self.destination.connect;
+        let tcp = timeout(limit, TcpStream::connect((self.outside.route)(address))).await;
+        let tcp = tcp.map_err(|_| Late::error(DialStage::Tcp, limit))??;
         tcp.set_nodelay(true)?;
-        let Some(through) = &self.through else { return self.secure(tcp, address).await };
-        let login = authorization(&through.proxy, &limits.name).map_err(io::Error::other)?;
+        Ok(tcp)
+    }
+
+    /// Lets the proxy at the other end connect further.
+    async fn tunnelled(&self, through: &Through, tcp: TcpStream) -> io::Result<TokioIo<Upgraded>> {
+        let limits = &*self.destination;
+        let login = authorization(&through.proxy, &limits.name);
+        let login = login.map_err(|error| io::Error::other(ProxyRefusal(error.to_string())))?;
         let target = limits.origin.authority_with_port();
         // The proxy resolves and connects meanwhile.
         let limit = limits.resolve + limits.connect;
@@ -173,9 +213,7 @@ impl Dialer {
                 Shaken::Tls(tls) => tunnel::open(*tls, &target, login).await,
             }
         };
-        let upgraded =
-            timeout(limits.tls + limit, tunnelled).await.map_err(|_| late("answer of the proxy", limit))??;
-        self.secure(upgraded, address).await
+        timeout(limits.tls + limit, tunnelled).await.map_err(|_| Late::error(DialStage::ProxyAnswer, limit))?
     }
 
     /// Shakes hands with what is at the other end.
@@ -238,16 +276,12 @@ enum Shaken<T> {
 async fn shake_hands<T: Bytes>(tls: &Option<TlsTo>, limit: Duration, io: T) -> io::Result<Shaken<T>> {
     let Some((connector, name)) = tls else { return Ok(Shaken::Plain(io)) };
     let stream = timeout(limit, connector.connect(name.clone(), io)).await;
-    Ok(Shaken::Tls(Box::new(stream.map_err(|_| late("TLS handshake", limit))??)))
+    Ok(Shaken::Tls(Box::new(stream.map_err(|_| Late::error(DialStage::Handshake, limit))??)))
 }
 
-fn late(what: &str, limit: Duration) -> io::Error {
-    io::Error::new(io::ErrorKind::TimedOut, format!("no {what} within {limit:?}"))
-}
-
-fn unreachable(hop: &Destination, what: impl fmt::Display) -> DialError {
+fn unreachable(hop: &Destination, cause: WayCause, what: impl fmt::Display) -> DialError {
     let Destination { name, origin, .. } = hop;
-    DialError::Unreachable(format!("{name} ({origin}) {what}"))
+    DialError::Unreachable(format!("{name} ({origin}) {what}"), cause)
 }
 
 impl tower::Service<http::Uri> for Dialer {

@@ -13,6 +13,7 @@ use hyper_util::rt::TokioIo;
 use tokio::io::{AsyncRead, AsyncWrite};
 
 use super::head::{HEAD_BYTES, HEADERS, USER_AGENT_VALUE};
+use crate::cause::ProxyRefusal;
 
 /// Asks the proxy at the other end of `io` for a connection to `target`, a host with its port. No text of the proxy's own is in an error.
 pub(super) async fn open<T>(io: T, target: &Authority, login: Option<HeaderValue>) -> io::Result<TokioIo<Upgraded>>
@@ -27,7 +28,7 @@ where
     let exchange = async {
         let answer = sender.send_request(request(target, login)).await.map_err(io::Error::other)?;
         match refusal(answer.status(), target, has_login) {
-            Some(refusal) => Err(io::Error::other(refusal)),
+            Some(refusal) => Err(io::Error::other(ProxyRefusal(refusal))),
             None => hyper::upgrade::on(answer).await.map_err(io::Error::other),
         }
     };
