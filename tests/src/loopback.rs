@@ -56,7 +56,10 @@ impl Drop for Program {
     }
 }
 
-/// A folder with `cert.pem` for 127.0.0.1, its key `key.pem`, and the certificate of an authority of its own, `ca.pem`.
+/// The name by which a proxy knows this machine, in certificates beside its address.
+pub const BEHIND: &str = "registry.behind.example";
+
+/// A folder with `cert.pem` for 127.0.0.1 and [`BEHIND`], its key `key.pem`, and the certificate of an authority of its own, `ca.pem`.
 pub(crate) fn tls_folder() -> Folder {
     let folder = Folder::new();
     let ca_key = KeyPair::generate().expect("ring makes keys");
@@ -67,7 +70,7 @@ pub(crate) fn tls_folder() -> Folder {
     folder.write("ca.pem", ca.self_signed(&ca_key).expect("a key signs").pem());
     let issuer = Issuer::from_params(&ca, &ca_key);
     let key = KeyPair::generate().expect("ring makes keys");
-    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned()]).expect("an address");
+    let mut params = CertificateParams::new(vec!["127.0.0.1".to_owned(), BEHIND.to_owned()]).expect("an address");
     params.distinguished_name.push(DnType::CommonName, "127.0.0.1");
     folder.write("cert.pem", params.signed_by(&key, &issuer).expect("a key signs").pem());
     folder.write("key.pem", key.serialize_pem());

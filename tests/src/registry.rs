@@ -11,3 +11,4 @@ pub use self::artifact::{Artifact, REPOSITORY, provider_module};
 pub use self::real::{Access, RealRegistry};
 pub use self::signer::Signer;
 pub use self::token_service::TokenService;
+pub use crate::loopback::BEHIND;

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 use tests::moto::REGION;
 use tests::operator::initialized;
+use tests::tinyproxy::Tinyproxy;
 
 use crate::services::{NETWORK, create, service};
 use crate::setup::{Rig, worker};
@@ -33,6 +34,24 @@ fn web_identity(rig: Rig, role: &Value, token: &str) -> Rig {
     let file = rig.setup.folder.write("identity", token);
     let sts = json!({ "baseUrl": rig.cloud.base_url(), "tls": { "caFile": rig.cloud.ca_file() }, "addresses": ["127.0.0.0/8"] });
     keys(rig, &json!({ "webIdentity": { "roleArn": role, "tokenFile": file }, "sts": sts }))
+}
+
+/// The host of STS, which a proxy alone knows here.
+const STS: &str = "sts.us-east-1.amazonaws.com";
+
+/// STS by its name, through a proxy that asks for a login. Answers where the proxy is asked to connect to, too.
+fn through(rig: Rig, proxy: &Tinyproxy, password: &str) -> (Rig, String) {
+    let place = format!("{STS}:{}", rig.cloud.base_url().rsplit(':').next().unwrap());
+    let [user, password] = [("proxy-user", "aerostat"), ("proxy-password", password)]
+        .map(|(name, text)| rig.setup.folder.write(name, text));
+    let mut rig = rig;
+    rig.setup = rig.setup.edit(|config| {
+        let sts = &mut config["credentials"][0]["sigv4"]["sts"];
+        sts["baseUrl"] = json!(format!("https://{place}"));
+        sts["proxy"] = json!({ "url": proxy.url(), "login": { "userFile": user, "passwordFile": password } });
+        sts.as_object_mut().unwrap().remove("addresses");
+    });
+    (rig, place)
 }
 
 /// A node joins; all sessions end; another one joins.
@@ -113,4 +132,35 @@ async fn a_session_of_a_pod_identity_is_renewed_when_it_ends() {
     let url = format!("{}/v1/credentials", rig.cloud.moto().base_url());
     let rig = keys(rig, &json!({ "podIdentity": { "url": url, "tokenFile": file } }));
     outlives_its_session(&rig).await;
+}
+
+/// Cases: proxies
+#[tokio::test]
+async fn sts_is_asked_through_a_proxy_for_each_session() {
+    let rig = Rig::new().await;
+    let proxy = Tinyproxy::start(&[STS], "BasicAuth aerostat right-word").await;
+    let role = role(&rig);
+    let (rig, place) = through(web_identity(rig, &role, TOKEN), &proxy, "right-word");
+    outlives_its_session(&rig).await;
+    assert_eq!(rig.cloud.asked("sts", "AssumeRoleWithWebIdentity").len(), 2);
+    let targets = proxy.targets();
+    assert!(!targets.is_empty() && targets.iter().all(|it| *it == place), "{targets:?} and not {place}");
+}
+
+/// Cases: proxies, unreachable
+#[tokio::test]
+async fn a_proxy_that_keeps_sts_away_is_told_until_it_lets_in() {
+    let rig = Rig::new().await;
+    let proxy = Tinyproxy::start(&[STS], "BasicAuth aerostat right-word").await;
+    let role = role(&rig);
+    let (rig, place) = through(web_identity(rig, &role, TOKEN), &proxy, "wrong-word");
+    let process = rig.start().await;
+    rig.join(1).await;
+    let parts = ["endpoint sts of credential aws", &place, "the proxy refuses the login (40", "`proxy.login`"];
+    rig.said("EndpointUnreachable", &parts).await;
+    rig.said("InstanceMetadataUnavailable", &parts).await;
+    assert!(rig.cloud.asked("sts", "AssumeRoleWithWebIdentity").is_empty());
+    rig.setup.folder.write("proxy-password", "right-word");
+    initialized(&rig.cluster, &worker(1)).await;
+    process.stop().await;
 }

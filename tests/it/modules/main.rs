@@ -14,6 +14,7 @@ mod echoes;
 mod logins;
 mod manifests;
 mod process;
+mod proxied;
 mod race;
 mod real;
 mod recorded;

@@ -105,7 +105,7 @@ fn answer(said: Said) -> Answer {
 impl Cloud for Account {
     const NAME: &'static str = "AWS";
     const HOSTS: &'static [&'static str] =
-        &["ec2.us-east-1.amazonaws.com", "elasticloadbalancing.us-east-1.amazonaws.com"];
+        &["ec2.us-east-1.amazonaws.com", "elasticloadbalancing.us-east-1.amazonaws.com", "sts.us-east-1.amazonaws.com"];
     const LIMITS: Limits = LIMITS;
     /// Its hosts speak nothing newer.
     const PROTOCOLS: &'static [&'static str] = &["http/1.1"];
