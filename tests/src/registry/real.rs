@@ -17,6 +17,7 @@ use crate::wait;
 const HTPASSWD: &str = "alice:$2a$04$3hXiuoCuXP3LwLDvv/cATOVv.be4sRId2iWZF18PyZGhIG9LtlCGu\n";
 
 const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
 
 /// The clients that may read.
 pub enum Access {
@@ -143,14 +144,19 @@ impl RealRegistry {
 
     /// The machines, or the types of artifacts, that the index at `repository:tag` names.
     pub async fn kinds(&self, name: &str) -> Vec<String> {
-        let (repository, tag) = name.split_once(':').expect("a tag");
-        let get = self.client.get(self.url(&format!("{repository}/manifests/{tag}"))).header("accept", INDEX);
-        let bytes = self.send(get).await.bytes().await.expect("a body");
-        let index: Value = serde_json::from_slice(&bytes).expect("an index is JSON");
+        let index = self.manifest(name).await;
         let entries = index["manifests"].as_array().expect("an index has manifests");
         let kind =
             |it: &Value| it["platform"]["architecture"].as_str().or(it["artifactType"].as_str()).map(str::to_owned);
         entries.iter().filter_map(kind).collect()
+    }
+
+    /// The manifest or index at `repository:tag` or `repository@digest`.
+    pub async fn manifest(&self, name: &str) -> Value {
+        let (repository, reference) = name.split_once('@').or(name.split_once(':')).expect("a tag or a digest");
+        let get = self.client.get(self.url(&format!("{repository}/manifests/{reference}")));
+        let get = get.header("accept", format!("{INDEX}, {MANIFEST}"));
+        serde_json::from_slice(&self.send(get).await.bytes().await.expect("a body")).expect("a manifest is JSON")
     }
 
     /// Stores a manifest alone.
