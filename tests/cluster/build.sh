@@ -2,15 +2,28 @@
 # Builds the control plane for tests and demo with the ordinary Go toolchain, from the modules that go.mod pins:
 # target/control-plane/<version>/{etcd,kube-apiserver,kube-controller-manager,kubectl}.
 # What is there is kept. Binaries in $KUBEBUILDER_ASSETS, if given, are used as they are.
+# KUBERNETES=1.33 builds that version of Kubernetes instead, from 1.33/go.mod, beside the same etcd.
 set -euo pipefail
 cd "$(dirname "$0")"
 
 what="control plane" target=control-plane steps=4
-version=$(awk '$1 == "k8s.io/kubernetes" && $2 ~ /^v/ { print $2; exit }' go.mod)
 wanted_go=$(awk '$1 == "go" { print $2; exit }' go.mod)
-out=$(cd ../.. && pwd)/target/control-plane/$version
 # shellcheck source=tests/go.sh
 source ../go.sh
+
+version_of() { # folder
+	awk '$1 == "k8s.io/kubernetes" && $2 ~ /^v/ { print $2; exit }' "$1/go.mod"
+}
+folder=. pinned=$(version_of .)
+built=$(cd ../.. && pwd)/target/control-plane
+out=$built/$pinned
+if [ -n "${KUBERNETES:-}" ] && [[ $pinned != "v$KUBERNETES."* ]]; then
+	folder=$KUBERNETES
+	[ -f "$folder/go.mod" ] ||
+		fail "Kubernetes $KUBERNETES is not among the versions that are tested" "KUBERNETES=$(printf '%s, ' 1.*/ | tr -d /)or nothing for $pinned"
+fi
+version=$(version_of "$folder")
+out=$built/$version
 
 has() { # binary
 	[ -x "${KUBEBUILDER_ASSETS:-/nonexistent}/$1" ] || [ -x "$out/$1" ]
@@ -27,8 +40,9 @@ flags() {
 }
 
 mkdir -p "$out"
-[ ! -e "$out/.built-from" ] || [ "$(cat "$out/.built-from")" = "$(source_of_truth go.mod go.sum)" ] ||
+[ ! -e "$out/.built-from" ] || [ "$(cat "$out/.built-from")" = "$(source_of_truth "$folder"/go.mod "$folder"/go.sum)" ] ||
 	rm -f "$out"/{etcd,kube-apiserver,kube-controller-manager,kubectl}
+[ "$folder" = . ] || [ -e "$out/etcd" ] || [ ! -x "$built/$pinned/etcd" ] || ln "$built/$pinned/etcd" "$out/etcd"
 
 missing=0
 for binary in etcd kube-apiserver kube-controller-manager kubectl; do
@@ -41,12 +55,13 @@ fi
 
 step=0
 while read -r binary package; do
-	step=$((step + 1))
-	has "$binary" || build "$step" "$binary" "$binary" . "$(flags)" "$package"
+	step=$((step + 1)) from=$folder
+	[ "$binary" != etcd ] || from=.
+	has "$binary" || build "$step" "$binary" "$binary" "$from" "$(flags)" "$package"
 done <<-'LIST'
 	etcd go.etcd.io/etcd/server/v3
 	kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
 	kube-controller-manager k8s.io/kubernetes/cmd/kube-controller-manager
 	kubectl k8s.io/kubernetes/cmd/kubectl
 LIST
-source_of_truth go.mod go.sum >"$out/.built-from"
+source_of_truth "$folder"/go.mod "$folder"/go.sum >"$out/.built-from"

@@ -12,7 +12,7 @@ pub(super) fn workspace() -> &'static Path {
 /// Finds a binary: in `KUBEBUILDER_ASSETS` if it is there, else where `tests/cluster/build.sh` puts it.
 pub(super) fn find(name: &str) -> Result<PathBuf> {
     let built = workspace().join("target/control-plane").join(version()?);
-    let folders = [assets(), Some(built.clone())];
+    let folders = [variable("KUBEBUILDER_ASSETS").map(PathBuf::from), Some(built.clone())];
     let found = folders.into_iter().flatten().map(|folder| folder.join(name)).find(|path| path.is_file());
     match found {
         Some(path) => Ok(path),
@@ -26,19 +26,28 @@ pub(super) fn helm(name: &str) -> Result<PathBuf> {
     if path.exists() { Ok(path) } else { bail!("there is no {}. Next step: make helm", path.display()) }
 }
 
-/// The version of Kubernetes that `tests/cluster/go.mod` pins, as in `v1.36.3`.
-fn version() -> Result<&'static str> {
-    include_str!("../../cluster/go.mod")
-        .lines()
-        .filter_map(|line| line.trim().strip_prefix("k8s.io/kubernetes "))
-        .find_map(|rest| rest.split_whitespace().next())
-        .context("tests/cluster/go.mod pins no version of k8s.io/kubernetes")
+/// The version of Kubernetes to run: the one that `KUBERNETES` names, as in `1.33`, or else the one that `tests/cluster/go.mod`
+/// pins, as in `v1.36.3`.
+fn version() -> Result<String> {
+    let pinned = pinned(include_str!("../../cluster/go.mod")).context("tests/cluster/go.mod pins no Kubernetes")?;
+    let wanted = variable("KUBERNETES").map(|it| it.to_string_lossy().into_owned()).filter(|it| !it.is_empty());
+    let Some(wanted) = wanted.filter(|it| !pinned.starts_with(&format!("v{it}."))) else {
+        return Ok(pinned.to_owned());
+    };
+    let path = workspace().join("tests/cluster").join(&wanted).join("go.mod");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("KUBERNETES={wanted}: no {}", path.display()))?;
+    Ok(self::pinned(&text).with_context(|| format!("{} pins no Kubernetes", path.display()))?.to_owned())
+}
+
+/// The version of `k8s.io/kubernetes` in a `go.mod`.
+fn pinned(go_mod: &str) -> Option<&str> {
+    go_mod.lines().find_map(|line| line.trim().strip_prefix("k8s.io/kubernetes ")?.split_whitespace().next())
 }
 
 #[expect(
     clippy::disallowed_methods,
-    reason = "the variable that envtest made known, for those who have the binaries already"
+    reason = "KUBEBUILDER_ASSETS is what envtest made known, and KUBERNETES what `make test` is run with"
 )]
-fn assets() -> Option<PathBuf> {
-    std::env::var_os("KUBEBUILDER_ASSETS").map(PathBuf::from)
+fn variable(name: &str) -> Option<std::ffi::OsString> {
+    std::env::var_os(name)
 }
