@@ -17,7 +17,8 @@
 # deploy/release.sh program ARCH  builds one program alone
 # deploy/release.sh names         builds nothing, and says which files there will be
 #
-# ARCHITECTURES=amd64 leaves the other one out. OUT names another folder than target/release-artifacts/VERSION.
+# ARCHITECTURES=amd64 leaves the other one out. OUT names another folder than target/release-artifacts/VERSION. PROFILE=dev builds
+# one program in minutes, for a test: without optimisation, and its paths and times may be in it.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -28,6 +29,7 @@ out=${OUT:-target/release-artifacts/$version}
 unfinished=$out.unfinished
 # Where the same files lie each time, so that Cargo finds what it has built.
 work=$root/target/release-artifacts/work
+profile=${PROFILE:-release}
 read -ra architectures <<<"${ARCHITECTURES:-amd64 arm64}"
 
 fail() {
@@ -131,11 +133,13 @@ mkdir -p "$unfinished" "$work/bin"
 # The program for one architecture. ring has C code and assembly: zig compiles it, with the headers of musl, for both alike,
 # on any machine. Rust brings its own linker, and musl.
 build() { # architecture
-	local machine target variables program=aerostat-linux-$1 segments
+	local machine target variables program=aerostat-linux-$1 segments folder
 	machine=$(machine "$1")
 	target=$machine-unknown-linux-musl
 	variables=${target//-/_}
 	announce "aerostat for $target (15 minutes at the first time)"
+	# Cargo calls the folder of this profile otherwise.
+	folder=${profile/#dev/debug}
 	need_target "$target"
 	# Cargo's helper names Rust's target, which zig does not know.
 	cat >"$work/bin/cc-$1" <<-END
@@ -150,8 +154,10 @@ build() { # architecture
 	chmod +x "$work/bin/cc-$1" "$work/bin/ar"
 	env "CC_$variables=$work/bin/cc-$1" "AR_$variables=$work/bin/ar" "CFLAGS_$variables=-g0 -fno-sanitize=undefined" \
 		"CARGO_TARGET_${variables^^}_LINKER=rust-lld" \
-		"$cargo" build --locked --release --target "$target" --target-dir target -p aerostat
-	cp "target/$target/release/aerostat" "$unfinished/$program"
+		"$cargo" build --locked --profile "$profile" --target "$target" --target-dir target -p aerostat
+	cp "target/$target/$folder/aerostat" "$unfinished/$program"
+	# That profile leaves names and lines in, of a hundred megabytes.
+	[ "$profile" != dev ] || strip "$unfinished/$program" || fail "$program cannot be stripped" "install strip, which comes with binutils"
 	# The image has no C library, so that a program that asks for a loader would not start there.
 	segments=$(LC_ALL=C readelf -lW "$unfinished/$program") ||
 		fail "$program cannot be read" "install readelf, which comes with binutils, or look at what was built"
