@@ -3,10 +3,15 @@
 # target/control-plane/<version>/{etcd,kube-apiserver,kube-controller-manager,kubectl}.
 # What is there is kept. Binaries in $KUBEBUILDER_ASSETS, if given, are used as they are.
 # KUBERNETES=1.33 builds that version of Kubernetes instead, from 1.33/go.mod, beside the same etcd.
+#
+# tests/cluster/build.sh            builds these four
+# tests/cluster/build.sh PROGRAM…   builds others of Kubernetes, too: kubelet, kube-scheduler
 set -euo pipefail
 cd "$(dirname "$0")"
 
-what="control plane" target=control-plane steps=4
+wanted=("$@")
+[ $# -gt 0 ] || wanted=(etcd kube-apiserver kube-controller-manager kubectl)
+what="control plane" target=control-plane steps=${#wanted[@]}
 wanted_go=$(awk '$1 == "go" { print $2; exit }' go.mod)
 # shellcheck source=tests/go.sh
 source ../go.sh
@@ -41,27 +46,23 @@ flags() {
 
 mkdir -p "$out"
 [ ! -e "$out/.built-from" ] || [ "$(cat "$out/.built-from")" = "$(source_of_truth "$folder"/go.mod "$folder"/go.sum)" ] ||
-	rm -f "$out"/{etcd,kube-apiserver,kube-controller-manager,kubectl}
+	rm -f "$out"/{etcd,kube-apiserver,kube-controller-manager,kubectl,kubelet,kube-scheduler}
 [ "$folder" = . ] || [ -e "$out/etcd" ] || [ ! -x "$built/$pinned/etcd" ] || ln "$built/$pinned/etcd" "$out/etcd"
 
 missing=0
-for binary in etcd kube-apiserver kube-controller-manager kubectl; do
+for binary in "${wanted[@]}"; do
 	has "$binary" || missing=$((missing + 1))
 done
 if ((missing > 0)); then
-	need_go "point KUBEBUILDER_ASSETS to a folder with etcd, kube-apiserver, kube-controller-manager and kubectl"
-	printf '==> Building the control plane %s (%s of 4 binaries; about 8 minutes for all on two cores, once)\n' "$version" "$missing"
+	need_go "point KUBEBUILDER_ASSETS to a folder with ${wanted[*]}"
+	printf '==> Building Kubernetes %s (%s of %s binaries; about 8 minutes for a control plane on two cores, once)\n' "$version" "$missing" "$steps"
 fi
 
 step=0
-while read -r binary package; do
+for binary in "${wanted[@]}"; do
 	step=$((step + 1)) from=$folder
-	[ "$binary" != etcd ] || from=.
+	package=k8s.io/kubernetes/cmd/$binary
+	[ "$binary" != etcd ] || from=. package=go.etcd.io/etcd/server/v3
 	has "$binary" || build "$step" "$binary" "$binary" "$from" "$(flags)" "$package"
-done <<-'LIST'
-	etcd go.etcd.io/etcd/server/v3
-	kube-apiserver k8s.io/kubernetes/cmd/kube-apiserver
-	kube-controller-manager k8s.io/kubernetes/cmd/kube-controller-manager
-	kubectl k8s.io/kubernetes/cmd/kubectl
-LIST
+done
 source_of_truth "$folder"/go.mod "$folder"/go.sum >"$out/.built-from"
