@@ -22,6 +22,7 @@ use anyhow::Result;
 pub(crate) use self::access::install_crypto;
 pub use self::access::{FIRST_PAGE, apply, apply_roles, roles};
 pub use self::cluster::{Cluster, cluster};
+pub(crate) use self::process::{Process, Server};
 pub use self::running::{ControlPlane, Options};
 
 /// The path of kubectl in the pinned version.
@@ -40,6 +41,15 @@ pub fn kubectl() -> Result<PathBuf> {
 /// Fails if it has not been built.
 pub fn helm(name: &str) -> Result<PathBuf> {
     binaries::helm(name)
+}
+
+/// The path of kubelet in the pinned version.
+///
+/// # Errors
+///
+/// Fails if it has not been built.
+pub fn kubelet() -> Result<PathBuf> {
+    binaries::find("kubelet")
 }
 
 /// The path of kube-controller-manager in the pinned version, for those who start it with flags of their own.

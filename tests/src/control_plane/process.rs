@@ -17,20 +17,20 @@ const END: Duration = Duration::from_secs(20);
 const TAIL: usize = 3_000;
 
 /// The program to run, and the facts that the guard has to know about it.
-pub(super) struct Server<'a> {
-    pub(super) program: PathBuf,
-    pub(super) arguments: Vec<String>,
+pub(crate) struct Server<'a> {
+    pub(crate) program: PathBuf,
+    pub(crate) arguments: Vec<String>,
     /// The folder of the run, with logs and process ids.
-    pub(super) folder: &'a Path,
+    pub(crate) folder: &'a Path,
     /// Servers of the same run that must end before this one.
-    pub(super) after: &'a [&'a str],
+    pub(crate) after: &'a [&'a str],
     /// Whether the folder of the run goes when this one has ended.
-    pub(super) last: bool,
+    pub(crate) last: bool,
 }
 
 /// A running server. Dropping it lets it end; `stop` waits until it has.
 #[derive(Debug)]
-pub(super) struct Process {
+pub(crate) struct Process {
     name: String,
     pid: Pid,
     log: PathBuf,
@@ -38,7 +38,7 @@ pub(super) struct Process {
 }
 
 impl Process {
-    pub(super) fn start(server: Server<'_>) -> Result<Process> {
+    pub(crate) fn start(server: Server<'_>) -> Result<Process> {
         let name = server
             .program
             .file_name()
@@ -71,45 +71,45 @@ impl Process {
         })
     }
 
-    pub(super) fn is_running(&self) -> bool {
+    pub(crate) fn is_running(&self) -> bool {
         rustix::process::test_kill_process(self.pid).is_ok()
     }
 
     /// Fails with the end of the server's log if it runs no more.
-    pub(super) fn check(&self) -> Result<()> {
+    pub(crate) fn check(&self) -> Result<()> {
         if !self.is_running() {
             bail!("{} has ended.\n{}", self.name, self.log_tail());
         }
         Ok(())
     }
 
-    pub(super) fn log_tail(&self) -> String {
+    pub(crate) fn log_tail(&self) -> String {
         let bytes = fs::read(&self.log).unwrap_or_default();
         let tail = &bytes[bytes.len().saturating_sub(TAIL)..];
         format!("The end of {}:\n{}", self.log.display(), String::from_utf8_lossy(tail))
     }
 
     /// Stops the server's clock, so to say: connections stay open, nothing is answered.
-    pub(super) fn pause(&self) -> Result<()> {
+    pub(crate) fn pause(&self) -> Result<()> {
         rustix::process::kill_process(self.pid, Signal::STOP).context("cannot pause")
     }
 
-    pub(super) fn resume(&self) -> Result<()> {
+    pub(crate) fn resume(&self) -> Result<()> {
         rustix::process::kill_process(self.pid, Signal::CONT).context("cannot resume")
     }
 
     /// Kills the server at once, as a machine without power would.
-    pub(super) fn kill(&self) -> Result<()> {
+    pub(crate) fn kill(&self) -> Result<()> {
         rustix::process::kill_process(self.pid, Signal::KILL).context("cannot kill")
     }
 
     /// Lets the server end.
-    pub(super) fn release(&mut self) {
+    pub(crate) fn release(&mut self) {
         drop(self.guard.stdin.take());
     }
 
     /// Lets the server end, and waits until it has.
-    pub(super) async fn stop(mut self) -> Result<()> {
+    pub(crate) async fn stop(mut self) -> Result<()> {
         self.release();
         let deadline = Instant::now() + END;
         while self.guard.try_wait()?.is_none() {

@@ -27,12 +27,17 @@ pub struct Options {
     pub full_admission: bool,
     /// The pod network, from which kube-controller-manager gives each node its part: `10.244.0.0/16`.
     pub cluster_cidr: Option<String>,
+    /// Whether kube-scheduler runs as well, so that Pods come to nodes.
+    pub scheduler: bool,
+    /// The nodes whose kubelets get a kubeconfig of their own: [`ControlPlane::kubelet_kubeconfig`].
+    pub kubelets: Vec<String>,
 }
 
 /// A running control plane. Dropping it ends it.
 #[derive(Debug)]
 pub struct ControlPlane {
     // In the order in which they end.
+    pub(super) scheduler: Mutex<Option<Process>>,
     pub(super) controller_manager: Mutex<Option<Process>>,
     pub(super) api_server: Mutex<Option<Process>>,
     pub(super) etcd: Mutex<Option<Process>>,
@@ -47,6 +52,7 @@ pub(super) struct Ports {
     pub(super) etcd_peer: u16,
     pub(super) api_server: u16,
     pub(super) controller_manager: u16,
+    pub(super) scheduler: u16,
 }
 
 impl ControlPlane {
@@ -63,20 +69,24 @@ impl ControlPlane {
             uuid::Uuid::new_v4()
         ));
         fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
-        let [etcd, etcd_peer, api_server, controller_manager] = port::free()?;
+        let [etcd, etcd_peer, api_server, controller_manager, scheduler] = port::free()?;
         let control_plane = ControlPlane {
+            scheduler: Mutex::default(),
             controller_manager: Mutex::default(),
             api_server: Mutex::default(),
             etcd: Mutex::default(),
             options,
             folder,
-            ports: Ports { etcd, etcd_peer, api_server, controller_manager },
+            ports: Ports { etcd, etcd_peer, api_server, controller_manager, scheduler },
         };
         control_plane.write_files()?;
         *lock(&control_plane.etcd) = Some(Process::start(control_plane.etcd_command()?)?);
         control_plane.start_api_server().await?;
         if control_plane.options.controller_manager {
             control_plane.start_controller_manager(&["--leader-elect=false".to_owned()])?;
+        }
+        if control_plane.options.scheduler {
+            *lock(&control_plane.scheduler) = Some(Process::start(control_plane.scheduler_command()?)?);
         }
         Ok(control_plane)
     }
@@ -108,7 +118,7 @@ impl ControlPlane {
     ///
     /// Fails if one does not end.
     pub async fn stop(self) -> Result<()> {
-        for server in [&self.controller_manager, &self.api_server, &self.etcd] {
+        for server in [&self.scheduler, &self.controller_manager, &self.api_server, &self.etcd] {
             stop(server).await?;
         }
         Ok(())
@@ -130,6 +140,24 @@ impl ControlPlane {
     #[must_use]
     pub fn admin_kubeconfig(&self) -> PathBuf {
         self.folder.join("admin.kubeconfig")
+    }
+
+    /// The kubeconfig of the kubelet of one of [`Options::kubelets`], with a client certificate of its own.
+    #[must_use]
+    pub fn kubelet_kubeconfig(&self, node: &str) -> PathBuf {
+        self.folder.join(format!("kubelet-{node}.kubeconfig"))
+    }
+
+    /// The file with the authority of all certificates of this run, in PEM.
+    #[must_use]
+    pub fn authority_file(&self) -> PathBuf {
+        self.folder.join("ca.crt")
+    }
+
+    /// The port of the API server at 127.0.0.1.
+    #[must_use]
+    pub fn port(&self) -> u16 {
+        self.ports.api_server
     }
 
     /// A client for the group `system:masters`. It belongs to the runtime that it is made on.
@@ -246,12 +274,17 @@ impl ControlPlane {
         certificates::write_service_account_keys(&self.folder)?;
         let policy = include_str!("audit-policy.yaml");
         fs::write(self.folder.join("audit-policy.yaml"), policy)?;
-        let users = [
-            ("admin", "admin", Some("system:masters")),
-            ("controller-manager", "system:kube-controller-manager", None),
+        let own = |file: &str, user: &str, group| (file.to_owned(), user.to_owned(), group);
+        let mut users = vec![
+            own("admin", "admin", Some("system:masters")),
+            own("controller-manager", "system:kube-controller-manager", None),
+            own("scheduler", "system:kube-scheduler", None),
         ];
+        for node in &self.options.kubelets {
+            users.push((format!("kubelet-{node}"), format!("system:node:{node}"), Some("system:nodes")));
+        }
         for (file, user, group) in users {
-            let user = access::user(&authority.client(user, group)?);
+            let user = access::user(&authority.client(&user, group)?);
             let path = self.folder.join(format!("{file}.kubeconfig"));
             access::write_kubeconfig(&path, &self.url(), &self.authority()?, &user)?;
         }
@@ -260,7 +293,7 @@ impl ControlPlane {
 
     /// The authority's certificate, in PEM.
     fn authority(&self) -> Result<String> {
-        fs::read_to_string(self.folder.join("ca.crt")).context("the authority has gone")
+        fs::read_to_string(self.authority_file()).context("the authority has gone")
     }
 
     async fn wait_until_ready(&self) -> Result<()> {

@@ -21,7 +21,7 @@ impl ControlPlane {
             program: binaries::find("etcd")?,
             arguments,
             folder: &self.folder,
-            after: &["kube-apiserver", "kube-controller-manager"],
+            after: &["kube-apiserver", "kube-controller-manager", "kube-scheduler"],
             last: true,
         })
     }
@@ -83,6 +83,24 @@ impl ControlPlane {
         }
         Ok(Server {
             program: binaries::find("kube-controller-manager")?,
+            arguments,
+            folder: &self.folder,
+            after: &[],
+            last: false,
+        })
+    }
+
+    pub(super) fn scheduler_command(&self) -> Result<Server<'_>> {
+        let file = |name: &str| self.folder.join(name).display().to_string();
+        let arguments = vec![
+            format!("--kubeconfig={}", file("scheduler.kubeconfig")),
+            "--leader-elect=false".to_owned(),
+            "--bind-address=127.0.0.1".to_owned(),
+            format!("--secure-port={}", self.ports.scheduler),
+            format!("--cert-dir={}", file("certificates")),
+        ];
+        Ok(Server {
+            program: binaries::find("kube-scheduler")?,
             arguments,
             folder: &self.folder,
             after: &[],
