@@ -13,7 +13,7 @@ help: ## Show this help.
 CLOUDS := aws digitalocean hetzner
 
 .PHONY: demo
-demo: known-cloud control-plane $(if $(filter aws,$(CLOUD)),moto) ## Show the main job: nodes, a load balancer, a dead machine, a refused attack, another module. CLOUD=hetzner or aws shows that cloud, and routes. KEEP=1 stays up.
+demo: known-cloud control-plane $(if $(filter aws,$(CLOUD)),moto) $(if $(filter-out 0,$(POD)),registries helm machine) ## Show the main job: nodes, a load balancer, a dead machine, a refused attack, another module. CLOUD=hetzner or aws shows that cloud, and routes. KEEP=1 stays up. POD=1 shows aerostat in Pods, as test-pod does.
 	@printf '\n==> Building aerostat, the providers and the demo (minutes at the first time)\n'
 	@$(CARGO) build --locked -p aerostat -p tests --bins
 	@exec target/debug/demo
@@ -21,6 +21,7 @@ demo: known-cloud control-plane $(if $(filter aws,$(CLOUD)),moto) ## Show the ma
 .PHONY: known-cloud
 known-cloud:
 	@$(if $(filter-out $(CLOUDS),$(CLOUD)),echo 'there is no cloud "$(CLOUD)" to show: CLOUD is one of $(CLOUDS)' >&2; exit 1)
+	@$(if $(filter-out 0,$(POD)),$(if $(filter-out digitalocean,$(CLOUD)),echo 'POD=1 shows DigitalOcean alone' >&2; exit 1))
 
 .PHONY: test
 test: control-plane registries moto helm proxy ## Run all tests, against a real control plane, real registries, and moto for AWS.
@@ -125,6 +126,21 @@ $(CYCLONEDX):
 	@printf '==> Building cargo-cyclonedx into target/tools (2 minutes, once)\n'
 	@$(CARGO) install --locked --debug --root $(@D)/.. --target-dir target/tools/build-cyclonedx cargo-cyclonedx@$(CYCLONEDX_VERSION)
 	@rm -rf target/tools/build-cyclonedx
+
+# As images call it.
+OWN_ARCHITECTURE := $(if $(filter aarch64,$(shell uname -m)),arm64,amd64)
+
+.PHONY: machine
+machine: preflight $(ZIG) ## Prepare machines with a real kubelet and containerd, and aerostat as a static program, in target/ (15 minutes, once). It needs Debian's apt-get and root.
+	@tests/machine/build.sh
+	@# A quarter of the time of a release's: it is not optimised.
+	@PROFILE=dev OUT=target/machine-program ZIG=$(ZIG) deploy/release.sh program $(OWN_ARCHITECTURE)
+
+.PHONY: test-pod
+test-pod: control-plane registries helm machine ## Install the chart on machines with a real kubelet: as root, a few minutes. It is no part of make test.
+	@printf '\n==> Building aerostat, the providers and the test (minutes at the first time)\n'
+	@$(CARGO) build --locked -p aerostat --bins
+	@$(CARGO) test --locked -p tests --test pod -- --nocapture
 
 .PHONY: control-plane
 control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager and kubectl into target/ (8 minutes, once).

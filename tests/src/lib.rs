@@ -21,10 +21,12 @@ pub mod http_proxy;
 pub mod kubelet;
 pub mod lagging;
 mod loopback;
+pub mod machine;
 pub mod moto;
 pub mod operator;
 #[cfg(test)]
 mod pages;
+pub mod pod;
 pub mod port;
 pub mod proxy;
 pub mod random;

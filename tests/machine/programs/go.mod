@@ -1,0 +1,3 @@
+module aerostat.dev/tests/machine/programs
+
+go 1.26.0
