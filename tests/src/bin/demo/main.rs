@@ -8,6 +8,7 @@ mod hostile;
 mod keep;
 mod nodes;
 mod play;
+mod pod;
 mod screen;
 mod services;
 mod stage;
@@ -54,9 +55,12 @@ async fn stopped() -> Result<()> {
     bail!("stopped; all servers of the demo end now, and their files are removed")
 }
 
-/// Shows the cloud that `CLOUD` names.
+/// Shows the Pod if `POD` says so, or the cloud that `CLOUD` names.
 #[expect(clippy::disallowed_methods, reason = "CLOUD=… is how a person chooses what the demo shows")]
 async fn chosen() -> Result<()> {
+    if pod::is_asked_for() {
+        return pod::show().await;
+    }
     match std::env::var("CLOUD").as_deref() {
         Ok("aws") => demo::<Aws>().await,
         Ok("hetzner") => demo::<Hetzner>().await,
