@@ -1,4 +1,4 @@
-//! Nodes that wait while the cloud is not reached are told so: whoever looks at the node sees the cause.
+//! Nodes that wait while the cloud is not reached are told so: an event on the node names the cause.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Node;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::events::{EventKind, reference};
-use crate::node::controller::Controller;
+use crate::node::controller::NodeController;
 use crate::node_fields::is_waiting;
 use crate::outage::Outage;
 
@@ -23,7 +23,7 @@ const REASON: &str = "InstanceMetadataUnavailable";
 
 /// The nodes that wait during an outage.
 #[derive(Default)]
-struct WaitingNodes {
+struct NodesInOutage {
     /// By their UID.
     nodes: HashMap<String, Waits>,
 }
@@ -34,14 +34,14 @@ struct Waits {
 }
 
 /// Records an event on each node that waits during an outage, as long as it is polled.
-pub(super) async fn tell(controller: Arc<Controller>, outage: Outage) {
-    let mut waiting = WaitingNodes::default();
+pub(super) async fn tell(controller: Arc<NodeController>, outage: Outage) {
+    let mut waiting = NodesInOutage::default();
     let mut ticks = interval(LOOK);
     ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         ticks.tick().await;
         let Some(sentence) = outage.now() else {
-            waiting = WaitingNodes::default();
+            waiting = NodesInOutage::default();
             continue;
         };
         let nodes = controller.waiting();
@@ -53,7 +53,7 @@ pub(super) async fn tell(controller: Arc<Controller>, outage: Outage) {
     }
 }
 
-impl Controller {
+impl NodeController {
     /// The nodes that wait for this cloud.
     fn waiting(&self) -> Vec<Arc<Node>> {
         let nodes = self.nodes.waiting_names().into_iter().filter_map(|it| self.nodes.get(&it));
@@ -61,7 +61,7 @@ impl Controller {
     }
 }
 
-impl WaitingNodes {
+impl NodesInOutage {
     /// Which of the nodes that wait now are to be told. Others are forgotten.
     fn due<'a>(&mut self, uids: impl Iterator<Item = &'a str>, now: Instant) -> Vec<String> {
         let (mut due, mut before) = (Vec::new(), std::mem::take(&mut self.nodes));
@@ -84,7 +84,7 @@ mod tests {
 
     #[test]
     fn a_node_that_waits_is_told_soon_and_then_rarely() {
-        let (mut waiting, begin) = (WaitingNodes::default(), Instant::now());
+        let (mut waiting, begin) = (NodesInOutage::default(), Instant::now());
         let mut due =
             |uids: &[&str], seconds| waiting.due(uids.iter().copied(), begin + Duration::from_secs(seconds)).join(" ");
         assert_eq!(due(&["a"], 0), "");
