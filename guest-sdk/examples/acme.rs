@@ -30,13 +30,13 @@ impl Instances for Acme {
     fn get(node: &Node) -> Result<Option<Instance>> {
         // Acme calls a machine by the name of its node.
         let id = node.provider_id.as_deref().map_or(Ok(&*node.name), |it| provider_id::split(PREFIX, it))?;
-        let machine: Option<Machine> = http::get("api", ["machines", id]).find()?;
+        let machine: Option<AcmeMachine> = http::get("api", ["machines", id]).find()?;
         Ok(machine.map(Instance::from))
     }
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
         let request = http::get("api", ["machines"]).query("after", cursor.unwrap_or("0")).query("limit", limit);
-        let machines: Machines = request.send()?.json()?;
+        let machines: AcmeMachines = request.send()?.json()?;
         Ok(Page::new(machines.machines.into_iter().map(Instance::from).collect(), machines.next))
     }
 }
@@ -45,7 +45,7 @@ impl LoadBalancers for Acme {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         // The name holds the Service's UID: a PUT whose answer was lost makes nothing twice. A POST needs `aerostat_sdk::backend`.
         let path = ["balancers", &desired.name];
-        let spec = Spec::of(desired)?;
+        let spec = AcmeSpec::of(desired)?;
         let balancer = match http::get("api", path).find()? {
             Some(Balancer { spec: current, ip }) if current == spec => Balancer { spec, ip },
             Some(_) | None => http::put("api", path).json(&spec).send()?.json()?,
@@ -64,7 +64,7 @@ impl LoadBalancers for Acme {
     }
 }
 
-impl Spec {
+impl AcmeSpec {
     fn of(desired: &LoadBalancer) -> Result<Self> {
         let ports = desired.ports.iter().map(forward).collect::<Result<_>>()?;
         Ok(Self { ports, machines: desired.nodes.iter().map(|it| it.name.clone()).collect() })
@@ -79,8 +79,8 @@ fn forward(port: &Port) -> Result<(u16, u16)> {
     }
 }
 
-impl From<Machine> for Instance {
-    fn from(machine: Machine) -> Self {
+impl From<AcmeMachine> for Instance {
+    fn from(machine: AcmeMachine) -> Self {
         Self::new(&machine.id, provider_id::join(PREFIX, &machine.id))
             .state(if machine.running { State::Running } else { State::Stopped })
             .machine_type(machine.size)
@@ -90,13 +90,13 @@ impl From<Machine> for Instance {
 }
 
 #[derive(Deserialize)]
-struct Machines {
-    machines: Vec<Machine>,
+struct AcmeMachines {
+    machines: Vec<AcmeMachine>,
     next: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Machine {
+struct AcmeMachine {
     id: String,
     running: bool,
     size: String,
@@ -106,12 +106,12 @@ struct Machine {
 
 #[derive(Deserialize)]
 struct Balancer {
-    spec: Spec,
+    spec: AcmeSpec,
     ip: Option<String>,
 }
 
 #[derive(Deserialize, PartialEq, Serialize)]
-struct Spec {
+struct AcmeSpec {
     /// From the balancer's port to the machines' port.
     ports: BTreeMap<u16, u16>,
     machines: Vec<String>,

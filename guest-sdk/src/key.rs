@@ -72,7 +72,7 @@ enum Default {
 
 /// Where a value is written.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Place {
+pub(crate) enum KeyPlace {
     Annotation,
     Setting,
 }
@@ -158,7 +158,7 @@ impl<F: Form> Key<F> {
     }
 
     /// Reads `text`, or says which values are allowed at `place`.
-    pub(crate) fn parse<'a>(&self, place: Place, text: &'a str) -> Result<F::Value<'a>> {
+    pub(crate) fn parse<'a>(&self, place: KeyPlace, text: &'a str) -> Result<F::Value<'a>> {
         self.form.parse(text).ok_or_else(|| {
             let allowed = self.form.allowed();
             let allowed = if self.hint.is_empty() { allowed } else { format!("{allowed} ({})", self.hint) };
@@ -167,7 +167,7 @@ impl<F: Form> Key<F> {
     }
 
     /// The default, or the error that nothing is written at `place`.
-    pub(crate) fn missing(&self, place: Place) -> Result<F::Value<'static>> {
+    pub(crate) fn missing(&self, place: KeyPlace) -> Result<F::Value<'static>> {
         self.fallback().ok_or_else(|| missing(place, self.name))
     }
 
@@ -245,7 +245,7 @@ macro_rules! table {
     };
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for KeyPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Annotation => "annotation",
@@ -255,15 +255,15 @@ impl fmt::Display for Place {
 }
 
 /// The error for a value that is not allowed at `place`. `allowed` follows "is not".
-pub(crate) fn refused(place: Place, name: &str, value: &str, allowed: &str) -> Error {
+pub(crate) fn refused(place: KeyPlace, name: &str, value: &str, allowed: &str) -> Error {
     Error::invalid(format_args!("{place} {name}: {} is not {allowed}", shown(value)))
 }
 
 /// The error for a required value that is not written at `place`.
-pub(crate) fn missing(place: Place, name: &str) -> Error {
+pub(crate) fn missing(place: KeyPlace, name: &str) -> Error {
     let next = match place {
-        Place::Annotation => "",
-        Place::Setting => ": write it under provider.settings",
+        KeyPlace::Annotation => "",
+        KeyPlace::Setting => ": write it under provider.settings",
     };
     Error::invalid(format_args!("{place} {name} is missing{next}"))
 }

@@ -4,7 +4,7 @@ use std::fmt::Display;
 use std::str::FromStr;
 
 use crate::form::Form;
-use crate::key::{self, Key, Place};
+use crate::key::{self, Key, KeyPlace};
 use crate::{Error, Result, host};
 
 /// The setting of a row of a table; `None` where the operator left it out. See [`key`].
@@ -13,7 +13,7 @@ use crate::{Error, Result, host};
 ///
 /// [`Error::Invalid`], naming the setting, its value, and the allowed values.
 pub fn read<T, F: for<'a> Form<Value<'a> = T>>(key: &Key<F>) -> Result<Option<T>> {
-    text(key.name).map(|it| key.parse(Place::Setting, &it)).transpose()
+    text(key.name).map(|it| key.parse(KeyPlace::Setting, &it)).transpose()
 }
 
 /// The setting of a row of a table, or its default where the operator left it out.
@@ -22,7 +22,7 @@ pub fn read<T, F: for<'a> Form<Value<'a> = T>>(key: &Key<F>) -> Result<Option<T>
 ///
 /// As [`read`], and [`Error::Invalid`] where it is left out and has no default.
 pub fn get<T, F: for<'a> Form<Value<'a> = T>>(key: &Key<F>) -> Result<T> {
-    read(key)?.map_or_else(|| key.missing(Place::Setting), Ok)
+    read(key)?.map_or_else(|| key.missing(KeyPlace::Setting), Ok)
 }
 
 /// The setting `name`, parsed; `None` where the operator left it out.
@@ -44,7 +44,7 @@ pub fn find<T: FromStr<Err: Display>>(name: &str) -> Result<Option<T>> {
 ///
 /// [`Error::Invalid`], naming the setting, if it is missing or does not parse.
 pub fn require<T: FromStr<Err: Display>>(name: &str) -> Result<T> {
-    find(name)?.ok_or_else(|| key::missing(Place::Setting, name))
+    find(name)?.ok_or_else(|| key::missing(KeyPlace::Setting, name))
 }
 
 fn text(name: &str) -> Option<String> {
@@ -54,11 +54,11 @@ fn text(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::Host;
+    use crate::testing::TestHost;
 
     #[test]
     fn a_setting_is_parsed_into_the_type_that_is_asked_for() {
-        Host::new().setting("pool.size", "7").run(|| {
+        TestHost::new().setting("pool.size", "7").run(|| {
             assert_eq!(find::<u8>("pool.size"), Ok(Some(7)));
             assert_eq!(find::<u8>("pool"), Ok(None));
         });
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_setting_that_does_not_parse_is_named() {
-        Host::new().setting("size", "many").run(|| {
+        TestHost::new().setting("size", "many").run(|| {
             let error = find::<u8>("size").unwrap_err();
             assert_eq!(error, Error::invalid("setting size: \"many\" is not valid: invalid digit found in string"));
         });
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_missing_setting_is_named_with_the_place_to_write_it() {
-        Host::new().run(|| {
+        TestHost::new().run(|| {
             let error = require::<String>("region").unwrap_err();
             assert_eq!(error, Error::invalid("setting region is missing: write it under provider.settings"));
         });

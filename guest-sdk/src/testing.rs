@@ -20,25 +20,25 @@ pub use crate::bindings::host::aerostat::cloud::events::EventKind;
 pub use crate::bindings::host::aerostat::cloud::http::{Body, Error as Failure, Location, Request, Response};
 
 /// The outcome of a request: an answer, or why there is none.
-pub type Outcome = Result<Response, Failure>;
+pub type TestOutcome = Result<Response, Failure>;
 
 /// An answer without headers.
 ///
 /// # Errors
 ///
 /// None: it is an [`Outcome`], so that a closure can end with it.
-pub fn answer(status: u16, body: impl Into<Vec<u8>>) -> Outcome {
+pub fn answer(status: u16, body: impl Into<Vec<u8>>) -> TestOutcome {
     Ok(Response { status, headers: Vec::new(), body: body.into() })
 }
 
 /// The host of a test.
 #[derive(Clone)]
-pub struct Host(Rc<RefCell<State>>);
+pub struct TestHost(Rc<RefCell<TestState>>);
 
-struct State {
+struct TestState {
     settings: Vec<(String, String)>,
     cluster: Option<Cluster>,
-    answers: Rc<dyn Fn(&Request) -> Outcome>,
+    answers: Rc<dyn Fn(&Request) -> TestOutcome>,
     locations: Vec<(String, Location)>,
     now: u64,
     requests: Vec<Request>,
@@ -60,18 +60,18 @@ pub struct Event {
     pub message: String,
 }
 
-impl Default for Host {
+impl Default for TestHost {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl Host {
+impl TestHost {
     /// A host without settings, for a cluster called "kubernetes", at the beginning of 1970, that panics when it is asked to
     /// send anything.
     #[must_use]
     pub fn new() -> Self {
-        Self(Rc::new(RefCell::new(State {
+        Self(Rc::new(RefCell::new(TestState {
             settings: Vec::new(),
             cluster: Some(Cluster::of("kubernetes", "c1a5e000-1111-2222-3333-444455556666")),
             answers: Rc::new(|request| panic!("nothing was expected to be sent, but {}", line(request))),
@@ -114,7 +114,7 @@ impl Host {
 
     /// Says what every request gets.
     #[must_use]
-    pub fn answers(self, answers: impl Fn(&Request) -> Outcome + 'static) -> Self {
+    pub fn answers(self, answers: impl Fn(&Request) -> TestOutcome + 'static) -> Self {
         self.0.borrow_mut().answers = Rc::new(answers);
         self
     }
@@ -129,7 +129,7 @@ impl Host {
     /// Runs `call` with this host.
     pub fn run<T>(&self, call: impl FnOnce() -> T) -> T {
         // Put back also when `call` panics: test threads are used again.
-        struct Restore(Option<Host>);
+        struct Restore(Option<TestHost>);
         impl Drop for Restore {
             fn drop(&mut self) {
                 CURRENT.set(self.0.take());
@@ -178,7 +178,7 @@ impl Host {
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<Host>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<TestHost>> = const { RefCell::new(None) };
 }
 
 fn text(body: &Body) -> String {

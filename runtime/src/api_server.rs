@@ -15,7 +15,7 @@ use tracing::warn;
 
 pub(crate) use self::layer::Metrics;
 use self::layer::RequestLayer;
-use crate::flags::{Api, InCluster, RateLimit};
+use crate::flags::{ApiServerFlags, InCluster, RateLimit};
 
 /// How long to wait for the API server at start.
 const START: Duration = Duration::from_secs(10);
@@ -42,7 +42,7 @@ impl ApiServer {
     /// # Errors
     ///
     /// If neither is there, or what is there cannot be used.
-    pub(crate) async fn find(api: &Api) -> Result<Self> {
+    pub(crate) async fn find(api: &ApiServerFlags) -> Result<Self> {
         let mut config = match (&api.kubeconfig, &api.master, &api.in_cluster) {
             (Some(path), _, _) => from_file(path).await?,
             (None, Some(master), _) => Config::new(master_url(master)?),
@@ -177,7 +177,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_dead_connection_ends_after_45_seconds_and_no_answer_before() {
-        let api = Api { kubeconfig: None, master: Some("https://10.0.0.1".to_owned()), in_cluster: None, limit: None };
+        let api = ApiServerFlags {
+            kubeconfig: None,
+            master: Some("https://10.0.0.1".to_owned()),
+            in_cluster: None,
+            limit: None,
+        };
         let config = ApiServer::find(&api).await.unwrap().config;
         assert_eq!(config.read_timeout, Some(Duration::from_secs(45)));
         assert!(config.reset_reader_on_write && REQUEST < SILENCE, "an answer has its time");

@@ -9,7 +9,7 @@ use kube::api::Api;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
-use crate::flags::Settings;
+use crate::flags::RunSettings;
 
 /// The namespace whose UID is the cluster's: nobody can delete it.
 const NAMESPACE: &str = "kube-system";
@@ -23,7 +23,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Reads what names the cluster. Returns only once it is known: a provider that does not know it could not mark what it
 /// makes as this cluster's.
-pub(crate) async fn read(client: &Client, settings: &Settings) -> Cluster {
+pub(crate) async fn read(client: &Client, settings: &RunSettings) -> Cluster {
     let (mut pause, mut told) = (PAUSE, String::new());
     loop {
         match uid(client).await {

@@ -26,14 +26,14 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use tokio::time::timeout;
 
-pub use self::answer::Answer;
+pub use self::answer::CommandAnswer;
 use crate::flags::{BundleCommand, ModuleCommand};
 
 /// How long a command may take. Each single request has shorter limits.
 const LONGEST: Duration = Duration::from_secs(600);
 
 /// Does what was asked for with a module.
-pub(crate) async fn module(command: ModuleCommand, compiler: Option<&Path>) -> Result<Answer> {
+pub(crate) async fn module(command: ModuleCommand, compiler: Option<&Path>) -> Result<CommandAnswer> {
     in_time(async {
         match command {
             ModuleCommand::Inspect(it) => inspect::run(it, compiler).await,
@@ -46,7 +46,7 @@ pub(crate) async fn module(command: ModuleCommand, compiler: Option<&Path>) -> R
 }
 
 /// Does what was asked for with a file of artifacts.
-pub(crate) async fn bundle(command: BundleCommand) -> Result<Answer> {
+pub(crate) async fn bundle(command: BundleCommand) -> Result<CommandAnswer> {
     in_time(async {
         match command {
             BundleCommand::Save(it) => bundle::save(it).await,
@@ -56,7 +56,7 @@ pub(crate) async fn bundle(command: BundleCommand) -> Result<Answer> {
     .await
 }
 
-async fn in_time(work: impl Future<Output = Result<Answer>>) -> Result<Answer> {
+async fn in_time(work: impl Future<Output = Result<CommandAnswer>>) -> Result<CommandAnswer> {
     match timeout(LONGEST, work).await {
         Ok(answer) => answer,
         Err(_) => bail!("this was not done within {LONGEST:?}; look at the way to the registry, and try again"),

@@ -9,14 +9,16 @@ mod written;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use egress::{Addresses, Content, CredentialSettings, Endpoint, EndpointLimits, OperationPlace, Rule, Signing};
+use egress::{
+    AllowedAddresses, CredentialSettings, Endpoint, EndpointLimits, OperationPlace, Rule, RuleContent, Signing,
+};
 use ipnet::IpNet;
 use sandbox::{CallLimits, CompileLimits, ProviderSettings};
 
-use self::file::File;
+use self::file::CloudConfigFile;
 pub(crate) use self::module::{ModuleSource, loosened};
-use self::text::{ByteSize, Text};
-pub(crate) use self::written::Written;
+use self::text::{ByteSize, ScalarText};
+pub(crate) use self::written::WrittenConfig;
 
 /// The operator's file, in the sandbox's words.
 #[derive(Debug)]
@@ -24,7 +26,7 @@ pub(crate) struct CloudConfig {
     /// Where the provider is.
     pub(crate) source: ModuleSource,
     /// Everything in the file but where the provider is.
-    pub(crate) written: Written,
+    pub(crate) written: WrittenConfig,
     /// The limits of compiling the provider.
     pub(crate) compile: CompileLimits,
     /// The provider's settings, and what a call may use.
@@ -77,18 +79,18 @@ impl CloudConfig {
     }
 
     fn parse(text: &str) -> Result<Self, String> {
-        let file: File = serde_saphyr::from_str(text).map_err(|error| explain(&error))?;
+        let file: CloudConfigFile = serde_saphyr::from_str(text).map_err(|error| explain(&error))?;
         let config = Self::try_from(file)?;
-        Ok(Self { written: Written::parse(text), ..config })
+        Ok(Self { written: WrittenConfig::parse(text), ..config })
     }
 }
 
-impl TryFrom<File> for CloudConfig {
+impl TryFrom<CloudConfigFile> for CloudConfig {
     type Error = String;
 
-    fn try_from(file: File) -> Result<Self, String> {
+    fn try_from(file: CloudConfigFile) -> Result<Self, String> {
         // What was not destructured here would be a key without effect.
-        let File { api_version: _, kind: _, provider, endpoints, credentials, cluster_networks } = file;
+        let CloudConfigFile { api_version: _, kind: _, provider, endpoints, credentials, cluster_networks } = file;
         let file::ClusterNetworksSection { pods, nodes } = cluster_networks;
         let file::ProviderSection {
             module,
@@ -104,7 +106,7 @@ impl TryFrom<File> for CloudConfig {
         let default = CallLimits::default();
         Ok(Self {
             source: module::source(module)?,
-            written: Written::default(),
+            written: WrittenConfig::default(),
             compile: compile(limits.compile.unwrap_or_default()),
             provider: ProviderSettings {
                 settings: settings.into_iter().collect(),
@@ -132,7 +134,7 @@ impl TryFrom<File> for CloudConfig {
     }
 }
 
-fn networks(networks: Vec<Text<IpNet>>) -> Vec<IpNet> {
+fn networks(networks: Vec<ScalarText<IpNet>>) -> Vec<IpNet> {
     networks.into_iter().map(|it| it.0).collect()
 }
 
@@ -153,7 +155,7 @@ fn compile(limits: file::CompileLimitsSection) -> CompileLimits {
         branch_targets,
     } = limits;
     let default = CompileLimits::default();
-    let bytes = |it: Option<Text<ByteSize>>, default| it.map_or(default, |it| it.0.0 as u64);
+    let bytes = |it: Option<ScalarText<ByteSize>>, default| it.map_or(default, |it| it.0.0 as u64);
     CompileLimits {
         memory: bytes(memory, default.memory),
         // The kernel counts whole seconds.
@@ -202,7 +204,7 @@ fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
         }),
         parameters: parameters.into_iter().collect(),
         allow,
-        addresses: addresses.map_or(Addresses::Public, |it| it.0),
+        addresses: addresses.map_or(AllowedAddresses::Public, |it| it.0),
         ca_file: tls.map(|it| it.ca_file),
         proxy: proxy.map(file::ProxySection::proxy),
         headers,
@@ -231,7 +233,7 @@ fn rule(rule: file::RuleSection) -> Result<Rule, String> {
         operations: operations.into_iter().map(|it| it.0).collect(),
         effect: effect.map(|it| it.0),
         requires: requires.into_iter().map(|it| it.0).collect(),
-        content: Content::parse(only.as_deref(), &values, &fields)?,
+        content: RuleContent::parse(only.as_deref(), &values, &fields)?,
     })
 }
 

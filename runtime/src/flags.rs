@@ -31,13 +31,13 @@ use tokio::time::Instant;
 
 pub use self::bundle_commands::{BundleCommand, PushBundle, SaveBundle};
 use self::command_line::{Command, CommandLine, Program, RUN};
-pub use self::controllers::{Controller, Controllers};
+pub use self::controllers::{ControllerName, Controllers};
 pub use self::leader_election::LeaderElection;
-pub use self::leader_migration::{LeaderMigration, Owner};
-pub(crate) use self::load_balancers::LoadBalancers;
-pub use self::module_commands::{Inspect, ModuleCommand, OptionalKeys, Output, Pull, Push, Registry, Verify};
+pub use self::leader_migration::{LeaderMigration, LeaseOwner};
+pub(crate) use self::load_balancers::LoadBalancerFlags;
+pub use self::module_commands::{Inspect, ModuleCommand, OptionalKeys, Output, PullFlags, Push, Registry, Verify};
 pub use self::node_ipam::NodeIpam;
-pub use self::routes::Routes;
+pub use self::routes::RouteControllerFlags;
 pub use self::webhooks::Webhooks;
 
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
@@ -50,7 +50,7 @@ const LEAST_LOOK: Duration = Duration::from_millis(10);
 #[derive(Clone, Debug)]
 pub enum Invocation {
     /// `aerostat run`, or flags without a command.
-    Run(Box<Settings>),
+    Run(Box<RunSettings>),
     /// `aerostat module`.
     Module(Box<ModuleCommand>),
     /// `aerostat bundle`.
@@ -61,7 +61,7 @@ pub enum Invocation {
 
 /// The settings that the flags of `aerostat run` give.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct RunSettings {
     /// `--cloud-config`.
     pub cloud_config: PathBuf,
     /// `--cloud-provider`: the name that the provider must have.
@@ -79,19 +79,19 @@ pub struct Settings {
     /// `--service-cluster-ip-range`, as far as it can be read.
     pub service_networks: Vec<IpNet>,
     /// How to reach the API server.
-    pub api: Api,
+    pub api: ApiServerFlags,
     /// `--controllers`.
     pub controllers: Controllers,
     /// How the cloud-node-controller works.
-    pub node: Node,
+    pub node: NodeFlags,
     /// How the cloud-node-lifecycle-controller works.
     pub node_lifecycle: NodeLifecycle,
     /// How the service-lb-controller works.
-    pub service: Service,
+    pub service: ServiceFlags,
     /// How the node-route-controller works.
-    pub routes: Routes,
+    pub routes: RouteControllerFlags,
     /// How load balancers are looked after beyond what Services ask for.
-    pub load_balancers: LoadBalancers,
+    pub load_balancers: LoadBalancerFlags,
     /// How nodes get pod networks; `None` without `--allocate-node-cidrs`.
     pub node_ipam: Option<NodeIpam>,
     /// `None` with `--leader-elect=false`.
@@ -110,7 +110,7 @@ pub struct Settings {
 
 /// How to reach the API server.
 #[derive(Clone, Debug)]
-pub struct Api {
+pub struct ApiServerFlags {
     /// `--kubeconfig`.
     pub kubeconfig: Option<PathBuf>,
     /// `--master`.
@@ -150,7 +150,7 @@ impl RateLimit {
 
 /// How the cloud-node-controller works.
 #[derive(Clone, Copy, Debug)]
-pub struct Node {
+pub struct NodeFlags {
     /// `--concurrent-node-syncs`; at least 1.
     pub syncs: usize,
     /// `--concurrent-node-status-updates`; at least 1.
@@ -176,7 +176,7 @@ pub struct NodeLifecycle {
 
 /// How the service-lb-controller works.
 #[derive(Clone, Copy, Debug)]
-pub struct Service {
+pub struct ServiceFlags {
     /// `--concurrent-service-syncs`; at least 1.
     pub syncs: usize,
     /// `--service-retry-base-delay`; more than nothing.
@@ -254,7 +254,7 @@ impl Invocation {
     }
 }
 
-impl Settings {
+impl RunSettings {
     /// As [`Invocation::parse`], of a command line that runs the controllers.
     ///
     /// # Errors
@@ -323,7 +323,12 @@ fn arguments(args: impl IntoIterator<Item = impl Into<OsString>>) -> Vec<OsStrin
 }
 
 /// Checks what clap cannot. Errors go to `errors`; the result then counts for nothing.
-fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: &mut Vec<String>) -> Settings {
+fn check(
+    flags: CommandLine,
+    routes: RouteControllerFlags,
+    mut warnings: Vec<String>,
+    errors: &mut Vec<String>,
+) -> RunSettings {
     if let Some(word) = flags.positional.iter().find(|it| !it.is_empty()) {
         errors.push(format!("aerostat run takes flags only, and no argument \"{word}\"; see aerostat run --help"));
     }
@@ -355,7 +360,7 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
     let cluster_cidrs = node_ipam::cluster_cidrs(&flags.cluster_cidr, errors);
     let leader_election = leader_election::check(&flags, errors);
     let main = leader_election.as_ref().map(|it| it.name.as_str());
-    Settings {
+    RunSettings {
         node_ipam: node_ipam::node_ipam(&flags.node_ipam, &cluster_cidrs, &mut warnings, errors),
         service_networks: node_ipam::service_networks(&flags.node_ipam),
         leader_migration: leader_migration::leader_migration(&flags.leader_migration, main, &mut warnings, errors),
@@ -381,7 +386,7 @@ fn check(flags: CommandLine, routes: Routes, mut warnings: Vec<String>, errors: 
     }
 }
 
-fn api(flags: &CommandLine, errors: &mut Vec<String>) -> Api {
+fn api(flags: &CommandLine, errors: &mut Vec<String>) -> ApiServerFlags {
     let limit = match (flags.kube_api_qps, flags.kube_api_burst) {
         (None, None) => None,
         // As client-go: a negative rate is no limit.
@@ -398,7 +403,7 @@ fn api(flags: &CommandLine, errors: &mut Vec<String>) -> Api {
             Some(RateLimit { per_second, burst: u32::try_from(burst).unwrap_or(1) })
         }
     };
-    Api {
+    ApiServerFlags {
         kubeconfig: given(&flags.kubeconfig),
         master: (!flags.master.is_empty()).then(|| flags.master.clone()),
         in_cluster: in_cluster(),
@@ -413,7 +418,7 @@ fn in_cluster() -> Option<InCluster> {
     Some(InCluster { host, port, service_account: SERVICE_ACCOUNT.into() })
 }
 
-fn node(flags: &CommandLine, errors: &mut Vec<String>) -> Node {
+fn node(flags: &CommandLine, errors: &mut Vec<String>) -> NodeFlags {
     if flags.concurrent_node_syncs < 1 {
         errors.push("concurrent-node-syncs must be a positive number".to_owned());
     }
@@ -428,7 +433,7 @@ fn node(flags: &CommandLine, errors: &mut Vec<String>) -> Node {
         Ok(0) | Err(_) => syncs,
         Ok(number) => number,
     };
-    Node { syncs, status_updates, status_update_frequency: flags.node_status_update_frequency }
+    NodeFlags { syncs, status_updates, status_update_frequency: flags.node_status_update_frequency }
 }
 
 fn node_lifecycle(flags: &CommandLine, errors: &mut Vec<String>) -> NodeLifecycle {
@@ -448,14 +453,14 @@ fn node_lifecycle(flags: &CommandLine, errors: &mut Vec<String>) -> NodeLifecycl
     }
 }
 
-fn service(flags: &CommandLine, errors: &mut Vec<String>) -> Service {
+fn service(flags: &CommandLine, errors: &mut Vec<String>) -> ServiceFlags {
     if flags.concurrent_service_syncs < 1 {
         errors.push("concurrent-service-syncs must be a positive number".to_owned());
     }
     if flags.service_retry_base_delay.is_zero() {
         errors.push("service-retry-base-delay must be a positive duration".to_owned());
     }
-    Service {
+    ServiceFlags {
         syncs: usize::try_from(flags.concurrent_service_syncs).unwrap_or(1),
         retry_base_delay: flags.service_retry_base_delay,
     }

@@ -28,7 +28,7 @@ use tracing::{debug, info, warn};
 pub(crate) use self::certificate::CertificateFiles;
 use self::certificate::ServedCertificate;
 use self::places::ConnectionPlaces;
-pub(crate) use self::places::{ConnectionPlace, Stage};
+pub(crate) use self::places::{ConnectionPlace, ConnectionStage};
 
 /// How long a connection may take to shake hands, and then to send the head of its request.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -145,12 +145,12 @@ async fn serve<S: HttpsService>(
     place: ConnectionPlace,
 ) -> Result<()> {
     let stream = timeout(PATIENCE, acceptor.accept(stream)).await.context("no TLS handshake")??;
-    place.reach(Stage::Encrypted);
+    place.reach(ConnectionStage::Encrypted);
     let place = Arc::new(place);
     let service = service_fn(move |request: Request<Incoming>| {
         let (service, place) = (service.clone(), place.clone());
         async move {
-            place.reach(Stage::Asked);
+            place.reach(ConnectionStage::Asked);
             Ok::<_, Infallible>(service.answer(request, &place).await)
         }
     });

@@ -37,15 +37,16 @@ mod webhooks;
 use std::io::{stderr, stdin, stdout};
 use std::path::PathBuf;
 
-pub use crate::commands::Answer;
+pub use crate::commands::CommandAnswer;
 pub use crate::failure::Failure;
 pub use crate::flags::{
-    Api, BundleCommand, Controller, Controllers, FlagsError, InCluster, Inspect, Invocation, LeaderElection,
-    LeaderMigration, Log, LogFormat, ModuleCommand, Node, NodeIpam, NodeLifecycle, OptionalKeys, Output, Owner, Pull,
-    Push, PushBundle, RateLimit, Registry, Routes, SaveBundle, Service, Serving, Settings, Verify, Webhooks, command,
+    ApiServerFlags, BundleCommand, ControllerName, Controllers, FlagsError, InCluster, Inspect, Invocation,
+    LeaderElection, LeaderMigration, LeaseOwner, Log, LogFormat, ModuleCommand, NodeFlags, NodeIpam, NodeLifecycle,
+    OptionalKeys, Output, PullFlags, Push, PushBundle, RateLimit, Registry, RouteControllerFlags, RunSettings,
+    SaveBundle, ServiceFlags, Serving, Verify, Webhooks, command,
 };
 pub use crate::overrides::Overrides;
-pub use crate::permissions::{Rule, Rules, rules};
+pub use crate::permissions::{NeededRights, RoleRule, rules};
 pub use crate::telemetry::{start_log, start_warnings};
 
 /// The first step of a program that holds secrets: it leaves no core dump, and lets no other process read its memory.
@@ -64,7 +65,11 @@ pub fn forbid_core_dumps() -> Result<(), String> {
 /// # Errors
 ///
 /// If it cannot start, loses its Lease, or if a part of it ends that should not.
-pub async fn run(settings: Settings, overrides: Overrides, shutdown: impl Future<Output = ()>) -> Result<(), Failure> {
+pub async fn run(
+    settings: RunSettings,
+    overrides: Overrides,
+    shutdown: impl Future<Output = ()>,
+) -> Result<(), Failure> {
     manager::run(settings, overrides, shutdown).await
 }
 
@@ -74,7 +79,7 @@ pub async fn run(settings: Settings, overrides: Overrides, shutdown: impl Future
 /// # Errors
 ///
 /// If it cannot be done: a sentence with the cause and the next step.
-pub async fn module(command: ModuleCommand, compiler: Option<PathBuf>) -> Result<Answer, Failure> {
+pub async fn module(command: ModuleCommand, compiler: Option<PathBuf>) -> Result<CommandAnswer, Failure> {
     commands::module(command, compiler.as_deref()).await.map_err(Failure::from)
 }
 
@@ -83,7 +88,7 @@ pub async fn module(command: ModuleCommand, compiler: Option<PathBuf>) -> Result
 /// # Errors
 ///
 /// As [`module`].
-pub async fn bundle(command: BundleCommand) -> Result<Answer, Failure> {
+pub async fn bundle(command: BundleCommand) -> Result<CommandAnswer, Failure> {
     commands::bundle(command).await.map_err(Failure::from)
 }
 

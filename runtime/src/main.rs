@@ -3,7 +3,7 @@
 use std::io::{Write, stdout};
 use std::process::ExitCode;
 
-use aerostat::{Answer, Failure, FlagsError, Invocation, Overrides, Settings};
+use aerostat::{CommandAnswer, Failure, FlagsError, Invocation, Overrides, RunSettings};
 use tokio::signal::unix::{SignalKind, signal};
 use tracing::error;
 
@@ -35,7 +35,7 @@ fn main() -> ExitCode {
 }
 
 #[tokio::main]
-async fn run(settings: Settings) -> ExitCode {
+async fn run(settings: RunSettings) -> ExitCode {
     // Some of our libraries would choose otherwise.
     rustls::crypto::ring::default_provider().install_default().expect("nothing was installed before");
     aerostat::start_log(settings.log);
@@ -50,15 +50,15 @@ async fn run(settings: Settings) -> ExitCode {
 }
 
 #[tokio::main]
-async fn ask(question: impl Future<Output = Result<Answer, Failure>>) -> ExitCode {
+async fn ask(question: impl Future<Output = Result<CommandAnswer, Failure>>) -> ExitCode {
     rustls::crypto::ring::default_provider().install_default().expect("nothing was installed before");
     aerostat::start_warnings();
     match question.await {
-        Ok(Answer::Good(text)) => {
+        Ok(CommandAnswer::Good(text)) => {
             print(&text);
             ExitCode::SUCCESS
         }
-        Ok(Answer::Bad { text, complaint }) => {
+        Ok(CommandAnswer::Bad { text, complaint }) => {
             print(&text);
             eprint!("{complaint}");
             ExitCode::FAILURE

@@ -41,16 +41,16 @@ use crate::cluster;
 use crate::config::CloudConfig;
 use crate::config_maps::ClusterConfigMaps;
 use crate::failure::Failure;
-use crate::flags::{Controller, Owner, Settings};
+use crate::flags::{ControllerName, LeaseOwner, RunSettings};
 use crate::leader::{Kept, Leader};
 use crate::networks::Watcher;
 use crate::overrides::Overrides;
-use crate::permissions::{Permissions, Rule, rules};
+use crate::permissions::{Permissions, RoleRule, rules};
 use crate::telemetry::{self, Health, HealthPages, ProviderPage, Reviewer, TelemetryServer};
 
 /// The process, from when its provider is loaded.
 struct Process {
-    settings: Settings,
+    settings: RunSettings,
     client: Client,
     api_server: ApiServer,
     loaded: LoadedProvider,
@@ -88,7 +88,7 @@ struct Process {
 
 /// Runs until `shutdown` is ready, or until something ends that should not.
 pub(crate) async fn run(
-    settings: Settings,
+    settings: RunSettings,
     overrides: Overrides,
     shutdown: impl Future<Output = ()>,
 ) -> Result<(), Failure> {
@@ -107,7 +107,7 @@ pub(crate) async fn run(
 
 impl Process {
     /// Everything that comes before leading: the API server answers, and the provider has said what it is.
-    async fn prepare(settings: Settings, overrides: Overrides) -> anyhow::Result<Self> {
+    async fn prepare(settings: RunSettings, overrides: Overrides) -> anyhow::Result<Self> {
         info!("aerostat {}, for the cluster {}", env!("CARGO_PKG_VERSION"), settings.cluster_name);
         for warning in &settings.warnings {
             warn!("{warning}");
@@ -244,7 +244,7 @@ impl Process {
         };
         self.report_on_the_lease();
         let context = Arc::new(self.context(&nodes));
-        self.start_controllers(&context, Owner::Main, &lacking);
+        self.start_controllers(&context, LeaseOwner::Main, &lacking);
         if let Some(migration) = &mut self.migration {
             tokio::select! {
                 failure = any_ended(&mut self.tasks, &mut self.events) => return Err(failure),
@@ -252,7 +252,7 @@ impl Process {
                 lost = hold(&mut self.leader) => return Err(lost),
                 () = migration.acquire() => {}
             }
-            self.start_controllers(&context, Owner::Migration, &lacking);
+            self.start_controllers(&context, LeaseOwner::Migration, &lacking);
         }
         // What records events ends with the controllers.
         drop(context);
@@ -325,11 +325,11 @@ impl Process {
     }
 
     /// Which Leases a controller must hold while it writes.
-    fn leaders(&self, controller: Controller) -> Vec<&Leader> {
+    fn leaders(&self, controller: ControllerName) -> Vec<&Leader> {
         let migration = self
             .migration
             .as_ref()
-            .filter(|_| Owner::of(controller, self.settings.leader_migration.as_ref()) == Owner::Migration);
+            .filter(|_| LeaseOwner::of(controller, self.settings.leader_migration.as_ref()) == LeaseOwner::Migration);
         self.leader.iter().chain(migration).collect()
     }
 
@@ -349,7 +349,12 @@ impl Process {
 
     /// Starts the controllers that run under this Lease, are asked for, exist, and can do their work with this provider. Those
     /// that lack a right start when they have it.
-    fn start_controllers(&mut self, context: &Arc<Context>, owner: Owner, lacking: &[(Controller, Vec<Rule>)]) {
+    fn start_controllers(
+        &mut self,
+        context: &Arc<Context>,
+        owner: LeaseOwner,
+        lacking: &[(ControllerName, Vec<RoleRule>)],
+    ) {
         let (settings, cloud) = (&self.settings, &self.loaded.cloud);
         for controller in controllers::wanted(owner, settings, cloud) {
             let start = ControllerStart {

@@ -9,7 +9,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::Duration;
 
 use controllers::{ClusterFacts, Nodes};
-use egress::{ApiServer, Egress, Networks};
+use egress::{ApiServerAddress, Egress, KnownNetworks};
 use http::Uri;
 use ipnet::IpNet;
 use k8s_openapi::api::core::v1::Service;
@@ -56,7 +56,7 @@ const WARNINGS: usize = 16;
 #[derive(Clone, Default)]
 struct ClusterAddresses {
     /// By the URL of this process.
-    api_servers: Vec<ApiServer>,
+    api_servers: Vec<ApiServerAddress>,
     /// By the ClusterIPs of its Service.
     api_service: Vec<IpAddr>,
     /// By the endpoints of its Service.
@@ -74,8 +74,8 @@ impl ClusterAddresses {
         facts.api_service.extend(&self.api_service);
         // On loopback is no node and no load balancer.
         let by_url = self.api_servers.iter().filter_map(|server| match server {
-            ApiServer::Address(ip) => Some(*ip),
-            ApiServer::Socket(_) => None,
+            ApiServerAddress::Address(ip) => Some(*ip),
+            ApiServerAddress::Socket(_) => None,
         });
         let addresses = by_url.chain(self.endpoints.iter().map(SocketAddr::ip)).map(|it| it.to_canonical());
         let addresses: BTreeSet<_> = addresses.filter(|it| !self.api_service.contains(it)).collect();
@@ -84,9 +84,9 @@ impl ClusterAddresses {
     }
 
     /// The same for the egress. A machine with an endpoint may serve other things, so there it is one port.
-    fn for_egress(&self) -> Vec<ApiServer> {
-        let service = self.api_service.iter().copied().map(ApiServer::Address);
-        let endpoints = self.endpoints.iter().copied().map(ApiServer::Socket);
+    fn for_egress(&self) -> Vec<ApiServerAddress> {
+        let service = self.api_service.iter().copied().map(ApiServerAddress::Address);
+        let endpoints = self.endpoints.iter().copied().map(ApiServerAddress::Socket);
         self.api_servers.iter().cloned().chain(service).chain(endpoints).collect()
     }
 
@@ -163,7 +163,7 @@ impl Watcher {
         });
         let (api_servers, services) = (cluster.for_egress(), cluster.services.clone());
         let ClusterNetworks { pods, nodes } = self.networks.clone();
-        self.egress.set_networks(Networks { api_servers, services, pods, nodes, of_nodes });
+        self.egress.set_networks(KnownNetworks { api_servers, services, pods, nodes, of_nodes });
         refused
     }
 
@@ -210,7 +210,7 @@ fn needs(right: &str, error: &kube::Error) -> String {
 }
 
 /// Where the API server is. On loopback other things live too, so there it is one port.
-pub(crate) async fn resolve(url: &Uri) -> Result<Vec<ApiServer>, String> {
+pub(crate) async fn resolve(url: &Uri) -> Result<Vec<ApiServerAddress>, String> {
     let host = url.host().unwrap_or_default();
     let port = url.port_u16().unwrap_or(if url.scheme_str() == Some("http") { 80 } else { 443 });
     let literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>();
@@ -223,7 +223,7 @@ pub(crate) async fn resolve(url: &Uri) -> Result<Vec<ApiServer>, String> {
     };
     Ok(addresses
         .into_iter()
-        .map(|it| if it.ip().is_loopback() { ApiServer::Socket(it) } else { ApiServer::Address(it.ip()) })
+        .map(|it| if it.ip().is_loopback() { ApiServerAddress::Socket(it) } else { ApiServerAddress::Address(it.ip()) })
         .collect())
 }
 
@@ -257,9 +257,12 @@ mod tests {
     #[tokio::test]
     async fn on_loopback_the_api_server_is_one_port() {
         let socket = "127.0.0.1:6443".parse().unwrap();
-        assert_eq!(resolve(&"https://127.0.0.1:6443".parse().unwrap()).await, Ok(vec![ApiServer::Socket(socket)]));
+        assert_eq!(
+            resolve(&"https://127.0.0.1:6443".parse().unwrap()).await,
+            Ok(vec![ApiServerAddress::Socket(socket)])
+        );
         let address = "fd00::1".parse().unwrap();
-        assert_eq!(resolve(&"https://[fd00::1]".parse().unwrap()).await, Ok(vec![ApiServer::Address(address)]));
+        assert_eq!(resolve(&"https://[fd00::1]".parse().unwrap()).await, Ok(vec![ApiServerAddress::Address(address)]));
     }
 
     #[test]
@@ -268,9 +271,9 @@ mod tests {
         let network = |text: &str| text.parse::<IpNet>().unwrap();
         let cluster = ClusterAddresses {
             api_servers: vec![
-                ApiServer::Address(ip("10.96.0.1")),
-                ApiServer::Address(ip("203.0.113.1")),
-                ApiServer::Socket("127.0.0.1:6443".parse().unwrap()),
+                ApiServerAddress::Address(ip("10.96.0.1")),
+                ApiServerAddress::Address(ip("203.0.113.1")),
+                ApiServerAddress::Socket("127.0.0.1:6443".parse().unwrap()),
             ],
             api_service: vec![ip("10.96.0.1")],
             endpoints: ["10.0.0.5:6443", "10.0.0.6:6443", "203.0.113.1:6443"].map(|it| it.parse().unwrap()).into(),
@@ -287,7 +290,7 @@ mod tests {
         assert_eq!(cluster.facts(&said), expected);
         let egress = cluster.for_egress();
         assert_eq!(egress.len(), 7, "{egress:?}");
-        assert!(egress.contains(&ApiServer::Socket("10.0.0.5:6443".parse().unwrap())), "one port: {egress:?}");
+        assert!(egress.contains(&ApiServerAddress::Socket("10.0.0.5:6443".parse().unwrap())), "one port: {egress:?}");
     }
 
     #[test]

@@ -16,8 +16,8 @@ use tokio::time::{sleep, timeout};
 use tracing::{debug, info, warn};
 
 use self::rules::advice;
-pub use self::rules::{Rule, Rules, rules};
-use crate::flags::Controller;
+pub use self::rules::{NeededRights, RoleRule, rules};
+use crate::flags::ControllerName;
 
 /// How long the answers to all questions may take.
 const LIMIT: Duration = Duration::from_secs(10);
@@ -59,8 +59,8 @@ impl Permissions {
     /// once, and to `tell`, if an event may be written. Returns the controllers that lack something, with what each lacks.
     ///
     /// Where the API server does not say what it allows, nothing is waited for: each request will tell.
-    pub(crate) async fn wait(&self, rules: &Rules, tell: impl Fn(&str)) -> Vec<(Controller, Vec<Rule>)> {
-        let say = |missing: &[Rule], advice: &str| {
+    pub(crate) async fn wait(&self, rules: &NeededRights, tell: impl Fn(&str)) -> Vec<(ControllerName, Vec<RoleRule>)> {
+        let say = |missing: &[RoleRule], advice: &str| {
             let message = format!(
                 "the API server does not allow what the controllers need, and they wait for it, without the Lease: {advice}. It \
                  is asked again by itself"
@@ -70,7 +70,7 @@ impl Permissions {
                 tell(&message);
             }
         };
-        let are_enough = |refused: &[Rule]| rules.are_enough_without(refused);
+        let are_enough = |refused: &[RoleRule]| rules.are_enough_without(refused);
         let (refused, was_told) = self.ask(&rules.work(), are_enough, Unanswered::GoOn, say).await;
         if was_told {
             info!("the API server allows by now what the controllers need");
@@ -86,18 +86,18 @@ impl Permissions {
 
     /// Waits until the API server allows what one controller lacks. What is missing goes to `say` once, with what a person
     /// does about it.
-    pub(crate) async fn wait_for(&self, lacking: &[Rule], say: impl Fn(&[Rule], &str)) {
-        self.ask(lacking, <[Rule]>::is_empty, Unanswered::AskAgain, say).await;
+    pub(crate) async fn wait_for(&self, lacking: &[RoleRule], say: impl Fn(&[RoleRule], &str)) {
+        self.ask(lacking, <[RoleRule]>::is_empty, Unanswered::AskAgain, say).await;
     }
 
     /// Asks again and again until what is refused of some rules is little enough. Returns that, and whether anything was said.
     async fn ask(
         &self,
-        rules: &[Rule],
-        is_little: impl Fn(&[Rule]) -> bool,
+        rules: &[RoleRule],
+        is_little: impl Fn(&[RoleRule]) -> bool,
         unanswered: Unanswered,
-        say: impl Fn(&[Rule], &str),
-    ) -> (Vec<Rule>, bool) {
+        say: impl Fn(&[RoleRule], &str),
+    ) -> (Vec<RoleRule>, bool) {
         let (mut pause, mut before, mut told) = (PAUSE, Vec::new(), Vec::new());
         loop {
             match (self.missing(rules).await, unanswered) {
@@ -122,11 +122,11 @@ impl Permissions {
     }
 
     /// Those of the rules that are not allowed, each with the verbs that are not.
-    async fn missing(&self, rules: &[Rule]) -> Result<Vec<Rule>, String> {
-        let of_rule = async |rule: &Rule| {
+    async fn missing(&self, rules: &[RoleRule]) -> Result<Vec<RoleRule>, String> {
+        let of_rule = async |rule: &RoleRule| {
             let allowed = try_join_all(rule.verbs.iter().map(|verb| self.allows(rule, verb))).await?;
             let verbs = rule.verbs.iter().zip(allowed).filter(|(_, allowed)| !allowed).map(|(verb, _)| *verb);
-            Ok::<_, kube::Error>(Rule { verbs: verbs.collect(), ..rule.clone() })
+            Ok::<_, kube::Error>(RoleRule { verbs: verbs.collect(), ..rule.clone() })
         };
         let asked = try_join_all(rules.iter().map(of_rule));
         match timeout(LIMIT, asked).await {
@@ -136,7 +136,7 @@ impl Permissions {
         }
     }
 
-    async fn allows(&self, rule: &Rule, verb: &str) -> kube::Result<bool> {
+    async fn allows(&self, rule: &RoleRule, verb: &str) -> kube::Result<bool> {
         let (resource, subresource) = rule.resource.split_once('/').unwrap_or((rule.resource, ""));
         let review = SelfSubjectAccessReview {
             spec: SelfSubjectAccessReviewSpec {

@@ -13,7 +13,7 @@ pub(crate) use self::health::Health;
 pub use self::log::{start as start_log, start_warnings};
 pub(crate) use self::server::{HealthPages, ProviderPage, TelemetryServer};
 
-use crate::flags::Controller;
+use crate::flags::ControllerName;
 
 /// The process's own metric families.
 #[derive(Clone)]
@@ -46,13 +46,13 @@ impl Metrics {
     }
 
     /// Counts a controller as running, from now on.
-    pub(crate) fn started(&self, controller: Controller) {
+    pub(crate) fn started(&self, controller: ControllerName) {
         self.running.with_label_values(&[controller.alias(), "cloud-controller-manager"]).set(1);
         self.waits(controller, 0);
     }
 
     /// Says how many rights a controller waits for.
-    pub(crate) fn waits(&self, controller: Controller, rights: usize) {
+    pub(crate) fn waits(&self, controller: ControllerName, rights: usize) {
         let rights = i64::try_from(rights).unwrap_or(i64::MAX);
         self.missing_permissions.with_label_values(&[controller.name()]).set(rights);
     }

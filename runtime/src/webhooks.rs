@@ -28,7 +28,7 @@ use tracing::{debug, info};
 use self::failures::{BUSY, CallEnd, Caller, Failures};
 use self::review::{ReviewVerdict, VolumeQuestion};
 use crate::flags::{self, RateLimit};
-use crate::https::{self, CertificateFiles, ConnectionPlace, HttpAnswer, JSON, Listen, Stage, TEXT, answer};
+use crate::https::{self, CertificateFiles, ConnectionPlace, ConnectionStage, HttpAnswer, JSON, Listen, TEXT, answer};
 
 /// The only path, as upstream's labeler has it.
 const PATH: &str = "/admit";
@@ -188,7 +188,7 @@ impl WebhookHandler {
         if admission.asks_the_cloud(pv) {
             match self.turn(user, until).await {
                 Ok(turn) => {
-                    place.reach(Stage::Admitted);
+                    place.reach(ConnectionStage::Admitted);
                     asking = Some(turn);
                 }
                 Err(why) => {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use anyhow::{Result, bail};
-use oci::Interfaces;
+use oci::PushedInterfaces;
 use serde::Deserialize;
 use sha256::Digest;
 
@@ -49,9 +49,9 @@ impl ModuleDescription {
         Ok(())
     }
 
-    pub(crate) fn interfaces(&self) -> Interfaces {
+    pub(crate) fn interfaces(&self) -> PushedInterfaces {
         let DescribedInterfaces { exports, imports } = &self.module.interfaces;
-        Interfaces { exports: exports.clone(), imports: imports.clone() }
+        PushedInterfaces { exports: exports.clone(), imports: imports.clone() }
     }
 
     /// Its words for people and programs: the contract that it was built for, and the endpoints that it needs.

@@ -8,4 +8,4 @@ mod read;
 mod written;
 
 pub use self::read::{Error, parse};
-pub use self::written::Written;
+pub use self::written::WrittenDuration;

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 /// A duration whose `Display` is Go's.
 #[derive(Clone, Copy, Debug)]
-pub struct Written(pub Duration);
+pub struct WrittenDuration(pub Duration);
 
-impl Display for Written {
+impl Display for WrittenDuration {
     fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
         let minutes = self.0.as_secs() / 60;
         let rest = self.0 - Duration::from_secs(minutes * 60);
@@ -34,7 +34,7 @@ mod tests {
             (Duration::from_millis(150_250), "2m30.25s"),
             (Duration::from_secs(3661), "1h1m1s"),
         ] {
-            assert_eq!(Written(duration).to_string(), text);
+            assert_eq!(WrittenDuration(duration).to_string(), text);
         }
     }
 }

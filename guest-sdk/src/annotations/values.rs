@@ -1,7 +1,7 @@
 //! The annotations of a Service as they are written.
 
 use crate::form::Form;
-use crate::key::{self, Key, Place};
+use crate::key::{self, Key, KeyPlace};
 use crate::{Error, LoadBalancer, Result};
 
 /// The annotations of a Service. An empty value counts as not set.
@@ -34,7 +34,7 @@ impl<'a> Annotations<'a> {
     ///
     /// [`Error::Invalid`], naming the key, the value, and the allowed values.
     pub fn read<F: Form>(self, key: &Key<F>) -> Result<Option<F::Value<'a>>> {
-        self.text(key.name).map(|text| key.parse(Place::Annotation, text)).transpose()
+        self.text(key.name).map(|text| key.parse(KeyPlace::Annotation, text)).transpose()
     }
 
     /// Its value, or its default where it is not set.
@@ -43,14 +43,14 @@ impl<'a> Annotations<'a> {
     ///
     /// As [`Self::read`], and [`Error::Invalid`] where it is not set and has no default.
     pub fn get<T, F: for<'b> Form<Value<'b> = T>>(self, key: &Key<F>) -> Result<T> {
-        self.read(key)?.map_or_else(|| key.missing(Place::Annotation), Ok)
+        self.read(key)?.map_or_else(|| key.missing(KeyPlace::Annotation), Ok)
     }
 }
 
 /// The error for a value of an annotation that is not allowed. `allowed` follows "is not".
 #[must_use]
 pub fn refused(name: &str, value: &str, allowed: &str) -> Error {
-    key::refused(Place::Annotation, name, value, allowed)
+    key::refused(KeyPlace::Annotation, name, value, allowed)
 }
 
 /// The error for two annotations of which only one may be set.

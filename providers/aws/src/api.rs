@@ -9,7 +9,7 @@ mod form;
 mod service;
 mod xml;
 
-pub(crate) use self::errors::Refusal;
-pub(crate) use self::form::Form;
-pub(crate) use self::service::{Api, EC2, ELB, ELBV2};
+pub(crate) use self::errors::AwsRefusal;
+pub(crate) use self::form::RequestForm;
+pub(crate) use self::service::{AwsApi, EC2, ELB, ELBV2};
 pub(crate) use self::xml::Element;

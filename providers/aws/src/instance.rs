@@ -5,7 +5,7 @@ use aerostat_sdk::{Address, Instance, IpFamily, Node, State};
 use crate::api::ec2::instances::Ec2Instance;
 use crate::api::ec2::interfaces::NetworkInterface;
 use crate::machine;
-use crate::settings::Machines;
+use crate::settings::MachineSettings;
 
 /// The key under which an instance's security groups come back with its node: ids with commas between them.
 pub(crate) const GROUPS: &str = "security-groups";
@@ -18,7 +18,7 @@ pub(crate) fn exists(it: &Ec2Instance) -> bool {
 }
 
 /// The instance with these further labels.
-pub(crate) fn instance(it: &Ec2Instance, settings: &Machines, labels: Vec<(String, String)>) -> Instance {
+pub(crate) fn instance(it: &Ec2Instance, settings: &MachineSettings, labels: Vec<(String, String)>) -> Instance {
     let zone = it.zone.as_deref().unwrap_or_default();
     let instance = Instance::new(node_name(it), machine::provider_id(zone, &it.id))
         .state(state(&it.state))
@@ -38,7 +38,7 @@ pub(crate) fn node_name(it: &Ec2Instance) -> String {
 }
 
 /// The node of a pod of Fargate. The pod is there, so that the node runs.
-pub(crate) fn fargate(node: &Node, id: &str, it: &NetworkInterface, settings: &Machines) -> Instance {
+pub(crate) fn fargate(node: &Node, id: &str, it: &NetworkInterface, settings: &MachineSettings) -> Instance {
     let zone = it.zone.as_deref().unwrap_or_default();
     let provider_id = node.provider_id.clone().unwrap_or_else(|| machine::provider_id(zone, id));
     let instance = Instance::new(&*node.name, provider_id)

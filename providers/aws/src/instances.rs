@@ -5,10 +5,10 @@ use aerostat_sdk::{Error, Instance, Instances, Node, Page, Result, SortedMap, So
 use crate::api::ec2::instances::{self as api, By, Ec2Instance};
 use crate::api::ec2::{FILTER_VALUES, interfaces};
 use crate::instance::{self, exists};
-use crate::machine::{Machine, fargate_address};
+use crate::machine::{AwsMachine, fargate_address};
 use crate::places::Places;
 use crate::provider::Aws;
-use crate::settings::Machines;
+use crate::settings::MachineSettings;
 
 /// The beginning of a cursor of the list by the older tag; EC2's own token follows.
 const LEGACY: &str = "legacy:";
@@ -22,14 +22,14 @@ impl Instances for Aws {
     }
 
     fn get_many(nodes: &[Node]) -> Vec<Result<Option<Instance>>> {
-        match Machines::read() {
+        match MachineSettings::read() {
             Ok(settings) => answers(nodes, &settings),
             Err(error) => nodes.iter().map(|_| Err(error.clone())).collect(),
         }
     }
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
-        let settings = Machines::read()?;
+        let settings = MachineSettings::read()?;
         let (by, token) = position(cursor)?;
         let found = api::page(&settings.cluster, by, token, limit)?;
         let is_listed_before = |it: &&Ec2Instance| by == By::LegacyValue && has_tag(it, &settings.cluster.tag());
@@ -44,7 +44,7 @@ impl Instances for Aws {
     }
 
     fn canonical_id(provider_id: &str) -> Result<String> {
-        Machine::parse(provider_id).map(|it| it.id().to_owned())
+        AwsMachine::parse(provider_id).map(|it| it.id().to_owned())
     }
 }
 
@@ -64,7 +64,7 @@ fn has_tag(it: &Ec2Instance, key: &str) -> bool {
 
 /// A page of these instances. One whose labels could not be read is left out, which leaves a gap in its zone: it is then asked about
 /// alone.
-fn page(shown: &[&Ec2Instance], settings: &Machines, next: Option<String>) -> Page {
+fn page(shown: &[&Ec2Instance], settings: &MachineSettings, next: Option<String>) -> Page {
     let places = Places::of(shown, settings);
     let mut instances = Vec::new();
     let mut gaps = SortedMap::new();
@@ -88,18 +88,18 @@ fn why(error: Error) -> String {
 }
 
 /// One answer for each node, by as few requests as there are kinds of questions.
-fn answers(nodes: &[Node], settings: &Machines) -> Vec<Result<Option<Instance>>> {
-    let machines: Vec<Result<Option<Machine<'_>>>> = nodes.iter().map(machine).collect();
-    let of_machine = |it: &dyn Fn(&Machine<'_>) -> bool| -> SortedSet<&str> {
-        machines.iter().flatten().flatten().filter(|machine| it(machine)).map(Machine::id).collect()
+fn answers(nodes: &[Node], settings: &MachineSettings) -> Vec<Result<Option<Instance>>> {
+    let machines: Vec<Result<Option<AwsMachine<'_>>>> = nodes.iter().map(machine).collect();
+    let of_machine = |it: &dyn Fn(&AwsMachine<'_>) -> bool| -> SortedSet<&str> {
+        machines.iter().flatten().flatten().filter(|machine| it(machine)).map(AwsMachine::id).collect()
     };
-    let by_id = by_ids(of_machine(&|it| matches!(it, Machine::Instance(_))));
-    let pods = pods(of_machine(&|it| matches!(it, Machine::Fargate(_))), settings);
+    let by_id = by_ids(of_machine(&|it| matches!(it, AwsMachine::Instance(_))));
+    let pods = pods(of_machine(&|it| matches!(it, AwsMachine::Fargate(_))), settings);
     let named =
         nodes.iter().zip(&machines).filter(|(_, machine)| matches!(machine, Ok(None))).map(|(node, _)| &*node.name);
     let by_name = by_names(named.collect(), settings);
 
-    let found = |node: &Node, machine: &Result<Option<Machine<'_>>>| -> Result<Option<Ec2Instance>> {
+    let found = |node: &Node, machine: &Result<Option<AwsMachine<'_>>>| -> Result<Option<Ec2Instance>> {
         match machine.as_ref().map_err(Clone::clone)? {
             Some(machine) => answer_of(&by_id, machine.id()),
             None => of_name(node, &by_name),
@@ -109,8 +109,8 @@ fn answers(nodes: &[Node], settings: &Machines) -> Vec<Result<Option<Instance>>>
         nodes.iter().zip(&machines).map(|(node, machine)| found(node, machine).map(|it| it.filter(exists))).collect();
     let shown: Vec<_> = found.iter().flatten().flatten().collect();
     let places = Places::of(&shown, settings);
-    let answer = |node: &Node, machine: &Result<Option<Machine<'_>>>, found: &Result<Option<Ec2Instance>>| {
-        if let Ok(Some(Machine::Fargate(id))) = machine {
+    let answer = |node: &Node, machine: &Result<Option<AwsMachine<'_>>>, found: &Result<Option<Ec2Instance>>| {
+        if let Ok(Some(AwsMachine::Fargate(id))) = machine {
             let Some(interface) = answer_of(&pods, id)? else { return Ok(None) };
             interface.zone.iter().try_for_each(|zone| settings.cluster.check_zone(&format!("pod {id}"), zone))?;
             return Ok(Some(instance::fargate(node, id, &interface, settings)));
@@ -122,10 +122,10 @@ fn answers(nodes: &[Node], settings: &Machines) -> Vec<Result<Option<Instance>>>
 }
 
 /// The machine that a node says; `None`, if only its name can be asked for.
-fn machine(node: &Node) -> Result<Option<Machine<'_>>> {
+fn machine(node: &Node) -> Result<Option<AwsMachine<'_>>> {
     match &node.provider_id {
-        Some(provider_id) => Machine::parse(provider_id).map(Some),
-        None => Ok(Machine::of_name(&node.name)),
+        Some(provider_id) => AwsMachine::parse(provider_id).map(Some),
+        None => Ok(AwsMachine::of_name(&node.name)),
     }
 }
 
@@ -164,7 +164,7 @@ fn ask<'a>(ids: &[&'a str], answers: &mut ById<'a, Ec2Instance>) {
 }
 
 /// The network interface of each pod of Fargate, by the id of its node.
-fn pods<'a>(ids: SortedSet<&'a str>, settings: &Machines) -> ById<'a, interfaces::NetworkInterface> {
+fn pods<'a>(ids: SortedSet<&'a str>, settings: &MachineSettings) -> ById<'a, interfaces::NetworkInterface> {
     let parsed: Vec<_> = ids.into_iter().map(|id| (id, fargate_address(id).map(|it| it.to_string()))).collect();
     let addresses: SortedSet<&String> = parsed.iter().filter_map(|(_, address)| address.as_ref().ok()).collect();
     let addresses: Vec<_> = addresses.into_iter().collect();
@@ -180,7 +180,7 @@ fn pods<'a>(ids: SortedSet<&'a str>, settings: &Machines) -> ById<'a, interfaces
 }
 
 /// The cluster's instances with these private DNS names.
-fn by_names(names: SortedSet<&str>, settings: &Machines) -> Result<Vec<Ec2Instance>> {
+fn by_names(names: SortedSet<&str>, settings: &MachineSettings) -> Result<Vec<Ec2Instance>> {
     if names.is_empty() {
         return Ok(Vec::new());
     }

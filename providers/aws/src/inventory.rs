@@ -11,10 +11,10 @@ use aerostat_sdk::{
 
 use crate::api::ec2::security_groups;
 use crate::api::elb::load_balancers as classic;
-use crate::api::elbv2::load_balancers::{self as network, Balancer};
+use crate::api::elbv2::load_balancers::{self as network, AnyLoadBalancer};
 use crate::api::elbv2::{tags, target_groups};
 use crate::provider::Aws;
-use crate::settings::{Cluster, LoadBalancers as Settings};
+use crate::settings::{ClusterMarks, LoadBalancerSettings as Settings};
 use crate::tags::{CLUSTER_UID, KEPT, OWNED, SERVICE_NAME, SERVICE_UID, Tags, is_kept};
 
 /// Items of a page.
@@ -25,18 +25,18 @@ const GROUPS: &str = "k8s-";
 
 /// The lists, in their order. Each has its name in cursors.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-enum List {
+enum ListPart {
     Networks,
     Classics,
     TargetGroups,
     SecurityGroups,
 }
 
-const LISTS: [(&str, List); 4] = [
-    ("network", List::Networks),
-    ("classic", List::Classics),
-    ("target-groups", List::TargetGroups),
-    ("security-groups", List::SecurityGroups),
+const LISTS: [(&str, ListPart); 4] = [
+    ("network", ListPart::Networks),
+    ("classic", ListPart::Classics),
+    ("target-groups", ListPart::TargetGroups),
+    ("security-groups", ListPart::SecurityGroups),
 ];
 
 impl LoadBalancerInventory for Aws {
@@ -50,10 +50,10 @@ impl LoadBalancerInventory for Aws {
         let view = View::new()?;
         let Some((_, list)) = LISTS.get(number) else { return Ok(InventoryPage::new(Vec::new(), None)) };
         let (items, next) = match list {
-            List::Networks => view.networks(marker)?,
-            List::Classics => view.classics(marker)?,
-            List::TargetGroups => view.target_groups(marker)?,
-            List::SecurityGroups => (view.security_groups()?, None),
+            ListPart::Networks => view.networks(marker)?,
+            ListPart::Classics => view.classics(marker)?,
+            ListPart::TargetGroups => view.target_groups(marker)?,
+            ListPart::SecurityGroups => (view.security_groups()?, None),
         };
         let name = |number: usize| LISTS.get(number).map(|(name, _)| *name);
         let next = match next {
@@ -75,24 +75,24 @@ fn position(cursor: Option<&str>) -> Result<(usize, Option<&str>)> {
 }
 
 /// A part of a list, and where the next one begins.
-type Part = (Vec<InventoryItem>, Option<String>);
+type InventoryPart = (Vec<InventoryItem>, Option<String>);
 
 /// The view of one cluster on things with tags.
 struct View {
-    cluster: Cluster,
+    cluster: ClusterMarks,
     cluster_uid: String,
 }
 
 impl View {
     fn new() -> Result<Self> {
-        Ok(Self { cluster: Cluster::read()?, cluster_uid: cluster()?.uid })
+        Ok(Self { cluster: ClusterMarks::read()?, cluster_uid: cluster()?.uid })
     }
 
-    fn networks(&self, marker: Option<&str>) -> Result<Part> {
+    fn networks(&self, marker: Option<&str>) -> Result<InventoryPart> {
         let page = network::page(marker)?;
         let shown: Vec<_> = page.items.into_iter().filter(|it| is_network(it, &self.cluster)).collect();
         let tags = tags::of(&shown.iter().map(|it| &*it.arn).collect::<Vec<_>>())?;
-        let item = |balancer: &Balancer| {
+        let item = |balancer: &AnyLoadBalancer| {
             let mut item = self.item(format!("network load balancer {}", balancer.name), tags.get(&balancer.arn)?)?;
             item.memo = Some(balancer.arn.clone());
             item.state = match &*balancer.state {
@@ -107,7 +107,7 @@ impl View {
         Ok((shown.iter().filter_map(item).collect(), page.next))
     }
 
-    fn classics(&self, marker: Option<&str>) -> Result<Part> {
+    fn classics(&self, marker: Option<&str>) -> Result<InventoryPart> {
         let page = classic::page(marker)?;
         let names: Vec<&str> = page.load_balancers.iter().map(|it| &*it.name).collect();
         let tags = classic::tags(&names)?;
@@ -124,7 +124,7 @@ impl View {
         Ok((items, page.next))
     }
 
-    fn target_groups(&self, marker: Option<&str>) -> Result<Part> {
+    fn target_groups(&self, marker: Option<&str>) -> Result<InventoryPart> {
         let page = target_groups::page(marker)?;
         let is_ours = |it: &target_groups::TargetGroup| it.name.starts_with(GROUPS) && it.vpc == self.cluster.vpc;
         let shown: Vec<_> = page.items.into_iter().filter(is_ours).collect();
@@ -153,7 +153,7 @@ impl View {
             Some(_) | None => {
                 // Names alone: the cluster's tag has to say that it is the cluster's own.
                 let is_own = |(key, value): (&String, &String)| {
-                    self.cluster.owns(key, value) && (key == Cluster::LEGACY_TAG || value == OWNED)
+                    self.cluster.owns(key, value) && (key == ClusterMarks::LEGACY_TAG || value == OWNED)
                 };
                 let is_made = tags.contains_key(SERVICE_NAME) && tags.iter().any(is_own);
                 is_made.then_some(Proof::ByName)?
@@ -175,7 +175,7 @@ impl View {
     }
 }
 
-fn is_network(it: &Balancer, cluster: &Cluster) -> bool {
+fn is_network(it: &AnyLoadBalancer, cluster: &ClusterMarks) -> bool {
     it.kind == "network" && it.vpc == cluster.vpc
 }
 

@@ -22,7 +22,7 @@ pub use crate::provider::Aws;
 use aerostat_sdk::{Description, Error, Provider, Result};
 
 use crate::api::ec2::{self, vpcs};
-use crate::settings::Cluster;
+use crate::settings::ClusterMarks;
 
 aerostat_sdk::export!(Aws: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
@@ -49,7 +49,7 @@ impl Provider for Aws {
 
     /// The account, by whom the VPC belongs to: a credential of another account does not see it.
     fn identity() -> Result<Option<String>> {
-        let Cluster { region, vpc, .. } = Cluster::read()?;
+        let ClusterMarks { region, vpc, .. } = ClusterMarks::read()?;
         let owner = vpcs::owner(&vpc)?.ok_or_else(|| {
             Error::denied(format_args!(
                 "the credential's account has no VPC {vpc} in {region}: it is another account, or setting vpc is wrong"

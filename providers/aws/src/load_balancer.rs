@@ -19,21 +19,21 @@ pub(crate) use self::annotations::TABLE;
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};
 
-use self::annotations::{Kind, TYPE};
-use self::call::Call;
+use self::annotations::{LoadBalancerKind, TYPE};
+use self::call::ServiceCall;
 use crate::provider::Aws;
 
 impl LoadBalancers for Aws {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         let asked = asked(desired)?;
-        if asked == Kind::External {
+        if asked == LoadBalancerKind::External {
             return Ok(Progress::NotManaged);
         }
         if let Some(live) = live(desired)?.filter(|it| *it != asked) {
             return Err(changed(live));
         }
-        let call = Call::of(desired)?;
-        if asked == Kind::Network { nlb::ensure(&call) } else { classic::ensure(&call) }
+        let call = ServiceCall::of(desired)?;
+        if asked == LoadBalancerKind::Network { nlb::ensure(&call) } else { classic::ensure(&call) }
     }
 
     /// The load balancer that there is decides, and not what the annotation says by now. Where nothing is known to
@@ -41,12 +41,12 @@ impl LoadBalancers for Aws {
     /// are looked for: the annotation may have changed before the first status was kept.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let (asked, live) = (asked(unwanted)?, live(unwanted)?);
-        if asked == Kind::External && live.is_none() {
+        if asked == LoadBalancerKind::External && live.is_none() {
             return Ok(Deletion::Done);
         }
-        let call = Call::of(unwanted)?;
+        let call = ServiceCall::of(unwanted)?;
         match live {
-            Some(Kind::Network) => nlb::delete(&call),
+            Some(LoadBalancerKind::Network) => nlb::delete(&call),
             Some(_) => classic::delete(&call),
             None => match nlb::delete(&call)? {
                 Deletion::Done => classic::delete(&call),
@@ -57,22 +57,22 @@ impl LoadBalancers for Aws {
 }
 
 /// The kind that the annotation asks for.
-fn asked(service: &LoadBalancer) -> Result<Kind> {
-    Ok(Annotations::of(service).read(&TYPE)?.unwrap_or(Kind::Classic))
+fn asked(service: &LoadBalancer) -> Result<LoadBalancerKind> {
+    Ok(Annotations::of(service).read(&TYPE)?.unwrap_or(LoadBalancerKind::Classic))
 }
 
 /// The kind of the load balancer that the Service has, as its status says: by the memo, or, of one that an earlier
 /// controller made, by its name. `None`, if the status says neither.
-fn live(service: &LoadBalancer) -> Result<Option<Kind>> {
+fn live(service: &LoadBalancer) -> Result<Option<LoadBalancerKind>> {
     let Some(memo) = &service.memo else {
         return Ok(service.current_ingress.iter().find_map(|it| of_hostname(it.hostname.as_deref()?)));
     };
     let own = |it: &str| it == service.name;
     if own(memo) {
-        return Ok(Some(Kind::Classic));
+        return Ok(Some(LoadBalancerKind::Classic));
     }
     match nlb::name_in(memo) {
-        Some(name) if own(name) => Ok(Some(Kind::Network)),
+        Some(name) if own(name) => Ok(Some(LoadBalancerKind::Network)),
         _ => Err(Error::invalid(format_args!(
             "the memo {memo:?} in the Service's status is not the ARN or the name of load balancer {}",
             service.name
@@ -82,20 +82,20 @@ fn live(service: &LoadBalancer) -> Result<Option<Kind>> {
 
 /// The kind of a load balancer with this DNS name: `….us-east-1.elb.amazonaws.com` is Classic,
 /// `….elb.us-east-1.amazonaws.com` is a Network Load Balancer.
-fn of_hostname(hostname: &str) -> Option<Kind> {
+fn of_hostname(hostname: &str) -> Option<LoadBalancerKind> {
     if hostname.contains(".elb.amazonaws.") {
-        Some(Kind::Classic)
+        Some(LoadBalancerKind::Classic)
     } else if hostname.contains(".elb.") && hostname.contains(".amazonaws.") {
-        Some(Kind::Network)
+        Some(LoadBalancerKind::Network)
     } else {
         None
     }
 }
 
-fn changed(live: Kind) -> Error {
+fn changed(live: LoadBalancerKind) -> Error {
     let (is, takes) = match live {
-        Kind::Network => ("Network", "set it to nlb again"),
-        Kind::Classic | Kind::External => ("Classic", "take it off again"),
+        LoadBalancerKind::Network => ("Network", "set it to nlb again"),
+        LoadBalancerKind::Classic | LoadBalancerKind::External => ("Classic", "take it off again"),
     };
     Error::invalid(format_args!(
         "annotation {}: cannot change type: the Service has a {is} Load Balancer. Nothing is deleted; {takes}, or make \

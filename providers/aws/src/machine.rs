@@ -16,14 +16,14 @@ const FARGATE: &str = "fargate-";
 
 /// The machine of a node.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Machine<'a> {
+pub(crate) enum AwsMachine<'a> {
     /// An instance of EC2, by its id.
     Instance(&'a str),
     /// A pod of Fargate, which is its own node, by the whole of its id: `fargate-ip-10-0-0-9.ec2.internal` or `fargate-10.0.0.9`.
     Fargate(&'a str),
 }
 
-impl<'a> Machine<'a> {
+impl<'a> AwsMachine<'a> {
     /// Reads a provider id: `aws:///<zone>/i-0abc`, `aws:////i-0abc`, `i-0abc`, `aws:///<zone>/<anything>/fargate-10.0.0.9`. What
     /// comes last decides.
     ///
@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn every_spelling_names_one_machine() {
         for text in ["aws:///us-east-1a/i-1", "aws:////i-1", "i-1", "aws:///i-1", "aws:///us-east-1a/x/i-1"] {
-            assert_eq!(Machine::parse(text), Ok(Machine::Instance("i-1")), "{text}");
+            assert_eq!(AwsMachine::parse(text), Ok(AwsMachine::Instance("i-1")), "{text}");
         }
         for text in ["aws:///z/fargate-10.0.0.9", "aws:///z/1abc-2def/fargate-10.0.0.9"] {
-            assert_eq!(Machine::parse(text), Ok(Machine::Fargate("fargate-10.0.0.9")), "{text}");
+            assert_eq!(AwsMachine::parse(text), Ok(AwsMachine::Fargate("fargate-10.0.0.9")), "{text}");
         }
     }
 
@@ -108,7 +108,7 @@ mod tests {
             ["gce://p/z/i-1", "", "aws://", "aws:///", "aws://z/i-1", "aws:///z/i-", "aws:///z/x", "z/i-1", "i-a b"]
         {
             assert!(
-                matches!(Machine::parse(text), Err(Error::Invalid(why)) if why.contains(&format!("{text:?}"))),
+                matches!(AwsMachine::parse(text), Err(Error::Invalid(why)) if why.contains(&format!("{text:?}"))),
                 "{text}"
             );
         }
@@ -116,9 +116,9 @@ mod tests {
 
     #[test]
     fn a_name_may_say_the_id() {
-        assert_eq!(Machine::of_name("i-0abc.us-east-1.compute.internal"), Some(Machine::Instance("i-0abc")));
-        assert_eq!(Machine::of_name("i-0abc"), Some(Machine::Instance("i-0abc")));
-        assert_eq!(Machine::of_name("ip-10-0-0-1.ec2.internal"), None);
+        assert_eq!(AwsMachine::of_name("i-0abc.us-east-1.compute.internal"), Some(AwsMachine::Instance("i-0abc")));
+        assert_eq!(AwsMachine::of_name("i-0abc"), Some(AwsMachine::Instance("i-0abc")));
+        assert_eq!(AwsMachine::of_name("ip-10-0-0-1.ec2.internal"), None);
     }
 
     #[test]

@@ -2,18 +2,18 @@
 
 use aerostat_sdk::{Error, Result, SortedMap, log};
 
-use crate::api::Refusal;
+use crate::api::AwsRefusal;
 use crate::api::ec2::instances::Ec2Instance;
 use crate::api::ec2::{topology, zones};
 use crate::instance::ZONE_ID;
-use crate::settings::Machines;
+use crate::settings::MachineSettings;
 
 /// The beginning of the labels of network nodes; 1 and more follow, from the outside in.
 const NETWORK_NODE: &str = "topology.k8s.aws/network-node-layer-";
 
 /// Where the instances of one answer are, as far as had to be asked.
 pub(crate) struct Places<'a> {
-    settings: &'a Machines,
+    settings: &'a MachineSettings,
     /// The ids of zones, if an instance does not say its own.
     zones: Result<SortedMap<String, String>>,
     /// The network nodes above instances, if there is one of a type that has them.
@@ -23,7 +23,7 @@ pub(crate) struct Places<'a> {
 impl<'a> Places<'a> {
     /// Asks what the labels of these instances need: nothing, if each says the id of its zone, and none is of a type whose place in the
     /// network counts.
-    pub(crate) fn of(instances: &[&Ec2Instance], settings: &'a Machines) -> Self {
+    pub(crate) fn of(instances: &[&Ec2Instance], settings: &'a MachineSettings) -> Self {
         let lacks_zone = instances.iter().any(|it| it.zone.is_some() && it.zone_id.is_none());
         let zones =
             if lacks_zone { zones::ids(&settings.cluster.region).map_err(Error::from) } else { Ok(SortedMap::new()) };
@@ -65,12 +65,12 @@ impl<'a> Places<'a> {
     }
 }
 
-fn has_network_nodes(it: &Ec2Instance, settings: &Machines) -> bool {
+fn has_network_nodes(it: &Ec2Instance, settings: &MachineSettings) -> bool {
     it.machine_type.as_deref().is_some_and(|it| settings.has_topology(it))
 }
 
 /// No network nodes, where the region tells none, or the credential may not ask: nodes do without these labels.
-fn without(refusal: Refusal) -> Result<SortedMap<String, Vec<String>>> {
+fn without(refusal: AwsRefusal) -> Result<SortedMap<String, Vec<String>>> {
     match refusal.error {
         Error::Denied(why) => {
             log::info("nodes get no labels about network nodes", &[("why", &why)]);

@@ -10,11 +10,11 @@ use aerostat_sdk::{
     RoutePage, RouteState, Routes, SortedSet, settings,
 };
 
-use crate::api::Refusal;
+use crate::api::AwsRefusal;
 use crate::api::ec2::route_tables::{self as api, Ec2Route, RouteTable};
-use crate::machine::Machine;
+use crate::machine::AwsMachine;
 use crate::provider::Aws;
-use crate::settings::{Cluster, ROUTE_TABLE};
+use crate::settings::{ClusterMarks, ROUTE_TABLE};
 
 /// Changes of one call: two requests each, and a call may make a hundred.
 const BATCH: u32 = 40;
@@ -32,10 +32,10 @@ impl Routes for Aws {
     /// The node's instance, by its id. Nobody is asked.
     fn next_hop(network: &PodNetwork) -> Result<String> {
         let PodNetwork { destination, node } = network;
-        Net::parse(destination)?;
-        match node.provider_id.as_deref().map(Machine::parse).transpose()? {
-            Some(Machine::Instance(id)) => Ok(id.to_owned()),
-            Some(Machine::Fargate(_)) => {
+        RouteNet::parse(destination)?;
+        match node.provider_id.as_deref().map(AwsMachine::parse).transpose()? {
+            Some(AwsMachine::Instance(id)) => Ok(id.to_owned()),
+            Some(AwsMachine::Fargate(_)) => {
                 Err(Error::invalid(format_args!("node {} is a pod of Fargate: no route leads to it", node.name)))
             }
             None => Err(Error::invalid(format_args!("node {} has no provider id yet", node.name))),
@@ -54,7 +54,7 @@ impl Routes for Aws {
     }
 
     fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
-        let mut pass = Pass::default();
+        let mut pass = RoutePass::default();
         changes.iter().map(|it| pass.apply(it)).collect()
     }
 }
@@ -65,7 +65,7 @@ impl Routes for Aws {
 ///
 /// `invalid`, if it is not the only one.
 fn table() -> Result<RouteTable> {
-    let cluster = Cluster::read()?;
+    let cluster = ClusterMarks::read()?;
     if let Some(id) = settings::read(&ROUTE_TABLE)? {
         let found = api::find(&id)?;
         return found.ok_or_else(|| {
@@ -111,7 +111,7 @@ fn could_be_ours(route: &Ec2Route) -> bool {
 
 /// The changes of one call.
 #[derive(Default)]
-struct Pass {
+struct RoutePass {
     table: Option<Result<Rc<RouteTable>>>,
     /// EC2's refusal when there was no room for another route.
     full: Option<Error>,
@@ -119,11 +119,11 @@ struct Pass {
     forwarding: SortedSet<String>,
 }
 
-impl Pass {
+impl RoutePass {
     fn apply(&mut self, change: &RouteChange) -> Result<RouteOutcome> {
-        let net = Net::parse(&change.destination)?;
+        let net = RouteNet::parse(&change.destination)?;
         let table = self.table.get_or_insert_with(|| table().map(Rc::new)).clone()?;
-        let live = table.routes.iter().find(|it| Net::parse(&it.destination).ok() == Some(net));
+        let live = table.routes.iter().find(|it| RouteNet::parse(&it.destination).ok() == Some(net));
         match (live, &change.after) {
             (None, None) => Ok(RouteOutcome::Done),
             (Some(live), Some(after)) if is_route_to(live, &after.next_hop) => Ok(RouteOutcome::Done),
@@ -196,10 +196,10 @@ fn check_before(live: &Ec2Route, change: &RouteChange) -> Result<()> {
 }
 
 /// The outcome of a route that is there although it was not a moment ago: reads the table once more.
-fn taken(change: &RouteChange, instance: &str, refusal: Refusal) -> Result<RouteOutcome> {
-    let net = Net::parse(&change.destination)?;
+fn taken(change: &RouteChange, instance: &str, refusal: AwsRefusal) -> Result<RouteOutcome> {
+    let net = RouteNet::parse(&change.destination)?;
     let table = table()?;
-    let live = table.routes.iter().find(|it| Net::parse(&it.destination).ok() == Some(net));
+    let live = table.routes.iter().find(|it| RouteNet::parse(&it.destination).ok() == Some(net));
     match live {
         Some(live) if is_route_to(live, instance) => Ok(RouteOutcome::Done),
         Some(live) => check_before(live, change).and(Err(refusal.into())),
@@ -217,12 +217,12 @@ fn delete(table: &str, live: &Ec2Route) -> Result<RouteOutcome> {
 
 /// An IPv4 network, without host bits.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Net {
+struct RouteNet {
     address: Ipv4Addr,
     bits: u8,
 }
 
-impl Net {
+impl RouteNet {
     /// # Errors
     ///
     /// `invalid` for anything but an IPv4 network.
@@ -237,7 +237,7 @@ impl Net {
     }
 }
 
-impl std::fmt::Display for Net {
+impl std::fmt::Display for RouteNet {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.address, self.bits)
     }

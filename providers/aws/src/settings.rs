@@ -1,7 +1,7 @@
 //! The settings of the provider.
 
 use aerostat_sdk::allowed::{self, Allowed};
-use aerostat_sdk::form::{Bool, Custom, List, OneOf, Port};
+use aerostat_sdk::form::{Bool, Custom, List, OneOf, PortForm};
 use aerostat_sdk::{Error, IpFamily, Result, settings};
 
 aerostat_sdk::table! {
@@ -45,7 +45,7 @@ aerostat_sdk::table! {
         ("ServiceNodePort", ProbeMode::ServiceNodePort), ("Shared", ProbeMode::Shared)]),
         "What is asked of nodes whether they are healthy, with externalTrafficPolicy Cluster: a node port of the Service, \
          or kube-proxy.").default("ServiceNodePort");
-    PROBE_PORT: Port = ("loadBalancers.sharedHealthProbePort", Port,
+    PROBE_PORT: PortForm = ("loadBalancers.sharedHealthProbePort", PortForm,
         "Where kube-proxy is asked, with healthProbeMode Shared.").default("10256");
     PROBE_PATH: Custom<String> = ("loadBalancers.sharedHealthProbePath", Custom::path("a path that begins with /"),
         "What kube-proxy is asked for, with healthProbeMode Shared.").default("/healthz");
@@ -130,14 +130,14 @@ fn type_beginning(text: &str) -> Option<String> {
 
 /// The marks of the cluster's own resources.
 #[derive(Clone, Debug)]
-pub(crate) struct Cluster {
+pub(crate) struct ClusterMarks {
     pub(crate) region: String,
     pub(crate) vpc: String,
     id: String,
     pub(crate) has_legacy_tag: bool,
 }
 
-impl Cluster {
+impl ClusterMarks {
     /// The key of the older tag, whose value is the cluster's id.
     pub(crate) const LEGACY_TAG: &str = "KubernetesCluster";
 
@@ -190,13 +190,13 @@ impl Cluster {
 
 /// The settings of machines.
 #[derive(Clone, Debug)]
-pub(crate) struct Machines {
-    pub(crate) cluster: Cluster,
+pub(crate) struct MachineSettings {
+    pub(crate) cluster: ClusterMarks,
     pub(crate) families: Vec<IpFamily>,
     topology_types: Vec<String>,
 }
 
-impl Machines {
+impl MachineSettings {
     /// The settings that the operator wrote.
     ///
     /// # Errors
@@ -204,7 +204,7 @@ impl Machines {
     /// As [`Cluster::read`].
     pub(crate) fn read() -> Result<Self> {
         let topology_types = settings::get(&TOPOLOGY_TYPES)?;
-        Ok(Self { cluster: Cluster::read()?, families: settings::get(&FAMILIES)?, topology_types })
+        Ok(Self { cluster: ClusterMarks::read()?, families: settings::get(&FAMILIES)?, topology_types })
     }
 
     /// Whether instances of this type have a place in the network that they tell of.
@@ -215,8 +215,8 @@ impl Machines {
 
 /// The settings of load balancers.
 #[derive(Clone, Debug)]
-pub(crate) struct LoadBalancers {
-    pub(crate) cluster: Cluster,
+pub(crate) struct LoadBalancerSettings {
+    pub(crate) cluster: ClusterMarks,
     /// Whether the security groups of nodes are left alone.
     pub(crate) keep_node_groups: bool,
     /// The security group of all Classic Load Balancers.
@@ -232,7 +232,7 @@ pub(crate) struct LoadBalancers {
     pub(crate) allowed_health_ports: Allowed,
 }
 
-impl LoadBalancers {
+impl LoadBalancerSettings {
     /// The port of kube-proxy where that is asked whether nodes are healthy.
     pub(crate) fn shared_probe_port(&self) -> Option<u16> {
         (self.probe_mode == ProbeMode::Shared).then_some(self.probe_port)
@@ -245,7 +245,7 @@ impl LoadBalancers {
     /// As [`Cluster::read`].
     pub(crate) fn read() -> Result<Self> {
         Ok(Self {
-            cluster: Cluster::read()?,
+            cluster: ClusterMarks::read()?,
             keep_node_groups: settings::get(&KEEP_NODE_GROUPS)?,
             classic_group: settings::read(&CLASSIC_GROUP)?,
             network_groups: settings::get(&NETWORK_GROUPS)?,

@@ -4,7 +4,7 @@ use aerostat_sdk::{Error, PersistentVolumes, Result, SortedMap, SortedSet, Topol
 
 use crate::api::ec2::volumes as api;
 use crate::provider::Aws;
-use crate::settings::Cluster;
+use crate::settings::ClusterMarks;
 
 /// The vendor's CSI driver.
 const DRIVER: &str = "ebs.csi.aws.com";
@@ -34,7 +34,7 @@ impl PersistentVolumes for Aws {
             true => Ok(SortedMap::new()),
             false => api::zones(&known).map_err(Error::from),
         };
-        let cluster = Cluster::read();
+        let cluster = ClusterMarks::read();
         let answer = |id: Result<&str>| {
             let (id, cluster) = (id?, cluster.as_ref().map_err(Clone::clone)?);
             let Some(zone) = zones.as_ref().map_err(Clone::clone)?.get(id) else { return Ok(None) };

@@ -42,14 +42,14 @@ pub(crate) struct Region {
 #[derive(Deserialize)]
 pub(crate) struct Networks {
     #[serde(default)]
-    pub(crate) v4: Vec<Network>,
+    pub(crate) v4: Vec<DropletAddress>,
     #[serde(default)]
-    pub(crate) v6: Vec<Network>,
+    pub(crate) v6: Vec<DropletAddress>,
 }
 
 /// One address.
 #[derive(Deserialize)]
-pub(crate) struct Network {
+pub(crate) struct DropletAddress {
     pub(crate) ip_address: String,
     #[serde(rename = "type")]
     pub(crate) scope: Scope,

@@ -2,7 +2,7 @@
 
 use aerostat_sdk::{Address, Instance, Result, State, events, provider_id};
 
-use crate::api::{Droplet, Network, Scope};
+use crate::api::{Droplet, DropletAddress, Scope};
 
 /// The beginning of provider ids; the droplet's id, a number, follows. Nodes keep it for as long as they exist: it must not
 /// change.
@@ -51,7 +51,7 @@ pub(crate) fn node_name(droplet: &Droplet) -> String {
     droplet.name.to_ascii_lowercase()
 }
 
-fn address<'a>(networks: &'a [Network], scope: &Scope) -> Option<&'a str> {
+fn address<'a>(networks: &'a [DropletAddress], scope: &Scope) -> Option<&'a str> {
     networks.iter().find(|it| it.scope == *scope).map(|it| it.ip_address.as_str())
 }
 

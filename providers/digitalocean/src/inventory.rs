@@ -11,7 +11,7 @@ use aerostat_sdk::{
 use serde_json::Value;
 
 use crate::api::PAGES;
-use crate::api::load_balancers::{self as api, Listed, LoadBalancer, Status};
+use crate::api::load_balancers::{self as api, ListedLoadBalancer, LoadBalancer, Status};
 use crate::provider::DigitalOcean;
 
 impl LoadBalancerInventory for DigitalOcean {
@@ -24,7 +24,7 @@ impl LoadBalancerInventory for DigitalOcean {
         let found = api::page(at.page, limit.clamp(1, PAGES.largest))?;
         let mut unread = None;
         let items = found.items.into_iter().filter_map(|shown| {
-            let listed = json::read(&shown).ok().filter(|it: &Listed| is_mark(&it.name))?;
+            let listed = json::read(&shown).ok().filter(|it: &ListedLoadBalancer| is_mark(&it.name))?;
             item(&listed, shown).map_err(|why| unread = Some(format!("load balancer {}: {why}", listed.id))).ok()
         });
         let page = InventoryPage::new(items.collect(), at.next(found.is_last));
@@ -41,7 +41,7 @@ fn is_mark(name: &str) -> bool {
     digits.is_some_and(|it| it.bytes().all(|it| it.is_ascii_digit() || (b'a'..=b'f').contains(&it)))
 }
 
-fn item(listed: &Listed, shown: Value) -> Result<InventoryItem, JsonError> {
+fn item(listed: &ListedLoadBalancer, shown: Value) -> Result<InventoryItem, JsonError> {
     let revision = revision(&own(&shown));
     let live = LoadBalancer::read(shown)?;
     let mut item = InventoryItem::new(live.title(), MarkedOwner::default(), Proof::ByName);

@@ -22,10 +22,10 @@ use aerostat_sdk::nodes::in_region;
 use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};
 
 use self::annotations::{DISOWN, ID, NAME, TYPE};
-use self::compare::{Difference, difference};
+use self::compare::{FieldDifference, difference};
 use self::desired::Desired;
 use self::nodes::Targets;
-use crate::api::load_balancers::{self as api, Kind, Listed, LoadBalancer as Live, Status};
+use crate::api::load_balancers::{self as api, Kind, ListedLoadBalancer, LoadBalancer as Live, Status};
 use crate::api::tags;
 use crate::provider::DigitalOcean;
 use crate::settings::{KINDS, Settings};
@@ -102,7 +102,7 @@ impl Backend for Call<'_> {
             refuse_taken_name(&self.list()?, &NAME, &desired.spec.name, Some(&live.id))?;
         }
         let written = match difference(live, &desired.spec) {
-            Difference::Everything => api::replace(&live.id, &desired.spec)?.map(Some),
+            FieldDifference::Everything => api::replace(&live.id, &desired.spec)?.map(Some),
             targets => write_targets(live, &targets)?.map(|()| None),
         };
         let live = match &written {
@@ -132,7 +132,7 @@ impl Backend for Call<'_> {
         }
         let mut warnings = Warnings::default();
         let Ok(wanted) = self.targets(live, &mut warnings) else { return Ok(Change::Done(())) };
-        let written = write_targets(live, &Difference::of_targets(&live.droplet_ids, &wanted.droplets))?;
+        let written = write_targets(live, &FieldDifference::of_targets(&live.droplet_ids, &wanted.droplets))?;
         if written == Change::Done(()) {
             warnings.emit();
         }
@@ -166,7 +166,7 @@ impl<'a> Call<'a> {
         Annotations::of(self.service).get(&DISOWN)
     }
 
-    fn shown(&self, Listed { id, name, kind }: Listed) -> Found {
+    fn shown(&self, ListedLoadBalancer { id, name, kind }: ListedLoadBalancer) -> Found {
         let is_marked = name == self.service.name;
         let found = Found::new(&id, name, is_marked).annotation(ID.name, id);
         // An annotation that its author wrote stays, also if the load balancer has another type.
@@ -193,7 +193,7 @@ impl<'a> Call<'a> {
     }
 }
 
-fn write_targets(live: &Live, difference: &Difference) -> Result<Change<()>> {
+fn write_targets(live: &Live, difference: &FieldDifference) -> Result<Change<()>> {
     difference.write_targets(|it| api::add_droplets(&live.id, it), |it| api::remove_droplets(&live.id, it))
 }
 

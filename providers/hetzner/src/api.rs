@@ -30,7 +30,7 @@ pub(crate) const PAGES: NumberedPages<'_> = NumberedPages { largest: 50, next: &
 
 /// Something with a name: a type, a location.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Named {
+pub(crate) struct WithName {
     pub(crate) name: String,
 }
 

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use aerostat_sdk::{Address, AddressKind, Instance, Node, events};
 
-use crate::api::robot::Server;
+use crate::api::robot::DedicatedServer;
 use crate::machine::Machine;
 use crate::server::{PROVIDED_BY, first_host};
 use crate::settings::{Families, Machines};
@@ -14,13 +14,13 @@ pub(crate) const SERVER_IP: &str = "robot-ipv4";
 
 /// The instance for a dedicated server, in a list of all machines. Robot knows nothing of private networks: where nodes keep the
 /// InternalIPs that their kubelets have set, the list tells no addresses, and the nodes keep theirs.
-pub(crate) fn listed(server: &Server, settings: &Machines) -> Instance {
+pub(crate) fn listed(server: &DedicatedServer, settings: &Machines) -> Instance {
     let instance = described(server, settings);
     if settings.forward { instance } else { instance.addresses(public(server, settings.families)) }
 }
 
 /// The instance for a dedicated server and its node.
-pub(crate) fn instance(server: &Server, settings: &Machines, node: &Node) -> Instance {
+pub(crate) fn instance(server: &DedicatedServer, settings: &Machines, node: &Node) -> Instance {
     let mut addresses = public(server, settings.families);
     if settings.forward {
         addresses.extend(internal(node, &addresses, settings.families));
@@ -29,7 +29,7 @@ pub(crate) fn instance(server: &Server, settings: &Machines, node: &Node) -> Ins
 }
 
 /// Without addresses.
-fn described(server: &Server, settings: &Machines) -> Instance {
+fn described(server: &DedicatedServer, settings: &Machines) -> Instance {
     let zone = server.data_centre.to_ascii_lowercase();
     let region = zone.split('-').next().unwrap_or_default();
     let instance = Instance::new(node_name(server), Machine::Robot(server.number).provider_id())
@@ -41,11 +41,11 @@ fn described(server: &Server, settings: &Machines) -> Instance {
 }
 
 /// The name that its kubelet registers.
-pub(crate) fn node_name(server: &Server) -> String {
+pub(crate) fn node_name(server: &DedicatedServer) -> String {
     server.name.to_ascii_lowercase()
 }
 
-fn public(server: &Server, families: Families) -> Vec<Address> {
+fn public(server: &DedicatedServer, families: Families) -> Vec<Address> {
     let ipv6 = server.ipv6_net.as_deref().and_then(first_host).filter(|_| families.ipv6);
     let ipv4 = server.ipv4.as_deref().filter(|it| !it.is_empty() && families.ipv4);
     let addresses =

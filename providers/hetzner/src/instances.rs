@@ -86,7 +86,7 @@ fn dedicated_of(node: &Node, number: u64, settings: &Machines) -> Result<Option<
     of_dedicated(node, &found, settings).map(Some)
 }
 
-fn of_dedicated(node: &Node, found: &robot::Server, settings: &Machines) -> Result<Instance> {
+fn of_dedicated(node: &Node, found: &robot::DedicatedServer, settings: &Machines) -> Result<Instance> {
     let state = if robot::is_off(found.number)? { State::Stopped } else { State::Running };
     Ok(dedicated::instance(found, settings, node).state(state))
 }

@@ -22,7 +22,7 @@ pub use crate::provider::Hetzner;
 use aerostat_sdk::{Description, Effect, Endpoint, Method, Provider, Result};
 
 use crate::api::{networks, robot};
-use crate::settings::{LoadBalancers, Machines};
+use crate::settings::{BalancerSettings, Machines};
 
 aerostat_sdk::export!(
     Hetzner: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes
@@ -32,7 +32,7 @@ impl Provider for Hetzner {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         let machines = Machines::read()?;
-        LoadBalancers::read()?;
+        BalancerSettings::read()?;
         let description = Description::new("hcloud", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::CLOUD)
             .provider_id_prefix(machine::ROBOT)

@@ -23,14 +23,14 @@ use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, LoadBalancers, Progres
 
 use self::annotations::{NAME, TYPE, USE_PRIVATE_IP};
 use self::certificates::Nameable;
-use self::desired::{Desired, Known};
-use self::ownership::Owner;
+use self::desired::{Desired, EarlierAnswers};
+use self::ownership::OwnerByMarks;
 use self::steps::Step;
-use self::targets::Targets;
-use crate::api::load_balancers::{self as api, KEPT, Kind, Labels, Listed, LoadBalancer as Live};
+use self::targets::MachineTargets;
+use crate::api::load_balancers::{self as api, KEPT, Kind, Labels, ListedFields, LoadBalancer as Live};
 use crate::api::{actions, code, is_busy, networks};
 use crate::provider::Hetzner;
-use crate::settings::LoadBalancers as Settings;
+use crate::settings::BalancerSettings as Settings;
 
 /// Why a creation is refused as a whole for one of its targets.
 const ABOUT_TARGETS: [&str; 7] = [
@@ -123,7 +123,7 @@ impl Backend for Call<'_> {
         certificates.check(&Nameable::of(self.service, &self.settings.allowed_certificates, None)?)?;
         // Any id stands for a certificate here: those that the cloud has are looked for when it is created.
         let any = (certificates != certificates::Certificates::Unsaid).then(|| [0].into());
-        let known = Known { network: self.network()?, certificates: any.as_ref(), as_the_vendor: false };
+        let known = EarlierAnswers { network: self.network()?, certificates: any.as_ref(), as_the_vendor: false };
         let mut desired = Desired::of(self.service, &self.settings, None, &known)?;
         desired.has_place()?;
         let kind = desired.chosen_kind();
@@ -142,7 +142,7 @@ impl Backend for Call<'_> {
             // They are added one by one, and it is said which of them cannot be.
             Err(NotCreated::ForTarget(why)) if !creation.targets.is_empty() => {
                 log::info("created without its targets", &[("why", &format!("{why:?}"))]);
-                let creation = api::Creation { targets: Vec::new(), ..creation };
+                let creation = api::CreationBody { targets: Vec::new(), ..creation };
                 self.created(api::create(&creation)?, &desired.name)
             }
             created => created,
@@ -189,7 +189,7 @@ impl Backend for Call<'_> {
         };
         let use_private_ip = use_private_ip.unwrap_or(self.settings.use_private_ip);
         let mut warnings = Warnings::default();
-        let mut targets = Targets::of(&self.service.nodes, use_private_ip, self.settings.robot, &mut warnings);
+        let mut targets = MachineTargets::of(&self.service.nodes, use_private_ip, self.settings.robot, &mut warnings);
         targets.keep(live.kind.max_targets, &live.targets, &mut warnings);
         let written = write::carry_out(live, &steps::targets(live, &targets), &targets, &mut warnings)?;
         if written == Change::Done(()) {
@@ -201,7 +201,7 @@ impl Backend for Call<'_> {
     /// Its owner may have changed since it was remembered.
     fn delete(&self, id: &str) -> Result<Removal> {
         let Some(live) = api::find(id)? else { return Ok(Removal::Gone) };
-        if ownership::owner(&live.labels, &self.service.owner.uid)? == Owner::Other {
+        if ownership::owner(&live.labels, &self.service.owner.uid)? == OwnerByMarks::Other {
             return Ok(Removal::Foreign(ownership::others(&live)));
         }
         let protected = || Removal::Protected(format!("{} is protected from deletion in the cloud", live.title()));
@@ -237,7 +237,7 @@ impl Call<'_> {
         let name = Annotations::of(self.service).text(NAME.name).unwrap_or(&self.service.name);
         let Some(live) = api::named(name)? else { return Ok(Deletion::Done) };
         // What has a mark is another's, or was listed.
-        if ownership::owner(&live.labels, &self.service.owner.uid)? != Owner::Nobody {
+        if ownership::owner(&live.labels, &self.service.owner.uid)? != OwnerByMarks::Nobody {
             return Ok(Deletion::Done);
         }
         // What the operator lets a Service take is not yet its own.
@@ -259,14 +259,14 @@ impl Call<'_> {
     fn desired(&self, live: Option<&Live>, as_the_vendor: bool) -> Result<Desired> {
         let nameable = Nameable::of(self.service, &self.settings.allowed_certificates, live)?;
         let certificates = desired::certificates(self.service, live)?.ids(self.service, &nameable)?;
-        let known = Known { network: self.network()?, certificates: certificates.as_ref(), as_the_vendor };
+        let known = EarlierAnswers { network: self.network()?, certificates: certificates.as_ref(), as_the_vendor };
         Desired::of(self.service, &self.settings, live, &known)
     }
 
     /// The desired load balancer, and the steps to it. A load balancer that has only the vendor's mark is not written to for
     /// what its own controller does in another way.
     fn plan(&self, live: &Live, labels: &Labels) -> Result<(Desired, Vec<Step>)> {
-        let is_marked = ownership::owner(&live.labels, &self.service.owner.uid)? == Owner::Marked;
+        let is_marked = ownership::owner(&live.labels, &self.service.owner.uid)? == OwnerByMarks::Marked;
         let plan = |as_the_vendor| {
             let mut desired = self.desired(Some(live), as_the_vendor)?;
             let kind = match desired.kind.clone().filter(|it| *it != live.kind.name) {
@@ -333,7 +333,7 @@ impl Call<'_> {
         let response = response.accepted().map_err(refused)?;
         // The status says that it was accepted, also if the body cannot be read.
         let unread = |_| Creation::Unclear(format!("{}, with an answer that cannot be read", response.complaint()));
-        let made = response.json_in::<Listed>("load_balancer");
+        let made = response.json_in::<ListedFields>("load_balancer");
         Ok(made.map_or_else(unread, |it| Creation::Begun(Found::new(it.id.to_string(), it.name, true))))
     }
 

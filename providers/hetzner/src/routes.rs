@@ -15,7 +15,7 @@ use aerostat_sdk::{
 };
 
 use self::net::Net;
-use crate::api::actions::{self, Action, Status};
+use crate::api::actions::{self, Action, ActionStatus};
 use crate::api::networks::{self, Network, Route as Live};
 use crate::api::servers;
 use crate::machine::Machine;
@@ -50,7 +50,7 @@ impl Routes for Hetzner {
             Ok(it) => it,
             Err(error) => return networks.iter().map(|_| Err(error.clone())).collect(),
         };
-        let mut unknown = Addresses::default();
+        let mut unknown = ServerAddresses::default();
         networks.iter().map(|it| hop(it, &setting, &mut unknown)).collect()
     }
 
@@ -73,7 +73,7 @@ impl Routes for Hetzner {
 }
 
 /// The cluster's network, as the operator names it.
-fn setting() -> Result<crate::settings::Network> {
+fn setting() -> Result<crate::settings::NetworkSetting> {
     let machines = Machines::read()?;
     if machines.robot {
         return Err(Error::invalid(format_args!(
@@ -111,10 +111,10 @@ fn shown(route: &Live, gateways: &SortedMap<String, u64>, pod_cidrs: &[Net]) -> 
 
 /// The addresses of all servers, once they have been asked for.
 #[derive(Default)]
-struct Addresses(Option<Result<(u64, SortedMap<u64, String>)>>);
+struct ServerAddresses(Option<Result<(u64, SortedMap<u64, String>)>>);
 
-impl Addresses {
-    fn of(&mut self, server: u64, setting: &crate::settings::Network) -> Result<Option<String>> {
+impl ServerAddresses {
+    fn of(&mut self, server: u64, setting: &crate::settings::NetworkSetting) -> Result<Option<String>> {
         let read = || {
             let network = networks::id(setting)?;
             let of_servers = gateways(network)?.into_iter().map(|(ip, id)| (id, ip)).collect();
@@ -125,7 +125,11 @@ impl Addresses {
     }
 }
 
-fn hop(network: &PodNetwork, setting: &crate::settings::Network, unknown: &mut Addresses) -> Result<String> {
+fn hop(
+    network: &PodNetwork,
+    setting: &crate::settings::NetworkSetting,
+    unknown: &mut ServerAddresses,
+) -> Result<String> {
     let PodNetwork { destination, node } = network;
     if Net::parse(destination).is_none() {
         return Err(ipv4_only(destination));
@@ -202,13 +206,13 @@ impl Pass {
         let Some(id) = change.pending().and_then(action_of).filter(|_| self.busy.is_none()) else { return Ok(None) };
         let Some(action) = actions::all(&[id])?.into_iter().next() else { return Ok(None) };
         match (action.status, &*action.command) {
-            (Status::Running, _) => {
+            (ActionStatus::Running, _) => {
                 self.busy = Some(one_at_a_time(network));
                 Ok(None)
             }
-            (Status::Error, _) => Err(failed(change, &action)),
-            (Status::Success, DELETE) => Ok(Some(Ended::Deleted)),
-            (Status::Success, _) => Ok(Some(Ended::Added)),
+            (ActionStatus::Error, _) => Err(failed(change, &action)),
+            (ActionStatus::Success, DELETE) => Ok(Some(Ended::Deleted)),
+            (ActionStatus::Success, _) => Ok(Some(Ended::Added)),
         }
     }
 
@@ -224,7 +228,7 @@ impl Pass {
                 before.unwrap_or("nothing")
             )));
         }
-        match self.write(DELETE, network, live, change).map_err(networks::Refused::into_error)? {
+        match self.write(DELETE, network, live, change).map_err(networks::RefusedChange::into_error)? {
             RouteOutcome::Done => self.add(network, change),
             pending => Ok(pending),
         }
@@ -246,10 +250,10 @@ impl Pass {
         }
         let route = Live { destination: change.destination.clone(), gateway: next_hop.clone() };
         let added = self.write(ADD, network, &route, change);
-        if let Err(networks::Refused::Full(error)) = &added {
+        if let Err(networks::RefusedChange::Full(error)) = &added {
             self.full = Some(error.clone());
         }
-        added.map_err(networks::Refused::into_error)
+        added.map_err(networks::RefusedChange::into_error)
     }
 
     /// Sends one write, unless another one still runs. What becomes of it is seen the next time.
@@ -259,7 +263,7 @@ impl Pass {
         network: &Network,
         route: &Live,
         change: &RouteChange,
-    ) -> Result<RouteOutcome, networks::Refused> {
+    ) -> Result<RouteOutcome, networks::RefusedChange> {
         if self.busy.is_none() && self.writes == WRITES {
             self.busy = Some(format!("{WRITES} requests of one call have changed network {}", network.id));
         }
@@ -278,9 +282,9 @@ impl Pass {
             }
         };
         match action.status {
-            Status::Success => Ok(RouteOutcome::Done),
-            Status::Error => Err(failed(change, &action).into()),
-            Status::Running => {
+            ActionStatus::Success => Ok(RouteOutcome::Done),
+            ActionStatus::Error => Err(failed(change, &action).into()),
+            ActionStatus::Running => {
                 self.busy = Some(one_at_a_time(network));
                 Ok(RouteOutcome::pending(PAUSE, action_runs(&action)))
             }

@@ -20,12 +20,12 @@ pub(crate) const CHECK: Seconds = Seconds::between(1, 3_600);
 /// How many checks decide.
 pub(crate) const RETRIES: Integer = Integer::between(1, 100);
 /// A location, a network zone, a type.
-pub(crate) type Word = Custom<String>;
+pub(crate) type SettingWord = Custom<String>;
 
 aerostat_sdk::table! {
     /// All of them.
     pub(crate) const TABLE;
-    NETWORK: Custom<Network> = ("network", Custom {
+    NETWORK: Custom<NetworkSetting> = ("network", Custom {
         allowed: "the id or the name of a network: an id spares a request",
         parse: network,
     }, "The private network of the cluster: nodes get an InternalIP from it, load balancers are attached to it, and routes are \
@@ -43,11 +43,11 @@ aerostat_sdk::table! {
         "Whether a dedicated server's node keeps the InternalIPs that its kubelet has set.").default("true");
     ROBOT_WAIT: Span = ("robot.rateLimitWait", Span::between(SECOND, Duration::from_hours(1)),
         "How long Robot is left alone once it says that its limit is reached.").default("5m");
-    LOCATION: Word = ("loadBalancers.location", Custom::slug("the name of a location such as fsn1"),
+    LOCATION: SettingWord = ("loadBalancers.location", Custom::slug("the name of a location such as fsn1"),
         "Where load balancers are built. Not together with networkZone.");
-    NETWORK_ZONE: Word = ("loadBalancers.networkZone", Custom::slug("the name of a network zone such as eu-central"),
+    NETWORK_ZONE: SettingWord = ("loadBalancers.networkZone", Custom::slug("the name of a network zone such as eu-central"),
         "The network zone in which load balancers are built, where the location is all the same.");
-    TYPE: Word = ("loadBalancers.type", Custom::slug("the name of a type such as lb11"), "Type of load balancers.")
+    TYPE: SettingWord = ("loadBalancers.type", Custom::slug("the name of a type such as lb11"), "Type of load balancers.")
         .otherwise("lb11 for new ones");
     ALGORITHM: AnyCase<Algorithm> = ("loadBalancers.algorithm", ALGORITHMS, "How load is spread.")
         .otherwise("round_robin for new ones");
@@ -59,7 +59,7 @@ aerostat_sdk::table! {
         "Whether nodes are reached through the private network.").default("false");
     DISABLE_IPV6: Bool = ("loadBalancers.disableIPv6", Bool,
         "Whether IPv6 addresses are left out of a Service's status.").default("false");
-    PRIVATE_SUBNET: Word = ("loadBalancers.privateSubnetIPRange", Custom::cidr("a network such as 10.0.1.0/24"),
+    PRIVATE_SUBNET: SettingWord = ("loadBalancers.privateSubnetIPRange", Custom::cidr("a network such as 10.0.1.0/24"),
         "The subnet that they are attached to.").otherwise("the cloud chooses");
     PROXY_PROTOCOL: Bool = ("loadBalancers.usesProxyProtocol", Bool,
         "Whether targets are told who the client is, by the PROXY protocol.").otherwise("false for new ones");
@@ -86,7 +86,7 @@ aerostat_sdk::table! {
 
 /// A network as the operator names it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) enum Network {
+pub(crate) enum NetworkSetting {
     Id(u64),
     Name(String),
 }
@@ -100,7 +100,7 @@ pub(crate) struct Families {
 
 /// The settings of machines.
 pub(crate) struct Machines {
-    pub(crate) network: Option<Network>,
+    pub(crate) network: Option<NetworkSetting>,
     pub(crate) families: Families,
     pub(crate) zone_label: bool,
     pub(crate) robot: bool,
@@ -125,8 +125,8 @@ impl Machines {
 }
 
 /// The settings of load balancers.
-pub(crate) struct LoadBalancers {
-    pub(crate) network: Option<Network>,
+pub(crate) struct BalancerSettings {
+    pub(crate) network: Option<NetworkSetting>,
     pub(crate) robot: bool,
     pub(crate) location: Option<String>,
     pub(crate) network_zone: Option<String>,
@@ -146,7 +146,7 @@ pub(crate) struct LoadBalancers {
     pub(crate) pauses: Pauses,
 }
 
-impl LoadBalancers {
+impl BalancerSettings {
     /// The settings that the operator wrote.
     ///
     /// # Errors
@@ -183,7 +183,7 @@ impl LoadBalancers {
     }
 }
 
-impl fmt::Display for Network {
+impl fmt::Display for NetworkSetting {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Id(id) => write!(f, "{id}"),
@@ -192,9 +192,9 @@ impl fmt::Display for Network {
     }
 }
 
-fn network(text: &str) -> Option<Network> {
+fn network(text: &str) -> Option<NetworkSetting> {
     match text.parse() {
-        Ok(id) => Some(Network::Id(id)),
-        Err(_) => (1..=255).contains(&text.len()).then(|| Network::Name(text.to_owned())),
+        Ok(id) => Some(NetworkSetting::Id(id)),
+        Err(_) => (1..=255).contains(&text.len()).then(|| NetworkSetting::Name(text.to_owned())),
     }
 }

@@ -9,7 +9,7 @@ const PART: u32 = 8;
 const MOST_RESERVED: u32 = 100;
 
 /// How long ago writes were sent, and how many: oldest first.
-pub type Ages = Vec<(Duration, u32)>;
+pub type WriteAges = Vec<(Duration, u32)>;
 
 /// The writes of one kind in the last window.
 #[derive(Default)]
@@ -41,7 +41,7 @@ pub enum Refusal {
 #[derive(Debug, Eq, PartialEq)]
 pub struct Recorded {
     /// The writes sent in this window, and those that may be sent from now on as if they were sent now.
-    pub ages: Ages,
+    pub ages: WriteAges,
     /// The number up to which it covers.
     pub covers: u64,
 }
@@ -90,7 +90,7 @@ impl Count {
         let covers = self.next + u64::from(reserved);
         self.covered = self.covered.min(covers);
         let age = |until: Instant| window.saturating_sub(until.saturating_duration_since(now));
-        let mut ages: Ages = self.earlier.iter().map(|(until, count)| (age(*until), *count)).collect();
+        let mut ages: WriteAges = self.earlier.iter().map(|(until, count)| (age(*until), *count)).collect();
         ages.extend(self.taken.iter().map(|(_, at)| (now.saturating_duration_since(*at), 1)));
         ages.extend((reserved > 0).then_some((Duration::ZERO, reserved)));
         Recorded { ages, covers }

@@ -18,9 +18,9 @@ mod requested_changes;
 mod share;
 mod writes;
 
-pub use self::count::{Ages, Count, Recorded, Refusal};
+pub use self::count::{Count, Recorded, Refusal, WriteAges};
 pub use self::node_deletions::NodeDeletions;
 pub use self::numbers::{LOAD_BALANCERS, NODES, ROUTES, WRITES};
-pub use self::requested_changes::{LONGEST_WINDOW, RequestedChanges, Waiting};
+pub use self::requested_changes::{LONGEST_WINDOW, RequestedChanges, WaitingChange};
 pub use self::share::{Budget, Spent};
-pub use self::writes::{Kind, WriteLimits};
+pub use self::writes::{WriteKind, WriteLimits};

@@ -38,7 +38,7 @@ impl Default for WriteLimits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::writes::Kind;
+    use crate::writes::WriteKind;
 
     const PAGE: &str = include_str!("../../../SECURITY.md");
 
@@ -58,7 +58,7 @@ mod tests {
             let seconds = window.as_secs();
             has_row(&format!("| deletions of {name} | {percent} % of the {all} | {least} | {seconds} s | {set_by} |"));
         }
-        for kind in Kind::ALL {
+        for kind in WriteKind::ALL {
             let (least, per_change) = WRITES.of(kind);
             let (seconds, many, key) = (WRITES.window.as_secs(), kind.many(), kind.key());
             let set_by = format!("`limits.{key}`, `limits.{key}PerChange`, `limits.window`");

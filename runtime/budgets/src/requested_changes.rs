@@ -33,7 +33,7 @@ struct Counts {
 }
 
 /// A Service that waits for its first load balancer, until this is dropped.
-pub struct Waiting(RequestedChanges);
+pub struct WaitingChange(RequestedChanges);
 
 impl RequestedChanges {
     /// The demand in the `window` that ends now. The window is at most [`LONGEST_WINDOW`].
@@ -99,9 +99,9 @@ impl RequestedChanges {
     }
 
     /// A Service waits for its first load balancer from now on.
-    pub fn wait(&self) -> Waiting {
+    pub fn wait(&self) -> WaitingChange {
         self.counts().waiting += 1;
-        Waiting(self.clone())
+        WaitingChange(self.clone())
     }
 
     fn counts(&self) -> MutexGuard<'_, Counts> {
@@ -109,7 +109,7 @@ impl RequestedChanges {
     }
 }
 
-impl Drop for Waiting {
+impl Drop for WaitingChange {
     fn drop(&mut self) {
         self.0.counts().waiting -= 1;
     }

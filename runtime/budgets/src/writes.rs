@@ -30,7 +30,7 @@ pub struct WriteLimits {
 
 /// The harm of a write that should not have left. Each kind has limits of its own.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub enum Kind {
+pub enum WriteKind {
     /// Data or an address: a whole object is gone.
     Deletion,
     /// Money: a whole object is made. A write whose rule names no other effect counts here, too.
@@ -41,7 +41,7 @@ pub enum Kind {
     Update,
 }
 
-impl Kind {
+impl WriteKind {
     /// All of them.
     pub const ALL: [Self; 4] = [Self::Deletion, Self::Creation, Self::Detachment, Self::Update];
 
@@ -79,13 +79,15 @@ impl Kind {
 impl WriteLimits {
     /// The most writes of one kind in a window. `is_filled`: as many as may be sent in any case count as sent, since what was sent
     /// is not known; what Kubernetes asks for comes on top.
-    pub fn most(&self, kind: Kind, demand: Demand, is_filled: bool) -> u32 {
+    pub fn most(&self, kind: WriteKind, demand: Demand, is_filled: bool) -> u32 {
         let Demand { waiting, new, changes, .. } = demand;
         // A load balancer that was there before its Service was seen may have members that it should not have; but nothing has to go
         // because something is new.
         let changes = match kind {
-            Kind::Deletion => changes,
-            Kind::Creation | Kind::Detachment | Kind::Update => changes.saturating_add(new).saturating_add(waiting),
+            WriteKind::Deletion => changes,
+            WriteKind::Creation | WriteKind::Detachment | WriteKind::Update => {
+                changes.saturating_add(new).saturating_add(waiting)
+            }
         };
         let (least, per_change) = self.of(kind);
         let asked = changes.saturating_mul(per_change);
@@ -93,12 +95,12 @@ impl WriteLimits {
     }
 
     /// Writes of one kind in any case, and for each change.
-    pub fn of(&self, kind: Kind) -> (u32, u32) {
+    pub fn of(&self, kind: WriteKind) -> (u32, u32) {
         match kind {
-            Kind::Deletion => (self.deletions, self.deletions_per_change),
-            Kind::Creation => (self.creations, self.creations_per_change),
-            Kind::Detachment => (self.detachments, self.detachments_per_change),
-            Kind::Update => (self.updates, self.updates_per_change),
+            WriteKind::Deletion => (self.deletions, self.deletions_per_change),
+            WriteKind::Creation => (self.creations, self.creations_per_change),
+            WriteKind::Detachment => (self.detachments, self.detachments_per_change),
+            WriteKind::Update => (self.updates, self.updates_per_change),
         }
     }
 }

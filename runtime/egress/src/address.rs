@@ -7,9 +7,9 @@ use std::net::{IpAddr, SocketAddr};
 
 use ipnet::IpNet;
 
-pub use self::networks::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
+pub use self::networks::{ApiServerAddress, KnownNetworks, NodeNetwork, NodeNetworkKind};
 use self::ranges::{embedded, never};
-use crate::addresses::Addresses;
+use crate::addresses::AllowedAddresses;
 use crate::destination::Destination;
 use crate::key_service::is_key_source;
 
@@ -18,7 +18,7 @@ const API_SERVER: &str = "the API server";
 /// Decides whether `address` may be dialled for `destination`.
 ///
 /// The error continues a sentence that ends in the address: "…, which is loopback; no config can allow it".
-pub(crate) fn permit(address: SocketAddr, destination: &Destination, networks: &Networks) -> Result<(), String> {
+pub(crate) fn permit(address: SocketAddr, destination: &Destination, networks: &KnownNetworks) -> Result<(), String> {
     let ip = address.ip();
     let never = |ip| networks.is_api_server(ip, address.port()).then_some(API_SERVER).or_else(|| never(ip));
     let is_literal = destination.is_written && destination.origin.is_literal(ip);
@@ -42,7 +42,7 @@ pub(crate) fn permit(address: SocketAddr, destination: &Destination, networks: &
     // No network is narrower than an address that the operator wrote out.
     let literal = is_literal.then(|| IpNet::from(ip).prefix_len());
     let kind = match &destination.addresses {
-        Addresses::Networks(named) => {
+        AllowedAddresses::Networks(named) => {
             let Some(length) = longest(named, ip).map(|it| literal.unwrap_or(it)) else {
                 return Err(closed_until_named("outside of what `addresses` names", destination));
             };
@@ -63,8 +63,8 @@ pub(crate) fn permit(address: SocketAddr, destination: &Destination, networks: &
                 Some(kind) => kind,
             }
         }
-        Addresses::Public if !embedded.is_empty() => "an IPv6 address with an IPv4 address inside".to_owned(),
-        Addresses::Public => match closed(ip, literal, networks) {
+        AllowedAddresses::Public if !embedded.is_empty() => "an IPv6 address with an IPv4 address inside".to_owned(),
+        AllowedAddresses::Public => match closed(ip, literal, networks) {
             None => return Ok(()),
             Some(kind) => kind,
         },
@@ -105,7 +105,7 @@ fn longest(named: &[IpNet], ip: IpAddr) -> Option<u8> {
 
 /// The kind of the address, if it takes an operator's word in `addresses` to open it. `literal` is its length in bits, if
 /// it is written out in the base URL.
-fn closed(ip: IpAddr, literal: Option<u8>, networks: &Networks) -> Option<String> {
+fn closed(ip: IpAddr, literal: Option<u8>, networks: &KnownNetworks) -> Option<String> {
     if networks.services.iter().any(|it| it.contains(&ip)) {
         return Some("in the cluster's Service network".to_owned());
     }
@@ -121,12 +121,12 @@ mod tests {
     use super::*;
     use crate::testing::endpoint;
 
-    fn networks() -> Networks {
-        Networks {
+    fn networks() -> KnownNetworks {
+        KnownNetworks {
             api_servers: vec![
-                ApiServer::Address("10.96.0.1".parse().unwrap()),
-                ApiServer::Address("8.8.4.4".parse().unwrap()),
-                ApiServer::Socket("127.0.0.1:6443".parse().unwrap()),
+                ApiServerAddress::Address("10.96.0.1".parse().unwrap()),
+                ApiServerAddress::Address("8.8.4.4".parse().unwrap()),
+                ApiServerAddress::Socket("127.0.0.1:6443".parse().unwrap()),
             ],
             services: vec!["10.96.0.0/12".parse().unwrap(), "fd12::/108".parse().unwrap()],
             pods: vec!["77.1.0.0/16".parse().unwrap()],
@@ -149,7 +149,7 @@ mod tests {
     fn judge(base_url: &str, addresses: &[&str], ip: &str) -> Result<(), String> {
         let mut endpoint = endpoint(base_url);
         if !addresses.is_empty() {
-            endpoint.addresses = Addresses::Networks(addresses.iter().map(|it| it.parse().unwrap()).collect());
+            endpoint.addresses = AllowedAddresses::Networks(addresses.iter().map(|it| it.parse().unwrap()).collect());
         }
         let port = endpoint.base_url.origin().port();
         permit(SocketAddr::new(ip.parse().unwrap(), port), &Destination::from(&endpoint), &networks())

@@ -6,7 +6,7 @@ use ipnet::IpNet;
 ///
 /// Neither choice opens what no config can: metadata services, loopback, the API server and special ranges.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub enum Addresses {
+pub enum AllowedAddresses {
     /// Public ones.
     Public,
     /// Those of a private cloud: only these networks, and they may be private.

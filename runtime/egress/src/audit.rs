@@ -9,7 +9,7 @@ use http::StatusCode;
 
 use crate::canonical;
 use crate::metrics::Metrics;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{AnswerFailure, Outcome};
 use crate::policy::{Denied, Permitted};
 use crate::request::{GuestRequest, Method, SendError};
 
@@ -101,14 +101,14 @@ impl<'a> AuditLine<'a> {
         self.error = None;
     }
 
-    pub(crate) fn failed(&mut self, failure: &Failure) -> SendError {
+    pub(crate) fn failed(&mut self, failure: &AnswerFailure) -> SendError {
         let (error, answer) = match failure {
-            Failure::Denied(denied) => return self.denied(denied),
-            Failure::Paused(after) => {
+            AnswerFailure::Denied(denied) => return self.denied(denied),
+            AnswerFailure::Paused(after) => {
                 (format!("not sent, the endpoint is free again in {after:?}"), SendError::RetryAfter(*after))
             }
-            Failure::Unreachable(because) => (because.clone(), SendError::Unreachable(because.clone())),
-            Failure::Interrupted(because) => (because.clone(), SendError::Interrupted(because.clone())),
+            AnswerFailure::Unreachable(because) => (because.clone(), SendError::Unreachable(because.clone())),
+            AnswerFailure::Interrupted(because) => (because.clone(), SendError::Interrupted(because.clone())),
         };
         self.error = Some(error);
         answer

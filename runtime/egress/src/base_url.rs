@@ -20,7 +20,7 @@ pub struct BaseUrl {
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Origin {
     scheme: Scheme,
-    host: Host,
+    host: CanonicalHost,
     port: u16,
 }
 
@@ -33,7 +33,7 @@ pub(crate) enum Scheme {
 
 /// A canonical host.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum Host {
+pub(crate) enum CanonicalHost {
     /// Lower-case LDH labels without a trailing dot, the last of them not a number.
     Name(String),
     /// An address literal.
@@ -118,12 +118,12 @@ impl Origin {
     /// Whether the host is a loopback literal.
     #[must_use]
     pub fn is_loopback(&self) -> bool {
-        matches!(self.host, Host::Address(address) if address.is_loopback())
+        matches!(self.host, CanonicalHost::Address(address) if address.is_loopback())
     }
 
     /// Whether the host is this address, written out.
     pub(crate) fn is_literal(&self, address: IpAddr) -> bool {
-        matches!(self.host, Host::Address(own) if own == address)
+        matches!(self.host, CanonicalHost::Address(own) if own == address)
     }
 
     /// Host and, unless it is the scheme's own, port: what a request's authority is.
@@ -142,7 +142,7 @@ impl Origin {
         self.scheme
     }
 
-    pub(crate) fn host(&self) -> &Host {
+    pub(crate) fn host(&self) -> &CanonicalHost {
         &self.host
     }
 
@@ -160,11 +160,11 @@ impl Origin {
                 let address = inside
                     .parse::<std::net::Ipv6Addr>()
                     .map_err(|_| "the URL's host in brackets is not an IPv6 address".to_owned())?;
-                (Host::Address(address.into()), port)
+                (CanonicalHost::Address(address.into()), port)
             }
             None => {
                 let (host, port) = authority.split_at(authority.find(':').unwrap_or(authority.len()));
-                (Host::parse(host)?, port)
+                (CanonicalHost::parse(host)?, port)
             }
         };
         let port = match port.strip_prefix(':') {
@@ -199,7 +199,7 @@ impl Scheme {
     }
 }
 
-impl Host {
+impl CanonicalHost {
     /// The canonical form of a host that is not in brackets.
     ///
     /// Numbers are refused where a resolver would take them for an address: `127.1`, `0x7f000001`, `2130706433`.
@@ -235,7 +235,7 @@ impl Host {
     }
 }
 
-impl Host {
+impl CanonicalHost {
     /// The name that a certificate must be for, and that SNI carries.
     pub(crate) fn server_name(&self) -> ServerName<'static> {
         match self {
@@ -245,7 +245,7 @@ impl Host {
     }
 }
 
-impl fmt::Display for Host {
+impl fmt::Display for CanonicalHost {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Name(name) => f.write_str(name),

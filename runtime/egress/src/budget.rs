@@ -21,14 +21,14 @@ const RECOVERY: Duration = Duration::from_secs(60);
 pub(crate) const PAUSE: std::ops::RangeInclusive<Duration> = Duration::from_secs(1)..=Duration::from_secs(3600);
 
 /// The budget of one endpoint.
-pub(crate) struct Budget {
+pub(crate) struct EndpointBudget {
     slots: Semaphore,
     /// How long a request may wait for a slot.
     patience: Duration,
     rate: Mutex<Rate>,
 }
 
-impl Budget {
+impl EndpointBudget {
     pub(crate) fn new(limits: &EndpointLimits) -> Self {
         Self {
             slots: Semaphore::new(limits.concurrency.min(Semaphore::MAX_PERMITS)),

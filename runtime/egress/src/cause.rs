@@ -287,14 +287,14 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::addresses::Addresses;
+    use crate::addresses::AllowedAddresses;
     use crate::proxy::{Proxy, ProxyUrl};
     use crate::testing;
 
     fn destination(proxy: Option<&str>) -> Destination {
         let proxy = proxy.map(|url| Proxy {
             url: ProxyUrl::parse(url).unwrap(),
-            addresses: Addresses::Public,
+            addresses: AllowedAddresses::Public,
             ca_file: None,
             login: None,
         });

@@ -1,7 +1,7 @@
 //! Refuses endpoints that contradict themselves, the credentials, or what no config can allow.
 
 use crate::address;
-use crate::base_url::Host;
+use crate::base_url::CanonicalHost;
 use crate::canonical;
 use crate::credentials::Credentials;
 use crate::effect::Effect;
@@ -17,7 +17,7 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
         if endpoints[..index].iter().any(|it| it.name == endpoint.name) {
             return Err(EgressError::Twice { endpoint: name() });
         }
-        if let Host::Address(address) = *endpoint.base_url.origin().host() {
+        if let CanonicalHost::Address(address) = *endpoint.base_url.origin().host() {
             address::permit_literal(address).map_err(|because| EgressError::Address {
                 endpoint: name(),
                 address,
@@ -120,7 +120,7 @@ mod tests {
     use std::path::Path;
 
     use super::*;
-    use crate::content::Content;
+    use crate::content::RuleContent;
     use crate::metrics::Metrics;
     use crate::testing::endpoint;
     use crate::{Egress, EgressSettings, EndpointLimits, OperationPattern, Rule};
@@ -188,7 +188,7 @@ mod tests {
         );
         check(&|it| it.allow[1].operations = vec![describe()], "the endpoint has no `operation`");
         check(&|it| it.allow[1].effect = Some(Effect::Read), "says that DELETE only reads");
-        let fields = || Content::parse(None, &[], &["port.tags"]).unwrap();
+        let fields = || RuleContent::parse(None, &[], &["port.tags"]).unwrap();
         check(&|it| it.allow[0].content = fields(), "a GET has no body; give GET a rule of its own");
         check(
             &|endpoint| {

@@ -21,7 +21,7 @@ const FIELD_MEMBERS: usize = 16;
 ///
 /// Letter case counts. What is spelled otherwise than the operator wrote it is something else, and may not stand.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Content {
+pub struct RuleContent {
     /// `only`: names of query and form.
     only: Option<Vec<Pattern>>,
     /// `where`: names of query and form, and what may stand in them.
@@ -50,7 +50,7 @@ pub(crate) struct Carried<'a> {
     pub(crate) body: &'a [u8],
 }
 
-impl Content {
+impl RuleContent {
     /// Reads what a rule says: `only` if it names any parameters, even none; names and values of `where`; `fields`.
     ///
     /// # Errors

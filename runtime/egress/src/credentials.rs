@@ -36,7 +36,7 @@ use self::sigv4::Sigv4Credential;
 pub(crate) use self::transport::{Connect, Transport};
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
-use crate::outcome::Answer;
+use crate::outcome::CompleteAnswer;
 use crate::policy::Permitted;
 use crate::seen::Ending;
 
@@ -198,12 +198,12 @@ impl Credentials {
     }
 
     /// The refusal of the credential that a request carried, if its answer is one.
-    pub(crate) fn refusal(&self, endpoint: &Endpoint, answer: &Answer) -> Option<CredentialRefusal> {
+    pub(crate) fn refusal(&self, endpoint: &Endpoint, answer: &CompleteAnswer) -> Option<CredentialRefusal> {
         self.of_endpoint(endpoint)?.refusal(answer)
     }
 
     /// How a request has ended, where the status of its answer alone does not say it.
-    pub(crate) fn ending(&self, endpoint: &Endpoint, answer: &Answer) -> Option<Ending> {
+    pub(crate) fn ending(&self, endpoint: &Endpoint, answer: &CompleteAnswer) -> Option<Ending> {
         let credential = self.of_endpoint(endpoint)?;
         if credential.refusal(answer).is_some() {
             return Some(Ending::Forbidden(answer.status.as_u16()));

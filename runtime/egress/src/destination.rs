@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::addresses::Addresses;
+use crate::addresses::AllowedAddresses;
 use crate::base_url::Origin;
 use crate::endpoint::Endpoint;
 use crate::proxy::Proxy;
@@ -19,7 +19,7 @@ pub(crate) struct Destination {
     /// It is where this process itself gets keys from, and may be a metadata service. No endpoint is.
     pub(crate) is_key_source: bool,
     /// Which addresses its host may have.
-    pub(crate) addresses: Addresses,
+    pub(crate) addresses: AllowedAddresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub(crate) ca_file: Option<PathBuf>,
     /// The proxy through which it is reached.

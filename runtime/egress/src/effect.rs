@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use budgets::Kind;
+use budgets::WriteKind;
 
 use crate::request::Method;
 
@@ -51,13 +51,13 @@ impl Effect {
     }
 
     /// As what a request is counted: `None` if it only reads.
-    pub(crate) fn counted_as(self) -> Option<Kind> {
+    pub(crate) fn counted_as(self) -> Option<WriteKind> {
         match self {
             Self::Read => None,
-            Self::Update => Some(Kind::Update),
-            Self::Detach => Some(Kind::Detachment),
-            Self::Write => Some(Kind::Creation),
-            Self::Delete => Some(Kind::Deletion),
+            Self::Update => Some(WriteKind::Update),
+            Self::Detach => Some(WriteKind::Detachment),
+            Self::Write => Some(WriteKind::Creation),
+            Self::Delete => Some(WriteKind::Deletion),
         }
     }
 

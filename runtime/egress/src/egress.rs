@@ -9,7 +9,7 @@ use std::time::{Duration, SystemTime};
 use cloud_provider::{Freshness, printable};
 use tokio::sync::watch;
 
-use crate::address::Networks;
+use crate::address::KnownNetworks;
 use crate::audit::{AuditLine, CallId};
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
@@ -18,7 +18,7 @@ use crate::location;
 use crate::metrics::Metrics;
 use crate::policy::{self, CallState, Mode, Permitted};
 use crate::reach::Unreached;
-use crate::request::{GuestRequest, GuestResponse, Location, SendError};
+use crate::request::{GuestRequest, GuestResponse, RequestLocation, SendError};
 use crate::resolve::{self, Resolve};
 use crate::response;
 use crate::seen::{Seen, SeenRequest};
@@ -59,7 +59,7 @@ impl Egress {
     }
 
     /// Says what the cluster is. What comes later replaces what came before.
-    pub fn set_networks(&self, networks: Networks) {
+    pub fn set_networks(&self, networks: KnownNetworks) {
         self.sender.set_networks(networks);
     }
 
@@ -275,7 +275,7 @@ impl EgressCall {
     /// Which endpoint, path and query an absolute URL in an answer stands for; `None` if it belongs to none. Asks nobody,
     /// and allows nothing: [`EgressCall::send`] decides.
     #[must_use]
-    pub fn resolve_url(&self, url: &str) -> Option<Location> {
+    pub fn resolve_url(&self, url: &str) -> Option<RequestLocation> {
         location::resolve(self.egress.endpoints(), url)
     }
 }

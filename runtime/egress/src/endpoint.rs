@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::addresses::Addresses;
+use crate::addresses::AllowedAddresses;
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
-use crate::content::Content;
+use crate::content::RuleContent;
 use crate::effect::Effect;
 use crate::operation::{OperationPattern, OperationPlace};
 use crate::proxy::Proxy;
@@ -31,7 +31,7 @@ pub struct Endpoint {
     /// The rules by which requests may be sent. Nothing else may.
     pub allow: Vec<Rule>,
     /// Which addresses its host may have.
-    pub addresses: Addresses,
+    pub addresses: AllowedAddresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
     /// The proxy through which it is reached.
@@ -54,7 +54,7 @@ impl Endpoint {
             operation: None,
             parameters: Vec::new(),
             allow: Vec::new(),
-            addresses: Addresses::Public,
+            addresses: AllowedAddresses::Public,
             ca_file: None,
             proxy: None,
             headers: Vec::new(),
@@ -77,16 +77,16 @@ impl Endpoint {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Signing {
     /// The region: `eu-west-1`.
-    pub region: Region,
+    pub region: RegionName,
     /// The service, as signatures name it: `ec2`, `elasticloadbalancing`.
     pub service: String,
 }
 
 /// The name of a region, as signatures have it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Region(String);
+pub struct RegionName(String);
 
-impl Region {
+impl RegionName {
     /// Reads `eu-west-1`.
     ///
     /// # Errors
@@ -124,7 +124,7 @@ pub struct Rule {
     /// The demands on these requests.
     pub requires: Vec<Requirement>,
     /// The content that these requests may have.
-    pub content: Content,
+    pub content: RuleContent,
 }
 
 impl Rule {
@@ -132,7 +132,7 @@ impl Rule {
     #[must_use]
     pub fn new(methods: impl Into<Vec<Method>>, paths: impl Into<Vec<PathPattern>>) -> Self {
         let (methods, paths) = (methods.into(), paths.into());
-        let (operations, requires, content) = (Vec::new(), Vec::new(), Content::default());
+        let (operations, requires, content) = (Vec::new(), Vec::new(), RuleContent::default());
         Self { methods, paths, operations, effect: None, requires, content }
     }
 

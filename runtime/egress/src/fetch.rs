@@ -18,11 +18,11 @@ use rustls_pki_types::CertificateDer;
 use rustls_pki_types::pem::PemObject as _;
 use tokio::time::timeout;
 
-use crate::address::Networks;
-use crate::addresses::Addresses;
+use crate::address::KnownNetworks;
+use crate::addresses::AllowedAddresses;
 use crate::base_url::Origin;
 use crate::body::{GrowingBody, Withheld};
-use crate::budget::Budget;
+use crate::budget::EndpointBudget;
 use crate::credentials::Secrets;
 use crate::destination::Destination;
 use crate::endpoint::EndpointLimits;
@@ -45,13 +45,13 @@ pub struct FetchSettings {
     /// The origins that the operator wrote. An address literal in any other is not meant by anybody.
     pub written: Vec<Origin>,
     /// Which addresses all hosts may have.
-    pub addresses: Addresses,
+    pub addresses: AllowedAddresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
     /// The proxy through which all is reached.
     pub proxy: Option<Proxy>,
     /// The cluster's networks, as far as they are known.
-    pub networks: Networks,
+    pub networks: KnownNetworks,
     /// Where addresses come from; without it, from the system.
     pub resolver: Option<Arc<dyn Resolve>>,
     /// Where a checked address really is: the identity, except in tests.
@@ -248,7 +248,7 @@ impl Fetch {
             connect: limits.connect,
             tls: limits.tls,
         };
-        Dialer::new(destination, self.outside.clone(), Arc::new(Budget::new(limits)), &[b"http/1.1"])
+        Dialer::new(destination, self.outside.clone(), Arc::new(EndpointBudget::new(limits)), &[b"http/1.1"])
     }
 
     /// An error whose text may hold something that the other end has said.

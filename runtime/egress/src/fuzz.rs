@@ -13,7 +13,7 @@ use url::Url;
 
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
-use crate::content::Content;
+use crate::content::RuleContent;
 use crate::effect::Effect;
 use crate::endpoint::{Endpoint, Rule};
 use crate::operation::{OperationPattern, OperationPlace};
@@ -25,12 +25,12 @@ const SECONDS: u64 = 10;
 
 /// A rule as the naive reading has it: methods, patterns as lists of words, operations that it names in full, an effect, and
 /// the parameters that may stand.
-type Words = (Vec<Method>, Vec<Vec<String>>, Vec<&'static str>, Option<Effect>, Option<Vec<&'static str>>);
+type FuzzWords = (Vec<Method>, Vec<Vec<String>>, Vec<&'static str>, Option<Effect>, Option<Vec<&'static str>>);
 
 #[derive(Clone, Debug)]
 struct Case {
     base_url: &'static str,
-    rules: Vec<Words>,
+    rules: Vec<FuzzWords>,
     state: CallState,
     method: Method,
     path: Vec<String>,
@@ -136,12 +136,12 @@ fn check(case: &Case) -> Result<bool, String> {
 impl Case {
     fn endpoint(&self) -> Endpoint {
         let pattern = |words: &Vec<String>| PathPattern::parse(&format!("/{}", words.join("/"))).expect("a pattern");
-        let rule = |(methods, paths, operations, effect, only): &Words| {
+        let rule = |(methods, paths, operations, effect, only): &FuzzWords| {
             let operations = operations.iter().filter(|_| self.has_operation);
             Rule {
                 operations: operations.map(|it| OperationPattern::parse(it).expect("a pattern")).collect(),
                 effect: *effect,
-                content: Content::parse(only.as_deref(), &[], &[]).expect("names"),
+                content: RuleContent::parse(only.as_deref(), &[], &[]).expect("names"),
                 ..Rule::new(methods.clone(), paths.iter().map(pattern).collect::<Vec<_>>())
             }
         };
@@ -174,7 +174,7 @@ impl Case {
     }
 
     /// The rules that match by method, path and operation.
-    fn rules(&self) -> Vec<&Words> {
+    fn rules(&self) -> Vec<&FuzzWords> {
         let operations: Vec<_> =
             self.pairs().into_iter().filter(|(key, _)| key.eq_ignore_ascii_case("action")).collect();
         let operation = match operations[..] {
@@ -307,7 +307,7 @@ fn base_url() -> impl Strategy<Value = &'static str> {
     ])
 }
 
-fn rules() -> impl Strategy<Value = Vec<Words>> {
+fn rules() -> impl Strategy<Value = Vec<FuzzWords>> {
     let word = prop_oneof![
         4 => prop::sample::select(vec!["v2", "droplets", "a:b", "x y"]).prop_map(str::to_owned),
         1 => Just("*".to_owned()),

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::base_url::{BaseUrl, Host};
+use crate::base_url::{BaseUrl, CanonicalHost};
 
 /// Where AWS has the services that give keys to machines and pods: the instance's metadata, the ECS agent, and the agent of EKS
 /// Pod Identity (the same list as in AWS's SDKs). Only this process itself may ask there, at an address that is written out.
@@ -32,7 +32,8 @@ impl KeyServiceUrl {
     /// As [`BaseUrl::parse`], and for a host that is none of these addresses.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = BaseUrl::parse_any(text)?;
-        let is_known = |host: &Host| matches!(host, Host::Address(ip) if ip.is_loopback() || is_key_source(*ip));
+        let is_known =
+            |host: &CanonicalHost| matches!(host, CanonicalHost::Address(ip) if ip.is_loopback() || is_key_source(*ip));
         if is_known(url.origin().host()) {
             return Ok(Self(url));
         }

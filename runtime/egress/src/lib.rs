@@ -60,21 +60,21 @@ mod testing;
 #[cfg(test)]
 mod tests;
 
-pub use budgets::{Ages, WriteLimits};
+pub use budgets::{WriteAges, WriteLimits};
 
-pub use crate::address::{ApiServer, Networks, NodeNetwork, NodeNetworkKind};
-pub use crate::addresses::Addresses;
+pub use crate::address::{ApiServerAddress, KnownNetworks, NodeNetwork, NodeNetworkKind};
+pub use crate::addresses::AllowedAddresses;
 pub use crate::audit::CallId;
 pub use crate::base_url::{BaseUrl, Origin};
 pub use crate::canonical::PathPattern;
-pub use crate::content::Content;
+pub use crate::content::RuleContent;
 pub use crate::credentials::{
     AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials, KeySource, RoleArn, Secrets,
     Sigv4Settings, Sts,
 };
 pub use crate::effect::Effect;
 pub use crate::egress::{Egress, EgressCall, JudgedRequest};
-pub use crate::endpoint::{Endpoint, EndpointLimits, Region, Requirement, Rule, Signing};
+pub use crate::endpoint::{Endpoint, EndpointLimits, RegionName, Requirement, Rule, Signing};
 pub use crate::error::EgressError;
 pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
 pub use crate::key_service::KeyServiceUrl;
@@ -85,10 +85,10 @@ pub use crate::policy::Mode;
 pub use crate::proxy::{Proxy, ProxyLogin, ProxyUrl};
 pub use crate::reach::Unreached;
 pub use crate::reports::{Report, Reports};
-pub use crate::request::{Body, GuestRequest, GuestResponse, Location, Method, SendError};
+pub use crate::request::{Body, GuestRequest, GuestResponse, Method, RequestLocation, SendError};
 pub use crate::resolve::Resolve;
 pub use crate::seen::{Ending, Seen, SeenRequest};
 pub use crate::settings::{EgressSettings, Fence};
 pub use crate::transfer::Transfer;
-pub use crate::write_counts::{Record, WriteCounts, Written};
+pub use crate::write_counts::{StoredCounts, WriteCounts, WriteRecord};
 pub use crate::writes::Demands;

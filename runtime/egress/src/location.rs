@@ -6,13 +6,13 @@ use percent_encoding::percent_decode_str;
 use crate::base_url::Origin;
 use crate::canonical;
 use crate::endpoint::Endpoint;
-use crate::request::Location;
+use crate::request::RequestLocation;
 
 /// The longest URL that is read.
 const URL_BYTES: usize = 16 << 10;
 
 /// Where `url` leads, if it is below the base URL of an endpoint; below the longest, if there are several.
-pub(crate) fn resolve<'a>(endpoints: impl Iterator<Item = &'a Endpoint>, url: &str) -> Option<Location> {
+pub(crate) fn resolve<'a>(endpoints: impl Iterator<Item = &'a Endpoint>, url: &str) -> Option<RequestLocation> {
     if url.len() > URL_BYTES || url.contains(['#', '\\']) || url.chars().any(|it| it.is_control() || it == ' ') {
         return None;
     }
@@ -30,7 +30,7 @@ pub(crate) fn resolve<'a>(endpoints: impl Iterator<Item = &'a Endpoint>, url: &s
     let endpoint =
         below.reduce(|best, it| if it.base_url.path().len() > best.base_url.path().len() { it } else { best })?;
     let path = path[endpoint.base_url.path().len()..].to_vec();
-    Some(Location { endpoint: endpoint.name.clone(), path, query })
+    Some(RequestLocation { endpoint: endpoint.name.clone(), path, query })
 }
 
 /// A segment as a guest writes it: what could not be asked for has no place.
@@ -63,7 +63,7 @@ mod tests {
     /// The endpoint, the segments and the pairs, each joined.
     fn resolved(url: &str) -> Option<String> {
         let endpoints = endpoints();
-        let Location { endpoint, path, query } = resolve(endpoints.iter(), url)?;
+        let RequestLocation { endpoint, path, query } = resolve(endpoints.iter(), url)?;
         let query: Vec<_> = query.iter().map(|(name, value)| format!("{name}={value}")).collect();
         Some(format!("{endpoint} {} {}", path.join("|"), query.join("|")))
     }

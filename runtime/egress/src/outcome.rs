@@ -12,12 +12,12 @@ use crate::policy::Denied;
 pub(crate) struct Outcome {
     /// The checked address that it went to, if there was a connection.
     pub(crate) address: Option<SocketAddr>,
-    pub(crate) answer: Result<Answer, Failure>,
+    pub(crate) answer: Result<CompleteAnswer, AnswerFailure>,
 }
 
 /// A complete answer.
 #[derive(Clone, Debug)]
-pub(crate) struct Answer {
+pub(crate) struct CompleteAnswer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
@@ -25,7 +25,7 @@ pub(crate) struct Answer {
 
 /// Why there is no answer.
 #[derive(Clone, Debug)]
-pub(crate) enum Failure {
+pub(crate) enum AnswerFailure {
     /// The Lease is gone, or the host has no address that may be dialled.
     Denied(Denied),
     /// Not sent: the endpoint is free again then.
@@ -40,8 +40,8 @@ impl Outcome {
     /// Whether the request may have reached the cloud.
     pub(crate) fn has_left(&self) -> bool {
         match &self.answer {
-            Ok(_) | Err(Failure::Interrupted(_)) => true,
-            Err(Failure::Denied(_) | Failure::Paused(_) | Failure::Unreachable(_)) => false,
+            Ok(_) | Err(AnswerFailure::Interrupted(_)) => true,
+            Err(AnswerFailure::Denied(_) | AnswerFailure::Paused(_) | AnswerFailure::Unreachable(_)) => false,
         }
     }
 

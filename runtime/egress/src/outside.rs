@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::address::Networks;
+use crate::address::KnownNetworks;
 use crate::reach::Reach;
 use crate::resolve::Resolve;
 
@@ -13,7 +13,7 @@ use crate::resolve::Resolve;
 #[derive(Clone)]
 pub(crate) struct Outside {
     /// The networks into which no connection may lead.
-    pub(crate) networks: Arc<Mutex<Arc<Networks>>>,
+    pub(crate) networks: Arc<Mutex<Arc<KnownNetworks>>>,
     /// Where addresses come from.
     pub(crate) resolver: Arc<dyn Resolve>,
     /// Where a checked address really is.

@@ -4,8 +4,8 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use crate::addresses::Addresses;
-use crate::base_url::{BaseUrl, Host, Origin};
+use crate::addresses::AllowedAddresses;
+use crate::base_url::{BaseUrl, CanonicalHost, Origin};
 
 /// A proxy, which opens connections when it is asked to.
 ///
@@ -16,7 +16,7 @@ pub struct Proxy {
     /// Where it is.
     pub url: ProxyUrl,
     /// Which addresses its host may have.
-    pub addresses: Addresses,
+    pub addresses: AllowedAddresses,
     /// A PEM file with the only certificate authorities to trust for an `https://` proxy; without it, the system's.
     pub ca_file: Option<PathBuf>,
     /// The login that it asks for.
@@ -62,8 +62,8 @@ impl fmt::Display for ProxyUrl {
 
 /// The kind of a name that no proxy is asked for, because it means something else there, or the inside of a machine or a cluster;
 /// `None` for others. Addresses are judged as everywhere.
-pub(crate) fn inside(host: &Host) -> Option<&'static str> {
-    let Host::Name(name) = host else { return None };
+pub(crate) fn inside(host: &CanonicalHost) -> Option<&'static str> {
+    let CanonicalHost::Name(name) = host else { return None };
     let is_below = |parent: &str| name == parent || name.strip_suffix(parent).is_some_and(|it| it.ends_with('.'));
     if ["localhost", "localdomain"].into_iter().any(is_below) {
         return Some("loopback");
@@ -103,7 +103,7 @@ mod tests {
 
     #[test]
     fn adv_174_names_of_the_inside_are_asked_of_no_proxy() {
-        let kind = |name: &str| inside(&Host::Name(name.to_owned()));
+        let kind = |name: &str| inside(&CanonicalHost::Name(name.to_owned()));
         for name in ["localhost", "api.localhost", "metadata.google.internal", "metadata", "instance-data.ec2.internal"]
         {
             assert!(kind(name).is_some(), "{name}");

@@ -218,7 +218,7 @@ mod tests {
     use http::{HeaderMap, StatusCode};
 
     use super::*;
-    use crate::outcome::Answer;
+    use crate::outcome::CompleteAnswer;
 
     fn key() -> ReadKey {
         ReadKey {
@@ -231,7 +231,7 @@ mod tests {
     }
 
     fn outcome(body: &str) -> Arc<Outcome> {
-        let answer = Answer { status: StatusCode::OK, headers: HeaderMap::new(), body: body.into() };
+        let answer = CompleteAnswer { status: StatusCode::OK, headers: HeaderMap::new(), body: body.into() };
         Arc::new(Outcome { address: None, answer: Ok(answer) })
     }
 

@@ -31,7 +31,7 @@ pub enum Body {
 
 /// A place in a cloud's API, as a guest can name it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Location {
+pub struct RequestLocation {
     /// The endpoint's name.
     pub endpoint: String,
     /// Unescaped segments under its base URL.

@@ -6,7 +6,7 @@ use http::header::{HeaderMap, RETRY_AFTER};
 use http::{HeaderName, HeaderValue, StatusCode};
 
 use crate::budget::PAUSE;
-use crate::outcome::Answer;
+use crate::outcome::CompleteAnswer;
 use crate::request::GuestResponse;
 
 /// Headers that are the connection's or the credential's business, or would make a client remember something.
@@ -50,8 +50,8 @@ pub(crate) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) ->
 }
 
 /// The answer without the headers that do not concern a guest. `retry-after` comes in seconds, however it was written.
-pub(crate) fn for_guest(answer: Answer, now: SystemTime) -> GuestResponse {
-    let Answer { status, mut headers, body } = answer;
+pub(crate) fn for_guest(answer: CompleteAnswer, now: SystemTime) -> GuestResponse {
+    let CompleteAnswer { status, mut headers, body } = answer;
     let after = retry_after(&headers, now);
     headers.remove(RETRY_AFTER);
     if let Some(after) = after {
@@ -173,7 +173,7 @@ mod tests {
             ("0", Some("1")),
             ("soon", None),
         ] {
-            let answer = Answer {
+            let answer = CompleteAnswer {
                 status: StatusCode::TOO_MANY_REQUESTS,
                 headers: headers(&[("retry-after", text)]),
                 body: Vec::new(),
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn headers_that_do_not_concern_a_guest_are_stripped() {
-        let answer = Answer {
+        let answer = CompleteAnswer {
             status: StatusCode::OK,
             headers: headers(&[
                 ("set-cookie", "a=b"),

@@ -9,7 +9,7 @@ use http::StatusCode;
 
 use crate::canonical;
 use crate::effect::Effect;
-use crate::outcome::{Failure, Outcome};
+use crate::outcome::{AnswerFailure, Outcome};
 use crate::policy::{self, Code, Denied, Permitted, Recognized};
 use crate::request::{GuestRequest, Method};
 use crate::response;
@@ -323,10 +323,10 @@ impl Ending {
     pub(crate) fn of(outcome: &Outcome) -> Self {
         let answer = match &outcome.answer {
             Ok(answer) => answer,
-            Err(Failure::Denied(denied)) => return Self::of_denial(denied.code),
-            Err(Failure::Paused(after)) => return Self::Paused(*after),
-            Err(Failure::Unreachable(_)) => return Self::NotSent,
-            Err(Failure::Interrupted(_)) => return Self::Lost,
+            Err(AnswerFailure::Denied(denied)) => return Self::of_denial(denied.code),
+            Err(AnswerFailure::Paused(after)) => return Self::Paused(*after),
+            Err(AnswerFailure::Unreachable(_)) => return Self::NotSent,
+            Err(AnswerFailure::Interrupted(_)) => return Self::Lost,
         };
         match answer.status {
             it if it.is_success() => Self::Success,

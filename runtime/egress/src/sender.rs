@@ -6,22 +6,22 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
-use budgets::{Kind, WriteLimits};
+use budgets::{WriteKind, WriteLimits};
 use cloud_provider::Freshness;
 use futures::FutureExt as _;
 use parking_lot::Mutex;
 use token_bucket::TokenBucket;
 
-use crate::address::Networks;
+use crate::address::KnownNetworks;
 use crate::audit;
-use crate::budget::{Budget, PAUSE};
+use crate::budget::{EndpointBudget, PAUSE};
 use crate::check;
 use crate::credentials::{Authenticated, Credentials, NotAuthorized};
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
 use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
-use crate::outcome::{Answer, Failure, Outcome};
+use crate::outcome::{AnswerFailure, CompleteAnswer, Outcome};
 use crate::outside::Outside;
 use crate::policy::{self, Code, Denied, Permitted};
 use crate::reach::Reach;
@@ -34,7 +34,7 @@ use crate::seen::Ending;
 use crate::settings::{EgressSettings, Fence};
 use crate::wire::Wire;
 use crate::write_counts::WriteCounts;
-use crate::writes::{self, NotTaken, Place, Records, Writes};
+use crate::writes::{self, CountedWrite, NotTaken, Records, Writes};
 
 /// How often people are informed, for each endpoint, that the provider has stopped it.
 const PAUSE_REPORTS: Duration = Duration::from_secs(600);
@@ -48,7 +48,7 @@ pub(crate) struct Sender {
     states: Vec<EndpointState>,
     pub(crate) credentials: Credentials,
     pub(crate) fence: Fence,
-    networks: Arc<Mutex<Arc<Networks>>>,
+    networks: Arc<Mutex<Arc<KnownNetworks>>>,
     reports: Reports,
     pub(crate) metrics: Metrics,
     pub(crate) write_counts: WriteCounts,
@@ -57,7 +57,7 @@ pub(crate) struct Sender {
 
 /// An endpoint's state while the process runs.
 struct EndpointState {
-    budget: Arc<Budget>,
+    budget: Arc<EndpointBudget>,
     wire: Wire,
     reads: Reads,
     /// Shared by the endpoints with one credential.
@@ -74,7 +74,7 @@ impl Sender {
     ) -> Result<Self, EgressError> {
         let EgressSettings { endpoints, credentials, fence, demands, reports, route } = settings;
         check::check(&endpoints, &credentials)?;
-        let networks = Arc::new(Mutex::new(Arc::new(Networks::default())));
+        let networks = Arc::new(Mutex::new(Arc::new(KnownNetworks::default())));
         let reach = Reach::default();
         let outside = Outside { networks: networks.clone(), resolver, route, reach: reach.clone() };
         credentials.connect(&outside)?;
@@ -91,7 +91,7 @@ impl Sender {
                 let (demands, reports, records) = (demands.clone(), reports.clone(), records.clone());
                 let make = || Arc::new(Writes::new(whose.clone(), limits, demands, reports, records));
                 let writes = writes.entry(whose.clone()).or_insert_with(make).clone();
-                let budget = Arc::new(Budget::new(&endpoint.limits));
+                let budget = Arc::new(EndpointBudget::new(&endpoint.limits));
                 let wire = Wire::new(endpoint.clone(), outside.clone(), budget.clone())?;
                 let pauses = Mutex::new(TokenBucket::new(PAUSE_REPORTS, 1, tokio::time::Instant::now()));
                 Ok(EndpointState { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes, pauses })
@@ -101,7 +101,7 @@ impl Sender {
         Ok(Self { endpoints, states, credentials, fence, networks, reports, metrics, write_counts, reach })
     }
 
-    pub(crate) fn set_networks(&self, networks: Networks) {
+    pub(crate) fn set_networks(&self, networks: KnownNetworks) {
         *self.networks.lock() = Arc::new(networks);
     }
 
@@ -190,8 +190,8 @@ impl Sender {
         permitted: Permitted,
         left: &Left,
         address: &mut Option<SocketAddr>,
-    ) -> Result<Answer, Failure> {
-        let _turn = own.budget.turn().await.map_err(Failure::Paused)?;
+    ) -> Result<CompleteAnswer, AnswerFailure> {
+        let _turn = own.budget.turn().await.map_err(AnswerFailure::Paused)?;
         left.mark();
         let again = permitted.clone();
         let (used, answer) = self.send_once(own, permitted, address).await?;
@@ -209,14 +209,14 @@ impl Sender {
         own: &EndpointState,
         permitted: Permitted,
         address: &mut Option<SocketAddr>,
-    ) -> Result<(u64, Answer), Failure> {
+    ) -> Result<(u64, CompleteAnswer), AnswerFailure> {
         let effect = permitted.effect();
         let authenticated = self.authorize(permitted).await?;
         // The turn may have taken a while, and the Lease may be gone.
-        policy::may_write((self.fence)(), effect).map_err(Failure::Denied)?;
+        policy::may_write((self.fence)(), effect).map_err(AnswerFailure::Denied)?;
         // After the credential was taken: one that came in between has not been approved yet.
         if effect.writes() {
-            self.credentials.check_approval().map_err(Failure::Unreachable)?;
+            self.credentials.check_approval().map_err(AnswerFailure::Unreachable)?;
         }
         let used = authenticated.generation();
         // The last thing before it leaves: what is refused before takes no place.
@@ -231,11 +231,11 @@ impl Sender {
         Ok((used, answer?))
     }
 
-    async fn authorize(&self, permitted: Permitted) -> Result<Authenticated, Failure> {
+    async fn authorize(&self, permitted: Permitted) -> Result<Authenticated, AnswerFailure> {
         self.credentials.authorize(permitted, SystemTime::now()).await.map_err(|error| match error {
-            NotAuthorized::Refused(because) => Failure::Unreachable(because),
-            NotAuthorized::Denied(because) => Failure::Denied(Denied::new(Code::Credential, because)),
-            NotAuthorized::Fetching(after) => Failure::Paused(after),
+            NotAuthorized::Refused(because) => AnswerFailure::Unreachable(because),
+            NotAuthorized::Denied(because) => AnswerFailure::Denied(Denied::new(Code::Credential, because)),
+            NotAuthorized::Fetching(after) => AnswerFailure::Paused(after),
         })
     }
 
@@ -244,24 +244,24 @@ impl Sender {
         &self,
         own: &'a EndpointState,
         authenticated: &Authenticated,
-        kind: Kind,
-    ) -> Result<Place<'a>, Failure> {
+        kind: WriteKind,
+    ) -> Result<CountedWrite<'a>, AnswerFailure> {
         match own.writes.take(kind).await {
             // It may have waited for its record, and the Lease may be gone.
             Ok(place) => match policy::may_write((self.fence)(), authenticated.permitted().effect()) {
                 Ok(()) => Ok(place),
                 Err(denied) => {
                     place.give_back();
-                    Err(Failure::Denied(denied))
+                    Err(AnswerFailure::Denied(denied))
                 }
             },
             Err(NotTaken::Withheld(because)) => {
                 let endpoint = authenticated.permitted().endpoint();
                 let credential = endpoint.credential.as_deref().unwrap_or_default();
                 self.metrics.writes_withheld.with_label_values(&[credential, &*endpoint.name, kind.as_str()]).inc();
-                Err(Failure::Denied(Denied::new(Code::Writes, because)))
+                Err(AnswerFailure::Denied(Denied::new(Code::Writes, because)))
             }
-            Err(NotTaken::Unrecorded) => Err(Failure::Paused(UNRECORDED)),
+            Err(NotTaken::Unrecorded) => Err(AnswerFailure::Paused(UNRECORDED)),
         }
     }
 
@@ -270,7 +270,7 @@ impl Sender {
         own: &EndpointState,
         authenticated: Authenticated,
         address: &mut Option<SocketAddr>,
-    ) -> Result<Answer, Failure> {
+    ) -> Result<CompleteAnswer, AnswerFailure> {
         let (endpoint, method) = (authenticated.permitted().endpoint().clone(), authenticated.permitted().method());
         let start = Instant::now();
         let exchange = own.wire.send(authenticated).await;
@@ -282,10 +282,10 @@ impl Sender {
 }
 
 /// Whether a write has certainly changed nothing: it did not leave, or the cloud has refused it.
-fn was_not_carried_out(answer: &Result<Answer, Failure>) -> bool {
+fn was_not_carried_out(answer: &Result<CompleteAnswer, AnswerFailure>) -> bool {
     match answer {
         Ok(answer) => writes::was_refused(answer.status),
-        Err(Failure::Denied(_) | Failure::Paused(_) | Failure::Unreachable(_)) => true,
-        Err(Failure::Interrupted(_)) => false,
+        Err(AnswerFailure::Denied(_) | AnswerFailure::Paused(_) | AnswerFailure::Unreachable(_)) => true,
+        Err(AnswerFailure::Interrupted(_)) => false,
     }
 }

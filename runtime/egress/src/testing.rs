@@ -35,7 +35,7 @@ pub(crate) fn request(method: Method, path: &[&str]) -> GuestRequest {
 }
 
 /// A server that writes down what arrives, and answers.
-pub(crate) struct Server {
+pub(crate) struct TestServer {
     pub(crate) url: String,
     requests: Arc<Mutex<Vec<String>>>,
     _task: JoinSet<()>,
@@ -44,7 +44,7 @@ pub(crate) struct Server {
 /// An answer: status line, further lines of the head, body.
 pub(crate) type Scripted = (&'static str, String, String);
 
-impl Server {
+impl TestServer {
     /// A server that answers everything with one status.
     pub(crate) async fn start(status: &'static str) -> Self {
         Self::script(move |_| (status, String::new(), String::new())).await

@@ -21,9 +21,9 @@ use crate::policy::Mode;
 use crate::reports::Report;
 use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
 use crate::settings::EgressSettings;
-use crate::testing::{Server, endpoint, request};
+use crate::testing::{TestServer, endpoint, request};
 
-fn egress(server: &Server, fence: impl Fn() -> bool + Send + Sync + 'static, token: Option<&PathBuf>) -> Egress {
+fn egress(server: &TestServer, fence: impl Fn() -> bool + Send + Sync + 'static, token: Option<&PathBuf>) -> Egress {
     let mut endpoint = endpoint(&server.url);
     let credentials = token.map(|file| {
         endpoint.credential = Some("token".to_owned());
@@ -66,7 +66,7 @@ fn assert_denied(answer: Result<GuestResponse, SendError>, code: &str) {
 
 #[tokio::test]
 async fn a_write_carries_its_body() {
-    let server = Server::start("201 Created").await;
+    let server = TestServer::start("201 Created").await;
     let egress = egress(&server, || true, None);
     let answer = open(&egress, Mode::Write { deletes: 0 }).send(post()).await;
     assert_eq!(answer.map(|it| it.status), Ok(201));
@@ -79,7 +79,7 @@ async fn a_write_carries_its_body() {
 
 #[tokio::test]
 async fn a_lease_that_is_lost_while_waiting_stops_a_write() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let asked = AtomicU32::new(0);
     let egress = egress(&server, move || asked.fetch_add(1, SeqCst) == 0, None);
     let mut call = open(&egress, Mode::Write { deletes: 0 });
@@ -91,7 +91,7 @@ async fn a_lease_that_is_lost_while_waiting_stops_a_write() {
 
 #[tokio::test]
 async fn deletes_are_counted_for_each_call() {
-    let server = Server::start("204 No Content").await;
+    let server = TestServer::start("204 No Content").await;
     let egress = egress(&server, || true, None);
     let delete = || request(Method::Delete, &["v2", "load_balancers", "1"]);
     for _ in 0..2 {
@@ -104,7 +104,7 @@ async fn deletes_are_counted_for_each_call() {
 
 #[tokio::test]
 async fn a_call_says_whether_a_write_may_have_left() {
-    let server = Server::start("500 Internal Server Error").await;
+    let server = TestServer::start("500 Internal Server Error").await;
     let egress = egress(&server, || true, None);
     let write = Mode::Write { deletes: 0 };
     let mut call = open(&egress, write);
@@ -127,7 +127,7 @@ async fn a_call_says_whether_a_write_may_have_left() {
 
 #[tokio::test]
 async fn a_write_is_never_sent_again_after_a_401() {
-    let server = Server::start("401 Unauthorized").await;
+    let server = TestServer::start("401 Unauthorized").await;
     let file = std::env::temp_dir().join(format!("aerostat-token-{}", std::process::id()));
     std::fs::write(&file, "old-token").unwrap();
     let egress = egress(&server, || true, Some(&file));
@@ -145,7 +145,7 @@ async fn a_write_is_never_sent_again_after_a_401() {
 
 #[tokio::test]
 async fn after_a_new_credential_writes_wait_until_it_is_approved() {
-    let server = Server::start("401 Unauthorized").await;
+    let server = TestServer::start("401 Unauthorized").await;
     let file = std::env::temp_dir().join(format!("aerostat-approved-{}", std::process::id()));
     std::fs::write(&file, "old-token").unwrap();
     let egress = egress(&server, || true, Some(&file));
@@ -166,7 +166,7 @@ async fn after_a_new_credential_writes_wait_until_it_is_approved() {
 
 #[tokio::test]
 async fn a_replaced_provider_writes_on_if_it_has_seen_the_account() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let egress = egress(&server, || true, None);
     let version = || *egress.versions().borrow();
     egress.approve(version());
@@ -190,7 +190,7 @@ async fn a_replaced_provider_writes_on_if_it_has_seen_the_account() {
 
 #[tokio::test]
 async fn a_change_is_told_once_the_other_provider_serves() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let egress = egress(&server, || true, None);
     let versions = egress.versions();
     let (told, _) = egress.replace_provider(None, || versions.has_changed().unwrap());
@@ -200,7 +200,7 @@ async fn a_change_is_told_once_the_other_provider_serves() {
 
 /// How many of thirty DELETEs leave, each in a call of its own.
 async fn deletions_that_leave(status: &'static str) -> usize {
-    let server = Server::start(status).await;
+    let server = TestServer::start(status).await;
     let egress = egress(&server, || true, None);
     for sent in 0..30 {
         let mut call = open(&egress, Mode::Write { deletes: 1 });
@@ -232,7 +232,7 @@ async fn adv_104_refused_deletions_give_their_places_back() {
 
 #[tokio::test]
 async fn adv_161_a_put_that_may_empty_is_a_detachment() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let mut endpoint = endpoint(&server.url);
     endpoint.allow.push(Rule {
         effect: Some(Effect::Detach),
@@ -258,7 +258,7 @@ async fn adv_161_a_put_that_may_empty_is_a_detachment() {
 
 #[tokio::test]
 async fn adv_162_a_write_waits_until_it_is_recorded() {
-    let server = Server::start("204 No Content").await;
+    let server = TestServer::start("204 No Content").await;
     let egress = egress(&server, || true, None);
     let counts = egress.write_counts();
     counts.keep();
@@ -283,7 +283,7 @@ fn describe() -> GuestRequest {
 }
 
 /// An egress to an API with an operation, whose answers serve no further reads unless somebody waits for them.
-fn action_egress(server: &Server, fence: impl Fn() -> bool + Send + Sync + 'static) -> Egress {
+fn action_egress(server: &TestServer, fence: impl Fn() -> bool + Send + Sync + 'static) -> Egress {
     let rule = |operation: &str, effect| Rule {
         operations: vec![OperationPattern::parse(operation).unwrap()],
         effect: Some(effect),
@@ -313,7 +313,7 @@ fn terminate() -> GuestRequest {
 
 #[tokio::test]
 async fn adv_113_a_get_that_terminates_counts_as_a_deletion() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let egress = action_egress(&server, || true);
     assert_denied(open(&egress, Mode::Read).send(terminate()).await, "E-EGRESS-READONLY");
     let mut call = open(&egress, Mode::Write { deletes: 1 });
@@ -330,7 +330,7 @@ async fn adv_113_a_get_that_terminates_counts_as_a_deletion() {
 
 #[tokio::test]
 async fn adv_113_a_lost_lease_stops_a_get_that_waits() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let asked = AtomicU32::new(0);
     let egress = action_egress(&server, move || asked.fetch_add(1, SeqCst) == 0);
     assert_denied(open(&egress, Mode::Write { deletes: 9 }).send(terminate()).await, "E-EGRESS-LEADER");
@@ -339,7 +339,7 @@ async fn adv_113_a_lost_lease_stops_a_get_that_waits() {
 
 #[tokio::test]
 async fn equal_reads_of_one_list_are_sent_once() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let egress = action_egress(&server, || false);
     let list = ListReads::default();
     for _ in 0..5 {
@@ -360,7 +360,7 @@ async fn equal_reads_of_one_list_are_sent_once() {
 
 #[tokio::test]
 async fn a_list_answers_later_calls_until_they_write() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let egress = action_egress(&server, || true);
     let list = ListReads::default();
     assert!(open(&egress, Mode::Read).within(list.clone()).send(describe()).await.is_ok());
@@ -381,7 +381,7 @@ async fn a_list_answers_later_calls_until_they_write() {
 
 #[tokio::test]
 async fn a_list_remembers_no_refusals() {
-    let server = Server::start("404 Not Found").await;
+    let server = TestServer::start("404 Not Found").await;
     let egress = action_egress(&server, || false);
     let list = ListReads::default();
     for _ in 0..2 {
@@ -393,7 +393,7 @@ async fn a_list_remembers_no_refusals() {
 
 #[tokio::test]
 async fn a_provider_can_stop_an_endpoint_for_a_while() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let egress = action_egress(&server, || true);
     let second = std::time::Duration::from_secs(1);
     let mut none = open(&egress, Mode::None);
@@ -452,7 +452,7 @@ async fn people_hear_once_of_each_endpoint_that_is_stopped() {
 
 #[tokio::test]
 async fn adv_116_throttling_counts_as_a_request() {
-    let server = Server::start("200 OK").await;
+    let server = TestServer::start("200 OK").await;
     let egress = action_egress(&server, || true);
     let mut call = open(&egress, Mode::Read);
     for _ in 0..200 {

@@ -34,13 +34,13 @@ use self::dial::{DialError, Dialer};
 use self::head::{HEAD_BYTES, HEADERS, USER_AGENT_VALUE};
 use self::usage::Tracked;
 use crate::body::{GrowingBody, Withheld};
-use crate::budget::Budget;
+use crate::budget::EndpointBudget;
 use crate::cause::{CauseKind, Stop, WayCause};
 use crate::credentials::{Authenticated, Connect, Secrets, Transport};
 use crate::destination::Destination;
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{AnswerFailure, CompleteAnswer};
 use crate::outside::Outside;
 use crate::policy::Denied;
 use crate::reach::{Way, WayAttempt};
@@ -79,11 +79,15 @@ struct Pool {
 pub(crate) struct Exchange {
     /// The checked address that it went to, if there was a connection.
     pub(crate) address: Option<SocketAddr>,
-    pub(crate) result: Result<Answer, Failure>,
+    pub(crate) result: Result<CompleteAnswer, AnswerFailure>,
 }
 
 impl Wire {
-    pub(crate) fn new(endpoint: Arc<Endpoint>, outside: Outside, budget: Arc<Budget>) -> Result<Self, EgressError> {
+    pub(crate) fn new(
+        endpoint: Arc<Endpoint>,
+        outside: Outside,
+        budget: Arc<EndpointBudget>,
+    ) -> Result<Self, EgressError> {
         let destination = Destination::from(&*endpoint);
         Self::to(destination, endpoint, outside, budget)
     }
@@ -93,7 +97,7 @@ impl Wire {
         destination: Destination,
         endpoint: Arc<Endpoint>,
         outside: Outside,
-        budget: Arc<Budget>,
+        budget: Arc<EndpointBudget>,
     ) -> Result<Self, EgressError> {
         let authority = endpoint.base_url.origin().authority();
         let reach = outside.reach.clone();
@@ -125,7 +129,7 @@ impl Wire {
         mut connection: CaptureConnection,
         secrets: &Secrets,
         attempt: &WayAttempt<'_>,
-    ) -> Result<Answer, NoAnswer> {
+    ) -> Result<CompleteAnswer, NoAnswer> {
         let limits = &self.endpoint.limits;
         // A request that ends early ends its connection: no other request may wait on it.
         let mut tracked = Tracked::new(connection.clone());
@@ -153,7 +157,7 @@ impl Wire {
     }
 
     /// Reads an answer, as far as it may be read.
-    async fn read(&self, response: Response<Incoming>, secrets: &Secrets) -> Result<Answer, Failure> {
+    async fn read(&self, response: Response<Incoming>, secrets: &Secrets) -> Result<CompleteAnswer, AnswerFailure> {
         let limits = &self.endpoint.limits;
         let (head, mut body) = response.into_parts();
         check_head(&head.headers).map_err(|it| self.interrupted(it))?;
@@ -182,7 +186,7 @@ impl Wire {
             read.push(&data).await.map_err(withheld)?;
         }
         let body = read.finish().await.map_err(withheld)?;
-        Ok(Answer { status: head.status, headers: head.headers, body })
+        Ok(CompleteAnswer { status: head.status, headers: head.headers, body })
     }
 
     fn request(&self, authenticated: Authenticated) -> Request<Full<Bytes>> {
@@ -224,18 +228,18 @@ impl Wire {
             let within = error.downcast_ref::<io::Error>().and_then(|it| it.get_ref()?.downcast_ref());
             match error.downcast_ref::<DialError>().or(within) {
                 Some(DialError::Denied(because)) => {
-                    return Failure::Denied(Denied::new(crate::policy::Code::Ip, because.clone())).into();
+                    return AnswerFailure::Denied(Denied::new(crate::policy::Code::Ip, because.clone())).into();
                 }
-                Some(DialError::Paused(after)) => return Failure::Paused(*after).into(),
+                Some(DialError::Paused(after)) => return AnswerFailure::Paused(*after).into(),
                 Some(DialError::Unreachable(because, cause)) => {
-                    let failure = Failure::Unreachable(because.clone());
+                    let failure = AnswerFailure::Unreachable(because.clone());
                     return NoAnswer { failure, cause: Some(cause.clone()) };
                 }
                 None => cause = error.source(),
             }
         }
         let failure = if error.is_connect() {
-            Failure::Unreachable(format!("{} cannot be reached: {}", self.name(), Chain(error)))
+            AnswerFailure::Unreachable(format!("{} cannot be reached: {}", self.name(), Chain(error)))
         } else {
             self.interrupted(format_args!("broke the connection off: {}", Chain(error)))
         };
@@ -243,18 +247,22 @@ impl Wire {
     }
 
     /// A failure whose text may hold something that the other end has said.
-    fn without_secrets(&self, failure: Failure, secrets: &Secrets) -> Failure {
+    fn without_secrets(&self, failure: AnswerFailure, secrets: &Secrets) -> AnswerFailure {
         let withheld = || format!("{} failed, with words that hold a credential and are withheld", self.name());
         match failure {
-            Failure::Unreachable(text) if secrets.are_in(text.as_bytes()) => Failure::Unreachable(withheld()),
-            Failure::Interrupted(text) if secrets.are_in(text.as_bytes()) => Failure::Interrupted(withheld()),
+            AnswerFailure::Unreachable(text) if secrets.are_in(text.as_bytes()) => {
+                AnswerFailure::Unreachable(withheld())
+            }
+            AnswerFailure::Interrupted(text) if secrets.are_in(text.as_bytes()) => {
+                AnswerFailure::Interrupted(withheld())
+            }
             failure => failure,
         }
     }
 
     fn too_late(&self, connection: &CaptureConnection, total: Duration) -> NoAnswer {
         if connection.connection_metadata().is_none() {
-            let failure = Failure::Unreachable(format!("{} was not connected within {total:?}", self.name()));
+            let failure = AnswerFailure::Unreachable(format!("{} was not connected within {total:?}", self.name()));
             let stop = if self.endpoint.proxy.is_some() { Stop::Proxy } else { Stop::Place };
             return NoAnswer { failure, cause: Some(WayCause::new(stop, CauseKind::Dropped)) };
         }
@@ -262,8 +270,8 @@ impl Wire {
         NoAnswer::behind(CauseKind::Silent, failure)
     }
 
-    fn interrupted(&self, what: impl std::fmt::Display) -> Failure {
-        Failure::Interrupted(format!("{} {what}", self.name()))
+    fn interrupted(&self, what: impl std::fmt::Display) -> AnswerFailure {
+        AnswerFailure::Interrupted(format!("{} {what}", self.name()))
     }
 
     /// The endpoint in a sentence. Never the path or the query.
@@ -274,7 +282,7 @@ impl Wire {
 
 #[async_trait]
 impl Transport for Wire {
-    async fn send(&self, authenticated: Authenticated) -> Result<Answer, Failure> {
+    async fn send(&self, authenticated: Authenticated) -> Result<CompleteAnswer, AnswerFailure> {
         Self::send(self, authenticated).await.result
     }
 }
@@ -284,7 +292,7 @@ impl Connect for Outside {
         &self,
         destination: Destination,
         endpoint: Arc<Endpoint>,
-        budget: Arc<Budget>,
+        budget: Arc<EndpointBudget>,
     ) -> Result<Box<dyn Transport>, EgressError> {
         Ok(Box::new(Wire::to(destination, endpoint, self.clone(), budget)?))
     }
@@ -292,26 +300,29 @@ impl Connect for Outside {
 
 /// The end of a request without an answer.
 struct NoAnswer {
-    failure: Failure,
+    failure: AnswerFailure,
     /// The cause, if the place was not reached; `None` if it answered something, or nothing was sent.
     cause: Option<WayCause>,
 }
 
 impl NoAnswer {
     /// Something at the place itself is in the way.
-    fn behind(kind: CauseKind, failure: Failure) -> Self {
+    fn behind(kind: CauseKind, failure: AnswerFailure) -> Self {
         Self { failure, cause: Some(WayCause::new(Stop::Place, kind)) }
     }
 }
 
-impl From<Failure> for NoAnswer {
-    fn from(failure: Failure) -> Self {
+impl From<AnswerFailure> for NoAnswer {
+    fn from(failure: AnswerFailure) -> Self {
         Self { failure, cause: None }
     }
 }
 
 /// Counts how a request has ended among those to its place.
-fn conclude(attempt: WayAttempt<'_>, result: Result<Answer, NoAnswer>) -> Result<Answer, Failure> {
+fn conclude(
+    attempt: WayAttempt<'_>,
+    result: Result<CompleteAnswer, NoAnswer>,
+) -> Result<CompleteAnswer, AnswerFailure> {
     let NoAnswer { failure, cause } = match result {
         Ok(answer) => {
             attempt.reached();
@@ -320,10 +331,12 @@ fn conclude(attempt: WayAttempt<'_>, result: Result<Answer, NoAnswer>) -> Result
         Err(none) => none,
     };
     match (&failure, cause) {
-        (Failure::Unreachable(text) | Failure::Interrupted(text), Some(cause)) => attempt.failed(cause, text),
+        (AnswerFailure::Unreachable(text) | AnswerFailure::Interrupted(text), Some(cause)) => {
+            attempt.failed(cause, text)
+        }
         // It has answered, and not as it should.
-        (Failure::Interrupted(_), None) => attempt.reached(),
-        (Failure::Unreachable(_) | Failure::Denied(_) | Failure::Paused(_), _) => drop(attempt),
+        (AnswerFailure::Interrupted(_), None) => attempt.reached(),
+        (AnswerFailure::Unreachable(_) | AnswerFailure::Denied(_) | AnswerFailure::Paused(_), _) => drop(attempt),
     }
     Err(failure)
 }

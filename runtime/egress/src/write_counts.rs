@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use budgets::{Ages, Kind};
+use budgets::{WriteAges, WriteKind};
 
 use crate::writes::{Records, Writes};
 
@@ -19,22 +19,22 @@ pub struct WriteCounts {
 
 /// The writes of one kind with one credential.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Written {
+pub struct StoredCounts {
     /// `credential token`, or `endpoint api` for one without a credential.
     pub whose: String,
     /// `deletion`, `creation`, `detachment` or `update`.
     pub kind: String,
     /// When, and how many. What is reserved counts as written now.
-    pub ages: Ages,
+    pub ages: WriteAges,
 }
 
 /// A record to be stored.
 #[derive(Debug)]
-pub struct Record {
+pub struct WriteRecord {
     /// Without those of which there are none.
-    pub written: Vec<Written>,
+    pub written: Vec<StoredCounts>,
     /// In the order of the credentials.
-    covers: Vec<[u64; Kind::ALL.len()]>,
+    covers: Vec<[u64; WriteKind::ALL.len()]>,
 }
 
 impl WriteCounts {
@@ -61,14 +61,14 @@ impl WriteCounts {
     /// The record to be stored now. While writes leave it holds some that are reserved, so that few records are needed; the
     /// last record of a process holds none.
     #[must_use]
-    pub fn record(&self, now: Instant, is_last: bool) -> Record {
-        let mut record = Record { written: Vec::new(), covers: Vec::with_capacity(self.all.len()) };
+    pub fn record(&self, now: Instant, is_last: bool) -> WriteRecord {
+        let mut record = WriteRecord { written: Vec::new(), covers: Vec::with_capacity(self.all.len()) };
         for writes in self.all.iter() {
-            record.covers.push(Kind::ALL.map(|kind| {
+            record.covers.push(WriteKind::ALL.map(|kind| {
                 let (ages, covers) = writes.record(kind, now, is_last);
                 if !ages.is_empty() {
                     let (whose, kind) = (writes.whose().to_owned(), kind.as_str().to_owned());
-                    record.written.push(Written { whose, kind, ages });
+                    record.written.push(StoredCounts { whose, kind, ages });
                 }
                 covers
             }));
@@ -77,9 +77,9 @@ impl WriteCounts {
     }
 
     /// The record is stored: what it covers may leave.
-    pub fn stored(&self, record: &Record) {
+    pub fn stored(&self, record: &WriteRecord) {
         for (writes, covers) in self.all.iter().zip(&record.covers) {
-            for (kind, covers) in Kind::ALL.into_iter().zip(covers) {
+            for (kind, covers) in WriteKind::ALL.into_iter().zip(covers) {
                 writes.stored(kind, *covers);
             }
         }
@@ -87,11 +87,11 @@ impl WriteCounts {
     }
 
     /// Counts what processes before have written. Credentials that are no more are left out.
-    pub fn restore(&self, written: &[Written], now: Instant) {
+    pub fn restore(&self, written: &[StoredCounts], now: Instant) {
         for writes in self.all.iter() {
-            for kind in Kind::ALL {
+            for kind in WriteKind::ALL {
                 let mut own = written.iter().filter(|it| it.whose == writes.whose() && it.kind == kind.as_str());
-                if let Some(Written { ages, .. }) = own.next() {
+                if let Some(StoredCounts { ages, .. }) = own.next() {
                     writes.restore(kind, ages, now);
                 }
             }

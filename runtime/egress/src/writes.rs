@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use budgets::{Ages, Count, Kind, Refusal, WriteLimits};
+use budgets::{Count, Refusal, WriteAges, WriteKind, WriteLimits};
 use cloud_provider::Demand;
 use http::StatusCode;
 use parking_lot::{Mutex, MutexGuard};
@@ -36,11 +36,11 @@ pub(crate) struct Writes {
     demands: Demands,
     reports: Reports,
     records: Arc<Records>,
-    counts: Mutex<Counts>,
+    counts: Mutex<WriteCountsByKind>,
 }
 
 #[derive(Default)]
-struct Counts {
+struct WriteCountsByKind {
     /// Until when it is not known what processes before have sent.
     filled_until: Option<Instant>,
     deletions: Count,
@@ -61,9 +61,9 @@ pub(crate) struct Records {
 }
 
 /// A write that is counted.
-pub(crate) struct Place<'a> {
+pub(crate) struct CountedWrite<'a> {
     writes: &'a Writes,
-    kind: Kind,
+    kind: WriteKind,
     number: u64,
 }
 
@@ -88,7 +88,7 @@ impl Writes {
     }
 
     /// Counts a write that is about to leave, or says why it must not. Where records are kept it waits for one that covers it.
-    pub(crate) async fn take(&self, kind: Kind) -> Result<Place<'_>, NotTaken> {
+    pub(crate) async fn take(&self, kind: WriteKind) -> Result<CountedWrite<'_>, NotTaken> {
         let mut stored = self.records.stored.subscribe();
         loop {
             match self.try_take(kind, Instant::now()) {
@@ -103,16 +103,16 @@ impl Writes {
         }
     }
 
-    fn try_take(&self, kind: Kind, now: Instant) -> Result<Place<'_>, Refusal> {
+    fn try_take(&self, kind: WriteKind, now: Instant) -> Result<CountedWrite<'_>, Refusal> {
         let window = self.limits.window;
         let demand = (self.demands)(window);
         let limit = if demand.is_approved { u32::MAX } else { self.most(kind, demand, now) };
         let is_kept = self.records.is_kept.load(Ordering::Relaxed);
         let number = self.counts().of(kind).take(limit, window, now, is_kept)?;
-        Ok(Place { writes: self, kind, number })
+        Ok(CountedWrite { writes: self, kind, number })
     }
 
-    fn withhold(&self, kind: Kind, used: usize) -> NotTaken {
+    fn withhold(&self, kind: WriteKind, used: usize) -> NotTaken {
         let window = self.limits.window;
         let (demand, now) = ((self.demands)(window), Instant::now());
         let because = self.denial(kind, used, self.most(kind, demand, now), demand);
@@ -123,23 +123,23 @@ impl Writes {
         NotTaken::Withheld(because)
     }
 
-    fn most(&self, kind: Kind, demand: Demand, now: Instant) -> u32 {
+    fn most(&self, kind: WriteKind, demand: Demand, now: Instant) -> u32 {
         let is_filled = self.counts().filled_until.is_some_and(|it| now < it);
         self.limits.most(kind, demand, is_filled)
     }
 
     /// Why no more leave, as a sentence without its full stop.
-    fn denial(&self, kind: Kind, used: usize, limit: u32, demand: Demand) -> String {
+    fn denial(&self, kind: WriteKind, used: usize, limit: u32, demand: Demand) -> String {
         let Demand { waiting, new, changes, .. } = demand;
         let Self { whose, limits: WriteLimits { window, .. }, .. } = self;
         let effect = match kind {
-            Kind::Deletion => Effect::Delete,
-            Kind::Creation => Effect::Write,
-            Kind::Detachment => Effect::Detach,
-            Kind::Update => Effect::Update,
+            WriteKind::Deletion => Effect::Delete,
+            WriteKind::Creation => Effect::Write,
+            WriteKind::Detachment => Effect::Detach,
+            WriteKind::Update => Effect::Update,
         };
         let mut asked = format!("{changes} changes of Services and of pod networks");
-        if kind != Kind::Deletion {
+        if kind != WriteKind::Deletion {
             asked += &format!(", {new} new ones and {waiting} Services that wait for a load balancer");
         }
         format!(
@@ -164,31 +164,31 @@ impl Writes {
     }
 
     /// The record to be stored of one kind, and the number up to which it covers.
-    pub(crate) fn record(&self, kind: Kind, now: Instant, is_last: bool) -> (Ages, u64) {
+    pub(crate) fn record(&self, kind: WriteKind, now: Instant, is_last: bool) -> (WriteAges, u64) {
         let recorded = self.counts().of(kind).record(self.limits.window, now, is_last);
         (recorded.ages, recorded.covers)
     }
 
     /// A record is stored that covers one kind up to this number.
-    pub(crate) fn stored(&self, kind: Kind, covers: u64) {
+    pub(crate) fn stored(&self, kind: WriteKind, covers: u64) {
         self.counts().of(kind).stored(covers);
     }
 
     /// Counts what processes before have written.
-    pub(crate) fn restore(&self, kind: Kind, ages: &[(Duration, u32)], now: Instant) {
+    pub(crate) fn restore(&self, kind: WriteKind, ages: &[(Duration, u32)], now: Instant) {
         self.counts().of(kind).restore(ages, self.limits.window, now);
     }
 
     /// Counts as much as may be written in any case, as if it had been written now. For a window, what Kubernetes asks for comes on
     /// top.
     pub(crate) fn fill(&self, now: Instant) {
-        for kind in Kind::ALL {
+        for kind in WriteKind::ALL {
             self.restore(kind, &[(Duration::ZERO, self.limits.most(kind, Demand::default(), false))], now);
         }
         self.counts().filled_until = Some(now + self.limits.window);
     }
 
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    fn counts(&self) -> MutexGuard<'_, WriteCountsByKind> {
         self.counts.lock()
     }
 }
@@ -210,20 +210,20 @@ impl Records {
     }
 }
 
-impl Place<'_> {
+impl CountedWrite<'_> {
     /// The write was certainly not carried out: it does not count.
     pub(crate) fn give_back(self) {
         self.writes.counts().of(self.kind).give_back(self.number);
     }
 }
 
-impl Counts {
-    fn of(&mut self, kind: Kind) -> &mut Count {
+impl WriteCountsByKind {
+    fn of(&mut self, kind: WriteKind) -> &mut Count {
         match kind {
-            Kind::Deletion => &mut self.deletions,
-            Kind::Creation => &mut self.creations,
-            Kind::Detachment => &mut self.detachments,
-            Kind::Update => &mut self.updates,
+            WriteKind::Deletion => &mut self.deletions,
+            WriteKind::Creation => &mut self.creations,
+            WriteKind::Detachment => &mut self.detachments,
+            WriteKind::Update => &mut self.updates,
         }
     }
 }
@@ -236,11 +236,11 @@ mod tests {
     use super::*;
 
     /// How many of 10,000 writes leave, and what is said of the others.
-    fn sent(kind: Kind, demand: Demand) -> (usize, Option<String>) {
+    fn sent(kind: WriteKind, demand: Demand) -> (usize, Option<String>) {
         sent_within(WriteLimits::default(), kind, demand)
     }
 
-    fn sent_within(limits: WriteLimits, kind: Kind, demand: Demand) -> (usize, Option<String>) {
+    fn sent_within(limits: WriteLimits, kind: WriteKind, demand: Demand) -> (usize, Option<String>) {
         let reported = Arc::new(Mutex::new(Vec::new()));
         let sink = reported.clone();
         let reports = move |it| sink.lock().push(text(it));
@@ -261,9 +261,9 @@ mod tests {
 
     #[test]
     fn adv_104_without_changes_twenty_deletions_leave() {
-        assert_eq!(sent(Kind::Deletion, Demand { waiting: 400, new: 400, ..Demand::default() }).0, 20);
-        assert_eq!(sent(Kind::Deletion, Demand { changes: 10, ..Demand::default() }).0, 20);
-        assert_eq!(sent(Kind::Deletion, Demand { changes: 11, ..Demand::default() }).0, 22);
+        assert_eq!(sent(WriteKind::Deletion, Demand { waiting: 400, new: 400, ..Demand::default() }).0, 20);
+        assert_eq!(sent(WriteKind::Deletion, Demand { changes: 10, ..Demand::default() }).0, 20);
+        assert_eq!(sent(WriteKind::Deletion, Demand { changes: 11, ..Demand::default() }).0, 22);
     }
 
     #[tokio::test]
@@ -274,7 +274,7 @@ mod tests {
             Writes::new("it".to_owned(), WriteLimits::default(), Arc::new(move |_| demand), reports, Arc::default());
         writes.fill(Instant::now());
         let mut sent = [0; 4];
-        for (kind, sent) in Kind::ALL.into_iter().zip(&mut sent) {
+        for (kind, sent) in WriteKind::ALL.into_iter().zip(&mut sent) {
             while writes.take(kind).await.is_ok() {
                 *sent += 1;
             }
@@ -284,59 +284,63 @@ mod tests {
 
     #[test]
     fn adv_104_without_services_fifty_creations_leave() {
-        assert_eq!(sent(Kind::Creation, Demand::default()).0, 50);
-        assert_eq!(sent(Kind::Creation, Demand { waiting: 10, new: 4, changes: 3, is_approved: false }).0, 51);
+        assert_eq!(sent(WriteKind::Creation, Demand::default()).0, 50);
+        assert_eq!(sent(WriteKind::Creation, Demand { waiting: 10, new: 4, changes: 3, is_approved: false }).0, 51);
     }
 
     #[test]
     fn adv_161_each_kind_of_harm_has_its_own_limit() {
-        let all = Kind::ALL.map(|it| sent(it, Demand::default()).0);
+        let all = WriteKind::ALL.map(|it| sent(it, Demand::default()).0);
         assert_eq!(all, [20, 50, 50, 200], "deletions, creations, detachments, updates");
         let demand = Demand { waiting: 40, new: 40, changes: 20, is_approved: false };
-        let all = Kind::ALL.map(|it| sent(it, demand).0);
+        let all = WriteKind::ALL.map(|it| sent(it, demand).0);
         assert_eq!(all, [40, 300, 300, 500], "nothing is to be deleted because something is new");
         let limits = WriteLimits { detachments: 1, updates: 0, ..WriteLimits::default() };
-        let (count, reported) = sent_within(limits, Kind::Detachment, Demand::default());
+        let (count, reported) = sent_within(limits, WriteKind::Detachment, Demand::default());
         assert_eq!(count, 1, "and what is raised for one raises no other");
         let reported = reported.expect("it is reported");
         for part in ["1 detachments of members", "effect: detach", "limits.detachments"] {
             assert!(reported.contains(part), "{reported}");
         }
-        assert_eq!(sent_within(limits, Kind::Deletion, Demand::default()).0, 20);
+        assert_eq!(sent_within(limits, WriteKind::Deletion, Demand::default()).0, 20);
     }
 
     #[test]
     fn adv_104_twenty_node_changes_of_fifty_services_pass() {
         let demand = Demand { changes: 50 * 20, ..Demand::default() };
-        assert!(sent(Kind::Deletion, demand).0 >= 50 * 20);
-        assert!(sent(Kind::Creation, demand).0 >= 50 * 20);
+        assert!(sent(WriteKind::Deletion, demand).0 >= 50 * 20);
+        assert!(sent(WriteKind::Creation, demand).0 >= 50 * 20);
     }
 
     #[test]
     fn adv_104_each_change_counts_for_as_many_writes_as_it_takes() {
         let limits = WriteLimits { deletions_per_change: 10, creations_per_change: 20, ..WriteLimits::default() };
         let demand = Demand { waiting: 4, new: 3, changes: 3, is_approved: false };
-        assert_eq!(sent_within(limits, Kind::Deletion, demand).0, 30);
-        assert_eq!(sent_within(limits, Kind::Creation, demand).0, 200);
-        assert_eq!(sent_within(limits, Kind::Deletion, Demand::default()).0, 20, "without changes it is as before");
+        assert_eq!(sent_within(limits, WriteKind::Deletion, demand).0, 30);
+        assert_eq!(sent_within(limits, WriteKind::Creation, demand).0, 200);
+        assert_eq!(
+            sent_within(limits, WriteKind::Deletion, Demand::default()).0,
+            20,
+            "without changes it is as before"
+        );
     }
 
     #[test]
     fn adv_104_an_approval_lifts_the_limit() {
         let demand = Demand { is_approved: true, ..Demand::default() };
-        assert_eq!(sent(Kind::Deletion, demand), (10_000, None));
-        assert_eq!(sent(Kind::Creation, demand), (10_000, None));
+        assert_eq!(sent(WriteKind::Deletion, demand), (10_000, None));
+        assert_eq!(sent(WriteKind::Creation, demand), (10_000, None));
     }
 
     #[test]
     fn adv_104_a_denial_says_how_many_and_what_frees_it() {
-        let (_, reported) = sent(Kind::Deletion, Demand { changes: 3, ..Demand::default() });
+        let (_, reported) = sent(WriteKind::Deletion, Demand { changes: 3, ..Demand::default() });
         let reported = reported.expect("it is reported");
         let asked = "3 changes of Services and of pod networks";
         for part in ["credential token: 20 deletions", "last 600s", asked, APPROVAL, "on the Lease"] {
             assert!(reported.contains(part), "{reported}");
         }
-        let (_, reported) = sent(Kind::Creation, Demand { waiting: 2, new: 5, changes: 3, is_approved: false });
+        let (_, reported) = sent(WriteKind::Creation, Demand { waiting: 2, new: 5, changes: 3, is_approved: false });
         let reported = reported.expect("it is reported");
         let asked =
             "3 changes of Services and of pod networks, 5 new ones and 2 Services that wait for a load balancer";

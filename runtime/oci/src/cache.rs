@@ -14,7 +14,7 @@ use uuid::Uuid;
 
 use crate::descriptor;
 use crate::manifest;
-use crate::signature::Found;
+use crate::signature::FoundSignature;
 
 /// The most bytes of all files.
 const SIZE: u64 = 32 << 20;
@@ -78,10 +78,10 @@ impl Cache {
     }
 
     /// Where signatures of a manifest were that verified once.
-    pub(crate) async fn signatures(&self, manifest: Digest) -> Vec<Found> {
+    pub(crate) async fn signatures(&self, manifest: Digest) -> Vec<FoundSignature> {
         let path = self.folder.join(format!("{manifest}.signatures"));
         match read(&path, SIGNATURES).await {
-            Ok(bytes) => match serde_json::from_slice::<Vec<Found>>(&bytes) {
+            Ok(bytes) => match serde_json::from_slice::<Vec<FoundSignature>>(&bytes) {
                 Ok(found) => found.into_iter().take(NAMED).collect(),
                 Err(error) => {
                     self.delete(&path, &error.to_string()).await;
@@ -97,7 +97,7 @@ impl Cache {
     }
 
     /// Keeps where the signature of a manifest is that verified.
-    pub(crate) async fn put_signature(&self, manifest: Digest, found: &Found) {
+    pub(crate) async fn put_signature(&self, manifest: Digest, found: &FoundSignature) {
         let text = serde_json::to_vec(&[found]).unwrap_or_default();
         self.write(&format!("{manifest}.signatures"), &text).await;
     }

@@ -13,7 +13,7 @@ use crate::error::{PullError, foreign};
 use crate::login::{self, Login};
 use crate::manifest;
 use crate::remote::Remote;
-use crate::settings::Outside;
+use crate::settings::OutsideWorld;
 use crate::token::{self, RepositoryScope, TokenPlace};
 
 /// How often a registry may send us elsewhere for one blob.
@@ -22,7 +22,7 @@ const REDIRECTS: usize = 3;
 const SHORT: usize = 64 << 10;
 
 /// A registry, for one pull or one push.
-pub(crate) struct Client {
+pub(crate) struct RegistryClient {
     remote: Remote,
     scope: RepositoryScope,
     fetch: Fetch,
@@ -49,9 +49,9 @@ pub(crate) struct RegistryRequest {
     pub(crate) is_pinned: bool,
 }
 
-impl Client {
+impl RegistryClient {
     /// Reads the login, and asks nobody yet.
-    pub(crate) async fn new(remote: Remote, outside: &Outside, scope: RepositoryScope) -> Result<Self, PullError> {
+    pub(crate) async fn new(remote: Remote, outside: &OutsideWorld, scope: RepositoryScope) -> Result<Self, PullError> {
         let login = login::read(&remote).await?;
         let named = remote.token_services.iter().map(|it| it.0.clone());
         let fetch = Fetch::new(FetchSettings {

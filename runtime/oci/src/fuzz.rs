@@ -5,7 +5,7 @@ use measured_work::{Line, fuzz};
 use sha256::Digest;
 
 use crate::remote::WrittenIn;
-use crate::signature::{Found, Signed};
+use crate::signature::{FoundSignature, Signed};
 use crate::{challenge, image, manifest, reference, token};
 
 const LINE: Line = Line { nanoseconds: 3_000, memory: 32 };
@@ -44,7 +44,9 @@ fn adv_158_signatures_cost_no_more_than_their_bytes() {
     let signed = Signed { manifest: Digest::of(b""), name: "a", keys: &[], written: WrittenIn::CloudConfig };
     fuzz("signatures", LINE, &JSON, |text| {
         let signature = String::from_utf8_lossy(text).into_owned();
-        for found in [Found::Bundle("sha256:0".to_owned()), Found::Payload("sha256:0".to_owned(), signature)] {
+        for found in
+            [FoundSignature::Bundle("sha256:0".to_owned()), FoundSignature::Payload("sha256:0".to_owned(), signature)]
+        {
             drop(found.claim(text));
             drop(found.verify(text, &signed));
         }

@@ -25,14 +25,14 @@ const P384: [u8; 23] = *b"\x30\x76\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x
 const ED25519: [u8; 12] = *b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 
 /// A public key.
-pub(crate) struct Key {
+pub(crate) struct SignerKey {
     /// The file's name, for messages.
     pub(crate) name: String,
     algorithm: &'static dyn VerificationAlgorithm,
     bytes: Vec<u8>,
 }
 
-impl Key {
+impl SignerKey {
     /// Reads a PEM file with one public key.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Key {
 }
 
 /// Public keys, of which any one is enough.
-pub struct Keys(pub(crate) Vec<Key>);
+pub struct Keys(pub(crate) Vec<SignerKey>);
 
 impl Keys {
     /// Reads a PEM file for each key.
@@ -65,7 +65,7 @@ impl Keys {
         let mut keys = Vec::new();
         for path in paths {
             let refused = |because| PullError::Refused(format!("{} {because}", written.key(path)));
-            keys.push(Key::read(path, written).await.map_err(refused)?);
+            keys.push(SignerKey::read(path, written).await.map_err(refused)?);
         }
         Ok(Self(keys))
     }

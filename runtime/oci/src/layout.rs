@@ -13,7 +13,7 @@ use sha256::Digest;
 pub use self::name::LayoutName;
 use crate::descriptor::Descriptor;
 use crate::manifest::{self, INDEX, MANIFEST};
-use crate::pushed::{self, Interfaces, NewManifest, PushedArtifact};
+use crate::pushed::{self, NewManifest, PushedArtifact, PushedInterfaces};
 
 /// The most bytes of all blobs, and so of a file with them: it is held in memory.
 const SIZE: usize = 256 << 20;
@@ -58,7 +58,7 @@ impl Layout {
     pub fn add_module(
         &mut self,
         module: Vec<u8>,
-        interfaces: &Interfaces,
+        interfaces: &PushedInterfaces,
         annotations: BTreeMap<String, String>,
     ) -> Descriptor {
         let PushedArtifact { config, manifest } = pushed::pushed(&module, interfaces, annotations);

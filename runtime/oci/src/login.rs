@@ -49,7 +49,7 @@ impl Login {
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct File {
+struct LoginFile {
     #[serde(default)]
     auths: BTreeMap<String, Entry>,
     creds_store: Option<String>,
@@ -90,7 +90,7 @@ async fn text_of(path: &Path) -> std::io::Result<Zeroizing<Vec<u8>>> {
 /// The login for an image. The error is a clause.
 fn of(text: &[u8], image: &Image) -> Result<Login, String> {
     // The parser's words could repeat a password.
-    let file: File = serde_json::from_slice(text).map_err(|error| {
+    let file: LoginFile = serde_json::from_slice(text).map_err(|error| {
         format!("it is no Docker config in JSON (line {}); write what docker login writes", error.line())
     })?;
     let helper = |name: &str| {

@@ -8,21 +8,21 @@ use tokio::time::timeout;
 use tracing::warn;
 
 use crate::cache::Cache;
-use crate::client::Client;
+use crate::client::RegistryClient;
 use crate::descriptor::{self, Blob};
 use crate::error::PullError;
 use crate::key::Keys;
 use crate::manifest;
 use crate::remote::WrittenIn;
-use crate::settings::{Outside, Settings, SignedBy};
+use crate::settings::{ModuleSettings, OutsideWorld, SignedBy};
 use crate::signature::{Signed, SignedOnce};
 use crate::signatures;
 use crate::token::RepositoryScope;
 
 /// Pulls one module.
 pub struct Puller {
-    settings: Settings,
-    outside: Outside,
+    settings: ModuleSettings,
+    outside: OutsideWorld,
     cache: Option<Cache>,
     /// The digest of a manifest that the folder keeps beside the configured ones.
     serving: Option<Digest>,
@@ -44,7 +44,7 @@ pub struct Artifact {
 impl Puller {
     /// Asks nobody yet.
     #[must_use]
-    pub fn new(settings: Settings, outside: Outside, cache: Option<Cache>) -> Self {
+    pub fn new(settings: ModuleSettings, outside: OutsideWorld, cache: Option<Cache>) -> Self {
         Self { settings, outside, cache, serving: None }
     }
 
@@ -116,14 +116,14 @@ impl Puller {
 /// One pull: the registry is asked only for what the folder has not.
 struct Pull<'a> {
     puller: &'a Puller,
-    client: Option<Client>,
+    client: Option<RegistryClient>,
 }
 
 impl Pull<'_> {
-    async fn client(&mut self) -> Result<&mut Client, PullError> {
+    async fn client(&mut self) -> Result<&mut RegistryClient, PullError> {
         if self.client.is_none() {
             let Puller { settings, outside, .. } = self.puller;
-            self.client = Some(Client::new(settings.remote(), outside, RepositoryScope::Pull).await?);
+            self.client = Some(RegistryClient::new(settings.remote(), outside, RepositoryScope::Pull).await?);
         }
         Ok(self.client.as_mut().expect("it was made just now"))
     }

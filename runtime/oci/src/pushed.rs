@@ -15,7 +15,7 @@ const CREATED: &str = "1970-01-01T00:00:00Z";
 
 /// The imports and exports of a component, by the names of its interfaces.
 #[derive(Clone, Debug, Default, Eq, PartialEq, Serialize)]
-pub struct Interfaces {
+pub struct PushedInterfaces {
     /// `aerostat:cloud/provider@0.1.0`.
     pub exports: Vec<String>,
     /// `aerostat:cloud/http@0.1.0`.
@@ -35,7 +35,7 @@ struct PushedConfig<'a> {
     architecture: &'static str,
     os: &'static str,
     layer_digests: [String; 1],
-    component: &'a Interfaces,
+    component: &'a PushedInterfaces,
 }
 
 /// The manifest of an image, a chart, a module, or of what refers to one of them.
@@ -105,7 +105,11 @@ struct PushedManifest<'a> {
 }
 
 /// The config and the manifest of a module, in the form of the CNCF.
-pub(crate) fn pushed(module: &[u8], component: &Interfaces, annotations: BTreeMap<String, String>) -> PushedArtifact {
+pub(crate) fn pushed(
+    module: &[u8],
+    component: &PushedInterfaces,
+    annotations: BTreeMap<String, String>,
+) -> PushedArtifact {
     let config = PushedConfig {
         created: CREATED,
         architecture: "wasm",
@@ -131,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_module_is_pushed_in_the_form_of_the_cncf() {
-        let component = Interfaces {
+        let component = PushedInterfaces {
             exports: vec!["aerostat:cloud/provider@0.1.0".to_owned()],
             imports: vec!["aerostat:cloud/http@0.1.0".to_owned()],
         };

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use egress::{Addresses, Proxy};
+use egress::{AllowedAddresses, Proxy};
 
 use crate::image::{Image, TokenService};
 
@@ -16,7 +16,7 @@ pub struct Remote {
     /// The hosts besides the registry that may be sent the login.
     pub token_services: Vec<TokenService>,
     /// Which addresses the registry, and whom it sends us to, may have.
-    pub addresses: Addresses,
+    pub addresses: AllowedAddresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
     /// The proxy through which the registry, and whom it sends us to, is reached.

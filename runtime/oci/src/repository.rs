@@ -7,15 +7,15 @@ use bytes::Bytes;
 use egress::Transfer;
 use sha256::Digest;
 
-use crate::client::Client;
+use crate::client::RegistryClient;
 use crate::descriptor::Blob;
 use crate::error::PullError;
 use crate::key::Keys;
 use crate::manifest::{self, MANIFEST};
-use crate::pushed::{Interfaces, PushedArtifact, pushed};
+use crate::pushed::{PushedArtifact, PushedInterfaces, pushed};
 use crate::reference::Reference;
 use crate::remote::{Remote, WrittenIn};
-use crate::settings::Outside;
+use crate::settings::OutsideWorld;
 use crate::signature::{Claim, Signed};
 use crate::signatures::{self, Stored};
 use crate::token::RepositoryScope;
@@ -23,7 +23,7 @@ use crate::upload::{self, ManifestName};
 
 /// A repository, for one command.
 pub struct Repository {
-    pub(crate) client: Client,
+    pub(crate) client: RegistryClient,
 }
 
 /// A manifest that names one module.
@@ -48,8 +48,8 @@ impl Repository {
     /// # Errors
     ///
     /// A sentence that says which of the operator's files cannot be used.
-    pub async fn open(remote: Remote, outside: &Outside) -> Result<Self, PullError> {
-        Ok(Self { client: Client::new(remote, outside, RepositoryScope::Pull).await? })
+    pub async fn open(remote: Remote, outside: &OutsideWorld) -> Result<Self, PullError> {
+        Ok(Self { client: RegistryClient::new(remote, outside, RepositoryScope::Pull).await? })
     }
 
     /// To push.
@@ -57,8 +57,8 @@ impl Repository {
     /// # Errors
     ///
     /// As [`Repository::open`].
-    pub async fn open_for_push(remote: Remote, outside: &Outside) -> Result<Self, PullError> {
-        Ok(Self { client: Client::new(remote, outside, RepositoryScope::Push).await? })
+    pub async fn open_for_push(remote: Remote, outside: &OutsideWorld) -> Result<Self, PullError> {
+        Ok(Self { client: RegistryClient::new(remote, outside, RepositoryScope::Push).await? })
     }
 
     /// The release that a reference means now. A tag means something else later.
@@ -123,7 +123,7 @@ impl Repository {
         &mut self,
         reference: &Reference,
         module: Vec<u8>,
-        interfaces: &Interfaces,
+        interfaces: &PushedInterfaces,
         transfer: &Transfer,
     ) -> Result<Release, PullError> {
         let PushedArtifact { config, manifest } = pushed(&module, interfaces, BTreeMap::new());

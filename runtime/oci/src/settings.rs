@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use egress::{Addresses, EndpointLimits, Networks, Proxy, Resolve};
+use egress::{AllowedAddresses, EndpointLimits, KnownNetworks, Proxy, Resolve};
 use sha256::Digest;
 
 use crate::image::{Image, TokenService};
@@ -13,7 +13,7 @@ use crate::remote::{Remote, WrittenIn};
 
 /// The operator's settings of a module in a registry: `provider.module.oci`, and `signedBy` beside it.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Settings {
+pub struct ModuleSettings {
     /// Where it is. The tag is for people.
     pub image: Image,
     /// The digest of its manifest.
@@ -25,7 +25,7 @@ pub struct Settings {
     /// The hosts besides the registry that may be sent the login.
     pub token_services: Vec<TokenService>,
     /// Which addresses the registry, and whom it sends us to, may have.
-    pub addresses: Addresses,
+    pub addresses: AllowedAddresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
     /// The proxy through which the registry, and whom it sends us to, is reached.
@@ -43,7 +43,7 @@ pub struct SignedBy {
     pub name: Option<String>,
 }
 
-impl Settings {
+impl ModuleSettings {
     /// Where the module is, and how that may be reached.
     pub(crate) fn remote(&self) -> Remote {
         Remote {
@@ -80,9 +80,9 @@ impl Settings {
 
 /// The outside world.
 #[derive(Clone)]
-pub struct Outside {
+pub struct OutsideWorld {
     /// The cluster's networks, as far as they are known: no registry is there.
-    pub networks: Networks,
+    pub networks: KnownNetworks,
     /// Where addresses come from; without it, from the system.
     pub resolver: Option<Arc<dyn Resolve>>,
     /// Where a checked address really is: the identity, except in tests.
@@ -93,10 +93,10 @@ pub struct Outside {
     pub total: Duration,
 }
 
-impl Default for Outside {
+impl Default for OutsideWorld {
     fn default() -> Self {
         Self {
-            networks: Networks::default(),
+            networks: KnownNetworks::default(),
             resolver: None,
             route: |it| it,
             limits: EndpointLimits { total: Duration::from_secs(60), ..EndpointLimits::default() },

@@ -14,14 +14,14 @@ pub(crate) use self::signed::Signed;
 
 /// Where a signature lies. What it says is not trusted.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-pub(crate) enum Found {
+pub(crate) enum FoundSignature {
     /// A bundle: a blob with everything in it.
     Bundle(String),
     /// The blob that was signed, and its signature in base64.
     Payload(String, String),
 }
 
-impl Found {
+impl FoundSignature {
     /// The digest of the blob.
     pub(crate) fn digest(&self) -> &str {
         match self {
@@ -87,6 +87,6 @@ impl fmt::Display for Claim {
 pub(crate) struct SignedOnce {
     /// As [`Found::verify`] says it.
     pub(crate) signer: String,
-    pub(crate) found: Found,
+    pub(crate) found: FoundSignature,
     pub(crate) blob: Vec<u8>,
 }

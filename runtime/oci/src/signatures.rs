@@ -5,11 +5,13 @@ use std::ops::ControlFlow;
 use egress::Transfer;
 use sha256::Digest;
 
-use crate::client::Client;
+use crate::client::RegistryClient;
 use crate::descriptor::{self, Descriptor};
 use crate::error::{PullError, foreign};
 use crate::manifest::Manifest;
-use crate::signature::{ANNOTATION, BUNDLE, BUNDLE_LIMIT, Found, PAYLOAD, PAYLOAD_LIMIT, Signed, SignedOnce, is_first};
+use crate::signature::{
+    ANNOTATION, BUNDLE, BUNDLE_LIMIT, FoundSignature, PAYLOAD, PAYLOAD_LIMIT, Signed, SignedOnce, is_first,
+};
 
 /// How many referrers, and how many signatures under the tag, are looked at.
 const REFERRERS: usize = 16;
@@ -23,7 +25,7 @@ pub(crate) enum Stored {
     Readable {
         /// For messages: the digest by which the registry names it.
         digest: String,
-        found: Found,
+        found: FoundSignature,
         blob: Vec<u8>,
     },
     /// A sentence that says why it does not count.
@@ -35,7 +37,7 @@ pub(crate) enum Stored {
 /// # Errors
 ///
 /// If there is none, or it cannot be known: then there may be one, and the module is not loaded either.
-pub(crate) async fn find(client: &mut Client, signed: &Signed<'_>) -> Result<SignedOnce, PullError> {
+pub(crate) async fn find(client: &mut RegistryClient, signed: &Signed<'_>) -> Result<SignedOnce, PullError> {
     let mut reasons = Vec::new();
     let mut once = None;
     let looked = each(client, signed.manifest, |stored| match stored {
@@ -77,7 +79,7 @@ const NONE: &str = "the registry has no signature of it";
 ///
 /// If the registry cannot be asked; and, after all others, if it does not hand a signature out.
 pub(crate) async fn each(
-    client: &mut Client,
+    client: &mut RegistryClient,
     manifest: Digest,
     judge: impl FnMut(Stored) -> ControlFlow<()>,
 ) -> Result<(), PullError> {
@@ -89,7 +91,7 @@ pub(crate) async fn each(
 }
 
 struct SignatureSearch<'a, Judge> {
-    client: &'a mut Client,
+    client: &'a mut RegistryClient,
     manifest: Digest,
     judge: Judge,
     /// Why one of them could not be read, which may be over later.
@@ -137,7 +139,7 @@ impl<Judge: FnMut(Stored) -> ControlFlow<()>> SignatureSearch<'_, Judge> {
         if found.subject.is_none_or(|it| it.digest != format!("sha256:{}", self.manifest)) {
             return Ok(Some(Err("refers to another manifest".to_owned())));
         }
-        self.read(layer, BUNDLE_LIMIT, Found::Bundle(layer.digest.clone())).await.map(Some)
+        self.read(layer, BUNDLE_LIMIT, FoundSignature::Bundle(layer.digest.clone())).await.map(Some)
     }
 
     async fn tagged(&mut self) -> Result<ControlFlow<()>, PullError> {
@@ -147,7 +149,7 @@ impl<Judge: FnMut(Stored) -> ControlFlow<()>> SignatureSearch<'_, Judge> {
             .map_err(|error| self.client.refused(&format!("has no manifest under the tag {tag}: {error}")))?;
         for layer in manifest.layers.unwrap_or_default().iter().filter(|it| it.media_type == PAYLOAD).take(TAGGED) {
             let Some(signature) = layer.annotations.get(ANNOTATION) else { continue };
-            let found = Found::Payload(layer.digest.clone(), signature.clone());
+            let found = FoundSignature::Payload(layer.digest.clone(), signature.clone());
             let read = self.read(layer, PAYLOAD_LIMIT, found).await;
             if self.show(&layer.digest, read.map(Some)).is_break() {
                 return Ok(ControlFlow::Break(()));
@@ -156,7 +158,12 @@ impl<Judge: FnMut(Stored) -> ControlFlow<()>> SignatureSearch<'_, Judge> {
         Ok(ControlFlow::Continue(()))
     }
 
-    async fn read(&mut self, layer: &Descriptor, limit: usize, found: Found) -> Result<ReadSignature, PullError> {
+    async fn read(
+        &mut self,
+        layer: &Descriptor,
+        limit: usize,
+        found: FoundSignature,
+    ) -> Result<ReadSignature, PullError> {
         match layer.blob(limit) {
             Ok(blob) => Ok(Ok((found, self.client.blob(blob, &Transfer::default()).await?))),
             Err(because) => Ok(Err(because)),
@@ -181,4 +188,4 @@ impl<Judge: FnMut(Stored) -> ControlFlow<()>> SignatureSearch<'_, Judge> {
 }
 
 /// A signature and its blob, or a clause that says why it does not count.
-type ReadSignature = Result<(Found, Vec<u8>), String>;
+type ReadSignature = Result<(FoundSignature, Vec<u8>), String>;

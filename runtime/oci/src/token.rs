@@ -137,7 +137,7 @@ pub(crate) fn read(body: &[u8]) -> Option<Zeroizing<String>> {
 
 #[cfg(test)]
 mod tests {
-    use egress::Addresses;
+    use egress::AllowedAddresses;
 
     use super::*;
     use crate::remote::WrittenIn;
@@ -147,7 +147,7 @@ mod tests {
             image: Image::parse("registry.example.com/acme/provider").unwrap(),
             login: None,
             token_services: vec![TokenService::parse("auth.example.com").unwrap()],
-            addresses: Addresses::Public,
+            addresses: AllowedAddresses::Public,
             ca_file: None,
             proxy: None,
             written: WrittenIn::CloudConfig,

@@ -8,7 +8,7 @@ use http::{Method, StatusCode};
 use sha256::Digest;
 use url::Url;
 
-use crate::client::{Client, RegistryRequest};
+use crate::client::{RegistryClient, RegistryRequest};
 use crate::error::{PullError, foreign};
 use crate::token;
 
@@ -16,7 +16,7 @@ use crate::token;
 const SUBJECT: &str = "oci-subject";
 
 /// Sends a blob, unless it is there.
-pub(crate) async fn blob(client: &mut Client, bytes: Bytes, transfer: &Transfer) -> Result<(), PullError> {
+pub(crate) async fn blob(client: &mut RegistryClient, bytes: Bytes, transfer: &Transfer) -> Result<(), PullError> {
     let digest = Digest::of(&bytes);
     let there = client.question(Method::HEAD, &format!("blobs/sha256:{digest}"), "*/*");
     match client.own(there).await?.status {
@@ -60,7 +60,7 @@ pub(crate) enum SubjectSeen {
 
 /// Stores a manifest or an index, once all that it names is there.
 pub(crate) async fn manifest(
-    client: &mut Client,
+    client: &mut RegistryClient,
     bytes: Bytes,
     ManifestName { media_type, tag }: &ManifestName<'_>,
 ) -> Result<SubjectSeen, PullError> {
@@ -74,7 +74,7 @@ pub(crate) async fn manifest(
     Ok(if answer.headers.contains_key(SUBJECT) { SubjectSeen::Yes } else { SubjectSeen::No })
 }
 
-fn stored(client: &Client, status: StatusCode, what: &str) -> Result<(), PullError> {
+fn stored(client: &RegistryClient, status: StatusCode, what: &str) -> Result<(), PullError> {
     match status {
         StatusCode::CREATED => Ok(()),
         _ => Err(client.failed(status, &format!("answers {status} to {what}, where 201 is awaited"))),

@@ -8,7 +8,7 @@ use crate::flags::Output;
 
 /// The answer that a command prints.
 #[derive(Debug, Eq, PartialEq)]
-pub enum Answer {
+pub enum CommandAnswer {
     /// For standard output, with its last line break.
     Good(String),
     /// The command has found out that something is not as it should be.
@@ -20,7 +20,7 @@ pub enum Answer {
     },
 }
 
-impl Answer {
+impl CommandAnswer {
     /// A result, as lines or as JSON.
     pub(super) fn good(result: &(impl Display + Serialize), output: Output) -> Self {
         match output {

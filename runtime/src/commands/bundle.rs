@@ -8,7 +8,7 @@ use egress::Transfer;
 use oci::{Layout, NamedArtifact};
 use serde::Serialize;
 
-use super::answer::{Answer, size};
+use super::answer::{CommandAnswer, size};
 use super::place::{large_repository, reference, repository_for_push};
 use super::{file, progress};
 use crate::flags::{PushBundle, SaveBundle};
@@ -30,7 +30,7 @@ struct BundledArtifact {
     manifest: String,
 }
 
-pub(super) async fn save(command: SaveBundle) -> Result<Answer> {
+pub(super) async fn save(command: SaveBundle) -> Result<CommandAnswer> {
     let SaveBundle { out, places, force, registry, output } = command;
     let references = places.iter().map(|it| reference(it)).collect::<Result<Vec<_>>>()?;
     if !force {
@@ -49,10 +49,10 @@ pub(super) async fn save(command: SaveBundle) -> Result<Answer> {
     layout.artifacts().map_err(|because| anyhow!("{} is not written: it {because}", out.display()))?;
     let bytes = layout.tar();
     file::write(&out, &bytes, force).await?;
-    Ok(Answer::good(&Bundled { file: out.display().to_string(), size: bytes.len(), artifacts }, output))
+    Ok(CommandAnswer::good(&Bundled { file: out.display().to_string(), size: bytes.len(), artifacts }, output))
 }
 
-pub(super) async fn push(command: PushBundle) -> Result<Answer> {
+pub(super) async fn push(command: PushBundle) -> Result<CommandAnswer> {
     let PushBundle { file, place, registry, output } = command;
     let bytes = Bytes::from(file::read_up_to(&file, LIMIT, "a bundle is smaller; save less at once").await?);
     let size = bytes.len();
@@ -81,7 +81,7 @@ pub(super) async fn push(command: PushBundle) -> Result<Answer> {
         anyhow::Ok(artifacts)
     };
     let artifacts = progress::counted(&format!("pushing {}", file.display()), &transfer, push).await?;
-    Ok(Answer::good(&Bundled { file: file.display().to_string(), size, artifacts }, output))
+    Ok(CommandAnswer::good(&Bundled { file: file.display().to_string(), size, artifacts }, output))
 }
 
 impl fmt::Display for Bundled {

@@ -9,7 +9,7 @@ use egress::{Credentials, Egress, EgressSettings, Transfer};
 use oci::{Claim, Release, Repository, Signature};
 use sandbox::{Digest, Interfaces, Metrics, Module, Provider, ProviderSettings, Sandbox};
 
-use super::answer::Answer;
+use super::answer::CommandAnswer;
 use super::compared::compared;
 use super::inspected::{Inspected, InspectedSignature, ModuleBytes};
 use super::place::{ModulePlace, repository};
@@ -24,7 +24,7 @@ struct Got {
     registry: Option<(Release, Vec<InspectedSignature>)>,
 }
 
-pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Answer> {
+pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<CommandAnswer> {
     let Inspect { place, cloud_config, keys, registry, output } = command;
     // What the operator has got wrong is said before anybody is asked.
     let config = cloud_config.as_deref().map(CloudConfig::read).transpose()?;
@@ -55,7 +55,7 @@ pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Ans
     let bytes = ModuleBytes { sha256: digest, size, media_type: registry.as_ref().map(|it| it.0.media_type) };
     let compared = config.map(|it| compared(&provider.description(), &it));
     let inspected = Inspected::new(&place, registry, bytes, &interfaces, &provider.cloud(), compared);
-    Ok(Answer::good(&inspected, output))
+    Ok(CommandAnswer::good(&inspected, output))
 }
 
 /// A signature as it is shown: its claim about itself, and its signer if a key verifies it.

@@ -72,7 +72,7 @@ struct ModuleLine {
     sha256: String,
     size: usize,
     media_type: Option<&'static str>,
-    interfaces: oci::Interfaces,
+    interfaces: oci::PushedInterfaces,
 }
 
 #[derive(Serialize)]
@@ -165,7 +165,7 @@ impl Inspected {
                 sha256: module.sha256.to_string(),
                 size: module.size,
                 media_type: module.media_type,
-                interfaces: oci::Interfaces {
+                interfaces: oci::PushedInterfaces {
                     exports: interfaces.exports.clone(),
                     imports: interfaces.imports.clone(),
                 },

@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
-use egress::{Addresses, EndpointLimits, Proxy, ProxyLogin};
-use oci::{Outside, Reference, Remote, Repository, WrittenIn};
+use egress::{AllowedAddresses, EndpointLimits, Proxy, ProxyLogin};
+use oci::{OutsideWorld, Reference, Remote, Repository, WrittenIn};
 
 use crate::flags::Registry;
 
@@ -35,27 +35,27 @@ pub(super) fn reference(text: &str) -> Result<Reference> {
 
 /// The repository, to read from.
 pub(super) async fn repository(reference: &Reference, registry: Registry) -> Result<Repository> {
-    Ok(Repository::open(remote(reference, registry), &Outside::default()).await?)
+    Ok(Repository::open(remote(reference, registry), &OutsideWorld::default()).await?)
 }
 
 /// The repository, to read more than a module from.
 pub(super) async fn large_repository(reference: &Reference, registry: Registry) -> Result<Repository> {
     let limits = EndpointLimits { total: UPLOAD, ..EndpointLimits::default() };
-    let outside = Outside { limits, ..Outside::default() };
+    let outside = OutsideWorld { limits, ..OutsideWorld::default() };
     Ok(Repository::open(remote(reference, registry), &outside).await?)
 }
 
 /// The repository, to push to.
 pub(super) async fn repository_for_push(reference: &Reference, registry: Registry) -> Result<Repository> {
     let limits = EndpointLimits { total: UPLOAD, first_byte: UPLOAD, ..EndpointLimits::default() };
-    let outside = Outside { limits, ..Outside::default() };
+    let outside = OutsideWorld { limits, ..OutsideWorld::default() };
     Ok(Repository::open_for_push(remote(reference, registry), &outside).await?)
 }
 
 fn remote(reference: &Reference, registry: Registry) -> Remote {
     let addresses = match registry.addresses {
-        it if it.is_empty() => Addresses::Public,
-        it => Addresses::Networks(it),
+        it if it.is_empty() => AllowedAddresses::Public,
+        it => AllowedAddresses::Networks(it),
     };
     let files = registry.proxy_user_file.zip(registry.proxy_password_file);
     let login = files.map(|(user_file, password_file)| ProxyLogin { user_file, password_file });

@@ -7,11 +7,11 @@ use egress::Transfer;
 use oci::Reference;
 use serde::Serialize;
 
-use super::answer::{Answer, size};
+use super::answer::{CommandAnswer, size};
 use super::place::{reference, repository};
 use super::signed::Signers;
 use super::{file, progress};
-use crate::flags::{OptionalKeys, Pull};
+use crate::flags::{OptionalKeys, PullFlags};
 
 /// The answer about a module that was written to a file.
 #[derive(Serialize)]
@@ -26,8 +26,8 @@ struct Pulled {
     signer: Option<String>,
 }
 
-pub(super) async fn run(command: Pull) -> Result<Answer> {
-    let Pull { place, digest, out, force, keys, registry, output } = command;
+pub(super) async fn run(command: PullFlags) -> Result<CommandAnswer> {
+    let PullFlags { place, digest, out, force, keys, registry, output } = command;
     let mut wanted = reference(&place)?;
     match (wanted.digest, digest) {
         (Some(one), Some(other)) if one != other => {
@@ -66,7 +66,7 @@ pub(super) async fn run(command: Pull) -> Result<Answer> {
         manifest: format!("sha256:{}", release.digest),
         signer,
     };
-    Ok(Answer::good(&pulled, output))
+    Ok(CommandAnswer::good(&pulled, output))
 }
 
 impl fmt::Display for Pulled {

@@ -4,11 +4,11 @@ use std::fmt;
 
 use anyhow::Result;
 use egress::Transfer;
-use oci::Interfaces;
+use oci::PushedInterfaces;
 use sandbox::{Digest, Module};
 use serde::Serialize;
 
-use super::answer::{Answer, size};
+use super::answer::{CommandAnswer, size};
 use super::place::{reference, repository_for_push};
 use super::{file, progress};
 use crate::flags::Push;
@@ -22,7 +22,7 @@ struct Pushed {
     size: usize,
 }
 
-pub(super) async fn run(command: Push) -> Result<Answer> {
+pub(super) async fn run(command: Push) -> Result<CommandAnswer> {
     let Push { file, place, registry, output } = command;
     let reference = reference(&place)?;
     let bytes = file::read(&file).await?;
@@ -31,7 +31,7 @@ pub(super) async fn run(command: Push) -> Result<Answer> {
     let sandbox::Interfaces { imports, exports } = sandbox::Interfaces::of(&module)?;
     let mut repository = repository_for_push(&reference, registry).await?;
     let (transfer, all) = (Transfer::default(), bytes.len());
-    let interfaces = Interfaces { exports, imports };
+    let interfaces = PushedInterfaces { exports, imports };
     let push = repository.push(&reference, bytes, &interfaces, &transfer);
     let release = progress::shown(&format!("pushing {}", file.display()), all, &transfer, push).await?;
     let pushed = Pushed {
@@ -40,7 +40,7 @@ pub(super) async fn run(command: Push) -> Result<Answer> {
         sha256: release.sha256.to_string(),
         size: release.size,
     };
-    Ok(Answer::good(&pushed, output))
+    Ok(CommandAnswer::good(&pushed, output))
 }
 
 impl fmt::Display for Pushed {

@@ -5,7 +5,7 @@ use std::fmt;
 use anyhow::{Context as _, Result, bail};
 use serde::Serialize;
 
-use super::answer::Answer;
+use super::answer::CommandAnswer;
 use super::place::{ModulePlace, repository};
 use super::signed::Signers;
 use crate::flags::Verify;
@@ -21,7 +21,7 @@ struct Verified {
     reasons: Vec<String>,
 }
 
-pub(super) async fn run(command: Verify) -> Result<Answer> {
+pub(super) async fn run(command: Verify) -> Result<CommandAnswer> {
     let Verify { place, keys, signed_as, registry, output } = command;
     let reference = match ModulePlace::parse(&place)? {
         ModulePlace::Registry(reference) => reference,
@@ -44,8 +44,8 @@ pub(super) async fn run(command: Verify) -> Result<Answer> {
     let verified =
         Verified { reference: reference.to_string(), manifest: format!("sha256:{}", release.digest), signer, reasons };
     Ok(match verified.signer {
-        Some(_) => Answer::good(&verified, output),
-        None => Answer::bad(&verified, output),
+        Some(_) => CommandAnswer::good(&verified, output),
+        None => CommandAnswer::bad(&verified, output),
     })
 }
 

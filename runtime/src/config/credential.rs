@@ -1,12 +1,12 @@
 //! `credentials`: where secrets are, and how keys are asked for.
 
 use egress::{
-    Addresses, AssumeRole, CredentialKind, CredentialSettings, KeyServiceUrl, KeySource, Sigv4Settings, Sts,
+    AllowedAddresses, AssumeRole, CredentialKind, CredentialSettings, KeyServiceUrl, KeySource, Sigv4Settings, Sts,
     WriteLimits,
 };
 
 use super::file;
-use super::text::Text;
+use super::text::ScalarText;
 
 /// The address of the agent of EKS Pod Identity on each node ("How EKS Pod Identity works", Amazon EKS User Guide).
 const POD_IDENTITY: &str = "http://169.254.170.23/v1/credentials";
@@ -52,7 +52,7 @@ pub(super) fn credential(credential: file::CredentialSection) -> Result<Credenti
 
 fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, String> {
     let file::Sigv4 { region, shared_file, web_identity, pod_identity, instance_metadata, assume_role, sts } = settings;
-    let url = |written: Option<Text<KeyServiceUrl>>, default| match written {
+    let url = |written: Option<ScalarText<KeyServiceUrl>>, default| match written {
         Some(url) => Ok(url.0),
         None => KeyServiceUrl::parse(default),
     };
@@ -88,7 +88,7 @@ fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, St
         }),
         sts: Sts {
             base_url: sts.base_url.map(|it| it.0),
-            addresses: sts.addresses.map_or(Addresses::Public, |it| it.0),
+            addresses: sts.addresses.map_or(AllowedAddresses::Public, |it| it.0),
             ca_file: sts.tls.map(|it| it.ca_file),
             proxy: sts.proxy.map(file::ProxySection::proxy),
         },

@@ -16,18 +16,18 @@ pub(super) use self::provider::{
     CompileLimitsSection, ConfigMap, ModuleFile, ModuleSection, Oci, ProviderSection, SignedBySection,
 };
 pub(super) use self::reach::ProxySection;
-use super::text::{Constant, Only, Text};
+use super::text::{Constant, Only, ScalarText};
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct File {
+pub(super) struct CloudConfigFile {
     /// `aerostat.dev/v1alpha1`.
     #[expect(dead_code, reason = "that it could be read is all that it says")]
     pub(super) api_version: Only<ApiVersion>,
     /// `CloudConfig`.
     #[expect(dead_code, reason = "as above")]
-    pub(super) kind: Only<Kind>,
+    pub(super) kind: Only<CloudConfigKind>,
     /// The provider, and what it may do.
     pub(super) provider: ProviderSection,
     /// The only origins that the provider may reach. Default: none.
@@ -49,9 +49,9 @@ impl Constant for ApiVersion {
     const VALUE: &str = "aerostat.dev/v1alpha1";
 }
 
-pub(super) struct Kind;
+pub(super) struct CloudConfigKind;
 
-impl Constant for Kind {
+impl Constant for CloudConfigKind {
     const VALUE: &str = "CloudConfig";
 }
 
@@ -63,8 +63,8 @@ pub(super) struct ClusterNetworksSection {
     /// No load balancer and no node gets an address in them, unless a narrower network in `nodes` has it or, for a
     /// node, its kubelet says so too. Default: none.
     #[serde(default)]
-    pub(super) pods: Vec<Text<IpNet>>,
+    pub(super) pods: Vec<ScalarText<IpNet>>,
     /// Networks of nodes, closed in the same way. Default: none.
     #[serde(default)]
-    pub(super) nodes: Vec<Text<IpNet>>,
+    pub(super) nodes: Vec<ScalarText<IpNet>>,
 }

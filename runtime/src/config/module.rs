@@ -1,6 +1,6 @@
 //! `provider.module`: where the module comes from.
 
-use egress::Addresses;
+use egress::AllowedAddresses;
 use sandbox::{Digest, Source};
 
 use super::file;
@@ -11,7 +11,7 @@ pub(crate) enum ModuleSource {
     /// A file, or a ConfigMap.
     Local(Source),
     /// A registry.
-    Registry(Box<oci::Settings>),
+    Registry(Box<oci::ModuleSettings>),
 }
 
 impl ModuleSource {
@@ -27,7 +27,7 @@ impl ModuleSource {
     pub(crate) fn previous(&self) -> Option<Self> {
         let Self::Registry(settings) = self else { return None };
         let digest = settings.previous?;
-        Some(Self::Registry(Box::new(oci::Settings { digest, previous: None, ..(**settings).clone() })))
+        Some(Self::Registry(Box::new(oci::ModuleSettings { digest, previous: None, ..(**settings).clone() })))
     }
 }
 
@@ -97,15 +97,15 @@ pub(super) fn source(module: file::ModuleSection) -> Result<ModuleSource, String
     }
 }
 
-fn registry(oci: file::Oci, signed_by: Option<file::SignedBySection>) -> oci::Settings {
+fn registry(oci: file::Oci, signed_by: Option<file::SignedBySection>) -> oci::ModuleSettings {
     let file::Oci { image, digest, login, token_services, addresses, tls, proxy, previous } = oci;
-    oci::Settings {
+    oci::ModuleSettings {
         image: image.0,
         digest: digest.0,
         previous: previous.map(|it| it.0),
         login: login.map(|it| it.file),
         token_services: token_services.into_iter().map(|it| it.0).collect(),
-        addresses: addresses.map_or(Addresses::Public, |it| it.0),
+        addresses: addresses.map_or(AllowedAddresses::Public, |it| it.0),
         ca_file: tls.map(|it| it.ca_file),
         proxy: proxy.map(file::ProxySection::proxy),
         signed_by: signed_by.map(|file::SignedBySection { keys, name }| oci::SignedBy { keys, name }),

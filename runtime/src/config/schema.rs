@@ -10,10 +10,10 @@ use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
-use super::file::File;
-use super::text::{AddressList, Constant, Only, Text};
+use super::file::CloudConfigFile;
+use super::text::{AddressList, Constant, Only, ScalarText};
 
-impl<T> JsonSchema for Text<T> {
+impl<T> JsonSchema for ScalarText<T> {
     fn schema_name() -> Cow<'static, str> {
         last_segment(type_name::<T>()).into()
     }
@@ -68,7 +68,7 @@ fn last_segment(path: &str) -> &str {
 /// The schema, without definitions beside it: a reader of it sees each key in its place.
 fn schema() -> Value {
     let settings = SchemaSettings::draft2020_12().with(|it| it.inline_subschemas = true);
-    let mut schema = settings.into_generator().into_root_schema_for::<File>();
+    let mut schema = settings.into_generator().into_root_schema_for::<CloudConfigFile>();
     schema.insert("title".to_owned(), "CloudConfig".into());
     schema.remove("description");
     schema.to_value()

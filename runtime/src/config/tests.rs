@@ -4,8 +4,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use egress::{
-    Addresses, CredentialKind, Effect, KeySource, Method, OperationPattern, OperationPlace, Requirement, Sigv4Settings,
-    WriteLimits,
+    AllowedAddresses, CredentialKind, Effect, KeySource, Method, OperationPattern, OperationPlace, Requirement,
+    Sigv4Settings, WriteLimits,
 };
 
 use sandbox::Source;
@@ -97,7 +97,7 @@ fn the_example_is_read() {
     assert_eq!((api.limits.response_bytes, api.limits.total), (1 << 20, Duration::from_secs(10)));
     assert_eq!(
         private.addresses,
-        Addresses::Networks(vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()])
+        AllowedAddresses::Networks(vec!["10.0.0.0/8".parse().unwrap(), "fd00::/8".parse().unwrap()])
     );
     assert_eq!(private.ca_file, Some(PathBuf::from("/etc/aerostat/ca.crt")));
     assert_eq!(private.limits.requests_per_second, 20.0);
@@ -109,7 +109,7 @@ fn the_example_is_read() {
     assert_eq!((ec2.allow[0].effect, ec2.allow[1].effect), (Some(Effect::Read), Some(Effect::Write)));
     assert_eq!((&ec2.allow[0].requires[..], &ec2.allow[1].requires[..]), (&[][..], &[Requirement::IfMatch][..]));
     let values = [("ResourceId.*".to_owned(), vec!["sg-*".to_owned(), "false".to_owned()])];
-    assert_eq!(ec2.allow[2].content, Content::parse(Some(&["Tag.*", "7"]), &values, &[]).unwrap());
+    assert_eq!(ec2.allow[2].content, RuleContent::parse(Some(&["Tag.*", "7"]), &values, &[]).unwrap());
     assert!(ec2.allow[1].content.is_open());
     assert_eq!((api.allow[0].effect, api.operation.as_ref()), (None, None));
     assert_eq!(config.credentials[0].name, "token");
@@ -207,7 +207,7 @@ fn keys_for_signatures_come_from_one_source() {
     let KeySource::SharedFile { file: path, profile } = &file.keys else { panic!("{file:?}") };
     assert_eq!((path.to_str(), profile.as_str()), (Some("/etc/aerostat/aws"), "default"));
     assert_eq!((file.region.as_str(), file.assume_role.is_none()), ("eu-west-1", true));
-    assert_eq!((file.sts.base_url.as_ref(), &file.sts.addresses), (None, &Addresses::Public));
+    assert_eq!((file.sts.base_url.as_ref(), &file.sts.addresses), (None, &AllowedAddresses::Public));
     let pod = sigv4("podIdentity: { tokenFile: /var/token }").unwrap();
     assert!(format!("{:?}", pod.keys).contains("169.254.170.23"), "{:?}", pod.keys);
     let machine = sigv4("instanceMetadata: {}").unwrap();
@@ -311,7 +311,7 @@ fn in_registry(change: &str) -> String {
     example().replacen(&line, change, 1)
 }
 
-fn registry(text: &str) -> Result<oci::Settings, String> {
+fn registry(text: &str) -> Result<oci::ModuleSettings, String> {
     CloudConfig::parse(&in_registry(text)).map(|config| match config.source {
         ModuleSource::Registry(settings) => *settings,
         ModuleSource::Local(source) => panic!("{source}"),
@@ -338,14 +338,14 @@ fn a_module_in_a_registry_is_read() {
     assert_eq!((settings.digest.to_string(), settings.previous.unwrap().to_string()), (SHA256.to_owned(), previous));
     assert_eq!(settings.login, Some(PathBuf::from("/etc/aerostat/registry/.dockerconfigjson")));
     assert_eq!(settings.token_services.len(), 2);
-    assert_eq!(settings.addresses, Addresses::Networks(vec!["10.0.0.0/8".parse().unwrap()]));
+    assert_eq!(settings.addresses, AllowedAddresses::Networks(vec!["10.0.0.0/8".parse().unwrap()]));
     assert_eq!(settings.ca_file, Some(PathBuf::from("/etc/aerostat/registry-ca.pem")));
     let signed_by = settings.signed_by.unwrap();
     assert_eq!(signed_by.keys, [PathBuf::from("/etc/aerostat/acme.pub")]);
     assert_eq!(signed_by.name.as_deref(), Some("upstream.example.com/acme/provider"));
 
     let little = registry(&format!("    oci: {{ image: registry.example.com/a, digest: {digest} }}")).unwrap();
-    assert_eq!((little.addresses, little.login, little.signed_by), (Addresses::Public, None, None));
+    assert_eq!((little.addresses, little.login, little.signed_by), (AllowedAddresses::Public, None, None));
 }
 
 #[test]

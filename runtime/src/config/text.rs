@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use controllers::LONGEST_WINDOW;
 use egress::{
-    Addresses, BaseUrl, Effect, KeyServiceUrl, Method, OperationPattern, PathPattern, ProxyUrl, Region, Requirement,
-    RoleArn,
+    AllowedAddresses, BaseUrl, Effect, KeyServiceUrl, Method, OperationPattern, PathPattern, ProxyUrl, RegionName,
+    Requirement, RoleArn,
 };
 use ipnet::IpNet;
 use oci::{Image, TokenService};
@@ -16,14 +16,14 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
 /// A value that is read from a scalar. What is wrong with it is told with its place in the file.
-pub(super) struct Text<T>(pub(super) T);
+pub(super) struct ScalarText<T>(pub(super) T);
 
 pub(super) trait FromText: Sized {
     /// Errors are sentences that say what to write instead.
     fn from_text(text: &str) -> Result<Self, String>;
 }
 
-impl<'de, T: FromText> Deserialize<'de> for Text<T> {
+impl<'de, T: FromText> Deserialize<'de> for ScalarText<T> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
         T::from_text(&text).map(Self).map_err(D::Error::custom)
@@ -150,7 +150,7 @@ impl FromText for Requirement {
     }
 }
 
-impl FromText for Region {
+impl FromText for RegionName {
     fn from_text(text: &str) -> Result<Self, String> {
         Self::parse(text)
     }
@@ -202,7 +202,7 @@ impl FromText for HeaderText {
 }
 
 /// `public`, or a list of networks.
-pub(super) struct AddressList(pub(super) Addresses);
+pub(super) struct AddressList(pub(super) AllowedAddresses);
 
 impl<'de> Deserialize<'de> for AddressList {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
@@ -216,20 +216,20 @@ impl<'de> Deserialize<'de> for AddressList {
 
             fn visit_str<E: Error>(self, text: &str) -> Result<AddressList, E> {
                 match text {
-                    "public" => Ok(AddressList(Addresses::Public)),
+                    "public" => Ok(AddressList(AllowedAddresses::Public)),
                     other => Err(E::custom(format!("\"{other}\" is neither public nor a list of networks"))),
                 }
             }
 
             fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<AddressList, A::Error> {
                 let mut networks = Vec::new();
-                while let Some(Text(network)) = items.next_element::<Text<IpNet>>()? {
+                while let Some(ScalarText(network)) = items.next_element::<ScalarText<IpNet>>()? {
                     networks.push(network);
                 }
                 if networks.is_empty() {
                     return Err(A::Error::custom("the list of networks is empty; nothing could be reached"));
                 }
-                Ok(AddressList(Addresses::Networks(networks)))
+                Ok(AddressList(AllowedAddresses::Networks(networks)))
             }
         }
         deserializer.deserialize_any(PublicOrNetworks)

@@ -4,9 +4,9 @@ use serde_json::{Map, Value};
 
 /// Everything in the file but `provider.module`.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Written(Map<String, Value>);
+pub(crate) struct WrittenConfig(Map<String, Value>);
 
-impl Written {
+impl WrittenConfig {
     /// The keys of a text that could be used, but for the module.
     pub(crate) fn parse(text: &str) -> Self {
         let mut file: Map<String, Value> = serde_saphyr::from_str(text).unwrap_or_default();
@@ -46,7 +46,7 @@ mod tests {
 
     fn differences(from: &str, to: &str) -> Vec<String> {
         assert!(FILE.contains(from));
-        Written::parse(FILE).differences(&Written::parse(&FILE.replacen(from, to, 1)))
+        WrittenConfig::parse(FILE).differences(&WrittenConfig::parse(&FILE.replacen(from, to, 1)))
     }
 
     #[test]

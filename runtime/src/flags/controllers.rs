@@ -2,7 +2,7 @@
 
 /// A controller of a cloud-controller-manager.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Controller {
+pub enum ControllerName {
     /// Initialises nodes and keeps their labels and addresses.
     CloudNode,
     /// Deletes nodes whose machines are gone.
@@ -17,7 +17,7 @@ pub enum Controller {
     PersistentVolumeLabel,
 }
 
-impl Controller {
+impl ControllerName {
     /// All that `--controllers` knows, also those that this release does not have.
     pub const ALL: [Self; 6] = [
         Self::CloudNode,
@@ -67,8 +67,8 @@ pub struct Controllers(Vec<Mention>);
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Mention {
     All,
-    On(Controller),
-    Off(Controller),
+    On(ControllerName),
+    Off(ControllerName),
 }
 
 impl Controllers {
@@ -86,17 +86,17 @@ impl Controllers {
         let mut entries = Vec::new();
         let mut errors = Vec::new();
         for item in items.iter().map(String::as_str).filter(|it| !it.is_empty()) {
-            let (name, entry): (&str, fn(Controller) -> Mention) = match item.strip_prefix('-') {
+            let (name, entry): (&str, fn(ControllerName) -> Mention) = match item.strip_prefix('-') {
                 Some(name) => (name, Mention::Off),
                 None => (item, Mention::On),
             };
-            match (item, Controller::parse(name)) {
+            match (item, ControllerName::parse(name)) {
                 ("*", _) => entries.push(Mention::All),
                 (_, Some(controller)) => entries.push(entry(controller)),
                 (_, None) => errors.push(format!(
                     "\"{name}\" is not in the list of known controllers: --controllers takes *, {} and their aliases, \
                      and a name with - before it to switch it off",
-                    Controller::ALL.map(Controller::name).join(", "),
+                    ControllerName::ALL.map(ControllerName::name).join(", "),
                 )),
             }
         }
@@ -105,7 +105,7 @@ impl Controllers {
 
     /// Whether `controller` is to run. Its first mention decides; without one, `*` does.
     #[must_use]
-    pub fn is_enabled(&self, controller: Controller) -> bool {
+    pub fn is_enabled(&self, controller: ControllerName) -> bool {
         self.0
             .iter()
             .find_map(|entry| match entry {
@@ -118,7 +118,7 @@ impl Controllers {
 
     /// Whether `controller` was asked for by its name, and not only by `*`.
     #[must_use]
-    pub fn names(&self, controller: Controller) -> bool {
+    pub fn names(&self, controller: ControllerName) -> bool {
         self.is_enabled(controller) && self.0.contains(&Mention::On(controller))
     }
 }
@@ -130,8 +130,11 @@ mod tests {
     fn check(list: &str, enabled: &[&str]) {
         let items: Vec<String> = list.split(',').map(str::to_owned).collect();
         let controllers = Controllers::parse(&items).expect(list);
-        let running: Vec<_> =
-            Controller::ALL.into_iter().filter(|it| controllers.is_enabled(*it)).map(Controller::alias).collect();
+        let running: Vec<_> = ControllerName::ALL
+            .into_iter()
+            .filter(|it| controllers.is_enabled(*it))
+            .map(ControllerName::alias)
+            .collect();
         assert_eq!(running, enabled, "--controllers={list}");
     }
 
@@ -154,11 +157,11 @@ mod tests {
 
     #[test]
     fn aliases_are_names() {
-        for controller in Controller::ALL {
+        for controller in ControllerName::ALL {
             check(controller.name(), &[controller.alias()]);
             check(controller.alias(), &[controller.alias()]);
             let others: Vec<_> =
-                Controller::ALL.into_iter().filter(|it| *it != controller).map(Controller::alias).collect();
+                ControllerName::ALL.into_iter().filter(|it| *it != controller).map(ControllerName::alias).collect();
             check(&format!("*,-{}", controller.alias()), &others);
             check(&format!("*,-{}", controller.name()), &others);
         }

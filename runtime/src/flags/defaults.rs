@@ -7,7 +7,7 @@ use ::controllers::{node, node_lifecycle, route, service};
 use super::*;
 
 /// The settings without a flag but those without which a flag cannot count.
-fn settings() -> Settings {
+fn settings() -> RunSettings {
     let switches = [
         "--allocate-node-cidrs",
         "--cluster-cidr=10.0.0.0/16,fd00::/56",
@@ -15,13 +15,13 @@ fn settings() -> Settings {
         "--webhooks=*",
         "--webhook-cert-dir=/c",
     ];
-    Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(&switches)).unwrap()
+    RunSettings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(&switches)).unwrap()
 }
 
 /// The value in effect, as far as it can be seen in what the controllers are given.
 fn in_effect(flag: &str) -> Option<String> {
     let settings = settings();
-    let bare = Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"]).unwrap();
+    let bare = RunSettings::parse(["aerostat", "--cloud-config=/cloud.yaml"]).unwrap();
     let (node, lifecycle) = (node::Options::from(&settings), node_lifecycle::Options::from(&settings));
     let (service, route) = (service::Options::from(&settings), route::Options::from(&settings));
     let (election, serving) = (settings.leader_election.unwrap(), settings.serving.unwrap());
@@ -34,7 +34,7 @@ fn in_effect(flag: &str) -> Option<String> {
         }
         _ => None,
     };
-    let all = Controller::ALL.iter().all(|it| settings.controllers.is_enabled(*it));
+    let all = ControllerName::ALL.iter().all(|it| settings.controllers.is_enabled(*it));
     Some(match flag {
         "cluster-name" => service.cluster_name,
         "controllers" if all => "*".to_owned(),

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use clap::{ArgAction, Args};
 use serde::Deserialize;
 
-use super::controllers::Controller;
+use super::controllers::ControllerName;
 use super::values;
 
 /// The heading of the flags of leader election.
@@ -28,12 +28,12 @@ pub struct LeaderMigration {
     /// The name of the Lease under which controllers pass from one manager to the other.
     pub leader_name: String,
     /// The controllers that pass, and whether we may run them.
-    controllers: Vec<(Controller, bool)>,
+    controllers: Vec<(ControllerName, bool)>,
 }
 
 /// Under which Lease a controller runs.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Owner {
+pub enum LeaseOwner {
     /// The main one.
     Main,
     /// That of the migration.
@@ -79,9 +79,9 @@ struct MigratedController {
     component: String,
 }
 
-impl Owner {
+impl LeaseOwner {
     /// Under which Lease a controller runs where managers change, or do not.
-    pub(crate) fn of(controller: Controller, migration: Option<&LeaderMigration>) -> Self {
+    pub(crate) fn of(controller: ControllerName, migration: Option<&LeaderMigration>) -> Self {
         migration.map_or(Self::Main, |it| it.owner(controller))
     }
 }
@@ -89,17 +89,17 @@ impl Owner {
 impl LeaderMigration {
     /// Under which Lease a controller runs.
     #[must_use]
-    pub fn owner(&self, controller: Controller) -> Owner {
+    pub fn owner(&self, controller: ControllerName) -> LeaseOwner {
         match self.controllers.iter().find(|(it, _)| *it == controller) {
-            None => Owner::Main,
-            Some((_, true)) => Owner::Migration,
-            Some((_, false)) => Owner::Another,
+            None => LeaseOwner::Main,
+            Some((_, true)) => LeaseOwner::Migration,
+            Some((_, false)) => LeaseOwner::Another,
         }
     }
 
     /// Upstream's migration without a file.
     fn recommended() -> Self {
-        let controllers = [Controller::Route, Controller::Service, Controller::CloudNodeLifecycle];
+        let controllers = [ControllerName::Route, ControllerName::Service, ControllerName::CloudNodeLifecycle];
         Self { leader_name: LEADER_NAME.to_owned(), controllers: controllers.map(|it| (it, true)).to_vec() }
     }
 
@@ -121,7 +121,7 @@ impl LeaderMigration {
         if !matches!(file.resource_lock.as_str(), "" | "leases") {
             return Err(format!("resourceLock is {:?}; only leases are locks", file.resource_lock));
         }
-        let mut controllers: Vec<(Controller, bool)> = Vec::new();
+        let mut controllers: Vec<(ControllerName, bool)> = Vec::new();
         for MigratedController { name, component } in file.controller_leaders {
             if name.is_empty() || component.is_empty() {
                 return Err(format!(
@@ -139,14 +139,14 @@ impl LeaderMigration {
 }
 
 /// The controller with this name, alias or older name.
-fn controller(name: &str) -> Result<Controller, String> {
+fn controller(name: &str) -> Result<ControllerName, String> {
     let found = match name {
-        "service-controller" => Some(Controller::Service),
-        "route-controller" => Some(Controller::Route),
-        name => Controller::parse(name),
+        "service-controller" => Some(ControllerName::Service),
+        "route-controller" => Some(ControllerName::Route),
+        name => ControllerName::parse(name),
     };
     found.ok_or_else(|| {
-        let known = Controller::ALL.map(Controller::name).join(", ");
+        let known = ControllerName::ALL.map(ControllerName::name).join(", ");
         format!("controllerLeaders has the controller {name:?}, which cannot pass to aerostat: known are {known}, and their aliases")
     })
 }
@@ -209,9 +209,9 @@ mod tests {
         format!("- name: {name}\n  component: {component:?}\n")
     }
 
-    fn owners(items: &str) -> Vec<Owner> {
+    fn owners(items: &str) -> Vec<LeaseOwner> {
         let migration = LeaderMigration::parse(&file(&format!("{NAMES}{items}"))).unwrap();
-        [Controller::Service, Controller::Route, Controller::NodeIpam, Controller::CloudNode]
+        [ControllerName::Service, ControllerName::Route, ControllerName::NodeIpam, ControllerName::CloudNode]
             .map(|it| migration.owner(it))
             .into()
     }
@@ -226,8 +226,14 @@ mod tests {
             let names = ["service-lb-controller", "node-route-controller", "node-ipam-controller"];
             owners(&names.map(|it| item(it, component)).concat())
         };
-        assert_eq!(all("kube-controller-manager"), [Owner::Another, Owner::Another, Owner::Another, Owner::Main]);
-        assert_eq!(all(COMPONENT), [Owner::Migration, Owner::Migration, Owner::Migration, Owner::Main]);
+        assert_eq!(
+            all("kube-controller-manager"),
+            [LeaseOwner::Another, LeaseOwner::Another, LeaseOwner::Another, LeaseOwner::Main]
+        );
+        assert_eq!(
+            all(COMPONENT),
+            [LeaseOwner::Migration, LeaseOwner::Migration, LeaseOwner::Migration, LeaseOwner::Main]
+        );
         assert_eq!(all("*"), all(COMPONENT));
     }
 
@@ -237,7 +243,7 @@ mod tests {
             let text = file(&format!("resourceLock: leases\n{NAMES}{}", item("nodeipam", "*")));
             let migration = LeaderMigration::parse(&text.replace("/v1\n", &format!("/{version}\n"))).unwrap();
             assert_eq!(migration.leader_name, "migration");
-            assert_eq!(migration.owner(Controller::NodeIpam), Owner::Migration);
+            assert_eq!(migration.owner(ControllerName::NodeIpam), LeaseOwner::Migration);
         }
     }
 
@@ -263,17 +269,17 @@ mod tests {
     #[test]
     fn case_253_aliases_and_older_names_are_names() {
         for name in ["service-controller", "service", "service-lb-controller"] {
-            assert_eq!(owners(&item(name, "*"))[0], Owner::Migration, "{name}");
+            assert_eq!(owners(&item(name, "*"))[0], LeaseOwner::Migration, "{name}");
         }
         for name in ["route-controller", "route", "node-route-controller"] {
-            assert_eq!(owners(&item(name, "*"))[1], Owner::Migration, "{name}");
+            assert_eq!(owners(&item(name, "*"))[1], LeaseOwner::Migration, "{name}");
         }
         let recommended = LeaderMigration::recommended();
         assert_eq!(recommended.leader_name, "cloud-provider-extraction-migration");
-        for it in [Controller::Service, Controller::Route, Controller::CloudNodeLifecycle] {
-            assert_eq!(recommended.owner(it), Owner::Migration);
+        for it in [ControllerName::Service, ControllerName::Route, ControllerName::CloudNodeLifecycle] {
+            assert_eq!(recommended.owner(it), LeaseOwner::Migration);
         }
-        assert_eq!(recommended.owner(Controller::CloudNode), Owner::Main);
+        assert_eq!(recommended.owner(ControllerName::CloudNode), LeaseOwner::Main);
     }
 
     /// Cases: bad-migration

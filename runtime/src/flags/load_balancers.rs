@@ -31,7 +31,7 @@ pub(super) struct Flags {
 
 /// How load balancers are looked after beyond what Services ask for.
 #[derive(Clone, Debug)]
-pub struct LoadBalancers {
+pub struct LoadBalancerFlags {
     /// `--load-balancer-resync-period`: a second or more.
     pub resync_period: Duration,
     /// `--delete-orphaned-load-balancers`.
@@ -41,7 +41,7 @@ pub struct LoadBalancers {
 }
 
 /// Checks what clap cannot.
-pub(super) fn check(flags: &Flags, errors: &mut Vec<String>) -> LoadBalancers {
+pub(super) fn check(flags: &Flags, errors: &mut Vec<String>) -> LoadBalancerFlags {
     if flags.load_balancer_resync_period < Duration::from_secs(1) {
         errors.push("load-balancer-resync-period must be at least 1s".to_owned());
     }
@@ -51,7 +51,7 @@ pub(super) fn check(flags: &Flags, errors: &mut Vec<String>) -> LoadBalancers {
             "load-balancer-class {class:?} is no class that Kubernetes allows; give a name such as example.com/aerostat"
         ));
     }
-    LoadBalancers {
+    LoadBalancerFlags {
         resync_period: flags.load_balancer_resync_period,
         delete_orphans: flags.delete_orphaned_load_balancers,
         class,

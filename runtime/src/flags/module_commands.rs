@@ -49,7 +49,7 @@ pub enum ModuleCommand {
     Verify(Verify),
     /// Write a module from a registry into a file
     #[command(after_help = PULL_HELP)]
-    Pull(Pull),
+    Pull(PullFlags),
     /// Store a module from a file in a registry
     #[command(after_help = PUSH_HELP)]
     Push(Push),
@@ -107,7 +107,7 @@ pub struct Verify {
 
 /// `aerostat module pull`.
 #[derive(Args, Clone, Debug)]
-pub struct Pull {
+pub struct PullFlags {
     /// host/repository:tag or host/repository@sha256:…
     #[arg(value_name = "REFERENCE")]
     pub place: String,

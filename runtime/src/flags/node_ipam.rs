@@ -211,12 +211,12 @@ fn services(text: &str, warnings: &mut Vec<String>, errors: &mut Vec<String>) ->
 
 #[cfg(test)]
 mod tests {
-    use super::super::{FlagsError, Settings};
+    use super::super::{FlagsError, RunSettings};
     use super::*;
 
-    fn parse(flags: &[&str]) -> Result<Settings, FlagsError> {
+    fn parse(flags: &[&str]) -> Result<RunSettings, FlagsError> {
         let always = ["aerostat", "--cloud-config=/cloud.yaml", "--allocate-node-cidrs"];
-        Settings::parse(always.iter().chain(flags))
+        RunSettings::parse(always.iter().chain(flags))
     }
 
     fn ranges(flags: &[&str]) -> Vec<(String, u8)> {
@@ -242,8 +242,12 @@ mod tests {
 
     #[test]
     fn case_201_without_its_flag_nothing_is_allocated() {
-        let settings =
-            Settings::parse(["aerostat", "--cloud-config=/c", "--cidr-allocator-type=No", "--node-cidr-mask-size=9"]);
+        let settings = RunSettings::parse([
+            "aerostat",
+            "--cloud-config=/c",
+            "--cidr-allocator-type=No",
+            "--node-cidr-mask-size=9",
+        ]);
         assert_eq!(settings.unwrap().node_ipam, None);
         assert!(refused(&[V4, "--cidr-allocator-type=No"]).starts_with("invalid CIDR allocator type: No"));
         assert!(refused(&[V4, "--cidr-allocator-type=IPAMFromCloud"]).contains("not supported"));
@@ -276,7 +280,7 @@ mod tests {
     #[test]
     fn adv_150_the_services_networks_are_known_without_allocation() {
         let range = "--service-cluster-ip-range=10.96.0.1/16, fd01::/112,nonsense";
-        let settings = Settings::parse(["aerostat", "--cloud-config=/c", range]).unwrap();
+        let settings = RunSettings::parse(["aerostat", "--cloud-config=/c", range]).unwrap();
         assert_eq!(settings.service_networks, ["10.96.0.0/16", "fd01::/112"].map(|it| it.parse().unwrap()));
     }
 

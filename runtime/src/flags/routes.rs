@@ -39,7 +39,7 @@ pub(super) struct RouteFlags {
 
 /// How the node-route-controller works.
 #[derive(Clone, Copy, Debug)]
-pub struct Routes {
+pub struct RouteControllerFlags {
     /// `--configure-cloud-routes`.
     pub enabled: bool,
     /// `--route-reconciliation-period`, if it was given; more than nothing.
@@ -53,7 +53,7 @@ pub struct Routes {
 }
 
 /// Checks what clap cannot. `given` is what the command line says itself.
-pub(super) fn check(flags: &RouteFlags, given: Option<&ArgMatches>, errors: &mut Vec<String>) -> Routes {
+pub(super) fn check(flags: &RouteFlags, given: Option<&ArgMatches>, errors: &mut Vec<String>) -> RouteControllerFlags {
     let is_given = given.is_some_and(|it| it.value_source(PERIOD) == Some(ValueSource::CommandLine));
     if flags.route_reconciliation_period.is_zero() {
         errors.push("route-reconciliation-period must be a positive duration".to_owned());
@@ -62,7 +62,7 @@ pub(super) fn check(flags: &RouteFlags, given: Option<&ArgMatches>, errors: &mut
     if budget.is_none() {
         errors.push("route-deletion-budget is a percentage: write a number from 0 to 100".to_owned());
     }
-    Routes {
+    RouteControllerFlags {
         enabled: flags.configure_cloud_routes,
         period: is_given.then_some(flags.route_reconciliation_period),
         warm_up: flags.route_deletion_warm_up,
@@ -75,11 +75,11 @@ pub(super) fn check(flags: &RouteFlags, given: Option<&ArgMatches>, errors: &mut
 mod tests {
     use std::time::Duration;
 
-    use crate::flags::Settings;
+    use crate::flags::RunSettings;
 
-    fn parse(flags: &[&str]) -> Result<super::Routes, String> {
+    fn parse(flags: &[&str]) -> Result<super::RouteControllerFlags, String> {
         let line = ["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags);
-        Settings::parse(line).map(|it| it.routes).map_err(|it| it.to_string())
+        RunSettings::parse(line).map(|it| it.routes).map_err(|it| it.to_string())
     }
 
     #[test]

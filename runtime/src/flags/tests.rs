@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use super::*;
 
-fn parse(flags: &[&str]) -> Result<Settings, FlagsError> {
-    Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags))
+fn parse(flags: &[&str]) -> Result<RunSettings, FlagsError> {
+    RunSettings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags))
 }
 
-fn accepted(flags: &[&str]) -> Settings {
+fn accepted(flags: &[&str]) -> RunSettings {
     parse(flags).unwrap_or_else(|error| panic!("{flags:?} was refused: {error}"))
 }
 
@@ -22,10 +22,10 @@ fn refused(flags: &[&str]) -> String {
 
 #[test]
 fn run_is_optional_and_underscores_are_dashes() {
-    let long = Settings::parse(["aerostat", "run", "--cloud_config=/a_b.yaml", "--leader_elect=false"]).unwrap();
+    let long = RunSettings::parse(["aerostat", "run", "--cloud_config=/a_b.yaml", "--leader_elect=false"]).unwrap();
     assert_eq!(long.cloud_config, PathBuf::from("/a_b.yaml"));
     assert!(long.leader_election.is_none());
-    let short = Settings::parse(["aerostat", "--cloud-config", "/a_b.yaml"]).unwrap();
+    let short = RunSettings::parse(["aerostat", "--cloud-config", "/a_b.yaml"]).unwrap();
     assert_eq!(short.cloud_config, PathBuf::from("/a_b.yaml"));
 }
 
@@ -57,10 +57,10 @@ fn booleans_need_no_value_and_the_last_mention_counts() {
 #[test]
 fn lists_grow_with_every_mention() {
     let settings = accepted(&["--controllers=cloud-node", "--controllers=-route,service"]);
-    assert!(settings.controllers.is_enabled(Controller::CloudNode));
-    assert!(settings.controllers.is_enabled(Controller::Service));
-    assert!(!settings.controllers.is_enabled(Controller::Route));
-    assert!(!accepted(&["--controllers", "-cloud-node,*"]).controllers.is_enabled(Controller::CloudNode));
+    assert!(settings.controllers.is_enabled(ControllerName::CloudNode));
+    assert!(settings.controllers.is_enabled(ControllerName::Service));
+    assert!(!settings.controllers.is_enabled(ControllerName::Route));
+    assert!(!accepted(&["--controllers", "-cloud-node,*"]).controllers.is_enabled(ControllerName::CloudNode));
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn help_teaches_and_version_is_one_line() {
     for flags in
         [["aerostat", "run", "--help"].as_slice(), &["aerostat", "-v=2", "--help"], &["aerostat", "help", "run"]]
     {
-        let Err(FlagsError::Asked(help)) = Settings::parse(flags) else { panic!("{flags:?} printed nothing") };
+        let Err(FlagsError::Asked(help)) = RunSettings::parse(flags) else { panic!("{flags:?} printed nothing") };
         assert!(help.ends_with(".\n"), "a prompt belongs on a line of its own");
         for part in ["Example:", "--cloud-config", "Leader election:", "Health and metrics:", "[default: 15s]"] {
             assert!(help.contains(part), "{part} is not in\n{help}");
@@ -94,7 +94,7 @@ fn help_teaches_and_version_is_one_line() {
         assert!(others.contains("\n  --contention-profiling: there is no profiling\n"), "{others}");
     }
     for flags in [["aerostat", "--version"].as_slice(), &["aerostat", "-v=2", "--version"]] {
-        let Err(FlagsError::Asked(version)) = Settings::parse(flags) else { panic!("no version") };
+        let Err(FlagsError::Asked(version)) = RunSettings::parse(flags) else { panic!("no version") };
         assert_eq!(version.trim(), concat!("aerostat ", env!("CARGO_PKG_VERSION")));
     }
 }
@@ -102,7 +102,7 @@ fn help_teaches_and_version_is_one_line() {
 #[test]
 fn help_of_the_program_names_its_commands() {
     for flags in [["aerostat", "--help"], ["aerostat", "-h"], ["aerostat", "help"]] {
-        let Err(FlagsError::Asked(help)) = Settings::parse(flags) else { panic!("{flags:?} printed nothing") };
+        let Err(FlagsError::Asked(help)) = RunSettings::parse(flags) else { panic!("{flags:?} printed nothing") };
         for part in ["Example:", "Commands:", "\n  run ", "Run the controllers of a cluster", "aerostat run --help"] {
             assert!(help.contains(part), "{part} is not in\n{help}");
         }
@@ -114,7 +114,8 @@ fn help_of_the_program_names_its_commands() {
 #[test]
 fn unknown_commands_are_refused_with_the_known_ones() {
     for word in ["serve", "Run", "provider", "run=1"] {
-        let Err(FlagsError::Invalid(sentence)) = Settings::parse(["aerostat", word, "--cloud-config=/c.yaml"]) else {
+        let Err(FlagsError::Invalid(sentence)) = RunSettings::parse(["aerostat", word, "--cloud-config=/c.yaml"])
+        else {
             panic!("{word} was taken")
         };
         let expected = format!(
@@ -129,7 +130,7 @@ fn the_compiler_of_providers_is_a_command() {
     let arguments = ["aerostat", "compile-provider", "1048576", "memory=400000000"];
     let Ok(Invocation::CompileProvider(arguments)) = Invocation::parse(arguments) else { panic!("another command") };
     assert_eq!(arguments, ["1048576", "memory=400000000"]);
-    assert!(Settings::parse(["aerostat", "compile-provider"]).is_err());
+    assert!(RunSettings::parse(["aerostat", "compile-provider"]).is_err());
 }
 
 #[test]
@@ -258,7 +259,7 @@ fn a_certificate_comes_with_its_key() {
 
 #[test]
 fn the_file_is_required() {
-    let Err(FlagsError::Invalid(sentence)) = Settings::parse(["aerostat", "run"]) else { panic!("accepted") };
+    let Err(FlagsError::Invalid(sentence)) = RunSettings::parse(["aerostat", "run"]) else { panic!("accepted") };
     assert!(sentence.starts_with("--cloud-config cannot be empty"), "{sentence}");
 }
 
@@ -282,7 +283,9 @@ fn commands_about_modules_are_read() {
         "module pull registry.example.com/a:1 -o a.wasm --key k.pub --key=l.pub --address 10.0.0.0/8,fd00::/8";
     let arguments: Vec<_> = ["aerostat"].into_iter().chain(arguments.split(' ')).collect();
     let Ok(Invocation::Module(command)) = Invocation::parse(&arguments) else { panic!("{arguments:?}") };
-    let ModuleCommand::Pull(Pull { place, out, keys, registry, output, .. }) = *command else { panic!("{command:?}") };
+    let ModuleCommand::Pull(PullFlags { place, out, keys, registry, output, .. }) = *command else {
+        panic!("{command:?}")
+    };
     assert_eq!((place.as_str(), out), ("registry.example.com/a:1", PathBuf::from("a.wasm")));
     assert_eq!((keys.keys.len(), registry.addresses.len(), output), (2, 2, Output::Text));
 }

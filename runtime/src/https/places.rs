@@ -14,7 +14,7 @@ use tokio::sync::oneshot;
 /// How far a connection has come. Each stage has places of its own: many connections in one stage take nothing from
 /// those who are past it.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) enum Stage {
+pub(crate) enum ConnectionStage {
     /// A TCP connection, without a TLS handshake so far.
     Connected,
     /// It has TLS, and has sent no head of a request.
@@ -26,7 +26,7 @@ pub(crate) enum Stage {
     Admitted,
 }
 
-impl Stage {
+impl ConnectionStage {
     /// How many connections may be in it. A connection costs an attacker the less the earlier its stage is, so that there
     /// are most places where it has to hold out against most. All together stay far below 1024, a common limit of open
     /// files.
@@ -43,14 +43,14 @@ impl Stage {
 struct Connection {
     id: u64,
     peer: IpAddr,
-    stage: Stage,
+    stage: ConnectionStage,
 }
 
 /// Which connection has to go, so that `stage` has no more than its places.
 ///
 /// `connections` begin with the one that did nothing for longest. Of the peer with the most connections in this stage the
 /// first one goes: whoever opens many loses his own, and where all peers are equal, or one, the longest silent goes.
-fn surplus(connections: &[Connection], stage: Stage) -> Option<usize> {
+fn surplus(connections: &[Connection], stage: ConnectionStage) -> Option<usize> {
     let here = || connections.iter().enumerate().filter(|(_, it)| it.stage == stage);
     if here().count() <= stage.places() {
         return None;
@@ -100,8 +100,8 @@ impl ConnectionPlaces {
         held.ids += 1;
         let id = held.ids;
         held.ends.insert(id, end);
-        held.connections.push(Connection { id, peer: peer(address), stage: Stage::Connected });
-        held.shed(Stage::Connected);
+        held.connections.push(Connection { id, peer: peer(address), stage: ConnectionStage::Connected });
+        held.shed(ConnectionStage::Connected);
         // Nothing is ever sent: the end is that the sender is gone.
         let ended = async { drop(ended.await) };
         (ConnectionPlace { places: self.clone(), id }, ended)
@@ -118,7 +118,7 @@ impl OpenConnections {
         Some(self.connections.remove(index))
     }
 
-    fn shed(&mut self, stage: Stage) {
+    fn shed(&mut self, stage: ConnectionStage) {
         if let Some(index) = surplus(&self.connections, stage) {
             let Connection { id, .. } = self.connections.remove(index);
             self.ends.remove(&id);
@@ -128,7 +128,7 @@ impl OpenConnections {
 
 impl ConnectionPlace {
     /// Says how far the connection has come, and that it did something now. It never falls back.
-    pub(crate) fn reach(&self, stage: Stage) {
+    pub(crate) fn reach(&self, stage: ConnectionStage) {
         let mut held = self.places.held();
         // None: it was shed a moment ago.
         if let Some(connection) = held.remove(self.id) {
@@ -153,7 +153,7 @@ mod tests {
 
     use super::*;
 
-    fn connections(parts: &[(&str, Stage, usize)]) -> Vec<Connection> {
+    fn connections(parts: &[(&str, ConnectionStage, usize)]) -> Vec<Connection> {
         let all =
             parts.iter().flat_map(|&(it, stage, count)| std::iter::repeat_n((peer(it.parse().unwrap()), stage), count));
         all.zip(0..).map(|((peer, stage), id)| Connection { id, peer, stage }).collect()
@@ -161,13 +161,13 @@ mod tests {
 
     /// `parts` are the connections, the longest silent first: their address, their stage, and how many of them follow
     /// each other.
-    fn check(parts: &[(&str, Stage, usize)], stage: Stage, goes: Option<usize>) {
+    fn check(parts: &[(&str, ConnectionStage, usize)], stage: ConnectionStage, goes: Option<usize>) {
         assert_eq!(surplus(&connections(parts), stage), goes, "{parts:?}, {stage:?}");
     }
 
     #[test]
     fn adv_102_the_connection_to_end_is_chosen() {
-        use Stage::{Admitted, Asked, Connected, Encrypted};
+        use ConnectionStage::{Admitted, Asked, Connected, Encrypted};
         const KUBELET: &str = "192.0.2.1";
         const NEIGHBOUR: &str = "198.51.100.7";
         // There is room.
@@ -197,9 +197,9 @@ mod tests {
     #[test]
     fn adv_102_among_many_equal_peers_the_longest_silent_goes() {
         let peers: Vec<_> = (0..=256).map(|it: u32| IpAddr::from((0x7f00_0001 + it).to_be_bytes())).collect();
-        let connection = |(id, &peer): (u64, &IpAddr)| Connection { id, peer, stage: Stage::Connected };
+        let connection = |(id, &peer): (u64, &IpAddr)| Connection { id, peer, stage: ConnectionStage::Connected };
         let connections: Vec<_> = (0..).zip(&peers).map(connection).collect();
-        assert_eq!(surplus(&connections, Stage::Connected), Some(0));
+        assert_eq!(surplus(&connections, ConnectionStage::Connected), Some(0));
     }
 
     #[test]
@@ -209,12 +209,12 @@ mod tests {
         let (first, first_ended) = places.take(address);
         let (second, second_ended) = places.take(address);
         // It did something, so that the second is now the longest silent.
-        first.reach(Stage::Connected);
-        let others: Vec<_> = (2..=Stage::Connected.places()).map(|_| places.take(address)).collect();
+        first.reach(ConnectionStage::Connected);
+        let others: Vec<_> = (2..=ConnectionStage::Connected.places()).map(|_| places.take(address)).collect();
         assert!(second_ended.now_or_never().is_some(), "it was the longest silent");
         assert!(first_ended.now_or_never().is_none());
-        second.reach(Stage::Asked);
-        assert_eq!(places.held().connections.len(), Stage::Connected.places(), "whoever has gone stays away");
+        second.reach(ConnectionStage::Asked);
+        assert_eq!(places.held().connections.len(), ConnectionStage::Connected.places(), "whoever has gone stays away");
         drop((first, second, others));
         assert!(places.held().connections.is_empty() && places.held().ends.is_empty());
     }
@@ -223,9 +223,11 @@ mod tests {
     fn no_stage_is_lost_again() {
         let places = Arc::new(ConnectionPlaces::default());
         let (place, _ended) = places.take("192.0.2.1".parse().unwrap());
-        for (reached, stage) in
-            [(Stage::Encrypted, Stage::Encrypted), (Stage::Admitted, Stage::Admitted), (Stage::Asked, Stage::Admitted)]
-        {
+        for (reached, stage) in [
+            (ConnectionStage::Encrypted, ConnectionStage::Encrypted),
+            (ConnectionStage::Admitted, ConnectionStage::Admitted),
+            (ConnectionStage::Asked, ConnectionStage::Admitted),
+        ] {
             place.reach(reached);
             assert_eq!(places.held().connections[0].stage, stage);
         }

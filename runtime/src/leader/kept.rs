@@ -23,7 +23,7 @@ pub(crate) struct Kept {
 
 /// The content of a Lease once it is stored.
 pub(super) struct LeaseRecord {
-    written: egress::Record,
+    written: egress::WriteRecord,
     nodes: u64,
 }
 

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use egress::{Ages, Written};
+use egress::{StoredCounts, WriteAges};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -25,10 +25,10 @@ type Minutes = BTreeMap<i64, u32>;
 /// The writes, and the changes that Kubernetes has asked for.
 #[derive(Debug, Default, Eq, PartialEq)]
 pub(super) struct History {
-    pub(super) written: Vec<Written>,
-    pub(super) changes: Ages,
+    pub(super) written: Vec<StoredCounts>,
+    pub(super) changes: WriteAges,
     /// Deletions of nodes.
-    pub(super) nodes: Ages,
+    pub(super) nodes: WriteAges,
 }
 
 #[derive(Default, Deserialize, Serialize)]
@@ -47,7 +47,7 @@ impl History {
     pub(super) fn text(&self, wall: Timestamp) -> Option<String> {
         let (changes, nodes) = (minutes(&self.changes, wall), minutes(&self.nodes, wall));
         let mut text = HistoryText { changes, nodes, ..HistoryText::default() };
-        for Written { whose, kind, ages } in &self.written {
+        for StoredCounts { whose, kind, ages } in &self.written {
             text.writes.entry(whose.clone()).or_default().insert(kind.clone(), minutes(ages, wall));
         }
         let is_empty = text.changes.is_empty() && text.nodes.is_empty() && text.writes.is_empty();
@@ -67,12 +67,12 @@ impl History {
         let object: serde_json::Map<_, _> = serde_json::from_str(text).map_err(|error| error.to_string())?;
         let HistoryText { changes, nodes, writes } =
             serde_json::from_value(object.into()).map_err(|error| error.to_string())?;
-        let ages = |minutes: Minutes, moment: i64| -> Ages {
+        let ages = |minutes: Minutes, moment: i64| -> WriteAges {
             minutes.into_iter().map(|(minute, count)| (age(minute, moment, wall), count)).collect()
         };
         let mut written = Vec::new();
         for (whose, kinds) in writes {
-            let of = |(kind, minutes)| Written { whose: whose.clone(), kind, ages: ages(minutes, MINUTE) };
+            let of = |(kind, minutes)| StoredCounts { whose: whose.clone(), kind, ages: ages(minutes, MINUTE) };
             written.extend(kinds.into_iter().map(of));
         }
         // What was asked for frees writes: its minute counts from its first moment.
@@ -80,7 +80,7 @@ impl History {
     }
 }
 
-fn minutes(ages: &Ages, wall: Timestamp) -> Minutes {
+fn minutes(ages: &WriteAges, wall: Timestamp) -> Minutes {
     let mut minutes = Minutes::new();
     for (age, count) in ages {
         let second = wall.as_second().saturating_sub(i64::try_from(age.as_secs()).unwrap_or(i64::MAX));
@@ -108,9 +108,9 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn written(ages: &[(u64, u32)]) -> Written {
+    fn written(ages: &[(u64, u32)]) -> StoredCounts {
         let ages = ages.iter().map(|(age, count)| (Duration::from_secs(*age), *count)).collect();
-        Written { whose: "credential token".to_owned(), kind: "deletion".to_owned(), ages }
+        StoredCounts { whose: "credential token".to_owned(), kind: "deletion".to_owned(), ages }
     }
 
     #[test]

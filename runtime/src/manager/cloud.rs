@@ -17,9 +17,9 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use self::memory::{CallNumbers, mebibytes};
-use crate::config::{AllowedAnswers, CloudConfig, ClusterNetworks, ModuleSource, Written};
+use crate::config::{AllowedAnswers, CloudConfig, ClusterNetworks, ModuleSource, WrittenConfig};
 use crate::config_maps::ClusterConfigMaps;
-use crate::flags::Settings;
+use crate::flags::RunSettings;
 use crate::leader;
 use crate::manager::fit::Fit;
 use crate::manager::module::{self, Fetched, Means};
@@ -67,7 +67,7 @@ pub(super) struct Start {
     /// The module that the config names.
     pub(super) source: ModuleSource,
     /// The rest of the config.
-    pub(super) written: Written,
+    pub(super) written: WrittenConfig,
     /// The digest of the module that was loaded: the one that the config names, or `oci.previous`.
     pub(super) digest: Digest,
     /// How messages call that module.
@@ -81,7 +81,7 @@ pub(super) struct Start {
 /// Loads the provider, and says at length what was loaded and what it may do. `refused` reads off the Lease which module was
 /// rolled back in this cluster.
 pub(super) async fn load(
-    settings: &Settings,
+    settings: &RunSettings,
     config: CloudConfig,
     outside: ProviderInputs,
     refused: impl Future<Output = Option<Digest>>,

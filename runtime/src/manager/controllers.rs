@@ -5,7 +5,7 @@ use cloud_provider::Cloud;
 use k8s_openapi::api::core::v1::ObjectReference;
 use tracing::{info, warn};
 
-use crate::flags::{Controller, NodeIpam, Owner, Settings};
+use crate::flags::{ControllerName, LeaseOwner, NodeIpam, RunSettings};
 
 /// Why a controller does not run, in a sentence without its name.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -17,41 +17,41 @@ pub(super) enum SkippedController {
 }
 
 /// Why a controller does not run with these settings and this provider; `None` if it does.
-pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud) -> Option<SkippedController> {
+pub(super) fn skipped(controller: ControllerName, settings: &RunSettings, cloud: &Cloud) -> Option<SkippedController> {
     if !settings.controllers.is_enabled(controller) {
         return Some(SkippedController::Wanted("is disabled by --controllers".to_owned()));
     }
-    if controller == Controller::Route && !settings.routes.enabled {
+    if controller == ControllerName::Route && !settings.routes.enabled {
         return Some(SkippedController::Wanted("is disabled by --configure-cloud-routes".to_owned()));
     }
-    if Owner::of(controller, settings.leader_migration.as_ref()) == Owner::Another {
+    if LeaseOwner::of(controller, settings.leader_migration.as_ref()) == LeaseOwner::Another {
         return Some(SkippedController::Wanted("is left to another manager by --leader-migration-config".to_owned()));
     }
     let from_cloud = match (controller, &settings.node_ipam) {
-        (Controller::NodeIpam, None) => {
+        (ControllerName::NodeIpam, None) => {
             return Some(SkippedController::Wanted("is skipped: it needs --allocate-node-cidrs".to_owned()));
         }
         (_, it) => matches!(it, Some(NodeIpam::Cloud { .. })),
     };
     let (interface, is_exported) = match controller {
-        Controller::NodeIpam => ("instances", !from_cloud || cloud.instances.is_some()),
-        Controller::CloudNode | Controller::CloudNodeLifecycle => ("instances", cloud.instances.is_some()),
-        Controller::Service => ("load-balancers", cloud.load_balancers.is_some()),
-        Controller::Route => ("routes", cloud.routes.is_some()),
-        Controller::PersistentVolumeLabel => ("persistent-volumes", cloud.persistent_volumes.is_some()),
+        ControllerName::NodeIpam => ("instances", !from_cloud || cloud.instances.is_some()),
+        ControllerName::CloudNode | ControllerName::CloudNodeLifecycle => ("instances", cloud.instances.is_some()),
+        ControllerName::Service => ("load-balancers", cloud.load_balancers.is_some()),
+        ControllerName::Route => ("routes", cloud.routes.is_some()),
+        ControllerName::PersistentVolumeLabel => ("persistent-volumes", cloud.persistent_volumes.is_some()),
     };
     if !is_exported {
         let provider = &cloud.description.now().name;
         let because = format!("is skipped: the provider {provider} does not export aerostat:cloud/{interface}");
         // Most clouds have none, and nobody has asked for them.
-        let is_asked_for = controller != Controller::Route || settings.controllers.names(controller);
+        let is_asked_for = controller != ControllerName::Route || settings.controllers.names(controller);
         return Some(if is_asked_for {
             SkippedController::Unwanted(because)
         } else {
             SkippedController::Wanted(because)
         });
     }
-    if controller == Controller::Route && settings.cluster_cidrs.is_empty() {
+    if controller == ControllerName::Route && settings.cluster_cidrs.is_empty() {
         return Some(SkippedController::Unwanted(
             "is skipped: it needs to know the networks of all pods. Give them with --cluster-cidr, or switch it off with \
              --configure-cloud-routes=false"
@@ -62,25 +62,25 @@ pub(super) fn skipped(controller: Controller, settings: &Settings, cloud: &Cloud
 }
 
 /// Whether a controller runs with these settings and this provider.
-pub(super) fn runs(controller: Controller, settings: &Settings, cloud: &Cloud) -> bool {
+pub(super) fn runs(controller: ControllerName, settings: &RunSettings, cloud: &Cloud) -> bool {
     skipped(controller, settings, cloud).is_none()
 }
 
 /// The controllers that run with these settings and this provider, under whatever Lease.
-pub(super) fn running(settings: &Settings, cloud: &Cloud) -> Vec<Controller> {
-    Controller::ALL.into_iter().filter(|it| runs(*it, settings, cloud)).collect()
+pub(super) fn running(settings: &RunSettings, cloud: &Cloud) -> Vec<ControllerName> {
+    ControllerName::ALL.into_iter().filter(|it| runs(*it, settings, cloud)).collect()
 }
 
 /// The controllers that run under this Lease, with these settings and this provider. The log says why others do not.
 pub(super) fn wanted<'a>(
-    owner: Owner,
-    settings: &'a Settings,
+    owner: LeaseOwner,
+    settings: &'a RunSettings,
     cloud: &'a Cloud,
-) -> impl Iterator<Item = Controller> + 'a {
-    let of_migration = |it: &Owner| *it == Owner::Migration;
-    let under = Controller::ALL
-        .into_iter()
-        .filter(move |it| of_migration(&Owner::of(*it, settings.leader_migration.as_ref())) == of_migration(&owner));
+) -> impl Iterator<Item = ControllerName> + 'a {
+    let of_migration = |it: &LeaseOwner| *it == LeaseOwner::Migration;
+    let under = ControllerName::ALL.into_iter().filter(move |controller| {
+        of_migration(&LeaseOwner::of(*controller, settings.leader_migration.as_ref())) == of_migration(&owner)
+    });
     under.filter(move |controller| match skipped(*controller, settings, cloud) {
         Some(SkippedController::Wanted(because)) => {
             info!("{} {because}", controller.name());
@@ -96,20 +96,20 @@ pub(super) fn wanted<'a>(
 
 /// A controller that [`runs`]. Events that concern no object of the cluster are about `lease`.
 pub(super) fn new(
-    controller: Controller,
+    controller: ControllerName,
     context: &Context,
     cloud: &Cloud,
-    settings: &Settings,
+    settings: &RunSettings,
     lease: Option<ObjectReference>,
 ) -> Option<Task> {
     match controller {
-        Controller::CloudNode => node::new(context, cloud, settings.into()),
-        Controller::CloudNodeLifecycle => node_lifecycle::new(context, cloud, settings.into()),
-        Controller::Service => service::new(context, cloud, settings.into()),
-        Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
+        ControllerName::CloudNode => node::new(context, cloud, settings.into()),
+        ControllerName::CloudNodeLifecycle => node_lifecycle::new(context, cloud, settings.into()),
+        ControllerName::Service => service::new(context, cloud, settings.into()),
+        ControllerName::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
         // It is made by its own rules, beside the Leases that it needs.
-        Controller::NodeIpam => None,
-        Controller::Route => route::new(context, cloud, route::Options { lease, ..settings.into() }),
+        ControllerName::NodeIpam => None,
+        ControllerName::Route => route::new(context, cloud, route::Options { lease, ..settings.into() }),
     }
 }
 
@@ -130,8 +130,8 @@ mod tests {
 
     /// Why the route controller does not run with these flags.
     fn of_routes(flags: &[&str], has_routes: bool) -> Option<SkippedController> {
-        let settings = Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags)).unwrap();
-        skipped(Controller::Route, &settings, &cloud(has_routes))
+        let settings = RunSettings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags)).unwrap();
+        skipped(ControllerName::Route, &settings, &cloud(has_routes))
     }
 
     #[track_caller]
@@ -155,8 +155,8 @@ mod tests {
 
     #[test]
     fn a_controller_needs_its_interface() {
-        let settings = Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"]).unwrap();
-        for controller in [Controller::CloudNode, Controller::CloudNodeLifecycle, Controller::Service] {
+        let settings = RunSettings::parse(["aerostat", "--cloud-config=/cloud.yaml"]).unwrap();
+        for controller in [ControllerName::CloudNode, ControllerName::CloudNodeLifecycle, ControllerName::Service] {
             let skipped = skipped(controller, &settings, &cloud(true));
             assert!(
                 matches!(&skipped, Some(SkippedController::Unwanted(it)) if it.contains("does not export")),

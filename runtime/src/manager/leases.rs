@@ -8,12 +8,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::warn;
 
-use crate::flags::{LeaderElection, Settings};
+use crate::flags::{LeaderElection, RunSettings};
 use crate::leader::{self, Leader, Leadership, Metrics};
 
 /// The candidate for the main Lease, and the one for that of a migration. The senders of their events go to `events`.
 pub(super) fn candidates(
-    settings: &Settings,
+    settings: &RunSettings,
     client: &Client,
     requested: &RequestedChanges,
     metrics: &Metrics,
@@ -62,7 +62,7 @@ pub(super) async fn give_back(leaders: [Option<Leader>; 2], is_finished: bool) {
 /// Reads off the Lease which module was rolled back in this cluster, once the API server answers. It is not known if that
 /// fails: then what the config names is loaded, and the quarantine is there.
 pub(super) async fn refused_module(
-    settings: &Settings,
+    settings: &RunSettings,
     client: &Client,
     mut answered: watch::Receiver<bool>,
 ) -> Option<Digest> {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Error, Result};
-use egress::{Networks, Resolve};
+use egress::{KnownNetworks, Resolve};
 use http::Uri;
 use oci::{Artifact, Cache, PullError, Puller};
 use sandbox::{Digest, Module};
@@ -86,9 +86,9 @@ pub(super) async fn attempt(source: &ModuleSource, means: &Means, serving: Optio
     let ClusterNetworks { pods, nodes } = means.cluster_networks.clone();
     // A name that does not resolve leads nobody there either.
     let api_servers = networks::resolve(&means.api_server).await.unwrap_or_default();
-    let networks = Networks { api_servers, pods, nodes, ..Networks::default() };
+    let networks = KnownNetworks { api_servers, pods, nodes, ..KnownNetworks::default() };
     let (resolver, route) = (means.names.clone(), means.route);
-    let outside = oci::Outside { networks, resolver, route, ..oci::Outside::default() };
+    let outside = oci::OutsideWorld { networks, resolver, route, ..oci::OutsideWorld::default() };
     let puller = Puller::new(settings, outside, cache).keeping(serving);
     let name = puller.name();
     let Artifact { bytes, sha256, signer, is_cached } = puller.pull().await.map_err(|error| match error {

@@ -8,7 +8,7 @@ use cloud_provider::Cloud;
 use ipnet::IpNet;
 use tracing::warn;
 
-use crate::flags::{NodeIpam, Settings};
+use crate::flags::{NodeIpam, RunSettings};
 use crate::leader::{Leader, Leadership};
 
 /// The Leases that have to be held while the controller writes.
@@ -28,7 +28,7 @@ impl HeldLeases {
 }
 
 /// The controller, if it is asked for. It writes only while the Leases are held.
-pub(super) fn task(settings: &Settings, held: HeldLeases, context: &Context, cloud: &Cloud) -> Option<Task> {
+pub(super) fn task(settings: &RunSettings, held: HeldLeases, context: &Context, cloud: &Cloud) -> Option<Task> {
     let HeldLeases { may_write, follows_clean_end } = held;
     match settings.node_ipam.clone()? {
         NodeIpam::Range { clusters, services } => {

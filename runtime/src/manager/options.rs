@@ -2,18 +2,18 @@
 
 use controllers::{ClusterFacts, node, node_lifecycle, route, service};
 
-use crate::flags::{Controller, LoadBalancers, NodeIpam, Settings};
+use crate::flags::{ControllerName, LoadBalancerFlags, NodeIpam, RunSettings};
 use crate::manager::cloud::LoadedProvider;
 use crate::manager::controllers::runs;
 
 /// The operator's facts about the cluster, by flags and in the config.
-pub(super) fn facts(settings: &Settings, loaded: &LoadedProvider) -> ClusterFacts {
+pub(super) fn facts(settings: &RunSettings, loaded: &LoadedProvider) -> ClusterFacts {
     let gives_out = matches!(settings.node_ipam, Some(NodeIpam::Range { .. }));
     ClusterFacts {
         services: settings.service_networks.clone(),
         pods: loaded.cluster_networks.pods.clone(),
         cluster_cidrs: settings.cluster_cidrs.clone(),
-        cluster_cidrs_are_given_out: gives_out || runs(Controller::Route, settings, &loaded.cloud),
+        cluster_cidrs_are_given_out: gives_out || runs(ControllerName::Route, settings, &loaded.cloud),
         nodes: loaded.cluster_networks.nodes.clone(),
         node_addresses: loaded.answers.node_addresses.clone(),
         load_balancer_addresses: loaded.answers.load_balancer_addresses.clone(),
@@ -21,15 +21,15 @@ pub(super) fn facts(settings: &Settings, loaded: &LoadedProvider) -> ClusterFact
     }
 }
 
-impl From<&Settings> for node::Options {
-    fn from(settings: &Settings) -> Self {
+impl From<&RunSettings> for node::Options {
+    fn from(settings: &RunSettings) -> Self {
         let it = settings.node;
         Self { syncs: it.syncs, status_updates: it.status_updates, status_update_frequency: it.status_update_frequency }
     }
 }
 
-impl From<&Settings> for node_lifecycle::Options {
-    fn from(settings: &Settings) -> Self {
+impl From<&RunSettings> for node_lifecycle::Options {
+    fn from(settings: &RunSettings) -> Self {
         let it = settings.node_lifecycle;
         Self {
             monitor_period: it.monitor_period,
@@ -41,14 +41,14 @@ impl From<&Settings> for node_lifecycle::Options {
     }
 }
 
-impl From<&LoadBalancers> for service::InventoryOptions {
-    fn from(it: &LoadBalancers) -> Self {
+impl From<&LoadBalancerFlags> for service::InventoryOptions {
+    fn from(it: &LoadBalancerFlags) -> Self {
         Self { resync_period: it.resync_period, delete_orphans: it.delete_orphans, ..Self::default() }
     }
 }
 
-impl From<&Settings> for service::Options {
-    fn from(settings: &Settings) -> Self {
+impl From<&RunSettings> for service::Options {
+    fn from(settings: &RunSettings) -> Self {
         Self {
             syncs: settings.service.syncs,
             cluster_name: settings.cluster_name.clone(),
@@ -59,8 +59,8 @@ impl From<&Settings> for service::Options {
     }
 }
 
-impl From<&Settings> for route::Options {
-    fn from(settings: &Settings) -> Self {
+impl From<&RunSettings> for route::Options {
+    fn from(settings: &RunSettings) -> Self {
         let it = settings.routes;
         Self {
             cluster_cidrs: settings.cluster_cidrs.clone(),

@@ -11,8 +11,8 @@ use tracing::{info, warn};
 
 use super::{controllers, node_ipam};
 use crate::failure::Failure;
-use crate::flags::{Controller, Settings};
-use crate::permissions::{Permissions, Rule};
+use crate::flags::{ControllerName, RunSettings};
+use crate::permissions::{Permissions, RoleRule};
 use crate::telemetry::{Health, Metrics};
 
 /// How a controller ends: with its name, when it was asked to, or with what keeps it from its work.
@@ -20,10 +20,10 @@ type TaskEnd = Result<&'static str, Failure>;
 
 /// One controller, and what it is made of.
 pub(super) struct ControllerStart {
-    pub(super) controller: Controller,
+    pub(super) controller: ControllerName,
     pub(super) context: Arc<Context>,
     pub(super) cloud: Cloud,
-    pub(super) settings: Settings,
+    pub(super) settings: RunSettings,
     /// The Leases under which it writes, if it has to know.
     pub(super) held: node_ipam::HeldLeases,
     /// The object of events that concern no object of the cluster; `None` without leader election.
@@ -35,7 +35,7 @@ pub(super) struct ControllerStart {
 /// The rights that a controller lacks, and how it learns that it has got them.
 pub(super) struct Lacking {
     /// The rights that were missing before the Lease was sought.
-    pub(super) missing: Vec<Rule>,
+    pub(super) missing: Vec<RoleRule>,
     pub(super) permissions: Permissions,
     /// The recorder of events on the Lease; `None` without leader election.
     pub(super) recorder: Option<Recorder>,
@@ -46,7 +46,7 @@ impl ControllerStart {
     pub(super) fn now(self) -> Option<impl Future<Output = TaskEnd> + Send + use<>> {
         let Self { controller, context, cloud, settings, held, lease, health, running } = self;
         let task = match controller {
-            Controller::NodeIpam => node_ipam::task(&settings, held, &context, &cloud),
+            ControllerName::NodeIpam => node_ipam::task(&settings, held, &context, &cloud),
             _ => controllers::new(controller, &context, &cloud, &settings, lease),
         }?;
         let (name, liveness) = (controller.name(), task.liveness());
@@ -64,12 +64,12 @@ impl ControllerStart {
         let (mut stopped, name) = (pin!(stopped), self.controller.name());
         let Lacking { missing, permissions, recorder } = lacking;
         self.health.stopped(name, true);
-        let count = |missing: &[Rule]| {
+        let count = |missing: &[RoleRule]| {
             let rights = missing.iter().map(|it| it.verbs.len()).sum();
             self.running.waits(self.controller, rights);
         };
         count(&missing);
-        let say = |missing: &[Rule], advice: &str| {
+        let say = |missing: &[RoleRule], advice: &str| {
             count(missing);
             let message = format!(
                 "{name} does not run: the API server does not allow what it needs: {advice}. It is asked again by itself, and the \

@@ -29,12 +29,12 @@ use tracing::{info, warn};
 use self::config_file::ConfigFile;
 pub(super) use self::lease::OnLease;
 pub(super) use self::metrics::Metrics;
-use self::page::Page;
-use self::states::{Action, Event, Modules};
-use self::steps::{Done, Failed};
+use self::page::ModulePage;
+use self::states::{ModuleEvent, Modules, SwapAction};
+use self::steps::{Done, StepFailed};
 use super::cloud::{LoadedProvider, Start};
 use crate::failure::Failure;
-use crate::flags::Settings;
+use crate::flags::RunSettings;
 use crate::leader::{self, RefusedModule};
 use crate::telemetry::ProviderPage;
 
@@ -56,7 +56,7 @@ pub(super) struct Swap {
     metrics: Metrics,
     page: watch::Sender<Option<ProviderPage>>,
     /// The module that is being put in place, as far as it has come.
-    next: Next,
+    next: NextModule,
     /// How messages call the module that serves, and who has signed it.
     serving: Label,
     /// The version that served before, for as long as it may be put back.
@@ -72,8 +72,8 @@ struct Label {
 
 /// A candidate on its way: each part is there once its step is done.
 #[derive(Default)]
-struct Next {
-    work: Option<BoxFuture<'static, Result<Done, Failed>>>,
+struct NextModule {
+    work: Option<BoxFuture<'static, Result<Done, StepFailed>>>,
     module: Option<Module>,
     label: Option<Label>,
     candidate: Option<Arc<Candidate>>,
@@ -84,7 +84,7 @@ struct Next {
 
 impl Swap {
     pub(super) fn new(
-        settings: &Settings,
+        settings: &RunSettings,
         loaded: &LoadedProvider,
         account: watch::Receiver<Option<Account>>,
         on_lease: Option<OnLease>,
@@ -95,7 +95,7 @@ impl Swap {
         let modules = Modules::new(start.digest, settings.module_trial);
         let config = ConfigFile::new(settings.cloud_config.clone(), start.source.clone(), start.written.clone());
         let serving = Label { name: start.name.clone(), signer: start.signer.clone() };
-        let next = Next::default();
+        let next = NextModule::default();
         let look = settings.module_look;
         Self { provider, start, config, look, modules, account, on_lease, metrics, page, next, serving, former: None }
     }
@@ -118,8 +118,8 @@ impl Swap {
         // What was rolled back before is known before another module is looked for.
         let mut refused = self.on_lease.as_ref().map(OnLease::refused);
         if self.start.digest != self.start.source.digest() {
-            self.handle(Event::OnLease(Some(self.start.source.digest()))).await;
-            self.handle(Event::Configured(self.start.source.digest())).await;
+            self.handle(ModuleEvent::OnLease(Some(self.start.source.digest()))).await;
+            self.handle(ModuleEvent::Configured(self.start.source.digest())).await;
         }
         loop {
             self.show();
@@ -129,7 +129,7 @@ impl Swap {
                 _ = ticks.tick() => {
                     let leads = self.leads();
                     let because = quarantine.borrow().clone().filter(|_| leads);
-                    because.map(Event::Quarantined).into_iter().chain([Event::Tick { leads }]).collect()
+                    because.map(ModuleEvent::Quarantined).into_iter().chain([ModuleEvent::Tick { leads }]).collect()
                 }
                 refused = changed(&mut refused) => self.read(refused),
             };
@@ -145,72 +145,72 @@ impl Swap {
     }
 
     /// Takes note of what the Lease says.
-    fn read(&mut self, refused: RefusedModule) -> Vec<Event> {
+    fn read(&mut self, refused: RefusedModule) -> Vec<ModuleEvent> {
         let RefusedModule::Read { digest, uid } = refused else { return Vec::new() };
         if let Some(on_lease) = &mut self.on_lease {
             on_lease.has_uid(uid);
         }
-        vec![Event::OnLease(digest)]
+        vec![ModuleEvent::OnLease(digest)]
     }
 
     /// Takes note of what a step has come to.
-    fn done(&mut self, done: Result<Done, Failed>) -> Event {
+    fn done(&mut self, done: Result<Done, StepFailed>) -> ModuleEvent {
         self.next.work = None;
         match done {
             Ok(Done::Fetched(fetched)) => {
                 self.next.label = Some(Label { name: fetched.module.name().to_owned(), signer: fetched.signer });
                 self.next.module = Some(fetched.module);
-                Event::Fetched
+                ModuleEvent::Fetched
             }
             Ok(Done::Loaded(candidate)) => {
                 self.next.candidate = Some(candidate);
-                Event::Loaded
+                ModuleEvent::Loaded
             }
             Ok(Done::Probed { seen }) => {
                 self.next.seen = seen;
-                Event::Probed
+                ModuleEvent::Probed
             }
-            Err(Failed::Later(because)) => {
+            Err(StepFailed::Later(because)) => {
                 warn!("another provider.module is not put in place yet: {because}. It is tried again later");
-                Event::Unavailable(because)
+                ModuleEvent::Unavailable(because)
             }
-            Err(Failed::Refused(because)) => Event::Refused(because),
+            Err(StepFailed::Refused(because)) => ModuleEvent::Refused(because),
         }
     }
 
-    async fn handle(&mut self, event: Event) {
+    async fn handle(&mut self, event: ModuleEvent) {
         for action in self.modules.on(event, Instant::now()) {
             match action {
-                Action::Fetch => {
+                SwapAction::Fetch => {
                     let (source, means) = (self.config.source().clone(), self.start.means.clone());
                     info!("--cloud-config names another module: sha256:{}", source.digest());
                     let work = steps::fetch(source, means, self.modules.serving());
-                    self.next = Next { work: Some(work.boxed()), ..Next::default() };
+                    self.next = NextModule { work: Some(work.boxed()), ..NextModule::default() };
                 }
-                Action::Load => {
+                SwapAction::Load => {
                     let Some(module) = self.next.module.take() else { continue };
                     let (provider, fit) = (self.provider.clone(), self.start.fit.clone());
                     self.next.work = Some(steps::load(provider, module, fit).boxed());
                 }
-                Action::Probe => {
+                SwapAction::Probe => {
                     let Some(candidate) = self.next.candidate.clone() else { continue };
                     self.next.work = Some(steps::probe(candidate, self.account.clone()).boxed());
                 }
-                Action::Abandon => self.next = Next::default(),
-                Action::Swap => self.swap().await,
-                Action::SwapBack => self.swap_back().await,
-                Action::Forget => {
+                SwapAction::Abandon => self.next = NextModule::default(),
+                SwapAction::Swap => self.swap().await,
+                SwapAction::SwapBack => self.swap_back().await,
+                SwapAction::Forget => {
                     self.former = None;
                     info!("the trial of {} is over: what served before is dropped", self.serving.name);
                 }
-                Action::Note(digest) => self.note(digest).await,
-                Action::SayRefused(because) => {
+                SwapAction::Note(digest) => self.note(digest).await,
+                SwapAction::SayRefused(because) => {
                     let serving = self.called();
                     let message = format!("another provider.module is not put in place: {because}. {serving} goes on");
                     self.say(EventKind::Warning, "ModuleRefused", &message);
                 }
-                Action::SayRolledBack(message) => self.say(EventKind::Warning, "ModuleRolledBack", &message),
-                Action::SayServesRefused(digest) => warn!(
+                SwapAction::SayRolledBack(message) => self.say(EventKind::Warning, "ModuleRolledBack", &message),
+                SwapAction::SayServesRefused(digest) => warn!(
                     "module sha256:{digest} serves, and was rolled back in this cluster, as the annotation {} of the Lease \
                      says: provider.module.oci.previous would name what is loaded instead. Configure another digest, or remove \
                      the annotation",
@@ -222,7 +222,7 @@ impl Swap {
 
     /// Lets the candidate serve.
     async fn swap(&mut self) {
-        let Next { candidate, label, seen, .. } = std::mem::take(&mut self.next);
+        let NextModule { candidate, label, seen, .. } = std::mem::take(&mut self.next);
         let (Some(candidate), Some(label)) = (candidate, label) else { return };
         let former = self.replace(&candidate, seen).await;
         self.former = Some((former, std::mem::replace(&mut self.serving, label)));
@@ -293,7 +293,7 @@ impl Swap {
     fn show(&self) {
         let (state, digest, because) = self.modules.state();
         self.metrics.set(state);
-        let page = Page {
+        let page = ModulePage {
             digest: self.modules.serving(),
             module: self.serving.name.clone(),
             signer: self.serving.signer.clone(),
@@ -309,7 +309,7 @@ impl Swap {
 }
 
 /// The outcome of the step that is under way; never, if none is.
-async fn working(work: &mut Option<BoxFuture<'static, Result<Done, Failed>>>) -> Result<Done, Failed> {
+async fn working(work: &mut Option<BoxFuture<'static, Result<Done, StepFailed>>>) -> Result<Done, StepFailed> {
     match work {
         Some(work) => work.await,
         None => std::future::pending().await,

@@ -10,7 +10,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 use tracing::{info, warn};
 
-use crate::flags::Settings;
+use crate::flags::RunSettings;
 use crate::telemetry::Health;
 use crate::webhooks::{Metrics, WebhookServer};
 
@@ -23,7 +23,7 @@ pub(super) struct ServedWebhooks {
 impl ServedWebhooks {
     /// Serves what the flags ask for, if the provider can answer it; nobody is admitted yet.
     pub(super) async fn serve(
-        settings: &Settings,
+        settings: &RunSettings,
         cloud: &Cloud,
         metrics: Metrics,
         health: &Health,

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use crate::flags::{Controller, NodeIpam, Settings};
+use crate::flags::{ControllerName, NodeIpam, RunSettings};
 
 /// The order of verbs in a rule.
 const VERBS: [&str; 7] = ["get", "list", "watch", "create", "update", "patch", "delete"];
@@ -42,7 +42,7 @@ const METRICS: [Rights; 2] = [
 
 /// One rule of a ClusterRole or of a Role.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Rule {
+pub struct RoleRule {
     /// The namespace of the Role; `None` for a ClusterRole.
     pub namespace: Option<String>,
     /// The API group; "" for the one of Nodes and Services.
@@ -57,20 +57,20 @@ pub struct Rule {
 
 /// The rights that are needed at the API server, with some flags and some controllers.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Rules {
+pub struct NeededRights {
     /// Without these no controller can work.
-    pub all: Vec<Rule>,
+    pub all: Vec<RoleRule>,
     /// The further rights of each controller.
-    pub own: Vec<(Controller, Vec<Rule>)>,
+    pub own: Vec<(ControllerName, Vec<RoleRule>)>,
     /// Without these nobody can read `/metrics`.
-    pub metrics: Vec<Rule>,
+    pub metrics: Vec<RoleRule>,
     /// Without these less is known of the cluster, and nothing waits.
-    pub further: Vec<Rule>,
+    pub further: Vec<RoleRule>,
 }
 
 /// The rights that are needed at the API server where these `controllers` run. The module is not in it, which may lie in a ConfigMap.
 #[must_use]
-pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
+pub fn rules(settings: &RunSettings, controllers: &[ControllerName]) -> NeededRights {
     let mut all: Vec<_> = ALWAYS.iter().map(|row| rule(None, None, *row)).collect();
     all.push(rule(None, Some("kube-system"), ("", "namespaces", &["get"])));
     let (default, kubernetes) = (Some("default"), Some("kubernetes"));
@@ -88,57 +88,57 @@ pub fn rules(settings: &Settings, controllers: &[Controller]) -> Rules {
     let own = controllers.iter().map(|it| (*it, of_controller(*it, settings))).collect();
     let metrics = settings.serving.iter().flat_map(|_| METRICS).map(|row| rule(None, None, row)).collect();
     let further = vec![rule(default, kubernetes, ("discovery.k8s.io", "endpointslices", &["get"]))];
-    Rules { all: merged(all), own, metrics, further }
+    NeededRights { all: merged(all), own, metrics, further }
 }
 
 /// The rights that one controller needs beside those of them all.
-fn of_controller(controller: Controller, settings: &Settings) -> Vec<Rule> {
+fn of_controller(controller: ControllerName, settings: &RunSettings) -> Vec<RoleRule> {
     let rows = match controller {
-        Controller::CloudNode => CLOUD_NODE.as_slice(),
-        Controller::CloudNodeLifecycle => &CLOUD_NODE_LIFECYCLE,
-        Controller::Service => &SERVICE,
-        Controller::NodeIpam => &NODE_IPAM,
-        Controller::Route => &ROUTE,
-        Controller::PersistentVolumeLabel => &PERSISTENT_VOLUME_LABEL,
+        ControllerName::CloudNode => CLOUD_NODE.as_slice(),
+        ControllerName::CloudNodeLifecycle => &CLOUD_NODE_LIFECYCLE,
+        ControllerName::Service => &SERVICE,
+        ControllerName::NodeIpam => &NODE_IPAM,
+        ControllerName::Route => &ROUTE,
+        ControllerName::PersistentVolumeLabel => &PERSISTENT_VOLUME_LABEL,
     };
     let gives_the_clouds_networks = matches!(settings.node_ipam, Some(NodeIpam::Cloud { .. }));
-    let further = (controller == Controller::NodeIpam && gives_the_clouds_networks).then_some(CLOUD_ALLOCATOR);
+    let further = (controller == ControllerName::NodeIpam && gives_the_clouds_networks).then_some(CLOUD_ALLOCATOR);
     rows.iter().copied().chain(further.into_iter().flatten()).map(|row| rule(None, None, row)).collect()
 }
 
-impl Rules {
+impl NeededRights {
     /// The rights that all of the controllers need together, each once.
     #[must_use]
-    pub fn work(&self) -> Vec<Rule> {
+    pub fn work(&self) -> Vec<RoleRule> {
         merged(self.all.iter().chain(self.own.iter().flat_map(|(_, own)| own)).cloned())
     }
 
     /// The controllers that have to wait where these rights are refused, each with those of them that it needs.
-    pub(super) fn waiting(&self, refused: &[Rule]) -> Vec<(Controller, Vec<Rule>)> {
+    pub(super) fn waiting(&self, refused: &[RoleRule]) -> Vec<(ControllerName, Vec<RoleRule>)> {
         let waiting = self.own.iter().map(|(controller, own)| (*controller, lacking(own, refused)));
         waiting.filter(|(_, lacking)| !lacking.is_empty()).collect()
     }
 
     /// Whether the process can do anything where these rights are refused: none that all controllers need is among them, and
     /// one of the controllers, if there is any, lacks nothing.
-    pub(super) fn are_enough_without(&self, refused: &[Rule]) -> bool {
+    pub(super) fn are_enough_without(&self, refused: &[RoleRule]) -> bool {
         let one_can_work = self.own.is_empty() || self.waiting(refused).len() < self.own.len();
         one_can_work && lacking(&self.all, refused).is_empty()
     }
 }
 
 /// The needed rules that are among the refused ones.
-fn lacking(needed: &[Rule], refused: &[Rule]) -> Vec<Rule> {
+fn lacking(needed: &[RoleRule], refused: &[RoleRule]) -> Vec<RoleRule> {
     let lacking = needed.iter().filter_map(|rule| {
         let refused = refused.iter().find(|it| it.is_about_the_same(rule))?;
         let verbs: Vec<_> = rule.verbs.iter().copied().filter(|it| refused.verbs.contains(it)).collect();
-        (!verbs.is_empty()).then(|| Rule { verbs, ..rule.clone() })
+        (!verbs.is_empty()).then(|| RoleRule { verbs, ..rule.clone() })
     });
     lacking.collect()
 }
 
-fn rule(namespace: Option<&str>, name: Option<&str>, (group, resource, verbs): Rights) -> Rule {
-    Rule {
+fn rule(namespace: Option<&str>, name: Option<&str>, (group, resource, verbs): Rights) -> RoleRule {
+    RoleRule {
         namespace: namespace.map(str::to_owned),
         group,
         resource,
@@ -148,8 +148,8 @@ fn rule(namespace: Option<&str>, name: Option<&str>, (group, resource, verbs): R
 }
 
 /// The same rules, of which no two are about the same.
-fn merged(rules: impl IntoIterator<Item = Rule>) -> Vec<Rule> {
-    let mut merged: Vec<Rule> = Vec::new();
+fn merged(rules: impl IntoIterator<Item = RoleRule>) -> Vec<RoleRule> {
+    let mut merged: Vec<RoleRule> = Vec::new();
     for rule in rules {
         match merged.iter_mut().find(|it| it.is_about_the_same(&rule)) {
             Some(same) => {
@@ -162,7 +162,7 @@ fn merged(rules: impl IntoIterator<Item = Rule>) -> Vec<Rule> {
     merged
 }
 
-impl Rule {
+impl RoleRule {
     fn is_about_the_same(&self, other: &Self) -> bool {
         let about = |it: &Self| (it.namespace.clone(), it.group, it.resource, it.name.clone());
         about(self) == about(other)
@@ -170,7 +170,7 @@ impl Rule {
 }
 
 /// As an item of `rules`: YAML, in one line.
-impl fmt::Display for Rule {
+impl fmt::Display for RoleRule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let group = if self.group.is_empty() { "\"\"" } else { self.group };
         write!(f, "{{apiGroups: [{group}], resources: [{}], ", self.resource)?;
@@ -182,11 +182,11 @@ impl fmt::Display for Rule {
 }
 
 /// The advice to a person about rules that are missing: which role of whom gets which, role by role.
-pub(super) fn advice(missing: &[Rule], whose: &str) -> String {
+pub(super) fn advice(missing: &[RoleRule], whose: &str) -> String {
     // The ClusterRole comes first: `None` is less than any name.
     let namespaces: BTreeSet<_> = missing.iter().map(|it| &it.namespace).collect();
     let roles = namespaces.into_iter().map(|namespace| {
-        let rules: Vec<_> = missing.iter().filter(|it| it.namespace == *namespace).map(Rule::to_string).collect();
+        let rules: Vec<_> = missing.iter().filter(|it| it.namespace == *namespace).map(RoleRule::to_string).collect();
         let role = namespace.as_ref().map_or("ClusterRole".to_owned(), |it| format!("Role in the namespace {it}"));
         format!("the {role} of {whose} needs rules: [{}]", rules.join(", "))
     });
@@ -197,11 +197,11 @@ pub(super) fn advice(missing: &[Rule], whose: &str) -> String {
 mod tests {
     use super::*;
 
-    fn settings(flags: &[&str]) -> Settings {
-        Settings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags)).unwrap()
+    fn settings(flags: &[&str]) -> RunSettings {
+        RunSettings::parse(["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags)).unwrap()
     }
 
-    fn texts(rules: &[Rule]) -> Vec<String> {
+    fn texts(rules: &[RoleRule]) -> Vec<String> {
         rules.iter().map(ToString::to_string).collect()
     }
 
@@ -220,17 +220,18 @@ mod tests {
             ]
         );
         assert_eq!(rules(&bare, &[]).metrics, []);
-        let nodes = texts(&rules(&bare, &[Controller::CloudNodeLifecycle, Controller::CloudNode]).work());
+        let nodes = texts(&rules(&bare, &[ControllerName::CloudNodeLifecycle, ControllerName::CloudNode]).work());
         assert_eq!(nodes[0], "{apiGroups: [\"\"], resources: [nodes], verbs: [get, list, watch, patch, delete]}");
-        let services = texts(&rules(&bare, &[Controller::Service]).work());
+        let services = texts(&rules(&bare, &[ControllerName::Service]).work());
         assert!(services.contains(&"{apiGroups: [\"\"], resources: [services], verbs: [get, list, watch]}".to_owned()));
         assert_eq!(rules(&settings(&[]), &[]).metrics.len(), 2);
     }
 
     /// The rights that the API server refuses, and which controllers then wait for what; `None` where all of them do.
     #[track_caller]
-    fn check(refused: &[Rights], expected: Option<&[(Controller, &str)]>) {
-        let controllers = [Controller::CloudNode, Controller::CloudNodeLifecycle, Controller::PersistentVolumeLabel];
+    fn check(refused: &[Rights], expected: Option<&[(ControllerName, &str)]>) {
+        let controllers =
+            [ControllerName::CloudNode, ControllerName::CloudNodeLifecycle, ControllerName::PersistentVolumeLabel];
         let rules = rules(&settings(&[]), &controllers);
         let refused: Vec<_> = refused.iter().map(|row| rule(None, None, *row)).collect();
         let waiting = rules.waiting(&refused);
@@ -244,13 +245,13 @@ mod tests {
         check(&[], Some(&[]));
         let volumes = "{apiGroups: [\"\"], resources: [persistentvolumes], verbs: [list, watch]}";
         let lists = ("", "persistentvolumes", ["list", "watch"].as_slice());
-        check(&[lists], Some(&[(Controller::PersistentVolumeLabel, volumes)]));
+        check(&[lists], Some(&[(ControllerName::PersistentVolumeLabel, volumes)]));
         let deletions = "{apiGroups: [\"\"], resources: [nodes], verbs: [delete]}";
-        check(&[("", "nodes", &["delete"])], Some(&[(Controller::CloudNodeLifecycle, deletions)]));
+        check(&[("", "nodes", &["delete"])], Some(&[(ControllerName::CloudNodeLifecycle, deletions)]));
         let status = "{apiGroups: [\"\"], resources: [nodes/status], verbs: [patch]}";
         check(
             &[("", "nodes/status", &["patch"]), lists],
-            Some(&[(Controller::CloudNode, status), (Controller::PersistentVolumeLabel, volumes)]),
+            Some(&[(ControllerName::CloudNode, status), (ControllerName::PersistentVolumeLabel, volumes)]),
         );
         check(&[("", "nodes", &["watch"])], None);
         check(&[("", "events", &["patch"])], None);
@@ -293,7 +294,7 @@ mod tests {
     #[test]
     fn node_ipam_needs_no_more_than_the_nodes() {
         let range = settings(&["--allocate-node-cidrs", "--cluster-cidr=10.0.0.0/16"]);
-        let of = |settings: &Settings| texts(&rules(settings, &[Controller::NodeIpam]).work());
+        let of = |settings: &RunSettings| texts(&rules(settings, &[ControllerName::NodeIpam]).work());
         assert_eq!(of(&range)[0], "{apiGroups: [\"\"], resources: [nodes], verbs: [get, list, watch, patch]}");
         let status = "{apiGroups: [\"\"], resources: [nodes/status], verbs: [patch]}".to_owned();
         assert!(!of(&range).contains(&status));

@@ -17,7 +17,7 @@ use tracing::warn;
 use super::authz::{ReviewError, Reviewer, User};
 use super::health::{Health, HealthPage};
 use crate::flags::Serving;
-use crate::https::{self, CertificateFiles, ConnectionPlace, HttpAnswer, JSON, Listen, Stage, TEXT, answer};
+use crate::https::{self, CertificateFiles, ConnectionPlace, ConnectionStage, HttpAnswer, JSON, Listen, TEXT, answer};
 
 const METRICS: &str = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores";
 
@@ -80,7 +80,7 @@ impl HealthPages {
             None => User::anonymous(),
             Some(token) => match self.reviewer.user(token).await {
                 Ok(Some(user)) => {
-                    place.reach(Stage::Admitted);
+                    place.reach(ConnectionStage::Admitted);
                     user
                 }
                 Ok(None) => return unauthorized(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs;
 
-use aerostat::Settings;
+use aerostat::RunSettings;
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{Secret, Service};
@@ -62,7 +62,7 @@ async fn the_readmes_commands_serve_and_register_the_webhook() {
     let deployments: Api<Deployment> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let template = deployments.get("aerostat").await.unwrap().spec.unwrap().template;
     let container = container(&template);
-    let webhooks = Settings::parse(command_line(&container)).unwrap().webhooks.expect("the flags serve it");
+    let webhooks = RunSettings::parse(command_line(&container)).unwrap().webhooks.expect("the flags serve it");
     let mounted = container.volume_mounts.unwrap().into_iter().find(|it| it.name == "webhook").unwrap().mount_path;
     for ((file, _), key) in [(webhooks.certificate, "tls.crt"), (webhooks.key, "tls.key")] {
         assert_eq!(file, std::path::Path::new(&mounted).join(key));

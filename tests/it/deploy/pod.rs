@@ -57,7 +57,7 @@ fn the_binary_knows_every_flag() {
     let container = container(&template());
     let arguments = command_line(&container);
     assert_eq!(arguments[..2], ["aerostat", "run"]);
-    let settings = aerostat::Settings::parse(arguments).unwrap_or_else(|error| panic!("{error}"));
+    let settings = aerostat::RunSettings::parse(arguments).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(settings.warnings, [""; 0]);
     assert!(settings.leader_election.is_some(), "there are two of them");
 

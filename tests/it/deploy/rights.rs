@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aerostat::{Controller, Rule, Settings, rules};
+use aerostat::{ControllerName, RoleRule, RunSettings, rules};
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Client;
 use kube::api::{Api, ListParams, ObjectMeta, PostParams};
@@ -55,12 +55,12 @@ pub(crate) type Right = (Option<String>, String, String, Option<String>, String)
 #[test]
 fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
     let held = held_in("rbac.yaml");
-    let settings = Settings::parse(command_line(&container(&template()))).unwrap();
+    let settings = RunSettings::parse(command_line(&container(&template()))).unwrap();
     // What its own manifest allows is asked for where the provider knows volumes.
     let controllers: Vec<_> =
-        Controller::ALL.into_iter().filter(|it| *it != Controller::PersistentVolumeLabel).collect();
+        ControllerName::ALL.into_iter().filter(|it| *it != ControllerName::PersistentVolumeLabel).collect();
     let rules = rules(&settings, &controllers);
-    let module = Rule {
+    let module = RoleRule {
         namespace: Some("kube-system".to_owned()),
         group: "",
         resource: "configmaps",
@@ -72,14 +72,16 @@ fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
 
 #[test]
 fn a_provider_that_knows_volumes_needs_one_more_role() {
-    let settings = Settings::parse(command_line(&container(&template()))).unwrap();
-    let [(_, own)] = &rules(&settings, &[Controller::PersistentVolumeLabel]).own[..] else { panic!("one controller") };
+    let settings = RunSettings::parse(command_line(&container(&template()))).unwrap();
+    let [(_, own)] = &rules(&settings, &[ControllerName::PersistentVolumeLabel]).own[..] else {
+        panic!("one controller")
+    };
     assert_eq!(held_in("persistent-volumes/rbac.yaml"), asked(own.clone()));
 }
 
 #[tokio::test]
 async fn each_clouds_page_applies_what_its_controllers_need() {
-    let settings = Settings::parse(command_line(&container(&template()))).unwrap();
+    let settings = RunSettings::parse(command_line(&container(&template()))).unwrap();
     for (page, module) in
         [(DigitalOcean::PAGE, guests::DIGITALOCEAN), (Hetzner::PAGE, guests::HETZNER), (Aws::PAGE, guests::AWS)]
     {
@@ -87,11 +89,11 @@ async fn each_clouds_page_applies_what_its_controllers_need() {
         let held: BTreeSet<_> = files.iter().flat_map(|it| held_in(it.strip_prefix("deploy/").unwrap())).collect();
         let cloud = provider(module, &[]).await.cloud();
         let has = [
-            (Controller::CloudNode, cloud.instances.is_some()),
-            (Controller::CloudNodeLifecycle, cloud.instances.is_some()),
-            (Controller::Service, cloud.load_balancers.is_some()),
-            (Controller::Route, cloud.routes.is_some()),
-            (Controller::PersistentVolumeLabel, cloud.persistent_volumes.is_some()),
+            (ControllerName::CloudNode, cloud.instances.is_some()),
+            (ControllerName::CloudNodeLifecycle, cloud.instances.is_some()),
+            (ControllerName::Service, cloud.load_balancers.is_some()),
+            (ControllerName::Route, cloud.routes.is_some()),
+            (ControllerName::PersistentVolumeLabel, cloud.persistent_volumes.is_some()),
         ];
         let controllers: Vec<_> = has.into_iter().filter(|(_, has)| *has).map(|(it, _)| it).collect();
         let rules = rules(&settings, &controllers);
@@ -127,7 +129,7 @@ pub(crate) fn held(documents: &[Value]) -> BTreeSet<Right> {
 }
 
 /// What rules ask for.
-pub(crate) fn asked(rules: impl IntoIterator<Item = Rule>) -> BTreeSet<Right> {
+pub(crate) fn asked(rules: impl IntoIterator<Item = RoleRule>) -> BTreeSet<Right> {
     let rights = rules.into_iter().flat_map(|mut it| {
         let verbs = std::mem::take(&mut it.verbs);
         let right = move |verb: &str| {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use egress::{Addresses, ApiServer, BaseUrl, Egress, EgressSettings, Endpoint, Networks};
+use egress::{AllowedAddresses, ApiServerAddress, BaseUrl, Egress, EgressSettings, Endpoint, KnownNetworks};
 use sandbox::CallLimits;
 use tests::capture::{Blackhole, Capture, Step};
 
@@ -88,7 +88,7 @@ async fn adv_03_ipv6_forms_of_the_metadata_service_are_refused() {
         "2001:0:a9fe:a9fe::1",
         "::ffff:0:a9fe:a9fe",
     ];
-    let everything = || Addresses::Networks(vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()]);
+    let everything = || AllowedAddresses::Networks(vec!["0.0.0.0/0".parse().unwrap(), "::/0".parse().unwrap()]);
     let (lab, _) = each(&forms, |setup| setup.endpoints.iter_mut().for_each(|it| it.addresses = everything())).await;
     for address in forms {
         lab.denied(get(&["v2"]).to(address), "E-EGRESS-IP").await;
@@ -123,13 +123,13 @@ async fn adv_07_named_networks_open_nothing_else() {
     let folder = Folder::new();
     let server = Capture::https(&[NAME], |_| Step::ok("private")).await;
     lead("10.1.2.3", server.address());
-    let api_server = ApiServer::Address("10.96.0.1".parse().unwrap());
-    let networks = Networks { api_servers: vec![api_server], ..Networks::default() };
+    let api_server = ApiServerAddress::Address("10.96.0.1".parse().unwrap());
+    let networks = KnownNetworks { api_servers: vec![api_server], ..KnownNetworks::default() };
     for (address, is_open) in
         [("10.1.2.3", true), ("169.254.169.254", false), ("10.96.0.1", false), ("127.0.0.1", false)]
     {
         let mut api = named(&format!("https://{NAME}"), &server, &folder);
-        api.addresses = Addresses::Networks(vec!["10.0.0.0/8".parse().unwrap()]);
+        api.addresses = AllowedAddresses::Networks(vec!["10.0.0.0/8".parse().unwrap()]);
         let mut setup = Setup::new([api]);
         (setup.names, setup.networks, setup.route) = (Names::new(NAME, &[&[address]]), networks.clone(), route);
         let lab = setup.load().await;
@@ -196,14 +196,14 @@ async fn no_more_than_sixteen_addresses_are_tried() {
 #[tokio::test]
 async fn adv_45_the_cluster_is_no_endpoint_and_no_address() {
     let (api_server, node, service) = ("1.0.0.45", "1.0.1.45", "1.0.2.45");
-    let networks = |port| Networks {
+    let networks = |port| KnownNetworks {
         api_servers: vec![
-            ApiServer::Address(api_server.parse().unwrap()),
-            ApiServer::Socket(SocketAddr::new(IpAddr::from([127, 0, 0, 1]), port)),
+            ApiServerAddress::Address(api_server.parse().unwrap()),
+            ApiServerAddress::Socket(SocketAddr::new(IpAddr::from([127, 0, 0, 1]), port)),
         ],
         services: vec![format!("{service}/32").parse().unwrap()],
         nodes: vec![format!("{node}/32").parse().unwrap()],
-        ..Networks::default()
+        ..KnownNetworks::default()
     };
     let inside = [api_server, node, service];
     let (lab, _) = each(&inside, |setup| setup.networks = networks(6443)).await;

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use egress::{Addresses, BaseUrl, Egress, EgressSettings, Endpoint, Proxy, ProxyLogin, ProxyUrl};
+use egress::{AllowedAddresses, BaseUrl, Egress, EgressSettings, Endpoint, Proxy, ProxyLogin, ProxyUrl};
 use tests::capture::{Capture, Step, TlsServer};
 use tests::tinyproxy::Tinyproxy;
 use tests::{audit, wait};
@@ -15,7 +15,7 @@ use crate::setup::{Folder, Lab, Names, Outcome, Setup, any, bearer, endpoint, ge
 const NAME: &str = "api.behind.example";
 
 fn proxy(url: &str) -> Proxy {
-    Proxy { url: ProxyUrl::parse(url).unwrap(), addresses: Addresses::Public, ca_file: None, login: None }
+    Proxy { url: ProxyUrl::parse(url).unwrap(), addresses: AllowedAddresses::Public, ca_file: None, login: None }
 }
 
 fn login(folder: &Folder, user: &str, password: &str) -> Option<ProxyLogin> {

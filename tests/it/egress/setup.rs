@@ -11,7 +11,7 @@ use async_trait::async_trait;
 use cloud_provider::{Demand, Error, Instance, Instances, LoadBalancer, LoadBalancers};
 use egress::{
     BaseUrl, CredentialKind, CredentialSettings, Credentials, Demands, Egress, EgressSettings, Endpoint,
-    EndpointLimits, Method, Networks, PathPattern, Resolve, Rule, WriteLimits,
+    EndpointLimits, KnownNetworks, Method, PathPattern, Resolve, Rule, WriteLimits,
 };
 use prometheus::Registry;
 use sandbox::{CallLimits, ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
@@ -49,7 +49,7 @@ impl Drop for Folder {
 pub(crate) struct Setup {
     pub(crate) endpoints: Vec<Endpoint>,
     pub(crate) credentials: Credentials,
-    pub(crate) networks: Networks,
+    pub(crate) networks: KnownNetworks,
     pub(crate) names: Arc<dyn Resolve>,
     pub(crate) limits: CallLimits,
     pub(crate) route: fn(SocketAddr) -> SocketAddr,
@@ -60,7 +60,7 @@ impl Setup {
         Self {
             endpoints: endpoints.into_iter().collect(),
             credentials: Credentials::default(),
-            networks: Networks::default(),
+            networks: KnownNetworks::default(),
             names: Arc::new(Names::default()),
             limits: CallLimits::default(),
             route: |it| it,

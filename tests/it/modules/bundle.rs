@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use oci::{Descriptor, Interfaces, Layout, LayoutName, NewManifest, Platform};
+use oci::{Descriptor, Layout, LayoutName, NewManifest, Platform, PushedInterfaces};
 use serde_json::{Value, json};
 use tests::folder::Folder;
 use tests::registry::{Access, REPOSITORY, RealRegistry, Signer};
@@ -30,7 +30,7 @@ pub(crate) fn layout() -> Layout {
     let index = layout.add_index(&images, &BTreeMap::new());
     layout.add_referrer(&images[1], "application/vnd.cyclonedx+json", "image.json", "{ \"of\": \"the image\" }");
     layout.add_name(&LayoutName::parse("aerostat:0.1.0").unwrap(), index);
-    let module = layout.add_module(b"a module".to_vec(), &Interfaces::default(), BTreeMap::new());
+    let module = layout.add_module(b"a module".to_vec(), &PushedInterfaces::default(), BTreeMap::new());
     layout.add_referrer(&module, "application/vnd.cyclonedx+json", "module.json", "{ \"of\": \"the module\" }");
     layout.add_name(&LayoutName::parse(&format!("{REPOSITORY}:1.2.0")).unwrap(), module);
     layout

@@ -42,7 +42,7 @@ async fn with_everything_there_the_registry_is_not_asked() {
 
 /// Whether the folder still holds the module of `digest` with its signature, once another one was pulled into a full folder.
 /// `change` is done to the settings for that one, and it serves meanwhile, if `serves`.
-async fn outlives_another(change: impl FnOnce(&mut oci::Settings, Digest), serves: bool) -> bool {
+async fn outlives_another(change: impl FnOnce(&mut oci::ModuleSettings, Digest), serves: bool) -> bool {
     let signer = Signer::new(&rcgen::PKCS_ECDSA_P256_SHA256);
     let (first, second) = (artifact(), Artifact::new(b"the next module"));
     let mut answers = Answers::default();
@@ -61,7 +61,7 @@ async fn outlives_another(change: impl FnOnce(&mut oci::Settings, Digest), serve
     std::fs::File::create(folder.join("7".repeat(64))).unwrap().set_len(32 << 20).unwrap();
 
     let [first, second] = [first, second].map(|it| Digest::parse(&it.digest()).unwrap());
-    let mut settings = oci::Settings { digest: second, ..setup.settings.clone() };
+    let mut settings = oci::ModuleSettings { digest: second, ..setup.settings.clone() };
     change(&mut settings, first);
     let cache = Cache::open(&folder).await.unwrap();
     let puller = Puller::new(settings, setup.outside.clone(), Some(cache)).keeping(serves.then_some(first));

@@ -1,6 +1,6 @@
 //! Registries behind a real proxy.
 
-use egress::{Addresses, Proxy, ProxyLogin, ProxyUrl};
+use egress::{AllowedAddresses, Proxy, ProxyLogin, ProxyUrl};
 use oci::Image;
 use serde_json::json;
 use tests::control_plane::cluster;
@@ -30,7 +30,7 @@ fn through(registry: &RealRegistry, proxy: &Tinyproxy, password: &str) -> Setup 
     let [user_file, password_file] = files(&setup.folder, password);
     setup.settings.proxy = Some(Proxy {
         url: ProxyUrl::parse(&proxy.url()).unwrap(),
-        addresses: Addresses::Public,
+        addresses: AllowedAddresses::Public,
         ca_file: None,
         login: Some(ProxyLogin { user_file, password_file }),
     });

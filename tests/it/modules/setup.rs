@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 use async_trait::async_trait;
-use egress::{Addresses, EndpointLimits, Resolve};
-use oci::{Artifact as Pulled, Cache, Image, Outside, PullError, Puller, Settings, SignedBy, TokenService};
+use egress::{AllowedAddresses, EndpointLimits, Resolve};
+use oci::{Artifact as Pulled, Cache, Image, ModuleSettings, OutsideWorld, PullError, Puller, SignedBy, TokenService};
 use sha256::Digest;
 use tests::capture::Capture;
 use tests::folder::Folder;
@@ -20,8 +20,8 @@ pub(crate) const MODULE: &[u8] = b"a module";
 /// An operator's config, and where the test leads it.
 pub(crate) struct Setup {
     pub(crate) folder: Folder,
-    pub(crate) settings: Settings,
-    pub(crate) outside: Outside,
+    pub(crate) settings: ModuleSettings,
+    pub(crate) outside: OutsideWorld,
     pub(crate) cache: Option<PathBuf>,
 }
 
@@ -48,18 +48,18 @@ impl Setup {
     }
 
     fn with(folder: Folder, address: &str, ca_file: Option<PathBuf>, digest: &str) -> Self {
-        let settings = Settings {
+        let settings = ModuleSettings {
             image: Image::parse(&format!("{address}/{REPOSITORY}:1.2.0")).unwrap(),
             digest: Digest::parse(digest).unwrap(),
             previous: None,
             login: None,
             token_services: Vec::new(),
-            addresses: Addresses::Public,
+            addresses: AllowedAddresses::Public,
             ca_file,
             proxy: None,
             signed_by: None,
         };
-        Self { folder, settings, outside: Outside::default(), cache: None }
+        Self { folder, settings, outside: OutsideWorld::default(), cache: None }
     }
 
     /// With a login file in Docker's form for this registry.

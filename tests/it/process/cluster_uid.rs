@@ -36,7 +36,7 @@ async fn the_clusters_uid_is_read_again_until_it_comes() {
     faults.set(Fault::status(http::Method::GET, path, 403, "Forbidden", "injected refusal").times(1));
     let overrides = aerostat::Overrides { client: Some(cluster.faulty(&faults)), ..aerostat::Overrides::default() };
     let setup = Setup::guest(&cluster, guests::HOSTILE);
-    let settings = aerostat::Settings::parse(setup.arguments()).unwrap();
+    let settings = aerostat::RunSettings::parse(setup.arguments()).unwrap();
     kubelet::join(&cluster.admin, "honest-1").await.unwrap();
     let asked_to_end = async {
         initialized(&cluster, "honest-1").await;

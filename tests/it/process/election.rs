@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use aerostat::{Overrides, Settings};
+use aerostat::{Overrides, RunSettings};
 use http::Method;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use kube::ResourceExt;
@@ -75,7 +75,7 @@ async fn case_237_without_renewal_the_process_ends() {
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let faults = Faults::new();
     let overrides = Overrides { client: Some(cluster.faulty(&faults)), ..Overrides::default() };
-    let settings = Settings::parse(setup.arguments()).unwrap();
+    let settings = RunSettings::parse(setup.arguments()).unwrap();
     let (ended, failure) = tokio::join!(
         async {
             let failure = aerostat::run(settings, overrides, std::future::pending()).await.unwrap_err();

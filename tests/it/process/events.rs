@@ -1,6 +1,6 @@
 //! The tasks that send events belong to the process like all others.
 
-use aerostat::{Overrides, Settings};
+use aerostat::{Overrides, RunSettings};
 use http::Method;
 use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults, Reply};
@@ -15,7 +15,7 @@ async fn check_panic(namespace: &str) {
     let faults = Faults::new();
     faults.set(Fault::new(Method::POST, &format!("/namespaces/{namespace}/events"), Reply::Panic));
     let overrides = Overrides { client: Some(cluster.faulty(&faults)), ..Overrides::default() };
-    let settings = Settings::parse(setup.arguments()).unwrap();
+    let settings = RunSettings::parse(setup.arguments()).unwrap();
     // One event is about the Lease, in kube-system, and one about the node, in default.
     kubelet::join(&cluster.admin, "honest-1").await.unwrap();
     let ended = tokio::time::timeout(wait::DEADLINE, aerostat::run(settings, overrides, std::future::pending())).await;

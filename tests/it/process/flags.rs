@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use aerostat::{FlagsError, Settings};
+use aerostat::{FlagsError, RunSettings};
 use clap::Arg;
 
 use crate::recording::{self, Flag, Reasons, reason};
@@ -178,13 +178,13 @@ fn each_flag_of_upstream_counts_warns_or_is_refused() {
         let counts = counting.iter().any(|it| it.get_long() == Some(&name));
         assert_ne!(counts, listed.contains(name.as_str()), "--{name} has an effect, or an answer");
     }
-    let Err(FlagsError::Asked(help)) = Settings::parse(["aerostat", "run", "--help"]) else { panic!("no help") };
+    let Err(FlagsError::Asked(help)) = RunSettings::parse(["aerostat", "run", "--help"]) else { panic!("no help") };
     for name in &listed {
         assert!(help.contains(&format!("\n  --{name}: ")), "--{name} is in no list of the help");
     }
     for (name, value, answer) in WITHOUT_EFFECT {
         let flag = format!("--{name}={value}");
-        let sentence = match (Settings::parse(["aerostat", "--cloud-config=/c.yaml", &flag]), answer) {
+        let sentence = match (RunSettings::parse(["aerostat", "--cloud-config=/c.yaml", &flag]), answer) {
             (Ok(settings), Warning) => {
                 assert_eq!(settings.warnings.len(), 1, "{flag}: {:?}", settings.warnings);
                 settings.warnings[0].clone()
@@ -202,7 +202,7 @@ fn each_flag_of_upstream_counts_warns_or_is_refused() {
 #[test]
 fn manifests_of_vendors_name_no_flag_that_is_refused() {
     for (vendor, flags) in MANIFESTS {
-        let settings = Settings::parse(["aerostat", "--cloud-config=/c.yaml"].into_iter().chain(flags.split(' ')));
+        let settings = RunSettings::parse(["aerostat", "--cloud-config=/c.yaml"].into_iter().chain(flags.split(' ')));
         let warnings = settings.unwrap_or_else(|error| panic!("{vendor}: {error}")).warnings;
         let warned = warnings.iter().any(|it| it.starts_with("--use-service-account-credentials"));
         assert_eq!(warned, flags.contains("--use-service-account-credentials"), "{vendor}: {warnings:?}");

@@ -4,7 +4,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::{Arc, OnceLock};
 
-use aerostat::{Overrides, Settings};
+use aerostat::{Overrides, RunSettings};
 use async_trait::async_trait;
 use egress::Resolve;
 use k8s_openapi::api::core::v1::Node;
@@ -48,7 +48,7 @@ fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
 
 /// Runs aerostat while `test` goes on. It must end well.
 async fn run(setup: &Setup, test: impl Future<Output = ()>) {
-    let settings = Settings::parse(setup.arguments()).unwrap();
+    let settings = RunSettings::parse(setup.arguments()).unwrap();
     let overrides = Overrides { route: to_simulator, names: Some(Arc::new(Names)), ..Overrides::default() };
     let (stop, stopped) = oneshot::channel::<()>();
     let test = async {

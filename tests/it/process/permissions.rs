@@ -142,7 +142,7 @@ async fn where_rights_cannot_be_asked_the_work_goes_on() {
     faults.set(tests::faults::Fault::status(http::Method::POST, path, 403, "Forbidden", "injected refusal"));
     let overrides = aerostat::Overrides { client: Some(cluster.faulty(&faults)), ..aerostat::Overrides::default() };
     let setup = Setup::guest(&cluster, guests::HOSTILE);
-    let settings = aerostat::Settings::parse(setup.arguments()).unwrap();
+    let settings = aerostat::RunSettings::parse(setup.arguments()).unwrap();
     kubelet::join(&cluster.admin, "honest-1").await.unwrap();
     let asked_to_end = async {
         initialized(&cluster, "honest-1").await;

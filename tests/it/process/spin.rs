@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use aerostat::{Overrides, Settings};
+use aerostat::{Overrides, RunSettings};
 use http::Method;
 use jiff::Timestamp;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -34,7 +34,7 @@ async fn adv_31_the_lease_is_renewed_while_guests_spin() {
         kubelet::join(&cluster.admin, &format!("spin.{number}")).await.unwrap();
     }
     let token = admin_token(&cluster).await;
-    let settings = Settings::parse(setup.arguments()).unwrap();
+    let settings = RunSettings::parse(setup.arguments()).unwrap();
     let (stop, stopped) = oneshot::channel::<()>();
     // Two threads for everything that the process does, however many this machine has.
     let process = std::thread::spawn(move || {

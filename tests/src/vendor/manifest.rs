@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use egress::{Content, Effect, Method, OperationPattern, PathPattern, Rule};
+use egress::{Effect, Method, OperationPattern, PathPattern, Rule, RuleContent};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -55,7 +55,8 @@ fn rule(written: &Written) -> Rule {
     let paths: Vec<_> = written.paths.iter().map(|it| PathPattern::parse(it).expect("it is a pattern")).collect();
     let effect = written.effect.as_deref().map(|it| Effect::parse(it).expect("it is an effect"));
     let values: Vec<_> = written.values.clone().into_iter().collect();
-    let content = Content::parse(written.only.as_deref(), &values, &written.fields).expect("names of what may stand");
+    let content =
+        RuleContent::parse(written.only.as_deref(), &values, &written.fields).expect("names of what may stand");
     let operations =
         written.operations.iter().map(|it| OperationPattern::parse(it).expect("it is a pattern")).collect();
     Rule { operations, effect, content, ..Rule::new(methods, paths) }

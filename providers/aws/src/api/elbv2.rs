@@ -7,7 +7,7 @@ pub(crate) mod target_groups;
 
 use aerostat_sdk::SortedMap;
 
-use super::{ELBV2, Element, Form, Refusal};
+use super::{AwsRefusal, ELBV2, Element, RequestForm};
 
 /// The most items of a page.
 const PAGE: u32 = 400;
@@ -16,25 +16,30 @@ const PAGE: u32 = 400;
 pub(crate) type Attributes = SortedMap<String, String>;
 
 /// Tags by their keys.
-pub(crate) type Tags = SortedMap<String, String>;
+pub(crate) type TagsByKey = SortedMap<String, String>;
 
 /// A page of a list, and where the next one begins.
 #[derive(Debug)]
-pub(crate) struct Page<T> {
+pub(crate) struct ListPage<T> {
     pub(crate) items: Vec<T>,
     pub(crate) next: Option<String>,
 }
 
 /// One page of the list of this name in an answer.
-fn page<T>(form: Form, list: &str, marker: Option<&str>, read: fn(&Element) -> T) -> Result<Page<T>, Refusal> {
+fn page<T>(
+    form: RequestForm,
+    list: &str,
+    marker: Option<&str>,
+    read: fn(&Element) -> T,
+) -> Result<ListPage<T>, AwsRefusal> {
     let result = format!("{}Result", form.action());
     let mut items = Vec::new();
     let rest = ELBV2.each(form.with_some("Marker", marker), &[&result, list, "member"], |it| items.push(read(&it)))?;
-    Ok(Page { items, next: rest.text(&[&result, "NextMarker"]).map(str::to_owned) })
+    Ok(ListPage { items, next: rest.text(&[&result, "NextMarker"]).map(str::to_owned) })
 }
 
 /// All pages of a list. A list that does not end is refused.
-fn all<T>(form: &Form, list: &str, read: fn(&Element) -> T) -> Result<Vec<T>, Refusal> {
+fn all<T>(form: &RequestForm, list: &str, read: fn(&Element) -> T) -> Result<Vec<T>, AwsRefusal> {
     let (mut found, mut marker) = (Vec::new(), None);
     loop {
         let page = page(form.clone(), list, marker.as_deref(), read)?;
@@ -48,14 +53,18 @@ fn all<T>(form: &Form, list: &str, read: fn(&Element) -> T) -> Result<Vec<T>, Re
 }
 
 /// The first item of the list of this name in the answer to a creation.
-fn made<T>(form: Form, list: &str, read: fn(&Element) -> T) -> Result<T, Refusal> {
+fn made<T>(form: RequestForm, list: &str, read: fn(&Element) -> T) -> Result<T, AwsRefusal> {
     let action = form.action().to_owned();
     let made = page(form, list, None, read)?.items.into_iter().next();
     made.ok_or_else(|| ELBV2.empty(&action))
 }
 
 /// Adds keys and values: tags or attributes.
-fn with_pairs<'a>(form: Form, list: &str, pairs: impl IntoIterator<Item = (&'a String, &'a String)>) -> Form {
+fn with_pairs<'a>(
+    form: RequestForm,
+    list: &str,
+    pairs: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> RequestForm {
     pairs.into_iter().zip(1..).fold(form, |form, ((key, value), number): (_, usize)| {
         let item = format!("{list}.member.{number}");
         form.with(format!("{item}.Key"), key).with(format!("{item}.Value"), value)
@@ -69,7 +78,7 @@ fn pairs(it: &Element, list: &str) -> SortedMap<String, String> {
 }
 
 /// The attributes that an answer of this action has.
-fn attributes(form: Form) -> Result<Attributes, Refusal> {
+fn attributes(form: RequestForm) -> Result<Attributes, AwsRefusal> {
     let result = format!("{}Result", form.action());
     let answer = ELBV2.call(form)?;
     Ok(answer.child(&result).map(|it| pairs(it, "Attributes")).unwrap_or_default())

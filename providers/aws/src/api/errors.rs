@@ -19,35 +19,35 @@ const WORDS: usize = 400;
 
 /// Why there is nothing of what was asked for.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Refusal {
+pub(crate) struct AwsRefusal {
     /// AWS's code; empty, if AWS has not answered.
     pub(crate) code: String,
     /// The error for the host.
     pub(crate) error: Error,
 }
 
-impl Refusal {
+impl AwsRefusal {
     /// AWS's words, for a person.
     pub(crate) fn why(&self) -> &str {
         self.error.why()
     }
 }
 
-impl From<Error> for Refusal {
+impl From<Error> for AwsRefusal {
     fn from(error: Error) -> Self {
         Self { code: String::new(), error }
     }
 }
 
-impl From<Refusal> for Error {
-    fn from(refusal: Refusal) -> Self {
+impl From<AwsRefusal> for Error {
+    fn from(refusal: AwsRefusal) -> Self {
         refusal.error
     }
 }
 
 /// A request, as messages name it.
 #[derive(Clone, Copy)]
-pub(super) struct Asked<'a> {
+pub(super) struct AskedRequest<'a> {
     pub(super) endpoint: &'a str,
     /// The beginning of the API's actions in policies.
     pub(super) service: &'a str,
@@ -55,7 +55,7 @@ pub(super) struct Asked<'a> {
 }
 
 /// The refusal that an answer is.
-pub(super) fn refusal(asked: Asked<'_>, response: &Response) -> Refusal {
+pub(super) fn refusal(asked: AskedRequest<'_>, response: &Response) -> AwsRefusal {
     let said = said(response);
     let why = complaint(asked, response.status(), &said);
     let code = said.code;
@@ -78,12 +78,12 @@ pub(super) fn refusal(asked: Asked<'_>, response: &Response) -> Refusal {
         Some(refused) => refused.error(&why).unwrap_or(Error::Unavailable(why)),
         None => Error::unavailable(format_args!("{why}, but not in the API's words: does baseUrl lead to it?")),
     };
-    Refusal { code, error }
+    AwsRefusal { code, error }
 }
 
 /// The refusal that a successful answer is which cannot be read.
-pub(super) fn unreadable(asked: Asked<'_>, why: &Unreadable) -> Refusal {
-    let Asked { endpoint, action, .. } = asked;
+pub(super) fn unreadable(asked: AskedRequest<'_>, why: &Unreadable) -> AwsRefusal {
+    let AskedRequest { endpoint, action, .. } = asked;
     Error::unavailable(format_args!("{action} at endpoint {endpoint}: an answer that cannot be read: {why}")).into()
 }
 
@@ -114,7 +114,7 @@ fn request(answer: &Element) -> String {
 }
 
 /// The answer for a person: "DescribeInstances at endpoint ec2: 400 InvalidParameterValue: … (request …)".
-fn complaint(asked: Asked<'_>, status: u16, said: &Said) -> String {
+fn complaint(asked: AskedRequest<'_>, status: u16, said: &Said) -> String {
     let mut text = format!("{} at endpoint {}: {status}", asked.action, asked.endpoint);
     for (separator, words) in [(" ", &said.code), (": ", &said.sentence)] {
         if !words.is_empty() {

@@ -2,12 +2,12 @@
 
 /// The names and values of one request, in order.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Form {
+pub(crate) struct RequestForm {
     pairs: Vec<(String, String)>,
     filters: usize,
 }
 
-impl Form {
+impl RequestForm {
     /// A request for this action of this version of an API.
     pub(crate) fn new(action: &str, version: &str) -> Self {
         Self { pairs: Vec::new(), filters: 0 }.with("Action", action).with("Version", version)
@@ -67,11 +67,11 @@ impl Form {
 
 #[cfg(test)]
 mod tests {
-    use super::Form;
+    use super::RequestForm;
 
     #[test]
     fn lists_and_filters_are_numbered_from_one() {
-        let form = Form::new("DescribeInstances", "2016-11-15")
+        let form = RequestForm::new("DescribeInstances", "2016-11-15")
             .list("InstanceId", ["i-1", "i-2"])
             .filter("tag-key", ["a/b"])
             .with("MaxResults", 5)

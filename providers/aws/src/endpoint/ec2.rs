@@ -2,9 +2,9 @@
 
 use aerostat_sdk::{Effect, Endpoint};
 
-use super::rules::{Change, GROUPS, INSTANCES, Own, changes, endpoint, reads};
+use super::rules::{ChangeOperation, GROUPS, INSTANCES, Own, changes, endpoint, reads};
 use crate::api::EC2;
-use crate::settings::Cluster;
+use crate::settings::ClusterMarks;
 use crate::tags::{CLUSTER_UID, SERVICE_NAME, SERVICE_UID};
 
 const READS: [&str; 9] = [
@@ -23,12 +23,12 @@ const READS: [&str; 9] = [
 pub(crate) fn ec2(own: &Own) -> Endpoint {
     let endpoint = endpoint(EC2, "Amazon EC2", "https://ec2.eu-central-1.amazonaws.com");
     let endpoint = reads(endpoint, EC2, &READS);
-    let marks = [&*own.tag, Cluster::LEGACY_TAG, SERVICE_NAME, CLUSTER_UID, SERVICE_UID];
+    let marks = [&*own.tag, ClusterMarks::LEGACY_TAG, SERVICE_NAME, CLUSTER_UID, SERVICE_UID];
     let (table, vpc) = ([&*own.table], [&*own.vpc]);
     let route = [("InstanceId", INSTANCES), ("RouteTableId", &table)];
     let operations = [
         // Networks: some ports, never all protocols.
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "AuthorizeSecurityGroupIngress",
             only: &[
@@ -42,7 +42,7 @@ pub(crate) fn ec2(own: &Own) -> Endpoint {
             values: &[("GroupId", GROUPS), ("IpPermissions.*.IpProtocol", &["tcp", "udp", "icmp"])],
         },
         // Members of a group: all that comes from them.
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "AuthorizeSecurityGroupIngress",
             only: &["IpPermissions.*.FromPort", "IpPermissions.*.Groups.*.Description", "IpPermissions.*.ToPort"],
@@ -52,8 +52,13 @@ pub(crate) fn ec2(own: &Own) -> Endpoint {
                 ("IpPermissions.*.IpProtocol", &["tcp", "udp", "-1"]),
             ],
         },
-        Change { effect: Effect::Update, operation: "CreateRoute", only: &["DestinationCidrBlock"], values: &route },
-        Change {
+        ChangeOperation {
+            effect: Effect::Update,
+            operation: "CreateRoute",
+            only: &["DestinationCidrBlock"],
+            values: &route,
+        },
+        ChangeOperation {
             effect: Effect::Write,
             operation: "CreateSecurityGroup",
             only: &["GroupDescription", "TagSpecification.1.Tag.*.Key", "TagSpecification.1.Tag.*.Value"],
@@ -63,27 +68,37 @@ pub(crate) fn ec2(own: &Own) -> Endpoint {
                 ("VpcId", &vpc),
             ],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "CreateTags",
             only: &["Tag.*.Value"],
             values: &[("ResourceId.1", GROUPS), ("Tag.*.Key", &marks)],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "ModifyInstanceAttribute",
             only: &[],
             values: &[("InstanceId", INSTANCES), ("SourceDestCheck.Value", &["false"])],
         },
-        Change { effect: Effect::Update, operation: "ReplaceRoute", only: &["DestinationCidrBlock"], values: &route },
-        Change {
+        ChangeOperation {
+            effect: Effect::Update,
+            operation: "ReplaceRoute",
+            only: &["DestinationCidrBlock"],
+            values: &route,
+        },
+        ChangeOperation {
             effect: Effect::Detach,
             operation: "DeleteRoute",
             only: &["DestinationCidrBlock"],
             values: &[("RouteTableId", &table)],
         },
-        Change { effect: Effect::Delete, operation: "DeleteSecurityGroup", only: &[], values: &[("GroupId", GROUPS)] },
-        Change {
+        ChangeOperation {
+            effect: Effect::Delete,
+            operation: "DeleteSecurityGroup",
+            only: &[],
+            values: &[("GroupId", GROUPS)],
+        },
+        ChangeOperation {
             effect: Effect::Detach,
             operation: "RevokeSecurityGroupIngress",
             only: &["IpPermissions.*"],

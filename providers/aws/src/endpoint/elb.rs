@@ -2,95 +2,100 @@
 
 use aerostat_sdk::{Effect, Endpoint};
 
-use super::rules::{Change, GROUPS, INSTANCES, SUBNETS, changes, endpoint, reads};
+use super::rules::{ChangeOperation, GROUPS, INSTANCES, SUBNETS, changes, endpoint, reads};
 use crate::api::ELB;
 
 const READS: [&str; 3] = ["DescribeLoadBalancerAttributes", "DescribeLoadBalancers", "DescribeTags"];
 
 const NAME: &str = "LoadBalancerName";
 
-const CHANGES: [Change<'_>; 16] = [
-    Change {
+const CHANGES: [ChangeOperation<'_>; 16] = [
+    ChangeOperation {
         effect: Effect::Update,
         operation: "AddTags",
         only: &["LoadBalancerNames.member.1", "Tags.member.*.Key", "Tags.member.*.Value"],
         values: &[],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Detach,
         operation: "ApplySecurityGroupsToLoadBalancer",
         only: &[NAME],
         values: &[("SecurityGroups.member.*", GROUPS)],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Update,
         operation: "AttachLoadBalancerToSubnets",
         only: &[NAME],
         values: &[("Subnets.member.*", SUBNETS)],
     },
-    Change { effect: Effect::Update, operation: "ConfigureHealthCheck", only: &["HealthCheck.*", NAME], values: &[] },
-    Change {
+    ChangeOperation {
+        effect: Effect::Update,
+        operation: "ConfigureHealthCheck",
+        only: &["HealthCheck.*", NAME],
+        values: &[],
+    },
+    ChangeOperation {
         effect: Effect::Write,
         operation: "CreateLoadBalancer",
         only: &["Listeners.member.*", NAME, "Tags.member.*.Key", "Tags.member.*.Value"],
         values: &[("Scheme", &["internal"]), ("SecurityGroups.member.*", GROUPS), ("Subnets.member.*", SUBNETS)],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Update,
         operation: "CreateLoadBalancerListeners",
         only: &["Listeners.member.*", NAME],
         values: &[],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Update,
         operation: "CreateLoadBalancerPolicy",
         only: &[NAME, "PolicyAttributes.member.1.*", "PolicyName"],
         values: &[("PolicyTypeName", &["ProxyProtocolPolicyType", "SSLNegotiationPolicyType"])],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Detach,
         operation: "DetachLoadBalancerFromSubnets",
         only: &[NAME],
         values: &[("Subnets.member.*", SUBNETS)],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Update,
         operation: "ModifyLoadBalancerAttributes",
         only: &["LoadBalancerAttributes.*", NAME],
         values: &[],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Update,
         operation: "RegisterInstancesWithLoadBalancer",
         only: &[NAME],
         values: &[("Instances.member.*.InstanceId", INSTANCES)],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Update,
         operation: "SetLoadBalancerListenerSSLCertificate",
         only: &[NAME, "LoadBalancerPort", "SSLCertificateId"],
         values: &[],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Update,
         operation: "SetLoadBalancerPoliciesForBackendServer",
         only: &["InstancePort", NAME, "PolicyNames", "PolicyNames.member.*"],
         values: &[],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Update,
         operation: "SetLoadBalancerPoliciesOfListener",
         only: &[NAME, "LoadBalancerPort", "PolicyNames", "PolicyNames.member.*"],
         values: &[],
     },
-    Change { effect: Effect::Delete, operation: "DeleteLoadBalancer", only: &[NAME], values: &[] },
-    Change {
+    ChangeOperation { effect: Effect::Delete, operation: "DeleteLoadBalancer", only: &[NAME], values: &[] },
+    ChangeOperation {
         effect: Effect::Detach,
         operation: "DeleteLoadBalancerListeners",
         only: &[NAME, "LoadBalancerPorts.member.*"],
         values: &[],
     },
-    Change {
+    ChangeOperation {
         effect: Effect::Detach,
         operation: "DeregisterInstancesFromLoadBalancer",
         only: &[NAME],

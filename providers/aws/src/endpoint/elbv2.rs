@@ -2,7 +2,7 @@
 
 use aerostat_sdk::{Effect, Endpoint};
 
-use super::rules::{Change, GROUPS, INSTANCES, Own, SUBNETS, changes, endpoint, reads};
+use super::rules::{ChangeOperation, GROUPS, INSTANCES, Own, SUBNETS, changes, endpoint, reads};
 use crate::api::ELBV2;
 
 const READS: [&str; 7] = [
@@ -36,13 +36,13 @@ pub(crate) fn elbv2(own: &Own) -> Endpoint {
     let endpoint = reads(endpoint, ELBV2, &READS);
     let vpc = [&*own.vpc];
     let operations = [
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "AddTags",
             only: &["Tags.member.*.Key", "Tags.member.*.Value"],
             values: &[("ResourceArns.member.*", OWN)],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "CreateListener",
             only: &[
@@ -55,7 +55,7 @@ pub(crate) fn elbv2(own: &Own) -> Endpoint {
             ],
             values: &[FORWARDS[0], FORWARDS[1], BALANCER],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Write,
             operation: "CreateLoadBalancer",
             only: &[
@@ -74,7 +74,7 @@ pub(crate) fn elbv2(own: &Own) -> Endpoint {
                 ("Type", &["network"]),
             ],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "CreateTargetGroup",
             only: &[
@@ -89,47 +89,52 @@ pub(crate) fn elbv2(own: &Own) -> Endpoint {
             ],
             values: &[("Name", &["k8s-*"]), ("TargetType", &["instance"]), ("VpcId", &vpc)],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "ModifyListener",
             only: &["Certificates.member.1.CertificateArn", "Protocol", "SslPolicy"],
             values: &[FORWARDS[0], FORWARDS[1], LISTENER],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "ModifyLoadBalancerAttributes",
             only: &["Attributes.member.*.Key", "Attributes.member.*.Value"],
             values: &[BALANCER],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "ModifyTargetGroup",
             only: &["HealthCheck*", "HealthyThresholdCount", "UnhealthyThresholdCount"],
             values: &[TARGET_GROUP],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "ModifyTargetGroupAttributes",
             only: &["Attributes.member.*.Key", "Attributes.member.*.Value"],
             values: &[TARGET_GROUP],
         },
-        Change {
+        ChangeOperation {
             effect: Effect::Update,
             operation: "RegisterTargets",
             only: &["Targets.member.*.Port"],
             values: &[TARGET_GROUP, REGISTERED],
         },
-        Change { effect: Effect::Update, operation: "SetIpAddressType", only: &["IpAddressType"], values: &[BALANCER] },
-        Change {
+        ChangeOperation {
+            effect: Effect::Update,
+            operation: "SetIpAddressType",
+            only: &["IpAddressType"],
+            values: &[BALANCER],
+        },
+        ChangeOperation {
             effect: Effect::Detach,
             operation: "SetSecurityGroups",
             only: &[],
             values: &[BALANCER, ("SecurityGroups.member.*", GROUPS)],
         },
-        Change { effect: Effect::Detach, operation: "DeleteListener", only: &[], values: &[LISTENER] },
-        Change { effect: Effect::Delete, operation: "DeleteLoadBalancer", only: &[], values: &[BALANCER] },
-        Change { effect: Effect::Detach, operation: "DeleteTargetGroup", only: &[], values: &[TARGET_GROUP] },
-        Change {
+        ChangeOperation { effect: Effect::Detach, operation: "DeleteListener", only: &[], values: &[LISTENER] },
+        ChangeOperation { effect: Effect::Delete, operation: "DeleteLoadBalancer", only: &[], values: &[BALANCER] },
+        ChangeOperation { effect: Effect::Detach, operation: "DeleteTargetGroup", only: &[], values: &[TARGET_GROUP] },
+        ChangeOperation {
             effect: Effect::Detach,
             operation: "DeregisterTargets",
             only: &["Targets.member.*.Port"],

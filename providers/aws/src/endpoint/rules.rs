@@ -2,7 +2,7 @@
 
 use aerostat_sdk::{Effect, Endpoint, Result, settings as given};
 
-use crate::api::Api;
+use crate::api::AwsApi;
 use crate::settings;
 
 /// The ids of instances, security groups and subnets.
@@ -12,7 +12,7 @@ pub(super) const SUBNETS: &[&str] = &["subnet-*"];
 
 /// An operation that changes something, and what its requests carry: names that may stand, and names with what may stand in
 /// them.
-pub(super) struct Change<'a> {
+pub(super) struct ChangeOperation<'a> {
     pub(super) effect: Effect,
     pub(super) operation: &'a str,
     pub(super) only: &'a [&'a str],
@@ -43,19 +43,19 @@ impl Own {
     }
 }
 
-pub(super) fn endpoint(api: Api, purpose: &str, example: &str) -> Endpoint {
+pub(super) fn endpoint(api: AwsApi, purpose: &str, example: &str) -> Endpoint {
     Endpoint::new(api.endpoint, purpose, example).operation_parameter("Action").parameter("Version", api.version)
 }
 
 /// Allows operations that read, with whatever they carry.
-pub(super) fn reads(endpoint: Endpoint, api: Api, operations: &[&str]) -> Endpoint {
+pub(super) fn reads(endpoint: Endpoint, api: AwsApi, operations: &[&str]) -> Endpoint {
     let actions: Vec<_> = operations.iter().map(|it| action(api, it)).collect();
     endpoint.allow_operations(Effect::Read, operations.iter().copied(), actions.iter().map(String::as_str))
 }
 
 /// Allows operations that change something, each with what it carries.
-pub(super) fn changes(endpoint: Endpoint, api: Api, operations: &[Change<'_>]) -> Endpoint {
-    operations.iter().fold(endpoint, |endpoint, Change { effect, operation, only, values }| {
+pub(super) fn changes(endpoint: Endpoint, api: AwsApi, operations: &[ChangeOperation<'_>]) -> Endpoint {
+    operations.iter().fold(endpoint, |endpoint, ChangeOperation { effect, operation, only, values }| {
         let action = action(api, operation);
         let endpoint = endpoint.allow_operations(*effect, [*operation], [action.as_str()]).only(only.iter().copied());
         values.iter().fold(endpoint, |it, (name, values)| it.only_values(name, values.iter().copied()))
@@ -63,6 +63,6 @@ pub(super) fn changes(endpoint: Endpoint, api: Api, operations: &[Change<'_>]) -
 }
 
 /// The action that IAM asks for has the operation's name.
-fn action(api: Api, operation: &str) -> String {
+fn action(api: AwsApi, operation: &str) -> String {
     format!("{}:{operation}", api.service)
 }

@@ -2,20 +2,20 @@
 
 use std::cell::Cell;
 
-use aerostat_sdk::testing::{Host, Outcome, answer};
+use aerostat_sdk::testing::{TestHost, TestOutcome, answer};
 use aerostat_sdk::{
     Error, Ingress, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner, Proof, Result,
 };
 
 use super::other_networks;
 use crate::Aws;
-use crate::settings::LoadBalancers;
+use crate::settings::LoadBalancerSettings;
 use crate::tests::{action, host, sent, value};
 
 const CLUSTER: &str = "c1a5e000-1111-2222-3333-444455556666";
 const UID: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
 
-fn list(host: &Host, cursor: Option<&str>) -> Result<InventoryPage> {
+fn list(host: &TestHost, cursor: Option<&str>) -> Result<InventoryPage> {
     host.run(|| <Aws as LoadBalancerInventory>::list(cursor, 400))
 }
 
@@ -61,12 +61,12 @@ fn group(name: &str) -> String {
     )
 }
 
-fn result(action: &str, body: &str) -> Outcome {
+fn result(action: &str, body: &str) -> TestOutcome {
     answer(200, format!("<R><{action}Result>{body}</{action}Result></R>"))
 }
 
 /// An account with two pages of Network Load Balancers.
-fn account() -> Host {
+fn account() -> TestHost {
     host(|request| {
         let (action, marker) = (action(request), value(request, "Marker"));
         let body = match (&*request.endpoint, action, marker) {
@@ -177,7 +177,7 @@ fn a_cursor_of_another_list_is_refused() {
 
 #[test]
 fn other_load_balancers_are_those_of_all_pages() {
-    let names = account().run(|| other_networks(&LoadBalancers::read().unwrap(), "ours")).unwrap();
+    let names = account().run(|| other_networks(&LoadBalancerSettings::read().unwrap(), "ours")).unwrap();
     let expected = ["other", "shared", "vendor", "x-ours", "y-ours"].map(str::to_owned);
     assert_eq!(names, expected.into(), "all that has a tag of the cluster counts");
 }
@@ -188,7 +188,7 @@ fn a_list_that_does_not_end_is_refused() {
         let next = "<LoadBalancers/><NextMarker>m</NextMarker>";
         result(action(request), next)
     });
-    let refused = endless.run(|| other_networks(&LoadBalancers::read().unwrap(), "ours"));
+    let refused = endless.run(|| other_networks(&LoadBalancerSettings::read().unwrap(), "ours"));
     assert!(matches!(&refused, Err(Error::Unavailable(why)) if why.contains("does not end")), "{refused:?}");
 }
 

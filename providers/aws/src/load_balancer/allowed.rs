@@ -4,11 +4,11 @@
 use aerostat_sdk::{Error, ExternalTrafficPolicy, Result};
 
 use super::annotations::{
-    ADDITIONAL_TAGS, ELASTIC_IPS, EXTRA_SECURITY_GROUPS, HEALTH_PORT, HealthPort, Kind, LOG_BUCKET, LOG_ENABLED,
-    SECURITY_GROUPS, pairs,
+    ADDITIONAL_TAGS, ELASTIC_IPS, EXTRA_SECURITY_GROUPS, HEALTH_PORT, HealthPort, LOG_BUCKET, LOG_ENABLED,
+    LoadBalancerKind, SECURITY_GROUPS, pairs,
 };
-use super::call::Call;
-use crate::settings::{Cluster, NetworkGroups};
+use super::call::ServiceCall;
+use crate::settings::{ClusterMarks, NetworkGroups};
 use crate::tags::{CLUSTER_UID, KEPT, SERVICE_UID};
 
 /// The beginning of the keys of clusters' tags.
@@ -20,16 +20,16 @@ const CLUSTERS: &str = "kubernetes.io/cluster/";
 /// # Errors
 ///
 /// `invalid`, naming the annotation, the value and the setting.
-pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
+pub(super) fn check(call: &ServiceCall<'_>, kind: LoadBalancerKind) -> Result<()> {
     let (annotations, settings) = (call.annotations, &call.settings);
-    if kind == Kind::Classic || settings.network_groups == NetworkGroups::Managed {
+    if kind == LoadBalancerKind::Classic || settings.network_groups == NetworkGroups::Managed {
         for key in [&SECURITY_GROUPS, &EXTRA_SECURITY_GROUPS] {
             for group in annotations.read(key)?.unwrap_or_default() {
                 settings.allowed_groups.check(key.name, &group)?;
             }
         }
     }
-    if kind == Kind::Network && !call.is_known() {
+    if kind == LoadBalancerKind::Network && !call.is_known() {
         elastic_ips(call)?;
     }
     if let Some(bucket) = annotations.text(LOG_BUCKET.name)
@@ -48,7 +48,7 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
 /// # Errors
 ///
 /// As [`check`].
-pub(super) fn elastic_ips(call: &Call<'_>) -> Result<Option<Vec<String>>> {
+pub(super) fn elastic_ips(call: &ServiceCall<'_>) -> Result<Option<Vec<String>>> {
     let allocations = call.annotations.read(&ELASTIC_IPS)?;
     for allocation in allocations.iter().flatten() {
         call.settings.allowed_elastic_ips.check(ELASTIC_IPS.name, allocation)?;
@@ -57,13 +57,13 @@ pub(super) fn elastic_ips(call: &Call<'_>) -> Result<Option<Vec<String>>> {
 }
 
 /// Whether nodes may be opened at a port that is checked.
-pub(super) fn is_health_port(call: &Call<'_>, port: u16) -> bool {
+pub(super) fn is_health_port(call: &ServiceCall<'_>, port: u16) -> bool {
     is_own_port(call, &HealthPort::Number(port)) || call.settings.allowed_health_ports.has(&port.to_string())
 }
 
 /// Whether a port is the Service's own on the nodes: a node port, the port of its health checks, or that of kube-proxy where the
 /// operator has it asked.
-fn is_own_port(call: &Call<'_>, port: &HealthPort) -> bool {
+fn is_own_port(call: &ServiceCall<'_>, port: &HealthPort) -> bool {
     let HealthPort::Number(port) = port else { return true };
     let health = match call.service.external_traffic_policy {
         ExternalTrafficPolicy::Local(port) => Some(port),
@@ -74,10 +74,10 @@ fn is_own_port(call: &Call<'_>, port: &HealthPort) -> bool {
 
 /// Refuses tags that say whose something is, or that it is kept: the marks of a cluster or of a Service are not an author's to
 /// write.
-fn tags(call: &Call<'_>) -> Result<()> {
+fn tags(call: &ServiceCall<'_>) -> Result<()> {
     let key = ADDITIONAL_TAGS.name;
     for (name, _) in call.annotations.text(key).map(pairs).unwrap_or_default() {
-        if name.starts_with(CLUSTERS) || [Cluster::LEGACY_TAG, CLUSTER_UID, KEPT, SERVICE_UID].contains(&&*name) {
+        if name.starts_with(CLUSTERS) || [ClusterMarks::LEGACY_TAG, CLUSTER_UID, KEPT, SERVICE_UID].contains(&&*name) {
             return Err(Error::invalid(format_args!(
                 "annotation {key}: the tag {name:?} says to which cluster or Service something belongs, and is not for authors of \
                  Services to write: take it off"

@@ -8,24 +8,24 @@ macro_rules! vendor {
     };
 }
 
-type Word = Custom<String>;
+type AwsWord = Custom<String>;
 type Words = Custom<Vec<String>>;
 
 const GROUPS: Words = Custom { allowed: "a list of ids of security groups such as sg-1,sg-2", parse: groups };
-const ARN: Word = Custom {
+const ARN: AwsWord = Custom {
     allowed: "the ARN of a certificate of ACM or IAM such as arn:aws:acm:eu-central-1:123456789012:certificate/4711",
     parse: certificate,
 };
-const ITEM: Word = Custom { allowed: "no empty item", parse: item };
-const ADDRESS: Word = Custom::ipv4("an IPv4 address");
-const CIDR: Word = Custom::cidr("a network such as 10.0.0.0/8");
+const ITEM: AwsWord = Custom { allowed: "no empty item", parse: item };
+const ADDRESS: AwsWord = Custom::ipv4("an IPv4 address");
+const CIDR: AwsWord = Custom::cidr("a network such as 10.0.0.0/8");
 /// How many checks decide.
 const THRESHOLD: Integer = Integer::between(2, 10);
 
 aerostat_sdk::table! {
     /// All of them.
     pub(crate) const TABLE;
-    TYPE: Custom<Kind> = (vendor!("type"), Custom { allowed: "nlb, external, nlb-ip, or anything else", parse: kind },
+    TYPE: Custom<LoadBalancerKind> = (vendor!("type"), Custom { allowed: "nlb, external, nlb-ip, or anything else", parse: kind },
         "nlb is a Network Load Balancer. external and nlb-ip leave the Service to the AWS Load Balancer Controller. \
          Anything else is a Classic Load Balancer. It cannot change while there is a load balancer.")
         .otherwise("a Classic Load Balancer");
@@ -55,13 +55,13 @@ aerostat_sdk::table! {
          has security groups only with setting loadBalancers.nlbSecurityGroupMode.");
     EXTRA_SECURITY_GROUPS: Words = (vendor!("extra-security-groups"), GROUPS,
         "Security groups beside the one that is made for it. Classic only: an error with nlb.");
-    CERTIFICATE: Word = (vendor!("ssl-cert"), ARN,
+    CERTIFICATE: AwsWord = (vendor!("ssl-cert"), ARN,
         "The certificate: where it is set, TLS ends at the load balancer, on the ports in ssl-ports.");
     SSL_PORTS: Text = (vendor!("ssl-ports"), Text("port numbers and port names with commas between them, or *"),
         "On which ports TLS ends. White space is a part of a name.").default("*");
     SSL_POLICY: Text = (vendor!("ssl-negotiation-policy"), Text("the name of a policy"),
         "Which versions and ciphers of TLS are spoken.").otherwise("AWS's default for a new one, then as it is");
-    BACKEND_PROTOCOL: Custom<Backend> = (vendor!("backend-protocol"), Custom {
+    BACKEND_PROTOCOL: Custom<BackendProtocol> = (vendor!("backend-protocol"), Custom {
         allowed: "http, https, ssl or tcp", parse: backend },
         "What nodes speak. To a Network Load Balancer only ssl matters: TLS to the nodes of ports where TLS ends.")
         .otherwise("tcp");
@@ -76,7 +76,7 @@ aerostat_sdk::table! {
         allowed: "a port, or traffic-port", parse: health_port },
         "Which port of the nodes is checked.")
         .otherwise("traffic-port; healthCheckNodePort with externalTrafficPolicy Local");
-    HEALTH_PATH: Word = (vendor!("healthcheck-path"), Custom::path("a path that begins with /"),
+    HEALTH_PATH: AwsWord = (vendor!("healthcheck-path"), Custom::path("a path that begins with /"),
         "The path of checks by HTTP.").otherwise("/; /healthz with externalTrafficPolicy Local");
     HEALTHY: Integer = (vendor!("healthcheck-healthy-threshold"), THRESHOLD, "How many good checks take a node in.")
         .otherwise("nlb: 3, 2 with externalTrafficPolicy Local; Classic: 2");
@@ -89,9 +89,9 @@ aerostat_sdk::table! {
     GROUP_ATTRIBUTES: Text = (vendor!("target-group-attributes"),
         Text("preserve_client_ip.enabled and proxy_protocol_v2.enabled, each with =true or =false, with a comma between"),
         "What nodes learn of the client. Taken off, the last values stay. nlb only: an error with Classic.");
-    ELASTIC_IPS: List<Word> = (vendor!("eip-allocations"), List { of: ITEM, what: "allocations of elastic IPs",
+    ELASTIC_IPS: List<AwsWord> = (vendor!("eip-allocations"), List { of: ITEM, what: "allocations of elastic IPs",
         example: "eipalloc-1,eipalloc-2" }, "Its addresses, one for each subnet. nlb only, and not with internal.").only_at_creation();
-    PRIVATE_IPS: List<Word> = (vendor!("private-ipv4-addresses"), List { of: ADDRESS, what: "IPv4 addresses",
+    PRIVATE_IPS: List<AwsWord> = (vendor!("private-ipv4-addresses"), List { of: ADDRESS, what: "IPv4 addresses",
         example: "10.0.1.5,10.0.2.5" }, "Its private addresses, one for each subnet. nlb only, with internal.").only_at_creation();
     NODE_LABELS: Text = (vendor!("target-node-labels"), Text("a label selector such as pool=web,ssd"),
         "Only nodes with these labels take traffic.").otherwise("all nodes").selects_nodes();
@@ -99,14 +99,14 @@ aerostat_sdk::table! {
         Custom { allowed: "a list of ids or names of subnets such as subnet-1,subnet-2", parse: words },
         "Its subnets, each in a zone of its own. A name is the value of the tag Name.")
         .otherwise("one of each zone, by tags and route tables");
-    SOURCE_RANGES: List<Word> = ("service.beta.kubernetes.io/load-balancer-source-ranges",
+    SOURCE_RANGES: List<AwsWord> = ("service.beta.kubernetes.io/load-balancer-source-ranges",
         List { of: CIDR, what: "networks", example: "10.0.0.0/8,192.0.2.0/24" },
         "From where clients may come. spec.loadBalancerSourceRanges wins.").otherwise("everywhere");
 }
 
 /// The maker of a Service's load balancer, and its kind.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Kind {
+pub(super) enum LoadBalancerKind {
     /// A Network Load Balancer.
     Network,
     /// A Classic Load Balancer.
@@ -115,17 +115,17 @@ pub(super) enum Kind {
     External,
 }
 
-fn kind(text: &str) -> Option<Kind> {
+fn kind(text: &str) -> Option<LoadBalancerKind> {
     Some(match text {
-        "nlb" => Kind::Network,
-        "external" | "nlb-ip" => Kind::External,
-        _ => Kind::Classic,
+        "nlb" => LoadBalancerKind::Network,
+        "external" | "nlb-ip" => LoadBalancerKind::External,
+        _ => LoadBalancerKind::Classic,
     })
 }
 
 /// The protocol of nodes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Backend {
+pub(super) enum BackendProtocol {
     /// HTTP.
     Http,
     /// HTTP over TLS.
@@ -136,11 +136,16 @@ pub(super) enum Backend {
     Tcp,
 }
 
-fn backend(text: &str) -> Option<Backend> {
-    [("http", Backend::Http), ("https", Backend::Https), ("ssl", Backend::Ssl), ("tcp", Backend::Tcp)]
-        .into_iter()
-        .find(|(word, _)| *word == text)
-        .map(|(_, it)| it)
+fn backend(text: &str) -> Option<BackendProtocol> {
+    [
+        ("http", BackendProtocol::Http),
+        ("https", BackendProtocol::Https),
+        ("ssl", BackendProtocol::Ssl),
+        ("tcp", BackendProtocol::Tcp),
+    ]
+    .into_iter()
+    .find(|(word, _)| *word == text)
+    .map(|(_, it)| it)
 }
 
 /// How nodes are checked.

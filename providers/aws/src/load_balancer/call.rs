@@ -5,17 +5,17 @@ use aerostat_sdk::{Error, LoadBalancer, Port, Protocol, Result};
 
 use super::annotations::{CERTIFICATE, SSL_PORTS, SslPorts};
 use super::marks::Marks;
-use crate::settings::LoadBalancers as Settings;
+use crate::settings::LoadBalancerSettings as Settings;
 
 /// One call about one Service.
-pub(super) struct Call<'a> {
+pub(super) struct ServiceCall<'a> {
     pub(super) service: &'a LoadBalancer,
     pub(super) annotations: Annotations<'a>,
     pub(super) settings: Settings,
     pub(super) marks: Marks,
 }
 
-impl<'a> Call<'a> {
+impl<'a> ServiceCall<'a> {
     pub(super) fn of(service: &'a LoadBalancer) -> Result<Self> {
         let (annotations, settings) = (Annotations::of(service), Settings::read()?);
         let marks = Marks::of(&service.owner, annotations, &settings.cluster)?;

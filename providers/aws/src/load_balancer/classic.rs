@@ -11,17 +11,17 @@ use std::time::Duration;
 use aerostat_sdk::events::{self, Warnings};
 use aerostat_sdk::{Change, Deletion, Error, Ingress, Progress, Result};
 
-use self::desired::Desired;
-use self::groups::Asked;
-use self::steps::{Place, Step};
-use super::annotations::Kind;
-use super::call::Call;
+use self::desired::DesiredClassic;
+use self::groups::AskedGroups;
+use self::steps::{ClassicPlace, ClassicStep};
+use super::annotations::LoadBalancerKind;
+use super::call::ServiceCall;
 use super::marks::Ownership;
 use super::security_groups::nodes::VendorsRule;
 use super::{preflight, subnets, targets};
 use crate::api::ec2::security_groups::SecurityGroup;
-use crate::api::elb::load_balancers::{self as api, Creation};
-use crate::api::elb::model::LoadBalancer;
+use crate::api::elb::load_balancers::{self as api, ClassicCreation};
+use crate::api::elb::model::ClassicLoadBalancer;
 use crate::tags::{CLUSTER_UID, SERVICE_UID, Tags};
 
 /// Until AWS shows what it was told to make.
@@ -36,8 +36,8 @@ const MOST_GROUPS: usize = 5;
 const RELEASE: Duration = Duration::from_secs(10);
 
 /// A load balancer with the Service's name.
-struct Found {
-    live: LoadBalancer,
+struct FoundClassic {
+    live: ClassicLoadBalancer,
     tags: Tags,
     /// Whether it is the Service's, or why not.
     proof: Result<(), String>,
@@ -46,7 +46,7 @@ struct Found {
 /// The fate of the rule by which the vendor's controller lets a load balancer with these tags into nodes. Only as long as the
 /// vendor's tags stand alone there is it known whose the rule is: it goes with what is written first, and before the marks come.
 /// `is_vendors` says whether the rule for the group in question can be the vendor's at all.
-fn vendors_rule(call: &Call<'_>, tags: &Tags, is_written: bool, is_vendors: bool) -> VendorsRule {
+fn vendors_rule(call: &ServiceCall<'_>, tags: &Tags, is_written: bool, is_vendors: bool) -> VendorsRule {
     match call.marks.ownership(tags) {
         Ownership::ByName if !is_written => VendorsRule::Stays,
         Ownership::ByName if is_vendors => VendorsRule::Goes,
@@ -57,7 +57,7 @@ fn vendors_rule(call: &Call<'_>, tags: &Tags, is_written: bool, is_vendors: bool
 /// Takes one step towards the desired state: all of them, unless AWS does not show yet what it was told to make.
 ///
 /// A refusal keeps nobody from following the nodes, which come and go nevertheless.
-pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
+pub(super) fn ensure(call: &ServiceCall<'_>) -> Result<Progress> {
     match reconcile(call) {
         Err(refused) if refused.is_refusal() && call.is_known() => match follow_nodes(call) {
             // It may be refused for the same reason: the first refusal says it.
@@ -69,8 +69,8 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
 }
 
 /// Changes nothing but the instances of a load balancer that is the Service's, and the way to them.
-fn follow_nodes(call: &Call<'_>) -> Result<()> {
-    let Some(Found { live, tags, proof: Ok(()) }) = find(call)? else { return Ok(()) };
+fn follow_nodes(call: &ServiceCall<'_>) -> Result<()> {
+    let Some(FoundClassic { live, tags, proof: Ok(()) }) = find(call)? else { return Ok(()) };
     // An annotation that is not allowed names no group: then the way is as it was.
     if let Ok(given) = groups::given(call) {
         let own = if given.is_empty() { groups::find_own(call)? } else { None };
@@ -84,12 +84,12 @@ fn follow_nodes(call: &Call<'_>) -> Result<()> {
     write::instances(&live, &targets::instances(nodes, &mut Warnings::default()), nodes)
 }
 
-fn reconcile(call: &Call<'_>) -> Result<Progress> {
-    preflight::check(call, Kind::Classic)?;
+fn reconcile(call: &ServiceCall<'_>) -> Result<Progress> {
+    preflight::check(call, LoadBalancerKind::Classic)?;
     let mut warnings = Warnings::default();
-    let (desired, asked) = (Desired::of(call, &mut warnings)?, Asked::of(call)?);
+    let (desired, asked) = (DesiredClassic::of(call, &mut warnings)?, AskedGroups::of(call)?);
     let found = find(call)?;
-    if let Some(Found { proof: Err(why), .. }) = &found {
+    if let Some(FoundClassic { proof: Err(why), .. }) = &found {
         let name = &call.service.name;
         return Err(Error::invalid(format_args!("load balancer {name} is not proven to be this Service's: {why}")));
     }
@@ -104,7 +104,7 @@ fn reconcile(call: &Call<'_>) -> Result<Progress> {
             Change::Busy(why) => return Ok(Progress::pending(call.service.status(), POLL, why)),
         },
     };
-    let place = Place { subnets, groups: asked.all(own.as_ref()) };
+    let place = ClassicPlace { subnets, groups: asked.all(own.as_ref()) };
     let found = match found {
         Some(found) => Some(found),
         None => match create(call, &desired, &place, own.as_ref())? {
@@ -131,11 +131,11 @@ fn reconcile(call: &Call<'_>) -> Result<Progress> {
 
 /// Takes one step towards its absence. Its security group goes last, and is found by its name also when the load
 /// balancer is gone.
-pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
+pub(super) fn delete(call: &ServiceCall<'_>) -> Result<Deletion> {
     // An annotation that is not allowed names no group.
     let given = groups::given(call).ok().and_then(|it| it.into_iter().next());
     let found = find(call)?;
-    if let Some(Found { live, proof: Err(why), .. }) = &found {
+    if let Some(FoundClassic { live, proof: Err(why), .. }) = &found {
         let message = format!(
             "load balancer {} is not deleted: it is not proven to be this Service's: {why}. If it is, delete it in AWS: until \
              then it costs money",
@@ -146,7 +146,7 @@ pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
     }
     let own = groups::find_own(call)?;
     let mut vendors = VendorsRule::Unknown;
-    if let Some(Found { live, tags, .. }) = found {
+    if let Some(FoundClassic { live, tags, .. }) = found {
         // Once the load balancer is gone, nothing says who made the rule.
         let is_vendors = given.as_ref().is_some_and(|it| groups::is_vendors(call, &live, own.as_ref(), it));
         vendors = vendors_rule(call, &tags, true, is_vendors);
@@ -168,7 +168,7 @@ pub(super) fn delete(call: &Call<'_>) -> Result<Deletion> {
 
 /// The load balancer with the Service's name, if there is one. The memo is the same name: it was proven before it was
 /// kept.
-fn find(call: &Call<'_>) -> Result<Option<Found>> {
+fn find(call: &ServiceCall<'_>) -> Result<Option<FoundClassic>> {
     let name = &*call.service.name;
     // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
     let listed = if call.service.is_listed() { api::find_listed(name)? } else { None };
@@ -185,12 +185,17 @@ fn find(call: &Call<'_>) -> Result<Option<Found>> {
         Ownership::Nobody => Err("it has none of the tags that say so".to_owned()),
         Ownership::Other(why) => Err(why),
     };
-    Ok(Some(Found { live, tags, proof }))
+    Ok(Some(FoundClassic { live, tags, proof }))
 }
 
-fn create(call: &Call<'_>, desired: &Desired, place: &Place, own: Option<&SecurityGroup>) -> Result<Change<()>> {
+fn create(
+    call: &ServiceCall<'_>,
+    desired: &DesiredClassic,
+    place: &ClassicPlace,
+    own: Option<&SecurityGroup>,
+) -> Result<Change<()>> {
     let name = &call.service.name;
-    let creation = Creation {
+    let creation = ClassicCreation {
         name,
         is_internal: desired.is_internal,
         listeners: &desired.listeners,
@@ -214,10 +219,10 @@ fn create(call: &Call<'_>, desired: &Desired, place: &Place, own: Option<&Securi
 
 /// Writes what differs, and leaves to others what is theirs.
 fn update(
-    call: &Call<'_>,
-    Found { live, tags, .. }: &Found,
-    desired: &Desired,
-    place: &Place,
+    call: &ServiceCall<'_>,
+    FoundClassic { live, tags, .. }: &FoundClassic,
+    desired: &DesiredClassic,
+    place: &ClassicPlace,
     own: Option<&SecurityGroup>,
     warnings: &mut Warnings,
 ) -> Result<Progress> {
@@ -228,7 +233,7 @@ fn update(
     let is_asked_for = missing.keys().any(|it| ![CLUSTER_UID, SERVICE_UID].contains(&&**it));
     let is_written = is_asked_for || !steps.is_empty() || live.instances != desired.instances;
     if is_written && !missing.is_empty() {
-        steps.insert(0, Step::Tag(missing));
+        steps.insert(0, ClassicStep::Tag(missing));
     }
     // That of its own goes, if others have been given to it.
     let left_over = match own {
@@ -270,9 +275,9 @@ fn update(
 /// Lets groups that somebody else made lead to no node any more, as long as the load balancer has them: a call that
 /// ends in between is gone on with. It gets the other groups before, so that the nodes let it in all the time.
 fn part_from(
-    call: &Call<'_>,
-    live: &LoadBalancer,
-    place: &Place,
+    call: &ServiceCall<'_>,
+    live: &ClassicLoadBalancer,
+    place: &ClassicPlace,
     leaving: &[&String],
     vendors: impl Fn(&str) -> VendorsRule,
 ) -> Result<()> {
@@ -282,7 +287,7 @@ fn part_from(
     let both: Vec<String> = place.groups.iter().chain(leaving.iter().copied()).cloned().collect();
     let is_new = place.groups.iter().any(|it| !live.groups.contains(it));
     if is_new && both.len() <= MOST_GROUPS {
-        write::carry_out(&live.name, &Step::Groups(both))?;
+        write::carry_out(&live.name, &ClassicStep::Groups(both))?;
     }
     leaving.iter().try_for_each(|group| groups::refuse(call, group, vendors(group)).map(drop))
 }

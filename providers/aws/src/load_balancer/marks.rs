@@ -4,7 +4,7 @@ use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Owner, Result, cluster};
 
 use super::annotations::{ADDITIONAL_TAGS, pairs};
-use crate::settings::Cluster;
+use crate::settings::ClusterMarks;
 use crate::tags::{CLUSTER_UID, KEPT, OWNED, SERVICE_NAME, SERVICE_UID, Tags, is_kept};
 
 /// The owner of a thing with tags, seen from one Service.
@@ -30,7 +30,7 @@ impl Ownership {
 /// The marks of one Service's things.
 #[derive(Clone, Debug)]
 pub(crate) struct Marks {
-    cluster: Cluster,
+    cluster: ClusterMarks,
     cluster_uid: String,
     service_uid: String,
     service_name: String,
@@ -43,7 +43,7 @@ impl Marks {
     /// # Errors
     ///
     /// While the cluster is not known.
-    pub(crate) fn of(owner: &Owner, annotations: Annotations<'_>, cluster: &Cluster) -> Result<Self> {
+    pub(crate) fn of(owner: &Owner, annotations: Annotations<'_>, cluster: &ClusterMarks) -> Result<Self> {
         Ok(Self {
             cluster: cluster.clone(),
             cluster_uid: self::cluster()?.uid,
@@ -67,7 +67,7 @@ impl Marks {
             (CLUSTER_UID.to_owned(), self.cluster_uid.clone()),
             (SERVICE_UID.to_owned(), self.service_uid.clone()),
         ];
-        let legacy = (Cluster::LEGACY_TAG.to_owned(), self.cluster.id().to_owned());
+        let legacy = (ClusterMarks::LEGACY_TAG.to_owned(), self.cluster.id().to_owned());
         let legacy = self.cluster.has_legacy_tag.then_some(legacy);
         marks.into_iter().chain(legacy)
     }
@@ -126,7 +126,7 @@ mod tests {
         let service = LoadBalancer::of("default", "web", UID).with_annotation(ADDITIONAL_TAGS.name, additional);
         settings()
             .setting("legacyClusterTag", legacy)
-            .run(|| Marks::of(&service.owner, Annotations::of(&service), &Cluster::read().unwrap()).unwrap())
+            .run(|| Marks::of(&service.owner, Annotations::of(&service), &ClusterMarks::read().unwrap()).unwrap())
     }
 
     fn tags(pairs: &[(&str, &str)]) -> Tags {

@@ -17,15 +17,15 @@ pub(super) use self::names::name_in;
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Change, Error, Ingress, LoadBalancerStatus, Progress, Result, SortedMap, SortedSet};
 
-use self::desired::Desired;
+use self::desired::DesiredNlb;
 use self::live::Live;
 use self::plan::Used;
 use self::write::{Wait, Writer};
-use super::annotations::{ELASTIC_IPS, Kind, PRIVATE_IPS};
-use super::call::Call;
+use super::annotations::{ELASTIC_IPS, LoadBalancerKind, PRIVATE_IPS};
+use super::call::ServiceCall;
 use super::{allowed, preflight, subnets, targets};
 use crate::api::ec2::subnets as subnets_api;
-use crate::api::elbv2::load_balancers::{self as api, Balancer, Creation, SubnetMapping};
+use crate::api::elbv2::load_balancers::{self as api, AnyLoadBalancer, LoadBalancerCreation, SubnetMapping};
 use crate::api::elbv2::target_groups;
 use crate::tags::Tags;
 
@@ -35,8 +35,8 @@ const MOST_REQUESTS: usize = 70;
 const MOST_READS: usize = 64;
 
 /// Takes one step towards the desired state.
-pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
-    let desired = match preflight::check(call, Kind::Network).and_then(|()| Desired::of(call)) {
+pub(super) fn ensure(call: &ServiceCall<'_>) -> Result<Progress> {
+    let desired = match preflight::check(call, LoadBalancerKind::Network).and_then(|()| DesiredNlb::of(call)) {
         Ok(desired) => desired,
         Err(refusal) => return Err(refused(call, refusal)),
     };
@@ -56,7 +56,7 @@ pub(super) fn ensure(call: &Call<'_>) -> Result<Progress> {
 }
 
 /// The load balancer with the Service's name, whoever's it is.
-fn find(call: &Call<'_>) -> Result<Option<Balancer>> {
+fn find(call: &ServiceCall<'_>) -> Result<Option<AnyLoadBalancer>> {
     let name = &*call.service.name;
     // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
     let listed = if call.service.is_listed() { api::find_listed(name)? } else { None };
@@ -65,10 +65,10 @@ fn find(call: &Call<'_>) -> Result<Option<Balancer>> {
 
 /// A Service that cannot be served any more is served as it was: its targets follow the nodes. The call ends with the
 /// refusal, or what came between.
-fn refused(call: &Call<'_>, refusal: Error) -> Error {
+fn refused(call: &ServiceCall<'_>, refusal: Error) -> Error {
     let follow = || -> Result<()> {
         // One that another controller has made has no memo yet. Whose it is, its tags say.
-        let is_remembered = |it: &Balancer| call.service.memo.as_ref().is_none_or(|memo| *memo == it.arn);
+        let is_remembered = |it: &AnyLoadBalancer| call.service.memo.as_ref().is_none_or(|memo| *memo == it.arn);
         let remembered = api::named(&call.service.name)?.filter(is_remembered);
         let Some(balancer) = remembered else { return Ok(()) };
         let live = Live::read(call, balancer, &[])?;
@@ -82,7 +82,7 @@ fn refused(call: &Call<'_>, refusal: Error) -> Error {
 }
 
 /// Lets the targets of all groups follow the nodes, and changes nothing else.
-fn follow_nodes(call: &Call<'_>, live: &Live) -> Result<()> {
+fn follow_nodes(call: &ServiceCall<'_>, live: &Live) -> Result<()> {
     let mut warnings = Warnings::default();
     let instances = targets::instances(&call.service.nodes, &mut warnings);
     let attached = live.groups.iter().filter(|it| it.is_attached && it.is_usable()).take(MOST_READS);
@@ -95,13 +95,13 @@ fn follow_nodes(call: &Call<'_>, live: &Live) -> Result<()> {
     writer(call, &live.balancer, &call.marks.tags(), reads).carry_out(&steps, &mut warnings).map(drop)
 }
 
-fn writer<'a>(call: &'a Call<'_>, balancer: &'a Balancer, tags: &'a Tags, reads: usize) -> Writer<'a> {
+fn writer<'a>(call: &'a ServiceCall<'_>, balancer: &'a AnyLoadBalancer, tags: &'a Tags, reads: usize) -> Writer<'a> {
     let most = MOST_REQUESTS.saturating_sub(reads);
     Writer { balancer: &balancer.arn, vpc: &call.settings.cluster.vpc, nodes: &call.service.nodes, tags, most }
 }
 
 /// Makes the load balancer. If the answer is lost, the next call finds it by its name.
-fn create(call: &Call<'_>, desired: &Desired) -> Result<Change<Balancer>> {
+fn create(call: &ServiceCall<'_>, desired: &DesiredNlb) -> Result<Change<AnyLoadBalancer>> {
     // The status may tell of one that is gone.
     let allocations = allowed::elastic_ips(call)?;
     let addresses = call.annotations.read(&PRIVATE_IPS)?;
@@ -116,7 +116,7 @@ fn create(call: &Call<'_>, desired: &Desired) -> Result<Change<Balancer>> {
         Change::Done(groups) => groups,
         Change::Busy(why) => return Ok(Change::Busy(why)),
     };
-    let made = api::create(Creation {
+    let made = api::create(LoadBalancerCreation {
         name: &call.service.name,
         is_internal: desired.is_internal,
         is_dual_stack,
@@ -171,7 +171,7 @@ fn mappings(
 }
 
 /// Whether it gets IPv6 addresses too: the Service wants them, and all its subnets have some.
-fn is_dual_stack(call: &Call<'_>, subnets: &[subnets_api::Subnet], warnings: &mut Warnings) -> bool {
+fn is_dual_stack(call: &ServiceCall<'_>, subnets: &[subnets_api::Subnet], warnings: &mut Warnings) -> bool {
     if !desired::wants_ipv6(call.service) {
         return false;
     }
@@ -184,7 +184,7 @@ fn is_dual_stack(call: &Call<'_>, subnets: &[subnets_api::Subnet], warnings: &mu
 }
 
 /// Lets a load balancer that is the Service's be as the Service asks for.
-fn update(call: &Call<'_>, desired: &Desired, live: &Live) -> Result<Progress> {
+fn update(call: &ServiceCall<'_>, desired: &DesiredNlb, live: &Live) -> Result<Progress> {
     let balancer = &live.balancer;
     let mut warnings = Warnings::default();
     let has = if desired.is_internal { "internal" } else { "internet-facing" };
@@ -224,8 +224,8 @@ fn update(call: &Call<'_>, desired: &Desired, live: &Live) -> Result<Progress> {
 
 /// Writes what differs of the listeners and target groups, and then of the load balancer.
 fn write(
-    call: &Call<'_>,
-    desired: &Desired,
+    call: &ServiceCall<'_>,
+    desired: &DesiredNlb,
     live: &Live,
     is_dual_stack: bool,
     warnings: &mut Warnings,
@@ -241,7 +241,12 @@ fn write(
 }
 
 /// Writes what differs of the load balancer's addresses and security groups.
-fn write_balancer(call: &Call<'_>, desired: &Desired, balancer: &Balancer, is_dual_stack: bool) -> Result<Change<()>> {
+fn write_balancer(
+    call: &ServiceCall<'_>,
+    desired: &DesiredNlb,
+    balancer: &AnyLoadBalancer,
+    is_dual_stack: bool,
+) -> Result<Change<()>> {
     if (balancer.address_type == "dualstack") != is_dual_stack {
         api::set_address_type(&balancer.arn, is_dual_stack)?;
     }
@@ -253,7 +258,7 @@ fn write_balancer(call: &Call<'_>, desired: &Desired, balancer: &Balancer, is_du
 }
 
 /// The targets and attributes of the target groups that are used, and how many requests that took.
-fn used(desired: &Desired, live: &Live) -> Result<(SortedMap<String, Used>, usize)> {
+fn used(desired: &DesiredNlb, live: &Live) -> Result<(SortedMap<String, Used>, usize)> {
     let has_attributes = !desired.group_attributes.is_empty();
     let there = desired.listeners.iter().map(|it| plan::group(it, live));
     let there: SortedSet<String> =
@@ -275,7 +280,7 @@ fn used(desired: &Desired, live: &Live) -> Result<(SortedMap<String, Used>, usiz
 }
 
 /// The subnets that it is in.
-fn subnets_of(balancer: &Balancer) -> Result<Vec<subnets_api::Subnet>> {
+fn subnets_of(balancer: &AnyLoadBalancer) -> Result<Vec<subnets_api::Subnet>> {
     let found = subnets_api::by_ids(&balancer.subnets)?;
     match balancer.subnets.iter().find(|id| !found.iter().any(|it| it.id == **id)) {
         Some(id) => {
@@ -289,7 +294,7 @@ fn pending(status: LoadBalancerStatus, Wait { pause, reason }: Wait) -> Progress
     Progress::pending(status, pause, reason)
 }
 
-fn status(balancer: &Balancer) -> LoadBalancerStatus {
+fn status(balancer: &AnyLoadBalancer) -> LoadBalancerStatus {
     let hostname = Some(&*balancer.dns_name).filter(|it| !it.is_empty()).map(Ingress::hostname);
     LoadBalancerStatus::new(hostname).memo(&*balancer.arn)
 }

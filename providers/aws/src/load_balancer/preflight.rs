@@ -5,10 +5,10 @@ use aerostat_sdk::{Error, IpFamily, Protocol, Result};
 
 use super::allowed;
 use super::annotations::{
-    ADDITIONAL_TAGS, ELASTIC_IPS, EXTRA_SECURITY_GROUPS, GROUP_ATTRIBUTES, INTERNAL, Kind, LOG_BUCKET, LOG_ENABLED,
-    PRIVATE_IPS, SOURCE_RANGES, pairs,
+    ADDITIONAL_TAGS, ELASTIC_IPS, EXTRA_SECURITY_GROUPS, GROUP_ATTRIBUTES, INTERNAL, LOG_BUCKET, LOG_ENABLED,
+    LoadBalancerKind, PRIVATE_IPS, SOURCE_RANGES, pairs,
 };
-use super::call::Call;
+use super::call::ServiceCall;
 
 /// The attribute of a target group that lets nodes see the client's address.
 const PRESERVE_CLIENT_IP: &str = "preserve_client_ip.enabled";
@@ -23,7 +23,7 @@ const EVERYWHERE_IPV6: &str = "::/0";
 /// # Errors
 ///
 /// `invalid`, with what the Service asks for.
-pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
+pub(super) fn check(call: &ServiceCall<'_>, kind: LoadBalancerKind) -> Result<()> {
     let service = call.service;
     if service.client_ip_affinity_seconds.is_some() {
         return Err(Error::invalid("unsupported load balancer affinity: ClientIP"));
@@ -37,19 +37,19 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
         ));
     }
     match kind {
-        Kind::Network => service.allow_protocols(&[Protocol::Tcp, Protocol::Udp])?,
-        Kind::Classic | Kind::External => service.allow_protocols(&[Protocol::Tcp])?,
+        LoadBalancerKind::Network => service.allow_protocols(&[Protocol::Tcp, Protocol::Udp])?,
+        LoadBalancerKind::Classic | LoadBalancerKind::External => service.allow_protocols(&[Protocol::Tcp])?,
     }
     if service.load_balancer_ip.is_some() {
         return Err(Error::invalid("LoadBalancerIP cannot be specified for AWS ELB"));
     }
-    if kind == Kind::Network && call.annotations.has(EXTRA_SECURITY_GROUPS.name) {
+    if kind == LoadBalancerKind::Network && call.annotations.has(EXTRA_SECURITY_GROUPS.name) {
         let key = EXTRA_SECURITY_GROUPS.name;
         return Err(Error::invalid(format_args!(
             "BYO extra security group annotation {key:?} is not supported by NLB"
         )));
     }
-    if kind == Kind::Classic && call.annotations.has(GROUP_ATTRIBUTES.name) {
+    if kind == LoadBalancerKind::Classic && call.annotations.has(GROUP_ATTRIBUTES.name) {
         let key = GROUP_ATTRIBUTES.name;
         return Err(Error::invalid(format_args!("annotation {key}: it is only supported for NLB")));
     }
@@ -62,8 +62,9 @@ pub(super) fn check(call: &Call<'_>, kind: Kind) -> Result<()> {
 
 /// Refuses a log of access without a bucket. AWS would do so only once there is a load balancer: "The value of
 /// 'access_logs.s3.bucket' cannot be empty". A Classic one that there is may have a bucket, which is not taken off.
-fn log(call: &Call<'_>, kind: Kind) -> Result<()> {
-    let has_bucket = call.annotations.text(LOG_BUCKET.name).is_some() || (kind == Kind::Classic && call.is_known());
+fn log(call: &ServiceCall<'_>, kind: LoadBalancerKind) -> Result<()> {
+    let has_bucket =
+        call.annotations.text(LOG_BUCKET.name).is_some() || (kind == LoadBalancerKind::Classic && call.is_known());
     if has_bucket || !call.annotations.get(&LOG_ENABLED)? {
         return Ok(());
     }
@@ -75,7 +76,7 @@ fn log(call: &Call<'_>, kind: Kind) -> Result<()> {
 
 /// Refuses tags that load balancing does not take (API_Tag), where EC2 does: a security group would be made in vain. Of what
 /// there is, tags alone are refused.
-fn tags(call: &Call<'_>) -> Result<()> {
+fn tags(call: &ServiceCall<'_>) -> Result<()> {
     if call.is_known() {
         return Ok(());
     }
@@ -99,7 +100,7 @@ fn tags(call: &Call<'_>) -> Result<()> {
 /// # Errors
 ///
 /// `invalid`, naming both annotations.
-pub(super) fn addresses(call: &Call<'_>, is_internal: bool) -> Result<()> {
+pub(super) fn addresses(call: &ServiceCall<'_>, is_internal: bool) -> Result<()> {
     let (key, kind) = if is_internal { (ELASTIC_IPS.name, "internet-facing") } else { (PRIVATE_IPS.name, "internal") };
     match call.annotations.text(key) {
         None => Ok(()),
@@ -115,7 +116,7 @@ pub(super) fn addresses(call: &Call<'_>, is_internal: bool) -> Result<()> {
 /// # Errors
 ///
 /// `invalid` for one that is not known, or cannot have its value.
-pub(super) fn group_attributes(call: &Call<'_>) -> Result<Vec<(String, String)>> {
+pub(super) fn group_attributes(call: &ServiceCall<'_>) -> Result<Vec<(String, String)>> {
     let key = GROUP_ATTRIBUTES.name;
     let asked = call.annotations.text(key).map(pairs).unwrap_or_default();
     for (name, value) in &asked {
@@ -143,7 +144,7 @@ pub(super) fn group_attributes(call: &Call<'_>) -> Result<Vec<(String, String)>>
 /// # Errors
 ///
 /// `invalid` for an annotation that is no list of networks.
-pub(super) fn source_ranges(call: &Call<'_>, families: &[IpFamily]) -> Result<Vec<String>> {
+pub(super) fn source_ranges(call: &ServiceCall<'_>, families: &[IpFamily]) -> Result<Vec<String>> {
     if !call.service.source_ranges.is_empty() {
         return Ok(call.service.source_ranges.clone());
     }

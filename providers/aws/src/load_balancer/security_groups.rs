@@ -6,7 +6,7 @@ pub(crate) mod nodes;
 pub(crate) mod own;
 mod rules;
 
-pub(crate) use self::rules::{Peers, Protocol, Rule};
+pub(crate) use self::rules::{IngressRule, Peers, RuleProtocol};
 
 #[cfg(test)]
 mod tests;

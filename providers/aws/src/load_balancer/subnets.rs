@@ -3,11 +3,11 @@
 use aerostat_sdk::{Error, Result, SortedMap, SortedSet};
 
 use super::annotations::SUBNETS;
-use super::call::Call;
+use super::call::ServiceCall;
 use crate::api::ec2::route_tables::{self, PublicSubnets};
 use crate::api::ec2::subnets::{self as api, Subnet};
 use crate::api::ec2::zones;
-use crate::settings::Cluster;
+use crate::settings::ClusterMarks;
 
 /// The beginning of the keys of clusters' tags.
 const CLUSTERS: &str = "kubernetes.io/cluster/";
@@ -24,7 +24,7 @@ const PREFIX: &str = "subnet-";
 /// # Errors
 ///
 /// `invalid`, if there are none, or two of one zone; whatever EC2 answered.
-pub(super) fn of(call: &Call<'_>, is_internal: bool, has: &SortedSet<String>) -> Result<Vec<Subnet>> {
+pub(super) fn of(call: &ServiceCall<'_>, is_internal: bool, has: &SortedSet<String>) -> Result<Vec<Subnet>> {
     let cluster = &call.settings.cluster;
     let asked = call.annotations.read(&SUBNETS)?;
     let all = api::of_vpc(&cluster.vpc)?;
@@ -41,14 +41,14 @@ pub(super) fn of(call: &Call<'_>, is_internal: bool, has: &SortedSet<String>) ->
 }
 
 /// Whether a subnet is the cluster's, or has the tag of no cluster.
-fn is_usable(subnet: &Subnet, cluster: &Cluster) -> bool {
+fn is_usable(subnet: &Subnet, cluster: &ClusterMarks) -> bool {
     let is_of_cluster = subnet.tags.iter().any(|(key, value)| cluster.owns(key, value));
     is_of_cluster || !subnet.tags.iter().any(|(key, _)| key.starts_with(CLUSTERS))
 }
 
 /// The subnets that an annotation asks for, by ids or by the tag Name. Those of another cluster are not for its author to
 /// add.
-fn named(all: &[Subnet], asked: &[String], cluster: &Cluster, has: &SortedSet<String>) -> Result<Vec<Subnet>> {
+fn named(all: &[Subnet], asked: &[String], cluster: &ClusterMarks, has: &SortedSet<String>) -> Result<Vec<Subnet>> {
     let mut zones: SortedMap<&str, &str> = SortedMap::new();
     let mut chosen = Vec::new();
     for text in asked {
@@ -94,7 +94,7 @@ fn named(all: &[Subnet], asked: &[String], cluster: &Cluster, has: &SortedSet<St
 fn one_of_each_zone(
     all: Vec<Subnet>,
     public: &PublicSubnets,
-    cluster: &Cluster,
+    cluster: &ClusterMarks,
     is_internal: bool,
 ) -> Result<Vec<Subnet>> {
     let role = if is_internal { INTERNAL_ROLE } else { PUBLIC_ROLE };
@@ -122,7 +122,7 @@ fn one_of_each_zone(
 }
 
 /// Why there is no subnet, with the tags that were looked for.
-fn nowhere(cluster: &Cluster, is_internal: bool) -> Error {
+fn nowhere(cluster: &ClusterMarks, is_internal: bool) -> Error {
     let (kind, role) = match is_internal {
         true => ("", INTERNAL_ROLE),
         false => (" with a route to an internet gateway", PUBLIC_ROLE),

@@ -3,17 +3,17 @@
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Node, SortedSet, nodes};
 
-use crate::machine::Machine;
+use crate::machine::AwsMachine;
 
 /// The id of a node's instance. A pod of Fargate is none, and a node without provider id only if its name says which.
 pub(super) fn instance(node: &Node) -> Option<&str> {
     let machine = match &node.provider_id {
-        Some(id) => Machine::parse(id).ok(),
-        None => Machine::of_name(&node.name),
+        Some(id) => AwsMachine::parse(id).ok(),
+        None => AwsMachine::of_name(&node.name),
     };
     match machine? {
-        Machine::Instance(id) => Some(id),
-        Machine::Fargate(_) => None,
+        AwsMachine::Instance(id) => Some(id),
+        AwsMachine::Fargate(_) => None,
     }
 }
 

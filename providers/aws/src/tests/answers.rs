@@ -9,15 +9,15 @@ use serde_json::Value;
 
 use crate::api::ec2::subnets::{self, Subnet};
 use crate::api::elbv2::listeners::{self, Listener};
-use crate::api::elbv2::load_balancers::{self, Balancer};
+use crate::api::elbv2::load_balancers::{self, AnyLoadBalancer};
 use crate::api::elbv2::tags;
-use crate::api::elbv2::target_groups::{self, Health, TargetGroup};
+use crate::api::elbv2::target_groups::{self, TargetGroup, TargetHealth};
 
-use super::{Host, action, get, host, node};
+use super::{TestHost, action, get, host, node};
 use crate::Aws;
 
 /// EC2 with these answers.
-fn cloud() -> Host {
+fn cloud() -> TestHost {
     let written: Value = serde_json::from_str(include_str!("../../../../tests/aws/answers.json")).unwrap();
     host(move |request| {
         let name = match action(request) {
@@ -118,7 +118,7 @@ const ARN: &str = "arn:aws:elasticloadbalancing:us-east-1:123456789012:";
 #[test]
 fn a_network_load_balancer_is_read() {
     let page = cloud().run(|| load_balancers::page(None)).unwrap();
-    let balancer = Balancer {
+    let balancer = AnyLoadBalancer {
         arn: format!("{ARN}loadbalancer/net/a1/50dc6c495c0c9188"),
         name: "a1".to_owned(),
         dns_name: "a1-50dc6c495c0c9188.elb.us-east-1.amazonaws.com".to_owned(),
@@ -160,7 +160,7 @@ fn listeners_and_target_groups_are_read() {
         target_type: "instance".to_owned(),
         address_type: "ipv4".to_owned(),
         vpc: "vpc-1".to_owned(),
-        health: Health {
+        health: TargetHealth {
             protocol: "HTTP".to_owned(),
             port: "31000".to_owned(),
             path: Some("/healthz".to_owned()),

@@ -3,8 +3,8 @@
 mod model;
 
 pub(crate) use self::model::{
-    Firewall, HealthCheck, HealthProtocol, Kind, LoadBalancer, Network, Protocol, Rule, Size, Spec, Stack, Status,
-    StickyKind, StickySessions,
+    ClientNetwork, Firewall, ForwardingRule, HealthCheck, HealthProtocol, Kind, LoadBalancer, Protocol, Size, Spec,
+    Stack, Status, StickyKind, StickySessions,
 };
 
 use aerostat_sdk::backend::{Creation, Found};
@@ -21,7 +21,7 @@ const FIELD: &str = "load_balancers";
 
 /// The fields of a load balancer that are read in a list.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Listed {
+pub(crate) struct ListedLoadBalancer {
     pub(crate) id: String,
     pub(crate) name: String,
     #[serde(default, rename = "type", deserialize_with = "aerostat_sdk::json::empty_as_default")]
@@ -46,7 +46,7 @@ pub(crate) fn page(number: u32, size: u32) -> Result<NumberedPage<Value>> {
 
 /// All load balancers of the account. Only fields are read that every load balancer has: others of the account may be of a type
 /// that this provider does not know.
-pub(crate) fn list() -> Result<Vec<Listed>> {
+pub(crate) fn list() -> Result<Vec<ListedLoadBalancer>> {
     PAGES.all(&API.get(PATH), FIELD)
 }
 
@@ -109,8 +109,8 @@ impl LoadBalancer {
     }
 
     /// As a list shows it.
-    pub(crate) fn listed(&self) -> Listed {
-        Listed { id: self.id.clone(), name: self.name.clone(), kind: self.kind }
+    pub(crate) fn listed(&self) -> ListedLoadBalancer {
+        ListedLoadBalancer { id: self.id.clone(), name: self.name.clone(), kind: self.kind }
     }
 
     /// For a person: its id, and its name.

@@ -3,9 +3,9 @@
 use aerostat_sdk::allowed::Allowed;
 use aerostat_sdk::{Error, Result};
 
-use super::annotations::{CERTIFICATE_ID, CERTIFICATE_NAME, Reading, TLS_PASSTHROUGH};
+use super::annotations::{CERTIFICATE_ID, CERTIFICATE_NAME, DoReading, TLS_PASSTHROUGH};
 use crate::api::certificates;
-use crate::api::load_balancers::{LoadBalancer as Live, Rule};
+use crate::api::load_balancers::{ForwardingRule, LoadBalancer as Live};
 
 /// TLS, as the annotations ask for it.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -27,7 +27,7 @@ impl Tls {
     ///
     /// `invalid`, if the annotations contradict each other. Of a load balancer that exists that is an error only if a port
     /// speaks TLS, as in the vendor's controller.
-    pub(super) fn of(annotations: &mut Reading<'_>) -> Result<Self> {
+    pub(super) fn of(annotations: &mut DoReading<'_>) -> Result<Self> {
         let meaning = "counts as false: it is neither true nor false";
         let passthrough = annotations.read_or_default(&TLS_PASSTHROUGH, meaning);
         let id = annotations.read_or_shown(&CERTIFICATE_ID, |live| shown(live).map(str::to_owned))?;
@@ -57,7 +57,7 @@ impl Tls {
     ///
     /// `invalid`, if no certificate has this name, or the operator does not let authors of Services name it and the load balancer
     /// does not have it; and whatever the cloud answers.
-    pub(super) fn resolve(&self, rules: &mut [Rule], live: Option<&Live>, allowed: &Allowed) -> Result<()> {
+    pub(super) fn resolve(&self, rules: &mut [ForwardingRule], live: Option<&Live>, allowed: &Allowed) -> Result<()> {
         if rules.iter().all(|it| it.certificate_id.is_none()) {
             return Ok(());
         }

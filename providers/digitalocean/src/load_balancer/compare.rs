@@ -9,10 +9,10 @@ use crate::api::load_balancers::{HealthCheck, HealthProtocol, LoadBalancer as Li
 /// The API's default for how many seconds connections may be idle.
 const IDLE_TIMEOUT: u32 = 60;
 
-pub(super) type Difference = backend::Difference<u64>;
+pub(super) type FieldDifference = backend::Difference<u64>;
 
 /// The writes that make `live` as `desired`.
-pub(super) fn difference(live: &Live, desired: &Spec) -> Difference {
+pub(super) fn difference(live: &Live, desired: &Spec) -> FieldDifference {
     // A load balancer with a tag chooses its targets itself, and takes no others.
     let chooses_itself = !live.tag.is_empty();
     let (mut is, mut wanted) = (comparable(&live.spec()), comparable(desired));
@@ -22,9 +22,9 @@ pub(super) fn difference(live: &Live, desired: &Spec) -> Difference {
         (*shown, *asked) = (None, None);
     }
     if chooses_itself || is != wanted {
-        return Difference::Everything;
+        return FieldDifference::Everything;
     }
-    Difference::of_targets(&live.droplet_ids, &desired.droplet_ids)
+    FieldDifference::of_targets(&live.droplet_ids, &desired.droplet_ids)
 }
 
 /// The fields that a replacement can change, with the API's defaults for those that are not set.

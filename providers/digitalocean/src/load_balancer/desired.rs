@@ -6,13 +6,15 @@ use aerostat_sdk::nodes::in_region;
 use aerostat_sdk::{Error, Ingress, IpMode, LoadBalancer, Result};
 
 use super::annotations::{
-    ALGORITHM, HOSTNAME, IDLE_TIMEOUT, IP, KEEPALIVE, NAME, NETWORK, NETWORK_STACK, NO_DNS_RECORDS, PROXY_PROTOCOL,
-    REDIRECT, Reading, SIZE_SLUG, SIZE_UNIT, STICKY_COOKIE_NAME, STICKY_COOKIE_TTL, STICKY_TYPE, SUBNET, TYPE,
+    ALGORITHM, DoReading, HOSTNAME, IDLE_TIMEOUT, IP, KEEPALIVE, NAME, NETWORK, NETWORK_STACK, NO_DNS_RECORDS,
+    PROXY_PROTOCOL, REDIRECT, SIZE_SLUG, SIZE_UNIT, STICKY_COOKIE_NAME, STICKY_COOKIE_TTL, STICKY_TYPE, SUBNET, TYPE,
 };
 use super::certificate::Tls;
 use super::nodes::Targets;
 use super::{firewall, health, rules};
-use crate::api::load_balancers::{Kind, LoadBalancer as Live, Network, Size, Spec, Stack, StickyKind, StickySessions};
+use crate::api::load_balancers::{
+    ClientNetwork, Kind, LoadBalancer as Live, Size, Spec, Stack, StickyKind, StickySessions,
+};
 use crate::settings::Settings;
 
 const UNKNOWN_ALGORITHM: &str = "counts as round_robin: it is neither that nor least_connections";
@@ -36,7 +38,7 @@ impl Desired {
     ///
     /// `invalid`, naming the wrong value; `unavailable` if there is no node yet.
     pub(super) fn of(service: &LoadBalancer, settings: &Settings, live: Option<&Live>) -> Result<Self> {
-        let mut reading = Reading::of(service, live);
+        let mut reading = DoReading::of(service, live);
         let annotations = &mut reading;
         let shown = live.map(Live::spec).unwrap_or_default();
         let kind = chosen_kind(annotations, settings)?;
@@ -101,14 +103,14 @@ impl Desired {
     }
 }
 
-fn chosen_kind(annotations: &mut Reading<'_>, settings: &Settings) -> Result<Kind> {
+fn chosen_kind(annotations: &mut DoReading<'_>, settings: &Settings) -> Result<Kind> {
     match annotations.live {
         Some(live) if live.kind == Kind::Other => Err(live.unsupported()),
         _ => Ok(annotations.fixed("type", &TYPE, |it| it.kind)?.unwrap_or(settings.default_kind)),
     }
 }
 
-fn stack(annotations: &mut Reading<'_>, kind: Kind, network: Network, targets: &Targets) -> Result<Stack> {
+fn stack(annotations: &mut DoReading<'_>, kind: Kind, network: ClientNetwork, targets: &Targets) -> Result<Stack> {
     let chosen = annotations.fixed("network stack", &NETWORK_STACK, |it| it.network_stack)?;
     // Packets that are passed through reach only nodes with an address of their family.
     let reaches_all = kind == Kind::Regional || targets.dual_stack;
@@ -122,14 +124,14 @@ fn stack(annotations: &mut Reading<'_>, kind: Kind, network: Network, targets: &
             }
             Ok(stack)
         }
-        Some(Stack::DualStack) if network == Network::Internal => {
+        Some(Stack::DualStack) if network == ClientNetwork::Internal => {
             refuse("possible with an INTERNAL load balancer: IPV4")
         }
         Some(Stack::DualStack) if !reaches_all => {
             refuse("possible while a node lacks a public IPv6 address: IPV4, or a load balancer of type REGIONAL")
         }
         Some(stack) => Ok(stack),
-        None if network == Network::External && reaches_all => Ok(Stack::DualStack),
+        None if network == ClientNetwork::External && reaches_all => Ok(Stack::DualStack),
         None => Ok(Stack::Ipv4),
     }
 }
@@ -141,7 +143,7 @@ pub(super) fn region(service: &LoadBalancer, settings: &Settings, live: Option<&
 }
 
 /// The size that an annotation asks for. Without one the size stays: it may have been changed in the panel.
-fn size(annotations: &mut Reading<'_>) -> Result<Option<Size>> {
+fn size(annotations: &mut DoReading<'_>) -> Result<Option<Size>> {
     let slug = annotations.read(&SIZE_SLUG)?;
     let units = annotations.read_nonzero(&SIZE_UNIT, "the least is 1", |it| it.size_unit)?;
     match (slug, units) {
@@ -151,7 +153,7 @@ fn size(annotations: &mut Reading<'_>) -> Result<Option<Size>> {
     }
 }
 
-fn sticky_sessions(annotations: &mut Reading<'_>) -> Result<StickySessions> {
+fn sticky_sessions(annotations: &mut DoReading<'_>) -> Result<StickySessions> {
     let kind = annotations.read_or_default(&STICKY_TYPE, "counts as none: it is neither that nor cookies");
     if kind == StickyKind::None {
         return Ok(StickySessions::default());

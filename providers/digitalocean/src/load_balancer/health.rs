@@ -5,13 +5,13 @@ use aerostat_sdk::form::{Bool, Form as _};
 use aerostat_sdk::{Error, LoadBalancer, Protocol, Result};
 
 use super::annotations::{
-    HEALTH_HEALTHY, HEALTH_INTERVAL, HEALTH_OVERRIDE, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL, HEALTH_TIMEOUT,
-    HEALTH_UNHEALTHY, Reading,
+    DoReading, HEALTH_HEALTHY, HEALTH_INTERVAL, HEALTH_OVERRIDE, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL,
+    HEALTH_TIMEOUT, HEALTH_UNHEALTHY,
 };
 use crate::api::load_balancers::{HealthCheck, HealthProtocol, LoadBalancer as Live};
 
 /// The health check for a Service: of kube-proxy, of the Service's local pods, or of one of its ports.
-pub(super) fn check(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<HealthCheck> {
+pub(super) fn check(service: &LoadBalancer, annotations: &mut DoReading<'_>) -> Result<HealthCheck> {
     let target = if annotations.annotations.has(HEALTH_OVERRIDE.name) {
         if let Some(value) = annotations.text(&HEALTH_OVERRIDE).filter(|it| Bool.parse(it) == Some(false)) {
             annotations.tolerated(&HEALTH_OVERRIDE, value, "counts as true: only its absence is false");
@@ -35,7 +35,7 @@ pub(super) fn check(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Re
     })
 }
 
-fn overridden(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<HealthCheck> {
+fn overridden(service: &LoadBalancer, annotations: &mut DoReading<'_>) -> Result<HealthCheck> {
     let port = match annotations.read(&HEALTH_PORT)? {
         None => service.ports.iter().find(|it| it.protocol == Protocol::Tcp),
         Some(number) => {

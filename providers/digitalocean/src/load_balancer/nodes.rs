@@ -5,7 +5,7 @@ use aerostat_sdk::nodes::named;
 use aerostat_sdk::{AddressKind, Error, IpFamily, LoadBalancer, Node, Result, SortedSet};
 
 use super::annotations::{NETWORK, TYPE};
-use crate::api::load_balancers::{Kind, Network};
+use crate::api::load_balancers::{ClientNetwork, Kind};
 use crate::droplet;
 
 /// The droplets behind the nodes that this load balancer reaches.
@@ -23,7 +23,7 @@ impl Targets {
     /// # Errors
     ///
     /// `invalid` if there are only nodes that this kind never reaches, `unavailable` if there is none at all.
-    pub(super) fn of(nodes: &[Node], kind: Kind, network: Network, warnings: &mut Warnings) -> Result<Self> {
+    pub(super) fn of(nodes: &[Node], kind: Kind, network: ClientNetwork, warnings: &mut Warnings) -> Result<Self> {
         let (mut droplets, mut dual_stack) = (Vec::new(), true);
         let (mut unknown, mut private) = (Vec::new(), Vec::new());
         for node in nodes {
@@ -34,9 +34,9 @@ impl Targets {
             let public = node.address(AddressKind::ExternalIp, IpFamily::Ipv4).is_some();
             let internal = node.address(AddressKind::InternalIp, IpFamily::Ipv4).is_some();
             let reached = match (network, kind) {
-                (Network::Internal, _) => true,
-                (Network::External, Kind::Regional) => public || internal,
-                (Network::External, Kind::RegionalNetwork | Kind::Other) => public,
+                (ClientNetwork::Internal, _) => true,
+                (ClientNetwork::External, Kind::Regional) => public || internal,
+                (ClientNetwork::External, Kind::RegionalNetwork | Kind::Other) => public,
             };
             if reached {
                 droplets.push(id);

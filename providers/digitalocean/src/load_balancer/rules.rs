@@ -1,15 +1,15 @@
 //! Forwarding rules for the ports of a Service.
 
-use aerostat_sdk::form::{List, Port as Number};
+use aerostat_sdk::form::{List, PortForm as Number};
 use aerostat_sdk::key::{Key, Row};
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol as Carried, Result, SortedSet};
 
 use super::annotations::{
-    CERTIFICATE_ID, CERTIFICATE_NAME, HTTP_PORTS, HTTP2_PORTS, HTTP3_PORT, PROTOCOL, Reading, TLS_PASSTHROUGH,
+    CERTIFICATE_ID, CERTIFICATE_NAME, DoReading, HTTP_PORTS, HTTP2_PORTS, HTTP3_PORT, PROTOCOL, TLS_PASSTHROUGH,
     TLS_PORTS,
 };
 use super::certificate::{Tls, contradiction};
-use crate::api::load_balancers::{Kind, Protocol, Rule};
+use crate::api::load_balancers::{ForwardingRule, Kind, Protocol};
 
 /// Ports that the cloud reserves.
 const RESERVED: std::ops::RangeInclusive<u16> = 50_053..=50_055;
@@ -34,7 +34,12 @@ const PROXY_ONLY: [&dyn Row; 8] = [
 /// # Errors
 ///
 /// `invalid`, for ports that this kind of load balancer cannot serve as asked.
-pub(super) fn rules(service: &LoadBalancer, annotations: &mut Reading<'_>, kind: Kind, tls: &Tls) -> Result<Vec<Rule>> {
+pub(super) fn rules(
+    service: &LoadBalancer,
+    annotations: &mut DoReading<'_>,
+    kind: Kind,
+    tls: &Tls,
+) -> Result<Vec<ForwardingRule>> {
     service.allow_protocols(&[Carried::Tcp, Carried::Udp])?;
     if let Some(Port { port: number, .. }) = service.ports.iter().find(|it| RESERVED.contains(&it.port)) {
         let (first, last) = (RESERVED.start(), RESERVED.end());
@@ -50,13 +55,13 @@ pub(super) fn rules(service: &LoadBalancer, annotations: &mut Reading<'_>, kind:
 }
 
 /// Packets keep their destination: nodes receive them on the Service's port, not on the node port.
-fn passed_through(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Vec<Rule> {
+fn passed_through(service: &LoadBalancer, annotations: &mut DoReading<'_>) -> Vec<ForwardingRule> {
     annotations.without_effect(&PROXY_ONLY, "has no effect on a REGIONAL_NETWORK load balancer");
     let rule = |port: &Port| plain(port.port, carried(port), port.port);
     service.ports.iter().map(rule).collect()
 }
 
-fn proxied(service: &LoadBalancer, annotations: &mut Reading<'_>, tls: &Tls) -> Result<Vec<Rule>> {
+fn proxied(service: &LoadBalancer, annotations: &mut DoReading<'_>, tls: &Tls) -> Result<Vec<ForwardingRule>> {
     let protocols = Protocols::of(annotations, tls)?;
     protocols.check(service, annotations);
     let mut rules = Vec::new();
@@ -79,7 +84,7 @@ fn proxied(service: &LoadBalancer, annotations: &mut Reading<'_>, tls: &Tls) -> 
             )));
         };
         match service.ports.iter().find(|it| it.port == wanted) {
-            Some(port) => rules.push(Rule {
+            Some(port) => rules.push(ForwardingRule {
                 certificate_id: Some(certificate.clone()),
                 target_protocol: Protocol::Http,
                 ..plain(wanted, Protocol::Http3, port.required_node_port()?)
@@ -110,7 +115,7 @@ struct Protocols {
 }
 
 impl Protocols {
-    fn of(annotations: &mut Reading<'_>, tls: &Tls) -> Result<Self> {
+    fn of(annotations: &mut DoReading<'_>, tls: &Tls) -> Result<Self> {
         let mut listed = <[SortedSet<u16>; 3]>::default();
         for ((key, _), ports) in LISTS.into_iter().zip(&mut listed) {
             ports.extend(annotations.read(key)?.unwrap_or_default());
@@ -135,7 +140,7 @@ impl Protocols {
     }
 
     /// Warns of ports that are listed and that the Service does not have: probably a mistake.
-    fn check(&self, service: &LoadBalancer, annotations: &mut Reading<'_>) {
+    fn check(&self, service: &LoadBalancer, annotations: &mut DoReading<'_>) {
         // A set: a Service may have thousands of ports, and an annotation may list as many.
         let existing: SortedSet<u16> = service.ports.iter().map(|it| it.port).collect();
         for ((key, protocol), ports) in LISTS.into_iter().zip(&self.listed) {
@@ -153,8 +158,8 @@ impl Protocols {
     }
 }
 
-fn plain(entry_port: u16, protocol: Protocol, target_port: u16) -> Rule {
-    Rule {
+fn plain(entry_port: u16, protocol: Protocol, target_port: u16) -> ForwardingRule {
+    ForwardingRule {
         entry_port,
         entry_protocol: protocol,
         target_port,
@@ -164,13 +169,13 @@ fn plain(entry_port: u16, protocol: Protocol, target_port: u16) -> Rule {
     }
 }
 
-fn secured(entry_port: u16, protocol: Protocol, target_port: u16, tls: &Tls) -> Result<Rule> {
+fn secured(entry_port: u16, protocol: Protocol, target_port: u16, tls: &Tls) -> Result<ForwardingRule> {
     let rule = plain(entry_port, protocol, target_port);
     match tls {
         Tls::Id(id) | Tls::Name(id) => {
-            Ok(Rule { certificate_id: Some(id.clone()), target_protocol: Protocol::Http, ..rule })
+            Ok(ForwardingRule { certificate_id: Some(id.clone()), target_protocol: Protocol::Http, ..rule })
         }
-        Tls::Passthrough => Ok(Rule { tls_passthrough: true, ..rule }),
+        Tls::Passthrough => Ok(ForwardingRule { tls_passthrough: true, ..rule }),
         Tls::Contradiction(other) => Err(contradiction(other)),
         Tls::None => Err(Error::invalid(format_args!(
             "port {entry_port} is to speak TLS: set one of the annotations {}, {} and {}",

@@ -14,11 +14,11 @@ const AT_ONCE: usize = 25;
 pub(crate) struct Action {
     pub(crate) id: u64,
     pub(crate) command: String,
-    pub(crate) status: Status,
+    pub(crate) status: ActionStatus,
     /// When it ended, as RFC 3339.
     #[serde(default)]
     pub(crate) finished: Option<String>,
-    error: Option<Failure>,
+    error: Option<ActionError>,
     #[serde(default)]
     resources: Vec<Resource>,
 }
@@ -26,14 +26,14 @@ pub(crate) struct Action {
 /// How far an action is.
 #[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq)]
 #[serde(rename_all = "lowercase")]
-pub(crate) enum Status {
+pub(crate) enum ActionStatus {
     Running,
     Success,
     Error,
 }
 
 #[derive(Clone, Debug, Deserialize)]
-struct Failure {
+struct ActionError {
     code: String,
     message: String,
 }

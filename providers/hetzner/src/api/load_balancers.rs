@@ -26,7 +26,7 @@ pub(crate) const KEPT: &str = "aerostat.dev/kept";
 
 /// The fields of a load balancer that are read in a list.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Listed {
+pub(crate) struct ListedFields {
     pub(crate) id: u64,
     pub(crate) name: String,
     #[serde(default)]
@@ -35,7 +35,7 @@ pub(crate) struct Listed {
 
 /// The body of a creation.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Creation<'a> {
+pub(crate) struct CreationBody<'a> {
     pub(crate) name: &'a str,
     pub(crate) load_balancer_type: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -66,7 +66,7 @@ pub(crate) fn named(name: &str) -> Result<Option<LoadBalancer>> {
 }
 
 /// All load balancers of the project that serve a Service, whichever: one list for all who ask at a time.
-pub(crate) fn marked() -> Result<Vec<Listed>> {
+pub(crate) fn marked() -> Result<Vec<ListedFields>> {
     PAGES.all(&marked_ones(), "load_balancers")
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn kind(name: &str) -> Result<Option<Kind>> {
 }
 
 /// Sends the creation of one.
-pub(crate) fn create(creation: &Creation<'_>) -> Result<Attempt> {
+pub(crate) fn create(creation: &CreationBody<'_>) -> Result<Attempt> {
     API.post(["load_balancers"]).json(creation).attempt()
 }
 

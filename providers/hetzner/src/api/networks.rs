@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::actions::{self, Action};
 use super::{API, code, is_busy};
-use crate::settings::Network as Setting;
+use crate::settings::NetworkSetting as Setting;
 
 /// One network.
 #[derive(Clone, Debug, Deserialize)]
@@ -24,14 +24,14 @@ pub(crate) struct Route {
 
 /// Why a change of routes was refused.
 #[derive(Clone, Debug)]
-pub(crate) enum Refused {
+pub(crate) enum RefusedChange {
     /// The network has as many routes as it may.
     Full(Error),
     /// Anything else.
     Other(Error),
 }
 
-impl Refused {
+impl RefusedChange {
     pub(crate) fn into_error(self) -> Error {
         match self {
             Self::Full(error) | Self::Other(error) => error,
@@ -39,7 +39,7 @@ impl Refused {
     }
 }
 
-impl From<Error> for Refused {
+impl From<Error> for RefusedChange {
     fn from(error: Error) -> Self {
         Self::Other(error)
     }
@@ -76,11 +76,11 @@ fn named(name: &str) -> Result<Option<Network>> {
 }
 
 /// Begins a change of a network's routes. A route to delete that is not there is a success of the next call.
-pub(crate) fn act(id: u64, action: &str, route: &Route) -> Result<Change<Action>, Refused> {
+pub(crate) fn act(id: u64, action: &str, route: &Route) -> Result<Change<Action>, RefusedChange> {
     let response = API.post(["networks", &id.to_string(), "actions", action]).json(route).answer()?;
     match &*code(&response) {
         _ if is_busy(&response) => Ok(Change::Busy(response.complaint())),
-        "resource_limit_exceeded" => Err(Refused::Full(Error::invalid(format_args!(
+        "resource_limit_exceeded" => Err(RefusedChange::Full(Error::invalid(format_args!(
             "network {id} takes no more routes: {}",
             response.complaint()
         )))),

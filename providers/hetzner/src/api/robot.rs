@@ -16,7 +16,7 @@ const API: Client<'_> = Client::new(ENDPOINT).refusals(refusal).not_found(is_not
 
 /// One dedicated server.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Server {
+pub(crate) struct DedicatedServer {
     #[serde(rename = "server_number")]
     pub(crate) number: u64,
     #[serde(rename = "server_name", default, deserialize_with = "aerostat_sdk::json::null_as_default")]
@@ -33,11 +33,11 @@ pub(crate) struct Server {
 
 #[derive(Deserialize)]
 struct One {
-    server: Server,
+    server: DedicatedServer,
 }
 
 /// All of the account: the API has no pages.
-pub(crate) fn all() -> Result<Vec<Server>> {
+pub(crate) fn all() -> Result<Vec<DedicatedServer>> {
     // An account without servers answers 404.
     let found: Option<Vec<One>> = API.get(["server"]).find()?;
     Ok(found.unwrap_or_default().into_iter().map(|it| it.server).collect())
@@ -45,7 +45,7 @@ pub(crate) fn all() -> Result<Vec<Server>> {
 
 /// The one with this number. The list, which serves all who ask at a time, says that it is there; that it is not there is
 /// said only by the answer about it alone.
-pub(crate) fn find(number: u64) -> Result<Option<Server>> {
+pub(crate) fn find(number: u64) -> Result<Option<DedicatedServer>> {
     if let Some(found) = all()?.into_iter().find(|it| it.number == number) {
         return Ok(Some(found));
     }

@@ -4,7 +4,7 @@ use aerostat_sdk::Result;
 use aerostat_sdk::http::NumberedPage;
 use serde::Deserialize;
 
-use super::{API, Named, PAGES};
+use super::{API, PAGES, WithName};
 
 /// One server.
 #[derive(Clone, Debug, Deserialize)]
@@ -12,29 +12,29 @@ pub(crate) struct Server {
     pub(crate) id: u64,
     pub(crate) name: String,
     pub(crate) status: String,
-    pub(crate) server_type: Named,
-    pub(crate) location: Named,
-    pub(crate) public_net: PublicNet,
+    pub(crate) server_type: WithName,
+    pub(crate) location: WithName,
+    pub(crate) public_net: ServerPublicNet,
     #[serde(default)]
-    pub(crate) private_net: Vec<PrivateNet>,
+    pub(crate) private_net: Vec<ServerPrivateNet>,
 }
 
 /// Its public addresses.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct PublicNet {
-    pub(crate) ipv4: Option<Address>,
-    pub(crate) ipv6: Option<Address>,
+pub(crate) struct ServerPublicNet {
+    pub(crate) ipv4: Option<ServerAddress>,
+    pub(crate) ipv6: Option<ServerAddress>,
 }
 
 /// A public address; of IPv6 a network.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct Address {
+pub(crate) struct ServerAddress {
     pub(crate) ip: String,
 }
 
 /// Its place in a private network.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct PrivateNet {
+pub(crate) struct ServerPrivateNet {
     pub(crate) network: u64,
     pub(crate) ip: String,
 }

@@ -3,13 +3,13 @@
 use aerostat_sdk::Result;
 use serde::Deserialize;
 
-use super::{API, Named, PAGES};
+use super::{API, PAGES, WithName};
 
 /// One volume.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Volume {
     pub(crate) id: u64,
-    pub(crate) location: Named,
+    pub(crate) location: WithName,
 }
 
 /// The volume with this id.

@@ -4,7 +4,7 @@ use aerostat_sdk::allowed::Allowed;
 use aerostat_sdk::{Error, LoadBalancer, Result, SortedMap, SortedSet};
 
 use super::annotations::{
-    ACME_STAGING, CERTIFICATE_TYPE, HTTP_CERTIFICATES, MANAGED_DOMAINS, MANAGED_NAME, Reading, Source,
+    ACME_STAGING, CERTIFICATE_TYPE, CertificateSource, HTTP_CERTIFICATES, HetznerReading, MANAGED_DOMAINS, MANAGED_NAME,
 };
 use super::services;
 use crate::api::certificates::{self as api, Certificate, Managed};
@@ -41,7 +41,7 @@ impl<'a> Nameable<'a> {
         let services = live.iter().flat_map(|it| &it.services);
         let services = services.filter(|it| service.ports.iter().any(|port| port.port == it.listen_port));
         let held = services.filter_map(|it| it.http.as_ref()?.certificates.as_ref()).flatten();
-        let is_used = services::speaks_https(service, &mut Reading::of(service, live))?;
+        let is_used = services::speaks_https(service, &mut HetznerReading::of(service, live))?;
         Ok(Self { allowed, held: held.copied().collect(), is_used })
     }
 
@@ -55,11 +55,13 @@ impl Certificates {
     /// # Errors
     ///
     /// `invalid`, naming the wrong value; also if the domains of a managed certificate are missing.
-    pub(super) fn of(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<Self> {
+    pub(super) fn of(service: &LoadBalancer, annotations: &mut HetznerReading<'_>) -> Result<Self> {
         let source = annotations.read(&CERTIFICATE_TYPE)?.unwrap_or_default();
         match source {
-            Source::Uploaded => Ok(annotations.read(&HTTP_CERTIFICATES)?.map_or(Self::Unsaid, Self::Uploaded)),
-            Source::Managed => {
+            CertificateSource::Uploaded => {
+                Ok(annotations.read(&HTTP_CERTIFICATES)?.map_or(Self::Unsaid, Self::Uploaded))
+            }
+            CertificateSource::Managed => {
                 let domains = annotations.read(&MANAGED_DOMAINS)?.ok_or_else(|| {
                     Error::invalid(format_args!(
                         "annotation {}: \"managed\" needs annotation {}",

@@ -6,15 +6,15 @@ use aerostat_sdk::key::Key;
 use aerostat_sdk::{Error, Ingress, IpMode, LoadBalancer, Result, SortedMap, SortedSet};
 
 use super::annotations::{
-    ALGORITHM, DISABLE_PRIVATE_INGRESS, DISABLE_PUBLIC_NETWORK, HOSTNAME, IPV4_RDNS, IPV6_DISABLED, IPV6_RDNS,
-    LOCATION, NAME, NETWORK_ZONE, PRIVATE_IPV4, PRIVATE_SUBNET, Reading, TYPE, USE_PRIVATE_IP,
+    ALGORITHM, DISABLE_PRIVATE_INGRESS, DISABLE_PUBLIC_NETWORK, HOSTNAME, HetznerReading, IPV4_RDNS, IPV6_DISABLED,
+    IPV6_RDNS, LOCATION, NAME, NETWORK_ZONE, PRIVATE_IPV4, PRIVATE_SUBNET, TYPE, USE_PRIVATE_IP,
 };
 use super::certificates::Certificates;
 use super::services::services;
-use super::targets::Targets;
+use super::targets::MachineTargets;
 use crate::algorithm::Algorithm;
-use crate::api::load_balancers::{Algorithms, Creation, Kind, Labels, LoadBalancer as Live, Service};
-use crate::settings::{LoadBalancers as Settings, NETWORK};
+use crate::api::load_balancers::{Algorithms, CreationBody, Kind, Labels, LoadBalancer as Live, Service};
+use crate::settings::{BalancerSettings as Settings, NETWORK};
 
 /// The type of load balancers for which nobody has chosen one.
 const SMALLEST: &str = "lb11";
@@ -34,10 +34,10 @@ pub(super) struct Desired {
     /// Absent: as it is.
     pub(super) network: Option<Attachment>,
     pub(super) services: SortedMap<u16, Service>,
-    pub(super) targets: Targets,
+    pub(super) targets: MachineTargets,
     /// Absent: as they are.
     pub(super) rdns: [Option<String>; 2],
-    status: Status,
+    status: ServiceStatusFields,
     pub(super) warnings: Warnings,
 }
 
@@ -52,14 +52,14 @@ pub(super) struct Attachment {
 
 /// Fields of the Service's status.
 #[derive(Debug)]
-struct Status {
+struct ServiceStatusFields {
     hostname: Option<String>,
     without_ipv6: bool,
     without_private: bool,
 }
 
 /// Answers that the cloud had to be asked for before.
-pub(super) struct Known<'a> {
+pub(super) struct EarlierAnswers<'a> {
     /// The id of the cluster's network.
     pub(super) network: Option<u64>,
     /// Certificates of ports that speak HTTPS.
@@ -78,9 +78,9 @@ impl Desired {
         service: &LoadBalancer,
         settings: &Settings,
         live: Option<&Live>,
-        known: &Known<'_>,
+        known: &EarlierAnswers<'_>,
     ) -> Result<Self> {
-        let mut reading = Reading::of(service, live);
+        let mut reading = HetznerReading::of(service, live);
         let annotations = &mut reading;
         let name = annotations.load_balancer_name(service, &NAME, |it| &it.name)?;
         let (location, network_zone) = place(annotations, settings)?;
@@ -115,14 +115,14 @@ impl Desired {
             network,
             services,
             rdns: [annotations.read(&IPV4_RDNS)?, annotations.read(&IPV6_RDNS)?],
-            status: Status {
+            status: ServiceStatusFields {
                 hostname: annotations.read(&HOSTNAME)?,
                 without_ipv6: annotations.read(&IPV6_DISABLED)?.unwrap_or(settings.disable_ipv6),
                 without_private: annotations
                     .read(&DISABLE_PRIVATE_INGRESS)?
                     .unwrap_or(settings.disable_private_ingress),
             },
-            targets: Targets::of(&service.nodes, use_private_ip, settings.robot, &mut annotations.warnings),
+            targets: MachineTargets::of(&service.nodes, use_private_ip, settings.robot, &mut annotations.warnings),
             warnings: Warnings::default(),
         };
         Ok(Self { warnings: reading.warnings, ..desired })
@@ -152,10 +152,10 @@ impl Desired {
 
     /// The body of a creation with everything in it that a creation can have. An address or a subnet of the network can only be
     /// asked for afterwards, and so can whatever needs the network.
-    pub(super) fn creation<'a>(&'a self, name: &'a str, kind: &'a str, labels: Labels) -> Creation<'a> {
+    pub(super) fn creation<'a>(&'a self, name: &'a str, kind: &'a str, labels: Labels) -> CreationBody<'a> {
         let later = self.network.as_ref().is_some_and(|it| it.ip.is_some() || it.ip_range.is_some());
         let targets = if later && self.targets.use_private_ip { Vec::new() } else { self.targets.all() };
-        Creation {
+        CreationBody {
             name,
             load_balancer_type: kind,
             algorithm: self.algorithm.map(|kind| Algorithms { kind }),
@@ -199,11 +199,11 @@ impl Desired {
 
 /// Certificates, as the annotations ask for them.
 pub(super) fn certificates(service: &LoadBalancer, live: Option<&Live>) -> Result<Certificates> {
-    Certificates::of(service, &mut Reading::of(service, live))
+    Certificates::of(service, &mut HetznerReading::of(service, live))
 }
 
 /// The location and the network zone. A load balancer that there is stays where it is.
-fn place(annotations: &mut Reading<'_>, settings: &Settings) -> Result<(Option<String>, Option<String>)> {
+fn place(annotations: &mut HetznerReading<'_>, settings: &Settings) -> Result<(Option<String>, Option<String>)> {
     let said = [annotations.read(&LOCATION)?, annotations.read(&NETWORK_ZONE)?];
     if let Some(live) = annotations.live {
         let shown = [&live.location.name, &live.location.network_zone];
@@ -225,7 +225,11 @@ fn unless_reset<F>(annotations: Annotations<'_>, key: &Key<F>, setting: Option<&
     setting.filter(|_| !annotations.has(key.name)).cloned()
 }
 
-fn network(annotations: &mut Reading<'_>, settings: &Settings, network: Option<u64>) -> Result<Option<Attachment>> {
+fn network(
+    annotations: &mut HetznerReading<'_>,
+    settings: &Settings,
+    network: Option<u64>,
+) -> Result<Option<Attachment>> {
     let ip = annotations.read(&PRIVATE_IPV4)?;
     let ip_range = annotations.read(&PRIVATE_SUBNET)?.or_else(|| settings.private_subnet.clone());
     match (network, &ip) {

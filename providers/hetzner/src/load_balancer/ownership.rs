@@ -3,11 +3,11 @@
 use aerostat_sdk::backend::Found;
 use aerostat_sdk::{Error, LoadBalancer, Result, cluster};
 
-use crate::api::load_balancers::{CLUSTER, KEPT, Labels, Listed, LoadBalancer as Live, OWN_SERVICE, SERVICE};
+use crate::api::load_balancers::{CLUSTER, KEPT, Labels, ListedFields, LoadBalancer as Live, OWN_SERVICE, SERVICE};
 
 /// The relation of a load balancer to one Service, by the marks on it.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Owner {
+pub(crate) enum OwnerByMarks {
     /// It is this Service's, by our marks.
     Marked,
     /// It is this Service's, by the vendor's mark alone: its own controller has built it.
@@ -23,7 +23,7 @@ pub(crate) enum Owner {
 /// # Errors
 ///
 /// While describing, when the cluster is not known.
-pub(crate) fn owner(labels: &Labels, service: &str) -> Result<Owner> {
+pub(crate) fn owner(labels: &Labels, service: &str) -> Result<OwnerByMarks> {
     let label = |key| labels.get(key).map(String::as_str).filter(|it| !it.is_empty());
     let is_other_cluster = match label(CLUSTER) {
         Some(it) => it != cluster()?.uid,
@@ -32,10 +32,10 @@ pub(crate) fn owner(labels: &Labels, service: &str) -> Result<Owner> {
     let marks = [label(SERVICE), label(OWN_SERVICE)];
     let is_other_service = marks.iter().flatten().any(|it| *it != service);
     Ok(match marks {
-        _ if is_other_cluster || is_other_service => Owner::Other,
-        [None, None] => Owner::Nobody,
-        [Some(_), Some(_)] if label(CLUSTER).is_some() => Owner::Marked,
-        [..] => Owner::Vendor,
+        _ if is_other_cluster || is_other_service => OwnerByMarks::Other,
+        [None, None] => OwnerByMarks::Nobody,
+        [Some(_), Some(_)] if label(CLUSTER).is_some() => OwnerByMarks::Marked,
+        [..] => OwnerByMarks::Vendor,
     })
 }
 
@@ -55,8 +55,8 @@ pub(super) fn marked(labels: &Labels, service: &LoadBalancer) -> Result<Labels> 
 }
 
 /// The fields of a load balancer that every cloud shows.
-pub(super) fn found(it: &Listed, service: &LoadBalancer) -> Result<Found> {
-    let is_marked = matches!(owner(&it.labels, &service.owner.uid)?, Owner::Marked | Owner::Vendor);
+pub(super) fn found(it: &ListedFields, service: &LoadBalancer) -> Result<Found> {
+    let is_marked = matches!(owner(&it.labels, &service.owner.uid)?, OwnerByMarks::Marked | OwnerByMarks::Vendor);
     Ok(Found::new(it.id.to_string(), &it.name, is_marked))
 }
 
@@ -67,8 +67,8 @@ pub(super) fn found(it: &Listed, service: &LoadBalancer) -> Result<Found> {
 /// `invalid`, naming the mark.
 pub(super) fn refuse_others(live: &Live, service: &LoadBalancer) -> Result<()> {
     match owner(&live.labels, &service.owner.uid)? {
-        Owner::Marked | Owner::Vendor | Owner::Nobody => Ok(()),
-        Owner::Other => Err(Error::invalid(others(live))),
+        OwnerByMarks::Marked | OwnerByMarks::Vendor | OwnerByMarks::Nobody => Ok(()),
+        OwnerByMarks::Other => Err(Error::invalid(others(live))),
     }
 }
 
@@ -92,9 +92,9 @@ pub(super) fn others(live: &Live) -> String {
 /// As [`owner`].
 pub(super) fn proof(live: &Live, service: &LoadBalancer, by_name: bool) -> Result<Result<(), String>> {
     match owner(&live.labels, &service.owner.uid)? {
-        Owner::Marked | Owner::Vendor => return Ok(Ok(())),
-        Owner::Other => return Ok(Err(others(live))),
-        Owner::Nobody => {}
+        OwnerByMarks::Marked | OwnerByMarks::Vendor => return Ok(Ok(())),
+        OwnerByMarks::Other => return Ok(Err(others(live))),
+        OwnerByMarks::Nobody => {}
     }
     let public = [&live.public_net.ipv4.ip, &live.public_net.ipv6.ip];
     let private = live.private_net.iter().map(|it| &it.ip);

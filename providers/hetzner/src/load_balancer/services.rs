@@ -8,13 +8,13 @@ use aerostat_sdk::{
 
 use super::annotations::{
     COOKIE_LIFETIME, COOKIE_NAME, HEALTH_CODES, HEALTH_DOMAIN, HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT,
-    HEALTH_PROTOCOL, HEALTH_RETRIES, HEALTH_TIMEOUT, HEALTH_TLS, HTTP_CERTIFICATES, PORT_PROTOCOL, PREFIX, PROTOCOL,
-    PROXY_PROTOCOL, REDIRECT, Reading, STICKY_SESSIONS, TIMEOUT_IDLE,
+    HEALTH_PROTOCOL, HEALTH_RETRIES, HEALTH_TIMEOUT, HEALTH_TLS, HTTP_CERTIFICATES, HetznerReading, PORT_PROTOCOL,
+    PREFIX, PROTOCOL, PROXY_PROTOCOL, REDIRECT, STICKY_SESSIONS, TIMEOUT_IDLE,
 };
 use crate::api::load_balancers::{
     HealthCheck, HealthHttp, HealthProtocol, Http, LoadBalancer as Live, Protocol, Service,
 };
-use crate::settings::LoadBalancers as Settings;
+use crate::settings::BalancerSettings as Settings;
 
 /// The annotations of which any makes a health check more than whether a node port is open. So does any setting about it.
 const ABOUT_HEALTH: [&str; 9] = [
@@ -36,14 +36,14 @@ const ABOUT_HEALTH: [&str; 9] = [
 /// `invalid`, naming what cannot be: a wrong value, a port without a node port, HTTPS without a certificate, no port at all.
 pub(super) fn services(
     service: &LoadBalancer,
-    annotations: &mut Reading<'_>,
+    annotations: &mut HetznerReading<'_>,
     settings: &Settings,
     certificates: Option<&SortedSet<u64>>,
     as_the_vendor: bool,
 ) -> Result<SortedMap<u16, Service>> {
     let all = annotations.read(&PROTOCOL)?.unwrap_or(Protocol::Tcp);
     let http = http(annotations, certificates)?;
-    let health = Health::of(service, annotations, settings, as_the_vendor)?;
+    let health = HealthAnnotations::of(service, annotations, settings, as_the_vendor)?;
     let proxy = annotations.read(&PROXY_PROTOCOL)?.or(settings.proxy_protocol);
     let mut services = SortedMap::new();
     for port in &service.ports {
@@ -72,7 +72,7 @@ pub(super) fn services(
 /// # Errors
 ///
 /// `invalid`, naming the annotation and its value.
-pub(super) fn speaks_https(service: &LoadBalancer, annotations: &mut Reading<'_>) -> Result<bool> {
+pub(super) fn speaks_https(service: &LoadBalancer, annotations: &mut HetznerReading<'_>) -> Result<bool> {
     let all = annotations.read(&PROTOCOL)?.unwrap_or(Protocol::Tcp);
     let ports = service.ports.iter().filter(|it| it.protocol == Carried::Tcp);
     let protocols = ports.map(|it| Ok(of_port(annotations.annotations, it.port)?.unwrap_or(all)));
@@ -96,7 +96,7 @@ fn one(
     port: &Port,
     protocol: Protocol,
     http: &Http,
-    health: &Health,
+    health: &HealthAnnotations,
     proxy: Option<bool>,
     shown: Option<&Service>,
 ) -> Result<Service> {
@@ -127,7 +127,7 @@ fn one(
     })
 }
 
-fn http(annotations: &mut Reading<'_>, certificates: Option<&SortedSet<u64>>) -> Result<Http> {
+fn http(annotations: &mut HetznerReading<'_>, certificates: Option<&SortedSet<u64>>) -> Result<Http> {
     Ok(Http {
         cookie_name: annotations.read(&COOKIE_NAME)?.map(str::to_owned),
         cookie_lifetime: annotations.read(&COOKIE_LIFETIME)?,
@@ -150,7 +150,7 @@ fn redirects_take_port_80(services: &SortedMap<u16, Service>) -> Result<()> {
 }
 
 /// Annotations about health checks.
-struct Health {
+struct HealthAnnotations {
     /// Where the Service's local pods are asked for, if anything.
     local: Option<u16>,
     /// Whether any annotation or setting is about them.
@@ -166,10 +166,10 @@ struct Health {
     codes: Option<Vec<String>>,
 }
 
-impl Health {
+impl HealthAnnotations {
     fn of(
         service: &LoadBalancer,
-        annotations: &mut Reading<'_>,
+        annotations: &mut HetznerReading<'_>,
         settings: &Settings,
         as_the_vendor: bool,
     ) -> Result<Self> {

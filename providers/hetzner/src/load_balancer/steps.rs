@@ -2,7 +2,7 @@
 
 use super::compare::is_same;
 use super::desired::{Attachment, Desired};
-use super::targets::{Changes, Targets};
+use super::targets::{MachineTargets, TargetChanges};
 use crate::algorithm::Algorithm;
 use crate::api::load_balancers::{KEPT, Labels, LoadBalancer as Live, Service, To};
 
@@ -119,8 +119,8 @@ fn services(live: &Live, desired: &Desired) -> Vec<Step> {
 }
 
 /// Targets that are missing come first, as far as there is room, so that at least one serves all the time.
-pub(super) fn targets(live: &Live, desired: &Targets) -> Vec<Step> {
-    let Changes { mut add, remove, replace } = Changes::between(live, desired);
+pub(super) fn targets(live: &Live, desired: &MachineTargets) -> Vec<Step> {
+    let TargetChanges { mut add, remove, replace } = TargetChanges::between(live, desired);
     let room = live.kind.max_targets.saturating_sub(live.targets.len());
     let late = if add.len() > room { add.split_off(room) } else { Vec::new() };
     let add_one = |to: To| Step::AddTarget { use_private_ip: desired.is_private(&to), to };

@@ -15,7 +15,7 @@ const WITHOUT_ROBOT: &str = "setting robot.enabled is not true, and dedicated se
 
 /// The machines behind the nodes, by how they are reached. Each has the name of its node.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Targets {
+pub(super) struct MachineTargets {
     pub(super) nodes: SortedMap<To, String>,
     /// Whether cloud servers are reached through the private network.
     pub(super) use_private_ip: bool,
@@ -25,7 +25,7 @@ pub(super) struct Targets {
 #[derive(Default)]
 struct Skipped<'a>(SortedMap<(&'static str, &'static str), Vec<&'a str>>);
 
-impl Targets {
+impl MachineTargets {
     /// Those of `nodes` that can be reached.
     pub(super) fn of(nodes: &[Node], use_private_ip: bool, robot: bool, warnings: &mut Warnings) -> Self {
         let mut targets = Vec::new();
@@ -128,15 +128,15 @@ impl Skipped<'_> {
 
 /// The changes of targets: what is missing, what is too many, and what is reached in another way.
 #[derive(Debug, Default, Eq, PartialEq)]
-pub(super) struct Changes {
+pub(super) struct TargetChanges {
     pub(super) add: Vec<To>,
     pub(super) remove: Vec<To>,
     pub(super) replace: Vec<To>,
 }
 
-impl Changes {
+impl TargetChanges {
     /// Between what a load balancer has and what it should have.
-    pub(super) fn between(live: &Live, desired: &Targets) -> Self {
+    pub(super) fn between(live: &Live, desired: &MachineTargets) -> Self {
         let is = |to: &To| live.targets.iter().find(|it| same(&it.to, to));
         let mut changes = Self::default();
         for to in desired.nodes.keys() {

@@ -6,8 +6,8 @@ use aerostat_sdk::{Change, Error, Result};
 use serde_json::{Value, json};
 
 use super::steps::Step;
-use super::targets::Targets;
-use crate::api::actions::{self, Action, Status};
+use super::targets::MachineTargets;
+use crate::api::actions::{self, Action, ActionStatus};
 use crate::api::load_balancers::{self as api, LoadBalancer as Live, Target, To};
 use crate::api::{code, is_busy};
 use crate::time;
@@ -36,7 +36,7 @@ const UNREACHABLE: [&str; 6] = [
 /// `unavailable`, with why an action of the last minute has failed, if none runs.
 pub(super) fn running(live: &Live) -> Result<Option<Action>> {
     let mut actions = actions::of_load_balancer(live.id)?;
-    if let Some(place) = actions.iter().position(|it| it.status == Status::Running) {
+    if let Some(place) = actions.iter().position(|it| it.status == ActionStatus::Running) {
         return Ok(Some(actions.swap_remove(place)));
     }
     match actions.iter().find(|it| failed_just_now(it)) {
@@ -47,7 +47,7 @@ pub(super) fn running(live: &Live) -> Result<Option<Action>> {
 
 fn failed_just_now(action: &Action) -> bool {
     let end = action.finished.as_deref().and_then(time::seconds);
-    action.status == Status::Error && end.is_some_and(|it| aerostat_sdk::clock::now().saturating_sub(it) < FAILED)
+    action.status == ActionStatus::Error && end.is_some_and(|it| aerostat_sdk::clock::now().saturating_sub(it) < FAILED)
 }
 
 /// Sends the steps. Done means that all have been sent, and that all actions have ended well.
@@ -55,7 +55,12 @@ fn failed_just_now(action: &Action) -> bool {
 /// # Errors
 ///
 /// The first refusal, also of an action that the cloud began and that has failed. What follows it is not sent.
-pub(super) fn carry_out(live: &Live, steps: &[Step], targets: &Targets, warnings: &mut Warnings) -> Result<Change<()>> {
+pub(super) fn carry_out(
+    live: &Live,
+    steps: &[Step],
+    targets: &MachineTargets,
+    warnings: &mut Warnings,
+) -> Result<Change<()>> {
     let mut begun = Vec::new();
     let mut removals = 0;
     let mut stopped = None;
@@ -79,18 +84,18 @@ pub(super) fn carry_out(live: &Live, steps: &[Step], targets: &Targets, warnings
 
 /// Asks about all actions at once. `Some` says what is still running.
 fn wait(live: &Live, begun: &[Action]) -> Result<Option<String>> {
-    let open: Vec<_> = begun.iter().filter(|it| it.status == Status::Running).map(|it| it.id).collect();
+    let open: Vec<_> = begun.iter().filter(|it| it.status == ActionStatus::Running).map(|it| it.id).collect();
     let asked = actions::all(&open)?;
-    if let Some(failed) = begun.iter().chain(&asked).find(|it| it.status == Status::Error) {
+    if let Some(failed) = begun.iter().chain(&asked).find(|it| it.status == ActionStatus::Error) {
         return Err(Error::unavailable(format_args!("{}: {}", live.title(), failed.failure())));
     }
     let running: Vec<_> =
-        asked.iter().filter(|it| it.status == Status::Running).map(|it| it.command.as_str()).collect();
+        asked.iter().filter(|it| it.status == ActionStatus::Running).map(|it| it.command.as_str()).collect();
     Ok((!running.is_empty()).then(|| format!("the cloud carries out {} of {}", running.join(", "), live.title())))
 }
 
 /// One request; none of these waits.
-fn send(live: &Live, step: &Step, targets: &Targets, warnings: &mut Warnings) -> Result<Change<Option<Action>>> {
+fn send(live: &Live, step: &Step, targets: &MachineTargets, warnings: &mut Warnings) -> Result<Change<Option<Action>>> {
     let act = |action: &str, body: Value| Ok(api::act(live.id, action, &body)?.map(Some));
     match step {
         Step::Describe { name, labels } => Ok(api::describe(live.id, name, labels)?.map(|()| None)),

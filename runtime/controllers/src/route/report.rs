@@ -42,7 +42,7 @@ impl RouteReports {
         let message = format!(
             "Could not create route {uid} {cidr} for node {} after {}: {error}",
             node.name_any(),
-            go_duration::Written(took)
+            go_duration::WrittenDuration(took)
         );
         self.recorder.record(reference(node), EventKind::Warning, "FailedToCreateRoute", &message);
     }

@@ -8,9 +8,9 @@ use super::ranges;
 
 /// The cluster's networks, as far as the egress knows them, so that no provider reaches into it.
 #[derive(Clone, Debug, Default)]
-pub struct Networks {
+pub struct KnownNetworks {
     /// Where the API server is. No config opens these.
-    pub api_servers: Vec<ApiServer>,
+    pub api_servers: Vec<ApiServerAddress>,
     /// The Services' networks, as the cluster's administrators defined them.
     pub services: Vec<IpNet>,
     /// The pods' networks, as the operator named them.
@@ -23,7 +23,7 @@ pub struct Networks {
 
 /// One way to the API server.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum ApiServer {
+pub enum ApiServerAddress {
     /// This address, on every port.
     Address(IpAddr),
     /// Where other things live too, as on loopback: this address and port.
@@ -55,7 +55,7 @@ pub enum NodeNetworkKind {
     Pods,
 }
 
-impl Networks {
+impl KnownNetworks {
     pub(super) fn is_api_server(&self, ip: IpAddr, port: u16) -> bool {
         self.api_servers.iter().any(|it| it.is(ip, port))
     }
@@ -96,7 +96,7 @@ impl NodeNetwork {
     }
 }
 
-impl ApiServer {
+impl ApiServerAddress {
     fn is(self, ip: IpAddr, port: u16) -> bool {
         match self {
             Self::Address(own) => own.to_canonical() == ip.to_canonical(),

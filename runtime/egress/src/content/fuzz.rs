@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use serde_json::{Map, Value};
 
 use super::members::admit;
-use super::{Carried, Content};
+use super::{Carried, RuleContent};
 
 /// A few names, so that bodies often have what is listed, or nearly.
 fn name() -> impl Strategy<Value = String> {
@@ -85,7 +85,7 @@ fn adv_158_bodies_and_parameters_cost_no_more_than_their_bytes() {
     ];
     let field = ["a".to_owned(), "b".to_owned()];
     let patterns = ("Filter.*.Value".to_owned(), vec!["i-*".to_owned(), "*a*a*a*b".to_owned()]);
-    let content = Content::parse(Some(&["a*b*a"]), &[patterns], &[]).unwrap();
+    let content = RuleContent::parse(Some(&["a*b*a"]), &[patterns], &[]).unwrap();
     fuzz("JSON bodies and parameters", Line { nanoseconds: 5_000, memory: 64 }, &pieces, |text| {
         for head in ["", "{\"a\":{\"b\":[", "{\"a\":{\"b\":{"] {
             drop(admit(vec![&field], &[head.as_bytes(), text].concat()));

@@ -2,14 +2,14 @@ use http::HeaderValue;
 
 use super::*;
 
-fn content(only: Option<&[&str]>, values: &[(&str, &[&str])], fields: &[&str]) -> Content {
+fn content(only: Option<&[&str]>, values: &[(&str, &[&str])], fields: &[&str]) -> RuleContent {
     let words = |it: &[&str]| it.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
     let values: Vec<_> = values.iter().map(|(name, values)| ((*name).to_owned(), words(values))).collect();
-    Content::parse(only, &values, fields).unwrap()
+    RuleContent::parse(only, &values, fields).unwrap()
 }
 
 /// Whether these parameters may stand, in a request to an endpoint with an operation and a version.
-fn admits(content: &Content, pairs: &[(&str, &str)]) -> bool {
+fn admits(content: &RuleContent, pairs: &[(&str, &str)]) -> bool {
     let pairs: Vec<_> = pairs.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
     let headers = HeaderMap::new();
     content.admits(Carried { pairs: &pairs, own: &["Action", "Version"], headers: &headers, body: &[] }).is_ok()
@@ -67,7 +67,7 @@ fn adv_164_only_named_parameters_stand() {
     assert!(!admits(&only, &[id, ("InstanceId", "i-2")]), "twice with another value");
     let nothing = content(Some(&[]), &[], &[]);
     assert!(admits(&nothing, &[("Action", "x"), ("Version", "y")]) && !admits(&nothing, &[id]));
-    assert!(admits(&Content::default(), &[("anything", "x"), ("anything", "y")]), "it names nothing");
+    assert!(admits(&RuleContent::default(), &[("anything", "x"), ("anything", "y")]), "it names nothing");
 }
 
 #[test]
@@ -187,7 +187,7 @@ fn adv_165_work_on_a_body_is_bounded() {
 
 #[test]
 fn what_covers_lets_everything_stand_that_the_other_lets() {
-    let open = Content::default();
+    let open = RuleContent::default();
     let id = || content(Some(&["Value"]), &[("InstanceId", &["i-*"])], &[]);
     for (wide, narrow, expected) in [
         (&open, id(), true),
@@ -219,7 +219,7 @@ fn what_covers_lets_everything_stand_that_the_other_lets() {
 fn a_pattern_that_cannot_be_meant_is_refused() {
     let parse = |only: &str, value: &[&str], field: &str| {
         let values = value.iter().map(|it| (*it).to_owned()).collect();
-        Content::parse(Some(&[only]), &[("name".to_owned(), values)], &[field]).err().unwrap_or_default()
+        RuleContent::parse(Some(&[only]), &[("name".to_owned(), values)], &[field]).err().unwrap_or_default()
     };
     assert_eq!(parse("a.*", &["x"], "a.b"), "");
     assert!(parse("", &["x"], "a").contains("in `only` is no pattern"));

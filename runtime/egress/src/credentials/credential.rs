@@ -11,7 +11,7 @@ use super::secret::Secret;
 use super::transport::Connect;
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
-use crate::outcome::Answer;
+use crate::outcome::CompleteAnswer;
 use crate::policy::Permitted;
 
 /// A credential, whatever its kind.
@@ -47,10 +47,10 @@ pub(crate) trait Credential: Send + Sync {
     async fn authorize(&self, permitted: Permitted, now: SystemTime) -> Result<Authenticated, NotAuthorized>;
 
     /// The refusal of the credential in this answer, if there is one: it has expired, or the clocks differ.
-    fn refusal(&self, answer: &Answer) -> Option<CredentialRefusal>;
+    fn refusal(&self, answer: &CompleteAnswer) -> Option<CredentialRefusal>;
 
     /// Whether this answer says, by more than its status, that there were too many requests.
-    fn is_throttling(&self, _: &Answer) -> bool {
+    fn is_throttling(&self, _: &CompleteAnswer) -> bool {
         false
     }
 

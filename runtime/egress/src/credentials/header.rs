@@ -23,7 +23,7 @@ use super::{origins, text_file};
 use crate::base_url::Origin;
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
-use crate::outcome::Answer;
+use crate::outcome::CompleteAnswer;
 use crate::policy::Permitted;
 
 /// So often files are read again that change while they are read.
@@ -200,7 +200,7 @@ impl Credential for HeaderCredential {
         Ok(authenticated.with_header(AUTHORIZATION, value))
     }
 
-    fn refusal(&self, answer: &Answer) -> Option<CredentialRefusal> {
+    fn refusal(&self, answer: &CompleteAnswer) -> Option<CredentialRefusal> {
         (answer.status == StatusCode::UNAUTHORIZED).then(CredentialRefusal::default)
     }
 
@@ -274,8 +274,8 @@ impl CredentialFiles {
 
     fn read_origins(&self) -> Result<Option<Vec<Origin>>, CredentialError> {
         origins::read(&self.origins).map_err(|failed| match failed {
-            origins::Failed::Unreadable(source) => self.unreadable(&self.origins, source),
-            origins::Failed::Unusable(because) => self.unusable(&self.origins, because),
+            origins::OriginsError::Unreadable(source) => self.unreadable(&self.origins, source),
+            origins::OriginsError::Unusable(because) => self.unusable(&self.origins, because),
         })
     }
 

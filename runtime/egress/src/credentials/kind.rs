@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::addresses::Addresses;
+use crate::addresses::AllowedAddresses;
 use crate::base_url::BaseUrl;
-use crate::endpoint::Region;
+use crate::endpoint::RegionName;
 use crate::key_service::KeyServiceUrl;
 use crate::proxy::Proxy;
 use budgets::WriteLimits;
@@ -46,7 +46,7 @@ pub enum CredentialKind {
 #[derive(Clone, Debug)]
 pub struct Sigv4Settings {
     /// The only region that it signs for, and where STS is asked.
-    pub region: Region,
+    pub region: RegionName,
     /// Where keys come from.
     pub keys: KeySource,
     /// The role to take with these keys.
@@ -105,7 +105,7 @@ pub struct Sts {
     /// The region's own, if not written.
     pub base_url: Option<BaseUrl>,
     /// Which addresses its host may have.
-    pub addresses: Addresses,
+    pub addresses: AllowedAddresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
     /// The proxy through which it is reached.

@@ -15,19 +15,19 @@ pub(super) fn beside(file: &Path) -> PathBuf {
 }
 
 /// Why a file cannot be used.
-pub(super) enum Failed {
+pub(super) enum OriginsError {
     Unreadable(io::Error),
     /// Continues the sentence that begins with the file.
     Unusable(String),
 }
 
 /// The list, if there is one.
-pub(super) fn read(file: &Path) -> Result<Option<Vec<Origin>>, Failed> {
-    let unusable = |because: String| Failed::Unusable(because);
+pub(super) fn read(file: &Path) -> Result<Option<Vec<Origin>>, OriginsError> {
+    let unusable = |because: String| OriginsError::Unusable(because);
     let text = match super::text_file::read(file) {
         Ok(text) => text.ok_or_else(|| unusable("is larger than 16 KiB; remove lines".to_owned()))?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(source) => return Err(Failed::Unreadable(source)),
+        Err(source) => return Err(OriginsError::Unreadable(source)),
     };
     parse(&text).map(Some).map_err(unusable)
 }

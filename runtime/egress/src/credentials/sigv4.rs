@@ -24,9 +24,9 @@ use budgets::WriteLimits;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use self::keys::Keys;
+use self::keys::SigningKeys;
 use self::no_keys::NoKeys;
-use self::source::Source;
+use self::source::SigningKeySource;
 use super::authenticated::Authenticated;
 use super::credential::{Credential, CredentialRefusal, NotAuthorized};
 use super::error::CredentialError;
@@ -34,10 +34,10 @@ use super::kind::Sigv4Settings;
 use super::origins;
 use super::secret::Secret;
 use super::transport::Connect;
-use crate::base_url::{Host, Origin};
-use crate::endpoint::{Endpoint, Region};
+use crate::base_url::{CanonicalHost, Origin};
+use crate::endpoint::{Endpoint, RegionName};
 use crate::error::EgressError;
-use crate::outcome::Answer;
+use crate::outcome::CompleteAnswer;
 use crate::policy::Permitted;
 
 /// When keys that are being asked for may be there.
@@ -50,9 +50,9 @@ const AWS: [&str; 2] = [".amazonaws.", ".api.aws"];
 /// A credential that signs.
 pub(super) struct Sigv4Credential {
     name: String,
-    region: Region,
+    region: RegionName,
     limits: WriteLimits,
-    source: Arc<Source>,
+    source: Arc<SigningKeySource>,
     /// The file that lists origins, if there can be one.
     origins_file: Option<PathBuf>,
     state: Mutex<KeyState>,
@@ -64,7 +64,7 @@ pub(super) struct Sigv4Credential {
 
 #[derive(Default)]
 struct KeyState {
-    keys: Option<Arc<Keys>>,
+    keys: Option<Arc<SigningKeys>>,
     /// When new ones are due, by the cloud's clock.
     due: Option<SystemTime>,
     generation: u64,
@@ -101,7 +101,7 @@ impl Sigv4Credential {
         changes: Arc<watch::Sender<u64>>,
     ) -> Result<Self, CredentialError> {
         let region = settings.region.clone();
-        let source = Arc::new(Source::new(&name, settings)?);
+        let source = Arc::new(SigningKeySource::new(&name, settings)?);
         let credential = Self {
             origins_file: source.secret_file().map(origins::beside),
             name,
@@ -123,18 +123,18 @@ impl Sigv4Credential {
     /// The origins that the file lists now.
     fn origins(
         &self,
-        read: Result<Option<Vec<Origin>>, origins::Failed>,
+        read: Result<Option<Vec<Origin>>, origins::OriginsError>,
     ) -> Result<Option<Vec<Origin>>, CredentialError> {
         let (credential, file) = (self.name.clone(), self.origins_file.clone().unwrap_or_default());
         read.map_err(|failed| match failed {
-            origins::Failed::Unreadable(source) => {
+            origins::OriginsError::Unreadable(source) => {
                 CredentialError::Unreadable { credential, file, key: "sigv4", source }
             }
-            origins::Failed::Unusable(because) => CredentialError::Unusable { credential, file, because },
+            origins::OriginsError::Unusable(because) => CredentialError::Unusable { credential, file, because },
         })
     }
 
-    fn take_over(&self, keys: Keys, local: SystemTime) {
+    fn take_over(&self, keys: SigningKeys, local: SystemTime) {
         let mut state = self.state.lock();
         // What waits was denied meanwhile, and is tried again.
         let was_refused = state.failure.take().is_some_and(|it| it.is_refusal);
@@ -282,7 +282,7 @@ impl Credential for Sigv4Credential {
             ));
         }
         let origin = endpoint.base_url.origin();
-        if let Host::Name(host) = origin.host()
+        if let CanonicalHost::Name(host) = origin.host()
             && AWS.iter().any(|it| host.contains(it))
             && !host.split('.').any(|it| it == region)
         {
@@ -340,11 +340,11 @@ impl Credential for Sigv4Credential {
         sign::signed(permitted, &keys, signing, generation, now).map_err(|because| self.refused(&because))
     }
 
-    fn refusal(&self, answer: &Answer) -> Option<CredentialRefusal> {
+    fn refusal(&self, answer: &CompleteAnswer) -> Option<CredentialRefusal> {
         refusal::refusal(answer)
     }
 
-    fn is_throttling(&self, answer: &Answer) -> bool {
+    fn is_throttling(&self, answer: &CompleteAnswer) -> bool {
         refusal::is_throttling(answer)
     }
 

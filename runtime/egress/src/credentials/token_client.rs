@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
-use crate::budget::Budget;
+use crate::budget::EndpointBudget;
 use crate::destination::Destination;
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{AnswerFailure, CompleteAnswer};
 use crate::policy::{self, OwnRequest, Permitted};
 
 use super::authenticated::Authenticated;
@@ -16,7 +16,7 @@ use super::transport::{Connect, Transport};
 /// The way to where a credential's tokens come from.
 pub(super) struct TokenClient {
     endpoint: Arc<Endpoint>,
-    budget: Arc<Budget>,
+    budget: Arc<EndpointBudget>,
     transport: Box<dyn Transport>,
 }
 
@@ -34,13 +34,13 @@ impl TokenClient {
     }
 
     fn to(destination: Destination, endpoint: Endpoint, outside: &dyn Connect) -> Result<Self, EgressError> {
-        let (endpoint, budget) = (Arc::new(endpoint.clone()), Arc::new(Budget::new(&endpoint.limits)));
+        let (endpoint, budget) = (Arc::new(endpoint.clone()), Arc::new(EndpointBudget::new(&endpoint.limits)));
         let transport = outside.connect(destination, endpoint.clone(), budget.clone())?;
         Ok(Self { endpoint, budget, transport })
     }
 
     /// Sends one request once. Its answer, which holds a token, is for the credential alone.
-    pub(super) async fn send(&self, request: OwnRequest) -> Result<Answer, Failure> {
+    pub(super) async fn send(&self, request: OwnRequest) -> Result<CompleteAnswer, AnswerFailure> {
         self.send_as(request, |it| Ok(Authenticated::new(it, 0, Vec::new()))).await
     }
 
@@ -49,10 +49,10 @@ impl TokenClient {
         &self,
         request: OwnRequest,
         authenticate: impl FnOnce(Permitted) -> Result<Authenticated, String> + Send,
-    ) -> Result<Answer, Failure> {
-        let permitted = policy::permit_own(&self.endpoint, request).map_err(Failure::Denied)?;
-        let _turn = self.budget.turn().await.map_err(Failure::Paused)?;
-        let authenticated = authenticate(permitted).map_err(Failure::Unreachable)?;
+    ) -> Result<CompleteAnswer, AnswerFailure> {
+        let permitted = policy::permit_own(&self.endpoint, request).map_err(AnswerFailure::Denied)?;
+        let _turn = self.budget.turn().await.map_err(AnswerFailure::Paused)?;
+        let authenticated = authenticate(permitted).map_err(AnswerFailure::Unreachable)?;
         self.transport.send(authenticated).await
     }
 }
@@ -73,7 +73,7 @@ mod tests {
     use super::super::secret::Secret;
     use super::super::{CredentialSettings, Credentials};
     use super::*;
-    use crate::address::Networks;
+    use crate::address::KnownNetworks;
     use crate::audit::CallId;
     use crate::base_url::BaseUrl;
     use crate::canonical::PathPattern;
@@ -83,7 +83,7 @@ mod tests {
     use crate::policy::Mode;
     use crate::request::{GuestResponse, Method, SendError};
     use crate::settings::EgressSettings;
-    use crate::testing::{self, Server};
+    use crate::testing::{self, TestServer};
     use budgets::WriteLimits;
 
     /// A token that is fetched with a client's secret.
@@ -100,7 +100,7 @@ mod tests {
             Arc::new(Self { endpoint, client: Mutex::default(), generation: AtomicU64::new(0) })
         }
 
-        async fn fetch(&self, path: &str) -> Result<Answer, Failure> {
+        async fn fetch(&self, path: &str) -> Result<CompleteAnswer, AnswerFailure> {
             let client = self.client.lock().clone().expect("it is connected");
             let body = Bytes::from_static(b"grant_type=client_credentials&client_secret=s3cret");
             let path = vec!["oauth".to_owned(), path.to_owned()];
@@ -150,7 +150,7 @@ mod tests {
             Ok(Authenticated::new(permitted, generation, self.secrets()).with_header(AUTHORIZATION, value))
         }
 
-        fn refusal(&self, answer: &Answer) -> Option<CredentialRefusal> {
+        fn refusal(&self, answer: &CompleteAnswer) -> Option<CredentialRefusal> {
             (answer.status == http::StatusCode::FORBIDDEN).then(CredentialRefusal::default)
         }
 
@@ -166,7 +166,7 @@ mod tests {
         }
     }
 
-    fn egress(server: &Server, credential: &Arc<Fetched>) -> Egress {
+    fn egress(server: &TestServer, credential: &Arc<Fetched>) -> Egress {
         let endpoint = Endpoint { credential: Some("fetched".to_owned()), ..testing::endpoint(&server.url) };
         let settings = EgressSettings {
             endpoints: vec![endpoint],
@@ -188,7 +188,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_token_is_fetched_before_requests_carry_it() {
-        let (cloud, tokens) = (Server::start("200 OK").await, Server::start("200 OK").await);
+        let (cloud, tokens) = (TestServer::start("200 OK").await, TestServer::start("200 OK").await);
         let credential = Fetched::new(&tokens.url);
         let egress = egress(&cloud, &credential);
         let later = Err(SendError::RetryAfter(Duration::from_secs(1)));
@@ -204,7 +204,7 @@ mod tests {
 
     #[tokio::test]
     async fn the_kind_says_what_a_refusal_is() {
-        let (cloud, tokens) = (Server::start("403 Forbidden").await, Server::start("200 OK").await);
+        let (cloud, tokens) = (TestServer::start("403 Forbidden").await, TestServer::start("200 OK").await);
         let credential = Fetched::new(&tokens.url);
         let egress = egress(&cloud, &credential);
         credential.keep().await;
@@ -215,7 +215,7 @@ mod tests {
 
     #[tokio::test]
     async fn adv_117_no_guest_can_name_where_tokens_come_from() {
-        let (cloud, tokens) = (Server::start("200 OK").await, Server::start("200 OK").await);
+        let (cloud, tokens) = (TestServer::start("200 OK").await, TestServer::start("200 OK").await);
         let credential = Fetched::new(&tokens.url);
         let egress = egress(&cloud, &credential);
         for name in ["token", "fetched", tokens.url.as_str()] {
@@ -230,18 +230,18 @@ mod tests {
 
     #[tokio::test]
     async fn adv_117_token_requests_keep_their_rules_and_addresses() {
-        let (cloud, tokens) = (Server::start("200 OK").await, Server::start("200 OK").await);
+        let (cloud, tokens) = (TestServer::start("200 OK").await, TestServer::start("200 OK").await);
         let credential = Fetched::new(&tokens.url);
         let _egress = egress(&cloud, &credential);
         match credential.fetch("introspect").await {
-            Err(Failure::Denied(denied)) => assert_eq!(denied.code.as_str(), "E-EGRESS-PATH"),
+            Err(AnswerFailure::Denied(denied)) => assert_eq!(denied.code.as_str(), "E-EGRESS-PATH"),
             other => panic!("{other:?}"),
         }
         let metadata = Fetched::new("https://169.254.169.254");
         let egress = self::egress(&cloud, &metadata);
-        egress.set_networks(Networks::default());
+        egress.set_networks(KnownNetworks::default());
         match metadata.fetch("token").await {
-            Err(Failure::Denied(denied)) => assert_eq!(denied.code.as_str(), "E-EGRESS-IP"),
+            Err(AnswerFailure::Denied(denied)) => assert_eq!(denied.code.as_str(), "E-EGRESS-IP"),
             other => panic!("{other:?}"),
         }
         assert!(tokens.requests().is_empty());

@@ -5,17 +5,17 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use super::authenticated::Authenticated;
-use crate::budget::Budget;
+use crate::budget::EndpointBudget;
 use crate::destination::Destination;
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{AnswerFailure, CompleteAnswer};
 
 /// The way to one endpoint.
 #[async_trait]
 pub(crate) trait Transport: Send + Sync {
     /// Sends one request once.
-    async fn send(&self, authenticated: Authenticated) -> Result<Answer, Failure>;
+    async fn send(&self, authenticated: Authenticated) -> Result<CompleteAnswer, AnswerFailure>;
 }
 
 /// The way to any endpoint.
@@ -25,6 +25,6 @@ pub(crate) trait Connect {
         &self,
         destination: Destination,
         endpoint: Arc<Endpoint>,
-        budget: Arc<Budget>,
+        budget: Arc<EndpointBudget>,
     ) -> Result<Box<dyn Transport>, EgressError>;
 }

@@ -11,7 +11,7 @@ use crate::canonical::PathPattern;
 use crate::endpoint::{Endpoint, Rule};
 use crate::location;
 use crate::operation::{OperationPattern, OperationPlace};
-use crate::outcome::Answer;
+use crate::outcome::CompleteAnswer;
 use crate::policy::{self, CallState, Mode};
 use crate::request::{Body, GuestRequest, Method};
 use crate::response;
@@ -34,7 +34,7 @@ fn adv_158_heads_cost_no_more_than_their_bytes() {
         let _ = check_head(&headers);
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000);
         let _ = response::pause(StatusCode::TOO_MANY_REQUESTS, &headers, now);
-        let answer = Answer { status: StatusCode::OK, headers, body: Vec::new() };
+        let answer = CompleteAnswer { status: StatusCode::OK, headers, body: Vec::new() };
         drop(response::for_guest(answer, now));
     });
 }

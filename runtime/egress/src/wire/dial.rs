@@ -25,8 +25,8 @@ use super::frames::Metered;
 use super::usage::{ConnectionUse, Dialed};
 use super::{tls, tunnel};
 use crate::address;
-use crate::base_url::{Host, Scheme};
-use crate::budget::Budget;
+use crate::base_url::{CanonicalHost, Scheme};
+use crate::budget::EndpointBudget;
 use crate::cause::{CauseKind, DialStage, Late, ProxyRefusal, Stop, WayCause};
 use crate::credentials::basic_header;
 use crate::destination::Destination;
@@ -42,7 +42,7 @@ const ADDRESSES: usize = 16;
 pub(crate) struct Dialer {
     destination: Arc<Destination>,
     outside: Outside,
-    budget: Arc<Budget>,
+    budget: Arc<EndpointBudget>,
     /// Absent for `http://`, which is for loopback literals only.
     tls: Option<TlsTo>,
     through: Option<Arc<Through>>,
@@ -78,7 +78,7 @@ impl Dialer {
     pub(crate) fn new(
         destination: Destination,
         outside: Outside,
-        budget: Arc<Budget>,
+        budget: Arc<EndpointBudget>,
         protocols: &[&[u8]],
     ) -> Result<Self, EgressError> {
         let through = destination.proxy.as_ref().map(|it| Through::new(it, &destination)).transpose()?;
@@ -121,8 +121,8 @@ impl Dialer {
 
     async fn resolve(&self, hop: &Destination) -> Result<Vec<IpAddr>, DialError> {
         let name = match hop.origin.host() {
-            Host::Address(address) => return Ok(vec![*address]),
-            Host::Name(name) => name,
+            CanonicalHost::Address(address) => return Ok(vec![*address]),
+            CanonicalHost::Name(name) => name,
         };
         let limit = hop.resolve;
         let cause = |kind| WayCause::new(self.first_stop(), kind);
@@ -167,7 +167,7 @@ impl Dialer {
     fn permit_behind(&self) -> Result<(), DialError> {
         let Destination { name, origin, .. } = &*self.destination;
         match origin.host() {
-            Host::Address(address) => self.permitted(&self.destination, vec![*address]).map(|_| ()),
+            CanonicalHost::Address(address) => self.permitted(&self.destination, vec![*address]).map(|_| ()),
             host => match proxy::inside(host) {
                 None => Ok(()),
                 Some(kind) => Err(DialError::Denied(format!(
@@ -303,7 +303,7 @@ pub(crate) struct Stream {
     io: TokioIo<Box<dyn Bytes>>,
     dialed: Dialed,
     /// The budget of HTTP/1: asked before a request begins, which may have waited for this connection since before a pause.
-    budget: Option<Arc<Budget>>,
+    budget: Option<Arc<EndpointBudget>>,
     /// The next write begins a request.
     is_at_rest: bool,
 }
@@ -312,7 +312,7 @@ trait Bytes: AsyncRead + AsyncWrite + Send + Unpin {}
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Bytes for T {}
 
 impl Stream {
-    fn new(io: impl Bytes + 'static, dialed: Dialed, budget: Option<Arc<Budget>>) -> Self {
+    fn new(io: impl Bytes + 'static, dialed: Dialed, budget: Option<Arc<EndpointBudget>>) -> Self {
         Self { io: TokioIo::new(Box::new(io)), dialed, budget, is_at_rest: true }
     }
 }

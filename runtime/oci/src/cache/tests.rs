@@ -36,7 +36,10 @@ async fn what_is_kept_comes_back() {
     assert_eq!(folder.files(), [digest.to_string()], "nothing unfinished stays");
     assert_eq!(std::fs::metadata(&folder.0).unwrap().permissions().mode() & 0o777, 0o700);
 
-    let found = [Found::Bundle("sha256:a".to_owned()), Found::Payload("sha256:b".to_owned(), "sig".to_owned())];
+    let found = [
+        FoundSignature::Bundle("sha256:a".to_owned()),
+        FoundSignature::Payload("sha256:b".to_owned(), "sig".to_owned()),
+    ];
     for found in found {
         cache.put_signature(digest, &found).await;
         assert_eq!(cache.signatures(digest).await, [found]);

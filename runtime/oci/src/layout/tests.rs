@@ -23,7 +23,7 @@ fn layout() -> Layout {
     let index = layout.add_index(&images, &BTreeMap::new());
     layout.add_referrer(&images[0], "application/vnd.cyclonedx+json", "sbom.json", "{}");
     layout.add_name(&LayoutName::parse("aerostat:0.1.0").unwrap(), index);
-    let module = layout.add_module(b"a module".to_vec(), &Interfaces::default(), BTreeMap::new());
+    let module = layout.add_module(b"a module".to_vec(), &PushedInterfaces::default(), BTreeMap::new());
     layout.add_name(&LayoutName::parse("acme/provider:1.2.0").unwrap(), module);
     layout
 }

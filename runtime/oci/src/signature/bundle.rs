@@ -8,7 +8,7 @@ use serde::de::IgnoredAny;
 use super::signed::{Signed, signer};
 use crate::descriptor::Descriptor;
 use crate::error::foreign;
-use crate::key::Key;
+use crate::key::SignerKey;
 
 /// The type of a bundle, as an artifact and as a layer.
 pub(crate) const ARTIFACT: &str = "application/vnd.dev.sigstore.bundle.v0.3+json";
@@ -88,7 +88,7 @@ pub(super) fn key_id(bundle: &[u8]) -> Result<String, String> {
     Ok(foreign(&key.hint.unwrap_or_default()))
 }
 
-pub(super) fn verify<'a>(bundle: &[u8], signed: &Signed<'a>) -> Result<&'a Key, String> {
+pub(super) fn verify<'a>(bundle: &[u8], signed: &Signed<'a>) -> Result<&'a SignerKey, String> {
     let bundle: Bundle = serde_json::from_slice(bundle).map_err(|error| format!("is no bundle: {error}"))?;
     if bundle.media_type != ARTIFACT {
         return Err(format!("is a bundle of another version, {}", foreign(&bundle.media_type)));

@@ -4,7 +4,7 @@ use serde::Deserialize;
 
 use super::signed::{Signed, signer};
 use crate::error::foreign;
-use crate::key::Key;
+use crate::key::SignerKey;
 
 /// The type of a layer with a payload.
 pub(crate) const PAYLOAD: &str = "application/vnd.dev.cosign.simplesigning.v1+json";
@@ -47,7 +47,7 @@ pub(super) fn reference(payload: &[u8]) -> Result<String, String> {
     Ok(foreign(&critical.identity.docker_reference))
 }
 
-pub(super) fn verify<'a>(payload: &[u8], signature: &str, signed: &Signed<'a>) -> Result<&'a Key, String> {
+pub(super) fn verify<'a>(payload: &[u8], signature: &str, signed: &Signed<'a>) -> Result<&'a SignerKey, String> {
     let key = signer(payload, signature, signed)?;
     let Payload { critical } =
         serde_json::from_slice(payload).map_err(|error| format!("is a signature of something else: {error}"))?;

@@ -1,4 +1,4 @@
-use egress::{Body, GuestRequest, GuestResponse, Location, Method, SendError};
+use egress::{Body, GuestRequest, GuestResponse, Method, RequestLocation, SendError};
 
 use crate::bindings::host::aerostat::cloud::http as wit;
 use crate::bindings::host::aerostat::cloud::types as shared;
@@ -28,8 +28,8 @@ pub(crate) fn response(it: GuestResponse) -> wit::Response {
     wit::Response { status: it.status, headers: it.headers, body: it.body }
 }
 
-pub(crate) fn location(it: Location) -> wit::Location {
-    let Location { endpoint, path, query } = it;
+pub(crate) fn location(it: RequestLocation) -> wit::Location {
+    let RequestLocation { endpoint, path, query } = it;
     wit::Location { endpoint, path, query }
 }
 

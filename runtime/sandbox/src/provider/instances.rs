@@ -10,7 +10,7 @@ use wasmtime::Store;
 use super::batch::{Batch, answers};
 use super::guard::Stopped;
 use super::judged;
-use super::lists::Lists;
+use super::lists::OpenLists;
 use super::loaded::Loaded;
 use super::object::{Object, Subject};
 use crate::bindings::host::aerostat::cloud::types::Error as WitError;
@@ -20,19 +20,19 @@ use crate::call::{Earlier, Function, StoreState, Success};
 use crate::convert;
 
 /// One answer for each node.
-type Answers = Vec<Result<Option<Instance>>>;
+type NodeAnswers = Vec<Result<Option<Instance>>>;
 
 /// The machines of a provider that exports `instances`.
 #[derive(Clone)]
 pub(super) struct InstancesGuest {
     pub(super) pre: ProvidesInstancesPre<StoreState>,
     pub(super) loaded: Arc<Loaded>,
-    pub(super) lists: Arc<Lists>,
+    pub(super) lists: Arc<OpenLists>,
 }
 
 #[async_trait]
 impl Instances for InstancesGuest {
-    async fn get(&self, nodes: &[Node]) -> Reply<Answers> {
+    async fn get(&self, nodes: &[Node]) -> Reply<NodeAnswers> {
         answers(self, self.loaded.description.get_batch_size, nodes).await
     }
 
@@ -110,7 +110,7 @@ impl Batch for InstancesGuest {
         Object::node(node)
     }
 
-    async fn ask(&self, nodes: &[Node], subject: Subject<'_>) -> (Reply<Result<Answers, Stopped>>, Seen) {
+    async fn ask(&self, nodes: &[Node], subject: Subject<'_>) -> (Reply<Result<NodeAnswers, Stopped>>, Seen) {
         let Loaded { description, node_labels, .. } = &*self.loaded;
         let pre = self.pre.clone();
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();

@@ -17,25 +17,25 @@ const KEPT: Duration = Duration::from_secs(15);
 
 /// The lists of one kind of things.
 #[derive(Default)]
-pub(super) struct Lists {
+pub(super) struct OpenLists {
     /// Those that have a next page.
-    going_on: Mutex<Vec<List>>,
+    going_on: Mutex<Vec<OpenList>>,
     /// The newest that has ended.
-    whole: Mutex<Option<List>>,
+    whole: Mutex<Option<OpenList>>,
 }
 
 /// One list, from its first page on.
 #[derive(Clone)]
-pub(super) struct List {
+pub(super) struct OpenList {
     next: String,
     begun: Instant,
     pub(super) reads: ListReads,
 }
 
-impl Lists {
+impl OpenLists {
     /// A list has come to its end. One that began earlier than the newest changes nothing; of one that was too large to be
     /// remembered, nothing serves.
-    pub(super) fn end(&self, list: List) {
+    pub(super) fn end(&self, list: OpenList) {
         let mut whole = self.whole.lock();
         if whole.as_ref().is_none_or(|it| it.begun <= list.begun) {
             *whole = Some(list).filter(|it| it.reads.is_whole());
@@ -50,19 +50,19 @@ impl Lists {
     }
 
     /// The list that goes on with this cursor; a new one without a cursor, and where none is known.
-    pub(super) fn take(&self, cursor: Option<&str>, now: Instant) -> List {
+    pub(super) fn take(&self, cursor: Option<&str>, now: Instant) -> OpenList {
         let mut lists = self.lists();
         lists.retain(|it| now.saturating_duration_since(it.begun) < LONGEST);
         let known = cursor.and_then(|cursor| lists.iter().position(|it| it.next == cursor));
         known.map_or_else(
-            || List { next: String::new(), begun: now, reads: ListReads::default() },
+            || OpenList { next: String::new(), begun: now, reads: ListReads::default() },
             |index| lists.swap_remove(index),
         )
     }
 
     /// A list goes on with this cursor. Where two lists wait with one cursor, the one that began later is kept: a list
     /// must not be answered by what was read before it began.
-    pub(super) fn put(&self, mut list: List, next: &str) {
+    pub(super) fn put(&self, mut list: OpenList, next: &str) {
         next.clone_into(&mut list.next);
         let mut lists = self.lists();
         match lists.iter_mut().find(|it| it.next == next) {
@@ -78,7 +78,7 @@ impl Lists {
         }
     }
 
-    fn lists(&self) -> MutexGuard<'_, Vec<List>> {
+    fn lists(&self) -> MutexGuard<'_, Vec<OpenList>> {
         self.going_on.lock()
     }
 }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_list_goes_on_from_page_to_page() {
-        let (lists, start) = (Lists::default(), Instant::now());
+        let (lists, start) = (OpenLists::default(), Instant::now());
         let first = lists.take(None, start);
         lists.put(first, "2");
         assert_eq!(lists.take(Some("3"), start + SECOND).begun, start + SECOND, "another list");
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn of_two_lists_with_one_cursor_the_later_one_is_kept() {
-        let (lists, start) = (Lists::default(), Instant::now());
+        let (lists, start) = (OpenLists::default(), Instant::now());
         let (early, late) = (lists.take(None, start), lists.take(None, start + SECOND));
         lists.put(early.clone(), "2");
         lists.put(late.clone(), "2");
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn the_newest_whole_list_serves_for_a_while() {
-        let (lists, start) = (Lists::default(), Instant::now());
+        let (lists, start) = (OpenLists::default(), Instant::now());
         let serves = |freshness, now| lists.sealed(freshness, now).is_some();
         assert!(!serves(Freshness::ANY, start));
         lists.end(lists.take(None, start + SECOND));
@@ -131,7 +131,7 @@ mod tests {
 
     #[test]
     fn few_lists_are_remembered() {
-        let (lists, start) = (Lists::default(), Instant::now());
+        let (lists, start) = (OpenLists::default(), Instant::now());
         for nth in 0..100_u32 {
             let list = lists.take(None, start + nth * SECOND / 10);
             lists.put(list, &nth.to_string());

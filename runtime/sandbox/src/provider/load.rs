@@ -10,7 +10,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use super::guard::{CallGuard, ServingQuarantine};
-use super::lists::Lists;
+use super::lists::OpenLists;
 use super::loaded::Loaded;
 use super::settings::ProviderSettings;
 use super::{load_balancer_inventory, persistent_volumes, routes};
@@ -147,7 +147,7 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
         inventory,
         routes,
         volumes,
-        load_balancer_lists: Lists::default(),
+        load_balancer_lists: OpenLists::default(),
         calls,
         guard,
         node_labels,

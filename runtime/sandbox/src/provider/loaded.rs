@@ -11,7 +11,7 @@ use futures::future::BoxFuture;
 use wasmtime::Store;
 
 use super::guard::{CallGuard, Crashed, Stopped};
-use super::lists::Lists;
+use super::lists::OpenLists;
 use super::object::{Object, Subject};
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
@@ -32,7 +32,7 @@ pub(super) struct Loaded {
     pub(super) routes: Option<(ProvidesRoutesPre<StoreState>, Arc<RouteDescription>)>,
     pub(super) volumes: Option<(ProvidesPersistentVolumesPre<StoreState>, Arc<TopologyDescription>)>,
     /// The reads of lists of load balancers: they answer other calls about load balancers too.
-    pub(super) load_balancer_lists: Lists,
+    pub(super) load_balancer_lists: OpenLists,
     pub(super) calls: Calls,
     pub(super) guard: CallGuard,
     /// Those that the provider describes and the operator allows.

@@ -12,7 +12,7 @@ use super::batch::{Batch, answers};
 use super::describe;
 use super::guard::Stopped;
 use super::judged;
-use super::lists::Lists;
+use super::lists::OpenLists;
 use super::loaded::Loaded;
 use super::object::{Object, Subject};
 use crate::bindings::routes::ProvidesRoutesPre;
@@ -26,7 +26,7 @@ pub(super) struct RoutesGuest {
     pub(super) pre: ProvidesRoutesPre<StoreState>,
     pub(super) description: Arc<RouteDescription>,
     pub(super) loaded: Arc<Loaded>,
-    pub(super) lists: Arc<Lists>,
+    pub(super) lists: Arc<OpenLists>,
 }
 
 /// The routes' properties, of a provider that exports them.

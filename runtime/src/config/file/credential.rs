@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use egress::{BaseUrl, KeyServiceUrl, Region, RoleArn};
+use egress::{BaseUrl, KeyServiceUrl, RegionName, RoleArn};
 use serde::Deserialize;
 
 use super::reach::{ProxySection, TlsSection};
-use crate::config::text::{AddressList, HeaderText, LimitWindow, Text};
+use crate::config::text::{AddressList, HeaderText, LimitWindow, ScalarText};
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -29,7 +29,7 @@ pub(crate) struct CredentialSection {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct WriteLimitsSection {
     /// The time over which writes are counted, at most an hour. Default: `10m`.
-    pub(crate) window: Option<Text<LimitWindow>>,
+    pub(crate) window: Option<ScalarText<LimitWindow>>,
     /// Deletions of whole objects that leave however little Kubernetes asks for; 0 forbids those that it does not
     /// ask for; so it is with the others. Default: 20.
     pub(crate) deletions: Option<u32>,
@@ -73,7 +73,7 @@ pub(crate) struct Basic {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct Sigv4 {
     /// The only region that is signed for, and whose STS is asked.
-    pub(crate) region: Text<Region>,
+    pub(crate) region: ScalarText<RegionName>,
     /// Keys in a file. One of these four is written.
     pub(crate) shared_file: Option<SharedFile>,
     /// A role for the ServiceAccount (IRSA).
@@ -104,7 +104,7 @@ pub(crate) struct SharedFile {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct WebIdentity {
     /// The role.
-    pub(crate) role_arn: Text<RoleArn>,
+    pub(crate) role_arn: ScalarText<RoleArn>,
     /// The token that the kubelet projects.
     pub(crate) token_file: PathBuf,
 }
@@ -114,7 +114,7 @@ pub(crate) struct WebIdentity {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct PodIdentity {
     /// The agent. Default: `http://169.254.170.23/v1/credentials`.
-    pub(crate) url: Option<Text<KeyServiceUrl>>,
+    pub(crate) url: Option<ScalarText<KeyServiceUrl>>,
     /// The token that the kubelet projects.
     pub(crate) token_file: PathBuf,
 }
@@ -124,7 +124,7 @@ pub(crate) struct PodIdentity {
 #[serde(deny_unknown_fields)]
 pub(crate) struct InstanceMetadata {
     /// The metadata service. Default: `http://169.254.169.254`.
-    pub(crate) url: Option<Text<KeyServiceUrl>>,
+    pub(crate) url: Option<ScalarText<KeyServiceUrl>>,
 }
 
 #[derive(Deserialize)]
@@ -132,13 +132,13 @@ pub(crate) struct InstanceMetadata {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct AssumeRoleSection {
     /// The role.
-    pub(crate) role_arn: Text<RoleArn>,
+    pub(crate) role_arn: ScalarText<RoleArn>,
     /// The external id that its trust policy asks for. Default: none.
     pub(crate) external_id: Option<String>,
     /// The header `x-amz-source-arn`. Default: none.
-    pub(crate) source_arn: Option<Text<HeaderText>>,
+    pub(crate) source_arn: Option<ScalarText<HeaderText>>,
     /// The header `x-amz-source-account`. As text: an account may begin with 0. Default: none.
-    pub(crate) source_account: Option<Text<HeaderText>>,
+    pub(crate) source_account: Option<ScalarText<HeaderText>>,
 }
 
 #[derive(Default, Deserialize)]
@@ -146,7 +146,7 @@ pub(crate) struct AssumeRoleSection {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct StsSection {
     /// Its address. Default: the region's own.
-    pub(crate) base_url: Option<Text<BaseUrl>>,
+    pub(crate) base_url: Option<ScalarText<BaseUrl>>,
     /// `public`, or networks. Default: `public`.
     pub(crate) addresses: Option<AddressList>,
     /// Certificate authorities in the place of the system's. Default: the system's.

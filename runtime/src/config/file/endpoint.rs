@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use egress::{BaseUrl, Effect, Method, OperationPattern, PathPattern, Region, Requirement};
+use egress::{BaseUrl, Effect, Method, OperationPattern, PathPattern, RegionName, Requirement};
 use serde::Deserialize;
 
 use super::reach::{ProxySection, TlsSection};
-use crate::config::text::{AddressList, ByteSize, PositiveNumber, RequestRate, SigningService, Text};
+use crate::config::text::{AddressList, ByteSize, PositiveNumber, RequestRate, ScalarText, SigningService};
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -16,7 +16,7 @@ pub(crate) struct EndpointSection {
     /// The name by which the provider asks for it; its page lists them.
     pub(crate) name: String,
     /// `https://` and a host, with a path where the API has one.
-    pub(crate) base_url: Text<BaseUrl>,
+    pub(crate) base_url: ScalarText<BaseUrl>,
     /// The name of the credential that its requests get. Default: none.
     pub(crate) credential: Option<String>,
     /// For what signatures are, where the credential is `sigv4`. Default: none.
@@ -51,9 +51,9 @@ pub(crate) struct EndpointSection {
 #[serde(deny_unknown_fields)]
 pub(crate) struct SigningSection {
     /// The region, as in `eu-west-1`.
-    pub(crate) region: Text<Region>,
+    pub(crate) region: ScalarText<RegionName>,
     /// The service as signatures name it: `ec2`, `elasticloadbalancing`.
-    pub(crate) service: Text<SigningService>,
+    pub(crate) service: ScalarText<SigningService>,
 }
 
 #[derive(Deserialize)]
@@ -61,21 +61,21 @@ pub(crate) struct SigningSection {
 #[serde(deny_unknown_fields)]
 pub(crate) struct RuleSection {
     /// Methods, as in `[GET]`.
-    pub(crate) methods: Vec<Text<Method>>,
+    pub(crate) methods: Vec<ScalarText<Method>>,
     /// Paths below `baseUrl`: `*` is one segment, `**` any number.
-    pub(crate) paths: Vec<Text<PathPattern>>,
+    pub(crate) paths: Vec<ScalarText<PathPattern>>,
     /// Operations, as in `[Describe*]`, where the endpoint has them.
     #[serde(default)]
-    pub(crate) operations: Vec<Text<OperationPattern>>,
+    pub(crate) operations: Vec<ScalarText<OperationPattern>>,
     /// Effect of its requests: `read`; `update` (changes an object that stays, or gives it members); `detach`
     /// (takes members away, or may: targets, listeners, rules, routes, tags); `write` (makes whole objects: load
     /// balancers, machines); `delete` (takes whole objects away). Only what reads leaves from calls that look, only
     /// the leader writes, and each of the others has a limit. Of several rules that match, the most harmful effect
     /// counts. Default: GET and HEAD read, DELETE is `delete`, the others are `write`: the strictest limits.
-    pub(crate) effect: Option<Text<Effect>>,
+    pub(crate) effect: Option<ScalarText<Effect>>,
     /// `[if-match]`: a request names the version that it read. Default: nothing.
     #[serde(default)]
-    pub(crate) requires: Vec<Text<Requirement>>,
+    pub(crate) requires: Vec<ScalarText<Requirement>>,
     /// Names that may stand in query and form ([below](#what-may-stand-in-requests)). Default: any.
     pub(crate) only: Option<Vec<String>>,
     /// Names in query and form, and patterns for their values ([below](#what-may-stand-in-requests)). Default: any.
@@ -99,11 +99,11 @@ pub(crate) enum Operation {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct EndpointLimitsSection {
     /// Requests in a second. Default: 20.
-    pub(crate) requests_per_second: Option<Text<RequestRate>>,
+    pub(crate) requests_per_second: Option<ScalarText<RequestRate>>,
     /// Requests at once. Default: 8.
-    pub(crate) concurrency: Option<Text<PositiveNumber>>,
+    pub(crate) concurrency: Option<ScalarText<PositiveNumber>>,
     /// Bytes of an answer. Default: `16Mi`.
-    pub(crate) response_bytes: Option<Text<ByteSize>>,
+    pub(crate) response_bytes: Option<ScalarText<ByteSize>>,
     /// Time of a request until its answer is there in full. Default: `30s`.
-    pub(crate) total: Option<Text<Duration>>,
+    pub(crate) total: Option<ScalarText<Duration>>,
 }

@@ -10,7 +10,7 @@ use sandbox::Digest;
 use serde::Deserialize;
 
 use super::reach::{ProxySection, TlsSection};
-use crate::config::text::{AddressList, ByteSize, PositiveNumber, Text};
+use crate::config::text::{AddressList, ByteSize, PositiveNumber, ScalarText};
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -38,10 +38,10 @@ pub(crate) struct ProviderSection {
     /// named here. Names are not held against it: no node sends traffic to an address for the sake of a name.
     /// Default: any.
     #[serde(default)]
-    pub(crate) load_balancer_addresses: Vec<Text<IpNet>>,
+    pub(crate) load_balancer_addresses: Vec<ScalarText<IpNet>>,
     /// The only networks of addresses that nodes may get, internal and external ones. Default: any.
     #[serde(default)]
-    pub(crate) node_addresses: Vec<Text<IpNet>>,
+    pub(crate) node_addresses: Vec<ScalarText<IpNet>>,
     /// Limits of its calls.
     pub(crate) limits: Option<CallLimitsSection>,
 }
@@ -67,14 +67,14 @@ pub(crate) struct ModuleSection {
 pub(crate) struct Oci {
     /// `host[:port]/repository[:tag]`; nothing is filled in. The artifact has one layer, `application/wasm`, of at
     /// most 4 MiB; an index is refused.
-    pub(crate) image: Text<Image>,
+    pub(crate) image: ScalarText<Image>,
     /// The manifest's digest, `sha256:…`.
-    pub(crate) digest: Text<Digest>,
+    pub(crate) digest: ScalarText<Digest>,
     /// The login for the registry. Default: none.
     pub(crate) login: Option<LoginSection>,
     /// Hosts that the login may be sent to beside the registry. Default: none.
     #[serde(default)]
-    pub(crate) token_services: Vec<Text<TokenService>>,
+    pub(crate) token_services: Vec<ScalarText<TokenService>>,
     /// `public`, or networks for a registry of your own. Default: `public`.
     pub(crate) addresses: Option<AddressList>,
     /// Certificate authorities in the place of the system's. Default: the system's.
@@ -82,7 +82,7 @@ pub(crate) struct Oci {
     /// The proxy through which it is reached ([below](#through-a-proxy)). Default: none.
     pub(crate) proxy: Option<ProxySection>,
     /// The digest that a replica loads after a rollback and a restart. Default: none.
-    pub(crate) previous: Option<Text<Digest>>,
+    pub(crate) previous: Option<ScalarText<Digest>>,
 }
 
 #[derive(Deserialize)]
@@ -115,7 +115,7 @@ pub(crate) struct ConfigMap {
     /// The key that holds the module.
     pub(crate) key: String,
     /// The checksum of the bytes, in hexadecimal digits.
-    pub(crate) sha256: Text<Digest>,
+    pub(crate) sha256: ScalarText<Digest>,
 }
 
 #[derive(Deserialize)]
@@ -125,7 +125,7 @@ pub(crate) struct ModuleFile {
     /// Its path.
     pub(crate) path: PathBuf,
     /// The checksum of the bytes, in hexadecimal digits.
-    pub(crate) sha256: Text<Digest>,
+    pub(crate) sha256: ScalarText<Digest>,
 }
 
 #[derive(Default, Deserialize)]
@@ -133,14 +133,14 @@ pub(crate) struct ModuleFile {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct CallLimitsSection {
     /// CPU time of a call. Default: `500ms`.
-    pub(crate) cpu: Option<Text<Duration>>,
+    pub(crate) cpu: Option<ScalarText<Duration>>,
     /// Time of a call with all of its requests. Default: `120s`.
-    pub(crate) wall: Option<Text<Duration>>,
+    pub(crate) wall: Option<ScalarText<Duration>>,
     /// Memory of a call. Default: `64Mi`.
-    pub(crate) memory: Option<Text<ByteSize>>,
+    pub(crate) memory: Option<ScalarText<ByteSize>>,
     /// Calls at once. A quarter is kept for nodes and a quarter for load balancers; with 1, slow load balancers
     /// keep nodes waiting. Default: 8.
-    pub(crate) concurrency: Option<Text<PositiveNumber>>,
+    pub(crate) concurrency: Option<ScalarText<PositiveNumber>>,
     /// Requests that are `delete` or `detach` in one step that builds or changes a load balancer; 0 forbids them.
     /// Default: 10.
     pub(crate) deletes_per_ensure: Option<u32>,
@@ -156,11 +156,11 @@ pub(crate) struct CallLimitsSection {
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct CompileLimitsSection {
     /// Memory of the process. Default: `512Mi`.
-    pub(crate) memory: Option<Text<ByteSize>>,
+    pub(crate) memory: Option<ScalarText<ByteSize>>,
     /// CPU time of the process. Default: `30s`.
-    pub(crate) cpu: Option<Text<Duration>>,
+    pub(crate) cpu: Option<ScalarText<Duration>>,
     /// Bytes of machine code. Default: `64Mi`.
-    pub(crate) output: Option<Text<ByteSize>>,
+    pub(crate) output: Option<ScalarText<ByteSize>>,
     /// Modules. Default: 100.
     pub(crate) modules: Option<u64>,
     /// Components, modules and types inside one another. Default: 16.
@@ -170,11 +170,11 @@ pub(crate) struct CompileLimitsSection {
     /// Definitions. Default: 50000.
     pub(crate) definitions: Option<u64>,
     /// Bytes of custom sections. Default: `1Mi`.
-    pub(crate) custom_bytes: Option<Text<ByteSize>>,
+    pub(crate) custom_bytes: Option<ScalarText<ByteSize>>,
     /// Functions. Default: 20000.
     pub(crate) functions: Option<u64>,
     /// Bytes of one function. Default: `128Ki`.
-    pub(crate) function_bytes: Option<Text<ByteSize>>,
+    pub(crate) function_bytes: Option<ScalarText<ByteSize>>,
     /// Locals of one function. Default: 1000.
     pub(crate) locals: Option<u64>,
     /// Blocks inside one another in one function. Default: 500.

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use egress::{Addresses, Proxy, ProxyLogin, ProxyUrl};
+use egress::{AllowedAddresses, Proxy, ProxyLogin, ProxyUrl};
 use serde::Deserialize;
 
-use crate::config::text::{AddressList, Text};
+use crate::config::text::{AddressList, ScalarText};
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -20,7 +20,7 @@ pub(crate) struct TlsSection {
 #[serde(deny_unknown_fields)]
 pub(crate) struct ProxySection {
     /// `http://host:port`, or `https://…` for TLS to the proxy itself.
-    pub(crate) url: Text<ProxyUrl>,
+    pub(crate) url: ScalarText<ProxyUrl>,
     /// `public`, or the networks of the proxy. Default: `public`.
     pub(crate) addresses: Option<AddressList>,
     /// Certificate authorities of an `https://` proxy in the place of the system's. Default: the system's.
@@ -33,7 +33,7 @@ impl ProxySection {
     pub(crate) fn proxy(self) -> Proxy {
         Proxy {
             url: self.url.0,
-            addresses: self.addresses.map_or(Addresses::Public, |it| it.0),
+            addresses: self.addresses.map_or(AllowedAddresses::Public, |it| it.0),
             ca_file: self.tls.map(|it| it.ca_file),
             login: self.login.map(|it| ProxyLogin { user_file: it.user_file, password_file: it.password_file }),
         }

@@ -125,9 +125,9 @@ impl RequestKind {
 }
 
 /// The content of requests, in the egress's words.
-pub(super) fn parsed(content: &Content) -> Result<egress::Content, String> {
+pub(super) fn parsed(content: &Content) -> Result<egress::RuleContent, String> {
     let Content { only, values, fields } = content;
-    egress::Content::parse(only.as_deref(), values, fields)
+    egress::RuleContent::parse(only.as_deref(), values, fields)
 }
 
 /// The kinds of requests that a module asks for at an endpoint.
@@ -162,7 +162,7 @@ pub(super) struct OneRule<'a> {
     path: &'a PathPattern,
     operation: Option<&'a OperationPattern>,
     effect: Effect,
-    content: &'a egress::Content,
+    content: &'a egress::RuleContent,
 }
 
 impl OneRule<'_> {

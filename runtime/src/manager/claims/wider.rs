@@ -57,7 +57,7 @@ mod tests {
     }
 
     fn said(path: &str, fields: &[&str]) -> Vec<String> {
-        let content = egress::Content::parse(None, &[], fields).unwrap();
+        let content = egress::RuleContent::parse(None, &[], fields).unwrap();
         let rule = Rule { content, ..Rule::new([Method::Put], [PathPattern::parse(path).unwrap()]) };
         let endpoint =
             Endpoint { allow: vec![rule], ..Endpoint::new("api", BaseUrl::parse("https://api.acme.example").unwrap()) };

@@ -194,7 +194,7 @@ mod tests {
             version
         };
         let rule = Rule {
-            content: egress::Content::parse(None, &[], &["port.tags"]).unwrap(),
+            content: egress::RuleContent::parse(None, &[], &["port.tags"]).unwrap(),
             ..Rule::new([Method::Put], [PathPattern::parse("/v2/ports/*").unwrap()])
         };
         let url = BaseUrl::parse("https://api.acme.example").unwrap();

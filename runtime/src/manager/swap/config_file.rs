@@ -6,14 +6,14 @@ use ::controllers::chain;
 use sandbox::Digest;
 use tracing::warn;
 
-use super::states::Event;
-use crate::config::{CloudConfig, ModuleSource, Written, loosened};
+use super::states::ModuleEvent;
+use crate::config::{CloudConfig, ModuleSource, WrittenConfig, loosened};
 
 /// The file, and what was last seen in it.
 pub(super) struct ConfigFile {
     path: PathBuf,
     /// The config with which the process was started, but for the module.
-    start: Written,
+    start: WrittenConfig,
     source: ModuleSource,
     /// Where the module was, by the newest file whose module could be put in place: no other one may ask for less.
     strict: ModuleSource,
@@ -25,7 +25,7 @@ pub(super) struct ConfigFile {
 
 impl ConfigFile {
     /// The file as it was at the start.
-    pub(super) fn new(path: PathBuf, source: ModuleSource, start: Written) -> Self {
+    pub(super) fn new(path: PathBuf, source: ModuleSource, start: WrittenConfig) -> Self {
         Self { path, start, strict: source.clone(), source, differences: Vec::new(), wrong: None }
     }
 
@@ -36,7 +36,7 @@ impl ConfigFile {
 
     /// Reads the file. Only its module may change while the process runs; what else has changed is said once. `serving` is the
     /// digest in the config of what serves.
-    pub(super) async fn look(&mut self, serving: Digest) -> Vec<Event> {
+    pub(super) async fn look(&mut self, serving: Digest) -> Vec<ModuleEvent> {
         let path = self.path.clone();
         let read = tokio::task::spawn_blocking(move || CloudConfig::read(&path)).await;
         let config = match read {
@@ -48,7 +48,7 @@ impl ConfigFile {
         self.seen(config.source, &config.written, serving)
     }
 
-    fn is_wrong(&mut self, wrong: String) -> Vec<Event> {
+    fn is_wrong(&mut self, wrong: String) -> Vec<ModuleEvent> {
         if self.wrong.as_ref() != Some(&wrong) {
             warn!("{wrong}; what was read before stays in use");
             self.wrong = Some(wrong);
@@ -57,7 +57,7 @@ impl ConfigFile {
     }
 
     /// The events that follow from a file that could be used.
-    fn seen(&mut self, source: ModuleSource, written: &Written, serving: Digest) -> Vec<Event> {
+    fn seen(&mut self, source: ModuleSource, written: &WrittenConfig, serving: Digest) -> Vec<ModuleEvent> {
         let differences = self.start.differences(written);
         let is_other_module = source != self.source;
         let is_other_rest = differences != self.differences;
@@ -78,16 +78,16 @@ impl ConfigFile {
         self.source = source;
         self.differences = differences;
         if !self.differences.is_empty() {
-            let unfit = is_other_module.then(|| Event::Unfit(digest, unfit(digest, &self.differences)));
+            let unfit = is_other_module.then(|| ModuleEvent::Unfit(digest, unfit(digest, &self.differences)));
             return unfit.into_iter().collect();
         }
         match loosened(&self.strict, &self.source) {
-            Some(loose) if digest != serving => vec![Event::Unfit(digest, less_strict(digest, &loose))],
+            Some(loose) if digest != serving => vec![ModuleEvent::Unfit(digest, less_strict(digest, &loose))],
             // Nothing is loaded for that; the next digest is held against what was strict.
-            Some(_) => vec![Event::Configured(digest)],
+            Some(_) => vec![ModuleEvent::Configured(digest)],
             None => {
                 self.strict = self.source.clone();
-                vec![Event::Configured(digest)]
+                vec![ModuleEvent::Configured(digest)]
             }
         }
     }
@@ -128,8 +128,8 @@ mod tests {
         ModuleSource::Local(Source::File { path: "/acme.wasm".into(), sha256: Digest::of(&[nth]) })
     }
 
-    fn written(settings: &str) -> Written {
-        Written::parse(&format!("{{ provider: {{ settings: {{ region: {settings} }} }} }}"))
+    fn written(settings: &str) -> WrittenConfig {
+        WrittenConfig::parse(&format!("{{ provider: {{ settings: {{ region: {settings} }} }} }}"))
     }
 
     #[test]
@@ -137,16 +137,16 @@ mod tests {
         let serving = Digest::of(&[1]);
         let mut file = ConfigFile::new("/cloud.yaml".into(), source(1), written("a"));
         assert_eq!(file.seen(source(1), &written("a"), serving), []);
-        assert_eq!(file.seen(source(2), &written("a"), serving), [Event::Configured(Digest::of(&[2]))]);
+        assert_eq!(file.seen(source(2), &written("a"), serving), [ModuleEvent::Configured(Digest::of(&[2]))]);
         assert_eq!(file.seen(source(2), &written("a"), serving), [], "it is told once");
         assert_eq!(file.seen(source(2), &written("b"), serving), [], "that takes effect at the next start");
         let both = file.seen(source(3), &written("b"), serving);
-        let [Event::Unfit(digest, text)] = both.as_slice() else { panic!("{both:?}") };
+        let [ModuleEvent::Unfit(digest, text)] = both.as_slice() else { panic!("{both:?}") };
         assert_eq!(*digest, Digest::of(&[3]));
         assert!(text.contains("changes in provider.settings") && text.contains("restart to use both"), "{text}");
         assert_eq!(
             file.seen(source(3), &written("a"), serving),
-            [Event::Configured(Digest::of(&[3]))],
+            [ModuleEvent::Configured(Digest::of(&[3]))],
             "it was taken back"
         );
         assert_eq!(file.source(), &source(3));
@@ -155,13 +155,13 @@ mod tests {
     #[test]
     fn adv_169_a_module_for_which_signatures_go_is_not_put_in_place() {
         let registry = |nth: u8, signed: bool| {
-            ModuleSource::Registry(Box::new(oci::Settings {
+            ModuleSource::Registry(Box::new(oci::ModuleSettings {
                 image: oci::Image::parse("registry.example.com/acme:1").unwrap(),
                 digest: Digest::of(&[nth]),
                 previous: None,
                 login: None,
                 token_services: Vec::new(),
-                addresses: egress::Addresses::Public,
+                addresses: egress::AllowedAddresses::Public,
                 ca_file: None,
                 proxy: None,
                 signed_by: signed.then(|| oci::SignedBy { keys: vec!["/acme.pub".into()], name: None }),
@@ -171,17 +171,17 @@ mod tests {
         let mut file = ConfigFile::new("/cloud.yaml".into(), registry(1, true), written("a"));
         for source in [registry(2, false), source(3)] {
             let digest = source.digest();
-            let [Event::Unfit(unfit, text)] = &file.seen(source, &written("a"), serving)[..] else {
+            let [ModuleEvent::Unfit(unfit, text)] = &file.seen(source, &written("a"), serving)[..] else {
                 panic!("{digest}")
             };
             assert_eq!(*unfit, digest);
             assert!(text.contains("signedBy is gone") && text.contains("restart to use it"), "{text}");
         }
         let same = file.seen(registry(1, false), &written("a"), serving);
-        assert_eq!(same, [Event::Configured(serving)], "nothing is loaded for that");
+        assert_eq!(same, [ModuleEvent::Configured(serving)], "nothing is loaded for that");
         let next = file.seen(registry(4, false), &written("a"), serving);
-        assert!(matches!(next[..], [Event::Unfit(..)]), "in two steps it would be the same: {next:?}");
-        assert_eq!(file.seen(registry(4, true), &written("a"), serving), [Event::Configured(Digest::of(&[4]))]);
+        assert!(matches!(next[..], [ModuleEvent::Unfit(..)]), "in two steps it would be the same: {next:?}");
+        assert_eq!(file.seen(registry(4, true), &written("a"), serving), [ModuleEvent::Configured(Digest::of(&[4]))]);
     }
 
     #[tokio::test]

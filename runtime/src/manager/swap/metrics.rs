@@ -2,7 +2,7 @@
 
 use prometheus::{IntGaugeVec, Opts, Registry};
 
-use super::states::State;
+use super::states::SwapState;
 
 /// The metric families of the replacement of modules.
 #[derive(Clone)]
@@ -23,8 +23,8 @@ impl Metrics {
         Ok(Self { candidate })
     }
 
-    pub(super) fn set(&self, state: State) {
-        for it in State::ALL {
+    pub(super) fn set(&self, state: SwapState) {
+        for it in SwapState::ALL {
             self.candidate.with_label_values(&[it.as_str()]).set((it == state).into());
         }
     }

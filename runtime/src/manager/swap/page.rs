@@ -12,7 +12,7 @@ use crate::manager::fit::Fit;
 
 /// The page's content. It holds no secret: a provider knows none, and of the config nothing is shown that refers to one but a
 /// credential's name.
-pub(super) struct Page {
+pub(super) struct ModulePage {
     /// The digest in the config of what serves.
     pub(super) digest: Digest,
     pub(super) module: String,
@@ -25,7 +25,7 @@ pub(super) struct Page {
     pub(super) trial: Option<Duration>,
 }
 
-impl Page {
+impl ModulePage {
     /// As JSON.
     pub(super) fn json(&self) -> Value {
         let description = self.provider.description();

@@ -20,7 +20,7 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(3600);
 
 /// An event in the life of a module.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Event {
+pub(super) enum ModuleEvent {
     /// The config has another `provider.module` than before; its digest.
     Configured(Digest),
     /// The config has another `provider.module`, which cannot be put in place: a sentence.
@@ -48,7 +48,7 @@ pub(super) enum Event {
 
 /// An action that has to be taken.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Action {
+pub(super) enum SwapAction {
     /// Fetch and verify the module of the config.
     Fetch,
     /// Compile what was fetched, let it describe itself, and compare.
@@ -75,7 +75,7 @@ pub(super) enum Action {
 
 /// How far a candidate is, or what serves.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum State {
+pub(super) enum SwapState {
     /// No other module is configured.
     Serving,
     /// It is fetched and verified, or will be.
@@ -92,7 +92,7 @@ pub(super) enum State {
     RolledBack,
 }
 
-impl State {
+impl SwapState {
     pub(super) const ALL: [Self; 7] =
         [Self::Serving, Self::Named, Self::Verified, Self::Described, Self::OnTrial, Self::Refused, Self::RolledBack];
 
@@ -115,7 +115,7 @@ impl State {
 pub(super) struct Modules {
     /// The digest in the config of what serves.
     serving: Digest,
-    candidate: Option<Candidate>,
+    candidate: Option<NamedModule>,
     trial: Option<Trial>,
     /// The module that was rolled back in this cluster.
     refused: Option<Digest>,
@@ -127,9 +127,9 @@ pub(super) struct Modules {
 
 /// Another module than the one that serves.
 #[derive(Debug)]
-struct Candidate {
+struct NamedModule {
     digest: Digest,
-    state: State,
+    state: SwapState,
     /// When the step is tried again; `None` while it is under way, and where none comes.
     due: Option<Instant>,
     pause: Duration,
@@ -157,11 +157,11 @@ impl Modules {
     }
 
     /// How far the candidate is, its digest, and why it waits or is refused; without one, what serves.
-    pub(super) fn state(&self) -> (State, Digest, Option<&str>) {
+    pub(super) fn state(&self) -> (SwapState, Digest, Option<&str>) {
         match (&self.candidate, &self.trial) {
             (Some(it), _) => (it.state, it.digest, it.because.as_deref()),
-            (None, Some(_)) => (State::OnTrial, self.serving, None),
-            (None, None) => (State::Serving, self.serving, None),
+            (None, Some(_)) => (SwapState::OnTrial, self.serving, None),
+            (None, None) => (SwapState::Serving, self.serving, None),
         }
     }
 
@@ -171,18 +171,18 @@ impl Modules {
     }
 
     /// The actions that follow from an event, in this order.
-    pub(super) fn on(&mut self, event: Event, now: Instant) -> Vec<Action> {
+    pub(super) fn on(&mut self, event: ModuleEvent, now: Instant) -> Vec<SwapAction> {
         match event {
-            Event::Configured(digest) => self.configured(digest),
-            Event::Unfit(digest, because) => {
+            ModuleEvent::Configured(digest) => self.configured(digest),
+            ModuleEvent::Unfit(digest, because) => {
                 let mut actions = self.drop_candidate();
                 actions.extend(self.refuse(digest, because));
                 actions
             }
-            Event::Fetched => self.step(State::Named, State::Verified, Action::Load),
-            Event::Loaded => self.step(State::Verified, State::Described, Action::Probe),
-            Event::Probed => self.probed(now),
-            Event::Unavailable(because) => {
+            ModuleEvent::Fetched => self.step(SwapState::Named, SwapState::Verified, SwapAction::Load),
+            ModuleEvent::Loaded => self.step(SwapState::Verified, SwapState::Described, SwapAction::Probe),
+            ModuleEvent::Probed => self.probed(now),
+            ModuleEvent::Unavailable(because) => {
                 if let Some(it) = &mut self.candidate {
                     it.because = Some(because);
                     it.due = Some(now + it.pause);
@@ -190,17 +190,17 @@ impl Modules {
                 }
                 Vec::new()
             }
-            Event::Refused(because) => match self.candidate.take() {
+            ModuleEvent::Refused(because) => match self.candidate.take() {
                 Some(it) => self.refuse(it.digest, because),
                 None => Vec::new(),
             },
-            Event::Quarantined(because) => self.quarantined(because),
-            Event::OnLease(digest) => self.on_lease(digest),
-            Event::Tick { leads } => self.tick(leads, now),
+            ModuleEvent::Quarantined(because) => self.quarantined(because),
+            ModuleEvent::OnLease(digest) => self.on_lease(digest),
+            ModuleEvent::Tick { leads } => self.tick(leads, now),
         }
     }
 
-    fn configured(&mut self, digest: Digest) -> Vec<Action> {
+    fn configured(&mut self, digest: Digest) -> Vec<SwapAction> {
         let mut actions = self.drop_candidate();
         if digest == self.serving {
             return actions;
@@ -209,32 +209,32 @@ impl Modules {
             actions.extend(self.refuse(digest, refused_by_lease(digest)));
             return actions;
         }
-        self.candidate = Some(Candidate::new(digest));
-        actions.push(Action::Fetch);
+        self.candidate = Some(NamedModule::new(digest));
+        actions.push(SwapAction::Fetch);
         actions
     }
 
     /// One step is done, and the next begins.
-    fn step(&mut self, from: State, to: State, next: Action) -> Vec<Action> {
+    fn step(&mut self, from: SwapState, to: SwapState, next: SwapAction) -> Vec<SwapAction> {
         match &mut self.candidate {
             Some(it) if it.state == from => {
-                *it = Candidate { state: to, ..Candidate::new(it.digest) };
+                *it = NamedModule { state: to, ..NamedModule::new(it.digest) };
                 vec![next]
             }
             Some(_) | None => Vec::new(),
         }
     }
 
-    fn probed(&mut self, now: Instant) -> Vec<Action> {
-        let Some(Candidate { digest, .. }) = self.candidate.take_if(|it| it.state == State::Described) else {
+    fn probed(&mut self, now: Instant) -> Vec<SwapAction> {
+        let Some(NamedModule { digest, .. }) = self.candidate.take_if(|it| it.state == SwapState::Described) else {
             return Vec::new();
         };
         let former = std::mem::replace(&mut self.serving, digest);
         self.trial = Some(Trial { former, left: self.trial_length, last: now });
-        vec![Action::Swap]
+        vec![SwapAction::Swap]
     }
 
-    fn quarantined(&mut self, because: String) -> Vec<Action> {
+    fn quarantined(&mut self, because: String) -> Vec<SwapAction> {
         let Some(Trial { former, .. }) = self.trial.take() else { return Vec::new() };
         let bad = std::mem::replace(&mut self.serving, former);
         let text = format!(
@@ -247,21 +247,22 @@ impl Modules {
         // Another module that is on its way goes on.
         if self.candidate.is_none() {
             let rolled_back =
-                Candidate { state: State::RolledBack, because: Some(text.clone()), ..Candidate::new(bad) };
+                NamedModule { state: SwapState::RolledBack, because: Some(text.clone()), ..NamedModule::new(bad) };
             self.candidate = Some(rolled_back);
         }
-        vec![Action::SwapBack, Action::Note(bad), Action::SayRolledBack(text)]
+        vec![SwapAction::SwapBack, SwapAction::Note(bad), SwapAction::SayRolledBack(text)]
     }
 
-    fn on_lease(&mut self, digest: Option<Digest>) -> Vec<Action> {
+    fn on_lease(&mut self, digest: Option<Digest>) -> Vec<SwapAction> {
         let Some(digest) = digest else {
             // Whoever removes the annotation allows another attempt. Before it was there, nobody has removed it.
             if !std::mem::take(&mut self.is_on_lease) {
                 return Vec::new();
             }
             let allowed = self.refused.take();
-            let waits = |candidate: &mut Candidate| {
-                Some(candidate.digest) == allowed && matches!(candidate.state, State::Refused | State::RolledBack)
+            let waits = |candidate: &mut NamedModule| {
+                Some(candidate.digest) == allowed
+                    && matches!(candidate.state, SwapState::Refused | SwapState::RolledBack)
             };
             return match self.candidate.take_if(waits) {
                 Some(it) => self.configured(it.digest),
@@ -274,25 +275,28 @@ impl Modules {
         self.refused = Some(digest);
         self.is_on_lease = true;
         if self.serving == digest {
-            let Some(Trial { former, .. }) = self.trial.take() else { return vec![Action::SayServesRefused(digest)] };
+            let Some(Trial { former, .. }) = self.trial.take() else {
+                return vec![SwapAction::SayServesRefused(digest)];
+            };
             // The replica that leads has rolled it back.
             self.serving = former;
-            let mut actions = vec![Action::SwapBack];
+            let mut actions = vec![SwapAction::SwapBack];
             if self.candidate.is_none() {
                 actions.extend(self.refuse(digest, refused_by_lease(digest)));
             }
             return actions;
         }
-        let is_under_way = |candidate: &mut Candidate| {
-            candidate.digest == digest && matches!(candidate.state, State::Named | State::Verified | State::Described)
+        let is_under_way = |candidate: &mut NamedModule| {
+            candidate.digest == digest
+                && matches!(candidate.state, SwapState::Named | SwapState::Verified | SwapState::Described)
         };
         match self.candidate.take_if(is_under_way) {
-            Some(_) => [vec![Action::Abandon], self.refuse(digest, refused_by_lease(digest))].concat(),
+            Some(_) => [vec![SwapAction::Abandon], self.refuse(digest, refused_by_lease(digest))].concat(),
             None => Vec::new(),
         }
     }
 
-    fn tick(&mut self, leads: bool, now: Instant) -> Vec<Action> {
+    fn tick(&mut self, leads: bool, now: Instant) -> Vec<SwapAction> {
         let mut actions = Vec::new();
         if let Some(trial) = &mut self.trial {
             if leads {
@@ -301,37 +305,38 @@ impl Modules {
             trial.last = now;
         }
         if self.trial.take_if(|it| it.left.is_zero()).is_some() {
-            actions.push(Action::Forget);
+            actions.push(SwapAction::Forget);
         }
         if let Some(it) = self.candidate.as_mut().filter(|it| it.due.is_some_and(|due| due <= now)) {
             it.due = None;
-            actions.push(if it.state == State::Described { Action::Probe } else { Action::Fetch });
+            actions.push(if it.state == SwapState::Described { SwapAction::Probe } else { SwapAction::Fetch });
         }
         actions
     }
 
     /// No candidate any more. One of which a step is under way is abandoned.
-    fn drop_candidate(&mut self) -> Vec<Action> {
+    fn drop_candidate(&mut self) -> Vec<SwapAction> {
         match self.candidate.take() {
-            Some(it) if it.is_under_way() => vec![Action::Abandon],
+            Some(it) if it.is_under_way() => vec![SwapAction::Abandon],
             Some(_) | None => Vec::new(),
         }
     }
 
-    fn refuse(&mut self, digest: Digest, because: String) -> Vec<Action> {
-        let refused = Candidate { state: State::Refused, because: Some(because.clone()), ..Candidate::new(digest) };
+    fn refuse(&mut self, digest: Digest, because: String) -> Vec<SwapAction> {
+        let refused =
+            NamedModule { state: SwapState::Refused, because: Some(because.clone()), ..NamedModule::new(digest) };
         self.candidate = Some(refused);
-        vec![Action::SayRefused(because)]
+        vec![SwapAction::SayRefused(because)]
     }
 }
 
-impl Candidate {
+impl NamedModule {
     fn new(digest: Digest) -> Self {
-        Self { digest, state: State::Named, due: None, pause: PAUSE, because: None }
+        Self { digest, state: SwapState::Named, due: None, pause: PAUSE, because: None }
     }
 
     fn is_under_way(&self) -> bool {
-        self.due.is_none() && matches!(self.state, State::Named | State::Verified | State::Described)
+        self.due.is_none() && matches!(self.state, SwapState::Named | SwapState::Verified | SwapState::Described)
     }
 }
 

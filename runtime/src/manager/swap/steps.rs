@@ -24,7 +24,7 @@ pub(super) enum Done {
 }
 
 /// Why a step has come to nothing: sentences without their full stop.
-pub(super) enum Failed {
+pub(super) enum StepFailed {
     /// It may succeed later.
     Later(String),
     /// It will not.
@@ -32,24 +32,24 @@ pub(super) enum Failed {
 }
 
 /// Fetches and verifies a module. The folder of modules keeps `serving` beside it: a restart may need it again.
-pub(super) async fn fetch(source: ModuleSource, means: Means, serving: Digest) -> Result<Done, Failed> {
+pub(super) async fn fetch(source: ModuleSource, means: Means, serving: Digest) -> Result<Done, StepFailed> {
     match module::attempt(&source, &means, Some(serving)).await {
         Ok(fetched) => Ok(Done::Fetched(fetched)),
-        Err(Missing::Refused(error)) => Err(Failed::Refused(chain(error.as_ref()))),
-        Err(Missing::Elsewhere(error)) => Err(Failed::Later(chain(error.as_ref()))),
-        Err(Missing::Unavailable(because)) => Err(Failed::Later(because)),
+        Err(Missing::Refused(error)) => Err(StepFailed::Refused(chain(error.as_ref()))),
+        Err(Missing::Elsewhere(error)) => Err(StepFailed::Later(chain(error.as_ref()))),
+        Err(Missing::Unavailable(because)) => Err(StepFailed::Later(because)),
     }
 }
 
 /// Compiles a module, lets it describe itself, and compares that with the config and with what serves.
-pub(super) async fn load(provider: Provider, module: Module, fit: Fit) -> Result<Done, Failed> {
+pub(super) async fn load(provider: Provider, module: Module, fit: Fit) -> Result<Done, StepFailed> {
     let name = module.name().to_owned();
-    let candidate = provider.load_candidate(module).await.map_err(|it| Failed::Refused(chain(&it)))?;
+    let candidate = provider.load_candidate(module).await.map_err(|it| StepFailed::Refused(chain(&it)))?;
     let (old, new) = (provider.description(), candidate.description());
     if let Some(objection) = comparison::objection(&old, &new, &fit.config(&fit.endpoints())) {
-        return Err(Failed::Refused(format!("{name}: {objection}")));
+        return Err(StepFailed::Refused(format!("{name}: {objection}")));
     }
-    fit.check(&new, &name).map_err(|it| Failed::Refused(chain(it.as_ref())))?;
+    fit.check(&new, &name).map_err(|it| StepFailed::Refused(chain(it.as_ref())))?;
     Ok(Done::Loaded(Arc::new(candidate)))
 }
 
@@ -57,7 +57,7 @@ pub(super) async fn load(provider: Provider, module: Module, fit: Fit) -> Result
 pub(super) async fn probe(
     candidate: Arc<Candidate>,
     mut account: watch::Receiver<Option<Account>>,
-) -> Result<Done, Failed> {
+) -> Result<Done, StepFailed> {
     let known = account.wait_for(Option::is_some).await.ok().and_then(|it| it.clone());
     // Without one the process is about to end.
     let Some(account) = known else { return std::future::pending().await };
@@ -65,16 +65,16 @@ pub(super) async fn probe(
     // other away: then the account is asked about again once the candidate serves.
     let seen = match account.check().await {
         Ok(()) => Some(account.version()),
-        Err(Error::Denied(because)) => return Err(Failed::Later(because)),
+        Err(Error::Denied(because)) => return Err(StepFailed::Later(because)),
         Err(_) => None,
     };
     let found = candidate.identity().await.map_err(|error| match error {
-        ProbeError::Unusable(because) => Failed::Refused(because),
-        ProbeError::Unanswered(error) => Failed::Later(error.to_string()),
+        ProbeError::Unusable(because) => StepFailed::Refused(because),
+        ProbeError::Unanswered(error) => StepFailed::Later(error.to_string()),
     })?;
     account.compare(found.as_deref()).await.map_err(|error| match error {
-        Error::Denied(because) => Failed::Refused(because),
-        other => Failed::Later(other.to_string()),
+        Error::Denied(because) => StepFailed::Refused(because),
+        other => StepFailed::Later(other.to_string()),
     })?;
     Ok(Done::Probed { seen })
 }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use aerostat::{Controller, Rule, Settings, rules};
+use aerostat::{ControllerName, RoleRule, RunSettings, rules};
 use k8s_openapi::api::apps::v1::Deployment;
 use serde_json::{Value, json};
 
@@ -12,16 +12,16 @@ use crate::setup::{command_line, container};
 
 /// The rights that the binary asks for with the flags in the chart's Deployment, beside that to its module, where the cloud has
 /// something for these controllers.
-fn needed(objects: &[Value], cloud: &[Controller]) -> BTreeSet<Right> {
+fn needed(objects: &[Value], cloud: &[ControllerName]) -> BTreeSet<Right> {
     let deployment: Deployment = only(objects, "Deployment");
     let container = container(&deployment.spec.unwrap().template);
     // The file is the Pod's, and names the Lease that stands there unless the values say otherwise.
     let line = command_line(&container).into_iter().filter(|it| !it.starts_with("--leader-migration-config"));
-    let settings = Settings::parse(line).unwrap_or_else(|error| panic!("{error}"));
+    let settings = RunSettings::parse(line).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(settings.warnings, [""; 0]);
-    let runs = |controller: &Controller| match controller {
-        Controller::NodeIpam => settings.node_ipam.is_some(),
-        Controller::Route => settings.routes.enabled && !settings.cluster_cidrs.is_empty(),
+    let runs = |controller: &ControllerName| match controller {
+        ControllerName::NodeIpam => settings.node_ipam.is_some(),
+        ControllerName::Route => settings.routes.enabled && !settings.cluster_cidrs.is_empty(),
         _ => true,
     };
     let runs: Vec<_> = cloud.iter().copied().filter(|it| settings.controllers.is_enabled(*it) && runs(it)).collect();
@@ -30,14 +30,14 @@ fn needed(objects: &[Value], cloud: &[Controller]) -> BTreeSet<Right> {
 }
 
 /// The controllers that DigitalOcean's provider has something for.
-const DIGITALOCEAN: [Controller; 4] =
-    [Controller::CloudNode, Controller::CloudNodeLifecycle, Controller::Service, Controller::NodeIpam];
+const DIGITALOCEAN: [ControllerName; 4] =
+    [ControllerName::CloudNode, ControllerName::CloudNodeLifecycle, ControllerName::Service, ControllerName::NodeIpam];
 
 #[test]
 fn each_cloud_has_the_roles_that_its_controllers_need() {
     for cloud in CLOUDS {
         let objects = rendered(&values(cloud));
-        let known: &[Controller] = if cloud == "digitalocean" { &DIGITALOCEAN } else { &Controller::ALL };
+        let known: &[ControllerName] = if cloud == "digitalocean" { &DIGITALOCEAN } else { &ControllerName::ALL };
         assert_eq!(held(&objects), needed(&objects, known), "{cloud}");
     }
 }
@@ -45,24 +45,24 @@ fn each_cloud_has_the_roles_that_its_controllers_need() {
 /// None, each alone, all but one, and all.
 #[test]
 fn the_roles_grow_with_the_controllers_that_are_on() {
-    for choice in 0_u32..1 << Controller::ALL.len() {
+    for choice in 0_u32..1 << ControllerName::ALL.len() {
         if (2..5).contains(&choice.count_ones()) {
             continue;
         }
         let is_on = |at: usize| (choice >> at) & 1 == 1;
         let controllers: BTreeMap<_, _> =
-            Controller::ALL.iter().enumerate().map(|(at, it)| (it.name(), is_on(at))).collect();
+            ControllerName::ALL.iter().enumerate().map(|(at, it)| (it.name(), is_on(at))).collect();
         for allocator in ["RangeAllocator", "CloudAllocator"] {
             let objects = rendered(&with(
                 "hetzner",
                 json!({ "controllers": controllers, "clusterCIDR": "10.244.0.0/16", "nodeIPAM": { "allocator": allocator } }),
             ));
             let held = held(&objects);
-            assert_eq!(held, needed(&objects, &Controller::ALL), "{controllers:?}");
-            for (at, controller) in Controller::ALL.iter().enumerate() {
+            assert_eq!(held, needed(&objects, &ControllerName::ALL), "{controllers:?}");
+            for (at, controller) in ControllerName::ALL.iter().enumerate() {
                 let own = match controller {
-                    Controller::Service => "services/status",
-                    Controller::PersistentVolumeLabel => "persistentvolumes",
+                    ControllerName::Service => "services/status",
+                    ControllerName::PersistentVolumeLabel => "persistentvolumes",
                     _ => continue,
                 };
                 assert_eq!(held.iter().any(|it| it.2 == own), is_on(at), "{own}: {controllers:?}");
@@ -76,7 +76,7 @@ fn the_module_and_leader_migration_need_a_right_each() {
     let local = json!({ "module": { "source": "configMap", "configMap": { "name": "ours", "sha256": &DIGEST[7..] } },
         "leaderMigration": { "enabled": true } });
     let objects = rendered(&with("digitalocean", local));
-    let module = Rule {
+    let module = RoleRule {
         namespace: Some("kube-system".to_owned()),
         group: "",
         resource: "configmaps",

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use egress::{
-    Addresses, BaseUrl, Body, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Egress, EgressSettings,
-    Endpoint, GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, Region, Rule,
-    SendError, Signing, Sigv4Settings, Sts, WriteLimits,
+    AllowedAddresses, BaseUrl, Body, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Egress,
+    EgressSettings, Endpoint, GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern,
+    RegionName, Rule, SendError, Signing, Sigv4Settings, Sts, WriteLimits,
 };
 use sha2::{Digest as _, Sha256};
 use tests::capture::{Capture, Request, Step};
@@ -162,10 +162,10 @@ fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
 pub(super) fn credentials(folder: &Folder) -> Credentials {
     let text = format!("[default]\naws_access_key_id = {KEY}\naws_secret_access_key = {SECRET}\n");
     let settings = Sigv4Settings {
-        region: Region::parse("eu-west-1").unwrap(),
+        region: RegionName::parse("eu-west-1").unwrap(),
         keys: KeySource::SharedFile { file: folder.write("credentials", &text), profile: "default".to_owned() },
         assume_role: None,
-        sts: Sts { base_url: None, addresses: Addresses::Public, ca_file: None, proxy: None },
+        sts: Sts { base_url: None, addresses: AllowedAddresses::Public, ca_file: None, proxy: None },
     };
     let (name, kind) = ("aws".to_owned(), CredentialKind::Sigv4(Box::new(settings)));
     Credentials::load(vec![CredentialSettings { name, kind, limits: WriteLimits::default() }]).unwrap()
@@ -193,7 +193,7 @@ pub(super) fn endpoint(api: &Api, base_url: &str) -> Endpoint {
 
 /// An endpoint whose requests are signed, and nothing is allowed yet.
 pub(super) fn signed(api: &Api, base_url: &str) -> Endpoint {
-    let signing = Signing { region: Region::parse("eu-west-1").unwrap(), service: api.service.to_owned() };
+    let signing = Signing { region: RegionName::parse("eu-west-1").unwrap(), service: api.service.to_owned() };
     let mut endpoint = Endpoint {
         credential: Some("aws".to_owned()),
         signing: Some(signing),

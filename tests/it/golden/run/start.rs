@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use aerostat::{Overrides, Settings};
+use aerostat::{Overrides, RunSettings};
 use anyhow::{Result, bail};
 use tests::audit_log::Request;
 use tests::guests::{SCRIPTED, SCRIPTED_NETWORK};
@@ -30,7 +30,7 @@ const FIRST_PAUSE: f64 = 5.0 / 1.1;
 impl Play<'_> {
     /// Starts aerostat, and waits until it works.
     pub(super) async fn start(&mut self) -> Result<()> {
-        let settings = Settings::parse(self.arguments()?)?;
+        let settings = RunSettings::parse(self.arguments()?)?;
         let overrides = Overrides { client: Some(self.cluster.faulty(&self.faults)), ..Overrides::default() };
         let (shutdown, asked) = oneshot::channel::<()>();
         self.shutdown = Some(shutdown);

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context as _, Result, ensure};
 use cloud_provider::Demand;
 use egress::{
-    Addresses, BaseUrl, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Egress, EgressSettings,
-    Endpoint, GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, Region, Rule,
+    AllowedAddresses, BaseUrl, CallId, CredentialKind, CredentialSettings, Credentials, Effect, Egress, EgressSettings,
+    Endpoint, GuestRequest, KeySource, Method, Mode, OperationPattern, OperationPlace, PathPattern, RegionName, Rule,
     Signing, Sigv4Settings, Sts, WriteLimits,
 };
 use tests::capture::{Capture, Step};
@@ -69,12 +69,12 @@ async fn time(egress: &Egress, endpoint: &str) -> Result<Duration> {
 }
 
 fn egress(url: &str, folder: &Folder) -> Result<Egress> {
-    let region = || Region::parse(REGION).map_err(anyhow::Error::msg);
+    let region = || RegionName::parse(REGION).map_err(anyhow::Error::msg);
     let signed = Sigv4Settings {
         region: region()?,
         keys: KeySource::SharedFile { file: folder.write("credentials", KEYS), profile: "default".to_owned() },
         assume_role: None,
-        sts: Sts { base_url: None, addresses: Addresses::Public, ca_file: None, proxy: None },
+        sts: Sts { base_url: None, addresses: AllowedAddresses::Public, ca_file: None, proxy: None },
     };
     let token = CredentialKind::Bearer { file: folder.write("token", "0123456789abcdef") };
     let credential =

@@ -3,8 +3,8 @@
 use aerostat_sdk::sorted::sort_by;
 
 use super::{FILTER_VALUES, pages};
-use crate::api::{EC2, Element, Form, Refusal};
-use crate::settings::Cluster;
+use crate::api::{AwsRefusal, EC2, Element, RequestForm};
+use crate::settings::ClusterMarks;
 
 /// The most instances of a page.
 pub(crate) const PAGE: u32 = 1_000;
@@ -61,23 +61,23 @@ pub(crate) enum By {
 }
 
 /// A page of the instances with the cluster's tag that exist.
-pub(crate) fn page(cluster: &Cluster, by: By, token: Option<&str>, size: u32) -> Result<InstancePage, Refusal> {
+pub(crate) fn page(cluster: &ClusterMarks, by: By, token: Option<&str>, size: u32) -> Result<InstancePage, AwsRefusal> {
     let form = EC2.action("DescribeInstances");
     let form = match by {
         By::Key => form.filter("tag-key", [cluster.tag()]),
-        By::LegacyValue => form.filter(&format!("tag:{}", Cluster::LEGACY_TAG), [cluster.id()]),
+        By::LegacyValue => form.filter(&format!("tag:{}", ClusterMarks::LEGACY_TAG), [cluster.id()]),
     };
     let form = form.filter("vpc-id", [&cluster.vpc]).filter("instance-state-name", ALIVE);
     send(form, token, size.clamp(SMALLEST_PAGE, PAGE))
 }
 
 /// The instances with these ids, at most 200, in whatever state and with whatever tags. Of an id that is unknown there is none.
-pub(crate) fn by_ids(ids: &[&str]) -> Result<Vec<Ec2Instance>, Refusal> {
+pub(crate) fn by_ids(ids: &[&str]) -> Result<Vec<Ec2Instance>, AwsRefusal> {
     all(&EC2.action("DescribeInstances").filter("instance-id", ids))
 }
 
 /// The instances with these private DNS names that exist, whoever's they are.
-pub(crate) fn by_private_dns(names: &[&str]) -> Result<Vec<Ec2Instance>, Refusal> {
+pub(crate) fn by_private_dns(names: &[&str]) -> Result<Vec<Ec2Instance>, AwsRefusal> {
     let mut found = Vec::new();
     for names in names.chunks(FILTER_VALUES) {
         let form = EC2.action("DescribeInstances").filter("private-dns-name", names);
@@ -87,13 +87,13 @@ pub(crate) fn by_private_dns(names: &[&str]) -> Result<Vec<Ec2Instance>, Refusal
 }
 
 /// All pages of a list.
-fn all(form: &Form) -> Result<Vec<Ec2Instance>, Refusal> {
+fn all(form: &RequestForm) -> Result<Vec<Ec2Instance>, AwsRefusal> {
     let mut found = Vec::new();
     pages(&form.clone().with("MaxResults", PAGE), &PATH, &mut |it| found.push(read(&it)))?;
     Ok(found)
 }
 
-fn send(form: Form, token: Option<&str>, size: u32) -> Result<InstancePage, Refusal> {
+fn send(form: RequestForm, token: Option<&str>, size: u32) -> Result<InstancePage, AwsRefusal> {
     let form = form.with("MaxResults", size).with_some("NextToken", token);
     let mut instances = Vec::new();
     let rest = EC2.each(form, &PATH, |it| instances.push(read(&it)))?;

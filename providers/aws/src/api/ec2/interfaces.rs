@@ -1,7 +1,7 @@
 //! Network interfaces (`DescribeNetworkInterfaces`): what shows of a pod of Fargate.
 
 use super::FILTER_VALUES;
-use crate::api::{EC2, Refusal};
+use crate::api::{AwsRefusal, EC2};
 
 /// A network interface that is attached to something.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -13,7 +13,7 @@ pub(crate) struct NetworkInterface {
 }
 
 /// The attached interfaces of a VPC with these private addresses.
-pub(crate) fn attached(vpc: &str, addresses: &[&String]) -> Result<Vec<NetworkInterface>, Refusal> {
+pub(crate) fn attached(vpc: &str, addresses: &[&String]) -> Result<Vec<NetworkInterface>, AwsRefusal> {
     let mut found = Vec::new();
     for addresses in addresses.chunks(FILTER_VALUES) {
         let form = EC2

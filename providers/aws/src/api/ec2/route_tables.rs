@@ -3,8 +3,8 @@
 use aerostat_sdk::SortedMap;
 
 use super::pages;
-use crate::api::{EC2, Element, Refusal};
-use crate::settings::Cluster;
+use crate::api::{AwsRefusal, EC2, Element};
+use crate::settings::ClusterMarks;
 
 /// A route table with its IPv4 routes.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -44,7 +44,7 @@ const OTHER_TARGETS: [&str; 9] = [
 ];
 
 /// The route table with this id; `None`, if there is none.
-pub(crate) fn find(id: &str) -> Result<Option<RouteTable>, Refusal> {
+pub(crate) fn find(id: &str) -> Result<Option<RouteTable>, AwsRefusal> {
     let mut found = Vec::new();
     let form = EC2.action("DescribeRouteTables").filter("route-table-id", [id]);
     EC2.each(form, &["routeTableSet", "item"], |it| found.push(read(&it)))?;
@@ -52,9 +52,9 @@ pub(crate) fn find(id: &str) -> Result<Option<RouteTable>, Refusal> {
 }
 
 /// The route tables of the VPC with the cluster's tag.
-pub(crate) fn tagged(cluster: &Cluster) -> Result<Vec<RouteTable>, Refusal> {
+pub(crate) fn tagged(cluster: &ClusterMarks) -> Result<Vec<RouteTable>, AwsRefusal> {
     let mut found = Vec::new();
-    let keys = [Some(cluster.tag()), cluster.has_legacy_tag.then(|| Cluster::LEGACY_TAG.to_owned())];
+    let keys = [Some(cluster.tag()), cluster.has_legacy_tag.then(|| ClusterMarks::LEGACY_TAG.to_owned())];
     let form = EC2.action("DescribeRouteTables").filter("vpc-id", [&cluster.vpc]);
     let form = form.filter("tag-key", keys.into_iter().flatten());
     EC2.each(form, &["routeTableSet", "item"], |it| found.push(read(&it)))?;
@@ -79,7 +79,7 @@ impl PublicSubnets {
 }
 
 /// Which subnets of a VPC are public.
-pub(crate) fn public_subnets(vpc: &str) -> Result<PublicSubnets, Refusal> {
+pub(crate) fn public_subnets(vpc: &str) -> Result<PublicSubnets, AwsRefusal> {
     let mut found = PublicSubnets::default();
     let form = EC2.action("DescribeRouteTables").filter("vpc-id", [vpc]);
     pages(&form, &["routeTableSet", "item"], &mut |item| {
@@ -97,27 +97,27 @@ pub(crate) fn public_subnets(vpc: &str) -> Result<PublicSubnets, Refusal> {
 }
 
 /// Makes a route to an instance where there is none to this destination.
-pub(crate) fn create(table: &str, destination: &str, instance: &str) -> Result<(), Refusal> {
+pub(crate) fn create(table: &str, destination: &str, instance: &str) -> Result<(), AwsRefusal> {
     write("CreateRoute", table, destination, Some(instance))
 }
 
 /// Lets the route to this destination lead to an instance.
-pub(crate) fn replace(table: &str, destination: &str, instance: &str) -> Result<(), Refusal> {
+pub(crate) fn replace(table: &str, destination: &str, instance: &str) -> Result<(), AwsRefusal> {
     write("ReplaceRoute", table, destination, Some(instance))
 }
 
 /// Deletes the route to this destination.
-pub(crate) fn delete(table: &str, destination: &str) -> Result<(), Refusal> {
+pub(crate) fn delete(table: &str, destination: &str) -> Result<(), AwsRefusal> {
     write("DeleteRoute", table, destination, None)
 }
 
 /// Lets an instance forward packets that are not for itself.
-pub(crate) fn forward(instance: &str) -> Result<(), Refusal> {
+pub(crate) fn forward(instance: &str) -> Result<(), AwsRefusal> {
     let form = EC2.action("ModifyInstanceAttribute").with("InstanceId", instance);
     EC2.call(form.with("SourceDestCheck.Value", "false")).map(drop)
 }
 
-fn write(action: &str, table: &str, destination: &str, instance: Option<&str>) -> Result<(), Refusal> {
+fn write(action: &str, table: &str, destination: &str, instance: Option<&str>) -> Result<(), AwsRefusal> {
     let form = EC2.action(action).with("RouteTableId", table).with("DestinationCidrBlock", destination);
     EC2.call(form.with_some("InstanceId", instance)).map(drop)
 }

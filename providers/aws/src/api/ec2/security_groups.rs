@@ -3,8 +3,8 @@
 use aerostat_sdk::{Change, Error, Result, SortedMap, SortedSet};
 
 use super::{FILTER_VALUES, pages};
-use crate::api::{EC2, Element, Form, Refusal};
-use crate::settings::Cluster;
+use crate::api::{AwsRefusal, EC2, Element, RequestForm};
+use crate::settings::ClusterMarks;
 
 /// The most groups of a page.
 const PAGE: u32 = 1_000;
@@ -18,22 +18,22 @@ pub(crate) struct SecurityGroup {
     pub(crate) id: String,
     /// Unique in its VPC.
     pub(crate) name: String,
-    pub(crate) permissions: SortedSet<Permission>,
+    pub(crate) permissions: SortedSet<IpPermission>,
     pub(crate) tags: SortedMap<String, String>,
 }
 
 /// A rule for one peer: the unit that EC2 counts against the limit of a group. EC2 tells rules apart by all but the
 /// description: a second one that differs only there is refused.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) struct Permission {
-    pub(crate) key: Key,
+pub(crate) struct IpPermission {
+    pub(crate) key: RuleKey,
     /// Empty, if it has none.
     pub(crate) description: String,
 }
 
 /// The fields by which EC2 tells rules apart.
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub(crate) struct Key {
+pub(crate) struct RuleKey {
     /// `tcp`, `udp`, `icmp`, a number, or `-1` for all.
     pub(crate) protocol: String,
     /// The first port, or the type of ICMP.
@@ -60,7 +60,7 @@ pub(crate) enum Peer {
 type OfKind = fn(String) -> Peer;
 
 /// The groups with these ids. A group that is unknown is missing.
-pub(crate) fn by_ids(ids: &[&str]) -> Result<Vec<SecurityGroup>, Refusal> {
+pub(crate) fn by_ids(ids: &[&str]) -> Result<Vec<SecurityGroup>, AwsRefusal> {
     let mut found = Vec::new();
     for ids in ids.chunks(FILTER_VALUES) {
         found.extend(all(&EC2.action("DescribeSecurityGroups").filter("group-id", ids))?);
@@ -69,15 +69,15 @@ pub(crate) fn by_ids(ids: &[&str]) -> Result<Vec<SecurityGroup>, Refusal> {
 }
 
 /// The group of the cluster's VPC with this name, whoever's it is.
-pub(crate) fn named(cluster: &Cluster, name: &str) -> Result<Option<SecurityGroup>, Refusal> {
+pub(crate) fn named(cluster: &ClusterMarks, name: &str) -> Result<Option<SecurityGroup>, AwsRefusal> {
     let form = EC2.action("DescribeSecurityGroups").filter("group-name", [name]).filter("vpc-id", [&cluster.vpc]);
     // The filter knows wildcards.
     Ok(all(&form)?.into_iter().find(|it| it.name == name))
 }
 
 /// The groups of the cluster's VPC with the cluster's tag.
-pub(crate) fn tagged(cluster: &Cluster) -> Result<Vec<SecurityGroup>, Refusal> {
-    let keys = [Some(cluster.tag()), cluster.has_legacy_tag.then(|| Cluster::LEGACY_TAG.to_owned())];
+pub(crate) fn tagged(cluster: &ClusterMarks) -> Result<Vec<SecurityGroup>, AwsRefusal> {
+    let keys = [Some(cluster.tag()), cluster.has_legacy_tag.then(|| ClusterMarks::LEGACY_TAG.to_owned())];
     let form = EC2.action("DescribeSecurityGroups").filter("vpc-id", [&cluster.vpc]);
     let mut found = all(&form.filter("tag-key", keys.into_iter().flatten()))?;
     found.retain(|it| it.is_tagged(cluster));
@@ -85,12 +85,12 @@ pub(crate) fn tagged(cluster: &Cluster) -> Result<Vec<SecurityGroup>, Refusal> {
 }
 
 /// The groups with a rule for the members of this group.
-pub(crate) fn referring_to(id: &str) -> Result<Vec<SecurityGroup>, Refusal> {
+pub(crate) fn referring_to(id: &str) -> Result<Vec<SecurityGroup>, AwsRefusal> {
     all(&EC2.action("DescribeSecurityGroups").filter("ip-permission.group-id", [id]))
 }
 
 /// The groups of the cluster's VPC with a rule that begins with one of these ports, at most 200.
-pub(crate) fn with_ports(cluster: &Cluster, ports: &SortedSet<u16>) -> Result<Vec<SecurityGroup>, Refusal> {
+pub(crate) fn with_ports(cluster: &ClusterMarks, ports: &SortedSet<u16>) -> Result<Vec<SecurityGroup>, AwsRefusal> {
     let form = EC2.action("DescribeSecurityGroups").filter("vpc-id", [&cluster.vpc]);
     all(&form.filter("ip-permission.from-port", ports.iter().take(FILTER_VALUES)))
 }
@@ -98,7 +98,7 @@ pub(crate) fn with_ports(cluster: &Cluster, ports: &SortedSet<u16>) -> Result<Ve
 /// Makes a group without rules for what comes in. Returns its id; busy, if the VPC has a group of this name already,
 /// which a list does not show yet.
 pub(crate) fn create(
-    cluster: &Cluster,
+    cluster: &ClusterMarks,
     name: &str,
     description: &str,
     tags: &SortedMap<String, String>,
@@ -118,7 +118,7 @@ pub(crate) fn create(
 }
 
 /// Adds tags to a group, or writes over their values.
-pub(crate) fn tag(id: &str, tags: &SortedMap<String, String>) -> Result<(), Refusal> {
+pub(crate) fn tag(id: &str, tags: &SortedMap<String, String>) -> Result<(), AwsRefusal> {
     EC2.call(with_tags(EC2.action("CreateTags").with("ResourceId.1", id), "Tag", tags)).map(drop)
 }
 
@@ -135,27 +135,27 @@ pub(crate) fn delete(id: &str) -> Result<Change<()>> {
 }
 
 /// Adds rules. None of these keys may be there.
-pub(crate) fn authorize(id: &str, permissions: &SortedSet<Permission>) -> Result<(), Refusal> {
+pub(crate) fn authorize(id: &str, permissions: &SortedSet<IpPermission>) -> Result<(), AwsRefusal> {
     write("AuthorizeSecurityGroupIngress", id, permissions)
 }
 
 /// Takes rules away.
-pub(crate) fn revoke(id: &str, permissions: &SortedSet<Permission>) -> Result<(), Refusal> {
+pub(crate) fn revoke(id: &str, permissions: &SortedSet<IpPermission>) -> Result<(), AwsRefusal> {
     write("RevokeSecurityGroupIngress", id, permissions)
 }
 
 impl SecurityGroup {
     /// Whether it has the cluster's tag.
-    pub(crate) fn is_tagged(&self, cluster: &Cluster) -> bool {
+    pub(crate) fn is_tagged(&self, cluster: &ClusterMarks) -> bool {
         self.tags.iter().any(|(key, value)| cluster.owns(key, value))
     }
 }
 
-fn write(action: &str, id: &str, permissions: &SortedSet<Permission>) -> Result<(), Refusal> {
+fn write(action: &str, id: &str, permissions: &SortedSet<IpPermission>) -> Result<(), AwsRefusal> {
     let permissions: Vec<_> = permissions.iter().collect();
     for batch in permissions.chunks(BATCH) {
         // EC2 takes rules that differ in their peers as one.
-        let mut by_ports: SortedMap<_, Vec<&Permission>> = SortedMap::new();
+        let mut by_ports: SortedMap<_, Vec<&IpPermission>> = SortedMap::new();
         for it in batch {
             by_ports.get_or_default((&it.key.protocol, it.key.from, it.key.to)).push(it);
         }
@@ -173,7 +173,7 @@ fn write(action: &str, id: &str, permissions: &SortedSet<Permission>) -> Result<
 }
 
 /// Adds the peers of a rule, numbered in the list of their kind.
-fn peers(form: Form, rule: &str, permissions: &[&Permission]) -> Form {
+fn peers(form: RequestForm, rule: &str, permissions: &[&IpPermission]) -> RequestForm {
     let mut numbers: SortedMap<&str, usize> = SortedMap::new();
     permissions.iter().fold(form, |form, it| {
         let (list, field, value) = match &it.key.peer {
@@ -190,14 +190,14 @@ fn peers(form: Form, rule: &str, permissions: &[&Permission]) -> Form {
     })
 }
 
-fn with_tags(form: Form, list: &str, tags: &SortedMap<String, String>) -> Form {
+fn with_tags(form: RequestForm, list: &str, tags: &SortedMap<String, String>) -> RequestForm {
     tags.iter().zip(1..).fold(form, |form, ((key, value), number): (_, usize)| {
         form.with(format!("{list}.{number}.Key"), key).with(format!("{list}.{number}.Value"), value)
     })
 }
 
 /// All pages of a list.
-fn all(form: &Form) -> Result<Vec<SecurityGroup>, Refusal> {
+fn all(form: &RequestForm) -> Result<Vec<SecurityGroup>, AwsRefusal> {
     let mut found = Vec::new();
     let form = form.clone().with("MaxResults", PAGE);
     pages(&form, &["securityGroupInfo", "item"], &mut |it| found.push(read(&it)))?;
@@ -215,7 +215,7 @@ fn read(it: &Element) -> SecurityGroup {
 }
 
 /// A rule as EC2 shows it: one for each of its peers.
-fn permissions(it: &Element) -> Vec<Permission> {
+fn permissions(it: &Element) -> Vec<IpPermission> {
     let protocol = it.text(&["ipProtocol"]).unwrap_or_default();
     // All protocols have no ports.
     let number = |name: &str| it.text(&[name]).filter(|_| protocol != "-1").and_then(|it| it.parse().ok());
@@ -225,11 +225,11 @@ fn permissions(it: &Element) -> Vec<Permission> {
         ("groups", "groupId", Peer::Group),
         ("prefixListIds", "prefixListId", Peer::PrefixList),
     ];
-    let of_list = |(list, field, peer): (&str, &str, OfKind)| -> Vec<Permission> {
+    let of_list = |(list, field, peer): (&str, &str, OfKind)| -> Vec<IpPermission> {
         let permission = |item: &Element| {
             let peer = peer(item.text(&[field])?.to_owned());
-            let key = Key { protocol: protocol.to_owned(), from: number("fromPort"), to: number("toPort"), peer };
-            Some(Permission { key, description: item.text(&["description"]).unwrap_or_default().to_owned() })
+            let key = RuleKey { protocol: protocol.to_owned(), from: number("fromPort"), to: number("toPort"), peer };
+            Some(IpPermission { key, description: item.text(&["description"]).unwrap_or_default().to_owned() })
         };
         it.items(list).filter_map(permission).collect()
     };

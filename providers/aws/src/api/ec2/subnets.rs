@@ -1,7 +1,7 @@
 //! Subnets (`DescribeSubnets`).
 
 use super::{FILTER_VALUES, pages};
-use crate::api::{EC2, Element, Form, Refusal};
+use crate::api::{AwsRefusal, EC2, Element, RequestForm};
 
 /// A subnet.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -25,18 +25,18 @@ impl Subnet {
 }
 
 /// The subnets of a VPC.
-pub(crate) fn of_vpc(vpc: &str) -> Result<Vec<Subnet>, Refusal> {
+pub(crate) fn of_vpc(vpc: &str) -> Result<Vec<Subnet>, AwsRefusal> {
     all(&EC2.action("DescribeSubnets").filter("vpc-id", [vpc]))
 }
 
 /// The subnets with these ids, at most 200. Of an id that is unknown there is none.
-pub(crate) fn by_ids<I: ToString>(ids: impl IntoIterator<Item = I>) -> Result<Vec<Subnet>, Refusal> {
+pub(crate) fn by_ids<I: ToString>(ids: impl IntoIterator<Item = I>) -> Result<Vec<Subnet>, AwsRefusal> {
     let ids = ids.into_iter().take(FILTER_VALUES);
     all(&EC2.action("DescribeSubnets").filter("subnet-id", ids))
 }
 
 /// All pages of a list.
-fn all(form: &Form) -> Result<Vec<Subnet>, Refusal> {
+fn all(form: &RequestForm) -> Result<Vec<Subnet>, AwsRefusal> {
     let mut found = Vec::new();
     pages(form, &["subnetSet", "item"], &mut |it| found.push(read(&it)))?;
     Ok(found)

@@ -2,10 +2,10 @@
 
 use aerostat_sdk::{SortedMap, SortedSet};
 
-use crate::api::{EC2, Refusal};
+use crate::api::{AwsRefusal, EC2};
 
 /// The id of each zone of a region by its name: `use1-az1` of `us-east-1a`. Names differ from account to account, ids do not.
-pub(crate) fn ids(region: &str) -> Result<SortedMap<String, String>, Refusal> {
+pub(crate) fn ids(region: &str) -> Result<SortedMap<String, String>, AwsRefusal> {
     let mut found = SortedMap::new();
     let form = EC2.action("DescribeAvailabilityZones").filter("region-name", [region]);
     EC2.each(form, &["availabilityZoneInfo", "item"], |item| {
@@ -17,7 +17,7 @@ pub(crate) fn ids(region: &str) -> Result<SortedMap<String, String>, Refusal> {
 }
 
 /// The names of the local zones and wavelength zones of a region: no load balancer of these kinds can be there.
-pub(crate) fn special(region: &str) -> Result<SortedSet<String>, Refusal> {
+pub(crate) fn special(region: &str) -> Result<SortedSet<String>, AwsRefusal> {
     let mut found = SortedSet::new();
     let form = EC2.action("DescribeAvailabilityZones").filter("region-name", [region]);
     EC2.each(form, &["availabilityZoneInfo", "item"], |item| {

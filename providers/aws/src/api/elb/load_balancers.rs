@@ -2,9 +2,9 @@
 
 use aerostat_sdk::{Change, Error, Result, SortedMap, SortedSet};
 
-use super::model::{Attributes, Listener, LoadBalancer};
+use super::model::{ClassicAttributes, ClassicListener, ClassicLoadBalancer};
 use super::writes::{with_listeners, with_tags};
-use crate::api::{ELB, Element, Form, Refusal};
+use crate::api::{AwsRefusal, ELB, Element, RequestForm};
 
 /// The most load balancers of a page.
 const PAGE: u32 = 400;
@@ -15,29 +15,29 @@ const TAG_BATCH: usize = 20;
 const NOT_FOUND: &str = "LoadBalancerNotFound";
 
 /// Keys and values.
-type Tags = SortedMap<String, String>;
+type ClassicTags = SortedMap<String, String>;
 
 /// A page of a list, and where the next one begins.
 #[derive(Debug)]
 pub(crate) struct LoadBalancerPage {
-    pub(crate) load_balancers: Vec<LoadBalancer>,
+    pub(crate) load_balancers: Vec<ClassicLoadBalancer>,
     pub(crate) next: Option<String>,
 }
 
 /// The fields of a load balancer that is made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Creation<'a> {
+pub(crate) struct ClassicCreation<'a> {
     pub(crate) name: &'a str,
     pub(crate) is_internal: bool,
     /// At least one.
-    pub(crate) listeners: &'a [Listener],
+    pub(crate) listeners: &'a [ClassicListener],
     pub(crate) subnets: &'a SortedSet<String>,
     pub(crate) groups: &'a [String],
-    pub(crate) tags: &'a Tags,
+    pub(crate) tags: &'a ClassicTags,
 }
 
 /// The load balancer with this name, whoever's it is.
-pub(crate) fn find(name: &str) -> Result<Option<LoadBalancer>, Refusal> {
+pub(crate) fn find(name: &str) -> Result<Option<ClassicLoadBalancer>, AwsRefusal> {
     let form = ELB.action("DescribeLoadBalancers").list("LoadBalancerNames.member", [name]);
     match page_of(form) {
         Ok(page) => Ok(page.load_balancers.into_iter().find(|it| it.name == name)),
@@ -48,7 +48,7 @@ pub(crate) fn find(name: &str) -> Result<Option<LoadBalancer>, Refusal> {
 
 /// The load balancer with this name and its tags, by the reads of a list of all of them, up to its page: they cost
 /// nothing where all have just been listed. `None`, if the list does not show it.
-pub(crate) fn find_listed(name: &str) -> Result<Option<(LoadBalancer, Tags)>, Refusal> {
+pub(crate) fn find_listed(name: &str) -> Result<Option<(ClassicLoadBalancer, ClassicTags)>, AwsRefusal> {
     let mut marker = None;
     loop {
         let page = page(marker.as_deref())?;
@@ -68,12 +68,12 @@ pub(crate) fn find_listed(name: &str) -> Result<Option<(LoadBalancer, Tags)>, Re
 }
 
 /// A page of all load balancers of the account in the region.
-pub(crate) fn page(marker: Option<&str>) -> Result<LoadBalancerPage, Refusal> {
+pub(crate) fn page(marker: Option<&str>) -> Result<LoadBalancerPage, AwsRefusal> {
     page_of(ELB.action("DescribeLoadBalancers").with("PageSize", PAGE).with_some("Marker", marker))
 }
 
 /// All load balancers of the account in the region.
-pub(crate) fn all() -> Result<Vec<LoadBalancer>, Refusal> {
+pub(crate) fn all() -> Result<Vec<ClassicLoadBalancer>, AwsRefusal> {
     let (mut found, mut marker) = (Vec::new(), None);
     loop {
         let page = page(marker.as_deref())?;
@@ -86,10 +86,10 @@ pub(crate) fn all() -> Result<Vec<LoadBalancer>, Refusal> {
     }
 }
 
-fn page_of(form: Form) -> Result<LoadBalancerPage, Refusal> {
+fn page_of(form: RequestForm) -> Result<LoadBalancerPage, AwsRefusal> {
     let path = ["DescribeLoadBalancersResult", "LoadBalancerDescriptions", "member"];
     let mut load_balancers = Vec::new();
-    let rest = ELB.each(form, &path, |it| load_balancers.push(LoadBalancer::read(&it)))?;
+    let rest = ELB.each(form, &path, |it| load_balancers.push(ClassicLoadBalancer::read(&it)))?;
     let next = rest.text(&["DescribeLoadBalancersResult", "NextMarker"]).map(str::to_owned);
     Ok(LoadBalancerPage { load_balancers, next })
 }
@@ -97,7 +97,7 @@ fn page_of(form: Form) -> Result<LoadBalancerPage, Refusal> {
 /// The tags of each of these load balancers, by its name.
 ///
 /// One that is gone fails the request.
-pub(crate) fn tags(names: &[&str]) -> Result<SortedMap<String, Tags>, Refusal> {
+pub(crate) fn tags(names: &[&str]) -> Result<SortedMap<String, ClassicTags>, AwsRefusal> {
     let path = ["DescribeTagsResult", "TagDescriptions", "member"];
     let mut found = SortedMap::new();
     for names in names.chunks(TAG_BATCH) {
@@ -114,15 +114,15 @@ pub(crate) fn tags(names: &[&str]) -> Result<SortedMap<String, Tags>, Refusal> {
 }
 
 /// The attributes of a load balancer.
-pub(crate) fn attributes(name: &str) -> Result<Attributes> {
+pub(crate) fn attributes(name: &str) -> Result<ClassicAttributes> {
     let answer = ELB.call(ELB.action("DescribeLoadBalancerAttributes").with("LoadBalancerName", name))?;
     let result = answer.child("DescribeLoadBalancerAttributesResult");
-    let attributes = result.and_then(|it| it.child("LoadBalancerAttributes")).map(Attributes::read);
+    let attributes = result.and_then(|it| it.child("LoadBalancerAttributes")).map(ClassicAttributes::read);
     attributes.ok_or_else(|| Error::unavailable(format_args!("DescribeLoadBalancerAttributes {name}: it shows none")))
 }
 
 /// Makes a load balancer. Busy, if there is one of this name already, which a list does not show yet.
-pub(crate) fn create(it: Creation<'_>) -> Result<Change<()>, Refusal> {
+pub(crate) fn create(it: ClassicCreation<'_>) -> Result<Change<()>, AwsRefusal> {
     let form = ELB.action("CreateLoadBalancer").with("LoadBalancerName", it.name);
     let form = with_listeners(form, it.listeners)
         .list("Subnets.member", it.subnets)
@@ -138,6 +138,6 @@ pub(crate) fn create(it: Creation<'_>) -> Result<Change<()>, Refusal> {
 }
 
 /// Deletes a load balancer, if there is one. Its network interfaces stay for a while.
-pub(crate) fn delete(name: &str) -> Result<(), Refusal> {
+pub(crate) fn delete(name: &str) -> Result<(), AwsRefusal> {
     ELB.call(ELB.action("DeleteLoadBalancer").with("LoadBalancerName", name)).map(drop)
 }

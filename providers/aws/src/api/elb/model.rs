@@ -6,7 +6,7 @@ use crate::api::Element;
 
 /// A Classic Load Balancer without its attributes and tags.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct LoadBalancer {
+pub(crate) struct ClassicLoadBalancer {
     /// Unique in its account and region.
     pub(crate) name: String,
     pub(crate) dns_name: Option<String>,
@@ -20,30 +20,30 @@ pub(crate) struct LoadBalancer {
     pub(crate) subnets: SortedSet<String>,
     pub(crate) groups: SortedSet<String>,
     pub(crate) instances: SortedSet<String>,
-    pub(crate) health: Option<HealthCheck>,
+    pub(crate) health: Option<ClassicHealthCheck>,
 }
 
 /// A listener, and the names of its policies.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct LiveListener {
-    pub(crate) listener: Listener,
+    pub(crate) listener: ClassicListener,
     pub(crate) policies: SortedSet<String>,
 }
 
 /// A port that clients dial, and where it goes.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Listener {
+pub(crate) struct ClassicListener {
     pub(crate) port: u16,
-    pub(crate) protocol: Protocol,
+    pub(crate) protocol: ClassicProtocol,
     pub(crate) instance_port: u16,
-    pub(crate) instance_protocol: Protocol,
+    pub(crate) instance_protocol: ClassicProtocol,
     /// The ARN of the certificate, where TLS ends.
     pub(crate) certificate: Option<String>,
 }
 
 /// The protocol with clients, with instances, and of health checks.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Protocol {
+pub(crate) enum ClassicProtocol {
     Tcp,
     Ssl,
     Http,
@@ -52,7 +52,7 @@ pub(crate) enum Protocol {
 
 /// How instances are checked.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct HealthCheck {
+pub(crate) struct ClassicHealthCheck {
     /// `TCP:30080`, `SSL:30443`, `HTTP:10256/healthz`.
     pub(crate) target: String,
     /// In seconds.
@@ -65,7 +65,7 @@ pub(crate) struct HealthCheck {
 
 /// Attributes of a load balancer beside its listeners. In what is desired, `None` is whatever AWS has.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Attributes {
+pub(crate) struct ClassicAttributes {
     pub(crate) cross_zone: bool,
     pub(crate) log_enabled: bool,
     /// In minutes.
@@ -79,7 +79,7 @@ pub(crate) struct Attributes {
     pub(crate) idle_timeout: Option<u32>,
 }
 
-impl Protocol {
+impl ClassicProtocol {
     /// As the API writes it in listeners of the vendor's controller.
     pub(crate) fn as_str(self) -> &'static str {
         match self {
@@ -101,7 +101,7 @@ impl Protocol {
     }
 }
 
-impl LoadBalancer {
+impl ClassicLoadBalancer {
     pub(super) fn read(it: &Element) -> Self {
         let text = |name: &str| it.text(&[name]).map(str::to_owned);
         let set = |name: &str| it.texts(name).into_iter().collect();
@@ -120,7 +120,7 @@ impl LoadBalancer {
     }
 }
 
-impl Attributes {
+impl ClassicAttributes {
     pub(super) fn read(it: &Element) -> Self {
         let text = |path: &[&str]| it.text(path).map(str::to_owned);
         let flag = |part: &str| it.text(&[part, "Enabled"]) == Some("true");
@@ -141,10 +141,10 @@ impl Attributes {
 /// `None` for a listener with a protocol that this API does not have.
 fn listener(it: &Element) -> Option<(u16, LiveListener)> {
     let text = |name: &str| it.text(&["Listener", name]);
-    let protocol = Protocol::parse(text("Protocol")?)?;
+    let protocol = ClassicProtocol::parse(text("Protocol")?)?;
     // What is not said is what clients speak.
-    let instance_protocol = text("InstanceProtocol").and_then(Protocol::parse).unwrap_or(protocol);
-    let listener = Listener {
+    let instance_protocol = text("InstanceProtocol").and_then(ClassicProtocol::parse).unwrap_or(protocol);
+    let listener = ClassicListener {
         port: text("LoadBalancerPort")?.parse().ok()?,
         protocol,
         instance_port: text("InstancePort")?.parse().ok()?,
@@ -160,9 +160,9 @@ fn backend(it: &Element) -> Option<(u16, SortedSet<String>)> {
     Some((port, it.texts("PolicyNames").into_iter().collect()))
 }
 
-fn health(it: &Element) -> Option<HealthCheck> {
+fn health(it: &Element) -> Option<ClassicHealthCheck> {
     let number = |name: &str| it.text(&[name]).and_then(|it| it.parse().ok());
-    Some(HealthCheck {
+    Some(ClassicHealthCheck {
         target: it.text(&["Target"])?.to_owned(),
         interval: number("Interval")?,
         timeout: number("Timeout")?,

@@ -1,7 +1,7 @@
 //! Listeners: what clients dial, and which target group gets it.
 
-use super::{Tags, with_pairs};
-use crate::api::{ELBV2, Element, Form, Refusal};
+use super::{TagsByKey, with_pairs};
+use crate::api::{AwsRefusal, ELBV2, Element, RequestForm};
 
 /// A listener.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -20,7 +20,7 @@ pub(crate) struct Listener {
 
 /// The fields of a listener that is made or changed. A field that is `None` stays as it is, or is left to AWS.
 #[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Content<'a> {
+pub(crate) struct ListenerContent<'a> {
     /// `TCP`, `UDP`, `TLS`.
     pub(crate) protocol: Option<&'static str>,
     /// The policy of TLS: which versions and ciphers are spoken.
@@ -32,30 +32,35 @@ pub(crate) struct Content<'a> {
 }
 
 /// The listeners of a load balancer.
-pub(crate) fn of(balancer: &str) -> Result<Vec<Listener>, Refusal> {
+pub(crate) fn of(balancer: &str) -> Result<Vec<Listener>, AwsRefusal> {
     super::all(&ELBV2.action("DescribeListeners").with("LoadBalancerArn", balancer), "Listeners", read)
 }
 
 /// Makes a listener for this port.
-pub(crate) fn create(balancer: &str, port: u16, content: Content<'_>, tags: &Tags) -> Result<(), Refusal> {
+pub(crate) fn create(
+    balancer: &str,
+    port: u16,
+    content: ListenerContent<'_>,
+    tags: &TagsByKey,
+) -> Result<(), AwsRefusal> {
     let form = ELBV2.action("CreateListener").with("LoadBalancerArn", balancer).with("Port", port);
     ELBV2.call(with_pairs(with_content(form, content), "Tags", tags)).map(drop)
 }
 
 /// Changes a listener.
-pub(crate) fn modify(arn: &str, content: Content<'_>) -> Result<(), Refusal> {
+pub(crate) fn modify(arn: &str, content: ListenerContent<'_>) -> Result<(), AwsRefusal> {
     ELBV2.call(with_content(ELBV2.action("ModifyListener").with("ListenerArn", arn), content)).map(drop)
 }
 
 /// Deletes a listener. One that is not there is deleted.
-pub(crate) fn delete(arn: &str) -> Result<(), Refusal> {
+pub(crate) fn delete(arn: &str) -> Result<(), AwsRefusal> {
     match ELBV2.call(ELBV2.action("DeleteListener").with("ListenerArn", arn)) {
         Err(refusal) if refusal.code == "ListenerNotFound" => Ok(()),
         answer => answer.map(drop),
     }
 }
 
-fn with_content(form: Form, it: Content<'_>) -> Form {
+fn with_content(form: RequestForm, it: ListenerContent<'_>) -> RequestForm {
     form.with_some("Protocol", it.protocol)
         .with_some("SslPolicy", it.policy)
         .with_some("Certificates.member.1.CertificateArn", it.certificate)

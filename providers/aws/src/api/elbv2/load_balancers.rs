@@ -2,12 +2,12 @@
 
 use aerostat_sdk::SortedSet;
 
-use super::{Attributes, PAGE, Page, Tags, with_pairs};
-use crate::api::{ELBV2, Element, Refusal};
+use super::{Attributes, ListPage, PAGE, TagsByKey, with_pairs};
+use crate::api::{AwsRefusal, ELBV2, Element};
 
 /// A load balancer of any kind that this version of the API shows.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Balancer {
+pub(crate) struct AnyLoadBalancer {
     pub(crate) arn: String,
     pub(crate) name: String,
     pub(crate) dns_name: String,
@@ -37,7 +37,7 @@ pub(crate) struct SubnetMapping {
 
 /// The fields of a load balancer that is made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Creation<'a> {
+pub(crate) struct LoadBalancerCreation<'a> {
     pub(crate) name: &'a str,
     pub(crate) is_internal: bool,
     pub(crate) is_dual_stack: bool,
@@ -47,13 +47,13 @@ pub(crate) struct Creation<'a> {
     pub(crate) subnets: &'a [SubnetMapping],
     /// None: then it can never get any.
     pub(crate) groups: &'a [String],
-    pub(crate) tags: &'a Tags,
+    pub(crate) tags: &'a TagsByKey,
 }
 
 const LIST: &str = "LoadBalancers";
 
 /// The load balancer with this name, of whatever kind; `None`, if there is none.
-pub(crate) fn named(name: &str) -> Result<Option<Balancer>, Refusal> {
+pub(crate) fn named(name: &str) -> Result<Option<AnyLoadBalancer>, AwsRefusal> {
     match super::all(&ELBV2.action("DescribeLoadBalancers").list("Names.member", [name]), LIST, read) {
         Ok(found) => Ok(found.into_iter().find(|it| it.name == name)),
         Err(refusal) if refusal.code == "LoadBalancerNotFound" => Ok(None),
@@ -62,22 +62,22 @@ pub(crate) fn named(name: &str) -> Result<Option<Balancer>, Refusal> {
 }
 
 /// The load balancer with this name, by the requests of a whole list.
-pub(crate) fn find_listed(name: &str) -> Result<Option<Balancer>, Refusal> {
+pub(crate) fn find_listed(name: &str) -> Result<Option<AnyLoadBalancer>, AwsRefusal> {
     Ok(all()?.into_iter().find(|it| it.name == name))
 }
 
 /// A page of all load balancers of the account in the region.
-pub(crate) fn page(marker: Option<&str>) -> Result<Page<Balancer>, Refusal> {
+pub(crate) fn page(marker: Option<&str>) -> Result<ListPage<AnyLoadBalancer>, AwsRefusal> {
     super::page(ELBV2.action("DescribeLoadBalancers").with("PageSize", PAGE), LIST, marker, read)
 }
 
 /// All load balancers of the account in the region.
-pub(crate) fn all() -> Result<Vec<Balancer>, Refusal> {
+pub(crate) fn all() -> Result<Vec<AnyLoadBalancer>, AwsRefusal> {
     super::all(&ELBV2.action("DescribeLoadBalancers").with("PageSize", PAGE), LIST, read)
 }
 
 /// Makes a Network Load Balancer. Where there is one of this name with the same settings, AWS answers with it.
-pub(crate) fn create(it: Creation<'_>) -> Result<Balancer, Refusal> {
+pub(crate) fn create(it: LoadBalancerCreation<'_>) -> Result<AnyLoadBalancer, AwsRefusal> {
     let form = ELBV2.action("CreateLoadBalancer").with("Name", it.name).with("Type", "network");
     // Left out, it is internet-facing, and of IPv4.
     let form = form.with_some("Scheme", it.is_internal.then_some("internal"));
@@ -94,7 +94,7 @@ pub(crate) fn create(it: Creation<'_>) -> Result<Balancer, Refusal> {
 }
 
 /// Deletes a load balancer with its listeners. One that is not there is deleted.
-pub(crate) fn delete(arn: &str) -> Result<(), Refusal> {
+pub(crate) fn delete(arn: &str) -> Result<(), AwsRefusal> {
     match ELBV2.call(ELBV2.action("DeleteLoadBalancer").with("LoadBalancerArn", arn)) {
         Err(refusal) if refusal.code == "LoadBalancerNotFound" => Ok(()),
         answer => answer.map(drop),
@@ -102,32 +102,32 @@ pub(crate) fn delete(arn: &str) -> Result<(), Refusal> {
 }
 
 /// The attributes of a load balancer.
-pub(crate) fn attributes(arn: &str) -> Result<Attributes, Refusal> {
+pub(crate) fn attributes(arn: &str) -> Result<Attributes, AwsRefusal> {
     super::attributes(ELBV2.action("DescribeLoadBalancerAttributes").with("LoadBalancerArn", arn))
 }
 
 /// Changes attributes of a load balancer, and no others.
-pub(crate) fn modify(arn: &str, attributes: &Attributes) -> Result<(), Refusal> {
+pub(crate) fn modify(arn: &str, attributes: &Attributes) -> Result<(), AwsRefusal> {
     let form = ELBV2.action("ModifyLoadBalancerAttributes").with("LoadBalancerArn", arn);
     ELBV2.call(with_pairs(form, "Attributes", attributes)).map(drop)
 }
 
 /// Gives a load balancer these security groups instead of those that it has.
-pub(crate) fn set_groups(arn: &str, groups: &[String]) -> Result<(), Refusal> {
+pub(crate) fn set_groups(arn: &str, groups: &[String]) -> Result<(), AwsRefusal> {
     let form = ELBV2.action("SetSecurityGroups").with("LoadBalancerArn", arn);
     ELBV2.call(form.list("SecurityGroups.member", groups)).map(drop)
 }
 
 /// Gives a load balancer IPv4 addresses alone, or IPv6 addresses too.
-pub(crate) fn set_address_type(arn: &str, is_dual_stack: bool) -> Result<(), Refusal> {
+pub(crate) fn set_address_type(arn: &str, is_dual_stack: bool) -> Result<(), AwsRefusal> {
     let kind = if is_dual_stack { "dualstack" } else { "ipv4" };
     ELBV2.call(ELBV2.action("SetIpAddressType").with("LoadBalancerArn", arn).with("IpAddressType", kind)).map(drop)
 }
 
-fn read(it: &Element) -> Balancer {
+fn read(it: &Element) -> AnyLoadBalancer {
     let text = |name| super::text(it, name);
     let zones = it.items("AvailabilityZones").filter_map(|it| it.text(&["SubnetId"]));
-    Balancer {
+    AnyLoadBalancer {
         arn: text("LoadBalancerArn"),
         name: text("LoadBalancerName"),
         dns_name: text("DNSName"),

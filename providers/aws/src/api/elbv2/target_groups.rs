@@ -2,8 +2,8 @@
 
 use aerostat_sdk::SortedSet;
 
-use super::{Attributes, PAGE, Page, Tags, with_pairs};
-use crate::api::{ELBV2, Element, Form, Refusal};
+use super::{Attributes, ListPage, PAGE, TagsByKey, with_pairs};
+use crate::api::{AwsRefusal, ELBV2, Element, RequestForm};
 
 /// The most targets of one request.
 pub(crate) const BATCH: usize = 100;
@@ -21,14 +21,14 @@ pub(crate) struct TargetGroup {
     /// `ipv4` or `ipv6`.
     pub(crate) address_type: String,
     pub(crate) vpc: String,
-    pub(crate) health: Health,
+    pub(crate) health: TargetHealth,
     /// The ARNs of the load balancers that send to it.
     pub(crate) balancers: Vec<String>,
 }
 
 /// How targets are checked.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Health {
+pub(crate) struct TargetHealth {
     /// `TCP`, `HTTP`, `HTTPS`.
     pub(crate) protocol: String,
     /// A port, or `traffic-port`.
@@ -47,7 +47,7 @@ pub(crate) struct Health {
 
 /// The fields of a target group of instances that is made.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Creation<'a> {
+pub(crate) struct TargetGroupCreation<'a> {
     pub(crate) name: &'a str,
     /// `TCP`, `UDP`, `TLS`.
     pub(crate) protocol: &'static str,
@@ -55,13 +55,13 @@ pub(crate) struct Creation<'a> {
     pub(crate) vpc: &'a str,
     /// Whether instances are reached by their IPv6 addresses.
     pub(crate) is_ipv6: bool,
-    pub(crate) health: &'a Health,
-    pub(crate) tags: &'a Tags,
+    pub(crate) health: &'a TargetHealth,
+    pub(crate) tags: &'a TagsByKey,
 }
 
 /// A change of a target group's checks. A field that is `None` stays.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct Change {
+pub(crate) struct ChecksChange {
     pub(crate) port: Option<String>,
     pub(crate) path: Option<String>,
     pub(crate) timeout: Option<u32>,
@@ -72,17 +72,17 @@ pub(crate) struct Change {
 const LIST: &str = "TargetGroups";
 
 /// A page of all target groups of the account in the region.
-pub(crate) fn page(marker: Option<&str>) -> Result<Page<TargetGroup>, Refusal> {
+pub(crate) fn page(marker: Option<&str>) -> Result<ListPage<TargetGroup>, AwsRefusal> {
     super::page(ELBV2.action("DescribeTargetGroups").with("PageSize", PAGE), LIST, marker, read)
 }
 
 /// All target groups of the account in the region.
-pub(crate) fn all() -> Result<Vec<TargetGroup>, Refusal> {
+pub(crate) fn all() -> Result<Vec<TargetGroup>, AwsRefusal> {
     super::all(&ELBV2.action("DescribeTargetGroups").with("PageSize", PAGE), LIST, read)
 }
 
 /// Makes a target group of instances. Where there is one of this name with the same settings, AWS answers with it.
-pub(crate) fn create(it: Creation<'_>) -> Result<TargetGroup, Refusal> {
+pub(crate) fn create(it: TargetGroupCreation<'_>) -> Result<TargetGroup, AwsRefusal> {
     let health = it.health;
     let form = ELBV2
         .action("CreateTargetGroup")
@@ -104,7 +104,7 @@ pub(crate) fn create(it: Creation<'_>) -> Result<TargetGroup, Refusal> {
 }
 
 /// Changes how targets are checked.
-pub(crate) fn modify(arn: &str, it: &Change) -> Result<(), Refusal> {
+pub(crate) fn modify(arn: &str, it: &ChecksChange) -> Result<(), AwsRefusal> {
     let form = ELBV2
         .action("ModifyTargetGroup")
         .with("TargetGroupArn", arn)
@@ -117,7 +117,7 @@ pub(crate) fn modify(arn: &str, it: &Change) -> Result<(), Refusal> {
 }
 
 /// Deletes a target group. One that is not there is deleted.
-pub(crate) fn delete(arn: &str) -> Result<(), Refusal> {
+pub(crate) fn delete(arn: &str) -> Result<(), AwsRefusal> {
     match ELBV2.call(ELBV2.action("DeleteTargetGroup").with("TargetGroupArn", arn)) {
         Err(refusal) if refusal.code == "TargetGroupNotFound" => Ok(()),
         answer => answer.map(drop),
@@ -125,18 +125,18 @@ pub(crate) fn delete(arn: &str) -> Result<(), Refusal> {
 }
 
 /// The attributes of a target group.
-pub(crate) fn attributes(arn: &str) -> Result<Attributes, Refusal> {
+pub(crate) fn attributes(arn: &str) -> Result<Attributes, AwsRefusal> {
     super::attributes(ELBV2.action("DescribeTargetGroupAttributes").with("TargetGroupArn", arn))
 }
 
 /// Changes attributes of a target group, and no others.
-pub(crate) fn modify_attributes(arn: &str, attributes: &Attributes) -> Result<(), Refusal> {
+pub(crate) fn modify_attributes(arn: &str, attributes: &Attributes) -> Result<(), AwsRefusal> {
     let form = ELBV2.action("ModifyTargetGroupAttributes").with("TargetGroupArn", arn);
     ELBV2.call(with_pairs(form, "Attributes", attributes)).map(drop)
 }
 
 /// The instances that are registered, without those that are on their way out: id and port.
-pub(crate) fn targets(arn: &str) -> Result<SortedSet<(String, u16)>, Refusal> {
+pub(crate) fn targets(arn: &str) -> Result<SortedSet<(String, u16)>, AwsRefusal> {
     let mut found = SortedSet::new();
     let form = ELBV2.action("DescribeTargetHealth").with("TargetGroupArn", arn);
     ELBV2.each(form, &["DescribeTargetHealthResult", "TargetHealthDescriptions", "member"], |item| {
@@ -152,16 +152,16 @@ pub(crate) fn targets(arn: &str) -> Result<SortedSet<(String, u16)>, Refusal> {
 }
 
 /// Registers targets, at most [`BATCH`].
-pub(crate) fn register(arn: &str, targets: &[(String, u16)]) -> Result<(), Refusal> {
+pub(crate) fn register(arn: &str, targets: &[(String, u16)]) -> Result<(), AwsRefusal> {
     ELBV2.call(with_targets("RegisterTargets", arn, targets)).map(drop)
 }
 
 /// Takes targets out, at most [`BATCH`].
-pub(crate) fn deregister(arn: &str, targets: &[(String, u16)]) -> Result<(), Refusal> {
+pub(crate) fn deregister(arn: &str, targets: &[(String, u16)]) -> Result<(), AwsRefusal> {
     ELBV2.call(with_targets("DeregisterTargets", arn, targets)).map(drop)
 }
 
-fn with_targets(action: &str, arn: &str, targets: &[(String, u16)]) -> Form {
+fn with_targets(action: &str, arn: &str, targets: &[(String, u16)]) -> RequestForm {
     let form = ELBV2.action(action).with("TargetGroupArn", arn);
     targets.iter().zip(1..).fold(form, |form, ((id, port), number): (_, usize)| {
         form.with(format!("Targets.member.{number}.Id"), id).with(format!("Targets.member.{number}.Port"), port)
@@ -178,7 +178,7 @@ fn read(it: &Element) -> TargetGroup {
         target_type: text("TargetType"),
         address_type: text("IpAddressType"),
         vpc: text("VpcId"),
-        health: Health {
+        health: TargetHealth {
             protocol: text("HealthCheckProtocol"),
             port: text("HealthCheckPort"),
             path: it.text(&["HealthCheckPath"]).map(str::to_owned),

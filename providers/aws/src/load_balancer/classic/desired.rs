@@ -5,14 +5,14 @@ use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Error, IpFamily, Result, SortedSet};
 
 use super::super::annotations::{
-    BACKEND_PROTOCOL, Backend, CROSS_ZONE, DRAINING_ENABLED, DRAINING_TIMEOUT, IDLE_TIMEOUT, INTERNAL, LOG_BUCKET,
-    LOG_ENABLED, LOG_INTERVAL, LOG_PREFIX, PROXY_PROTOCOL, SSL_POLICY,
+    BACKEND_PROTOCOL, BackendProtocol, CROSS_ZONE, DRAINING_ENABLED, DRAINING_TIMEOUT, IDLE_TIMEOUT, INTERNAL,
+    LOG_BUCKET, LOG_ENABLED, LOG_INTERVAL, LOG_PREFIX, PROXY_PROTOCOL, SSL_POLICY,
 };
-use super::super::call::Call;
-use super::super::security_groups::{self, Peers, Rule};
+use super::super::call::ServiceCall;
+use super::super::security_groups::{self, IngressRule, Peers};
 use super::super::{preflight, targets};
 use super::health;
-use crate::api::elb::model::{Attributes, HealthCheck, Listener, Protocol};
+use crate::api::elb::model::{ClassicAttributes, ClassicHealthCheck, ClassicListener, ClassicProtocol};
 
 /// The most seconds after which an idle connection ends.
 const LONGEST_IDLE: u32 = 3_600;
@@ -21,11 +21,11 @@ const IDLE: u32 = 60;
 
 /// The desired state of a Service's Classic Load Balancer.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Desired {
+pub(super) struct DesiredClassic {
     /// In the order of the Service's ports; at least one.
-    pub(super) listeners: Vec<Listener>,
-    pub(super) health: HealthCheck,
-    pub(super) attributes: Attributes,
+    pub(super) listeners: Vec<ClassicListener>,
+    pub(super) health: ClassicHealthCheck,
+    pub(super) attributes: ClassicAttributes,
     /// Whether the instances are told who the client is.
     pub(super) is_proxied: bool,
     /// AWS's policy for versions and ciphers of TLS; `None` leaves it as it is.
@@ -33,18 +33,18 @@ pub(super) struct Desired {
     /// Counts only at the creation.
     pub(super) is_internal: bool,
     /// The rules of a security group of its own.
-    pub(super) rules: Vec<Rule>,
+    pub(super) rules: Vec<IngressRule>,
     /// The instances of the nodes, by id.
     pub(super) instances: SortedSet<String>,
 }
 
-impl Desired {
+impl DesiredClassic {
     /// The desired state of the Service's load balancer.
     ///
     /// # Errors
     ///
     /// `invalid`: a port or an annotation that a Classic Load Balancer cannot serve.
-    pub(super) fn of(call: &Call<'_>, warnings: &mut Warnings) -> Result<Self> {
+    pub(super) fn of(call: &ServiceCall<'_>, warnings: &mut Warnings) -> Result<Self> {
         let annotations = call.annotations;
         let listeners = listeners(call)?;
         let Some(first) = listeners.first() else {
@@ -55,7 +55,11 @@ impl Desired {
         };
         let backend = annotations.read(&BACKEND_PROTOCOL)?;
         Ok(Self {
-            health: health::check(call, first.instance_port, matches!(backend, Some(Backend::Https | Backend::Ssl)))?,
+            health: health::check(
+                call,
+                first.instance_port,
+                matches!(backend, Some(BackendProtocol::Https | BackendProtocol::Ssl)),
+            )?,
             attributes: attributes(annotations)?,
             is_proxied: annotations.read(&PROXY_PROTOCOL)?.is_some(),
             ssl_policy: annotations.read(&SSL_POLICY)?.map(str::to_owned),
@@ -69,26 +73,26 @@ impl Desired {
 
 /// One for each port with a node port. Where TLS ends, the protocol of the instances says whether the load balancer
 /// looks into it.
-fn listeners(call: &Call<'_>) -> Result<Vec<Listener>> {
+fn listeners(call: &ServiceCall<'_>) -> Result<Vec<ClassicListener>> {
     let annotations = call.annotations;
     let backend = annotations.read(&BACKEND_PROTOCOL)?;
     let listener = |port: &aerostat_sdk::Port| {
         let Some(instance_port) = port.node_port.filter(|it| *it != 0) else { return Ok(None) };
         let certificate = call.certificate(port)?;
         let (protocol, instance_protocol) = match (&certificate, backend) {
-            (Some(_), None | Some(Backend::Tcp)) => (Protocol::Ssl, Protocol::Tcp),
-            (Some(_), Some(Backend::Http)) => (Protocol::Https, Protocol::Http),
-            (Some(_), Some(Backend::Https)) => (Protocol::Https, Protocol::Https),
-            (Some(_), Some(Backend::Ssl)) => (Protocol::Ssl, Protocol::Ssl),
-            (None, Some(Backend::Http)) => (Protocol::Http, Protocol::Http),
-            (None, _) => (Protocol::Tcp, Protocol::Tcp),
+            (Some(_), None | Some(BackendProtocol::Tcp)) => (ClassicProtocol::Ssl, ClassicProtocol::Tcp),
+            (Some(_), Some(BackendProtocol::Http)) => (ClassicProtocol::Https, ClassicProtocol::Http),
+            (Some(_), Some(BackendProtocol::Https)) => (ClassicProtocol::Https, ClassicProtocol::Https),
+            (Some(_), Some(BackendProtocol::Ssl)) => (ClassicProtocol::Ssl, ClassicProtocol::Ssl),
+            (None, Some(BackendProtocol::Http)) => (ClassicProtocol::Http, ClassicProtocol::Http),
+            (None, _) => (ClassicProtocol::Tcp, ClassicProtocol::Tcp),
         };
-        Ok(Some(Listener { port: port.port, protocol, instance_port, instance_protocol, certificate }))
+        Ok(Some(ClassicListener { port: port.port, protocol, instance_port, instance_protocol, certificate }))
     };
     call.service.ports.iter().filter_map(|it| listener(it).transpose()).collect()
 }
 
-fn attributes(annotations: Annotations<'_>) -> Result<Attributes> {
+fn attributes(annotations: Annotations<'_>) -> Result<ClassicAttributes> {
     let idle_timeout = annotations.read(&IDLE_TIMEOUT)?.unwrap_or(IDLE);
     if idle_timeout > LONGEST_IDLE {
         let allowed = format!("a whole number from 1 to {LONGEST_IDLE}");
@@ -96,7 +100,7 @@ fn attributes(annotations: Annotations<'_>) -> Result<Attributes> {
     }
     let log_enabled = annotations.read(&LOG_ENABLED)?.unwrap_or(false);
     let text = |text: Option<&str>| text.map(str::to_owned);
-    Ok(Attributes {
+    Ok(ClassicAttributes {
         cross_zone: annotations.read(&CROSS_ZONE)?.unwrap_or(false),
         log_enabled,
         log_interval: annotations.read(&LOG_INTERVAL)?,
@@ -109,15 +113,15 @@ fn attributes(annotations: Annotations<'_>) -> Result<Attributes> {
 }
 
 /// Clients come to all ports from the source ranges, and may find out how long packets may be.
-fn rules(call: &Call<'_>) -> Result<Vec<Rule>> {
+fn rules(call: &ServiceCall<'_>) -> Result<Vec<IngressRule>> {
     let ranges = preflight::source_ranges(call, &[IpFamily::Ipv4])?;
-    let rule = |port: &aerostat_sdk::Port| Rule {
-        protocol: security_groups::Protocol::Tcp,
+    let rule = |port: &aerostat_sdk::Port| IngressRule {
+        protocol: security_groups::RuleProtocol::Tcp,
         ports: Some((port.port, port.port)),
         peers: Peers::Ranges(ranges.clone()),
         description: String::new(),
     };
     let mut rules: Vec<_> = call.service.ports.iter().map(rule).collect();
-    rules.extend(Rule::path_mtu(&ranges, ""));
+    rules.extend(IngressRule::path_mtu(&ranges, ""));
     Ok(rules)
 }

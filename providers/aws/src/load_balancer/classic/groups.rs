@@ -4,32 +4,32 @@ use aerostat_sdk::{Change, Error, Result, SortedSet, events};
 
 use super::super::allowed;
 use super::super::annotations::{EXTRA_SECURITY_GROUPS, SECURITY_GROUPS};
-use super::super::call::Call;
+use super::super::call::ServiceCall;
 use super::super::marks::Ownership;
-use super::super::security_groups::nodes::{self, Source, VendorsRule};
-use super::super::security_groups::{Rule, own};
+use super::super::security_groups::nodes::{self, ClassicSource, VendorsRule};
+use super::super::security_groups::{IngressRule, own};
 use super::health;
 use crate::api::ec2::security_groups::{self as api, SecurityGroup};
 use crate::api::elb::load_balancers;
-use crate::api::elb::model::LoadBalancer;
+use crate::api::elb::model::ClassicLoadBalancer;
 use crate::tags::CLUSTER_UID;
 
 /// The security groups that the Service asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct AskedGroups {
     /// Those that somebody else made, the most important first; empty for one of its own.
     pub(super) given: Vec<String>,
     /// Beside these.
     extra: Vec<String>,
 }
 
-impl Asked {
+impl AskedGroups {
     /// The security groups that annotations and settings name.
     ///
     /// # Errors
     ///
     /// `invalid`, naming the annotation and its value.
-    pub(super) fn of(call: &Call<'_>) -> Result<Self> {
+    pub(super) fn of(call: &ServiceCall<'_>) -> Result<Self> {
         Ok(Self { given: given(call)?, extra: call.annotations.read(&EXTRA_SECURITY_GROUPS)?.unwrap_or_default() })
     }
 
@@ -50,7 +50,7 @@ impl Asked {
 /// # Errors
 ///
 /// `invalid`, naming the annotation and its value.
-pub(super) fn given(call: &Call<'_>) -> Result<Vec<String>> {
+pub(super) fn given(call: &ServiceCall<'_>) -> Result<Vec<String>> {
     let annotated = call.annotations.read(&SECURITY_GROUPS)?.unwrap_or_default();
     Ok(match annotated.is_empty() {
         true => call.settings.classic_group.iter().cloned().collect(),
@@ -61,8 +61,13 @@ pub(super) fn given(call: &Call<'_>) -> Result<Vec<String>> {
 /// Whether a rule for everything that this group sends can be the vendor's for this load balancer. The vendor's controller lets in
 /// the first group: that is its own, if it has one, or it is alone beside those that annotation `extra-security-groups` names, or the
 /// annotation `security-groups` still says all. What authors may not name is not theirs to take from the nodes either.
-pub(super) fn is_vendors(call: &Call<'_>, live: &LoadBalancer, own: Option<&SecurityGroup>, group: &str) -> bool {
-    let Ok(Asked { given, extra }) = Asked::of(call) else { return false };
+pub(super) fn is_vendors(
+    call: &ServiceCall<'_>,
+    live: &ClassicLoadBalancer,
+    own: Option<&SecurityGroup>,
+    group: &str,
+) -> bool {
+    let Ok(AskedGroups { given, extra }) = AskedGroups::of(call) else { return false };
     let settings = &call.settings;
     let is_allowed = settings.classic_group.as_deref() == Some(group) || settings.allowed_groups.has(group);
     let has_own = own.is_some_and(|it| live.groups.contains(&it.id));
@@ -73,7 +78,7 @@ pub(super) fn is_vendors(call: &Call<'_>, live: &LoadBalancer, own: Option<&Secu
 }
 
 /// The name of a group of its own, as the vendor's controller writes it. It holds the Service's UID.
-fn name(call: &Call<'_>) -> String {
+fn name(call: &ServiceCall<'_>) -> String {
     format!("k8s-elb-{}", call.service.name)
 }
 
@@ -82,7 +87,7 @@ fn name(call: &Call<'_>) -> String {
 /// # Errors
 ///
 /// `invalid`, if another's has its name.
-fn find(call: &Call<'_>) -> Result<Option<SecurityGroup>> {
+fn find(call: &ServiceCall<'_>) -> Result<Option<SecurityGroup>> {
     let Some(group) = own::find(&call.settings.cluster, &name(call))? else { return Ok(None) };
     let whose = match call.marks.ownership(&group.tags) {
         Ownership::Marked | Ownership::ByName => return Ok(Some(group)),
@@ -98,7 +103,7 @@ fn find(call: &Call<'_>) -> Result<Option<SecurityGroup>> {
 }
 
 /// As [`find`], where one that is not proven to be the Service's is left alone.
-pub(super) fn find_own(call: &Call<'_>) -> Result<Option<SecurityGroup>> {
+pub(super) fn find_own(call: &ServiceCall<'_>) -> Result<Option<SecurityGroup>> {
     match find(call) {
         Err(Error::Invalid(why)) => {
             events::warning(None, "SecurityGroupNotDeleted", &format!("{why}. It stays"));
@@ -109,7 +114,7 @@ pub(super) fn find_own(call: &Call<'_>) -> Result<Option<SecurityGroup>> {
 }
 
 /// The group of its own with these rules: found, or made.
-pub(super) fn ensure(call: &Call<'_>, rules: &[Rule]) -> Result<Change<SecurityGroup>> {
+pub(super) fn ensure(call: &ServiceCall<'_>, rules: &[IngressRule]) -> Result<Change<SecurityGroup>> {
     let group = match find(call)? {
         Some(group) => group,
         None => {
@@ -133,27 +138,33 @@ pub(super) fn ensure(call: &Call<'_>, rules: &[Rule]) -> Result<Change<SecurityG
 }
 
 /// Deletes the group of its own once nothing needs it any more.
-pub(super) fn delete(call: &Call<'_>, group: &SecurityGroup) -> Result<Change<()>> {
+pub(super) fn delete(call: &ServiceCall<'_>, group: &SecurityGroup) -> Result<Change<()>> {
     if !call.settings.keep_node_groups {
         let cluster = &call.settings.cluster;
-        nodes::refuse(cluster, Source::Own(&group.id), VendorsRule::Unknown, || Ok(false))?;
+        nodes::refuse(cluster, ClassicSource::Own(&group.id), VendorsRule::Unknown, || Ok(false))?;
     }
     own::delete(&group.id)
 }
 
 /// Lets what has this group into the nodes: the one of its own, if it has one, or one that is given to it. A rule at port `kept`
 /// stays: it is checked, and is not asked for any more.
-pub(super) fn admit(call: &Call<'_>, group: &str, is_own: bool, vendors: VendorsRule, kept: Option<u16>) -> Result<()> {
+pub(super) fn admit(
+    call: &ServiceCall<'_>,
+    group: &str,
+    is_own: bool,
+    vendors: VendorsRule,
+    kept: Option<u16>,
+) -> Result<()> {
     if call.settings.keep_node_groups {
         return Ok(());
     }
     let ports = ports(call, kept);
-    let from = if is_own { Source::Own(group) } else { given_source(call, group, &ports, kept) };
+    let from = if is_own { ClassicSource::Own(group) } else { given_source(call, group, &ports, kept) };
     nodes::admit(&call.settings.cluster, from, vendors, &call.service.nodes, || needs_vendors_rule(call, group))
 }
 
 /// Lets what has a group that somebody else made into no node. Answers whether a rule is kept that another load balancer needs.
-pub(super) fn refuse(call: &Call<'_>, group: &str, vendors: VendorsRule) -> Result<bool> {
+pub(super) fn refuse(call: &ServiceCall<'_>, group: &str, vendors: VendorsRule) -> Result<bool> {
     if call.settings.keep_node_groups {
         return Ok(false);
     }
@@ -162,16 +173,21 @@ pub(super) fn refuse(call: &Call<'_>, group: &str, vendors: VendorsRule) -> Resu
     nodes::refuse(&call.settings.cluster, from, vendors, || needs_vendors_rule(call, group))
 }
 
-fn given_source<'a>(call: &'a Call<'_>, group: &'a str, ports: &'a SortedSet<u16>, kept: Option<u16>) -> Source<'a> {
+fn given_source<'a>(
+    call: &'a ServiceCall<'_>,
+    group: &'a str,
+    ports: &'a SortedSet<u16>,
+    kept: Option<u16>,
+) -> ClassicSource<'a> {
     match call.settings.classic_group.as_deref() == Some(group) {
-        true => Source::Operators(group),
-        false => Source::Authors { id: group, balancer: &call.service.name, ports, kept },
+        true => ClassicSource::Operators(group),
+        false => ClassicSource::Authors { id: group, balancer: &call.service.name, ports, kept },
     }
 }
 
 /// The ports of nodes that the load balancer sends to: node ports, and the one that is checked, which an author may not have opened
 /// everywhere.
-fn ports(call: &Call<'_>, live: Option<u16>) -> SortedSet<u16> {
+fn ports(call: &ServiceCall<'_>, live: Option<u16>) -> SortedSet<u16> {
     let node_ports: SortedSet<u16> = call.service.ports.iter().filter_map(|it| it.node_port).collect();
     let asked = node_ports.first().and_then(|first| health::port(call, *first).ok());
     let checked = asked.into_iter().chain(live).filter(|it| allowed::is_health_port(call, *it));
@@ -180,7 +196,7 @@ fn ports(call: &Call<'_>, live: Option<u16>) -> SortedSet<u16> {
 
 /// Whether another Classic Load Balancer with this group may need a rule that lets in everything the group sends: one with the
 /// operator's group, or one that the vendor's controller made and nobody has marked since.
-fn needs_vendors_rule(call: &Call<'_>, group: &str) -> Result<bool> {
+fn needs_vendors_rule(call: &ServiceCall<'_>, group: &str) -> Result<bool> {
     let all = load_balancers::all()?;
     let others = all.iter().filter(|it| it.name != call.service.name && it.groups.contains(group));
     let names: Vec<&str> = others.map(|it| &*it.name).collect();

@@ -7,8 +7,8 @@ use super::super::annotations::{
     HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL, HEALTH_TIMEOUT, HEALTHY, HealthPort, HealthProtocol,
     UNHEALTHY,
 };
-use super::super::call::Call;
-use crate::api::elb::model::HealthCheck;
+use super::super::call::ServiceCall;
+use crate::api::elb::model::ClassicHealthCheck;
 use crate::settings::ProbeMode;
 
 /// In seconds, as all defaults of the vendor's controller.
@@ -25,9 +25,9 @@ const LONGEST_TIMEOUT: u32 = 60;
 /// # Errors
 ///
 /// `invalid` for an annotation that cannot be served.
-pub(super) fn check(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<HealthCheck> {
+pub(super) fn check(call: &ServiceCall<'_>, traffic_port: u16, is_tls: bool) -> Result<ClassicHealthCheck> {
     let annotations = call.annotations;
-    let check = HealthCheck {
+    let check = ClassicHealthCheck {
         target: target(call, traffic_port, is_tls)?,
         interval: annotations.read(&HEALTH_INTERVAL)?.unwrap_or(INTERVAL),
         timeout: annotations.read(&HEALTH_TIMEOUT)?.unwrap_or(TIMEOUT),
@@ -53,7 +53,7 @@ pub(super) fn check(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<
 /// # Errors
 ///
 /// `invalid` for an annotation that is no port.
-pub(super) fn port(call: &Call<'_>, traffic_port: u16) -> Result<u16> {
+pub(super) fn port(call: &ServiceCall<'_>, traffic_port: u16) -> Result<u16> {
     Ok(match (call.annotations.read(&HEALTH_PORT)?, call.service.external_traffic_policy) {
         (Some(HealthPort::Number(port)), _) => port,
         (Some(HealthPort::Traffic), ExternalTrafficPolicy::Local(_)) => traffic_port,
@@ -66,7 +66,7 @@ pub(super) fn port(call: &Call<'_>, traffic_port: u16) -> Result<u16> {
 
 /// The health check: the Service's own answer about this node where only its own pods get traffic; kube-proxy, if the
 /// operator says so; otherwise whether the first port takes connections. Annotations say otherwise.
-fn target(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<String> {
+fn target(call: &ServiceCall<'_>, traffic_port: u16, is_tls: bool) -> Result<String> {
     let (annotations, settings) = (call.annotations, &call.settings);
     let port = port(call, traffic_port)?;
     let (protocol, path) = match (call.service.external_traffic_policy, settings.probe_mode) {
@@ -86,14 +86,14 @@ fn target(call: &Call<'_>, traffic_port: u16, is_tls: bool) -> Result<String> {
 }
 
 /// The port of the instances that a live check asks, as in `HTTP:8080/healthz`.
-pub(super) fn live_port(live: &HealthCheck) -> Option<u16> {
+pub(super) fn live_port(live: &ClassicHealthCheck) -> Option<u16> {
     let (_, rest) = live.target.split_once(':')?;
     rest.split('/').next()?.parse().ok()
 }
 
 /// Whether a check is as desired: AWS keeps the protocol in the case in which somebody wrote it.
-pub(super) fn is_same(live: &HealthCheck, desired: &HealthCheck) -> bool {
-    let parts = |check: &HealthCheck| {
+pub(super) fn is_same(live: &ClassicHealthCheck, desired: &ClassicHealthCheck) -> bool {
+    let parts = |check: &ClassicHealthCheck| {
         let (protocol, rest) = check.target.split_once(':').unwrap_or_default();
         (protocol.to_ascii_uppercase(), rest.to_owned(), check.interval, check.timeout, check.unhealthy, check.healthy)
     };

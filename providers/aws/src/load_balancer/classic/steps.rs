@@ -2,9 +2,9 @@
 
 use aerostat_sdk::{SortedMap, SortedSet};
 
-use super::desired::Desired;
+use super::desired::DesiredClassic;
 use super::health;
-use crate::api::elb::model::{Attributes, HealthCheck, Listener, LoadBalancer};
+use crate::api::elb::model::{ClassicAttributes, ClassicHealthCheck, ClassicListener, ClassicLoadBalancer};
 
 /// The policy for ports of instances that are told who the client is, as the vendor's controller names it.
 pub(super) const PROXY_POLICY: &str = "k8s-proxyprotocol-enabled";
@@ -13,13 +13,13 @@ const SSL_POLICY: &str = "k8s-SSLNegotiationPolicy-";
 
 /// A change.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) enum Step {
+pub(super) enum ClassicStep {
     Tag(SortedMap<String, String>),
     /// Adds and takes away.
     Subnets(SortedSet<String>, SortedSet<String>),
     /// Instead of those that it has.
     Groups(Vec<String>),
-    AddListeners(Vec<Listener>),
+    AddListeners(Vec<ClassicListener>),
     RemoveListeners(Vec<u16>),
     Certificate(u16, String),
     CreateProxyPolicy,
@@ -29,13 +29,13 @@ pub(super) enum Step {
     CreateSslPolicy(String, String),
     /// The policies of a listener, instead of those that it has.
     ListenerPolicies(u16, SortedSet<String>),
-    HealthCheck(HealthCheck),
-    Attributes(Attributes),
+    HealthCheck(ClassicHealthCheck),
+    Attributes(ClassicAttributes),
 }
 
 /// Where the load balancer is, beside what the Service asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Place {
+pub(super) struct ClassicPlace {
     pub(super) subnets: SortedSet<String>,
     /// The one by which nodes let it in comes first.
     pub(super) groups: Vec<String>,
@@ -43,16 +43,21 @@ pub(super) struct Place {
 
 /// The steps from what there is to what is desired, in the order in which they are carried out. Instances are not among
 /// them.
-pub(super) fn steps(live: &LoadBalancer, attributes: &Attributes, desired: &Desired, place: &Place) -> Vec<Step> {
+pub(super) fn steps(
+    live: &ClassicLoadBalancer,
+    attributes: &ClassicAttributes,
+    desired: &DesiredClassic,
+    place: &ClassicPlace,
+) -> Vec<ClassicStep> {
     let mut steps = Vec::new();
     let differ = |one: &SortedSet<String>, other: &SortedSet<String>| one.difference(other).cloned().collect();
     let (attach, detach): (SortedSet<_>, SortedSet<_>) =
         (differ(&place.subnets, &live.subnets), differ(&live.subnets, &place.subnets));
     if !attach.is_empty() || !detach.is_empty() {
-        steps.push(Step::Subnets(attach, detach));
+        steps.push(ClassicStep::Subnets(attach, detach));
     }
     if live.groups != place.groups.iter().cloned().collect() {
-        steps.push(Step::Groups(place.groups.clone()));
+        steps.push(ClassicStep::Groups(place.groups.clone()));
     }
     steps.extend(unproxied(live, desired));
     let new = listeners(live, &desired.listeners, &mut steps);
@@ -61,17 +66,17 @@ pub(super) fn steps(live: &LoadBalancer, attributes: &Attributes, desired: &Desi
         listener_policies(live, policy, &desired.listeners, &new, &mut steps);
     }
     if live.health.as_ref().is_none_or(|it| !health::is_same(it, &desired.health)) {
-        steps.push(Step::HealthCheck(desired.health.clone()));
+        steps.push(ClassicStep::HealthCheck(desired.health.clone()));
     }
     if !has(attributes, &desired.attributes) {
-        steps.push(Step::Attributes(desired.attributes.clone()));
+        steps.push(ClassicStep::Attributes(desired.attributes.clone()));
     }
     steps
 }
 
 /// Other ports are added first. A listener cannot change, but for its certificate: it is taken away, and made again.
 /// Returns the ports of those that are new then.
-fn listeners(live: &LoadBalancer, desired: &[Listener], steps: &mut Vec<Step>) -> SortedSet<u16> {
+fn listeners(live: &ClassicLoadBalancer, desired: &[ClassicListener], steps: &mut Vec<ClassicStep>) -> SortedSet<u16> {
     let (mut add, mut replace, mut certificates) = (Vec::new(), Vec::new(), Vec::new());
     for wanted in desired {
         match live.listeners.get(&wanted.port).map(|it| &it.listener) {
@@ -79,7 +84,7 @@ fn listeners(live: &LoadBalancer, desired: &[Listener], steps: &mut Vec<Step>) -
             Some(is) if is_same(is, wanted) => {}
             Some(is) => match &wanted.certificate {
                 Some(arn) if is.certificate.is_some() && is_same_but_certificate(is, wanted) => {
-                    certificates.push(Step::Certificate(wanted.port, arn.clone()));
+                    certificates.push(ClassicStep::Certificate(wanted.port, arn.clone()));
                 }
                 _ => replace.push(wanted.clone()),
             },
@@ -90,38 +95,38 @@ fn listeners(live: &LoadBalancer, desired: &[Listener], steps: &mut Vec<Step>) -
     let remove: Vec<u16> = unwanted.chain(replace.iter().map(|it| it.port)).collect();
     let new = add.iter().chain(&replace).map(|it| it.port).collect();
     if !add.is_empty() {
-        steps.push(Step::AddListeners(add));
+        steps.push(ClassicStep::AddListeners(add));
     }
     if !remove.is_empty() {
-        steps.push(Step::RemoveListeners(remove));
+        steps.push(ClassicStep::RemoveListeners(remove));
     }
     if !replace.is_empty() {
-        steps.push(Step::AddListeners(replace));
+        steps.push(ClassicStep::AddListeners(replace));
     }
     steps.extend(certificates);
     new
 }
 
-fn is_same(one: &Listener, other: &Listener) -> bool {
-    let certificate = |it: &Listener| it.certificate.as_ref().map(|it| it.to_ascii_lowercase());
+fn is_same(one: &ClassicListener, other: &ClassicListener) -> bool {
+    let certificate = |it: &ClassicListener| it.certificate.as_ref().map(|it| it.to_ascii_lowercase());
     is_same_but_certificate(one, other) && certificate(one) == certificate(other)
 }
 
-fn is_same_but_certificate(one: &Listener, other: &Listener) -> bool {
-    let parts = |it: &Listener| (it.port, it.protocol, it.instance_port, it.instance_protocol);
+fn is_same_but_certificate(one: &ClassicListener, other: &ClassicListener) -> bool {
+    let parts = |it: &ClassicListener| (it.port, it.protocol, it.instance_port, it.instance_protocol);
     parts(one) == parts(other)
 }
 
 /// Takes the policy off ports that no listener is to lead to any more, as long as one does: it would stay there. Other
 /// policies are not touched.
-fn unproxied(live: &LoadBalancer, desired: &Desired) -> Vec<Step> {
+fn unproxied(live: &ClassicLoadBalancer, desired: &DesiredClassic) -> Vec<ClassicStep> {
     let is_wanted = |port: &u16| desired.listeners.iter().any(|it| it.instance_port == *port);
     let unwanted = live.backends.iter().filter(|(port, _)| !is_wanted(port));
     unwanted.filter_map(|(port, policies)| backend_policies(*port, policies, false)).collect()
 }
 
 /// The policy at the ports that listeners lead to.
-fn proxied(live: &LoadBalancer, desired: &Desired) -> Vec<Step> {
+fn proxied(live: &ClassicLoadBalancer, desired: &DesiredClassic) -> Vec<ClassicStep> {
     let nothing = SortedSet::new();
     let wanted: SortedSet<u16> = desired.listeners.iter().map(|it| it.instance_port).collect();
     let changed = |port: u16| {
@@ -129,39 +134,43 @@ fn proxied(live: &LoadBalancer, desired: &Desired) -> Vec<Step> {
         backend_policies(port, policies, desired.is_proxied)
     };
     let missing = desired.is_proxied && !live.policies.contains(PROXY_POLICY);
-    missing.then_some(Step::CreateProxyPolicy).into_iter().chain(wanted.into_iter().filter_map(changed)).collect()
+    missing
+        .then_some(ClassicStep::CreateProxyPolicy)
+        .into_iter()
+        .chain(wanted.into_iter().filter_map(changed))
+        .collect()
 }
 
-fn backend_policies(port: u16, policies: &SortedSet<String>, is_proxied: bool) -> Option<Step> {
+fn backend_policies(port: u16, policies: &SortedSet<String>, is_proxied: bool) -> Option<ClassicStep> {
     let mut policies = policies.clone();
     let is_changed = match is_proxied {
         true => policies.insert(PROXY_POLICY.to_owned()),
         false => policies.remove(PROXY_POLICY),
     };
-    is_changed.then_some(Step::BackendPolicies(port, policies))
+    is_changed.then_some(ClassicStep::BackendPolicies(port, policies))
 }
 
 fn listener_policies(
-    live: &LoadBalancer,
+    live: &ClassicLoadBalancer,
     policy: &str,
-    desired: &[Listener],
+    desired: &[ClassicListener],
     new: &SortedSet<u16>,
-    steps: &mut Vec<Step>,
+    steps: &mut Vec<ClassicStep>,
 ) {
     let name = format!("{SSL_POLICY}{policy}");
-    let has = |listener: &Listener| {
+    let has = |listener: &ClassicListener| {
         !new.contains(&listener.port)
             && live.listeners.get(&listener.port).is_some_and(|it| it.policies.contains(&name))
     };
     let without: Vec<_> = desired.iter().filter(|it| it.protocol.is_tls() && !has(it)).map(|it| it.port).collect();
     if !without.is_empty() && !live.policies.contains(&name) {
-        steps.push(Step::CreateSslPolicy(name.clone(), policy.to_owned()));
+        steps.push(ClassicStep::CreateSslPolicy(name.clone(), policy.to_owned()));
     }
-    steps.extend(without.into_iter().map(|port| Step::ListenerPolicies(port, [name.clone()].into())));
+    steps.extend(without.into_iter().map(|port| ClassicStep::ListenerPolicies(port, [name.clone()].into())));
 }
 
 /// Whether attributes are as desired. What is said of a log or of draining that is off makes no difference.
-fn has(live: &Attributes, desired: &Attributes) -> bool {
+fn has(live: &ClassicAttributes, desired: &ClassicAttributes) -> bool {
     fn is<T: PartialEq>(live: Option<&T>, desired: Option<&T>) -> bool {
         desired.is_none() || live == desired
     }

@@ -2,38 +2,38 @@
 
 use aerostat_sdk::{Error, Node, Result, SortedSet, events};
 
-use super::steps::{PROXY_POLICY, Step};
-use crate::api::Refusal;
+use super::steps::{ClassicStep, PROXY_POLICY};
+use crate::api::AwsRefusal;
 use crate::api::ec2::{FILTER_VALUES, instances};
-use crate::api::elb::model::LoadBalancer;
+use crate::api::elb::model::ClassicLoadBalancer;
 use crate::api::elb::writes;
 use crate::instance::exists;
 use crate::load_balancer::targets;
 
 /// Carries out one step on the load balancer of this name.
-pub(super) fn carry_out(name: &str, step: &Step) -> Result<()> {
+pub(super) fn carry_out(name: &str, step: &ClassicStep) -> Result<()> {
     let written = match step {
-        Step::Tag(tags) => writes::tag(name, tags),
-        Step::Subnets(attach, detach) => return subnets(name, attach, detach),
-        Step::Groups(groups) => writes::set_groups(name, groups),
-        Step::AddListeners(listeners) => writes::add_listeners(name, listeners),
-        Step::RemoveListeners(ports) => writes::remove_listeners(name, ports),
-        Step::Certificate(port, arn) => writes::set_certificate(name, *port, arn),
-        Step::CreateProxyPolicy => {
+        ClassicStep::Tag(tags) => writes::tag(name, tags),
+        ClassicStep::Subnets(attach, detach) => return subnets(name, attach, detach),
+        ClassicStep::Groups(groups) => writes::set_groups(name, groups),
+        ClassicStep::AddListeners(listeners) => writes::add_listeners(name, listeners),
+        ClassicStep::RemoveListeners(ports) => writes::remove_listeners(name, ports),
+        ClassicStep::Certificate(port, arn) => writes::set_certificate(name, *port, arn),
+        ClassicStep::CreateProxyPolicy => {
             writes::create_policy(name, PROXY_POLICY, "ProxyProtocolPolicyType", ("ProxyProtocol", "true"))
         }
-        Step::BackendPolicies(port, policies) => match writes::set_backend_policies(name, *port, policies) {
+        ClassicStep::BackendPolicies(port, policies) => match writes::set_backend_policies(name, *port, policies) {
             // Of a port that no listener leads to any more.
             Err(refusal) if policies.is_empty() && refusal.code == "InvalidConfigurationRequest" => Ok(()),
             written => written,
         },
-        Step::CreateSslPolicy(policy, reference) => {
+        ClassicStep::CreateSslPolicy(policy, reference) => {
             let attribute = ("Reference-Security-Policy", reference.as_str());
             writes::create_policy(name, policy, "SSLNegotiationPolicyType", attribute)
         }
-        Step::ListenerPolicies(port, policies) => writes::set_listener_policies(name, *port, policies),
-        Step::HealthCheck(check) => writes::set_health_check(name, check),
-        Step::Attributes(attributes) => writes::set_attributes(name, attributes),
+        ClassicStep::ListenerPolicies(port, policies) => writes::set_listener_policies(name, *port, policies),
+        ClassicStep::HealthCheck(check) => writes::set_health_check(name, check),
+        ClassicStep::Attributes(attributes) => writes::set_attributes(name, attributes),
     };
     written.map_err(Error::from)
 }
@@ -56,7 +56,7 @@ fn subnets(name: &str, attach: &SortedSet<String>, detach: &SortedSet<String>) -
 
 /// Lets its instances follow the nodes: what is missing comes first, so that one at least serves all the time. Messages name
 /// instances by `nodes`.
-pub(super) fn instances(live: &LoadBalancer, desired: &SortedSet<String>, nodes: &[Node]) -> Result<()> {
+pub(super) fn instances(live: &ClassicLoadBalancer, desired: &SortedSet<String>, nodes: &[Node]) -> Result<()> {
     let name = &live.name;
     let (add, remove) = (desired - &live.instances, &live.instances - desired);
     if !add.is_empty() {
@@ -106,6 +106,6 @@ fn there(ids: &SortedSet<String>) -> Result<SortedSet<String>> {
     Ok(found)
 }
 
-fn is_unknown(refusal: &Refusal) -> bool {
+fn is_unknown(refusal: &AwsRefusal) -> bool {
     matches!(&*refusal.code, "InvalidInstance" | "InvalidInstanceID.NotFound")
 }

@@ -5,10 +5,10 @@ use aerostat_sdk::{Deletion, Result, events};
 
 use super::write::{self, Wait};
 use super::{groups, live, names};
-use crate::api::elbv2::load_balancers::{self as api, Balancer};
+use crate::api::elbv2::load_balancers::{self as api, AnyLoadBalancer};
 use crate::api::elbv2::tags;
 use crate::api::elbv2::target_groups::{self, TargetGroup};
-use crate::load_balancer::call::Call;
+use crate::load_balancer::call::ServiceCall;
 use crate::tags::{KEPT, Tags, is_kept};
 
 /// Takes one step towards its absence. What cannot be proven to be the Service's stays.
@@ -16,7 +16,7 @@ use crate::tags::{KEPT, Tags, is_kept};
 /// # Errors
 ///
 /// Whatever AWS answered.
-pub(crate) fn delete(call: &Call<'_>) -> Result<Deletion> {
+pub(crate) fn delete(call: &ServiceCall<'_>) -> Result<Deletion> {
     let found = api::named(&call.service.name)?;
     if let Some(balancer) = found.as_ref().filter(|it| it.kind == "network") {
         let tags = tags::of(&[&*balancer.arn])?.remove(&balancer.arn).unwrap_or_default();
@@ -41,7 +41,7 @@ pub(crate) fn delete(call: &Call<'_>) -> Result<Deletion> {
 }
 
 /// Why it stays, if the cloud protects it.
-fn delete_balancer(balancer: &Balancer) -> Result<Option<String>> {
+fn delete_balancer(balancer: &AnyLoadBalancer) -> Result<Option<String>> {
     match api::delete(&balancer.arn) {
         Ok(()) => Ok(None),
         Err(refusal) if refusal.code == "OperationNotPermitted" => {
@@ -52,7 +52,7 @@ fn delete_balancer(balancer: &Balancer) -> Result<Option<String>> {
 }
 
 /// Marks one that stays as kept, if it is not yet. Until it is marked, the Service keeps its finalizer.
-fn keep(balancer: &Balancer, live: &Tags) -> Result<()> {
+fn keep(balancer: &AnyLoadBalancer, live: &Tags) -> Result<()> {
     if !is_kept(live) {
         tags::add(std::slice::from_ref(&balancer.arn), &[(KEPT.to_owned(), "true".to_owned())].into())?;
     }
@@ -61,7 +61,7 @@ fn keep(balancer: &Balancer, live: &Tags) -> Result<()> {
 
 /// Deletes the target groups that were made for the Service, by their tags. `None`, once all are gone. What another load
 /// balancer sends to by now stays.
-fn delete_target_groups(call: &Call<'_>) -> Result<Option<Wait>> {
+fn delete_target_groups(call: &ServiceCall<'_>) -> Result<Option<Wait>> {
     let prefix = names::prefix(&call.service.owner);
     let mut found = target_groups::all()?;
     // AWS may still show a load balancer that is gone.

@@ -4,12 +4,12 @@ use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Port, P
 
 use super::names::GroupKey;
 use crate::api::elbv2::Attributes;
-use crate::api::elbv2::target_groups::Health;
+use crate::api::elbv2::target_groups::TargetHealth;
 use crate::load_balancer::annotations::{
     BACKEND_PROTOCOL, CROSS_ZONE, HEALTH_INTERVAL, HEALTH_PATH, HEALTH_PORT, HEALTH_PROTOCOL, HEALTH_TIMEOUT, HEALTHY,
     HealthPort, HealthProtocol, INTERNAL, LOG_BUCKET, LOG_ENABLED, LOG_PREFIX, SSL_POLICY, UNHEALTHY,
 };
-use crate::load_balancer::call::Call;
+use crate::load_balancer::call::ServiceCall;
 use crate::load_balancer::preflight;
 use crate::settings::ProbeMode;
 
@@ -25,10 +25,10 @@ pub(super) const TRAFFIC_PORT: &str = "traffic-port";
 
 /// The desired state of a Service's load balancer.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Desired {
+pub(super) struct DesiredNlb {
     pub(super) is_internal: bool,
     /// One of each port that has a node port, in the order of the Service.
-    pub(super) listeners: Vec<Listener>,
+    pub(super) listeners: Vec<DesiredListener>,
     /// Attributes of the load balancer.
     pub(super) attributes: Attributes,
     /// Attributes of all target groups; others stay.
@@ -37,7 +37,7 @@ pub(super) struct Desired {
 
 /// A listener.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Listener {
+pub(super) struct DesiredListener {
     pub(super) port: u16,
     /// `TCP`, `UDP`, `TLS`.
     pub(super) protocol: &'static str,
@@ -45,12 +45,12 @@ pub(super) struct Listener {
     pub(super) policy: Option<String>,
     /// The ARN of the certificate for TLS.
     pub(super) certificate: Option<String>,
-    pub(super) group: Group,
+    pub(super) group: DesiredGroup,
 }
 
 /// A target group.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Group {
+pub(super) struct DesiredGroup {
     pub(super) name: String,
     /// `TCP`, `UDP`, `TLS`.
     pub(super) protocol: &'static str,
@@ -58,16 +58,16 @@ pub(super) struct Group {
     pub(super) port: u16,
     /// Whether instances are reached by their IPv6 addresses.
     pub(super) is_ipv6: bool,
-    pub(super) health: Health,
+    pub(super) health: TargetHealth,
 }
 
-impl Desired {
+impl DesiredNlb {
     /// The desired state of the Service of a call.
     ///
     /// # Errors
     ///
     /// `invalid`, for what a Network Load Balancer cannot do, and for annotations that are not allowed.
-    pub(super) fn of(call: &Call<'_>) -> Result<Self> {
+    pub(super) fn of(call: &ServiceCall<'_>) -> Result<Self> {
         let health = health(call)?;
         let ports = call.service.ports.iter();
         let listeners = ports.filter_map(|it| listener(call, it, &health).transpose()).collect::<Result<_>>()?;
@@ -86,7 +86,7 @@ pub(super) fn wants_ipv6(service: &LoadBalancer) -> bool {
 }
 
 /// `None` for a port without a node port: no node listens there.
-fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Result<Option<Listener>> {
+fn listener(call: &ServiceCall<'_>, port: &Port, health: &TargetHealth) -> Result<Option<DesiredListener>> {
     let Some(node_port) = port.node_port else { return Ok(None) };
     let is_udp = port.protocol == Protocol::Udp;
     let certificate = call.certificate(port)?;
@@ -104,9 +104,9 @@ fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Result<Option<List
     };
     // Nodes of a Service with IPv6 alone listen on IPv6 addresses alone.
     let is_ipv6 = call.service.ip_families == [IpFamily::Ipv6];
-    let group = Group { name: key.name(), protocol, port: node_port, is_ipv6, health: health.clone() };
+    let group = DesiredGroup { name: key.name(), protocol, port: node_port, is_ipv6, health: health.clone() };
     let policy = call.annotations.text(SSL_POLICY.name).filter(|_| certificate.is_some());
-    Ok(Some(Listener {
+    Ok(Some(DesiredListener {
         port: port.port,
         protocol: if certificate.is_some() { "TLS" } else { plain },
         policy: policy.map(str::to_owned),
@@ -117,7 +117,7 @@ fn listener(call: &Call<'_>, port: &Port, health: &Health) -> Result<Option<List
 
 /// How nodes are checked: a connection to the node port; where only nodes with pods take traffic, what kube-proxy says
 /// of these; or kube-proxy itself, as the operator chose.
-fn health(call: &Call<'_>) -> Result<Health> {
+fn health(call: &ServiceCall<'_>) -> Result<TargetHealth> {
     let annotations = call.annotations;
     let local = match call.service.external_traffic_policy {
         ExternalTrafficPolicy::Local(port) => Some(port),
@@ -137,7 +137,7 @@ fn health(call: &Call<'_>) -> Result<Health> {
         (Some(HealthPort::Traffic), _) | (None, None) => TRAFFIC_PORT.to_owned(),
     };
     let (interval, threshold) = if local.is_some() { (10, 2) } else { (30, 3) };
-    let health = Health {
+    let health = TargetHealth {
         protocol: protocol.to_owned(),
         port,
         path: (protocol != "TCP").then_some(path),
@@ -156,7 +156,7 @@ fn health(call: &Call<'_>) -> Result<Health> {
     }
     // With Shared the operator's word wins over annotations: the vendor's controller has it so.
     Ok(match (call.settings.probe_mode, local) {
-        (ProbeMode::Shared, None) => Health {
+        (ProbeMode::Shared, None) => TargetHealth {
             protocol: "HTTP".to_owned(),
             port: call.settings.probe_port.to_string(),
             path: Some(call.settings.probe_path.clone()),
@@ -174,7 +174,7 @@ fn unsupported_ssl() -> aerostat_sdk::Error {
     )
 }
 
-fn attributes(call: &Call<'_>) -> Result<Attributes> {
+fn attributes(call: &ServiceCall<'_>) -> Result<Attributes> {
     let annotations = call.annotations;
     let logs = annotations.get(&LOG_ENABLED)?;
     let mut attributes = SortedMap::new();

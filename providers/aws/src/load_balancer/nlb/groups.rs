@@ -2,18 +2,18 @@
 
 use aerostat_sdk::{Change, Error, IpFamily, Result, SortedSet};
 
-use super::desired::{Desired, TRAFFIC_PORT};
+use super::desired::{DesiredNlb, TRAFFIC_PORT};
 use super::names;
 use crate::api::ec2::security_groups::{self as api, SecurityGroup};
 use crate::api::ec2::subnets::Subnet;
 use crate::api::elbv2::load_balancers;
 use crate::inventory;
 use crate::load_balancer::annotations::SECURITY_GROUPS;
-use crate::load_balancer::call::Call;
+use crate::load_balancer::call::ServiceCall;
 use crate::load_balancer::marks::Ownership;
 use crate::load_balancer::preflight;
-use crate::load_balancer::security_groups::{Peers, Protocol, Rule, nodes, own};
-use crate::settings::{Cluster, NetworkGroups};
+use crate::load_balancer::security_groups::{IngressRule, Peers, RuleProtocol, nodes, own};
+use crate::settings::{ClusterMarks, NetworkGroups};
 use crate::tags::OWNED;
 
 /// The description of a load balancer's own group, as the vendor's controller writes it.
@@ -32,7 +32,7 @@ pub(super) struct Groups {
 /// # Errors
 ///
 /// `invalid`, if another's group has the name; whatever EC2 answered.
-pub(super) fn wanted(call: &Call<'_>, live: Option<&SortedSet<String>>) -> Result<Change<Option<Groups>>> {
+pub(super) fn wanted(call: &ServiceCall<'_>, live: Option<&SortedSet<String>>) -> Result<Change<Option<Groups>>> {
     if call.settings.network_groups == NetworkGroups::None || live.is_some_and(SortedSet::is_empty) {
         return Ok(Change::Done(None));
     }
@@ -62,9 +62,9 @@ pub(super) fn wanted(call: &Call<'_>, live: Option<&SortedSet<String>>) -> Resul
 ///
 /// Whatever AWS answered.
 pub(super) fn write(
-    call: &Call<'_>,
+    call: &ServiceCall<'_>,
     wanted: &Groups,
-    desired: &Desired,
+    desired: &DesiredNlb,
     ranges: &[String],
     live: (&str, &SortedSet<String>),
 ) -> Result<Change<()>> {
@@ -86,7 +86,7 @@ pub(super) fn write(
 /// # Errors
 ///
 /// Whatever EC2 answered.
-pub(super) fn delete_own(call: &Call<'_>) -> Result<Change<()>> {
+pub(super) fn delete_own(call: &ServiceCall<'_>) -> Result<Change<()>> {
     let prefix = names::prefix(&call.service.owner);
     for group in api::tagged(&call.settings.cluster)? {
         if group.name.starts_with(&prefix)
@@ -101,10 +101,11 @@ pub(super) fn delete_own(call: &Call<'_>) -> Result<Change<()>> {
 
 /// Whether a group is the Service's own. That of the vendor's controller has no tag of the Service: its name, which
 /// holds the Service's UID, and the cluster's tag say it.
-fn is_own(call: &Call<'_>, group: &SecurityGroup) -> bool {
+fn is_own(call: &ServiceCall<'_>, group: &SecurityGroup) -> bool {
     let cluster = &call.settings.cluster;
-    let is_owned =
-        |(key, value): (&String, &String)| cluster.owns(key, value) && (key == Cluster::LEGACY_TAG || value == OWNED);
+    let is_owned = |(key, value): (&String, &String)| {
+        cluster.owns(key, value) && (key == ClusterMarks::LEGACY_TAG || value == OWNED)
+    };
     match call.marks.ownership(&group.tags) {
         Ownership::Marked => true,
         Ownership::ByName | Ownership::Nobody => {
@@ -120,7 +121,7 @@ fn is_own(call: &Call<'_>, group: &SecurityGroup) -> bool {
 /// # Errors
 ///
 /// Whatever EC2 answered.
-pub(super) fn admit(call: &Call<'_>, desired: &Desired, ranges: &[String], subnets: &[Subnet]) -> Result<()> {
+pub(super) fn admit(call: &ServiceCall<'_>, desired: &DesiredNlb, ranges: &[String], subnets: &[Subnet]) -> Result<()> {
     let name = &call.service.name;
     let rules = node_rules(name, desired, ranges, subnets);
     nodes::sync(network(call), &call.service.nodes, &rules, || inventory::other_networks(&call.settings, name))
@@ -131,7 +132,7 @@ pub(super) fn admit(call: &Call<'_>, desired: &Desired, ranges: &[String], subne
 /// # Errors
 ///
 /// Whatever EC2 answered.
-pub(super) fn refuse(call: &Call<'_>) -> Result<()> {
+pub(super) fn refuse(call: &ServiceCall<'_>) -> Result<()> {
     if call.settings.keep_node_groups {
         return Ok(());
     }
@@ -139,9 +140,9 @@ pub(super) fn refuse(call: &Call<'_>) -> Result<()> {
     nodes::revoke(network(call), &ports, || inventory::other_networks(&call.settings, &call.service.name))
 }
 
-fn network<'a>(call: &'a Call<'_>) -> nodes::Network<'a> {
+fn network<'a>(call: &'a ServiceCall<'_>) -> nodes::NlbNetwork<'a> {
     let settings = &call.settings;
-    nodes::Network { cluster: &settings.cluster, name: &call.service.name, shared_port: settings.probe_port }
+    nodes::NlbNetwork { cluster: &settings.cluster, name: &call.service.name, shared_port: settings.probe_port }
 }
 
 /// The families in which clients come.
@@ -154,29 +155,29 @@ pub(super) fn families(is_dual_stack: bool) -> &'static [IpFamily] {
 /// # Errors
 ///
 /// As [`preflight::source_ranges`].
-pub(super) fn ranges(call: &Call<'_>, is_dual_stack: bool) -> Result<Vec<String>> {
+pub(super) fn ranges(call: &ServiceCall<'_>, is_dual_stack: bool) -> Result<Vec<String>> {
     preflight::source_ranges(call, families(is_dual_stack))
 }
 
-fn protocol(desired: &Desired) -> Protocol {
+fn protocol(desired: &DesiredNlb) -> RuleProtocol {
     // What carries TLS is TCP to a security group.
-    if desired.listeners.iter().any(|it| it.protocol == "UDP") { Protocol::Udp } else { Protocol::Tcp }
+    if desired.listeners.iter().any(|it| it.protocol == "UDP") { RuleProtocol::Udp } else { RuleProtocol::Tcp }
 }
 
-fn rule(protocol: Protocol, port: u16, ranges: &[String], description: &str) -> Rule {
+fn rule(protocol: RuleProtocol, port: u16, ranges: &[String], description: &str) -> IngressRule {
     let (peers, description) = (Peers::Ranges(ranges.to_vec()), description.to_owned());
-    Rule { protocol, ports: Some((port, port)), peers, description }
+    IngressRule { protocol, ports: Some((port, port)), peers, description }
 }
 
 /// The rules of the load balancer's own group: clients may come to its listeners.
-fn own_rules(desired: &Desired, ranges: &[String]) -> Vec<Rule> {
+fn own_rules(desired: &DesiredNlb, ranges: &[String]) -> Vec<IngressRule> {
     let listeners = desired.listeners.iter().map(|it| rule(protocol(desired), it.port, ranges, ""));
-    listeners.chain(Rule::path_mtu(ranges, "")).collect()
+    listeners.chain(IngressRule::path_mtu(ranges, "")).collect()
 }
 
 /// The rules of nodes' groups. Nodes see the clients' addresses, but for those of IPv6 clients at IPv4 nodes: there
 /// they see the load balancer's own.
-fn node_rules(name: &str, desired: &Desired, ranges: &[String], subnets: &[Subnet]) -> Vec<Rule> {
+fn node_rules(name: &str, desired: &DesiredNlb, ranges: &[String], subnets: &[Subnet]) -> Vec<IngressRule> {
     let groups = || desired.listeners.iter().map(|it| &it.group);
     let own: Vec<String> = subnets.iter().flat_map(|it| it.ipv4.iter().chain(&it.ipv6)).cloned().collect();
     let own_ipv4: Vec<String> = own.iter().filter(|it| !it.contains(':')).cloned().collect();
@@ -191,19 +192,20 @@ fn node_rules(name: &str, desired: &Desired, ranges: &[String], subnets: &[Subne
     let health_ports: SortedSet<u16> = groups().map(health_port).collect();
     let is_ipv6 = groups().any(|it| it.is_ipv6);
     let checks: &[String] = if is_ipv6 { &own } else { &own_ipv4 };
-    let is_covered = covers(ranges) && !is_ipv6 && protocol(desired) == Protocol::Tcp && health_ports == client_ports;
+    let is_covered =
+        covers(ranges) && !is_ipv6 && protocol(desired) == RuleProtocol::Tcp && health_ports == client_ports;
     let mut rules: Vec<_> = client_ports.iter().map(|it| rule(protocol(desired), *it, &clients, &client)).collect();
     if !is_covered {
         let health = nodes::health(name);
-        rules.extend(health_ports.iter().map(|it| rule(Protocol::Tcp, *it, checks, &health)));
+        rules.extend(health_ports.iter().map(|it| rule(RuleProtocol::Tcp, *it, checks, &health)));
     }
     if !client_ports.is_empty() {
-        rules.extend(Rule::path_mtu(&clients, nodes::mtu()));
+        rules.extend(IngressRule::path_mtu(&clients, nodes::mtu()));
     }
     rules
 }
 
-fn health_port(group: &super::desired::Group) -> u16 {
+fn health_port(group: &super::desired::DesiredGroup) -> u16 {
     match &*group.health.port {
         TRAFFIC_PORT => group.port,
         port => port.parse().unwrap_or(group.port),

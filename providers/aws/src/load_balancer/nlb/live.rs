@@ -4,20 +4,20 @@ use aerostat_sdk::{Error, Result, SortedMap};
 
 use super::names;
 use crate::api::elbv2::listeners::{self, Listener};
-use crate::api::elbv2::load_balancers::{self, Balancer};
+use crate::api::elbv2::load_balancers::{self, AnyLoadBalancer};
 use crate::api::elbv2::target_groups::{self, TargetGroup};
 use crate::api::elbv2::{Attributes, tags};
-use crate::load_balancer::call::Call;
+use crate::load_balancer::call::ServiceCall;
 use crate::load_balancer::marks::Ownership;
 use crate::tags::{SERVICE_NAME, Tags};
 
 /// A load balancer as AWS shows it.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Live {
-    pub(super) balancer: Balancer,
+    pub(super) balancer: AnyLoadBalancer,
     pub(super) ownership: Ownership,
     pub(super) listeners: Vec<Listener>,
-    pub(super) groups: Vec<Group>,
+    pub(super) groups: Vec<LiveGroup>,
     pub(super) attributes: Attributes,
     /// The tags of the load balancer and of each group, by ARN.
     pub(super) tags: SortedMap<String, Tags>,
@@ -25,14 +25,14 @@ pub(super) struct Live {
 
 /// A target group, and whose it is.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Group {
+pub(super) struct LiveGroup {
     pub(super) shown: TargetGroup,
     pub(super) ownership: Ownership,
     /// Whether this load balancer sends to it.
     pub(super) is_attached: bool,
 }
 
-impl Group {
+impl LiveGroup {
     /// Whether another load balancer sends to it.
     pub(super) fn is_elsewhere(&self) -> bool {
         !self.is_attached && !self.shown.balancers.is_empty()
@@ -53,7 +53,7 @@ impl Live {
     /// # Errors
     ///
     /// Whatever AWS answered.
-    pub(super) fn read(call: &Call<'_>, balancer: Balancer, names: &[&str]) -> Result<Self> {
+    pub(super) fn read(call: &ServiceCall<'_>, balancer: AnyLoadBalancer, names: &[&str]) -> Result<Self> {
         let listeners = listeners::of(&balancer.arn)?;
         let prefix = names::prefix(&call.service.owner);
         let mut shown = target_groups::all()?;
@@ -66,7 +66,7 @@ impl Live {
         let tags = tags::of(&arns)?;
         let attributes = load_balancers::attributes(&balancer.arn)?;
         let ownership = call.marks.ownership(tags_of(&tags, &balancer.arn));
-        let group = |shown: TargetGroup| Group {
+        let group = |shown: TargetGroup| LiveGroup {
             ownership: call.marks.ownership(tags_of(&tags, &shown.arn)),
             is_attached: shown.balancers.contains(&balancer.arn),
             shown,
@@ -80,7 +80,7 @@ impl Live {
     /// # Errors
     ///
     /// `invalid`, saying why.
-    pub(super) fn refuse_others(&self, call: &Call<'_>) -> Result<()> {
+    pub(super) fn refuse_others(&self, call: &ServiceCall<'_>) -> Result<()> {
         proof(call, &self.balancer, &self.ownership).map_err(Error::Invalid)
     }
 
@@ -92,8 +92,8 @@ impl Live {
 
 /// Whether a load balancer with the Service's name is the Service's: its tags say so, or they say nothing and the memo
 /// does, which only a controller can have written. `Err` says why not.
-pub(super) fn proof(call: &Call<'_>, balancer: &Balancer, ownership: &Ownership) -> Result<(), String> {
-    let Balancer { name, arn, kind, .. } = balancer;
+pub(super) fn proof(call: &ServiceCall<'_>, balancer: &AnyLoadBalancer, ownership: &Ownership) -> Result<(), String> {
+    let AnyLoadBalancer { name, arn, kind, .. } = balancer;
     let why = match ownership {
         _ if kind != "network" => format!("it is of type {kind:?}"),
         Ownership::Marked | Ownership::ByName => return Ok(()),

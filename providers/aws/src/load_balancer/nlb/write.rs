@@ -5,10 +5,10 @@ use std::time::Duration;
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Change, Error, Node, Result, SortedMap};
 
-use super::plan::{Step, Target, To};
-use crate::api::Refusal;
-use crate::api::elbv2::listeners::{self, Content};
-use crate::api::elbv2::target_groups::{self as groups, Creation};
+use super::plan::{NlbStep, NlbTarget, TargetGroupRef};
+use crate::api::AwsRefusal;
+use crate::api::elbv2::listeners::{self, ListenerContent};
+use crate::api::elbv2::target_groups::{self as groups, TargetGroupCreation};
 use crate::api::elbv2::{load_balancers, tags};
 use crate::load_balancer::targets;
 use crate::tags::Tags;
@@ -70,7 +70,7 @@ impl Writer<'_> {
     /// # Errors
     ///
     /// The first refusal. What follows it is not sent.
-    pub(super) fn carry_out(&self, steps: &[Step], warnings: &mut Warnings) -> Result<Option<Wait>> {
+    pub(super) fn carry_out(&self, steps: &[NlbStep], warnings: &mut Warnings) -> Result<Option<Wait>> {
         let mut made = SortedMap::new();
         let mut removals = 0;
         for (sent, step) in steps.iter().enumerate() {
@@ -85,13 +85,18 @@ impl Writer<'_> {
         Ok(None)
     }
 
-    fn send(&self, step: &Step, made: &mut SortedMap<String, String>, warnings: &mut Warnings) -> Result<Change<()>> {
+    fn send(
+        &self,
+        step: &NlbStep,
+        made: &mut SortedMap<String, String>,
+        warnings: &mut Warnings,
+    ) -> Result<Change<()>> {
         match step {
-            Step::Tag { arns, tags } => tag(arns, tags, warnings)?,
-            Step::Attributes(attributes) => load_balancers::modify(self.balancer, attributes)?,
-            Step::CreateGroup(it) => {
+            NlbStep::Tag { arns, tags } => tag(arns, tags, warnings)?,
+            NlbStep::Attributes(attributes) => load_balancers::modify(self.balancer, attributes)?,
+            NlbStep::CreateGroup(it) => {
                 let (vpc, tags) = (self.vpc, self.tags);
-                let creation = Creation {
+                let creation = TargetGroupCreation {
                     name: &it.name,
                     protocol: it.protocol,
                     port: it.port,
@@ -110,12 +115,12 @@ impl Writer<'_> {
                     Err(refusal) => return Err(refusal.error),
                 }
             }
-            Step::ModifyGroup { arn, change } => groups::modify(arn, change)?,
-            Step::GroupAttributes { to, attributes } => groups::modify_attributes(arn_of(to, made)?, attributes)?,
-            Step::Register { to, targets } => self.register(arn_of(to, made)?, targets, warnings)?,
-            Step::Deregister { arn, targets } => groups::deregister(arn, targets)?,
-            Step::CreateListener { listener, to } => {
-                let content = Content {
+            NlbStep::ModifyGroup { arn, change } => groups::modify(arn, change)?,
+            NlbStep::GroupAttributes { to, attributes } => groups::modify_attributes(arn_of(to, made)?, attributes)?,
+            NlbStep::Register { to, targets } => self.register(arn_of(to, made)?, targets, warnings)?,
+            NlbStep::Deregister { arn, targets } => groups::deregister(arn, targets)?,
+            NlbStep::CreateListener { listener, to } => {
+                let content = ListenerContent {
                     protocol: Some(listener.protocol),
                     policy: listener.policy.as_deref(),
                     certificate: listener.certificate.as_deref(),
@@ -130,14 +135,14 @@ impl Writer<'_> {
                     answer => answer?,
                 }
             }
-            Step::ModifyListener { arn, change } => {
+            NlbStep::ModifyListener { arn, change } => {
                 let to = change.to.as_ref().map(|it| arn_of(it, made)).transpose()?;
                 let (policy, certificate) = (change.policy.as_deref(), change.certificate.as_deref());
-                let content = Content { protocol: change.protocol, policy, certificate, target_group: to };
+                let content = ListenerContent { protocol: change.protocol, policy, certificate, target_group: to };
                 listeners::modify(arn, content)?;
             }
-            Step::DeleteListener { arn, .. } => listeners::delete(arn)?,
-            Step::DeleteGroup { arn, name } => return delete_group(arn, name),
+            NlbStep::DeleteListener { arn, .. } => listeners::delete(arn)?,
+            NlbStep::DeleteGroup { arn, name } => return delete_group(arn, name),
         }
         Ok(Change::Done(()))
     }
@@ -147,7 +152,7 @@ impl Writer<'_> {
     ///
     /// The next call tries it again, with one request and another warning, for as long as its node takes traffic: an instance
     /// that did not run may do so by then, and AWS tells nobody.
-    fn register(&self, arn: &str, targets: &[Target], warnings: &mut Warnings) -> Result<()> {
+    fn register(&self, arn: &str, targets: &[NlbTarget], warnings: &mut Warnings) -> Result<()> {
         let mut left = targets.to_vec();
         // A sentence of AWS is cut where it is long, and may not name all.
         for _ in 0..ATTEMPTS {
@@ -194,10 +199,10 @@ pub(super) fn delete_group(arn: &str, name: &str) -> Result<Change<()>> {
     }
 }
 
-fn arn_of<'a>(to: &'a To, made: &'a SortedMap<String, String>) -> Result<&'a str> {
+fn arn_of<'a>(to: &'a TargetGroupRef, made: &'a SortedMap<String, String>) -> Result<&'a str> {
     match to {
-        To::There(arn) => Ok(arn),
-        To::Made(name) => made
+        TargetGroupRef::There(arn) => Ok(arn),
+        TargetGroupRef::Made(name) => made
             .get(name)
             .map(String::as_str)
             .ok_or_else(|| Error::unavailable(format_args!("AWS did not make target group {name} under this name"))),
@@ -205,7 +210,7 @@ fn arn_of<'a>(to: &'a To, made: &'a SortedMap<String, String>) -> Result<&'a str
 }
 
 /// Which targets a refusal names, and the others.
-fn refused(refusal: &Refusal, targets: &[Target]) -> (Vec<Target>, Vec<Target>) {
+fn refused(refusal: &AwsRefusal, targets: &[NlbTarget]) -> (Vec<NlbTarget>, Vec<NlbTarget>) {
     let is_id = |it: char| it.is_ascii_alphanumeric() || it == '-';
     let words: Vec<_> = refusal.why().split(|it| !is_id(it)).collect();
     targets.iter().cloned().partition(|(id, _)| words.contains(&id.as_str()))

@@ -7,13 +7,13 @@
 
 use aerostat_sdk::{Error, Node, Result, SortedMap, SortedSet, events, nodes};
 
-use super::rules::{self, Difference};
-use super::{Peers, Protocol, Rule, own};
+use super::rules::{self, RuleDifference};
+use super::{IngressRule, Peers, RuleProtocol, own};
 use crate::api::ec2::instances;
-use crate::api::ec2::security_groups::{self as api, Key, Peer, Permission, SecurityGroup};
+use crate::api::ec2::security_groups::{self as api, IpPermission, Peer, RuleKey, SecurityGroup};
 use crate::instance::GROUPS;
 use crate::load_balancer::targets::instance;
-use crate::settings::Cluster;
+use crate::settings::ClusterMarks;
 
 /// The beginning of the descriptions of rules that let in the clients of a Network Load Balancer; its name follows.
 const CLIENT: &str = "kubernetes.io/rule/nlb/client=";
@@ -43,8 +43,8 @@ pub(crate) fn mtu() -> &'static str {
 
 /// A Network Load Balancer that nodes let in.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Network<'a> {
-    pub(crate) cluster: &'a Cluster,
+pub(crate) struct NlbNetwork<'a> {
+    pub(crate) cluster: &'a ClusterMarks,
     pub(crate) name: &'a str,
     /// The port of health checks that all Services share: kube-proxy's.
     pub(crate) shared_port: u16,
@@ -57,13 +57,13 @@ pub(crate) struct Network<'a> {
 ///
 /// `invalid` for a node whose group is not clear; whatever EC2 and `others` answered.
 pub(crate) fn sync(
-    it: Network<'_>,
+    it: NlbNetwork<'_>,
     nodes: &[Node],
-    rules: &[Rule],
+    rules: &[IngressRule],
     others: impl FnOnce() -> Result<SortedSet<String>>,
 ) -> Result<()> {
-    let groups = Groups::of(it.cluster, nodes)?;
-    let is_ours = |permission: &Permission| is_own(permission, it.name) || permission.description == MTU;
+    let groups = NodeGroups::of(it.cluster, nodes)?;
+    let is_ours = |permission: &IpPermission| is_own(permission, it.name) || permission.description == MTU;
     write(it, &groups, &rules::permissions(rules), is_ours, &mut Others::new(others)).map(drop)
 }
 
@@ -74,15 +74,15 @@ pub(crate) fn sync(
 ///
 /// Whatever EC2 and `others` answered.
 pub(crate) fn revoke(
-    it: Network<'_>,
+    it: NlbNetwork<'_>,
     ports: &SortedSet<u16>,
     others: impl FnOnce() -> Result<SortedSet<String>>,
 ) -> Result<()> {
-    let mut groups = Groups::of(it.cluster, &[])?;
+    let mut groups = NodeGroups::of(it.cluster, &[])?;
     if !ports.is_empty() {
         groups.add(api::with_ports(it.cluster, ports)?);
     }
-    let is_ours = |permission: &Permission| {
+    let is_ours = |permission: &IpPermission| {
         let is_shared_health = permission.description.starts_with(HEALTH) && is_shared_port(it, &permission.key);
         is_own(permission, it.name) || permission.description == MTU || is_shared_health
     };
@@ -92,14 +92,14 @@ pub(crate) fn revoke(
         return Ok(());
     }
     // Two load balancers that go at the same time each find the other's rules: whoever is later finds none.
-    let mut groups = Groups::default();
+    let mut groups = NodeGroups::default();
     groups.add(api::by_ids(&kept)?);
     write(it, &groups, &nothing, is_ours, &mut others).map(drop)
 }
 
 /// A security group of a Classic Load Balancer, by which nodes let it in, and which rule that is.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Source<'a> {
+pub(crate) enum ClassicSource<'a> {
     /// It was made for one load balancer, which is proven to be its own. One rule lets in all that it sends, without a description, as
     /// by the vendor's controller.
     Own(&'a str),
@@ -121,31 +121,31 @@ pub(crate) enum VendorsRule {
     Goes,
 }
 
-impl<'a> Source<'a> {
+impl<'a> ClassicSource<'a> {
     fn id(self) -> &'a str {
         let (Self::Own(id) | Self::Operators(id) | Self::Authors { id, .. }) = self;
         id
     }
 
     /// The rules that let it into a group.
-    fn rules(self) -> Vec<Rule> {
-        let rule = |protocol, ports, description: String| Rule {
+    fn rules(self) -> Vec<IngressRule> {
+        let rule = |protocol, ports, description: String| IngressRule {
             protocol,
             ports,
             peers: Peers::Group(self.id().to_owned()),
             description,
         };
         match self {
-            Self::Own(_) => vec![rule(Protocol::All, None, String::new())],
-            Self::Operators(_) => vec![rule(Protocol::All, None, GIVEN.to_owned())],
+            Self::Own(_) => vec![rule(RuleProtocol::All, None, String::new())],
+            Self::Operators(_) => vec![rule(RuleProtocol::All, None, GIVEN.to_owned())],
             Self::Authors { balancer, ports, .. } => {
-                ports.iter().map(|it| rule(Protocol::Tcp, Some((*it, *it)), of_author(balancer))).collect()
+                ports.iter().map(|it| rule(RuleProtocol::Tcp, Some((*it, *it)), of_author(balancer))).collect()
             }
         }
     }
 
     /// Whether a permission was made by such a rule.
-    fn has_made(self, permission: &Permission) -> bool {
+    fn has_made(self, permission: &IpPermission) -> bool {
         let is_whole = permission.key == self.everything();
         match self {
             Self::Own(_) => is_whole,
@@ -160,12 +160,12 @@ impl<'a> Source<'a> {
     }
 
     /// Whether a permission is as the vendor's controller makes it.
-    fn is_vendors(self, permission: &Permission) -> bool {
+    fn is_vendors(self, permission: &IpPermission) -> bool {
         !matches!(self, Self::Own(_)) && permission.key == self.everything() && permission.description.is_empty()
     }
 
-    fn everything(self) -> Key {
-        Key { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group(self.id().to_owned()) }
+    fn everything(self) -> RuleKey {
+        RuleKey { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group(self.id().to_owned()) }
     }
 }
 
@@ -180,13 +180,13 @@ fn of_author(balancer: &str) -> String {
 ///
 /// As [`sync`].
 pub(crate) fn admit(
-    cluster: &Cluster,
-    from: Source<'_>,
+    cluster: &ClusterMarks,
+    from: ClassicSource<'_>,
     vendors: VendorsRule,
     nodes: &[Node],
     is_shared: impl FnOnce() -> Result<bool>,
 ) -> Result<()> {
-    write_group(cluster, &Groups::of(cluster, nodes)?, from, vendors, is_shared).map(drop)
+    write_group(cluster, &NodeGroups::of(cluster, nodes)?, from, vendors, is_shared).map(drop)
 }
 
 /// Lets what has this group into no node, but for a rule that another load balancer needs too. Answers whether one is kept. What
@@ -196,20 +196,20 @@ pub(crate) fn admit(
 ///
 /// As [`revoke`].
 pub(crate) fn refuse(
-    cluster: &Cluster,
-    from: Source<'_>,
+    cluster: &ClusterMarks,
+    from: ClassicSource<'_>,
     vendors: VendorsRule,
     is_shared: impl FnOnce() -> Result<bool>,
 ) -> Result<bool> {
-    let mut groups = Groups::default();
+    let mut groups = NodeGroups::default();
     groups.add(api::referring_to(from.id())?);
     write_group(cluster, &groups, from, vendors, is_shared)
 }
 
 fn write_group(
-    cluster: &Cluster,
-    groups: &Groups,
-    from: Source<'_>,
+    cluster: &ClusterMarks,
+    groups: &NodeGroups,
+    from: ClassicSource<'_>,
     vendors: VendorsRule,
     is_shared: impl FnOnce() -> Result<bool>,
 ) -> Result<bool> {
@@ -218,7 +218,7 @@ fn write_group(
     for group in groups.all.values() {
         let is_of_nodes = groups.of_nodes.contains(&group.id);
         let desired = if is_of_nodes { &desired } else { &nothing };
-        let mut difference = Difference::between(&group.permissions, desired, |it| from.has_made(it));
+        let mut difference = RuleDifference::between(&group.permissions, desired, |it| from.has_made(it));
         // In a group of another cluster, or in a person's, such a rule is not the vendor's.
         let is_clusters = is_of_nodes || group.is_tagged(cluster);
         let is_known = vendors != VendorsRule::Unknown && is_clusters;
@@ -229,7 +229,7 @@ fn write_group(
             None => {}
         }
         // All load balancers have the operator's rule.
-        if matches!(from, Source::Operators(_)) {
+        if matches!(from, ClassicSource::Operators(_)) {
             left_over.extend(std::mem::take(&mut difference.revoke).into_iter().map(|it| (group, it)));
         }
         own::write(group, &difference)?;
@@ -241,16 +241,16 @@ fn write_group(
         return Ok(true);
     }
     for (group, permission) in left_over {
-        own::write(group, &Difference { revoke: [permission].into(), ..Difference::default() })?;
+        own::write(group, &RuleDifference { revoke: [permission].into(), ..RuleDifference::default() })?;
     }
     Ok(false)
 }
 
-fn is_own(permission: &Permission, name: &str) -> bool {
+fn is_own(permission: &IpPermission, name: &str) -> bool {
     [client(name), health(name)].contains(&permission.description)
 }
 
-fn is_shared_port(it: Network<'_>, key: &Key) -> bool {
+fn is_shared_port(it: NlbNetwork<'_>, key: &RuleKey) -> bool {
     key.protocol == "tcp" && key.from == Some(it.shared_port.into())
 }
 
@@ -277,18 +277,18 @@ impl<F: FnOnce() -> Result<SortedSet<String>>> Others<F> {
 /// Writes to each group what differs. Answers the groups that lost rules of its own and keep one that Services share, because
 /// they let in clients of another load balancer.
 fn write<'a>(
-    it: Network<'_>,
-    groups: &'a Groups,
-    desired: &SortedSet<Permission>,
-    is_ours: impl Fn(&Permission) -> bool,
+    it: NlbNetwork<'_>,
+    groups: &'a NodeGroups,
+    desired: &SortedSet<IpPermission>,
+    is_ours: impl Fn(&IpPermission) -> bool,
     others: &mut Others<impl FnOnce() -> Result<SortedSet<String>>>,
 ) -> Result<Vec<&'a str>> {
     let mut kept = Vec::new();
-    let is_shared = |permission: &Permission| permission.description == MTU || is_shared_port(it, &permission.key);
+    let is_shared = |permission: &IpPermission| permission.description == MTU || is_shared_port(it, &permission.key);
     let nothing = SortedSet::new();
     for group in groups.all.values() {
         let desired = if groups.of_nodes.contains(&group.id) { desired } else { &nothing };
-        let mut difference = Difference::between(&group.permissions, desired, &is_ours);
+        let mut difference = RuleDifference::between(&group.permissions, desired, &is_ours);
         let before = difference.revoke.len();
         difference.revoke.retain(|permission| !is_let_in(it, group, permission));
         if difference.revoke.len() < before && difference.revoke.iter().any(|permission| is_own(permission, it.name)) {
@@ -304,31 +304,31 @@ fn write<'a>(
 }
 
 /// Whether a rule for path MTU discovery belongs to clients of another load balancer that the group lets in.
-fn is_let_in(it: Network<'_>, group: &SecurityGroup, permission: &Permission) -> bool {
-    let is_client = |other: &&Permission| other.description.strip_prefix(CLIENT).is_some_and(|name| name != it.name);
+fn is_let_in(it: NlbNetwork<'_>, group: &SecurityGroup, permission: &IpPermission) -> bool {
+    let is_client = |other: &&IpPermission| other.description.strip_prefix(CLIENT).is_some_and(|name| name != it.name);
     let mut clients = group.permissions.iter().filter(is_client);
     permission.description == MTU && clients.any(|client| client.key.peer == permission.key.peer)
 }
 
 /// Whether one of the other load balancers may need a rule that Services share. One whose clients the group lets in has
 /// its own rules for path MTU discovery; of any other it is not known.
-fn may_need(others: &SortedSet<String>, group: &SecurityGroup, permission: &Permission) -> bool {
+fn may_need(others: &SortedSet<String>, group: &SecurityGroup, permission: &IpPermission) -> bool {
     let is_client = |name: &String| group.permissions.iter().any(|it| it.description == client(name));
     others.iter().any(|name| permission.description != MTU || !is_client(name))
 }
 
 /// The groups that rules are written to.
 #[derive(Debug, Default)]
-struct Groups {
+struct NodeGroups {
     /// By id: those of nodes, and those with the cluster's tag.
     all: SortedMap<String, SecurityGroup>,
     /// The ids of those of nodes.
     of_nodes: SortedSet<String>,
 }
 
-impl Groups {
+impl NodeGroups {
     /// The groups of these nodes, and all with the cluster's tag.
-    fn of(cluster: &Cluster, nodes: &[Node]) -> Result<Self> {
+    fn of(cluster: &ClusterMarks, nodes: &[Node]) -> Result<Self> {
         let mut groups = Self::default();
         groups.add(api::tagged(cluster)?);
         groups.of_nodes = of_nodes(nodes, &groups.all.keys().map(String::as_str).collect())?;

@@ -2,10 +2,10 @@
 
 use aerostat_sdk::{Change, Result, SortedMap, SortedSet, events};
 
-use super::rules::{self, Difference, Rule};
-use crate::api::Refusal;
-use crate::api::ec2::security_groups::{self as api, Permission, SecurityGroup};
-use crate::settings::Cluster;
+use super::rules::{self, IngressRule, RuleDifference};
+use crate::api::AwsRefusal;
+use crate::api::ec2::security_groups::{self as api, IpPermission, SecurityGroup};
+use crate::settings::ClusterMarks;
 
 /// Why an event tells of a group that takes no more rules.
 const FULL: &str = "SecurityGroupFull";
@@ -15,7 +15,7 @@ const FULL: &str = "SecurityGroupFull";
 /// # Errors
 ///
 /// Whatever EC2 answered.
-pub(crate) fn find(cluster: &Cluster, name: &str) -> Result<Option<SecurityGroup>> {
+pub(crate) fn find(cluster: &ClusterMarks, name: &str) -> Result<Option<SecurityGroup>> {
     Ok(api::named(cluster, name)?)
 }
 
@@ -26,7 +26,7 @@ pub(crate) fn find(cluster: &Cluster, name: &str) -> Result<Option<SecurityGroup
 ///
 /// Whatever EC2 answered.
 pub(crate) fn create(
-    cluster: &Cluster,
+    cluster: &ClusterMarks,
     name: &str,
     description: &str,
     tags: &SortedMap<String, String>,
@@ -46,7 +46,7 @@ pub(crate) fn delete(id: &str) -> Result<Change<()>> {
 }
 
 /// Whether [`sync`] would write anything.
-pub(crate) fn needs_writing(group: &SecurityGroup, rules: &[Rule]) -> bool {
+pub(crate) fn needs_writing(group: &SecurityGroup, rules: &[IngressRule]) -> bool {
     !difference(group, rules).is_empty()
 }
 
@@ -55,23 +55,23 @@ pub(crate) fn needs_writing(group: &SecurityGroup, rules: &[Rule]) -> bool {
 /// # Errors
 ///
 /// Whatever EC2 answered. A group that takes no more rules is a Warning event.
-pub(crate) fn sync(group: &SecurityGroup, rules: &[Rule]) -> Result<()> {
+pub(crate) fn sync(group: &SecurityGroup, rules: &[IngressRule]) -> Result<()> {
     write(group, &difference(group, rules))
 }
 
-fn difference(group: &SecurityGroup, rules: &[Rule]) -> Difference {
-    Difference::between(&group.permissions, &rules::permissions(rules), |_: &Permission| true)
+fn difference(group: &SecurityGroup, rules: &[IngressRule]) -> RuleDifference {
+    RuleDifference::between(&group.permissions, &rules::permissions(rules), |_: &IpPermission| true)
 }
 
 /// Adds rules. EC2 refuses all of them where it has one: another Service may have been faster with a rule that both
 /// share. What is there is read again then, and the others are added.
-fn authorize(group: &str, rules: &SortedSet<Permission>) -> Result<(), Refusal> {
+fn authorize(group: &str, rules: &SortedSet<IpPermission>) -> Result<(), AwsRefusal> {
     let refusal = match api::authorize(group, rules) {
         Err(refusal) if refusal.code == "InvalidPermission.Duplicate" => refusal,
         done => return done,
     };
     let there = api::by_ids(&[group])?;
-    let is_there = |it: &Permission| there.iter().flat_map(|it| &it.permissions).any(|other| other.key == it.key);
+    let is_there = |it: &IpPermission| there.iter().flat_map(|it| &it.permissions).any(|other| other.key == it.key);
     let missing: SortedSet<_> = rules.iter().filter(|it| !is_there(it)).cloned().collect();
     match missing.len() {
         // EC2 does not show it yet.
@@ -86,8 +86,8 @@ fn authorize(group: &str, rules: &SortedSet<Permission>) -> Result<(), Refusal> 
 ///
 /// The next call tries it again, with one request and the event once more: AWS tells nobody when the account's quota has grown,
 /// or when another Service's rules have left the group. The vendor's controller tries again, too.
-pub(super) fn write(group: &SecurityGroup, difference: &Difference) -> Result<()> {
-    let Difference { add, revoke } = difference;
+pub(super) fn write(group: &SecurityGroup, difference: &RuleDifference) -> Result<()> {
+    let RuleDifference { add, revoke } = difference;
     let mut is_revoked = revoke.is_empty();
     if !add.is_empty() {
         match authorize(&group.id, add) {

@@ -5,12 +5,12 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use aerostat_sdk::SortedSet;
 use aerostat_sdk::sorted::sort_by;
 
-use crate::api::ec2::security_groups::{Key, Peer, Permission};
+use crate::api::ec2::security_groups::{IpPermission, Peer, RuleKey};
 
 /// Packets that are let in.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Rule {
-    pub(crate) protocol: Protocol,
+pub(crate) struct IngressRule {
+    pub(crate) protocol: RuleProtocol,
     /// The first and the last port; the type and the code for ICMP. All of them for [`Protocol::All`].
     pub(crate) ports: Option<(u16, u16)>,
     pub(crate) peers: Peers,
@@ -20,7 +20,7 @@ pub(crate) struct Rule {
 
 /// A protocol of a rule. A listener of TLS is TCP here.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Protocol {
+pub(crate) enum RuleProtocol {
     Tcp,
     Udp,
     Icmp,
@@ -36,33 +36,33 @@ pub(crate) enum Peers {
     Group(String),
 }
 
-impl Rule {
+impl IngressRule {
     /// ICMP's "fragmentation needed", by which packets find out how long they may be. Controllers of the vendor write
     /// it as the ports 3 to 4, which are type 3 and code 4.
     ///
     /// ICMP is IPv4's alone: other networks are left out, and `None` is what they all were.
     pub(crate) fn path_mtu(ranges: &[String], description: &str) -> Option<Self> {
         let ipv4: Vec<_> = ranges.iter().filter(|it| !it.contains(':')).cloned().collect();
-        let (protocol, description) = (Protocol::Icmp, description.to_owned());
+        let (protocol, description) = (RuleProtocol::Icmp, description.to_owned());
         let rule = |ranges| Self { protocol, ports: Some((3, 4)), peers: Peers::Ranges(ranges), description };
         (!ipv4.is_empty()).then_some(ipv4).map(rule)
     }
 
     /// Each peer's rule, as EC2 has it.
-    fn permissions(&self) -> Vec<Permission> {
+    fn permissions(&self) -> Vec<IpPermission> {
         let protocol = match self.protocol {
-            Protocol::Tcp => "tcp",
-            Protocol::Udp => "udp",
-            Protocol::Icmp => "icmp",
-            Protocol::All => "-1",
+            RuleProtocol::Tcp => "tcp",
+            RuleProtocol::Udp => "udp",
+            RuleProtocol::Icmp => "icmp",
+            RuleProtocol::All => "-1",
         };
         let peers = match &self.peers {
             Peers::Ranges(ranges) => ranges.iter().map(|it| canonical(&range(it))).collect(),
             Peers::Group(id) => vec![Peer::Group(id.clone())],
         };
         let (from, to) = (self.ports.map(|(from, _)| from.into()), self.ports.map(|(_, to)| to.into()));
-        let permission = |peer| Permission {
-            key: Key { protocol: protocol.to_owned(), from, to, peer },
+        let permission = |peer| IpPermission {
+            key: RuleKey { protocol: protocol.to_owned(), from, to, peer },
             description: self.description.clone(),
         };
         peers.into_iter().map(permission).collect()
@@ -70,8 +70,8 @@ impl Rule {
 }
 
 /// The permissions that rules stand for, without what two of them say.
-pub(super) fn permissions(rules: &[Rule]) -> SortedSet<Permission> {
-    let mut permissions: Vec<_> = rules.iter().flat_map(Rule::permissions).collect();
+pub(super) fn permissions(rules: &[IngressRule]) -> SortedSet<IpPermission> {
+    let mut permissions: Vec<_> = rules.iter().flat_map(IngressRule::permissions).collect();
     sort_by(&mut permissions, |one, other| one.key.cmp(&other.key));
     permissions.dedup_by(|later, first| later.key == first.key);
     permissions.into_iter().collect()
@@ -103,23 +103,23 @@ fn canonical(peer: &Peer) -> Peer {
 
 /// The rules that have to be written.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Difference {
-    pub(super) add: SortedSet<Permission>,
+pub(super) struct RuleDifference {
+    pub(super) add: SortedSet<IpPermission>,
     /// As EC2 shows them.
-    pub(super) revoke: SortedSet<Permission>,
+    pub(super) revoke: SortedSet<IpPermission>,
 }
 
-impl Difference {
+impl RuleDifference {
     /// Between the permissions of a group and those that it should have. Others than `is_ours` are never revoked. A
     /// permission that is there under another description is there: EC2 does not take it twice.
     pub(super) fn between(
-        live: &SortedSet<Permission>,
-        desired: &SortedSet<Permission>,
-        is_ours: impl Fn(&Permission) -> bool,
+        live: &SortedSet<IpPermission>,
+        desired: &SortedSet<IpPermission>,
+        is_ours: impl Fn(&IpPermission) -> bool,
     ) -> Self {
-        let key = |it: &Permission| Key { peer: canonical(&it.key.peer), ..it.key.clone() };
-        let is: SortedSet<Key> = live.iter().map(key).collect();
-        let wanted: SortedSet<Key> = desired.iter().map(key).collect();
+        let key = |it: &IpPermission| RuleKey { peer: canonical(&it.key.peer), ..it.key.clone() };
+        let is: SortedSet<RuleKey> = live.iter().map(key).collect();
+        let wanted: SortedSet<RuleKey> = desired.iter().map(key).collect();
         Self {
             add: desired.iter().filter(|it| !is.contains(&key(it))).cloned().collect(),
             revoke: live.iter().filter(|it| is_ours(it) && !wanted.contains(&key(it))).cloned().collect(),
@@ -141,18 +141,18 @@ impl Difference {
 mod tests {
     use super::*;
 
-    fn tcp(port: u16, ranges: &[&str]) -> Rule {
+    fn tcp(port: u16, ranges: &[&str]) -> IngressRule {
         let ranges = ranges.iter().map(|it| (*it).to_owned()).collect();
-        Rule {
-            protocol: Protocol::Tcp,
+        IngressRule {
+            protocol: RuleProtocol::Tcp,
             ports: Some((port, port)),
             peers: Peers::Ranges(ranges),
             description: "d".to_owned(),
         }
     }
 
-    fn difference(live: &[Rule], desired: &[Rule]) -> Difference {
-        Difference::between(&permissions(live), &permissions(desired), |it| it.description == "d")
+    fn difference(live: &[IngressRule], desired: &[IngressRule]) -> RuleDifference {
+        RuleDifference::between(&permissions(live), &permissions(desired), |it| it.description == "d")
     }
 
     #[test]
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn rules_of_others_stay_and_are_not_written_twice() {
-        let foreign = Rule { description: "another".to_owned(), ..tcp(80, &["10.0.0.0/8"]) };
+        let foreign = IngressRule { description: "another".to_owned(), ..tcp(80, &["10.0.0.0/8"]) };
         assert!(difference(std::slice::from_ref(&foreign), &[tcp(80, &["10.0.0.0/8"])]).is_empty());
         assert!(difference(&[foreign], &[]).is_empty());
     }
@@ -195,13 +195,13 @@ mod tests {
 
     #[test]
     fn a_group_is_one_peer_and_all_protocols_have_no_ports() {
-        let rule = Rule {
-            protocol: Protocol::All,
+        let rule = IngressRule {
+            protocol: RuleProtocol::All,
             ports: None,
             peers: Peers::Group("sg-1".to_owned()),
             description: String::new(),
         };
-        let key = Key { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group("sg-1".to_owned()) };
-        assert_eq!(permissions(&[rule]), [Permission { key, description: String::new() }].into());
+        let key = RuleKey { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group("sg-1".to_owned()) };
+        assert_eq!(permissions(&[rule]), [IpPermission { key, description: String::new() }].into());
     }
 }

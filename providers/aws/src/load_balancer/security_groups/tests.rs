@@ -3,24 +3,24 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use aerostat_sdk::testing::{Host, Request, answer};
+use aerostat_sdk::testing::{Request, TestHost, answer};
 use aerostat_sdk::{Error, Node, Result, SortedMap, SortedSet};
 
-use super::nodes::{self, Network};
-use super::{Peers, Protocol, Rule};
+use super::nodes::{self, NlbNetwork};
+use super::{IngressRule, Peers, RuleProtocol};
 use crate::instance::GROUPS;
-use crate::settings::Cluster;
+use crate::settings::ClusterMarks;
 use crate::tests::{action, filter, host, refused, sent, value};
 
 /// The rules of groups with the cluster's tag: protocol, port, range, description.
 type Groups = SortedMap<&'static str, Vec<(&'static str, u16, &'static str, &'static str)>>;
 
-fn cloud(groups: Groups) -> Host {
+fn cloud(groups: Groups) -> TestHost {
     cloud_without("", groups)
 }
 
 /// A cloud in which another Service ends as soon as a rule is revoked: its rules have this description.
-fn cloud_without(other: &'static str, groups: Groups) -> Host {
+fn cloud_without(other: &'static str, groups: Groups) -> TestHost {
     cloud_beside(other, None, groups)
 }
 
@@ -29,7 +29,7 @@ fn cloud_beside(
     other: &'static str,
     added: Option<(&'static str, u16, &'static str, &'static str)>,
     groups: Groups,
-) -> Host {
+) -> TestHost {
     let added = Cell::new(added);
     let groups = Rc::new(RefCell::new(groups));
     host(move |request| {
@@ -75,18 +75,23 @@ fn cloud_beside(
     })
 }
 
-fn rule(protocol: Protocol, port: u16, ranges: &[&str], description: &str) -> Rule {
+fn rule(protocol: RuleProtocol, port: u16, ranges: &[&str], description: &str) -> IngressRule {
     let ranges = ranges.iter().map(|it| (*it).to_owned()).collect();
-    Rule { protocol, ports: Some((port, port)), peers: Peers::Ranges(ranges), description: description.to_owned() }
+    IngressRule {
+        protocol,
+        ports: Some((port, port)),
+        peers: Peers::Ranges(ranges),
+        description: description.to_owned(),
+    }
 }
 
 /// Clients and health checks of load balancer `a`, and path MTU discovery.
-fn rules(ranges: &[&str]) -> Vec<Rule> {
+fn rules(ranges: &[&str]) -> Vec<IngressRule> {
     let all: Vec<_> = ranges.iter().map(|it| (*it).to_owned()).collect();
     vec![
-        rule(Protocol::Tcp, 30_080, ranges, &nodes::client("a")),
-        rule(Protocol::Tcp, 10_256, &["10.1.0.0/24"], &nodes::health("a")),
-        Rule::path_mtu(&all, nodes::mtu()).unwrap(),
+        rule(RuleProtocol::Tcp, 30_080, ranges, &nodes::client("a")),
+        rule(RuleProtocol::Tcp, 10_256, &["10.1.0.0/24"], &nodes::health("a")),
+        IngressRule::path_mtu(&all, nodes::mtu()).unwrap(),
     ]
 }
 
@@ -104,10 +109,10 @@ fn of_a() -> Vec<(&'static str, u16, &'static str, &'static str)> {
     ]
 }
 
-fn on<T>(host: &Host, call: impl FnOnce(Network<'_>) -> Result<T>) -> Result<T> {
+fn on<T>(host: &TestHost, call: impl FnOnce(NlbNetwork<'_>) -> Result<T>) -> Result<T> {
     host.run(|| {
-        let cluster = Cluster::read()?;
-        call(Network { cluster: &cluster, name: "a", shared_port: 10_256 })
+        let cluster = ClusterMarks::read()?;
+        call(NlbNetwork { cluster: &cluster, name: "a", shared_port: 10_256 })
     })
 }
 
@@ -122,7 +127,7 @@ fn others(names: &[&str]) -> SortedSet<String> {
     names.iter().map(|it| (*it).to_owned()).collect()
 }
 
-fn sync(host: &Host, group: &str, ranges: &[&str], others: &[&str]) -> Vec<String> {
+fn sync(host: &TestHost, group: &str, ranges: &[&str], others: &[&str]) -> Vec<String> {
     let others = self::others(others);
     on(host, |it| nodes::sync(it, &in_group(group), &rules(ranges), || Ok(others))).unwrap();
     writes(host)
@@ -144,7 +149,7 @@ fn rules_in(request: &Request) -> Vec<String> {
 }
 
 /// The writes: "Authorize sg-1 tcp 30080 10.0.0.0/8".
-fn writes(host: &Host) -> Vec<String> {
+fn writes(host: &TestHost) -> Vec<String> {
     let mut writes = Vec::new();
     for request in host.sent() {
         let Some(action) = action(&request).strip_suffix("SecurityGroupIngress") else { continue };

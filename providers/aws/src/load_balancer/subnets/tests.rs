@@ -27,7 +27,7 @@ fn public(private: &'static [&'static str]) -> PublicSubnets {
 }
 
 fn chosen(all: Vec<Subnet>, private: &'static [&'static str], is_internal: bool) -> Result<Vec<String>> {
-    let cluster = settings().run(Cluster::read).unwrap();
+    let cluster = settings().run(ClusterMarks::read).unwrap();
     let chosen = one_of_each_zone(all, &public(private), &cluster, is_internal)?;
     Ok(chosen.into_iter().map(|it| it.id).collect())
 }
@@ -59,7 +59,7 @@ fn a_private_subnet_is_for_internal_ones() {
 
 #[test]
 fn a_subnet_without_route_table_is_no_private_one() {
-    let cluster = settings().run(Cluster::read).unwrap();
+    let cluster = settings().run(ClusterMarks::read).unwrap();
     let all = vec![subnet("subnet-1", "z1", &[])];
     let unclear = one_of_each_zone(all, &PublicSubnets::default(), &cluster, false);
     assert!(matches!(&unclear, Err(Error::Unavailable(why)) if why.contains("subnet-1")), "{unclear:?}");
@@ -91,13 +91,13 @@ fn local_zones_are_left_out() {
         aerostat_sdk::testing::answer(200, format!("<R>{body}</R>"))
     });
     let service = aerostat_sdk::LoadBalancer::of("default", "web", "uid");
-    let subnets = found.run(|| of(&Call::of(&service)?, false, &SortedSet::new())).unwrap();
+    let subnets = found.run(|| of(&ServiceCall::of(&service)?, false, &SortedSet::new())).unwrap();
     assert_eq!(subnets.iter().map(|it| &*it.id).collect::<Vec<_>>(), ["subnet-1"]);
 }
 
 #[test]
 fn adv_170_subnets_of_another_cluster_are_refused() {
-    let cluster = settings().run(Cluster::read).unwrap();
+    let cluster = settings().run(ClusterMarks::read).unwrap();
     let all = [
         subnet("subnet-1", "z1", &[]),
         subnet("subnet-2", "z2", &["kubernetes.io/cluster/prod", "kubernetes.io/cluster/other"]),

@@ -2,13 +2,13 @@
 
 use super::Call;
 use crate::api::ec2::subnets;
-use crate::api::elbv2::listeners::{self, Content};
+use crate::api::elbv2::listeners::{self, ListenerContent};
 use crate::api::elbv2::load_balancers::{self, SubnetMapping};
-use crate::api::elbv2::target_groups::{self, Change, Health};
-use crate::api::elbv2::{Attributes, Tags, tags};
+use crate::api::elbv2::target_groups::{self, ChecksChange, TargetHealth};
+use crate::api::elbv2::{Attributes, TagsByKey, tags};
 
-const FORWARD: Content<'static> =
-    Content { protocol: None, policy: None, certificate: None, target_group: Some("arn:tg") };
+const FORWARD: ListenerContent<'static> =
+    ListenerContent { protocol: None, policy: None, certificate: None, target_group: Some("arn:tg") };
 
 /// A call that sends each recorded request, by the name of the recording.
 pub(super) const CALLS: [Call; 24] = [
@@ -26,7 +26,8 @@ pub(super) const CALLS: [Call; 24] = [
     ("network-addresses", |host| drop(host.run(|| load_balancers::set_address_type("arn:lb", true)))),
     ("listeners", |host| drop(host.run(|| listeners::of("arn:lb")))),
     ("listener-created", |host| {
-        let content = Content { protocol: Some("TLS"), policy: Some("p"), certificate: Some("arn:c"), ..FORWARD };
+        let content =
+            ListenerContent { protocol: Some("TLS"), policy: Some("p"), certificate: Some("arn:c"), ..FORWARD };
         drop(host.run(|| listeners::create("arn:lb", 443, content, &some_tags())));
     }),
     ("listener-modified", |host| drop(host.run(|| listeners::modify("arn:l", FORWARD)))),
@@ -35,7 +36,7 @@ pub(super) const CALLS: [Call; 24] = [
     ("target-group-created", |host| host.run(target_group)),
     ("target-group-modified", |host| {
         let (port, healthy, unhealthy) = (Some("80".to_owned()), Some(2), Some(3));
-        let change = Change { port, healthy, unhealthy, ..Change::default() };
+        let change = ChecksChange { port, healthy, unhealthy, ..ChecksChange::default() };
         drop(host.run(|| target_groups::modify("arn:tg", &change)));
     }),
     ("target-group-deleted", |host| drop(host.run(|| target_groups::delete("arn:tg")))),
@@ -59,7 +60,7 @@ fn network() {
         SubnetMapping { allocation: Some("eipalloc-1".to_owned()), ..mapping("subnet-1") },
         SubnetMapping { private_ipv4: Some("10.0.2.5".to_owned()), ..mapping("subnet-2") },
     ];
-    drop(load_balancers::create(load_balancers::Creation {
+    drop(load_balancers::create(load_balancers::LoadBalancerCreation {
         name: "a1",
         is_internal: true,
         is_dual_stack: true,
@@ -71,7 +72,7 @@ fn network() {
 }
 
 fn target_group() {
-    let health = Health {
+    let health = TargetHealth {
         protocol: "HTTP".to_owned(),
         port: "31000".to_owned(),
         path: Some("/healthz".to_owned()),
@@ -80,7 +81,7 @@ fn target_group() {
         healthy: 2,
         unhealthy: 3,
     };
-    drop(target_groups::create(target_groups::Creation {
+    drop(target_groups::create(target_groups::TargetGroupCreation {
         name: "k8s-a-b-1",
         protocol: "TCP",
         port: 30_080,
@@ -99,7 +100,7 @@ fn targets() -> [(String, u16); 2] {
     ["i-1", "i-2"].map(|it| (it.to_owned(), 30_080))
 }
 
-fn some_tags() -> Tags {
+fn some_tags() -> TagsByKey {
     [("a", "b c/+=@"), ("k", "")].map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }
 

@@ -38,7 +38,7 @@ pub(crate) struct Spec {
     pub(crate) region: String,
     #[serde(rename = "type")]
     pub(crate) kind: Kind,
-    pub(crate) network: Network,
+    pub(crate) network: ClientNetwork,
     pub(crate) network_stack: Stack,
     #[serde(flatten, skip_deserializing)]
     pub(crate) size: Option<Size>,
@@ -46,7 +46,7 @@ pub(crate) struct Spec {
     #[serde(skip_deserializing)]
     pub(crate) algorithm: &'static str,
     /// In their order by port and protocol.
-    pub(crate) forwarding_rules: Vec<Rule>,
+    pub(crate) forwarding_rules: Vec<ForwardingRule>,
     pub(crate) health_check: HealthCheck,
     pub(crate) sticky_sessions: StickySessions,
     pub(crate) droplet_ids: SortedSet<u64>,
@@ -105,7 +105,7 @@ pub(crate) enum Kind {
 /// Which clients can reach it.
 #[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub(crate) enum Network {
+pub(crate) enum ClientNetwork {
     #[default]
     External,
     Internal,
@@ -145,7 +145,7 @@ pub(crate) enum Protocol {
 
 /// From a port of the load balancer to a port of its targets.
 #[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
-pub(crate) struct Rule {
+pub(crate) struct ForwardingRule {
     pub(crate) entry_port: u16,
     pub(crate) entry_protocol: Protocol,
     pub(crate) target_port: u16,
@@ -264,10 +264,10 @@ impl Size {
 /// The API takes a region's slug, and shows an object.
 fn slug<'de, D: Deserializer<'de>>(region: D) -> Result<String, D::Error> {
     #[derive(Deserialize)]
-    struct Region {
+    struct LoadBalancerRegion {
         slug: String,
     }
-    Region::deserialize(region).map(|it| it.slug)
+    LoadBalancerRegion::deserialize(region).map(|it| it.slug)
 }
 
 fn port_80() -> u16 {

@@ -5,10 +5,10 @@ use serde_json::{Value, json};
 
 use super::{desired_of, key, live, service, worker};
 use crate::api::load_balancers::Spec;
-use crate::load_balancer::compare::{Difference, difference};
+use crate::load_balancer::compare::{FieldDifference, difference};
 
 /// The difference between a load balancer and a Service that nobody has to be warned about.
-fn differs(live: &Value, service: &LoadBalancer) -> Difference {
+fn differs(live: &Value, service: &LoadBalancer) -> FieldDifference {
     let live = super::live(live);
     let (desired, warnings) = desired_of(service, &live);
     assert_eq!(warnings, [""; 0]);
@@ -26,7 +26,7 @@ fn check(changes: &Value) -> Value {
 
 #[test]
 fn what_is_as_desired_is_not_written() {
-    assert_eq!(differs(&json!({}), &service()), Difference::Nothing);
+    assert_eq!(differs(&json!({}), &service()), FieldDifference::Nothing);
 }
 
 #[test]
@@ -44,7 +44,7 @@ fn what_the_api_leaves_out_or_says_otherwise_is_no_difference() {
         check(&json!({ "proxy_protocol": null })),
         check(&json!({ "proxy_protocol": false })),
     ] {
-        assert_eq!(differs(&same, &service()), Difference::Nothing, "{same}");
+        assert_eq!(differs(&same, &service()), FieldDifference::Nothing, "{same}");
     }
 }
 
@@ -65,12 +65,12 @@ fn numbers_of_zero_count_as_missing() {
 
 #[test]
 fn the_proxy_protocol_of_a_check_is_a_difference() {
-    assert_eq!(differs(&check(&json!({ "proxy_protocol": true })), &service()), Difference::Everything);
+    assert_eq!(differs(&check(&json!({ "proxy_protocol": true })), &service()), FieldDifference::Everything);
     // A check of one's own leaves it to the load balancer.
     let own = service().with_annotation(key::HEALTH_OVERRIDE.name, "");
     let shown = |proxy: bool| check(&json!({ "protocol": "tcp", "port": 30_080, "path": "", "proxy_protocol": proxy }));
-    assert_eq!(differs(&shown(true), &own), Difference::Nothing);
-    assert_eq!(differs(&shown(false), &own), Difference::Nothing);
+    assert_eq!(differs(&shown(true), &own), FieldDifference::Nothing);
+    assert_eq!(differs(&shown(false), &own), FieldDifference::Nothing);
 }
 
 #[test]
@@ -78,23 +78,23 @@ fn the_order_of_rules_is_no_difference() {
     let rule =
         |port| json!({ "entry_protocol": "tcp", "entry_port": port, "target_protocol": "tcp", "target_port": port });
     let service = service().with_port(aerostat_sdk::Port::new(aerostat_sdk::Protocol::Tcp, 443, 30_443));
-    assert_eq!(differs(&json!({ "forwarding_rules": [rule(443), rule(80)] }), &service), Difference::Nothing);
-    assert_eq!(differs(&json!({ "forwarding_rules": [rule(443)] }), &service), Difference::Everything);
+    assert_eq!(differs(&json!({ "forwarding_rules": [rule(443), rule(80)] }), &service), FieldDifference::Nothing);
+    assert_eq!(differs(&json!({ "forwarding_rules": [rule(443)] }), &service), FieldDifference::Everything);
 }
 
 #[test]
 fn targets_alone_are_written_alone() {
     let service = service().with_node(worker(2));
-    let add = Difference::Targets { add: SortedSet::from([2]), remove: SortedSet::new() };
+    let add = FieldDifference::Targets { add: SortedSet::from([2]), remove: SortedSet::new() };
     assert_eq!(differs(&json!({}), &service), add);
-    let change = Difference::Targets { add: SortedSet::from([1, 2]), remove: SortedSet::from([7]) };
+    let change = FieldDifference::Targets { add: SortedSet::from([1, 2]), remove: SortedSet::from([7]) };
     assert_eq!(differs(&json!({ "droplet_ids": [7] }), &service), change);
-    assert_eq!(differs(&json!({ "droplet_ids": [2, 1] }), &service), Difference::Nothing);
+    assert_eq!(differs(&json!({ "droplet_ids": [2, 1] }), &service), FieldDifference::Nothing);
 }
 
 #[test]
 fn a_tag_that_chooses_targets_is_taken_away() {
-    assert_eq!(differs(&json!({ "tag": "web" }), &service()), Difference::Everything);
+    assert_eq!(differs(&json!({ "tag": "web" }), &service()), FieldDifference::Everything);
 }
 
 #[test]
@@ -110,18 +110,18 @@ fn everything_else_is_written_as_a_whole() {
         json!({ "sticky_sessions": { "type": "cookies", "cookie_name": "LB", "cookie_ttl_seconds": 300 } }),
         json!({ "health_check": { "protocol": "http", "port": 10_256, "path": "/healthz" } }),
     ] {
-        assert_eq!(differs(&other, &service()), Difference::Everything, "{other}");
+        assert_eq!(differs(&other, &service()), FieldDifference::Everything, "{other}");
     }
 }
 
 #[test]
 fn a_size_without_an_annotation_stays() {
-    assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &service()), Difference::Nothing);
+    assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &service()), FieldDifference::Nothing);
     let five = service().with_annotation(key::SIZE_UNIT.name, "5");
-    assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &five), Difference::Nothing);
-    assert_eq!(differs(&json!({}), &five), Difference::Everything);
+    assert_eq!(differs(&json!({ "size_unit": 5, "size": null }), &five), FieldDifference::Nothing);
+    assert_eq!(differs(&json!({}), &five), FieldDifference::Everything);
     let large = service().with_annotation(key::SIZE_SLUG.name, "lb-large");
-    assert_eq!(differs(&json!({ "size_unit": 6 }), &large), Difference::Nothing);
+    assert_eq!(differs(&json!({ "size_unit": 6 }), &large), FieldDifference::Nothing);
 }
 
 #[test]
@@ -177,7 +177,7 @@ fn what_cannot_be_changed_stays_with_a_warning() {
         assert_eq!(warnings, [format!("LoadBalancerImmutable: {warning}")]);
         let Spec { kind, network, network_stack, .. } = &desired.spec;
         assert_eq!((kind, network, network_stack), (&live.kind, &live.network, &live.network_stack));
-        assert_eq!(difference(&live, &desired.spec), Difference::Nothing);
+        assert_eq!(difference(&live, &desired.spec), FieldDifference::Nothing);
     }
 }
 
@@ -186,7 +186,7 @@ fn a_default_that_changed_later_is_no_difference() {
     let mut dual = worker(1);
     dual.addresses.push(Address::external_ip("2001:db8::1"));
     let service = LoadBalancer { nodes: vec![dual], ..service() };
-    assert_eq!(differs(&json!({}), &service), Difference::Nothing);
+    assert_eq!(differs(&json!({}), &service), FieldDifference::Nothing);
     assert_eq!(
         differs(
             &json!({ "type": "REGIONAL", "forwarding_rules": [
@@ -194,6 +194,6 @@ fn a_default_that_changed_later_is_no_difference() {
     ] }),
             &service
         ),
-        Difference::Nothing
+        FieldDifference::Nothing
     );
 }

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{desired, desired_of, key, live, regional, service};
-use crate::load_balancer::compare::{Difference, difference};
+use crate::load_balancer::compare::{FieldDifference, difference};
 
 /// Checks what is made of a value, and that there is one warning about it.
 fn check(service: aerostat_sdk::LoadBalancer, key: &str, value: &str, pointer: &str, expected: &Value, meaning: &str) {
@@ -80,7 +80,7 @@ fn stays(service: aerostat_sdk::LoadBalancer, key: &str, value: &str, shown: &Va
     let (desired, warnings) = desired_of(&service, &live);
     let meaning = format!("stays, because the load balancer has it; it is not {allowed}");
     assert_eq!(warnings, [format!("AnnotationTolerated: annotation {key}: {value:?} {meaning}")]);
-    assert_eq!(difference(&live, &desired.spec), Difference::Nothing, "{key}");
+    assert_eq!(difference(&live, &desired.spec), FieldDifference::Nothing, "{key}");
 }
 
 /// The usual check with one other value.
@@ -122,7 +122,7 @@ fn what_the_load_balancer_has_stays_with_a_warning() {
 fn what_the_load_balancer_does_not_have_is_refused() {
     let service = service().with_annotation(key::SIZE_UNIT.name, "200");
     let live = live(&json!({ "size_unit": 199, "size": null }));
-    let refused = aerostat_sdk::testing::Host::new()
+    let refused = aerostat_sdk::testing::TestHost::new()
         .run(|| super::Desired::of(&service, &super::Settings::read()?, Some(&live)).map(|it| it.spec));
     assert!(refused.is_err(), "{refused:?}");
 }

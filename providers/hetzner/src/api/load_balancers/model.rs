@@ -177,7 +177,7 @@ pub(crate) struct HealthHttp {
 
 /// Where traffic goes.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
-#[serde(from = "Named", into = "Named")]
+#[serde(from = "WrittenTarget", into = "WrittenTarget")]
 pub(crate) struct Target {
     pub(crate) to: To,
     pub(crate) use_private_ip: bool,
@@ -196,7 +196,7 @@ pub(crate) enum To {
 
 /// A target as the API writes it.
 #[derive(Deserialize, Serialize)]
-struct Named {
+struct WrittenTarget {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -224,9 +224,9 @@ struct Selector {
     selector: String,
 }
 
-impl From<Named> for Target {
-    fn from(it: Named) -> Self {
-        let Named { kind, server, ip, label_selector, use_private_ip } = it;
+impl From<WrittenTarget> for Target {
+    fn from(it: WrittenTarget) -> Self {
+        let WrittenTarget { kind, server, ip, label_selector, use_private_ip } = it;
         let to = match (server, ip) {
             (Some(server), _) if kind == "server" => To::Server(server.id),
             (_, Some(ip)) if kind == "ip" => To::Ip(ip.ip),
@@ -236,7 +236,7 @@ impl From<Named> for Target {
     }
 }
 
-impl From<Target> for Named {
+impl From<Target> for WrittenTarget {
     fn from(Target { to, use_private_ip }: Target) -> Self {
         let plain =
             |kind: &str| Self { kind: kind.to_owned(), server: None, ip: None, label_selector: None, use_private_ip };

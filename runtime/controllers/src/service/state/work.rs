@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use budgets::Waiting;
+use budgets::WaitingChange;
 use cloud_provider::Ingress;
 use k8s_openapi::api::core::v1::{ObjectReference, Service};
 use token_bucket::TokenBucket;
@@ -69,7 +69,7 @@ pub(crate) struct Work {
     /// How often the set of nodes had changed when a change of it was counted last.
     pub(super) counted_nodes: u64,
     /// There while it waits for its first load balancer.
-    pub(super) waiting: Option<Waiting>,
+    pub(super) waiting: Option<WaitingChange>,
     /// The failure that was shown last.
     pub(super) shown: Option<String>,
     /// The kind of its last failure.

@@ -12,7 +12,7 @@ use zeroize::Zeroizing;
 
 use super::super::token_client::TokenClient;
 use super::super::transport::Connect;
-use super::keys::Keys;
+use super::keys::SigningKeys;
 use super::no_keys::NoKeys;
 use super::shown::Shown;
 use super::{refusal, sts};
@@ -20,7 +20,7 @@ use crate::canonical::PathPattern;
 use crate::endpoint::{Endpoint, Rule};
 use crate::error::EgressError;
 use crate::key_service::KeyServiceUrl;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{AnswerFailure, CompleteAnswer};
 use crate::policy::OwnRequest;
 use crate::request::Method;
 
@@ -44,7 +44,7 @@ impl KeyService {
     }
 
     /// The keys of the pod's role, for the token that the kubelet has given.
-    pub(super) async fn of_pod(&self, token: &str) -> Result<Keys, NoKeys> {
+    pub(super) async fn of_pod(&self, token: &str) -> Result<SigningKeys, NoKeys> {
         let token = HeaderValue::from_str(token).map_err(|_| "the token is no header".to_owned())?;
         let answer = self.send(Method::Get, &[], false, [(AUTHORIZATION, token)]).await?;
         if !answer.status.is_success() {
@@ -59,7 +59,7 @@ impl KeyService {
     }
 
     /// The keys of the machine's role.
-    pub(super) async fn of_instance(&self, shown: &Shown) -> Result<Keys, NoKeys> {
+    pub(super) async fn of_instance(&self, shown: &Shown) -> Result<SigningKeys, NoKeys> {
         let ttl = (METADATA_TOKEN_TTL, HeaderValue::from_static("300"));
         let answer = self.send(Method::Put, &["latest", "api", "token"], false, [ttl]).await.map_err(|because| {
             format!("{because}; from a pod outside of the host's network it takes the hop limit 2 of the instance's metadata options")
@@ -93,7 +93,7 @@ impl KeyService {
         path: &[&str],
         is_folder: bool,
         headers: [(HeaderName, HeaderValue); N],
-    ) -> Result<Answer, String> {
+    ) -> Result<CompleteAnswer, String> {
         let path = path.iter().map(|&it| it.to_owned()).collect();
         let headers = headers.into_iter().map(|(name, mut value)| {
             value.set_sensitive(true);
@@ -102,14 +102,14 @@ impl KeyService {
         let request =
             OwnRequest { method, path, is_folder, headers: HeaderMap::from_iter(headers), body: Bytes::new() };
         self.0.send(request).await.map_err(|failure| match failure {
-            Failure::Paused(after) => format!("the service that gives keys wants to be left alone for {after:?}"),
+            AnswerFailure::Paused(after) => format!("the service that gives keys wants to be left alone for {after:?}"),
             failure => sts::without_answer(failure),
         })
     }
 }
 
 /// A small text in an answer of the instance metadata.
-fn text(answer: Answer, what: &str) -> Result<Zeroizing<String>, String> {
+fn text(answer: CompleteAnswer, what: &str) -> Result<Zeroizing<String>, String> {
     let status = answer.status;
     let text = Zeroizing::new(String::from_utf8(answer.body).unwrap_or_default());
     if !status.is_success() || text.is_empty() {
@@ -131,7 +131,10 @@ pub(super) struct KeyAnswer {
 }
 
 /// Reads keys. `owner` says whose they are, if that is known. The error continues a sentence about the answer.
-pub(super) fn keys(answer: Answer, owner: impl FnOnce(&KeyAnswer) -> Option<String>) -> Result<Keys, String> {
+pub(super) fn keys(
+    answer: CompleteAnswer,
+    owner: impl FnOnce(&KeyAnswer) -> Option<String>,
+) -> Result<SigningKeys, String> {
     let body = Zeroizing::new(answer.body);
     let answered: KeyAnswer = serde_json::from_slice(&body).map_err(|_| "is not what its API describes".to_owned())?;
     if let Some(code) = answered.code.as_deref().filter(|it| *it != "Success") {
@@ -143,5 +146,5 @@ pub(super) fn keys(answer: Answer, owner: impl FnOnce(&KeyAnswer) -> Option<Stri
     let (secret, token) = (Zeroizing::new(secret_access_key), Zeroizing::new(token));
     let expires: jiff::Timestamp = expiration.parse().map_err(|_| "says no time at which the keys end".to_owned())?;
     let owner = owner.unwrap_or_else(|| access_key_id.clone());
-    Keys::new(&access_key_id, &secret, Some(&token), Some(expires.into()), &owner)
+    SigningKeys::new(&access_key_id, &secret, Some(&token), Some(expires.into()), &owner)
 }

@@ -9,7 +9,7 @@ use super::super::secret::Secret;
 use super::shown::Shown;
 
 /// A key, its secret, and the session that they belong to, if there is one.
-pub(super) struct Keys {
+pub(super) struct SigningKeys {
     id: String,
     secret: Zeroizing<String>,
     session: Option<Zeroizing<String>>,
@@ -25,7 +25,7 @@ const USED: f64 = 0.8;
 /// The shortest pause before a source that gives the same keys again is asked again.
 const SHORTEST: Duration = Duration::from_secs(60);
 
-impl Keys {
+impl SigningKeys {
     /// Checks what somebody has given. The error continues a sentence that says where it stands, and does not hold it.
     pub(super) fn new(
         id: &str,
@@ -94,12 +94,12 @@ mod tests {
     fn keys_are_renewed_when_a_fifth_of_their_time_is_left() {
         let now = SystemTime::UNIX_EPOCH + Duration::from_secs(1_000_000);
         let due = |left: u64| {
-            let keys =
-                Keys::new("AKID", "secret", Some("session"), Some(now + Duration::from_secs(left)), "a").unwrap();
+            let keys = SigningKeys::new("AKID", "secret", Some("session"), Some(now + Duration::from_secs(left)), "a")
+                .unwrap();
             keys.due(now).unwrap().duration_since(now).unwrap().as_secs()
         };
         assert_eq!((due(3600), due(900), due(70), due(30), due(0)), (2880, 720, 60, 30, 0));
-        let keys = Keys::new("AKID", "secret", None, None, "a").unwrap();
+        let keys = SigningKeys::new("AKID", "secret", None, None, "a").unwrap();
         assert!(keys.due(now).is_none() && keys.ended(now).is_none());
     }
 
@@ -114,7 +114,7 @@ mod tests {
             ("AKID", "secret", Some("")),
             ("AKID", "secret", Some("a\nb")),
         ] {
-            assert!(Keys::new(id, secret, session, None, "a").is_err(), "{id:?} {secret:?} {session:?}");
+            assert!(SigningKeys::new(id, secret, session, None, "a").is_err(), "{id:?} {secret:?} {session:?}");
         }
     }
 }

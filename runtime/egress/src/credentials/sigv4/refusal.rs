@@ -7,7 +7,7 @@ use http::header::DATE;
 
 use super::super::credential::CredentialRefusal;
 use super::xml;
-use crate::outcome::Answer;
+use crate::outcome::CompleteAnswer;
 
 /// So much of an answer is looked at for an error: the code stands before the message.
 const ERROR_BYTES: usize = 4 << 10;
@@ -50,7 +50,7 @@ const THROTTLING: [&str; 12] = [
 ];
 
 /// The refusal of a request's signature, if its answer is one.
-pub(super) fn refusal(answer: &Answer) -> Option<CredentialRefusal> {
+pub(super) fn refusal(answer: &CompleteAnswer) -> Option<CredentialRefusal> {
     if !answer.status.is_client_error() {
         return None;
     }
@@ -63,7 +63,7 @@ pub(super) fn refusal(answer: &Answer) -> Option<CredentialRefusal> {
 }
 
 /// Whether an answer refuses its request because there were too many.
-pub(super) fn is_throttling(answer: &Answer) -> bool {
+pub(super) fn is_throttling(answer: &CompleteAnswer) -> bool {
     answer.status.is_client_error() && code(answer).is_some_and(|it| is_about_throttling(&it))
 }
 
@@ -79,7 +79,7 @@ pub(super) fn date(headers: &HeaderMap) -> Option<SystemTime> {
 
 /// The code of the error in an answer: in XML as EC2 writes it or as the other query APIs do, or in JSON. The message is not read:
 /// it may repeat what was sent.
-pub(super) fn code(answer: &Answer) -> Option<String> {
+pub(super) fn code(answer: &CompleteAnswer) -> Option<String> {
     let text = beginning(&answer.body)?;
     let xml::XmlTexts { texts: [in_xml], .. } = xml::texts(text, [("Error", "Code")]);
     // `AccessDeniedException:http://…` of some JSON APIs.
@@ -128,10 +128,10 @@ mod tests {
                          <RequestId>1</RequestId></ErrorResponse>";
     const JSON: &str = "{\"__type\":\"com.amazon.coral.service#ExpiredTokenException\",\"message\":\"expired\"}";
 
-    fn answer(status: u16, body: &str) -> Answer {
+    fn answer(status: u16, body: &str) -> CompleteAnswer {
         let date = HeaderValue::from_static("Sun, 30 Aug 2015 12:36:00 GMT");
         let headers = HeaderMap::from_iter([(DATE, date)]);
-        Answer { status: StatusCode::from_u16(status).unwrap(), headers, body: body.as_bytes().to_vec() }
+        CompleteAnswer { status: StatusCode::from_u16(status).unwrap(), headers, body: body.as_bytes().to_vec() }
     }
 
     fn refused(status: u16, body: &str) -> Option<String> {

@@ -3,14 +3,14 @@
 //! Sections in brackets are profiles; lines in them are `name = value`; a line that begins with `#` or `;` is a comment. Profiles
 //! that name a program, a source profile or a role are not followed: the config says where keys come from.
 
-use super::keys::Keys;
+use super::keys::SigningKeys;
 
 const ID: &str = "aws_access_key_id";
 const SECRET: &str = "aws_secret_access_key";
 const SESSION: &str = "aws_session_token";
 
 /// The keys of a profile. The error continues the sentence that begins with the file, and holds no value of it.
-pub(super) fn read(text: &str, profile: &str) -> Result<Keys, String> {
+pub(super) fn read(text: &str, profile: &str) -> Result<SigningKeys, String> {
     let mut within = None;
     let (mut profiles, mut values) = (Vec::new(), [(ID, None), (SECRET, None), (SESSION, None)]);
     for (index, line) in text.trim_start_matches('\u{feff}').lines().enumerate() {
@@ -58,7 +58,7 @@ pub(super) fn read(text: &str, profile: &str) -> Result<Keys, String> {
     let id = id.ok_or_else(|| missing(ID))?;
     let secret = secret.ok_or_else(|| missing(SECRET))?;
     // Who has another key may be of another account.
-    Keys::new(id, secret, session.filter(|it| !it.is_empty()), None, id)
+    SigningKeys::new(id, secret, session.filter(|it| !it.is_empty()), None, id)
         .map_err(|because| format!("{because} (profile [{profile}]); correct it"))
 }
 

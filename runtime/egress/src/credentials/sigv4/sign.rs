@@ -9,7 +9,7 @@ use zeroize::Zeroizing;
 
 use super::super::authenticated::Authenticated;
 use super::super::secret::Secret;
-use super::keys::Keys;
+use super::keys::SigningKeys;
 use crate::endpoint::Signing;
 use crate::policy::Permitted;
 
@@ -26,7 +26,7 @@ struct Signable<'a> {
 /// its full stop.
 pub(super) fn signed(
     permitted: Permitted,
-    keys: &Keys,
+    keys: &SigningKeys,
     signing: &Signing,
     generation: u64,
     now: SystemTime,
@@ -52,7 +52,7 @@ pub(super) fn signed(
 /// The headers that sign a request: `authorization`, `x-amz-date`, and `x-amz-security-token` where the keys have a session.
 fn headers(
     request: &Signable<'_>,
-    keys: &Keys,
+    keys: &SigningKeys,
     signing: &Signing,
     now: SystemTime,
 ) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
@@ -80,17 +80,17 @@ fn headers(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::endpoint::Region;
+    use crate::endpoint::RegionName;
 
     /// Requests of AWS's own test suite with their signatures. Which, and how they were made: the file's first lines.
     const VECTORS: &str = include_str!("vectors.txt");
 
-    fn keys(id: &str, session: Option<&str>) -> Keys {
+    fn keys(id: &str, session: Option<&str>) -> SigningKeys {
         let secret = match id {
             "ANOTREAL" => "notrealrnrELgWzOk3IfjzDKtFBhDby",
             _ => "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY",
         };
-        Keys::new(id, secret, session, None, "test").unwrap()
+        SigningKeys::new(id, secret, session, None, "test").unwrap()
     }
 
     /// One vector: its name, then the signed request.
@@ -117,7 +117,7 @@ mod tests {
         // Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request
         let scope: Vec<_> = expected.split('/').collect();
         let keys = keys(scope[0].rsplit('=').next().unwrap(), session);
-        let signing = Signing { region: Region::parse(scope[2]).unwrap(), service: scope[3].to_owned() };
+        let signing = Signing { region: RegionName::parse(scope[2]).unwrap(), service: scope[3].to_owned() };
         let now = format!(
             "{}-{}-{}T{}:{}:{}Z",
             &date[..4],

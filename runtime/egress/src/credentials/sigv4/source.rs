@@ -13,7 +13,7 @@ use super::super::text_file;
 use super::super::transport::Connect;
 use super::clock::Clock;
 use super::key_services::KeyService;
-use super::keys::Keys;
+use super::keys::SigningKeys;
 use super::no_keys::NoKeys;
 use super::shared_file;
 use super::shown::Shown;
@@ -21,7 +21,7 @@ use super::sts::StsClient;
 use crate::error::EgressError;
 
 /// Where the keys of one credential come from.
-pub(super) struct Source {
+pub(super) struct SigningKeySource {
     credential: String,
     settings: Sigv4Settings,
     /// Made when the egress is.
@@ -36,7 +36,7 @@ struct Clients {
     key_service: Option<KeyService>,
 }
 
-impl Source {
+impl SigningKeySource {
     /// Looks at the files, and asks nobody.
     pub(super) fn new(credential: &str, settings: Sigv4Settings) -> Result<Self, CredentialError> {
         let source = Self {
@@ -93,12 +93,12 @@ impl Source {
     }
 
     /// New keys. `local` is this machine's time. No error holds what somebody was shown, whatever they answer.
-    pub(super) async fn fetch(self: &std::sync::Arc<Self>, local: SystemTime) -> Result<Keys, NoKeys> {
+    pub(super) async fn fetch(self: &std::sync::Arc<Self>, local: SystemTime) -> Result<SigningKeys, NoKeys> {
         let fetched = self.ask(local).await;
         fetched.map_err(|error| error.without(&Secrets::new(self.shown.secrets())))
     }
 
-    async fn ask(self: &std::sync::Arc<Self>, local: SystemTime) -> Result<Keys, NoKeys> {
+    async fn ask(self: &std::sync::Arc<Self>, local: SystemTime) -> Result<SigningKeys, NoKeys> {
         let keys = match &self.settings.keys {
             KeySource::SharedFile { .. } => self.read(|it| it.read_shared_file()).await?,
             KeySource::WebIdentity { role_arn, .. } => {
@@ -121,7 +121,12 @@ impl Source {
         }
     }
 
-    async fn assume_role(&self, keys: &Keys, wanted: &AssumeRole, local: SystemTime) -> Result<Keys, NoKeys> {
+    async fn assume_role(
+        &self,
+        keys: &SigningKeys,
+        wanted: &AssumeRole,
+        local: SystemTime,
+    ) -> Result<SigningKeys, NoKeys> {
         keys.show(&self.shown);
         self.sts()?.assume_role(keys, wanted, &self.clock, local).await
     }
@@ -164,7 +169,7 @@ impl Source {
         }
     }
 
-    pub(super) fn read_shared_file(&self) -> Result<Keys, CredentialError> {
+    pub(super) fn read_shared_file(&self) -> Result<SigningKeys, CredentialError> {
         let KeySource::SharedFile { file, profile } = &self.settings.keys else {
             unreachable!("only credentials with a shared file ask for it")
         };

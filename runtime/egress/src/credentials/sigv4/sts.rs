@@ -13,14 +13,14 @@ use super::super::kind::{AssumeRole, RoleArn, Sts};
 use super::super::token_client::TokenClient;
 use super::super::transport::Connect;
 use super::clock::Clock;
-use super::keys::Keys;
+use super::keys::SigningKeys;
 use super::no_keys::NoKeys;
 use super::{refusal, sign, xml};
 use crate::base_url::BaseUrl;
 use crate::canonical::{FORM, PathPattern};
-use crate::endpoint::{Endpoint, EndpointLimits, Region, Rule, Signing};
+use crate::endpoint::{Endpoint, EndpointLimits, RegionName, Rule, Signing};
 use crate::error::EgressError;
-use crate::outcome::{Answer, Failure};
+use crate::outcome::{AnswerFailure, CompleteAnswer};
 use crate::policy::OwnRequest;
 use crate::request::Method;
 
@@ -40,7 +40,7 @@ pub(super) struct StsClient {
 impl StsClient {
     pub(super) fn new(
         credential: &str,
-        region: &Region,
+        region: &RegionName,
         sts: &Sts,
         outside: &dyn Connect,
     ) -> Result<Self, EgressError> {
@@ -58,7 +58,7 @@ impl StsClient {
     }
 
     /// A session for a token of a service account. Who asks is in the token, so that the request is not signed.
-    pub(super) async fn with_web_identity(&self, role: &RoleArn, token: &str) -> Result<Keys, NoKeys> {
+    pub(super) async fn with_web_identity(&self, role: &RoleArn, token: &str) -> Result<SigningKeys, NoKeys> {
         let form = form(&[
             ("Action", "AssumeRoleWithWebIdentity"),
             ("Version", VERSION),
@@ -74,11 +74,11 @@ impl StsClient {
     /// A session for a role that the owner of `keys` may take. A clock that differs is corrected once.
     pub(super) async fn assume_role(
         &self,
-        keys: &Keys,
+        keys: &SigningKeys,
         wanted: &AssumeRole,
         clock: &Clock,
         local: SystemTime,
-    ) -> Result<Keys, NoKeys> {
+    ) -> Result<SigningKeys, NoKeys> {
         let AssumeRole { role_arn, external_id, source_arn, source_account } = wanted;
         let mut pairs = vec![
             ("Action", "AssumeRole"),
@@ -115,7 +115,7 @@ pub(super) fn limits() -> EndpointLimits {
 }
 
 /// The region's own service. The suffixes are those of `partitions.json` in AWS's SDKs.
-fn base_url(region: &Region) -> BaseUrl {
+fn base_url(region: &RegionName) -> BaseUrl {
     let region = region.as_str();
     let suffix = match region {
         it if it.starts_with("cn-") => "amazonaws.com.cn",
@@ -151,7 +151,7 @@ fn form(pairs: &[(&str, &str)]) -> Zeroizing<String> {
 }
 
 /// The session in an answer about `role`.
-fn keys(role: &RoleArn, answer: Answer) -> Result<Keys, NoKeys> {
+fn keys(role: &RoleArn, answer: CompleteAnswer) -> Result<SigningKeys, NoKeys> {
     let role = role.as_str();
     if !answer.status.is_success() {
         let code = refusal::code(&answer);
@@ -166,7 +166,7 @@ fn keys(role: &RoleArn, answer: Answer) -> Result<Keys, NoKeys> {
 }
 
 /// The session in the body of a success.
-pub(super) fn session(body: &[u8]) -> Result<Keys, String> {
+pub(super) fn session(body: &[u8]) -> Result<SigningKeys, String> {
     let unknown = || "is not what its API describes".to_owned();
     let wanted = [
         ("Credentials", "AccessKeyId"),
@@ -181,15 +181,15 @@ pub(super) fn session(body: &[u8]) -> Result<Keys, String> {
         return Err(unknown());
     };
     let expires: jiff::Timestamp = expires.parse().map_err(|_| unknown())?;
-    Keys::new(&id, &secret, Some(&token), Some(expires.into()), owner.as_ref().unwrap_or(&id))
+    SigningKeys::new(&id, &secret, Some(&token), Some(expires.into()), owner.as_ref().unwrap_or(&id))
 }
 
 /// Why there was no answer, as a sentence without its full stop.
-pub(super) fn without_answer(failure: Failure) -> String {
+pub(super) fn without_answer(failure: AnswerFailure) -> String {
     match failure {
-        Failure::Denied(denied) => denied.to_string(),
-        Failure::Paused(after) => format!("STS wants to be left alone for {after:?}"),
-        Failure::Unreachable(because) | Failure::Interrupted(because) => because,
+        AnswerFailure::Denied(denied) => denied.to_string(),
+        AnswerFailure::Paused(after) => format!("STS wants to be left alone for {after:?}"),
+        AnswerFailure::Unreachable(because) | AnswerFailure::Interrupted(because) => because,
     }
 }
 
@@ -204,7 +204,7 @@ mod tests {
             ("us-gov-west-1", "https://sts.us-gov-west-1.amazonaws.com"),
             ("cn-north-1", "https://sts.cn-north-1.amazonaws.com.cn"),
         ] {
-            assert_eq!(base_url(&Region::parse(region).unwrap()).to_string(), url);
+            assert_eq!(base_url(&RegionName::parse(region).unwrap()).to_string(), url);
         }
     }
 

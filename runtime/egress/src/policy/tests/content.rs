@@ -1,7 +1,7 @@
 //! The content of requests, by the rules that name it.
 
 use super::*;
-use crate::content::Content;
+use crate::content::RuleContent;
 
 /// Rules that name what may stand: two for one operation, and one without a name beside them.
 fn narrow_endpoint() -> Endpoint {
@@ -11,7 +11,7 @@ fn narrow_endpoint() -> Endpoint {
         content: {
             let values: Vec<_> =
                 values.iter().map(|(name, value)| ((*name).to_owned(), vec![(*value).to_owned()])).collect();
-            Content::parse(Some(only), &values, &[]).unwrap()
+            RuleContent::parse(Some(only), &values, &[]).unwrap()
         },
         ..Rule::new([Method::Post], [PathPattern::parse("/").unwrap()])
     };
@@ -19,7 +19,7 @@ fn narrow_endpoint() -> Endpoint {
         rule("Modify", Effect::Write, &["Check.Value"], &[("Id", "i-*")]),
         rule("Modify", Effect::Write, &["Name"], &[("Id", "n-*")]),
         rule("Remove", Effect::Delete, &["Id"], &[]),
-        Rule { content: Content::default(), ..rule("Remove", Effect::Read, &[], &[]) },
+        Rule { content: RuleContent::default(), ..rule("Remove", Effect::Read, &[], &[]) },
     ];
     Endpoint { allow, ..action_endpoint() }
 }
@@ -71,7 +71,7 @@ fn adv_164_what_a_request_carries_makes_it_no_less_harmful() {
 
 #[test]
 fn adv_165_a_form_or_a_query_is_no_json_body() {
-    let content = Content::parse(None, &[], &["port.tags"]).unwrap();
+    let content = RuleContent::parse(None, &[], &["port.tags"]).unwrap();
     let rule = Rule { content, ..Rule::new([Method::Put], [PathPattern::parse("/ports/*").unwrap()]) };
     let api = [Arc::new(Endpoint { allow: vec![rule], ..endpoint("https://api.example.com") })];
     let code = |body: Option<Body>, query: &[(&str, &str)], content_type: Option<&str>| {

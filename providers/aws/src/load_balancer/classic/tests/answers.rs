@@ -1,18 +1,20 @@
 //! Answers as AWS's own description has them, which `tests/aws/answers.py` has written.
 
-use aerostat_sdk::testing::{Host, answer};
+use aerostat_sdk::testing::{TestHost, answer};
 use aerostat_sdk::{Change, SortedSet};
 use serde_json::Value;
 
 use super::NAME;
-use crate::api::ec2::security_groups::{self, Key, Peer, Permission};
+use crate::api::ec2::security_groups::{self, IpPermission, Peer, RuleKey};
 use crate::api::elb::load_balancers;
-use crate::api::elb::model::{Attributes, HealthCheck, Listener, LiveListener, LoadBalancer, Protocol};
-use crate::settings::Cluster;
+use crate::api::elb::model::{
+    ClassicAttributes, ClassicHealthCheck, ClassicListener, ClassicLoadBalancer, ClassicProtocol, LiveListener,
+};
+use crate::settings::ClusterMarks;
 use crate::tests::{action, host};
 
 /// AWS with these answers.
-fn cloud() -> Host {
+fn cloud() -> TestHost {
     let written = include_str!("../../../../../../tests/aws/answers-classic.json");
     let written: Value = serde_json::from_str(written).unwrap();
     host(move |request| {
@@ -38,17 +40,17 @@ fn a_load_balancer_is_read_with_all_that_is_compared() {
     assert_eq!(page.next.as_deref(), Some("m+/="));
     let listener = |port, protocol, instance_port, instance_protocol, certificate: Option<&str>, policies: &[&str]| {
         let certificate = certificate.map(str::to_owned);
-        let listener = Listener { port, protocol, instance_port, instance_protocol, certificate };
+        let listener = ClassicListener { port, protocol, instance_port, instance_protocol, certificate };
         (port, LiveListener { listener, policies: set(policies) })
     };
     let (tls, proxy) = ("k8s-SSLNegotiationPolicy-p", "k8s-proxyprotocol-enabled");
-    let expected = LoadBalancer {
+    let expected = ClassicLoadBalancer {
         name: NAME.to_owned(),
         dns_name: Some(format!("{NAME}-1.us-east-1.elb.amazonaws.com")),
         is_internal: true,
         listeners: [
-            listener(443, Protocol::Https, 30_443, Protocol::Http, Some("arn:c"), &[tls]),
-            listener(80, Protocol::Tcp, 30_080, Protocol::Tcp, None, &[]),
+            listener(443, ClassicProtocol::Https, 30_443, ClassicProtocol::Http, Some("arn:c"), &[tls]),
+            listener(80, ClassicProtocol::Tcp, 30_080, ClassicProtocol::Tcp, None, &[]),
         ]
         .into(),
         backends: [(30_080, set(&[proxy]))].into(),
@@ -56,7 +58,7 @@ fn a_load_balancer_is_read_with_all_that_is_compared() {
         subnets: set(&["subnet-1", "subnet-2"]),
         groups: set(&["sg-1", "sg-2"]),
         instances: set(&["i-1", "i-2"]),
-        health: Some(HealthCheck {
+        health: Some(ClassicHealthCheck {
             target: "HTTP:10256/healthz".to_owned(),
             interval: 10,
             timeout: 5,
@@ -73,7 +75,7 @@ fn tags_and_attributes_are_read() {
     let expected = [("k".to_owned(), String::new()), ("kubernetes.io/service-name".to_owned(), "a/b & c".to_owned())];
     assert_eq!(tags, [(NAME.to_owned(), expected.into())].into());
     let attributes = cloud().run(|| load_balancers::attributes(NAME)).unwrap();
-    let expected = Attributes {
+    let expected = ClassicAttributes {
         cross_zone: true,
         log_enabled: true,
         log_interval: Some(5),
@@ -97,8 +99,8 @@ fn a_group_is_read_rule_by_rule() {
     let groups = cloud().run(|| security_groups::by_ids(&["sg-1"])).unwrap();
     let permission = |protocol: &str, ports: Option<(i32, i32)>, peer, description: &str| {
         let (from, to) = ports.unzip();
-        let key = Key { protocol: protocol.to_owned(), from, to, peer };
-        Permission { key, description: description.to_owned() }
+        let key = RuleKey { protocol: protocol.to_owned(), from, to, peer };
+        IpPermission { key, description: description.to_owned() }
     };
     let tcp = |peer, description| permission("tcp", Some((80, 81)), peer, description);
     let expected = SortedSet::from([
@@ -111,6 +113,6 @@ fn a_group_is_read_rule_by_rule() {
     ]);
     assert_eq!((&*groups[0].id, &groups[0].name), ("sg-1", &format!("k8s-elb-{NAME}")));
     assert_eq!(groups[0].permissions, expected);
-    let made = cloud().run(|| security_groups::create(&Cluster::read().unwrap(), "n", "d", &[].into()));
+    let made = cloud().run(|| security_groups::create(&ClusterMarks::read().unwrap(), "n", "d", &[].into()));
     assert_eq!(made, Ok(Change::Done("sg-1".to_owned())));
 }

@@ -3,11 +3,13 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use aerostat_sdk::testing::{Body, Failure, Host, Outcome, Request, answer};
+use aerostat_sdk::testing::{Body, Failure, Request, TestHost, TestOutcome, answer};
 use aerostat_sdk::{SortedMap, SortedSet};
 
-use crate::api::ec2::security_groups::{Key, Peer, Permission, SecurityGroup};
-use crate::api::elb::model::{Attributes, HealthCheck, Listener, LiveListener, LoadBalancer, Protocol};
+use crate::api::ec2::security_groups::{IpPermission, Peer, RuleKey, SecurityGroup};
+use crate::api::elb::model::{
+    ClassicAttributes, ClassicHealthCheck, ClassicListener, ClassicLoadBalancer, ClassicProtocol, LiveListener,
+};
 use crate::tests::{action, filter, refused, settings, value};
 
 /// The things that there are.
@@ -26,8 +28,8 @@ pub(super) struct State {
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Balancer {
-    pub(super) it: LoadBalancer,
-    pub(super) attributes: Attributes,
+    pub(super) it: ClassicLoadBalancer,
+    pub(super) attributes: ClassicAttributes,
     pub(super) tags: SortedMap<String, String>,
 }
 
@@ -54,12 +56,12 @@ impl Cloud {
         cloud
     }
 
-    pub(super) fn host(&self) -> Host {
+    pub(super) fn host(&self) -> TestHost {
         self.on(settings())
     }
 
     /// With other settings.
-    pub(super) fn on(&self, settings: Host) -> Host {
+    pub(super) fn on(&self, settings: TestHost) -> TestHost {
         let cloud = self.clone();
         settings.answers(move |request| {
             let number = cloud.requests.get() + 1;
@@ -88,7 +90,7 @@ impl Cloud {
 
     /// The rules of a group, a line each.
     pub(super) fn rules(&self, id: &str) -> Vec<String> {
-        let line = |permission: &Permission| {
+        let line = |permission: &IpPermission| {
             let ports = permission
                 .key
                 .from
@@ -125,12 +127,12 @@ fn members(name: &str, items: impl IntoIterator<Item = impl ToString>) -> String
     text(name, items)
 }
 
-fn done() -> Outcome {
+fn done() -> TestOutcome {
     answer(200, "<R/>")
 }
 
 impl State {
-    fn answer(&mut self, request: &Request) -> Outcome {
+    fn answer(&mut self, request: &Request) -> TestOutcome {
         let of = |name: &str| value(request, name).unwrap_or_default().to_owned();
         if request.endpoint == "elb" {
             return self.balancing(request);
@@ -172,7 +174,7 @@ impl State {
                 if group.permissions.len() + added.len() > most {
                     return refused(400, "RulesPerSecurityGroupLimitExceeded");
                 }
-                let is_there = |it: &Permission| group.permissions.iter().any(|is| is.key == it.key);
+                let is_there = |it: &IpPermission| group.permissions.iter().any(|is| is.key == it.key);
                 if added.iter().any(is_there) {
                     return refused(400, "InvalidPermission.Duplicate");
                 }
@@ -223,7 +225,7 @@ impl State {
         }
     }
 
-    fn describe_groups(&self, request: &Request) -> Outcome {
+    fn describe_groups(&self, request: &Request) -> TestOutcome {
         assert_eq!(value(request, "MaxResults"), Some("1000"));
         let is_asked = |group: &&SecurityGroup| {
             let has = |name: &str, is: &dyn Fn(&str) -> bool| {
@@ -244,7 +246,7 @@ impl State {
         answer(200, text("R", text("securityGroupInfo", groups)))
     }
 
-    fn balancing(&mut self, request: &Request) -> Outcome {
+    fn balancing(&mut self, request: &Request) -> TestOutcome {
         let of = |name: &str| value(request, name).unwrap_or_default().to_owned();
         let name = of("LoadBalancerName");
         match action(request) {
@@ -275,17 +277,20 @@ impl State {
                 return done();
             }
             "CreateLoadBalancer" => {
-                let it = LoadBalancer {
+                let it = ClassicLoadBalancer {
                     name: name.clone(),
                     dns_name: Some(format!("{name}-1.us-east-1.elb.amazonaws.com")),
                     is_internal: of("Scheme") == "internal",
                     subnets: list(request, "Subnets.member").into_iter().collect(),
                     groups: list(request, "SecurityGroups.member").into_iter().collect(),
                     listeners: listeners(request),
-                    ..LoadBalancer::default()
+                    ..ClassicLoadBalancer::default()
                 };
-                let attributes =
-                    Attributes { idle_timeout: Some(60), draining_timeout: Some(300), ..Attributes::default() };
+                let attributes = ClassicAttributes {
+                    idle_timeout: Some(60),
+                    draining_timeout: Some(300),
+                    ..ClassicAttributes::default()
+                };
                 let made = Balancer { it, attributes, tags: tags(request, "Tags.member") };
                 assert!(self.balancers.insert(name, made).is_none(), "made twice");
                 return done();
@@ -341,7 +346,7 @@ impl State {
             }
             "ConfigureHealthCheck" => {
                 let number = |name: &str| of(&format!("HealthCheck.{name}")).parse().unwrap();
-                it.health = Some(HealthCheck {
+                it.health = Some(ClassicHealthCheck {
                     target: of("HealthCheck.Target"),
                     interval: number("Interval"),
                     timeout: number("Timeout"),
@@ -369,15 +374,15 @@ fn list_instances(request: &Request) -> Vec<String> {
 
 fn listeners(request: &Request) -> SortedMap<u16, LiveListener> {
     let protocol = |text: &str| match text {
-        "tcp" => Protocol::Tcp,
-        "ssl" => Protocol::Ssl,
-        "http" => Protocol::Http,
-        "https" => Protocol::Https,
+        "tcp" => ClassicProtocol::Tcp,
+        "ssl" => ClassicProtocol::Ssl,
+        "http" => ClassicProtocol::Http,
+        "https" => ClassicProtocol::Https,
         other => panic!("{other}"),
     };
     let listener = |number: usize| {
         let of = |name: &str| value(request, &format!("Listeners.member.{number}.{name}"));
-        let listener = Listener {
+        let listener = ClassicListener {
             port: of("LoadBalancerPort")?.parse().unwrap(),
             protocol: protocol(of("Protocol")?),
             instance_port: of("InstancePort")?.parse().unwrap(),
@@ -392,7 +397,7 @@ fn listeners(request: &Request) -> SortedMap<u16, LiveListener> {
 type OfKind = fn(String) -> Peer;
 
 /// The permissions in a request, as EC2 numbers them.
-fn permissions(request: &Request) -> SortedSet<Permission> {
+fn permissions(request: &Request) -> SortedSet<IpPermission> {
     let Some(Body::Form(pairs)) = &request.body else { panic!("no form") };
     let peers: [(&str, OfKind); 3] = [(".CidrIp", Peer::Ipv4), (".CidrIpv6", Peer::Ipv6), (".GroupId", Peer::Group)];
     let permission = |(name, peer): &(String, String)| {
@@ -402,14 +407,14 @@ fn permissions(request: &Request) -> SortedSet<Permission> {
         let number = |field: &str| of(field).map(|it| it.parse().unwrap());
         let description = value(request, &format!("{}.Description", name.strip_suffix(suffix)?)).unwrap_or_default();
         let protocol = of("IpProtocol")?.to_owned();
-        let key = Key { protocol, from: number("FromPort"), to: number("ToPort"), peer: kind(peer.clone()) };
-        Some(Permission { key, description: description.to_owned() })
+        let key = RuleKey { protocol, from: number("FromPort"), to: number("ToPort"), peer: kind(peer.clone()) };
+        Some(IpPermission { key, description: description.to_owned() })
     };
     pairs.iter().filter_map(permission).collect()
 }
 
 fn group(it: &SecurityGroup) -> String {
-    let permission = |permission: &Permission| {
+    let permission = |permission: &IpPermission| {
         let (list, field, peer) = match &permission.key.peer {
             Peer::Ipv4(range) => ("ipRanges", "cidrIp", range),
             Peer::Ipv6(range) => ("ipv6Ranges", "cidrIpv6", range),
@@ -428,7 +433,7 @@ fn group(it: &SecurityGroup) -> String {
     text("item", names + &text("ipPermissions", permissions) + &text("tagSet", tags))
 }
 
-fn balancer(it: &LoadBalancer) -> String {
+fn balancer(it: &ClassicLoadBalancer) -> String {
     let listener = |listener: &LiveListener| {
         let of = &listener.listener;
         let certificate = of.certificate.as_ref().map(|it| text("SSLCertificateId", it)).unwrap_or_default();
@@ -440,7 +445,7 @@ fn balancer(it: &LoadBalancer) -> String {
     };
     let backend =
         |(port, policies): (&u16, &SortedSet<String>)| text("InstancePort", port) + &members("PolicyNames", policies);
-    let health = it.health.clone().unwrap_or_else(|| HealthCheck {
+    let health = it.health.clone().unwrap_or_else(|| ClassicHealthCheck {
         target: format!("TCP:{}", it.listeners.values().next().unwrap().listener.instance_port),
         interval: 30,
         timeout: 5,
@@ -468,7 +473,7 @@ fn balancer(it: &LoadBalancer) -> String {
     .concat()
 }
 
-fn attributes(it: &Attributes) -> String {
+fn attributes(it: &ClassicAttributes) -> String {
     let some = |name, value: Option<String>| value.map(|it| text(name, it)).unwrap_or_default();
     let log = text("Enabled", it.log_enabled)
         + &some("EmitInterval", it.log_interval.map(|it| it.to_string()))
@@ -482,10 +487,10 @@ fn attributes(it: &Attributes) -> String {
         + &text("ConnectionSettings", some("IdleTimeout", it.idle_timeout.map(|it| it.to_string())))
 }
 
-fn written(request: &Request) -> Attributes {
+fn written(request: &Request) -> ClassicAttributes {
     let of = |name: &str| value(request, &format!("LoadBalancerAttributes.{name}")).map(str::to_owned);
     let number = |name: &str| of(name).map(|it| it.parse().unwrap());
-    Attributes {
+    ClassicAttributes {
         cross_zone: of("CrossZoneLoadBalancing.Enabled").as_deref() == Some("true"),
         log_enabled: of("AccessLog.Enabled").as_deref() == Some("true"),
         log_interval: number("AccessLog.EmitInterval"),

@@ -159,7 +159,7 @@ fn aws_021_tls_ends_where_ports_are_selected() {
         let service = service(&["i-1"]).with_port(port(443, 30_443).named(name));
         ready(&cloud, &with(service, &annotations(backend)));
         let listeners = cloud.balancer(NAME).it.listeners;
-        let line = |listener: &crate::api::elb::model::Listener| {
+        let line = |listener: &crate::api::elb::model::ClassicListener| {
             let (front, back) = (listener.protocol.as_str(), listener.instance_protocol.as_str());
             let certificate = listener.certificate.as_deref().map_or("-", |it| it.rsplit('/').next().unwrap());
             format!("{front} {} {back} {} {certificate}", listener.port, listener.instance_port)

@@ -1,7 +1,7 @@
 use aerostat_sdk::{Deletion, LoadBalancer};
 
 use super::{Cloud, GROUP, NAME, delete, events, port, ready, service, with, writes};
-use crate::api::ec2::security_groups::{Key, Peer, Permission};
+use crate::api::ec2::security_groups::{IpPermission, Peer, RuleKey};
 
 #[test]
 fn everything_of_a_service_goes() {
@@ -112,8 +112,8 @@ fn a_given_group_stays_and_leads_to_nodes_while_it_is_shared() {
 #[test]
 fn a_persons_rule_for_a_given_group_stays() {
     let cloud = Cloud::new();
-    let key = Key { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group("sg-given".to_owned()) };
-    let rule = Permission { key, description: "a person's".to_owned() };
+    let key = RuleKey { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group("sg-given".to_owned()) };
+    let rule = IpPermission { key, description: "a person's".to_owned() };
     cloud.state.borrow_mut().groups.get_mut("sg-nodes").unwrap().permissions.insert(rule);
     let given = |service: LoadBalancer| with(service, &[("security-groups", "sg-given")]);
     let status = ready(&cloud, &given(service(&["i-1"])));

@@ -1,7 +1,7 @@
 use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancerStatus, Progress};
 
 use super::{Cloud, GROUP, NAME, delete, ensure, events, port, ready, service, with, writes, written};
-use crate::api::ec2::security_groups::{Key, Peer, Permission, SecurityGroup};
+use crate::api::ec2::security_groups::{IpPermission, Peer, RuleKey, SecurityGroup};
 use crate::tests::required;
 
 fn ranges(service: LoadBalancer, count: u8) -> LoadBalancer {
@@ -111,9 +111,9 @@ fn taken_over(cloud: &Cloud) -> LoadBalancer {
     given.after(status)
 }
 
-fn everything(group: &str) -> Permission {
-    let key = Key { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group(group.to_owned()) };
-    Permission { key, description: String::new() }
+fn everything(group: &str) -> IpPermission {
+    let key = RuleKey { protocol: "-1".to_owned(), from: None, to: None, peer: Peer::Group(group.to_owned()) };
+    IpPermission { key, description: String::new() }
 }
 
 #[test]

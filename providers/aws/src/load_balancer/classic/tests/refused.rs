@@ -1,7 +1,7 @@
 use aerostat_sdk::{Error, LoadBalancer, Port, Progress, Protocol};
 
 use super::{Cloud, NAME, ensure, port, ready, service, with, writes};
-use crate::api::elb::model::Attributes;
+use crate::api::elb::model::ClassicAttributes;
 
 /// Refused before anything is asked, for this reason.
 fn refuses(service: &LoadBalancer, why: &str) {
@@ -82,11 +82,11 @@ fn what_makes_no_difference_is_not_refused() {
     let plain = service(&["i-1"]);
     let status = ready(&cloud, &plain);
     // Somebody has switched the log on elsewhere.
-    let log = Attributes {
+    let log = ClassicAttributes {
         log_enabled: true,
         log_bucket: Some("logs".to_owned()),
         idle_timeout: Some(60),
-        ..Attributes::default()
+        ..ClassicAttributes::default()
     };
     cloud.state.borrow_mut().balancers.get_mut(NAME).unwrap().attributes = log;
     let (host, logged) = (cloud.host(), with(plain, &[("access-log-enabled", "true")]).after(status));

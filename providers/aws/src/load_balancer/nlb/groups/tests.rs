@@ -1,25 +1,25 @@
 //! The rules of security groups.
 
-use super::super::desired::{Group, Listener};
+use super::super::desired::{DesiredGroup, DesiredListener};
 use super::*;
 use crate::api::elbv2::Attributes;
-use crate::api::elbv2::target_groups::Health;
+use crate::api::elbv2::target_groups::TargetHealth;
 
-fn desired(protocol: &'static str, health_port: &str, is_ipv6: bool) -> Desired {
-    let health = Health { port: health_port.to_owned(), ..Health::default() };
+fn desired(protocol: &'static str, health_port: &str, is_ipv6: bool) -> DesiredNlb {
+    let health = TargetHealth { port: health_port.to_owned(), ..TargetHealth::default() };
     let plain = if protocol == "UDP" { "UDP" } else { "TCP" };
-    let group = Group { name: String::new(), protocol: plain, port: 30_080, is_ipv6, health };
-    let listener = Listener { port: 80, protocol, policy: None, certificate: None, group };
+    let group = DesiredGroup { name: String::new(), protocol: plain, port: 30_080, is_ipv6, health };
+    let listener = DesiredListener { port: 80, protocol, policy: None, certificate: None, group };
     let (attributes, group_attributes) = (Attributes::new(), Attributes::new());
-    Desired { is_internal: false, listeners: vec![listener], attributes, group_attributes }
+    DesiredNlb { is_internal: false, listeners: vec![listener], attributes, group_attributes }
 }
 
 /// The rules of nodes, a line each.
-fn rules(desired: &Desired, ranges: &[&str]) -> Vec<String> {
+fn rules(desired: &DesiredNlb, ranges: &[&str]) -> Vec<String> {
     let subnet =
         Subnet { ipv4: Some("10.0.1.0/24".to_owned()), ipv6: vec!["2001:db8::/64".to_owned()], ..Subnet::default() };
     let ranges: Vec<_> = ranges.iter().map(|it| (*it).to_owned()).collect();
-    let line = |rule: Rule| {
+    let line = |rule: IngressRule| {
         let Peers::Ranges(ranges) = rule.peers else { panic!("{rule:?}") };
         let kind = rule.description.trim_start_matches("kubernetes.io/rule/nlb/").split('=').next().unwrap().to_owned();
         format!("{kind} {:?} {} {}", rule.protocol, rule.ports.unwrap().0, ranges.join(","))
@@ -55,12 +55,12 @@ fn clients_of_both_families_are_let_in() {
 #[test]
 fn the_own_group_lets_clients_come_to_listeners() {
     let own = own_rules(&desired("TLS", "traffic-port", false), &["0.0.0.0/0".to_owned()]);
-    let expected = rule(Protocol::Tcp, 80, &["0.0.0.0/0".to_owned()], "");
-    assert_eq!(own, [expected, Rule::path_mtu(&["0.0.0.0/0".to_owned()], "").unwrap()]);
+    let expected = rule(RuleProtocol::Tcp, 80, &["0.0.0.0/0".to_owned()], "");
+    assert_eq!(own, [expected, IngressRule::path_mtu(&["0.0.0.0/0".to_owned()], "").unwrap()]);
 }
 
 #[test]
 fn without_ports_nothing_is_let_in() {
-    let none = Desired { listeners: Vec::new(), ..desired("TCP", "traffic-port", false) };
+    let none = DesiredNlb { listeners: Vec::new(), ..desired("TCP", "traffic-port", false) };
     assert_eq!(rules(&none, &["10.0.0.0/8"]), [""; 0]);
 }

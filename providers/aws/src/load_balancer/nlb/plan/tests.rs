@@ -1,12 +1,12 @@
 //! Steps between values.
 
 use super::*;
-use crate::api::elbv2::load_balancers::Balancer;
+use crate::api::elbv2::load_balancers::AnyLoadBalancer;
 
 const BALANCER: &str = "arn:lb";
 
-fn group_of(name: &str, port: u16) -> Group {
-    let health = Health {
+fn group_of(name: &str, port: u16) -> DesiredGroup {
+    let health = TargetHealth {
         protocol: "TCP".to_owned(),
         port: "traffic-port".to_owned(),
         path: None,
@@ -15,15 +15,15 @@ fn group_of(name: &str, port: u16) -> Group {
         healthy: 3,
         unhealthy: 3,
     };
-    Group { name: name.to_owned(), protocol: "TCP", port, is_ipv6: false, health }
+    DesiredGroup { name: name.to_owned(), protocol: "TCP", port, is_ipv6: false, health }
 }
 
-fn wanted(port: u16, name: &str) -> Listener {
-    Listener { port, protocol: "TCP", policy: None, certificate: None, group: group_of(name, 30_000 + port) }
+fn wanted(port: u16, name: &str) -> DesiredListener {
+    DesiredListener { port, protocol: "TCP", policy: None, certificate: None, group: group_of(name, 30_000 + port) }
 }
 
-fn shown(wanted: &Listener, ownership: Ownership) -> live::Group {
-    let Group { name, protocol, port, health, .. } = wanted.group.clone();
+fn shown(wanted: &DesiredListener, ownership: Ownership) -> live::LiveGroup {
+    let DesiredGroup { name, protocol, port, health, .. } = wanted.group.clone();
     let shown = TargetGroup {
         arn: format!("arn:{name}"),
         name,
@@ -32,13 +32,13 @@ fn shown(wanted: &Listener, ownership: Ownership) -> live::Group {
         target_type: "instance".to_owned(),
         address_type: "ipv4".to_owned(),
         vpc: "vpc-1".to_owned(),
-        health: Health { timeout: Some(10), ..health },
+        health: TargetHealth { timeout: Some(10), ..health },
         balancers: vec![BALANCER.to_owned()],
     };
-    live::Group { shown, ownership, is_attached: true }
+    live::LiveGroup { shown, ownership, is_attached: true }
 }
 
-fn live(listeners: &[(u16, &str)], groups: Vec<live::Group>) -> Live {
+fn live(listeners: &[(u16, &str)], groups: Vec<live::LiveGroup>) -> Live {
     let listener = |(port, to): &(u16, &str)| LiveListener {
         arn: format!("arn:{port}"),
         port: *port,
@@ -47,7 +47,7 @@ fn live(listeners: &[(u16, &str)], groups: Vec<live::Group>) -> Live {
         ..LiveListener::default()
     };
     Live {
-        balancer: Balancer { arn: BALANCER.to_owned(), vpc: "vpc-1".to_owned(), ..Balancer::default() },
+        balancer: AnyLoadBalancer { arn: BALANCER.to_owned(), vpc: "vpc-1".to_owned(), ..AnyLoadBalancer::default() },
         ownership: Ownership::ByName,
         listeners: listeners.iter().map(listener).collect(),
         groups,
@@ -56,14 +56,17 @@ fn live(listeners: &[(u16, &str)], groups: Vec<live::Group>) -> Live {
     }
 }
 
-fn found<'a>(wanted: &Listener, live: &'a Live) -> Option<&'a str> {
+fn found<'a>(wanted: &DesiredListener, live: &'a Live) -> Option<&'a str> {
     group(wanted, live).unwrap().map(|it| &*it.name)
 }
 
 #[test]
 fn the_group_of_a_listener_is_kept_whatever_its_name() {
     let wanted = wanted(80, "new-name");
-    let old = Listener { group: Group { name: "old-name".to_owned(), ..wanted.group.clone() }, ..wanted.clone() };
+    let old = DesiredListener {
+        group: DesiredGroup { name: "old-name".to_owned(), ..wanted.group.clone() },
+        ..wanted.clone()
+    };
     let with = |ownership| live(&[(80, "old-name")], vec![shown(&old, ownership)]);
     assert_eq!(found(&wanted, &with(Ownership::ByName)), Some("old-name"));
     assert_eq!(found(&wanted, &with(Ownership::Nobody)), Some("old-name"), "its load balancer says whose it is");
@@ -93,13 +96,13 @@ fn a_group_that_was_made_before_is_found_by_its_name() {
 #[test]
 fn what_differs_of_checks_is_changed_and_no_more() {
     let desired = group_of("web", 30_080).health;
-    let live = Health { timeout: Some(10), path: Some("/".to_owned()), ..desired.clone() };
-    assert_eq!(health_change(&live, &desired), Change::default());
-    let http = Health { path: Some("/a".to_owned()), timeout: Some(5), ..desired.clone() };
-    let change = Change { path: Some("/a".to_owned()), timeout: Some(5), ..Change::default() };
+    let live = TargetHealth { timeout: Some(10), path: Some("/".to_owned()), ..desired.clone() };
+    assert_eq!(health_change(&live, &desired), ChecksChange::default());
+    let http = TargetHealth { path: Some("/a".to_owned()), timeout: Some(5), ..desired.clone() };
+    let change = ChecksChange { path: Some("/a".to_owned()), timeout: Some(5), ..ChecksChange::default() };
     assert_eq!(health_change(&live, &http), change);
-    let change = Change { healthy: Some(3), unhealthy: Some(2), ..Change::default() };
-    assert_eq!(health_change(&live, &Health { unhealthy: 2, ..desired }), change);
+    let change = ChecksChange { healthy: Some(3), unhealthy: Some(2), ..ChecksChange::default() };
+    assert_eq!(health_change(&live, &TargetHealth { unhealthy: 2, ..desired }), change);
 }
 
 #[test]
@@ -134,7 +137,7 @@ fn left_over_groups_are_deleted_only_with_proof() {
 fn targets_are_registered_before_others_go() {
     let live = [("i-1".to_owned(), 1), ("i-2".to_owned(), 1)].into();
     let steps: Vec<_> = target_steps("arn", &live, &["i-2".to_owned(), "i-3".to_owned()].into(), 1).collect();
-    let add = Step::Register { to: To::There("arn".to_owned()), targets: vec![("i-3".to_owned(), 1)] };
-    let remove = Step::Deregister { arn: "arn".to_owned(), targets: vec![("i-1".to_owned(), 1)] };
+    let add = NlbStep::Register { to: TargetGroupRef::There("arn".to_owned()), targets: vec![("i-3".to_owned(), 1)] };
+    let remove = NlbStep::Deregister { arn: "arn".to_owned(), targets: vec![("i-1".to_owned(), 1)] };
     assert_eq!(steps, [add, remove]);
 }

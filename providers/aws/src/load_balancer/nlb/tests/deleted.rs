@@ -1,6 +1,6 @@
 //! Deletions.
 
-use aerostat_sdk::testing::Host;
+use aerostat_sdk::testing::TestHost;
 
 use super::*;
 use crate::tests::refused;
@@ -12,7 +12,7 @@ fn pending(answer: Result<Deletion>) -> (u32, String) {
     }
 }
 
-fn managed(host: Host) -> Host {
+fn managed(host: TestHost) -> TestHost {
     host.setting("loadBalancers.nlbSecurityGroupMode", "Managed")
 }
 

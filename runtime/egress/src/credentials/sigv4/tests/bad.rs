@@ -6,9 +6,9 @@ use super::super::super::credential::Credential as _;
 use super::super::super::kind::{KeySource, RoleArn};
 use super::world::*;
 use crate::egress::Egress;
-use crate::endpoint::{Endpoint, Region, Signing};
+use crate::endpoint::{Endpoint, RegionName, Signing};
 use crate::key_service::KeyServiceUrl;
-use crate::testing::{Scripted, Server};
+use crate::testing::{Scripted, TestServer};
 
 /// The error for an operator who starts with these keys.
 fn start(keys: KeySource) -> String {
@@ -19,8 +19,8 @@ fn start(keys: KeySource) -> String {
 
 /// The error for a guest if STS answers like this.
 async fn with_sts(answer: fn() -> Scripted, shown: impl AsyncFn(&Egress) -> String) -> String {
-    let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
-    let sts = Server::script(move |_| answer()).await;
+    let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
+    let sts = TestServer::script(move |_| answer()).await;
     let credential = load(settings(folder.web_identity("t0ken-of-the-pod"), Some(&sts))).unwrap();
     let egress = egress(&cloud, &credential);
     credential.keep().await;
@@ -54,7 +54,7 @@ fn bad_a_malformed_file_ends_the_start() {
 
 #[tokio::test]
 async fn bad_a_file_that_becomes_malformed_changes_nothing() {
-    let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+    let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
     let credential = load(settings(folder.shared("AKIA1", ""), None)).unwrap();
     let egress = egress(&cloud, &credential);
     folder.write("credentials", "[default]\n");
@@ -66,7 +66,7 @@ async fn bad_a_file_that_becomes_malformed_changes_nothing() {
 #[tokio::test]
 async fn bad_an_expired_static_session_is_looked_up_once() {
     let folder = Folder::new();
-    let cloud = Server::script(|_| refused("ExpiredToken", "")).await;
+    let cloud = TestServer::script(|_| refused("ExpiredToken", "")).await;
     let credential = load(settings(folder.shared("ASIA1", "aws_session_token = old-session"), None)).unwrap();
     let egress = egress(&cloud, &credential);
     let answer = send(&egress, "CreateTags").await.unwrap();
@@ -91,7 +91,7 @@ async fn bad_a_missing_token_ends_the_start_or_is_said_later() {
     let text = start(folder.web_identity(""));
     assert!(text.contains("holds no token"), "{text}");
 
-    let (cloud, sts) = (Server::start("200 OK").await, sts().await);
+    let (cloud, sts) = (TestServer::start("200 OK").await, sts().await);
     let keys = folder.web_identity("token");
     let KeySource::WebIdentity { token_file, .. } = &keys else { unreachable!("it was made here") };
     let token_file = token_file.clone();
@@ -136,7 +136,8 @@ async fn bad_a_wrong_region_is_said_before_anything_is_sent() {
     let credential = load(settings(folder.shared("AKIA1", ""), None)).unwrap();
     let check =
         |endpoint: Endpoint| try_egress(endpoint, &credential).err().map(|it| it.to_string()).unwrap_or_default();
-    let signing = |region: &str| Some(Signing { region: Region::parse(region).unwrap(), service: "ec2".to_owned() });
+    let signing =
+        |region: &str| Some(Signing { region: RegionName::parse(region).unwrap(), service: "ec2".to_owned() });
     assert_eq!(check(ec2("https://ec2.eu-west-1.amazonaws.com")), "");
     assert_eq!(
         check(Endpoint { signing: signing("us-east-1"), ..ec2("https://ec2.us-east-1.amazonaws.com") }),
@@ -160,8 +161,8 @@ async fn bad_a_wrong_region_is_said_before_anything_is_sent() {
 
 #[tokio::test]
 async fn bad_a_pod_without_an_association_is_said() {
-    let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
-    let agent = Server::start("404 Not Found").await;
+    let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
+    let agent = TestServer::start("404 Not Found").await;
     let credential = load(settings(folder.pod_identity("token", &agent), None)).unwrap();
     let egress = egress(&cloud, &credential);
     credential.keep().await;
@@ -171,8 +172,8 @@ async fn bad_a_pod_without_an_association_is_said() {
 
 #[tokio::test]
 async fn bad_a_machine_without_a_role_is_said() {
-    let cloud = Server::start("200 OK").await;
-    let metadata = Server::script(|request| match request.starts_with("PUT ") {
+    let cloud = TestServer::start("200 OK").await;
+    let metadata = TestServer::script(|request| match request.starts_with("PUT ") {
         true => ("200 OK", String::new(), "token".to_owned()),
         false => ("404 Not Found", String::new(), String::new()),
     })
@@ -187,7 +188,7 @@ async fn bad_a_machine_without_a_role_is_said() {
 
 #[tokio::test]
 async fn bad_an_origin_that_is_not_listed_gets_no_signature() {
-    let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+    let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
     let keys = folder.shared("AKIA1", "");
     folder.write("credentials.origins", "https://ec2.eu-west-1.amazonaws.com\n");
     let credential = load(settings(keys, None)).unwrap();

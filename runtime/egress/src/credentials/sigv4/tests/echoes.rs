@@ -8,7 +8,7 @@ use super::super::Sigv4Credential;
 use super::world::*;
 use crate::key_service::KeyServiceUrl;
 use crate::request::SendError;
-use crate::testing::{Scripted, Server};
+use crate::testing::{Scripted, TestServer};
 
 /// A token of a pod, as short and plain as one could be.
 const TOKEN: &str = "t0ken0of0the0pod0canary0e5f7a9b1c3d";
@@ -52,9 +52,9 @@ fn assert_hidden(credential: &Sigv4Credential, text: &str, secret: &str, answer:
 #[tokio::test]
 async fn adv_160_sts_that_repeats_the_token_is_quoted_nowhere() {
     for answer in everywhere(TOKEN) {
-        let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+        let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
         let scripted = answer.clone();
-        let sts = Server::script(move |_| scripted.clone()).await;
+        let sts = TestServer::script(move |_| scripted.clone()).await;
         let credential = load(settings(folder.web_identity(TOKEN), Some(&sts))).unwrap();
         let egress = egress(&cloud, &credential);
         credential.keep().await;
@@ -66,9 +66,9 @@ async fn adv_160_sts_that_repeats_the_token_is_quoted_nowhere() {
 #[tokio::test]
 async fn adv_160_sts_that_repeats_keys_is_quoted_nowhere() {
     for answer in everywhere("secret-of-AKIA1") {
-        let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+        let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
         let scripted = answer.clone();
-        let sts = Server::script(move |_| scripted.clone()).await;
+        let sts = TestServer::script(move |_| scripted.clone()).await;
         let credential = load(with_role(settings(folder.shared("AKIA1", ""), Some(&sts)))).unwrap();
         let egress = egress(&cloud, &credential);
         credential.keep().await;
@@ -79,9 +79,9 @@ async fn adv_160_sts_that_repeats_keys_is_quoted_nowhere() {
 #[tokio::test]
 async fn adv_160_an_agent_that_repeats_the_token_is_quoted_nowhere() {
     for answer in everywhere(TOKEN) {
-        let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+        let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
         let scripted = answer.clone();
-        let agent = Server::script(move |_| scripted.clone()).await;
+        let agent = TestServer::script(move |_| scripted.clone()).await;
         let credential = load(settings(folder.pod_identity(TOKEN, &agent), None)).unwrap();
         let egress = egress(&cloud, &credential);
         credential.keep().await;
@@ -93,9 +93,9 @@ async fn adv_160_an_agent_that_repeats_the_token_is_quoted_nowhere() {
 #[tokio::test]
 async fn adv_160_metadata_that_repeats_its_token_is_quoted_nowhere() {
     for (answer, at_role) in everywhere(TOKEN).into_iter().flat_map(|it| [(it.clone(), true), (it, false)]) {
-        let cloud = Server::start("200 OK").await;
+        let cloud = TestServer::start("200 OK").await;
         let scripted = answer.clone();
-        let metadata = Server::script(move |request| match request {
+        let metadata = TestServer::script(move |request| match request {
             it if it.starts_with("PUT ") => ("200 OK", String::new(), TOKEN.to_owned()),
             it if it.starts_with("GET /latest/meta-data/iam/security-credentials/ ") && !at_role => {
                 ("200 OK", String::new(), "role".to_owned())
@@ -114,7 +114,7 @@ async fn adv_160_metadata_that_repeats_its_token_is_quoted_nowhere() {
 #[tokio::test]
 async fn adv_160_a_cloud_that_knows_a_pods_token_is_withheld() {
     let (folder, sts) = (Folder::new(), sts().await);
-    let cloud = Server::script(|_| ("200 OK", String::new(), format!("<a>{TOKEN}</a>"))).await;
+    let cloud = TestServer::script(|_| ("200 OK", String::new(), format!("<a>{TOKEN}</a>"))).await;
     let credential = load(settings(folder.web_identity(TOKEN), Some(&sts))).unwrap();
     let egress = egress(&cloud, &credential);
     credential.keep().await;

@@ -4,7 +4,7 @@ use http::{HeaderMap, StatusCode};
 use measured_work::{Line, fuzz};
 
 use super::super::{key_services, refusal, sts};
-use crate::outcome::Answer;
+use crate::outcome::CompleteAnswer;
 
 const XML: [&[u8]; 16] = [
     b"<a xmlns:b=\"http://example.com/b\">",
@@ -37,8 +37,8 @@ const JSON: [&[u8]; 9] = [
     b"\"a\",",
 ];
 
-fn answer(status: StatusCode, body: &[u8]) -> Answer {
-    Answer { status, headers: HeaderMap::new(), body: body.to_vec() }
+fn answer(status: StatusCode, body: &[u8]) -> CompleteAnswer {
+    CompleteAnswer { status, headers: HeaderMap::new(), body: body.to_vec() }
 }
 
 #[test]

@@ -8,18 +8,18 @@ use super::super::super::kind::KeySource;
 use super::world::*;
 use crate::key_service::KeyServiceUrl;
 use crate::request::SendError;
-use crate::testing::{Scripted, Server};
+use crate::testing::{Scripted, TestServer};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
 /// A cloud that refuses the first session.
-async fn refusing_first(code: &'static str) -> Server {
-    Server::script(move |it| if it.contains("Credential=ASIA1/") { refused(code, "") } else { ok() }).await
+async fn refusing_first(code: &'static str) -> TestServer {
+    TestServer::script(move |it| if it.contains("Credential=ASIA1/") { refused(code, "") } else { ok() }).await
 }
 
 /// A cloud whose clock is `ahead` of this machine's, and that takes signatures of the last and the next five minutes.
-async fn with_clock(ahead: i64) -> Server {
-    Server::script(move |it| by_clock(ahead, it)).await
+async fn with_clock(ahead: i64) -> TestServer {
+    TestServer::script(move |it| by_clock(ahead, it)).await
 }
 
 fn by_clock(ahead: i64, request: &str) -> Scripted {
@@ -35,7 +35,7 @@ fn by_clock(ahead: i64, request: &str) -> Scripted {
 
 #[tokio::test]
 async fn a_session_is_renewed_before_it_ends() {
-    let (folder, cloud, sts) = (Folder::new(), Server::start("200 OK").await, sts().await);
+    let (folder, cloud, sts) = (Folder::new(), TestServer::start("200 OK").await, sts().await);
     let credential = load(settings(folder.web_identity("token-1"), Some(&sts))).unwrap();
     let egress = egress(&cloud, &credential);
     let start = SystemTime::now();
@@ -52,9 +52,9 @@ async fn a_session_is_renewed_before_it_ends() {
 
 #[tokio::test]
 async fn a_renewed_session_of_the_same_role_is_no_other_account() {
-    let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+    let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
     let (count, start) = (AtomicU32::new(0), SystemTime::now());
-    let sts = Server::script(move |_| match count.fetch_add(1, SeqCst) {
+    let sts = TestServer::script(move |_| match count.fetch_add(1, SeqCst) {
         n @ 0..=1 => session(&format!("ASIA{n}"), "ccm", start + (n + 1) * HOUR),
         n => session(&format!("ASIA{n}"), "another", start + (n + 1) * HOUR),
     })
@@ -87,7 +87,7 @@ async fn an_expired_write_goes_out_again_with_new_keys() {
 #[tokio::test]
 async fn a_write_that_may_have_happened_is_not_sent_again() {
     let (folder, sts) = (Folder::new(), sts().await);
-    let cloud = Server::script(|_| {
+    let cloud = TestServer::script(|_| {
         let (_, head, body) = refused("ExpiredToken", "");
         ("500 Internal Server Error", head, body)
     })
@@ -117,7 +117,7 @@ async fn keys_of_another_account_repeat_no_write() {
 #[tokio::test]
 async fn who_refuses_everything_is_no_flood_of_questions() {
     let (folder, sts) = (Folder::new(), sts().await);
-    let cloud = Server::script(|_| refused("AuthFailure", "")).await;
+    let cloud = TestServer::script(|_| refused("AuthFailure", "")).await;
     let credential = load(settings(folder.web_identity("token"), Some(&sts))).unwrap();
     let egress = egress(&cloud, &credential);
     credential.keep().await;
@@ -146,7 +146,7 @@ async fn a_clock_that_differs_is_corrected_once() {
 async fn a_clock_that_never_fits_ends_after_one_more_try() {
     let folder = Folder::new();
     let hours = AtomicU32::new(0);
-    let cloud = Server::script(move |_| {
+    let cloud = TestServer::script(move |_| {
         let now = SystemTime::now() + hours.fetch_add(1, SeqCst) * HOUR;
         refused("RequestTimeTooSkewed", &format!("date: {}\r\n", httpdate::fmt_http_date(now)))
     })
@@ -162,7 +162,7 @@ async fn a_clock_that_never_fits_ends_after_one_more_try() {
 #[tokio::test]
 async fn sts_corrects_the_clock_too() {
     let (folder, cloud) = (Folder::new(), with_clock(7200).await);
-    let sts = Server::script(|request| match by_clock(7200, request) {
+    let sts = TestServer::script(|request| match by_clock(7200, request) {
         ("200 OK", ..) => session("ASIA1", "ccm", SystemTime::now() + 3 * HOUR),
         refused => refused,
     })
@@ -176,10 +176,10 @@ async fn sts_corrects_the_clock_too() {
 
 #[tokio::test]
 async fn while_nobody_gives_new_keys_the_old_ones_serve_to_their_end() {
-    let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+    let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
     let count = AtomicU32::new(0);
     let ends = SystemTime::now() + HOUR;
-    let sts = Server::script(move |_| match count.fetch_add(1, SeqCst) {
+    let sts = TestServer::script(move |_| match count.fetch_add(1, SeqCst) {
         0 => session("ASIA1", "ccm", ends),
         _ => ("503 Service Unavailable", String::new(), String::new()),
     })
@@ -202,9 +202,9 @@ async fn while_nobody_gives_new_keys_the_old_ones_serve_to_their_end() {
 
 #[tokio::test]
 async fn a_machine_that_gives_the_same_keys_changes_nothing() {
-    let cloud = Server::start("200 OK").await;
+    let cloud = TestServer::start("200 OK").await;
     let ends = SystemTime::now() + HOUR;
-    let metadata = Server::script(move |request| match request.contains("security-credentials/role ") {
+    let metadata = TestServer::script(move |request| match request.contains("security-credentials/role ") {
         true => keys("ASIANODE", ends, ""),
         false => ("200 OK", String::new(), "role".to_owned()),
     })

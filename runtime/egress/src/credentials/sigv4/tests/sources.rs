@@ -6,13 +6,13 @@ use super::super::super::kind::KeySource;
 use super::world::*;
 use crate::key_service::KeyServiceUrl;
 use crate::request::SendError;
-use crate::testing::Server;
+use crate::testing::TestServer;
 
 use super::super::super::credential::Credential as _;
 
 #[tokio::test]
 async fn keys_of_a_file_sign_requests_from_the_start() {
-    let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+    let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
     let credential = load(settings(folder.shared("AKIA1", "aws_session_token = s3ssion+/="), None)).unwrap();
     let egress = egress(&cloud, &credential);
     assert_eq!(status(&egress, "DescribeInstances").await, Ok(200));
@@ -28,7 +28,7 @@ async fn keys_of_a_file_sign_requests_from_the_start() {
 
 #[tokio::test]
 async fn keys_of_a_file_are_read_again() {
-    let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+    let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
     let credential = load(settings(folder.shared("AKIA1", ""), None)).unwrap();
     let egress = egress(&cloud, &credential);
     let before = *egress.versions().borrow();
@@ -42,7 +42,7 @@ async fn keys_of_a_file_are_read_again() {
 
 #[tokio::test]
 async fn a_web_identity_becomes_a_session() {
-    let (folder, cloud, sts) = (Folder::new(), Server::start("200 OK").await, sts().await);
+    let (folder, cloud, sts) = (Folder::new(), TestServer::start("200 OK").await, sts().await);
     let credential = load(settings(folder.web_identity("header.payload.signature\n"), Some(&sts))).unwrap();
     let egress = egress(&cloud, &credential);
     match status(&egress, "DescribeInstances").await {
@@ -64,9 +64,9 @@ async fn a_web_identity_becomes_a_session() {
 
 #[tokio::test]
 async fn pod_identity_gives_keys_for_the_pods_token() {
-    let (folder, cloud) = (Folder::new(), Server::start("200 OK").await);
+    let (folder, cloud) = (Folder::new(), TestServer::start("200 OK").await);
     let ends = SystemTime::now() + HOUR;
-    let agent = Server::script(move |request| match request.contains("\r\nauthorization: pod-token\r\n") {
+    let agent = TestServer::script(move |request| match request.contains("\r\nauthorization: pod-token\r\n") {
         true => keys("ASIAPOD", ends, ", \"AccountId\": \"123456789012\""),
         false => ("401 Unauthorized", String::new(), String::new()),
     })
@@ -81,9 +81,9 @@ async fn pod_identity_gives_keys_for_the_pods_token() {
 
 #[tokio::test]
 async fn instance_metadata_is_asked_in_version_2() {
-    let cloud = Server::start("200 OK").await;
+    let cloud = TestServer::start("200 OK").await;
     let ends = SystemTime::now() + HOUR;
-    let metadata = Server::script(move |request| {
+    let metadata = TestServer::script(move |request| {
         let text = |it: &str| ("200 OK", String::new(), it.to_owned());
         if request.starts_with("PUT /latest/api/token ")
             && request.contains("x-aws-ec2-metadata-token-ttl-seconds: 300\r\n")
@@ -110,7 +110,7 @@ async fn instance_metadata_is_asked_in_version_2() {
 
 #[tokio::test]
 async fn a_role_is_taken_with_the_keys_of_a_file() {
-    let (folder, cloud, sts) = (Folder::new(), Server::start("200 OK").await, sts().await);
+    let (folder, cloud, sts) = (Folder::new(), TestServer::start("200 OK").await, sts().await);
     let credential = load(with_role(settings(folder.shared("AKIA1", ""), Some(&sts)))).unwrap();
     let egress = egress(&cloud, &credential);
     credential.keep().await;
@@ -126,7 +126,7 @@ async fn a_role_is_taken_with_the_keys_of_a_file() {
 #[tokio::test]
 async fn one_question_serves_all_who_want_keys() {
     let (folder, sts) = (Folder::new(), sts().await);
-    let cloud = Server::start("200 OK").await;
+    let cloud = TestServer::start("200 OK").await;
     let credential = load(settings(folder.web_identity("token"), Some(&sts))).unwrap();
     let _egress = egress(&cloud, &credential);
     futures::future::join_all((0..10).map(|_| credential.keep())).await;

@@ -11,13 +11,13 @@ use prometheus::Registry;
 use super::super::super::kind::{AssumeRole, KeySource, RoleArn, Sigv4Settings, Sts};
 use super::super::super::{CredentialError, Credentials};
 use super::super::Sigv4Credential;
-use crate::addresses::Addresses;
+use crate::addresses::AllowedAddresses;
 use crate::audit::CallId;
 use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
 use crate::effect::Effect;
 use crate::egress::Egress;
-use crate::endpoint::{Endpoint, Region, Rule, Signing};
+use crate::endpoint::{Endpoint, RegionName, Rule, Signing};
 use crate::error::EgressError;
 use crate::key_service::KeyServiceUrl;
 use crate::metrics::Metrics;
@@ -25,7 +25,7 @@ use crate::operation::{OperationPattern, OperationPlace};
 use crate::policy::Mode;
 use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
 use crate::settings::EgressSettings;
-use crate::testing::{Scripted, Server, request};
+use crate::testing::{Scripted, TestServer, request};
 
 pub(super) const ROLE: &str = "arn:aws:iam::123456789012:role/ccm";
 pub(super) const HOUR: Duration = Duration::from_secs(3600);
@@ -59,7 +59,7 @@ impl Folder {
         KeySource::WebIdentity { role_arn: RoleArn::parse(ROLE).unwrap(), token_file }
     }
 
-    pub(super) fn pod_identity(&self, token: &str, server: &Server) -> KeySource {
+    pub(super) fn pod_identity(&self, token: &str, server: &TestServer) -> KeySource {
         let url = KeyServiceUrl::parse(&format!("{}/v1/credentials", server.url)).unwrap();
         KeySource::PodIdentity { url, token_file: self.write("token", token) }
     }
@@ -71,14 +71,14 @@ impl Drop for Folder {
     }
 }
 
-pub(super) fn settings(keys: KeySource, sts: Option<&Server>) -> Sigv4Settings {
+pub(super) fn settings(keys: KeySource, sts: Option<&TestServer>) -> Sigv4Settings {
     Sigv4Settings {
-        region: Region::parse("eu-west-1").unwrap(),
+        region: RegionName::parse("eu-west-1").unwrap(),
         keys,
         assume_role: None,
         sts: Sts {
             base_url: sts.map(|it| BaseUrl::parse(&it.url).unwrap()),
-            addresses: Addresses::Public,
+            addresses: AllowedAddresses::Public,
             ca_file: None,
             proxy: None,
         },
@@ -110,7 +110,7 @@ pub(super) fn ec2(base_url: &str) -> Endpoint {
     };
     let mut endpoint = Endpoint {
         credential: Some("aws".to_owned()),
-        signing: Some(Signing { region: Region::parse("eu-west-1").unwrap(), service: "ec2".to_owned() }),
+        signing: Some(Signing { region: RegionName::parse("eu-west-1").unwrap(), service: "ec2".to_owned() }),
         operation: Some(OperationPlace::Parameter("Action".to_owned())),
         parameters: vec![("Version".to_owned(), "2016-11-15".to_owned())],
         allow: vec![rule("Describe*", Effect::Read), rule("Create*", Effect::Write), rule("Delete*", Effect::Delete)],
@@ -132,7 +132,7 @@ pub(super) fn try_egress(endpoint: Endpoint, credential: &Arc<Sigv4Credential>) 
     Egress::new(settings, Metrics::register(&Registry::new()).unwrap())
 }
 
-pub(super) fn egress(cloud: &Server, credential: &Arc<Sigv4Credential>) -> Egress {
+pub(super) fn egress(cloud: &TestServer, credential: &Arc<Sigv4Credential>) -> Egress {
     try_egress(ec2(&cloud.url), credential).unwrap_or_else(|error| panic!("{error}"))
 }
 
@@ -168,7 +168,7 @@ pub(super) async fn unreachable(egress: &Egress) -> String {
 }
 
 /// The ids of the keys that signed what has arrived.
-pub(super) fn signers(server: &Server) -> Vec<String> {
+pub(super) fn signers(server: &TestServer) -> Vec<String> {
     let id = |request: &String| {
         let signed = request.split_once("Credential=").map(|(_, it)| it.split('/').next().unwrap_or_default());
         signed.unwrap_or("nobody").to_owned()
@@ -203,9 +203,9 @@ pub(super) fn session(id: &str, role: &str, ends: SystemTime) -> Scripted {
 }
 
 /// An STS that gives the sessions ASIA1, ASIA2 and so on, each for an hour from now.
-pub(super) async fn sts() -> Server {
+pub(super) async fn sts() -> TestServer {
     let (count, ends) = (AtomicU32::new(0), SystemTime::now() + HOUR);
-    Server::script(move |_| session(&format!("ASIA{}", count.fetch_add(1, SeqCst) + 1), "ccm", ends)).await
+    TestServer::script(move |_| session(&format!("ASIA{}", count.fetch_add(1, SeqCst) + 1), "ccm", ends)).await
 }
 
 /// Keys as the services for machines and pods give them.
