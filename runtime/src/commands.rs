@@ -1,15 +1,18 @@
-//! `aerostat module` and `aerostat bundle`: what people do with modules before and beside a cluster. No cluster is asked anything.
+//! `aerostat module`, `aerostat bundle` and `aerostat provider`: what people do with modules before and beside a cluster. No cluster is
+//! asked anything.
 //!
 //! ```text
 //! Inspect ─► place ─► Repository, file ─► sandbox ─► ■ Inspected ─► text or JSON
 //! Verify, Pull ─► place ─► Repository ─► ■ signatures ─► file
 //! Push ─► file ─► Repository
 //! Save, Push ─► Repository ─► ■ Layout ─► file, and back
+//! Conformance ─► file ─► sandbox ─► a simulator on loopback ─► ■ Report ─► text, JSON or JUnit's XML
 //! ```
 
 mod answer;
 mod bundle;
 mod compared;
+mod conformance;
 mod file;
 mod inspect;
 mod inspected;
@@ -27,7 +30,7 @@ use anyhow::{Result, bail};
 use tokio::time::timeout;
 
 pub use self::answer::CommandAnswer;
-use crate::flags::{BundleCommand, ModuleCommand};
+use crate::flags::{BundleCommand, ModuleCommand, ProviderCommand};
 
 /// How long a command may take. Each single request has shorter limits.
 const LONGEST: Duration = Duration::from_secs(600);
@@ -54,6 +57,13 @@ pub(crate) async fn bundle(command: BundleCommand) -> Result<CommandAnswer> {
         }
     })
     .await
+}
+
+/// Does what was asked for with a provider. Nothing but a simulator is asked, with a limit for each question.
+pub(crate) async fn provider(command: ProviderCommand, compiler: Option<&Path>) -> Result<CommandAnswer> {
+    match command {
+        ProviderCommand::Conformance(it) => conformance::run(it, compiler).await,
+    }
 }
 
 async fn in_time(work: impl Future<Output = Result<CommandAnswer>>) -> Result<CommandAnswer> {

@@ -14,6 +14,7 @@ mod load_balancers;
 mod module_commands;
 mod modules;
 mod node_ipam;
+mod provider_commands;
 mod routes;
 mod values;
 mod webhooks;
@@ -37,6 +38,7 @@ pub use self::leader_migration::{LeaderMigration, LeaseOwner};
 pub(crate) use self::load_balancers::LoadBalancerFlags;
 pub use self::module_commands::{Inspect, ModuleCommand, OptionalKeys, Output, PullFlags, Push, Registry, Verify};
 pub use self::node_ipam::NodeIpam;
+pub use self::provider_commands::{Conformance, ProviderCommand};
 pub use self::routes::RouteControllerFlags;
 pub use self::webhooks::Webhooks;
 
@@ -55,6 +57,8 @@ pub enum Invocation {
     Module(Box<ModuleCommand>),
     /// `aerostat bundle`.
     Bundle(Box<BundleCommand>),
+    /// `aerostat provider`.
+    Provider(Box<ProviderCommand>),
     /// `aerostat compile-provider`, by which aerostat starts itself: its arguments.
     CompileProvider(Vec<String>),
 }
@@ -238,6 +242,7 @@ impl Invocation {
             Command::CompileProvider { arguments } => return Ok(Self::CompileProvider(arguments)),
             Command::Module { command } => return Ok(Self::Module(command)),
             Command::Bundle { command } => return Ok(Self::Bundle(command)),
+            Command::Provider { command } => return Ok(Self::Provider(command)),
             Command::Completions { shell } => return Err(FlagsError::Asked(command_line::completions(shell))),
             Command::Run(flags) => flags,
         };
@@ -263,7 +268,10 @@ impl RunSettings {
     pub fn parse(args: impl IntoIterator<Item = impl Into<OsString>>) -> Result<Self, FlagsError> {
         match Invocation::parse(args)? {
             Invocation::Run(settings) => Ok(*settings),
-            Invocation::Module(_) | Invocation::Bundle(_) | Invocation::CompileProvider(_) => {
+            Invocation::Module(_)
+            | Invocation::Bundle(_)
+            | Invocation::Provider(_)
+            | Invocation::CompileProvider(_) => {
                 Err(FlagsError::Invalid("this command has no settings of controllers".to_owned()))
             }
         }

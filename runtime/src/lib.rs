@@ -13,6 +13,7 @@
 //!                              └ controllers             nodes, and load balancers of Services
 //! ModuleCommand ─► commands       looks at modules, fetches and pushes them: no cluster
 //! BundleCommand ─► commands       carries whole artifacts in one file
+//! ProviderCommand ─► commands     tries a provider against a simulator of its cloud
 //! ```
 
 #![forbid(unsafe_code)]
@@ -40,10 +41,10 @@ use std::path::PathBuf;
 pub use crate::commands::CommandAnswer;
 pub use crate::failure::Failure;
 pub use crate::flags::{
-    ApiServerFlags, BundleCommand, ControllerName, Controllers, FlagsError, InCluster, Inspect, Invocation,
-    LeaderElection, LeaderMigration, LeaseOwner, Log, LogFormat, ModuleCommand, NodeFlags, NodeIpam, NodeLifecycle,
-    OptionalKeys, Output, PullFlags, Push, PushBundle, RateLimit, Registry, RouteControllerFlags, RunSettings,
-    SaveBundle, ServiceFlags, Serving, Verify, Webhooks, command,
+    ApiServerFlags, BundleCommand, Conformance, ControllerName, Controllers, FlagsError, InCluster, Inspect,
+    Invocation, LeaderElection, LeaderMigration, LeaseOwner, Log, LogFormat, ModuleCommand, NodeFlags, NodeIpam,
+    NodeLifecycle, OptionalKeys, Output, ProviderCommand, PullFlags, Push, PushBundle, RateLimit, Registry,
+    RouteControllerFlags, RunSettings, SaveBundle, ServiceFlags, Serving, Verify, Webhooks, command,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{NeededRights, RoleRule, rules};
@@ -90,6 +91,15 @@ pub async fn module(command: ModuleCommand, compiler: Option<PathBuf>) -> Result
 /// As [`module`].
 pub async fn bundle(command: BundleCommand) -> Result<CommandAnswer, Failure> {
     commands::bundle(command).await.map_err(Failure::from)
+}
+
+/// Does what `aerostat provider` was asked for. `compiler` is as for [`module`].
+///
+/// # Errors
+///
+/// As [`module`].
+pub async fn provider(command: ProviderCommand, compiler: Option<PathBuf>) -> Result<CommandAnswer, Failure> {
+    commands::provider(command, compiler.as_deref()).await.map_err(Failure::from)
 }
 
 /// The whole work of a process started as the compiler of providers: `aerostat compile-provider BYTES LIMIT=NUMBER …`, with

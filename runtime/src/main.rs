@@ -20,6 +20,7 @@ fn main() -> ExitCode {
         Ok(Invocation::Run(settings)) => return run(*settings),
         Ok(Invocation::Module(command)) => return ask(aerostat::module(*command, Some(MYSELF.into()))),
         Ok(Invocation::Bundle(command)) => return ask(aerostat::bundle(*command)),
+        Ok(Invocation::Provider(command)) => return ask(aerostat::provider(*command, Some(MYSELF.into()))),
         Ok(Invocation::CompileProvider(arguments)) => match aerostat::compile(arguments) {
             Ok(()) => return ExitCode::SUCCESS,
             Err(sentence) => sentence,

@@ -1,5 +1,6 @@
 //! Simulated clouds. Each has its state and its rules here; what they share is `simulator`.
 
+pub mod acme;
 pub mod aws;
 pub mod digitalocean;
 pub mod hetzner;

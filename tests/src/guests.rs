@@ -8,6 +8,9 @@ use sha2::{Digest, Sha256};
 /// A provider that does everything a guest must not, in the order a test asks for.
 pub const HOSTILE: &str = env!("GUEST_HOSTILE");
 
+/// A provider that keeps every promise of the contract but one, which a setting names.
+pub const FAULTY: &str = env!("GUEST_FAULTY");
+
 /// A provider that reads the state of its cloud from a script on loopback.
 pub const SCRIPTED: &str = env!("GUEST_SCRIPTED");
 
@@ -49,7 +52,7 @@ mod tests {
 
     #[test]
     fn every_guest_is_a_component() {
-        for path in [HOSTILE, SCRIPTED, LYING, SCRIPTED_NETWORK, VERSIONED, AWS, DIGITALOCEAN, HETZNER, ACME] {
+        for path in [HOSTILE, FAULTY, SCRIPTED, LYING, SCRIPTED_NETWORK, VERSIONED, AWS, DIGITALOCEAN, HETZNER, ACME] {
             let bytes = fs::read(path).unwrap();
             // The magic number, then version 13 of layer 1: a component, not a core module.
             assert_eq!(&bytes[..8], b"\0asm\x0d\0\x01\0", "{path}");

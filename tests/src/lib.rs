@@ -29,6 +29,7 @@ mod pages;
 pub mod pod;
 pub mod port;
 pub mod proxy;
+pub mod published;
 pub mod random;
 pub mod registry;
 pub mod rig;

@@ -5,6 +5,7 @@
 //! Every request, and every answer that is not a fault on purpose, is checked against the published description of the cloud's API. What
 //! differs fails the test: at [`Simulator::assert_valid`], and when the simulator is dropped.
 
+mod admin;
 mod answer;
 mod authority;
 mod chaos;
@@ -16,6 +17,7 @@ mod handler;
 mod hold;
 mod limits;
 pub mod lists;
+mod ordered;
 mod record;
 mod server;
 #[cfg(test)]
@@ -33,6 +35,7 @@ use tokio::sync::broadcast;
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
+pub use self::admin::Admin;
 pub use self::answer::Answer;
 pub use self::chaos::Chaos;
 pub use self::cloud::{Cloud, Options, Owner};
@@ -40,6 +43,7 @@ pub use self::description::{Description, Gap, Gaps};
 pub use self::fault::Fault;
 pub use self::hold::{Hold, Side};
 pub use self::limits::{Limits, Quota};
+pub use self::ordered::Ordered;
 pub use self::record::{Authorization, Recorded};
 
 use self::authority::Authority;
@@ -74,6 +78,23 @@ impl<C: Cloud> Simulator<C> {
         let mut server = JoinSet::new();
         server.spawn(server::serve(listener, tls, Arc::clone(&handler)));
         Ok(Simulator { token, address, authority, handler, server })
+    }
+
+    /// Serves plain HTTP on loopback, too, with these routes beside the cloud's own: `http://127.0.0.1:` and the port, or 0 for a free one.
+    ///
+    /// # Errors
+    ///
+    /// Fails if the port is taken.
+    pub async fn open(
+        &mut self,
+        port: u16,
+        admin: impl FnOnce(Control<C>) -> Arc<dyn Admin>,
+    ) -> anyhow::Result<String> {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, port)).await.context("cannot listen on loopback")?;
+        let url = format!("http://{}", listener.local_addr()?);
+        let admin = admin(Control { handler: Arc::clone(&self.handler) });
+        self.server.spawn(server::serve_plain(listener, Arc::clone(&self.handler), admin));
+        Ok(url)
     }
 
     /// Where it is: `https://127.0.0.1:` and the port.
@@ -206,6 +227,42 @@ impl<C: Cloud> Simulator<C> {
     /// Panics with the list of what differed.
     pub async fn stop(mut self) {
         self.server.shutdown().await;
+    }
+}
+
+/// The reach of routes beside the cloud's own.
+pub struct Control<C> {
+    handler: Arc<Handler<C>>,
+}
+
+impl<C: Cloud> Control<C> {
+    /// The account that the token reaches.
+    #[must_use]
+    pub fn account(&self) -> &C {
+        &self.handler.ours
+    }
+
+    /// All requests so far, in the order of their arrival.
+    #[must_use]
+    pub fn requests(&self) -> Vec<Recorded> {
+        self.handler.requests()
+    }
+
+    /// Lets one request go wrong, in the place of an earlier order; or none.
+    pub fn order(&self, ordered: Option<Ordered>) {
+        self.handler.order(ordered);
+    }
+
+    /// Whether an order holds after which nothing is carried out, and its request has come.
+    #[must_use]
+    pub fn has_ended(&self) -> bool {
+        self.handler.has_ended()
+    }
+
+    /// Returns what differed from the description until now, and forgets it.
+    #[must_use]
+    pub fn take_violations(&self) -> Vec<String> {
+        self.handler.take_violations()
     }
 }
 

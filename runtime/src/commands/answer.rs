@@ -36,6 +36,15 @@ impl CommandAnswer {
             Output::Json => Self::Bad { text: json(result), complaint: String::new() },
         }
     }
+
+    /// A result that is complete, and says that something is not as it should be.
+    pub(super) fn found_bad(result: &(impl Display + Serialize), output: Output) -> Self {
+        let text = match output {
+            Output::Text => result.to_string(),
+            Output::Json => json(result),
+        };
+        Self::Bad { text, complaint: String::new() }
+    }
 }
 
 fn json(result: &impl Serialize) -> String {

@@ -13,6 +13,7 @@ use super::leader_migration::{ELECTION, LeaderMigrationFlags};
 use super::module_commands::ModuleCommand;
 use super::modules::ModuleFlags;
 use super::node_ipam::NodeIpamFlags;
+use super::provider_commands::ProviderCommand;
 use super::routes::RouteFlags;
 use super::webhooks::WebhookFlags;
 use super::{known, load_balancers, values};
@@ -48,6 +49,11 @@ const MODULE_HELP: &str = "Example:
   aerostat module inspect registry.example.com/acme/provider:1.2.0
 
 aerostat module inspect --help, and so on, explain each command.";
+
+const PROVIDER_HELP: &str = "Example:
+  aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080
+
+aerostat provider conformance --help explains the command.";
 
 const COMPLETIONS_HELP: &str = "Examples:
   source <(aerostat completions bash)
@@ -98,6 +104,12 @@ pub(super) enum Command {
     Bundle {
         #[command(subcommand)]
         command: Box<BundleCommand>,
+    },
+    /// Try a provider before anybody runs it
+    #[command(after_help = PROVIDER_HELP)]
+    Provider {
+        #[command(subcommand)]
+        command: Box<ProviderCommand>,
     },
     /// Print a script that completes command lines of aerostat in a shell
     #[command(after_help = COMPLETIONS_HELP)]

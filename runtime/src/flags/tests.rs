@@ -113,13 +113,13 @@ fn help_of_the_program_names_its_commands() {
 
 #[test]
 fn unknown_commands_are_refused_with_the_known_ones() {
-    for word in ["serve", "Run", "provider", "run=1"] {
+    for word in ["serve", "Run", "providers", "run=1"] {
         let Err(FlagsError::Invalid(sentence)) = RunSettings::parse(["aerostat", word, "--cloud-config=/c.yaml"])
         else {
             panic!("{word} was taken")
         };
         let expected = format!(
-            "aerostat has no command \"{word}\"; its commands are: run, module, bundle, completions, help. See aerostat --help"
+            "aerostat has no command \"{word}\"; its commands are: run, module, bundle, provider, completions, help. See aerostat --help"
         );
         assert_eq!(sentence, expected);
     }
@@ -299,7 +299,7 @@ fn commands_about_modules_explain_themselves() {
     let text = invalid(&["module", "inspekt"]);
     let known = "its commands are: inspect, verify, pull, push. See aerostat module --help";
     assert!(text.starts_with("aerostat module has no command \"inspekt\"; ") && text.ends_with(known), "{text}");
-    assert!(invalid(&["modules"]).contains("its commands are: run, module, bundle, completions, help"));
+    assert!(invalid(&["modules"]).contains("its commands are: run, module, bundle, provider, completions, help"));
     assert!(invalid(&["module"]).contains("Usage: aerostat module <COMMAND>"));
     assert!(invalid(&["module", "verify", "registry.example.com/a:1"]).contains("--key <FILE>"));
     assert!(invalid(&["module", "inspect", "a.wasm", "--signed-as=b"]).contains("--key <FILE>"));

@@ -41,9 +41,10 @@ const NO_REASONS: &[&str] = &[
 /// The sources below some folders, without their tests.
 fn sources(folders: &[&str]) -> Vec<String> {
     let is_test = |it: &String| it.contains("/tests") || it.contains("/testing") || it.ends_with("tests.rs");
+    let tests = Regex::new(r"#\[cfg\(test\)\]\n(?:pub\([a-z]+\) )?mod tests \{").unwrap();
     let read = |path: String| {
         let text = fs::read_to_string(root().join(path)).unwrap();
-        text.split("#[cfg(test)]\nmod tests {").next().unwrap().to_owned()
+        tests.split(&text).next().unwrap().to_owned()
     };
     folders.iter().flat_map(|it| files(it, ".rs")).filter(|it| !is_test(it)).map(read).collect()
 }

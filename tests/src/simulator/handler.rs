@@ -13,6 +13,7 @@ use super::description::Description;
 use super::fault::{self, Effect, Fault};
 use super::hold::{Life, Turnstile};
 use super::limits::Window;
+use super::ordered::Ordered;
 use super::record::{Authorization, Recorded};
 use super::{Cloud, Options, Owner};
 
@@ -40,6 +41,7 @@ struct State {
     owner: Owner,
     latency: Duration,
     faults: Vec<Fault>,
+    ordered: Option<Ordered>,
     chaos: Option<Draws>,
     window: Window,
     requests: Vec<Recorded>,
@@ -66,6 +68,7 @@ impl<C: Cloud> Handler<C> {
                 owner: Owner::Us,
                 latency: options.latency,
                 faults: Vec::new(),
+                ordered: None,
                 chaos: None,
                 window: Window::new(options.limits, C::LIMITS),
                 requests: Vec::new(),
@@ -129,6 +132,7 @@ impl<C: Cloud> Handler<C> {
                 request.authorization = Authorization::Accepted;
             }
             let fault = fault::take(&mut state.faults, request);
+            let fault = fault.or_else(|| state.ordered.as_mut()?.draw(request));
             let fault = fault.or_else(|| state.chaos.as_mut()?.draw(request));
             request.fault = fault.as_ref().map(Fault::name);
             state.requests.push(request.clone());
@@ -177,6 +181,14 @@ impl<C: Cloud> Handler<C> {
 
     pub(super) fn inject(&self, fault: Fault) {
         self.lock().faults.push(fault);
+    }
+
+    pub(super) fn order(&self, ordered: Option<Ordered>) {
+        self.lock().ordered = ordered;
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.lock().ordered.as_ref().is_some_and(Ordered::has_ended)
     }
 
     pub(super) fn clear_faults(&self) {

@@ -16,11 +16,13 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use hyper_util::server::conn::auto;
 use rustls::ServerConfig;
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::{JoinError, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 use super::Cloud;
+use super::admin::Admin;
 use super::handler::{Handler, Outcome};
 use super::hold::Life;
 use super::record::{Authorization, Recorded};
@@ -49,16 +51,67 @@ async fn connection<C: Cloud>(stream: TcpStream, tls: TlsAcceptor, handler: Arc<
     // Otherwise a small answer waits for the acknowledgement of the one before it, which the client delays.
     let _ = stream.set_nodelay(true);
     let life = handler.turnstile.live();
-    let mut until = life.clone();
     // A client that does not trust the certificate, or breaks off, reports the error itself.
     let Ok(stream) = tls.accept(stream).await else { return };
+    speak(stream, handler, life, None).await;
+}
+
+/// Serves plain HTTP with the routes of [`Admin`] beside the cloud's own, until it is dropped.
+pub(super) async fn serve_plain<C: Cloud>(
+    listener: TcpListener,
+    handler: Arc<Handler<C>>,
+    admin: Arc<dyn Admin>,
+) -> Infallible {
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept() => match accepted {
+                Ok((stream, _)) => {
+                    let _ = stream.set_nodelay(true);
+                    let life = handler.turnstile.live();
+                    connections.spawn(speak(stream, Arc::clone(&handler), life, Some(Arc::clone(&admin))));
+                }
+                Err(error) => handler.violation(format!("the simulator cannot accept a connection: {error}")),
+            },
+            Some(ended) = connections.join_next() => note_panic(&handler, ended),
+        }
+    }
+}
+
+/// Answers the requests of one connection.
+async fn speak<C: Cloud>(
+    stream: impl AsyncRead + AsyncWrite + Send + Unpin + 'static,
+    handler: Arc<Handler<C>>,
+    life: Life,
+    admin: Option<Arc<dyn Admin>>,
+) {
+    let mut until = life.clone();
     let streams = Streams { tasks: Arc::default(), handler: Arc::clone(&handler) };
-    let service = service_fn(|request| respond(request, Arc::clone(&handler), life.clone()));
+    let service = service_fn(|request: Request<Incoming>| {
+        let (handler, life, admin) = (Arc::clone(&handler), life.clone(), admin.clone());
+        async move {
+            match admin.filter(|it| it.owns(request.uri().path())) {
+                Some(admin) => administer(request, &*admin).await,
+                None => respond(request, handler, life).await,
+            }
+        }
+    });
     let server = auto::Builder::new(streams);
     tokio::select! {
         _ = server.serve_connection(TokioIo::new(stream), service) => {}
         () = until.end() => {}
     }
+}
+
+/// Answers one request of whoever tries a provider.
+async fn administer(request: Request<Incoming>, admin: &dyn Admin) -> io::Result<Response<Written>> {
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.map_err(io::Error::other)?.to_bytes();
+    let answer = admin.answer(&head.method, head.uri.path(), &body);
+    let mut response = Response::new(Written::new(answer.body.into(), true));
+    *response.status_mut() = answer.status;
+    *response.headers_mut() = answer.headers;
+    Ok(response)
 }
 
 /// Answers one request. An error ends the connection (in HTTP/2: the stream) without an answer.

@@ -1,0 +1,216 @@
+//! The native host of a provider: the real sandbox and egress, with a simulator where the vendor's cloud would be.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Cloud, Cluster, Demand, Description, OperationPlace, Permission};
+use egress::{
+    AllowedAddresses, BaseUrl, CredentialKind, CredentialSettings, Credentials, Egress, EgressSettings, Endpoint,
+    EndpointLimits, KeySource, Method, OperationPattern, PathPattern, RegionName, Rule, RuleContent, Signing,
+    Sigv4Settings, Sts, WriteLimits,
+};
+use prometheus::Registry;
+use sandbox::{Metrics, Module, Provider, ProviderSettings, Sandbox};
+use uuid::Uuid;
+
+use crate::error::ConformanceError;
+use crate::protocol::{CloudLogin, Setup};
+
+/// The UID of the cluster that the provider works for.
+pub(crate) const CLUSTER: &str = "c1a5e000-1111-2222-3333-444455556666";
+/// The UID of a cluster that has the same names.
+pub(crate) const OTHER_CLUSTER: &str = "0ddba11f-7777-4888-9999-aaaabbbbcccc";
+/// The name of both.
+pub(crate) const CLUSTER_NAME: &str = "kubernetes";
+/// The name of the credential of all endpoints.
+const LOGIN: &str = "login";
+
+/// Everything that a process of the host needs, so that it can die and start again.
+pub(crate) struct Host {
+    sandbox: Sandbox,
+    module: Module,
+    settings: ProviderSettings,
+    base_url: String,
+    setup: Setup,
+    /// The secret as an operator keeps it.
+    secret: Option<SecretFile>,
+    description: Arc<Description>,
+}
+
+/// A process of the host: one provider, its egress, and nothing kept from before.
+pub(crate) struct HostProcess {
+    /// The provider's capabilities.
+    pub(crate) cloud: Cloud,
+    // Lists and calls end with it.
+    _provider: Provider,
+}
+
+impl Host {
+    /// Asks the module to describe itself, and gives it what it asks for.
+    pub(crate) async fn new(
+        sandbox: Sandbox,
+        module: Module,
+        base_url: String,
+        setup: Setup,
+    ) -> Result<Self, ConformanceError> {
+        let settings = ProviderSettings {
+            settings: setup.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            ..ProviderSettings::default()
+        };
+        let secret = setup.login.as_ref().map(SecretFile::write).transpose()?;
+        let egress = egress(Vec::new(), Credentials::default())?;
+        let provider = Provider::inspect(&sandbox, module.clone(), settings.clone(), egress, metrics()?).await?;
+        let description = provider.description();
+        let settings = ProviderSettings { writes_annotations: description.writes_annotations.clone(), ..settings };
+        Ok(Self { sandbox, module, settings, base_url, setup, secret, description })
+    }
+
+    pub(crate) fn description(&self) -> &Arc<Description> {
+        &self.description
+    }
+
+    pub(crate) fn setup(&self) -> &Setup {
+        &self.setup
+    }
+
+    /// A new process for the cluster with this UID.
+    pub(crate) async fn process(&self, cluster: &str) -> Result<HostProcess, ConformanceError> {
+        let endpoints = self.description.endpoints.iter().map(|it| self.endpoint(it)).collect::<Result<_, _>>()?;
+        let egress = egress(endpoints, self.credentials()?)?;
+        let (module, settings) = (self.module.clone(), self.settings.clone());
+        let provider = Provider::load(&self.sandbox, module, settings, egress, metrics()?).await?;
+        provider.set_cluster(Cluster {
+            name: CLUSTER_NAME.to_owned(),
+            uid: cluster.to_owned(),
+            pod_cidrs: vec!["10.244.0.0/16".to_owned()],
+        });
+        Ok(HostProcess { cloud: provider.cloud(), _provider: provider })
+    }
+
+    fn credentials(&self) -> Result<Credentials, ConformanceError> {
+        let (Some(login), Some(SecretFile(file))) = (&self.setup.login, &self.secret) else {
+            return Ok(Credentials::default());
+        };
+        let kind = match login {
+            CloudLogin::Bearer { .. } => CredentialKind::Bearer { file: file.clone() },
+            CloudLogin::Sigv4 { region, .. } => CredentialKind::Sigv4(Box::new(Sigv4Settings {
+                region: setting(RegionName::parse(region))?,
+                keys: KeySource::SharedFile { file: file.clone(), profile: "default".to_owned() },
+                assume_role: None,
+                sts: Sts { base_url: None, addresses: AllowedAddresses::Public, ca_file: None, proxy: None },
+            })),
+        };
+        // Nothing here is anybody's.
+        let limits = WriteLimits {
+            deletions: u32::MAX,
+            creations: u32::MAX,
+            detachments: u32::MAX,
+            updates: u32::MAX,
+            ..WriteLimits::default()
+        };
+        setting(Credentials::load(vec![CredentialSettings { name: LOGIN.to_owned(), kind, limits }]))
+    }
+
+    /// The endpoint as the provider describes it: where the simulator is, with what it asks to be allowed.
+    fn endpoint(&self, described: &cloud_provider::Endpoint) -> Result<Endpoint, ConformanceError> {
+        let after_scheme = described.example_base_url.split_once("://").map_or("", |(_, it)| it);
+        let path = after_scheme.find('/').map_or("", |at| &after_scheme[at..]);
+        let base_url = setting(BaseUrl::parse(&format!("{}{path}", self.base_url)))?;
+        let signing = match &self.setup.login {
+            Some(CloudLogin::Sigv4 { region, services, .. }) => {
+                let service = services.get(&described.name);
+                let missing = || ConformanceError::Setup(format!("login.sigv4.services lacks {}", described.name));
+                Some(Signing {
+                    region: setting(RegionName::parse(region))?,
+                    service: service.ok_or_else(missing)?.clone(),
+                })
+            }
+            Some(CloudLogin::Bearer { .. }) | None => None,
+        };
+        let limits = EndpointLimits {
+            // The cloud changes behind the provider's back from one request to the next.
+            reuse: Duration::ZERO,
+            requests_per_second: 10_000.0,
+            ..EndpointLimits::default()
+        };
+        Ok(Endpoint {
+            credential: self.setup.login.as_ref().map(|_| LOGIN.to_owned()),
+            signing,
+            operation: described.operation.as_ref().map(|place| match place {
+                OperationPlace::Parameter(name) => egress::OperationPlace::Parameter(name.clone()),
+                OperationPlace::Header(name) => egress::OperationPlace::Header(name.clone()),
+            }),
+            parameters: described.parameters.clone(),
+            headers: described.headers.clone(),
+            allow: described.allow.iter().map(rule).collect::<Result<_, _>>()?,
+            limits,
+            ..Endpoint::new(&described.name, base_url)
+        })
+    }
+}
+
+/// The rule that an operator would paste.
+fn rule(permission: &Permission) -> Result<Rule, ConformanceError> {
+    let Permission { methods, paths, operations, effect, actions: _, content } = permission;
+    // As in the operator's config: methods say what they do, unless the provider means something else.
+    let effect = if operations.is_empty() { permission.own_effect() } else { Some(*effect) };
+    let method = |it: &String| setting(Method::parse(it));
+    let content = match content.is_open() {
+        true => RuleContent::default(),
+        false => setting(RuleContent::parse(content.only.as_deref(), &content.values, &content.fields))?,
+    };
+    Ok(Rule {
+        operations: operations.iter().map(|it| setting(OperationPattern::parse(it))).collect::<Result<_, _>>()?,
+        effect: effect.map(|it| setting(egress::Effect::parse(it.as_str()))).transpose()?,
+        content,
+        ..Rule::new(
+            methods.iter().map(method).collect::<Result<Vec<_>, _>>()?,
+            paths.iter().map(|it| setting(PathPattern::parse(it))).collect::<Result<Vec<_>, _>>()?,
+        )
+    })
+}
+
+fn egress(endpoints: Vec<Endpoint>, credentials: Credentials) -> Result<Egress, ConformanceError> {
+    let settings = EgressSettings {
+        endpoints,
+        credentials,
+        fence: Arc::new(|| true),
+        demands: Arc::new(|_| Demand::default()),
+        reports: Arc::new(|_| ()),
+        route: |it| it,
+    };
+    setting(Egress::new(settings, setting(egress::Metrics::register(&Registry::new()))?))
+}
+
+fn metrics() -> Result<Metrics, ConformanceError> {
+    setting(Metrics::register(&Registry::new()))
+}
+
+fn setting<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, ConformanceError> {
+    result.map_err(|error| ConformanceError::Setup(error.to_string()))
+}
+
+/// A file with a simulator's secret, which goes away with the suite.
+struct SecretFile(PathBuf);
+
+impl SecretFile {
+    fn write(login: &CloudLogin) -> Result<Self, ConformanceError> {
+        let text = match login {
+            CloudLogin::Bearer { token } => format!("{token}\n"),
+            CloudLogin::Sigv4 { id, secret, .. } => {
+                format!("[default]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n")
+            }
+        };
+        let path = std::env::temp_dir().join(format!("aerostat-conformance-{}", Uuid::new_v4()));
+        setting(std::fs::write(&path, text))?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for SecretFile {
+    fn drop(&mut self) {
+        // It is of a simulator: what is left is harmless.
+        let _ = std::fs::remove_file(&self.0);
+    }
+}

@@ -1,0 +1,451 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{Description, Instance, InventoryItem, MarkedOwner, Proof, Setting, State};
+use serde_json::{Value, json};
+
+use super::*;
+use crate::protocol::{ArrivedRequest, CloudObject, How};
+use crate::transcript::{
+    Inventories, Life, ListedPage, Listing, Part, Phase, RecordedCall, RecordedMachines, RecordedQuestion, SaidAnswer,
+    Theft, Touched, Trouble, Truth, Wrong,
+};
+
+fn transcript() -> Transcript {
+    Transcript {
+        description: Arc::new(Description::default()),
+        wrong: Vec::new(),
+        machines: None,
+        lives: None,
+        thefts: None,
+        inventories: None,
+        touched: None,
+    }
+}
+
+fn sentences(judgement: PromiseJudgement) -> Vec<String> {
+    match judgement {
+        PromiseJudgement::Tried(findings) => findings.into_iter().map(|it| it.sentence).collect(),
+        PromiseJudgement::Untried(why) => panic!("not tried: {why}"),
+    }
+}
+
+fn object(id: &str, body: Value) -> CloudObject {
+    CloudObject { kind: "load balancer".to_owned(), id: id.to_owned(), name: String::new(), body }
+}
+
+fn read(line: &str) -> ArrivedRequest {
+    ArrivedRequest { line: line.to_owned(), writes: false, status: Some(200) }
+}
+
+fn write(line: &str) -> ArrivedRequest {
+    ArrivedRequest { writes: true, ..read(line) }
+}
+
+fn call(said: SaidAnswer, requests: Vec<ArrivedRequest>) -> RecordedCall {
+    RecordedCall { function: "ensure", said, requests, events: Vec::new() }
+}
+
+fn ready() -> SaidAnswer {
+    SaidAnswer::Ready { memo: Some("7".to_owned()), ingress: vec!["192.0.2.7".to_owned()] }
+}
+
+fn pending() -> SaidAnswer {
+    SaidAnswer::Pending { memo: Some("7".to_owned()), after: Duration::from_secs(1), reason: "it is built".to_owned() }
+}
+
+fn error(text: &str, is_final: bool) -> SaidAnswer {
+    SaidAnswer::Error(Wrong { is_final, text: text.to_owned() })
+}
+
+/// A life in which nothing is wrong, with one object.
+fn life(trouble: Option<Trouble>) -> Life {
+    let part = |phase, said: SaidAnswer, after: Vec<CloudObject>| Part {
+        phase,
+        again: Some(call(said.clone(), vec![read("GET /7")])),
+        calls: vec![call(said, vec![read("GET /7")])],
+        is_given_up: false,
+        after,
+    };
+    let parts = vec![
+        part(Phase::Create, ready(), vec![object("7", json!(1))]),
+        part(Phase::Change, ready(), vec![object("7", json!(2))]),
+        part(Phase::Delete, SaidAnswer::Done, Vec::new()),
+    ];
+    Life { trouble, uid: "uid".to_owned(), before: Vec::new(), parts }
+}
+
+fn lost() -> Option<Trouble> {
+    Some(Trouble { nth: 2, how: How::LostAfter, lists_lag: false, gives_up: false })
+}
+
+fn of_lives(lives: Vec<Life>) -> Transcript {
+    Transcript { lives: Some(lives), ..transcript() }
+}
+
+#[test]
+fn a_life_in_which_nothing_is_wrong_breaks_nothing() {
+    let whole = of_lives(vec![life(None), life(lost())]);
+    for judge in [
+        lives::ensure_converges,
+        lives::nothing_twice,
+        lives::creation_is_announced,
+        lives::ready_writes_nothing,
+        lives::pending_moves_on,
+        lives::memo_is_kept,
+        lives::errors_are_tried_again,
+        lives::delete_converges,
+        lives::nothing_left,
+        lives::done_only_when_gone,
+        lives::gone_is_done,
+    ] {
+        assert_eq!(judge(&whole), PromiseJudgement::Tried(Vec::new()));
+    }
+}
+
+#[test]
+fn what_does_not_end_is_told_with_its_last_answer() {
+    let mut stuck = life(lost());
+    stuck.parts[0].calls = vec![call(pending(), Vec::new()), call(pending(), Vec::new())];
+    let told = lives::ensure_converges(&of_lives(vec![life(None), stuck.clone()]));
+    let expected = "create: after 2 calls it is not ready, but pending (it is built)";
+    assert_eq!(told, PromiseJudgement::Tried(vec![finding("request 2 carried out, and its answer lost", expected)]));
+    let told = sentences(lives::pending_moves_on(&of_lives(vec![stuck])));
+    assert_eq!(told, ["create: after 2 calls it is still pending (it is built)"]);
+    let mut kept = life(None);
+    kept.parts[2].calls = vec![call(SaidAnswer::Kept("protected".to_owned()), Vec::new())];
+    let told = sentences(lives::delete_converges(&of_lives(vec![kept])));
+    assert_eq!(told, ["delete: after 1 calls it is not done, but kept (protected)"]);
+}
+
+#[test]
+fn what_is_deleted_before_it_is_ready_leaves_nothing() {
+    let mut given_up = life(lost());
+    given_up.parts.remove(1);
+    given_up.parts[0].calls = vec![call(pending(), Vec::new())];
+    given_up.parts[0].is_given_up = true;
+    let lives = of_lives(vec![life(None), given_up.clone()]);
+    assert_eq!(sentences(lives::ensure_converges(&lives)), [""; 0]);
+    assert_eq!(sentences(lives::pending_moves_on(&lives)), [""; 0]);
+    given_up.parts[1].after = vec![object("7", json!(1))];
+    let lives = of_lives(vec![life(None), given_up]);
+    assert_eq!(sentences(lives::nothing_left(&lives)), ["done, and load balancer 7  is left"]);
+}
+
+#[test]
+fn one_more_than_when_nothing_goes_wrong_is_one_too_many() {
+    let mut twice = life(lost());
+    twice.parts[0].after.push(object("8", json!(1)));
+    let told = sentences(lives::nothing_twice(&of_lives(vec![life(None), twice])));
+    assert_eq!(told, ["after create: 2 of load balancer, where 1 is right"]);
+    let mut others = life(lost());
+    others.before.push(object("8", json!(1)));
+    others.parts[0].after.push(object("8", json!(1)));
+    others.parts[1].after.push(object("8", json!(1)));
+    assert_eq!(sentences(lives::nothing_twice(&of_lives(vec![life(None), others]))), [""; 0], "it was there before");
+}
+
+#[test]
+fn a_change_that_makes_another_one_is_told() {
+    let mut replaced = life(None);
+    replaced.parts[1].after = vec![object("8", json!(2))];
+    let told = sentences(lives::nothing_twice(&of_lives(vec![replaced])));
+    assert_eq!(told, ["a change has replaced load balancer 7"]);
+}
+
+#[test]
+fn what_is_left_is_named() {
+    let mut left = life(None);
+    left.parts[2].after = vec![object("7", json!(1))];
+    assert_eq!(sentences(lives::nothing_left(&of_lives(vec![left]))), ["done, and load balancer 7  is left"]);
+}
+
+#[test]
+fn what_is_ready_is_not_written_again() {
+    let mut again = life(None);
+    again.parts[0].again = Some(call(ready(), vec![read("GET /7"), write("PUT /7")]));
+    let told = sentences(lives::ready_writes_nothing(&of_lives(vec![again])));
+    assert_eq!(told, ["it was ready after create, and the next ensure sends PUT /7"]);
+}
+
+#[test]
+fn a_memo_that_moves_and_one_of_two_services_are_told() {
+    let mut moved = life(None);
+    let other = SaidAnswer::Ready { memo: Some("8".to_owned()), ingress: Vec::new() };
+    moved.parts[0].again = Some(call(other, Vec::new()));
+    let told = sentences(lives::memo_is_kept(&of_lives(vec![moved])));
+    assert!(told.len() == 1 && told[0].contains("\"7\"") && told[0].contains("\"8\""), "{told:?}");
+    let other = Life { uid: "another".to_owned(), ..life(lost()) };
+    let told = sentences(lives::memos_differ(&of_lives(vec![life(None), other])));
+    assert_eq!(told, ["two Services have the memo \"7\""]);
+}
+
+#[test]
+fn an_error_that_passes_is_not_final() {
+    let with = |said| {
+        let mut failed = life(lost());
+        failed.parts[0].calls.insert(0, call(said, Vec::new()));
+        sentences(lives::errors_are_tried_again(&of_lives(vec![life(None), failed])))
+    };
+    assert_eq!(with(error("500", false)), [""; 0]);
+    assert_eq!(with(error("500", true)), ["create: it passes, and is told as one that does not: 500"]);
+}
+
+#[test]
+fn a_deletion_that_only_the_host_refuses_is_told() {
+    let mut swallowed = life(lost());
+    let text = "DELETE /7 was answered with 500, and the provider answers that the load balancer is gone: that is not believed";
+    swallowed.parts[2].calls.insert(0, call(error(text, false), Vec::new()));
+    let told = sentences(lives::done_only_when_gone(&of_lives(vec![swallowed])));
+    assert!(told.len() == 1 && told[0].contains("which only the host prevents"), "{told:?}");
+    let mut gone = life(None);
+    gone.parts[2].again = Some(call(error("not found", false), Vec::new()));
+    let told = sentences(lives::gone_is_done(&of_lives(vec![gone])));
+    assert_eq!(told, ["it was gone, and the next delete answers an error (not found)"]);
+}
+
+#[test]
+fn a_write_without_a_memo_is_told_by_the_hosts_warnings() {
+    let with = |event: &str| {
+        let mut told = life(None);
+        let first = RecordedCall { events: vec![event.to_owned()], ..call(pending(), vec![write("POST /")]) };
+        told.parts[0].calls.insert(0, first);
+        sentences(lives::creation_is_announced(&of_lives(vec![told]))).len()
+    };
+    assert_eq!([with("MemoMissing"), with("LoadBalancerCreationUnclear")], [1, 0]);
+}
+
+#[test]
+fn what_a_thief_has_changed_or_deleted_is_named() {
+    let before = vec![object("7", json!(1)), object("8", json!(1))];
+    let with = |held: Vec<CloudObject>, after: Vec<CloudObject>| {
+        let theft = Theft { title: "a thief".to_owned(), before: before.clone(), held, after };
+        sentences(thefts::others_are_untouched(&Transcript { thefts: Some(vec![theft]), ..transcript() }))
+    };
+    assert_eq!(with(before.clone(), before.clone()), [""; 0]);
+    let own = [before.clone(), vec![object("9", json!(1))]].concat();
+    assert_eq!(with(own, before.clone()), [""; 0], "the thief may have one of its own");
+    let changed = vec![object("7", json!(2)), object("8", json!(1))];
+    assert_eq!(with(changed, before.clone()), ["its ensure has changed load balancer 7 "]);
+    assert_eq!(with(before.clone(), vec![object("7", json!(1))]), ["its delete has deleted load balancer 8 "]);
+    let mut life = life(lost());
+    life.before = vec![object("8", json!(1))];
+    let both = Transcript { thefts: Some(Vec::new()), ..of_lives(vec![life]) };
+    assert_eq!(sentences(thefts::others_are_untouched(&both)), ["create has deleted load balancer 8 "]);
+}
+
+#[test]
+fn somebodys_change_is_looked_for_where_it_was_made() {
+    let with = |after: Option<Value>| {
+        let original = object("7", json!({ "labels": {}, "ports": [80] }));
+        let before = object("7", json!({ "labels": { "a/b": "c" }, "ports": [80] }));
+        let touched = Touched { original, before, after: after.map(|it| object("7", it)) };
+        sentences(touched::rest_stays(&Transcript { touched: Some(vec![touched]), ..transcript() }))
+    };
+    assert_eq!(with(Some(json!({ "labels": { "a/b": "c" }, "ports": [80, 443] }))), [""; 0]);
+    let told = with(Some(json!({ "labels": {}, "ports": [80, 443] })));
+    assert_eq!(told, ["load balancer 7: /labels/a~1b is not as somebody has set it"]);
+    assert_eq!(with(None), ["load balancer 7 is gone after a change"]);
+}
+
+fn machine(name: &str, id: &str) -> Instance {
+    Instance { name: name.to_owned(), provider_id: Some(id.to_owned()), ..Instance::default() }
+}
+
+fn question(truth: Truth, trouble: Option<(usize, How)>, said: Result<Option<Instance>, Wrong>) -> RecordedQuestion {
+    RecordedQuestion { title: "get web-1".to_owned(), trouble, truth, said, requests: vec![read("GET /1")] }
+}
+
+fn listing(pages: Vec<Vec<Instance>>, names: &[&str]) -> Listing {
+    let page = |instances| Ok(ListedPage { instances, gaps: Vec::new() });
+    Listing {
+        limit: 2,
+        trouble: None,
+        names: names.iter().map(|it| (*it).to_owned()).collect(),
+        pages: pages.into_iter().map(page).collect(),
+        is_endless: false,
+        requests: vec![read("GET /")],
+    }
+}
+
+fn of_machines(questions: Vec<RecordedQuestion>, lists: Vec<Listing>) -> Transcript {
+    let machines = RecordedMachines { questions, lists, words: Vec::new(), accounts: Vec::new() };
+    Transcript { machines: Some(machines), ..transcript() }
+}
+
+#[test]
+fn none_after_a_failure_is_a_node_that_would_be_deleted() {
+    let failed = Some((1, How::Failed));
+    let judged = |truth, said| {
+        sentences(instances::none_only_when_certain(&of_machines(vec![question(truth, failed, said)], vec![])))
+    };
+    assert!(judged(Truth::Runs, Ok(None))[0].contains("its node would be deleted"));
+    assert_eq!(judged(Truth::Gone, Ok(None)), [""; 0]);
+    let wrong = |text: &str| Err(Wrong { is_final: false, text: text.to_owned() });
+    assert_eq!(judged(Truth::Runs, wrong("the cloud answered with 500")), [""; 0]);
+    let told = judged(Truth::Gone, wrong("500, and the provider answers that it does not exist: that is not believed"));
+    assert!(told[0].contains("which only the host prevents"), "{told:?}");
+}
+
+#[test]
+fn a_machine_is_found_in_its_state_or_certainly_gone() {
+    let judged = |judge: fn(&Transcript) -> PromiseJudgement, truth, said| {
+        sentences(judge(&of_machines(vec![question(truth, None, said)], vec![]))).len()
+    };
+    let wrong = || Err(Wrong { is_final: true, text: "no".to_owned() });
+    let found = |state| Ok(Some(Instance { state, ..machine("web-1", "acme://1") }));
+    let find = instances::machine_is_found;
+    assert_eq!([judged(find, Truth::Runs, Ok(None)), judged(find, Truth::Runs, wrong())], [1, 1]);
+    assert_eq!([judged(find, Truth::Gone, Ok(None)), judged(find, Truth::Runs, found(State::Running))], [0, 0]);
+    let gone = instances::none_when_gone;
+    assert_eq!([judged(gone, Truth::Gone, wrong()), judged(gone, Truth::Gone, found(State::Running))], [1, 1]);
+    let state = instances::stopped_is_told;
+    assert_eq!(
+        [judged(state, Truth::Stopped, found(State::Running)), judged(state, Truth::Runs, found(State::Stopped))],
+        [1, 1]
+    );
+    assert_eq!(
+        [judged(state, Truth::Stopped, found(State::Stopped)), judged(state, Truth::Runs, found(State::Running))],
+        [0, 0]
+    );
+}
+
+#[test]
+fn a_list_holds_every_machine_once_and_ends() {
+    let one = || machine("web-1", "acme://1");
+    let two = || machine("web-2", "acme://2");
+    let judged = |list| sentences(instances::list_is_complete(&of_machines(vec![], vec![list])));
+    assert_eq!(judged(listing(vec![vec![one()], vec![two()]], &["web-1", "web-2"])), [""; 0]);
+    assert_eq!(judged(listing(vec![vec![one()]], &["web-1", "web-2"])), ["web-2 is on none of its 1 pages"]);
+    assert_eq!(judged(listing(vec![vec![one()], vec![one()]], &["web-1"])), ["web-1 is there 2 times"]);
+    let endless = Listing { is_endless: true, ..listing(vec![vec![one()]], &["web-1"]) };
+    assert_eq!(judged(endless), ["it has no end: page follows page"]);
+    let long = listing(vec![vec![one(), two(), one()]], &[]);
+    let told = sentences(instances::list_keeps_its_limit(&of_machines(vec![], vec![long])));
+    assert_eq!(told, ["a page of at most 2 holds 3"]);
+}
+
+#[test]
+fn a_page_that_lacks_machines_says_so() {
+    let judged = |gaps: &[&str]| {
+        let gaps = gaps.iter().map(|it| (*it).to_owned()).collect();
+        let list = Listing {
+            trouble: Some((1, How::Failed)),
+            pages: vec![Ok(ListedPage { instances: Vec::new(), gaps })],
+            ..listing(Vec::new(), &["web-1"])
+        };
+        sentences(instances::list_tells_its_gaps(&of_machines(vec![], vec![list])))
+    };
+    assert_eq!(judged(&["zone a does not answer"]), [""; 0]);
+    assert_eq!(judged(&[]), ["web-1 is missing, and no page tells a gap"]);
+    assert_eq!(judged(&["500, and the provider does not say what is missing"]).len(), 1, "the host has noticed it");
+}
+
+#[test]
+fn ids_and_answers_are_the_same_everywhere() {
+    let got = question(Truth::Runs, None, Ok(Some(machine("web-1", "acme://1"))));
+    let listed = listing(vec![vec![machine("web-1", "acme://A1")]], &["web-1"]);
+    let both = of_machines(vec![got], vec![listed]);
+    assert_eq!(sentences(instances::ids_are_stable(&both)).len(), 1);
+    assert_eq!(sentences(instances::list_and_get_agree(&both)).len(), 1);
+    let mut words = of_machines(vec![], vec![]);
+    let machines = words.machines.as_mut().unwrap();
+    let word = |it: &str| Ok(it.to_owned());
+    machines.words = vec![("a".to_owned(), [word("x"), word("x")]), ("b".to_owned(), [word("x"), word("x")])];
+    assert_eq!(sentences(instances::canonical_ids_tell_apart(&words)), ["2 machines have 1 words"]);
+    let machines = words.machines.as_mut().unwrap();
+    machines.words[1].1 = [word("y"), word("z")];
+    machines.accounts = vec![Ok(Some("a".to_owned())), Ok(Some("b".to_owned()))];
+    assert_eq!(sentences(instances::canonical_ids_tell_apart(&words)).len(), 1);
+    assert_eq!(sentences(instances::account_stays(&words)), ["one account was called {Some(\"a\"), Some(\"b\")}"]);
+}
+
+#[test]
+fn a_list_that_asks_about_each_machine_is_dear() {
+    let names = ["a", "b", "c", "d", "e", "f"];
+    let all = || names.iter().map(|it| machine(it, it)).collect::<Vec<_>>();
+    let judged = |requests: usize| {
+        let list = Listing { requests: vec![read("GET /"); requests], limit: 100, ..listing(vec![all()], &names) };
+        sentences(instances::list_is_cheap(&of_machines(vec![], vec![list]))).len()
+    };
+    assert_eq!([judged(1), judged(6), judged(7)], [0, 0, 1]);
+}
+
+#[test]
+fn a_setting_that_would_hold_a_secret_is_told_by_its_name() {
+    let setting = |name: &str| Setting { name: name.to_owned(), required: false, default: None, doc: String::new() };
+    let names = ["apiToken", "client-secret", "db.password", "tokenLifetime", "secretsPath", "region"];
+    let description = Arc::new(Description { settings: names.map(setting).to_vec(), ..Description::default() });
+    let told = sentences(description::settings_hold_no_secret(&Transcript { description, ..transcript() }));
+    let named: Vec<_> = told.iter().map(|it| it.split(' ').nth(2).unwrap()).collect();
+    assert_eq!(named, ["apiToken", "client-secret", "db.password"]);
+}
+
+#[test]
+fn what_was_not_played_is_not_called_kept() {
+    for promise in crate::promise::PROMISES {
+        let judgement = (promise.judge)(&transcript());
+        let is_always_tried = ["settings-hold-no-secret", "requests-are-the-vendors"].contains(&promise.name);
+        assert_eq!(matches!(judgement, PromiseJudgement::Tried(_)), is_always_tried, "{}", promise.name);
+    }
+}
+
+fn item(cluster: &str, uid: &str, revision: &str) -> InventoryItem {
+    let owner =
+        MarkedOwner { cluster_uid: Some(cluster.to_owned()), uid: Some(uid.to_owned()), ..MarkedOwner::default() };
+    InventoryItem { revision: Some(revision.to_owned()), ..InventoryItem::new("load balancer 7", owner, Proof::Unique) }
+}
+
+fn inventories() -> Inventories {
+    let list = |revision| Ok(vec![item("own", "uid", revision)]);
+    Inventories {
+        cluster: "own".to_owned(),
+        uid: "uid".to_owned(),
+        memo: Some("7".to_owned()),
+        at_rest: [list("1"), list("1")],
+        changed: list("2"),
+        elsewhere: Ok(Vec::new()),
+        gone: Ok(Vec::new()),
+    }
+}
+
+fn found(judge: fn(&Transcript) -> PromiseJudgement, change: impl Fn(&mut Inventories)) -> usize {
+    let mut inventories = inventories();
+    change(&mut inventories);
+    sentences(judge(&Transcript { inventories: Some(inventories), ..transcript() })).len()
+}
+
+#[test]
+fn an_inventory_shows_what_is_ours_and_nothing_else() {
+    let (ours, alone) = (inventory::shows_ours as fn(&Transcript) -> PromiseJudgement, inventory::shows_ours_alone);
+    assert_eq!([found(ours, |_| ()), found(alone, |_| ())], [0, 0]);
+    assert_eq!(found(ours, |it| it.at_rest[0] = Ok(Vec::new())), 1);
+    assert_eq!(found(ours, |it| it.changed = Err("500".to_owned())), 1);
+    assert_eq!(found(ours, |it| it.changed = Ok(vec![item("other", "uid", "2")])), 1);
+    assert_eq!(found(alone, |it| it.elsewhere = Ok(vec![item("own", "uid", "1")])), 1);
+    assert_eq!(found(alone, |it| it.gone = Ok(vec![item("own", "uid", "1")])), 1);
+    assert_eq!(found(alone, |it| it.at_rest[0] = Ok(vec![item("other", "another", "1")])), 1);
+}
+
+#[test]
+fn an_item_that_only_its_name_proves_is_known_by_its_memo() {
+    let unmarked = || InventoryItem {
+        memo: Some("7".to_owned()),
+        ..InventoryItem::new("load balancer 7", MarkedOwner::default(), Proof::ByName)
+    };
+    let all = |seen: &mut Inventories| {
+        seen.at_rest[0] = Ok(vec![unmarked()]);
+        seen.changed = Ok(vec![unmarked()]);
+        seen.elsewhere = Ok(vec![unmarked()]);
+    };
+    assert_eq!([found(inventory::shows_ours, all), found(inventory::shows_ours_alone, all)], [0, 0]);
+    assert_eq!(found(inventory::shows_ours_alone, |it| it.gone = Ok(vec![unmarked()])), 1);
+}
+
+#[test]
+fn a_revision_moves_with_changes_alone() {
+    let judge = inventory::revision_tells_changes;
+    assert_eq!(found(judge, |_| ()), 0);
+    assert_eq!(found(judge, |it| it.at_rest[1] = Ok(vec![item("own", "uid", "9")])), 1);
+    assert_eq!(found(judge, |it| it.changed = Ok(vec![item("own", "uid", "1")])), 1);
+}

@@ -1,0 +1,41 @@
+//! The judge of what belongs to others.
+
+use crate::breach::Breach;
+use crate::protocol::CloudObject;
+use crate::transcript::{Life, Theft, Transcript};
+
+use super::{NO_BALANCERS, PromiseJudgement, finding};
+
+pub(crate) fn others_are_untouched(transcript: &Transcript) -> PromiseJudgement {
+    PromiseJudgement::of(transcript.thefts.as_ref(), NO_BALANCERS, |thefts| {
+        let lives = transcript.lives.iter().flatten().flat_map(bystanders);
+        thefts.iter().flat_map(stolen).chain(lives).collect()
+    })
+}
+
+/// The harm that a thief has done.
+fn stolen(theft: &Theft) -> Vec<Breach> {
+    let held = harmed(&theft.before, &theft.held).map(|it| format!("its ensure has {it}"));
+    let deleted = harmed(&theft.before, &theft.after).map(|it| format!("its delete has {it}"));
+    held.chain(deleted).take(1).map(|it| finding(theft.title.clone(), it)).collect()
+}
+
+/// The harm to what was there before a life.
+fn bystanders(life: &Life) -> Vec<Breach> {
+    let harm = life.parts.iter().find_map(|part| {
+        let harm = harmed(&life.before, &part.after).next()?;
+        Some(format!("{} has {harm}", part.phase.as_str()))
+    });
+    harm.map(|it| finding(life.title(), it)).into_iter().collect()
+}
+
+fn harmed<'a>(before: &'a [CloudObject], after: &'a [CloudObject]) -> impl Iterator<Item = String> + 'a {
+    before.iter().filter_map(|object| {
+        let CloudObject { kind, id, name, .. } = object;
+        match after.iter().find(|it| (&it.kind, &it.id) == (kind, id)) {
+            None => Some(format!("deleted {kind} {id} {name}")),
+            Some(now) if now != object => Some(format!("changed {kind} {id} {name}")),
+            Some(_) => None,
+        }
+    })
+}

@@ -1,0 +1,31 @@
+//! Runs any provider against a simulator of its cloud, and says which promises of the contract it keeps.
+//!
+//! ```text
+//! Module, URL ─► host: the real sandbox and egress ─► the simulator, which speaks as the vendor's cloud does
+//!                play: what Kubernetes could ask    ─► three routes of the simulator (protocol)
+//!                  └► Transcript ─► ■ judge: one function for each promise ─► ConformanceReport
+//! ```
+//!
+//! A transcript holds requests, answers, and what was in the cloud before and after. Judges are functions from transcripts to
+//! sentences; they know no cloud. How a right answer looks like is not written down anywhere: a story in which nothing fails
+//! is the measure of all others.
+
+#![forbid(unsafe_code)]
+
+mod admin;
+mod breach;
+mod error;
+mod host;
+mod judge;
+mod play;
+mod promise;
+pub mod protocol;
+mod report;
+mod suite;
+mod transcript;
+
+pub use crate::breach::Breach;
+pub use crate::error::ConformanceError;
+pub use crate::promise::{PROMISES, Promise};
+pub use crate::report::{ConformanceReport, Cost, PromiseOutcome};
+pub use crate::suite::{PATIENCE, Suite, run};

@@ -1,0 +1,9 @@
+//! Plays what Kubernetes could ask, and writes down what comes of it. Judges nothing.
+
+pub(crate) mod inventories;
+pub(crate) mod lives;
+pub(crate) mod machines;
+pub(crate) mod service;
+pub(crate) mod stage;
+pub(crate) mod thefts;
+pub(crate) mod touched;

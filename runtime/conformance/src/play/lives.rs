@@ -1,0 +1,198 @@
+//! Lives of load balancers: one in which nothing goes wrong, and one for each way in which each of its requests can.
+
+use std::time::{Duration, Instant};
+
+use cloud_provider::{LoadBalancers, Node};
+use tokio::time::sleep;
+
+use crate::error::{ConformanceError, Result};
+use crate::host::HostProcess;
+use crate::protocol::{AdminFailure, How, Orders};
+use crate::transcript::{Life, Part, Phase, RecordedCall, SaidAnswer, Trouble};
+
+use super::service::PlayedService;
+use super::stage::Stage;
+
+/// How many calls a part may take: each is answered within milliseconds here.
+const MOST_CALLS: usize = 400;
+/// How long is waited between two calls at most: an earlier call is always safe, and clouds here take little time.
+const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+/// How many calls lists lag for after something was made.
+const LAGGING_CALLS: usize = 5;
+/// After so many lives that did not come to an end, no others are tried.
+const MOST_UNENDED: usize = 3;
+
+/// All lives. `every` is one for all troubles, and greater for one of so many.
+pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Vec<Life>> {
+    let mut lives = vec![live(stage, None).await?];
+    let Some(measure) = lives.first().filter(|it| it.parts.iter().all(Part::is_over)) else { return Ok(lives) };
+    let mut unended = 0;
+    let unplayed: Vec<_> = stage.host.setup().unplayed.keys().cloned().collect();
+    let is_played = |it: &Trouble| !unplayed.iter().any(|part| it.title().contains(part));
+    for trouble in troubles(measure).into_iter().filter(is_played).step_by(every.max(1)) {
+        let life = live(stage, Some(trouble)).await?;
+        unended += usize::from(!life.parts.iter().all(|it| it.is_over() || it.is_given_up));
+        lives.push(life);
+        if unended == MOST_UNENDED {
+            break;
+        }
+    }
+    Ok(lives)
+}
+
+/// The troubles that the requests of a life can meet, by the number of each in its phase.
+fn troubles(measure: &Life) -> Vec<Trouble> {
+    let requests = |phase| measure.part(phase).map(|it| it.requests().cloned().collect::<Vec<_>>()).unwrap_or_default();
+    let phases = Phase::ALL.map(requests);
+    let longest = phases.iter().map(Vec::len).max().unwrap_or_default();
+    let mut troubles = Vec::new();
+    for nth in 1..=longest {
+        let writes = phases.iter().any(|it| it.get(nth - 1).is_some_and(|it| it.writes));
+        let creates = phases[0].get(nth - 1).is_some_and(|it| it.writes);
+        let all = [How::LostBefore, How::Failed, How::LostAfter, How::Busy, How::DiesBefore, How::DiesAfter];
+        // What only reads is carried out or not alike; and no answer is as good as any other that is none.
+        let of_reads = (nth - 1) % 2;
+        let hows = if writes { &all[..] } else { &all[of_reads..=of_reads] };
+        troubles.extend(hows.iter().map(|how| Trouble { nth, how: *how, lists_lag: false, gives_up: false }));
+        let late = if creates { &[How::FailedAfter, How::DiesAfter][..] } else { &[] };
+        let late = late.iter().flat_map(|how| [false, true].map(|gives_up| (*how, gives_up)));
+        troubles.extend(late.map(|(how, gives_up)| Trouble { nth, how, lists_lag: true, gives_up }));
+    }
+    troubles
+}
+
+/// One life, from nothing to nothing.
+pub(crate) async fn live(stage: &mut Stage, trouble: Option<Trouble>) -> Result<Life> {
+    let mut process = stage.process().await?;
+    let nodes = stage.nodes(&process).await;
+    let before = stage.objects().await?;
+    let mut service = PlayedService::new("web", &nodes[..1], stage.host.setup());
+    let mut parts = Vec::new();
+    for phase in Phase::ALL {
+        let part = part(stage, &mut process, &mut service, phase, &nodes, trouble).await?;
+        let (is_over, is_given_up) = (part.is_over(), part.is_given_up);
+        parts.push(part);
+        if is_given_up {
+            parts.push(self::part(stage, &mut process, &mut service, Phase::Delete, &nodes, trouble).await?);
+            break;
+        }
+        // Whatever was made has to go all the same, so that it is in nobody's way.
+        if !is_over && phase == Phase::Create {
+            parts.push(self::part(stage, &mut process, &mut service, Phase::Delete, &nodes, None).await?);
+            break;
+        }
+    }
+    Ok(Life { trouble, uid: service.desired.owner.uid, before, parts })
+}
+
+async fn part(
+    stage: &mut Stage,
+    process: &mut HostProcess,
+    service: &mut PlayedService,
+    phase: Phase,
+    nodes: &[Node],
+    trouble: Option<Trouble>,
+) -> Result<Part> {
+    if phase == Phase::Change {
+        service.change(&nodes[..2.min(nodes.len())]);
+    }
+    let gives_up = trouble.is_some_and(|it| it.gives_up);
+    let lag = trouble.is_some_and(|it| it.lists_lag) && (phase == Phase::Create || gives_up);
+    // Where lists lag, it is about the creation alone.
+    let fail = trouble.filter(|it| !it.lists_lag || phase == Phase::Create);
+    let fail = fail.map(|it| AdminFailure { nth: it.nth, how: it.how });
+    stage.asked().await?;
+    stage.admin.order(Orders { fail, lists_lag: lag }).await?;
+    let mut calls: Vec<RecordedCall> = Vec::new();
+    let (start, mut made_at) = (Instant::now(), (phase == Phase::Delete).then_some(0));
+    let mut is_given_up = false;
+    while calls.len() < MOST_CALLS && start.elapsed() < stage.patience {
+        let (call, pause) = step(stage, process, service, phase, lag).await?;
+        let is_over = is_last(phase, &call.said);
+        made_at = made_at.or_else(|| call.requests.iter().any(|it| it.writes).then_some(calls.len()));
+        calls.push(call);
+        let asked: usize = calls.iter().map(|it| it.requests.len()).sum();
+        is_given_up = phase == Phase::Create && trouble.is_some_and(|it| it.gives_up && asked >= it.nth);
+        if is_over || is_given_up {
+            break;
+        }
+        if lag && made_at.is_some_and(|it| calls.len() == it + LAGGING_CALLS) {
+            stage.admin.order(Orders::default()).await?;
+        }
+        sleep(pause.min(LONGEST_PAUSE)).await;
+    }
+    stage.admin.order(Orders { fail: None, lists_lag: is_given_up }).await?;
+    let after = stage.objects().await?;
+    let part = Part { phase, calls, is_given_up, again: None, after };
+    // One further call after each trouble is enough: most of what it could show, any story shows.
+    if !part.is_over() || part.is_given_up || trouble.is_some() && phase != Phase::Create {
+        return Ok(part);
+    }
+    let (again, _) = step(stage, process, service, phase, false).await?;
+    Ok(Part { again: Some(again), ..part })
+}
+
+/// One call. If the process has died over it, nothing is kept, and the next call is another process's.
+async fn step(
+    stage: &mut Stage,
+    process: &mut HostProcess,
+    service: &mut PlayedService,
+    phase: Phase,
+    lists_lag: bool,
+) -> Result<(RecordedCall, Duration)> {
+    let load_balancers = process.cloud.load_balancers.clone();
+    let Some(load_balancers) = load_balancers else {
+        return Err(ConformanceError::Setup("the provider has no load balancers".to_owned()));
+    };
+    let (function, heard) = call(phase, service, &*load_balancers).await;
+    let (requests, dead) = stage.asked().await?;
+    if dead {
+        service.forget();
+        stage.admin.order(Orders { fail: None, lists_lag }).await?;
+        *process = stage.process().await?;
+        let call = RecordedCall { function, said: SaidAnswer::Unheard, requests, events: Vec::new() };
+        return Ok((call, Duration::ZERO));
+    }
+    service.keep(&heard);
+    Ok((RecordedCall { function, said: heard.said, requests, events: heard.events }, heard.pause))
+}
+
+async fn call(
+    phase: Phase,
+    service: &PlayedService,
+    load_balancers: &dyn LoadBalancers,
+) -> (&'static str, super::service::Heard) {
+    match phase {
+        Phase::Create | Phase::Change => ("ensure", service.ensure(load_balancers).await),
+        Phase::Delete => ("delete", service.delete(load_balancers).await),
+    }
+}
+
+fn is_last(phase: Phase, said: &SaidAnswer) -> bool {
+    match phase {
+        Phase::Create | Phase::Change => matches!(said, SaidAnswer::Ready { .. } | SaidAnswer::NotManaged),
+        Phase::Delete => matches!(said, SaidAnswer::Done | SaidAnswer::Kept(_)),
+    }
+}
+
+/// Calls until a phase is over, while nothing goes wrong.
+pub(crate) async fn settle(
+    stage: &mut Stage,
+    process: &mut HostProcess,
+    service: &mut PlayedService,
+    phase: Phase,
+) -> Result<Vec<RecordedCall>> {
+    let mut calls = Vec::new();
+    let start = Instant::now();
+    while calls.len() < MOST_CALLS && start.elapsed() < stage.patience {
+        let (call, pause) = step(stage, process, service, phase, false).await?;
+        let is_final = matches!(&call.said, SaidAnswer::Error(wrong) if wrong.is_final);
+        let is_over = is_last(phase, &call.said) || is_final;
+        calls.push(call);
+        if is_over {
+            break;
+        }
+        sleep(pause.min(LONGEST_PAUSE)).await;
+    }
+    Ok(calls)
+}

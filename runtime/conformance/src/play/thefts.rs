@@ -1,0 +1,83 @@
+//! Services that would have what is another's.
+
+use crate::error::Result;
+use crate::host::{HostProcess, OTHER_CLUSTER};
+use crate::protocol::{ClaimingAnnotation, CloudObject, ForeignChange, Held};
+use crate::transcript::{Phase, Theft};
+
+use super::lives::settle;
+use super::service::PlayedService;
+use super::stage::Stage;
+
+/// The name of the load balancer that nobody's provider has made.
+const FOREIGN: &str = "foreign";
+
+/// All thefts, beside the load balancer of an honest Service, which goes in the end.
+pub(crate) async fn play(stage: &mut Stage) -> Result<Vec<Theft>> {
+    let mut process = stage.process().await?;
+    let nodes = stage.nodes(&process).await;
+    let foreign = stage.admin.change(&ForeignChange::AddForeign { name: FOREIGN.to_owned() }).await?;
+    let mut victim = PlayedService::new("web", &nodes[..1], stage.host.setup());
+    let earlier = stage.objects().await?;
+    settle(stage, &mut process, &mut victim, Phase::Create).await?;
+    let owned: Vec<_> = stage.objects().await?.into_iter().filter(|it| !earlier.contains(it)).collect();
+
+    let mut thefts = Vec::new();
+    let thief = || PlayedService::new("web", &nodes[..1], stage.host.setup());
+    let (again, never, elsewhere) = (thief(), thief(), thief());
+    thefts.push(steal(stage, &mut process, again, "a Service of the same name, with another UID", true).await?);
+    thefts.push(
+        steal(stage, &mut process, never, "a deletion of what was never made, under the same name", false).await?,
+    );
+    let mut other = stage.host.process(OTHER_CLUSTER).await?;
+    let title = "a Service of the same name, in another cluster of the same name";
+    thefts.push(steal(stage, &mut other, elsewhere, title, true).await?);
+
+    let foreign = foreign.and_then(|it| it.id).map(|id| (id, FOREIGN.to_owned(), "nobody's"));
+    let balancer = owned.iter().find(|it| it.kind.contains("load balancer")).or_else(|| owned.first());
+    let balancer = balancer.map(|CloudObject { id, name, .. }| (id.clone(), name.clone(), "another Service's"));
+    for ClaimingAnnotation { annotation, holds } in stage.host.setup().claims.clone() {
+        for (id, name, whose) in foreign.iter().chain(&balancer) {
+            let value = match holds {
+                Held::Id => id,
+                Held::Name => name,
+            };
+            let mut owner = PlayedService::new("owner", &nodes[..1], stage.host.setup());
+            settle(stage, &mut process, &mut owner, Phase::Create).await?;
+            let own = stage.objects().await?;
+            owner.annotate(&annotation, value);
+            let title = format!("a Service with one of its own that claims {whose} load balancer by {annotation}");
+            let theft = steal(stage, &mut process, owner, &title, true).await?;
+            thefts.push(Theft {
+                before: own.into_iter().filter(|it| earlier.contains(it) || owned.contains(it)).collect(),
+                ..theft
+            });
+            for ensures in [true, false] {
+                let mut thief = PlayedService::new("thief", &nodes[..1], stage.host.setup());
+                thief.annotate(&annotation, value);
+                let deed = if ensures { "a Service that claims" } else { "a deletion that claims" };
+                let title = format!("{deed} {whose} load balancer by {annotation}");
+                thefts.push(steal(stage, &mut process, thief, &title, ensures).await?);
+            }
+        }
+    }
+    settle(stage, &mut process, &mut victim, Phase::Delete).await?;
+    Ok(thefts)
+}
+
+async fn steal(
+    stage: &mut Stage,
+    process: &mut HostProcess,
+    mut thief: PlayedService,
+    title: &str,
+    ensures: bool,
+) -> Result<Theft> {
+    let before = stage.objects().await?;
+    if ensures {
+        settle(stage, process, &mut thief, Phase::Create).await?;
+    }
+    let held = stage.objects().await?;
+    settle(stage, process, &mut thief, Phase::Delete).await?;
+    let after = stage.objects().await?;
+    Ok(Theft { title: title.to_owned(), before, held, after })
+}

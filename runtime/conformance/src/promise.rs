@@ -1,0 +1,233 @@
+//! The promises of the contract: a name, the contract's sentence, where it stands, and who judges it.
+
+use crate::judge::{PromiseJudgement, description, instances, inventory, lives, thefts, touched};
+use crate::transcript::Transcript;
+
+/// A promise of the contract.
+#[derive(Clone, Copy, Debug)]
+pub struct Promise {
+    /// As in a report, and in a simulator's `exceptions`.
+    pub name: &'static str,
+    /// The promise of a provider.
+    pub sentence: &'static str,
+    /// The page of the repository that says so.
+    pub page: &'static str,
+    /// Says where a transcript breaks it.
+    pub(crate) judge: fn(&Transcript) -> PromiseJudgement,
+}
+
+const fn promise(
+    name: &'static str,
+    sentence: &'static str,
+    page: &'static str,
+    judge: fn(&Transcript) -> PromiseJudgement,
+) -> Promise {
+    Promise { name, sentence, page, judge }
+}
+
+const PROVIDER: &str = "wit/provider.wit";
+const HTTP: &str = "wit/http.wit";
+const INSTANCES: &str = "wit/instances.wit";
+const BALANCERS: &str = "wit/load-balancers.wit";
+const INVENTORY: &str = "wit/load-balancer-inventory.wit";
+const MARKS: &str = "wit/README.md#marks-of-ownership";
+
+/// All promises that are tried, in the order of a report.
+pub const PROMISES: &[Promise] = &[
+    promise(
+        "settings-hold-no-secret",
+        "Settings hold no secret: credentials belong to the host, and no provider sees one.",
+        PROVIDER,
+        description::settings_hold_no_secret,
+    ),
+    promise(
+        "requests-are-the-vendors",
+        "Every request is one that the vendor's API knows.",
+        HTTP,
+        description::requests_are_the_vendors,
+    ),
+    promise(
+        "account-stays",
+        "The account is the same for as long as the same machines can be seen.",
+        PROVIDER,
+        instances::account_stays,
+    ),
+    promise(
+        "machine-is-found",
+        "get finds a machine by its node's name, and by its provider id.",
+        INSTANCES,
+        instances::machine_is_found,
+    ),
+    promise(
+        "none-only-when-certain",
+        "ok(none) means that the cloud is certain that the machine does not exist: its node will be deleted.",
+        INSTANCES,
+        instances::none_only_when_certain,
+    ),
+    promise(
+        "none-when-gone",
+        "A machine that does not exist is ok(none), and no error.",
+        INSTANCES,
+        instances::none_when_gone,
+    ),
+    promise(
+        "stopped-is-told",
+        "A machine that was shut down is stopped, and one that runs is running.",
+        INSTANCES,
+        instances::stopped_is_told,
+    ),
+    promise(
+        "list-is-complete",
+        "The pages of the list hold every machine once, and end.",
+        INSTANCES,
+        instances::list_is_complete,
+    ),
+    promise(
+        "list-keeps-its-limit",
+        "A page holds no more machines than were asked for.",
+        INSTANCES,
+        instances::list_keeps_its_limit,
+    ),
+    promise(
+        "list-tells-its-gaps",
+        "A page that may lack machines says so, or is an error.",
+        INSTANCES,
+        instances::list_tells_its_gaps,
+    ),
+    promise(
+        "list-is-cheap",
+        "A list costs a request for each page, and not one for each machine.",
+        INSTANCES,
+        instances::list_is_cheap,
+    ),
+    promise(
+        "list-and-get-agree",
+        "A machine is the same in a list and in an answer about it alone.",
+        INSTANCES,
+        instances::list_and_get_agree,
+    ),
+    promise(
+        "ids-are-stable",
+        "A machine's provider id is the same in every answer.",
+        INSTANCES,
+        instances::ids_are_stable,
+    ),
+    promise(
+        "canonical-ids-tell-apart",
+        "One machine's id has one canonical word, and another machine's another.",
+        INSTANCES,
+        instances::canonical_ids_tell_apart,
+    ),
+    promise(
+        "ensure-converges",
+        "Safe to repeat and safe to lose: ensure ends as ready, whatever was lost on the way.",
+        BALANCERS,
+        lives::ensure_converges,
+    ),
+    promise(
+        "nothing-twice",
+        "What an earlier call made is found again, and never made twice.",
+        BALANCERS,
+        lives::nothing_twice,
+    ),
+    promise(
+        "creation-is-announced",
+        "Every write leaves a memo, or stands under a name that holds the Service's UID.",
+        BALANCERS,
+        lives::creation_is_announced,
+    ),
+    promise(
+        "ready-writes-nothing",
+        "ensure reads first and writes only what differs: what is ready is not written again.",
+        BALANCERS,
+        lives::ready_writes_nothing,
+    ),
+    promise(
+        "pending-moves-on",
+        "pending is no failure: each wait ends, and some call is the last.",
+        BALANCERS,
+        lives::pending_moves_on,
+    ),
+    promise(
+        "memo-is-kept",
+        "The memo of one that is ready stays the same while nothing changes.",
+        BALANCERS,
+        lives::memo_is_kept,
+    ),
+    promise("memos-differ", "No two Services have the same memo.", BALANCERS, lives::memos_differ),
+    promise(
+        "errors-are-tried-again",
+        "An error that passes is unavailable or retry-after, and not invalid or denied.",
+        "wit/types.wit",
+        lives::errors_are_tried_again,
+    ),
+    promise(
+        "delete-converges",
+        "delete ends as done, whatever was lost on the way.",
+        BALANCERS,
+        lives::delete_converges,
+    ),
+    promise(
+        "nothing-left",
+        "done means that it is gone: nothing stays that was made for the Service.",
+        BALANCERS,
+        lives::nothing_left,
+    ),
+    promise(
+        "done-only-when-gone",
+        "delete is not done after a deletion that failed.",
+        BALANCERS,
+        lives::done_only_when_gone,
+    ),
+    promise("gone-is-done", "What is not there is done.", BALANCERS, lives::gone_is_done),
+    promise(
+        "others-are-untouched",
+        "What cannot be proven to be the Service's is not touched, by ensure or by delete.",
+        MARKS,
+        thefts::others_are_untouched,
+    ),
+    promise(
+        "rest-stays",
+        "What the provider has no word for stays as it is, also where an object is replaced as a whole.",
+        BALANCERS,
+        touched::rest_stays,
+    ),
+    promise(
+        "inventory-shows-ours",
+        "The inventory shows what was made for a Service, with this cluster's mark and the Service's.",
+        INVENTORY,
+        inventory::shows_ours,
+    ),
+    promise(
+        "inventory-shows-ours-alone",
+        "The inventory shows nothing that lacks this cluster's mark, and nothing that is gone.",
+        INVENTORY,
+        inventory::shows_ours_alone,
+    ),
+    promise(
+        "revision-tells-changes",
+        "A revision is another one whenever something has changed, and only then.",
+        INVENTORY,
+        inventory::revision_tells_changes,
+    ),
+];
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn each_promise_has_a_name_and_a_page_of_its_own() {
+        let names: BTreeSet<_> = PROMISES.iter().map(|it| it.name).collect();
+        assert_eq!(names.len(), PROMISES.len());
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        for Promise { name, sentence, page, .. } in PROMISES {
+            assert!(name.bytes().all(|it| it.is_ascii_lowercase() || it == b'-'), "{name}");
+            assert!(sentence.ends_with('.'), "{name}: {sentence}");
+            assert!(root.join(page.split('#').next().unwrap_or(page)).is_file(), "{name}: there is no {page}");
+        }
+    }
+}

@@ -1,0 +1,283 @@
+//! Transcripts: what was asked, what came of it, and what was in the cloud. Values only.
+
+use std::time::Duration;
+
+use cloud_provider::{Description, Instance, InventoryItem};
+
+use crate::protocol::{ArrivedRequest, CloudObject, How};
+
+/// A call of the provider, and everything about it that can be seen from outside.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct RecordedCall {
+    /// As in "ensure".
+    pub(crate) function: &'static str,
+    /// The answer.
+    pub(crate) said: SaidAnswer,
+    /// The requests that it made.
+    pub(crate) requests: Vec<ArrivedRequest>,
+    /// The reasons of its events.
+    pub(crate) events: Vec<String>,
+}
+
+/// An answer to `ensure` or `delete`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum SaidAnswer {
+    /// `ready`, with the memo, and where it is reached.
+    Ready { memo: Option<String>, ingress: Vec<String> },
+    /// `pending`.
+    Pending { memo: Option<String>, after: Duration, reason: String },
+    /// `failed`.
+    Failed { memo: Option<String>, text: String },
+    /// `not-managed`.
+    NotManaged,
+    /// `done`.
+    Done,
+    /// `kept`.
+    Kept(String),
+    /// An error.
+    Error(Wrong),
+    /// An answer that nobody heard, because the process died.
+    Unheard,
+}
+
+/// An error, by what happens next.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct Wrong {
+    /// `invalid` or `denied`: nothing is tried again soon.
+    pub(crate) is_final: bool,
+    /// The text that a person reads.
+    pub(crate) text: String,
+}
+
+/// One of the three parts of a load balancer's life.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Phase {
+    /// From nothing to one that serves.
+    Create,
+    /// One more node, and one more port.
+    Change,
+    /// Until it is gone.
+    Delete,
+}
+
+impl Phase {
+    pub(crate) const ALL: [Self; 3] = [Self::Create, Self::Change, Self::Delete];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Change => "change",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// The trouble of a story: the nth request of each phase goes wrong.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct Trouble {
+    /// Counted from one.
+    pub(crate) nth: usize,
+    /// How.
+    pub(crate) how: How,
+    /// Whether lists do not show what was made, for some calls more.
+    pub(crate) lists_lag: bool,
+    /// Whether the Service is deleted right after it, before anybody has asked again.
+    pub(crate) gives_up: bool,
+}
+
+impl Trouble {
+    /// The story in words.
+    pub(crate) fn title(&self) -> String {
+        let Self { nth, how, lists_lag, gives_up } = self;
+        let late = if *lists_lag { ", while lists lag" } else { "" };
+        let deleted = if *gives_up { ", and the Service deleted then" } else { "" };
+        format!("request {nth} {}{late}{deleted}", how.words())
+    }
+}
+
+/// The life of one load balancer.
+#[derive(Clone, Debug)]
+pub(crate) struct Life {
+    /// The trouble; `None`: nothing goes wrong.
+    pub(crate) trouble: Option<Trouble>,
+    /// The UID of its Service.
+    pub(crate) uid: String,
+    /// The objects before it.
+    pub(crate) before: Vec<CloudObject>,
+    /// In their order.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// One part of a life.
+#[derive(Clone, Debug)]
+pub(crate) struct Part {
+    pub(crate) phase: Phase,
+    /// All calls until it was over, or nobody waited any longer.
+    pub(crate) calls: Vec<RecordedCall>,
+    /// Whether nobody waits for its end, because the Service is deleted.
+    pub(crate) is_given_up: bool,
+    /// The further call, after all was well, that has nothing to do.
+    pub(crate) again: Option<RecordedCall>,
+    /// The objects afterwards.
+    pub(crate) after: Vec<CloudObject>,
+}
+
+impl Part {
+    /// Whether it came to its end.
+    pub(crate) fn is_over(&self) -> bool {
+        match (self.phase, self.calls.last().map(|it| &it.said)) {
+            (Phase::Create | Phase::Change, Some(SaidAnswer::Ready { .. }))
+            | (Phase::Delete, Some(SaidAnswer::Done)) => true,
+            (_, _) => false,
+        }
+    }
+
+    /// All its requests, but those of the further call.
+    pub(crate) fn requests(&self) -> impl Iterator<Item = &ArrivedRequest> + Clone {
+        self.calls.iter().flat_map(|it| &it.requests)
+    }
+}
+
+impl Life {
+    /// The story in words.
+    pub(crate) fn title(&self) -> String {
+        match self.trouble {
+            None => "nothing goes wrong".to_owned(),
+            Some(trouble) => trouble.title(),
+        }
+    }
+
+    pub(crate) fn part(&self, phase: Phase) -> Option<&Part> {
+        self.parts.iter().find(|it| it.phase == phase)
+    }
+}
+
+/// One question about a machine.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedQuestion {
+    /// In words: "get web-1 by its name".
+    pub(crate) title: String,
+    /// The trouble of its requests, by the number of the one that goes wrong.
+    pub(crate) trouble: Option<(usize, How)>,
+    /// The truth about the machine.
+    pub(crate) truth: Truth,
+    /// The answer.
+    pub(crate) said: Result<Option<Instance>, Wrong>,
+    /// The requests that it made.
+    pub(crate) requests: Vec<ArrivedRequest>,
+}
+
+/// The truth about the machine.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum Truth {
+    /// It runs.
+    Runs,
+    /// It was shut down.
+    Stopped,
+    /// There is none.
+    Gone,
+}
+
+/// A list of machines, with all its pages.
+#[derive(Clone, Debug)]
+pub(crate) struct Listing {
+    /// The largest page that was asked for.
+    pub(crate) limit: u32,
+    /// The trouble of its requests.
+    pub(crate) trouble: Option<(usize, How)>,
+    /// The names of all machines.
+    pub(crate) names: Vec<String>,
+    /// In the order of the pages.
+    pub(crate) pages: Vec<Result<ListedPage, Wrong>>,
+    /// Whether nobody read any further, because there was no end.
+    pub(crate) is_endless: bool,
+    /// The requests of all pages.
+    pub(crate) requests: Vec<ArrivedRequest>,
+}
+
+/// One page.
+#[derive(Clone, Debug)]
+pub(crate) struct ListedPage {
+    pub(crate) instances: Vec<Instance>,
+    /// Why machines may be missing.
+    pub(crate) gaps: Vec<String>,
+}
+
+impl Listing {
+    /// All machines of all pages.
+    pub(crate) fn instances(&self) -> impl Iterator<Item = &Instance> {
+        self.pages.iter().flatten().flat_map(|it| &it.instances)
+    }
+}
+
+/// Everything about machines.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedMachines {
+    pub(crate) questions: Vec<RecordedQuestion>,
+    pub(crate) lists: Vec<Listing>,
+    /// For each provider id, in two calls of two processes, its canonical word.
+    pub(crate) words: Vec<(String, [Result<String, String>; 2])>,
+    /// The account, each time that it was asked.
+    pub(crate) accounts: Vec<Result<Option<String>, String>>,
+}
+
+/// A theft: what belongs to others, and what was tried to get it.
+#[derive(Clone, Debug)]
+pub(crate) struct Theft {
+    /// In words: "a Service of the same name, in another cluster".
+    pub(crate) title: String,
+    /// The objects before it, all of them another's.
+    pub(crate) before: Vec<CloudObject>,
+    /// The objects after its `ensure`.
+    pub(crate) held: Vec<CloudObject>,
+    /// The objects after its `delete`.
+    pub(crate) after: Vec<CloudObject>,
+}
+
+/// Lists of all load balancers, at four moments of one life.
+#[derive(Clone, Debug)]
+pub(crate) struct Inventories {
+    /// The UID of the cluster.
+    pub(crate) cluster: String,
+    /// The UID of the Service.
+    pub(crate) uid: String,
+    /// The memo of the Service.
+    pub(crate) memo: Option<String>,
+    /// Twice while nothing changes.
+    pub(crate) at_rest: [WholeInventory; 2],
+    /// After a change.
+    pub(crate) changed: WholeInventory,
+    /// As another cluster sees it.
+    pub(crate) elsewhere: WholeInventory,
+    /// After the deletion.
+    pub(crate) gone: WholeInventory,
+}
+
+/// All pages of one list, or why there is none.
+pub(crate) type WholeInventory = Result<Vec<InventoryItem>, String>;
+
+/// Somebody's change to an object that the provider then changes too.
+#[derive(Clone, Debug)]
+pub(crate) struct Touched {
+    /// The object after somebody's change.
+    pub(crate) before: CloudObject,
+    /// The object as it would have become without that change: `None` is for an object that is gone.
+    pub(crate) after: Option<CloudObject>,
+    /// The object before somebody's change.
+    pub(crate) original: CloudObject,
+}
+
+/// Everything that was played.
+#[derive(Debug)]
+pub(crate) struct Transcript {
+    pub(crate) description: std::sync::Arc<Description>,
+    /// Requests that the vendor's cloud would not have understood.
+    pub(crate) wrong: Vec<String>,
+    /// Without capability `None`; so for the others.
+    pub(crate) machines: Option<RecordedMachines>,
+    /// The first is the one in which nothing goes wrong.
+    pub(crate) lives: Option<Vec<Life>>,
+    pub(crate) thefts: Option<Vec<Theft>>,
+    pub(crate) inventories: Option<Inventories>,
+    pub(crate) touched: Option<Vec<Touched>>,
+}

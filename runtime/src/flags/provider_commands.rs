@@ -1,0 +1,48 @@
+//! `aerostat provider`: what authors of a provider do with it before anybody runs it.
+
+use std::path::PathBuf;
+
+use clap::{Args, Subcommand};
+
+use super::module_commands::Output;
+
+const CONFORMANCE_HELP: &str = "Examples:
+  aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080
+  aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080 --junit=conformance.xml --output=json
+  target/debug/simulator hetzner                        a simulator of ours, which prints its URL
+
+The provider runs in the real sandbox, behind the real egress, and asks a simulator of its cloud. Load balancers are made, changed and
+deleted, once for each way in which each of these requests can go wrong: lost before or after it was carried out, answered with 500,
+answered as by a busy cloud, with lists that lag, and with a process that dies between any two steps. Each promise of the contract is
+judged by what came of it. The command ends with 1 if one is broken, and names the story in which it was.
+
+The simulator listens on loopback, and has three routes beside its cloud's own: docs/conformance.md says which.";
+
+/// The commands about providers.
+#[derive(Clone, Debug, Subcommand)]
+#[command(disable_help_subcommand = true)]
+pub enum ProviderCommand {
+    /// Try every promise of the contract, against a simulator of the provider's cloud
+    #[command(after_help = CONFORMANCE_HELP)]
+    Conformance(Conformance),
+}
+
+/// `aerostat provider conformance`.
+#[derive(Args, Clone, Debug)]
+pub struct Conformance {
+    /// The component
+    #[arg(value_name = "FILE.wasm")]
+    pub file: PathBuf,
+    /// The simulator of its cloud, on loopback: http://127.0.0.1:8080
+    #[arg(long, value_name = "URL")]
+    pub cloud: String,
+    /// Try one of so many ways in which requests can go wrong: 1 tries all
+    #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
+    pub every: u16,
+    /// A file for the report in JUnit's XML, which is replaced
+    #[arg(long, value_name = "FILE")]
+    pub junit: Option<PathBuf>,
+    /// How the result is printed: text or json
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
+    pub output: Output,
+}

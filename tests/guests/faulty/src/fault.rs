@@ -1,0 +1,92 @@
+//! The fault that the operator has chosen.
+
+use std::fmt;
+use std::str::FromStr;
+
+use aerostat_sdk::{Result, http, settings};
+use serde::Deserialize;
+
+use crate::API;
+
+/// A fault, by the name that the setting gives it.
+macro_rules! faults {
+    ($($fault:ident = $name:literal: $doc:literal,)+) => {
+        /// A promise that is broken.
+        #[derive(Clone, Copy, Eq, PartialEq)]
+        pub(crate) enum Fault {
+            $( #[doc = $doc] $fault, )+
+        }
+
+        impl FromStr for Fault {
+            type Err = Unknown;
+
+            fn from_str(text: &str) -> std::result::Result<Self, Unknown> {
+                match text {
+                    $( $name => Ok(Self::$fault), )+
+                    _ => Err(Unknown),
+                }
+            }
+        }
+    };
+}
+
+faults! {
+    SecretSetting = "secret-setting": "A setting holds a token.",
+    MovingAccount = "moving-account": "The account is another one each time.",
+    NotFound = "unknown-machine": "A machine that is there is not found by its name.",
+    NoneOnError = "none-on-error": "Any error about a machine means that it does not exist.",
+    ErrorOnMissing = "error-on-missing": "A machine that does not exist is an error.",
+    AlwaysRunning = "always-running": "A machine runs in every state.",
+    OnePage = "one-page": "The list has no next page.",
+    EndlessList = "endless-list": "The list begins again after its last page.",
+    SilentGap = "silent-gap": "A page that cannot be read is an empty one.",
+    CallForEach = "call-for-each": "A list asks about each machine.",
+    OtherSpelling = "other-spelling": "A list spells ids in capitals.",
+    OtherType = "other-type": "A list tells another type.",
+    OneWord = "one-word": "All ids have one canonical word.",
+    Unannounced = "unannounced": "A creation is sent before a memo is kept, and is not looked for.",
+    NoMemo = "no-memo": "What is made is never remembered.",
+    MemoLost = "memo-lost": "What was made is not remembered when it is ready.",
+    NameOfService = "name-of-service": "A balancer is its Service's that has the Service's name.",
+    ClaimsByName = "claims-by-name": "An annotation names the balancer that is taken.",
+    DeletesByName = "deletes-by-name": "An annotation names the balancer that is deleted.",
+    WritesAgain = "writes-again": "Every call writes.",
+    EndlessPending = "endless-pending": "It is never ready.",
+    OneMemo = "one-memo": "All Services have one memo.",
+    MovingMemo = "moving-memo": "The memo is another one each time.",
+    FinalErrors = "final-errors": "All errors are the author's fault.",
+    SwallowedError = "swallowed-error": "A deletion that fails is done.",
+    Leftover = "leftover": "A second balancer stays.",
+    ErrorOnGone = "error-on-gone": "A balancer that is gone is an error.",
+    StuckDeletion = "stuck-deletion": "A deletion is never done.",
+    DropsLabels = "drops-labels": "What somebody has written on a balancer is overwritten.",
+    Unlisted = "unlisted": "The inventory is empty.",
+    ListsAll = "lists-all": "The inventory shows whatever there is.",
+    MovingRevision = "moving-revision": "Revisions change with time.",
+    StuckRevision = "stuck-revision": "Revisions stay whatever changes.",
+}
+
+/// A name that no fault has.
+pub(crate) struct Unknown;
+
+impl fmt::Display for Unknown {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("there is no such fault")
+    }
+}
+
+/// Whether this is the fault.
+pub(crate) fn is(fault: Fault) -> Result<bool> {
+    Ok(settings::find::<Fault>("fault")? == Some(fault))
+}
+
+/// A number of the cloud that is another one each time.
+pub(crate) fn moment() -> Result<String> {
+    let Clock { ticks } = http::get(API, ["clock"]).send()?.json()?;
+    Ok(ticks.to_string())
+}
+
+#[derive(Deserialize)]
+struct Clock {
+    ticks: u64,
+}

@@ -1,0 +1,49 @@
+//! A provider of Acme that keeps every promise of the contract but one: the setting `fault` says which. Without it, it keeps all.
+//!
+//! Each fault is one that somebody has made, or would.
+
+mod balancers;
+mod fault;
+mod inventory;
+mod machines;
+
+use aerostat_sdk::{Annotation, Description, Endpoint, Method, Provider, Result, Setting};
+
+use crate::fault::Fault;
+
+/// The provider.
+pub struct Faulty;
+
+aerostat_sdk::export!(Faulty: Provider, Instances, LoadBalancers, LoadBalancerInventory);
+
+/// The beginning of provider ids.
+const PREFIX: &str = "acme://";
+/// The endpoint.
+const API: &str = "api";
+/// The annotation by which an author of Services names a balancer.
+const NAME: &str = "acme.example/name";
+
+impl Provider for Faulty {
+    fn describe() -> Result<Description> {
+        let writes = [Method::Get, Method::Put, Method::Delete];
+        let api = Endpoint::new(API, "machines and balancers", "https://api.acme.example/v1")
+            .allow([Method::Get], ["/clock", "/machines", "/machines/*"], [])
+            .allow([Method::Get, Method::Post], ["/balancers"], [])
+            .allow(writes, ["/balancers/*"], []);
+        let description = Description::new("faulty", "1.0.0")
+            .provider_id_prefix(PREFIX)
+            .endpoint(api)
+            .setting(Setting::optional("fault", "The promise that is broken."))
+            .annotation(Annotation::new(NAME, "a name", "The balancer that is taken; read by some faults alone."))
+            .list_page_size(2);
+        Ok(match fault::is(Fault::SecretSetting)? {
+            true => description.setting(Setting::optional("apiToken", "The token.")),
+            false => description,
+        })
+    }
+
+    fn identity() -> Result<Option<String>> {
+        let account = if fault::is(Fault::MovingAccount)? { fault::moment()? } else { "7".to_owned() };
+        Ok(Some(format!("account {account}")))
+    }
+}

@@ -1,0 +1,45 @@
+//! Serves a simulated cloud to whoever tries a provider: `simulator digitalocean`, and the URL is printed.
+
+use anyhow::Result;
+use clap::{Parser, ValueEnum};
+use tests::published::{acme, aws, digitalocean, hetzner};
+
+/// Serve a simulated cloud on loopback, with the routes of docs/conformance.md, until it is interrupted.
+#[derive(Parser)]
+struct Arguments {
+    /// The cloud
+    cloud: Which,
+    /// The port; 0: a free one
+    #[arg(long, value_name = "PORT", default_value_t = 0)]
+    port: u16,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Which {
+    Acme,
+    Aws,
+    Digitalocean,
+    Hetzner,
+}
+
+#[tokio::main]
+async fn main() -> Result<()> {
+    let Arguments { cloud, port } = Arguments::parse();
+    // The simulator's authority is of the same provider.
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    match cloud {
+        Which::Acme => until_interrupted(acme::serve(port, &[]).await?).await,
+        Which::Aws => until_interrupted(aws::serve(port).await?).await,
+        Which::Digitalocean => until_interrupted(digitalocean::serve(port).await?).await,
+        Which::Hetzner => until_interrupted(hetzner::serve(port).await?).await,
+    }
+}
+
+async fn until_interrupted<C: tests::simulator::Cloud>(served: tests::published::Served<C>) -> Result<()> {
+    #[expect(clippy::print_stdout, reason = "scripts read it")]
+    {
+        println!("{}", served.url);
+    }
+    tokio::signal::ctrl_c().await?;
+    Ok(())
+}

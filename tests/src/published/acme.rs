@@ -1,0 +1,67 @@
+//! Acme, the cloud of the SDK's example.
+
+use std::time::Duration;
+
+use conformance::protocol::{Changed, ClaimingAnnotation, CloudObject, ForeignChange, Held, Setup};
+use serde_json::json;
+
+use crate::clouds::acme::{Assets, Simulator};
+use crate::simulator::{Fault, Recorded};
+
+use super::{Published, Served};
+
+/// The annotation by which an author of Services names a balancer; the example does not read it.
+pub const NAME: &str = "acme.example/name";
+
+/// Serves it, with these settings of its provider.
+///
+/// # Errors
+///
+/// Fails if the port is taken.
+pub async fn serve(port: u16, settings: &[(&str, &str)]) -> anyhow::Result<Served<Assets>> {
+    let setup = Setup {
+        settings: super::settings(settings),
+        claims: vec![ClaimingAnnotation { annotation: NAME.to_owned(), holds: Held::Name }],
+        ..Setup::default()
+    };
+    super::serve(Simulator::start().await?, port, setup).await
+}
+
+impl Published for Assets {
+    fn objects(&self) -> Vec<CloudObject> {
+        let object = |(id, it): (String, crate::clouds::acme::Balancer)| CloudObject {
+            kind: "load balancer".to_owned(),
+            id,
+            name: it.name,
+            body: json!({ "spec": it.spec, "labels": it.labels }),
+        };
+        self.balancers().into_iter().map(object).collect()
+    }
+
+    fn change(&self, change: &ForeignChange) -> Option<Changed> {
+        match change {
+            ForeignChange::AddMachine { name } => self.add_machine(name, true),
+            ForeignChange::StopMachine { name } => self.add_machine(name, false),
+            ForeignChange::RemoveMachine { name } => self.remove_machine(name),
+            ForeignChange::AddForeign { name } => {
+                self.add_balancer(name);
+                return Some(Changed { id: Some(name.clone()) });
+            }
+            ForeignChange::Touch { id } => {
+                if !self.label(id, "team", "blue") {
+                    return None;
+                }
+            }
+            ForeignChange::Advance { .. } => return None,
+        }
+        Some(Changed::default())
+    }
+
+    fn lag(&self, lists_lag: bool) {
+        self.lists_late_by(if lists_lag { Duration::from_secs(3_600) } else { Duration::ZERO });
+    }
+
+    fn busy(request: &Recorded) -> Fault {
+        Fault::status(request.method.as_str(), &request.path, 409)
+    }
+}

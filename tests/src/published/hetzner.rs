@@ -1,0 +1,80 @@
+//! Hetzner.
+
+use std::time::Duration;
+
+use conformance::protocol::{Changed, ClaimingAnnotation, CloudLogin, CloudObject, ForeignChange, Held, Setup};
+use serde_json::json;
+
+use crate::clouds::hetzner::{Assets, LoadBalancer, Options, Simulator, Status, Taking};
+use crate::simulator::{Fault, Recorded};
+use crate::vendor::{Hetzner, Vendor};
+
+use super::{Published, Served, number};
+
+/// Serves it, with actions that end after two reads.
+///
+/// # Errors
+///
+/// Fails if the port is taken.
+pub async fn serve(port: u16) -> anyhow::Result<Served<Assets>> {
+    let mut options = Options::default();
+    options.behaviour.creation = Taking::Reads(2);
+    options.behaviour.actions = Taking::Time(Duration::ZERO);
+    let simulator = Simulator::start(options).await?;
+    let network =
+        crate::clouds::hetzner::Network::new(crate::vendor::hetzner::NETWORK_ID, crate::vendor::hetzner::NETWORK);
+    simulator.networks().insert(network);
+    let of = |annotation: &str, holds| ClaimingAnnotation { annotation: annotation.to_owned(), holds };
+    let setup = Setup {
+        settings: super::settings(Hetzner::SETTINGS.iter().chain(Hetzner::NAMEABLE).chain(Hetzner::FAST)),
+        login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
+        claims: vec![of(Hetzner::ID, Held::Id), of(Hetzner::NAME, Held::Name)],
+        ..Setup::default()
+    };
+    super::serve(simulator, port, setup).await
+}
+
+impl Published for Assets {
+    fn objects(&self) -> Vec<CloudObject> {
+        let object = |shown: LoadBalancer| CloudObject {
+            kind: "load balancer".to_owned(),
+            id: shown.id.to_string(),
+            body: json!({
+                "labels": shown.labels,
+                "kind": shown.kind,
+                "algorithm": shown.algorithm,
+                "public": shown.public,
+                "network": shown.private_net,
+                "services": shown.services,
+                "targets": format!("{:?}", shown.targets),
+                "protected": shown.protected,
+            }),
+            name: shown.name,
+        };
+        self.load_balancers().all().into_iter().map(object).collect()
+    }
+
+    fn change(&self, change: &ForeignChange) -> Option<Changed> {
+        match change {
+            ForeignChange::AddMachine { name } => Hetzner::add_machine(self, number(name), name),
+            ForeignChange::StopMachine { name } => self.servers().update(number(name), |it| it.status = Status::Off),
+            ForeignChange::RemoveMachine { name } => Hetzner::remove_machine(self, number(name)),
+            ForeignChange::AddForeign { name } => return Some(Changed { id: Some(Hetzner::add_foreign(self, name)) }),
+            ForeignChange::Touch { id } => {
+                let id = id.parse().ok()?;
+                self.load_balancers().get(id)?;
+                self.load_balancers().update(id, |it| drop(it.labels.insert("team".to_owned(), "blue".to_owned())));
+            }
+            ForeignChange::Advance { .. } => return None,
+        }
+        Some(Changed::default())
+    }
+
+    fn lag(&self, lists_lag: bool) {
+        Hetzner::lists_late_by(self, if lists_lag { Duration::from_secs(3_600) } else { Duration::ZERO });
+    }
+
+    fn busy(request: &Recorded) -> Fault {
+        Hetzner::busy(request.method.as_str(), &request.path)
+    }
+}
