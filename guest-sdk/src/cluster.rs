@@ -83,11 +83,11 @@ impl FromStr for Mark {
 mod tests {
     use super::*;
     use crate::LoadBalancer;
-    use crate::testing::TestHost;
+    use crate::testing::Host;
 
     #[test]
     fn a_mark_names_the_cluster_and_the_service() {
-        let host = TestHost::new().cluster(Cluster::of("prod", "c-uid"));
+        let host = Host::new().cluster(Cluster::of("prod", "c-uid"));
         let mark = host.run(|| LoadBalancer::of("default", "web", "s-uid").owner.mark()).unwrap();
         assert_eq!(mark.to_string(), "aerostat:c-uid:s-uid");
         assert_eq!(mark.to_string().parse(), Ok(mark));
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn while_describing_there_is_no_cluster() {
-        let host = TestHost::new().without_cluster();
+        let host = Host::new().without_cluster();
         assert!(matches!(host.run(cluster), Err(Error::Unavailable(_))));
     }
 }

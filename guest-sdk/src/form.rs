@@ -10,7 +10,7 @@ mod words;
 
 pub use self::custom::Custom;
 pub use self::integer::Integer;
-pub use self::list::{List, PORTS, PortForm};
+pub use self::list::{List, PORTS, Port};
 pub use self::seconds::Seconds;
 pub use self::span::Span;
 pub use self::traits::Form;

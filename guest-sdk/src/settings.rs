@@ -54,11 +54,11 @@ fn text(name: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestHost;
+    use crate::testing::Host;
 
     #[test]
     fn a_setting_is_parsed_into_the_type_that_is_asked_for() {
-        TestHost::new().setting("pool.size", "7").run(|| {
+        Host::new().setting("pool.size", "7").run(|| {
             assert_eq!(find::<u8>("pool.size"), Ok(Some(7)));
             assert_eq!(find::<u8>("pool"), Ok(None));
         });
@@ -66,7 +66,7 @@ mod tests {
 
     #[test]
     fn a_setting_that_does_not_parse_is_named() {
-        TestHost::new().setting("size", "many").run(|| {
+        Host::new().setting("size", "many").run(|| {
             let error = find::<u8>("size").unwrap_err();
             assert_eq!(error, Error::invalid("setting size: \"many\" is not valid: invalid digit found in string"));
         });
@@ -74,7 +74,7 @@ mod tests {
 
     #[test]
     fn a_missing_setting_is_named_with_the_place_to_write_it() {
-        TestHost::new().run(|| {
+        Host::new().run(|| {
             let error = require::<String>("region").unwrap_err();
             assert_eq!(error, Error::invalid("setting region is missing: write it under provider.settings"));
         });

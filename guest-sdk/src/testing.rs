@@ -20,25 +20,25 @@ pub use crate::bindings::host::aerostat::cloud::events::EventKind;
 pub use crate::bindings::host::aerostat::cloud::http::{Body, Error as Failure, Location, Request, Response};
 
 /// The outcome of a request: an answer, or why there is none.
-pub type TestOutcome = Result<Response, Failure>;
+pub type Outcome = Result<Response, Failure>;
 
 /// An answer without headers.
 ///
 /// # Errors
 ///
 /// None: it is an [`Outcome`], so that a closure can end with it.
-pub fn answer(status: u16, body: impl Into<Vec<u8>>) -> TestOutcome {
+pub fn answer(status: u16, body: impl Into<Vec<u8>>) -> Outcome {
     Ok(Response { status, headers: Vec::new(), body: body.into() })
 }
 
 /// The host of a test.
 #[derive(Clone)]
-pub struct TestHost(Rc<RefCell<TestState>>);
+pub struct Host(Rc<RefCell<TestState>>);
 
 struct TestState {
     settings: Vec<(String, String)>,
     cluster: Option<Cluster>,
-    answers: Rc<dyn Fn(&Request) -> TestOutcome>,
+    answers: Rc<dyn Fn(&Request) -> Outcome>,
     locations: Vec<(String, Location)>,
     now: u64,
     requests: Vec<Request>,
@@ -60,13 +60,13 @@ pub struct Event {
     pub message: String,
 }
 
-impl Default for TestHost {
+impl Default for Host {
     fn default() -> Self {
         Self::new()
     }
 }
 
-impl TestHost {
+impl Host {
     /// A host without settings, for a cluster called "kubernetes", at the beginning of 1970, that panics when it is asked to
     /// send anything.
     #[must_use]
@@ -114,7 +114,7 @@ impl TestHost {
 
     /// Says what every request gets.
     #[must_use]
-    pub fn answers(self, answers: impl Fn(&Request) -> TestOutcome + 'static) -> Self {
+    pub fn answers(self, answers: impl Fn(&Request) -> Outcome + 'static) -> Self {
         self.0.borrow_mut().answers = Rc::new(answers);
         self
     }
@@ -129,7 +129,7 @@ impl TestHost {
     /// Runs `call` with this host.
     pub fn run<T>(&self, call: impl FnOnce() -> T) -> T {
         // Put back also when `call` panics: test threads are used again.
-        struct Restore(Option<TestHost>);
+        struct Restore(Option<Host>);
         impl Drop for Restore {
             fn drop(&mut self) {
                 CURRENT.set(self.0.take());
@@ -178,7 +178,7 @@ impl TestHost {
 }
 
 thread_local! {
-    static CURRENT: RefCell<Option<TestHost>> = const { RefCell::new(None) };
+    static CURRENT: RefCell<Option<Host>> = const { RefCell::new(None) };
 }
 
 fn text(body: &Body) -> String {

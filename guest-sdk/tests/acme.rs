@@ -7,7 +7,7 @@ mod acme;
 use std::time::Duration;
 
 use acme::Acme;
-use aerostat_sdk::testing::{Method, TestHost, answer};
+use aerostat_sdk::testing::{Host, Method, answer};
 use aerostat_sdk::{
     Address, Deletion, Error, Ingress, Instance, Instances, LoadBalancer, LoadBalancerStatus, LoadBalancers, Node,
     Page, Port, Progress, Protocol, Provider, State,
@@ -22,20 +22,20 @@ fn worker() -> Instance {
         .addresses([Address::hostname("worker-1"), Address::internal_ip("10.0.0.7")])
 }
 
-fn cloud(status: u16, body: &str) -> TestHost {
+fn cloud(status: u16, body: &str) -> Host {
     let body = body.to_owned();
-    TestHost::new().answers(move |_| answer(status, body.clone()))
+    Host::new().answers(move |_| answer(status, body.clone()))
 }
 
 #[test]
 fn it_describes_what_it_needs() {
-    let description = TestHost::new().run(Acme::describe).unwrap();
+    let description = Host::new().run(Acme::describe).unwrap();
     assert_eq!(description.name, "acme");
     assert_eq!(description.provider_id_prefixes, ["acme://"]);
     assert_eq!(description.endpoints[0].allow[0].paths, ["/machines", "/machines/*"]);
     assert_eq!(description.endpoints[0].allow[1].paths, ["/balancers/*"]);
     assert_eq!((description.get_batch_size, description.list_page_size), (1, 100));
-    assert_eq!(TestHost::new().run(Acme::identity), Ok(None));
+    assert_eq!(Host::new().run(Acme::identity), Ok(None));
 }
 
 #[test]
@@ -55,7 +55,7 @@ fn a_node_with_provider_id_is_found_by_it() {
 
 #[test]
 fn several_nodes_are_asked_about_one_by_one() {
-    let host = TestHost::new().answers(|request| match &*request.path[1] {
+    let host = Host::new().answers(|request| match &*request.path[1] {
         "worker-1" => answer(200, MACHINE),
         "worker-2" => answer(404, ""),
         _ => answer(500, "out of order"),
@@ -69,7 +69,7 @@ fn several_nodes_are_asked_about_one_by_one() {
 fn another_clouds_node_is_not_asked_about() {
     let node = Node::named("worker-1").with_provider_id("aws:///eu/i-1");
     let error = Error::invalid("provider id \"aws:///eu/i-1\" does not begin with acme://");
-    assert_eq!(TestHost::new().run(|| Acme::get(&node)), Err(error));
+    assert_eq!(Host::new().run(|| Acme::get(&node)), Err(error));
 }
 
 #[test]
@@ -99,8 +99,8 @@ fn web() -> LoadBalancer {
 }
 
 /// A cloud that has this balancer, and answers a change with that one.
-fn balancers(found: Option<String>, made: String) -> TestHost {
-    TestHost::new().answers(move |request| match (request.method, &found) {
+fn balancers(found: Option<String>, made: String) -> Host {
+    Host::new().answers(move |request| match (request.method, &found) {
         (Method::Get, Some(found)) => answer(200, found.clone()),
         (Method::Get, None) => answer(404, ""),
         (Method::Put, _) => answer(200, made.clone()),
@@ -145,10 +145,10 @@ fn a_balancer_that_differs_is_written_whole() {
 #[test]
 fn an_impossible_spec_is_refused_before_any_request() {
     let udp = web().with_port(Port::new(Protocol::Udp, 53, 30_053));
-    assert_eq!(TestHost::new().run(|| Acme::ensure(&udp)), Err(Error::invalid("port 53: UDP is not TCP")));
+    assert_eq!(Host::new().run(|| Acme::ensure(&udp)), Err(Error::invalid("port 53: UDP is not TCP")));
     let mut nowhere = web();
     nowhere.ports[0].node_port = None;
-    assert_eq!(TestHost::new().run(|| Acme::ensure(&nowhere)), Err(Error::invalid("port 80 has no node port")));
+    assert_eq!(Host::new().run(|| Acme::ensure(&nowhere)), Err(Error::invalid("port 80 has no node port")));
 }
 
 #[test]

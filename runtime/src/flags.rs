@@ -1,4 +1,4 @@
-//! The command line: upstream's flag names, read once into [`Settings`].
+//! The command line: upstream's flag names, read once into [`RunSettings`].
 //!
 //! This is the only place that reads the environment, and the only variables are the two with which Kubernetes gives a
 //! Pod where its API server is.
@@ -214,7 +214,7 @@ pub enum LogFormat {
     Json,
 }
 
-/// Why there are no [`Settings`].
+/// Why there are no [`RunSettings`].
 #[derive(Debug, thiserror::Error)]
 pub enum FlagsError {
     /// `--help`, `--version` or `completions`: this was asked for, and is no failure.

@@ -79,7 +79,7 @@ fn is_default_name(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::TestHost;
+    use crate::testing::Host;
 
     /// The value that is read of a Service before a load balancer, and the warnings.
     fn read<T>(
@@ -89,7 +89,7 @@ mod tests {
     ) -> (T, Vec<String>) {
         let mut reading = Reading::of(service, live.as_ref());
         let read = read(&mut reading);
-        let host = TestHost::new();
+        let host = Host::new();
         host.run(|| reading.warnings.emit());
         (read, host.events().into_iter().map(|it| it.message).collect())
     }

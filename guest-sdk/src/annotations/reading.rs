@@ -164,7 +164,7 @@ impl<'a, L> Reading<'a, L> {
 mod tests {
     use super::*;
     use crate::form::OneOf;
-    use crate::testing::TestHost;
+    use crate::testing::Host;
 
     const SIZE: Key<Integer> = Key::new("acme.example/size", Integer::between(1, 9), "").default("3");
     const ZONE: Key<Integer> = Key::new("acme.example/zone", Integer::between(1, 9), "").only_at_creation();
@@ -174,7 +174,7 @@ mod tests {
         let service = LoadBalancer::of("default", "web", "uid").with_annotation(key.name, value);
         let mut reading = Reading::of(&service, live.as_ref());
         let read = reading.read_or_shown(key, |it| Some(*it));
-        let host = TestHost::new();
+        let host = Host::new();
         host.run(|| reading.warnings.emit());
         (read, host.events().into_iter().map(|it| format!("{}: {}", it.reason, it.message)).collect())
     }
@@ -211,7 +211,7 @@ mod tests {
         let service = LoadBalancer::of("default", "web", "uid").with_annotation(name, value);
         let mut reading = Reading::of(&service, live);
         let read = read(&mut reading);
-        let host = TestHost::new();
+        let host = Host::new();
         host.run(|| reading.warnings.emit());
         (read, host.events().into_iter().map(|it| it.message).collect())
     }

@@ -7,7 +7,7 @@ use std::time::Duration;
 use super::*;
 use crate::form::Custom;
 use crate::key::Key;
-use crate::testing::TestHost;
+use crate::testing::Host;
 use crate::{Change, Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, Progress, Result};
 
 const CLAIM: Key<Custom<String>> = Key::new(
@@ -127,7 +127,7 @@ impl Cloud {
 
     /// One `ensure` at `now`: the memo, the pause in milliseconds, and the events.
     fn pending(&self, service: &LoadBalancer, now: u64) -> (String, u32, Vec<String>) {
-        let host = TestHost::new().at(now);
+        let host = Host::new().at(now);
         match host.run(|| ensure(&Call(self, service))) {
             Ok(Progress::Pending(it)) => (it.status.memo.unwrap(), it.wait.milliseconds, reasons(&host)),
             other => panic!("{other:?}"),
@@ -135,11 +135,11 @@ impl Cloud {
     }
 
     fn ensure(&self, service: &LoadBalancer) -> Result<Progress> {
-        TestHost::new().at(1_000).run(|| ensure(&Call(self, service)))
+        Host::new().at(1_000).run(|| ensure(&Call(self, service)))
     }
 
     fn delete(&self, service: &LoadBalancer, now: u64) -> Result<Deletion> {
-        TestHost::new().at(now).run(|| delete(&Call(self, service)))
+        Host::new().at(now).run(|| delete(&Call(self, service)))
     }
 
     fn calls(&self) -> Vec<String> {
@@ -147,7 +147,7 @@ impl Cloud {
     }
 }
 
-fn reasons(host: &TestHost) -> Vec<String> {
+fn reasons(host: &Host) -> Vec<String> {
     host.events().into_iter().map(|it| it.reason).collect()
 }
 
@@ -298,7 +298,7 @@ fn what_is_adopted_is_tagged_once() {
 #[test]
 fn another_claim_than_the_remembered_id_is_ignored() {
     let cloud = Cloud::default().with("lb-1", "chosen", true);
-    let host = TestHost::new();
+    let host = Host::new();
     let service = LoadBalancer { memo: Some("lb-1".to_owned()), ..claiming("lb-7") };
     assert!(matches!(host.run(|| ensure(&Call(&cloud, &service))), Ok(Progress::Ready(_))));
     assert_eq!(reasons(&host), ["LoadBalancerIdIgnored"]);
@@ -363,7 +363,7 @@ fn without_a_memo_the_mark_or_a_proof_decides() {
     let Ok(Deletion::Pending(proven)) = cloud.delete(&claiming("lb-2"), 1_000) else { panic!("not remembered first") };
     assert_eq!((proven.status.memo.as_deref(), proven.wait.milliseconds), (Some("lb-2"), 0));
     let cloud = Cloud { proof: Some(String::new()), ..cloud };
-    let host = TestHost::new();
+    let host = Host::new();
     assert_eq!(host.run(|| delete(&Call(&cloud, &claiming("lb-2")))), Ok(Deletion::Done));
     assert_eq!((reasons(&host), cloud.balancers.take().len()), (vec!["LoadBalancerNotDeleted".to_owned()], 1));
     assert_eq!(cloud.delete(&claiming("nonsense"), 1_000), Ok(Deletion::Done));
@@ -380,10 +380,10 @@ fn of_several_deletions_the_unfinished_one_counts() {
 #[test]
 fn an_answer_says_whether_something_was_created() {
     use crate::http;
-    use crate::testing::{Failure, TestOutcome, answer};
+    use crate::testing::{Failure, Outcome, answer};
 
-    let send = |outcome: fn() -> TestOutcome| {
-        let host = TestHost::new().answers(move |_| outcome());
+    let send = |outcome: fn() -> Outcome| {
+        let host = Host::new().answers(move |_| outcome());
         host.run(|| http::post("api", ["a"]).create(|id: String| Found::new(id, "a", true)))
     };
     assert_eq!(send(|| answer(202, "\"lb-1\"")), Ok(Creation::Begun(Found::new("lb-1", "a", true))));
@@ -421,7 +421,7 @@ fn targets_follow_the_nodes_when_an_update_is_refused() {
 fn a_tag_that_is_refused_is_a_warning() {
     let tagged = |refused| {
         let cloud = Cloud { refused_tag: Some(refused), ..Cloud::default() };
-        let host = TestHost::new();
+        let host = Host::new();
         (host.run(|| tag(&Call(&cloud, &service()), "lb-1")), reasons(&host))
     };
     assert_eq!(tagged(Error::denied("no")), (Ok(()), vec!["LoadBalancerNotTagged".to_owned()]));

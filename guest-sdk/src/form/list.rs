@@ -4,9 +4,9 @@ use super::traits::Form;
 
 /// A port.
 #[derive(Clone, Copy, Debug)]
-pub struct PortForm;
+pub struct Port;
 
-impl Form for PortForm {
+impl Form for Port {
     type Value<'a> = u16;
 
     fn parse(&self, text: &str) -> Option<u16> {
@@ -30,7 +30,7 @@ pub struct List<F> {
 }
 
 /// Ports with commas between them.
-pub const PORTS: List<PortForm> = List { of: PortForm, what: "ports", example: "80,8080" };
+pub const PORTS: List<Port> = List { of: Port, what: "ports", example: "80,8080" };
 
 impl<F: Form> Form for List<F> {
     type Value<'a> = Vec<F::Value<'a>>;

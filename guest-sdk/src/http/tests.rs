@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::*;
-use crate::testing::{self, Failure, TestHost, TestOutcome};
+use crate::testing::{self, Failure, Host, Outcome};
 use crate::{Change, Error, Result};
 
 #[derive(Debug, Deserialize, PartialEq)]
@@ -15,8 +15,8 @@ struct Thing {
     id: u64,
 }
 
-fn find(outcome: impl Fn() -> TestOutcome + 'static) -> Result<Option<Thing>> {
-    TestHost::new().at(1_000_000).answers(move |_| outcome()).run(|| get("api", ["things", "7"]).find())
+fn find(outcome: impl Fn() -> Outcome + 'static) -> Result<Option<Thing>> {
+    Host::new().at(1_000_000).answers(move |_| outcome()).run(|| get("api", ["things", "7"]).find())
 }
 
 fn refused(status: u16) -> Error {
@@ -73,7 +73,7 @@ fn a_pause_that_the_cloud_asks_for_is_passed_on() {
 fn a_moment_in_a_header_is_counted_from_now() {
     let until = |value: &str| {
         let headers = vec![("x-reset".to_owned(), value.to_owned())];
-        let host = TestHost::new().at(1_000_000);
+        let host = Host::new().at(1_000_000);
         let host =
             host.answers(move |_| Ok(testing::Response { status: 429, headers: headers.clone(), body: Vec::new() }));
         host.run(|| get("api", ["things"]).answer().unwrap().until("X-Reset"))
@@ -113,14 +113,14 @@ fn what_the_host_could_not_do_keeps_its_kind() {
 #[test]
 fn a_lost_answer_differs_from_a_request_that_was_not_sent() {
     let attempt = |failure: fn() -> Failure| {
-        let host = TestHost::new().answers(move |_| Err(failure()));
+        let host = Host::new().answers(move |_| Err(failure()));
         host.run(|| post("api", ["things"]).attempt())
     };
     let Ok(Attempt::Lost(why)) = attempt(|| Failure::Interrupted("time-out".to_owned())) else { panic!("not lost") };
     assert_eq!(why, "POST /things at endpoint api: perhaps carried out, but the answer was lost: time-out");
     let error = attempt(|| Failure::Unreachable("connection refused".to_owned())).unwrap_err();
     assert_eq!(error, Error::unavailable("POST /things at endpoint api: not sent: connection refused"));
-    let host = TestHost::new().answers(|_| testing::answer(500, ""));
+    let host = Host::new().answers(|_| testing::answer(500, ""));
     let Ok(Attempt::Answered(response)) = host.run(|| post("api", ["things"]).attempt()) else { panic!("no answer") };
     assert_eq!(response.status(), 500);
 }
@@ -131,9 +131,8 @@ fn a_provider_says_in_one_place_where_its_cloud_differs() {
         403 | 404 => Some(Error::unavailable("busy")),
         _ => None,
     });
-    let ask = |status| {
-        TestHost::new().answers(move |_| testing::answer(status, "")).run(|| CLIENT.get(["a"]).find::<Thing>())
-    };
+    let ask =
+        |status| Host::new().answers(move |_| testing::answer(status, "")).run(|| CLIENT.get(["a"]).find::<Thing>());
     assert_eq!(ask(403), Err(Error::unavailable("busy")));
     assert_eq!(ask(404), Err(Error::unavailable("busy")));
     assert_eq!(ask(401), Err(Error::denied("GET /a at endpoint api: 401")));
@@ -163,7 +162,7 @@ fn a_long_complaint_is_cut() {
 
 #[test]
 fn a_request_carries_what_was_said() {
-    let host = TestHost::new().answers(|_| testing::answer(204, ""));
+    let host = Host::new().answers(|_| testing::answer(204, ""));
     let spec = BTreeMap::from([("size", "small")]);
     host.run(|| {
         patch("api", ["a b", "c"]).query("page", 2).json(&spec).header("If-Match", "etag").send()?;
@@ -176,7 +175,7 @@ fn a_request_carries_what_was_said() {
 
 #[test]
 fn a_form_is_sent_as_names_and_values() {
-    let host = TestHost::new().answers(|_| testing::answer(200, ""));
+    let host = Host::new().answers(|_| testing::answer(200, ""));
     host.run(|| post("api", [""; 0]).form([("Action", "Describe".to_owned()), ("Page", 2.to_string())]).send())
         .unwrap();
     assert_eq!(host.bodies(), ["Action=Describe&Page=2"]);
@@ -185,7 +184,7 @@ fn a_form_is_sent_as_names_and_values() {
 #[test]
 fn a_busy_object_is_no_failure() {
     const CLIENT: Client<'_> = Client::new("api").busy(|it| it.status() == 403);
-    let host = |status| TestHost::new().answers(move |_| testing::answer(status, ""));
+    let host = |status| Host::new().answers(move |_| testing::answer(status, ""));
     let change = |status, client: Client<'_>| host(status).run(|| client.put(["a"]).change()).map(|it| it.map(drop));
     let busy = |status| Ok(Change::Busy(format!("PUT /a at endpoint api: {status}")));
     assert_eq!(change(409, Client::new("api")), busy(409));
@@ -202,7 +201,7 @@ fn a_busy_object_is_no_failure() {
 #[test]
 fn a_url_stands_for_a_place_at_an_endpoint() {
     let place = Location { endpoint: "api".to_owned(), path: vec!["a".to_owned()], query: Vec::new() };
-    TestHost::new().resolves("https://api.example.com/v1/a", place.clone()).run(|| {
+    Host::new().resolves("https://api.example.com/v1/a", place.clone()).run(|| {
         assert_eq!(resolve_url("https://api.example.com/v1/a"), Some(place));
         assert_eq!(resolve_url("https://elsewhere.example.com/"), None);
     });
@@ -211,7 +210,7 @@ fn a_url_stands_for_a_place_at_an_endpoint() {
 #[test]
 fn an_object_is_read_out_of_its_field() {
     let find = |body: &'static str| {
-        TestHost::new().answers(move |_| testing::answer(200, body)).run(|| get("api", ["a"]).find_in::<Thing>("thing"))
+        Host::new().answers(move |_| testing::answer(200, body)).run(|| get("api", ["a"]).find_in::<Thing>("thing"))
     };
     assert_eq!(find(r#"{ "links": { "a": [1] }, "thing": { "id": 7 } }"#), Ok(Some(Thing { id: 7 })));
     for body in ["{}", "[]", r#"{ "thing": {} }"#, "{"] {
@@ -222,23 +221,22 @@ fn an_object_is_read_out_of_its_field() {
 
 #[test]
 fn what_should_be_gone_may_be_gone_already() {
-    let ask = |status| {
-        TestHost::new().answers(move |_| testing::answer(status, "")).run(|| delete("api", ["a"]).send_or_gone())
-    };
+    let ask =
+        |status| Host::new().answers(move |_| testing::answer(status, "")).run(|| delete("api", ["a"]).send_or_gone());
     assert_eq!(ask(404), Ok(()));
     assert_eq!(ask(409), Err(Error::unavailable("DELETE /a at endpoint api: 409")));
 }
 
 #[test]
 fn something_to_be_done_to_what_is_not_there_is_unavailable() {
-    let sent = TestHost::new().answers(|_| testing::answer(404, "")).run(|| put("api", ["a"]).send().map(drop));
+    let sent = Host::new().answers(|_| testing::answer(404, "")).run(|| put("api", ["a"]).send().map(drop));
     assert_eq!(sent, Err(Error::unavailable("PUT /a at endpoint api: 404")));
 }
 
 #[test]
 fn a_body_that_cannot_be_written_is_not_sent() {
     let spec = BTreeMap::from([((1, 2), 3)]);
-    let sent = TestHost::new().run(|| post("api", ["a"]).json(&spec).send().map(drop));
+    let sent = Host::new().run(|| post("api", ["a"]).json(&spec).send().map(drop));
     assert_eq!(sent, Err(Error::invalid("POST /a at endpoint api: the body cannot be written: key must be a string")));
 }
 
@@ -246,7 +244,7 @@ fn a_body_that_cannot_be_written_is_not_sent() {
 fn only_a_404_of_the_api_itself_is_none() {
     let api = Client::new("api").not_found(|it| it.says("no such thing"));
     let ask = |body: &'static str| {
-        let host = TestHost::new().answers(move |_| testing::answer(404, body));
+        let host = Host::new().answers(move |_| testing::answer(404, body));
         let found = host.run(|| api.get(["a"]).find_response().map(|it| it.is_some()));
         (found, host.run(|| api.delete(["a"]).change_or_gone()))
     };
@@ -261,7 +259,7 @@ fn only_a_404_of_the_api_itself_is_none() {
 fn a_limit_ends_when_its_header_says_so() {
     let paused = |headers: &'static [(&str, &str)]| {
         let headers: Vec<_> = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let host = TestHost::new()
+        let host = Host::new()
             .at(1_000)
             .answers(move |_| Ok(testing::Response { status: 429, headers: headers.clone(), body: Vec::new() }));
         host.run(|| Client::new("api").limit_ends("reset").get(["a"]).send()).unwrap_err()
@@ -277,8 +275,8 @@ fn a_limit_ends_when_its_header_says_so() {
 fn an_endpoint_pauses_while_its_reserve_is_used_up() {
     let throttled = |left: &'static str| {
         let headers = vec![("RateLimit-Remaining".to_owned(), left.to_owned())];
-        let host = TestHost::new()
-            .answers(move |_| Ok(testing::Response { status: 200, headers: headers.clone(), body: vec![] }));
+        let host =
+            Host::new().answers(move |_| Ok(testing::Response { status: 200, headers: headers.clone(), body: vec![] }));
         host.run(|| Client::new("api").reserve("ratelimit-remaining", 20).get(["a"]).send()).unwrap();
         host.throttles()
     };
@@ -290,7 +288,7 @@ fn an_endpoint_pauses_while_its_reserve_is_used_up() {
 #[test]
 fn one_object_of_a_list_is_found() {
     const PAGES: NumberedPages<'_> = NumberedPages { largest: 2, next: &["links", "next"] };
-    let host = TestHost::new().answers(|request| match request.query[0].1.as_str() {
+    let host = Host::new().answers(|request| match request.query[0].1.as_str() {
         "1" => {
             testing::answer(200, r#"{ "links": { "next": 2 }, "a": [{ "b": [{ "id": 3 }], "id": 1 }, { "c": 3 }] }"#)
         }
@@ -302,7 +300,7 @@ fn one_object_of_a_list_is_found() {
     assert_eq!(find(7), Ok(None));
     assert_eq!(host.requests().len(), 2 + 1 + 2);
     for body in ["{}", r#"{ "a": {} }"#, r#"{ "a": [1] }"#, "[]"] {
-        let host = TestHost::new().answers(move |_| testing::answer(200, body));
+        let host = Host::new().answers(move |_| testing::answer(200, body));
         let found = host.run(|| PAGES.find(&get("api", ["a"]), "a", "id", &json!(1)));
         assert!(matches!(found, Err(Error::Unavailable(_))), "{body}");
     }
@@ -312,9 +310,7 @@ fn one_object_of_a_list_is_found() {
 fn a_page_without_its_list_is_no_empty_page() {
     const PAGES: NumberedPages<'_> = NumberedPages { largest: 50, next: &["links", "next"] };
     let ask = |body: &'static str| {
-        TestHost::new()
-            .answers(move |_| testing::answer(200, body))
-            .run(|| PAGES.page::<u8>(get("api", ["a"]), "a", 1, 50))
+        Host::new().answers(move |_| testing::answer(200, body)).run(|| PAGES.page::<u8>(get("api", ["a"]), "a", 1, 50))
     };
     assert_eq!(ask(r#"{ "a": [1], "links": {} }"#), Ok(NumberedPage { items: vec![1], is_last: true }));
     assert_eq!(ask(r#"{ "links": { "next": "x" }, "a": [1] }"#), Ok(NumberedPage { items: vec![1], is_last: false }));

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::*;
 use crate::annotations::Annotations;
-use crate::form::{Bool, Custom, Integer, List, OneOf, PORTS, PortForm, Span};
-use crate::testing::TestHost;
+use crate::form::{Bool, Custom, Integer, List, OneOf, PORTS, Port, Span};
+use crate::testing::Host;
 use crate::{LoadBalancer, settings};
 
 crate::table! {
@@ -14,7 +14,7 @@ crate::table! {
     SIZE: Integer = ("acme.example/size", Integer::between(1, 9), "How large it is.").default("1");
     ZONE: OneOf<char> = ("acme.example/zone", OneOf(&[("a", 'a'), ("b", 'b'), ("c", 'c')]), "Where it is.")
         .only_at_creation();
-    LISTENS: List<PortForm> = ("acme.example/ports", PORTS, "Its ports.").otherwise("all of the Service");
+    LISTENS: List<Port> = ("acme.example/ports", PORTS, "Its ports.").otherwise("all of the Service");
 }
 
 fn service() -> LoadBalancer {
@@ -55,12 +55,12 @@ fn a_default_holds_where_nothing_is_written() {
 
 #[test]
 fn a_setting_is_read_and_refused_by_its_row() {
-    TestHost::new().setting(SIZE.name, "7").setting(ZONE.name, "").run(|| {
+    Host::new().setting(SIZE.name, "7").setting(ZONE.name, "").run(|| {
         assert_eq!(settings::get(&SIZE), Ok(7));
         let error = Error::invalid("setting acme.example/zone: \"\" is not a, b or c");
         assert_eq!(settings::read(&ZONE), Err(error));
     });
-    TestHost::new().run(|| {
+    Host::new().run(|| {
         assert_eq!((settings::get(&SIZE), settings::read(&ZONE)), (Ok(1), Ok(None)));
         assert_eq!(settings::read(&SIZE), Ok(None));
         let error = "setting acme.example/zone is missing: write it under provider.settings";
@@ -76,7 +76,7 @@ fn an_error_names_the_allowed_values() {
     assert_eq!(why(seconds, "29"), "annotation k: \"29\" is not a whole number of seconds from 30 to 600");
     assert_eq!(why(OneOf(&[("a", 1), ("b", 2)]), "A"), "annotation k: \"A\" is not a or b");
     assert_eq!(why(OneOf(&[("a", 1), ("b", 2), ("c", 3)]), "d"), "annotation k: \"d\" is not a, b or c");
-    assert_eq!(why(PortForm, "0"), "annotation k: \"0\" is not one port, a whole number from 1 to 65535");
+    assert_eq!(why(Port, "0"), "annotation k: \"0\" is not one port, a whole number from 1 to 65535");
     assert_eq!(why(PORTS, "80,,81"), "annotation k: \"80,,81\" is not a list of ports such as 80,8080");
     let span = Span::between(Duration::from_secs(1), Duration::from_secs(300));
     assert_eq!(why(span, "500ms"), "annotation k: \"500ms\" is not between 1s and 5m");

@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::{CURRENT, Event, EventKind, Location, Request, TestHost, TestOutcome};
+use super::{CURRENT, Event, EventKind, Host, Location, Outcome, Request};
 use crate::Cluster;
 use crate::bindings::host::aerostat::cloud::log::Level;
 
-fn host() -> TestHost {
+fn host() -> Host {
     CURRENT.with_borrow(|it| it.clone()).expect("off wasm a provider runs inside testing::Host::run")
 }
 
@@ -22,8 +22,8 @@ pub(crate) fn now() -> u64 {
     host().0.borrow().now
 }
 
-pub(crate) fn send(request: &Request) -> TestOutcome {
-    let TestHost(state) = host();
+pub(crate) fn send(request: &Request) -> Outcome {
+    let Host(state) = host();
     state.borrow_mut().requests.push(request.clone());
     let answers = Rc::clone(&state.borrow().answers);
     answers(request)

@@ -1,7 +1,7 @@
 //! The settings of the provider.
 
 use aerostat_sdk::allowed::{self, Allowed};
-use aerostat_sdk::form::{Bool, Custom, List, OneOf, PortForm};
+use aerostat_sdk::form::{Bool, Custom, List, OneOf, Port};
 use aerostat_sdk::{Error, IpFamily, Result, settings};
 
 aerostat_sdk::table! {
@@ -45,7 +45,7 @@ aerostat_sdk::table! {
         ("ServiceNodePort", ProbeMode::ServiceNodePort), ("Shared", ProbeMode::Shared)]),
         "What is asked of nodes whether they are healthy, with externalTrafficPolicy Cluster: a node port of the Service, \
          or kube-proxy.").default("ServiceNodePort");
-    PROBE_PORT: PortForm = ("loadBalancers.sharedHealthProbePort", PortForm,
+    PROBE_PORT: Port = ("loadBalancers.sharedHealthProbePort", Port,
         "Where kube-proxy is asked, with healthProbeMode Shared.").default("10256");
     PROBE_PATH: Custom<String> = ("loadBalancers.sharedHealthProbePath", Custom::path("a path that begins with /"),
         "What kube-proxy is asked for, with healthProbeMode Shared.").default("/healthz");
@@ -201,7 +201,7 @@ impl MachineSettings {
     ///
     /// # Errors
     ///
-    /// As [`Cluster::read`].
+    /// As [`ClusterMarks::read`].
     pub(crate) fn read() -> Result<Self> {
         let topology_types = settings::get(&TOPOLOGY_TYPES)?;
         Ok(Self { cluster: ClusterMarks::read()?, families: settings::get(&FAMILIES)?, topology_types })
@@ -242,7 +242,7 @@ impl LoadBalancerSettings {
     ///
     /// # Errors
     ///
-    /// As [`Cluster::read`].
+    /// As [`ClusterMarks::read`].
     pub(crate) fn read() -> Result<Self> {
         Ok(Self {
             cluster: ClusterMarks::read()?,

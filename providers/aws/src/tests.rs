@@ -10,25 +10,25 @@ mod lookup;
 mod places;
 mod recorded;
 
-use aerostat_sdk::testing::{Body, Request, Response, TestHost, TestOutcome, answer};
+use aerostat_sdk::testing::{Body, Host, Outcome, Request, Response, answer};
 use aerostat_sdk::{Address, Instance, Instances, Node, Result};
 
 use crate::Aws;
 
 /// A host with the settings that are required.
-pub(crate) fn host(answers: impl Fn(&Request) -> TestOutcome + 'static) -> TestHost {
+pub(crate) fn host(answers: impl Fn(&Request) -> Outcome + 'static) -> Host {
     settings().answers(answers)
 }
 
 /// The same, where nothing may be sent.
-pub(crate) fn settings() -> TestHost {
+pub(crate) fn settings() -> Host {
     let host = ALLOWED.iter().fold(required(), |host, setting| host.setting(setting, "*"));
     host.setting("loadBalancers.allowedHealthCheckPorts", "8080,30081")
 }
 
 /// Only the settings that are required: authors of Services may name nothing but their own.
-pub(crate) fn required() -> TestHost {
-    TestHost::new().setting("region", "us-east-1").setting("vpc", "vpc-1").setting("clusterID", "prod")
+pub(crate) fn required() -> Host {
+    Host::new().setting("region", "us-east-1").setting("vpc", "vpc-1").setting("clusterID", "prod")
 }
 
 /// Things that authors of Services may name.
@@ -69,7 +69,7 @@ pub(crate) fn line(request: &Request) -> String {
 }
 
 /// The requests that were sent, a line each.
-pub(crate) fn sent(host: &TestHost) -> Vec<String> {
+pub(crate) fn sent(host: &Host) -> Vec<String> {
     host.bodies()
         .iter()
         .map(|it| it.split('&').filter(|it| !it.starts_with("Version=")).collect::<Vec<_>>().join(" "))
@@ -77,7 +77,7 @@ pub(crate) fn sent(host: &TestHost) -> Vec<String> {
 }
 
 /// An error as EC2 writes it.
-pub(crate) fn refused(status: u16, code: &str) -> TestOutcome {
+pub(crate) fn refused(status: u16, code: &str) -> Outcome {
     answer(
         status,
         format!(
@@ -88,7 +88,7 @@ pub(crate) fn refused(status: u16, code: &str) -> TestOutcome {
 }
 
 /// An answer of DescribeInstances with these instances, each a reservation of its own.
-pub(crate) fn listed(instances: &[String], next: Option<&str>) -> TestOutcome {
+pub(crate) fn listed(instances: &[String], next: Option<&str>) -> Outcome {
     let item = |it: &String| format!("<item><instancesSet>{it}</instancesSet></item>");
     let next = next.map(|it| format!("<nextToken>{it}</nextToken>")).unwrap_or_default();
     let items: String = instances.iter().map(item).collect();
@@ -167,7 +167,7 @@ pub(crate) fn interface(device: u32, status: &str, ipv4: &[&str], ipv6: &[&str])
 }
 
 /// EC2 with these instances, as filters by id find them.
-pub(crate) fn cloud(instances: Vec<Ec2>) -> TestHost {
+pub(crate) fn cloud(instances: Vec<Ec2>) -> Host {
     host(move |request| {
         assert_eq!(action(request), "DescribeInstances", "{}", line(request));
         let ids = filter(request, "instance-id");
@@ -176,7 +176,7 @@ pub(crate) fn cloud(instances: Vec<Ec2>) -> TestHost {
     })
 }
 
-pub(crate) fn get(host: &TestHost, node: &Node) -> Result<Option<Instance>> {
+pub(crate) fn get(host: &Host, node: &Node) -> Result<Option<Instance>> {
     host.run(|| Aws::get(node))
 }
 
@@ -185,7 +185,7 @@ pub(crate) fn node(provider_id: &str) -> Node {
 }
 
 /// An answer with headers.
-pub(crate) fn answer_with(status: u16, headers: &[(&str, &str)], body: &str) -> TestOutcome {
+pub(crate) fn answer_with(status: u16, headers: &[(&str, &str)], body: &str) -> Outcome {
     let headers = headers.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
     Ok(Response { status, headers, body: body.as_bytes().to_vec() })
 }

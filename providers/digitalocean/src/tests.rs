@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use aerostat_sdk::testing::{EventKind, Request, Response, TestHost, TestOutcome, answer};
+use aerostat_sdk::testing::{EventKind, Host, Outcome, Request, Response, answer};
 use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Provider, Result, State, readme};
 use serde_json::{Value, json};
 
@@ -37,11 +37,11 @@ fn page_before_another(droplets: &[Value]) -> String {
     json!({ "droplets": droplets, "links": { "pages": { "next": next } }, "meta": { "total": 450 } }).to_string()
 }
 
-fn cloud(answers: impl Fn(&Request) -> TestOutcome + 'static) -> TestHost {
-    TestHost::new().at(1_000).answers(answers)
+fn cloud(answers: impl Fn(&Request) -> Outcome + 'static) -> Host {
+    Host::new().at(1_000).answers(answers)
 }
 
-fn get(host: &TestHost, node: &Node) -> Result<Option<Instance>> {
+fn get(host: &Host, node: &Node) -> Result<Option<Instance>> {
     host.run(|| DigitalOcean::get(node))
 }
 
@@ -50,7 +50,7 @@ fn by_id() -> Node {
 }
 
 /// The instance of a droplet that differs from the usual one.
-fn mapped(change: impl FnOnce(&mut Value)) -> (Instance, TestHost) {
+fn mapped(change: impl FnOnce(&mut Value)) -> (Instance, Host) {
     let mut droplet = droplet(42, "web-1");
     change(&mut droplet);
     let body = json!({ "droplet": droplet }).to_string();
@@ -112,7 +112,7 @@ fn a_droplet_without_private_address_is_a_warning() {
 
 #[test]
 fn another_provider_id_is_invalid_and_asks_nothing() {
-    let refused = |id: &str| get(&TestHost::new(), &Node::named("web-1").with_provider_id(id));
+    let refused = |id: &str| get(&Host::new(), &Node::named("web-1").with_provider_id(id));
     let foreign = Error::invalid("provider id \"aws:///x/i-1\" does not begin with digitalocean://");
     assert_eq!(refused("aws:///x/i-1"), Err(foreign));
     for id in ["digitalocean://web-1", "digitalocean://042", "digitalocean://-1"] {
@@ -258,7 +258,7 @@ fn the_list_of_a_cluster_asks_for_its_tag_alone() {
 #[test]
 fn a_list_keeps_its_page_size() {
     for cursor in ["droplets:2:200", "droplets:x:100", "machines:2:100", "droplets:2", ""] {
-        let Err(Error::Invalid(text)) = TestHost::new().run(|| DigitalOcean::list(Some(cursor), 100)) else {
+        let Err(Error::Invalid(text)) = Host::new().run(|| DigitalOcean::list(Some(cursor), 100)) else {
             panic!("{cursor}")
         };
         assert_eq!(text, format!("cursor {cursor:?} is not one of a list with 100 droplets a page"));
@@ -278,7 +278,7 @@ fn the_identity_is_the_team_or_else_the_user() {
 
 #[test]
 fn it_describes_its_endpoint_and_its_settings() {
-    let description = TestHost::new().run(DigitalOcean::describe).unwrap();
+    let description = Host::new().run(DigitalOcean::describe).unwrap();
     assert_eq!(
         (description.name.as_str(), description.get_batch_size, description.list_page_size),
         ("digitalocean", 1, 200)
@@ -310,7 +310,7 @@ fn it_describes_its_endpoint_and_its_settings() {
 #[test]
 fn a_cluster_id_that_no_tag_can_have_is_refused_at_load() {
     for id in ["", "c 1", "c/1", &"c".repeat(252)] {
-        let Err(Error::Invalid(text)) = TestHost::new().setting("clusterId", id).run(DigitalOcean::describe) else {
+        let Err(Error::Invalid(text)) = Host::new().setting("clusterId", id).run(DigitalOcean::describe) else {
             panic!("{id}")
         };
         assert!(text.starts_with("setting clusterId: "), "{text}");
@@ -328,14 +328,14 @@ fn settings_that_cannot_work_are_refused_at_load() {
         ("createAgainAfter", "0s", "between 1s and 1h"),
         ("adoptById", "yes", "true or false"),
     ] {
-        let refused = TestHost::new().setting(name, value).run(DigitalOcean::describe).unwrap_err();
+        let refused = Host::new().setting(name, value).run(DigitalOcean::describe).unwrap_err();
         assert_eq!(refused, Error::invalid(format_args!("setting {name}: {value:?} is not {allowed}")));
     }
 }
 
 #[test]
 fn the_readme_shows_what_is_described() {
-    let description = TestHost::new().run(DigitalOcean::describe).unwrap();
+    let description = Host::new().run(DigitalOcean::describe).unwrap();
     let prefix = "service.beta.kubernetes.io/do-loadbalancer-";
     let filled = readme::filled(include_str!("../README.md"), &description, prefix);
     // UPDATE_EXPECT=1 rewrites the file; the failure says so.

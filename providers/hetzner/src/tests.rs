@@ -6,7 +6,7 @@ mod described;
 
 use std::time::Duration;
 
-use aerostat_sdk::testing::{Request, Response, TestHost, TestOutcome, answer};
+use aerostat_sdk::testing::{Host, Outcome, Request, Response, answer};
 use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Provider, Result, State};
 use serde_json::{Value, json};
 
@@ -35,11 +35,11 @@ fn instance(id: u64, name: &str) -> Instance {
         .addresses([Address::hostname(name), Address::external_ip("203.0.113.5")])
 }
 
-fn cloud(answers: impl Fn(&Request) -> TestOutcome + 'static) -> TestHost {
-    TestHost::new().at(1_000).answers(answers)
+fn cloud(answers: impl Fn(&Request) -> Outcome + 'static) -> Host {
+    Host::new().at(1_000).answers(answers)
 }
 
-fn get(host: &TestHost, node: &Node) -> Result<Option<Instance>> {
+fn get(host: &Host, node: &Node) -> Result<Option<Instance>> {
     host.run(|| Hetzner::get(node))
 }
 
@@ -137,7 +137,7 @@ fn a_node_without_provider_id_is_found_by_name() {
 
 #[test]
 fn another_provider_id_is_invalid_and_asks_nothing() {
-    let refused = |id: &str| get(&TestHost::new(), &Node::named("web-1").with_provider_id(id));
+    let refused = |id: &str| get(&Host::new(), &Node::named("web-1").with_provider_id(id));
     let foreign = "provider id \"aws:///x/i-1\" begins neither with hcloud:// nor with hrobot://";
     assert_eq!(refused("aws:///x/i-1"), Err(Error::invalid(foreign)));
     for id in ["hcloud://web-1", "hcloud://042", "hcloud://", "hrobot://x", "hcloud://bm-", "hcloud://bm-07"] {
@@ -229,5 +229,5 @@ fn the_identity_is_the_clusters_network() {
     let missing = network(404, r#"{ "error": { "code": "not_found", "message": "no" } }"#);
     assert!(matches!(missing, Err(Error::Denied(why)) if why.contains("has no network 7")));
     assert!(matches!(network(401, "{}"), Err(Error::Denied(_))));
-    assert_eq!(TestHost::new().run(Hetzner::identity), Ok(None), "without a network nothing tells projects apart");
+    assert_eq!(Host::new().run(Hetzner::identity), Ok(None), "without a network nothing tells projects apart");
 }

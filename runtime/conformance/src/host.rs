@@ -27,7 +27,7 @@ pub(crate) const CLUSTER_NAME: &str = "kubernetes";
 const LOGIN: &str = "login";
 
 /// Everything that a process of the host needs, so that it can die and start again.
-pub(crate) struct Host {
+pub(crate) struct NativeHost {
     sandbox: Sandbox,
     module: Module,
     settings: ProviderSettings,
@@ -46,7 +46,7 @@ pub(crate) struct HostProcess {
     _provider: Provider,
 }
 
-impl Host {
+impl NativeHost {
     /// Asks the module to describe itself, and gives it what it asks for.
     pub(crate) async fn new(
         sandbox: Sandbox,

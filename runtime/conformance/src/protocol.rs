@@ -5,7 +5,7 @@
 //! | `GET /conformance/world` | [`World`]: everything that exists now, and how an operator sets the provider up |
 //! | `GET /conformance/requests` | [`Asked`]: the requests since this was asked last |
 //! | `POST /conformance/requests` | takes [`Orders`]: which request goes wrong, and how; in the place of earlier ones |
-//! | `POST /conformance/change` | takes a [`Change`] behind the provider's back, answers [`Changed`], or 501 if this cloud cannot |
+//! | `POST /conformance/change` | takes a [`ForeignChange`] behind the provider's back, answers [`Changed`], or 501 if this cloud cannot |
 //!
 //! Bodies are JSON. The routes listen on loopback alone.
 

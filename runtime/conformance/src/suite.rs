@@ -6,7 +6,7 @@ use sandbox::{Module, Sandbox};
 
 use crate::admin::Admin;
 use crate::error::ConformanceError;
-use crate::host::Host;
+use crate::host::NativeHost;
 use crate::judge::PromiseJudgement;
 use crate::play::stage::Stage;
 use crate::play::{inventories, lives, machines, thefts, touched};
@@ -45,7 +45,7 @@ pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
     if let Some(unknown) = exceptions.keys().find(|it| !PROMISES.iter().any(|promise| promise.name == **it)) {
         return Err(ConformanceError::Setup(format!("exceptions name {unknown}, which is no promise")));
     }
-    let host = Host::new(sandbox, module, admin.base_url(), world.setup).await?;
+    let host = NativeHost::new(sandbox, module, admin.base_url(), world.setup).await?;
     let transcript = play(Stage::set(host, admin, patience).await?, every).await?;
     let tried = PROMISES.iter().map(|promise| {
         let outcome = match exceptions.get(promise.name) {

@@ -9,7 +9,7 @@ use http::StatusCode;
 
 use crate::canonical;
 use crate::metrics::Metrics;
-use crate::outcome::{AnswerFailure, Outcome};
+use crate::outcome::{AnswerFailure, RequestOutcome};
 use crate::policy::{Denied, Permitted};
 use crate::request::{GuestRequest, Method, SendError};
 
@@ -94,7 +94,7 @@ impl<'a> AuditLine<'a> {
     }
 
     /// It was sent, or an equal read was.
-    pub(crate) fn outcome(&mut self, outcome: &Outcome, is_joined: bool) {
+    pub(crate) fn outcome(&mut self, outcome: &RequestOutcome, is_joined: bool) {
         self.is_joined = is_joined;
         self.address = outcome.address;
         self.status = outcome.answer.as_ref().ok().map(|it| it.status.as_u16());

@@ -65,7 +65,7 @@ impl EndpointBudget {
         self.rate().pause(Instant::now() + pause);
     }
 
-    /// As [`Budget::pause`], and halves the rate: the cloud does not say how many requests it takes. Answers the rate from now
+    /// As [`EndpointBudget::pause`], and halves the rate: the cloud does not say how many requests it takes. Answers the rate from now
     /// on, in requests a second.
     pub(crate) fn slow_down(&self, pause: Duration) -> f64 {
         let (mut rate, now) = (self.rate(), Instant::now());

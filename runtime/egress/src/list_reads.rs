@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, MutexGuard};
 
-use crate::outcome::Outcome;
+use crate::outcome::RequestOutcome;
 use crate::reads::ReadKey;
 
 /// The bytes that the answers of one list may hold together. Answers that come later are not kept.
@@ -24,7 +24,7 @@ pub struct ListReads {
 #[derive(Default)]
 struct KnownAnswers {
     /// By the endpoint's number and the read.
-    answers: HashMap<(usize, ReadKey), Arc<Outcome>>,
+    answers: HashMap<(usize, ReadKey), Arc<RequestOutcome>>,
     bytes: usize,
     /// Whether an answer was not kept.
     lacks: bool,
@@ -49,12 +49,12 @@ impl ListReads {
     }
 
     /// The answer that the list was given before.
-    pub(crate) fn find(&self, endpoint: usize, key: &ReadKey) -> Option<Arc<Outcome>> {
+    pub(crate) fn find(&self, endpoint: usize, key: &ReadKey) -> Option<Arc<RequestOutcome>> {
         self.known().answers.get(&(endpoint, key.clone())).cloned()
     }
 
     /// Keeps an answer for the list's further pages, if it is a success and there is room.
-    pub(crate) fn keep(&self, endpoint: usize, key: ReadKey, answer: &Arc<Outcome>) {
+    pub(crate) fn keep(&self, endpoint: usize, key: ReadKey, answer: &Arc<RequestOutcome>) {
         if self.is_sealed {
             return;
         }

@@ -9,7 +9,7 @@ use crate::policy::Denied;
 
 /// The outcome of a permitted request.
 #[derive(Debug)]
-pub(crate) struct Outcome {
+pub(crate) struct RequestOutcome {
     /// The checked address that it went to, if there was a connection.
     pub(crate) address: Option<SocketAddr>,
     pub(crate) answer: Result<CompleteAnswer, AnswerFailure>,
@@ -36,7 +36,7 @@ pub(crate) enum AnswerFailure {
     Interrupted(String),
 }
 
-impl Outcome {
+impl RequestOutcome {
     /// Whether the request may have reached the cloud.
     pub(crate) fn has_left(&self) -> bool {
         match &self.answer {

@@ -17,7 +17,7 @@ use http::{HeaderName, HeaderValue};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
-use crate::outcome::Outcome;
+use crate::outcome::RequestOutcome;
 use crate::policy::Permitted;
 use crate::request::Method;
 
@@ -69,12 +69,12 @@ enum KnownRead {
     /// Somebody waits for it. Who does drives it, so that it ends with the last of them.
     InFlight {
         number: u64,
-        answer: WeakShared<BoxFuture<'static, Arc<Outcome>>>,
+        answer: WeakShared<BoxFuture<'static, Arc<RequestOutcome>>>,
         asked: Instant,
         left: Left,
     },
     Answered {
-        answer: Arc<Outcome>,
+        answer: Arc<RequestOutcome>,
         asked: Instant,
         until: Instant,
     },
@@ -107,8 +107,8 @@ impl Reads {
         &self,
         key: ReadKey,
         freshness: Freshness,
-        send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>,
-    ) -> (Arc<Outcome>, bool) {
+        send: impl FnOnce(Left) -> BoxFuture<'static, Arc<RequestOutcome>>,
+    ) -> (Arc<RequestOutcome>, bool) {
         let (number, answer, is_joined) = match self.find(&key, freshness, Instant::now(), send) {
             FoundRead::Answered(answer) => return (answer, true),
             FoundRead::InFlight { number, answer, is_joined } => (number, answer, is_joined),
@@ -129,7 +129,7 @@ impl Reads {
         key: &ReadKey,
         freshness: Freshness,
         now: Instant,
-        send: impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>,
+        send: impl FnOnce(Left) -> BoxFuture<'static, Arc<RequestOutcome>>,
     ) -> FoundRead {
         let mut known = self.known();
         match known.reads.get(key) {
@@ -153,7 +153,7 @@ impl Reads {
     }
 
     /// Keeps an answer, unless something was written since it was asked for, or it says nothing about a moment later.
-    fn keep(&self, key: ReadKey, number: u64, answer: &Arc<Outcome>, now: Instant) {
+    fn keep(&self, key: ReadKey, number: u64, answer: &Arc<RequestOutcome>, now: Instant) {
         let mut known = self.known();
         let asked = match known.reads.get(&key) {
             Some(KnownRead::InFlight { number: it, asked, .. }) if *it == number => *asked,
@@ -178,8 +178,8 @@ impl Reads {
 }
 
 enum FoundRead {
-    Answered(Arc<Outcome>),
-    InFlight { number: u64, answer: Shared<BoxFuture<'static, Arc<Outcome>>>, is_joined: bool },
+    Answered(Arc<RequestOutcome>),
+    InFlight { number: u64, answer: Shared<BoxFuture<'static, Arc<RequestOutcome>>>, is_joined: bool },
 }
 
 impl KnownRead {
@@ -230,13 +230,13 @@ mod tests {
         }
     }
 
-    fn outcome(body: &str) -> Arc<Outcome> {
+    fn outcome(body: &str) -> Arc<RequestOutcome> {
         let answer = CompleteAnswer { status: StatusCode::OK, headers: HeaderMap::new(), body: body.into() };
-        Arc::new(Outcome { address: None, answer: Ok(answer) })
+        Arc::new(RequestOutcome { address: None, answer: Ok(answer) })
     }
 
     /// A request that leaves at once, and is answered when the test says so.
-    fn request() -> (Sender<Arc<Outcome>>, impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>>) {
+    fn request() -> (Sender<Arc<RequestOutcome>>, impl FnOnce(Left) -> BoxFuture<'static, Arc<RequestOutcome>>) {
         let ((turn, comes), (answer, arrives)) = (channel(), channel());
         turn.send(()).unwrap();
         (answer, waiting(comes, arrives))
@@ -245,8 +245,8 @@ mod tests {
     /// A request that leaves, and is answered, when the test says so.
     fn waiting(
         turn: Receiver<()>,
-        answer: Receiver<Arc<Outcome>>,
-    ) -> impl FnOnce(Left) -> BoxFuture<'static, Arc<Outcome>> {
+        answer: Receiver<Arc<RequestOutcome>>,
+    ) -> impl FnOnce(Left) -> BoxFuture<'static, Arc<RequestOutcome>> {
         |left| {
             async move {
                 turn.await.unwrap();
@@ -257,11 +257,11 @@ mod tests {
         }
     }
 
-    fn none(_: Left) -> BoxFuture<'static, Arc<Outcome>> {
+    fn none(_: Left) -> BoxFuture<'static, Arc<RequestOutcome>> {
         panic!("nothing was to be sent")
     }
 
-    fn body((outcome, is_joined): (Arc<Outcome>, bool)) -> (String, bool) {
+    fn body((outcome, is_joined): (Arc<RequestOutcome>, bool)) -> (String, bool) {
         (String::from_utf8(outcome.answer.as_ref().unwrap().body.clone()).unwrap(), is_joined)
     }
 

@@ -9,7 +9,7 @@ use http::StatusCode;
 
 use crate::canonical;
 use crate::effect::Effect;
-use crate::outcome::{AnswerFailure, Outcome};
+use crate::outcome::{AnswerFailure, RequestOutcome};
 use crate::policy::{self, Code, Denied, Permitted, Recognized};
 use crate::request::{GuestRequest, Method};
 use crate::response;
@@ -320,7 +320,7 @@ impl fmt::Display for SeenRequest {
 
 impl Ending {
     /// As the status of the answer says.
-    pub(crate) fn of(outcome: &Outcome) -> Self {
+    pub(crate) fn of(outcome: &RequestOutcome) -> Self {
         let answer = match &outcome.answer {
             Ok(answer) => answer,
             Err(AnswerFailure::Denied(denied)) => return Self::of_denial(denied.code),

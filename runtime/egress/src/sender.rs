@@ -21,7 +21,7 @@ use crate::endpoint::Endpoint;
 use crate::error::EgressError;
 use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
-use crate::outcome::{AnswerFailure, CompleteAnswer, Outcome};
+use crate::outcome::{AnswerFailure, CompleteAnswer, RequestOutcome};
 use crate::outside::Outside;
 use crate::policy::{self, Code, Denied, Permitted};
 use crate::reach::Reach;
@@ -131,7 +131,7 @@ impl Sender {
     }
 
     /// How a request to an endpoint has ended.
-    pub(crate) fn ending(&self, endpoint: &Endpoint, outcome: &Outcome) -> Ending {
+    pub(crate) fn ending(&self, endpoint: &Endpoint, outcome: &RequestOutcome) -> Ending {
         let said = outcome.answer.as_ref().ok().and_then(|it| self.credentials.ending(endpoint, it));
         said.unwrap_or_else(|| Ending::of(outcome))
     }
@@ -143,7 +143,7 @@ impl Sender {
         permitted: Permitted,
         list: Option<&ListReads>,
         freshness: Freshness,
-    ) -> (Arc<Outcome>, bool) {
+    ) -> (Arc<RequestOutcome>, bool) {
         let index = self
             .endpoints
             .iter()
@@ -171,7 +171,7 @@ impl Sender {
     }
 
     /// Waits for the endpoint's turn, attaches the credential, and sends.
-    async fn send(&self, own: &EndpointState, permitted: Permitted, left: &Left) -> Outcome {
+    async fn send(&self, own: &EndpointState, permitted: Permitted, left: &Left) -> RequestOutcome {
         let mut address = None;
         let answer = self.exchange(own, permitted, left, &mut address).await;
         if let Ok(answer) = &answer
@@ -179,7 +179,7 @@ impl Sender {
         {
             own.budget.pause(pause);
         }
-        Outcome { address, answer }
+        RequestOutcome { address, answer }
     }
 
     /// Sends; where the cloud refuses the credential it is renewed once, and if it has changed, a read goes out again. So does a

@@ -87,7 +87,7 @@ impl RegistryClient {
         Ok(Some(bytes))
     }
 
-    /// As [`Client::manifest`], of what the operator has named.
+    /// As [`RegistryClient::manifest`], of what the operator has named.
     pub(crate) async fn pinned(&mut self, digest: Digest) -> Result<Vec<u8>, PullError> {
         let found = self.manifest(digest).await?;
         found.ok_or_else(|| {

@@ -85,7 +85,7 @@ impl fmt::Display for Claim {
 
 /// A signature that counts.
 pub(crate) struct SignedOnce {
-    /// As [`Found::verify`] says it.
+    /// As [`FoundSignature::verify`] says it.
     pub(crate) signer: String,
     pub(crate) found: FoundSignature,
     pub(crate) blob: Vec<u8>,

@@ -2,7 +2,7 @@
 
 use std::cell::Cell;
 
-use aerostat_sdk::testing::{TestHost, TestOutcome, answer};
+use aerostat_sdk::testing::{Host, Outcome, answer};
 use aerostat_sdk::{
     Error, Ingress, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner, Proof, Result,
 };
@@ -15,7 +15,7 @@ use crate::tests::{action, host, sent, value};
 const CLUSTER: &str = "c1a5e000-1111-2222-3333-444455556666";
 const UID: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
 
-fn list(host: &TestHost, cursor: Option<&str>) -> Result<InventoryPage> {
+fn list(host: &Host, cursor: Option<&str>) -> Result<InventoryPage> {
     host.run(|| <Aws as LoadBalancerInventory>::list(cursor, 400))
 }
 
@@ -61,12 +61,12 @@ fn group(name: &str) -> String {
     )
 }
 
-fn result(action: &str, body: &str) -> TestOutcome {
+fn result(action: &str, body: &str) -> Outcome {
     answer(200, format!("<R><{action}Result>{body}</{action}Result></R>"))
 }
 
 /// An account with two pages of Network Load Balancers.
-fn account() -> TestHost {
+fn account() -> Host {
     host(|request| {
         let (action, marker) = (action(request), value(request, "Marker"));
         let body = match (&*request.endpoint, action, marker) {

@@ -1,6 +1,6 @@
 use std::cell::Cell;
 
-use aerostat_sdk::testing::{TestHost, TestOutcome, answer};
+use aerostat_sdk::testing::{Host, Outcome, answer};
 use aerostat_sdk::{
     Error, Node, PodNetwork, Result, Route, RouteChange, RouteOutcome, RouteOwnership, RouteState, RouteTarget, Routes,
 };
@@ -28,7 +28,7 @@ fn blackhole(destination: &str) -> String {
     made(destination, "<networkInterfaceId>eni-1</networkInterfaceId>").replace("active", "blackhole")
 }
 
-fn tables(ids: &[&str], routes: &str) -> TestOutcome {
+fn tables(ids: &[&str], routes: &str) -> Outcome {
     let tag = "<tagSet><item><key>kubernetes.io/cluster/prod</key><value>owned</value></item></tagSet>";
     let table = |id: &&str| format!("<item><routeTableId>{id}</routeTableId><routeSet>{routes}</routeSet>{tag}</item>");
     let tables: String = ids.iter().map(table).collect();
@@ -36,14 +36,14 @@ fn tables(ids: &[&str], routes: &str) -> TestOutcome {
 }
 
 /// A table with these routes, and an answer to each write.
-fn cloud(routes: String, write: impl Fn(&str) -> TestOutcome + 'static) -> TestHost {
+fn cloud(routes: String, write: impl Fn(&str) -> Outcome + 'static) -> Host {
     host(move |request| match action(request) {
         "DescribeRouteTables" => tables(&["rtb-1"], &routes),
         other => write(other),
     })
 }
 
-fn done(_: &str) -> TestOutcome {
+fn done(_: &str) -> Outcome {
     answer(200, "<R><return>true</return></R>")
 }
 
@@ -55,11 +55,11 @@ fn change(before: Option<Route>, after: Option<&str>) -> RouteChange {
     RouteChange { destination: POD.to_owned(), before, after: after.map(target), extra: Vec::new() }
 }
 
-fn apply(host: &TestHost, change: RouteChange) -> Result<RouteOutcome> {
+fn apply(host: &Host, change: RouteChange) -> Result<RouteOutcome> {
     host.run(|| Aws::apply(&[change])).pop().unwrap()
 }
 
-fn list(host: &TestHost) -> Result<Vec<Route>> {
+fn list(host: &Host) -> Result<Vec<Route>> {
     host.run(|| Aws::list(None, 1_000)).map(|it| it.routes)
 }
 

@@ -13,11 +13,11 @@ use crate::api::elbv2::load_balancers::{self, AnyLoadBalancer};
 use crate::api::elbv2::tags;
 use crate::api::elbv2::target_groups::{self, TargetGroup, TargetHealth};
 
-use super::{TestHost, action, get, host, node};
+use super::{Host, action, get, host, node};
 use crate::Aws;
 
 /// EC2 with these answers.
-fn cloud() -> TestHost {
+fn cloud() -> Host {
     let written: Value = serde_json::from_str(include_str!("../../../../tests/aws/answers.json")).unwrap();
     host(move |request| {
         let name = match action(request) {

@@ -3,7 +3,7 @@
 use aerostat_sdk::testing::answer;
 use aerostat_sdk::{Effect, Error, Method, OperationPlace, Provider, readme};
 
-use super::{TestHost, host, refused, sent, settings};
+use super::{Host, host, refused, sent, settings};
 use crate::Aws;
 
 #[test]
@@ -61,7 +61,7 @@ fn settings_that_cannot_work_are_refused_at_load() {
 
 #[test]
 fn it_describes_itself_before_anything_is_configured() {
-    let description = TestHost::new().run(Aws::describe).unwrap();
+    let description = Host::new().run(Aws::describe).unwrap();
     let required: Vec<_> = description.settings.iter().filter(|it| it.required).map(|it| &*it.name).collect();
     assert_eq!(required, ["region", "vpc", "clusterID"], "the host refuses a config that lacks one");
 }

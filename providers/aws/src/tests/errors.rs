@@ -5,9 +5,9 @@ use std::time::Duration;
 use aerostat_sdk::Error;
 use aerostat_sdk::testing::{Failure, answer};
 
-use super::{TestOutcome, answer_with, get, host, node, refused};
+use super::{Outcome, answer_with, get, host, node, refused};
 
-fn error(outcome: fn() -> TestOutcome) -> Error {
+fn error(outcome: fn() -> Outcome) -> Error {
     get(&host(move |_| outcome()), &node("i-1")).unwrap_err()
 }
 

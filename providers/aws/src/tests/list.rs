@@ -2,10 +2,10 @@
 
 use aerostat_sdk::{Error, Gap, Instances, Page, Result};
 
-use super::{Ec2, TestHost, action, host, listed, refused, sent, settings, value};
+use super::{Ec2, Host, action, host, listed, refused, sent, settings, value};
 use crate::Aws;
 
-fn list(host: &TestHost, cursor: Option<&str>, limit: u32) -> Result<Page> {
+fn list(host: &Host, cursor: Option<&str>, limit: u32) -> Result<Page> {
     host.run(|| Aws::list(cursor, limit))
 }
 

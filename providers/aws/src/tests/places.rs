@@ -3,15 +3,15 @@
 use aerostat_sdk::testing::answer;
 use aerostat_sdk::{Error, Instances};
 
-use super::{Ec2, TestHost, action, get, host, listed, node, refused, sent, value};
+use super::{Ec2, Host, action, get, host, listed, node, refused, sent, value};
 use crate::Aws;
 
-fn labels(host: &TestHost) -> Vec<String> {
+fn labels(host: &Host) -> Vec<String> {
     let found = get(host, &node("i-1")).unwrap().unwrap();
     found.labels.into_iter().map(|(key, value)| format!("{key}={value}")).collect()
 }
 
-fn zones(request: &super::Request) -> super::TestOutcome {
+fn zones(request: &super::Request) -> super::Outcome {
     assert_eq!(
         (value(request, "Filter.1.Name"), value(request, "Filter.1.Value.1")),
         (Some("region-name"), Some("us-east-1"))
@@ -59,7 +59,7 @@ fn aws_014_a_node_without_its_zone_is_not_answered() {
 #[test]
 fn a_zone_of_another_region_is_refused_with_the_setting() {
     let of = |zone: &'static str, region: &str| {
-        let host = TestHost::new().setting("region", region).setting("vpc", "vpc-1").setting("clusterID", "prod");
+        let host = Host::new().setting("region", region).setting("vpc", "vpc-1").setting("clusterID", "prod");
         let host = host.answers(move |_| listed(&[Ec2::new("i-1").xml().replace("us-east-1a", zone)], None));
         (get(&host, &node("i-1")), host.run(|| Aws::list(None, 1_000)).unwrap())
     };
@@ -75,7 +75,7 @@ fn a_zone_of_another_region_is_refused_with_the_setting() {
     }
 }
 
-fn topology(kind: &'static str, topology: fn() -> super::TestOutcome) -> TestHost {
+fn topology(kind: &'static str, topology: fn() -> super::Outcome) -> Host {
     host(move |request| match action(request) {
         "DescribeInstanceTopology" => {
             assert_eq!((value(request, "InstanceId.1"), value(request, "InstanceId.2")), (Some("i-1"), None));
@@ -85,7 +85,7 @@ fn topology(kind: &'static str, topology: fn() -> super::TestOutcome) -> TestHos
     })
 }
 
-fn three_layers() -> super::TestOutcome {
+fn three_layers() -> super::Outcome {
     answer(
         200,
         "<R><instanceSet><item><instanceId>i-1</instanceId><networkNodeSet><item>nn-a</item><item>nn-b</item>\

@@ -8,11 +8,11 @@ use aerostat_sdk::{
 };
 use serde_json::Value;
 
-use super::{Ec2, Request, TestHost, TestOutcome, action, filter, host, listed, node, value};
+use super::{Ec2, Host, Outcome, Request, action, filter, host, listed, node, value};
 use crate::Aws;
 
 /// A name, and what makes the requests that are recorded under it.
-type Call = (&'static str, fn(&TestHost));
+type Call = (&'static str, fn(&Host));
 
 /// A call of the provider that sends each recorded request, by the name of the recording.
 const CALLS: [Call; 16] = [
@@ -45,7 +45,7 @@ fn volume(handle: &str) -> Volume {
 }
 
 /// Changes the route to a destination, of which the table has what is there `before`.
-fn changed(host: &TestHost, destination: &str, before: Option<&'static str>, after: Option<&str>) {
+fn changed(host: &Host, destination: &str, before: Option<&'static str>, after: Option<&str>) {
     let route = before.map(|instance| {
         format!(
             "<item><destinationCidrBlock>{destination}</destinationCidrBlock><instanceId>{instance}</instanceId>\
@@ -63,7 +63,7 @@ fn changed(host: &TestHost, destination: &str, before: Option<&'static str>, aft
 }
 
 /// Answers that lead on to each request: instances that need labels, and a route table.
-fn cloud(request: &Request, routes: &str) -> TestOutcome {
+fn cloud(request: &Request, routes: &str) -> Outcome {
     match action(request) {
         "DescribeInstances" => {
             let instance = |id: &&str| {

@@ -1,10 +1,10 @@
-use aerostat_sdk::testing::{TestHost, answer};
+use aerostat_sdk::testing::{Host, answer};
 use aerostat_sdk::{Error, PersistentVolumes, Result, Topology, Volume};
 
 use crate::Aws;
 use crate::tests::{action, filter, host, refused, sent, settings};
 
-fn ask(host: &TestHost, handles: &[&str]) -> Vec<Result<Option<Topology>>> {
+fn ask(host: &Host, handles: &[&str]) -> Vec<Result<Option<Topology>>> {
     let volume = |handle: &&str| Volume {
         name: "pv".to_owned(),
         source: "ebs.csi.aws.com".to_owned(),

@@ -1,4 +1,4 @@
-use aerostat_sdk::testing::{TestHost, answer};
+use aerostat_sdk::testing::{Host, answer};
 use aerostat_sdk::{Error, InventoryState, LoadBalancer, LoadBalancers, Port, Progress, Protocol};
 use serde_json::json;
 
@@ -23,7 +23,7 @@ fn shown(name: &str) -> Value {
 /// The items of a list of these load balancers, and why it is incomplete.
 fn listed(shown: &[Value]) -> (Vec<InventoryItem>, Option<String>) {
     let body = json!({ "load_balancers": shown }).to_string();
-    let host = TestHost::new().answers(move |_| answer(200, body.clone()));
+    let host = Host::new().answers(move |_| answer(200, body.clone()));
     let page = host.run(|| DigitalOcean::list(None, 200)).unwrap();
     assert_eq!(host.requests(), ["GET api /v2/load_balancers?page=1&per_page=200"]);
     assert_eq!(page.next, None);
@@ -108,7 +108,7 @@ fn a_revision_is_of_the_load_balancer_alone() {
 
 #[test]
 fn a_list_goes_on_with_its_cursor() {
-    let host = TestHost::new().answers(|request| {
+    let host = Host::new().answers(|request| {
         let next =
             if request.query.contains(&("page".to_owned(), "1".to_owned())) { json!("more") } else { json!(null) };
         answer(200, json!({ "load_balancers": [], "links": { "pages": { "next": next } } }).to_string())
@@ -132,7 +132,7 @@ fn what_was_listed_a_moment_ago_is_not_read_again() {
     let asked = |listed: bool, shown: &[Value]| {
         let body = json!({ "load_balancers": shown }).to_string();
         let building = json!({ "load_balancer": { "id": ID, "name": NAME, "status": "new" } }).to_string();
-        let host = TestHost::new().answers(move |request| match &*request.path {
+        let host = Host::new().answers(move |request| match &*request.path {
             [_, _] => answer(200, body.clone()),
             _ => answer(200, building.clone()),
         });

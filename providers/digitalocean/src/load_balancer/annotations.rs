@@ -1,7 +1,7 @@
 //! The table of annotations: its rows read, refuse and describe them.
 
 use aerostat_sdk::annotations;
-use aerostat_sdk::form::{Bool, Custom, Form as _, Integer, List, OneOf, PORTS, PortForm, Text};
+use aerostat_sdk::form::{Bool, Custom, Form as _, Integer, List, OneOf, PORTS, Port, Text};
 
 use crate::api::load_balancers::{
     ClientNetwork, HealthProtocol, Kind, LoadBalancer, Protocol, Size, Stack, StickyKind,
@@ -60,12 +60,12 @@ aerostat_sdk::table! {
     PROTOCOL: OneOf<Protocol> = (vendor!("protocol"), PROTOCOLS,
         "The protocol of TCP ports that no other annotation lists. REGIONAL only.")
         .hint("for http3 there is an annotation of its own").default("tcp");
-    HTTP_PORTS: List<PortForm> = (vendor!("http-ports"), PORTS, "Ports of the Service that speak HTTP. REGIONAL only.");
-    TLS_PORTS: List<PortForm> = (vendor!("tls-ports"), PORTS, "Ports of the Service that speak HTTPS. REGIONAL only.")
+    HTTP_PORTS: List<Port> = (vendor!("http-ports"), PORTS, "Ports of the Service that speak HTTP. REGIONAL only.");
+    TLS_PORTS: List<Port> = (vendor!("tls-ports"), PORTS, "Ports of the Service that speak HTTPS. REGIONAL only.")
         .otherwise("443 with a certificate or passthrough");
-    HTTP2_PORTS: List<PortForm> = (vendor!("http2-ports"), PORTS,
+    HTTP2_PORTS: List<Port> = (vendor!("http2-ports"), PORTS,
         "Ports of the Service that speak HTTP/2 over TLS. REGIONAL only.");
-    HTTP3_PORT: PortForm = (vendor!("http3-port"), PortForm,
+    HTTP3_PORT: Port = (vendor!("http3-port"), Port,
         "The port of the Service that speaks HTTP/3 as well. Needs a certificate. REGIONAL only.");
     TLS_PASSTHROUGH: Bool = (vendor!("tls-passthrough"), Bool,
         "Leaves TLS to the targets. Not with a certificate. REGIONAL only.").default("false");
@@ -105,7 +105,7 @@ aerostat_sdk::table! {
         "Only these clients may connect. spec.loadBalancerSourceRanges replaces it.");
     HEALTH_OVERRIDE: Text = (vendor!("override-health-check"), Text("anything"),
         "If it is set, to whatever value, the health check asks a port of the Service instead of kube-proxy or the local pods.");
-    HEALTH_PORT: PortForm = (vendor!("healthcheck-port"), PortForm,
+    HEALTH_PORT: Port = (vendor!("healthcheck-port"), Port,
         "Which TCP port of the Service is checked. Needs override-health-check.").otherwise("the first TCP port");
     HEALTH_PATH: DoWord = (vendor!("healthcheck-path"), Custom::path("a path that begins with /"),
         "The path of the health check. Needs override-health-check.").otherwise("/");

@@ -1,6 +1,6 @@
 //! Forwarding rules for the ports of a Service.
 
-use aerostat_sdk::form::{List, PortForm as Number};
+use aerostat_sdk::form::{List, Port as Number};
 use aerostat_sdk::key::{Key, Row};
 use aerostat_sdk::{Error, LoadBalancer, Port, Protocol as Carried, Result, SortedSet};
 

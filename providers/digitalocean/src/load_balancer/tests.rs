@@ -8,7 +8,7 @@ mod rules;
 mod steps;
 mod tolerated;
 
-use aerostat_sdk::testing::{Event, EventKind, TestHost};
+use aerostat_sdk::testing::{Event, EventKind, Host};
 use aerostat_sdk::{Address, Error, LoadBalancer, Node, Port, Protocol};
 use serde_json::{Value, json};
 
@@ -50,7 +50,7 @@ fn regional() -> LoadBalancer {
 
 /// The desired of a Service for a new load balancer, as JSON, and what its author should know.
 fn desired(service: &LoadBalancer) -> (Value, Vec<String>) {
-    let host = TestHost::new().setting("allowedReservedIPs", "198.51.100.7");
+    let host = Host::new().setting("allowedReservedIPs", "198.51.100.7");
     let spec = host.run(|| {
         let desired = Desired::of(service, &Settings::read()?, None)?;
         desired.warnings.emit();
@@ -61,7 +61,7 @@ fn desired(service: &LoadBalancer) -> (Value, Vec<String>) {
 
 /// Why a Service gets no load balancer.
 fn refusal(service: &LoadBalancer) -> String {
-    let refused = TestHost::new().run(|| Desired::of(service, &Settings::read()?, None).map(|it| json!(it.spec)));
+    let refused = Host::new().run(|| Desired::of(service, &Settings::read()?, None).map(|it| json!(it.spec)));
     match refused {
         Err(Error::Invalid(why)) => why,
         other => panic!("{other:?}"),
@@ -110,7 +110,7 @@ fn live(changes: &Value) -> Live {
 
 /// The desired state that a Service asks of a load balancer that there is.
 fn desired_of(service: &LoadBalancer, live: &Live) -> (Desired, Vec<String>) {
-    let host = TestHost::new();
+    let host = Host::new();
     let desired = host.run(|| {
         let mut desired = Desired::of(service, &Settings::read()?, Some(live))?;
         std::mem::take(&mut desired.warnings).emit();

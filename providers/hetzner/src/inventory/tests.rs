@@ -1,4 +1,4 @@
-use aerostat_sdk::testing::{TestHost, answer};
+use aerostat_sdk::testing::{Host, answer};
 use aerostat_sdk::{Cluster, Ingress, InventoryPage, InventoryState, LoadBalancerInventory, Proof};
 use serde_json::{Value, json};
 
@@ -8,7 +8,7 @@ use crate::load_balancer::tests::{CLUSTER, UID, shown};
 /// The page of these load balancers, of which those with the ids `busy` are being changed.
 fn listed(load_balancers: Vec<Value>, busy: &'static [u64]) -> (InventoryPage, Vec<String>) {
     let host =
-        TestHost::new().cluster(Cluster::of("kubernetes", CLUSTER)).answers(move |request| match request.path.len() {
+        Host::new().cluster(Cluster::of("kubernetes", CLUSTER)).answers(move |request| match request.path.len() {
             1 => answer(200, json!({ "load_balancers": load_balancers, "meta": {} }).to_string()),
             _ => {
                 let action = |id: &u64| {

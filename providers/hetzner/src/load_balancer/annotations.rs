@@ -1,7 +1,7 @@
 //! The table of annotations: its rows read, refuse and describe them.
 
 use aerostat_sdk::annotations;
-use aerostat_sdk::form::{AnyCase, Bool, Custom, Integer, List, OneOf, PortForm, Seconds, Text};
+use aerostat_sdk::form::{AnyCase, Bool, Custom, Integer, List, OneOf, Port, Seconds, Text};
 
 use crate::algorithm::Algorithm;
 use crate::api::load_balancers::{LoadBalancer, Protocol};
@@ -105,7 +105,7 @@ aerostat_sdk::table! {
     HEALTH_PROTOCOL: AnyCase<Protocol> = (vendor!("health-check-protocol"), PROTOCOLS,
         "How the health of nodes is checked. https checks by HTTP over TLS.")
         .otherwise("as the port; tcp if no annotation and no setting is about health checks");
-    HEALTH_PORT: PortForm = (vendor!("health-check-port"), PortForm, "Which port of the nodes is checked: a node port.")
+    HEALTH_PORT: Port = (vendor!("health-check-port"), Port, "Which port of the nodes is checked: a node port.")
         .otherwise("the port's node port");
     HEALTH_INTERVAL: Seconds = (vendor!("health-check-interval"), CHECK, "From one check to the next.")
         .otherwise("setting loadBalancers.healthCheckInterval, or as it is; 15s for a new one");

@@ -10,7 +10,7 @@ mod updated;
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use aerostat_sdk::testing::{Event, EventKind, Request, TestHost, TestOutcome, answer};
+use aerostat_sdk::testing::{Event, EventKind, Host, Outcome, Request, answer};
 use aerostat_sdk::{
     Address, Cluster, Deletion, Error, Ingress, IpMode, LoadBalancer, LoadBalancers, Node, Port, Progress, Protocol,
     Result,
@@ -104,9 +104,9 @@ impl Cloud {
         self
     }
 
-    fn host(&self) -> TestHost {
+    fn host(&self) -> Host {
         let cloud = self.clone();
-        let host = TestHost::new().at(1_000).cluster(Cluster::of("kubernetes", CLUSTER));
+        let host = Host::new().at(1_000).cluster(Cluster::of("kubernetes", CLUSTER));
         let host = host.answers(move |request| cloud.answer(request));
         let is_set = |names: &[&str]| self.settings.iter().any(|(name, _)| names.contains(&&**name));
         let place = ["loadBalancers.location", "loadBalancers.networkZone"];
@@ -116,7 +116,7 @@ impl Cloud {
         self.settings.iter().fold(host, |it, (name, value)| it.setting(name, value))
     }
 
-    fn answer(&self, request: &Request) -> TestOutcome {
+    fn answer(&self, request: &Request) -> Outcome {
         let path = request.path.join("/");
         let body = match &request.body {
             Some(aerostat_sdk::testing::Body::Bytes(bytes)) => serde_json::from_slice(bytes).unwrap(),

@@ -2,7 +2,7 @@ use std::cell::RefCell;
 use std::rc::Rc;
 use std::time::Duration;
 
-use aerostat_sdk::testing::{Request, TestHost, TestOutcome, answer};
+use aerostat_sdk::testing::{Host, Outcome, Request, answer};
 use aerostat_sdk::{
     Cluster, Error, Node, PodNetwork, Result, Route, RouteChange, RouteOutcome, RouteOwnership, RouteState,
     RouteTarget, Routes,
@@ -21,10 +21,10 @@ fn node(name: &str, ip: Option<&str>) -> Node {
 }
 
 /// A network with these routes, which stay as they are, and in which each action ends as `ends` says.
-fn network(routes: &[(&str, &str)], ends: &'static str) -> TestHost {
+fn network(routes: &[(&str, &str)], ends: &'static str) -> Host {
     let routes: Vec<Value> = routes.iter().map(|(to, via)| json!({ "destination": to, "gateway": via })).collect();
     let routes = Rc::new(RefCell::new(routes));
-    let answers = move |request: &Request| -> TestOutcome {
+    let answers = move |request: &Request| -> Outcome {
         let path: Vec<_> = request.path.iter().map(String::as_str).collect();
         let action = |id: u64, command: &str, status: &str| json!({ "id": id, "command": command, "status": status, "finished": null, "error": null, "resources": [] });
         // Its command by its id.
@@ -41,7 +41,7 @@ fn network(routes: &[(&str, &str)], ends: &'static str) -> TestHost {
         }
     };
     let cluster = Cluster { pod_cidrs: vec!["10.244.0.0/16".to_owned()], ..Cluster::of("kubernetes", "c") };
-    TestHost::new().setting("network", "7").cluster(cluster).answers(answers)
+    Host::new().setting("network", "7").cluster(cluster).answers(answers)
 }
 
 fn change(destination: &str, before: Option<&str>, after: Option<&str>) -> RouteChange {
@@ -53,7 +53,7 @@ fn change(destination: &str, before: Option<&str>, after: Option<&str>) -> Route
     }
 }
 
-fn apply(host: &TestHost, changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
+fn apply(host: &Host, changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
     host.run(|| Hetzner::apply(changes))
 }
 
@@ -171,7 +171,7 @@ fn an_action_that_failed_is_an_error_of_its_change_alone() {
 
 #[test]
 fn a_network_that_is_quick_takes_forty_writes_of_a_call() {
-    let host = TestHost::new().setting("network", "7").answers(|request| match request.path.len() {
+    let host = Host::new().setting("network", "7").answers(|request| match request.path.len() {
         2 => answer(200, r#"{ "network": { "id": 7, "routes": [] } }"#),
         _ => answer(201, r#"{ "action": { "id": 9, "command": "add_route", "status": "success" } }"#),
     });
@@ -228,7 +228,7 @@ fn a_destination_outside_the_cluster_is_said_and_made() {
 
 #[test]
 fn a_full_table_is_asked_once() {
-    let host = TestHost::new().setting("network", "7").answers(|request| match request.path.len() {
+    let host = Host::new().setting("network", "7").answers(|request| match request.path.len() {
         2 => answer(200, r#"{ "network": { "id": 7, "routes": [] } }"#),
         _ => answer(403, r#"{ "error": { "code": "resource_limit_exceeded", "message": "enough routes" } }"#),
     });
@@ -241,11 +241,11 @@ fn a_full_table_is_asked_once() {
 
 #[test]
 fn without_a_network_there_are_no_routes() {
-    let why = |host: TestHost| match host.run(|| Hetzner::list(None, 100)) {
+    let why = |host: Host| match host.run(|| Hetzner::list(None, 100)) {
         Err(Error::Invalid(why)) => why,
         other => panic!("{other:?}"),
     };
-    assert!(why(TestHost::new()).starts_with("routes need setting network"));
-    let robot = TestHost::new().setting("network", "7").setting("robot.enabled", "true");
+    assert!(why(Host::new()).starts_with("routes need setting network"));
+    let robot = Host::new().setting("network", "7").setting("robot.enabled", "true");
     assert!(why(robot).contains("excludes routes"));
 }

@@ -10,7 +10,7 @@ fn robot(number: u64, name: &str) -> Value {
 }
 
 /// Robot with these servers, and a cloud with these.
-fn both(robots: Vec<Value>, servers: Vec<Value>) -> TestHost {
+fn both(robots: Vec<Value>, servers: Vec<Value>) -> Host {
     let host = cloud(move |request| {
         let path: Vec<_> = request.path.iter().map(String::as_str).collect();
         match (&*request.endpoint, &path[..]) {
@@ -82,7 +82,7 @@ fn one_that_the_list_lacks_is_asked_about_alone() {
 
 #[test]
 fn without_robot_a_dedicated_server_is_not_absent() {
-    let Err(Error::Invalid(why)) = get(&TestHost::new(), &node("hrobot://7")) else { panic!("it was asked about") };
+    let Err(Error::Invalid(why)) = get(&Host::new(), &node("hrobot://7")) else { panic!("it was asked about") };
     assert!(why.starts_with("node metal is the dedicated server 7, and Robot cannot be asked"), "{why}");
 }
 

@@ -1,4 +1,4 @@
-use aerostat_sdk::testing::{TestHost, answer};
+use aerostat_sdk::testing::{Host, answer};
 use aerostat_sdk::{Error, PersistentVolumes, Result, Topology, Volume};
 use serde_json::json;
 
@@ -14,13 +14,13 @@ fn volume(handle: &str) -> Volume {
     }
 }
 
-fn ask(host: &TestHost, handles: &[&str]) -> Vec<Result<Option<Topology>>> {
+fn ask(host: &Host, handles: &[&str]) -> Vec<Result<Option<Topology>>> {
     let volumes: Vec<_> = handles.iter().map(|it| volume(it)).collect();
     host.run(|| Hetzner::get_topologies(&volumes))
 }
 
-fn cloud() -> TestHost {
-    TestHost::new().answers(|request| match request.path.get(1).map(String::as_str) {
+fn cloud() -> Host {
+    Host::new().answers(|request| match request.path.get(1).map(String::as_str) {
         None => {
             let volumes = json!([{ "id": 1, "location": { "name": "fsn1" } }]);
             answer(200, json!({ "volumes": volumes, "meta": { "pagination": { "next_page": null } } }).to_string())

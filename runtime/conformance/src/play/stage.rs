@@ -6,7 +6,7 @@ use cloud_provider::{Error, Instance, Node};
 
 use crate::admin::Admin;
 use crate::error::ConformanceError;
-use crate::host::{CLUSTER, Host, HostProcess};
+use crate::host::{CLUSTER, HostProcess, NativeHost};
 use crate::protocol::{ArrivedRequest, CloudObject, ForeignChange};
 use crate::transcript::Wrong;
 
@@ -15,7 +15,7 @@ const MACHINES: usize = 7;
 
 /// The host, the simulator, and what both have.
 pub(crate) struct Stage {
-    pub(crate) host: Host,
+    pub(crate) host: NativeHost,
     pub(crate) admin: Admin,
     /// The names of all machines.
     pub(crate) names: Vec<String>,
@@ -29,7 +29,7 @@ pub(crate) struct Stage {
 
 impl Stage {
     /// Adds the machines.
-    pub(crate) async fn set(host: Host, admin: Admin, patience: Duration) -> Result<Self, ConformanceError> {
+    pub(crate) async fn set(host: NativeHost, admin: Admin, patience: Duration) -> Result<Self, ConformanceError> {
         let smallest = host.setup().smallest_page as usize;
         let names: Vec<_> = (1..=MACHINES.max(smallest + 1)).map(|it| format!("web-{it}")).collect();
         for name in &names {

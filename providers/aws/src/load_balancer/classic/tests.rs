@@ -10,7 +10,7 @@ mod groups;
 mod recorded;
 mod refused;
 
-use aerostat_sdk::testing::TestHost;
+use aerostat_sdk::testing::Host;
 use aerostat_sdk::{Deletion, LoadBalancer, LoadBalancerStatus, LoadBalancers, Node, Port, Progress, Protocol, Result};
 
 use self::cloud::Cloud;
@@ -48,7 +48,7 @@ fn with(service: LoadBalancer, annotations: &[(&str, &str)]) -> LoadBalancer {
     annotations.iter().fold(service, |it, (name, value)| it.with_annotation(vendor(name), *value))
 }
 
-fn ensure(host: &TestHost, service: &LoadBalancer) -> Result<Progress> {
+fn ensure(host: &Host, service: &LoadBalancer) -> Result<Progress> {
     host.run(|| Aws::ensure(service))
 }
 
@@ -78,16 +78,16 @@ fn written(cloud: &Cloud, service: &LoadBalancer) -> Vec<String> {
 }
 
 /// The writes, a line each.
-fn writes(host: &TestHost) -> Vec<String> {
+fn writes(host: &Host) -> Vec<String> {
     let is_write = |action: &str| !action.starts_with("Describe");
     host.sent().iter().filter(|it| is_write(value(it, "Action").unwrap())).map(line).collect()
 }
 
-fn delete(host: &TestHost, service: &LoadBalancer) -> Result<Deletion> {
+fn delete(host: &Host, service: &LoadBalancer) -> Result<Deletion> {
     host.run(|| Aws::delete(service))
 }
 
 /// The texts of events.
-fn events(host: &TestHost) -> Vec<String> {
+fn events(host: &Host) -> Vec<String> {
     host.events().into_iter().map(|it| format!("{}: {}", it.reason, it.message)).collect()
 }

@@ -10,7 +10,7 @@ mod owners;
 mod refused;
 mod updated;
 
-use aerostat_sdk::testing::TestHost;
+use aerostat_sdk::testing::Host;
 use aerostat_sdk::{
     Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers, Node, Port, Progress, Protocol, Result,
 };
@@ -50,11 +50,11 @@ fn annotated(service: LoadBalancer, name: &str, value: &str) -> LoadBalancer {
     service.with_annotation(format!("service.beta.kubernetes.io/aws-load-balancer-{name}"), value)
 }
 
-fn ensure(host: &TestHost, service: &LoadBalancer) -> Result<Progress> {
+fn ensure(host: &Host, service: &LoadBalancer) -> Result<Progress> {
     host.run(|| Aws::ensure(service))
 }
 
-fn delete(host: &TestHost, service: &LoadBalancer) -> Result<Deletion> {
+fn delete(host: &Host, service: &LoadBalancer) -> Result<Deletion> {
     host.run(|| Aws::delete(service))
 }
 
@@ -82,7 +82,7 @@ fn writes(cloud: &Cloud, service: &LoadBalancer) -> Vec<String> {
     written(&host)
 }
 
-fn written(host: &TestHost) -> Vec<String> {
+fn written(host: &Host) -> Vec<String> {
     let lines = sent(host).into_iter().map(|it| it.trim_start_matches("Action=").to_owned());
     lines.filter(|it| !it.starts_with("Describe")).collect()
 }

@@ -11,7 +11,7 @@ use crate::api::ec2::security_groups::{IpPermission, Peer, RuleKey};
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(crate) struct IngressRule {
     pub(crate) protocol: RuleProtocol,
-    /// The first and the last port; the type and the code for ICMP. All of them for [`Protocol::All`].
+    /// The first and the last port; the type and the code for ICMP. All of them for [`RuleProtocol::All`].
     pub(crate) ports: Option<(u16, u16)>,
     pub(crate) peers: Peers,
     /// By which the rule is known again; empty for none.

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use aerostat_sdk::testing::{Request, TestHost, answer};
+use aerostat_sdk::testing::{Host, Request, answer};
 use aerostat_sdk::{Error, Node, Result, SortedMap, SortedSet};
 
 use super::nodes::{self, NlbNetwork};
@@ -15,12 +15,12 @@ use crate::tests::{action, filter, host, refused, sent, value};
 /// The rules of groups with the cluster's tag: protocol, port, range, description.
 type Groups = SortedMap<&'static str, Vec<(&'static str, u16, &'static str, &'static str)>>;
 
-fn cloud(groups: Groups) -> TestHost {
+fn cloud(groups: Groups) -> Host {
     cloud_without("", groups)
 }
 
 /// A cloud in which another Service ends as soon as a rule is revoked: its rules have this description.
-fn cloud_without(other: &'static str, groups: Groups) -> TestHost {
+fn cloud_without(other: &'static str, groups: Groups) -> Host {
     cloud_beside(other, None, groups)
 }
 
@@ -29,7 +29,7 @@ fn cloud_beside(
     other: &'static str,
     added: Option<(&'static str, u16, &'static str, &'static str)>,
     groups: Groups,
-) -> TestHost {
+) -> Host {
     let added = Cell::new(added);
     let groups = Rc::new(RefCell::new(groups));
     host(move |request| {
@@ -109,7 +109,7 @@ fn of_a() -> Vec<(&'static str, u16, &'static str, &'static str)> {
     ]
 }
 
-fn on<T>(host: &TestHost, call: impl FnOnce(NlbNetwork<'_>) -> Result<T>) -> Result<T> {
+fn on<T>(host: &Host, call: impl FnOnce(NlbNetwork<'_>) -> Result<T>) -> Result<T> {
     host.run(|| {
         let cluster = ClusterMarks::read()?;
         call(NlbNetwork { cluster: &cluster, name: "a", shared_port: 10_256 })
@@ -127,7 +127,7 @@ fn others(names: &[&str]) -> SortedSet<String> {
     names.iter().map(|it| (*it).to_owned()).collect()
 }
 
-fn sync(host: &TestHost, group: &str, ranges: &[&str], others: &[&str]) -> Vec<String> {
+fn sync(host: &Host, group: &str, ranges: &[&str], others: &[&str]) -> Vec<String> {
     let others = self::others(others);
     on(host, |it| nodes::sync(it, &in_group(group), &rules(ranges), || Ok(others))).unwrap();
     writes(host)
@@ -149,7 +149,7 @@ fn rules_in(request: &Request) -> Vec<String> {
 }
 
 /// The writes: "Authorize sg-1 tcp 30080 10.0.0.0/8".
-fn writes(host: &TestHost) -> Vec<String> {
+fn writes(host: &Host) -> Vec<String> {
     let mut writes = Vec::new();
     for request in host.sent() {
         let Some(action) = action(&request).strip_suffix("SecurityGroupIngress") else { continue };

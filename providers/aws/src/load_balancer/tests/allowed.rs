@@ -1,4 +1,4 @@
-use aerostat_sdk::testing::TestHost;
+use aerostat_sdk::testing::Host;
 use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, LoadBalancers, Port, Protocol};
 
 use crate::Aws;
@@ -9,7 +9,7 @@ const VENDOR: &str = "service.beta.kubernetes.io/aws-load-balancer-";
 const CERTIFICATE: &str = "arn:aws:acm:us-east-1:123456789012:certificate/1";
 
 /// The refusal of a Service with one annotation before anything is asked of AWS; `None` if something is asked.
-fn refusal(host: &TestHost, kind: &str, name: &str, value: &str) -> Option<String> {
+fn refusal(host: &Host, kind: &str, name: &str, value: &str) -> Option<String> {
     let service = LoadBalancer::of("default", "web", UID)
         .with_port(Port::new(Protocol::Tcp, 80, 30_080))
         .with_annotation(format!("{VENDOR}type"), kind)
@@ -23,7 +23,7 @@ fn refusal(host: &TestHost, kind: &str, name: &str, value: &str) -> Option<Strin
 }
 
 /// Settings, and no cloud behind them: what is allowed fails later.
-fn host(setting: &str, value: &str) -> TestHost {
+fn host(setting: &str, value: &str) -> Host {
     let host = required()
         .setting("loadBalancers.nlbSecurityGroupMode", "Managed")
         .answers(|_| aerostat_sdk::testing::answer(503, ""));

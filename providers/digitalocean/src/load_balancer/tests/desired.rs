@@ -1,6 +1,6 @@
 //! Requests for a new load balancer.
 
-use aerostat_sdk::testing::TestHost;
+use aerostat_sdk::testing::Host;
 use aerostat_sdk::{Address, ExternalTrafficPolicy, LoadBalancer, Port, Protocol};
 use serde_json::{Value, json};
 
@@ -16,9 +16,7 @@ fn part(service: &LoadBalancer, pointer: &str) -> Value {
 }
 
 fn with_setting(name: &str, value: &str, service: &LoadBalancer) -> Value {
-    TestHost::new()
-        .setting(name, value)
-        .run(|| json!(Desired::of(service, &Settings::read().unwrap(), None).unwrap().spec))
+    Host::new().setting(name, value).run(|| json!(Desired::of(service, &Settings::read().unwrap(), None).unwrap().spec))
 }
 
 #[test]

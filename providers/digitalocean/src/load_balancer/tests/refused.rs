@@ -1,6 +1,6 @@
 //! Values that cannot be meant: the message names the key, the value, and what may stand there.
 
-use aerostat_sdk::testing::{TestHost, answer};
+use aerostat_sdk::testing::{Host, answer};
 use aerostat_sdk::{Error, LoadBalancer, Result};
 use serde_json::json;
 
@@ -172,7 +172,7 @@ fn certificate(allowed: &'static str, key: &str, value: &str, has: Option<&str>)
     let service = regional().with_annotation(key, value);
     let certificates = json!({ "certificates": [{ "id": OTHER_ID, "name": "shop", "type": "custom" }] }).to_string();
     let one = json!({ "certificate": { "id": OTHER_ID, "name": "shop", "type": "custom" } }).to_string();
-    let host = TestHost::new().setting("allowedCertificates", allowed);
+    let host = Host::new().setting("allowedCertificates", allowed);
     let host = host.answers(move |it| answer(200, if it.path.len() > 2 { one.clone() } else { certificates.clone() }));
     host.run(|| {
         let settings = Settings::read()?;

@@ -1,13 +1,13 @@
 //! Steps that a simulated cloud does not show: what is remembered, and what is said.
 
-use aerostat_sdk::testing::{TestHost, answer};
+use aerostat_sdk::testing::{Host, answer};
 use aerostat_sdk::{Deletion, Error, Ingress, LoadBalancer, LoadBalancers, Progress};
 use serde_json::{Value, json};
 
 use super::{ID, NAME, OTHER_ID, key, service, shown, warnings};
 use crate::DigitalOcean;
 
-fn ensure(host: &TestHost, service: &LoadBalancer) -> Result<Progress, Error> {
+fn ensure(host: &Host, service: &LoadBalancer) -> Result<Progress, Error> {
     host.run(|| DigitalOcean::ensure(service))
 }
 
@@ -23,16 +23,16 @@ fn remembering(memo: &str) -> LoadBalancer {
 fn a_memo_of_another_provider_is_refused() {
     let foreign = format!("creating {NAME}x since 7");
     for memo in ["", "lb-1", "creating", "creating a since 7", &foreign, &format!("lost {NAME} since never")] {
-        let Err(Error::Invalid(why)) = ensure(&TestHost::new(), &remembering(memo)) else { panic!("{memo}") };
+        let Err(Error::Invalid(why)) = ensure(&Host::new(), &remembering(memo)) else { panic!("{memo}") };
         assert!(why.contains("is not one of this provider"), "{why}");
-        let deleted = TestHost::new().run(|| DigitalOcean::delete(&remembering(memo)));
+        let deleted = Host::new().run(|| DigitalOcean::delete(&remembering(memo)));
         assert!(matches!(deleted, Err(Error::Invalid(_))), "{deleted:?}");
     }
 }
 
 #[test]
 fn a_creation_is_announced_and_nothing_sent() {
-    let host = TestHost::new().at(1_000);
+    let host = Host::new().at(1_000);
     let Ok(Progress::Pending(pending_status)) = ensure(&host, &service()) else { panic!("not announced") };
     assert_eq!(pending_status.status.memo, Some(format!("creating {NAME} since 1000")));
     assert_eq!(pending_status.wait.milliseconds, 0);
@@ -41,7 +41,7 @@ fn a_creation_is_announced_and_nothing_sent() {
 
 #[test]
 fn a_creation_with_an_unreadable_answer_is_unclear() {
-    let host = TestHost::new().at(1_000).answers(|request| match request.body {
+    let host = Host::new().at(1_000).answers(|request| match request.body {
         None => answer(200, json!({ "load_balancers": [] }).to_string()),
         Some(_) => answer(202, "{}"),
     });
@@ -56,7 +56,7 @@ fn a_creation_with_an_unreadable_answer_is_unclear() {
 
 #[test]
 fn a_clock_that_was_set_back_does_not_make_the_wait_longer() {
-    let host = TestHost::new().at(1_000).answers(|_| answer(200, json!({ "load_balancers": [] }).to_string()));
+    let host = Host::new().at(1_000).answers(|_| answer(200, json!({ "load_balancers": [] }).to_string()));
     let host = host.setting("createAgainAfter", "10s");
     let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("lost {NAME} since 5000"))) else {
         panic!("not waiting")
@@ -66,7 +66,7 @@ fn a_clock_that_was_set_back_does_not_make_the_wait_longer() {
 
 #[test]
 fn a_load_balancer_that_only_the_list_shows_is_not_replaced() {
-    let host = TestHost::new().answers(|request| match &request.path[..] {
+    let host = Host::new().answers(|request| match &request.path[..] {
         [_, _] => answer(200, json!({ "load_balancers": [shown()] }).to_string()),
         _ => answer(404, r#"{ "id": "not_found", "message": "no" }"#),
     });
@@ -78,7 +78,7 @@ fn a_load_balancer_that_only_the_list_shows_is_not_replaced() {
 fn a_missing_cluster_tag_is_added_where_tags_are_shown() {
     let mut tagged = shown();
     tagged["tags"] = json!(["web"]);
-    let host = TestHost::new().setting("clusterId", "c-1").answers(move |request| match &request.path[2..] {
+    let host = Host::new().setting("clusterId", "c-1").answers(move |request| match &request.path[2..] {
         [name, _] if name == "k8s:c-1" => answer(404, r#"{ "id": "not_found", "message": "no such tag" }"#),
         [] => answer(201, "{}"),
         _ => answer(200, one(&tagged)),
@@ -97,7 +97,7 @@ fn a_missing_cluster_tag_is_added_where_tags_are_shown() {
 
 #[test]
 fn another_id_in_the_annotation_is_ignored_with_a_warning() {
-    let host = TestHost::new().answers(|_| answer(200, one(&shown())));
+    let host = Host::new().answers(|_| answer(200, one(&shown())));
     let service = remembering(ID).with_annotation(key::ID.name, OTHER_ID);
     let Ok(Progress::Ready(status)) = ensure(&host, &service) else { panic!("not ready") };
     assert_eq!(status.annotations[0], (key::ID.name.to_owned(), ID.to_owned()));
@@ -110,7 +110,7 @@ fn another_id_in_the_annotation_is_ignored_with_a_warning() {
 fn a_global_load_balancer_serves_no_service() {
     let mut global = shown();
     global["type"] = json!("GLOBAL");
-    let host = TestHost::new().answers(move |_| answer(200, one(&global)));
+    let host = Host::new().answers(move |_| answer(200, one(&global)));
     let Err(Error::Invalid(why)) = ensure(&host, &remembering(ID)) else { panic!("it was taken") };
     assert!(why.contains("neither REGIONAL nor REGIONAL_NETWORK"), "{why}");
 }
@@ -119,7 +119,7 @@ fn a_global_load_balancer_serves_no_service() {
 fn a_busy_load_balancer_is_deleted_later() {
     let busy =
         r#"{ "id": "forbidden", "message": "Load Balancer can't be updated while it processes previous actions" }"#;
-    let host = TestHost::new().answers(move |_| answer(403, busy));
+    let host = Host::new().answers(move |_| answer(403, busy));
     let Ok(Deletion::Pending(pending_status)) = host.run(|| DigitalOcean::delete(&remembering(ID))) else {
         panic!("not pending")
     };
@@ -132,7 +132,7 @@ fn other_load_balancers_may_be_of_an_unknown_kind() {
         "id": OTHER_ID, "name": "other", "status": "dreaming", "type": "LUNAR",
         "forwarding_rules": [{ "entry_protocol": "light" }],
     });
-    let host = TestHost::new().at(1_000).answers(move |request| match request.body {
+    let host = Host::new().at(1_000).answers(move |request| match request.body {
         None => answer(200, json!({ "load_balancers": [other] }).to_string()),
         Some(_) => answer(202, one(&shown())),
     });
@@ -146,7 +146,7 @@ fn other_load_balancers_may_be_of_an_unknown_kind() {
 #[test]
 fn what_could_not_be_created_may_be_adopted_later() {
     let cloud = || {
-        TestHost::new().at(1_000).answers(|request| match (&request.body, &request.path[..]) {
+        Host::new().at(1_000).answers(|request| match (&request.body, &request.path[..]) {
             (Some(_), _) => answer(422, r#"{ "id": "unprocessable_entity", "message": "enough" }"#),
             (None, [_, _]) => answer(200, json!({ "load_balancers": [] }).to_string()),
             (None, _) => {
@@ -166,7 +166,7 @@ fn what_could_not_be_created_may_be_adopted_later() {
 
 #[test]
 fn lists_are_read_to_their_end() {
-    let host = TestHost::new().at(1_000).answers(|request| {
+    let host = Host::new().at(1_000).answers(|request| {
         let page = request.query.iter().find(|(name, _)| name == "page").unwrap().1.clone();
         let last = page == "3";
         let links = if last { json!({}) } else { json!({ "pages": { "next": "https://api.example.com/elsewhere" } }) };
@@ -182,7 +182,7 @@ fn lists_are_read_to_their_end() {
 
 /// The memo of a creation that was announced at `since`, at second 1,000, and what was sent.
 fn announced(since: u64) -> (Option<String>, Vec<String>) {
-    let host = TestHost::new().at(1_000).answers(|request| match request.body {
+    let host = Host::new().at(1_000).answers(|request| match request.body {
         None => answer(200, json!({ "load_balancers": [] }).to_string()),
         Some(_) => answer(202, one(&shown())),
     });
@@ -207,7 +207,7 @@ fn a_creation_that_is_sent_late_is_announced_again() {
 #[test]
 fn a_list_with_a_missing_type_is_read() {
     let other = json!({ "id": OTHER_ID, "name": "other", "status": "active", "type": null });
-    let host = TestHost::new().at(1_000).answers(move |_| {
+    let host = Host::new().at(1_000).answers(move |_| {
         answer(200, json!({ "load_balancers": [other, { "id": ID, "name": NAME, "type": "" }] }).to_string())
     });
     let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("lost {NAME} since 999"))) else {
@@ -218,7 +218,7 @@ fn a_list_with_a_missing_type_is_read() {
 
 #[test]
 fn an_adopted_load_balancer_gets_the_clusters_tag_once() {
-    let host = TestHost::new().setting("clusterId", "c-1").answers(|request| match &request.body {
+    let host = Host::new().setting("clusterId", "c-1").answers(|request| match &request.body {
         Some(_) => answer(204, ""),
         None => answer(200, one(&shown())),
     });
@@ -237,7 +237,7 @@ fn an_adopted_load_balancer_gets_the_clusters_tag_once() {
 
 #[test]
 fn a_tag_that_may_not_be_put_on_is_a_warning() {
-    let host = TestHost::new().setting("clusterId", "c-1").answers(|request| match &request.body {
+    let host = Host::new().setting("clusterId", "c-1").answers(|request| match &request.body {
         Some(_) => answer(403, r#"{ "id": "forbidden", "message": "missing scope" }"#),
         None => answer(200, one(&shown())),
     });

@@ -122,7 +122,7 @@ fn what_the_load_balancer_has_stays_with_a_warning() {
 fn what_the_load_balancer_does_not_have_is_refused() {
     let service = service().with_annotation(key::SIZE_UNIT.name, "200");
     let live = live(&json!({ "size_unit": 199, "size": null }));
-    let refused = aerostat_sdk::testing::TestHost::new()
+    let refused = aerostat_sdk::testing::Host::new()
         .run(|| super::Desired::of(&service, &super::Settings::read()?, Some(&live)).map(|it| it.spec));
     assert!(refused.is_err(), "{refused:?}");
 }

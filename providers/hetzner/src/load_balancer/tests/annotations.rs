@@ -163,7 +163,7 @@ impl Row {
                 ready(progress).into_iter().map(|it| it.ip.or(it.hostname)).collect()
             }
             Nodes => {
-                let rows = TestHost::new().run(Hetzner::describe).unwrap().annotations;
+                let rows = Host::new().run(Hetzner::describe).unwrap().annotations;
                 json!(is_said && rows.iter().any(|it| it.key == self.what.name() && it.selects_nodes))
             }
         }
@@ -200,7 +200,7 @@ fn each_annotation_and_each_setting_has_its_effect() {
 
 #[test]
 fn whatever_is_described_has_a_row_here() {
-    let description = TestHost::new().run(Hetzner::describe).unwrap();
+    let description = Host::new().run(Hetzner::describe).unwrap();
     let annotations = description.annotations.into_iter().map(|it| it.key);
     let settings = description.settings.into_iter().map(|it| it.name);
     let described: SortedSet<_> = annotations.chain(settings.filter(|it| it.starts_with("loadBalancers."))).collect();

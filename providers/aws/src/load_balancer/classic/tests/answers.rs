@@ -1,6 +1,6 @@
 //! Answers as AWS's own description has them, which `tests/aws/answers.py` has written.
 
-use aerostat_sdk::testing::{TestHost, answer};
+use aerostat_sdk::testing::{Host, answer};
 use aerostat_sdk::{Change, SortedSet};
 use serde_json::Value;
 
@@ -14,7 +14,7 @@ use crate::settings::ClusterMarks;
 use crate::tests::{action, host};
 
 /// AWS with these answers.
-fn cloud() -> TestHost {
+fn cloud() -> Host {
     let written = include_str!("../../../../../../tests/aws/answers-classic.json");
     let written: Value = serde_json::from_str(written).unwrap();
     host(move |request| {

@@ -3,7 +3,7 @@
 use std::cell::{Cell, RefCell};
 use std::rc::Rc;
 
-use aerostat_sdk::testing::{Body, Failure, Request, TestHost, TestOutcome, answer};
+use aerostat_sdk::testing::{Body, Failure, Host, Outcome, Request, answer};
 use aerostat_sdk::{SortedMap, SortedSet};
 
 use crate::api::ec2::security_groups::{IpPermission, Peer, RuleKey, SecurityGroup};
@@ -56,12 +56,12 @@ impl Cloud {
         cloud
     }
 
-    pub(super) fn host(&self) -> TestHost {
+    pub(super) fn host(&self) -> Host {
         self.on(settings())
     }
 
     /// With other settings.
-    pub(super) fn on(&self, settings: TestHost) -> TestHost {
+    pub(super) fn on(&self, settings: Host) -> Host {
         let cloud = self.clone();
         settings.answers(move |request| {
             let number = cloud.requests.get() + 1;
@@ -127,12 +127,12 @@ fn members(name: &str, items: impl IntoIterator<Item = impl ToString>) -> String
     text(name, items)
 }
 
-fn done() -> TestOutcome {
+fn done() -> Outcome {
     answer(200, "<R/>")
 }
 
 impl State {
-    fn answer(&mut self, request: &Request) -> TestOutcome {
+    fn answer(&mut self, request: &Request) -> Outcome {
         let of = |name: &str| value(request, name).unwrap_or_default().to_owned();
         if request.endpoint == "elb" {
             return self.balancing(request);
@@ -225,7 +225,7 @@ impl State {
         }
     }
 
-    fn describe_groups(&self, request: &Request) -> TestOutcome {
+    fn describe_groups(&self, request: &Request) -> Outcome {
         assert_eq!(value(request, "MaxResults"), Some("1000"));
         let is_asked = |group: &&SecurityGroup| {
             let has = |name: &str, is: &dyn Fn(&str) -> bool| {
@@ -246,7 +246,7 @@ impl State {
         answer(200, text("R", text("securityGroupInfo", groups)))
     }
 
-    fn balancing(&mut self, request: &Request) -> TestOutcome {
+    fn balancing(&mut self, request: &Request) -> Outcome {
         let of = |name: &str| value(request, name).unwrap_or_default().to_owned();
         let name = of("LoadBalancerName");
         match action(request) {

@@ -4,7 +4,7 @@
 use std::cell::RefCell;
 use std::rc::Rc;
 
-use aerostat_sdk::testing::{Body, Failure, Request, TestHost, TestOutcome, answer};
+use aerostat_sdk::testing::{Body, Failure, Host, Outcome, Request, answer};
 use aerostat_sdk::{SortedMap, SortedSet};
 
 use super::ec2::Ec2;
@@ -47,7 +47,7 @@ pub(super) struct Group {
 }
 
 /// The answer to an action instead of carrying it out.
-type Fault = Box<dyn Fn(&str) -> Option<TestOutcome>>;
+type Fault = Box<dyn Fn(&str) -> Option<Outcome>>;
 
 /// All of it.
 #[derive(Default)]
@@ -73,12 +73,12 @@ pub(super) struct Cloud(pub(super) Rc<RefCell<State>>);
 
 impl Cloud {
     /// A host that asks this cloud.
-    pub(super) fn host(&self) -> TestHost {
+    pub(super) fn host(&self) -> Host {
         self.on(settings())
     }
 
     /// With other settings.
-    pub(super) fn on(&self, settings: TestHost) -> TestHost {
+    pub(super) fn on(&self, settings: Host) -> Host {
         let state = Rc::clone(&self.0);
         settings.answers(move |request| state.borrow_mut().answer(request))
     }
@@ -90,7 +90,7 @@ impl Cloud {
     }
 
     /// Answers an action with something else than what it does.
-    pub(super) fn fault(&self, fault: impl Fn(&str) -> Option<TestOutcome> + 'static) {
+    pub(super) fn fault(&self, fault: impl Fn(&str) -> Option<Outcome> + 'static) {
         self.0.borrow_mut().fault = Some(Box::new(fault));
     }
 }
@@ -118,7 +118,7 @@ fn members(items: impl IntoIterator<Item = String>) -> String {
 }
 
 impl State {
-    fn answer(&mut self, request: &Request) -> TestOutcome {
+    fn answer(&mut self, request: &Request) -> Outcome {
         let action = action(request).to_owned();
         if let Some(outcome) = self.fault.as_ref().and_then(|it| it(&action)) {
             return outcome;
@@ -146,7 +146,7 @@ impl State {
         format!("arn:aws:elasticloadbalancing:us-east-1:123456789012:{kind}/{name}/{:016x}", self.made)
     }
 
-    fn elbv2(&mut self, action: &str, it: &Request) -> TestOutcome {
+    fn elbv2(&mut self, action: &str, it: &Request) -> Outcome {
         let Some(Body::Form(form)) = &it.body else { panic!("{it:?}") };
         assert_eq!(value(it, "Version"), Some("2015-12-01"), "{form:?}");
         let body = match self.result(action, it) {

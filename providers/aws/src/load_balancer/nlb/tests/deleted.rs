@@ -1,6 +1,6 @@
 //! Deletions.
 
-use aerostat_sdk::testing::TestHost;
+use aerostat_sdk::testing::Host;
 
 use super::*;
 use crate::tests::refused;
@@ -12,7 +12,7 @@ fn pending(answer: Result<Deletion>) -> (u32, String) {
     }
 }
 
-fn managed(host: TestHost) -> TestHost {
+fn managed(host: Host) -> Host {
     host.setting("loadBalancers.nlbSecurityGroupMode", "Managed")
 }
 

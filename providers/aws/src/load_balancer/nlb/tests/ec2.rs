@@ -2,7 +2,7 @@
 
 use aerostat_sdk::{SortedMap, SortedSet};
 
-use aerostat_sdk::testing::{Body, Request, TestOutcome, answer};
+use aerostat_sdk::testing::{Body, Outcome, Request, answer};
 
 use crate::tests::{filter, refused, value};
 
@@ -51,7 +51,7 @@ impl Default for Ec2 {
 }
 
 impl Ec2 {
-    pub(super) fn answer(&mut self, action: &str, it: &Request) -> TestOutcome {
+    pub(super) fn answer(&mut self, action: &str, it: &Request) -> Outcome {
         let id = value(it, "GroupId").unwrap_or_default().to_owned();
         let body = match action {
             "DescribeSubnets" => self.describe_subnets(it),

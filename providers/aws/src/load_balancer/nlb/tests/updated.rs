@@ -191,7 +191,7 @@ fn a_refused_instance_takes_nothing_from_the_others() {
     cloud.0.borrow_mut().stopped = Some("i-2");
     let mut service = service();
     service.nodes[1].name = "worker-2".to_owned();
-    let told = |host: &TestHost| host.events().into_iter().map(|it| (it.reason, it.message)).collect::<Vec<_>>();
+    let told = |host: &Host| host.events().into_iter().map(|it| (it.reason, it.message)).collect::<Vec<_>>();
     let (first, again) = (cloud.host(), cloud.host());
     let Ok(Progress::Ready(status)) = ensure(&first, &service) else { panic!() };
     let [(reason, message)] = &told(&first)[..] else { panic!() };
