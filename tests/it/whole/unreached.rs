@@ -60,7 +60,6 @@ impl Unreachable {
             self.told(cluster, NODE, "InstanceMetadataUnavailable")
         );
         assert!(began.elapsed() < LIMIT, "{}: {:?}", self.name, began.elapsed());
-        println!("{}: {:?}\n  {}", self.name, began.elapsed(), on_lease.message.as_deref().unwrap_or_default());
         assert_eq!(on_lease.involved_object.kind.as_deref(), Some("Lease"));
         assert_eq!((on_lease.type_.as_deref(), on_node.type_.as_deref()), (Some("Warning"), Some("Warning")));
         let ready = process.get("/readyz?verbose", None).await;
