@@ -215,7 +215,7 @@ pub enum ForeignChange {
         /// Its name.
         name: String,
     },
-    /// Somebody changes what the provider has no word for, on the object with this id: a label, say.
+    /// The object with this id gets a change in a part that the provider does not know, such as a label.
     Touch {
         /// [`CloudObject::id`].
         id: String,

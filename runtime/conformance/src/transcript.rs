@@ -256,7 +256,7 @@ pub(crate) struct Inventories {
 /// All pages of one list, or why there is none.
 pub(crate) type WholeInventory = Result<Vec<InventoryItem>, String>;
 
-/// Somebody's change to an object that the provider then changes too.
+/// An object that a person changed, and that the provider then changes too.
 #[derive(Clone, Debug)]
 pub(crate) struct Touched {
     /// The object after somebody's change.

@@ -45,7 +45,7 @@ pub(super) async fn save(command: SaveBundle) -> Result<CommandAnswer> {
         let digest = progress::counted(&format!("pulling {reference}"), &transfer, save).await?;
         artifacts.push(BundledArtifact { reference: reference.to_string(), manifest: format!("sha256:{digest}") });
     }
-    // What the reader refuses is not written: two references may want one name.
+    // A bundle that the reader would refuse is not written: two references may want one name.
     layout.artifacts().map_err(|because| anyhow!("{} is not written: it {because}", out.display()))?;
     let bytes = layout.tar();
     file::write(&out, &bytes, force).await?;

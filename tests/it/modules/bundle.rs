@@ -65,7 +65,7 @@ async fn carry(first: &RealRegistry, second: &RealRegistry) {
     let hex = pushed[&module].strip_prefix("sha256:").unwrap();
     first.refer(hex, &signer.referrer(hex)).await;
     says(&good(&["verify", &module, &key, &ca]).await, &["acme.pub (bundle)"]);
-    // What is there is not lost by a second push.
+    // A second push loses nothing of the first.
     assert_eq!(digests(&["push", &made, first.address(), &ca]).await, pushed);
     says(&good(&["verify", &module, &key, &ca]).await, &["acme.pub (bundle)"]);
 

@@ -88,7 +88,7 @@ pub(crate) struct Cloud {
     ingress: IngressDescription,
 }
 
-/// What it was told, and asked.
+/// The answers that were prepared for the cloud, and the calls that it got.
 #[derive(Default)]
 struct Shared {
     state: Mutex<State>,

@@ -50,7 +50,7 @@ fn troubles(measure: &Life) -> Vec<Trouble> {
         let writes = phases.iter().any(|it| it.get(nth - 1).is_some_and(|it| it.writes));
         let creates = phases[0].get(nth - 1).is_some_and(|it| it.writes);
         let all = [How::LostBefore, How::Failed, How::LostAfter, How::Busy, How::DiesBefore, How::DiesAfter];
-        // What only reads is carried out or not alike; and no answer is as good as any other that is none.
+        // A read changes nothing, carried out or not, and a lost answer to it is like a refused one: one trouble is enough.
         let of_reads = (nth - 1) % 2;
         let hows = if writes { &all[..] } else { &all[of_reads..=of_reads] };
         troubles.extend(hows.iter().map(|how| Trouble { nth, how: *how, lists_lag: false, gives_up: false }));

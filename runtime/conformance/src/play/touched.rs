@@ -1,4 +1,4 @@
-//! Somebody changes what the provider has made, and then the Service changes.
+//! An object that the provider has made is changed by a person, and then the Service changes.
 
 use crate::error::Result;
 use crate::protocol::{CloudObject, ForeignChange};

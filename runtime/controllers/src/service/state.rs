@@ -128,8 +128,8 @@ impl ServiceState {
         !matches!(self.work.state, SyncState::New(_) | SyncState::Gone)
     }
 
-    /// What is to be done for this desired load balancer and these backends: how the work goes on, or why the cloud is asked.
-    /// What is to be asked is remembered as asked.
+    /// The next step for this desired load balancer and these backends: how the work goes on, or why the cloud is asked.
+    /// A question to the cloud is remembered as asked.
     pub(super) fn next_step(
         &mut self,
         desired: &LoadBalancer,

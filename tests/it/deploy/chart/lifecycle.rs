@@ -255,7 +255,7 @@ async fn a_release_runs_with_a_signed_module_of_a_registry() {
                   --set-file 'module.oci.signedBy.keys.release\\.pub=release.pub' --set-file module.oci.ca=ca.pem";
     succeed(&folder, &cluster, script, "");
 
-    // What the kubelet would mount.
+    // The Secret that the kubelet would mount.
     let secrets: Api<Secret> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let here = folder.path("").display().to_string();

@@ -54,7 +54,7 @@ async fn uninstalled_as_the_readme_says_no_service_waits() {
     service(&services, "forgotten").await;
     assert_eq!(cloud.load_balancers().all().len(), 2);
 
-    // What is to go is deleted while aerostat runs. The README's command waits for it.
+    // Services that are to go are deleted while aerostat runs. The README's command waits for them.
     let blocks = commands_for("README.md", "uninstall");
     let [list, delete, uninstall] = &blocks[..] else { panic!("{blocks:#?}") };
     let listed = succeed(&folder, &cluster, list, "").out;
