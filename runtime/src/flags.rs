@@ -1,8 +1,6 @@
 //! The command line: upstream's flag names, read once into [`RunSettings`].
-//!
-//! This is the only place that reads the environment, and the only variables are the two with which Kubernetes gives a
-//! Pod where its API server is.
 
+mod api_server;
 mod bundle_commands;
 mod command_line;
 mod controllers;
@@ -21,15 +19,14 @@ mod webhooks;
 
 use std::ffi::{OsStr, OsString};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::FromArgMatches;
 use clap::error::{ContextKind, ErrorKind};
 use ipnet::IpNet;
-use token_bucket::TokenBucket;
-use tokio::time::Instant;
 
+pub use self::api_server::{ApiServerFlags, InCluster, RateLimit};
 pub use self::bundle_commands::{BundleCommand, PushBundle, SaveBundle};
 use self::command_line::{Command, CommandLine, Program, RUN};
 pub use self::controllers::{ControllerName, Controllers};
@@ -40,10 +37,8 @@ pub use self::module_commands::{Inspect, ModuleCommand, OptionalKeys, Output, Pu
 pub use self::node_ipam::NodeIpam;
 pub use self::provider_commands::{Conformance, ProviderCommand};
 pub use self::routes::RouteControllerFlags;
+use self::values::given;
 pub use self::webhooks::Webhooks;
-
-/// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
-const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";
 
 /// A shorter pause between two looks at `--cloud-config` would only read the file all the time.
 const LEAST_LOOK: Duration = Duration::from_millis(10);
@@ -110,46 +105,6 @@ pub struct RunSettings {
     pub log: Log,
     /// One sentence for each flag that was given and has no effect.
     pub warnings: Vec<String>,
-}
-
-/// How to reach the API server.
-#[derive(Clone, Debug)]
-pub struct ApiServerFlags {
-    /// `--kubeconfig`.
-    pub kubeconfig: Option<PathBuf>,
-    /// `--master`.
-    pub master: Option<String>,
-    /// Where this Pod finds the API server, if this is a Pod.
-    pub in_cluster: Option<InCluster>,
-    /// `--kube-api-qps` and `--kube-api-burst`, if one of them was given.
-    pub limit: Option<RateLimit>,
-}
-
-/// The place of the API server, as Kubernetes gives it to a Pod.
-#[derive(Clone, Debug)]
-pub struct InCluster {
-    /// `KUBERNETES_SERVICE_HOST`: an address, or a name.
-    pub host: String,
-    /// `KUBERNETES_SERVICE_PORT`.
-    pub port: String,
-    /// The folder with `token` and `ca.crt`.
-    pub service_account: PathBuf,
-}
-
-/// A token bucket.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct RateLimit {
-    /// Requests a second.
-    pub per_second: f32,
-    /// How many may come at once.
-    pub burst: u32,
-}
-
-impl RateLimit {
-    /// A full bucket.
-    pub(crate) fn bucket(self) -> TokenBucket {
-        TokenBucket::per_second(self.per_second.into(), self.burst, Instant::now())
-    }
 }
 
 /// How the cloud-node-controller works.
@@ -372,7 +327,7 @@ fn check(
         node_ipam: node_ipam::node_ipam(&flags.node_ipam, &cluster_cidrs, &mut warnings, errors),
         service_networks: node_ipam::service_networks(&flags.node_ipam),
         leader_migration: leader_migration::leader_migration(&flags.leader_migration, main, &mut warnings, errors),
-        api: api(&flags, errors),
+        api: api_server::check(&flags, errors),
         node: node(&flags, errors),
         node_lifecycle: node_lifecycle(&flags, errors),
         service: service(&flags, errors),
@@ -392,38 +347,6 @@ fn check(
         controllers,
         warnings,
     }
-}
-
-fn api(flags: &CommandLine, errors: &mut Vec<String>) -> ApiServerFlags {
-    let limit = match (flags.kube_api_qps, flags.kube_api_burst) {
-        (None, None) => None,
-        // As client-go: a negative rate is no limit.
-        (Some(rate), _) if rate < 0.0 => None,
-        (rate, burst) => {
-            // Upstream's default for the one that was not given.
-            let (per_second, burst) = (rate.unwrap_or(20.0), burst.unwrap_or(30));
-            if per_second == 0.0 || !per_second.is_finite() {
-                errors.push("--kube-api-qps must be a positive number, or negative for no limit".to_owned());
-            }
-            if burst < 1 {
-                errors.push("--kube-api-burst must be a positive number".to_owned());
-            }
-            Some(RateLimit { per_second, burst: u32::try_from(burst).unwrap_or(1) })
-        }
-    };
-    ApiServerFlags {
-        kubeconfig: given(&flags.kubeconfig),
-        master: (!flags.master.is_empty()).then(|| flags.master.clone()),
-        in_cluster: in_cluster(),
-        limit,
-    }
-}
-
-#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
-fn in_cluster() -> Option<InCluster> {
-    let host = std::env::var("KUBERNETES_SERVICE_HOST").ok().filter(|it| !it.is_empty())?;
-    let port = std::env::var("KUBERNETES_SERVICE_PORT").ok().filter(|it| !it.is_empty())?;
-    Some(InCluster { host, port, service_account: SERVICE_ACCOUNT.into() })
 }
 
 fn node(flags: &CommandLine, errors: &mut Vec<String>) -> NodeFlags {
@@ -491,10 +414,6 @@ fn serving(flags: &CommandLine, errors: &mut Vec<String>) -> Option<Serving> {
         }
     };
     (port != 0).then(|| Serving { address: SocketAddr::new(flags.bind_address, port), certificate })
-}
-
-fn given(path: &Path) -> Option<PathBuf> {
-    (!path.as_os_str().is_empty()).then(|| path.to_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Values as Go's flag packages read them.
 
 use std::net::IpAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
@@ -40,6 +40,11 @@ pub(super) fn path() -> impl TypedValueParser<Value = PathBuf> {
 /// An IPv4 or IPv6 address, without brackets.
 pub(super) fn address(text: &str) -> Result<IpAddr, String> {
     IpAddr::from_str(text).map_err(|_| "write an IPv4 or IPv6 address, as in 0.0.0.0 or ::1".to_owned())
+}
+
+/// The path of a flag, unless it is empty.
+pub(super) fn given(path: &Path) -> Option<PathBuf> {
+    (!path.as_os_str().is_empty()).then(|| path.to_owned())
 }
 
 #[cfg(test)]
