@@ -1,20 +1,15 @@
 //! Upstream's metrics of cluster CIDRs, with upstream's names (one of them misspelt) and buckets.
 
-use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, Opts, Registry};
+use prometheus::{Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, Opts, Registry};
 
 /// Metrics of each cluster CIDR.
 #[derive(Clone)]
 pub(crate) struct CidrMetrics {
-    /// Blocks that were taken.
-    pub(crate) allocations: IntCounterVec,
-    /// Blocks that were given back.
-    pub(crate) releases: IntCounterVec,
-    /// From 0 to 1.
-    pub(crate) usage: GaugeVec,
-    /// All blocks, taken or not.
-    pub(crate) most: GaugeVec,
-    /// Taken blocks that were met before a free one.
-    pub(crate) tries: HistogramVec,
+    allocations: IntCounterVec,
+    releases: IntCounterVec,
+    usage: GaugeVec,
+    most: GaugeVec,
+    tries: HistogramVec,
 }
 
 impl CidrMetrics {
@@ -42,5 +37,30 @@ impl CidrMetrics {
         registry.register(Box::new(metrics.most.clone()))?;
         registry.register(Box::new(metrics.tries.clone()))?;
         Ok(metrics)
+    }
+
+    /// Blocks of a cluster CIDR that were taken.
+    pub(crate) fn allocations(&self, cluster: &str) -> IntCounter {
+        self.allocations.with_label_values(&[cluster])
+    }
+
+    /// Blocks of a cluster CIDR that were given back.
+    pub(crate) fn releases(&self, cluster: &str) -> IntCounter {
+        self.releases.with_label_values(&[cluster])
+    }
+
+    /// The part of a cluster CIDR that is taken, from 0 to 1.
+    pub(crate) fn usage(&self, cluster: &str) -> Gauge {
+        self.usage.with_label_values(&[cluster])
+    }
+
+    /// All blocks of a cluster CIDR, taken or not.
+    pub(crate) fn most(&self, cluster: &str) -> Gauge {
+        self.most.with_label_values(&[cluster])
+    }
+
+    /// Taken blocks of a cluster CIDR that were met before a free one.
+    pub(crate) fn tries(&self, cluster: &str) -> Histogram {
+        self.tries.with_label_values(&[cluster])
     }
 }

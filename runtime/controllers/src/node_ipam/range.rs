@@ -281,12 +281,11 @@ impl Reconcile for RangeAllocator {
 fn observe(metrics: &CidrMetrics, usages: Vec<Usage>) {
     for Usage { cluster, used, size, count } in usages {
         let cluster = cluster.to_string();
-        let label = &[cluster.as_str()];
-        metrics.allocations.with_label_values(label).inc_by(count.taken);
-        metrics.releases.with_label_values(label).inc_by(count.released);
-        metrics.usage.with_label_values(label).set(used as f64 / size as f64);
-        metrics.most.with_label_values(label).set(size as f64);
-        let tries = metrics.tries.with_label_values(label);
+        metrics.allocations(&cluster).inc_by(count.taken);
+        metrics.releases(&cluster).inc_by(count.released);
+        metrics.usage(&cluster).set(used as f64 / size as f64);
+        metrics.most(&cluster).set(size as f64);
+        let tries = metrics.tries(&cluster);
         count.tries.iter().for_each(|it| tries.observe(*it as f64));
     }
 }
