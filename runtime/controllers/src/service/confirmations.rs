@@ -13,7 +13,7 @@ use cloud_provider::{Error, Result};
 use futures::{StreamExt, stream};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
 use tracing::{info, warn};
@@ -49,15 +49,9 @@ pub(super) struct Confirmations {
     inventory: Option<Arc<Inventory>>,
     nodes: Nodes,
     wake: Notify,
-    state: Mutex<ConfirmationState>,
-}
-
-#[derive(Default)]
-struct ConfirmationState {
-    /// Whether the nodes that were there at the start have been asked about.
-    complete: bool,
-    /// The Services that wait for that, and what their last event said.
-    waiting: HashMap<String, Option<String>>,
+    /// The Services that wait until it is known which of the nodes exist that were there at the start, and the text of the last event
+    /// about it; `None` once it is known.
+    waiting: Mutex<Option<HashMap<String, Option<String>>>>,
 }
 
 /// Questions about one node that have failed.
@@ -72,8 +66,8 @@ pub(super) struct FailedCheck {
 
 impl Confirmations {
     pub(super) fn new(inventory: Option<Arc<Inventory>>, nodes: Nodes) -> Self {
-        let state = ConfirmationState { complete: inventory.is_none(), ..ConfirmationState::default() };
-        Self { inventory, nodes, wake: Notify::new(), state: Mutex::new(state) }
+        let waiting = Mutex::new(inventory.is_some().then(HashMap::new));
+        Self { inventory, nodes, wake: Notify::new(), waiting }
     }
 
     /// Whether this cloud can be asked about instances.
@@ -83,21 +77,23 @@ impl Confirmations {
 
     /// Whether it is known which of the nodes exist that were there at the start.
     pub(super) fn are_complete(&self) -> bool {
-        self.state().complete
+        self.waiting.lock().is_none()
     }
 
     /// Remembers a Service until that is known. Returns whether it has to wait.
     pub(super) fn hold(&self, key: &str) -> bool {
-        let mut state = self.state();
-        if !state.complete {
-            state.waiting.entry(key.to_owned()).or_default();
+        let mut waiting = self.waiting.lock();
+        if let Some(waiting) = &mut *waiting {
+            waiting.entry(key.to_owned()).or_default();
         }
-        !state.complete
+        waiting.is_some()
     }
 
     /// A Service is gone: it waits no longer.
     pub(super) fn forget(&self, key: &str) {
-        self.state().waiting.remove(key);
+        if let Some(waiting) = &mut *self.waiting.lock() {
+            waiting.remove(key);
+        }
     }
 
     /// A node came, of which nothing is known.
@@ -227,32 +223,23 @@ impl Confirmations {
 
     /// It is known which of the nodes exist that were there at the start. Returns the Services that waited for it.
     fn complete(&self) -> Vec<String> {
-        let mut state = self.state();
-        if !std::mem::replace(&mut state.complete, true) {
-            info!("it is known which nodes may be backends of load balancers");
-        }
-        state.waiting.drain().map(|(key, _)| key).collect()
+        let Some(waiting) = self.waiting.lock().take() else { return Vec::new() };
+        info!("it is known which nodes may be backends of load balancers");
+        waiting.into_keys().collect()
     }
 
     /// The Services that wait, and were not told of this error.
     fn unreported(&self, why: &str) -> Vec<String> {
-        let mut state = self.state();
-        if state.complete {
-            return Vec::new();
-        }
+        let mut waiting = self.waiting.lock();
+        let Some(waiting) = &mut *waiting else { return Vec::new() };
         warn!(error = why, "load balancers stay as they are until the cloud says which nodes exist");
-        let waiting = state.waiting.iter_mut();
-        let unreported = waiting.filter(|(_, blocked)| blocked.as_deref() != Some(why));
+        let unreported = waiting.iter_mut().filter(|(_, blocked)| blocked.as_deref() != Some(why));
         unreported
             .map(|(key, blocked)| {
                 *blocked = Some(why.to_owned());
                 key.clone()
             })
             .collect()
-    }
-
-    fn state(&self) -> MutexGuard<'_, ConfirmationState> {
-        self.state.lock()
     }
 }
 

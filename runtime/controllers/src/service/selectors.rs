@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::iter::Peekable;
-use std::vec;
+use std::vec::IntoIter;
 
 use cloud_provider::{Description, LoadBalancer, Node};
 
@@ -14,15 +14,9 @@ const LONGEST: usize = 4 << 10;
 
 /// What all nodes behind a load balancer have to match.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Selectors(Vec<LabelRequirement>);
+pub(super) struct Selectors(Vec<(String, Operator)>);
 
-/// One part of a selector, between two commas.
-#[derive(Clone, Debug, Eq, PartialEq)]
-struct LabelRequirement {
-    key: String,
-    operator: Operator,
-}
-
+/// The condition of one part of a selector, between two commas, for the label with its key.
 #[derive(Clone, Debug, Eq, PartialEq)]
 enum Operator {
     Exists,
@@ -54,21 +48,22 @@ impl Selectors {
 
     /// Whether a node matches all of them.
     pub(super) fn matches(&self, node: &Node) -> bool {
-        self.0.iter().all(|it| it.matches(node))
+        let value = |key: &str| node.labels.iter().find(|it| it.0 == key).map(|(_, value)| value);
+        self.0.iter().all(|(key, operator)| operator.matches(value(key)))
     }
 }
 
-impl LabelRequirement {
-    fn matches(&self, node: &Node) -> bool {
-        let value = node.labels.iter().find(|(key, _)| *key == self.key).map(|(_, value)| value);
+impl Operator {
+    /// Whether the label has a value that matches, or matches by not being there.
+    fn matches(&self, value: Option<&String>) -> bool {
         let number = || value.and_then(|it| it.parse::<i64>().ok());
-        match &self.operator {
-            Operator::Exists => value.is_some(),
-            Operator::DoesNotExist => value.is_none(),
-            Operator::In(values) => value.is_some_and(|it| values.contains(it)),
-            Operator::NotIn(values) => value.is_none_or(|it| !values.contains(it)),
-            Operator::GreaterThan(limit) => number().is_some_and(|it| it > *limit),
-            Operator::LessThan(limit) => number().is_some_and(|it| it < *limit),
+        match self {
+            Self::Exists => value.is_some(),
+            Self::DoesNotExist => value.is_none(),
+            Self::In(values) => value.is_some_and(|it| values.contains(it)),
+            Self::NotIn(values) => value.is_none_or(|it| !values.contains(it)),
+            Self::GreaterThan(limit) => number().is_some_and(|it| it > *limit),
+            Self::LessThan(limit) => number().is_some_and(|it| it < *limit),
         }
     }
 }
@@ -83,9 +78,7 @@ enum Token {
 /// The longer ones first: `!=` is no `!`.
 const SYMBOLS: [&str; 9] = ["==", "!=", "=", "!", ">", "<", "(", ")", ","];
 
-type Tokens = Peekable<vec::IntoIter<Token>>;
-
-fn parse(text: &str) -> Result<Vec<LabelRequirement>, String> {
+fn parse(text: &str) -> Result<Vec<(String, Operator)>, String> {
     if text.len() > LONGEST {
         return Err(format!("it has {} bytes, and at most {LONGEST} are read", text.len()));
     }
@@ -125,7 +118,7 @@ fn tokens(text: &str) -> Vec<Token> {
     tokens
 }
 
-fn requirement(tokens: &mut Tokens) -> Result<LabelRequirement, String> {
+fn requirement(tokens: &mut Peekable<IntoIter<Token>>) -> Result<(String, Operator), String> {
     let is_negated = tokens.next_if_eq(&Token::Symbol("!")).is_some();
     let key = match tokens.next() {
         Some(Token::Word(key)) => key,
@@ -141,10 +134,10 @@ fn requirement(tokens: &mut Tokens) -> Result<LabelRequirement, String> {
         Some(other) if is_negated => return Err(format!("found {}, expected ',' or the end", other.shown())),
         Some(_) => operator(tokens)?,
     };
-    Ok(LabelRequirement { key, operator })
+    Ok((key, operator))
 }
 
-fn operator(tokens: &mut Tokens) -> Result<Operator, String> {
+fn operator(tokens: &mut Peekable<IntoIter<Token>>) -> Result<Operator, String> {
     let token = tokens.next();
     Ok(match &token {
         Some(Token::Symbol("=" | "==")) => Operator::In([value(tokens)?].into()),
@@ -160,7 +153,7 @@ fn operator(tokens: &mut Tokens) -> Result<Operator, String> {
 }
 
 /// What stands behind `=`: perhaps nothing, which is the empty value.
-fn value(tokens: &mut Tokens) -> Result<String, String> {
+fn value(tokens: &mut Peekable<IntoIter<Token>>) -> Result<String, String> {
     match tokens.peek() {
         None | Some(Token::Symbol(",")) => Ok(String::new()),
         Some(Token::Word(_)) => word(tokens),
@@ -168,13 +161,13 @@ fn value(tokens: &mut Tokens) -> Result<String, String> {
     }
 }
 
-fn number(tokens: &mut Tokens) -> Result<i64, String> {
+fn number(tokens: &mut Peekable<IntoIter<Token>>) -> Result<i64, String> {
     let value = value(tokens)?;
     value.parse().map_err(|_| format!("{value:?} is no whole number"))
 }
 
 /// What stands in parentheses: `(a,b)`. Where nothing stands before or behind a comma, that is the empty value.
-fn values(tokens: &mut Tokens) -> Result<BTreeSet<String>, String> {
+fn values(tokens: &mut Peekable<IntoIter<Token>>) -> Result<BTreeSet<String>, String> {
     let mut values = BTreeSet::new();
     match tokens.next() {
         Some(Token::Symbol("(")) => {}
@@ -193,7 +186,7 @@ fn values(tokens: &mut Tokens) -> Result<BTreeSet<String>, String> {
     }
 }
 
-fn word(tokens: &mut Tokens) -> Result<String, String> {
+fn word(tokens: &mut Peekable<IntoIter<Token>>) -> Result<String, String> {
     match tokens.next() {
         Some(Token::Word(word)) if is_label_value(&word) => Ok(word),
         other => Err(format!("{} is no label's value", shown(other.as_ref()))),
