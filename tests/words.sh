@@ -81,6 +81,9 @@ types=$(awk '
 at_most 23 "names of types that the workspace has more than once" "$(cut -d' ' -f2 <<<"$types" | sort | uniq -d)"
 at_most 0 "names of types that one crate has more than once" "$(uniq -d <<<"$types")"
 
+at_most 20 "places that lock what is remembered of Services" \
+    "$(grep -nE '\.states\.[a-z]+\(' $(grep 'controllers/src/service/' <<<"$sources" | grep -vE '/tests(\.rs|/)'))"
+
 tables=$(awk '
     FNR == 1 { before = "" }
     /^\|/ && before !~ /^\|/ { head = FNR }

@@ -102,14 +102,6 @@ pub struct Options {
     pub inventory: InventoryOptions,
 }
 
-/// The four parts of this controller.
-struct Parts {
-    syncer: Arc<Syncer>,
-    node_follower: Arc<NodeFollower>,
-    /// `None`: this cloud cannot list load balancers.
-    inventory: Option<(Arc<Lister>, Arc<Reaper>)>,
-}
-
 /// The controller, unless the cloud has no load balancers. When it ends, Services that are being worked on are finished
 /// first.
 pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
@@ -158,8 +150,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         (Arc::new(Lister { shared, lists, reaper: reaper.clone() }), reaper)
     });
     let liveness = Liveness::default();
-    let parts = Parts { syncer, node_follower, inventory };
-    let run = parts.run(writer, nodes, syncs, liveness.clone(), context.shutdown());
+    let run = run(syncer, node_follower, inventory, writer, syncs, liveness.clone(), context.shutdown());
     Some(Task::new(liveness, run))
 }
 
@@ -176,35 +167,33 @@ fn side_by_side(syncs: usize, description: &Description) -> usize {
     most.min(syncs)
 }
 
-impl Parts {
-    async fn run(
-        self,
-        writer: Writer<Service>,
-        nodes: Nodes,
-        workers: usize,
-        liveness: Liveness,
-        shutdown: impl Future<Output = ()> + Send,
-    ) {
-        let Self { syncer, node_follower, inventory } = self;
-        let shared = syncer.shared.clone();
-        let mut background = JoinSet::new();
-        background.spawn(syncer.clone().watch_services(writer));
-        let mut shutdown = std::pin::pin!(shutdown);
-        tokio::select! {
-            () = async { tokio::join!(nodes.synced(), shared.services.synced()); } => {}
-            () = &mut shutdown => return,
-        }
-        node_follower.listen();
-        background.spawn(node_follower.clone().confirm_backends());
-        background.spawn(node_follower.follow());
-        background.spawn(syncer.clone().retry_denied());
-        background.spawn(syncer.clone().report_long_pending());
-        if let Some((lister, reaper)) = inventory {
-            background.spawn(lister.follow());
-            background.spawn(reaper.delete_orphans());
-        }
-        worker::run(syncer, shared.queue.clone(), workers, background, &liveness, shutdown).await;
+/// Runs the four parts until `shutdown`. Without `inventory`, this cloud cannot list load balancers.
+async fn run(
+    syncer: Arc<Syncer>,
+    node_follower: Arc<NodeFollower>,
+    inventory: Option<(Arc<Lister>, Arc<Reaper>)>,
+    writer: Writer<Service>,
+    workers: usize,
+    liveness: Liveness,
+    shutdown: impl Future<Output = ()> + Send,
+) {
+    let shared = syncer.shared.clone();
+    let mut background = JoinSet::new();
+    background.spawn(syncer.clone().watch_services(writer));
+    let mut shutdown = std::pin::pin!(shutdown);
+    tokio::select! {
+        () = async { tokio::join!(syncer.nodes.synced(), shared.services.synced()); } => {}
+        () = &mut shutdown => return,
     }
+    node_follower.listen();
+    background.spawn(node_follower.clone().confirm_backends());
+    background.spawn(node_follower.follow());
+    background.spawn(syncer.clone().look_after_waiting());
+    if let Some((lister, reaper)) = inventory {
+        background.spawn(lister.follow());
+        background.spawn(reaper.delete_orphans());
+    }
+    worker::run(syncer, shared.queue.clone(), workers, background, &liveness, shutdown).await;
 }
 
 #[cfg(test)]

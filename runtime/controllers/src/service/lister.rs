@@ -10,11 +10,11 @@ use tracing::debug;
 
 use crate::service::inventory::LoadBalancerLists;
 use crate::service::inventory::drift::{Finding, finding, place_in};
-use crate::service::inventory::schedule::{self, Last, ListedProgress, SHORTEST, word};
-use crate::service::inventory::snapshot::Snapshot;
+use crate::service::inventory::schedule::{self, Last, SHORTEST, listed};
+use crate::service::inventory::snapshot::{Snapshot, is_at_rest};
 use crate::service::reaper::Reaper;
 use crate::service::shared::SharedState;
-use crate::service::state::{Resync, ServiceState};
+use crate::service::state::{Resync, ServiceState, ServiceStates};
 use crate::service::status;
 use crate::worker::random;
 
@@ -34,9 +34,10 @@ impl Lister {
     /// Reads lists when they are due, for as long as it runs.
     pub(super) async fn follow(self: Arc<Self>) {
         let lists = &self.lists;
+        let mut read = None;
         loop {
             let now = Instant::now();
-            let (polls, questions) = self.due(now);
+            let (polls, questions) = self.due(read.take(), now);
             lists.set_next(polls);
             let not_before = lists.failed_until().unwrap_or(now);
             let resync = lists.resync_due().max(not_before);
@@ -52,13 +53,12 @@ impl Lister {
             match lists.get(Freshness::since(now)).await {
                 Ok(list) => {
                     let earlier = lists.last().and_then(|it| it.takes).filter(|_| polls.is_some());
-                    let takes = self.wake_rested(&list).or(earlier);
-                    lists.set_last(Last { began: list.began, takes });
                     if resync <= now {
                         lists.set_resync(now + lists.options.resync_period.mul_f64(0.9 + 0.2 * random()));
                         self.resync(&list);
                         self.reaper.look(&list);
                     }
+                    read = Some((list, earlier));
                 }
                 Err(error) => {
                     debug!("load balancers are asked about one by one: {error}");
@@ -74,11 +74,17 @@ impl Lister {
         }
     }
 
-    /// Puts those into the queue whose time has come to be asked about. Returns when a list is due for those who wait for the
-    /// cloud, and when the next one's time comes.
-    fn due(&self, now: Instant) -> (Option<Instant>, Option<Instant>) {
-        let (pages, last) = (self.lists.pages(), self.lists.last());
+    /// Puts those into the queue that the cloud is done with by a list that was `read` just now, and those whose time has come to be
+    /// asked about. Returns when a list is due for those who wait for the cloud, and when the next one's time comes. The list comes with how
+    /// long the cloud took by earlier ones.
+    fn due(&self, read: Option<(Arc<Snapshot>, Option<Duration>)>, now: Instant) -> (Option<Instant>, Option<Instant>) {
+        let pages = self.lists.pages();
         self.shared.states.all(|states| {
+            if let Some((list, earlier)) = read {
+                let takes = self.wake_rested(states, &list).or(earlier);
+                self.lists.set_last(Last { began: list.began, takes });
+            }
+            let last = self.lists.last();
             let mut next = None::<Instant>;
             for (key, state) in states.iter() {
                 match state.resync() {
@@ -93,20 +99,18 @@ impl Lister {
 
     /// Puts those into the queue that the cloud is done with. Returns how long it took at most with the one that it began
     /// last, if there were any.
-    fn wake_rested(&self, list: &Snapshot) -> Option<Duration> {
-        self.shared.states.all(|states| {
-            let mut took = None;
-            for (key, state) in states.iter_mut() {
-                let Some(waiting) = state.waiting().filter(|it| word(it, Some(list)) == ListedProgress::AtRest) else {
-                    continue;
-                };
-                let own = list.began.saturating_duration_since(waiting.wrote);
-                took = Some(took.map_or(own, |took: Duration| took.min(own)));
-                state.rests();
-                self.shared.queue.add(key);
-            }
-            took
-        })
+    fn wake_rested(&self, states: &mut ServiceStates, list: &Snapshot) -> Option<Duration> {
+        let mut took = None;
+        for (key, state) in states.iter_mut() {
+            let Some(waiting) = state.waiting().filter(|it| listed(it, Some(list)).is_some_and(is_at_rest)) else {
+                continue;
+            };
+            let own = list.began.saturating_duration_since(waiting.wrote);
+            took = Some(took.map_or(own, |took: Duration| took.min(own)));
+            state.rests();
+            self.shared.queue.add(key);
+        }
+        took
     }
 
     /// Compares those that are as desired with a list.

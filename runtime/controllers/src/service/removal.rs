@@ -8,54 +8,51 @@ use tokio::time::Instant;
 
 use crate::cloud_call::{CALL, late};
 use crate::events::{EventKind, reference};
-use crate::object::{ObjectPart, UpdateRefusal, update_latest};
+use crate::object::UpdateRefusal;
 use crate::service::desired::unclaimed;
 use crate::service::error::Error;
 use crate::service::ownership;
-use crate::service::plan::{Plan, Planner, plan};
-use crate::service::state::NextStep;
+use crate::service::plan::{Plan, plan};
+use crate::service::state::{NextStep, ServiceState};
 use crate::service::status;
 use crate::service::syncer::Syncer;
-use crate::service::write::ProviderAnswer;
-use crate::worker::random;
 
 impl Syncer {
-    /// Takes one step towards the end of a load balancer that its Service does not want any more.
-    pub(super) async fn remove(
+    /// Begins to delete a load balancer, or goes on. `service` is the one that has it, `None` if that has vanished: then a beginning counts
+    /// among the deletions of such. `claimed` is a memo on it that is an older Service's. Returns the memo of another Service that this
+    /// deletion has met.
+    pub(super) fn begin_deletion(
         &self,
         key: &str,
-        service: Arc<Service>,
-        mut unwanted: LoadBalancer,
-        planner: &mut Planner<'_>,
-    ) -> Result<NextStep, Error> {
+        service: Option<&Service>,
+        about: &ObjectReference,
+        unwanted: &LoadBalancer,
+        claimed: Option<&str>,
+    ) -> Result<Option<String>, Error> {
         let now = Instant::now();
-        self.shared.load_balancers.check().await.map_err(Error::Delete)?;
-        let about = reference(service.as_ref());
-        let claimed = self.older_claimant(&service);
-        let foreign_memo = self.shared.states.of(key, &service, |state| {
-            if state.begin_deletion(&unwanted, now) {
-                self.record_deletion_begun(&about);
+        self.shared.states.all(|states| {
+            let state = match service {
+                Some(service) => states.of(key, service, now),
+                None => {
+                    let load_balancers = states.iter().filter(|(_, it)| it.may_exist()).count();
+                    let Some(state) = states.get(key) else { return Ok(None) };
+                    // The API server has said so, and is not asked again.
+                    state.work.gone_since.get_or_insert(now);
+                    if !state.is_deleting() {
+                        self.spend(key, load_balancers, now)?;
+                    }
+                    state
+                }
+            };
+            if state.begin_deletion(unwanted, now) {
+                let message = "Deleting load balancer";
+                self.shared.recorder.record(about.clone(), EventKind::Normal, "DeletingLoadBalancer", message);
             }
-            if let Some((memo, _)) = &claimed {
+            if let Some(memo) = claimed {
                 state.meets_foreign_memo(memo);
             }
-            state.foreign_memo()
-        });
-        if let Some((memo, older_claimant)) = &claimed {
-            self.record_foreign_memo(&about, memo, older_claimant);
-            unwanted = LoadBalancer { memo: None, ..unclaimed(unwanted, &self.shared.cluster) };
-        }
-        match self.delete(&about, unwanted, foreign_memo).await.map_err(Error::Delete)? {
-            Deletion::Pending(it) => {
-                // What proves whose it is stays until it is gone.
-                let memo = it.status.memo.or_else(|| status::memo(&service).map(str::to_owned));
-                let ingress = self.usable(key, &service, it.status.ingress);
-                let status = LoadBalancerStatus { memo, ingress, ..it.status };
-                let answer = ProviderAnswer::BusyDeleting(PendingStatus { status, ..it });
-                self.keep_and_write(key, service, answer, planner).await
-            }
-            done => self.release(key, service, &done).await,
-        }
+            Ok(state.foreign_memo())
+        })
     }
 
     /// Asks the cloud to delete what is the Service's own. What another Service holds is not: then nothing counts that
@@ -118,41 +115,39 @@ impl Syncer {
     }
 
     /// The cloud has said that it is done: the finalizer goes, and with it the memo and the addresses.
-    async fn release(&self, key: &str, service: Arc<Service>, deleted: &Deletion) -> Result<NextStep, Error> {
-        let uid = service.metadata.uid.clone();
+    pub(super) async fn release(
+        &self,
+        key: &str,
+        service: Arc<Service>,
+        deleted: &Deletion,
+    ) -> Result<NextStep, Error> {
         let about = reference(service.as_ref());
-        let plan = |it: &Service| match plan(it, true, &self.shared.cluster) {
+        let plan = |(): &mut (), it: &Service| match plan(it, true, &self.shared.cluster) {
             // Somebody wants it again, or another controller has it: what it had is gone all the same.
             Ok(Plan::Ensure(_) | Plan::Forget) => Err(UpdateRefusal::Plan(())),
             Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => Ok(status::released(it)),
         };
-        let latest = || self.shared.latest(key).filter(|it| it.metadata.uid == uid);
-        let (api, part) = (self.shared.api(&service), ObjectPart::StatusAndMetadata);
-        match update_latest(&api, service, part, plan, latest, random).await {
-            Ok(written) => self.end_deletion(key, written.as_ref()),
-            Err(UpdateRefusal::Api(error)) if error.is_gone() => self.end_deletion(key, None),
-            Err(UpdateRefusal::Api(error)) => return Err(Error::Release(error)),
-            Err(UpdateRefusal::Plan(())) => return Ok(NextStep::Again),
+        let then = |(): &mut (), state: &mut ServiceState, written: &Result<Option<Arc<Service>>, _>| {
+            if let Ok(written) = written {
+                state.end_deletion(written.as_ref());
+            }
+        };
+        match self.update(key, service, &mut (), plan, then).await.0 {
+            Ok(_) => {
+                self.record_deleted(&about, deleted);
+                Ok(NextStep::Done)
+            }
+            Err(UpdateRefusal::Api(error)) => Err(Error::Release(error)),
+            Err(UpdateRefusal::Plan(())) => Ok(NextStep::Again),
         }
-        self.record_deleted(&about, deleted);
-        Ok(NextStep::Done)
-    }
-
-    /// The Service has nothing of ours any more; `written` is how we left it, if it is still there.
-    pub(super) fn end_deletion(&self, key: &str, written: Option<&Arc<Service>>) {
-        self.shared.states.written(key, written.map(|it| &**it), |state| state.end_deletion(written));
     }
 
     /// The load balancer behind the memo stays, and so nothing is said to be deleted in the end.
-    fn record_foreign_memo(&self, about: &ObjectReference, memo: &str, holder: &str) {
+    pub(super) fn record_foreign_memo(&self, about: &ObjectReference, memo: &str, holder: &str) {
         let message = format!(
             "the load balancer that is remembered as {memo:?} is Service {holder}'s: it is not deleted with this one"
         );
         self.shared.recorder.record(about.clone(), EventKind::Warning, "LoadBalancerNotDeleted", &message);
-    }
-
-    pub(super) fn record_deletion_begun(&self, about: &ObjectReference) {
-        self.shared.recorder.record(about.clone(), EventKind::Normal, "DeletingLoadBalancer", "Deleting load balancer");
     }
 
     /// Nothing is said to be deleted where the provider has warned that something stays.

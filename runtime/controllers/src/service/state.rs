@@ -24,7 +24,7 @@ use crate::service::desired::asked;
 
 pub(super) use self::counted::Counted;
 pub(super) use self::stage::NextCall;
-use self::stage::{Announcement, ListWord, Question, SyncStage, SyncState};
+use self::stage::{ListWord, Question, SyncStage, SyncState};
 pub(super) use self::steps::{AskedNodes, Cause, EventEffect, NextStep, Resync};
 pub(super) use self::unwritten::{AnswerMeaning, Unwritten};
 use self::work::{Observed, Work};
@@ -187,7 +187,7 @@ impl ServiceState {
             let is_other = before.desired != *desired;
             let mut question = Question { cause, desired: desired.clone(), backends: backends.clone(), ..before };
             if is_other {
-                question.announcement = Announcement::Due;
+                question.announced = None;
             }
             if is_other || nodes == AskedNodes::Others {
                 question.revision = None;

@@ -1,48 +1,36 @@
-//! Bringing one Service to where it should be: the order of the steps, each of which may be the last of this process.
+//! Bringing one Service to where it should be: the steps, numbered in their order, each of which may be the last of this process.
 
+use std::convert::Infallible;
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Error as CloudError, LoadBalancer, LoadBalancerStatus, Progress, Reply};
+use cloud_provider::{Deletion, Error as CloudError, LoadBalancer, LoadBalancerStatus, Progress, Reply};
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 use tracing::{debug, info};
 
 use crate::cloud_call::{CALL, late};
-use crate::events::EventKind;
+use crate::events::{EventKind, reference};
 use crate::limits::too_many_nodes;
-use crate::object::{self, ObjectPart, update_latest};
+use crate::object::UpdateRefusal;
 use crate::service::backends::{BackendNode, Backends};
 use crate::service::changes::BackendPass;
-use crate::service::desired::compared_fields;
+use crate::service::desired::{compared_fields, unclaimed};
 use crate::service::error::Error;
-use crate::service::inventory::drift::{ReadyEvidence, revision};
+use crate::service::inventory::drift::{proven_revision, revision};
 use crate::service::inventory::fingerprint::fingerprint;
 use crate::service::ownership;
 use crate::service::plan::{Plan, Planner, is_anothers, is_wanted};
-use crate::service::state::{AnswerMeaning, AskedNodes, Cause, NextStep, ServiceState, Unwritten};
+use crate::service::state::{AnswerMeaning, AskedNodes, Cause, NextCall, NextStep, ServiceState, Unwritten};
 use crate::service::status;
-use crate::service::syncer::{SHORTEST_PENDING, Syncer};
-use crate::service::write::ProviderAnswer;
+use crate::service::syncer::{SHORTEST_PENDING, Syncer, held};
 use crate::worker::{NextSync, random};
 
 /// How often a Service is reconciled again at once because somebody has changed it meanwhile.
 const ATTEMPTS: usize = 10;
 /// The pause before the next attempt.
 const ATTEMPT_PAUSE: Duration = Duration::from_millis(50);
-
-/// What is done about a Service that wants a load balancer.
-enum NextMove {
-    /// Nothing: it was as desired before this process began, and the next list tells whether it still is.
-    BelieveEvidence,
-    /// Its status is written again as it was.
-    Restore(Unwritten),
-    /// Nothing for now.
-    Wait(NextStep),
-    /// The cloud is asked. The pass over changed nodes ends with that.
-    Ask(Cause, AskedNodes, Option<Arc<BackendPass>>),
-}
 
 impl Syncer {
     /// Reconciles the Service under a key, several times if somebody changes it meanwhile.
@@ -77,22 +65,58 @@ impl Syncer {
         };
         let mut planner = Planner::new(&self.shared.cluster);
         // 2. What the provider answered last is written before it is called again.
-        let service = match self.write_last_answer(key, service, &mut planner).await? {
-            Continue(service) => service,
+        let (service, may_exist, deleting_until) = match self.write_last_answer(key, service, &mut planner).await? {
+            Continue(known) => known,
             Break(next) => return Ok(next),
         };
-        // 3. What becomes of it.
+        // 3. What becomes of it: `remove` and `ensure` go on with their own steps. While the cloud is busy deleting, it is not asked.
         let now = Instant::now();
-        let remembered = self.shared.states.with(key, |state| (state.may_exist(), state.deleting(now)));
-        let (may_exist, is_busy_for) = remembered.unwrap_or_default();
         match planner.plan(&service, may_exist)? {
             Plan::Ignore => Ok(NextStep::Forget),
-            Plan::Delete(unwanted) => match is_busy_for {
-                Some(pause) => Ok(NextStep::After(pause)),
+            Plan::Delete(unwanted) => match deleting_until.filter(|it| *it > now) {
+                Some(until) => Ok(NextStep::After(until - now)),
                 None => self.remove(key, service, unwanted, &mut planner).await,
             },
             Plan::Forget => self.leave(key, service).await,
             Plan::Ensure(desired) => self.ensure(key, service, desired, &mut planner).await,
+        }
+    }
+
+    /// One step towards the end of a load balancer that its Service does not want any more.
+    async fn remove(
+        &self,
+        key: &str,
+        service: Arc<Service>,
+        mut unwanted: LoadBalancer,
+        planner: &mut Planner<'_>,
+    ) -> Result<NextStep, Error> {
+        // 4. Nothing is deleted in another account.
+        self.shared.load_balancers.check().await.map_err(Error::Delete)?;
+        // 5. The deletion begins once. With a memo that is an older Service's, only what proves itself is this one's.
+        let about = reference(service.as_ref());
+        let claimed = self.older_claimant(&service);
+        let claimed_memo = claimed.as_ref().map(|(memo, _)| memo.as_str());
+        let foreign_memo = self.begin_deletion(key, Some(&service), &about, &unwanted, claimed_memo)?;
+        if let Some((memo, older_claimant)) = &claimed {
+            self.record_foreign_memo(&about, memo, older_claimant);
+            unwanted = LoadBalancer { memo: None, ..unclaimed(unwanted, &self.shared.cluster) };
+        }
+        // 6. The cloud is asked.
+        match self.delete(&about, unwanted, foreign_memo).await.map_err(Error::Delete)? {
+            // 7. Its answer is kept, and written. What proves whose it is stays until it is gone.
+            Deletion::Pending(it) => {
+                let memo = it.status.memo.or_else(|| status::memo(&service).map(str::to_owned));
+                let ingress = self.usable(key, &service, it.status.ingress);
+                let status = LoadBalancerStatus { memo, ingress, ..it.status };
+                let means = |state: &mut ServiceState, now| {
+                    let after = held(it.after, state.wait(&it.reason, now));
+                    debug!(service = key, ?after, "the load balancer is not gone: {}", it.reason);
+                    AnswerMeaning::Deleting(now + after)
+                };
+                self.keep_and_write(key, service, status, means, planner).await
+            }
+            // 8. Nothing keeps the Service any more.
+            done => self.release(key, service, &done).await,
         }
     }
 
@@ -117,27 +141,13 @@ impl Syncer {
         let compared = compared_fields(desired);
         let backends = self.shared.selected(Some(&compared), &self.changes.backends())?;
         let (cause, nodes, pass) = match self.decide(key, &service, &compared, &backends) {
-            NextMove::Ask(cause, nodes, pass) => (cause, nodes, pass),
-            NextMove::Wait(next) => return Ok(next),
-            NextMove::Restore(unwritten) => {
-                info!(
-                    service = key,
-                    "somebody has changed where its status says that it is reached: it is written again"
-                );
-                return self.write(key, service, unwritten, planner).await.map(|_| NextStep::Done);
-            }
-            NextMove::BelieveEvidence => {
-                debug!(
-                    service = key,
-                    "it was as desired before this process began; the next list tells whether it still is"
-                );
-                return Ok(NextStep::Done);
-            }
+            Continue(asked) => asked,
+            Break(next) => return Ok(next),
         };
         // 6. Nothing at all is written for another account, in the cluster neither.
         self.shared.load_balancers.check().await.map_err(Error::Ensure)?;
         // 7. The finalizer is on it before anything is made that it keeps.
-        if self.shared.states.of(key, &service, ServiceState::announces) {
+        if self.shared.states.of(key, &service, |state| state.announces(Instant::now())) {
             self.shared.record(&service, EventKind::Normal, "EnsuringLoadBalancer", "Ensuring load balancer");
         }
         let Some(service) = self.finalize(&service, key).await? else { return Ok(NextStep::Again) };
@@ -178,7 +188,7 @@ impl Syncer {
                 match self.judged(key, &service, std::mem::take(&mut status.ingress)) {
                     Ok(ingress) => {
                         status.ingress = ingress;
-                        self.keep_and_write(key, service, ProviderAnswer::Ready(status), planner).await
+                        self.keep_and_write(key, service, status, |_, _| AnswerMeaning::Ready, planner).await
                     }
                     Err(refused) => self.fail(key, service, status, refused, planner).await,
                 }
@@ -188,35 +198,48 @@ impl Syncer {
                 it.status.ingress = self.usable(key, &service, it.status.ingress);
                 // There is nothing to wait for but our own write. A Service has its first memo once.
                 let announces = it.after.is_zero() && status::memo(&service).is_none() && it.status.memo.is_some();
-                let answer = if announces { ProviderAnswer::Announced(it) } else { ProviderAnswer::Busy(it) };
-                self.keep_and_write(key, service, answer, planner).await
+                let means = |state: &mut ServiceState, now| {
+                    let waited = state.wait(&it.reason, now);
+                    state.is_busy(if announces { NextCall::Creates } else { NextCall::GoesOn });
+                    let after = if announces { Duration::ZERO } else { held(it.after, waited) };
+                    debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
+                    AnswerMeaning::Pending(now + after)
+                };
+                self.keep_and_write(key, service, it.status, means, planner).await
             }
         };
         drop(pass);
         step
     }
 
-    /// Step 2: writes first what is still to be written, so that the next call has the last memo.
+    /// Step 2: writes first what is still to be written, so that the next call has the last memo. Returns the Service as it is then,
+    /// whether it may have a load balancer, and until when the cloud is busy deleting that.
     async fn write_last_answer(
         &self,
         key: &str,
         service: Arc<Service>,
         planner: &mut Planner<'_>,
-    ) -> Result<ControlFlow<NextStep, Arc<Service>>, Error> {
+    ) -> Result<ControlFlow<NextStep, (Arc<Service>, bool, Option<Instant>)>, Error> {
         let (rights, cluster) = (self.shared.rights(), &self.shared.cluster);
         let desired = planner.desired(&service);
-        let unwritten = self.shared.states.of(key, &service, |state| {
+        let (unwritten, may_exist, deleting_until) = self.shared.states.of(key, &service, |state| {
             state.start_work(rights);
             if is_wanted(&service, cluster) {
                 self.record_unknown_annotations(state, &service);
             }
             if is_anothers(&service, cluster) {
                 state.work.unwritten = None;
-                return None;
+            } else {
+                if desired.is_some() && state.restore() {
+                    info!(
+                        service = key,
+                        "somebody has changed where its status says that it is reached: it is written again"
+                    );
+                }
+                state.drop_outdated_answer(desired.as_ref());
             }
-            state.drop_outdated_answer(desired.as_ref());
             match status::memo(&service) {
-                _ if state.work.unwritten.is_some() => {}
+                _ if state.work.unwritten.is_some() || is_anothers(&service, cluster) => {}
                 found if found == state.work.memo.as_deref() => {}
                 Some(found) => {
                     info!(service = key, "somebody has written another memo; the cloud is asked with it");
@@ -227,58 +250,59 @@ impl Syncer {
                     state.work.unwritten = Some(Unwritten::new(status, None, AnswerMeaning::MemoOnly));
                 }
             }
-            state.work.unwritten.clone()
+            (state.work.unwritten.clone(), state.may_exist(), state.deleting_until())
         });
-        let Some(unwritten) = unwritten else { return Ok(Continue(service)) };
+        let Some(unwritten) = unwritten else { return Ok(Continue((service, may_exist, deleting_until))) };
         Ok(match self.write(key, service, unwritten, planner).await? {
-            Continue(Some(service)) => Continue(service),
+            Continue(Some(service)) => Continue((service, may_exist, deleting_until)),
             Continue(None) => Break(NextStep::Done),
             Break(next) => Break(next),
         })
     }
 
-    /// Step 5: what is to be done for this desired load balancer.
-    fn decide(&self, key: &str, service: &Service, compared: &LoadBalancer, backends: &Backends) -> NextMove {
+    /// Step 5: whether the cloud is asked for this desired load balancer: why, whether for other nodes than before, and the pass over
+    /// changed nodes that ends with it.
+    fn decide(
+        &self,
+        key: &str,
+        service: &Service,
+        compared: &LoadBalancer,
+        backends: &Backends,
+    ) -> ControlFlow<NextStep, (Cause, AskedNodes, Option<Arc<BackendPass>>)> {
         let now = Instant::now();
         let backends = &backends.compared_fields;
         let kept = self.evidence_on(service, compared, backends);
-        let decision = self.shared.states.of(key, service, |state| {
+        self.shared.states.of(key, service, |state| {
             if kept.is_some_and(|revision| state.settle_before(compared, backends, revision, now)) {
-                return NextMove::BelieveEvidence;
-            }
-            if let Some(unwritten) = state.restore() {
-                return NextMove::Restore(unwritten);
+                debug!(
+                    service = key,
+                    "it was as desired before this process began; the next list tells whether it still is"
+                );
+                self.lists.iter().for_each(|it| it.resync_soon(now));
+                return Break(NextStep::Done);
             }
             let is_same = state.desired() == Some(compared);
             let waiting = state.waiting().filter(|_| is_same);
             let lists = self.lists.as_ref();
             if let Some(pause) = lists.zip(waiting).and_then(|(lists, waiting)| lists.leaves(&waiting, now)) {
-                return NextMove::Wait(NextStep::After(pause));
+                return Break(NextStep::After(pause));
             }
-            match state.next_step(compared, backends, now) {
-                Continue((cause, nodes)) => NextMove::Ask(cause, nodes, state.observed.pass.take()),
-                Break(next) => {
-                    if next == NextStep::Done {
-                        // The pass has ended for it.
-                        state.observed.pass = None;
-                    }
-                    NextMove::Wait(next)
-                }
+            let next = state.next_step(compared, backends, now);
+            if next == Break(NextStep::Done) {
+                // The pass has ended for it.
+                state.observed.pass = None;
             }
-        });
-        if let (NextMove::BelieveEvidence, Some(lists)) = (&decision, &self.lists) {
-            lists.resync_soon(now);
-        }
-        decision
+            next.map_continue(|(cause, nodes)| (cause, nodes, state.observed.pass.take()))
+        })
     }
 
     /// The revision with which a Service says itself that what it asks for was there when it was asked for last. Then it is as
     /// desired until the next list, which comes soon, says otherwise.
     fn evidence_on(&self, service: &Service, compared: &LoadBalancer, backends: &[BackendNode]) -> Option<String> {
         self.lists.as_ref().filter(|it| it.have_revisions())?;
-        let kept = status::evidence(service).and_then(ReadyEvidence::parse)?;
-        let is_ours = status::memo(service).is_some() && status::is_finalized(service);
-        (is_ours && kept.fingerprint == self.fingerprint(compared, backends, service)).then_some(kept.revision)
+        let kept =
+            status::evidence(service).filter(|_| status::memo(service).is_some() && status::is_finalized(service))?;
+        proven_revision(kept, &self.fingerprint(compared, backends, service)).map(str::to_owned)
     }
 
     /// Step 7: puts the finalizer on. `None` if the Service is gone.
@@ -286,23 +310,20 @@ impl Syncer {
         if status::is_finalized(service) {
             return Ok(Some(service.clone()));
         }
-        let uid = &service.metadata.uid;
-        let plan = |it: &Service| match &it.metadata.deletion_timestamp {
+        let plan = |(): &mut (), it: &Service| match &it.metadata.deletion_timestamp {
             None => Ok(status::finalized(it)),
             // Nobody may put a finalizer on it any more; what it wants now is decided again.
             Some(_) => Ok(it.clone()),
         };
-        let latest = || self.shared.latest(key).filter(|it| it.metadata.uid == *uid);
-        let (api, part) = (self.shared.api(service), ObjectPart::StatusAndMetadata);
-        let written = update_latest(&api, service.clone(), part, plan, latest, random).await;
-        match written {
-            Ok(Some(written)) => {
-                self.shared.states.of(key, &written, |state| state.wrote(&written));
-                Ok(Some(written))
+        let then = |(): &mut (), state: &mut ServiceState, written: &Result<Option<Arc<Service>>, _>| {
+            if let Ok(Some(written)) = written {
+                state.wrote(written);
             }
-            Ok(None) => Ok(None),
-            Err(error) if object::Error::is_gone(&error) => Ok(None),
-            Err(error) => Err(Error::Finalizer(error)),
+        };
+        match self.update::<_, Infallible, _>(key, service.clone(), &mut (), plan, then).await.0 {
+            Ok(written) => Ok(written),
+            Err(UpdateRefusal::Api(error)) => Err(Error::Finalizer(error)),
+            Err(UpdateRefusal::Plan(never)) => match never {},
         }
     }
 
@@ -362,7 +383,7 @@ impl Syncer {
         error: Error,
         planner: &mut Planner<'_>,
     ) -> Result<NextStep, Error> {
-        match self.keep_and_write(key, service, ProviderAnswer::Failed(status), planner).await? {
+        match self.keep_and_write(key, service, status, |_, _| AnswerMeaning::MemoOnly, planner).await? {
             NextStep::Again => Ok(NextStep::Again),
             NextStep::Done | NextStep::Forget | NextStep::After(_) => Err(error),
         }

@@ -194,21 +194,21 @@ async fn a_long_pending_load_balancer_is_recorded_with_its_reason() {
     let longest = rig.syncer.shared.metrics.longest_pending.clone();
     rig.reconcile(&gone).await.unwrap();
     tokio::time::advance(119 * SECOND).await;
-    rig.syncer.record_long_pending(Instant::now());
+    rig.syncer.look_at_waiting(Instant::now());
     assert_eq!((longest.get(), rig.told()), (119.0, vec!["DeletingLoadBalancer".to_owned()]));
     // Asking again does not make the wait begin again.
     rig.reconcile(&gone).await.unwrap();
     tokio::time::advance(SECOND).await;
-    rig.syncer.record_long_pending(Instant::now());
+    rig.syncer.look_at_waiting(Instant::now());
     let told = rig.events.try_recv().unwrap();
     assert_eq!((told.kind, told.reason.as_str()), (EventKind::Normal, "LoadBalancerPending"));
     assert!(told.message.ends_with(": it is locked"), "{}", told.message);
-    rig.syncer.record_long_pending(Instant::now());
+    rig.syncer.look_at_waiting(Instant::now());
     assert!(rig.told().is_empty(), "it is recorded rarely");
 
     tokio::time::advance(6 * SECOND).await;
     rig.reconcile(&gone).await.unwrap();
-    rig.syncer.record_long_pending(Instant::now());
+    rig.syncer.look_at_waiting(Instant::now());
     assert_eq!(longest.get(), 0.0);
 }
 
@@ -399,7 +399,7 @@ async fn another_credential_brings_a_denied_service_back_at_once() {
     };
     let expected = (key(&service), Duration::ZERO);
     let mut retries = JoinSet::new();
-    retries.spawn(syncer.clone().retry_denied());
+    retries.spawn(syncer.clone().look_after_waiting());
     shared.states.of(&key(&service), &service, |_| ());
     for _ in 0..2 {
         start_work();

@@ -31,24 +31,16 @@ impl Syncer {
         match watch::follow(services, "Services", "the API server", watch::LASTS, apply).await {}
     }
 
-    /// Puts those into the queue that were refused, once they may be allowed, for as long as it runs.
-    pub(super) async fn retry_denied(self: Arc<Self>) {
+    /// Looks at all Services that wait, each second, and at once when what was refused may be allowed, for as long as it runs.
+    pub(super) async fn look_after_waiting(self: Arc<Self>) {
         let (mut versions, mut approvals) = (self.shared.versions.clone(), self.shared.requested.approvals());
         loop {
             tokio::select! {
                 () = changed(&mut versions) => {}
                 () = changed(&mut approvals) => {}
+                () = tokio::time::sleep(LONG_PENDING) => {}
             }
-            let allowed = self.shared.states.all(|states| states.allowed(self.shared.rights()));
-            allowed.iter().for_each(|it| self.shared.queue.add(it));
-        }
-    }
-
-    /// Records what has been pending for long, for as long as it runs.
-    pub(super) async fn report_long_pending(self: Arc<Self>) {
-        loop {
-            tokio::time::sleep(LONG_PENDING).await;
-            self.record_long_pending(Instant::now());
+            self.look_at_waiting(Instant::now());
         }
     }
 
@@ -88,10 +80,14 @@ impl Syncer {
         }
     }
 
-    /// Records on Services what the cloud has been busy with for long. That is no failure, and so no warning: clouds
-    /// take their time, and those who are alarmed by warnings could do nothing about it.
-    pub(super) fn record_long_pending(&self, now: Instant) {
-        let (blocked, longest) = self.shared.states.all(|states| states.long_pending(now));
+    /// Puts those into the queue that were refused and may be allowed now, and records on Services what the cloud has been busy with for
+    /// long. That is no failure, and so no warning: clouds take their time, and those who are alarmed by warnings could do nothing about
+    /// it.
+    pub(super) fn look_at_waiting(&self, now: Instant) {
+        let rights = self.shared.rights();
+        let (allowed, (blocked, longest)) =
+            self.shared.states.all(|states| (states.allowed(rights), states.long_pending(now)));
+        allowed.iter().for_each(|it| self.shared.queue.add(it));
         self.shared.metrics.longest_pending.set(longest.as_secs_f64());
         for (about, message) in blocked {
             self.shared.recorder.record(about, EventKind::Normal, "LoadBalancerPending", &message);

@@ -33,8 +33,8 @@ impl Syncer {
         key: &str,
         service: Option<&Service>,
     ) -> Result<Option<Duration>, Error> {
-        let (states, now, rights) = (&self.shared.states, Instant::now(), self.shared.rights());
-        let found = states.all(|states| {
+        let (now, rights) = (Instant::now(), self.shared.rights());
+        let found = self.shared.states.all(|states| {
             let Some(state) = states.get(key) else { return Break(None) };
             state.start_work(rights);
             if service.is_some_and(|it| it.metadata.uid.as_deref() == Some(state.uid.as_str())) {
@@ -59,36 +59,20 @@ impl Syncer {
             Continue(found) => found,
             Break(pause) => return Ok(pause),
         };
-        if gone_since.is_none() {
-            if self.is_there(&about).await.map_err(Error::Unknown)? {
-                warn!(
-                    service = key,
-                    "the watch does not show the Service, and the API server has it: nothing is deleted"
-                );
-                return Ok(Some(BEHIND));
-            }
-            states.with(key, |state| state.work.gone_since = Some(Instant::now()));
+        if gone_since.is_none() && self.is_there(&about).await.map_err(Error::Unknown)? {
+            warn!(service = key, "the watch does not show the Service, and the API server has it: nothing is deleted");
+            return Ok(Some(BEHIND));
         }
         if let Some(holder) = self.memo_owner(&unwanted) {
             info!(service = key, "the Service is gone, and its load balancer is Service {holder}'s now");
             return Ok(None);
         }
         self.shared.load_balancers.check().await.map_err(Error::Vanished)?;
-        let foreign_memo = states.all(|states| -> Result<_, Error> {
-            let load_balancers = states.iter().filter(|(_, it)| it.may_exist()).count();
-            let Some(state) = states.get(key) else { return Ok(None) };
-            if !state.is_deleting() {
-                self.spend(key, load_balancers, now)?;
-            }
-            if state.begin_deletion(&unwanted, now) {
-                self.record_deletion_begun(&about);
-            }
-            Ok(state.foreign_memo())
-        })?;
+        let foreign_memo = self.begin_deletion(key, None, &about, &unwanted, None)?;
         match self.delete(&about, unwanted.clone(), foreign_memo).await.map_err(Error::Vanished)? {
             Deletion::Pending(it) => {
                 let answered = Instant::now();
-                let after = states.with(key, |state| {
+                let after = self.shared.states.with(key, |state| {
                     state.work.memo = it.status.memo.or(unwanted.memo);
                     let after = held(it.after, state.wait(&it.reason, answered));
                     state.follow(AnswerMeaning::Deleting(answered + after));
@@ -117,7 +101,7 @@ impl Syncer {
     }
 
     /// Counts the deletion that is about to begin, unless it was asked for. There may be so many load balancers.
-    fn spend(&self, key: &str, load_balancers: usize, now: Instant) -> Result<(), Error> {
+    pub(super) fn spend(&self, key: &str, load_balancers: usize, now: Instant) -> Result<(), Error> {
         if self.shared.requested.within(LOAD_BALANCERS.window, now).is_approved {
             return Ok(());
         }

@@ -2,61 +2,42 @@
 
 use std::ops::ControlFlow::{self, Break, Continue};
 use std::sync::Arc;
-use std::time::Duration;
 
-use cloud_provider::{LoadBalancerStatus, PendingStatus};
+use cloud_provider::{LoadBalancer, LoadBalancerStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
-use tracing::debug;
 
 use crate::events::EventKind;
 use crate::object::{ObjectPart, UpdateRefusal, update_latest};
 use crate::service::error::Error;
-use crate::service::inventory::drift::ReadyEvidence;
+use crate::service::inventory::drift::evidence;
 use crate::service::ownership;
 use crate::service::plan::Planner;
-use crate::service::state::{AnswerMeaning, Cause, NextCall, NextStep, Unwritten};
+use crate::service::state::{AnswerMeaning, Cause, NextStep, ServiceState, Unwritten};
 use crate::service::status::{self, memo};
-use crate::service::syncer::{Syncer, held};
+use crate::service::syncer::Syncer;
 use crate::worker::random;
 
-/// An answer of the provider.
-pub(super) enum ProviderAnswer {
-    /// The load balancer is as desired.
-    Ready(LoadBalancerStatus),
-    /// It is not, and that is an error: the memo counts.
-    Failed(LoadBalancerStatus),
-    /// The next call creates it.
-    Announced(PendingStatus),
-    /// The cloud is busy with it.
-    Busy(PendingStatus),
-    /// The cloud is busy deleting it.
-    BusyDeleting(PendingStatus),
-}
-
 impl Syncer {
-    /// Keeps an answer, and writes it on the Service. Returns how the work goes on: at once if somebody has changed the Service
-    /// meanwhile.
+    /// Keeps an answer, and writes it on the Service. `means` says how its work goes on. Returns that, or that it goes on at once because
+    /// somebody has changed the Service meanwhile.
     pub(super) async fn keep_and_write(
         &self,
         key: &str,
         service: Arc<Service>,
-        answer: ProviderAnswer,
+        status: LoadBalancerStatus,
+        means: impl FnOnce(&mut ServiceState, Instant) -> AnswerMeaning + Send,
         planner: &mut Planner<'_>,
     ) -> Result<NextStep, Error> {
-        let (next, unwritten) = self.keep(key, &service, &answer)?;
-        match (&answer, next) {
-            (ProviderAnswer::Announced(it) | ProviderAnswer::Busy(it), NextStep::After(after)) => {
-                debug!(service = key, ?after, "the load balancer is not ready: {}", it.reason);
-                if let Some(lists) = &self.lists {
-                    lists.wake();
-                }
-            }
-            (ProviderAnswer::BusyDeleting(it), NextStep::After(after)) => {
-                debug!(service = key, ?after, "the load balancer is not gone: {}", it.reason);
-            }
-            (_, _) => {}
+        let now = Instant::now();
+        let unwritten = self.keep(key, &service, status, means, now)?;
+        let next = match unwritten.then {
+            AnswerMeaning::Ready | AnswerMeaning::Restored | AnswerMeaning::MemoOnly => NextStep::Done,
+            AnswerMeaning::Pending(until) | AnswerMeaning::Deleting(until) => NextStep::After(until - now),
+        };
+        if let (AnswerMeaning::Pending(_), Some(lists)) = (unwritten.then, &self.lists) {
+            lists.wake();
         }
         Ok(match self.write(key, service, unwritten, planner).await? {
             Continue(_) => next,
@@ -64,43 +45,31 @@ impl Syncer {
         })
     }
 
-    /// Keeps in the state what the provider answered, unless its memo is another Service's. Returns how the work goes on, and
-    /// what is to be written before.
-    fn keep(&self, key: &str, service: &Service, answer: &ProviderAnswer) -> Result<(NextStep, Unwritten), Error> {
-        let (now, uid) = (Instant::now(), service.metadata.uid.as_deref().unwrap_or_default());
+    /// Keeps in the state what the provider answered, unless its memo is another Service's. Returns what is to be written.
+    fn keep(
+        &self,
+        key: &str,
+        service: &Service,
+        status: LoadBalancerStatus,
+        means: impl FnOnce(&mut ServiceState, Instant) -> AnswerMeaning,
+        now: Instant,
+    ) -> Result<Unwritten, Error> {
+        let uid = service.metadata.uid.as_deref().unwrap_or_default();
         self.shared.states.all(|states| {
-            let state = states.of(key, service, now);
-            let (status, next, then) = match answer {
-                ProviderAnswer::Ready(status) => (status, NextStep::Done, AnswerMeaning::Ready),
-                ProviderAnswer::Failed(status) => (status, NextStep::Done, AnswerMeaning::MemoOnly),
-                ProviderAnswer::Announced(it) => {
-                    state.wait(&it.reason, now);
-                    state.is_busy(NextCall::Creates);
-                    (&it.status, NextStep::After(Duration::ZERO), AnswerMeaning::Pending(now))
-                }
-                ProviderAnswer::Busy(it) => {
-                    let after = held(it.after, state.wait(&it.reason, now));
-                    state.is_busy(NextCall::GoesOn);
-                    (&it.status, NextStep::After(after), AnswerMeaning::Pending(now + after))
-                }
-                ProviderAnswer::BusyDeleting(it) => {
-                    let after = held(it.after, state.wait(&it.reason, now));
-                    (&it.status, NextStep::After(after), AnswerMeaning::Deleting(now + after))
-                }
-            };
+            let then = means(states.of(key, service, now), now);
             if let Some(memo) = status.memo.as_deref().filter(|it| Some(*it) != status::memo(service))
                 && let Some(holder) = ownership::holder(uid, memo, states, &self.shared.services.all())
             {
                 let error = ownership::taken(key, memo, &holder);
-                return Err(match answer {
-                    ProviderAnswer::BusyDeleting(_) => Error::Delete(error),
-                    ProviderAnswer::Ready(_)
-                    | ProviderAnswer::Failed(_)
-                    | ProviderAnswer::Announced(_)
-                    | ProviderAnswer::Busy(_) => Error::Ensure(error),
+                return Err(match then {
+                    AnswerMeaning::Deleting(_) => Error::Delete(error),
+                    AnswerMeaning::Ready
+                    | AnswerMeaning::Restored
+                    | AnswerMeaning::Pending(_)
+                    | AnswerMeaning::MemoOnly => Error::Ensure(error),
                 });
             }
-            Ok((next, states.of(key, service, now).keep(status.clone(), status::memo(service), then)))
+            Ok(states.of(key, service, now).keep(status, status::memo(service), then))
         })
     }
 
@@ -115,23 +84,24 @@ impl Syncer {
         planner: &mut Planner<'_>,
     ) -> Result<ControlFlow<NextStep, Option<Arc<Service>>>, Error> {
         let Unwritten { status, sent_memo, then, backends, revision } = unwritten;
-        let (uid, now) = (service.metadata.uid.clone(), Timestamp::now());
-        let mut compared = None;
+        let now = Timestamp::now();
         let class = self.shared.cluster.class.as_deref();
-        let plan = |it: &Service| {
+        // What it desires before and after: what we write ourselves is no change.
+        let mut desires = (planner, None::<LoadBalancer>);
+        let plan = |(planner, before): &mut (&mut Planner<'_>, Option<LoadBalancer>), it: &Service| {
             // Who has written a memo that is neither the call's nor its answer's knows more.
             let other = memo(it).filter(|it| Some(*it) != sent_memo.as_deref() && Some(*it) != status.memo.as_deref());
             if let Some(other) = other {
                 return Err(UpdateRefusal::Plan(other.to_owned()));
             }
-            compared = planner.desired(it);
+            *before = planner.desired(it);
             Ok(match then {
                 AnswerMeaning::Ready => {
                     let served = status::served(it, &status, class, now);
-                    match planner.desired(&served).zip(revision.clone()) {
+                    match planner.desired(&served).zip(revision.as_deref()) {
                         Some((desired, revision)) => {
-                            let fingerprint = self.fingerprint(&desired, &backends, &served);
-                            status::proven(served, &ReadyEvidence { fingerprint, revision }.text(), now)
+                            let evidence = evidence(&self.fingerprint(&desired, &backends, &served), revision);
+                            status::proven(served, &evidence, now)
                         }
                         // What was kept before says itself what it is about.
                         None => served,
@@ -143,44 +113,67 @@ impl Syncer {
                 }
             })
         };
+        let (written, cause) = self
+            .update(key, service, &mut desires, plan, |(planner, before), state, written| match written {
+                Ok(Some(written)) => state.end(written, before.as_ref(), planner.desired(written)),
+                // Should the API server show it again after all, what is kept in the state is written first.
+                Ok(None) => {
+                    if let Some(then) = state.work.unwritten.as_ref().map(|it| it.then) {
+                        state.follow(then);
+                    }
+                    None
+                }
+                Err(UpdateRefusal::Plan(other)) => {
+                    state.work.unwritten = None;
+                    state.work.memo = Some(other.clone());
+                    None
+                }
+                Err(UpdateRefusal::Api(error)) => {
+                    // The memo alone, so that the work goes on: with this answer there would never be another call.
+                    if let Some(unwritten) = state.work.unwritten.as_mut().filter(|_| error.is_refusal()) {
+                        unwritten.keep_only_memo();
+                    }
+                    None
+                }
+            })
+            .await;
+        match written {
+            Ok(written) => {
+                if let (Some(written), Some(cause)) = (&written, cause.flatten()) {
+                    self.record_success(written, cause, backends.is_empty());
+                }
+                Ok(Continue(written))
+            }
+            Err(UpdateRefusal::Plan(_)) => Ok(Break(NextStep::Again)),
+            Err(UpdateRefusal::Api(error)) => Err(Error::Status(error)),
+        }
+    }
+
+    /// Makes a Service what `plan` makes of it, in one write or, if it is that already, in none; if others change it meanwhile, `plan` is
+    /// asked again. Returns the Service as it is then, `None` if it is gone, or why it was not written; and the result of `then`, which
+    /// is given the same and the Service's state, if it has one. Both are given `context`.
+    pub(super) async fn update<C, E, T>(
+        &self,
+        key: &str,
+        service: Arc<Service>,
+        context: &mut C,
+        mut plan: impl FnMut(&mut C, &Service) -> Result<Service, UpdateRefusal<E>> + Send,
+        then: impl FnOnce(&mut C, &mut ServiceState, &Result<Option<Arc<Service>>, UpdateRefusal<E>>) -> T + Send,
+    ) -> (Result<Option<Arc<Service>>, UpdateRefusal<E>>, Option<T>)
+    where
+        C: Send,
+        E: Send,
+    {
+        let uid = service.metadata.uid.clone();
         let latest = || self.shared.latest(key).filter(|it| it.metadata.uid == uid);
         let (api, part) = (self.shared.api(&service), ObjectPart::StatusAndMetadata);
-        let (written, error) = match update_latest(&api, service, part, plan, latest, random).await {
-            Ok(written) => (written, None),
-            Err(UpdateRefusal::Api(error)) if error.is_gone() => (None, None),
-            Err(error) => (None, Some(error)),
+        let written = match update_latest(&api, service, part, |it| plan(context, it), latest, random).await {
+            Err(UpdateRefusal::Api(error)) if error.is_gone() => Ok(None),
+            written => written,
         };
-        let desired_now = written.as_ref().and_then(|it| planner.desired(it));
-        let cause = self.shared.states.written(key, written.as_deref(), |state| match (&written, &error) {
-            (Some(written), _) => state.end(written, compared.as_ref(), desired_now),
-            // Should the API server show it again after all, what is kept in the state is written first.
-            (None, None) => {
-                if let Some(then) = state.work.unwritten.as_ref().map(|it| it.then) {
-                    state.follow(then);
-                }
-                None
-            }
-            (None, Some(UpdateRefusal::Plan(other))) => {
-                state.work.unwritten = None;
-                state.work.memo = Some(other.clone());
-                None
-            }
-            (None, Some(UpdateRefusal::Api(error))) => {
-                // The memo alone, so that the work goes on: with this answer there would never be another call.
-                if let Some(unwritten) = state.work.unwritten.as_mut().filter(|_| error.is_refusal()) {
-                    unwritten.keep_only_memo();
-                }
-                None
-            }
-        });
-        if let (Some(written), Some(cause)) = (&written, cause.flatten()) {
-            self.record_success(written, cause, backends.is_empty());
-        }
-        match error {
-            None => Ok(Continue(written)),
-            Some(UpdateRefusal::Plan(_)) => Ok(Break(NextStep::Again)),
-            Some(UpdateRefusal::Api(error)) => Err(Error::Status(error)),
-        }
+        let service = written.as_ref().ok().and_then(|it| it.as_deref());
+        let result = self.shared.states.written(key, service, |state| then(context, state, &written));
+        (written, result)
     }
 
     /// The memo of a Service and who else has it, if that one is older: whose load balancer it is, is clear.

@@ -53,27 +53,16 @@ pub(crate) fn place_in(period: Duration, uid: &str) -> Duration {
     period.mul_f64(f64::from(place) / f64::from(u32::MAX))
 }
 
-/// That a load balancer was as desired: what is remembered of it on its Service.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct ReadyEvidence {
-    /// Of what was asked for, and of what came of it.
-    pub(crate) fingerprint: String,
-    /// The revision that lists showed then.
-    pub(crate) revision: String,
+/// The evidence that a load balancer was as desired, as it is kept on its Service: the fingerprint of what was asked for and of what
+/// came of it, and the revision that lists showed then.
+pub(crate) fn evidence(fingerprint: &str, revision: &str) -> String {
+    format!("{fingerprint} {revision}")
 }
 
-impl ReadyEvidence {
-    /// As it is kept on the Service.
-    pub(crate) fn text(&self) -> String {
-        format!("{} {}", self.fingerprint, self.revision)
-    }
-
-    /// As it was kept on the Service; `None` if that was something else.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let (fingerprint, revision) = text.split_once(' ')?;
-        let is_whole = fingerprint.len() == 16 && !revision.is_empty();
-        is_whole.then(|| Self { fingerprint: fingerprint.to_owned(), revision: revision.to_owned() })
-    }
+/// The revision in such evidence; `None` if it has another fingerprint, or is something else.
+pub(crate) fn proven_revision<'a>(evidence: &'a str, fingerprint: &str) -> Option<&'a str> {
+    let (kept, revision) = evidence.split_once(' ')?;
+    Some(revision).filter(|it| kept == fingerprint && !it.is_empty())
 }
 
 #[cfg(test)]
@@ -82,7 +71,7 @@ mod tests {
     use tokio::time::Instant;
 
     use super::*;
-    use crate::service::inventory::snapshot::tests::{item, snapshot};
+    use crate::service::inventory::snapshot::tests::{incomplete, item, snapshot};
 
     fn found(items: Vec<InventoryItem>, revision: Option<&str>) -> Finding {
         finding(Some("a"), revision, &snapshot(items, Instant::now()))
@@ -106,7 +95,7 @@ mod tests {
     #[test]
     fn nobody_is_spared_by_an_incomplete_list() {
         let items = vec![item("a", Some("1"))];
-        let list = Snapshot::new(items, Some("a zone is silent".to_owned()), 1, Instant::now());
+        let list = incomplete(items, "a zone is silent", Instant::now());
         assert_eq!(finding(Some("a"), Some("1"), &list), Finding::Unknown);
         assert_eq!(finding(Some("b"), Some("1"), &list), Finding::Unknown, "absence proves nothing");
     }
@@ -124,10 +113,11 @@ mod tests {
 
     #[test]
     fn what_is_kept_is_read_again() {
-        let kept = ReadyEvidence { fingerprint: "0123456789abcdef".to_owned(), revision: "r 1".to_owned() };
-        assert_eq!(ReadyEvidence::parse(&kept.text()), Some(kept));
-        for other in ["", "0123456789abcdef", "0123456789abcdef ", "0123 1"] {
-            assert_eq!(ReadyEvidence::parse(other), None, "{other:?}");
+        let print = "0123456789abcdef";
+        assert_eq!(proven_revision(&evidence(print, "r 1"), print), Some("r 1"));
+        assert_eq!(proven_revision(&evidence("0123456789abcdee", "r 1"), print), None, "something else was asked for");
+        for other in ["", print, "0123456789abcdef ", "0123 1"] {
+            assert_eq!(proven_revision(other, print), None, "{other:?}");
         }
     }
 }

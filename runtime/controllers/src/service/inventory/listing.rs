@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use cloud_provider::{Error, InventoryItem, InventoryPage, LoadBalancerInventory, Result};
+use cloud_provider::{Error, InventoryPage, LoadBalancerInventory, Result};
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -25,7 +25,7 @@ const LIST: Duration = Duration::from_secs(300);
 /// What the provider answered instead of a page.
 pub(crate) async fn read(inventory: &dyn LoadBalancerInventory) -> Result<Snapshot> {
     let limit = inventory.description().page_size.max(1);
-    let (began, mut content, mut cursor) = (Instant::now(), ListingContent::default(), None);
+    let (mut list, mut cursors, mut cursor) = (Snapshot::empty(Instant::now()), HashSet::new(), None);
     loop {
         let Ok(reply) = tokio::time::timeout(CALL, inventory.list(cursor, limit)).await else { return Err(late()) };
         let page = reply.answer?;
@@ -35,63 +35,48 @@ pub(crate) async fn read(inventory: &dyn LoadBalancerInventory) -> Result<Snapsh
                 page.items.len(),
             )));
         }
-        cursor = content.add(page);
-        if cursor.is_some() && began.elapsed() >= LIST {
-            cursor = content.cut(format!("it was not read to its end within {} s", LIST.as_secs()));
+        cursor = add(&mut list, &mut cursors, page);
+        if cursor.is_some() && list.began.elapsed() >= LIST {
+            cursor = cut(&mut list, format!("it was not read to its end within {} s", LIST.as_secs()));
         }
         if cursor.is_none() {
-            return Ok(content.into_snapshot(began));
+            return Ok(list);
         }
     }
 }
 
-/// What was read of a list so far.
-#[derive(Default)]
-struct ListingContent {
-    items: Vec<InventoryItem>,
-    pages: usize,
-    incomplete: Option<String>,
-    cursors: HashSet<String>,
+/// Takes a page, or as much of it as fits. Returns where the next one begins; `cursors` are those of the pages before.
+fn add(list: &mut Snapshot, cursors: &mut HashSet<String>, page: InventoryPage) -> Option<String> {
+    let InventoryPage { items, next, incomplete } = page;
+    list.pages += 1;
+    if list.incomplete.is_none() {
+        list.incomplete = incomplete;
+    }
+    let room = ITEMS - list.items().len();
+    let is_too_long = items.len() > room;
+    items.into_iter().take(room).for_each(|it| list.add(it));
+    if is_too_long {
+        return cut(list, format!("it has more than {ITEMS} items"));
+    }
+    let next = next?;
+    if !cursors.insert(next.clone()) {
+        return cut(list, "it leads in a circle: a cursor came twice".to_owned());
+    }
+    if list.pages == PAGES {
+        return cut(list, format!("it has more than {PAGES} pages"));
+    }
+    Some(next)
 }
 
-impl ListingContent {
-    /// Takes a page, or as much of it as fits. Returns where the next one begins.
-    fn add(&mut self, page: InventoryPage) -> Option<String> {
-        let InventoryPage { items, next, incomplete } = page;
-        self.pages += 1;
-        if self.incomplete.is_none() {
-            self.incomplete = incomplete;
-        }
-        let room = ITEMS - self.items.len();
-        let is_too_long = items.len() > room;
-        self.items.extend(items.into_iter().take(room));
-        if is_too_long {
-            return self.cut(format!("it has more than {ITEMS} items"));
-        }
-        let next = next?;
-        if !self.cursors.insert(next.clone()) {
-            return self.cut("it leads in a circle: a cursor came twice".to_owned());
-        }
-        if self.pages == PAGES {
-            return self.cut(format!("it has more than {PAGES} pages"));
-        }
-        Some(next)
-    }
-
-    /// Ends the list before its end.
-    fn cut(&mut self, because: String) -> Option<String> {
-        warn!(
-            items = self.items.len(),
-            pages = self.pages,
-            "the provider's list of load balancers was not read further: {because}; nothing is concluded from what it lacks"
-        );
-        self.incomplete = Some(because);
-        None
-    }
-
-    fn into_snapshot(self, began: Instant) -> Snapshot {
-        Snapshot::new(self.items, self.incomplete, self.pages, began)
-    }
+/// Ends a list before its end.
+fn cut(list: &mut Snapshot, because: String) -> Option<String> {
+    warn!(
+        items = list.items().len(),
+        pages = list.pages,
+        "the provider's list of load balancers was not read further: {because}; nothing is concluded from what it lacks"
+    );
+    list.incomplete = Some(because);
+    None
 }
 
 #[cfg(test)]
@@ -106,9 +91,8 @@ mod tests {
 
     /// Adds pages until the list ends. Returns why it is incomplete, and how many items are in it.
     fn read(pages: impl IntoIterator<Item = InventoryPage>) -> (Option<String>, usize) {
-        let mut content = ListingContent::default();
-        assert!(pages.into_iter().any(|it| content.add(it).is_none()), "the list never ends");
-        let list = content.into_snapshot(Instant::now());
+        let (mut list, mut cursors) = (Snapshot::empty(Instant::now()), HashSet::new());
+        assert!(pages.into_iter().any(|it| add(&mut list, &mut cursors, it).is_none()), "the list never ends");
         (list.incomplete.clone(), list.items().len())
     }
 

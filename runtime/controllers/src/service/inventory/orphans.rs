@@ -152,7 +152,7 @@ pub(crate) mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::service::inventory::snapshot::tests::{item, snapshot};
+    use crate::service::inventory::snapshot::tests::{incomplete, item, snapshot};
 
     const HOUR: Duration = Duration::from_secs(3600);
     const OPTIONS: Options = Options {
@@ -187,7 +187,7 @@ pub(crate) mod tests {
         orphans.look(&snapshot(vec![orphan("a")], asked), &living, OPTIONS);
         let list = snapshot(vec![orphan("a")], asked + HOUR);
         orphans.look(&list, &living, OPTIONS);
-        let cut = Snapshot::new(vec![orphan("a")], Some("cut".to_owned()), 1, list.began);
+        let cut = incomplete(vec![orphan("a")], "cut", list.began);
         assert_eq!(orphans.due(&cut, OPTIONS, now + HOUR), None, "it may lack what names a Service");
         orphans.due(&list, OPTIONS, now + HOUR).is_some()
     }
@@ -292,7 +292,7 @@ pub(crate) mod tests {
         for hours in 0..5 {
             let at = start + HOUR * hours;
             orphans.look(&snapshot(vec![orphan("a")], at), &none, OPTIONS);
-            orphans.look(&Snapshot::new(vec![orphan("a")], Some("cut".to_owned()), 1, at), &some, OPTIONS);
+            orphans.look(&incomplete(vec![orphan("a")], "cut", at), &some, OPTIONS);
             assert_eq!((due_at(&orphans, at), orphans.count(Proof::Unique)), (None, 0));
         }
     }

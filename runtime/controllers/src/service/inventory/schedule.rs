@@ -5,6 +5,7 @@
 
 use std::time::Duration;
 
+use cloud_provider::InventoryItem;
 use tokio::time::Instant;
 
 use crate::pending;
@@ -30,8 +31,6 @@ pub(crate) struct WaitingService<'a> {
     pub(crate) wrote: Instant,
     /// When its provider wanted to be called again.
     pub(crate) due: Instant,
-    /// Whether a list showed it at rest before the last call, which said otherwise: then lists say nothing about it.
-    pub(crate) is_doubtful: bool,
 }
 
 /// The last list, for those who wait.
@@ -54,7 +53,7 @@ pub(crate) fn next<'a>(
     pages: usize,
     last: Option<Last>,
 ) -> Option<Instant> {
-    let waiting: Vec<_> = waiting.into_iter().filter(|it| !it.is_doubtful).collect();
+    let waiting: Vec<_> = waiting.into_iter().collect();
     if !is_worth_it(waiting.len(), pages) {
         return None;
     }
@@ -87,42 +86,26 @@ fn done(it: &WaitingService<'_>, last: Last) -> Option<Instant> {
     Some(late.map_or(done, |late| last.began + late.max(SHORTEST)))
 }
 
-/// What a list says about one who waits.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum ListedProgress {
-    /// The cloud is done: `ensure` says what became of it.
-    AtRest,
-    /// The cloud is at work on it.
-    Changing,
-    /// Nothing: it is older than the last call, lacks the item, or was wrong before.
-    Nothing,
-}
-
-/// What a list says about one who waits.
-pub(crate) fn word(waiting: &WaitingService<'_>, list: Option<&Snapshot>) -> ListedProgress {
-    let newer = list.filter(|it| it.began > waiting.answered && !waiting.is_doubtful);
-    match newer.and_then(|it| it.item(waiting.memo)) {
-        Some(item) if is_at_rest(item) => ListedProgress::AtRest,
-        Some(_) => ListedProgress::Changing,
-        None => ListedProgress::Nothing,
-    }
+/// The item of one who waits in a list that began after the last call. Once the cloud is done with it, `ensure` says what became
+/// of it.
+pub(crate) fn listed<'a>(waiting: &WaitingService<'_>, list: Option<&'a Snapshot>) -> Option<&'a InventoryItem> {
+    list.filter(|it| it.began > waiting.answered)?.item(waiting.memo)
 }
 
 /// Whether a Service whose provider's pause is over is left to the lists, of which another is under way or due.
 pub(crate) fn is_left_to_lists(waiting: &WaitingService<'_>, list: Option<&Snapshot>, now: Instant) -> bool {
     let is_recent = now.saturating_duration_since(waiting.answered) < LONGEST;
     is_recent
-        && match word(waiting, list) {
-            ListedProgress::AtRest => false,
-            ListedProgress::Changing => true,
+        && match listed(waiting, list) {
+            Some(item) => !is_at_rest(item),
             // The first list after the last call is still to come.
-            ListedProgress::Nothing => !waiting.is_doubtful && list.is_none_or(|it| it.began <= waiting.answered),
+            None => list.is_none_or(|it| it.began <= waiting.answered),
         }
 }
 
 #[cfg(test)]
 mod tests {
-    use cloud_provider::{InventoryItem, InventoryState};
+    use cloud_provider::InventoryState;
 
     use super::*;
     use crate::service::inventory::snapshot::tests::{item, snapshot};
@@ -130,7 +113,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn waiting(memo: &str, answered: Instant, pause: Duration) -> WaitingService<'_> {
-        WaitingService { memo, answered, wrote: answered, due: answered + pause, is_doubtful: false }
+        WaitingService { memo, answered, wrote: answered, due: answered + pause }
     }
 
     fn changing(memo: &str) -> InventoryItem {
@@ -224,7 +207,6 @@ mod tests {
         assert_eq!(next([one], 1, None), None);
         assert_eq!(next([one, one], 1, None), Some(now + SECOND));
         assert_eq!(next([one, one], 2, None), None, "two pages are two requests");
-        assert_eq!(next([one, WaitingService { is_doubtful: true, ..one }], 1, None), None);
         assert_eq!(next([], 1, None), None);
     }
 
@@ -270,24 +252,18 @@ mod tests {
         assert!(!left(&shown(Vec::new(), 2 * SECOND), 3 * SECOND), "absence says nothing");
         assert!(left(&shown(Vec::new(), Duration::ZERO), 3 * SECOND), "that list is older than the last call");
         assert!(is_left_to_lists(&one, None, now + 3 * SECOND), "the first list comes");
-        let doubtful = WaitingService { is_doubtful: true, ..one };
-        assert!(!is_left_to_lists(&doubtful, Some(&changing), now + 3 * SECOND), "a list was wrong about it");
     }
 
     #[test]
     fn a_list_wakes_those_who_are_at_rest_in_it() {
         let now = Instant::now();
         let (one, later) = (waiting("a", now, SECOND), now + SECOND);
-        assert_eq!(word(&one, Some(&snapshot(vec![item("a", None)], later))), ListedProgress::AtRest);
-        assert_eq!(
-            word(&one, Some(&snapshot(vec![item("a", None)], now))),
-            ListedProgress::Nothing,
-            "from before the call"
-        );
+        let rests = |items, began| listed(&one, Some(&snapshot(items, began))).map(is_at_rest);
+        assert_eq!(rests(vec![item("a", None)], later), Some(true));
+        assert_eq!(rests(vec![item("a", None)], now), None, "from before the call");
         let failed = InventoryItem { state: InventoryState::Failed("no".to_owned()), ..item("a", None) };
-        assert_eq!(word(&one, Some(&snapshot(vec![failed], later))), ListedProgress::AtRest);
-        assert_eq!(word(&one, Some(&snapshot(vec![changing("a")], later))), ListedProgress::Changing);
-        let two = snapshot(vec![item("a", None), item("a", None)], later);
-        assert_eq!(word(&one, Some(&two)), ListedProgress::Nothing, "two have its memo");
+        assert_eq!(rests(vec![failed], later), Some(true));
+        assert_eq!(rests(vec![changing("a")], later), Some(false));
+        assert_eq!(rests(vec![item("a", None), item("a", None)], later), None, "two have its memo");
     }
 }

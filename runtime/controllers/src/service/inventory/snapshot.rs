@@ -43,17 +43,20 @@ impl CloudList for Snapshot {
 }
 
 impl Snapshot {
-    /// A list that began then.
-    pub(crate) fn new(items: Vec<InventoryItem>, incomplete: Option<String>, pages: usize, began: Instant) -> Self {
-        let mut by_memo = HashMap::new();
-        for (index, item) in items.iter().enumerate() {
-            let Some(memo) = &item.memo else { continue };
-            match by_memo.entry(memo.clone()) {
-                Entry::Vacant(entry) => drop(entry.insert(Some(index))),
+    /// A list that begins then, and of which nothing is read yet.
+    pub(crate) fn empty(began: Instant) -> Self {
+        Self { began, incomplete: None, pages: 0, items: Vec::new(), by_memo: HashMap::new() }
+    }
+
+    /// Adds the next item.
+    pub(crate) fn add(&mut self, item: InventoryItem) {
+        if let Some(memo) = &item.memo {
+            match self.by_memo.entry(memo.clone()) {
+                Entry::Vacant(entry) => drop(entry.insert(Some(self.items.len()))),
                 Entry::Occupied(mut entry) => drop(entry.insert(None)),
             }
         }
-        Self { began, incomplete, pages, items, by_memo }
+        self.items.push(item);
     }
 
     /// The one item with this memo.
@@ -94,7 +97,14 @@ pub(crate) mod tests {
 
     /// A complete list of one page.
     pub(crate) fn snapshot(items: Vec<InventoryItem>, began: Instant) -> Snapshot {
-        Snapshot::new(items, None, 1, began)
+        let mut list = Snapshot { pages: 1, ..Snapshot::empty(began) };
+        items.into_iter().for_each(|it| list.add(it));
+        list
+    }
+
+    /// A list of one page that may lack items, for this reason.
+    pub(crate) fn incomplete(items: Vec<InventoryItem>, why: &str, began: Instant) -> Snapshot {
+        Snapshot { incomplete: Some(why.to_owned()), ..snapshot(items, began) }
     }
 
     #[test]

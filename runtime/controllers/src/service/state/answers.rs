@@ -8,7 +8,7 @@ use k8s_openapi::api::core::v1::Service;
 use tokio::time::Instant;
 
 use super::ServiceState;
-use super::stage::{Announcement, ListWord, NextCall, Question, SyncStage, SyncState};
+use super::stage::{ListWord, NextCall, Question, SyncStage, SyncState};
 use super::steps::Cause;
 use super::unwritten::{AnswerMeaning, Unwritten};
 use crate::service::desired::compared_fields;
@@ -17,15 +17,24 @@ use crate::service::long_pending::LongPending;
 
 impl ServiceState {
     /// Whether the work that begins is still to be recorded. It is once for each desired load balancer.
-    pub(crate) fn announces(&mut self) -> bool {
+    pub(crate) fn announces(&mut self, now: Instant) -> bool {
         let question = self.work.state.question_mut().filter(|it| it.cause == Cause::Service);
-        question.is_some_and(|it| std::mem::replace(&mut it.announcement, Announcement::Made) == Announcement::Due)
+        question.is_some_and(|it| it.announced.replace(now).is_none())
     }
 
     /// How long the cloud is still busy deleting. Afterwards it is to be asked; `None` says so.
     pub(crate) fn deleting(&self, now: Instant) -> Option<Duration> {
         match self.work.state {
             SyncState::Deleting { until: Some(until), .. } if until > now => Some(until - now),
+            _ => None,
+        }
+    }
+
+    /// When the cloud is to be asked again that is busy deleting, as the last answer said, written or not.
+    pub(crate) fn deleting_until(&self) -> Option<Instant> {
+        match (&self.work.unwritten, &self.work.state) {
+            (Some(Unwritten { then: AnswerMeaning::Deleting(until), .. }), _) => Some(*until),
+            (_, SyncState::Deleting { until, .. }) => *until,
             _ => None,
         }
     }
@@ -56,7 +65,7 @@ impl ServiceState {
         let desired = compared_fields(unwanted.clone());
         self.work.state.become_of(|question| {
             let question = match question {
-                Some(question) => Question { desired, announcement: Announcement::Due, ..question },
+                Some(question) => Question { desired, announced: None, ..question },
                 None => Question::new(Cause::Service, desired, Arc::default()),
             };
             SyncState::Deleting { question, until: None, foreign_memo: None }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cloud_provider::{LoadBalancer, LoadBalancerStatus, Progress, Reply, Result};
 use tokio::time::Instant;
 
-use super::stage::{Announcement, ListWord, NextCall, SyncState};
+use super::stage::{ListWord, NextCall, SyncState};
 use super::steps::{AskedNodes, Resync};
 use super::unwritten::{AnswerMeaning, Unwritten};
 use super::{Cause, ServiceState};
@@ -13,15 +13,14 @@ use crate::service::backends::BackendNode;
 use crate::service::inventory::schedule::WaitingService;
 
 impl ServiceState {
-    /// The wait of a Service whose own load balancer the cloud is busy with.
+    /// The wait of a Service whose own load balancer the cloud is busy with, as long as lists may end it: none about which one was wrong.
     pub(crate) fn waiting(&self) -> Option<WaitingService<'_>> {
         let work = &self.work;
         let SyncState::Pending { question, until } = &work.state else { return None };
         let (memo, answered) = (work.memo.as_deref()?, work.answered?);
         let wrote = work.wrote.unwrap_or(answered);
-        let is_doubtful = question.listed == ListWord::Doubtful;
-        let goes_on = self.creates() || work.unwritten.is_some() || question.listed == ListWord::AtRest;
-        Some(WaitingService { memo, answered, wrote, due: *until, is_doubtful }).filter(|_| !goes_on)
+        let goes_on = self.creates() || work.unwritten.is_some() || question.listed != ListWord::Open;
+        Some(WaitingService { memo, answered, wrote, due: *until }).filter(|_| !goes_on)
     }
 
     /// A list has shown that the cloud is done with it.
@@ -118,7 +117,7 @@ impl ServiceState {
             // As when it is asked for: what the cloud then has to have changed may be written.
             let _ = self.ask(Cause::Service, desired, backends, AskedNodes::Same, now);
             if let Some(question) = self.work.state.question_mut() {
-                question.announcement = Announcement::Made;
+                question.announced = Some(now);
                 question.revision = Some(revision);
             }
             self.work.answered = Some(now);
@@ -127,16 +126,16 @@ impl ServiceState {
         is_new
     }
 
-    /// The status to be written again as it was, if a list has shown that the cloud has it as it was.
-    pub(crate) fn restore(&mut self) -> Option<Unwritten> {
+    /// The status is to be written again as it was, if a list has shown that the cloud has it as it was. Returns whether it is.
+    pub(crate) fn restore(&mut self) -> bool {
         if self.resync() != Some(Resync::Restore) || !self.is_at_ease() {
-            return None;
+            return false;
         }
         self.set_resync(None);
         let (memo, ingress) = (self.work.memo.as_deref(), self.work.current.clone());
         let status = LoadBalancerStatus { memo: memo.map(str::to_owned), ingress, annotations: Vec::new() };
-        let unwritten = Unwritten::new(status, memo, AnswerMeaning::Restored);
-        Some(self.work.unwritten.insert(unwritten).clone())
+        self.work.unwritten = Some(Unwritten::new(status, memo, AnswerMeaning::Restored));
+        true
     }
 }
 
@@ -249,6 +248,9 @@ mod tests {
             state.waiting().map(|it| (it.memo.to_owned(), it.due)),
             Some(("lb-1".to_owned(), now + 60 * SECOND))
         );
+        state.is_busy(NextCall::Creates);
+        assert!(state.waiting().is_none(), "it is about to be created");
+        state.is_busy(NextCall::GoesOn);
         let later = now + SECOND;
         assert_eq!(state.next_step(&small, &nodes, later).break_value(), Some(NextStep::After(59 * SECOND)));
         state.rests();
@@ -257,9 +259,7 @@ mod tests {
         state.answered(&reply(false), None, later);
         state.is_busy(NextCall::GoesOn);
         state.follow(AnswerMeaning::Pending(later + 60 * SECOND));
-        assert!(state.waiting().is_some_and(|it| it.is_doubtful));
-        state.is_busy(NextCall::Creates);
-        assert!(state.waiting().is_none(), "it is about to be created");
+        assert!(state.waiting().is_none(), "a list was wrong about it");
     }
 
     #[test]
@@ -267,11 +267,12 @@ mod tests {
         let now = Instant::now();
         let mut state = state(now);
         assert!(state.settle_before(&wanted("small"), &Arc::default(), "7".to_owned(), now));
-        assert!(state.restore().is_none());
+        assert!(!state.restore());
         state.set_resync(Some(Resync::Restore));
-        let unwritten = state.restore().unwrap();
+        assert!(state.restore());
+        let unwritten = state.work.unwritten.clone().unwrap();
         assert_eq!((unwritten.status.ingress, unwritten.then), (state.work.current.clone(), AnswerMeaning::Restored));
         assert_eq!(unwritten.status.memo.as_deref(), Some("lb-1"));
-        assert!(state.restore().is_none(), "once");
+        assert!(!state.restore(), "once");
     }
 }

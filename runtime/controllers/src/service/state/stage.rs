@@ -51,20 +51,14 @@ pub(crate) struct Question {
     pub(crate) backends: Arc<[BackendNode]>,
     /// Why it is asked.
     pub(super) cause: Cause,
-    pub(super) announcement: Announcement,
+    /// When an event said that the present work began.
+    pub(super) announced: Option<Instant>,
     /// The evidence of the last `ready`: the revision that a list showed when the cloud was asked for what it has now.
     pub(super) revision: Option<String>,
     /// The same of the last call, if that found it as the list has shown it.
     pub(super) asked_revision: Option<String>,
     pub(super) next_call: NextCall,
     pub(super) listed: ListWord,
-}
-
-/// Whether an event said that the present work began.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(super) enum Announcement {
-    Due,
-    Made,
 }
 
 /// The purpose of the next call.
@@ -173,7 +167,7 @@ impl Question {
             desired,
             backends,
             cause,
-            announcement: Announcement::Due,
+            announced: None,
             revision: None,
             asked_revision: None,
             next_call: NextCall::GoesOn,
@@ -189,14 +183,16 @@ mod tests {
 
     #[test]
     fn all_moves_from_one_stage_to_another() {
-        for (from, allowed) in [
+        let table = [
             (New, &[New, Ensuring, Settled, Deleting, Gone][..]),
             (Ensuring, &[Ensuring, Pending, Settled, Deleting, Gone]),
             (Pending, &[Ensuring, Pending, Deleting, Gone]),
             (Settled, &[Ensuring, Settled, Deleting, Gone]),
             (Deleting, &[Ensuring, Deleting, Gone]),
             (Gone, &[New, Deleting, Gone]),
-        ] {
+        ];
+        assert_eq!(table.map(|(from, _)| from), SyncStage::ALL);
+        for (from, allowed) in table {
             let moves: Vec<_> = SyncStage::ALL.into_iter().filter(|to| from.may_become(*to)).collect();
             assert_eq!(moves, allowed, "from {from:?}");
         }

@@ -168,16 +168,16 @@ fn other_backends_requeue_what_they_may_fix() {
 fn the_start_of_work_is_announced_once_for_each_spec() {
     let (mut story, service) = (story(), service(json!({})));
     let _ = story.next_step(&service);
-    assert!(story.of(&service).announces());
-    assert!(!story.of(&service).announces());
+    assert!(story.of(&service).announces(Instant::now()));
+    assert!(!story.of(&service).announces(Instant::now()));
     let _ = story.next_step(&service);
-    assert!(!story.of(&service).announces(), "a second try is none");
+    assert!(!story.of(&service).announces(Instant::now()), "a second try is none");
     let _ = story.next_step(&sized("2"));
-    assert!(story.of(&service).announces());
+    assert!(story.of(&service).announces(Instant::now()));
     story.answered(&sized("2"), AnswerMeaning::Ready);
     story.backends = backends(&["n1"]);
     let _ = story.next_step(&sized("2"));
-    assert!(!story.of(&service).announces(), "an update is none");
+    assert!(!story.of(&service).announces(Instant::now()), "an update is none");
 }
 
 #[test]
@@ -369,12 +369,22 @@ fn a_deletion_begins_once_and_ends_everything() {
     assert!(!state.begin_deletion(&desired, now));
     state.follow(AnswerMeaning::Deleting(now + 5 * SECOND));
     assert_eq!(state.deleting(now), Some(5 * SECOND));
+    assert_eq!(state.deleting_until(), Some(now + 5 * SECOND));
+    let later = AnswerMeaning::Deleting(now + 7 * SECOND);
+    state.work.unwritten = Some(Unwritten::new(LoadBalancerStatus::default(), None, later));
+    assert_eq!(
+        state.deleting_until(),
+        Some(now + 7 * SECOND),
+        "as the last answer says, although it is still to be written"
+    );
+    state.work.unwritten = None;
     assert_eq!(state.deleting(now + 5 * SECOND), None);
     assert_eq!(state.effect(&service, None, true), EventEffect::AddIfIdle);
     assert_eq!(state.vanished(), EventEffect::Add, "the deletion keeps its own pause");
     assert_eq!(state.effect(&service, Some(&desired), false), EventEffect::Add, "it is wanted again");
     state.end_deletion(None);
     assert_eq!((state.may_exist(), state.work.memo.as_deref(), state.desired()), (false, None, None));
+    assert_eq!(state.deleting_until(), None);
     assert_eq!(state.effect(&service, None, false), EventEffect::Forget);
 }
 

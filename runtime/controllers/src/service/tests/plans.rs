@@ -34,7 +34,7 @@ fn quick() -> Arc<ScriptedCloud> {
         let status = LoadBalancerStatus { ingress, memo: Some("lb-1".to_owned()), annotations };
         Reply { answer: Ok(Progress::Ready(status)), events: Vec::new(), wrote: true }
     });
-    cloud.delete.answers(|_| panic!("nothing is to be deleted"));
+    cloud.delete.answers(|_| Reply::from(Ok(Deletion::Done)));
     Arc::new(cloud)
 }
 
@@ -56,4 +56,21 @@ async fn a_reconciliation_plans_twice_at_most() {
 
     assert_eq!(syncer.reconcile("default/s1").await.unwrap(), NextSync::Done);
     assert_eq!(PLANS.get() - before, 3, "it is as desired");
+}
+
+#[tokio::test]
+async fn a_deletion_plans_twice_at_most() {
+    let mut deleted = with_load_balancer();
+    deleted["metadata"]["deletionTimestamp"] = json!("2026-01-01T00:00:00Z");
+    let service = service(deleted);
+    let stored = Arc::new(Mutex::new(to_value(&service).unwrap()));
+    let (_versions, seen) = watch::channel(0);
+    let (syncer, mut events) = syncer(store(stored.clone()), quick(), seen, [service]);
+    let before = PLANS.get();
+    assert_eq!(syncer.reconcile("default/s1").await.unwrap(), NextSync::Done);
+    assert_eq!(PLANS.get() - before, 2, "for the Service, and for what is written on it");
+    let released: Service = from_value(stored.lock().clone()).unwrap();
+    assert!(!status::is_finalized(&released) && status::memo(&released).is_none());
+    let recorded: Vec<_> = std::iter::from_fn(|| events.try_recv().ok()).map(|it| it.reason).collect();
+    assert_eq!(recorded, ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
 }
