@@ -276,7 +276,15 @@ fn owned<'a>(words: impl IntoIterator<Item = &'a str>) -> Vec<String> {
 impl Setting {
     /// A setting that may be left out.
     pub fn optional(name: impl Into<String>, doc: impl Into<String>) -> Self {
-        Self { name: name.into(), required: false, default: None, doc: doc.into() }
+        Self { name: name.into(), required: false, default: None, doc: doc.into(), selects_nodes: false }
+    }
+
+    /// The same, whose value is a label selector for the nodes behind load balancers of Services that have no annotation that
+    /// selects nodes. The host evaluates it. At most one setting does so.
+    #[must_use]
+    pub fn selects_nodes(mut self) -> Self {
+        self.selects_nodes = true;
+        self
     }
 
     /// A setting that the operator has to write.

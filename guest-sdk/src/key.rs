@@ -127,8 +127,8 @@ impl<F: Copy> Key<F> {
         Self { is_required: true, ..self }
     }
 
-    /// An annotation that is a label selector for nodes. The host evaluates it: a load balancer's nodes are those that
-    /// match.
+    /// An annotation or setting that is a label selector for nodes. The host evaluates it: a load balancer's nodes are those
+    /// that match. The setting holds where a Service has no such annotation; there is at most one.
     #[must_use]
     pub const fn selects_nodes(self) -> Self {
         Self { selects_nodes: true, ..self }
@@ -210,6 +210,7 @@ impl<F: Form> Row for Key<F> {
             required: self.is_required,
             default: self.default_for_people(),
             doc: format!("{} Values: {}.", self.doc, self.form.allowed()),
+            selects_nodes: self.selects_nodes,
         }
     }
 }

@@ -31,6 +31,8 @@ pub struct Description {
     pub load_balancer_concurrency: Option<u32>,
     /// Where its load balancers are reached.
     pub ingress: IngressDescription,
+    /// The setting that selects nodes, as the operator has written it: its name and its value.
+    pub node_selector: Option<(String, String)>,
 }
 
 /// Where the load balancers of a cloud are reached.
@@ -50,6 +52,12 @@ impl Description {
             "" => !provider_id.contains("://"),
             prefix => provider_id.starts_with(prefix),
         })
+    }
+
+    /// Whether the labels of nodes decide which of them are behind a load balancer.
+    #[must_use]
+    pub fn selects_nodes(&self) -> bool {
+        self.node_selector.is_some() || self.annotations.iter().any(|it| it.selects_nodes)
     }
 
     /// The described annotation that a Service's annotation with this key is.
@@ -176,7 +184,7 @@ impl fmt::Display for Permission {
 }
 
 /// A setting of a provider.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Setting {
     /// Its name; dots where a cloud has sections, `*` for a name that the operator chooses.
     pub name: String,
@@ -186,6 +194,8 @@ pub struct Setting {
     pub default: Option<String>,
     /// The effect of it.
     pub doc: String,
+    /// Whether it is a label selector for the nodes of Services that have none of their own, which the host evaluates.
+    pub selects_nodes: bool,
 }
 
 impl Setting {

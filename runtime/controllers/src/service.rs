@@ -56,6 +56,7 @@ use tokio::task::JoinSet;
 use tokio::time::Instant;
 use tracing::info;
 
+pub use self::selectors::check_node_selector;
 use crate::context::{Context, Task};
 use crate::error::BackOff;
 use crate::liveness::Liveness;

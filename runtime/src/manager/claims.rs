@@ -280,9 +280,7 @@ mod tests {
             node_labels: words(&["rack", "acme.example/pool"]),
             settings: vec![Setting {
                 name: "class.*.size".to_owned(),
-                required: false,
-                default: None,
-                doc: String::new(),
+                ..Setting::default()
             }],
             ..Description::default()
         }

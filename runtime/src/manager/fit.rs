@@ -1,7 +1,8 @@
 //! The config's conditions for a provider, which every version of it has to meet, and the rights it gives.
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 use cloud_provider::Description;
+use controllers::service::check_node_selector;
 use egress::{Egress, Endpoint};
 use tracing::{info, warn};
 
@@ -28,7 +29,8 @@ impl Fit {
         check_name(self.name.as_deref(), description, module)?;
         let file = || self.file.clone();
         claims::check_prefixes(description, &self.provider_id_prefixes).with_context(file)?;
-        check_annotations(&self.writes_annotations, description).with_context(file)
+        check_annotations(&self.writes_annotations, description).with_context(file)?;
+        check_node_selector(description).map_err(Error::msg).with_context(file)
     }
 
     /// Says at length what a version asks for, and what of it is allowed.

@@ -373,7 +373,7 @@ fn a_list_that_asks_about_each_machine_is_dear() {
 
 #[test]
 fn a_setting_that_would_hold_a_secret_is_told_by_its_name() {
-    let setting = |name: &str| Setting { name: name.to_owned(), required: false, default: None, doc: String::new() };
+    let setting = |name: &str| Setting { name: name.to_owned(), ..Setting::default() };
     let names = ["apiToken", "client-secret", "db.password", "tokenLifetime", "secretsPath", "region"];
     let description = Arc::new(Description { settings: names.map(setting).to_vec(), ..Description::default() });
     let told = sentences(description::settings_hold_no_secret(&Transcript { description, ..transcript() }));

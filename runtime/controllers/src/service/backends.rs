@@ -125,12 +125,11 @@ pub(super) fn change(
     after: Option<&cloud_provider::Node>,
     cloud: &Description,
 ) -> BackendChange {
-    let selects = || cloud.annotations.iter().any(|it| it.selects_nodes);
     if before == after {
         BackendChange::Nothing
     } else if before.map(BackendNode::of) != after.map(BackendNode::of) {
         BackendChange::Backend
-    } else if before.map(|it| &it.labels) != after.map(|it| &it.labels) && selects() {
+    } else if before.map(|it| &it.labels) != after.map(|it| &it.labels) && cloud.selects_nodes() {
         BackendChange::Labels
     } else {
         BackendChange::Detail

@@ -28,11 +28,11 @@ enum Operator {
 }
 
 impl Selectors {
-    /// Those in the annotations of a load balancer; `None` if none of its annotations selects nodes.
+    /// Those in the annotations of a load balancer; if it has none, that of the operator's settings, if there is one.
     ///
     /// # Errors
     ///
-    /// A sentence that names the annotation which cannot be read.
+    /// A sentence that names the annotation or the setting which cannot be read.
     pub(super) fn of(desired: &LoadBalancer, description: &Description) -> Result<Option<Self>, String> {
         let mut selectors = None::<Self>;
         for (key, text) in &desired.annotations {
@@ -43,13 +43,35 @@ impl Selectors {
                 selectors.get_or_insert_default().0.extend(read);
             }
         }
-        Ok(selectors)
+        match (selectors, &description.node_selector) {
+            (None, Some((name, text))) => in_setting(name, text).map(Some),
+            (selectors, _) => Ok(selectors),
+        }
     }
 
     /// Whether a node matches all of them.
     pub(super) fn matches(&self, node: &Node) -> bool {
         let value = |key: &str| node.labels.iter().find(|it| it.0 == key).map(|(_, value)| value);
         self.0.iter().all(|(key, operator)| operator.matches(value(key)))
+    }
+}
+
+/// The selector in a setting of the operator's.
+fn in_setting(name: &str, text: &str) -> Result<Selectors, String> {
+    parse(text).map(Selectors).map_err(|because| {
+        format!("provider.settings.{name} is no selector of node labels, such as \"pool=web,!spot\": {because}")
+    })
+}
+
+/// Refuses a provider whose setting that selects nodes cannot be read as upstream's `labels.Parse` reads selectors.
+///
+/// # Errors
+///
+/// A sentence that names the setting.
+pub fn check_node_selector(description: &Description) -> Result<(), String> {
+    match &description.node_selector {
+        Some((name, text)) => in_setting(name, text).map(drop),
+        None => Ok(()),
     }
 }
 
@@ -208,6 +230,7 @@ impl Token {
 
 #[cfg(test)]
 mod tests {
+    use cloud_provider::Annotation;
     use measured_work::Line;
 
     use super::*;
@@ -226,6 +249,32 @@ mod tests {
         for labels in others {
             assert!(!selectors.matches(&node(labels)), "{selector:?} takes {labels:?}");
         }
+    }
+
+    #[test]
+    fn the_operators_selector_holds_for_services_without_one() {
+        let annotation = |key: &str, selects_nodes| Annotation { key: key.into(), selects_nodes, ..Annotation::default() };
+        let description = |selector: Option<&str>| Description {
+            annotations: vec![annotation("example.com/nodes", true), annotation("example.com/size", false)],
+            node_selector: selector.map(|it| ("node-selector".to_owned(), it.to_owned())),
+            ..Description::default()
+        };
+        let desired = |key: &str, value: &str| LoadBalancer {
+            annotations: vec![(key.to_owned(), value.to_owned())],
+            ..LoadBalancer::default()
+        };
+        let of = |desired: &LoadBalancer, selector| Selectors::of(desired, &description(selector));
+        let read = |text: &str| Some(Selectors(parse(text).unwrap()));
+        let (own, none) = (desired("example.com/nodes", "pool=a"), desired("example.com/size", "2"));
+        assert_eq!(of(&none, Some("pool=b")), Ok(read("pool=b")));
+        assert_eq!(of(&own, Some("pool=b")), Ok(read("pool=a")), "its own is the only one");
+        assert_eq!(of(&own, None), Ok(read("pool=a")));
+        assert_eq!(of(&none, None), Ok(None));
+        let error = of(&none, Some("pool in a")).unwrap_err();
+        assert!(error.starts_with("provider.settings.node-selector is no selector of node labels"), "{error}");
+        assert_eq!(check_node_selector(&description(Some("pool in a"))), Err(error));
+        assert_eq!(check_node_selector(&description(Some("pool in (a)"))), Ok(()));
+        assert_eq!(check_node_selector(&description(None)), Ok(()));
     }
 
     /// The rows of upstream's `TestSelectorParse`, `TestSelectorMatches` and `TestSetSelectorParser`, as far as they differ.

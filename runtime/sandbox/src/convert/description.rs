@@ -51,6 +51,9 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
     let prefixes = few("provider id prefixes", provider_id_prefixes)?;
     let endpoints = few("endpoints", endpoints)?;
     let settings = few("settings", settings)?;
+    if settings.iter().filter(|it| it.selects_nodes).count() > 1 {
+        return Err("several of its settings select nodes".to_owned());
+    }
     let annotations = few("annotations", annotations)?;
     let writes_annotations = few("annotations to write", writes_annotations)?;
     let node_labels = few("node labels", node_labels)?;
@@ -70,6 +73,8 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
         get_batch_size: get_batch_size.clamp(1, LARGEST_BATCH),
         list_page_size: list_page_size.clamp(1, LARGEST_BATCH),
         ingress: ingress(&extra),
+        // A value of the operator's, which the module does not say.
+        node_selector: None,
     })
 }
 
@@ -181,12 +186,17 @@ fn method(it: shared::Method) -> &'static str {
 }
 
 fn setting(it: wit::Setting) -> Result<Setting, String> {
-    let wit::Setting { name, required, default, doc } = it;
+    let wit::Setting { name, required, default, doc, selects_nodes } = it;
+    let name = setting_name(name)?;
+    if selects_nodes && name.contains('*') {
+        return Err(format!("its setting {name:?} selects nodes, and there would be several selectors"));
+    }
     Ok(Setting {
-        name: setting_name(name)?,
+        name,
         required,
         default: default.map(|it| printable(&it, TEXT_BYTES)),
         doc: printable(&doc, TEXT_BYTES),
+        selects_nodes,
     })
 }
 

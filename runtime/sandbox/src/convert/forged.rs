@@ -37,12 +37,12 @@ fn assert_seen(field: &str, text: &str, said: &impl Texts) {
 texts::texts! {
     Description {
         name, version, provider_id_prefixes, endpoints, settings, annotations, writes_annotations, node_labels;
-        without get_batch_size, list_page_size, load_balancer_concurrency, ingress
+        without get_batch_size, list_page_size, load_balancer_concurrency, ingress, node_selector
     }
     cloud_provider::Endpoint { name, purpose, example_base_url, headers, parameters, allow; without operation }
     cloud_provider::Permission { methods, paths, operations, actions, content; without effect }
     cloud_provider::Content { only, values, fields }
-    cloud_provider::Setting { name, default, doc; without required }
+    cloud_provider::Setting { name, default, doc; without required, selects_nodes }
     cloud_provider::Annotation { key, values, default, doc; without selects_nodes }
     // What is in `extra` goes back to the provider and nowhere else.
     Instance { name, provider_id, machine_type, zone, region, addresses, labels, pod_cidrs; without state, extra }
@@ -84,6 +84,7 @@ fn plain_description() -> provider::Description {
             required: true,
             default: Some(word("r1")),
             doc: word("where"),
+            selects_nodes: false,
         }],
         annotations: vec![provider::Annotation {
             key: word("acme.example/size"),

@@ -109,12 +109,12 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
 
     let capabilities = exports.capabilities();
     let places = shared.places.get_or_init(|| Arc::new(CallPlaces::new(settings.limits.concurrency, &capabilities)));
-    let given: Arc<[_]> = settings.settings.into();
+    let given: Arc<[(String, String)]> = settings.settings.into();
     let mut calls = Calls::new(
         sandbox.clone(),
         name.as_str().into(),
         digest,
-        given,
+        given.clone(),
         shared.cluster.clone(),
         settings.limits,
         places.clone(),
@@ -128,7 +128,8 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
         convert::description::description(answer).map_err(|it| format!("its description is unusable: {it}"))
     };
     let refused = |because| LoadError::Describe { module: name.clone(), because };
-    let description = described.await.map_err(refused)?;
+    let mut description = described.await.map_err(refused)?;
+    description.node_selector = node_selector(&description, &given);
     let inventory = load_balancer_inventory::described(&calls, inventory).await.map_err(refused)?;
     let routes = routes::described(&calls, routes).await.map_err(refused)?;
     let volumes = persistent_volumes::described(&calls, volumes).await.map_err(refused)?;
@@ -236,6 +237,12 @@ pub(super) async fn describe(
         })
         .await;
     reply.answer
+}
+
+/// The setting that selects nodes, if the operator has written it.
+fn node_selector(description: &Description, given: &[(String, String)]) -> Option<(String, String)> {
+    let selector = description.settings.iter().find(|it| it.selects_nodes)?;
+    given.iter().find(|(name, _)| selector.matches(name)).cloned()
 }
 
 fn check_settings(description: &Description, given: &[(String, String)]) -> Result<(), LoadError> {

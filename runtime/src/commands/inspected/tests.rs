@@ -40,12 +40,12 @@ fn inspected(registry: Option<(Release, Vec<InspectedSignature>)>, compared: Opt
             ],
         }],
         settings: vec![
-            Setting { name: "region".to_owned(), required: true, default: None, doc: "where".to_owned() },
+            Setting { name: "region".to_owned(), required: true, default: None, doc: "where".to_owned(), ..Setting::default() },
             Setting {
                 name: "size".to_owned(),
-                required: false,
                 default: Some("2".to_owned()),
                 doc: "how large".to_owned(),
+                ..Setting::default()
             },
         ],
         annotations: vec![Annotation { key: "acme.example/size".to_owned(), ..Annotation::default() }],
