@@ -23,6 +23,14 @@ impl Cluster {
     pub fn of(name: impl Into<String>, uid: impl Into<String>) -> Self {
         Self { name: name.into(), uid: uid.into(), pod_cidrs: Vec::new(), extra: Vec::new() }
     }
+
+    /// The value of a ConfigMap as the host found it at its start; `None` if it is not there, is not described, or the operator
+    /// does not allow it.
+    #[must_use]
+    pub fn config_map_value(&self, namespace: &str, name: &str, key: &str) -> Option<&str> {
+        let key = format!("config-map.{namespace}/{name}/{key}");
+        self.extra.iter().find(|(it, _)| *it == key).map(|(_, value)| value.as_str())
+    }
 }
 
 /// The owner of a thing in the cloud, as every mark of ownership names it. Names of clusters and Services are chosen by people,

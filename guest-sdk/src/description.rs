@@ -6,6 +6,8 @@ use crate::{Annotation, Description, Effect, Endpoint, Method, OperationPlace, P
 /// Words of [`Description::extra`].
 const VIP: &str = "load-balancers.vip";
 const SHARED: &str = "load-balancers.shared-addresses";
+const FINALIZER: &str = "finalizer";
+const CONFIG_MAP: &str = "config-map";
 
 /// The export of every provider.
 pub trait Provider {
@@ -124,6 +126,26 @@ impl Description {
     #[must_use]
     pub fn load_balancers_share_addresses(self) -> Self {
         self.says(SHARED)
+    }
+
+    /// A finalizer that an earlier controller of this cloud puts on Services: [`LoadBalancer::finalizers`] tells which of them a
+    /// Service has. Where the operator allows it, the host takes it off with its own. Again for each further one.
+    ///
+    /// [`LoadBalancer::finalizers`]: crate::LoadBalancer::finalizers
+    #[must_use]
+    pub fn finalizer(mut self, finalizer: impl Into<String>) -> Self {
+        self.extra.push((FINALIZER.to_owned(), finalizer.into()));
+        self
+    }
+
+    /// A value that an earlier controller of this cloud keeps in a ConfigMap. Where the operator allows that ConfigMap,
+    /// [`Cluster::config_map_value`] has it. Again for each further one.
+    ///
+    /// [`Cluster::config_map_value`]: crate::Cluster::config_map_value
+    #[must_use]
+    pub fn config_map_value(mut self, namespace: &str, name: &str, key: &str) -> Self {
+        self.extra.push((CONFIG_MAP.to_owned(), format!("{namespace}/{name}/{key}")));
+        self
     }
 
     fn says(mut self, word: &str) -> Self {

@@ -64,6 +64,11 @@ impl LoadBalancer {
         self.extra.iter().any(|(key, value)| key == "host.new-memo" && value == "true")
     }
 
+    /// The finalizers that its Service has, of those that the provider describes.
+    pub fn finalizers(&self) -> impl Iterator<Item = &str> {
+        self.extra.iter().filter(|(key, _)| key == "finalizer").map(|(_, finalizer)| finalizer.as_str())
+    }
+
     /// The status before this call, as the Service shows it: its addresses and its memo. A step that changes neither of them
     /// answers with it.
     #[must_use]

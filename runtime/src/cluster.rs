@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use cloud_provider::Cluster;
-use k8s_openapi::api::core::v1::Namespace;
+use cloud_provider::{Cluster, ConfigMapKey, is_printable};
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use kube::Client;
 use kube::api::Api;
 use tokio::time::{sleep, timeout};
 use tracing::{info, warn};
 
+use crate::config::ConfigMapName;
 use crate::flags::RunSettings;
 
 /// The namespace whose UID is the cluster's: nobody can delete it.
@@ -17,27 +18,37 @@ const NAMESPACE: &str = "kube-system";
 /// How long one answer may take.
 const LIMIT: Duration = Duration::from_secs(10);
 
+/// The longest value of a ConfigMap that a provider is told.
+const VALUE_BYTES: usize = 1 << 10;
+
 /// The first pause between two attempts, and the longest: the first doubles.
 const PAUSE: Duration = Duration::from_secs(2);
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// Reads what names the cluster. Returns only once it is known: a provider that does not know it could not mark what it
 /// makes as this cluster's.
-pub(crate) async fn read(client: &Client, settings: &RunSettings) -> Cluster {
+pub(crate) async fn read(client: &Client, settings: &RunSettings, config_maps: &[ConfigMapName]) -> Cluster {
+    let mut cluster = Cluster {
+        name: settings.cluster_name.clone(),
+        uid: patiently(|| uid(client)).await,
+        pod_cidrs: settings.cluster_cidrs.iter().map(ToString::to_string).collect(),
+        config_maps: Vec::new(),
+    };
+    info!("the cluster is {}, by the UID of the namespace {NAMESPACE}", cluster.uid);
+    for config_map in config_maps {
+        cluster.config_maps.extend(patiently(|| values(client, config_map)).await);
+    }
+    cluster
+}
+
+/// Asks the API server until it has an answer.
+async fn patiently<T, F: Future<Output = Result<T, String>>>(ask: impl Fn() -> F) -> T {
     let (mut pause, mut told) = (PAUSE, String::new());
     loop {
-        match uid(client).await {
-            Ok(uid) => {
-                info!("the cluster is {uid}, by the UID of the namespace {NAMESPACE}");
-                let pod_cidrs = settings.cluster_cidrs.iter().map(ToString::to_string).collect();
-                return Cluster { name: settings.cluster_name.clone(), uid, pod_cidrs };
-            }
+        match ask().await {
+            Ok(answer) => return answer,
             Err(cause) if cause != told => {
-                warn!(
-                    "cannot read the UID of the namespace {NAMESPACE}, which marks what belongs to this cluster: {cause}; \
-                     aerostat's identity needs the right to get that namespace; trying again with growing pauses, and \
-                     nothing is asked of the cloud until then"
-                );
+                warn!("{cause}; trying again with growing pauses, and nothing is asked of the cloud until then");
                 told = cause;
             }
             Err(_) => {}
@@ -48,9 +59,40 @@ pub(crate) async fn read(client: &Client, settings: &RunSettings) -> Cluster {
 }
 
 async fn uid(client: &Client) -> Result<String, String> {
-    let answer = timeout(LIMIT, Api::<Namespace>::all(client.clone()).get_metadata(NAMESPACE)).await;
-    let namespace = answer
+    let namespaces = Api::<Namespace>::all(client.clone());
+    let namespace = answered(namespaces.get_metadata(NAMESPACE)).await;
+    let uid =
+        namespace.and_then(|it| it.metadata.uid.filter(|it| !it.is_empty()).ok_or_else(|| "it has no UID".to_owned()));
+    uid.map_err(|cause| {
+        format!(
+            "cannot read the UID of the namespace {NAMESPACE}, which marks what belongs to this cluster: {cause}; aerostat's \
+             identity needs the right to get that namespace"
+        )
+    })
+}
+
+/// The values in a ConfigMap that a provider can be told; none if there is no such ConfigMap.
+async fn values(client: &Client, config_map: &ConfigMapName) -> Result<Vec<(ConfigMapKey, String)>, String> {
+    let ConfigMapName { namespace, name } = config_map;
+    let api = Api::<ConfigMap>::namespaced(client.clone(), namespace);
+    let found = answered(api.get_opt(name)).await.map_err(|cause| {
+        format!(
+            "cannot read the ConfigMap {config_map}, which provider.configMaps names: {cause}; aerostat's identity needs the \
+             right to get it"
+        )
+    })?;
+    let Some(found) = found else {
+        info!("there is no ConfigMap {config_map}: the provider is told no value of it");
+        return Ok(Vec::new());
+    };
+    let values =
+        found.data.into_iter().flatten().filter(|(_, value)| value.len() <= VALUE_BYTES && is_printable(value));
+    Ok(values.map(|(key, value)| (ConfigMapKey { config_map: config_map.to_string(), key }, value)).collect())
+}
+
+async fn answered<T>(asked: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
+    let answer = timeout(LIMIT, asked).await;
+    answer
         .map_err(|_| format!("the API server did not answer within {} s", LIMIT.as_secs()))?
-        .map_err(|error| controllers::chain(&error))?;
-    namespace.metadata.uid.filter(|it| !it.is_empty()).ok_or_else(|| "it has no UID".to_owned())
+        .map_err(|error| controllers::chain(&error))
 }

@@ -17,6 +17,7 @@ use sandbox::{CallLimits, CompileLimits, ProviderSettings};
 
 use self::file::CloudConfigFile;
 pub(crate) use self::module::{ModuleSource, loosened};
+pub(crate) use self::text::ConfigMapName;
 use self::text::{ByteSize, ScalarText};
 pub(crate) use self::written::WrittenConfig;
 
@@ -31,6 +32,8 @@ pub(crate) struct CloudConfig {
     pub(crate) compile: CompileLimits,
     /// The provider's settings, and what a call may use.
     pub(crate) provider: ProviderSettings,
+    /// The ConfigMaps of which the provider may read what it describes.
+    pub(crate) config_maps: Vec<ConfigMapName>,
     /// The prefixes that the provider's provider ids may have; empty if the operator has not said.
     pub(crate) provider_id_prefixes: Vec<String>,
     /// The endpoints that the provider may reach.
@@ -97,6 +100,8 @@ impl TryFrom<CloudConfigFile> for CloudConfig {
             settings,
             provider_id_prefixes,
             writes_annotations,
+            finalizers,
+            config_maps,
             node_labels,
             load_balancer_addresses,
             node_addresses,
@@ -121,7 +126,9 @@ impl TryFrom<CloudConfigFile> for CloudConfig {
                     ..default
                 },
                 writes_annotations,
+                takes_finalizers: finalizers,
             },
+            config_maps: config_maps.into_iter().map(|it| it.0).collect(),
             provider_id_prefixes,
             endpoints: endpoints.into_iter().map(endpoint).collect::<Result<_, _>>()?,
             credentials: credentials.into_iter().map(credential::credential).collect::<Result<_, _>>()?,

@@ -275,7 +275,8 @@ impl Process {
         let (client, facts) = (self.client.clone(), self.facts.clone());
         let watcher = Watcher { client, url, nodes: nodes.clone(), networks, facts, said, egress };
         let (client, settings) = (self.client.clone(), self.settings.clone());
-        let known = async { tokio::join!(watcher.learn(), cluster::read(&client, &settings)) };
+        let config_maps = self.loaded.config_maps.clone();
+        let known = async { tokio::join!(watcher.learn(), cluster::read(&client, &settings, &config_maps)) };
         let (learned, cluster) = tokio::select! {
             failure = any_ended(&mut self.tasks, &mut self.events) => return Err(failure),
             lost = hold(&mut self.leader), if leads => return Err(lost),

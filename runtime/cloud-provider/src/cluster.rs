@@ -1,3 +1,5 @@
+use crate::ConfigMapKey;
+
 /// The cluster that a provider works for.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Cluster {
@@ -7,4 +9,6 @@ pub struct Cluster {
     pub uid: String,
     /// `--cluster-cidr`, in canonical form.
     pub pod_cidrs: Vec<String>,
+    /// Values in the ConfigMaps that the operator lets the provider read.
+    pub config_maps: Vec<(ConfigMapKey, String)>,
 }

@@ -1,4 +1,5 @@
 use std::fmt;
+use std::str::FromStr;
 
 use crate::content::{Content, quoted};
 use crate::pattern;
@@ -31,8 +32,43 @@ pub struct Description {
     pub load_balancer_concurrency: Option<u32>,
     /// Where its load balancers are reached.
     pub ingress: IngressDescription,
+    /// Finalizers that earlier controllers of this cloud put on Services: the provider is told of them.
+    pub finalizers: Vec<String>,
+    /// Those of them that are taken off with ours, since the operator allows it.
+    pub takes_finalizers: Vec<String>,
+    /// The values in ConfigMaps that it reads.
+    pub config_maps: Vec<ConfigMapKey>,
     /// The setting that selects nodes, as the operator has written it: its name and its value.
     pub node_selector: Option<(String, String)>,
+}
+
+/// A value in a ConfigMap.
+#[derive(Clone, Debug, Default, Eq, Hash, PartialEq)]
+pub struct ConfigMapKey {
+    /// The ConfigMap's namespace and name: "kube-system/ingress-uid".
+    pub config_map: String,
+    /// The key of the value.
+    pub key: String,
+}
+
+impl FromStr for ConfigMapKey {
+    type Err = ();
+
+    /// Reads "namespace/name/key". None of them is empty.
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (config_map, key) = text.rsplit_once('/').ok_or(())?;
+        let (namespace, name) = config_map.split_once('/').ok_or(())?;
+        if namespace.is_empty() || name.is_empty() || name.contains('/') || key.is_empty() {
+            return Err(());
+        }
+        Ok(Self { config_map: config_map.to_owned(), key: key.to_owned() })
+    }
+}
+
+impl fmt::Display for ConfigMapKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.config_map, self.key)
+    }
 }
 
 /// Where the load balancers of a cloud are reached.

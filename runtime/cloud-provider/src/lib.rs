@@ -27,7 +27,7 @@ pub use crate::content::Content;
 pub use crate::current_description::CurrentDescription;
 pub use crate::demand::{APPROVAL, Demand};
 pub use crate::description::{
-    Annotation, Description, Effect, Endpoint, IngressDescription, OperationPlace, Permission, Setting,
+    Annotation, ConfigMapKey, Description, Effect, Endpoint, IngressDescription, OperationPlace, Permission, Setting,
 };
 pub use crate::error::{Error, Result};
 pub use crate::event::{Event, EventKind, EventList, Reply};

@@ -154,6 +154,8 @@ pub struct LoadBalancer {
     pub external_traffic_policy: ExternalTrafficPolicy,
     /// Client-IP affinity, in seconds.
     pub client_ip_affinity_seconds: Option<u32>,
+    /// Those of its finalizers that the provider describes: an earlier controller's.
+    pub finalizers: Vec<String>,
 }
 
 /// The owner of a load balancer, as a mark of ownership names it.

@@ -84,6 +84,7 @@ impl NativeHost {
             name: CLUSTER_NAME.to_owned(),
             uid: cluster.to_owned(),
             pod_cidrs: vec!["10.244.0.0/16".to_owned()],
+            ..Cluster::default()
         });
         Ok(HostProcess { cloud: provider.cloud(), _provider: provider })
     }

@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-use cloud_provider::{Cluster, Freshness, Reply};
+use cloud_provider::{Cluster, ConfigMapKey, Freshness, Reply};
 use egress::{CallId, Egress, ListReads, Mode, Seen};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
@@ -30,7 +30,7 @@ use self::places::CallPlace;
 pub(crate) use self::places::{CallPlaces, Capability, Share};
 pub(crate) use self::state::StoreState;
 pub(crate) use self::wasi::is_inert;
-use crate::convert::texts::Texts;
+use crate::convert::{self, texts::Texts};
 use crate::engine::Sandbox;
 use crate::meter::Meter;
 use crate::metrics::Metrics;
@@ -196,6 +196,8 @@ pub(crate) struct Calls {
     settings: Arc<[(String, String)]>,
     /// Known after the provider is described, and before it is asked anything else.
     cluster: Arc<OnceLock<Arc<Cluster>>>,
+    /// The values in ConfigMaps that the provider describes.
+    pub(crate) config_maps: Arc<[ConfigMapKey]>,
     limits: CallLimits,
     pub(crate) egress: Egress,
     metrics: Metrics,
@@ -219,8 +221,21 @@ impl Calls {
         egress: Egress,
         metrics: Metrics,
     ) -> Self {
-        let (share, quota) = (Share::default(), Arc::default());
-        Self { sandbox, provider, digest, settings, cluster, limits, egress, metrics, places, share, quota }
+        let (share, quota, config_maps) = (Share::default(), Arc::default(), Arc::default());
+        Self {
+            sandbox,
+            provider,
+            digest,
+            settings,
+            cluster,
+            config_maps,
+            limits,
+            egress,
+            metrics,
+            places,
+            share,
+            quota,
+        }
     }
 
     /// Waits until one more call of this function may run.
@@ -254,7 +269,7 @@ impl Calls {
             wasi::context(&log),
             egress,
             self.settings.clone(),
-            self.cluster.get().filter(|_| !function.describes()).cloned(),
+            self.cluster.get().filter(|_| !function.describes()).map(|it| convert::cluster(it, &self.config_maps)),
             Limiter::new(self.limits.memory),
             meter.clone(),
             log.clone(),

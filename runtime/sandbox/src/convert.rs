@@ -20,13 +20,15 @@ pub(crate) use self::label::is_subdomain;
 
 use std::time::Duration;
 
-use cloud_provider::{Cluster, Error};
+use cloud_provider::{Cluster, ConfigMapKey, Error};
 use ipnet::IpNet;
 
 use crate::bindings::host::aerostat::cloud::types as wit;
 use crate::untrusted::printable;
 
 const TEXT_BYTES: usize = 1 << 10;
+/// In the cluster's `extra`, before a value in a ConfigMap: the first part of its key.
+const CONFIG_MAP: &str = "config-map";
 const IDENTITY_BYTES: usize = 256;
 
 /// A pause of nothing would be a busy loop; one of weeks would be an outage.
@@ -53,10 +55,12 @@ pub(crate) fn error(it: wit::Error) -> Error {
     }
 }
 
-/// The cluster that a provider works for.
-pub(crate) fn cluster(it: &Cluster) -> wit::Cluster {
-    let Cluster { name, uid, pod_cidrs } = it.clone();
-    wit::Cluster { name, uid, pod_cidrs, extra: Vec::new() }
+/// The cluster that a provider works for, with the values in ConfigMaps that it describes.
+pub(crate) fn cluster(it: &Cluster, described: &[ConfigMapKey]) -> wit::Cluster {
+    let Cluster { name, uid, pod_cidrs, config_maps } = it.clone();
+    let read = config_maps.into_iter().filter(|(key, _)| described.contains(key));
+    let extra = read.map(|(key, value)| (format!("{CONFIG_MAP}.{key}"), value)).collect();
+    wit::Cluster { name, uid, pod_cidrs, extra }
 }
 
 /// The account behind a credential, or a sentence on what is wrong with it. It is compared for ever after, so that

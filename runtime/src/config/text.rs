@@ -74,6 +74,32 @@ impl FromText for ByteSize {
     }
 }
 
+/// A ConfigMap by its namespace and its name: `kube-system/ingress-uid`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct ConfigMapName {
+    pub(crate) namespace: String,
+    pub(crate) name: String,
+}
+
+impl FromText for ConfigMapName {
+    fn from_text(text: &str) -> Result<Self, String> {
+        match text.split_once('/') {
+            Some((namespace, name)) if !namespace.is_empty() && !name.is_empty() && !name.contains('/') => {
+                Ok(Self { namespace: namespace.to_owned(), name: name.to_owned() })
+            }
+            _ => Err(format!(
+                "\"{text}\" is no ConfigMap; write its namespace and its name, as in kube-system/ingress-uid"
+            )),
+        }
+    }
+}
+
+impl Display for ConfigMapName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.namespace, self.name)
+    }
+}
+
 /// A number of things, at least one.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) struct PositiveNumber(pub(super) usize);

@@ -34,6 +34,10 @@ pub(super) struct Config<'a> {
     pub(super) node_labels: &'a [String],
     /// `provider.writesAnnotations`.
     pub(super) writes_annotations: &'a [String],
+    /// `provider.finalizers`.
+    pub(super) finalizers: &'a [String],
+    /// `provider.configMaps`.
+    pub(super) config_maps: &'a [String],
 }
 
 /// One line of the table.
@@ -65,6 +69,16 @@ pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<Claim
         let is_allowed = config.writes_annotations.contains(key);
         let answer = if is_allowed { "yes" } else { "no: it is not in provider.writesAnnotations, and is left out" };
         rows.push(row("Service annotation", &format!("write {key}"), answer));
+    }
+    for finalizer in &description.finalizers {
+        let is_allowed = config.finalizers.contains(finalizer);
+        let answer = if is_allowed { "yes" } else { "no: it is not in provider.finalizers, and stays on Services" };
+        rows.push(row("finalizer", &format!("take off {finalizer}"), answer));
+    }
+    for value in &description.config_maps {
+        let is_allowed = config.config_maps.contains(&value.config_map);
+        let answer = if is_allowed { "yes" } else { "no: it is not in provider.configMaps, and is left out" };
+        rows.push(row("ConfigMap", &format!("read {value}"), answer));
     }
     for (domain, keys) in domains(description) {
         let asked = match keys.as_slice() {
@@ -278,10 +292,7 @@ mod tests {
                 .into(),
             writes_annotations: words(&["acme.example/id"]),
             node_labels: words(&["rack", "acme.example/pool"]),
-            settings: vec![Setting {
-                name: "class.*.size".to_owned(),
-                ..Setting::default()
-            }],
+            settings: vec![Setting { name: "class.*.size".to_owned(), ..Setting::default() }],
             ..Description::default()
         }
     }
@@ -294,8 +305,15 @@ mod tests {
         (permission.methods, permission.paths) = (vec!["GET".to_owned(), "POST".to_owned()], paths);
         description.endpoints[0].purpose = "x".repeat(1 << 10);
         let api = endpoint("api", &[]);
-        let config =
-            Config { prefixes: &[], endpoints: &[&api], settings: &[], node_labels: &[], writes_annotations: &[] };
+        let config = Config {
+            prefixes: &[],
+            endpoints: &[&api],
+            settings: &[],
+            node_labels: &[],
+            writes_annotations: &[],
+            finalizers: &[],
+            config_maps: &[],
+        };
         let rows = table(&description, &config);
         assert_eq!(rows.len(), ROWS + 1);
         assert!(lines(&rows).all(|(line, _)| line.len() < 250));
@@ -315,6 +333,8 @@ mod tests {
             settings: &[("class.gold.size".to_owned(), "2".to_owned())],
             node_labels: &["rack".to_owned(), "secret".to_owned()],
             writes_annotations: &[],
+            finalizers: &[],
+            config_maps: &[],
         };
         let rows = table(&description, &config);
         let text: Vec<_> =
@@ -374,8 +394,15 @@ mod tests {
             .into();
         api.allow = vec![rule("describe*", Effect::Read), rule("*", Effect::Read), rule("Reboot*", Effect::Write)];
         api.allow[1].operations = vec![OperationPattern::parse("Modify*").unwrap()];
-        let config =
-            Config { prefixes: &[], endpoints: &[&api], settings: &[], node_labels: &[], writes_annotations: &[] };
+        let config = Config {
+            prefixes: &[],
+            endpoints: &[&api],
+            settings: &[],
+            node_labels: &[],
+            writes_annotations: &[],
+            finalizers: &[],
+            config_maps: &[],
+        };
         let rows = table(&description, &config).into_iter().filter(|it| it.about == "endpoint api").skip(1);
         let text: Vec<_> =
             rows.map(|it| format!("{} {} | {}", if it.is_odd { "!" } else { " " }, it.asked, it.answer)).collect();

@@ -17,7 +17,7 @@ use tokio::time::Instant;
 use tracing::{info, warn};
 
 use self::memory::{CallNumbers, mebibytes};
-use crate::config::{AllowedAnswers, CloudConfig, ClusterNetworks, ModuleSource, WrittenConfig};
+use crate::config::{AllowedAnswers, CloudConfig, ClusterNetworks, ConfigMapName, ModuleSource, WrittenConfig};
 use crate::config_maps::ClusterConfigMaps;
 use crate::flags::RunSettings;
 use crate::leader;
@@ -52,6 +52,8 @@ pub(super) struct LoadedProvider {
     pub(super) cloud: Cloud,
     pub(super) egress: Egress,
     pub(super) credentials: Credentials,
+    /// The ConfigMaps of which the provider may read what it describes.
+    pub(super) config_maps: Vec<ConfigMapName>,
     /// The cluster's networks as the operator tells them.
     pub(super) cluster_networks: ClusterNetworks,
     /// The addresses and labels that its answers may name.
@@ -91,13 +93,15 @@ pub(super) async fn load(
         written,
         compile,
         provider: mut provider_settings,
+        config_maps,
         provider_id_prefixes,
         endpoints,
         credentials,
         cluster_networks,
         answers,
     } = config;
-    let ProviderSettings { settings: given, node_labels, writes_annotations, .. } = provider_settings.clone();
+    let ProviderSettings { settings: given, node_labels, writes_annotations, takes_finalizers, .. } =
+        provider_settings.clone();
     let file = || format!("cannot use --cloud-config {}", settings.cloud_config.display());
     let limits = &mut provider_settings.limits;
     let wanted = CallNumbers::new(limits.concurrency, limits.memory, &endpoints);
@@ -147,6 +151,8 @@ pub(super) async fn load(
         settings: given,
         node_labels,
         writes_annotations,
+        finalizers: takes_finalizers,
+        config_maps: config_maps.iter().map(ToString::to_string).collect(),
         egress: egress.clone(),
     };
     fit.check(&description, &name)?;
@@ -167,7 +173,17 @@ pub(super) async fn load(
     }
     let (cloud, quarantine) = (provider.cloud(), provider.quarantine());
     let start = Start { source, written, digest: configured, name, signer, fit, means };
-    Ok(LoadedProvider { provider, cloud, egress, credentials, cluster_networks, answers, quarantine, start })
+    Ok(LoadedProvider {
+        provider,
+        cloud,
+        egress,
+        credentials,
+        config_maps,
+        cluster_networks,
+        answers,
+        quarantine,
+        start,
+    })
 }
 
 /// The module to load: not what was rolled back in this cluster, if the config names another one for that.

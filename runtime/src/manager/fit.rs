@@ -19,6 +19,10 @@ pub(super) struct Fit {
     pub(super) settings: Vec<(String, String)>,
     pub(super) node_labels: Vec<String>,
     pub(super) writes_annotations: Vec<String>,
+    /// `provider.finalizers`.
+    pub(super) finalizers: Vec<String>,
+    /// `provider.configMaps`, each as "namespace/name".
+    pub(super) config_maps: Vec<String>,
     pub(super) egress: Egress,
 }
 
@@ -30,6 +34,8 @@ impl Fit {
         let file = || self.file.clone();
         claims::check_prefixes(description, &self.provider_id_prefixes).with_context(file)?;
         check_annotations(&self.writes_annotations, description).with_context(file)?;
+        check_finalizers(&self.finalizers, description).with_context(file)?;
+        check_config_maps(&self.config_maps, description).with_context(file)?;
         check_node_selector(description).map_err(Error::msg).with_context(file)
     }
 
@@ -67,6 +73,8 @@ impl Fit {
             settings: &self.settings,
             node_labels: &self.node_labels,
             writes_annotations: &self.writes_annotations,
+            finalizers: &self.finalizers,
+            config_maps: &self.config_maps,
         }
     }
 
@@ -90,17 +98,42 @@ fn check_name(expected: Option<&str>, description: &Description, module: &str) -
 
 /// Only annotations that the provider says it writes can be allowed.
 fn check_annotations(allowed: &[String], description: &Description) -> Result<()> {
-    let written = &description.writes_annotations;
-    match allowed.iter().find(|it| !written.contains(it)) {
-        Some(key) if written.is_empty() => bail!(
-            "provider.writesAnnotations names {key}, and the provider {} writes no annotations; remove it",
-            description.name
-        ),
-        Some(key) => bail!(
-            "provider.writesAnnotations names {key}, which the provider {} does not write; it writes {}",
-            description.name,
-            written.join(", ")
-        ),
+    check_known(
+        "provider.writesAnnotations",
+        allowed,
+        ("writes", "write", "annotations"),
+        &description.writes_annotations,
+        description,
+    )
+}
+
+/// Only finalizers that the provider describes can go.
+fn check_finalizers(allowed: &[String], description: &Description) -> Result<()> {
+    check_known("provider.finalizers", allowed, ("knows", "know", "finalizers"), &description.finalizers, description)
+}
+
+/// Only ConfigMaps of which the provider describes a value can be read.
+fn check_config_maps(allowed: &[String], description: &Description) -> Result<()> {
+    let read: Vec<_> = description.config_maps.iter().map(|it| it.config_map.clone()).collect();
+    check_known("provider.configMaps", allowed, ("reads", "read", "ConfigMaps"), &read, description)
+}
+
+/// Refuses what the operator allows at `key` and the provider does not describe.
+fn check_known(
+    key: &str,
+    allowed: &[String],
+    (does, verb, things): (&str, &str, &str),
+    described: &[String],
+    description: &Description,
+) -> Result<()> {
+    let provider = &description.name;
+    match allowed.iter().find(|it| !described.contains(it)) {
+        Some(it) if described.is_empty() => {
+            bail!("{key} names {it}, and the provider {provider} {does} no {things}; remove it")
+        }
+        Some(it) => {
+            bail!("{key} names {it}, which the provider {provider} does not {verb}; it {does} {}", described.join(", "))
+        }
         None => Ok(()),
     }
 }
@@ -134,5 +167,27 @@ mod tests {
         assert!(error.contains("other/key") && error.contains("it writes acme.example/id"), "{error}");
         let silent = Description { writes_annotations: Vec::new(), ..description() };
         assert!(check_annotations(&["other/key".to_owned()], &silent).unwrap_err().to_string().contains("remove it"));
+    }
+
+    #[test]
+    fn only_described_finalizers_and_config_maps_can_be_allowed() {
+        let description = Description {
+            finalizers: vec!["acme.example/earlier".to_owned()],
+            config_maps: vec!["kube-system/acme/id".parse().unwrap()],
+            ..description()
+        };
+        let allowed = |it: &str| [it.to_owned()];
+        assert!(check_finalizers(&allowed("acme.example/earlier"), &description).is_ok());
+        let error = check_finalizers(&allowed("other/key"), &description).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "provider.finalizers names other/key, which the provider acme does not know; it knows acme.example/earlier"
+        );
+        assert!(check_config_maps(&allowed("kube-system/acme"), &description).is_ok());
+        let error = check_config_maps(&allowed("kube-system/secret"), &description).unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "provider.configMaps names kube-system/secret, which the provider acme does not read; it reads kube-system/acme"
+        );
     }
 }

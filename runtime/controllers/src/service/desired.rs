@@ -93,6 +93,7 @@ fn described(service: &Service, cluster: &ServedCluster) -> LoadBalancer {
         load_balancer_ip: spec.and_then(|it| text(&it.load_balancer_ip)),
         external_traffic_policy: spec.map_or(ExternalTrafficPolicy::Cluster, traffic),
         client_ip_affinity_seconds: spec.and_then(affinity),
+        finalizers: finalizers(service, &description),
     }
 }
 
@@ -127,6 +128,12 @@ fn annotations(service: &Service, description: &Description) -> Vec<(String, Str
     let is_read = |key: &str| description.annotation(key).is_some();
     let annotations = service.metadata.annotations.iter().flatten();
     annotations.filter(|(key, _)| is_read(key)).map(|(key, value)| (key.clone(), value.clone())).collect()
+}
+
+/// Those that the provider describes.
+fn finalizers(service: &Service, description: &Description) -> Vec<String> {
+    let finalizers = service.metadata.finalizers.iter().flatten();
+    finalizers.filter(|it| description.finalizers.contains(it)).cloned().collect()
 }
 
 fn ports(ports: &[ServicePort]) -> Result<Vec<Port>, Invalid> {
@@ -280,6 +287,7 @@ mod tests {
             load_balancer_ip: Some("192.0.2.50".to_owned()),
             external_traffic_policy: ExternalTrafficPolicy::Local(31000),
             client_ip_affinity_seconds: Some(60),
+            finalizers: Vec::new(),
         };
         assert_eq!(compared(change), expected);
     }

@@ -5,7 +5,7 @@ use k8s_openapi::api::core::v1::Service;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
 
 use crate::service::desired::{Invalid, ServedCluster, compared_fields, desired, unclaimed, unwanted};
-use crate::service::status::{current, is_finalized, is_load_balancer, is_of_another, memo};
+use crate::service::status::{FINALIZER, current, is_finalized, is_load_balancer, is_of_another, memo};
 
 /// What is to be done about a Service.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -104,14 +104,23 @@ impl<'a> Planner<'a> {
 
 /// All that a Service which wants a load balancer says of it.
 fn said_by(service: &Service) -> Service {
-    let (uid, annotations) = (service.metadata.uid.clone(), service.metadata.annotations.clone());
-    let metadata = ObjectMeta { uid, annotations, ..ObjectMeta::default() };
+    let ObjectMeta { uid, annotations, finalizers, .. } = service.metadata.clone();
+    let metadata = ObjectMeta { uid, annotations, finalizers, ..ObjectMeta::default() };
     Service { metadata, spec: service.spec.clone(), status: None }
+}
+
+/// The finalizers of others.
+fn finalizers(service: &Service) -> impl Iterator<Item = &String> {
+    service.metadata.finalizers.iter().flatten().filter(|it| *it != FINALIZER)
 }
 
 fn says_the_same(one: &Service, other: &Service) -> bool {
     let (metadata, others) = (&one.metadata, &other.metadata);
-    metadata.uid == others.uid && metadata.annotations == others.annotations && one.spec == other.spec
+    let same_finalizers = finalizers(one).eq(finalizers(other));
+    metadata.uid == others.uid
+        && metadata.annotations == others.annotations
+        && same_finalizers
+        && one.spec == other.spec
 }
 
 #[cfg(test)]

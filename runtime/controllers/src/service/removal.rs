@@ -122,10 +122,11 @@ impl Syncer {
         deleted: &Deletion,
     ) -> Result<NextStep, Error> {
         let about = reference(service.as_ref());
+        let description = self.shared.cluster.description.now();
         let plan = |(): &mut (), it: &Service| match plan(it, true, &self.shared.cluster) {
             // Somebody wants it again, or another controller has it: what it had is gone all the same.
             Ok(Plan::Ensure(_) | Plan::Forget) => Err(UpdateRefusal::Plan(())),
-            Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => Ok(status::released(it)),
+            Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => Ok(status::released(it, &description.takes_finalizers)),
         };
         let then = |(): &mut (), state: &mut ServiceState, written: &Result<Option<Arc<Service>>, _>| {
             if let Ok(written) = written {

@@ -253,7 +253,8 @@ mod tests {
 
     #[test]
     fn the_operators_selector_holds_for_services_without_one() {
-        let annotation = |key: &str, selects_nodes| Annotation { key: key.into(), selects_nodes, ..Annotation::default() };
+        let annotation =
+            |key: &str, selects_nodes| Annotation { key: key.into(), selects_nodes, ..Annotation::default() };
         let description = |selector: Option<&str>| Description {
             annotations: vec![annotation("example.com/nodes", true), annotation("example.com/size", false)],
             node_selector: selector.map(|it| ("node-selector".to_owned(), it.to_owned())),

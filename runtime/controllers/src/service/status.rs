@@ -102,11 +102,12 @@ pub(super) fn forgotten(service: &Service) -> Service {
     desired
 }
 
-/// The Service without a load balancer, as far as we have written that it has one.
-pub(super) fn released(service: &Service) -> Service {
+/// The Service without a load balancer, as far as we have written that it has one, and without these finalizers of an earlier
+/// controller.
+pub(super) fn released(service: &Service, earlier: &[String]) -> Service {
     let mut desired = service.clone();
     if let Some(finalizers) = &mut desired.metadata.finalizers {
-        finalizers.retain(|it| it != FINALIZER);
+        finalizers.retain(|it| it != FINALIZER && !earlier.contains(it));
     }
     if let Some(status) = &mut desired.status {
         status.load_balancer = status.load_balancer.as_ref().map(|_| KubeStatus::default());
@@ -288,7 +289,7 @@ mod tests {
         assert_eq!((&conditions[0]["message"], &conditions[1]), (&json!("lb-2"), &other));
         assert_eq!(conditions[0]["lastTransitionTime"], "2026-01-01T00:00:00Z", "its status is what it was");
         assert_eq!(status_of(&kept(&before, &LoadBalancerStatus::default(), None, NOW))["conditions"], json!([other]));
-        assert_eq!(status_of(&released(&before))["conditions"], json!([other]));
+        assert_eq!(status_of(&released(&before, &[]))["conditions"], json!([other]));
     }
 
     #[test]
@@ -297,12 +298,14 @@ mod tests {
         let finalizers = |it: &Service| it.metadata.finalizers.clone().unwrap_or_default();
         assert_eq!(finalizers(&finalized(&others)), ["example.com/foo", FINALIZER]);
         assert_eq!(finalized(&finalized(&others)), finalized(&others));
-        assert_eq!(finalizers(&released(&finalized(&others))), ["example.com/foo"]);
+        assert_eq!(finalizers(&released(&finalized(&others), &[])), ["example.com/foo"]);
+        let earlier = ["example.com/foo".to_owned(), "example.com/bar".to_owned()];
+        assert_eq!(finalizers(&released(&finalized(&others), &earlier)), [""; 0], "an earlier controller's");
     }
 
     #[test]
     fn a_service_that_is_released_has_nothing_of_ours() {
-        let released = released(&service(with_load_balancer()));
+        let released = released(&service(with_load_balancer()), &[]);
         assert_eq!(released.metadata.finalizers, Some(Vec::new()));
         assert_eq!(status_of(&released), json!({ "loadBalancer": {} }));
         assert_eq!((memo(&released), current(&released)), (None, Vec::new()));

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Cluster, Event, EventKind};
+use cloud_provider::{Event, EventKind};
 use egress::{EgressCall, Seen};
 use parking_lot::Mutex;
 use tracing::Level;
@@ -27,7 +27,7 @@ pub(crate) struct StoreState {
     meter: Arc<Meter>,
     egress: EgressCall,
     settings: Arc<[(String, String)]>,
-    cluster: Option<Arc<Cluster>>,
+    cluster: Option<types::Cluster>,
     log: Arc<Mutex<GuestLog>>,
     events: CallEvents,
     /// Without it, nothing would interrupt the guest.
@@ -40,7 +40,7 @@ impl StoreState {
         wasi: WasiCtx,
         egress: EgressCall,
         settings: Arc<[(String, String)]>,
-        cluster: Option<Arc<Cluster>>,
+        cluster: Option<types::Cluster>,
         limiter: Limiter,
         meter: Arc<Meter>,
         log: Arc<Mutex<GuestLog>>,
@@ -119,7 +119,7 @@ impl config::Host for StoreState {
     }
 
     fn current_cluster(&mut self) -> Option<types::Cluster> {
-        self.cluster.as_deref().map(convert::cluster)
+        self.cluster.clone()
     }
 }
 

@@ -1,8 +1,9 @@
 use cloud_provider::{
-    Annotation, Content, Description, Effect, Endpoint, IngressDescription, OperationPlace, Permission, Setting,
+    Annotation, ConfigMapKey, Content, Description, Effect, Endpoint, IngressDescription, OperationPlace, Permission,
+    Setting,
 };
 
-use super::label;
+use super::{CONFIG_MAP, label};
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::host::aerostat::cloud::types as shared;
 use crate::untrusted::{is_printable, printable};
@@ -22,6 +23,10 @@ const LARGEST_BATCH: u32 = 1_000;
 /// have one address.
 const VIP: &str = "load-balancers.vip";
 const SHARED: &str = "load-balancers.shared-addresses";
+/// In `extra`, with a value: a finalizer of an earlier controller.
+const FINALIZER: &str = "finalizer";
+/// Kubernetes' own word for a Service that has a load balancer.
+const OWN_FINALIZER: &str = "service.kubernetes.io/load-balancer-cleanup";
 /// The most `*` in one pattern.
 const STARS: usize = 4;
 
@@ -57,6 +62,7 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
     let annotations = few("annotations", annotations)?;
     let writes_annotations = few("annotations to write", writes_annotations)?;
     let node_labels = few("node labels", node_labels)?;
+    let extra = few("words in extra", extra)?;
     Ok(Description {
         name,
         version: printable(&version, VERSION_BYTES),
@@ -73,9 +79,33 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
         get_batch_size: get_batch_size.clamp(1, LARGEST_BATCH),
         list_page_size: list_page_size.clamp(1, LARGEST_BATCH),
         ingress: ingress(&extra),
-        // A value of the operator's, which the module does not say.
+        finalizers: said(&extra, FINALIZER).map(finalizer).collect::<Result<_, _>>()?,
+        config_maps: said(&extra, CONFIG_MAP).map(config_map).collect::<Result<_, _>>()?,
+        // These depend on what the operator has written, too.
+        takes_finalizers: Vec::new(),
         node_selector: None,
     })
+}
+
+/// The values that `extra` has under this word.
+fn said<'a>(extra: &'a [(String, String)], word: &'a str) -> impl Iterator<Item = &'a str> {
+    extra.iter().filter(move |(key, _)| key == word).map(|(_, value)| value.as_str())
+}
+
+/// A finalizer as Kubernetes takes them from controllers, with a domain. Ours is not an earlier controller's.
+fn finalizer(text: &str) -> Result<String, String> {
+    if text.contains('/') && label::is_key(text) && text != OWN_FINALIZER {
+        return Ok(text.to_owned());
+    }
+    Err(format!("{:?} is no finalizer of an earlier controller", printable(text, 128)))
+}
+
+fn config_map(text: &str) -> Result<ConfigMapKey, String> {
+    let no_key = || format!("{:?} is no \"namespace/name/key\" of a ConfigMap", printable(text, 128));
+    if text.len() > NAME_BYTES || !is_printable(text) {
+        return Err(no_key());
+    }
+    text.parse().map_err(|()| no_key())
 }
 
 /// Nothing else of `extra` is known to this host.

@@ -36,12 +36,14 @@ fn assert_seen(field: &str, text: &str, said: &impl Texts) {
 
 texts::texts! {
     Description {
-        name, version, provider_id_prefixes, endpoints, settings, annotations, writes_annotations, node_labels;
-        without get_batch_size, list_page_size, load_balancer_concurrency, ingress, node_selector
+        name, version, provider_id_prefixes, endpoints, settings, annotations, writes_annotations, node_labels,
+        finalizers, config_maps;
+        without get_batch_size, list_page_size, load_balancer_concurrency, ingress, node_selector, takes_finalizers
     }
     cloud_provider::Endpoint { name, purpose, example_base_url, headers, parameters, allow; without operation }
     cloud_provider::Permission { methods, paths, operations, actions, content; without effect }
     cloud_provider::Content { only, values, fields }
+    cloud_provider::ConfigMapKey { config_map, key }
     cloud_provider::Setting { name, default, doc; without required, selects_nodes }
     cloud_provider::Annotation { key, values, default, doc; without selects_nodes }
     // What is in `extra` goes back to the provider and nowhere else.
@@ -98,14 +100,18 @@ fn plain_description() -> provider::Description {
         load_balancer_concurrency: None,
         get_batch_size: 1,
         list_page_size: 1,
-        extra: vec![(word("key"), word("value"))],
+        extra: vec![
+            (word("key"), word("value")),
+            (word("finalizer"), word("acme.example/earlier")),
+            (word("config-map"), word("kube-system/acme/id")),
+        ],
     }
 }
 
 #[test]
 fn adv_109_every_text_of_a_description_is_printable() {
     type Field = fn(&mut provider::Description) -> &mut String;
-    let fields: [(&str, Field); 26] = [
+    let fields: [(&str, Field); 28] = [
         ("name", |it| &mut it.name),
         ("version", |it| &mut it.version),
         ("provider-id-prefixes", |it| &mut it.provider_id_prefixes[0]),
@@ -132,6 +138,8 @@ fn adv_109_every_text_of_a_description_is_printable() {
         ("annotation doc", |it| &mut it.annotations[0].doc),
         ("writes-annotations", |it| &mut it.writes_annotations[0]),
         ("extra", |it| &mut it.extra[0].1),
+        ("finalizer", |it| &mut it.extra[1].1),
+        ("config-map", |it| &mut it.extra[2].1),
     ];
     for ((name, field), text) in fields.iter().flat_map(|it| forged().map(|text| (it, text))) {
         let mut described = plain_description();

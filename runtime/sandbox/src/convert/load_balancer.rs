@@ -11,6 +11,8 @@ use crate::bindings::host::aerostat::cloud::types as shared;
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as wit;
 use crate::untrusted::{is_printable, printable};
 
+/// In a load balancer's `extra`: a finalizer of its Service.
+const FINALIZER: &str = "finalizer";
 const INGRESS: usize = 64;
 const MEMO_BYTES: usize = 1 << 10;
 const ANNOTATIONS: usize = 64;
@@ -58,7 +60,7 @@ pub(crate) fn desired(it: &LoadBalancer, node_labels: &[String], keys: &Annotati
             ExternalTrafficPolicy::Local(port) => wit::ExternalTrafficPolicy::Local(port),
         },
         client_ip_affinity_seconds: it.client_ip_affinity_seconds,
-        extra: Vec::new(),
+        extra: it.finalizers.iter().map(|it| (FINALIZER.to_owned(), it.clone())).collect(),
     }
 }
 

@@ -130,6 +130,9 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
     let refused = |because| LoadError::Describe { module: name.clone(), because };
     let mut description = described.await.map_err(refused)?;
     description.node_selector = node_selector(&description, &given);
+    let allowed = settings.takes_finalizers;
+    description.takes_finalizers = description.finalizers.iter().filter(|it| allowed.contains(it)).cloned().collect();
+    calls.config_maps = description.config_maps.as_slice().into();
     let inventory = load_balancer_inventory::described(&calls, inventory).await.map_err(refused)?;
     let routes = routes::described(&calls, routes).await.map_err(refused)?;
     let volumes = persistent_volumes::described(&calls, volumes).await.map_err(refused)?;

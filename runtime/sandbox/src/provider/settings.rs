@@ -9,6 +9,8 @@ pub struct ProviderSettings {
     pub node_labels: Vec<String>,
     /// The annotation keys that the provider may have written on Services, if it describes them.
     pub writes_annotations: Vec<String>,
+    /// The finalizers of earlier controllers that are taken off Services, if the provider describes them.
+    pub takes_finalizers: Vec<String>,
     /// The limits of one call.
     pub limits: CallLimits,
 }

@@ -40,7 +40,13 @@ fn inspected(registry: Option<(Release, Vec<InspectedSignature>)>, compared: Opt
             ],
         }],
         settings: vec![
-            Setting { name: "region".to_owned(), required: true, default: None, doc: "where".to_owned(), ..Setting::default() },
+            Setting {
+                name: "region".to_owned(),
+                required: true,
+                default: None,
+                doc: "where".to_owned(),
+                ..Setting::default()
+            },
             Setting {
                 name: "size".to_owned(),
                 default: Some("2".to_owned()),

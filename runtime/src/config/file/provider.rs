@@ -10,7 +10,7 @@ use sandbox::Digest;
 use serde::Deserialize;
 
 use super::reach::{ProxySection, TlsSection};
-use crate::config::text::{AddressList, ByteSize, PositiveNumber, ScalarText};
+use crate::config::text::{AddressList, ByteSize, ConfigMapName, PositiveNumber, ScalarText};
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -30,6 +30,14 @@ pub(crate) struct ProviderSection {
     /// Annotations of Services that it may write. Default: none.
     #[serde(default)]
     pub(crate) writes_annotations: Vec<String>,
+    /// Finalizers of an earlier controller that go with aerostat's own once a load balancer is deleted, of those that
+    /// it describes. Default: none.
+    #[serde(default)]
+    pub(crate) finalizers: Vec<String>,
+    /// ConfigMaps of which it may read the values that it describes, as in `[kube-system/ingress-uid]`: they are read
+    /// once, at start, and the Role has to allow it. Default: none.
+    #[serde(default)]
+    pub(crate) config_maps: Vec<ScalarText<ConfigMapName>>,
     /// Labels of nodes that it may see, of those that it describes. Default: none.
     #[serde(default)]
     pub(crate) node_labels: Vec<String>,

@@ -127,6 +127,8 @@ mod tests {
             settings: &[],
             node_labels: &[],
             writes_annotations: &words(&["acme.example/size"]),
+            finalizers: &[],
+            config_maps: &[],
         };
         objection(&old, new, &config)
     }
@@ -205,6 +207,8 @@ mod tests {
             settings: &[],
             node_labels: &[],
             writes_annotations: &[],
+            finalizers: &[],
+            config_maps: &[],
         };
         let said = |old: &[&str], new: &[&str]| objection(&carries(old), &carries(new), &config);
         assert_eq!(said(&["port.tags"], &["port.tags"]), None);

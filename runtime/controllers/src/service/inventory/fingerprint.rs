@@ -39,6 +39,7 @@ fn asked(desired: &LoadBalancer) -> Value {
         load_balancer_ip,
         external_traffic_policy,
         client_ip_affinity_seconds,
+        finalizers,
     } = desired;
     let health_check = match external_traffic_policy {
         ExternalTrafficPolicy::Cluster => None,
@@ -55,6 +56,7 @@ fn asked(desired: &LoadBalancer) -> Value {
         load_balancer_ip,
         health_check,
         client_ip_affinity_seconds,
+        finalizers,
     ])
 }
 
