@@ -11,6 +11,8 @@ pub mod capture;
 mod cases;
 pub mod clouds;
 pub mod component;
+#[cfg(test)]
+mod contract;
 pub mod control_plane;
 pub mod costly;
 pub mod faults;

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Namespace;
-use kube::api::Api;
+use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
+use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use serde_json::json;
 use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults};
 use tests::{guests, kubelet};
@@ -25,6 +27,34 @@ async fn a_provider_knows_the_cluster_by_flags_and_namespace() {
     for part in [uid.as_str(), "prod", "fd00:10::/56"] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn a_provider_is_told_the_values_of_config_maps_that_may_be_read() {
+    let cluster = cluster().await;
+    let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let data = json!({ "metadata": { "name": "hostile" }, "data": { "id": "0f0e", "token": "a secret" } });
+    config_maps.create(&PostParams::default(), &serde_json::from_value(data).unwrap()).await.unwrap();
+    kubelet::join(&cluster.admin, "see-config-maps").await.unwrap();
+    let setup = Setup::guest(&cluster, guests::HOSTILE)
+        .edit(|config| config["provider"]["configMaps"] = json!(["kube-system/hostile"]));
+    let mut process = setup.start();
+    process.says("cannot read the ConfigMap kube-system/hostile, which provider.configMaps names").await;
+    process.says("aerostat's identity needs the right to get it").await;
+    let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let mut rules = roles.get("cloud-controller-manager").await.unwrap().rules.unwrap();
+    rules.push(PolicyRule {
+        api_groups: Some(vec![String::new()]),
+        resources: Some(vec!["configmaps".to_owned()]),
+        resource_names: Some(vec!["hostile".to_owned()]),
+        verbs: vec!["get".to_owned()],
+        ..PolicyRule::default()
+    });
+    let patch = Patch::Merge(json!({ "rules": rules }));
+    roles.patch("cloud-controller-manager", &PatchParams::default(), &patch).await.unwrap();
+    let text = serde_json::to_string(&process.says("config-map.").await).unwrap();
+    assert!(text.contains("kube-system/hostile/id") && text.contains("0f0e") && !text.contains("secret"), "{text}");
     process.stop().await;
 }
 

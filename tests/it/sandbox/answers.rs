@@ -177,12 +177,21 @@ async fn a_guest_knows_the_cluster_but_while_describing() {
     let lab = Guest::hostile().load().await;
     assert!(lab.report("see-cluster").await.starts_with("Err("), "nobody has said which it is");
     let pod_cidrs = vec!["10.244.0.0/16".to_owned()];
-    lab.provider.set_cluster(Cluster { name: "prod".into(), uid: "c-1".into(), pod_cidrs });
+    lab.provider.set_cluster(Cluster { name: "prod".into(), uid: "c-1".into(), pod_cidrs, ..Cluster::default() });
     assert_eq!(lab.report("see-cluster").await, r#"Ok(("prod", "c-1", ["10.244.0.0/16"]))"#);
     lab.provider.set_cluster(Cluster { uid: "c-2".into(), ..Cluster::default() });
     assert!(lab.report("see-cluster").await.contains("c-1"), "it is said once");
     let text = Guest::hostile().setting("describe", "see-cluster").refusal().await;
     assert!(text.contains("does not start: Err(") && text.contains("not known yet"), "{text}");
+}
+
+#[tokio::test]
+async fn a_guest_is_told_the_config_map_values_that_it_describes() {
+    let lab = Guest::hostile().load().await;
+    let value = |key: &str, value: &str| (key.parse().unwrap(), value.to_owned());
+    let config_maps = vec![value("kube-system/hostile/id", "0f0e"), value("kube-system/hostile/token", "secret")];
+    lab.provider.set_cluster(Cluster { config_maps, ..Cluster::default() });
+    assert_eq!(lab.report("see-config-maps").await, r#"Ok([("config-map.kube-system/hostile/id", "0f0e")])"#);
 }
 
 #[tokio::test]

@@ -183,6 +183,20 @@ async fn a_pattern_that_stands_for_everything_is_refused() {
     for (crime, expected) in [
         ("any-annotation", "\"kubernetes.io/*\" is no pattern for annotation keys"),
         ("any-setting", "a setting is called \"*\""),
+        ("select-many", "its setting \"class.*.nodes\" selects nodes, and there would be several selectors"),
+    ] {
+        let text = Guest::hostile().setting("describe", crime).refusal().await;
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+#[tokio::test]
+async fn claims_that_nobody_may_make_are_refused() {
+    for (crime, expected) in [
+        ("select-twice", "several of its settings select nodes"),
+        ("own-finalizer", "\"service.kubernetes.io/load-balancer-cleanup\" is no finalizer of an earlier controller"),
+        ("kubernetes-finalizer", "\"foregroundDeletion\" is no finalizer of an earlier controller"),
+        ("any-config-map", "\"kube-system//id\" is no \"namespace/name/key\" of a ConfigMap"),
     ] {
         let text = Guest::hostile().setting("describe", crime).refusal().await;
         assert!(text.contains(expected), "{text}");

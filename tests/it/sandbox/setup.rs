@@ -162,6 +162,7 @@ impl Guest {
             node_labels: self.node_labels,
             writes_annotations: self.writes_annotations,
             limits: self.limits,
+            ..ProviderSettings::default()
         };
         Provider::load(sandbox, module, settings, egress, metrics).await
     }

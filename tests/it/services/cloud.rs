@@ -18,6 +18,10 @@ pub(crate) const SIZE: &str = "example.com/size";
 /// An annotation that the provider reads, and may ask for.
 pub(crate) const ID: &str = "example.com/id";
 
+/// A finalizer of an earlier controller, which may be taken off.
+pub(crate) const EARLIER: &str = "example.com/earlier";
+/// A finalizer that the provider describes, and that may not be taken off.
+pub(crate) const OTHERS: &str = "example.com/others";
 /// An annotation that selects nodes.
 pub(crate) const NODES: &str = "example.com/nodes";
 /// The annotation of old for source ranges, which the provider reads.
@@ -326,7 +330,13 @@ pub(crate) fn offer(script: &Arc<ScriptedCloud>, selects_nodes: bool) -> cloud_p
     if selects_nodes {
         annotations.push(cloud_provider::Annotation { selects_nodes, ..annotation(NODES, "Which nodes.") });
     }
-    let description = Description { annotations, writes_annotations: vec![ID.to_owned()], ..rig::description() };
+    let description = Description {
+        annotations,
+        writes_annotations: vec![ID.to_owned()],
+        finalizers: vec![EARLIER.to_owned(), OTHERS.to_owned()],
+        takes_finalizers: vec![EARLIER.to_owned()],
+        ..rig::description()
+    };
     cloud_provider::Cloud { load_balancers: Some(script.clone()), ..script.offering(Arc::new(description)) }
 }
 

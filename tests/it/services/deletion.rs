@@ -11,7 +11,7 @@ use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Fault, Faults};
 
-use crate::cloud::{Act, Answer, Cloud, building, ready, retry_after, unavailable};
+use crate::cloud::{Act, Answer, Cloud, EARLIER, OTHERS, building, ready, retry_after, unavailable};
 use crate::controller::{
     Controller, FINALIZER, addressed, addresses, called, create, delete, events, finalizers, gone, join_all, memo, one,
     patch, service, service_when, services, settled, told, written,
@@ -57,6 +57,28 @@ async fn case_128_the_finalizer_goes_after_the_load_balancer() {
     assert_eq!((calls[1].act, calls[1].desired.memo.as_deref()), (Act::Delete, Some("lb-1")));
     assert!(calls[1].nodes().is_empty());
     assert_eq!(written(&cluster, "s1").await, ["patch services/status 200"; 3], "one that releases it, and no more");
+}
+
+#[tokio::test]
+async fn finalizers_of_an_earlier_controller_go_where_they_may() {
+    let cluster = cluster().await;
+    let cloud = Cloud::new();
+    let mut taken_over = service("s1");
+    let unknown = "example.com/unknown";
+    taken_over.metadata.finalizers = Some([EARLIER, OTHERS, unknown].map(str::to_owned).to_vec());
+    join_all(&cluster, 1).await;
+    let _controller = Controller::start(&cluster, &cloud, one());
+    cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
+    create(&cluster, &taken_over).await;
+    addressed(&cluster, "s1", "192.0.2.1").await;
+    assert_eq!(cloud.about("s1")[0].desired.finalizers, [EARLIER, OTHERS], "of those that it describes");
+    let before = services(&cluster).get("s1").await.unwrap();
+    assert_eq!(finalizers(&before), [EARLIER, OTHERS, unknown, FINALIZER], "while it lives all stay");
+    delete(&cluster, "s1").await;
+    let after = service_when(&cluster, "s1", |it| !finalizers(it).contains(&FINALIZER.to_owned())).await;
+    assert_eq!(finalizers(&after), [OTHERS, unknown]);
+    patch(&cluster, "s1", json!({ "metadata": { "finalizers": null } })).await;
+    gone(&cluster, "s1").await;
 }
 
 #[tokio::test]

@@ -10,6 +10,7 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
     Some(match node.name.as_str() {
         "see-extra" => report(format!("{:?}", node.extra)),
         "see-cluster" => report(format!("{:?}", cluster().map(|it| (it.name, it.uid, it.pod_cidrs)))),
+        "see-config-maps" => report(format!("{:?}", cluster().map(|it| it.extra))),
         "extra" => Ok(Some(honest().extra("nic", "1").extra("group", "2"))),
         "long-extra" => Ok(Some(honest().extra("nic", "x".repeat(1_022)))),
         "hosts-extra" => Ok(Some(honest().extra("host.local-endpoints", "7"))),

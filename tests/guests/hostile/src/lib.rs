@@ -54,6 +54,8 @@ impl Provider for Hostile {
             .node_label("pool")
             .writes_annotation("hostile.example/id")
             .writes_annotation("hostile.example/kind")
+            .finalizer("hostile.example/earlier")
+            .config_map_value("kube-system", "hostile", "id")
             .setting(Setting::optional("endpoint", "An endpoint to need."))
             .setting(Setting::optional("get-batch", "How many nodes one call of get takes.").default("1"))
             .setting(Setting::optional("requires", "A further setting to need."));
@@ -77,6 +79,12 @@ impl Provider for Hostile {
                 Ok(description.annotation(Annotation::new("kubernetes.io/*", "anything", "All.")))
             }
             Some("any-setting") => Ok(description.setting(Setting::optional("*", "All."))),
+            Some("select") => Ok(description.setting(selector("node-selector"))),
+            Some("select-twice") => Ok(description.setting(selector("one")).setting(selector("two"))),
+            Some("select-many") => Ok(description.setting(selector("class.*.nodes"))),
+            Some("own-finalizer") => Ok(description.finalizer("service.kubernetes.io/load-balancer-cleanup")),
+            Some("kubernetes-finalizer") => Ok(description.finalizer("foregroundDeletion")),
+            Some("any-config-map") => Ok(description.config_map_value("kube-system", "", "id")),
             _ => Ok(description),
         }
     }
@@ -88,6 +96,11 @@ impl Provider for Hostile {
             None => commit(&Node::named(crime)).map(|_| None),
         }
     }
+}
+
+/// A setting that selects nodes.
+fn selector(name: &str) -> Setting {
+    Setting::optional(name, "Which nodes take traffic.").selects_nodes()
 }
 
 impl Instances for Hostile {

@@ -89,6 +89,20 @@ fn the_module_and_leader_migration_need_a_right_each() {
 }
 
 #[test]
+fn each_config_map_of_an_earlier_controller_needs_a_right() {
+    let names = ["kube-system/ingress-uid", "gke/one", "gke/two"];
+    let objects = rendered(&with("digitalocean", json!({ "config": { "provider": { "configMaps": names } } })));
+    let may_get = names.map(|it| {
+        let (namespace, name) = it.split_once('/').unwrap();
+        let (namespace, name) = (Some(namespace.to_owned()), Some(name.to_owned()));
+        RoleRule { namespace, group: "", resource: "configmaps", name, verbs: vec!["get"] }
+    });
+    let mut needed = needed(&objects, &DIGITALOCEAN);
+    needed.extend(asked(may_get));
+    assert_eq!(held(&objects), needed);
+}
+
+#[test]
 fn the_scraper_may_read_the_metrics_and_nothing_else() {
     let scraper = json!({ "namespace": "monitoring", "serviceAccount": "prometheus-k8s" });
     let objects = rendered(&with("digitalocean", json!({ "metrics": { "scraper": scraper } })));

@@ -36,6 +36,31 @@ async fn bad_input_setting_that_is_missing() {
     says(&message, &["hostile", "project", "provider.settings"]);
 }
 
+/// Cases: bad-setting
+#[tokio::test]
+async fn bad_input_setting_that_selects_no_nodes() {
+    let cluster = cluster().await;
+    let setup = Setup::guest(&cluster, tests::guests::HOSTILE);
+    let settings = json!({ "describe": "select", "node-selector": "pool in a" });
+    let message = setup.edit(|it| it["provider"]["settings"] = settings).refused().await;
+    says(&message, &["cannot use --cloud-config", "provider.settings.node-selector", "expected '('", "pool=web,!spot"]);
+}
+
+/// Cases: bad-config
+#[tokio::test]
+async fn bad_input_claims_of_an_earlier_controller_that_nobody_made() {
+    let cluster = cluster().await;
+    for (key, names, expected) in [
+        ("finalizers", "example.com/other", "does not know; it knows hostile.example/earlier"),
+        ("configMaps", "kube-system/other", "does not read; it reads kube-system/hostile"),
+        ("configMaps", "other", "\"other\" is no ConfigMap; write its namespace and its name"),
+    ] {
+        let setup = Setup::guest(&cluster, tests::guests::HOSTILE);
+        let message = setup.edit(|it| it["provider"][key] = json!([names])).refused().await;
+        says(&message, &["cannot use --cloud-config", names, expected]);
+    }
+}
+
 /// Cases: bad-endpoint
 #[tokio::test]
 async fn bad_input_endpoint_that_the_provider_needs_is_missing() {
