@@ -10,7 +10,7 @@ use serde_json::json;
 use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults, Reply};
 use tests::kubelet;
-use tests::lagging::Recorded;
+use tests::lagging::{self, Recorded};
 use tests::wait;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
@@ -36,23 +36,33 @@ fn watched(client: Client) -> (Nodes, JoinSet<()>) {
 
 #[tokio::test]
 async fn an_older_list_makes_no_node_vanish_or_go_back() {
+    older_list(&Faults::new()).await;
+}
+
+#[tokio::test]
+async fn an_older_page_makes_no_node_vanish_or_go_back() {
+    let faults = Faults::new();
+    lagging::refuse_streams(&faults);
+    older_list(&faults).await;
+}
+
+async fn older_list(faults: &Faults) {
     let cluster = cluster().await;
-    let (faults, proxy) = (Faults::new(), cluster.proxy().await);
+    let proxy = cluster.proxy().await;
     create(&cluster, &kubelet::node("n1")).await;
     let older = Recorded::now(&cluster.admin, "nodes").await;
     create(&cluster, &kubelet::node("n2")).await;
     patch(&cluster, "n1", json!({ "metadata": { "labels": { "is": "newer" } } })).await;
-    let (known, _watch) = watched(cluster.through(&proxy, &faults));
+    let (known, _watch) = watched(cluster.through(&proxy, faults));
     let before = wait::until("both nodes are known", async || version(&known, "n1").zip(version(&known, "n2"))).await;
 
-    older.answer(&faults, 2);
+    older.answer(faults, 2);
     // Whoever believes the older list does not learn better from the watch that follows it.
     let (free, held) = watch::channel(false);
     let resumed = r"/nodes\?.*allowWatchBookmarks=true&resourceVersion=";
     faults.set(Fault::new(Method::GET, resumed, Reply::Held(held)));
     proxy.cut();
-    wait::until("a list is answered with the older one", async || (Recorded::answered(&faults) > 0).then_some(()))
-        .await;
+    wait::until("a list is answered with the older one", async || (Recorded::answered(faults) > 0).then_some(())).await;
     create(&cluster, &kubelet::node("n3")).await;
     wait::until("the next node is known", async || {
         assert_eq!(version(&known, "n1").zip(version(&known, "n2")), Some(before), "nodes went back in time");

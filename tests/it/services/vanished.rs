@@ -6,7 +6,7 @@ use kube::api::PostParams;
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Fault, Faults};
-use tests::lagging::Recorded;
+use tests::lagging::{self, Recorded};
 use tests::wait;
 
 use crate::cloud::{Act, Cloud, ready, unavailable};
@@ -137,20 +137,32 @@ fn deletions(cloud: &Cloud, service: &str) -> usize {
 /// Cases: case 116
 #[tokio::test]
 async fn an_older_list_deletes_no_load_balancer() {
+    older_list(&Faults::new()).await;
+}
+
+/// Cases: case 116
+#[tokio::test]
+async fn an_older_page_deletes_no_load_balancer() {
+    let faults = Faults::new();
+    lagging::refuse_streams(&faults);
+    older_list(&faults).await;
+}
+
+async fn older_list(faults: &Faults) {
     let cluster = cluster().await;
-    let (cloud, faults, proxy) = (Cloud::new(), Faults::new(), cluster.proxy().await);
+    let (cloud, proxy) = (Cloud::new(), cluster.proxy().await);
     let older = Recorded::now(&cluster.admin, "services").await;
-    let client = cluster.through(&proxy, &faults);
+    let client = cluster.through(&proxy, faults);
     let _controller = Controller::start_as(client, &cloud, one());
     create(&cluster, &service("s1")).await;
     told(&cluster, "s1", "EnsuredLoadBalancer", 1).await;
 
-    older.answer(&faults, 2);
+    older.answer(faults, 2);
     proxy.cut();
-    answered(&faults).await;
+    answered(faults).await;
     settled(&cluster).await;
     assert_eq!(deletions(&cloud, "s1"), 0);
-    assert_eq!(Recorded::answered(&faults), 2, "an older list is discarded, and another one asked for");
+    assert_eq!(Recorded::answered(faults), 2, "an older list is discarded, and another one asked for");
     addressed(&cluster, "s1", "192.0.2.1").await;
 }
 
