@@ -49,11 +49,17 @@ if [ "$(cat "$crds/.built-from" 2>/dev/null)" != "$(source_of_truth crds/go.mod 
 		(cd crds && go mod download "$1" && go mod download -json "$1") | awk -F '"' '$2 == "Dir" { print $4 }'
 	}
 	cilium=$(folder github.com/cilium/cilium)
+	calico=$(folder github.com/projectcalico/calico)
 	prometheus=$(folder github.com/prometheus-operator/prometheus-operator)
 	for file in "$cilium"/pkg/k8s/apis/cilium.io/client/crds/v2/ciliumnetworkpolicies.yaml \
 		"$prometheus"/example/prometheus-operator-crd/monitoring.coreos.com_{pod,service}monitors.yaml; do
 		[ -f "$file" ] || fail "there is no $file" "look where the module has it now, and write that into tests/helm/build.sh"
 		install -m 644 "$file" "$crds/"
 	done
+	# People write projectcalico.org/v3, which Calico's own API server has; it keeps objects as crd.projectcalico.org/v1, whose spec
+	# is of the same Go type. Here an API server has that spec under the name that people write.
+	file=$calico/libcalico-go/config/crd/crd.projectcalico.org_networkpolicies.yaml
+	[ -f "$file" ] || fail "there is no $file" "look where the module has it now, and write that into tests/helm/build.sh"
+	sed -e 's/crd\.projectcalico\.org/projectcalico.org/' -e 's/^  - name: v1$/  - name: v3/' "$file" >"$crds/projectcalico.org_networkpolicies.yaml"
 	source_of_truth crds/go.mod crds/go.sum >"$crds/.built-from"
 fi
