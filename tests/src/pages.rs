@@ -1,6 +1,7 @@
 //! The project's pages: where links lead, what blocks of code hold, which chapters the book has, and that events, codes and metrics are
 //! described.
 
+mod book;
 mod described;
 mod markdown;
 
