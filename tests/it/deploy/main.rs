@@ -6,6 +6,7 @@ mod annotations;
 mod aws;
 mod chart;
 mod config;
+mod demo;
 mod enough;
 mod hetzner;
 mod image;

@@ -3,10 +3,10 @@
 use anyhow::{Context, Result, bail};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::Node;
+use kube::ResourceExt;
 use kube::api::{Api, DeleteParams};
-use kube::{Client, ResourceExt};
-use tests::kubelet;
 
+use crate::ground::Ground;
 use crate::screen::Colour;
 use crate::stage::Stage;
 use crate::vendor::Shown;
@@ -41,19 +41,19 @@ pub(crate) fn is_node<V: Shown>(name: &str) -> bool {
 }
 
 /// The account on aerostat's Lease. A provider of any other account would be refused at once.
-pub(crate) async fn account(admin: &Client) -> Result<String> {
-    let leases: Api<Lease> = Api::namespaced(admin.clone(), "kube-system");
+pub(crate) async fn account(ground: &Ground) -> Result<String> {
+    let leases: Api<Lease> = Api::namespaced(ground.admin.clone(), ground.namespace());
     let lease = leases.get("cloud-controller-manager").await?;
     let account = lease.annotations().get("aerostat.dev/account");
     account.cloned().context("the Lease has no account")
 }
 
 /// Runs all attacks. Each must be refused, and no request may reach the cloud.
-pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
+pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, ground: &Ground) -> Result<()> {
     let before = stage.cloud.requests().len();
     for (index, (name, attack, code)) in V::ATTACKS.iter().enumerate() {
         stage.screen.happened(Colour::Yellow, "hostile", attack)?;
-        kubelet::join(admin, name).await?;
+        ground.join(name).await?;
         let known: Vec<_> = stage.audit.refused.keys().cloned().collect();
         stage.refusals(index + 1).await?;
         if let Some(other) = stage.audit.refused.keys().find(|it| !known.contains(it) && it.0 != *code) {
@@ -67,8 +67,8 @@ pub(crate) async fn commit<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Re
 }
 
 /// Deletes its nodes.
-pub(crate) async fn leave<V: Shown>(admin: &Client) -> Result<()> {
-    let nodes: Api<Node> = Api::all(admin.clone());
+pub(crate) async fn leave<V: Shown>(ground: &Ground) -> Result<()> {
+    let nodes: Api<Node> = Api::all(ground.admin.clone());
     for (name, ..) in V::ATTACKS {
         nodes.delete(name, &DeleteParams::default()).await?;
     }

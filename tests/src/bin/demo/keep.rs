@@ -1,14 +1,13 @@
 //! After the last step: commands to try, and `KEEP=1`, which keeps everything running for them.
 
 use std::fs;
-use std::path::Path;
 
 use anyhow::{Context, Result};
-use kube::Client;
 use tests::control_plane::{self, ControlPlane};
 use tests::simulator::Cloud as _;
 
 use crate::config;
+use crate::ground::{self, Ground};
 use crate::screen::Screen;
 use crate::stage::Stage;
 use crate::vendor::Shown;
@@ -29,11 +28,12 @@ pub(crate) fn offer<V: Shown>(screen: &Screen) -> Result<()> {
 }
 
 /// Lets the cloud's own provider go on, and shows what happens, for ever.
-pub(crate) async fn stay<V: Shown>(stage: Stage<V>, control_plane: &ControlPlane, admin: &Client) -> Result<()> {
-    config::publish::<V>(admin, V::MODULE).await?;
-    let config = config::write::<V>(control_plane.folder(), &stage.cloud, &config::shown::<V>(&stage.cloud), None)?;
-    let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
-    let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config, &[])).await?;
+pub(crate) async fn stay<V: Shown>(stage: Stage<V>, ground: &Ground) -> Result<()> {
+    let control_plane = ground.control_plane().context("a part of somebody's cluster is not kept")?;
+    config::publish::<V>(ground, V::MODULE).await?;
+    let shown = config::shown::<V>(ground, &stage.cloud);
+    let config = config::write::<V>(&ground.folder(), &stage.cloud, &shown, None)?;
+    let mut stage = stage.restart(|| config::start::<V>(ground, &config, &[])).await?;
     look_around(&stage.screen, V::ANOTHER, control_plane)?;
     let heading = format!("Everything runs until Ctrl-C, with the {} provider; changes are shown here", V::Cloud::NAME);
     stage.screen.heading(&heading)?;
@@ -41,9 +41,7 @@ pub(crate) async fn stay<V: Shown>(stage: Stage<V>, control_plane: &ControlPlane
 }
 
 fn look_around(screen: &Screen, another: &str, control_plane: &ControlPlane) -> Result<()> {
-    let folder = std::env::current_dir()?;
-    let path = |it: &Path| it.strip_prefix(&folder).unwrap_or(it).display().to_string();
-    let kubectl = format!("{} --kubeconfig {KUBECONFIG}", path(&control_plane::kubectl()?));
+    let kubectl = format!("{} --kubeconfig {KUBECONFIG}", ground::shown(&control_plane::kubectl()?));
     fs::copy(control_plane.admin_kubeconfig(), KUBECONFIG).context("cannot write the kubeconfig")?;
     screen.heading("Try this in another terminal")?;
     screen.row(&format!("alias k='{kubectl}'"))?;
@@ -51,5 +49,8 @@ fn look_around(screen: &Screen, another: &str, control_plane: &ControlPlane) -> 
     screen.row(&format!("k create service loadbalancer mine --tcp=80    {another}; then k get service mine"))?;
     screen.row("k get events")?;
     screen.row("k get lease -n kube-system cloud-controller-manager -o yaml    the leader, and the cloud account")?;
-    screen.row(&format!("less {}    every request to the API server", path(&control_plane.folder().join("audit.log"))))
+    screen.row(&format!(
+        "less {}    every request to the API server",
+        ground::shown(&control_plane.folder().join("audit.log"))
+    ))
 }

@@ -3,13 +3,12 @@
 use std::fs;
 
 use anyhow::Result;
-use kube::Client;
 use serde_json::json;
 use tests::aerostat::message;
-use tests::control_plane::ControlPlane;
 use tests::simulator::Cloud as _;
 use tests::{guests, kubelet};
 
+use crate::ground::Ground;
 use crate::screen::{Colour, Screen};
 use crate::stage::{PATIENCE, Stage};
 use crate::vendor::{BUILDING, LATENCY, Shown};
@@ -22,26 +21,26 @@ pub(crate) const STEPS: usize = 13;
 const VICTIM: u8 = 3;
 
 /// The cloud, the module and aerostat.
-pub(crate) async fn prepare<V: Shown>(
-    mut screen: Screen,
-    control_plane: &ControlPlane,
-    admin: &Client,
-) -> Result<Stage<V>> {
+pub(crate) async fn prepare<V: Shown>(mut screen: Screen, ground: &Ground) -> Result<Stage<V>> {
     screen.step(&format!("A simulated {}: {}", V::Cloud::NAME, V::JUDGE))?;
     let cloud = V::open(cloud::MACHINES).await?;
     screen.note(&format!("{} with three {}s, {} ms away.", cloud.base_url(), V::MACHINE, LATENCY.as_millis()))?;
     screen.note(&format!("A load balancer takes {} s here; {}.", BUILDING.as_secs(), V::REALLY))?;
 
     screen.step("The provider: a WebAssembly component in a ConfigMap")?;
-    config::publish::<V>(admin, V::MODULE).await?;
+    config::publish::<V>(ground, V::MODULE).await?;
     let size = fs::metadata(V::MODULE)?.len() / 1000;
-    screen.note(&format!("kube-system/{}, {size} KB", V::CONFIG_MAP))?;
+    screen.note(&format!("{}/{}, {size} KB", ground.namespace(), V::CONFIG_MAP))?;
     screen.note(&format!("sha256 {}", guests::sha256(V::MODULE)))?;
 
-    screen.step("aerostat, with the ServiceAccount of deploy/rbac.yaml and the rules of deploy/")?;
-    let config = config::write::<V>(control_plane.folder(), &cloud, &config::shown::<V>(&cloud), None)?;
-    let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
-    let mut aerostat = config::start::<V>(&kubeconfig, &config, &[])?;
+    let rights = if ground.is_part() {
+        "rights over the demo's nodes and its namespace alone"
+    } else {
+        "the ServiceAccount of deploy/rbac.yaml"
+    };
+    screen.step(&format!("aerostat, with {rights} and the rules of deploy/"))?;
+    let config = config::write::<V>(&ground.folder(), &cloud, &config::shown::<V>(ground, &cloud), None)?;
+    let mut aerostat = config::start::<V>(ground, &config, &[])?;
     aerostat.wait_for("successfully acquired lease", PATIENCE).await?;
     // It says of every controller whether it runs.
     let about_routes = aerostat.wait_for("node-route-controller", PATIENCE).await?;
@@ -52,13 +51,13 @@ pub(crate) async fn prepare<V: Shown>(
          younger than 5).",
         V::SHORTENED
     ))?;
-    let mut stage = Stage::new(screen, cloud, aerostat, admin);
+    let mut stage = Stage::new(screen, cloud, aerostat, ground);
     stage.has_routes = has_routes;
     Ok(stage)
 }
 
 /// Nodes join, and are initialised.
-pub(crate) async fn nodes_join<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
+pub(crate) async fn nodes_join<V: Shown>(stage: &mut Stage<V>, ground: &Ground) -> Result<()> {
     stage.screen.step("Three nodes join, tainted, as kubelets do with --cloud-provider=external")?;
     for number in 1..=cloud::MACHINES {
         let mut node = kubelet::node(&V::node(number));
@@ -66,7 +65,7 @@ pub(crate) async fn nodes_join<V: Shown>(stage: &mut Stage<V>, admin: &Client) -
             // The node IPAM controller gives it.
             (spec.pod_cidr, spec.pod_cidrs) = (Some(pods.clone()), Some(vec![pods]));
         }
-        kubelet::join_as(admin, node).await?;
+        ground.join_as(node).await?;
     }
     let count = usize::from(cloud::MACHINES);
     stage
@@ -82,9 +81,9 @@ pub(crate) async fn nodes_join<V: Shown>(stage: &mut Stage<V>, admin: &Client) -
 }
 
 /// A Service gets a load balancer, and then a second port.
-pub(crate) async fn service_is_served<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
+pub(crate) async fn service_is_served<V: Shown>(stage: &mut Stage<V>, ground: &Ground) -> Result<()> {
     stage.screen.step("A Service of type LoadBalancer, and its load balancer")?;
-    services::create(admin, V::ANNOTATIONS).await?;
+    services::create(ground, V::ANNOTATIONS).await?;
     let served = |it: &Stage<V>| it.services.seen().is_some_and(|it| !it.addresses.is_empty());
     stage.until("an address", |it| served(it) && it.events.count("EnsuredLoadBalancer") > 0).await?;
     stage.screen.note(
@@ -93,18 +92,18 @@ pub(crate) async fn service_is_served<V: Shown>(stage: &mut Stage<V>, admin: &Cl
     stage.screen.note(&format!("Served after {:.1} s{}", stage.screen.elapsed(), V::SERVED))?;
 
     stage.screen.step("The Service gets a second port")?;
-    services::add_port(admin).await?;
+    services::add_port(ground).await?;
     let rules = |it: &Stage<V>| V::built(it.cloud.account()).iter().all(|it| it.ports.len() == 2);
     stage.until("a second rule", |it| rules(it) && it.events.count("EnsuredLoadBalancer") > 1).await
 }
 
 /// A machine is deleted, and then its node.
-pub(crate) async fn machine_dies<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
+pub(crate) async fn machine_dies<V: Shown>(stage: &mut Stage<V>, ground: &Ground) -> Result<()> {
     let (node, machine) = (V::node(VICTIM), cloud::machine(VICTIM));
     stage.screen.step("A machine is deleted in the cloud, and its kubelet stops reporting")?;
     V::remove_machine(stage.cloud.account(), machine);
     stage.screen.happened(Colour::Dim, "cloud", &format!("{} {} {}", V::MACHINE, V::machine(machine), V::GONE))?;
-    kubelet::post_ready(admin, &node, false).await?;
+    kubelet::post_ready(&ground.admin, &node, false).await?;
     let targets = |it: &Stage<V>| V::built(it.cloud.account()).iter().any(|it| it.machines.contains(&machine));
     stage
         .until("the node's removal", |stage| {
@@ -119,30 +118,25 @@ pub(crate) async fn machine_dies<V: Shown>(stage: &mut Stage<V>, admin: &Client)
 }
 
 /// A Service is deleted once its load balancer is gone.
-pub(crate) async fn service_is_deleted<V: Shown>(stage: &mut Stage<V>, admin: &Client) -> Result<()> {
+pub(crate) async fn service_is_deleted<V: Shown>(stage: &mut Stage<V>, ground: &Ground) -> Result<()> {
     stage.screen.step("The Service is deleted, and its load balancer with it")?;
-    services::delete(admin).await?;
+    services::delete(ground).await?;
     stage
         .until("the Service's end", |it| it.services.seen().is_none() && it.events.count("DeletedLoadBalancer") > 0)
         .await
 }
 
 /// A hostile provider in the place of the real one.
-pub(crate) async fn attack<V: Shown>(
-    mut stage: Stage<V>,
-    control_plane: &ControlPlane,
-    admin: &Client,
-) -> Result<Stage<V>> {
+pub(crate) async fn attack<V: Shown>(mut stage: Stage<V>, ground: &Ground) -> Result<Stage<V>> {
     stage.screen.step("A hostile provider, with the same rules: each of its calls is refused")?;
-    config::publish::<V>(admin, guests::HOSTILE).await?;
+    config::publish::<V>(ground, guests::HOSTILE).await?;
     stage.screen.note("It claims the same account: answers of another account would be ignored.")?;
-    let account = format!("account:{}", hostile::account(admin).await?);
+    let account = format!("account:{}", hostile::account(ground).await?);
     let machines = V::machines().trim_start_matches('/');
     let settings = json!({ "identity": account, "machines": machines });
-    let provider = config::provider::<V>(guests::HOSTILE, json!({ "settings": settings }));
-    let config = config::write::<V>(control_plane.folder(), &stage.cloud, &provider, Some(hostile::ENDPOINT))?;
-    let kubeconfig = config::kubeconfig::<V>(control_plane, admin).await?;
-    let mut stage = stage.restart(|| config::start::<V>(&kubeconfig, &config, &[])).await?;
-    hostile::commit(&mut stage, admin).await?;
+    let provider = config::provider::<V>(ground, guests::HOSTILE, json!({ "settings": settings }));
+    let config = config::write::<V>(&ground.folder(), &stage.cloud, &provider, Some(hostile::ENDPOINT))?;
+    let mut stage = stage.restart(|| config::start::<V>(ground, &config, &[])).await?;
+    hostile::commit(&mut stage, ground).await?;
     Ok(stage)
 }

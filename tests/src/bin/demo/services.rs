@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
-use kube::{Client, ResourceExt};
 use serde_json::{Value, json};
 
-/// The Service's name, in the namespace `default`.
+use crate::ground::Ground;
+
+/// The Service's name.
 const NAME: &str = "web";
 
 /// Describes what has changed about Services.
@@ -90,28 +92,32 @@ impl Seen {
 }
 
 /// Creates it, with one port and these annotations.
-pub(crate) async fn create(admin: &Client, annotations: &[(&str, &str)]) -> anyhow::Result<()> {
+pub(crate) async fn create(ground: &Ground, annotations: &[(&str, &str)]) -> anyhow::Result<()> {
     let annotations: Value = annotations.iter().copied().collect();
     let service = serde_json::from_value(json!({
         "metadata": { "name": NAME, "annotations": annotations },
-        "spec": { "type": "LoadBalancer", "selector": { "app": NAME }, "ports": [port("http", 80)] },
+        "spec": { "type": "LoadBalancer", "loadBalancerClass": ground.class(), "selector": { "app": NAME },
+            "ports": [port("http", 80)] },
     }))?;
-    Api::<Service>::default_namespaced(admin.clone()).create(&PostParams::default(), &service).await?;
+    api(ground).create(&PostParams::default(), &service).await?;
     Ok(())
 }
 
 /// Adds a second port.
-pub(crate) async fn add_port(admin: &Client) -> anyhow::Result<()> {
+pub(crate) async fn add_port(ground: &Ground) -> anyhow::Result<()> {
     let patch = json!({ "spec": { "ports": [port("https", 443)] } });
-    let services = Api::<Service>::default_namespaced(admin.clone());
-    services.patch(NAME, &PatchParams::default(), &Patch::Strategic(patch)).await?;
+    api(ground).patch(NAME, &PatchParams::default(), &Patch::Strategic(patch)).await?;
     Ok(())
 }
 
 /// Asks for its deletion.
-pub(crate) async fn delete(admin: &Client) -> anyhow::Result<()> {
-    Api::<Service>::default_namespaced(admin.clone()).delete(NAME, &DeleteParams::default()).await?;
+pub(crate) async fn delete(ground: &Ground) -> anyhow::Result<()> {
+    api(ground).delete(NAME, &DeleteParams::default()).await?;
     Ok(())
+}
+
+fn api(ground: &Ground) -> Api<Service> {
+    Api::namespaced(ground.admin.clone(), ground.service_namespace())
 }
 
 fn port(name: &str, port: u16) -> Value {

@@ -1,5 +1,6 @@
 //! The demo's stage: aerostat, its log, and all changes in the cluster and in the cloud.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use anyhow::{Context, Result};
@@ -8,7 +9,7 @@ use futures::{StreamExt, TryStreamExt};
 use k8s_openapi::api::core::v1::{Event, Node, Service};
 use kube::api::Api;
 use kube::runtime::{WatchStreamExt, watcher};
-use kube::{Client, Resource, ResourceExt};
+use kube::{Resource, ResourceExt};
 use serde::de::DeserializeOwned;
 use tests::aerostat::Aerostat;
 use tests::simulator::Simulator;
@@ -16,8 +17,11 @@ use tests::simulator::Simulator;
 use crate::audit::{Audit, is_refusal};
 use crate::cloud::Changes;
 use crate::events::Events;
+use crate::ground::Ground;
 use crate::hostile;
+use crate::names;
 use crate::nodes::Nodes;
+use crate::part;
 use crate::screen::{Colour, Screen};
 use crate::services::Services;
 use crate::vendor::Shown;
@@ -40,6 +44,7 @@ pub(crate) struct Stage<V: Shown> {
     pub(crate) audit: Audit,
     /// Whether aerostat makes routes.
     pub(crate) has_routes: bool,
+    is_part: bool,
     in_cloud: Changes,
     changes: BoxStream<'static, Result<Change>>,
 }
@@ -55,12 +60,19 @@ enum Change {
 }
 
 impl<V: Shown> Stage<V> {
-    pub(crate) fn new(screen: Screen, cloud: Simulator<V::Cloud>, aerostat: Aerostat, admin: &Client) -> Stage<V> {
-        let changes = stream::select_all([
-            watch(admin, Change::Node, Change::NoNode),
-            watch(admin, Change::Service, Change::NoService),
-            watch(admin, Change::Event, |_| Change::Nothing),
-        ]);
+    pub(crate) fn new(screen: Screen, cloud: Simulator<V::Cloud>, aerostat: Aerostat, ground: &Ground) -> Stage<V> {
+        let namespaced = |namespace: &str| Api::namespaced(ground.admin.clone(), namespace);
+        let (all, own) = (watcher::Config::default, ground.service_namespace());
+        let nodes = ground.selector().map_or_else(all, |it| all().labels(it));
+        let mut changes = vec![
+            watch(Api::all(ground.admin.clone()), nodes, Change::Node, Change::NoNode),
+            watch(Api::namespaced(ground.admin.clone(), own), all(), Change::Service, Change::NoService),
+        ];
+        // Events about nodes lie in `default`, those about the Service and the Lease beside these.
+        let places: BTreeSet<_> = ["default", own, ground.namespace()].into();
+        let events = places.into_iter().map(|it| watch(namespaced(it), all(), Change::Event, |_| Change::Nothing));
+        changes.extend(events);
+        let changes = stream::select_all(changes);
         Stage {
             screen,
             cloud,
@@ -70,6 +82,7 @@ impl<V: Shown> Stage<V> {
             events: Events::default(),
             audit: Audit::default(),
             has_routes: false,
+            is_part: ground.is_part(),
             in_cloud: Changes::default(),
             changes: changes.boxed(),
         }
@@ -156,14 +169,14 @@ impl<V: Shown> Stage<V> {
                 self.services.forget(&name);
                 (name, vec!["is gone".to_owned()])
             }
-            Change::Event(event) => match self.events.describe(&event) {
+            Change::Event(event) if self.is_shown(&event) => match self.events.describe(&event) {
                 Some((who, line, warning)) if !hostile::is_node::<V>(&who) => {
                     let colour = if warning { Colour::Yellow } else { Colour::Bold };
                     return self.screen.happened(colour, &who, &line);
                 }
                 _ => return Ok(()),
             },
-            Change::Service(_) | Change::Nothing => return Ok(()),
+            Change::Service(_) | Change::Event(_) | Change::Nothing => return Ok(()),
         };
         if hostile::is_node::<V>(&who) {
             return Ok(());
@@ -175,22 +188,31 @@ impl<V: Shown> Stage<V> {
     }
 }
 
+impl<V: Shown> Stage<V> {
+    /// In a part of a cluster, those about what is the demo's.
+    fn is_shown(&self, event: &Event) -> bool {
+        let about = &event.involved_object;
+        let is_node = || about.name.as_ref().is_some_and(|it| names::all::<V>().contains(it));
+        !self.is_part || about.namespace.as_deref() == Some(part::NAMESPACE) || is_node()
+    }
+}
+
 /// All but the API server's own.
 fn is_shown(service: &Service) -> bool {
     service.name_any() != "kubernetes"
 }
 
-/// All objects of a kind, each as it is after a change, or its name if it is no more.
+/// The objects of a kind, each as it is after a change, or its name if it is no more.
 fn watch<K>(
-    client: &Client,
+    api: Api<K>,
+    which: watcher::Config,
     is: fn(Box<K>) -> Change,
     is_gone: fn(String) -> Change,
 ) -> BoxStream<'static, Result<Change>>
 where
     K: Resource<DynamicType = ()> + Clone + std::fmt::Debug + DeserializeOwned + Send + 'static,
 {
-    let api: Api<K> = Api::all(client.clone());
-    watcher(api, watcher::Config::default())
+    watcher(api, which)
         .default_backoff()
         .map_ok(move |event| match event {
             watcher::Event::Apply(object) | watcher::Event::InitApply(object) => is(Box::new(object)),
