@@ -12,14 +12,28 @@ help: ## Show this help.
 
 CLOUDS := aws digitalocean hetzner
 
+# For the demo alone: etcd and kube-apiserver, and kubectl for whoever looks around. An existing cluster has its own.
+DEMO_PROGRAMS := etcd kube-apiserver $(if $(filter-out 0,$(KEEP)),kubectl)
+DEMO_CLUSTER := $(if $(CLUSTER),,$(if $(filter-out 0,$(POD)),control-plane,demo-control-plane))
+
 .PHONY: demo
-demo: known-cloud control-plane $(if $(filter aws,$(CLOUD)),moto) $(if $(filter-out 0,$(POD)),registries helm machine) ## Show the main job: nodes, a load balancer, a dead machine, a refused attack, another module. CLOUD=hetzner or aws shows that cloud, and routes. KEEP=1 stays up. POD=1 shows aerostat in Pods, as test-pod does.
+demo: known-cloud preflight $(DEMO_CLUSTER) $(if $(filter aws,$(CLOUD)),moto) $(if $(filter-out 0,$(POD)),registries helm machine) ## Show the main job: nodes, a load balancer, a dead machine, a refused attack, another module. CLOUD=hetzner or aws shows that cloud, and routes. KEEP=1 stays up. CLUSTER=KUBECONFIG plays in a part of that cluster, which goes afterwards. POD=1 shows aerostat in Pods, as test-pod does.
 	@printf '\n==> Building aerostat, the providers and the demo (minutes at the first time)\n'
-	@$(CARGO) build --locked -p aerostat -p tests --bins
+	@$(CARGO) build --locked -p aerostat -p tests --bin aerostat --bin demo
 	@exec target/debug/demo
 
+.PHONY: demo-control-plane
+demo-control-plane: preflight
+	@tests/cluster/build.sh $(DEMO_PROGRAMS)
+
+# Before anything is built.
 .PHONY: known-cloud
 known-cloud:
+	@if [ -n '$(CLUSTER)' ] && [ -n '$(filter-out 0,$(POD) $(KEEP))$(filter-out digitalocean,$(CLOUD))' ]; then \
+		echo 'CLUSTER shows DigitalOcean, and goes again: it knows no POD, KEEP and CLOUD' >&2; exit 1; \
+	elif [ -n '$(CLUSTER)' ] && [ ! -f '$(CLUSTER)' ]; then \
+		printf 'CLUSTER=%s: there is no such file\n  next: name a kubeconfig, as in CLUSTER=$$HOME/.kube/config make demo\n' '$(CLUSTER)' >&2; exit 1; \
+	fi
 	@$(if $(filter-out $(CLOUDS),$(CLOUD)),echo 'there is no cloud "$(CLOUD)" to show: CLOUD is one of $(CLOUDS)' >&2; exit 1)
 	@$(if $(filter-out 0,$(POD)),$(if $(filter-out digitalocean,$(CLOUD)),echo 'POD=1 shows DigitalOcean alone' >&2; exit 1))
 

@@ -25,7 +25,7 @@ if [ ! -e "$tools/$asciinema-$svg_term" ]; then
 	touch "$tools/$asciinema-$svg_term"
 fi
 
-${CARGO:-cargo} build --locked -p aerostat -p tests --bins
+${CARGO:-cargo} build --locked -p aerostat -p tests --bin aerostat --bin demo
 cast=target/demo.cast
 "$tools/bin/asciinema" rec --overwrite --quiet --idle-time-limit "$pause" --cols 110 --rows 32 --command target/debug/demo "$cast"
 "$tools/node_modules/.bin/svg-term" --in "$cast" --out docs/demo.svg --window --no-cursor --width 110 --height 32
