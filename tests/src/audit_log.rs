@@ -2,8 +2,10 @@
 //!
 //! Bodies are there for aerostat's requests, for Leases, and where kube-controller-manager gives nodes pod networks.
 
-use std::fs;
-use std::path::PathBuf;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::{Context, Result, bail};
 use jiff::Timestamp;
@@ -15,11 +17,23 @@ use serde_json::Value;
 use crate::aerostat::USER;
 use crate::wait;
 
-/// The audit log of one API server, from some place on.
+/// The stage of a request that was answered.
+const COMPLETE: &str = "ResponseComplete";
+
+/// The audit log of one API server, from some place on. Clones share what was read of it: tests ask again and again, and logs
+/// have megabytes.
 #[derive(Clone, Debug)]
 pub struct AuditLog {
     path: PathBuf,
-    start: usize,
+    lines: Arc<Mutex<Lines>>,
+}
+
+/// The lines that were read.
+#[derive(Debug)]
+struct Lines {
+    /// The byte of the file at which the next one begins.
+    end: u64,
+    events: Vec<Event>,
 }
 
 /// One request and how it ended.
@@ -105,16 +119,20 @@ impl Request {
 impl AuditLog {
     /// A log from its beginning on.
     pub(crate) fn new(path: PathBuf) -> AuditLog {
-        AuditLog { path, start: 0 }
+        AuditLog::from_byte(path, 0)
     }
 
     /// The same log, from its present end on.
     ///
     /// # Errors
     ///
-    /// Fails if the file cannot be read.
+    /// Fails if there is no such file.
     pub fn from_now(&self) -> Result<AuditLog> {
-        Ok(AuditLog { path: self.path.clone(), start: self.read()?.len() })
+        Ok(AuditLog::from_byte(self.path.clone(), length(&self.path)?))
+    }
+
+    fn from_byte(path: PathBuf, byte: u64) -> AuditLog {
+        AuditLog { path, lines: Arc::new(Mutex::new(Lines { end: byte, events: Vec::new() })) }
     }
 
     /// All requests of all users, in the order in which they ended.
@@ -123,7 +141,7 @@ impl AuditLog {
     ///
     /// Fails if the file cannot be read, or is not what an API server writes.
     pub fn everything(&self) -> Result<Vec<Request>> {
-        self.stage("ResponseComplete")
+        self.stage(COMPLETE, |_| true)
     }
 
     /// All requests of all users whose answer has begun and goes on: watches, in order.
@@ -132,7 +150,7 @@ impl AuditLog {
     ///
     /// Fails as [`AuditLog::everything`] does.
     pub fn started(&self) -> Result<Vec<Request>> {
-        self.stage("ResponseStarted")
+        self.stage("ResponseStarted", |_| true)
     }
 
     /// Aerostat's requests for objects, in the order received: without lists, watches, leases, events, reviews, and
@@ -144,12 +162,11 @@ impl AuditLog {
     pub fn requests(&self) -> Result<Vec<Request>> {
         let reviews = ["selfsubjectaccessreviews", "selfsubjectreviews", "subjectaccessreviews", "tokenreviews"];
         let aside = ["", "events", "leases"];
-        let mut requests = self.everything()?;
-        requests.retain(|request| {
+        let mut requests = self.stage(COMPLETE, |request| {
             request.is_aerostats()
                 && !matches!(request.verb.as_str(), "list" | "watch")
                 && !aside.iter().chain(&reviews).any(|it| request.object.resource == *it)
-        });
+        })?;
         requests.sort_by_key(|request| request.received);
         Ok(requests)
     }
@@ -171,8 +188,7 @@ impl AuditLog {
     ///
     /// Fails as [`AuditLog::everything`] does.
     pub fn events(&self) -> Result<Vec<Request>> {
-        let mut requests = self.everything()?;
-        requests.retain(|request| request.is_aerostats() && request.object.resource == "events");
+        let mut requests = self.stage(COMPLETE, |it| it.is_aerostats() && it.object.resource == "events")?;
         requests.sort_by_key(|request| request.received);
         Ok(requests)
     }
@@ -184,37 +200,61 @@ impl AuditLog {
     /// Fails if a request of ours does not appear.
     pub async fn settle(&self, admin: &Client) -> Result<()> {
         let mark = format!("settle-{}", uuid::Uuid::new_v4());
+        let before = length(&self.path)?;
         let config_maps: Api<ConfigMap> = Api::namespaced(admin.clone(), "default");
         config_maps.get_opt(&mark).await?;
-        let seen = wait::within(wait::DEADLINE, async || self.read().ok().filter(|text| text.contains(&mark)));
+        let is_there = |text: &Vec<u8>| String::from_utf8_lossy(text).contains(&mark);
+        let seen = wait::within(wait::DEADLINE, async || read(&self.path, before).ok().filter(is_there));
         if seen.await.is_none() {
             bail!("{} does not grow", self.path.display());
         }
         Ok(())
     }
 
-    fn stage(&self, stage: &str) -> Result<Vec<Request>> {
-        let text = self.read()?;
-        let new = text.get(self.start..).unwrap_or_default();
-        // The last line may be half written.
-        let end = new.rfind('\n').map_or(0, |end| end + 1);
-        let mut requests = Vec::new();
-        for line in new[..end].lines() {
-            let event: Event =
-                serde_json::from_str(line).with_context(|| format!("not a line of an audit log: {line}"))?;
-            if event.stage == stage {
-                requests.push(event.request);
-            }
-        }
-        Ok(requests)
+    fn stage(&self, stage: &str, keeps: impl Fn(&Request) -> bool) -> Result<Vec<Request>> {
+        let mut lines = self.lines();
+        lines.read_on(&self.path)?;
+        let events = lines.events.iter().filter(|it| it.stage == stage && keeps(&it.request));
+        Ok(events.map(|it| it.request.clone()).collect())
     }
 
-    fn read(&self) -> Result<String> {
-        fs::read_to_string(&self.path).with_context(|| format!("cannot read {}", self.path.display()))
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-#[derive(Deserialize)]
+impl Lines {
+    /// Reads what the file has got since the last time.
+    fn read_on(&mut self, path: &Path) -> Result<()> {
+        let new = read(path, self.end)?;
+        // The last line may be half written.
+        let whole = new.iter().rposition(|it| *it == b'\n').map_or(0, |last| last + 1);
+        for line in new[..whole].split_inclusive(|it| *it == b'\n') {
+            let event = serde_json::from_slice(line)
+                .with_context(|| format!("not a line of an audit log: {}", String::from_utf8_lossy(line)))?;
+            self.events.push(event);
+            self.end += line.len() as u64;
+        }
+        Ok(())
+    }
+}
+
+/// The bytes of a file from one of them on.
+fn read(path: &Path, from: u64) -> Result<Vec<u8>> {
+    let read = || -> io::Result<Vec<u8>> {
+        let (mut file, mut bytes) = (File::open(path)?, Vec::new());
+        file.seek(SeekFrom::Start(from))?;
+        file.read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().with_context(|| format!("cannot read {}", path.display()))
+}
+
+fn length(path: &Path) -> Result<u64> {
+    Ok(fs::metadata(path).with_context(|| format!("cannot read {}", path.display()))?.len())
+}
+
+#[derive(Debug, Deserialize)]
 struct Event {
     stage: String,
     #[serde(flatten)]

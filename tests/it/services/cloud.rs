@@ -198,9 +198,14 @@ impl Cloud {
         self.lock().calls.clone()
     }
 
-    /// The same, as `ensure s1`.
+    /// The calls until now, as `ensure s1`.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.calls().iter().map(Call::name).collect()
+    }
+
+    /// How many calls came until now.
+    pub(crate) fn count(&self) -> usize {
+        self.lock().calls.len()
     }
 
     /// The calls about one Service.

@@ -1,5 +1,6 @@
 //! Load balancers that take their time: nobody waits for them, and it is no failure.
 
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 use cloud_provider::{Ingress, LoadBalancerStatus, PendingStatus};
@@ -10,7 +11,7 @@ use kube::api::ListParams;
 use tests::control_plane::cluster;
 use tests::wait;
 
-use crate::cloud::{Answer, Cloud, at_address, building, ready};
+use crate::cloud::{Answer, Call, Cloud, at_address, building, ready};
 use crate::controller::{
     Controller, addressed, addresses, called, create, delete, events, gone, join_all, memo, one, resize, serve_s1,
     service, service_when, services, settled, told,
@@ -23,18 +24,22 @@ const ENSURED: &str = "Normal EnsuredLoadBalancer: Ensured load balancer";
 
 #[tokio::test]
 async fn one_worker_serves_two_hundred_pending_load_balancers() {
+    const ALL: usize = 200;
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    for nth in 1..=200 {
+    for nth in 1..=ALL {
         let (name, memo) = (format!("s{nth}"), format!("lb-{nth}"));
         cloud.ensures_next(&name, [building(&memo, SECOND)]);
         cloud.ensures(&name, ready(&format!("192.0.2.{nth}"), &memo));
     }
-    let _controller = Controller::start(&cluster, &cloud, one());
     let cluster = &cluster;
-    stream::iter(1..=200)
+    stream::iter(1..=ALL)
         .for_each_concurrent(32, |nth| async move { drop(create(cluster, &service(&format!("s{nth}"))).await) })
         .await;
+    let _controller = Controller::start(cluster, &cloud, one());
+    for number in 1..=2 * ALL {
+        wait::until(&format!("call {number}"), async || (cloud.count() >= number).then_some(())).await;
+    }
     let services = services(cluster);
     let all = wait::until("all have their addresses", async || {
         let mut all = services.list(&ListParams::default()).await.ok()?.items;
@@ -42,15 +47,19 @@ async fn one_worker_serves_two_hundred_pending_load_balancers() {
         all.iter().all(|it| !addresses(it).is_empty()).then_some(all)
     })
     .await;
-    assert_eq!(all.len(), 200);
+    assert_eq!(all.len(), ALL);
     let right = |service: &Service| {
         let nth = service.name_any().trim_start_matches('s').to_owned();
         addresses(service) == [format!("192.0.2.{nth}")] && memo(service) == Some(&format!("lb-{nth}"))
     };
     assert!(all.iter().all(right));
     let calls = cloud.calls();
-    assert_eq!(calls.len(), 400, "two for each");
+    assert_eq!(calls.len(), 2 * ALL, "two for each");
     assert!(calls.iter().all(|it| it.in_flight == 1));
+    let first: BTreeSet<_> = calls[..ALL].iter().map(Call::name).collect();
+    assert_eq!(first.len(), ALL, "each has its turn before any has its second");
+    let pauses = calls[..ALL].windows(2).filter(|it| it[1].began - it[0].began >= SECOND).count();
+    assert!(pauses < ALL / 2, "the worker waits for what is pending: {pauses} pauses");
 }
 
 #[tokio::test]
