@@ -290,18 +290,20 @@ fn adv_154_a_wide_network_costs_as_little_as_a_block() {
     for nth in 0..5000 {
         given(&mut it, &format!("good-{nth}"));
     }
-    let began = std::time::Instant::now();
-    for _ in 0..1000 {
-        store(&node("evil", &["0.0.0.0/0", "::/0"]), &mut it).unwrap_err();
-        given(&mut it, "joins");
-        it.release("evil");
-        it.release("joins");
-        store(&node("evil", &["10.128.0.0/9", "fd00:0:0:8000::/49"]), &mut it).unwrap_err();
-        given(&mut it, "joins");
-        it.release("evil");
-        it.release("joins");
-    }
-    let spent = began.elapsed();
+    // CPU time: whatever else runs on the machine does not count.
+    let spent = measured_work::cost(|| {
+        for _ in 0..1000 {
+            store(&node("evil", &["0.0.0.0/0", "::/0"]), &mut it).unwrap_err();
+            given(&mut it, "joins");
+            it.release("evil");
+            it.release("joins");
+            store(&node("evil", &["10.128.0.0/9", "fd00:0:0:8000::/49"]), &mut it).unwrap_err();
+            given(&mut it, "joins");
+            it.release("evil");
+            it.release("joins");
+        }
+    })
+    .time;
     println!("2,000 nodes that come and go take {spent:?}");
     assert!(spent < std::time::Duration::from_secs(2), "{spent:?}");
     assert_eq!(used(&mut it), [5000 + 4096, 5000]);
