@@ -228,6 +228,38 @@ mod tests {
     }
 
     #[test]
+    fn a_record_reserves_no_more_than_is_left_or_a_hundred() {
+        let now = Instant::now();
+        let reserved = |limit: u32, earlier: u32| {
+            let mut count = Count::default();
+            count.restore(&[(SECOND, earlier)], WINDOW, now);
+            assert_eq!(count.take(limit, WINDOW, now, true), Err(Refusal::Unrecorded));
+            total(&count.record(WINDOW, now, false)) - earlier
+        };
+        assert_eq!([reserved(20, 0), reserved(20, 19), reserved(8_000, 0)], [3, 1, 100]);
+    }
+
+    #[test]
+    fn earlier_writes_keep_their_age() {
+        let (mut count, start) = (Count::default(), Instant::now());
+        count.restore(&[(400 * SECOND, 5), (WINDOW, 7)], WINDOW, start);
+        let ages = |count: &mut Count, now| count.record(WINDOW, now, true).ages;
+        assert_eq!(ages(&mut count, start), [(400 * SECOND, 5)]);
+        assert_eq!(ages(&mut count, start + 199 * SECOND), [(599 * SECOND, 5)]);
+        assert_eq!(ages(&mut count, start + 200 * SECOND), [], "a window is a window");
+    }
+
+    #[test]
+    fn a_record_that_is_stored_late_covers_no_less() {
+        let (mut count, now) = (Count::default(), Instant::now());
+        count.stored(2);
+        count.stored(1);
+        assert!(count.take(20, WINDOW, now, true).is_ok());
+        assert!(count.take(20, WINDOW, now, true).is_ok());
+        assert_eq!(count.take(20, WINDOW, now, true), Err(Refusal::Unrecorded));
+    }
+
+    #[test]
     fn adv_162_what_is_refused_needs_no_further_record() {
         let (mut count, now) = (Count::default(), Instant::now());
         assert_eq!(count.take(20, WINDOW, now, true), Err(Refusal::Unrecorded));

@@ -140,6 +140,23 @@ mod tests {
     }
 
     #[test]
+    fn a_deletion_that_did_not_happen_is_put_back() {
+        let (deletions, now) = (NodeDeletions::default(), Instant::now());
+        assert_eq!(gone(&deletions, now), 10);
+        deletions.put_back();
+        assert_eq!(gone(&deletions, now), 1);
+    }
+
+    #[test]
+    fn a_record_holds_the_deletions_of_one_window() {
+        let (deletions, start) = (NodeDeletions::default(), Instant::now());
+        deletions.keep(BUDGET.window);
+        deletions.take(&BUDGET, 100, start).unwrap();
+        let held = |seconds: u32| deletions.record(start + seconds * SECOND).0;
+        assert_eq!((held(599), held(600)), (vec![(599 * SECOND, 1)], Vec::new()));
+    }
+
+    #[test]
     fn adv_162_a_record_of_billions_costs_no_more_than_a_full_one() {
         let (deletions, now) = (NodeDeletions::default(), Instant::now());
         let ages: Vec<_> = (0..5_000).rev().map(|age| (age * SECOND, u32::MAX)).collect();

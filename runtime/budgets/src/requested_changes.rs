@@ -148,6 +148,14 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
+    fn restored_changes_count_beside_those_seen() {
+        let (requested, now) = (RequestedChanges::default(), Instant::now());
+        requested.add_changes(2, now);
+        requested.restore(&[(10 * SECOND, 3)], WINDOW, now);
+        assert_eq!(requested.changes(WINDOW, now), [(10 * SECOND, 3), (Duration::ZERO, 2)]);
+    }
+
+    #[test]
     fn changes_count_for_one_window() {
         let (requested, start) = (RequestedChanges::default(), Instant::now());
         for second in 0..700 {

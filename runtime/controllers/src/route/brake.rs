@@ -127,12 +127,17 @@ mod tests {
     #[test]
     fn case_200_what_was_deleted_counts_for_ten_minutes() {
         let (mut count, start) = (RouteCount::default(), Instant::now());
-        for nth in 0..10 {
+        for nth in 0..9 {
             count.take(cidr(nth), 100, start);
         }
-        count.take(cidr(3), 100, start);
-        let mut left = |at: Duration, routes| count.brake(Facts { routes, ..FACTS }, &BUDGET, start + at).allowance;
-        assert_eq!(left(Duration::ZERO, 90), 0, "the share is that of the most routes, and is spent");
+        let left = |count: &mut RouteCount, at: Duration, routes| {
+            count.brake(Facts { routes, ..FACTS }, &BUDGET, start + at).allowance
+        };
+        assert_eq!(left(&mut count, Duration::ZERO, 91), 1, "the share is that of the most routes");
+        count.take(cidr(9), 91, start);
+        count.take(cidr(3), 90, start);
+        let mut left = |at: Duration, routes| left(&mut count, at, routes);
+        assert_eq!(left(Duration::ZERO, 90), 0, "and is spent");
         assert_eq!(left(Duration::from_secs(599), 90), 0);
         assert_eq!(left(Duration::from_secs(600), 90), 9);
     }
@@ -160,6 +165,7 @@ mod tests {
     #[test]
     fn a_destination_counts_once_until_it_is_settled() {
         let (mut count, now) = (RouteCount::default(), Instant::now());
+        count.take(cidr(1), 100, now);
         count.take(cidr(1), 100, now);
         assert!(count.brake(FACTS, &BUDGET, now).counted.contains(&cidr(1)));
         assert_eq!(count.brake(FACTS, &BUDGET, now).allowance, 9);

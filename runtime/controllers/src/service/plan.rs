@@ -221,6 +221,12 @@ mod tests {
     }
 
     #[test]
+    fn a_class_hands_over_only_what_wants_a_load_balancer() {
+        let neither = json!({ "spec": { "type": "ClusterIP", "loadBalancerClass": "example.com/other" } });
+        assert_eq!(kind(&service(neither), true), Kind::Delete, "the other controller takes nothing over");
+    }
+
+    #[test]
     fn a_service_that_is_deleted_loses_its_load_balancer() {
         let deleted = || json!({ "metadata": { "deletionTimestamp": "2026-01-01T00:00:00Z" } });
         check(finalized(deleted()), Kind::Delete);

@@ -127,6 +127,30 @@ fn case_213_a_refusal_gives_the_block_back() {
 }
 
 #[test]
+fn what_is_written_waits_for_the_watch() {
+    let mut it = small();
+    given(&mut it, "a");
+    assert!(!settle(&mut it, "a", WriteOutcome::Yes));
+    assert_eq!(decide(&node("a", &[]), &mut it), Ok(Decision::Nothing), "it is not written twice");
+    assert_eq!(used(&mut it), [1]);
+}
+
+#[test]
+fn a_node_that_leaves_gives_back_what_was_set_aside() {
+    let mut it = small();
+    given(&mut it, "a");
+    assert_eq!(decide(&leaving(node("a", &[])), &mut it), Ok(Decision::Nothing), "nothing is written any more");
+    assert_eq!(used(&mut it), [0]);
+}
+
+#[test]
+fn bits_behind_a_prefix_say_nothing() {
+    let mut it = small();
+    assert_eq!(decide(&node("a", &["10.0.0.3/30"]), &mut it), Ok(Decision::Nothing));
+    assert_eq!(given(&mut it, "b"), nets(&["10.0.0.4/30"]));
+}
+
+#[test]
 fn case_214_a_node_that_leaves_keeps_its_network() {
     let mut it = small();
     decide(&leaving(node("a", &["10.0.0.0/30"])), &mut it).unwrap();

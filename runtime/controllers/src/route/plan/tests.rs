@@ -258,6 +258,27 @@ fn of_two_routes_with_one_destination_the_desired_one_stays() {
 }
 
 #[test]
+fn a_second_route_goes_only_by_a_whole_list_and_the_brake() {
+    let there = vec![route("10.244.1.0/24", "other"), route("10.244.1.0/24", "hop-1")];
+    let mut world = World::new(&[N1], there);
+    world.seen.changed.insert("n1".to_owned());
+    world.is_complete = false;
+    assert!(world.changes().is_empty() && world.withheld().is_empty());
+    (world.is_complete, world.allowance) = (true, 0);
+    assert!(world.changes().is_empty());
+    assert_eq!(world.withheld(), ["10.244.1.0/24"]);
+    world.routes[0].state = RouteState::Changing;
+    assert_eq!(world.plan().changing, BTreeSet::from([cidr("10.244.1.0/24")]), "the cloud works on it");
+}
+
+#[test]
+fn releases_come_before_moves_and_moves_before_new_routes() {
+    let there = vec![route("10.244.2.0/24", "other"), route("10.244.9.0/24", "gone")];
+    let changes = World::new(&[N1, N2], there).changes();
+    assert_eq!(changes, ["10.244.9.0/24: gone > -", "10.244.2.0/24: other > hop-2", "10.244.1.0/24: - > hop-1"]);
+}
+
+#[test]
 fn what_rests_is_left_out_until_something_else_is_wanted() {
     let mut world = World::new(&[N1, N2], Vec::new());
     world.resting.insert(cidr("10.244.1.0/24"), Some("hop-1".to_owned()));
