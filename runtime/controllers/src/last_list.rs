@@ -72,6 +72,39 @@ impl<T: CloudList> LastList<T> {
         read: impl Future<Output = Result<T>>,
     ) -> Result<(Arc<T>, bool)> {
         let _reading = self.reading.lock().await;
+        self.known_or_read(freshness, read).await
+    }
+
+    /// As [`get`](Self::get), but no list is begun if one was under way and is too old, and `is_wanted` says by then that
+    /// another is not worth it: `None`.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    pub(crate) async fn get_if_wanted(
+        &self,
+        freshness: Freshness,
+        is_wanted: impl Fn() -> bool,
+        read: impl Future<Output = Result<T>>,
+    ) -> Result<Option<(Arc<T>, bool)>> {
+        let free = self.reading.try_lock();
+        let has_waited = free.is_err();
+        let _reading = match free {
+            Ok(reading) => reading,
+            Err(_) => self.reading.lock().await,
+        };
+        if has_waited && self.known(freshness).is_none() && !is_wanted() {
+            return Ok(None);
+        }
+        self.known_or_read(freshness, read).await.map(Some)
+    }
+
+    /// A list that is so fresh: the last one, or a new one. Nobody else reads meanwhile.
+    async fn known_or_read(
+        &self,
+        freshness: Freshness,
+        read: impl Future<Output = Result<T>>,
+    ) -> Result<(Arc<T>, bool)> {
         if let Some(list) = self.known(freshness) {
             return Ok((list, false));
         }

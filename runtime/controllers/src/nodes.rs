@@ -130,6 +130,11 @@ impl Nodes {
         self.shared.waiting.load(Ordering::Relaxed)
     }
 
+    /// How many nodes wait to be initialised that came after this moment.
+    pub(crate) fn waiting_since(&self, moment: Instant) -> usize {
+        self.index().waiting_since(moment)
+    }
+
     /// The names of the nodes that wait to be initialised.
     pub(crate) fn waiting_names(&self) -> Vec<String> {
         self.index().waiting_names().map(str::to_owned).collect()

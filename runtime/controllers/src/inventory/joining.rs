@@ -10,7 +10,7 @@ use cloud_provider::{Instance, Result};
 use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
-use crate::freshness::{INITIALISATION, LATER_TURN, NodeCame};
+use crate::freshness::{FreshnessRule, INITIALISATION, LATER_TURN, NodeCame};
 use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
 use crate::nodes::Turn;
@@ -26,7 +26,7 @@ const QUIET: Duration = Duration::from_millis(100);
 /// The least that a cloud takes for one call.
 const CALL_TAKES: Duration = Duration::from_millis(50);
 /// A node that waits is worth so much of it.
-const QUIET_FOR_EACH: Duration = Duration::from_millis(1);
+const QUIET_FOR_EACH: Duration = Duration::from_millis(10);
 /// The longest time for which no node has to come.
 const LONGEST_QUIET: Duration = Duration::from_secs(1);
 /// If nodes come all the time, a list is begun after so long for each of its calls. That is no more than three calls a
@@ -43,7 +43,7 @@ const LONGEST_STREAM: Duration = Duration::from_secs(20);
 /// The facts that decide how a node that joins is asked about.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Situation {
-    /// Nodes that wait to be initialised.
+    /// Nodes that wait to be initialised, and that no list answers which is there.
     pub(super) waiting: usize,
     /// From so many on, a list takes no more calls than questions about each.
     pub(super) many: usize,
@@ -114,12 +114,14 @@ impl Inventory {
         let Turn { came, is_first } = self.nodes.turn(node);
         // A list of the version of the provider that served before is too old.
         let came = self.replaced().map_or(came, |it| it.max(came));
-        let freshness = if is_first { INITIALISATION } else { LATER_TURN }.since(NodeCame(came));
+        let rule = if is_first { INITIALISATION } else { LATER_TURN };
+        let freshness = rule.since(NodeCame(came));
+        let waiting = || self.unlisted(rule);
         let mut has_gathered = false;
         loop {
             let list = self.known_list(freshness);
             let situation = Situation {
-                waiting: self.nodes.waiting(),
+                waiting: waiting(),
                 many: self.many(),
                 is_doubtful: self.is_doubtful(&machine),
                 has_list: list.is_some(),
@@ -132,7 +134,14 @@ impl Inventory {
                     continue;
                 }
                 (Strategy::KnownList, Some(list)) => (list, false),
-                (Strategy::List, _) => self.last_list.get(freshness, self.gathered_list()).await?,
+                (Strategy::List, _) => {
+                    let is_wanted = || prefers_list(waiting(), self.many(), self.is_doubtful(&machine));
+                    let read = self.gathered_list(rule);
+                    match self.last_list.get_if_wanted(freshness, is_wanted, read).await? {
+                        Some(list) => list,
+                        None => continue,
+                    }
+                }
                 (Strategy::Get | Strategy::KnownList, _) => return self.get(&machine, node, None).await,
             };
             return match self.find_in(&list, &machine)? {
@@ -152,16 +161,24 @@ impl Inventory {
         }
     }
 
+    /// How many nodes wait that the last list does not answer: those that came after it began, or all if it is too old by
+    /// this rule.
+    fn unlisted(&self, rule: FreshnessRule<NodeCame>) -> usize {
+        let young = rule.at_any_time();
+        let list = self.known_list(self.replaced().map_or(young, |it| young.and_since(it)));
+        list.map_or_else(|| self.nodes.waiting(), |it| self.nodes.waiting_since(it.began))
+    }
+
     /// A list that is begun once no more nodes come, or enough have: all of them share it.
-    async fn gathered_list(&self) -> Result<InstanceList> {
-        self.gathered().await;
+    async fn gathered_list(&self, rule: FreshnessRule<NodeCame>) -> Result<InstanceList> {
+        self.gathered(rule).await;
         self.read_list().await
     }
 
-    async fn gathered(&self) {
+    async fn gathered(&self, rule: FreshnessRule<NodeCame>) {
         let began = Instant::now();
         while let Some(came) = self.nodes.last_came() {
-            let patience = patience(self.pages(), self.nodes.waiting());
+            let patience = patience(self.pages(), self.unlisted(rule));
             let until = (came + patience.quiet).min(began + patience.longest);
             if until <= Instant::now() {
                 return;
@@ -182,9 +199,10 @@ mod tests {
             (quiet.as_millis(), longest.as_millis())
         };
         assert_eq!(of(1, 20), (100, 300), "few nodes in a small account");
+        assert_eq!(of(5, 20), (200, 1_500), "as few, and they would have to be listed again");
         assert_eq!(of(5, 1_000), (250, 10_000));
         assert_eq!(of(26, 5_000), (1_000, 20_000));
-        assert_eq!(of(26, 30), (100, 5_000), "few nodes in a large account");
+        assert_eq!(of(26, 30), (300, 5_000), "few nodes in a large account");
         assert_eq!(of(1_000, 0), (100, 5_000));
     }
 }

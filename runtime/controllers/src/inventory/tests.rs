@@ -219,6 +219,40 @@ async fn nodes_that_come_together_wait_a_moment_for_each_other() {
     assert_eq!(fake.take_calls(), ["list 0 500"]);
 }
 
+/// Nodes that join in an account with three pages: some, and others while the list of them is read.
+async fn join_during_a_list(some: usize, others: usize) -> Vec<String> {
+    let call = Duration::from_millis(100);
+    let (all, fake) = ((1..=some + others).map(node).collect::<Vec<_>>(), slow(machines(1_500), call));
+    let (known, mut writer) = Nodes::new();
+    let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
+    let mut come = |them: &[Node]| {
+        them.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
+    };
+    come(&all[..some]);
+    let joins = futures::future::join_all(all.iter().enumerate().map(|(nth, it)| {
+        let inventory = &inventory;
+        async move {
+            // The list is begun when it was quiet for 100 ms, and takes three times that.
+            tokio::time::sleep(if nth < some { Duration::ZERO } else { 2 * call }).await;
+            inventory.joining(it).await
+        }
+    }));
+    let rest = async {
+        tokio::time::sleep(2 * call).await;
+        come(&all[some..]);
+    };
+    let (found, ()) = tokio::join!(joins, rest);
+    assert!(found.iter().all(|it| matches!(it, Ok(Some(_)))), "{found:?}");
+    fake.take_calls()
+}
+
+#[tokio::test(start_paused = true)]
+async fn few_who_come_during_a_list_share_no_other() {
+    let list = ["list 0 500", "list 500 500", "list 1000 500"];
+    assert_eq!(join_during_a_list(10, 2).await, [list.as_slice(), &["get n11", "get n12"]].concat());
+    assert_eq!(join_during_a_list(10, 8).await, [list, list].concat(), "many more are worth another");
+}
+
 #[tokio::test(start_paused = true)]
 async fn what_a_list_lacks_is_asked_about() {
     let fake = lacking(machines(9), &["n9"], Vec::new());

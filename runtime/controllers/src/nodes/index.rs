@@ -1,6 +1,8 @@
 //! Index over all nodes together: those that wait, and those with one provider id.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::btree_map::Entry;
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::ops::Bound;
 
 use cloud_provider::Instance;
 use k8s_openapi::api::core::v1::Node;
@@ -14,6 +16,8 @@ use crate::node_fields::{is_waiting, provider_id};
 pub(super) struct Index {
     /// By name.
     waiting: HashMap<String, WaitingNode>,
+    /// How many of them came at each moment.
+    came: BTreeMap<Instant, usize>,
     /// When a node came last that waits.
     last_came: Option<Instant>,
     /// Names by provider id, sorted: several if several nodes say that they are the same instance. Of several spellings
@@ -58,14 +62,16 @@ pub(crate) enum OwnershipVerdict {
 impl Index {
     /// The index of these nodes, after `before`: who waited then and still does has waited since then.
     pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>, before: &Self, now: Instant) -> Self {
-        let (waiting, last_came, spellings) = (before.waiting.clone(), before.last_came, before.spellings.clone());
-        let mut index = Self { waiting, last_came, spellings, ..Self::default() };
+        let Self { waiting, came, last_came, spellings, .. } = before;
+        let (waiting, came) = (waiting.clone(), came.clone());
+        let mut index = Self { waiting, came, last_came: *last_came, spellings: spellings.clone(), ..Self::default() };
         let mut names = HashSet::new();
         for node in nodes {
             names.insert(node.name_any());
             index.apply(node, now);
         }
-        index.waiting.retain(|name, _| names.contains(name));
+        let gone: Vec<_> = index.waiting.keys().filter(|it| !names.contains(*it)).cloned().collect();
+        gone.iter().for_each(|it| index.end_wait(it));
         let held: HashSet<_> = index.held.values().collect();
         index.spellings.retain(|provider_id, _| held.contains(provider_id));
         index
@@ -84,23 +90,40 @@ impl Index {
         if is_waiting(node) {
             let uid = &node.metadata.uid;
             if self.waiting.get(&name).is_none_or(|it| it.uid != *uid) {
+                self.end_wait(&name);
                 self.waiting.insert(name, WaitingNode { uid: uid.clone(), since: now, had_turn: false });
+                *self.came.entry(now).or_default() += 1;
                 self.last_came = Some(now);
             }
         } else {
-            self.waiting.remove(&name);
+            self.end_wait(&name);
         }
         left
     }
 
+    fn end_wait(&mut self, name: &str) {
+        let Some(WaitingNode { since, .. }) = self.waiting.remove(name) else { return };
+        if let Entry::Occupied(mut count) = self.came.entry(since) {
+            *count.get_mut() -= 1;
+            if *count.get() == 0 {
+                count.remove();
+            }
+        }
+    }
+
     /// Forgets a node. Returns the names of nodes that have its provider id now without it.
     pub(super) fn delete(&mut self, name: &str) -> Vec<String> {
-        self.waiting.remove(name);
+        self.end_wait(name);
         self.forget(name)
     }
 
     pub(super) fn waiting(&self) -> usize {
         self.waiting.len()
+    }
+
+    /// How many of those that wait came after this moment.
+    pub(super) fn waiting_since(&self, moment: Instant) -> usize {
+        self.came.range((Bound::Excluded(moment), Bound::Unbounded)).map(|(_, count)| count).sum()
     }
 
     pub(super) fn waiting_names(&self) -> impl Iterator<Item = &str> {
@@ -284,11 +307,14 @@ mod tests {
         assert_eq!(index.turn(&first, second(2)), Turn { came: start, is_first: true });
         assert_eq!(index.turn(&first, second(3)), Turn { came: start, is_first: false });
         assert_eq!(index.last_came(), Some(start));
+        assert_eq!([0, 1].map(|it| index.waiting_since(second(it))), [0, 0]);
         index.apply(&again, second(3));
+        assert_eq!([0, 2, 3].map(|it| index.waiting_since(second(it))), [1, 1, 0]);
         assert_eq!(index.turn(&first, second(4)), Turn { came: second(4), is_first: true }, "it is another node");
         assert_eq!(index.turn(&again, second(4)), Turn { came: second(3), is_first: true });
         assert_eq!(index.last_came(), Some(second(3)));
-        assert_eq!(Index::of([], &index, second(4)).waiting(), 0);
+        let none = Index::of([], &index, second(4));
+        assert_eq!((none.waiting(), none.waiting_since(start), none.came.len()), (0, 0, 0));
     }
 
     #[test]
