@@ -17,6 +17,7 @@ mod hetzner;
 mod ipam;
 mod join;
 mod leadership;
+mod memory;
 mod modules;
 mod objects;
 mod requests;
@@ -39,7 +40,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 26] = [
+const ROWS: [(&str, &str); 28] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -48,7 +49,9 @@ const ROWS: [(&str, &str); 26] = [
     ("takeover", "from the end of the leader to the next, after SIGTERM and after kill -9"),
     ("join-100", "100 nodes join at once"),
     ("join-1000", "1,000 nodes join at once"),
+    ("join-5000", "5,000 nodes join at once, without the baseline"),
     ("join-1000-limited", "1,000 nodes join at once a cloud that allows 250 requests a minute"),
+    ("memory", "memory beside nodes that are initialised, without the baseline"),
     ("restart", "what a restart asks for at 1,000 nodes"),
     ("services-20", "20 Services whose load balancers take 30 s"),
     ("services-200", "200 Services whose load balancers take 30 s"),
@@ -110,7 +113,9 @@ async fn measure(row: &str) -> Result<()> {
         "takeover" => takeover::measure().await,
         "join-100" => join::measure(100).await,
         "join-1000" => join::measure(1000).await,
+        "join-5000" => join::measure_alone(5000).await,
         "join-1000-limited" => join::measure_limited(1000).await,
+        "memory" => memory::measure().await,
         "restart" => restart::measure().await,
         "services-20" => services::measure(&services::FEW).await,
         "services-200" => services::measure(&services::MANY).await,
