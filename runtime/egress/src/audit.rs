@@ -11,7 +11,8 @@ use crate::canonical;
 use crate::metrics::Metrics;
 use crate::outcome::{AnswerFailure, RequestOutcome};
 use crate::policy::{Denied, Permitted};
-use crate::request::{GuestRequest, Method, SendError};
+use crate::request::{Body, GuestRequest, Method, SendError};
+use crate::watched::{LeavingRequest, RequestWatcher, WatchedRequest};
 
 /// Which call of a provider something belongs to, in logs.
 #[derive(Clone, Debug)]
@@ -50,6 +51,7 @@ pub(crate) struct AuditLine<'a> {
     /// Another request brought the answer.
     is_joined: bool,
     is_mute: bool,
+    watched: Option<(Arc<dyn RequestWatcher>, WatchedRequest)>,
 }
 
 impl<'a> AuditLine<'a> {
@@ -71,7 +73,34 @@ impl<'a> AuditLine<'a> {
             error: Some("the call ended first".to_owned()),
             is_joined: false,
             is_mute: false,
+            watched: None,
         }
+    }
+
+    /// Tells somebody else of the request, too.
+    pub(crate) fn watched_by(&mut self, watcher: Arc<dyn RequestWatcher>, request: &GuestRequest) {
+        let sent = match &request.body {
+            Some(Body::Bytes(bytes)) => bytes.len(),
+            Some(Body::Form(_)) | None => 0,
+        };
+        self.watched = Some((watcher, WatchedRequest { sent, ..WatchedRequest::default() }));
+    }
+
+    /// Whether whoever watches lets the request leave.
+    pub(crate) fn may_leave(&mut self, permitted: &Permitted) -> bool {
+        let Some((watcher, watched)) = &mut self.watched else { return true };
+        let leaving = LeavingRequest {
+            endpoint: permitted.endpoint().name.clone(),
+            method: permitted.method(),
+            url: format!("{}{}", permitted.origin(), permitted.target()),
+            operation: permitted.operation().map(str::to_owned),
+            effect: permitted.effect(),
+            rule: permitted.rule().to_owned(),
+            body: permitted.body().clone(),
+        };
+        watched.url.clone_from(&leaving.url);
+        (watched.effect, watched.sent) = (Some(leaving.effect), leaving.body.len());
+        watcher.may_leave(&leaving)
     }
 
     /// Leaves the line out. The metrics count all the same.
@@ -98,6 +127,9 @@ impl<'a> AuditLine<'a> {
         self.is_joined = is_joined;
         self.address = outcome.address;
         self.status = outcome.answer.as_ref().ok().map(|it| it.status.as_u16());
+        if let Some((_, watched)) = &mut self.watched {
+            watched.received = outcome.answer.as_ref().map_or(0, |it| it.body.len());
+        }
         self.error = None;
     }
 
@@ -131,6 +163,19 @@ pub(crate) fn attempted(
 
 impl Drop for AuditLine<'_> {
     fn drop(&mut self) {
+        if let Some((watcher, watched)) = self.watched.take() {
+            watcher.ended(&WatchedRequest {
+                endpoint: self.endpoint.clone(),
+                method: self.method.to_owned(),
+                url: if watched.url.is_empty() { self.path.clone() } else { watched.url },
+                operation: self.operation.clone(),
+                status: self.status,
+                duration: self.start.elapsed(),
+                is_joined: self.is_joined,
+                error: self.error.clone(),
+                ..watched
+            });
+        }
         if self.is_mute {
             return;
         }

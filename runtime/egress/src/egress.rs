@@ -16,7 +16,7 @@ use crate::error::EgressError;
 use crate::list_reads::ListReads;
 use crate::location;
 use crate::metrics::Metrics;
-use crate::policy::{self, CallState, Mode, Permitted};
+use crate::policy::{self, CallState, Code, Denied, Mode, Permitted};
 use crate::reach::Unreached;
 use crate::request::{GuestRequest, GuestResponse, RequestLocation, SendError};
 use crate::resolve::{self, Resolve};
@@ -24,6 +24,7 @@ use crate::response;
 use crate::seen::{Seen, SeenRequest};
 use crate::sender::Sender;
 use crate::settings::EgressSettings;
+use crate::watched::RequestWatcher;
 use crate::write_counts::WriteCounts;
 
 /// The longest reason of a guest in a line of the log.
@@ -33,6 +34,7 @@ const REASON_BYTES: usize = 256;
 #[derive(Clone)]
 pub struct Egress {
     sender: Arc<Sender>,
+    watcher: Option<Arc<dyn RequestWatcher>>,
 }
 
 impl Egress {
@@ -55,7 +57,13 @@ impl Egress {
         metrics: Metrics,
         resolver: Arc<dyn Resolve>,
     ) -> Result<Self, EgressError> {
-        Ok(Self { sender: Arc::new(Sender::new(settings, metrics, resolver)?) })
+        Ok(Self { sender: Arc::new(Sender::new(settings, metrics, resolver)?), watcher: None })
+    }
+
+    /// The same egress, whose requests somebody watches who tries a provider.
+    #[must_use]
+    pub fn watched_by(self, watcher: Arc<dyn RequestWatcher>) -> Self {
+        Self { watcher: Some(watcher), ..self }
     }
 
     /// Says what the cluster is. What comes later replaces what came before.
@@ -188,6 +196,9 @@ impl EgressCall {
     pub fn judge(&mut self, request: GuestRequest) -> Result<JudgedRequest<'_>, SendError> {
         let sender = &self.egress.sender;
         let mut entry = AuditLine::new(&self.call, &sender.metrics, &request);
+        if let Some(watcher) = &self.egress.watcher {
+            entry.watched_by(watcher.clone(), &request);
+        }
         if self.requests > policy::REQUESTS {
             // One line has said it. A guest that goes on must not fill the log.
             entry.mute();
@@ -203,6 +214,12 @@ impl EgressCall {
                 return Err(entry.denied(&denied));
             }
         };
+        entry.permitted(&permitted);
+        if !entry.may_leave(&permitted) {
+            let denied = Denied::new(Code::Leader, "nothing that writes leaves the host while a provider is tried");
+            self.seen.deny(unjudged, &denied);
+            return Err(entry.denied(&denied));
+        }
         if permitted.effect().takes_away() {
             self.deletes = self.deletes.saturating_add(1);
         }
@@ -213,7 +230,6 @@ impl EgressCall {
             // Said before it leaves: the call may end while it waits for the answer.
             self.wrote = true;
         }
-        entry.permitted(&permitted);
         let number = self.seen.begin(&permitted, &self.marks);
         let (list, wrote, seen) = (self.list.as_ref(), &mut self.wrote, &mut self.seen);
         Ok(JudgedRequest {
