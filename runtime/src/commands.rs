@@ -6,6 +6,10 @@
 //! Verify, Pull ─► place ─► Repository ─► ■ signatures ─► file
 //! Push ─► file ─► Repository
 //! Save, Push ─► Repository ─► ■ Layout ─► file, and back
+//! Check, Describe ─► file ─► sandbox ─► ■ the description beside the config, pages ─► text or JSON
+//! Diff ─► place ─► sandbox ─► ■ claims::changes ─► text or JSON
+//! Call ─► file ─► sandbox ─► egress, watched ─► the cloud ─► JSON
+//! Build ─► cargo ─► file
 //! Conformance ─► file ─► sandbox ─► a simulator on loopback ─► ■ Report ─► text, JSON or JUnit's XML
 //! ```
 
@@ -13,11 +17,15 @@ mod answer;
 mod bundle;
 mod compared;
 mod conformance;
+mod described;
+mod diff;
+mod examined;
 mod file;
 mod inspect;
 mod inspected;
 mod place;
 mod progress;
+mod provider;
 mod pull;
 mod push;
 mod signed;
@@ -43,6 +51,7 @@ pub(crate) async fn module(command: ModuleCommand, compiler: Option<&Path>) -> R
             ModuleCommand::Verify(it) => verify::run(it).await,
             ModuleCommand::Pull(it) => pull::run(it).await,
             ModuleCommand::Push(it) => push::run(it).await,
+            ModuleCommand::Diff(it) => diff::run(it, compiler).await,
         }
     })
     .await
@@ -59,10 +68,14 @@ pub(crate) async fn bundle(command: BundleCommand) -> Result<CommandAnswer> {
     .await
 }
 
-/// Does what was asked for with a provider. Nothing but a simulator is asked, with a limit for each question.
+/// Does what was asked for with a provider. Nothing but a simulator is asked, and by `call` the endpoints of its config.
 pub(crate) async fn provider(command: ProviderCommand, compiler: Option<&Path>) -> Result<CommandAnswer> {
     match command {
         ProviderCommand::Conformance(it) => conformance::run(it, compiler).await,
+        ProviderCommand::Build(it) => provider::build::run(it).await,
+        ProviderCommand::Check(it) => in_time(provider::check::run(it, compiler)).await,
+        ProviderCommand::Describe(it) => in_time(provider::describe::run(it, compiler)).await,
+        ProviderCommand::Call(it) => in_time(provider::call::run(it, compiler)).await,
     }
 }
 

@@ -81,7 +81,8 @@ impl CloudConfig {
         Self::parse(&text).map_err(|because| ConfigError::Use { path: name, because })
     }
 
-    fn parse(text: &str) -> Result<Self, String> {
+    /// Reads the file's text. The error is a sentence with its place in the text.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
         let file: CloudConfigFile = serde_saphyr::from_str(text).map_err(|error| explain(&error))?;
         let config = Self::try_from(file)?;
         Ok(Self { written: WrittenConfig::parse(text), ..config })

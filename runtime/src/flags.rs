@@ -3,7 +3,9 @@
 mod api_server;
 mod bundle_commands;
 mod command_line;
+mod command_output;
 mod controllers;
+mod exit_codes;
 mod feature_gates;
 mod known;
 mod leader_election;
@@ -13,6 +15,7 @@ mod module_commands;
 mod modules;
 mod node_ipam;
 mod provider_commands;
+mod registry_flags;
 mod routes;
 mod values;
 mod webhooks;
@@ -29,13 +32,18 @@ use ipnet::IpNet;
 pub use self::api_server::{ApiServerFlags, InCluster, RateLimit};
 pub use self::bundle_commands::{BundleCommand, PushBundle, SaveBundle};
 use self::command_line::{Command, CommandLine, Program, RUN};
+pub use self::command_output::Output;
 pub use self::controllers::{ControllerName, Controllers};
+pub use self::exit_codes::failure_code;
 pub use self::leader_election::LeaderElection;
 pub use self::leader_migration::{LeaderMigration, LeaseOwner};
 pub(crate) use self::load_balancers::LoadBalancerFlags;
-pub use self::module_commands::{Inspect, ModuleCommand, OptionalKeys, Output, PullFlags, Push, Registry, Verify};
+pub use self::module_commands::{DiffFlags, Inspect, ModuleCommand, OptionalKeys, PullFlags, Push, Verify};
 pub use self::node_ipam::NodeIpam;
-pub use self::provider_commands::{Conformance, ProviderCommand};
+pub use self::provider_commands::{
+    BuildFlags, CallFlags, CheckFlags, Conformance, DescribeFlags, DescribedPage, ProviderCommand,
+};
+pub use self::registry_flags::Registry;
 pub use self::routes::RouteControllerFlags;
 use self::values::given;
 pub use self::webhooks::Webhooks;

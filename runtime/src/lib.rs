@@ -41,10 +41,11 @@ use std::path::PathBuf;
 pub use crate::commands::CommandAnswer;
 pub use crate::failure::Failure;
 pub use crate::flags::{
-    ApiServerFlags, BundleCommand, Conformance, ControllerName, Controllers, FlagsError, InCluster, Inspect,
-    Invocation, LeaderElection, LeaderMigration, LeaseOwner, Log, LogFormat, ModuleCommand, NodeFlags, NodeIpam,
-    NodeLifecycle, OptionalKeys, Output, ProviderCommand, PullFlags, Push, PushBundle, RateLimit, Registry,
-    RouteControllerFlags, RunSettings, SaveBundle, ServiceFlags, Serving, Verify, Webhooks, command,
+    ApiServerFlags, BuildFlags, BundleCommand, CallFlags, CheckFlags, Conformance, ControllerName, Controllers,
+    DescribeFlags, DescribedPage, DiffFlags, FlagsError, InCluster, Inspect, Invocation, LeaderElection,
+    LeaderMigration, LeaseOwner, Log, LogFormat, ModuleCommand, NodeFlags, NodeIpam, NodeLifecycle, OptionalKeys,
+    Output, ProviderCommand, PullFlags, Push, PushBundle, RateLimit, Registry, RouteControllerFlags, RunSettings,
+    SaveBundle, ServiceFlags, Serving, Verify, Webhooks, command, failure_code,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{NeededRights, RoleRule, rules};

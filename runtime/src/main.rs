@@ -16,11 +16,13 @@ fn main() -> ExitCode {
         eprintln!("{sentence}");
         return ExitCode::FAILURE;
     }
-    let failure = match Invocation::parse(std::env::args_os()) {
+    let arguments: Vec<_> = std::env::args_os().collect();
+    let failed = ExitCode::from(aerostat::failure_code(&arguments));
+    let failure = match Invocation::parse(arguments) {
         Ok(Invocation::Run(settings)) => return run(*settings),
-        Ok(Invocation::Module(command)) => return ask(aerostat::module(*command, Some(MYSELF.into()))),
-        Ok(Invocation::Bundle(command)) => return ask(aerostat::bundle(*command)),
-        Ok(Invocation::Provider(command)) => return ask(aerostat::provider(*command, Some(MYSELF.into()))),
+        Ok(Invocation::Module(command)) => return ask(aerostat::module(*command, Some(MYSELF.into())), failed),
+        Ok(Invocation::Bundle(command)) => return ask(aerostat::bundle(*command), failed),
+        Ok(Invocation::Provider(command)) => return ask(aerostat::provider(*command, Some(MYSELF.into())), failed),
         Ok(Invocation::CompileProvider(arguments)) => match aerostat::compile(arguments) {
             Ok(()) => return ExitCode::SUCCESS,
             Err(sentence) => sentence,
@@ -32,7 +34,7 @@ fn main() -> ExitCode {
         Err(FlagsError::Invalid(sentences)) => sentences,
     };
     eprintln!("{failure}");
-    ExitCode::FAILURE
+    failed
 }
 
 #[tokio::main]
@@ -51,7 +53,7 @@ async fn run(settings: RunSettings) -> ExitCode {
 }
 
 #[tokio::main]
-async fn ask(question: impl Future<Output = Result<CommandAnswer, Failure>>) -> ExitCode {
+async fn ask(question: impl Future<Output = Result<CommandAnswer, Failure>>, failed: ExitCode) -> ExitCode {
     rustls::crypto::ring::default_provider().install_default().expect("nothing was installed before");
     aerostat::start_warnings();
     match question.await {
@@ -66,7 +68,7 @@ async fn ask(question: impl Future<Output = Result<CommandAnswer, Failure>>) -> 
         }
         Err(failure) => {
             eprintln!("{failure}");
-            ExitCode::FAILURE
+            failed
         }
     }
 }

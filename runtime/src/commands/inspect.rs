@@ -1,16 +1,15 @@
 //! `aerostat module inspect`.
 
 use std::path::Path;
-use std::sync::Arc;
 
-use anyhow::{Error, Result};
-use cloud_provider::Demand;
-use egress::{Credentials, Egress, EgressSettings, Transfer};
+use anyhow::Result;
+use egress::Transfer;
 use oci::{Claim, Release, Repository, Signature};
-use sandbox::{Digest, Interfaces, Metrics, Module, Provider, ProviderSettings, Sandbox};
+use sandbox::{Digest, Interfaces, Module};
 
 use super::answer::CommandAnswer;
 use super::compared::compared;
+use super::examined::examined;
 use super::inspected::{Inspected, InspectedSignature, ModuleBytes};
 use super::place::{ModulePlace, repository};
 use super::signed::Signers;
@@ -51,7 +50,7 @@ pub(super) async fn run(command: Inspect, compiler: Option<&Path>) -> Result<Com
     let Got { module, registry } = got;
     let interfaces = Interfaces::of(&module)?;
     let (digest, size) = (module.digest(), module.size());
-    let provider = described(module, config.as_ref(), compiler).await?;
+    let provider = examined(module, config.as_ref(), compiler).await?;
     let bytes = ModuleBytes { sha256: digest, size, media_type: registry.as_ref().map(|it| it.0.media_type) };
     let compared = config.map(|it| compared(&provider.description(), &it));
     let inspected = Inspected::new(&place, registry, bytes, &interfaces, &provider.cloud(), compared);
@@ -80,24 +79,4 @@ fn found(
             InspectedSignature { form: "unreadable", key: None, name: None, verified_by, because: Some(because) }
         }
     }
-}
-
-/// Compiles a module and asks it what it is. It can reach nothing.
-async fn described(module: Module, config: Option<&CloudConfig>, compiler: Option<&Path>) -> Result<Provider> {
-    let settings = config.map_or_else(ProviderSettings::default, |it| it.provider.clone());
-    let sandbox = Sandbox::new(settings.limits.memory)?;
-    let sandbox = compiler.map_or(sandbox.clone(), |program| sandbox.compiling_with(program));
-    let sandbox = config.map_or(sandbox.clone(), |it| sandbox.with_compile_limits(it.compile));
-    let registry = prometheus::Registry::new();
-    let egress = EgressSettings {
-        endpoints: Vec::new(),
-        credentials: Credentials::default(),
-        fence: Arc::new(|| false),
-        demands: Arc::new(|_| Demand::default()),
-        reports: Arc::new(|_| ()),
-        route: |it| it,
-    };
-    let egress = Egress::new(egress, egress::Metrics::register(&registry).map_err(Error::new)?)?;
-    let metrics = Metrics::register(&registry).map_err(Error::new)?;
-    Ok(Provider::inspect(&sandbox, module, settings, egress, metrics).await?)
 }

@@ -4,7 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::module_commands::{Output, Registry};
+use super::command_output::Output;
+use super::registry_flags::Registry;
 
 const SAVE_HELP: &str = "Examples:
   aerostat bundle save aerostat.tar registry.example.com/aerostat:0.1.0 registry.example.com/aerostat/hetzner:0.1.0 \\

@@ -50,10 +50,14 @@ const MODULE_HELP: &str = "Example:
 
 aerostat module inspect --help, and so on, explain each command.";
 
-const PROVIDER_HELP: &str = "Example:
+const PROVIDER_HELP: &str = "Examples:
+  aerostat provider build --out=acme.wasm
+  aerostat provider check acme.wasm --cloud-config=cloud.yaml
+  aerostat provider describe acme.wasm > cloud.yaml
+  aerostat provider call acme.wasm instances.get '{\"name\": \"web-1\"}' --cloud-config=cloud.yaml --dry-run
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080
 
-aerostat provider conformance --help explains the command.";
+aerostat provider check --help, and so on, explain each command. docs/provider.md goes through them in their order.";
 
 const COMPLETIONS_HELP: &str = "Examples:
   source <(aerostat completions bash)
@@ -105,7 +109,7 @@ pub(super) enum Command {
         #[command(subcommand)]
         command: Box<BundleCommand>,
     },
-    /// Try a provider before anybody runs it
+    /// Build a provider, check it, describe it to operators and try it, before anybody runs it
     #[command(after_help = PROVIDER_HELP)]
     Provider {
         #[command(subcommand)]

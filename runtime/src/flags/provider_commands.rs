@@ -1,10 +1,19 @@
 //! `aerostat provider`: what authors of a provider do with it before anybody runs it.
 
+mod build;
+mod call;
+mod check;
+mod describe;
+
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 
-use super::module_commands::Output;
+pub use self::build::BuildFlags;
+pub use self::call::CallFlags;
+pub use self::check::CheckFlags;
+pub use self::describe::{DescribeFlags, DescribedPage};
+use super::command_output::Output;
 
 const CONFORMANCE_HELP: &str = "Examples:
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080
@@ -25,6 +34,18 @@ pub enum ProviderCommand {
     /// Try every promise of the contract, against a simulator of the provider's cloud
     #[command(after_help = CONFORMANCE_HELP)]
     Conformance(Conformance),
+    /// Build the component of a crate, and tell its size
+    #[command(after_help = build::HELP)]
+    Build(BuildFlags),
+    /// Say whether a component is a provider that this host and a config take
+    #[command(after_help = check::HELP)]
+    Check(CheckFlags),
+    /// Write what an operator needs for a provider: config, tables, permissions, policies
+    #[command(after_help = describe::HELP)]
+    Describe(DescribeFlags),
+    /// Call one function of a provider, and show every request that it makes
+    #[command(after_help = call::HELP)]
+    Call(CallFlags),
 }
 
 /// `aerostat provider conformance`.

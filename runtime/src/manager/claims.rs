@@ -1,5 +1,7 @@
 //! Rights that a module asks for beside those that the operator's config gives: decided here, and logged as one table at the start.
 
+mod changes;
+mod config;
 mod missing;
 mod prefixes;
 mod requests;
@@ -10,6 +12,8 @@ use std::collections::BTreeMap;
 use cloud_provider::{Annotation, Description, printable};
 use egress::{Endpoint, OperationPlace};
 
+pub(crate) use self::changes::{ModuleChange, ModuleSide, changes};
+pub(crate) use self::config::Config;
 pub(super) use self::missing::grown;
 pub(crate) use self::missing::{MissingLine, missing};
 use self::missing::{has_header, is_operation, operation_yaml};
@@ -22,23 +26,6 @@ pub(crate) use self::wider::wider;
 const ROWS: usize = 400;
 /// The widest that a column is made for the sake of one line.
 const WIDTH: usize = 64;
-
-/// The operator's config, as far as it gives rights.
-pub(super) struct Config<'a> {
-    /// `provider.providerIDPrefixes`.
-    pub(super) prefixes: &'a [String],
-    pub(super) endpoints: &'a [&'a Endpoint],
-    /// `provider.settings`.
-    pub(super) settings: &'a [(String, String)],
-    /// `provider.nodeLabels`.
-    pub(super) node_labels: &'a [String],
-    /// `provider.writesAnnotations`.
-    pub(super) writes_annotations: &'a [String],
-    /// `provider.finalizers`.
-    pub(super) finalizers: &'a [String],
-    /// `provider.configMaps`.
-    pub(super) config_maps: &'a [String],
-}
 
 /// One line of the table.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use cloud_provider::{Description, Permission};
 use egress::{Effect, Endpoint, OperationPlace};
 
-use super::requests::{AllowedKind, RequestKind, asked};
+use super::requests::asked;
 
 /// A line of YAML that a key of an endpoint lacks for the requests that a module asks for.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -63,14 +63,8 @@ fn missing_rules(
     endpoint: &Endpoint,
 ) -> Vec<Permission> {
     let asked_before = before.map(asked).unwrap_or_default();
-    // A rule that makes too little of a request is not enough: the most harmful one counts.
-    let is_lacking = |kind: &RequestKind| match kind.allowed_by(endpoint) {
-        None => kind.operation.is_some() || endpoint.operation.is_none(),
-        Some(AllowedKind { is_whole: false, .. }) => true,
-        Some(AllowedKind { other_effect, .. }) => other_effect < kind.effect && other_effect.is_some(),
-    };
     let mut methods: BTreeMap<_, Vec<String>> = BTreeMap::new();
-    for kind in asked(described).into_iter().filter(|it| it.can_be_allowed() && is_lacking(it)) {
+    for kind in asked(described).into_iter().filter(|it| it.can_be_allowed() && !it.is_allowed_by(endpoint)) {
         if asked_before.iter().any(|it| it.covers(&kind)) {
             continue;
         }

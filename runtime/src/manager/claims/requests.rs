@@ -44,7 +44,7 @@ impl fmt::Display for RequestKind {
 
 impl RequestKind {
     /// Their most harmful effect, whoever tells it.
-    fn most(&self) -> Option<Effect> {
+    pub(super) fn most(&self) -> Option<Effect> {
         self.effect.or_else(|| Method::parse(&self.method).ok().map(Effect::of))
     }
 
@@ -77,6 +77,17 @@ impl RequestKind {
         let other_effect = worst.filter(|it| self.effect.is_some_and(|own| differs(own, *it)));
         let is_whole = whole.is_some();
         whole.or(first).map(|rule| AllowedKind { rule, is_whole, other_effect })
+    }
+
+    /// Whether the endpoint's rules allow all of them, with all that they carry, and make no less of them than they are.
+    pub(super) fn is_allowed_by(&self, endpoint: &Endpoint) -> bool {
+        match self.allowed_by(endpoint) {
+            // A rule could not say what such a request does.
+            None => self.operation.is_none() && endpoint.operation.is_some(),
+            Some(AllowedKind { is_whole: false, .. }) => false,
+            // A rule that makes too little of a request is not enough: the most harmful one counts.
+            Some(AllowedKind { other_effect, .. }) => other_effect >= self.effect || other_effect.is_none(),
+        }
     }
 
     /// Whether a rule allows requests of this kind, or is part of it.

@@ -2,8 +2,10 @@
 
 use cloud_provider::{Annotation, Description, printable};
 
-use crate::manager::claims;
+use crate::manager::claims::{self, ModuleSide};
 
+/// The most bytes of differences in a message: an event has a kibibyte, and says which version goes on.
+const DIFFERENCES: usize = 320;
 /// How many characters of an annotation's key are shown: more than Kubernetes allows a key to have.
 const KEY: usize = 320;
 
@@ -75,6 +77,17 @@ pub(super) fn objection(old: &Description, new: &Description, config: &claims::C
         first.endpoint,
         lines.join("; ")
     ))
+}
+
+/// The differences that an operator has to look at, in the words of `aerostat module diff`, as the end of a sentence; empty if
+/// there are none.
+pub(super) fn differences(old: &ModuleSide<'_>, new: &ModuleSide<'_>, config: &claims::Config<'_>) -> String {
+    let changes = claims::changes(old, new, Some(config));
+    let lines: Vec<_> = changes.iter().filter(|it| it.matters).map(ToString::to_string).collect();
+    match lines.is_empty() {
+        true => String::new(),
+        false => format!(". In what they differ (aerostat module diff): {}", printable(&lines.join("; "), DIFFERENCES)),
+    }
 }
 
 fn called(description: &Description) -> String {

@@ -9,6 +9,7 @@ use tokio::sync::watch;
 
 use super::comparison;
 use crate::config::ModuleSource;
+use crate::manager::claims::ModuleSide;
 use crate::manager::fit::Fit;
 use crate::manager::module::{self, Fetched, Means, Missing};
 
@@ -46,10 +47,17 @@ pub(super) async fn load(provider: Provider, module: Module, fit: Fit) -> Result
     let name = module.name().to_owned();
     let candidate = provider.load_candidate(module).await.map_err(|it| StepFailed::Refused(chain(&it)))?;
     let (old, new) = (provider.description(), candidate.description());
-    if let Some(objection) = comparison::objection(&old, &new, &fit.config(&fit.endpoints())) {
-        return Err(StepFailed::Refused(format!("{name}: {objection}")));
+    let endpoints = fit.endpoints();
+    let config = fit.config(&endpoints);
+    let differences = || {
+        let side = |description, capabilities| ModuleSide { description, capabilities, size: None };
+        let (before, after) = (side(&old, provider.capabilities()), side(&new, candidate.capabilities()));
+        comparison::differences(&before, &after, &config)
+    };
+    if let Some(objection) = comparison::objection(&old, &new, &config) {
+        return Err(StepFailed::Refused(format!("{name}: {objection}{}", differences())));
     }
-    fit.check(&new, &name).map_err(|it| StepFailed::Refused(chain(it.as_ref())))?;
+    fit.check(&new, &name).map_err(|it| StepFailed::Refused(format!("{}{}", chain(it.as_ref()), differences())))?;
     Ok(Done::Loaded(Arc::new(candidate)))
 }
 

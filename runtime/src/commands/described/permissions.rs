@@ -1,0 +1,76 @@
+//! The actions that a credential needs in the cloud, in the cloud's own words.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use cloud_provider::{Description, Effect, Endpoint};
+use serde_json::{Value, json};
+
+use super::config::aws;
+
+/// The permissions of the credential: a policy of IAM where all endpoints are AWS's, else the scopes at each endpoint.
+pub(super) fn needed(description: &Description) -> (String, Value) {
+    let is_aws = |it: &Endpoint| aws(&it.example_base_url).is_some();
+    if !description.endpoints.is_empty() && description.endpoints.iter().all(is_aws) {
+        let policy = iam(description);
+        let mut text = serde_json::to_string_pretty(&policy).expect("texts become JSON");
+        text.push('\n');
+        return (text, policy);
+    }
+    scopes(description)
+}
+
+/// A policy of IAM, with a statement for what reads and one for what writes.
+fn iam(description: &Description) -> Value {
+    let all: BTreeMap<_, _> = description.endpoints.iter().flat_map(actions).collect();
+    let statement = |sid: &str, reads: bool| {
+        let actions: Vec<_> =
+            all.iter().filter(|(_, effect)| (**effect == Effect::Read) == reads).map(|(action, _)| action).collect();
+        let statement = json!({ "Sid": sid, "Effect": "Allow", "Action": actions, "Resource": "*" });
+        (!actions.is_empty()).then_some(statement)
+    };
+    let statements: Vec<_> = [statement("Read", true), statement("Write", false)].into_iter().flatten().collect();
+    json!({ "Version": "2012-10-17", "Statement": statements })
+}
+
+/// The scopes, and the requests where the module names none.
+fn scopes(description: &Description) -> (String, Value) {
+    let mut text =
+        format!("# The permissions that the credential of {} {} needs\n", description.name, description.version);
+    let mut endpoints = Vec::new();
+    for endpoint in &description.endpoints {
+        let actions = actions(endpoint);
+        let requests: Vec<_> = endpoint.allow.iter().map(ToString::to_string).collect();
+        let _ = writeln!(text, "endpoint {} ({})", endpoint.name, endpoint.example_base_url);
+        if actions.is_empty() {
+            let _ = writeln!(text, "  the module names no scopes; these are its requests:");
+            requests.iter().for_each(|it| drop(writeln!(text, "  {it}")));
+        }
+        let width = actions.keys().map(|it| it.chars().count()).max().unwrap_or_default();
+        for (action, effect) in &actions {
+            let _ = writeln!(text, "  {action:width$}  {}", effect.as_str());
+        }
+        let actions: Vec<_> =
+            actions.iter().map(|(action, effect)| json!({ "action": action, "effect": effect.as_str() })).collect();
+        endpoints.push(json!({ "name": endpoint.name, "actions": actions, "requests": requests }));
+    }
+    (text, json!({ "endpoints": endpoints }))
+}
+
+/// The actions at an endpoint, each with the most harmful effect of the requests that need it.
+fn actions(endpoint: &Endpoint) -> BTreeMap<String, Effect> {
+    let mut actions = BTreeMap::new();
+    for permission in &endpoint.allow {
+        let by_method = permission.methods.iter().map(|it| Effect::of_method(it)).max().unwrap_or_default();
+        // Where a request says what it does, its method does not; else the description may leave the effect to the method.
+        let effect = match permission.operations.is_empty() {
+            true => permission.own_effect().unwrap_or(by_method),
+            false => permission.effect,
+        };
+        for action in &permission.actions {
+            let known = actions.entry(action.clone()).or_insert(effect);
+            *known = effect.max(*known);
+        }
+    }
+    actions
+}

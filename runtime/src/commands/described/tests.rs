@@ -1,0 +1,147 @@
+use cloud_provider::{Annotation, Description, Effect, Endpoint, OperationPlace, Permission, Setting};
+use sandbox::Digest;
+
+use super::*;
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|it| (*it).to_owned()).collect()
+}
+
+fn description() -> Description {
+    let annotation = |key: &str, values: &str| Annotation {
+        key: key.to_owned(),
+        values: values.to_owned(),
+        doc: "Does | something.".to_owned(),
+        ..Annotation::default()
+    };
+    let setting = |name: &str, required| Setting {
+        name: name.to_owned(),
+        required,
+        default: None,
+        doc: "Where: it's there.".to_owned(),
+    };
+    let endpoint = Endpoint {
+        name: "api".to_owned(),
+        purpose: "machines: all of them".to_owned(),
+        example_base_url: "https://api.acme.example:8443/v1".to_owned(),
+        headers: words(&["x-acme"]),
+        allow: vec![
+            Permission {
+                methods: words(&["GET"]),
+                paths: words(&["/machines/*"]),
+                actions: words(&["machines:read", "all"]),
+                ..Permission::default()
+            },
+            Permission {
+                methods: words(&["POST"]),
+                paths: words(&["/machines"]),
+                effect: Effect::Update,
+                actions: words(&["all"]),
+                ..Permission::default()
+            },
+        ],
+        ..Endpoint::default()
+    };
+    Description {
+        name: "acme".to_owned(),
+        version: "1.0.0".to_owned(),
+        provider_id_prefixes: words(&["acme://", ""]),
+        endpoints: vec![endpoint],
+        settings: vec![setting("zone", true), setting("class.*.size", false)],
+        annotations: vec![
+            annotation("acme.example/size", "a whole number from 1 to 10"),
+            annotation("acme.example/port-*.kind", "tcp or http"),
+            annotation("acme.example/note", "anything"),
+        ],
+        writes_annotations: words(&["acme.example/id"]),
+        node_labels: words(&["acme.example/pool", "*"]),
+        ..Description::default()
+    }
+}
+
+fn made(description: &Description, kind: DescribedPage) -> Result<ModulePageText, String> {
+    page(&DescribedModule { name: "out/acme.wasm", digest: Digest::of(b"acme"), description }, kind, None)
+}
+
+#[test]
+fn a_skeleton_is_a_config_for_the_module() {
+    let text = made(&description(), DescribedPage::Config).unwrap().to_string();
+    let config = CloudConfig::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(config.source.digest(), Digest::of(b"acme"));
+    assert_eq!(config.provider_id_prefixes, ["acme://", ""]);
+    assert_eq!(config.provider.settings, [("zone".to_owned(), "FILL-IN".to_owned())]);
+    assert_eq!(config.provider.writes_annotations, ["acme.example/id"]);
+    assert_eq!(config.provider.node_labels, ["acme.example/pool"]);
+    let missing = crate::commands::compared::compared(&description(), &config).missing;
+    assert_eq!(missing, [""; 0], "{text}");
+    let empty = Description { name: "none".to_owned(), ..Description::default() };
+    assert!(CloudConfig::parse(&made(&empty, DescribedPage::Config).unwrap().to_string()).is_ok());
+}
+
+#[test]
+fn a_skeleton_for_aws_signs_its_requests() {
+    let mut description = description();
+    let ec2 = &mut description.endpoints[0];
+    ec2.example_base_url = "https://ec2.eu-central-1.amazonaws.com".to_owned();
+    ec2.operation = Some(OperationPlace::Parameter("Action".to_owned()));
+    ec2.parameters = vec![("Version".to_owned(), "2016-11-15".to_owned())];
+    ec2.allow.iter_mut().for_each(|it| it.operations = words(&["Describe*"]));
+    let text = made(&description, DescribedPage::Config).unwrap().to_string();
+    let config = CloudConfig::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    assert_eq!(config.endpoints[0].signing.as_ref().unwrap().service, "ec2");
+    let policy = made(&description, DescribedPage::Permissions).unwrap();
+    let statements = &policy.value["Statement"];
+    assert_eq!(statements[0]["Action"], serde_json::json!(["machines:read"]));
+    assert_eq!(statements[1]["Action"], serde_json::json!(["all"]), "the most harmful request counts");
+}
+
+#[test]
+fn scopes_are_told_with_their_effect() {
+    let text = made(&description(), DescribedPage::Permissions).unwrap().to_string();
+    assert!(text.contains("  all            update\n  machines:read  read\n"), "{text}");
+    let mut silent = description();
+    silent.endpoints[0].allow.iter_mut().for_each(|it| it.actions.clear());
+    let text = made(&silent, DescribedPage::Permissions).unwrap().to_string();
+    assert!(text.contains("names no scopes") && text.contains("{ methods: [GET], paths: ['/machines/*'] }"), "{text}");
+}
+
+#[test]
+fn tables_hold_all_that_people_write() {
+    let text = made(&description(), DescribedPage::Readme).unwrap().to_string();
+    for line in [
+        "| setting | default | meaning |\n| --- | --- | --- |\n| `zone` | required | Where: it's there. |",
+        "| `acme.example/size` | a whole number from 1 to 10 |  | Does \\| something. |",
+        "| `acme.example/pool` |",
+        "| ids without `://` |",
+        "| `api` | https://api.acme.example:8443/v1 | machines: all of them |",
+    ] {
+        assert!(text.contains(line), "no {line}: {text}");
+    }
+}
+
+#[test]
+fn network_policies_open_the_ports_of_endpoints() {
+    let policy = made(&description(), DescribedPage::NetworkPolicy).unwrap();
+    let ports = &policy.value["spec"]["egress"][1]["ports"];
+    let numbers: Vec<_> = ports.as_array().unwrap().iter().map(|it| it["port"].as_u64().unwrap()).collect();
+    assert_eq!(numbers, [443, 6443, 8443]);
+    let policy = made(&description(), DescribedPage::CiliumNetworkPolicy).unwrap().to_string();
+    assert!(policy.contains("matchName: api.acme.example") && policy.contains("8443"), "{policy}");
+    let empty = Description::default();
+    let error = made(&empty, DescribedPage::NetworkPolicy).err().unwrap();
+    assert!(error.contains("out/acme.wasm describes no endpoint") && error.contains("--cloud-config"), "{error}");
+}
+
+#[test]
+fn a_policy_judges_what_it_can_tell() {
+    let policy = made(&description(), DescribedPage::AdmissionPolicy).unwrap();
+    let items = policy.value["items"].as_array().unwrap();
+    assert_eq!(items[1]["spec"]["policyName"], "aerostat-acme-annotations");
+    let validations = items[0]["spec"]["validations"].as_array().unwrap();
+    assert_eq!(validations.len(), 2, "one annotation may hold anything");
+    let patterns = validations[1]["expression"].as_str().unwrap();
+    assert!(patterns.contains(r#"key.matches("^acme[.]example/port-[^/]+[.]kind$")"#), "{patterns}");
+    assert_eq!(policy.to_string().matches("---\n").count(), 1);
+    let silent = Description { annotations: Vec::new(), ..description() };
+    assert!(made(&silent, DescribedPage::AdmissionPolicy).err().unwrap().contains("leave the policy out"));
+}

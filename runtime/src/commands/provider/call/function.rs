@@ -1,0 +1,94 @@
+//! The functions of the contract that can be called.
+
+use std::fmt;
+
+/// A function of the contract, by the names in `wit/`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum CallFunction {
+    Identity,
+    Get,
+    ListInstances,
+    CanonicalIds,
+    Ensure,
+    Delete,
+    ListLoadBalancers,
+    ListRoutes,
+    NextHops,
+    ApplyRoutes,
+    GetTopology,
+}
+
+const ALL: [(CallFunction, &str, &str); 11] = [
+    (CallFunction::Identity, "provider.identity", "no argument"),
+    (CallFunction::Get, "instances.get", r#"'{"name": "web-1"}'"#),
+    (CallFunction::ListInstances, "instances.list", r#"'{"limit": 50}'"#),
+    (CallFunction::CanonicalIds, "instances.canonical-ids", r#"'["acme://1"]'"#),
+    (CallFunction::Ensure, "load-balancers.ensure", BALANCER),
+    (CallFunction::Delete, "load-balancers.delete", BALANCER),
+    (CallFunction::ListLoadBalancers, "load-balancer-inventory.list", r#"'{"limit": 50}'"#),
+    (CallFunction::ListRoutes, "routes.list", r#"'{"limit": 50}'"#),
+    (CallFunction::NextHops, "routes.next-hops", r#"'[{"destination": "10.244.1.0/24", "node": {"name": "web-1"}}]'"#),
+    (
+        CallFunction::ApplyRoutes,
+        "routes.apply",
+        r#"'[{"destination": "10.244.1.0/24", "after": {"nextHop": "10.0.0.7", "node": {"name": "web-1"}}}]'"#,
+    ),
+    (
+        CallFunction::GetTopology,
+        "persistent-volumes.get-topology",
+        r#"'[{"name": "pv-1", "source": "csi.acme.example", "handle": "7"}]'"#,
+    ),
+];
+
+const BALANCER: &str = r#"'{"owner": {"name": "web", "uid": "4711"}, "ports": [{"port": 80, "nodePort": 30080}], "nodes": [{"name": "web-1"}]}'"#;
+
+impl CallFunction {
+    /// Reads `instances.get`. The error is a sentence.
+    pub(super) fn parse(text: &str) -> Result<Self, String> {
+        let found = ALL.iter().find(|(_, name, _)| *name == text).map(|(it, ..)| *it);
+        found.ok_or_else(|| {
+            let all: Vec<_> = ALL.iter().map(|(_, name, _)| *name).collect();
+            format!("{text:?} is no function that can be called; write one of {}", all.join(", "))
+        })
+    }
+
+    /// The interface that a provider has to export.
+    pub(super) fn interface(self) -> &'static str {
+        self.row().1.split('.').next().unwrap_or_default()
+    }
+
+    /// An argument, as a shell takes it.
+    pub(super) fn example(self) -> &'static str {
+        self.row().2
+    }
+
+    /// Whether it is about what bears the cluster's mark.
+    pub(super) fn needs_cluster(self) -> bool {
+        matches!(self.interface(), "load-balancers" | "load-balancer-inventory" | "routes")
+    }
+
+    fn row(self) -> &'static (Self, &'static str, &'static str) {
+        ALL.iter().find(|(it, ..)| *it == self).expect("each has its row")
+    }
+}
+
+impl fmt::Display for CallFunction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.row().1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_have_the_names_of_the_contract() {
+        for (function, name, _) in ALL {
+            assert_eq!((CallFunction::parse(name), function.to_string().as_str()), (Ok(function), name));
+        }
+        let error = CallFunction::parse("instances.find").unwrap_err();
+        assert!(error.contains("\"instances.find\" is no function") && error.contains("instances.get"), "{error}");
+        assert!(CallFunction::Ensure.needs_cluster() && !CallFunction::Get.needs_cluster());
+    }
+}
