@@ -32,6 +32,7 @@ fn main() {
         export(guest, &built.join(format!("{guest}.wasm")));
     }
     export("acme", &built.join("examples/acme.wasm"));
+    println!("cargo::rustc-env=GUEST_FLAGS={}", flags(root).to_string_lossy());
 }
 
 /// Ends the build with the next step if rustc has no standard library for the guests' target.

@@ -35,6 +35,9 @@ pub const HETZNER: &str = env!("GUEST_HETZNER");
 /// The example of the SDK.
 pub const ACME: &str = env!("GUEST_ACME");
 
+/// The flags of rustc with which guests are built, as cargo reads them from `CARGO_ENCODED_RUSTFLAGS`.
+pub const FLAGS: &str = env!("GUEST_FLAGS");
+
 /// The SHA-256 of a file in lower-case hex, as a cloud configuration names it.
 ///
 /// # Panics

@@ -83,6 +83,7 @@ async fn adv_69_a_module_that_needs_more_waits_for_the_operator() {
         "versioned 1.1.0 needs what versioned 1.0.0 did not, and endpoint api does not allow it",
         "allow: - { methods: [POST], paths: ['/firewalls'], fields: ['name'] }",
         "restart, or stay with versioned 1.0.0",
+        "In what they differ (aerostat module diff): request + endpoint api: POST /firewalls, write, fields: ['name']",
     ];
     let mut rig = check_module_refused(&version("version=1.1.0 grown"), &parts).await;
     let rules = &mut rig.setup.config["endpoints"][0]["allow"];

@@ -1,0 +1,135 @@
+//! `aerostat provider call`, against simulated clouds.
+
+use serde_json::{Value, json};
+use tests::guests;
+use tests::published::{acme, aws, digitalocean, hetzner};
+
+use crate::setup::{Ended, ForSimulator, aerostat, says};
+
+const UID: &str = "--cluster-uid=c1a5e000-1111-2222-3333-444455556666";
+
+const BALANCER: &str = r#"{
+    "owner": { "name": "web", "uid": "4711-0815" },
+    "ports": [{ "port": 80, "nodePort": 30080 }],
+    "nodes": [{ "name": "web-1", "providerID": "acme://web-1" }]
+}"#;
+
+/// Calls a function with a config. The secret of its login is nowhere.
+async fn call(config: &ForSimulator, guest: &str, arguments: &[&str]) -> Ended {
+    let flag = config.flag();
+    let ended = aerostat(&[&["provider", "call", guest], arguments, &[&flag]].concat()).await;
+    if let Some(secret) = &config.secret {
+        assert!(!format!("{ended:?}").contains(secret.as_str()), "{ended:?}");
+    }
+    ended
+}
+
+async fn answer(config: &ForSimulator, guest: &str, arguments: &[&str]) -> (Value, String) {
+    let ended = call(config, guest, arguments).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    (serde_json::from_str(&ended.out).unwrap(), ended.errors)
+}
+
+#[tokio::test]
+async fn a_machine_is_found_and_its_request_shown() {
+    let served = acme::serve(0, &[]).await.unwrap();
+    served.simulator.add_machine("web-1", true);
+    let config = ForSimulator::new(guests::ACME, &served.url).await;
+    let (found, shown) = answer(&config, guests::ACME, &["instances.get", r#"{"name": "web-1"}"#]).await;
+    assert_eq!((&found["providerID"], &found["state"]), (&json!("acme://web-1"), &json!("running")));
+    let line = format!("GET {}/v1/machines/web-1 200, ", served.url);
+    says(&shown, &[&line, " ms, ", " bytes\n"]);
+    assert_eq!(shown.lines().count(), 1, "{shown}");
+
+    let (missing, shown) = answer(&config, guests::ACME, &["instances.get", r#"{"name": "web-2"}"#]).await;
+    assert_eq!(missing, Value::Null);
+    says(&shown, &["/v1/machines/web-2 404, "]);
+
+    let both = r#"[{"name": "web-1"}, {"name": "web-2"}]"#;
+    let (several, _) = answer(&config, guests::ACME, &["instances.get", both]).await;
+    assert_eq!((&several[0]["name"], &several[1]), (&json!("web-1"), &Value::Null));
+    let (page, shown) = answer(&config, guests::ACME, &["instances.list", r#"{"limit": 5}"#]).await;
+    assert_eq!(page["instances"][0]["addresses"][1]["kind"], "InternalIP");
+    says(&shown, &["/v1/machines?after=0&limit=5 200"]);
+}
+
+#[tokio::test]
+async fn a_dry_run_stops_before_the_first_write() {
+    let served = acme::serve(0, &[]).await.unwrap();
+    let config = ForSimulator::new(guests::ACME, &served.url).await;
+    let ensure = ["load-balancers.ensure", BALANCER, UID];
+    let (stopped, shown) = answer(&config, guests::ACME, &[&ensure[..], &["--dry-run"]].concat()).await;
+    let request = &stopped["stoppedBefore"];
+    assert_eq!((&request["method"], &request["effect"]), (&json!("PUT"), &json!("write")), "{stopped}");
+    assert_eq!(request["body"], json!({ "ports": { "80": 30080 }, "machines": ["web-1"] }));
+    let lines: Vec<_> = shown.lines().collect();
+    assert_eq!(lines.len(), 2, "{shown}");
+    says(lines[0], &["GET ", "/v1/balancers/a47110815 404"]);
+    says(lines[1], &["stopped before PUT ", "/v1/balancers/a47110815 (write, by api.allow[1] PUT /balancers/*)"]);
+    assert!(served.simulator.balancers().is_empty(), "it was sent");
+
+    let (made, shown) = answer(&config, guests::ACME, &ensure).await;
+    assert_eq!(made["pending"]["status"]["memo"], "a47110815", "{made}");
+    says(&shown, &["GET ", "PUT "]);
+    assert_eq!(served.simulator.balancers().len(), 1);
+    let again = call(&config, guests::ACME, &[&ensure[..], &["--dry-run", "--output=json"]].concat()).await;
+    let whole: Value = serde_json::from_str(&again.out).unwrap();
+    assert_eq!((again.code, again.errors.as_str(), &whole["stoppedBefore"]), (Some(0), "", &Value::Null), "{whole}");
+    assert_eq!(whole["requests"][0]["status"], 200, "{whole}");
+    assert_eq!(whole["function"], "load-balancers.ensure");
+    let (gone, _) = answer(&config, guests::ACME, &["load-balancers.delete", BALANCER, UID]).await;
+    assert_eq!(gone, "done");
+    assert!(served.simulator.balancers().is_empty());
+}
+
+#[tokio::test]
+async fn digitalocean_is_called_with_its_token() {
+    let served = digitalocean::serve(0).await.unwrap();
+    let mut config = ForSimulator::new(guests::DIGITALOCEAN, &served.url).await;
+    let (identity, shown) = answer(&config, guests::DIGITALOCEAN, &["provider.identity"]).await;
+    assert!(identity["identity"].is_string(), "{identity}");
+    says(&shown, &["GET ", "/v2/account 200"]);
+    let ensure = ["load-balancers.ensure", BALANCER, UID, "--dry-run", "--output=json"];
+    let ended = call(&config, guests::DIGITALOCEAN, &ensure).await;
+    let whole: Value = serde_json::from_str(&ended.out).unwrap();
+    assert!(whole["stoppedBefore"]["method"] == "POST" || whole["answer"].is_object(), "{whole}");
+
+    config.value["credentials"][0]["bearer"]["file"] = json!(config.folder.write("token", "of-nobody-at-all\n"));
+    let ended = call(&config, guests::DIGITALOCEAN, &["provider.identity"]).await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    let error: Value = serde_json::from_str(&ended.out).unwrap();
+    assert_eq!(error["error"]["kind"], "denied", "{error}");
+    says(&ended.errors, &["/v2/account 401"]);
+}
+
+#[tokio::test]
+async fn hetzner_and_aws_are_called() {
+    let served = hetzner::serve(0).await.unwrap();
+    let config = ForSimulator::new(guests::HETZNER, &served.url).await;
+    let (page, shown) = answer(&config, guests::HETZNER, &["instances.list"]).await;
+    assert!(page["instances"].is_array(), "{page}");
+    says(&shown, &["GET ", "/v1/servers?"]);
+    let (page, _) = answer(&config, guests::HETZNER, &["routes.list", UID]).await;
+    assert!(page["routes"].is_array(), "{page}");
+
+    let served = aws::serve(0).await.unwrap();
+    let config = ForSimulator::new(guests::AWS, &served.url).await;
+    let (page, shown) = answer(&config, guests::AWS, &["instances.list"]).await;
+    assert!(page["instances"].is_array(), "{page}");
+    says(&shown, &["POST ", "/ DescribeInstances 200, "]);
+}
+
+#[tokio::test]
+async fn a_request_that_no_rule_allows_is_shown_too() {
+    let served = acme::serve(0, &[]).await.unwrap();
+    let mut config = ForSimulator::new(guests::ACME, &served.url).await;
+    config.value["endpoints"][0]["allow"][0]["paths"] = json!(["/machines"]);
+    let ended = call(&config, guests::ACME, &["instances.get", r#"{"name": "web-1"}"#]).await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    says(&ended.errors, &["GET /machines/web-1 no answer, ", "E-EGRESS-PATH"]);
+    config.value["endpoints"][0]["baseUrl"] = json!("http://127.0.0.1:1/v1");
+    let ended = call(&config, guests::ACME, &["instances.list"]).await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    says(&ended.errors, &["GET http://127.0.0.1:1/v1/machines", "no answer"]);
+    says(&ended.out, &["\"kind\": \"unavailable\""]);
+}
