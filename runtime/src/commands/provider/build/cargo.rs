@@ -116,8 +116,8 @@ fn components(printed: &str, example: Option<&str>) -> Vec<(String, PathBuf)> {
             Some(example) => name == example && artifact["target"]["kind"][0] == "example",
             None => artifact["target"]["kind"].as_array()?.iter().any(|it| it == "cdylib"),
         };
-        let files = artifact["filenames"].as_array()?.iter().filter_map(Value::as_str);
-        let file = files.into_iter().find(|it| it.ends_with(".wasm"))?;
+        let mut files = artifact["filenames"].as_array()?.iter().filter_map(Value::as_str);
+        let file = files.find(|it| it.ends_with(".wasm"))?;
         is_asked.then(|| (name, PathBuf::from(file)))
     };
     artifacts.filter_map(component).collect()
