@@ -61,12 +61,15 @@ pub(super) async fn run(flags: DiffFlags, compiler: Option<&Path>) -> Result<Com
     let (former_description, next_description) = (former.description(), next.description());
     let side = |description, capabilities, size| ModuleSide { description, capabilities, size: Some(size) };
     let endpoints: Vec<_> = config.iter().flat_map(|it| &it.endpoints).collect();
+    let config_maps: Vec<_> = config.iter().flat_map(|it| &it.config_maps).map(ToString::to_string).collect();
     let rights = config.as_ref().map(|config| Config {
         prefixes: &config.provider_id_prefixes,
         endpoints: &endpoints,
         settings: &config.provider.settings,
         node_labels: &config.provider.node_labels,
         writes_annotations: &config.provider.writes_annotations,
+        finalizers: &config.provider.takes_finalizers,
+        config_maps: &config_maps,
     });
     let found = changes(
         &side(&former_description, former.capabilities(), before_line.1),

@@ -35,6 +35,14 @@ pub(crate) fn skeleton(module: &DescribedModule<'_>) -> String {
     if !description.writes_annotations.is_empty() {
         line(&mut text, 2, &format!("writesAnnotations: {}", list(&description.writes_annotations)));
     }
+    // Whether there was an earlier controller the operator knows.
+    if !description.finalizers.is_empty() {
+        line(&mut text, 2, &format!("# finalizers: {}", list(&description.finalizers)));
+    }
+    let config_maps: Vec<_> = description.config_maps.iter().map(|it| it.config_map.clone()).collect();
+    if !config_maps.is_empty() {
+        line(&mut text, 2, &format!("# configMaps: {}", list(&config_maps)));
+    }
     let labels: Vec<_> = description.node_labels.iter().filter(|it| *it != "*").cloned().collect();
     if !labels.is_empty() {
         line(&mut text, 2, &format!("nodeLabels: {}", list(&labels)));

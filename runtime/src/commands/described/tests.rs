@@ -17,8 +17,8 @@ fn description() -> Description {
     let setting = |name: &str, required| Setting {
         name: name.to_owned(),
         required,
-        default: None,
         doc: "Where: it's there.".to_owned(),
+        ..Setting::default()
     };
     let endpoint = Endpoint {
         name: "api".to_owned(),

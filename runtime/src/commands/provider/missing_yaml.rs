@@ -37,6 +37,11 @@ fn provider(description: &Description, config: &CloudConfig) -> String {
     }
     let written = description.writes_annotations.iter();
     items(&mut text, "writesAnnotations", written.filter(|it| !config.provider.writes_annotations.contains(it)));
+    let known = description.finalizers.iter();
+    items(&mut text, "finalizers", known.filter(|it| !config.provider.takes_finalizers.contains(it)));
+    let allowed: Vec<_> = config.config_maps.iter().map(ToString::to_string).collect();
+    let read = description.config_maps.iter().map(|it| &it.config_map);
+    items(&mut text, "configMaps", read.filter(|it| !allowed.contains(it)));
     let read = missing_labels(description, config);
     items(&mut text, "nodeLabels", read.iter());
     text

@@ -12,7 +12,19 @@ const SHOWN: usize = 320;
 pub(super) fn named(old: &Description, new: &Description, config: Option<&Config<'_>>, found: &mut ChangeList) {
     prefixes(old, new, config, found);
     annotations(&old.annotations, &new.annotations, found);
-    written(old, new, config, found);
+    let allowed = config.map(|it| it.writes_annotations);
+    allowable(&old.writes_annotations, &new.writes_annotations, allowed, &mut |is_odd, sign, it| {
+        found.add("annotation", is_odd, format!("{sign} writes {it}"));
+    });
+    let allowed = config.map(|it| it.finalizers);
+    allowable(&old.finalizers, &new.finalizers, allowed, &mut |is_odd, sign, it| {
+        found.add("finalizer", is_odd, format!("{sign} {it}"));
+    });
+    let config_maps = |it: &Description| it.config_maps.iter().map(|it| it.config_map.clone()).collect::<Vec<_>>();
+    let allowed = config.map(|it| it.config_maps);
+    allowable(&config_maps(old), &config_maps(new), allowed, &mut |is_odd, sign, it| {
+        found.add("ConfigMap", is_odd, format!("{sign} {it}"));
+    });
     labels(old, new, config, found);
     settings(old, new, config, found);
     for (before, after, what) in [
@@ -59,10 +71,13 @@ fn annotations(old: &[Annotation], new: &[Annotation], found: &mut ChangeList) {
             found.add("annotation", true, format!("{key}: {text}"));
         }
         if before.selects_nodes != it.selects_nodes {
-            let what = if it.selects_nodes { "selects nodes now" } else { "selects no nodes any more" };
-            found.add("annotation", true, format!("{key}: it {what}"));
+            found.add("annotation", true, format!("{key}: it {}", selection(it.selects_nodes)));
         }
     }
+}
+
+fn selection(selects_nodes: bool) -> &'static str {
+    if selects_nodes { "selects nodes now" } else { "selects no nodes any more" }
 }
 
 fn defaults(before: &Option<String>, after: &Option<String>) -> String {
@@ -70,16 +85,16 @@ fn defaults(before: &Option<String>, after: &Option<String>) -> String {
     format!("its default was {}, and is {}", shown(before), shown(after))
 }
 
-fn written(old: &Description, new: &Description, config: Option<&Config<'_>>, found: &mut ChangeList) {
-    let (before, after) = (&old.writes_annotations, &new.writes_annotations);
+/// Differences in what a module describes and the config may allow: `add` is told whether a person should look, the sign, and
+/// the word.
+fn allowable(before: &[String], after: &[String], allowed: Option<&[String]>, add: &mut dyn FnMut(bool, &str, String)) {
+    let is_allowed = |it: &String| allowed.is_some_and(|allowed| allowed.contains(it));
     for it in before.iter().filter(|it| !after.contains(it)) {
         // The config refuses to allow what a module does not describe.
-        let is_named = config.is_some_and(|config| config.writes_annotations.contains(it));
-        found.add("annotation", is_named, format!("- writes {}", printable(it, SHOWN)));
+        add(is_allowed(it), "-", printable(it, SHOWN));
     }
     for it in after.iter().filter(|it| !before.contains(it)) {
-        let is_allowed = config.is_some_and(|config| config.writes_annotations.contains(it));
-        found.add("annotation", !is_allowed, format!("+ writes {}", printable(it, SHOWN)));
+        add(!is_allowed(it), "+", printable(it, SHOWN));
     }
 }
 
@@ -112,6 +127,9 @@ fn settings(old: &Description, new: &Description, config: Option<&Config<'_>>, f
         if before.default != it.default {
             let text = defaults(&before.default, &it.default);
             found.add("setting", is_given(it) != Some(true), format!("{name}: {text}"));
+        }
+        if before.selects_nodes != it.selects_nodes {
+            found.add("setting", is_given(it) != Some(false), format!("{name}: it {}", selection(it.selects_nodes)));
         }
     }
 }
