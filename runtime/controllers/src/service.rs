@@ -60,7 +60,6 @@ pub use self::selectors::check_node_selector;
 use crate::context::{Context, Task};
 use crate::error::BackOff;
 use crate::liveness::Liveness;
-use crate::nodes::Nodes;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::worker::{self, random};

@@ -59,7 +59,8 @@ pub(crate) async fn run(flags: CallFlags, compiler: Option<&Path>) -> Result<Com
     let watched = egress.watched_by(shown.clone());
     let metrics = Metrics::register(&registry)?;
     let provider = Provider::load(&sandbox, module, config.provider, watched, metrics).await?;
-    let cluster = Cluster { name: cluster_name.clone(), uid: cluster_uid.unwrap_or_default(), pod_cidrs: Vec::new() };
+    let uid = cluster_uid.unwrap_or_default();
+    let cluster = Cluster { name: cluster_name.clone(), uid, ..Cluster::default() };
     provider.set_cluster(cluster);
 
     let cloud = provider.cloud();

@@ -95,6 +95,8 @@ pub(super) struct LoadBalancerInput {
     health_check_node_port: Option<u16>,
     #[serde(rename = "clientIPAffinitySeconds")]
     client_ip_affinity_seconds: Option<u32>,
+    #[serde(default)]
+    finalizers: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -162,6 +164,7 @@ impl LoadBalancerInput {
                 None => ExternalTrafficPolicy::Cluster,
             },
             client_ip_affinity_seconds: self.client_ip_affinity_seconds,
+            finalizers: self.finalizers,
         })
     }
 }
