@@ -44,7 +44,9 @@ fn scopes(description: &Description) -> (String, Value) {
         let _ = writeln!(text, "endpoint {} ({})", endpoint.name, endpoint.example_base_url);
         if actions.is_empty() {
             let _ = writeln!(text, "  the module names no scopes; these are its requests:");
-            requests.iter().for_each(|it| drop(writeln!(text, "  {it}")));
+            for request in &requests {
+                let _ = writeln!(text, "  {request}");
+            }
         }
         let width = actions.keys().map(|it| it.chars().count()).max().unwrap_or_default();
         for (action, effect) in &actions {

@@ -4,7 +4,11 @@ use serde_json::Value;
 
 /// A value as a document.
 pub(super) fn write(value: &Value) -> String {
-    serde_saphyr::to_string(value).expect("values of JSON become YAML")
+    let mut text = serde_saphyr::to_string(value).expect("values of JSON become YAML");
+    if !text.ends_with('\n') {
+        text.push('\n');
+    }
+    text
 }
 
 /// A document that was written here, as a value; null if it cannot be read.

@@ -33,7 +33,9 @@ fn provider(description: &Description, config: &CloudConfig) -> String {
     let needed: Vec<_> = needed.filter(|it| !given.iter().any(|(name, _)| it.matches(name))).collect();
     if !needed.is_empty() {
         text.push_str("  settings:\n");
-        needed.iter().for_each(|it| drop(writeln!(text, "    {}: FILL-IN # {}", quoted(&it.name), it.doc)));
+        for setting in needed {
+            let _ = writeln!(text, "    {}: FILL-IN # {}", quoted(&setting.name), setting.doc);
+        }
     }
     let written = description.writes_annotations.iter();
     items(&mut text, "writesAnnotations", written.filter(|it| !config.provider.writes_annotations.contains(it)));
@@ -76,12 +78,12 @@ fn endpoints(description: &Description, config: &CloudConfig) -> String {
         let _ = writeln!(text, "  - name: {}", quoted(&described.name));
         for key in ["operation", "parameters", "headers", "allow"] {
             let of_key: Vec<_> = lacking.iter().filter(|it| it.key == key).collect();
-            match of_key.as_slice() {
-                [] => {}
-                [MissingLine { yaml, .. }] if key == "operation" => drop(writeln!(text, "    {key}: {yaml}")),
-                several => {
-                    let _ = writeln!(text, "    {key}:");
-                    several.iter().for_each(|it| drop(writeln!(text, "      {}", it.yaml)));
+            if let ([MissingLine { yaml, .. }], "operation") = (of_key.as_slice(), key) {
+                let _ = writeln!(text, "    {key}: {yaml}");
+            } else if !of_key.is_empty() {
+                let _ = writeln!(text, "    {key}:");
+                for line in of_key {
+                    let _ = writeln!(text, "      {}", line.yaml);
                 }
             }
         }

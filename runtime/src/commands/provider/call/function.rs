@@ -18,7 +18,7 @@ pub(super) enum CallFunction {
     GetTopology,
 }
 
-const ALL: [(CallFunction, &str, &str); 11] = [
+static ALL: [(CallFunction, &str, &str); 11] = [
     (CallFunction::Identity, "provider.identity", "no argument"),
     (CallFunction::Get, "instances.get", r#"'{"name": "web-1"}'"#),
     (CallFunction::ListInstances, "instances.list", r#"'{"limit": 50}'"#),
@@ -84,8 +84,8 @@ mod tests {
 
     #[test]
     fn functions_have_the_names_of_the_contract() {
-        for (function, name, _) in ALL {
-            assert_eq!((CallFunction::parse(name), function.to_string().as_str()), (Ok(function), name));
+        for (function, name, _) in &ALL {
+            assert_eq!((CallFunction::parse(name), function.to_string().as_str()), (Ok(*function), *name));
         }
         let error = CallFunction::parse("instances.find").unwrap_err();
         assert!(error.contains("\"instances.find\" is no function") && error.contains("instances.get"), "{error}");
