@@ -45,9 +45,13 @@ fn is_meant_for(key: &str, description: &Description) -> bool {
             || same.any(|it| first_word(it.1) == first_word(name) || wrong_letters(it.1, name) <= WRONG_LETTERS))
 }
 
-/// The known key that takes the fewest changes.
+/// The known key that takes the fewest changes, if these are so few that it may have been meant: two letters, or a quarter of
+/// the name.
 fn nearest<'a>(key: &str, description: &'a Description) -> Option<&'a str> {
-    known(description).min_by_key(|it| wrong_letters(it, key))
+    let name = key.split_once('/').map_or(key, |(_, it)| it);
+    let most = WRONG_LETTERS.max(name.chars().count() / 4);
+    let near = known(description).map(|it| (wrong_letters(it, key), it)).min_by_key(|(wrong, _)| *wrong);
+    near.filter(|(wrong, _)| *wrong <= most).map(|(_, it)| it)
 }
 
 /// The keys that the provider reads or writes.
@@ -99,11 +103,15 @@ mod tests {
         }
     }
 
-    fn check(key: &str, expected: Option<&str>) {
+    /// Whether a key is reported, and the key that it is taken for.
+    fn reported(key: &str) -> (bool, Option<String>) {
         let service = service(json!({ "metadata": { "annotations": { key: "x" } } }));
         let unknown = annotations(&service, &description());
-        let nearest = unknown.first().and_then(|it| nearest(it, &description()).map(str::to_owned));
-        assert_eq!(nearest.as_deref(), expected, "{key}");
+        (!unknown.is_empty(), unknown.first().and_then(|it| nearest(it, &description()).map(str::to_owned)))
+    }
+
+    fn check(key: &str, expected: Option<&str>) {
+        assert_eq!(reported(key), (expected.is_some(), expected.map(str::to_owned)), "{key}");
     }
 
     #[test]
@@ -117,7 +125,16 @@ mod tests {
             Some("service.beta.kubernetes.io/load-balancer-source-ranges"),
         );
         check("kubernetes.example.com/loadbalancer-id", Some("kubernetes.example.com/load-balancer-id"));
-        check("kubernetes.example.com/anything", Some("kubernetes.example.com/written"));
+    }
+
+    #[test]
+    fn a_key_that_is_near_to_none_has_no_nearest_key() {
+        for key in ["anything", "x", "certificate-of-the-load-balancer"] {
+            assert_eq!(reported(&format!("kubernetes.example.com/{key}")), (true, None), "{key}");
+        }
+        let unknown = ["kubernetes.example.com/anything"];
+        let expected = "provider acme knows no annotation \"kubernetes.example.com/anything\"";
+        assert_eq!(message(&unknown, &description()), expected);
     }
 
     #[test]
@@ -142,9 +159,11 @@ mod tests {
 
     #[test]
     fn a_message_names_a_few_of_many() {
-        let keys: Vec<_> = (0..7).map(|it| format!("kubernetes.example.com/a{it}")).collect();
+        let keys: Vec<_> = (0..7).map(|it| format!("kubernetes.example.com/{it}load-balancer-id")).collect();
         let message = message(&keys.iter().map(String::as_str).collect::<Vec<_>>(), &description());
-        assert!(message.starts_with("provider acme knows no annotation \"kubernetes.example.com/a0\": did you mean"));
+        assert!(message.starts_with(
+            "provider acme knows no annotation \"kubernetes.example.com/0load-balancer-id\": did you mean"
+        ));
         assert!(message.ends_with("? And 2 more."), "{message}");
         assert_eq!(message.matches("did you mean").count(), NAMED);
     }
