@@ -5,7 +5,7 @@
 /// The imports of a provider.
 pub mod host {
     wit_bindgen::generate!({
-        path: "../wit",
+        path: "wit",
         world: "host",
         generate_all,
         additional_derives: [PartialEq, Eq],
@@ -18,7 +18,7 @@ macro_rules! exports {
         $(#[$doc])*
         pub mod $module {
             wit_bindgen::generate!({
-                path: "../wit",
+                path: "wit",
                 world: $world,
                 pub_export_macro: true,
                 export_macro_name: $macro,

@@ -37,7 +37,7 @@ impl Cluster {
 /// and come again; these two never do.
 ///
 /// As text it is `aerostat:<cluster's UID>:<Service's UID>`, 82 characters: a tag, a description, or a label's value in
-/// two parts where the cloud takes no colons.
+/// two parts where the cloud takes no colons. Where less than 82 characters fit, [`Mark::short`] has 50.
 #[derive(Clone, Debug, Eq, Hash, PartialEq)]
 pub struct Mark {
     /// [`Cluster::uid`].

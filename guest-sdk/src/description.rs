@@ -223,6 +223,16 @@ impl Endpoint {
         self
     }
 
+    /// A request header that the provider sets on it, in any case, beside those that every endpoint allows: `accept`,
+    /// `content-type`, `if-match`, `if-none-match`, `idempotency-key` and `prefer`. The operator's config has to name it under the
+    /// endpoint's `headers` too; what is named nowhere is refused when [`Request::header`](crate::http::Request::header) sets it.
+    /// Never one with a credential: these are the host's, and it refuses to let a provider set them.
+    #[must_use]
+    pub fn header(mut self, name: impl Into<String>) -> Self {
+        self.headers.push(name.into().to_ascii_lowercase());
+        self
+    }
+
     /// A parameter that every request to it carries in its query or form, exactly once: it tells apart two APIs at one host.
     #[must_use]
     pub fn parameter(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {

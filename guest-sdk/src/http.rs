@@ -29,7 +29,7 @@ mod response;
 mod sorted;
 
 pub use self::client::Client;
-pub use self::numbered::{NumberedPage, NumberedPages};
+pub use self::numbered::{NumberedPage, NumberedPages, PageEnd};
 pub use self::request::{Attempt, Request};
 pub use self::response::{Refusals, Response};
 pub use self::sorted::Refused;

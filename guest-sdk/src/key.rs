@@ -159,10 +159,15 @@ impl<F: Form> Key<F> {
 
     /// Reads `text`, or says which values are allowed at `place`.
     pub(crate) fn parse<'a>(&self, place: KeyPlace, text: &'a str) -> Result<F::Value<'a>> {
+        self.parse_named(place, self.name, text)
+    }
+
+    /// As [`Self::parse`], where the key has a `*` and `name` is what was written.
+    pub(crate) fn parse_named<'a>(&self, place: KeyPlace, name: &str, text: &'a str) -> Result<F::Value<'a>> {
         self.form.parse(text).ok_or_else(|| {
             let allowed = self.form.allowed();
             let allowed = if self.hint.is_empty() { allowed } else { format!("{allowed} ({})", self.hint) };
-            refused(place, self.name, text, &allowed)
+            refused(place, name, text, &allowed)
         })
     }
 

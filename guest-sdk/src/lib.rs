@@ -12,6 +12,7 @@ mod desired;
 mod error;
 pub mod events;
 pub mod form;
+mod go_duration;
 mod host;
 pub mod http;
 mod instances;
@@ -28,6 +29,7 @@ pub mod provider_id;
 pub mod readme;
 mod routes;
 pub mod settings;
+mod short_mark;
 pub mod sorted;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
@@ -67,6 +69,7 @@ pub use crate::load_balancers::LoadBalancers;
 pub use crate::pages::{Position, pages};
 pub use crate::persistent_volumes::PersistentVolumes;
 pub use crate::routes::Routes;
+pub use crate::short_mark::ShortMark;
 pub use crate::sorted::{SortedMap, SortedSet};
 
 /// Makes a type the provider of this component, with the named capabilities and no others.

@@ -11,12 +11,25 @@ use crate::http::{Attempt, Request, Response};
 pub enum Creation {
     /// The cloud builds it.
     Begun(Found),
+    /// It is there already, as the answer says: the next call comes when its id is kept, and waits for no poll.
+    Made(Found),
     /// It was certainly not created: the cloud is still carrying out an earlier change of something that it needs, such as a
     /// network. Holds what it says.
     Busy(String),
     /// It may have been created or not: the cloud did not answer, said that it failed, or has one like it already. Why, for a
     /// person.
     Unclear(String),
+}
+
+impl Creation {
+    /// The same in a cloud that creates a load balancer before it answers: [`Self::Made`] for [`Self::Begun`].
+    #[must_use]
+    pub fn at_once(self) -> Self {
+        match self {
+            Self::Begun(found) => Self::Made(found),
+            other => other,
+        }
+    }
 }
 
 impl Request {

@@ -123,6 +123,10 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
             let because = format_args!("the cloud builds {}", found.title());
             Ok(Progress::pending(status(backend, &found), backend.pauses().poll, because))
         }
+        Creation::Made(found) => {
+            let because = format_args!("{} is created, and gets what it lacks next", found.title());
+            Ok(Progress::pending(status(backend, &found), AT_ONCE, because))
+        }
         // The announcement stands: the next call sends it, or announces it again.
         Creation::Busy(why) => Ok(Progress::pending(backend.service().status(), SOON, why)),
         Creation::Unclear(why) => {

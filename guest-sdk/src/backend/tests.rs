@@ -378,6 +378,19 @@ fn of_several_deletions_the_unfinished_one_counts() {
 }
 
 #[test]
+fn what_is_there_at_once_waits_for_no_poll() {
+    let made = |creation: Creation| {
+        let cloud = Cloud { creation: Some(creation), ..Cloud::default() };
+        let (memo, pause, _) = cloud.pending(&creating(1_000), 1_000);
+        (memo, pause)
+    };
+    let begun = || Creation::Begun(Found::new("lb-1", "a1", true));
+    assert_eq!(made(begun()), ("lb-1".to_owned(), 15_000));
+    assert_eq!(made(begun().at_once()), ("lb-1".to_owned(), 0));
+    assert_eq!(Creation::Busy("so".to_owned()).at_once(), Creation::Busy("so".to_owned()));
+}
+
+#[test]
 fn an_answer_says_whether_something_was_created() {
     use crate::http;
     use crate::testing::{Failure, Outcome, answer};

@@ -21,7 +21,8 @@ impl Form for Seconds {
     type Value<'a> = u32;
 
     fn parse(&self, text: &str) -> Option<u32> {
-        let seconds = text.parse().ok().or_else(|| duration(text))?;
+        let unsigned = Some(text).filter(|it| !it.starts_with('+'))?;
+        let seconds = unsigned.parse().ok().or_else(|| duration(unsigned))?;
         (self.least..=self.most).contains(&seconds).then_some(seconds)
     }
 
@@ -32,7 +33,7 @@ impl Form for Seconds {
 
 /// The whole seconds of one of Go's durations.
 fn duration(text: &str) -> Option<u32> {
-    let duration = go_duration::parse(text).ok()?;
+    let duration = crate::go_duration::parse(text).ok()?;
     (duration.subsec_nanos() == 0 && !duration.is_zero()).then(|| u32::try_from(duration.as_secs()).ok())?
 }
 
@@ -48,9 +49,24 @@ mod tests {
         {
             assert_eq!(form.parse(text), Some(seconds), "{text}");
         }
-        for text in
-            ["", "0", "0s", "1500ms", "s", "10 s", "-1s", "1d", "3h", "1m30", "1..5m", ".s", "99999999999h", "NaNs"]
-        {
+        for text in [
+            "",
+            "0",
+            "0s",
+            "1500ms",
+            "s",
+            "10 s",
+            "-1s",
+            "+2s",
+            "+2",
+            "1d",
+            "3h",
+            "1m30",
+            "1..5m",
+            ".s",
+            "99999999999h",
+            "NaNs",
+        ] {
             assert_eq!(form.parse(text), None, "{text}");
         }
         assert_eq!(form.allowed(), "a time such as 30s, from 1s to 7200s in whole seconds");

@@ -34,7 +34,7 @@ impl Form for Span {
     fn parse(&self, text: &str) -> Option<Duration> {
         let (_, unit) = text.split_at(text.find(|it: char| !it.is_ascii_digit())?);
         UNITS.into_iter().find(|(it, _)| *it == unit)?;
-        go_duration::parse(text).ok().filter(|it| (self.least..=self.most).contains(it))
+        crate::go_duration::parse(text).ok().filter(|it| (self.least..=self.most).contains(it))
     }
 
     fn allowed(&self) -> String {

@@ -21,6 +21,7 @@ impl<'a> Client<'a> {
             is_not_found: |_| true,
             is_busy: |response| matches!(response.status(), 409 | 423),
             limit_ends: None,
+            words: None,
             reserve: None,
         };
         Self { endpoint, rules }
@@ -43,6 +44,24 @@ impl<'a> Client<'a> {
     #[must_use]
     pub const fn not_found(self, is_not_found: fn(&Response) -> bool) -> Self {
         Self { rules: Rules { is_not_found, ..self.rules }, ..self }
+    }
+
+    /// Says where a body that refuses has the cloud's own words, by names and by numbers in lists: `["errors", "0", "reason"]`. They
+    /// become part of the error that people read. Without it, and where nothing is there, they are looked for where most clouds
+    /// have them: see [`Response::complaint`].
+    ///
+    /// ```
+    /// use aerostat_sdk::{http::Client, testing::{Host, answer}};
+    ///
+    /// const API: Client<'_> = Client::new("api").words(&["problems", "0", "text"]);
+    ///
+    /// let host = Host::new().answers(|_| answer(422, r#"{ "problems": [{ "text": "label is taken" }] }"#));
+    /// let error = host.run(|| API.get(["machines"]).send()).unwrap_err();
+    /// assert_eq!(error.why(), "GET /machines at endpoint api: 422 label is taken");
+    /// ```
+    #[must_use]
+    pub const fn words(self, path: &'static [&'static str]) -> Self {
+        Self { rules: Rules { words: Some(path), ..self.rules }, ..self }
     }
 
     /// Names the header of a 429 without `retry-after` that says when the limit ends, in seconds since 1970.

@@ -1,20 +1,43 @@
-//! Lists with numbered pages: `?page=2&per_page=50`.
+//! Lists with numbered pages: `?page=2&per_page=50`, and what else clouds call these.
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::request::Request;
+use super::response::Response;
 use crate::json::Tree;
 use crate::{Result, pages};
 
-/// How a cloud numbers the pages of its lists. They are asked for by `page`, from 1 on, and `per_page`.
+/// How a cloud numbers the pages of its lists. They are asked for by `page`, from 1 on, and `per_page`, unless it has other names.
+///
+/// Most clouds are said in two fields, and [`Self::USUAL`] has the rest. A cloud that answers
+/// `{ "data": […], "page": 2, "pages": 3 }`, and takes `page_size` from 25 on, is
+///
+/// ```
+/// use aerostat_sdk::http::{NumberedPages, PageEnd};
+///
+/// const PAGES: NumberedPages<'_> = NumberedPages {
+///     smallest: 25,
+///     largest: 500,
+///     size: "page_size",
+///     next: &["pages"],
+///     end: PageEnd::Pages,
+///     ..NumberedPages::USUAL
+/// };
+/// ```
+///
+/// and one that has a next page says so in a field:
 ///
 /// ```
 /// use aerostat_sdk::http::{self, NumberedPages};
 /// use aerostat_sdk::testing::{Host, answer};
 ///
 /// /// `{ "servers": […], "meta": { "pagination": { "next_page": 2 } } }`
-/// const PAGES: NumberedPages<'_> = NumberedPages { largest: 50, next: &["meta", "pagination", "next_page"] };
+/// const PAGES: NumberedPages<'_> = NumberedPages {
+///     largest: 50,
+///     next: &["meta", "pagination", "next_page"],
+///     ..NumberedPages::USUAL
+/// };
 ///
 /// let host = Host::new().answers(|request| match request.query[0].1.as_str() {
 ///     "1" => answer(200, r#"{ "servers": ["a", "b"], "meta": { "pagination": { "next_page": 2 } } }"#),
@@ -28,8 +51,37 @@ use crate::{Result, pages};
 pub struct NumberedPages<'a> {
     /// The most items that one page holds.
     pub largest: u32,
-    /// The field that says which page follows, after the fields that it is in. It is null or not there on the last page.
+    /// The fewest items that a page can be asked for, where the cloud refuses less. A page of a smaller size is asked for with
+    /// this one: it may hold more than the size, which the host takes.
+    pub smallest: u32,
+    /// The field that says whether a page follows, after the fields that it is in: as [`Self::end`] has it.
     pub next: &'a [&'a str],
+    /// The meaning of the field [`Self::next`].
+    pub end: PageEnd,
+    /// The query's name for the number of the page.
+    pub number: &'a str,
+    /// The query's name for the size of the page.
+    pub size: &'a str,
+}
+
+/// The way in which a page says that it is the last.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum PageEnd {
+    /// The field says which page follows, and is null or not there on the last page. Without a field every page is the last.
+    #[default]
+    Next,
+    /// The field is the number of all pages.
+    Pages,
+    /// The field is the number of all items.
+    Items,
+    /// No field: the last page is not full. A list that ends with a full page takes one request more.
+    NotFull,
+}
+
+impl NumberedPages<'_> {
+    /// The usual names, `page` and `per_page`, with pages of any size up to 100, all in one page.
+    pub const USUAL: Self =
+        Self { largest: 100, smallest: 1, next: &[], end: PageEnd::Next, number: "page", size: "per_page" };
 }
 
 /// One page of a list.
@@ -54,10 +106,12 @@ impl NumberedPages<'_> {
         number: u32,
         size: u32,
     ) -> Result<NumberedPage<T>> {
-        let response = request.query("page", number).query("per_page", size).send()?;
+        let size = size.clamp(self.smallest.min(self.largest), self.largest);
+        let response = request.query(self.number, number).query(self.size, size).send()?;
         let tree = Tree::beginning(response.body()).map_err(|it| response.unreadable(&it))?;
-        let items = tree.read_field(field).map_err(|it| response.unreadable(&it))?;
-        Ok(NumberedPage { items, is_last: self.is_last(&tree) })
+        let items: Vec<T> = tree.read_field(field).map_err(|it| response.unreadable(&it))?;
+        let is_last = self.is_last(&response, &tree, number, size, items.len())?;
+        Ok(NumberedPage { items, is_last })
     }
 
     /// The first object of the list in `field` in which the field `name` has this value: page by page, as [`Self::all`] asks
@@ -69,19 +123,31 @@ impl NumberedPages<'_> {
     pub fn find(self, request: &Request, field: &str, name: &str, value: &Value) -> Result<Option<Value>> {
         let mut number = 1_u32;
         loop {
-            let response = request.clone().query("page", number).query("per_page", self.largest).send()?;
+            let response = request.clone().query(self.number, number).query(self.size, self.largest).send()?;
             let tree = Tree::beginning(response.body()).map_err(|it| response.unreadable(&it))?;
-            let found = tree.find(field, name, value).map_err(|it| response.unreadable(&it))?;
-            if found.is_some() || self.is_last(&tree) {
+            let (found, items) = tree.find(field, name, value).map_err(|it| response.unreadable(&it))?;
+            if found.is_some() || self.is_last(&response, &tree, number, self.largest, items)? {
                 return found.map(Tree::read).transpose().map_err(|it| response.unreadable(&it));
             }
             number += 1;
         }
     }
 
-    /// Whether no page follows.
-    fn is_last(self, page: &Tree<'_>) -> bool {
-        self.next.is_empty() || page.is_null_at(self.next)
+    /// Whether no page follows this one, which has so many items of `size`. A count that is not there is an error: a list must
+    /// not end because a field is called otherwise.
+    fn is_last(self, response: &Response, page: &Tree<'_>, number: u32, size: u32, items: usize) -> Result<bool> {
+        let items = u64::try_from(items).unwrap_or(u64::MAX);
+        let count = || {
+            page.count_at(self.next)
+                .ok_or_else(|| response.unreadable(&format!("no number in {}", self.next.join("."))))
+        };
+        Ok(match self.end {
+            PageEnd::Next => self.next.is_empty() || page.is_null_at(self.next),
+            PageEnd::Pages => u64::from(number) >= count()?,
+            // An empty page before the end would be asked for without end.
+            PageEnd::Items => u64::from(number) * u64::from(size) >= count()? || items == 0,
+            PageEnd::NotFull => items < u64::from(size),
+        })
     }
 
     /// The whole list, page by page.

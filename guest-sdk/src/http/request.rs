@@ -43,8 +43,8 @@ impl Request {
         self
     }
 
-    /// Sets a header: `accept`, `content-type`, `if-match`, `if-none-match`, `idempotency-key`, `prefer`, and what the
-    /// operator added to the endpoint. Others are refused by the host.
+    /// Sets a header: `accept`, `content-type`, `if-match`, `if-none-match`, `idempotency-key`, `prefer`, and what
+    /// [`Endpoint::header`](crate::Endpoint::header) describes and the operator allows. Others are refused by the host.
     pub fn header(mut self, name: &str, value: impl ToString) -> Self {
         self.request.headers.retain(|(key, _)| !key.eq_ignore_ascii_case(name));
         self.request.headers.push((name.to_ascii_lowercase(), value.to_string()));

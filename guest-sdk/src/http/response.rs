@@ -26,6 +26,8 @@ pub(super) struct Rules {
     pub(super) is_busy: fn(&Response) -> bool,
     /// The header of a 429 with the time at which the limit ends, in seconds since 1970.
     pub(super) limit_ends: Option<&'static str>,
+    /// Where the cloud's own words stand in a body that refuses, if not where most clouds have them.
+    pub(super) words: Option<&'static [&'static str]>,
     /// The header with the number of requests that are left, and how many of them are for others.
     pub(super) reserve: Option<(&'static str, u32)>,
 }
@@ -169,15 +171,20 @@ impl Response {
     /// Whether the error text in the body contains `part`. For clouds that have no error code for the case.
     #[must_use]
     pub fn says(&self, part: &str) -> bool {
-        self.json().is_ok_and(|json: Value| words(&json).is_some_and(|it| it.contains(part)))
+        self.json().is_ok_and(|json: Value| self.words(&json).is_some_and(|it| it.contains(part)))
     }
 
-    /// The answer for a person: the request, the status, the cloud's error text and its request id.
+    /// The answer for a person: the request, the status, the cloud's own words and its request id.
+    ///
+    /// The words are looked for in these fields, the first that is there: `message`, `detail`, `title`, `reason`, each in the
+    /// body itself, in `error`, or in the first of `errors`; a body that is JSON text, or plain text, is taken whole. So
+    /// `{ "errors": [{ "reason": "label is taken" }] }` is read without a word of the provider. A cloud with its words elsewhere
+    /// names the place with [`Client::words`](super::Client::words).
     #[must_use]
     pub fn complaint(&self) -> String {
         let json: Option<Value> = serde_json::from_slice(&self.body).ok();
         let mut text = format!("{}: {}", self.asked, self.status);
-        if let Some(words) = json.as_ref().map_or_else(|| plain(&self.body), words) {
+        if let Some(words) = json.as_ref().map_or_else(|| plain(&self.body), |it| self.words(it)) {
             text.push(' ');
             text.extend(words.chars().map(|it| if it.is_control() { ' ' } else { it }).take(WORDS));
         }
@@ -190,13 +197,25 @@ impl Response {
         }
         text
     }
+
+    /// The cloud's own words in a body: at the place that its provider names, or where most clouds have them.
+    fn words<'a>(&self, json: &'a Value) -> Option<&'a str> {
+        self.rules.words.and_then(|it| at(json, it)).or_else(|| words(json))
+    }
+}
+
+/// The text that a path of names, and of numbers in lists, leads to.
+fn at<'a>(json: &'a Value, path: &[&str]) -> Option<&'a str> {
+    let step = |it: &'a Value, name: &&str| it.get(*name).or_else(|| it.get(name.parse::<usize>().ok()?));
+    path.iter().try_fold(json, step)?.as_str()
 }
 
 /// The error text in a body, in the forms that clouds use.
 fn words(json: &Value) -> Option<&str> {
     let first = |key| json.get(key).and_then(Value::as_str);
     let nested = || json.get("error").or_else(|| json.get("errors")?.get(0)).and_then(words);
-    json.as_str().or_else(|| first("message")).or_else(|| first("detail")).or_else(|| first("title")).or_else(nested)
+    let own = ["message", "detail", "title", "reason"].into_iter().find_map(first);
+    json.as_str().or(own).or_else(nested)
 }
 
 /// A body that is plain text, and no HTML page.

@@ -287,7 +287,7 @@ fn an_endpoint_pauses_while_its_reserve_is_used_up() {
 
 #[test]
 fn one_object_of_a_list_is_found() {
-    const PAGES: NumberedPages<'_> = NumberedPages { largest: 2, next: &["links", "next"] };
+    const PAGES: NumberedPages<'_> = NumberedPages { largest: 2, next: &["links", "next"], ..NumberedPages::USUAL };
     let host = Host::new().answers(|request| match request.query[0].1.as_str() {
         "1" => {
             testing::answer(200, r#"{ "links": { "next": 2 }, "a": [{ "b": [{ "id": 3 }], "id": 1 }, { "c": 3 }] }"#)
@@ -308,7 +308,7 @@ fn one_object_of_a_list_is_found() {
 
 #[test]
 fn a_page_without_its_list_is_no_empty_page() {
-    const PAGES: NumberedPages<'_> = NumberedPages { largest: 50, next: &["links", "next"] };
+    const PAGES: NumberedPages<'_> = NumberedPages { largest: 50, next: &["links", "next"], ..NumberedPages::USUAL };
     let ask = |body: &'static str| {
         Host::new().answers(move |_| testing::answer(200, body)).run(|| PAGES.page::<u8>(get("api", ["a"]), "a", 1, 50))
     };
@@ -317,4 +317,53 @@ fn a_page_without_its_list_is_no_empty_page() {
     for body in ["{}", r#"{ "a": null }"#, r#"{ "links": {} }"#, "[]"] {
         assert!(matches!(ask(body), Err(Error::Unavailable(_))), "{body}");
     }
+}
+
+#[test]
+fn pages_of_other_shapes_are_read_to_their_end() {
+    let all = |pages: NumberedPages<'static>, bodies: [&'static str; 2]| {
+        let host = Host::new().answers(move |request| match request.query[0].1.as_str() {
+            "1" => testing::answer(200, bodies[0]),
+            "2" => testing::answer(200, bodies[1]),
+            _ => testing::answer(200, r#"{ "a": [], "count": 3 }"#),
+        });
+        (host.run(|| pages.all::<u8>(&get("api", ["a"]), "a")), host.requests())
+    };
+    let usual = NumberedPages { largest: 2, size: "page_size", next: &["count"], ..NumberedPages::USUAL };
+    let (read, requests) = all(
+        NumberedPages { end: PageEnd::Pages, ..usual },
+        [r#"{ "a": [1, 2], "count": 2 }"#, r#"{ "a": [3], "count": 2 }"#],
+    );
+    assert_eq!((read, &*requests[1], requests.len()), (Ok(vec![1, 2, 3]), "GET api /a?page=2&page_size=2", 2));
+    let items = [r#"{ "a": [1, 2], "count": 3 }"#, r#"{ "a": [3], "count": 3 }"#];
+    assert_eq!(all(NumberedPages { end: PageEnd::Items, ..usual }, items).0, Ok(vec![1, 2, 3]));
+    assert_eq!(all(NumberedPages { end: PageEnd::NotFull, ..usual }, items).0, Ok(vec![1, 2, 3]));
+    let renamed = NumberedPages { end: PageEnd::Pages, next: &["total"], ..usual };
+    let Err(Error::Unavailable(why)) = all(renamed, items).0 else { panic!("the list ended") };
+    assert!(why.ends_with("no number in total"), "{why}");
+}
+
+#[test]
+fn no_page_is_smaller_than_the_cloud_takes() {
+    let pages = NumberedPages { smallest: 25, largest: 500, ..NumberedPages::USUAL };
+    let host = Host::new().answers(|_| testing::answer(200, r#"{ "a": [] }"#));
+    for size in [10, 30, 900] {
+        host.run(|| pages.page::<u8>(get("api", ["a"]), "a", 1, size)).unwrap();
+    }
+    let sizes = ["25", "30", "500"].map(|it| format!("GET api /a?page=1&per_page={it}"));
+    assert_eq!(host.requests(), sizes);
+}
+
+#[test]
+fn reasons_of_a_cloud_are_told() {
+    let complaint = |body: &'static str| {
+        let host = Host::new().answers(move |_| testing::answer(400, body));
+        host.run(|| get("api", ["a"]).send()).unwrap_err().why().to_owned()
+    };
+    for body in
+        [r#"{ "errors": [{ "field": "label", "reason": "is taken" }] }"#, r#"{ "error": { "reason": "is taken" } }"#]
+    {
+        assert_eq!(complaint(body), "GET /a at endpoint api: 400 is taken");
+    }
+    assert_eq!(complaint(r#"{ "reason": "Invalid", "message": "is taken" }"#), "GET /a at endpoint api: 400 is taken");
 }

@@ -119,8 +119,8 @@ impl Tree<'_> {
         }
     }
 
-    /// The first object of the list in a field of which the field `name` has this value.
-    pub(crate) fn find(&self, list: &str, name: &str, value: &Value) -> Result<Option<&Self>, JsonError> {
+    /// The first object of the list in a field of which the field `name` has this value, and how many items the list has.
+    pub(crate) fn find(&self, list: &str, name: &str, value: &Value) -> Result<(Option<&Self>, usize), JsonError> {
         let missing = || JsonError::custom(format_args!("missing field `{list}`"));
         let items = match self.field(list)?.ok_or_else(missing)? {
             Self::List(items) => items,
@@ -129,16 +129,24 @@ impl Tree<'_> {
         let value = Tree::of(value);
         for item in items {
             if item.field(name)?.is_some_and(|it| *it == value) {
-                return Ok(Some(item));
+                return Ok((Some(item), items.len()));
             }
         }
-        Ok(None)
+        Ok((None, items.len()))
     }
 
     /// Whether there is nothing, or null, in the field that these names lead to.
     pub(crate) fn is_null_at(&self, names: &[&str]) -> bool {
         let field = names.iter().try_fold(self, |it, name| it.field(name).ok().flatten());
         field.is_none_or(|it| matches!(it, Self::Null))
+    }
+
+    /// The whole number in the field that these names lead to.
+    pub(crate) fn count_at(&self, names: &[&str]) -> Option<u64> {
+        match names.iter().try_fold(self, |it, name| it.field(name).ok().flatten())? {
+            Self::Unsigned(it) => Some(*it),
+            _ => None,
+        }
     }
 
     #[cold]

@@ -1,0 +1,1 @@
+../../go-duration/src/read.rs
