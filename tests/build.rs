@@ -7,6 +7,9 @@ use std::{env, fs};
 
 const TARGET: &str = "wasm32-wasip2";
 
+/// The examples of the SDK that are guests.
+const EXAMPLES: [&str; 2] = ["acme", "acme_async"];
+
 /// The inputs that decide how a guest comes out, from the workspace's folder.
 const SOURCES: [&str; 7] = [".cargo", "Cargo.lock", "Cargo.toml", "guest-sdk", "providers", "tests/guests", "wit"];
 
@@ -31,7 +34,9 @@ fn main() {
     for guest in &guests {
         export(guest, &built.join(format!("{guest}.wasm")));
     }
-    export("acme", &built.join("examples/acme.wasm"));
+    for example in EXAMPLES {
+        export(example, &built.join(format!("examples/{example}.wasm")));
+    }
     println!("cargo::rustc-env=GUEST_FLAGS={}", flags(root).to_string_lossy());
 }
 
@@ -66,7 +71,8 @@ fn build(root: &Path, target_dir: &Path, guests: &[String]) {
     cargo
         .current_dir(root)
         .args(["build", "--locked", "--profile", "guest"])
-        .args(["--target", TARGET, "--lib", "--example", "acme"])
+        .args(["--target", TARGET, "--lib"])
+        .args(EXAMPLES.iter().flat_map(|it| ["--example", it]))
         .arg("--target-dir")
         .arg(target_dir)
         .args(["--package", "aerostat-sdk"])

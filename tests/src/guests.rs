@@ -35,6 +35,9 @@ pub const HETZNER: &str = env!("GUEST_HETZNER");
 /// The example of the SDK.
 pub const ACME: &str = env!("GUEST_ACME");
 
+/// The other example of the SDK, for a cloud that gives ids and has actions.
+pub const ACME_ASYNC: &str = env!("GUEST_ACME_ASYNC");
+
 /// The flags of rustc with which guests are built, as cargo reads them from `CARGO_ENCODED_RUSTFLAGS`.
 pub const FLAGS: &str = env!("GUEST_FLAGS");
 
@@ -55,7 +58,19 @@ mod tests {
 
     #[test]
     fn every_guest_is_a_component() {
-        for path in [HOSTILE, FAULTY, SCRIPTED, LYING, SCRIPTED_NETWORK, VERSIONED, AWS, DIGITALOCEAN, HETZNER, ACME] {
+        for path in [
+            HOSTILE,
+            FAULTY,
+            SCRIPTED,
+            LYING,
+            SCRIPTED_NETWORK,
+            VERSIONED,
+            AWS,
+            DIGITALOCEAN,
+            HETZNER,
+            ACME,
+            ACME_ASYNC,
+        ] {
             let bytes = fs::read(path).unwrap();
             // The magic number, then version 13 of layer 1: a component, not a core module.
             assert_eq!(&bytes[..8], b"\0asm\x0d\0\x01\0", "{path}");

@@ -3,6 +3,7 @@
 //! The program `simulator` serves one of them; tests serve them in their own process.
 
 pub mod acme;
+pub mod acme_async;
 pub mod aws;
 mod cloud;
 pub mod digitalocean;

@@ -2,8 +2,10 @@
 
 use std::rc::Rc;
 
-use super::{CURRENT, Event, EventKind, Host, Location, Outcome, Request};
+use super::host::{CURRENT, Event, Host, Outcome};
 use crate::Cluster;
+use crate::bindings::host::aerostat::cloud::events::EventKind;
+use crate::bindings::host::aerostat::cloud::http::{Location, Request};
 use crate::bindings::host::aerostat::cloud::log::Level;
 
 fn host() -> Host {

@@ -23,6 +23,7 @@ pub mod protocol;
 mod report;
 mod suite;
 mod transcript;
+mod trouble;
 
 pub use crate::breach::Breach;
 pub use crate::error::ConformanceError;

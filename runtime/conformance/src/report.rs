@@ -9,7 +9,8 @@ use serde::Serialize;
 
 use crate::breach::Breach;
 use crate::promise::Promise;
-use crate::transcript::{Phase, Transcript};
+use crate::transcript::Transcript;
+use crate::trouble::Phase;
 
 /// A report about one provider.
 #[derive(Debug)]

@@ -5,6 +5,7 @@ use std::time::Duration;
 use cloud_provider::{Description, Instance, InventoryItem};
 
 use crate::protocol::{ArrivedRequest, CloudObject, How};
+use crate::trouble::{Phase, Trouble};
 
 /// A call of the provider, and everything about it that can be seen from outside.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,52 +48,6 @@ pub(crate) struct Wrong {
     pub(crate) is_final: bool,
     /// The text that a person reads.
     pub(crate) text: String,
-}
-
-/// One of the three parts of a load balancer's life.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) enum Phase {
-    /// From nothing to one that serves.
-    Create,
-    /// One more node, and one more port.
-    Change,
-    /// Until it is gone.
-    Delete,
-}
-
-impl Phase {
-    pub(crate) const ALL: [Self; 3] = [Self::Create, Self::Change, Self::Delete];
-
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Create => "create",
-            Self::Change => "change",
-            Self::Delete => "delete",
-        }
-    }
-}
-
-/// The trouble of a story: the nth request of each phase goes wrong.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub(crate) struct Trouble {
-    /// Counted from one.
-    pub(crate) nth: usize,
-    /// How.
-    pub(crate) how: How,
-    /// Whether lists do not show what was made, for some calls more.
-    pub(crate) lists_lag: bool,
-    /// Whether the Service is deleted right after it, before anybody has asked again.
-    pub(crate) gives_up: bool,
-}
-
-impl Trouble {
-    /// The story in words.
-    pub(crate) fn title(&self) -> String {
-        let Self { nth, how, lists_lag, gives_up } = self;
-        let late = if *lists_lag { ", while lists lag" } else { "" };
-        let deleted = if *gives_up { ", and the Service deleted then" } else { "" };
-        format!("request {nth} {}{late}{deleted}", how.words())
-    }
 }
 
 /// The life of one load balancer.

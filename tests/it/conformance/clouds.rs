@@ -4,7 +4,7 @@
 
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::guests;
-use tests::published::{acme, aws, digitalocean, hetzner};
+use tests::published::{acme, acme_async, aws, digitalocean, hetzner};
 
 use crate::setup::tried;
 
@@ -42,4 +42,11 @@ async fn the_example_of_the_sdk_keeps_every_promise() {
     let served = acme::serve(0, &[]).await.unwrap();
     let inventory = ["inventory-shows-ours", "inventory-shows-ours-alone", "revision-tells-changes"];
     keeps_all_but(&inventory, &tried(guests::ACME, &served.url, 1).await);
+}
+
+#[tokio::test]
+async fn a_cloud_with_ids_and_actions_keeps_every_promise() {
+    let served = acme_async::serve(0).unwrap();
+    let inventory = ["inventory-shows-ours", "inventory-shows-ours-alone", "revision-tells-changes"];
+    keeps_all_but(&inventory, &tried(guests::ACME_ASYNC, &served.url(), 1).await);
 }

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use crate::breach::Breach;
 use crate::protocol::{CloudObject, How};
-use crate::transcript::{Life, Part, Phase, RecordedCall, SaidAnswer, Transcript};
+use crate::transcript::{Life, Part, RecordedCall, SaidAnswer, Transcript};
+use crate::trouble::Phase;
 
 use super::instances::is_disbelieved;
 use super::{NO_BALANCERS, PromiseJudgement, finding};

@@ -7,9 +7,10 @@ use serde_json::{Value, json};
 use super::*;
 use crate::protocol::{ArrivedRequest, CloudObject, How};
 use crate::transcript::{
-    Inventories, Life, ListedPage, Listing, Part, Phase, RecordedCall, RecordedMachines, RecordedQuestion, SaidAnswer,
-    Theft, Touched, Trouble, Truth, Wrong,
+    Inventories, Life, ListedPage, Listing, Part, RecordedCall, RecordedMachines, RecordedQuestion, SaidAnswer,
+    Theft, Touched, Truth, Wrong,
 };
+use crate::trouble::{Phase, Trouble};
 
 fn transcript() -> Transcript {
     Transcript {

@@ -6,7 +6,8 @@ use cloud_provider::LoadBalancerInventory;
 
 use crate::error::ConformanceError;
 use crate::host::{CLUSTER, HostProcess, OTHER_CLUSTER};
-use crate::transcript::{Inventories, Phase, WholeInventory};
+use crate::transcript::{Inventories, WholeInventory};
+use crate::trouble::Phase;
 
 use super::lives::settle;
 use super::service::PlayedService;

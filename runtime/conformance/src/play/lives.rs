@@ -7,8 +7,9 @@ use tokio::time::sleep;
 
 use crate::error::{ConformanceError, Result};
 use crate::host::HostProcess;
-use crate::protocol::{AdminFailure, How, Orders};
-use crate::transcript::{Life, Part, Phase, RecordedCall, SaidAnswer, Trouble};
+use crate::protocol::{AdminFailure, Orders};
+use crate::transcript::{Life, Part, RecordedCall, SaidAnswer};
+use crate::trouble::{Phase, Trouble, troubles};
 
 use super::service::PlayedService;
 use super::stage::Stage;
@@ -29,7 +30,7 @@ pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Vec<Life>> {
     let mut unended = 0;
     let unplayed: Vec<_> = stage.host.setup().unplayed.keys().cloned().collect();
     let is_played = |it: &Trouble| !unplayed.iter().any(|part| it.title().contains(part));
-    for trouble in troubles(measure).into_iter().filter(is_played).step_by(every.max(1)) {
+    for trouble in troubles_of(measure).into_iter().filter(is_played).step_by(every.max(1)) {
         let life = live(stage, Some(trouble)).await?;
         unended += usize::from(!life.parts.iter().all(|it| it.is_over() || it.is_given_up));
         lives.push(life);
@@ -40,25 +41,10 @@ pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Vec<Life>> {
     Ok(lives)
 }
 
-/// The troubles that the requests of a life can meet, by the number of each in its phase.
-fn troubles(measure: &Life) -> Vec<Trouble> {
-    let requests = |phase| measure.part(phase).map(|it| it.requests().cloned().collect::<Vec<_>>()).unwrap_or_default();
-    let phases = Phase::ALL.map(requests);
-    let longest = phases.iter().map(Vec::len).max().unwrap_or_default();
-    let mut troubles = Vec::new();
-    for nth in 1..=longest {
-        let writes = phases.iter().any(|it| it.get(nth - 1).is_some_and(|it| it.writes));
-        let creates = phases[0].get(nth - 1).is_some_and(|it| it.writes);
-        let all = [How::LostBefore, How::Failed, How::LostAfter, How::Busy, How::DiesBefore, How::DiesAfter];
-        // A read changes nothing, carried out or not, and a lost answer to it is like a refused one: one trouble is enough.
-        let of_reads = (nth - 1) % 2;
-        let hows = if writes { &all[..] } else { &all[of_reads..=of_reads] };
-        troubles.extend(hows.iter().map(|how| Trouble { nth, how: *how, lists_lag: false, gives_up: false }));
-        let late = if creates { &[How::FailedAfter, How::DiesAfter][..] } else { &[] };
-        let late = late.iter().flat_map(|how| [false, true].map(|gives_up| (*how, gives_up)));
-        troubles.extend(late.map(|(how, gives_up)| Trouble { nth, how, lists_lag: true, gives_up }));
-    }
-    troubles
+/// The troubles that the requests of a life can meet.
+fn troubles_of(measure: &Life) -> Vec<Trouble> {
+    let requests = |phase| measure.part(phase).map(|it| it.requests().cloned().collect()).unwrap_or_default();
+    troubles(&Phase::ALL.map(requests))
 }
 
 /// One life, from nothing to nothing.

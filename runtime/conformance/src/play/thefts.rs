@@ -3,7 +3,8 @@
 use crate::error::Result;
 use crate::host::{HostProcess, OTHER_CLUSTER};
 use crate::protocol::{ClaimingAnnotation, CloudObject, ForeignChange, Held};
-use crate::transcript::{Phase, Theft};
+use crate::transcript::Theft;
+use crate::trouble::Phase;
 
 use super::lives::settle;
 use super::service::PlayedService;

@@ -2,7 +2,8 @@
 
 use crate::error::Result;
 use crate::protocol::{CloudObject, ForeignChange};
-use crate::transcript::{Phase, Touched};
+use crate::transcript::Touched;
+use crate::trouble::Phase;
 
 use super::lives::settle;
 use super::service::PlayedService;

@@ -2,7 +2,7 @@
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use tests::published::{acme, aws, digitalocean, hetzner};
+use tests::published::{acme, acme_async, aws, digitalocean, hetzner};
 
 /// Serve a simulated cloud on loopback, with the routes of docs/conformance.md, until it is interrupted.
 #[derive(Parser)]
@@ -17,6 +17,7 @@ struct Arguments {
 #[derive(Clone, Copy, ValueEnum)]
 enum Which {
     Acme,
+    AcmeAsync,
     Aws,
     Digitalocean,
     Hetzner,
@@ -29,6 +30,11 @@ async fn main() -> Result<()> {
     let _ = rustls::crypto::ring::default_provider().install_default();
     match cloud {
         Which::Acme => until_interrupted(acme::serve(port, &[]).await?).await,
+        Which::AcmeAsync => {
+            let served = acme_async::serve(port)?;
+            show(&served.url());
+            Ok(tokio::signal::ctrl_c().await?)
+        }
         Which::Aws => until_interrupted(aws::serve(port).await?).await,
         Which::Digitalocean => until_interrupted(digitalocean::serve(port).await?).await,
         Which::Hetzner => until_interrupted(hetzner::serve(port).await?).await,
@@ -36,10 +42,12 @@ async fn main() -> Result<()> {
 }
 
 async fn until_interrupted<C: tests::simulator::Cloud>(served: tests::published::Served<C>) -> Result<()> {
-    #[expect(clippy::print_stdout, reason = "scripts read it")]
-    {
-        println!("{}", served.url);
-    }
+    show(&served.url);
     tokio::signal::ctrl_c().await?;
     Ok(())
+}
+
+#[expect(clippy::print_stdout, reason = "scripts read it")]
+fn show(url: &str) {
+    println!("{url}");
 }

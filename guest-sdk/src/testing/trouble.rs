@@ -1,0 +1,1 @@
+../../../runtime/conformance/src/trouble.rs
