@@ -25,7 +25,7 @@ import time
 CARGO = shlex.split(os.environ.get("CARGO") or "cargo")
 STREAMS = max(1, int(os.environ.get("STREAMS") or os.cpu_count() or 1))
 # Those that take longest, so that none of them begins last.
-FIRST = ["whole", "process", "conformance", "docs", "aws", "digitalocean", "modules", "golden", "services"]
+FIRST = ["whole", "process", "newcomer", "conformance", "docs", "aws", "digitalocean", "modules", "golden", "services"]
 # Their tests start the binary again and again, and each start compiles a module: more of them side by side than there are
 # processors would only take each other's time.
 BUSY = {"whole", "process", "aws", "modules"}

@@ -10,6 +10,7 @@
 //! Diff ─► place ─► sandbox ─► ■ claims::changes ─► text or JSON
 //! Call ─► file ─► sandbox ─► egress, watched ─► the cloud ─► JSON
 //! Build ─► cargo ─► file
+//! New ─► ■ ProviderPlan ─► ■ files, from templates/ ─► folder
 //! Conformance ─► file ─► sandbox ─► a simulator on loopback ─► ■ Report ─► text, JSON or JUnit's XML
 //! ```
 
@@ -28,6 +29,7 @@ mod progress;
 mod provider;
 mod pull;
 mod push;
+mod scaffold;
 mod signed;
 mod verify;
 
@@ -76,6 +78,7 @@ pub(crate) async fn provider(command: ProviderCommand, compiler: Option<&Path>) 
         ProviderCommand::Check(it) => in_time(provider::check::run(it, compiler)).await,
         ProviderCommand::Describe(it) => in_time(provider::describe::run(it, compiler)).await,
         ProviderCommand::Call(it) => in_time(provider::call::run(it, compiler)).await,
+        ProviderCommand::New(it) => scaffold::run(*it),
     }
 }
 

@@ -13,6 +13,7 @@ mod leader_migration;
 mod load_balancers;
 mod module_commands;
 mod modules;
+mod new_provider;
 mod node_ipam;
 mod provider_commands;
 mod registry_flags;
@@ -39,6 +40,7 @@ pub use self::leader_election::LeaderElection;
 pub use self::leader_migration::{LeaderMigration, LeaseOwner};
 pub(crate) use self::load_balancers::LoadBalancerFlags;
 pub use self::module_commands::{DiffFlags, Inspect, ModuleCommand, OptionalKeys, PullFlags, Push, Verify};
+pub use self::new_provider::{GuestLanguage, IdOrigin, NewProviderFlags};
 pub use self::node_ipam::NodeIpam;
 pub use self::provider_commands::{
     BuildFlags, CallFlags, CheckFlags, Conformance, DescribeFlags, DescribedPage, ProviderCommand,

@@ -12,7 +12,8 @@ const API: Client<'_> =
     Client::new("api").refusals(refusal).not_found(is_not_found).busy(is_busy).limit_ends("ratelimit-reset");
 
 /// The link in `next` is not followed: it leads to the public host, whatever the base URL is.
-pub(crate) const PAGES: NumberedPages<'_> = NumberedPages { largest: 200, next: &["links", "pages", "next"], ..NumberedPages::USUAL };
+pub(crate) const PAGES: NumberedPages<'_> =
+    NumberedPages { largest: 200, next: &["links", "pages", "next"], ..NumberedPages::USUAL };
 
 /// The query for droplets without a GPU: the usual list lacks those with one.
 pub(crate) const WITHOUT_GPU: &[(&str, &str)] = &[];

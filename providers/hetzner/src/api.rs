@@ -26,7 +26,8 @@ const API: Client<'_> = Client::new(ENDPOINT)
     .limit_ends("ratelimit-reset")
     .reserve("ratelimit-remaining", RESERVE);
 
-pub(crate) const PAGES: NumberedPages<'_> = NumberedPages { largest: 50, next: &["meta", "pagination", "next_page"], ..NumberedPages::USUAL };
+pub(crate) const PAGES: NumberedPages<'_> =
+    NumberedPages { largest: 50, next: &["meta", "pagination", "next_page"], ..NumberedPages::USUAL };
 
 /// Something with a name: a type, a location.
 #[derive(Clone, Debug, Deserialize)]

@@ -14,6 +14,7 @@ pub use self::call::CallFlags;
 pub use self::check::CheckFlags;
 pub use self::describe::{DescribeFlags, DescribedPage};
 use super::command_output::Output;
+use super::new_provider::{self, NewProviderFlags};
 
 const CONFORMANCE_HELP: &str = "Examples:
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080
@@ -46,6 +47,9 @@ pub enum ProviderCommand {
     /// Call one function of a provider, and show every request that it makes
     #[command(after_help = call::HELP)]
     Call(CallFlags),
+    /// Make the folder of a new provider, which builds and keeps every promise at once
+    #[command(after_help = new_provider::HELP)]
+    New(Box<NewProviderFlags>),
 }
 
 /// `aerostat provider conformance`.

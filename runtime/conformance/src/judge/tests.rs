@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::protocol::{ArrivedRequest, CloudObject, How};
 use crate::transcript::{
-    Inventories, Life, ListedPage, Listing, Part, RecordedCall, RecordedMachines, RecordedQuestion, SaidAnswer,
-    Theft, Touched, Truth, Wrong,
+    Inventories, Life, ListedPage, Listing, Part, RecordedCall, RecordedMachines, RecordedQuestion, SaidAnswer, Theft,
+    Touched, Truth, Wrong,
 };
 use crate::trouble::{Phase, Trouble};
 
