@@ -168,6 +168,18 @@ registries: preflight ## Build the registries that tests pull modules from into 
 proxy: ## Unpack the HTTP proxy that tests connect through into target/ (seconds, once). It needs Debian's apt-get.
 	@tests/proxy/build.sh
 
+GO_GUEST ?= guest-sdk/examples/acme-go
+
+.PHONY: go-guest
+go-guest: preflight ## Build a provider in Go into target/go-guests (the example; GO_GUEST=FOLDER for another). Tests build theirs themselves. It needs Go 1.26.
+	@mkdir -p target/go-guests
+	@$(CARGO) run --locked --quiet -p go-component -- build $(GO_GUEST) target/go-guests/$(notdir $(GO_GUEST)).wasm
+	@printf 'target/go-guests/%s.wasm\n' $(notdir $(GO_GUEST))
+
+.PHONY: go-bindings
+go-bindings: preflight ## Write the side of the contract that guest-sdk/go has: whoever changes wit/ runs this.
+	@$(CARGO) run --locked --quiet -p go-component -- bindings guest-sdk/go
+
 .PHONY: helm
 helm: preflight ## Build helm, and the one before, into target/ (4 minutes, once).
 	@tests/helm/build.sh

@@ -1,0 +1,3 @@
+module aerostat.dev/sdk
+
+go 1.26
