@@ -66,7 +66,7 @@ async fn adv_106_a_function_of_832_kb_is_refused() {
 
 #[tokio::test]
 async fn adv_106_blocks_inside_blocks_are_refused() {
-    check_costly(costly::nested_loops(10_000), "501 blocks inside one another", "blocks").await;
+    check_costly(costly::nested_loops(10_000), "2001 blocks inside one another", "blocks").await;
 }
 
 #[tokio::test]

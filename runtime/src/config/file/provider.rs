@@ -185,7 +185,7 @@ pub(crate) struct CompileLimitsSection {
     pub(crate) function_bytes: Option<ScalarText<ByteSize>>,
     /// Locals of one function. Default: 1000.
     pub(crate) locals: Option<u64>,
-    /// Blocks inside one another in one function. Default: 500.
+    /// Blocks inside one another in one function. Default: 2000.
     pub(crate) blocks: Option<u64>,
     /// Targets of branches of one function. Default: 10000.
     pub(crate) branch_targets: Option<u64>,
