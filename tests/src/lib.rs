@@ -18,6 +18,7 @@ pub mod costly;
 pub mod faults;
 pub mod fixtures;
 pub mod folder;
+pub mod go_guests;
 pub mod guests;
 pub mod http_proxy;
 pub mod kubelet;

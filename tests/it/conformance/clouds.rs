@@ -3,6 +3,7 @@
 //! Cases: lost-answer, theft-by-id, theft-by-name
 
 use conformance::{ConformanceReport, PromiseOutcome};
+use tests::go_guests;
 use tests::guests;
 use tests::published::{acme, acme_async, aws, digitalocean, hetzner};
 
@@ -49,4 +50,11 @@ async fn a_cloud_with_ids_and_actions_keeps_every_promise() {
     let served = acme_async::serve(0).unwrap();
     let inventory = ["inventory-shows-ours", "inventory-shows-ours-alone", "revision-tells-changes"];
     keeps_all_but(&inventory, &tried(guests::ACME_ASYNC, &served.url(), 1).await);
+}
+
+#[tokio::test]
+async fn the_example_in_go_keeps_every_promise() {
+    let served = acme::serve(0, &[]).await.unwrap();
+    let inventory = ["inventory-shows-ours", "inventory-shows-ours-alone", "revision-tells-changes"];
+    keeps_all_but(&inventory, &tried(go_guests::acme(), &served.url, 1).await);
 }

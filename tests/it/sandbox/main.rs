@@ -5,6 +5,7 @@
 mod acme;
 mod answers;
 mod compiler;
+mod go;
 mod hiding;
 mod host;
 mod lies;
