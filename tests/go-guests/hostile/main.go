@@ -13,6 +13,7 @@ import (
 
 	"aerostat.dev/sdk/http"
 	"aerostat.dev/sdk/instances"
+	"aerostat.dev/sdk/loadbalancers"
 	"aerostat.dev/sdk/log"
 	"aerostat.dev/sdk/provider"
 	"aerostat.dev/sdk/types"
@@ -25,6 +26,7 @@ type hostile struct{}
 func init() {
 	provider.Export(hostile{})
 	instances.Export(hostile{})
+	loadbalancers.Export(hostile{})
 }
 
 func main() {}
@@ -46,6 +48,14 @@ func (hostile) CanonicalIDs(ids []string) []types.Result[string] {
 }
 
 func (hostile) List(*string, uint32) (instances.Page, error) { return instances.Page{}, nil }
+
+func (hostile) Ensure(loadbalancers.LoadBalancer) (loadbalancers.Progress, error) {
+	return loadbalancers.ProgressNotManaged{}, nil
+}
+
+func (hostile) Delete(loadbalancers.LoadBalancer) (loadbalancers.Deletion, error) {
+	return loadbalancers.DeletionDone{}, nil
+}
 
 func commit(node types.Node) (*instances.Instance, error) {
 	crime, about, _ := strings.Cut(node.Name, ":")

@@ -68,12 +68,14 @@ async fn goroutines_of_a_guest_ask_one_after_the_other() {
 
 #[tokio::test]
 async fn a_guest_in_go_is_stopped_by_each_limit() {
-    let limits = CallLimits { wall: Duration::from_secs(10), ..CallLimits::default() };
+    let limits = CallLimits { cpu: Duration::from_secs(2), ..CallLimits::default() };
     let lab = hostile().limits(limits).load().await;
-    let cpu = "was stopped after 500ms of CPU time (provider.limits.cpu)";
+    let cpu = "was stopped after 2s of CPU time (provider.limits.cpu)";
     assert_eq!(lab.end("spin").await, format!("provider hostile: get {cpu}"));
+    lab.assert_alive().await;
     let memory = "was stopped: it wanted more than 65536 KiB of memory (provider.limits.memory)";
     assert_eq!(lab.end("eat-memory").await, format!("provider hostile: get {memory}"));
+    lab.assert_alive().await;
     let text = lab.end("recurse").await;
     assert!(text.contains("call stack exhausted") || text.contains(memory), "{text}");
     for (crime, words) in [
@@ -83,8 +85,8 @@ async fn a_guest_in_go_is_stopped_by_each_limit() {
     ] {
         let text = lab.end(crime).await;
         assert!(text.contains(words), "{crime}: {text}");
+        lab.assert_alive().await;
     }
-    lab.assert_alive().await;
 }
 
 #[tokio::test]

@@ -20,6 +20,9 @@ use sha2::{Digest as _, Sha256};
 use tests::fixtures;
 use tokio::sync::{RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+/// How many bytes a ConfigMap holds.
+const CONFIG_MAP: usize = 1 << 20;
+
 /// Held for writing by a test that measures this process, for reading by all others.
 static PROCESS: RwLock<()> = RwLock::const_new(());
 
@@ -134,8 +137,11 @@ impl Guest {
             Some(program) => Sandbox::new(self.limits.memory)?.compiling_with(program),
             None => shared(self.limits.memory)?,
         };
-        let source = config_map(digest(&self.bytes));
-        let module = source.fetch(&Held(self.bytes.clone())).await.unwrap();
+        let digest = digest(&self.bytes);
+        let module = match self.bytes.len() {
+            ..=CONFIG_MAP => config_map(digest).fetch(&Held(self.bytes.clone())).await.unwrap(),
+            _ => Module::new("module in a file", self.bytes.clone(), digest).unwrap(),
+        };
         self.load_into(&sandbox, module, registry).await
     }
 
