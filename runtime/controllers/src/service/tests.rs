@@ -21,6 +21,7 @@ use crate::error::Pause;
 use crate::events::recorded::RecordedEvent;
 use crate::events::{EventKind, Recorder};
 use crate::metrics::Metrics;
+use crate::nodes::Nodes;
 use crate::service::desired::compared_fields;
 use crate::service::error::Error;
 use crate::service::plan::{Plan, plan};

@@ -1,6 +1,6 @@
 //! Security groups and Classic Load Balancers as EC2 and ELB show them, in XML.
 
-use aerostat_sdk::{SortedMap, SortedSet};
+use aerostat_sdk::SortedSet;
 
 use crate::api::ec2::security_groups::{IpPermission, Peer, SecurityGroup};
 use crate::api::elb::model::{ClassicAttributes, ClassicHealthCheck, ClassicLoadBalancer, LiveListener};
