@@ -292,12 +292,12 @@ fn commands_about_modules_are_read() {
 
 #[test]
 fn commands_about_modules_explain_themselves() {
-    for command in ["inspect", "verify", "pull", "push"] {
+    for command in ["inspect", "verify", "pull", "push", "diff"] {
         let help = asked(&["module", command, "--help"]);
         assert!(help.contains(&format!("\n  aerostat module {command} ")), "{help}");
     }
     let text = invalid(&["module", "inspekt"]);
-    let known = "its commands are: inspect, verify, pull, push. See aerostat module --help";
+    let known = "its commands are: inspect, verify, pull, push, diff. See aerostat module --help";
     assert!(text.starts_with("aerostat module has no command \"inspekt\"; ") && text.ends_with(known), "{text}");
     assert!(invalid(&["modules"]).contains("its commands are: run, module, bundle, provider, completions, help"));
     assert!(invalid(&["module"]).contains("Usage: aerostat module <COMMAND>"));

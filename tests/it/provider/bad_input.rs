@@ -5,7 +5,6 @@ use tests::guests;
 
 use crate::setup::{aerostat, flag, says};
 
-/// Cases: bad-artifact
 #[tokio::test]
 async fn bad_input_of_each_command_about_providers() {
     let folder = Folder::new();
