@@ -47,7 +47,7 @@ impl FakeCloud for AsyncCloud {
     const BASE_PATH: &'static str = "/v1";
 
     fn fast_settings(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("pollInterval", "1s"), ("createAgainAfter", "3s")]
+        vec![("pollInterval", "1s"), ("createAgainAfter", "5s")]
     }
 
     fn setup(&self) -> Setup {

@@ -90,7 +90,7 @@ fn line(plan: &ProviderPlan, key: &str) -> Option<String> {
         "tag" => format!("const LONGEST_TAG: usize = {tag};"),
         "base" => format!("const BASE_PATH: &'static str = {base_path:?};"),
         "baseUrl" => format!("baseUrl: http://127.0.0.1:8080{base_path}"),
-        "fast" if by_cloud => "vec![(\"pollInterval\", \"1s\"), (\"createAgainAfter\", \"3s\")]".to_owned(),
+        "fast" if by_cloud => "vec![(\"pollInterval\", \"1s\"), (\"createAgainAfter\", \"5s\")]".to_owned(),
         "fast" => "Vec::new()".to_owned(),
         "read" if by_cloud => "- { methods: [GET], paths: [/balancers, /balancers/*] }".to_owned(),
         "read" => "- { methods: [GET], paths: [/balancers/*] }".to_owned(),

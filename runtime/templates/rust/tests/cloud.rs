@@ -41,7 +41,7 @@ impl FakeCloud for Cloud {
     const BASE_PATH: &'static str = "/v1"; // new: base
 
     fn fast_settings(&self) -> Vec<(&'static str, &'static str)> {
-        vec![("pollInterval", "1s"), ("createAgainAfter", "3s")] // new: fast
+        vec![("pollInterval", "1s"), ("createAgainAfter", "5s")] // new: fast
     }
 
     fn setup(&self) -> Setup {
