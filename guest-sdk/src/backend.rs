@@ -4,9 +4,10 @@
 //! A provider says what its cloud can do ([`Backend`]), and [`ensure`] and [`delete`] keep the contract's promises with
 //! it, once for all clouds:
 //!
-//! - A creation is announced in the memo before it is sent, and sent within a minute.
-//! - After a creation without an answer, the list is searched for the Service's mark. It is repeated only when it has been absent for
-//!   [`Pauses::create_again`].
+//! - A creation is announced in the memo before it is sent, and sent only by the first call that has this memo
+//!   ([`LoadBalancer::is_memo_new`](crate::LoadBalancer::is_memo_new)).
+//! - After a creation without an answer, or one that a process announced which is gone, the list is searched for the Service's
+//!   mark. It is repeated only when it has been absent for [`Pauses::create_again`].
 //! - Only the id of a load balancer that is proven to be the Service's is remembered, and nothing is written to it before
 //!   the host has kept that.
 //! - A memo that this provider did not write stops everything.

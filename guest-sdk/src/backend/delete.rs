@@ -16,7 +16,9 @@ pub fn delete<B: Backend>(backend: &B) -> Result<Deletion> {
         // Only once the memo holds the id alone has the host made sure that no other Service has it.
         None | Some(Memo::Untagged(_)) => delete_unremembered(backend),
         Some(Memo::Id(id)) => delete_one(backend, &id),
-        Some(Memo::Creating { since } | Memo::Lost { since }) => delete_created(backend, since),
+        // When it was sent, if at all, nobody knows: it counts from now.
+        Some(Memo::Creating { .. }) => delete_created(backend, clock::now()),
+        Some(Memo::Lost { since }) => delete_created(backend, since),
     }
 }
 
@@ -49,7 +51,7 @@ fn delete_unremembered<B: Backend>(backend: &B) -> Result<Deletion> {
     Ok(Deletion::Done)
 }
 
-/// Its creation was announced at `since`: if it is not listed, it may still appear.
+/// Its creation was sent at `since` or earlier: if it is not listed, it may still appear.
 fn delete_created<B: Backend>(backend: &B, since: u64) -> Result<Deletion> {
     if let Some(deletion) = delete_marked(backend)? {
         return Ok(deletion);
@@ -57,12 +59,13 @@ fn delete_created<B: Backend>(backend: &B, since: u64) -> Result<Deletion> {
     let pauses = backend.pauses();
     let Some(left) = memo::remaining(since, pauses.create_again, clock::now()) else { return Ok(Deletion::Done) };
     let service = backend.service();
+    let lost = service.status().memo(Memo::Lost { since }.text(service));
     let because = format_args!(
         "load balancer {} may have been created, and may be listed late: it is looked for {} s more",
         service.name,
         left.as_secs()
     );
-    Ok(Deletion::pending(service.status(), left.min(pauses.poll), because))
+    Ok(Deletion::pending(lost, left.min(pauses.poll), because))
 }
 
 /// Deletes whatever has the Service's mark; `None` if nothing has it.

@@ -95,28 +95,25 @@ fn announce<B: Backend>(backend: &B) -> Result<Progress> {
     Ok(Progress::pending(status, AT_ONCE, because))
 }
 
-/// Finds the one that was announced at `since`, or creates it.
+/// Creates the one that was announced at `since`, if no call before this one has had the announcement. Otherwise an earlier
+/// process may have sent its creation, and lists may not show it yet: then it is looked for.
 fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
-    let listed = backend.list()?;
-    if let Some(found) = listed.iter().find(|it| it.is_marked) {
-        return Ok(remember(backend, found));
+    let service = backend.service();
+    if !service.is_memo_new() {
+        return match marked(backend)? {
+            Some(progress) => Ok(progress),
+            None => Ok(wait_for_lost(backend, clock::now(), backend.pauses().create_again)),
+        };
     }
-    // Nothing was created, and nothing will appear in the list: by now the Service may name one to adopt.
-    if memo::remaining(since, backend.pauses().create_again, clock::now()).is_none() && claims(backend).is_some() {
-        return begin(backend);
-    }
-    if !memo::is_fresh(since, clock::now()) {
-        return announce(backend);
-    }
-    let created = match backend.create(&listed) {
+    let created = backend.list().and_then(|listed| match listed.iter().find(|it| it.is_marked) {
+        Some(found) => Ok(Err(remember(backend, found))),
+        None => backend.create(&listed).map(Ok),
+    });
+    let created = match created {
+        Ok(Ok(created)) => created,
+        Ok(Err(there)) => return Ok(there),
         // Nothing was created, and by no earlier call either: nothing may still appear in the list.
-        Err(refused @ (Error::Invalid(_) | Error::Denied(_) | Error::Unavailable(_)))
-            if backend.service().is_memo_new() =>
-        {
-            let status = LoadBalancerStatus { memo: None, ..backend.service().status() };
-            return Ok(Progress::failed(status, refused));
-        }
-        created => created?,
+        Err(error) => return Ok(Progress::failed(LoadBalancerStatus { memo: None, ..service.status() }, error)),
     };
     match created {
         Creation::Begun(found) => {
@@ -127,20 +124,28 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
             let because = format_args!("{} is created, and gets what it lacks next", found.title());
             Ok(Progress::pending(status(backend, &found), AT_ONCE, because))
         }
-        // The announcement stands: the next call sends it, or announces it again.
-        Creation::Busy(why) => Ok(Progress::pending(backend.service().status(), SOON, why)),
+        // Announced anew, in other words: nothing was sent that the cloud has taken.
+        Creation::Busy(why) => {
+            let again = Memo::Creating { since: clock::now().max(since.saturating_add(1)) };
+            Ok(Progress::pending(announced(backend, &again), SOON, why))
+        }
         Creation::Unclear(why) => {
-            let message = format!("load balancer {} may have been created or not: {why}", backend.service().name);
+            let message = format!("load balancer {} may have been created or not: {why}", service.name);
             events::warning(None, "LoadBalancerCreationUnclear", &message);
             Ok(wait_for_lost(backend, clock::now(), backend.pauses().create_again))
         }
     }
 }
 
+/// The one that the list shows with the Service's mark.
+fn marked<B: Backend>(backend: &B) -> Result<Option<Progress>> {
+    Ok(backend.list()?.iter().find(|it| it.is_marked).map(|found| remember(backend, found)))
+}
+
 /// Finds the one whose creation was unclear at `since`, or creates it once it has been absent for long enough.
 fn look_for_lost<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
-    if let Some(found) = backend.list()?.iter().find(|it| it.is_marked) {
-        return Ok(remember(backend, found));
+    if let Some(progress) = marked(backend)? {
+        return Ok(progress);
     }
     match memo::remaining(since, backend.pauses().create_again, clock::now()) {
         Some(left) => Ok(wait_for_lost(backend, since, left)),

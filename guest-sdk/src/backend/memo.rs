@@ -7,9 +7,6 @@ use crate::{Error, LoadBalancer, Result};
 /// The pause where the next call waits only for the memo to be kept.
 pub(super) const AT_ONCE: Duration = Duration::ZERO;
 
-/// For how many seconds an announced creation may be sent.
-const FRESH: u64 = 60;
-
 /// The memo that an earlier call asked to keep.
 ///
 /// A creation is announced before it is sent, so that whatever happens then, the next call knows that there may be a
@@ -20,7 +17,8 @@ pub(super) enum Memo {
     Id(String),
     /// The same, and [`Backend::tag`](super::Backend::tag) is still to be called.
     Untagged(String),
-    /// It is about to be created. The time is in seconds since 1970.
+    /// It is about to be created, by the first call that has this memo and by no other. The time is in seconds since 1970, and
+    /// each announcement's is another.
     Creating { since: u64 },
     /// The cloud did not say what became of its creation.
     Lost { since: u64 },
@@ -61,12 +59,6 @@ impl Memo {
             Self::Lost { since } => format!("lost {name} since {since}"),
         }
     }
-}
-
-/// Whether a creation that was announced at `since` may be sent at `now`: a deletion counts from the announcement how long
-/// the load balancer may still appear.
-pub(super) fn is_fresh(since: u64, now: u64) -> bool {
-    now.checked_sub(since).is_some_and(|passed| passed <= FRESH)
 }
 
 /// How much of `pause`, which began at `since`, is left at `now`. `None`, if it is over.

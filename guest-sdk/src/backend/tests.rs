@@ -159,6 +159,12 @@ fn with_memo(memo: &str) -> LoadBalancer {
     LoadBalancer { memo: Some(memo.to_owned()), ..service() }
 }
 
+/// Announced, and the next call is the first that has the announcement.
+fn announced(memo: &str) -> LoadBalancer {
+    LoadBalancer { extra: vec![("host.new-memo".into(), "true".into())], ..with_memo(memo) }
+}
+
+/// Announced by a process that is gone.
 fn creating(since: u64) -> LoadBalancer {
     with_memo(&format!("creating a1 since {since}"))
 }
@@ -170,37 +176,42 @@ fn claiming(id: &str) -> LoadBalancer {
 #[test]
 fn a_creation_is_announced_before_it_is_sent() {
     let cloud = Cloud::default();
-    let announced = cloud.pending(&service(), 1_000);
-    assert_eq!(announced, ("creating a1 since 1000".to_owned(), 0, Vec::new()));
+    let first = cloud.pending(&service(), 1_000);
+    assert_eq!(first, ("creating a1 since 1000".to_owned(), 0, Vec::new()));
     assert_eq!(cloud.calls(), [""; 0]);
-    let created = cloud.pending(&with_memo(&announced.0), 1_060);
+    let created = cloud.pending(&announced(&first.0), 1_060);
     assert_eq!((created.0, created.1), ("lb-1".to_owned(), 15_000));
     assert_eq!(cloud.calls(), ["list", "create"]);
 }
 
 #[test]
-fn a_late_creation_is_announced_again() {
-    for since in [939, 1_001] {
-        let cloud = Cloud::default();
-        assert_eq!(cloud.pending(&with_memo(&format!("creating a1 since {since}")), 1_000).0, "creating a1 since 1000");
-        assert_eq!(cloud.calls(), ["list"]);
-    }
+fn a_creation_of_a_dead_process_is_waited_out_and_not_repeated() {
+    let cloud = Cloud { hidden_from_lists: true, ..Cloud::default() };
+    let waiting = cloud.pending(&creating(1_000), 1_005);
+    assert_eq!(waiting, ("lost a1 since 1005".to_owned(), 15_000, Vec::new()));
+    assert_eq!(cloud.pending(&with_memo(&waiting.0), 1_064).0, waiting.0);
+    assert_eq!(cloud.calls(), ["list", "list"], "nothing is sent while the list may lag");
+    assert_eq!(cloud.pending(&with_memo(&waiting.0), 1_065).0, "creating a1 since 1065", "it was never sent");
+    assert_eq!(cloud.pending(&announced("creating a1 since 1065"), 1_065).0, "lb-1");
+    let sent = Cloud::default().with("lb-7", "a1", true);
+    assert_eq!(sent.pending(&creating(1_000), 1_005).0, "lb-7", "it was sent, and is listed");
 }
 
 #[test]
-fn a_creation_that_has_to_wait_stays_announced() {
+fn a_creation_that_has_to_wait_is_announced_anew() {
     let busy = Creation::Busy("the network is being changed".to_owned());
     let cloud = Cloud { creation: Some(busy), hidden_from_lists: true, ..Cloud::default() };
-    let waiting = cloud.pending(&with_memo("creating a1 since 1000"), 1_000);
-    assert_eq!(waiting, ("creating a1 since 1000".to_owned(), 500, Vec::new()));
-    assert_eq!(cloud.pending(&with_memo(&waiting.0), 1_061).0, "creating a1 since 1061");
+    for (now, memo) in [(1_000, "creating a1 since 1001"), (1_061, "creating a1 since 1061")] {
+        let waiting = cloud.pending(&announced("creating a1 since 1000"), now);
+        assert_eq!(waiting, (memo.to_owned(), 500, Vec::new()), "the next call is the first that has it");
+    }
 }
 
 #[test]
 fn a_creation_without_an_answer_is_looked_for() {
     let unclear = Creation::Unclear("the answer was lost".to_owned());
     let cloud = Cloud { creation: Some(unclear), hidden_from_lists: true, ..Cloud::default() };
-    let lost = cloud.pending(&with_memo("creating a1 since 1000"), 1_000);
+    let lost = cloud.pending(&announced("creating a1 since 1000"), 1_000);
     assert_eq!(lost, ("lost a1 since 1000".to_owned(), 15_000, vec!["LoadBalancerCreationUnclear".to_owned()]));
     assert_eq!(cloud.pending(&with_memo(&lost.0), 1_050).1, 10_000);
     assert_eq!(
@@ -215,21 +226,18 @@ fn a_creation_without_an_answer_is_looked_for() {
 
 #[test]
 fn adv_157_a_refused_creation_is_announced_no_more() {
-    for refused in [Error::invalid("size"), Error::denied("quota"), Error::unavailable("not sent")] {
+    let throttled = Error::retry_after(Duration::from_secs(1), "429");
+    for refused in [Error::invalid("size"), Error::denied("quota"), Error::unavailable("not sent"), throttled] {
         let cloud = Cloud { refused_creation: Some(refused.clone()), ..Cloud::default() };
-        let announced = LoadBalancer { extra: vec![("host.new-memo".into(), "true".into())], ..creating(1_000) };
-        let Ok(Progress::Failed(failed)) = cloud.ensure(&announced) else { panic!("not failed") };
-        assert_eq!((failed.status.memo, failed.error), (None, refused.clone()));
+        let Ok(Progress::Failed(failed)) = cloud.ensure(&announced("creating a1 since 1000")) else {
+            panic!("not failed")
+        };
+        assert_eq!((failed.status.memo, failed.error), (None, refused));
         assert_eq!(cloud.calls(), ["list", "create"]);
         assert_eq!(cloud.delete(&service(), 1_001), Ok(Deletion::Done), "at once");
         // An earlier call may have sent it, and its process may have died.
-        assert_eq!(cloud.ensure(&creating(1_000)), Err(refused));
         assert!(matches!(cloud.delete(&creating(1_000), 1_001), Ok(Deletion::Pending(_))));
     }
-    let throttled = Error::retry_after(Duration::from_secs(1), "429");
-    let cloud = Cloud { refused_creation: Some(throttled.clone()), ..Cloud::default() };
-    let announced = LoadBalancer { extra: vec![("host.new-memo".into(), "true".into())], ..creating(1_000) };
-    assert_eq!(cloud.ensure(&announced), Err(throttled), "it is sent in a moment");
 }
 
 #[test]
@@ -239,9 +247,9 @@ fn a_clock_that_was_set_back_makes_no_wait_longer() {
 
 #[test]
 fn a_load_balancer_with_the_mark_is_never_made_twice() {
-    for memo in ["creating a1 since 1000", "lost a1 since 900"] {
+    for service in [announced("creating a1 since 1000"), creating(1_000), with_memo("lost a1 since 900")] {
         let cloud = Cloud::default().with("lb-7", "a1", true);
-        assert_eq!(cloud.pending(&with_memo(memo), 1_000).0, "lb-7");
+        assert_eq!(cloud.pending(&service, 1_000).0, "lb-7");
         assert_eq!(cloud.calls(), ["list"], "nothing is written before the id is kept");
     }
 }
@@ -307,24 +315,27 @@ fn another_claim_than_the_remembered_id_is_ignored() {
 #[test]
 fn after_a_refused_creation_a_claim_is_adopted() {
     let cloud = Cloud::default().with("lb-7", "other", true);
-    let late = LoadBalancer { memo: Some("creating a1 since 900".to_owned()), ..claiming("lb-7") };
+    let late = LoadBalancer { memo: Some("lost a1 since 900".to_owned()), ..claiming("lb-7") };
     assert_eq!(cloud.pending(&late, 1_000).0, "lb-7");
-    let early = LoadBalancer { memo: Some("creating a1 since 990".to_owned()), ..claiming("lb-7") };
+    let early = LoadBalancer { memo: Some("creating a1 since 990".to_owned()), ..announced("") };
+    let early = LoadBalancer { annotations: claiming("lb-7").annotations, ..early };
     assert_eq!(cloud.pending(&early, 1_000).0, "lb-1", "what was announced a moment ago comes first");
 }
 
 #[test]
 fn a_deletion_waits_for_what_may_still_appear() {
+    let hidden = || Cloud { hidden_from_lists: true, ..Cloud::default() }.with("lb-1", "a1", true);
+    let waiting = |memo: &str, now| match hidden().delete(&with_memo(memo), now) {
+        Ok(Deletion::Pending(it)) => (it.status.memo.unwrap(), it.wait.milliseconds),
+        other => panic!("{other:?}"),
+    };
+    // Somebody may have sent it until a moment ago.
+    assert_eq!(waiting("creating a1 since 900", 1_000), ("lost a1 since 1000".to_owned(), 15_000));
+    assert_eq!(waiting("lost a1 since 1000", 1_030), ("lost a1 since 1000".to_owned(), 15_000));
+    assert_eq!(waiting("lost a1 since 1000", 1_055), ("lost a1 since 1000".to_owned(), 5_000));
+    assert_eq!(hidden().delete(&with_memo("lost a1 since 1000"), 1_060), Ok(Deletion::Done));
     for memo in ["creating a1 since 1000", "lost a1 since 1000"] {
-        let cloud = Cloud { hidden_from_lists: true, ..Cloud::default() }.with("lb-1", "a1", true);
-        assert!(
-            matches!(cloud.delete(&with_memo(memo), 1_030), Ok(Deletion::Pending(it)) if it.wait.milliseconds == 15_000)
-        );
-        assert!(
-            matches!(cloud.delete(&with_memo(memo), 1_055), Ok(Deletion::Pending(it)) if it.wait.milliseconds == 5_000)
-        );
-        assert_eq!(cloud.delete(&with_memo(memo), 1_060), Ok(Deletion::Done));
-        let cloud = Cloud { hidden_from_lists: false, ..cloud };
+        let cloud = Cloud { hidden_from_lists: false, ..hidden() };
         assert_eq!(cloud.delete(&with_memo(memo), 1_030), Ok(Deletion::Done));
         assert_eq!(cloud.balancers.take(), []);
     }
