@@ -10,10 +10,10 @@ use crate::places::Places;
 use crate::provider::Aws;
 use crate::settings::MachineSettings;
 
-/// The beginning of a cursor of the list by the older tag; EC2's own token follows.
-const LEGACY: &str = "legacy:";
+/// The beginning of a cursor of the list by the older tag.
+const LEGACY: &str = "legacy";
 /// The beginning of a cursor of the list by the tag.
-const KEY: &str = "key:";
+const KEY: &str = "key";
 
 impl Instances for Aws {
     fn get(node: &Node) -> Result<Option<Instance>> {
@@ -30,14 +30,19 @@ impl Instances for Aws {
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
         let settings = MachineSettings::read()?;
-        let (by, token) = position(cursor)?;
+        let place = ListPlace::parse(cursor)?;
+        let ListPlace { by, skip, token } = place;
         let found = api::page(&settings.cluster, by, token, limit)?;
         let is_listed_before = |it: &&Ec2Instance| by == By::LegacyValue && has_tag(it, &settings.cluster.tag());
-        let shown: Vec<_> = found.instances.iter().filter(|it| exists(it) && !is_listed_before(it)).collect();
+        let asked: Vec<_> = found.instances.iter().skip(skip).take(limit as usize).collect();
+        let told = skip + asked.len();
+        let shown: Vec<_> = asked.into_iter().filter(|it| exists(it) && !is_listed_before(it)).collect();
         let next = match (found.next, by) {
-            (Some(token), By::Key) => Some(format!("{KEY}{token}")),
-            (Some(token), By::LegacyValue) => Some(format!("{LEGACY}{token}")),
-            (None, By::Key) if settings.cluster.has_legacy_tag => Some(LEGACY.to_owned()),
+            _ if told < found.instances.len() => Some(ListPlace { skip: told, ..place }.text()),
+            (Some(token), _) => Some(ListPlace { by, skip: 0, token: Some(&token) }.text()),
+            (None, By::Key) if settings.cluster.has_legacy_tag => {
+                Some(ListPlace { by: By::LegacyValue, skip: 0, token: None }.text())
+            }
             (None, _) => None,
         };
         Ok(page(&shown, &settings, next))
@@ -48,13 +53,38 @@ impl Instances for Aws {
     }
 }
 
-/// Which list a cursor goes on with, and from where. An empty token is that list's beginning.
-fn position(cursor: Option<&str>) -> Result<(By, Option<&str>)> {
-    let Some(cursor) = cursor else { return Ok((By::Key, None)) };
-    match (cursor.strip_prefix(KEY), cursor.strip_prefix(LEGACY)) {
-        (Some(token), _) => Ok((By::Key, Some(token))),
-        (_, Some(token)) => Ok((By::LegacyValue, Some(token).filter(|it| !it.is_empty()))),
-        _ => Err(Error::invalid(format_args!("cursor {cursor:?} is not one of the list of instances"))),
+/// The place in the lists from which a cursor goes on: `key:TOKEN`, `legacy:TOKEN`, or `key+2:TOKEN` within a page. EC2 has no
+/// page of fewer than five instances: a smaller one is a part of it, and the others are read again.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct ListPlace<'a> {
+    by: By,
+    /// How many instances of EC2's page were told already.
+    skip: usize,
+    /// EC2's token; `None` is the list's beginning.
+    token: Option<&'a str>,
+}
+
+impl<'a> ListPlace<'a> {
+    fn parse(cursor: Option<&'a str>) -> Result<Self> {
+        let Some(cursor) = cursor else { return Ok(Self { by: By::Key, skip: 0, token: None }) };
+        let unknown = || Error::invalid(format_args!("cursor {cursor:?} is not one of the list of instances"));
+        let (place, token) = cursor.split_once(':').ok_or_else(unknown)?;
+        let (by, skip) = match place.split_once('+') {
+            Some((by, skip)) => (by, skip.parse().map_err(|_| unknown())?),
+            None => (place, 0),
+        };
+        let by = match by {
+            KEY => By::Key,
+            LEGACY => By::LegacyValue,
+            _ => return Err(unknown()),
+        };
+        Ok(Self { by, skip, token: Some(token).filter(|it| !it.is_empty()) })
+    }
+
+    fn text(self) -> String {
+        let Self { by, skip, token } = self;
+        let (by, token) = (if by == By::Key { KEY } else { LEGACY }, token.unwrap_or_default());
+        if skip == 0 { format!("{by}:{token}") } else { format!("{by}+{skip}:{token}") }
     }
 }
 

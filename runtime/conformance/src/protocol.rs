@@ -43,8 +43,6 @@ pub struct Setup {
     pub annotations: BTreeMap<String, String>,
     /// Annotations by which an author of Services could claim what is another's.
     pub claims: Vec<ClaimingAnnotation>,
-    /// The smallest page of machines that this cloud has; 0 and 1: any.
-    pub smallest_page: u32,
     /// Stories that are not played, by a part of their titles, and why.
     pub unplayed: BTreeMap<String, String>,
     /// Promises that this provider need not keep, by name, and why.

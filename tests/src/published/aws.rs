@@ -13,15 +13,6 @@ use crate::vendor::{Aws, Vendor, aws};
 
 use super::{Published, Served, number};
 
-/// `MaxResults` of DescribeInstances is 5 at least.
-const SMALLEST: u32 = 5;
-
-/// A target group whose creation was not answered is found by lists alone.
-const UNPLAYED: &[(&str, &str)] = &[(
-    "answered with 500, while lists lag, and the Service deleted then",
-    "a target group that no list shows yet is left, and is an orphan in the inventory from when one does",
-)];
-
 /// Serves it, with load balancers that are there after two reads.
 ///
 /// # Errors
@@ -44,14 +35,8 @@ pub async fn serve(port: u16) -> anyhow::Result<Served<Account>> {
         region: REGION.to_owned(),
         services: BTreeMap::from(services),
     };
-    let setup = Setup {
-        settings,
-        login: Some(login),
-        annotations: super::settings(Aws::ANNOTATIONS),
-        smallest_page: SMALLEST,
-        unplayed: super::settings(UNPLAYED),
-        ..Setup::default()
-    };
+    let setup =
+        Setup { settings, login: Some(login), annotations: super::settings(Aws::ANNOTATIONS), ..Setup::default() };
     super::serve(simulator, port, setup).await
 }
 

@@ -20,7 +20,8 @@ const PROJECT: &str = "4e1bfbc3-dc3e-41f2-a18f-1b4d7ba71679";
 ///
 /// Fails if the port is taken.
 pub async fn serve(port: u16) -> anyhow::Result<Served<Assets>> {
-    let behaviour = Behaviour { creation: Creation::Reads(2), ..Behaviour::default() };
+    // The cloud refuses a name that is taken, and its description does not promise it.
+    let behaviour = Behaviour { creation: Creation::Reads(2), names_are_unique: false, ..Behaviour::default() };
     let simulator = DigitalOcean::start(behaviour).await?;
     let of = |annotation: &str, holds| ClaimingAnnotation { annotation: annotation.to_owned(), holds };
     let setup = Setup {

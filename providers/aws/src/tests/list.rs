@@ -90,8 +90,40 @@ fn a_page_has_as_many_as_the_host_asks_for() {
 }
 
 #[test]
+fn pages_smaller_than_those_of_ec2_are_parts_of_them() {
+    let host = host(|request| {
+        assert_eq!(value(request, "MaxResults"), Some("5"));
+        let (from, next) = match value(request, "NextToken") {
+            None => (1, Some("a:b+c")),
+            Some("a:b+c") => (6, None),
+            other => panic!("{other:?}"),
+        };
+        let states = (from..from + 5).map(|it| if it == 2 { "terminated" } else { "running" });
+        let all: Vec<_> =
+            states.zip(from..).map(|(state, it)| Ec2 { state, ..Ec2::new(&format!("i-{it}")) }.xml()).collect();
+        listed(&all, next)
+    });
+    let (mut cursor, mut pages) = (None, Vec::new());
+    loop {
+        let page = list(&host, cursor.as_deref(), 2).unwrap();
+        pages.push(page.instances.len());
+        cursor = page.next;
+        match (&cursor, pages.len()) {
+            (Some(cursor), 1) => assert_eq!(cursor, "key+2:"),
+            (Some(cursor), 3) => assert_eq!(cursor, "key:a:b+c"),
+            (Some(cursor), 4) => assert_eq!(cursor, "key+2:a:b+c"),
+            (Some(_), _) => {}
+            (None, _) => break,
+        }
+    }
+    assert_eq!(pages, [1, 2, 1, 2, 2, 1], "one of the first does not exist any more");
+}
+
+#[test]
 fn a_foreign_cursor_is_refused() {
-    assert!(matches!(list(&settings(), Some("servers:1:50"), 50), Err(Error::Invalid(_))));
+    for cursor in ["servers:1:50", "key", "key+x:t", "other:t"] {
+        assert!(matches!(list(&settings(), Some(cursor), 50), Err(Error::Invalid(_))), "{cursor}");
+    }
 }
 
 #[test]

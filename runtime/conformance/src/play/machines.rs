@@ -100,8 +100,7 @@ async fn leave(stage: &mut Stage, instances: &Arc<dyn Instances>, questions: &mu
 async fn lists(stage: &mut Stage, instances: &Arc<dyn Instances>, process: &HostProcess) -> Result<Vec<Listing>> {
     let own = process.cloud.description.now().list_page_size;
     let mut lists = Vec::new();
-    let smallest = stage.host.setup().smallest_page.max(1);
-    for limit in [smallest, smallest + 1, own] {
+    for limit in [1, 2, own] {
         lists.push(list(stage, instances, limit.min(own), None).await?);
     }
     let count = lists.last().map_or(0, |it| it.requests.len());

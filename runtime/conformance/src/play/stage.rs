@@ -30,8 +30,7 @@ pub(crate) struct Stage {
 impl Stage {
     /// Adds the machines.
     pub(crate) async fn set(host: NativeHost, admin: Admin, patience: Duration) -> Result<Self, ConformanceError> {
-        let smallest = host.setup().smallest_page as usize;
-        let names: Vec<_> = (1..=MACHINES.max(smallest + 1)).map(|it| format!("web-{it}")).collect();
+        let names: Vec<_> = (1..=MACHINES).map(|it| format!("web-{it}")).collect();
         for name in &names {
             let added = admin.change(&ForeignChange::AddMachine { name: name.clone() }).await?;
             added.ok_or_else(|| ConformanceError::route("POST /conformance/change", "it cannot add a machine"))?;
