@@ -81,6 +81,22 @@ pub(crate) fn all() -> Result<Vec<TargetGroup>, AwsRefusal> {
     super::all(&ELBV2.action("DescribeTargetGroups").with("PageSize", PAGE), LIST, read)
 }
 
+/// The target groups with these names, also those that lists do not show yet. Of a name that no group has there is none.
+pub(crate) fn named(names: &[&str]) -> Result<Vec<TargetGroup>, AwsRefusal> {
+    if names.is_empty() {
+        return Ok(Vec::new());
+    }
+    match super::all(&ELBV2.action("DescribeTargetGroups").list("Names.member", names.iter().copied()), LIST, read) {
+        // One that is missing refuses the others, too.
+        Err(refusal) if refusal.code == "TargetGroupNotFound" && names.len() > 1 => {
+            let each = names.iter().map(|name| named(&[*name])).collect::<Result<Vec<_>, _>>()?;
+            Ok(each.into_iter().flatten().collect())
+        }
+        Err(refusal) if refusal.code == "TargetGroupNotFound" => Ok(Vec::new()),
+        answer => answer,
+    }
+}
+
 /// Makes a target group of instances. Where there is one of this name with the same settings, AWS answers with it.
 pub(crate) fn create(it: TargetGroupCreation<'_>) -> Result<TargetGroup, AwsRefusal> {
     let health = it.health;

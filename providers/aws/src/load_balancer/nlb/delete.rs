@@ -3,8 +3,9 @@
 
 use aerostat_sdk::{Deletion, Result, events};
 
+use super::desired::DesiredNlb;
 use super::write::{self, Wait};
-use super::{groups, live, names};
+use super::{MOST_READS, groups, live, names};
 use crate::api::elbv2::load_balancers::{self as api, AnyLoadBalancer};
 use crate::api::elbv2::tags;
 use crate::api::elbv2::target_groups::{self, TargetGroup};
@@ -60,10 +61,16 @@ fn keep(balancer: &AnyLoadBalancer, live: &Tags) -> Result<()> {
 }
 
 /// Deletes the target groups that were made for the Service, by their tags. `None`, once all are gone. What another load
-/// balancer sends to by now stays.
+/// balancer sends to by now stays. A group whose creation was not answered may not be listed yet: the names that the Service
+/// would have are asked for, too.
 fn delete_target_groups(call: &ServiceCall<'_>) -> Result<Option<Wait>> {
     let prefix = names::prefix(&call.service.owner);
     let mut found = target_groups::all()?;
+    // What cannot be desired was not made.
+    let desired = DesiredNlb::of(call).map(|it| it.listeners).unwrap_or_default();
+    let names = desired.iter().map(|it| &*it.group.name);
+    let unlisted: Vec<_> = names.filter(|name| !found.iter().any(|it| it.name == **name)).take(MOST_READS).collect();
+    found.extend(target_groups::named(&unlisted)?);
     // AWS may still show a load balancer that is gone.
     let is_of_name = |arn: &String| names::name_in(arn) == Some(&*call.service.name);
     found.retain(|group| {

@@ -63,6 +63,8 @@ pub(super) struct State {
     pub(super) stopped: Option<&'static str>,
     /// After how many requests answers are lost, once: the request is carried out.
     pub(super) lost_at: Option<usize>,
+    /// Whether lists show no target group yet.
+    pub(super) hides_groups: bool,
     count: usize,
     made: usize,
 }
@@ -187,7 +189,15 @@ impl State {
                 Ok(String::new())
             }
             "DescribeTargetGroups" => {
-                let found: Vec<_> = self.groups.iter().map(|it| it.xml(&self.listeners)).collect();
+                let names = list(it, "Names.member", "");
+                if names.iter().any(|name| !self.groups.iter().any(|it| it.fields["Name"] == **name)) {
+                    return Err("TargetGroupNotFound");
+                }
+                let is_asked = |it: &&Group| match names.is_empty() {
+                    true => !self.hides_groups,
+                    false => names.contains(&it.fields["Name"]),
+                };
+                let found: Vec<_> = self.groups.iter().filter(is_asked).map(|it| it.xml(&self.listeners)).collect();
                 Ok(format!("<TargetGroups>{}</TargetGroups>", members(found)))
             }
             "CreateTargetGroup" => self.create_group(it),

@@ -3,7 +3,7 @@
 use aerostat_sdk::testing::Host;
 
 use super::*;
-use crate::tests::refused;
+use crate::tests::{refused, sent};
 
 fn pending(answer: Result<Deletion>) -> (u32, String) {
     match answer {
@@ -46,6 +46,22 @@ fn aws_048_what_is_left_of_a_load_balancer_goes() {
         assert_eq!(delete(&cloud.host(), &service), Ok(Deletion::Done));
         assert_gone(&cloud);
         assert_eq!(delete(&cloud.host(), &service), Ok(Deletion::Done), "and nothing is left to do");
+    }
+}
+
+#[test]
+fn target_groups_that_no_list_shows_yet_go_by_their_names() {
+    for (made, asks) in [(1, 3), (2, 1)] {
+        let cloud = Cloud::default();
+        let ports: Vec<_> = (0..2).map(|it| Port::new(Protocol::Tcp, 80 + it, 30_080 + it)).collect();
+        // The answer to the creation of the last one was lost.
+        let service = served(&cloud, LoadBalancer { ports: ports[..made].to_vec(), ..service() });
+        cloud.0.borrow_mut().hides_groups = true;
+        let host = cloud.host();
+        assert_eq!(delete(&host, &LoadBalancer { ports, ..service }), Ok(Deletion::Done));
+        assert_gone(&cloud);
+        let asked = sent(&host);
+        assert_eq!(asked.iter().filter(|it| it.contains("Names.member.1=k8s-")).count(), asks, "{asked:?}");
     }
 }
 
