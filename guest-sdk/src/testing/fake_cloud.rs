@@ -45,6 +45,12 @@ pub trait FakeCloud {
         reply(409, r#"{ "message": "an earlier change is under way" }"#)
     }
 
+    /// The answer to a request for what the cloud cannot do: 422, unless this cloud says it otherwise.
+    fn refused(&self, request: &Request) -> Response {
+        let _ = request;
+        reply(422, r#"{ "message": "this cannot be had here" }"#)
+    }
+
     /// Whether a request changes anything: unless it is a GET or a HEAD.
     fn writes(&self, request: &Request) -> bool {
         !matches!(request.method, Method::Get | Method::Head)

@@ -147,6 +147,7 @@ impl<C: FakeCloud> SimulatedCloud<C> {
                 failed()
             }
             Some(How::Busy) => Ok(self.cloud.busy(request)),
+            Some(How::Refused) => Ok(self.cloud.refused(request)),
         }
     }
 }

@@ -162,6 +162,12 @@ pub const PROMISES: &[Promise] = &[
         lives::errors_are_tried_again,
     ),
     promise(
+        "refusals-are-final",
+        "What the cloud cannot do is invalid or denied: the host would try anything else again for ever.",
+        "wit/types.wit",
+        lives::refusals_are_final,
+    ),
+    promise(
         "delete-converges",
         "delete ends as done, whatever was lost on the way.",
         BALANCERS,
@@ -187,6 +193,12 @@ pub const PROMISES: &[Promise] = &[
         thefts::others_are_untouched,
     ),
     promise(
+        "marks-are-not-forged",
+        "No annotation writes the marks of ownership: an author's tags never take their place.",
+        MARKS,
+        thefts::marks_are_not_forged,
+    ),
+    promise(
         "rest-stays",
         "What the provider has no word for stays as it is, also where an object is replaced as a whole.",
         BALANCERS,
@@ -203,6 +215,12 @@ pub const PROMISES: &[Promise] = &[
         "The inventory shows nothing that lacks this cluster's mark, and nothing that is gone.",
         INVENTORY,
         inventory::shows_ours_alone,
+    ),
+    promise(
+        "kept-is-no-orphan",
+        "What the cloud protects from its deletion is kept, and is listed as kept from then on.",
+        INVENTORY,
+        inventory::kept_is_no_orphan,
     ),
     promise(
         "revision-tells-changes",

@@ -43,6 +43,8 @@ pub struct Setup {
     pub annotations: BTreeMap<String, String>,
     /// Annotations by which an author of Services could claim what is another's.
     pub claims: Vec<ClaimingAnnotation>,
+    /// The annotation by which an author of Services writes tags, if the provider has one.
+    pub tags: Option<TaggingAnnotation>,
     /// Stories that are not played, by a part of their titles, and why.
     pub unplayed: BTreeMap<String, String>,
     /// Promises that this provider need not keep, by name, and why.
@@ -79,6 +81,16 @@ pub struct ClaimingAnnotation {
     pub annotation: String,
     /// The part of the load balancer that it holds.
     pub holds: Held,
+}
+
+/// An annotation whose value, `key=value,key=value`, becomes tags of a load balancer.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaggingAnnotation {
+    /// Its key.
+    pub annotation: String,
+    /// Where [`CloudObject::body`] has the tags, as a JSON pointer to an object of texts: `/labels`.
+    pub at: String,
 }
 
 /// The part of a load balancer that an annotation holds.
@@ -167,6 +179,8 @@ pub enum How {
     FailedAfter,
     /// Whatever the cloud answers while it is at work on the same object, and nothing was done.
     Busy,
+    /// Whatever the cloud answers to what it cannot do, and nothing was done.
+    Refused,
     /// As [`How::LostBefore`], also for every request after it.
     DiesBefore,
     /// As [`How::LostAfter`], and nothing after it is carried out.
@@ -183,6 +197,7 @@ impl How {
             Self::Failed => "answered with 500",
             Self::FailedAfter => "carried out, and answered with 500",
             Self::Busy => "answered as by a busy cloud",
+            Self::Refused => "refused as what the cloud cannot do",
             Self::DiesBefore => "not sent, because the process died",
             Self::DiesAfter => "carried out, and the process died",
         }
@@ -207,6 +222,20 @@ pub enum ForeignChange {
     RemoveMachine {
         /// The node's name.
         name: String,
+    },
+    /// Another machine, whose node has this name, runs with the addresses that a machine had which is gone.
+    AddHeir {
+        /// The node's name.
+        name: String,
+        /// The name of the node of the one that is gone.
+        of: String,
+    },
+    /// The object with this id cannot be deleted from now on, or can be again.
+    Protect {
+        /// [`CloudObject::id`].
+        id: String,
+        /// Whether it is protected.
+        protected: bool,
     },
     /// A load balancer that nobody's provider has made.
     AddForeign {

@@ -3,12 +3,13 @@
 mod junit;
 mod text;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
 use crate::breach::Breach;
 use crate::promise::Promise;
+use crate::protocol::{ArrivedRequest, CloudObject};
 use crate::transcript::Transcript;
 use crate::trouble::Phase;
 
@@ -55,6 +56,7 @@ pub enum PromiseOutcome {
 
 /// The requests that something costs when nothing goes wrong.
 #[derive(Clone, Debug, Eq, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Cost {
     /// As in "create a load balancer".
     pub deed: String,
@@ -64,6 +66,10 @@ pub struct Cost {
     pub reads: usize,
     /// Requests that write.
     pub writes: usize,
+    /// The fewest reads with which any cloud could do it.
+    pub least_reads: usize,
+    /// The fewest writes: one for each kind of object that comes, changes or goes.
+    pub least_writes: usize,
 }
 
 impl ConformanceReport {
@@ -108,31 +114,46 @@ impl PromiseOutcome {
 pub(crate) fn costs(transcript: &Transcript) -> Vec<Cost> {
     let mut costs = Vec::new();
     if let Some(list) = transcript.machines.as_ref().and_then(|it| it.lists.iter().rfind(|it| it.trouble.is_none())) {
-        costs.push(cost(format!("list {} machines", list.names.len()), list.pages.len(), list.requests.iter()));
+        let (deed, pages) = (format!("list {} machines", list.names.len()), list.pages.len());
+        costs.push(cost(deed, pages, list.requests.iter(), (pages, 0)));
     }
     if let Some(question) = transcript.machines.as_ref().and_then(|it| it.questions.first()) {
-        costs.push(cost("find the machine of a new node".to_owned(), 1, question.requests.iter()));
+        costs.push(cost("find the machine of a new node".to_owned(), 1, question.requests.iter(), (1, 0)));
     }
     let Some(measure) = transcript.lives.as_ref().and_then(|it| it.first()) else { return costs };
+    let mut before = &measure.before;
     for part in &measure.parts {
         let deed = match part.phase {
             Phase::Create => "create a load balancer",
             Phase::Change => "add a node and a port",
             Phase::Delete => "delete it",
         };
-        costs.push(cost(deed.to_owned(), part.calls.len(), part.requests()));
+        let least = (1, changed_kinds(before, &part.after));
+        costs.push(cost(deed.to_owned(), part.calls.len(), part.requests(), least));
+        before = &part.after;
         if let (Phase::Create, Some(again)) = (part.phase, &part.again) {
-            costs.push(cost("look at one that is ready".to_owned(), 1, again.requests.iter()));
+            costs.push(cost("look at one that is ready".to_owned(), 1, again.requests.iter(), (1, 0)));
+            if let Some(change) = &transcript.node_change {
+                costs.push(cost("add a node".to_owned(), change.calls.len(), change.requests(), (1, 1)));
+            }
         }
     }
     costs
 }
 
+/// How many kinds of objects have come, changed or gone.
+fn changed_kinds(before: &[CloudObject], after: &[CloudObject]) -> usize {
+    let differing =
+        before.iter().filter(|it| !after.contains(it)).chain(after.iter().filter(|it| !before.contains(it)));
+    differing.map(|it| it.kind.as_str()).collect::<BTreeSet<_>>().len()
+}
+
 fn cost<'a>(
     deed: String,
     calls: usize,
-    requests: impl Iterator<Item = &'a crate::protocol::ArrivedRequest> + Clone,
+    requests: impl Iterator<Item = &'a ArrivedRequest> + Clone,
+    (least_reads, least_writes): (usize, usize),
 ) -> Cost {
     let writes = requests.clone().filter(|it| it.writes).count();
-    Cost { deed, calls, reads: requests.count() - writes, writes }
+    Cost { deed, calls, reads: requests.count() - writes, writes, least_reads, least_writes }
 }

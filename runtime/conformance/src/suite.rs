@@ -75,14 +75,17 @@ async fn play(mut stage: Stage, every: usize) -> Result<Transcript, ConformanceE
     let description = stage.host.description().clone();
     let machines = machines::play(&mut stage).await?;
     let has_balancers = stage.process().await?.cloud.load_balancers.is_some();
-    let (mut lives, mut thefts, mut touched) = (None, None, None);
+    let (mut lives, mut node_change, mut thefts, mut forgeries, mut touched) = (None, None, None, None, None);
     if has_balancers {
         lives = Some(lives::play(&mut stage, every).await?);
-        thefts = Some(thefts::play(&mut stage).await?);
+        node_change = Some(lives::node_change(&mut stage).await?);
+        let (stolen, forged) = thefts::play(&mut stage).await?;
+        (thefts, forgeries) = (Some(stolen), forged);
         touched = touched::play(&mut stage).await?;
     }
     let inventories = inventories::play(&mut stage).await?;
     // With the requests that nobody has looked at yet.
     stage.asked().await?;
-    Ok(Transcript { description, wrong: stage.wrong, machines, lives, thefts, inventories, touched })
+    let wrong = stage.wrong;
+    Ok(Transcript { description, wrong, machines, lives, node_change, thefts, forgeries, inventories, touched })
 }

@@ -1,5 +1,6 @@
 //! Transcripts: what was asked, what came of it, and what was in the cloud. Values only.
 
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use cloud_provider::{Description, Instance, InventoryItem};
@@ -28,7 +29,7 @@ pub(crate) enum SaidAnswer {
     /// `pending`.
     Pending { memo: Option<String>, after: Duration, reason: String },
     /// `failed`.
-    Failed { memo: Option<String>, text: String },
+    Failed { memo: Option<String>, wrong: Wrong },
     /// `not-managed`.
     NotManaged,
     /// `done`.
@@ -189,6 +190,30 @@ pub(crate) struct Theft {
     pub(crate) after: Vec<CloudObject>,
 }
 
+/// A Service whose author has written the marks of another Service's load balancer into an annotation that becomes tags.
+#[derive(Clone, Debug)]
+pub(crate) struct Forgery {
+    /// In words: "a new Service whose tags are another's marks".
+    pub(crate) title: String,
+    /// The tags that an honest load balancer has, of which some are its marks.
+    pub(crate) honest: BTreeMap<String, String>,
+    /// The tags of the other Service's.
+    pub(crate) victim: BTreeMap<String, String>,
+    /// The tags of each object that was made for the forger, by its kind and id.
+    pub(crate) made: Vec<(String, BTreeMap<String, String>)>,
+}
+
+/// A Service that goes while the cloud protects its load balancer.
+#[derive(Clone, Debug)]
+pub(crate) struct KeptListing {
+    /// The UID of the Service.
+    pub(crate) uid: String,
+    /// The last answer to its deletion.
+    pub(crate) said: Option<SaidAnswer>,
+    /// The list while it is protected, and when it is not any more.
+    pub(crate) lists: [WholeInventory; 2],
+}
+
 /// Lists of all load balancers, at four moments of one life.
 #[derive(Clone, Debug)]
 pub(crate) struct Inventories {
@@ -206,6 +231,8 @@ pub(crate) struct Inventories {
     pub(crate) elsewhere: WholeInventory,
     /// After the deletion.
     pub(crate) gone: WholeInventory,
+    /// Another Service's, which is kept; `None` if the cloud protects nothing.
+    pub(crate) kept: Option<KeptListing>,
 }
 
 /// All pages of one list, or why there is none.
@@ -233,6 +260,10 @@ pub(crate) struct Transcript {
     /// The first is the one in which nothing goes wrong.
     pub(crate) lives: Option<Vec<Life>>,
     pub(crate) thefts: Option<Vec<Theft>>,
+    /// `None` also if no annotation writes tags.
+    pub(crate) forgeries: Option<Vec<Forgery>>,
+    /// One node more, and nothing else.
+    pub(crate) node_change: Option<Part>,
     pub(crate) inventories: Option<Inventories>,
     pub(crate) touched: Option<Vec<Touched>>,
 }

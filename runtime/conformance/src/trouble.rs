@@ -4,6 +4,15 @@
 
 use super::protocol::{ArrivedRequest, How};
 
+/// The troubles of a creation while lists lag, and whether the Service is deleted at once.
+const LATE: [(How, bool); 5] = [
+    (How::FailedAfter, false),
+    (How::FailedAfter, true),
+    (How::DiesAfter, false),
+    (How::DiesAfter, true),
+    (How::DiesBefore, true),
+];
+
 /// One of the three parts of a load balancer's life.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum Phase {
@@ -63,9 +72,12 @@ pub(crate) fn troubles(phases: &[Vec<ArrivedRequest>; 3]) -> Vec<Trouble> {
         let of_reads = (nth - 1) % 2;
         let hows = if writes { &all[..] } else { &all[of_reads..=of_reads] };
         troubles.extend(hows.iter().map(|how| Trouble { nth, how: *how, lists_lag: false, gives_up: false }));
-        let late = if creates { &[How::FailedAfter, How::DiesAfter][..] } else { &[] };
-        let late = late.iter().flat_map(|how| [false, true].map(|gives_up| (*how, gives_up)));
-        troubles.extend(late.map(|(how, gives_up)| Trouble { nth, how, lists_lag: true, gives_up }));
+        let is_first = !phases[0].iter().take(nth - 1).any(|it| it.writes);
+        if creates && is_first {
+            troubles.push(Trouble { nth, how: How::Refused, lists_lag: false, gives_up: false });
+        }
+        let late = if creates { &LATE[..] } else { &[] };
+        troubles.extend(late.iter().copied().map(|(how, gives_up)| Trouble { nth, how, lists_lag: true, gives_up }));
     }
     troubles
 }

@@ -15,7 +15,6 @@ mod inventory;
 mod large;
 mod lists;
 mod lookups;
-mod lost;
 mod machines;
 mod many;
 mod nodes;

@@ -12,7 +12,6 @@ mod inventory;
 mod kubelets;
 mod least_authors;
 mod limits;
-mod lost;
 mod nodes;
 mod pauses;
 mod poison;

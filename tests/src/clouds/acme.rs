@@ -25,13 +25,20 @@ pub struct Assets {
 
 #[derive(Debug, Default)]
 struct State {
-    machines: BTreeMap<String, bool>,
+    machines: BTreeMap<String, Machine>,
     balancers: BTreeMap<String, Balancer>,
     /// How many ids were given.
     ids: usize,
     /// How often the clock was read.
     ticks: u64,
     lists_late_by: Duration,
+}
+
+#[derive(Debug)]
+struct Machine {
+    runs: bool,
+    /// The id from which its address is made: its own, or that of one whose address it has.
+    address_of: String,
 }
 
 /// A balancer.
@@ -43,6 +50,8 @@ pub struct Balancer {
     pub spec: Value,
     /// Anything that people write on it.
     pub labels: Value,
+    /// Whether it cannot be deleted.
+    pub protected: bool,
     made: SystemTime,
     reads: usize,
 }
@@ -61,7 +70,12 @@ impl Simulator {
 impl Assets {
     /// Adds a machine, which runs or not, in the place of one with this id.
     pub fn add_machine(&self, id: &str, runs: bool) {
-        self.lock().machines.insert(id.to_owned(), runs);
+        self.lock().machines.insert(id.to_owned(), Machine { runs, address_of: id.to_owned() });
+    }
+
+    /// Adds a machine that runs with the address of another, which is gone.
+    pub fn add_heir(&self, id: &str, of: &str) {
+        self.lock().machines.insert(id.to_owned(), Machine { runs: true, address_of: of.to_owned() });
     }
 
     /// Takes a machine away.
@@ -93,6 +107,11 @@ impl Assets {
         found.map(|it| it.labels[key] = json!(value)).is_some()
     }
 
+    /// Protects a balancer from its deletion, or does not any more. Returns whether there is one with this id.
+    pub fn protect(&self, id: &str, protected: bool) -> bool {
+        self.lock().balancers.get_mut(id).map(|it| it.protected = protected).is_some()
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,20 +119,22 @@ impl Assets {
 
 impl Balancer {
     fn new(name: &str, spec: Value, labels: Value) -> Balancer {
-        Balancer { name: name.to_owned(), spec, labels, made: SystemTime::now(), reads: 0 }
+        Balancer { name: name.to_owned(), spec, labels, protected: false, made: SystemTime::now(), reads: 0 }
     }
 
     fn object(&self, id: &str) -> Value {
         let [.., last] = id.bytes().fold(7_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte)).to_be_bytes();
         let ip = (self.reads >= READS).then(|| format!("203.0.113.{last}"));
-        json!({ "id": id, "name": self.name, "spec": self.spec, "labels": self.labels, "ip": ip })
+        let Balancer { name, spec, labels, protected, .. } = self;
+        json!({ "id": id, "name": name, "spec": spec, "labels": labels, "ip": ip, "protected": protected })
     }
 }
 
 impl State {
     fn machine(&self, id: &str) -> Option<Value> {
-        let runs = self.machines.get(id)?;
-        let [.., last] = id.bytes().fold(3_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte)).to_be_bytes();
+        let Machine { runs, address_of } = self.machines.get(id)?;
+        let [.., last] =
+            address_of.bytes().fold(3_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte)).to_be_bytes();
         Some(json!({ "id": id, "running": runs, "size": "small", "zone": "north-1", "ip": format!("10.0.0.{last}") }))
     }
 
@@ -180,6 +201,9 @@ impl Cloud for Assets {
             }
             (&Method::GET, ["v1", "balancers", id]) => state.balancer(id),
             (&Method::PUT, ["v1", "balancers", id]) => state.put(id, &request.body),
+            (&Method::DELETE, ["v1", "balancers", id]) if state.balancers.get(*id).is_some_and(|it| it.protected) => {
+                Assets::error(StatusCode::LOCKED)
+            }
             (&Method::DELETE, ["v1", "balancers", id]) => match state.balancers.remove(*id) {
                 Some(_) => Answer::no_content(),
                 None => Assets::error(StatusCode::NOT_FOUND),

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use conformance::protocol::{Changed, ClaimingAnnotation, CloudObject, ForeignChange, Held, Setup};
+use conformance::protocol::{Changed, ClaimingAnnotation, CloudObject, ForeignChange, Held, Setup, TaggingAnnotation};
 use serde_json::json;
 
 use crate::clouds::acme::{Assets, Simulator};
@@ -13,6 +13,9 @@ use super::{Published, Served};
 /// The annotation by which an author of Services names a balancer; the example does not read it.
 pub const NAME: &str = "acme.example/name";
 
+/// The annotation by which an author of Services writes labels; the example does not read it.
+pub const LABELS: &str = "acme.example/labels";
+
 /// Serves it, with these settings of its provider.
 ///
 /// # Errors
@@ -22,6 +25,7 @@ pub async fn serve(port: u16, settings: &[(&str, &str)]) -> anyhow::Result<Serve
     let setup = Setup {
         settings: super::settings(settings),
         claims: vec![ClaimingAnnotation { annotation: NAME.to_owned(), holds: Held::Name }],
+        tags: Some(TaggingAnnotation { annotation: LABELS.to_owned(), at: "/labels".to_owned() }),
         ..Setup::default()
     };
     super::serve(Simulator::start().await?, port, setup).await
@@ -43,6 +47,12 @@ impl Published for Assets {
             ForeignChange::AddMachine { name } => self.add_machine(name, true),
             ForeignChange::StopMachine { name } => self.add_machine(name, false),
             ForeignChange::RemoveMachine { name } => self.remove_machine(name),
+            ForeignChange::AddHeir { name, of } => self.add_heir(name, of),
+            ForeignChange::Protect { id, protected } => {
+                if !self.protect(id, *protected) {
+                    return None;
+                }
+            }
             ForeignChange::AddForeign { name } => {
                 self.add_balancer(name);
                 return Some(Changed { id: Some(name.clone()) });
@@ -63,5 +73,9 @@ impl Published for Assets {
 
     fn busy(request: &Recorded) -> Fault {
         Fault::status(request.method.as_str(), &request.path, 409)
+    }
+
+    fn refused(request: &Recorded) -> Fault {
+        Fault::status(request.method.as_str(), &request.path, 422)
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use conformance::protocol::{Changed, CloudLogin, CloudObject, ForeignChange, Setup};
+use conformance::protocol::{Changed, CloudLogin, CloudObject, ForeignChange, Setup, TaggingAnnotation};
 use serde_json::{Map, Value, json};
 
 use crate::clouds::aws::{Account, Options, Service, Simulator};
@@ -35,8 +35,16 @@ pub async fn serve(port: u16) -> anyhow::Result<Served<Account>> {
         region: REGION.to_owned(),
         services: BTreeMap::from(services),
     };
-    let setup =
-        Setup { settings, login: Some(login), annotations: super::settings(Aws::ANNOTATIONS), ..Setup::default() };
+    let setup = Setup {
+        settings,
+        login: Some(login),
+        annotations: super::settings(Aws::ANNOTATIONS),
+        tags: Some(TaggingAnnotation {
+            annotation: format!("{}additional-resource-tags", Aws::PREFIX),
+            at: "/tags".to_owned(),
+        }),
+        ..Setup::default()
+    };
     super::serve(simulator, port, setup).await
 }
 
@@ -75,6 +83,9 @@ impl Published for Account {
                 tags.insert("team".to_owned(), json!("blue"));
                 order("retag", json!({ "arn": id, "tags": tags }));
             }
+            // An instance that has ended has no address any more.
+            ForeignChange::AddHeir { .. } => return None,
+            ForeignChange::Protect { id, protected } => order("protect", json!({ "arn": id, "protected": protected })),
             ForeignChange::Advance { seconds } => order("advance", json!({ "seconds": seconds })),
         }
         Some(Changed::default())
@@ -86,6 +97,11 @@ impl Published for Account {
 
     fn busy(request: &Recorded) -> Fault {
         Aws::busy(request.method.as_str(), &request.path)
+    }
+
+    fn refused(request: &Recorded) -> Fault {
+        let fault = Fault::status(request.method.as_str(), &request.path, 400);
+        fault.body(Aws::refusal("this cannot be had here"))
     }
 
     fn writes(request: &Recorded) -> bool {

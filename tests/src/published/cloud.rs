@@ -18,6 +18,9 @@ pub trait Published: Cloud {
     /// The answer to a request while the cloud is at work on what it is about.
     fn busy(request: &Recorded) -> Fault;
 
+    /// The answer to a request for what the cloud cannot do.
+    fn refused(request: &Recorded) -> Fault;
+
     /// Whether a request changes anything.
     fn writes(request: &Recorded) -> bool {
         !request.method.is_safe()

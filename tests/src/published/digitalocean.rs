@@ -5,7 +5,7 @@ use std::time::Duration;
 use conformance::protocol::{Changed, ClaimingAnnotation, CloudLogin, CloudObject, ForeignChange, Held, Setup};
 use serde_json::json;
 
-use crate::clouds::digitalocean::{Assets, Status};
+use crate::clouds::digitalocean::{Assets, Droplet, Status};
 use crate::simulator::{Fault, Recorded};
 use crate::vendor::{Behaviour, Creation, DigitalOcean, Vendor};
 
@@ -52,6 +52,10 @@ impl Published for Assets {
             ForeignChange::AddMachine { name } => DigitalOcean::add_machine(self, number(name), name),
             ForeignChange::StopMachine { name } => self.droplets().update(number(name), |it| it.status = Status::Off),
             ForeignChange::RemoveMachine { name } => DigitalOcean::remove_machine(self, number(name)),
+            ForeignChange::AddHeir { name, of } => {
+                let Droplet { private_v4, public_v4, .. } = Droplet::new(number(of), of);
+                self.droplets().insert(Droplet { private_v4, public_v4, ..Droplet::new(number(name), name) });
+            }
             ForeignChange::AddForeign { name } => {
                 return Some(Changed { id: Some(DigitalOcean::add_foreign(self, name)) });
             }
@@ -59,7 +63,8 @@ impl Published for Assets {
                 self.load_balancers().get(id)?;
                 self.load_balancers().update(id, |it| PROJECT.clone_into(&mut it.attributes.project_id));
             }
-            ForeignChange::Advance { .. } => return None,
+            // A load balancer is not protected by anything.
+            ForeignChange::Advance { .. } | ForeignChange::Protect { .. } => return None,
         }
         Some(Changed::default())
     }
@@ -70,5 +75,10 @@ impl Published for Assets {
 
     fn busy(request: &Recorded) -> Fault {
         DigitalOcean::busy(request.method.as_str(), &request.path)
+    }
+
+    fn refused(request: &Recorded) -> Fault {
+        let fault = Fault::status(request.method.as_str(), &request.path, 422);
+        fault.body(DigitalOcean::refusal("this cannot be had here"))
     }
 }

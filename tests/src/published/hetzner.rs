@@ -5,7 +5,7 @@ use std::time::Duration;
 use conformance::protocol::{Changed, ClaimingAnnotation, CloudLogin, CloudObject, ForeignChange, Held, Setup};
 use serde_json::json;
 
-use crate::clouds::hetzner::{Assets, LoadBalancer, Options, Simulator, Status, Taking};
+use crate::clouds::hetzner::{Assets, LoadBalancer, Options, Server, Simulator, Status, Taking};
 use crate::simulator::{Fault, Recorded};
 use crate::vendor::{Hetzner, Vendor};
 
@@ -59,6 +59,16 @@ impl Published for Assets {
             ForeignChange::AddMachine { name } => Hetzner::add_machine(self, number(name), name),
             ForeignChange::StopMachine { name } => self.servers().update(number(name), |it| it.status = Status::Off),
             ForeignChange::RemoveMachine { name } => Hetzner::remove_machine(self, number(name)),
+            ForeignChange::AddHeir { name, of } => {
+                Hetzner::add_machine(self, number(name), name);
+                let Server { ipv4, ipv6, .. } = Server::new(number(of), of);
+                self.servers().update(number(name), |it| (it.ipv4, it.ipv6) = (ipv4, ipv6));
+            }
+            ForeignChange::Protect { id, protected } => {
+                let id = id.parse().ok()?;
+                self.load_balancers().get(id)?;
+                self.load_balancers().update(id, |it| it.protected = *protected);
+            }
             ForeignChange::AddForeign { name } => return Some(Changed { id: Some(Hetzner::add_foreign(self, name)) }),
             ForeignChange::Touch { id } => {
                 let id = id.parse().ok()?;
@@ -76,5 +86,10 @@ impl Published for Assets {
 
     fn busy(request: &Recorded) -> Fault {
         Hetzner::busy(request.method.as_str(), &request.path)
+    }
+
+    fn refused(request: &Recorded) -> Fault {
+        let fault = Fault::status(request.method.as_str(), &request.path, 422);
+        fault.body(Hetzner::refusal("this cannot be had here"))
     }
 }

@@ -83,6 +83,7 @@ fn fault<C: Published>(how: How, request: &Recorded) -> Fault {
         How::Failed => Fault::status("*", "/**", 500),
         How::FailedAfter => Fault::status("*", "/**", 500).done(),
         How::Busy => C::busy(request),
+        How::Refused => C::refused(request),
     }
 }
 

@@ -138,8 +138,6 @@ impl Vendor for Aws {
         &[("service.beta.kubernetes.io/aws-load-balancer-type", "classic")];
     const NAMES: bool = false;
     const FAST: &'static [(&'static str, &'static str)] = &[];
-    /// It is found by its name at once.
-    const PATIENT: &'static [(&'static str, &'static str)] = &[];
 
     fn is_about_load_balancers(request: &Recorded) -> bool {
         request.path.starts_with("/elb") || request.path.contains("SecurityGroup")

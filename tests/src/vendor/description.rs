@@ -57,9 +57,6 @@ pub trait Vendor: Send + Sync + 'static {
     /// Settings with which the provider loses little time.
     const FAST: &'static [(&'static str, &'static str)] = &[("pollInterval", "1s"), ("createAgainAfter", "2s")];
 
-    /// Settings with which the provider waits long until it makes a load balancer again that no list shows.
-    const PATIENT: &'static [(&'static str, &'static str)] = &[("createAgainAfter", "60s")];
-
     /// Whether a request is about load balancers, or about what belongs to one.
     #[must_use]
     fn is_about_load_balancers(request: &Recorded) -> bool {

@@ -45,8 +45,10 @@ fn service() -> LoadBalancer {
     LoadBalancer { current_ingress: ingress.to_vec(), ..desired.with_node(worker(1)) }
 }
 
+/// With a memo that no call before this one has had.
 fn remembering(memo: &str) -> LoadBalancer {
-    LoadBalancer { memo: Some(memo.to_owned()), ..service() }
+    let extra = vec![("host.new-memo".to_owned(), "true".to_owned())];
+    LoadBalancer { memo: Some(memo.to_owned()), extra, ..service() }
 }
 
 /// A load balancer as the cloud shows it: the one that [`service`] asks for, with our marks.
@@ -202,8 +204,13 @@ fn ready(progress: Result<Progress>) -> Vec<Ingress> {
 
 /// Why a Service is not served.
 fn refusal(progress: Result<Progress>) -> String {
-    match progress {
-        Err(Error::Invalid(why)) => why,
+    let error = match progress {
+        Err(error) => error,
+        Ok(Progress::Failed(failed)) => failed.error,
+        other => panic!("{other:?}"),
+    };
+    match error {
+        Error::Invalid(why) => why,
         other => panic!("{other:?}"),
     }
 }

@@ -12,6 +12,9 @@ use super::{PromiseJudgement, finding, machines};
 /// The words with which the host refuses an answer that contradicts what it has seen.
 pub(super) const DISBELIEVED: &str = "that is not believed";
 
+/// The words with which the host refuses a page that is too long, after the number that was asked for.
+const TOO_LONG: &str = " were asked for";
+
 /// With fewer machines, an account, a network and a region would cost as much.
 const BESIDE: usize = 4;
 
@@ -93,8 +96,14 @@ pub(crate) fn list_is_complete(transcript: &Transcript) -> PromiseJudgement {
 
 pub(crate) fn list_keeps_its_limit(transcript: &Transcript) -> PromiseJudgement {
     whole_lists(transcript, |list| {
-        let long = list.pages.iter().flatten().find(|it| it.instances.len() > list.limit as usize);
-        long.map(|it| format!("a page of at most {} holds {}", list.limit, it.instances.len())).into_iter().collect()
+        let long = list.pages.iter().find_map(|page| match page {
+            Ok(page) if page.instances.len() > list.limit as usize => {
+                Some(format!("a page of at most {} holds {}", list.limit, page.instances.len()))
+            }
+            Err(wrong) if wrong.text.contains(TOO_LONG) => Some(format!("only the host refuses it: {}", wrong.text)),
+            Ok(_) | Err(_) => None,
+        });
+        long.into_iter().collect()
     })
 }
 

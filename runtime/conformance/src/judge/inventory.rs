@@ -3,7 +3,7 @@
 use cloud_provider::{InventoryItem, Proof};
 
 use crate::breach::Breach;
-use crate::transcript::{Inventories, Transcript, WholeInventory};
+use crate::transcript::{Inventories, KeptListing, SaidAnswer, Transcript, WholeInventory};
 
 use super::{NO_INVENTORY, PromiseJudgement, finding};
 
@@ -43,6 +43,22 @@ pub(crate) fn shows_ours_alone(transcript: &Transcript) -> PromiseJudgement {
         let gone =
             gone.map(|item| finding("the list after the deletion", format!("{} is still in it", item.cloud_object)));
         foreign.chain(elsewhere).chain(gone).collect()
+    })
+}
+
+pub(crate) fn kept_is_no_orphan(transcript: &Transcript) -> PromiseJudgement {
+    let Some(seen) = &transcript.inventories else { return PromiseJudgement::Untried(NO_INVENTORY) };
+    let untried = "this cloud cannot protect a load balancer from its deletion";
+    PromiseJudgement::of(seen.kept.as_ref(), untried, |KeptListing { uid, said, lists }| {
+        let said = (!matches!(said, Some(SaidAnswer::Kept(_)))).then(|| {
+            finding("a deletion of what is protected", format!("it is answered with {said:?}, and not with kept"))
+        });
+        let orphans =
+            ["while it is protected", "when it is not any more"].into_iter().zip(lists).filter_map(|(when, list)| {
+                let orphan = items(list).find(|it| it.owner.uid.as_ref() == Some(uid) && it.kept.is_none())?;
+                Some(finding(format!("the list {when}"), format!("{} is not called kept", orphan.cloud_object)))
+            });
+        said.into_iter().chain(orphans).collect()
     })
 }
 

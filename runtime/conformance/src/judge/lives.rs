@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::breach::Breach;
 use crate::protocol::{CloudObject, How};
-use crate::transcript::{Life, Part, RecordedCall, SaidAnswer, Transcript};
+use crate::transcript::{Life, Part, RecordedCall, SaidAnswer, Transcript, Wrong};
 use crate::trouble::Phase;
 
 use super::instances::is_disbelieved;
@@ -142,11 +142,21 @@ pub(crate) fn memos_differ(transcript: &Transcript) -> PromiseJudgement {
 }
 
 pub(crate) fn errors_are_tried_again(transcript: &Transcript) -> PromiseJudgement {
-    calls(transcript, |life, _, call| match (&call.said, life.trouble) {
-        (SaidAnswer::Error(wrong), Some(_)) if wrong.is_final => {
+    calls(transcript, |life, _, call| match (error_of(&call.said), life.trouble) {
+        (Some(wrong), Some(trouble)) if wrong.is_final && trouble.how != How::Refused => {
             Some(format!("it passes, and is told as one that does not: {}", wrong.text))
         }
         (_, _) => None,
+    })
+}
+
+pub(crate) fn refusals_are_final(transcript: &Transcript) -> PromiseJudgement {
+    calls(transcript, |life, part, call| {
+        let is_refused =
+            call.requests.iter().any(|it| it.writes && it.status.is_some_and(|it| (400..500).contains(&it)));
+        let is_played = life.trouble.is_some_and(|it| it.how == How::Refused) && part.phase == Phase::Create;
+        let wrong = error_of(&call.said).filter(|it| is_played && is_refused && !it.is_final)?;
+        Some(format!("the cloud cannot do it, and it is told as what passes: {}", wrong.text))
     })
 }
 
@@ -215,12 +225,25 @@ fn told(said: &SaidAnswer) -> String {
     match said {
         SaidAnswer::Ready { memo, ingress } => format!("ready at {ingress:?} with the memo {memo:?}"),
         SaidAnswer::Pending { reason, .. } => format!("pending ({reason})"),
-        SaidAnswer::Failed { text, .. } => format!("failed ({text})"),
+        SaidAnswer::Failed { wrong, .. } => format!("failed ({})", wrong.text),
         SaidAnswer::NotManaged => "not managed".to_owned(),
         SaidAnswer::Done => "done".to_owned(),
         SaidAnswer::Kept(why) => format!("kept ({why})"),
         SaidAnswer::Error(wrong) => format!("an error ({})", wrong.text),
         SaidAnswer::Unheard => "unheard".to_owned(),
+    }
+}
+
+/// The error of an answer, whether it has a status beside or not.
+fn error_of(said: &SaidAnswer) -> Option<&Wrong> {
+    match said {
+        SaidAnswer::Error(wrong) | SaidAnswer::Failed { wrong, .. } => Some(wrong),
+        SaidAnswer::Ready { .. }
+        | SaidAnswer::Pending { .. }
+        | SaidAnswer::NotManaged
+        | SaidAnswer::Done
+        | SaidAnswer::Kept(_)
+        | SaidAnswer::Unheard => None,
     }
 }
 

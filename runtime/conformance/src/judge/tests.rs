@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::protocol::{ArrivedRequest, CloudObject, How};
 use crate::transcript::{
-    Inventories, Life, ListedPage, Listing, Part, RecordedCall, RecordedMachines, RecordedQuestion, SaidAnswer, Theft,
-    Touched, Truth, Wrong,
+    Forgery, Inventories, KeptListing, Life, ListedPage, Listing, Part, RecordedCall, RecordedMachines,
+    RecordedQuestion, SaidAnswer, Theft, Touched, Truth, Wrong,
 };
 use crate::trouble::{Phase, Trouble};
 
@@ -18,7 +18,9 @@ fn transcript() -> Transcript {
         wrong: Vec::new(),
         machines: None,
         lives: None,
+        node_change: None,
         thefts: None,
+        forgeries: None,
         inventories: None,
         touched: None,
     }
@@ -95,6 +97,7 @@ fn a_life_in_which_nothing_is_wrong_breaks_nothing() {
         lives::pending_moves_on,
         lives::memo_is_kept,
         lives::errors_are_tried_again,
+        lives::refusals_are_final,
         lives::delete_converges,
         lives::nothing_left,
         lives::done_only_when_gone,
@@ -190,6 +193,37 @@ fn an_error_that_passes_is_not_final() {
     };
     assert_eq!(with(error("500", false)), [""; 0]);
     assert_eq!(with(error("500", true)), ["create: it passes, and is told as one that does not: 500"]);
+}
+
+#[test]
+fn a_refusal_that_would_be_tried_for_ever_is_told() {
+    let with = |how, status, is_final| {
+        let mut refused = life(Some(Trouble { nth: 1, how, lists_lag: false, gives_up: false }));
+        let sent = ArrivedRequest { status: Some(status), ..write("POST /") };
+        let wrong = Wrong { is_final, text: "no".to_owned() };
+        refused.parts[0].calls.insert(0, call(SaidAnswer::Failed { memo: None, wrong }, vec![sent]));
+        let lives = of_lives(vec![life(None), refused]);
+        [sentences(lives::refusals_are_final(&lives)).len(), sentences(lives::errors_are_tried_again(&lives)).len()]
+    };
+    assert_eq!([with(How::Refused, 422, false), with(How::Refused, 422, true)], [[1, 0], [0, 0]]);
+    assert_eq!([with(How::Failed, 500, false), with(How::Failed, 500, true)], [[0, 0], [0, 1]]);
+}
+
+#[test]
+fn a_mark_that_an_author_has_written_is_named() {
+    let tags = |all: &[(&str, &str)]| all.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect();
+    let with = |made: &[(&str, &str)]| {
+        let forgery = Forgery {
+            title: "a forger".to_owned(),
+            honest: tags(&[("cluster", "c"), ("service", "own")]),
+            victim: tags(&[("cluster", "c"), ("service", "other"), ("team", "blue")]),
+            made: vec![("load balancer 7".to_owned(), tags(made))],
+        };
+        sentences(thefts::marks_are_not_forged(&Transcript { forgeries: Some(vec![forgery]), ..transcript() }))
+    };
+    assert_eq!(with(&[("cluster", "c"), ("service", "own"), ("team", "blue")]), [""; 0]);
+    let told = with(&[("cluster", "c"), ("service", "other")]);
+    assert_eq!(told, ["load balancer 7 has the other's mark service=other"]);
 }
 
 #[test]
@@ -407,10 +441,11 @@ fn inventories() -> Inventories {
         changed: list("2"),
         elsewhere: Ok(Vec::new()),
         gone: Ok(Vec::new()),
+        kept: None,
     }
 }
 
-fn found(judge: fn(&Transcript) -> PromiseJudgement, change: impl Fn(&mut Inventories)) -> usize {
+fn found(judge: fn(&Transcript) -> PromiseJudgement, change: impl FnOnce(&mut Inventories)) -> usize {
     let mut inventories = inventories();
     change(&mut inventories);
     sentences(judge(&Transcript { inventories: Some(inventories), ..transcript() })).len()
@@ -441,6 +476,20 @@ fn an_item_that_only_its_name_proves_is_known_by_its_memo() {
     };
     assert_eq!([found(inventory::shows_ours, all), found(inventory::shows_ours_alone, all)], [0, 0]);
     assert_eq!(found(inventory::shows_ours_alone, |it| it.gone = Ok(vec![unmarked()])), 1);
+}
+
+#[test]
+fn what_is_protected_is_kept_and_listed_so() {
+    let kept = || InventoryItem { kept: Some("protected".to_owned()), ..item("own", "kept", "1") };
+    let with = |said, lists| {
+        found(inventory::kept_is_no_orphan, |it| {
+            it.kept = Some(KeptListing { uid: "kept".to_owned(), said: Some(said), lists });
+        })
+    };
+    let said = || SaidAnswer::Kept("protected".to_owned());
+    assert_eq!(with(said(), [Ok(vec![kept(), item("own", "other", "1")]), Ok(Vec::new())]), 0);
+    assert_eq!(with(said(), [Ok(vec![kept()]), Ok(vec![item("own", "kept", "1")])]), 1);
+    assert_eq!(with(SaidAnswer::Done, [Ok(vec![kept()]), Ok(vec![kept()])]), 1);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use crate::breach::Breach;
 use crate::protocol::CloudObject;
-use crate::transcript::{Life, Theft, Transcript};
+use crate::transcript::{Forgery, Life, Theft, Transcript};
 
 use super::{NO_BALANCERS, PromiseJudgement, finding};
 
@@ -10,6 +10,23 @@ pub(crate) fn others_are_untouched(transcript: &Transcript) -> PromiseJudgement 
     PromiseJudgement::of(transcript.thefts.as_ref(), NO_BALANCERS, |thefts| {
         let lives = transcript.lives.iter().flatten().flat_map(bystanders);
         thefts.iter().flat_map(stolen).chain(lives).collect()
+    })
+}
+
+pub(crate) fn marks_are_not_forged(transcript: &Transcript) -> PromiseJudgement {
+    let untried = "no annotation of this provider writes tags";
+    PromiseJudgement::of(transcript.forgeries.as_ref(), untried, |forgeries| {
+        let forged = forgeries.iter().flat_map(|forgery| {
+            let Forgery { title, honest, victim, made } = forgery;
+            // What two honest load balancers have alike says nothing about whose they are.
+            let marks: Vec<_> =
+                victim.iter().filter(|(key, value)| honest.get(*key).is_some_and(|it| it != *value)).collect();
+            made.iter().filter_map(move |(object, tags)| {
+                let (key, value) = marks.iter().find(|(key, value)| tags.get(*key) == Some(*value))?;
+                Some(finding(title.clone(), format!("{object} has the other's mark {key}={value}")))
+            })
+        });
+        forged.collect()
     })
 }
 

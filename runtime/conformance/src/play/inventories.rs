@@ -6,12 +6,14 @@ use cloud_provider::LoadBalancerInventory;
 
 use crate::error::ConformanceError;
 use crate::host::{CLUSTER, HostProcess, OTHER_CLUSTER};
-use crate::transcript::{Inventories, WholeInventory};
+use crate::protocol::{CloudObject, ForeignChange};
+use crate::transcript::{Inventories, KeptListing, WholeInventory};
 use crate::trouble::Phase;
 
 use super::lives::settle;
 use super::service::PlayedService;
 use super::stage::Stage;
+use super::touched::new;
 
 /// No list here has more pages.
 const MOST_PAGES: usize = 100;
@@ -32,8 +34,37 @@ pub(crate) async fn play(stage: &mut Stage) -> Result<Option<Inventories>, Confo
     let changed = list(&process).await;
     settle(stage, &mut process, &mut service, Phase::Delete).await?;
     let gone = list(&process).await;
+    let kept = kept(stage, &mut process).await?;
     let (cluster, uid) = (CLUSTER.to_owned(), service.desired.owner.uid);
-    Ok(Some(Inventories { cluster, uid, memo, at_rest, changed, elsewhere, gone }))
+    Ok(Some(Inventories { cluster, uid, memo, at_rest, changed, elsewhere, gone, kept }))
+}
+
+/// A Service goes, and the cloud protects its load balancer; then it protects it no more. What is left stays: nobody deletes it.
+async fn kept(stage: &mut Stage, process: &mut HostProcess) -> Result<Option<KeptListing>, ConformanceError> {
+    let nodes = stage.nodes(process).await;
+    let before = stage.objects().await?;
+    let mut service = PlayedService::new("kept", &nodes[..1], stage.host.setup());
+    settle(stage, process, &mut service, Phase::Create).await?;
+    let objects = new(&before, stage.objects().await?);
+    let is_protected = protect(stage, &objects, true).await?;
+    let calls = settle(stage, process, &mut service, Phase::Delete).await?;
+    if !is_protected {
+        return Ok(None);
+    }
+    let protected = list(process).await;
+    protect(stage, &objects, false).await?;
+    let lists = [protected, list(process).await];
+    let uid = service.desired.owner.uid;
+    Ok(Some(KeptListing { uid, said: calls.into_iter().last().map(|it| it.said), lists }))
+}
+
+/// Returns whether the cloud can protect one of them.
+async fn protect(stage: &Stage, objects: &[CloudObject], protected: bool) -> Result<bool, ConformanceError> {
+    let mut any = false;
+    for object in objects.iter().filter(|it| it.kind.contains("load balancer")) {
+        any |= stage.admin.change(&ForeignChange::Protect { id: object.id.clone(), protected }).await?.is_some();
+    }
+    Ok(any)
 }
 
 async fn list(process: &HostProcess) -> WholeInventory {

@@ -1,5 +1,6 @@
 //! Lives of load balancers: one in which nothing goes wrong, and one for each way in which each of its requests can.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cloud_provider::{LoadBalancers, Node};
@@ -16,7 +17,10 @@ use super::stage::Stage;
 
 /// How many calls a part may take: each is answered within milliseconds here.
 const MOST_CALLS: usize = 400;
-/// How long is waited between two calls at most: an earlier call is always safe, and clouds here take little time.
+/// How much longer is waited after each call than after the one before it: an earlier call is always safe, and clouds here take
+/// little time.
+const PAUSE_STEP: Duration = Duration::from_millis(10);
+/// How long is waited between two calls at most.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// How many calls lists lag for after something was made.
 const LAGGING_CALLS: usize = 5;
@@ -30,7 +34,7 @@ pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Vec<Life>> {
     let mut unended = 0;
     let unplayed: Vec<_> = stage.host.setup().unplayed.keys().cloned().collect();
     let is_played = |it: &Trouble| !unplayed.iter().any(|part| it.title().contains(part));
-    for trouble in troubles_of(measure).into_iter().filter(is_played).step_by(every.max(1)) {
+    for trouble in sample(troubles_of(measure).into_iter().filter(is_played), every.max(1)) {
         let life = live(stage, Some(trouble)).await?;
         unended += usize::from(!life.parts.iter().all(|it| it.is_over() || it.is_given_up));
         lives.push(life);
@@ -45,6 +49,17 @@ pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Vec<Life>> {
 fn troubles_of(measure: &Life) -> Vec<Trouble> {
     let requests = |phase| measure.part(phase).map(|it| it.requests().cloned().collect()).unwrap_or_default();
     troubles(&Phase::ALL.map(requests))
+}
+
+/// The first trouble of each kind, and then one of so many.
+fn sample(troubles: impl Iterator<Item = Trouble>, every: usize) -> Vec<Trouble> {
+    let mut seen: BTreeMap<_, usize> = BTreeMap::new();
+    let mut is_taken = |it: &Trouble| {
+        let seen = seen.entry((it.how, it.lists_lag, it.gives_up)).or_default();
+        *seen += 1;
+        (*seen - 1).is_multiple_of(every)
+    };
+    troubles.filter(|it| is_taken(it)).collect()
 }
 
 /// One life, from nothing to nothing.
@@ -105,7 +120,7 @@ async fn part(
         if lag && made_at.is_some_and(|it| calls.len() == it + LAGGING_CALLS) {
             stage.admin.order(Orders::default()).await?;
         }
-        sleep(pause.min(LONGEST_PAUSE)).await;
+        rest(pause, calls.len()).await;
     }
     stage.admin.order(Orders { fail: None, lists_lag: is_given_up }).await?;
     let after = stage.objects().await?;
@@ -143,6 +158,12 @@ async fn step(
     Ok((RecordedCall { function, said: heard.said, requests, events: heard.events }, heard.pause))
 }
 
+/// Waits as long as the provider asked for after so many calls, and not for long.
+async fn rest(pause: Duration, calls: usize) {
+    let longest = PAUSE_STEP.saturating_mul(u32::try_from(calls).unwrap_or(u32::MAX)).min(LONGEST_PAUSE);
+    sleep(pause.min(longest)).await;
+}
+
 async fn call(
     phase: Phase,
     service: &PlayedService,
@@ -159,6 +180,19 @@ fn is_last(phase: Phase, said: &SaidAnswer) -> bool {
         Phase::Create | Phase::Change => matches!(said, SaidAnswer::Ready { .. } | SaidAnswer::NotManaged),
         Phase::Delete => matches!(said, SaidAnswer::Done | SaidAnswer::Kept(_)),
     }
+}
+
+/// A load balancer gets one node more, and nothing else changes: what that costs.
+pub(crate) async fn node_change(stage: &mut Stage) -> Result<Part> {
+    let mut process = stage.process().await?;
+    let nodes = stage.nodes(&process).await;
+    let mut service = PlayedService::new("web", &nodes[..1], stage.host.setup());
+    settle(stage, &mut process, &mut service, Phase::Create).await?;
+    service.desired.nodes = nodes[..2.min(nodes.len())].to_vec();
+    let calls = settle(stage, &mut process, &mut service, Phase::Change).await?;
+    let after = stage.objects().await?;
+    settle(stage, &mut process, &mut service, Phase::Delete).await?;
+    Ok(Part { phase: Phase::Change, calls, is_given_up: false, again: None, after })
 }
 
 /// Calls until a phase is over, while nothing goes wrong.
@@ -178,7 +212,7 @@ pub(crate) async fn settle(
         if is_over {
             break;
         }
-        sleep(pause.min(LONGEST_PAUSE)).await;
+        rest(pause, calls.len()).await;
     }
     Ok(calls)
 }

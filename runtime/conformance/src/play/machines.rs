@@ -21,6 +21,8 @@ const TROUBLES: [How; 2] = [How::LostBefore, How::Failed];
 const NOBODY: &str = "nobody";
 /// The machine that goes.
 const LEAVING: &str = "leaving";
+/// The machine that has its addresses then.
+const HEIR: &str = "heir-98";
 
 /// Everything about machines; `None` without the capability.
 pub(crate) async fn play(stage: &mut Stage) -> Result<Option<RecordedMachines>> {
@@ -93,6 +95,14 @@ async fn leave(stage: &mut Stage, instances: &Arc<dyn Instances>, questions: &mu
     if stage.admin.change(&ForeignChange::RemoveMachine { name: name() }).await?.is_some() {
         let title = format!("get {LEAVING}, which is gone");
         ask(stage, instances, questions, &title, &node, Truth::Gone).await?;
+        let heir = ForeignChange::AddHeir { name: HEIR.to_owned(), of: name() };
+        if stage.admin.change(&heir).await?.is_some() {
+            for (by, node) in [("id", &node), ("name", &joining(LEAVING))] {
+                let title = format!("get {LEAVING}, whose addresses {HEIR} has, by its {by}");
+                ask(stage, instances, questions, &title, node, Truth::Gone).await?;
+            }
+            stage.admin.change(&ForeignChange::RemoveMachine { name: HEIR.to_owned() }).await?;
+        }
     }
     Ok(())
 }

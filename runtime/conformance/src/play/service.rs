@@ -72,7 +72,7 @@ impl PlayedService {
             Ok(Progress::Ready(status)) => SaidAnswer::Ready { memo: status.memo.clone(), ingress: reached(status) },
             Ok(Progress::Pending(it)) => pending(it),
             Ok(Progress::Failed(status, error)) => {
-                SaidAnswer::Failed { memo: status.memo.clone(), text: error.to_string() }
+                SaidAnswer::Failed { memo: status.memo.clone(), wrong: wrong(error) }
             }
             Ok(Progress::NotManaged) => SaidAnswer::NotManaged,
             Err(error) => SaidAnswer::Error(wrong(error)),

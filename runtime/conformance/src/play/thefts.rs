@@ -1,20 +1,23 @@
 //! Services that would have what is another's.
 
+use std::collections::BTreeMap;
+
 use crate::error::Result;
 use crate::host::{HostProcess, OTHER_CLUSTER};
-use crate::protocol::{ClaimingAnnotation, CloudObject, ForeignChange, Held};
-use crate::transcript::Theft;
+use crate::protocol::{ClaimingAnnotation, CloudObject, ForeignChange, Held, TaggingAnnotation};
+use crate::transcript::{Forgery, Theft};
 use crate::trouble::Phase;
 
 use super::lives::settle;
 use super::service::PlayedService;
 use super::stage::Stage;
+use super::touched::new;
 
 /// The name of the load balancer that nobody's provider has made.
 const FOREIGN: &str = "foreign";
 
-/// All thefts, beside the load balancer of an honest Service, which goes in the end.
-pub(crate) async fn play(stage: &mut Stage) -> Result<Vec<Theft>> {
+/// All thefts and forgeries, beside the load balancer of an honest Service, which goes in the end.
+pub(crate) async fn play(stage: &mut Stage) -> Result<(Vec<Theft>, Option<Vec<Forgery>>)> {
     let mut process = stage.process().await?;
     let nodes = stage.nodes(&process).await;
     let foreign = stage.admin.change(&ForeignChange::AddForeign { name: FOREIGN.to_owned() }).await?;
@@ -62,8 +65,59 @@ pub(crate) async fn play(stage: &mut Stage) -> Result<Vec<Theft>> {
             }
         }
     }
+    let address = victim.desired.current_ingress.iter().find_map(|it| it.ip.clone());
+    for ensures in address.iter().flat_map(|_| [true, false]) {
+        let mut thief = PlayedService::new("thief", &nodes[..1], stage.host.setup());
+        thief.desired.load_balancer_ip.clone_from(&address);
+        let deed = if ensures { "a Service that claims" } else { "a deletion that claims" };
+        let title = format!("{deed} another Service's load balancer by loadBalancerIP");
+        thefts.push(steal(stage, &mut process, thief, &title, ensures).await?);
+    }
+    let forgeries = match stage.host.setup().tags.clone() {
+        Some(tags) => Some(forge(stage, &mut process, &owned, &tags).await?),
+        None => None,
+    };
     settle(stage, &mut process, &mut victim, Phase::Delete).await?;
-    Ok(thefts)
+    Ok((thefts, forgeries))
+}
+
+/// Two Services whose authors write what the load balancers of `victims` have for tags: one from the start, and one when it has its
+/// own.
+async fn forge(
+    stage: &mut Stage,
+    process: &mut HostProcess,
+    victims: &[CloudObject],
+    TaggingAnnotation { annotation, at }: &TaggingAnnotation,
+) -> Result<Vec<Forgery>> {
+    let of = |objects: &[CloudObject]| objects.iter().map(|it| tags(it, at)).find(|it| !it.is_empty());
+    let victim = of(victims).unwrap_or_default();
+    let forged = victim.iter().map(|(key, value)| format!("{key}={value}")).collect::<Vec<_>>().join(",");
+    let nodes = stage.nodes(process).await;
+    let mut forgeries = Vec::new();
+    let mut honest = BTreeMap::new();
+    for is_new in [false, true] {
+        let before = stage.objects().await?;
+        let mut forger = PlayedService::new("forger", &nodes[..1], stage.host.setup());
+        if !is_new {
+            settle(stage, process, &mut forger, Phase::Create).await?;
+            honest = of(&new(&before, stage.objects().await?)).unwrap_or_default();
+        }
+        forger.annotate(annotation, &forged);
+        settle(stage, process, &mut forger, Phase::Create).await?;
+        let made = new(&before, stage.objects().await?);
+        let made = made.iter().map(|it| (format!("{} {}", it.kind, it.id), tags(it, at))).collect();
+        settle(stage, process, &mut forger, Phase::Delete).await?;
+        let which = if is_new { "a new Service" } else { "a Service with one of its own" };
+        let title = format!("{which} whose {annotation} holds another's marks");
+        forgeries.push(Forgery { title, honest: honest.clone(), victim: victim.clone(), made });
+    }
+    Ok(forgeries)
+}
+
+/// The tags of an object, of which this part of its body tells.
+fn tags(object: &CloudObject, at: &str) -> BTreeMap<String, String> {
+    let tags = object.body.pointer(at).and_then(serde_json::Value::as_object);
+    tags.into_iter().flatten().filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 async fn steal(

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Value, json};
 
-use super::{ConformanceReport, PromiseOutcome, Tried};
+use super::{ConformanceReport, Cost, PromiseOutcome, Tried};
 
 /// How many findings of one promise are shown: the others are counted.
 const SHOWN: usize = 5;
@@ -40,8 +40,9 @@ impl fmt::Display for ConformanceReport {
         }
         writeln!(f, "requests, when nothing goes wrong")?;
         for cost in costs {
-            let (deed, calls, reads, writes) = (&cost.deed, cost.calls, cost.reads, cost.writes);
-            writeln!(f, "  {deed:30}  {reads} reads, {writes} writes in {calls} calls")?;
+            let Cost { deed, calls, reads, writes, least_reads, least_writes } = cost;
+            let done = format!("{reads} reads, {writes} writes in {calls} calls");
+            writeln!(f, "  {deed:30}  {done:35}  at least {least_reads} and {least_writes}")?;
         }
         let kept = self.count(|it| *it == PromiseOutcome::Kept);
         let broken = self.count(|it| matches!(it, PromiseOutcome::Broken(_)));

@@ -8,7 +8,10 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::fault::{self, Fault};
-use crate::{API, Faulty, NAME};
+use crate::{API, Faulty, LABELS, NAME};
+
+/// The label of a balancer that stays when its Service goes.
+pub(crate) const KEPT: &str = "kept";
 
 /// A balancer.
 #[derive(Clone, Deserialize)]
@@ -17,6 +20,8 @@ pub(crate) struct Balancer {
     pub(crate) spec: Value,
     pub(crate) labels: BTreeMap<String, String>,
     pub(crate) ip: Option<String>,
+    #[serde(default)]
+    protected: bool,
 }
 
 impl LoadBalancers for Faulty {
@@ -98,7 +103,8 @@ fn remove(unwanted: &LoadBalancer) -> Result<Deletion> {
     }
     match http::delete(API, ["balancers", &id]).send_or_gone() {
         Err(_) if fault::is(Fault::SwallowedError)? => {}
-        other => other?,
+        Err(refused) => return keep(&id, refused),
+        Ok(()) => {}
     }
     if fault::is(Fault::StuckDeletion)? {
         let status = LoadBalancerStatus::new([]).memo(id);
@@ -107,14 +113,38 @@ fn remove(unwanted: &LoadBalancer) -> Result<Deletion> {
     Ok(Deletion::Done)
 }
 
+/// Marks a balancer that cannot be deleted, if that is why.
+fn keep(id: &str, refused: Error) -> Result<Deletion> {
+    let Some(Balancer { spec, mut labels, .. }) = find(id)?.filter(|it| it.protected) else { return Err(refused) };
+    if !fault::is(Fault::KeptAsOrphan)? {
+        labels.insert(KEPT.to_owned(), "true".to_owned());
+        put(id, &spec, &labels)?;
+    }
+    Ok(Deletion::kept(format!("balancer {id} is protected")))
+}
+
 /// The id of a Service's balancer.
 fn id(desired: &LoadBalancer) -> Result<String> {
     let claimed = desired.annotation(NAME);
+    if let Some(address) = desired.load_balancer_ip.as_ref().filter(|_| fault::is(Fault::ClaimsByAddress) == Ok(true)) {
+        let found = all()?.into_iter().find(|it| it.ip.as_ref() == Some(address));
+        return Ok(found.map_or_else(|| desired.name.clone(), |it| it.id));
+    }
     Ok(match claimed {
         Some(claimed) if fault::is(Fault::ClaimsByName)? => claimed.to_owned(),
         _ if fault::is(Fault::NameOfService)? => format!("{}-{}", desired.owner.namespace, desired.owner.name),
         _ => desired.name.clone(),
     })
+}
+
+/// All balancers.
+pub(crate) fn all() -> Result<Vec<Balancer>> {
+    #[derive(Deserialize)]
+    struct Balancers {
+        balancers: Vec<Balancer>,
+    }
+    let Balancers { balancers } = http::get(API, ["balancers"]).send()?.json()?;
+    Ok(balancers)
 }
 
 fn find(id: &str) -> Result<Option<Balancer>> {
@@ -136,15 +166,23 @@ fn spec(desired: &LoadBalancer) -> Result<Value> {
     Ok(json!({ "ports": ports, "machines": machines }))
 }
 
-/// The marks of ownership.
+/// The marks of ownership, and the author's labels beside them.
 fn marks(desired: &LoadBalancer) -> Result<BTreeMap<String, String>> {
     let mark = desired.owner.mark()?;
-    Ok(BTreeMap::from([("cluster".to_owned(), mark.cluster), ("service".to_owned(), mark.service)]))
+    let marks = BTreeMap::from([("cluster".to_owned(), mark.cluster), ("service".to_owned(), mark.service)]);
+    let pairs = desired.annotation(LABELS).unwrap_or_default().split(',').filter_map(|it| it.split_once('='));
+    let mut labels: BTreeMap<_, _> = pairs.map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+    if fault::is(Fault::ForgedMarks)? {
+        return Ok(marks.into_iter().chain(labels).collect());
+    }
+    labels.extend(marks);
+    Ok(labels)
 }
 
 fn sorted(error: Error) -> Error {
-    match fault::is(Fault::FinalErrors) {
-        Ok(true) => Error::invalid(error.why()),
+    match (fault::is(Fault::FinalErrors), fault::is(Fault::TriedForEver)) {
+        (Ok(true), _) => Error::invalid(error.why()),
+        (_, Ok(true)) => Error::unavailable(error.why()),
         _ => error,
     }
 }

@@ -2,18 +2,11 @@
 
 use aerostat_sdk::{
     InventoryDescription, InventoryItem, InventoryPage, LoadBalancerInventory, MarkedOwner, Proof, Result, cluster,
-    http,
 };
 
-use crate::balancers::Balancer;
+use crate::Faulty;
+use crate::balancers::{self, KEPT};
 use crate::fault::{self, Fault};
-use crate::{API, Faulty};
-
-/// All of them.
-#[derive(serde::Deserialize)]
-struct Balancers {
-    balancers: Vec<Balancer>,
-}
 
 impl LoadBalancerInventory for Faulty {
     fn describe() -> Result<InventoryDescription> {
@@ -21,7 +14,7 @@ impl LoadBalancerInventory for Faulty {
     }
 
     fn list(_: Option<&str>, _: u32) -> Result<InventoryPage> {
-        let Balancers { balancers } = http::get(API, ["balancers"]).send()?.json()?;
+        let balancers = balancers::all()?;
         let (own, mut items) = (cluster()?.uid, Vec::new());
         for balancer in balancers {
             let mark = |name: &str| balancer.labels.get(name).cloned();
@@ -37,6 +30,9 @@ impl LoadBalancerInventory for Faulty {
                 () => sum(&balancer.spec.to_string()),
             });
             item.memo = Some(balancer.id);
+            if balancer.labels.contains_key(KEPT) {
+                item = item.kept("it is protected");
+            }
             items.push(item);
         }
         Ok(InventoryPage::new(items, None))

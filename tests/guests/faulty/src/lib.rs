@@ -23,6 +23,9 @@ const API: &str = "api";
 /// The annotation by which an author of Services names a balancer.
 const NAME: &str = "acme.example/name";
 
+/// The annotation by which an author of Services writes labels.
+const LABELS: &str = "acme.example/labels";
+
 impl Provider for Faulty {
     fn describe() -> Result<Description> {
         let writes = [Method::Get, Method::Put, Method::Delete];
@@ -35,6 +38,7 @@ impl Provider for Faulty {
             .endpoint(api)
             .setting(Setting::optional("fault", "The promise that is broken."))
             .annotation(Annotation::new(NAME, "a name", "The balancer that is taken; read by some faults alone."))
+            .annotation(Annotation::new(LABELS, "key=value pairs with commas between them", "Labels of the balancer."))
             .list_page_size(2);
         Ok(match fault::is(Fault::SecretSetting)? {
             true => description.setting(Setting::optional("apiToken", "The token.")),

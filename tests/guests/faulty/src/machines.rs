@@ -21,6 +21,9 @@ struct Machine {
     ip: String,
 }
 
+/// More machines than there are.
+const ALL: u32 = 100;
+
 impl Instances for Faulty {
     fn get(node: &Node) -> Result<Option<Instance>> {
         if node.provider_id.is_none() && fault::is(Fault::NotFound)? {
@@ -30,11 +33,13 @@ impl Instances for Faulty {
         match find(id) {
             Err(_) if fault::is(Fault::NoneOnError)? => Ok(None),
             Ok(None) if fault::is(Fault::ErrorOnMissing)? => Err(Error::unavailable("the cloud has no such machine")),
+            Ok(None) if fault::is(Fault::FoundByAddress)? => heir(node)?.map(instance).transpose(),
             found => found?.map(instance).transpose(),
         }
     }
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
+        let limit = if fault::is(Fault::IgnoresLimit)? { ALL } else { limit };
         let request = http::get(API, ["machines"]).query("after", cursor.unwrap_or("0")).query("limit", limit);
         let read = request.send().and_then(|it| it.json::<Machines>());
         if read.is_err() && fault::is(Fault::SilentGap)? {
@@ -65,6 +70,12 @@ impl Instances for Faulty {
     fn canonical_id(provider_id: &str) -> Result<String> {
         Ok(if fault::is(Fault::OneWord)? { "machine".to_owned() } else { provider_id.to_owned() })
     }
+}
+
+/// The machine that has an address of this node.
+fn heir(node: &Node) -> Result<Option<Machine>> {
+    let all: Machines = http::get(API, ["machines"]).query("limit", ALL).send()?.json()?;
+    Ok(all.machines.into_iter().find(|it| node.addresses.iter().any(|address| address.value == it.ip)))
 }
 
 fn find(id: &str) -> Result<Option<Machine>> {

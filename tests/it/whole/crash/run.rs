@@ -56,15 +56,15 @@ enum Outcome {
 }
 
 impl<V: Vendor> CrashTest<V> {
-    /// A cloud in which one in so many requests fails by seed, or none, and a provider with these settings.
-    pub(super) async fn start(behaviour: Behaviour, one_in: Option<u64>, settings: &[(&str, &str)]) -> Self {
+    /// A cloud in which one in so many requests fails by seed, and a provider with these settings.
+    pub(super) async fn start(behaviour: Behaviour, one_in: u64, settings: &[(&str, &str)]) -> Self {
         let (random, seed) = Random::seeded();
         let limits = json!({ "requestsPerSecond": 200, "total": "2s" });
         let rig = CloudRig::<V>::with(behaviour).await.limits(&limits).flags(&["--concurrent-service-syncs=3"]);
         let rig = rig.settings(settings);
         let process = rig.start().await;
         rig.workers(2).await;
-        rig.cloud.set_chaos(one_in.map(|one_in| Chaos { seed, one_in, hangs: true }));
+        rig.cloud.set_chaos(Some(Chaos { seed, one_in, hangs: true }));
         Self { rig, random, seed, process: Some(process), points: 0, log: Vec::new() }
     }
 

@@ -15,8 +15,10 @@ fn one(load_balancer: &Value) -> String {
     json!({ "load_balancer": load_balancer }).to_string()
 }
 
+/// With a memo that no call before this one has had.
 fn remembering(memo: &str) -> LoadBalancer {
-    LoadBalancer { memo: Some(memo.to_owned()), ..service() }
+    let extra = vec![("host.new-memo".to_owned(), "true".to_owned())];
+    LoadBalancer { memo: Some(memo.to_owned()), extra, ..service() }
 }
 
 #[test]
@@ -154,13 +156,16 @@ fn what_could_not_be_created_may_be_adopted_later() {
             }
         })
     };
-    let named = |since: u64| LoadBalancer {
+    let named = |it: LoadBalancer| LoadBalancer {
         current_ingress: vec![Ingress::ip("203.0.113.5")],
-        ..remembering(&format!("creating {NAME} since {since}")).with_annotation(key::ID.name, OTHER_ID)
+        ..it.with_annotation(key::ID.name, OTHER_ID)
     };
-    // What was announced a moment ago may have been sent: it comes first.
-    assert!(matches!(ensure(&cloud(), &named(990)), Err(Error::Invalid(why)) if why.contains("422 enough")));
-    let Ok(Progress::Pending(pending_status)) = ensure(&cloud(), &named(900)) else { panic!("not adopted") };
+    // What was announced comes first.
+    let refused = ensure(&cloud(), &named(remembering(&format!("creating {NAME} since 990"))));
+    let Ok(Progress::Failed(failed)) = refused else { panic!("not refused") };
+    assert!(matches!(failed.error, Error::Invalid(why) if why.contains("422 enough")));
+    assert_eq!(failed.status.memo, None);
+    let Ok(Progress::Pending(pending_status)) = ensure(&cloud(), &named(service())) else { panic!("not adopted") };
     assert_eq!(pending_status.status.memo.as_deref(), Some(OTHER_ID));
 }
 
@@ -180,28 +185,21 @@ fn lists_are_read_to_their_end() {
     assert_eq!(host.requests().len(), 3);
 }
 
-/// The memo of a creation that was announced at `since`, at second 1,000, and what was sent.
-fn announced(since: u64) -> (Option<String>, Vec<String>) {
-    let host = Host::new().at(1_000).answers(|request| match request.body {
-        None => answer(200, json!({ "load_balancers": [] }).to_string()),
-        Some(_) => answer(202, one(&shown())),
-    });
-    let Ok(Progress::Pending(pending_status)) = ensure(&host, &remembering(&format!("creating {NAME} since {since}")))
-    else {
-        panic!("not pending")
-    };
-    (pending_status.status.memo, host.requests())
-}
-
 #[test]
-fn a_creation_that_is_sent_late_is_announced_again() {
+fn a_creation_is_sent_by_the_first_call_that_has_its_announcement() {
+    let announced = |is_new: bool| {
+        let host = Host::new().at(1_000).answers(|request| match request.body {
+            None => answer(200, json!({ "load_balancers": [] }).to_string()),
+            Some(_) => answer(202, one(&shown())),
+        });
+        let mut service = remembering(&format!("creating {NAME} since 900"));
+        service.extra.retain(|_| is_new);
+        let Ok(Progress::Pending(pending_status)) = ensure(&host, &service) else { panic!("not pending") };
+        (pending_status.status.memo, host.requests())
+    };
     let list = "GET api /v2/load_balancers?page=1&per_page=200".to_owned();
-    let again = (Some(format!("creating {NAME} since 1000")), vec![list.clone()]);
-    assert_eq!(announced(939), again);
-    assert_eq!(announced(1_001), again, "a clock was set back");
-    let begun = (Some(ID.to_owned()), vec![list, "POST api /v2/load_balancers".to_owned()]);
-    assert_eq!(announced(940), begun);
-    assert_eq!(announced(1_000), begun);
+    assert_eq!(announced(false), (Some(format!("lost {NAME} since 1000")), vec![list.clone()]));
+    assert_eq!(announced(true), (Some(ID.to_owned()), vec![list, "POST api /v2/load_balancers".to_owned()]));
 }
 
 #[test]
