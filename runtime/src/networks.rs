@@ -150,7 +150,7 @@ impl Watcher {
 
     /// Gives the egress the networks. Returns what was not believed, and warns about what of it was not among `before`.
     fn tell(&self, cluster: &ClusterAddresses, before: &BTreeSet<String>) -> BTreeSet<String> {
-        let nodes = self.nodes.store().state();
+        let nodes = self.nodes.all();
         let nodes: Vec<_> = nodes.into_iter().map(|node| (self.nodes.confirmed(&node), node)).collect();
         let Published { networks: of_nodes, refused } =
             of_nodes(nodes.iter().map(|(confirmed, node)| (node.as_ref(), confirmed.as_deref())));

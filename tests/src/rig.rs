@@ -177,8 +177,7 @@ impl Rig {
 
     /// Waits until the controllers know a node.
     pub async fn knows(&self, node: &str) {
-        let store = self.nodes.store();
-        let known = async || store.state().iter().any(|it| it.metadata.name.as_deref() == Some(node)).then_some(());
+        let known = async || self.nodes.all().iter().any(|it| it.metadata.name.as_deref() == Some(node)).then_some(());
         wait::until("the controller knows the node", known).await;
     }
 }

@@ -19,11 +19,11 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{
     Address, AddressKind, Cloud, CurrentDescription, Error, EventList, Freshness, Identity, Instance, Instances, Place,
     Reply, Result,
 };
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
@@ -123,7 +123,7 @@ impl Inventory {
 
     /// Whether a node can be one of this cloud's: it has no provider id, or one of its own that names no other account or
     /// region.
-    pub(crate) fn covers(&self, node: &Node) -> bool {
+    pub(crate) fn covers(&self, node: &KubeNode) -> bool {
         provider_id(node).is_none_or(|it| self.description.now().owns(it) && self.contradiction(it).is_none())
     }
 
@@ -143,7 +143,7 @@ impl Inventory {
 
     /// The machine behind a node that has joined: as a list shows it, if there is one and the cloud has not been asked
     /// about the node since, or else asked about alone.
-    pub(crate) async fn instance_of(&self, node: &Node, list: Option<&InstanceList>) -> Result<Option<Instance>> {
+    pub(crate) async fn instance_of(&self, node: &KubeNode, list: Option<&InstanceList>) -> Result<Option<Instance>> {
         let machine = self.known(node);
         if let Some(list) = list.filter(|it| self.is_newest(node, it))
             && let Some(instance) = self.find_in(list, &machine)?
@@ -177,7 +177,7 @@ impl Inventory {
     /// How many calls a list is likely to take: as many as the last one, which may have read machines of other clusters
     /// too.
     pub(crate) fn pages(&self) -> usize {
-        self.page_size.pages(self.nodes.store().len(), self.whole_page(), Instant::now())
+        self.page_size.pages(self.nodes.count(), self.whole_page(), Instant::now())
     }
 
     /// From so many nodes on, one list is better than asking about each.
@@ -187,14 +187,14 @@ impl Inventory {
 
     /// Whether a list is to tell whether this node has a machine: it has no provider id, and was not found by its name,
     /// or a list takes no more than that question would.
-    pub(crate) fn takes_list(&self, node: &Node) -> bool {
+    pub(crate) fn takes_list(&self, node: &KubeNode) -> bool {
         provider_id(node).is_none() && (self.pages() <= 1 || self.doubtful().contains(&node.name_any()))
     }
 
     /// Whether a list found any machine that stands behind a node of this cluster: if it did not, it may be a list of
     /// another account, or at nothing.
     pub(crate) fn is_familiar(&self, list: &InstanceList) -> bool {
-        let nodes = self.nodes.store().state();
+        let nodes = self.nodes.all();
         nodes.iter().filter(|it| self.covers(it)).any(|node| {
             let (provider_id, name) = (provider_id(node), node.metadata.name.as_deref());
             provider_id.is_some_and(|it| list.knows(it, name.unwrap_or_default()))
@@ -202,12 +202,12 @@ impl Inventory {
     }
 
     /// Whether the cloud has answered no question about this node that began after the list.
-    pub(crate) fn is_newest(&self, node: &Node, list: &InstanceList) -> bool {
+    pub(crate) fn is_newest(&self, node: &KubeNode, list: &InstanceList) -> bool {
         self.nodes.record(node).is_none_or(|it| it.asked <= list.began)
     }
 
     /// The machine behind a node as a list shows it.
-    pub(crate) fn listed(&self, node: &Node, list: &InstanceList) -> Result<Option<Instance>> {
+    pub(crate) fn listed(&self, node: &KubeNode, list: &InstanceList) -> Result<Option<Instance>> {
         self.find_in(list, &machine(node))
     }
 
@@ -215,7 +215,7 @@ impl Inventory {
     ///
     /// `Ok(None)`: the cloud is certain that there is none. Without a provider id that takes a complete `list` without
     /// it as well.
-    pub(crate) async fn asked(&self, node: &Node, list: Option<&InstanceList>) -> Result<Option<Instance>> {
+    pub(crate) async fn asked(&self, node: &KubeNode, list: Option<&InstanceList>) -> Result<Option<Instance>> {
         self.get(&self.known(node), node, list).await
     }
 
@@ -223,7 +223,7 @@ impl Inventory {
     async fn get(
         &self,
         machine: &cloud_provider::Node,
-        node: &Node,
+        node: &KubeNode,
         list: Option<&InstanceList>,
     ) -> Result<Option<Instance>> {
         let asked = Instant::now();
@@ -415,7 +415,7 @@ impl Inventory {
 
     /// The facts of a node that a provider may know, with those of its newest instance. If that is not all of it, the node's event
     /// says so.
-    fn known(&self, node: &Node) -> cloud_provider::Node {
+    fn known(&self, node: &KubeNode) -> cloud_provider::Node {
         let (mut machine, left_out) = trimmed(node);
         if let Some(left_out) = left_out {
             self.warn(node, "NodeTooLarge", left_out);
@@ -440,15 +440,17 @@ fn is_ip(address: &Address) -> bool {
 }
 
 /// A node, as a provider may know it.
-pub(crate) fn machine(node: &Node) -> cloud_provider::Node {
+pub(crate) fn machine(node: &KubeNode) -> cloud_provider::Node {
     trimmed(node).0
 }
 
 /// A node, as a provider may know it, and a sentence about the parts that were left out because there is too much of
 /// them.
-fn trimmed(node: &Node) -> (cloud_provider::Node, Option<String>) {
+fn trimmed(node: &KubeNode) -> (cloud_provider::Node, Option<String>) {
     let (zone, region) = place(node);
-    let labels = node.metadata.labels.iter().flatten().map(|(key, value)| (key.clone(), value.clone()));
+    // As many as there are: they are kept.
+    let labels =
+        node.metadata.labels.as_ref().map(|it| it.iter().map(|(key, value)| (key.clone(), value.clone())).collect());
     trimmed_node(cloud_provider::Node {
         name: node.name_any(),
         uid: node.metadata.uid.clone(),
@@ -456,7 +458,7 @@ fn trimmed(node: &Node) -> (cloud_provider::Node, Option<String>) {
         addresses: current_addresses(node),
         zone: zone.filter(|it| !it.is_empty()).map(str::to_owned),
         region: region.filter(|it| !it.is_empty()).map(str::to_owned),
-        labels: labels.collect(),
+        labels: labels.unwrap_or_default(),
         extra: Vec::new(),
     })
 }

@@ -75,7 +75,7 @@ async fn run(
     let queue = Arc::new(WorkQueue::new(controller.metrics.queue(QUEUE), limits, random));
 
     // Taken before any worker runs: the first pass is about nodes that were initialised before this process started.
-    let existing = nodes.store().state();
+    let existing = nodes.all();
     let mut background = JoinSet::new();
     let (frequency, parallel) = (options.status_update_frequency, options.refreshes());
     let pulse = liveness.pulse(frequency);

@@ -18,10 +18,10 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use budgets::NodeDeletions;
 use cloud_provider::{Cloud, Freshness, State};
 use futures::{StreamExt, stream};
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::Api;
 use parking_lot::{Mutex, MutexGuard};
@@ -71,7 +71,7 @@ pub struct Options {
 
 /// The state that the parts of this controller share.
 struct LifecycleController {
-    api: Api<Trimmed<Node>>,
+    api: Api<Trimmed<KubeNode>>,
     nodes: Nodes,
     inventory: Arc<Inventory>,
     recorder: Recorder,
@@ -168,8 +168,8 @@ impl LifecycleController {
     }
 
     fn pass(self: &Arc<Self>, rounds: &mut JoinSet<()>) {
-        let nodes = self.nodes.store().state();
-        let stays = |it: &Arc<Node>| self.inventory.covers(it) && it.metadata.deletion_timestamp.is_none();
+        let nodes = self.nodes.all();
+        let stays = |it: &Arc<KubeNode>| self.inventory.covers(it) && it.metadata.deletion_timestamp.is_none();
         let (ready, not_ready): (Vec<_>, Vec<_>) = nodes.into_iter().filter(stays).partition(|it| plan::is_ready(it));
         let tainted: Vec<_> = ready.into_iter().filter(|it| plan::is_tainted(it)).collect();
         if !tainted.is_empty() {
@@ -194,10 +194,10 @@ impl LifecycleController {
     }
 
     /// Takes the taint of a stopped machine off nodes that are ready.
-    async fn untaint(&self, nodes: Vec<Arc<Node>>) {
+    async fn untaint(&self, nodes: Vec<Arc<KubeNode>>) {
         // An API server that is late gets the same writes only once.
         let Ok(_turn) = self.untainting.try_lock() else { return };
-        let untaint = |node: Arc<Node>| async {
+        let untaint = |node: Arc<KubeNode>| async {
             self.mark(node, State::Running, plan::is_ready).await;
         };
         stream::iter(nodes).for_each_concurrent(SIDE_BY_SIDE, untaint).await;
@@ -205,9 +205,9 @@ impl LifecycleController {
 
     /// Sets or removes the taint of a stopped machine, as long as the node `still` is what it was. Returns whether that
     /// went well.
-    async fn mark(&self, node: Arc<Node>, state: State, still: impl Fn(&Node) -> bool) -> bool {
+    async fn mark(&self, node: Arc<KubeNode>, state: State, still: impl Fn(&KubeNode) -> bool) -> bool {
         let name = node.name_any();
-        let desired = |node: &Node| {
+        let desired = |node: &KubeNode| {
             let desired = if still(node) { plan::with_state(node, state) } else { node.clone() };
             Ok::<_, object::Error>(desired)
         };

@@ -12,11 +12,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
+use crate::watched::WatchWriter;
 use cloud_provider::Instance;
-use k8s_openapi::api::core::v1::Node;
 use kube::api::Api;
-use kube::runtime::reflector::store::Writer;
-use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher::Event;
 use kube::{Client, ResourceExt};
 use parking_lot::{Mutex, MutexGuard};
@@ -38,7 +37,7 @@ pub(crate) use self::index::{OwnershipVerdict, Turn};
 /// Fields that no controller reads are left out of the copies: see `trimmed.rs`.
 #[derive(Clone)]
 pub struct Nodes {
-    watched: Watched<Node>,
+    watched: Watched<KubeNode>,
     shared: Arc<Shared>,
 }
 
@@ -56,7 +55,7 @@ struct Shared {
 }
 
 /// Called with each change: the node as it was, if it was known, and as it is, if it still is.
-type NodeListener = Box<dyn Fn(Option<&Node>, Option<&Node>) + Send>;
+type NodeListener = Box<dyn Fn(Option<&KubeNode>, Option<&KubeNode>) + Send>;
 
 /// Called with the name of a node whenever answers of the cloud show something new of its instance.
 type EvidenceListener = Box<dyn Fn(&str) + Send>;
@@ -85,7 +84,7 @@ impl Nodes {
         (nodes, follow)
     }
 
-    pub(crate) fn new() -> (Self, Writer<Node>) {
+    pub(crate) fn new() -> (Self, WatchWriter<KubeNode>) {
         let (watched, writer) = Watched::new();
         let shared = Shared {
             listeners: Mutex::new(Vec::new()),
@@ -101,7 +100,7 @@ impl Nodes {
 
     /// Nodes that nobody watches.
     #[cfg(test)]
-    pub(crate) fn of(nodes: impl IntoIterator<Item = Node>) -> Self {
+    pub(crate) fn of(nodes: impl IntoIterator<Item = KubeNode>) -> Self {
         let (known, mut writer) = Self::new();
         known.apply(Event::Init, &mut writer);
         nodes.into_iter().for_each(|it| known.apply(Event::InitApply(it), &mut writer));
@@ -109,10 +108,15 @@ impl Nodes {
         known
     }
 
-    /// The nodes themselves.
+    /// The nodes themselves, in no order.
     #[must_use]
-    pub fn store(&self) -> Store<Node> {
-        self.watched.store()
+    pub fn all(&self) -> Vec<Arc<KubeNode>> {
+        self.watched.all()
+    }
+
+    /// How many nodes there are.
+    pub(crate) fn count(&self) -> usize {
+        self.watched.count()
     }
 
     /// Waits until all nodes are known that existed when the watch began.
@@ -121,8 +125,8 @@ impl Nodes {
     }
 
     /// The node with this name.
-    pub(crate) fn get(&self, name: &str) -> Option<Arc<Node>> {
-        self.watched.get(&ObjectRef::new(name))
+    pub(crate) fn get(&self, name: &str) -> Option<Arc<KubeNode>> {
+        self.watched.get(name)
     }
 
     /// How many nodes wait to be initialised.
@@ -141,7 +145,7 @@ impl Nodes {
     }
 
     /// A turn of this node, which waits to be initialised.
-    pub(crate) fn turn(&self, node: &Node) -> Turn {
+    pub(crate) fn turn(&self, node: &KubeNode) -> Turn {
         self.index().turn(node, Instant::now())
     }
 
@@ -189,7 +193,7 @@ impl Nodes {
     }
 
     /// Calls `listener` for every node that is known, and from then on for every change. It must be quick.
-    pub(crate) fn listen(&self, listener: impl Fn(Option<&Node>, Option<&Node>) + Send + 'static) {
+    pub(crate) fn listen(&self, listener: impl Fn(Option<&KubeNode>, Option<&KubeNode>) + Send + 'static) {
         let mut listeners = self.listeners();
         for node in self.watched.all() {
             listener(None, Some(&node));
@@ -199,11 +203,11 @@ impl Nodes {
 
     /// Calls `listener` for every change from now on that the watch itself has shown: a node that only a list lacks was not
     /// seen to be deleted. It must be quick.
-    pub(crate) fn listen_to_watch(&self, listener: impl Fn(Option<&Node>, Option<&Node>) + Send + 'static) {
+    pub(crate) fn listen_to_watch(&self, listener: impl Fn(Option<&KubeNode>, Option<&KubeNode>) + Send + 'static) {
         self.shared.watch_listeners.lock().push(Box::new(listener));
     }
 
-    pub(crate) fn apply(&self, event: Event<Node>, writer: &mut Writer<Node>) {
+    pub(crate) fn apply(&self, event: Event<KubeNode>, writer: &mut WatchWriter<KubeNode>) {
         let listeners = self.listeners();
         let is_list = matches!(event, Event::InitDone);
         let changes = self.watched.apply(event, writer);
@@ -225,7 +229,7 @@ impl Nodes {
     }
 
     /// A node has changed, or is gone.
-    fn reindex_one(&self, before: Option<&Node>, after: Option<&Node>) {
+    fn reindex_one(&self, before: Option<&KubeNode>, after: Option<&KubeNode>) {
         let now_alone = match (before, after) {
             (_, Some(node)) => self.reindex(|index| index.apply(node, Instant::now())),
             (Some(node), None) => {
@@ -262,17 +266,17 @@ mod tests {
     type Calls = Arc<Mutex<Vec<String>>>;
 
     /// A listener that keeps its calls as `old > new`, of resourceVersions.
-    fn listener(calls: &Calls) -> impl Fn(Option<&Node>, Option<&Node>) + Send + 'static {
+    fn listener(calls: &Calls) -> impl Fn(Option<&KubeNode>, Option<&KubeNode>) + Send + 'static {
         let calls = calls.clone();
-        let version = |it: Option<&Node>| it.and_then(Node::resource_version).unwrap_or_else(|| "-".to_owned());
+        let version = |it: Option<&KubeNode>| it.and_then(KubeNode::resource_version).unwrap_or_else(|| "-".to_owned());
         move |old, new| {
             let name = new.or(old).map(ResourceExt::name_any).unwrap();
             calls.lock().push(format!("{name}: {} > {}", version(old), version(new)));
         }
     }
 
-    fn node(name: &str, version: &str) -> Node {
-        let mut node = Node::default();
+    fn node(name: &str, version: &str) -> KubeNode {
+        let mut node = KubeNode::default();
         node.metadata.name = Some(name.into());
         node.metadata.resource_version = Some(version.into());
         node
@@ -282,8 +286,8 @@ mod tests {
     fn a_listener_gets_known_nodes_and_every_change_once() {
         let (nodes, mut writer) = Nodes::new();
         let calls = Calls::default();
-        let mut apply = |events: Vec<Event<Node>>| events.into_iter().for_each(|it| nodes.apply(it, &mut writer));
-        let list = |listed: Vec<Node>| {
+        let mut apply = |events: Vec<Event<KubeNode>>| events.into_iter().for_each(|it| nodes.apply(it, &mut writer));
+        let list = |listed: Vec<KubeNode>| {
             let listed = listed.into_iter().map(Event::InitApply);
             std::iter::once(Event::Init).chain(listed).chain([Event::InitDone]).collect()
         };

@@ -213,7 +213,7 @@ fn cause(error: &kube::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use k8s_openapi::api::core::v1::Node;
+    use crate::node_object::KubeNode;
 
     use super::*;
 
@@ -221,7 +221,7 @@ mod tests {
         let current = json!({
             "metadata": { "name": "n1", "resourceVersion": "7", "labels": { "a": "1", "b": "2" } },
             "spec": { "taints": [{ "key": "x", "effect": "NoExecute" }, { "key": "y", "effect": "NoExecute" }] },
-            "status": { "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }], "phase": "Running" },
+            "status": { "addresses": [{ "type": "InternalIP", "address": "10.0.0.1" }] },
         });
         check_from(current, part, change, expected);
     }
@@ -229,7 +229,7 @@ mod tests {
     fn check_from(current: Value, part: ObjectPart, change: Value, expected: Option<Value>) {
         let mut desired = current.clone();
         json_patch(&mut desired, &change);
-        let [current, desired] = [current, desired].map(|it| serde_json::from_value::<Node>(it).unwrap());
+        let [current, desired] = [current, desired].map(|it| serde_json::from_value::<KubeNode>(it).unwrap());
         assert_eq!(difference_in(&current, &desired, part).unwrap(), expected);
     }
 
@@ -309,22 +309,22 @@ mod tests {
         );
         check(
             ObjectPart::StatusAndMetadata,
-            json!({ "metadata": { "labels": { "a": "9" } }, "spec": { "unschedulable": true }, "status": { "phase": "Failed" } }),
+            json!({ "metadata": { "labels": { "a": "9" } }, "spec": { "unschedulable": true }, "status": { "conditions": [] } }),
             Some(json!({
                 "metadata": { "labels": { "a": "9" }, "resourceVersion": "7" },
-                "status": { "phase": "Failed" },
+                "status": { "conditions": [] },
             })),
         );
         check(ObjectPart::StatusAndMetadata, json!({ "spec": { "unschedulable": true } }), None);
-        check(ObjectPart::Object, json!({ "status": { "phase": "Failed" } }), None);
+        check(ObjectPart::Object, json!({ "status": { "conditions": [] } }), None);
         check(ObjectPart::Status, json!({ "spec": { "unschedulable": true } }), None);
     }
 
     #[test]
     fn an_object_without_a_status_gets_one() {
         let current = json!({ "metadata": { "resourceVersion": "1" } });
-        let change = json!({ "status": { "phase": "Running" } });
-        let expected = json!({ "metadata": { "resourceVersion": "1" }, "status": { "phase": "Running" } });
+        let change = json!({ "status": { "conditions": [] } });
+        let expected = json!({ "metadata": { "resourceVersion": "1" }, "status": { "conditions": [] } });
         check_from(current, ObjectPart::Status, change, Some(expected));
     }
 }

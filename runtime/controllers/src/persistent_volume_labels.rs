@@ -18,12 +18,11 @@ mod sync;
 
 use std::sync::Arc;
 
+use crate::watched::WatchWriter;
 use cloud_provider::{Cloud, PersistentVolumes, TopologyDescription};
 use k8s_openapi::api::core::v1::PersistentVolume;
 use kube::ResourceExt;
 use kube::api::Api;
-use kube::runtime::reflector::ObjectRef;
-use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
 use tokio::sync::watch::Receiver;
@@ -94,7 +93,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
 impl LabelController {
     async fn run(
         self: Arc<Self>,
-        writer: Writer<PersistentVolume>,
+        writer: WatchWriter<PersistentVolume>,
         ask: impl Future<Output = ()> + Send + 'static,
         liveness: Liveness,
         shutdown: impl Future<Output = ()> + Send,
@@ -112,13 +111,13 @@ impl LabelController {
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
     }
 
-    async fn watch(self: Arc<Self>, mut writer: Writer<PersistentVolume>) {
+    async fn watch(self: Arc<Self>, mut writer: WatchWriter<PersistentVolume>) {
         let apply = |event| self.apply(event, &mut writer);
         let volumes = self.api.clone();
         match watch::follow(volumes, "PersistentVolumes", "the API server", watch::LASTS, apply).await {}
     }
 
-    fn apply(&self, event: Event<PersistentVolume>, writer: &mut Writer<PersistentVolume>) {
+    fn apply(&self, event: Event<PersistentVolume>, writer: &mut WatchWriter<PersistentVolume>) {
         for change in self.volumes.apply(event, writer) {
             let Some(after) = change.after else { continue };
             if plan::is_worth_a_look(change.before.as_deref(), &after, &self.limits()) {
@@ -144,6 +143,6 @@ impl LabelController {
     }
 
     fn get(&self, name: &str) -> Option<Arc<PersistentVolume>> {
-        self.volumes.get(&ObjectRef::new(name))
+        self.volumes.get(name)
     }
 }

@@ -25,10 +25,11 @@ mod state;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use budgets::RequestedChanges;
 use cloud_provider::{Cloud, Identity, Routes};
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::api::Api;
 use tokio::sync::watch::{self, Receiver};
 use tokio::time::Instant;
@@ -88,7 +89,7 @@ impl Default for Options {
 
 /// The state that the parts of this controller share.
 struct RouteController {
-    api: Api<Trimmed<Node>>,
+    api: Api<Trimmed<KubeNode>>,
     nodes: Nodes,
     routes: Arc<dyn Routes>,
     cluster: Vec<Cidr>,

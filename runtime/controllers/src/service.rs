@@ -48,9 +48,9 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::watched::WatchWriter;
 use cloud_provider::{Cloud, Description};
 use k8s_openapi::api::core::v1::Service;
-use kube::runtime::reflector::store::Writer;
 use parking_lot::Mutex;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
@@ -172,7 +172,7 @@ async fn run(
     syncer: Arc<Syncer>,
     node_follower: Arc<NodeFollower>,
     inventory: Option<(Arc<Lister>, Arc<Reaper>)>,
-    writer: Writer<Service>,
+    writer: WatchWriter<Service>,
     workers: usize,
     liveness: Liveness,
     shutdown: impl Future<Output = ()> + Send,

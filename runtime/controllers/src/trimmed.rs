@@ -7,10 +7,10 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
 
+use crate::node_object::{KubeNode, NodeSpec, NodeStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
-    Node, NodeAddress, NodeCondition, NodeSpec, NodeStatus, PersistentVolume, PersistentVolumeSpec, Service,
-    ServiceSpec, ServiceStatus, Taint,
+    NodeAddress, NodeCondition, PersistentVolume, PersistentVolumeSpec, Service, ServiceSpec, ServiceStatus, Taint,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
 use kube::Resource;
@@ -41,7 +41,7 @@ pub(crate) trait Read: Resource + Clone + Debug + Send + 'static {
     fn status(&self) -> Option<&impl Serialize>;
 }
 
-impl Read for Node {
+impl Read for KubeNode {
     type Wire = WireObject<TrimmedMachine, NodeHealth>;
 
     fn spec(&self) -> Option<&impl Serialize> {
@@ -187,7 +187,7 @@ impl<K: Read> Resource for Trimmed<K> {
     }
 }
 
-impl From<WireObject<TrimmedMachine, NodeHealth>> for Node {
+impl From<WireObject<TrimmedMachine, NodeHealth>> for KubeNode {
     fn from(wire: WireObject<TrimmedMachine, NodeHealth>) -> Self {
         let mut metadata = ObjectMeta::from(wire.metadata);
         metadata.finalizers = None;
@@ -217,7 +217,7 @@ impl From<TrimmedMachine> for NodeSpec {
         let TrimmedMachine { pod_cidr, pod_cidrs, provider_id, taints, unschedulable } = it;
         let taint = |NodeTaint { effect, key, time_added, value }| Taint { effect, key, time_added, value };
         let taints = taints.map(|it| it.into_iter().map(taint).collect());
-        Self { pod_cidr, pod_cidrs, provider_id, taints, unschedulable, ..Self::default() }
+        Self { pod_cidr, pod_cidrs, provider_id, taints, unschedulable }
     }
 }
 
@@ -233,7 +233,7 @@ impl From<NodeHealth> for NodeStatus {
         };
         let is_read = |it: &Condition| CONDITIONS.contains(&it.kind.as_str());
         let conditions = conditions.map(|it| it.into_iter().filter(is_read).map(condition).collect());
-        Self { addresses, conditions, ..Self::default() }
+        Self { addresses, conditions }
     }
 }
 
@@ -308,7 +308,7 @@ mod tests {
             [b"{},", b"{", b"}", b"[", b"\"a\":\"b\",", b"\"a\":", b"{\"port\":1},", b"\\u0041", b"1234567890"];
         measured_work::fuzz("objects", measured_work::Line { nanoseconds: 20_000, memory: 384 }, &pieces, |text| {
             let text = String::from_utf8_lossy(text);
-            read::<Node>(&text);
+            read::<KubeNode>(&text);
             read::<Service>(&text);
             read::<PersistentVolume>(&text);
         });
@@ -348,8 +348,8 @@ mod tests {
             json!([condition("Ready", json!({})), condition(NETWORK_UNAVAILABLE, json!({ "reason": "r" }))]),
             json!({}),
         );
-        let Trimmed(read) = serde_json::from_value::<Trimmed<Node>>(sent).unwrap();
-        let mut expected: Node = serde_json::from_value(kept).unwrap();
+        let Trimmed(read) = serde_json::from_value::<Trimmed<KubeNode>>(sent).unwrap();
+        let mut expected: KubeNode = serde_json::from_value(kept).unwrap();
         (expected.metadata.finalizers, expected.metadata.managed_fields) = (None, None);
         expected.metadata.generation = None;
         assert_eq!(read, expected);
@@ -363,7 +363,7 @@ mod tests {
                 "spec": { "taints": [{ "key": "k", "effect": "NoSchedule", "timeAdded": time }] },
                 "status": { "conditions": [{ "type": "Ready", "status": "True", "lastTransitionTime": time }] },
             });
-            let Trimmed(node) = serde_json::from_value::<Trimmed<Node>>(node).unwrap();
+            let Trimmed(node) = serde_json::from_value::<Trimmed<KubeNode>>(node).unwrap();
             let (spec, status) = (node.spec.unwrap(), node.status.unwrap());
             assert_eq!(spec.taints.unwrap()[0].key, "k", "{time}");
             assert_eq!(status.conditions.unwrap()[0].status, "True", "{time}");
@@ -372,7 +372,8 @@ mod tests {
 
     #[test]
     fn a_bare_node_is_read() {
-        let Trimmed(node) = serde_json::from_value::<Trimmed<Node>>(json!({ "metadata": { "name": "a" } })).unwrap();
+        let Trimmed(node) =
+            serde_json::from_value::<Trimmed<KubeNode>>(json!({ "metadata": { "name": "a" } })).unwrap();
         assert_eq!(node.metadata.name.as_deref(), Some("a"));
         assert_eq!((node.spec, node.status), (None, None));
     }
@@ -400,6 +401,6 @@ mod tests {
 
     #[test]
     fn what_is_no_object_is_an_error() {
-        serde_json::from_value::<Trimmed<Node>>(json!({})).unwrap_err();
+        serde_json::from_value::<Trimmed<KubeNode>>(json!({})).unwrap_err();
     }
 }

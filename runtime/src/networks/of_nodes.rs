@@ -6,10 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
-use controllers::{Confirmed, believed_pod_network, is_private};
+use controllers::{Confirmed, KubeNode, believed_pod_network, is_private};
 use egress::{NodeNetwork, NodeNetworkKind};
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
 /// The most addresses of one Node, and of one machine, that are read. Machines have a handful.
@@ -25,7 +24,7 @@ pub(super) struct Published {
 }
 
 /// Gathers the networks of nodes, each with what the cloud has confirmed of its machine.
-pub(super) fn of_nodes<'a>(nodes: impl IntoIterator<Item = (&'a Node, Option<&'a Confirmed>)>) -> Published {
+pub(super) fn of_nodes<'a>(nodes: impl IntoIterator<Item = (&'a KubeNode, Option<&'a Confirmed>)>) -> Published {
     // Of several nodes that say the same, the first by name is kept, so that a denial does not change its words.
     let mut networks: BTreeMap<(NodeNetworkKind, IpNet), String> = BTreeMap::new();
     let mut refused = BTreeSet::new();
@@ -64,7 +63,7 @@ pub(super) fn of_nodes<'a>(nodes: impl IntoIterator<Item = (&'a Node, Option<&'a
 }
 
 /// `spec.podCIDRs`, or `spec.podCIDR` where there is no such list.
-fn pod_networks(node: &Node) -> impl Iterator<Item = &str> {
+fn pod_networks(node: &KubeNode) -> impl Iterator<Item = &str> {
     let spec = node.spec.as_ref();
     let listed = spec.and_then(|it| it.pod_cidrs.as_deref()).unwrap_or_default();
     let single = spec.and_then(|it| it.pod_cidr.as_deref());
@@ -83,7 +82,7 @@ mod tests {
 
     use super::*;
 
-    fn node(name: &str, pods: &[&str], addresses: &[&str]) -> Node {
+    fn node(name: &str, pods: &[&str], addresses: &[&str]) -> KubeNode {
         let addresses: Vec<_> = addresses.iter().map(|it| json!({ "type": "InternalIP", "address": it })).collect();
         from_value(json!({
             "metadata": { "name": name },
@@ -98,7 +97,7 @@ mod tests {
         Confirmed { addresses: addresses.iter().map(address).collect(), ..Confirmed::default() }
     }
 
-    fn published(node: &Node, confirmed: Option<&Confirmed>) -> Vec<(NodeNetworkKind, String)> {
+    fn published(node: &KubeNode, confirmed: Option<&Confirmed>) -> Vec<(NodeNetworkKind, String)> {
         let published = of_nodes([(node, confirmed)]).networks.into_iter();
         published.map(|it| (it.kind, it.network.to_string())).collect()
     }
@@ -160,7 +159,7 @@ mod tests {
                 if is_believed { (1, 0) } else { (0, 1) },
                 "{text}"
             );
-            let single: Node = from_value(json!({ "spec": { "podCIDR": text } })).unwrap();
+            let single: KubeNode = from_value(json!({ "spec": { "podCIDR": text } })).unwrap();
             assert_eq!(of_nodes([(&single, None)]).networks.len(), usize::from(is_believed), "podCIDR {text}");
         }
         let published = of_nodes([(&node("evil", &["0.0.0.0/0"], &[]), None)]);
@@ -207,7 +206,7 @@ mod tests {
     #[test]
     fn of_two_nodes_with_one_network_the_first_is_named() {
         let (one, two) = (node("a", &["10.244.1.0/24"], &[]), node("b", &["10.244.1.0/24"], &[]));
-        let names = |nodes: [&Node; 2]| of_nodes(nodes.map(|it| (it, None))).networks.remove(0).node;
+        let names = |nodes: [&KubeNode; 2]| of_nodes(nodes.map(|it| (it, None))).networks.remove(0).node;
         assert_eq!([names([&one, &two]), names([&two, &one])], ["a", "a"]);
     }
 }

@@ -19,7 +19,7 @@ use crate::controller::{create, nodes, patch};
 
 /// The resourceVersion of a node, if it is known.
 fn version(nodes: &Nodes, name: &str) -> Option<u64> {
-    let node = nodes.store().find(|it| it.metadata.name.as_deref() == Some(name))?;
+    let node = nodes.all().into_iter().find(|it| it.metadata.name.as_deref() == Some(name))?;
     node.metadata.resource_version.as_deref()?.parse().ok()
 }
 

@@ -1,7 +1,7 @@
 //! Events of a provider, and our own warnings about nodes: written, or logged.
 
+use crate::node_object::KubeNode;
 use cloud_provider::Event;
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
 use tracing::info;
@@ -14,7 +14,7 @@ use crate::provider_events::Sample;
 impl Inventory {
     /// Records the events of a provider on the nodes that they are about, and logs a few of those that are about no
     /// node of this cloud.
-    pub(super) fn record_provider_events(&self, events: Vec<Event>, asked: Option<&Node>) {
+    pub(super) fn record_provider_events(&self, events: Vec<Event>, asked: Option<&KubeNode>) {
         for event in events {
             let about = match &event.about {
                 Some(name) => self.nodes.get(name).filter(|it| self.covers(it)),
@@ -44,7 +44,7 @@ impl Inventory {
 
     /// Warns that an answer about a node is refused: its addresses stay as they are. Why a node cannot join is said by the
     /// controller that initialises it.
-    pub(super) fn warn_of_refusal(&self, node: Option<&Node>, why: &str) {
+    pub(super) fn warn_of_refusal(&self, node: Option<&KubeNode>, why: &str) {
         if let Some(node) = node.filter(|it| !is_waiting(it)) {
             let message = format!("nothing is taken of what the cloud says of node {}: {why}", node.name_any());
             self.warn(node, "InstanceMetadataInvalid", message);
@@ -52,7 +52,7 @@ impl Inventory {
     }
 
     /// Warns about a node, unless an event said so lately.
-    pub(super) fn warn(&self, node: &Node, reason: &str, message: String) {
+    pub(super) fn warn(&self, node: &KubeNode, reason: &str, message: String) {
         let event = Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message };
         let mut warned = self.warned.lock();
         if warned.is_new(&node.name_any(), &event, Instant::now()) {

@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Instance, Result};
-use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
 use crate::freshness::{FreshnessRule, INITIALISATION, LATER_TURN, NodeCame};
@@ -109,7 +109,7 @@ impl Inventory {
     /// The machine behind a node that joins.
     ///
     /// `Ok(None)`: the cloud is certain that there is none, and a list did not show one either.
-    pub(crate) async fn joining(&self, node: &Node) -> Result<Option<Instance>> {
+    pub(crate) async fn joining(&self, node: &KubeNode) -> Result<Option<Instance>> {
         let machine = self.known(node);
         let Turn { came, is_first } = self.nodes.turn(node);
         // A list of the version of the provider that served before is too old.

@@ -2,8 +2,8 @@
 
 use std::collections::HashSet;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Error, Result};
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
 use crate::inventory::Inventory;
@@ -14,7 +14,7 @@ impl Inventory {
     /// The same list, which knows other spellings of its machines' provider ids if nodes have them. The provider is asked
     /// only if nodes are not in the list by their ids' bytes, and machines are there that nobody has.
     pub(super) async fn spelled(&self, mut list: InstanceList) -> InstanceList {
-        let nodes = self.nodes.store().state();
+        let nodes = self.nodes.all();
         let ids: HashSet<&str> = nodes.iter().filter(|it| self.covers(it)).filter_map(|it| provider_id(it)).collect();
         let lost: Vec<_> = ids.iter().copied().filter(|it| !list.has(it)).collect();
         if lost.is_empty() {
@@ -37,9 +37,9 @@ impl Inventory {
     /// # Errors
     ///
     /// If the provider does not know the node's provider id, or does not answer now.
-    pub(crate) async fn twin(&self, node: &Node) -> Result<Option<String>> {
+    pub(crate) async fn twin(&self, node: &KubeNode) -> Result<Option<String>> {
         let Some(own) = provider_id(node) else { return Ok(None) };
-        let nodes = self.nodes.store().state();
+        let nodes = self.nodes.all();
         let others = nodes.iter().filter(|it| it.metadata.name != node.metadata.name && self.covers(it));
         let others: Vec<_> = others.filter_map(|it| Some((it.name_any(), provider_id(it)?))).collect();
         let ids = others.iter().map(|(_, id)| *id).chain([own]);

@@ -3,8 +3,9 @@ mod batches;
 mod spellings;
 mod whose;
 
+use crate::node_object::NodeSpec;
 use cloud_provider::{Description, Event, EventKind, Gap, Page, State};
-use k8s_openapi::api::core::v1::{NodeAddress, NodeSpec, Taint};
+use k8s_openapi::api::core::v1::{NodeAddress, Taint};
 use scripted_cloud::{ScriptedCloud, page};
 
 use super::joining::{FEW, GATHER, Situation, Strategy, strategy};
@@ -87,27 +88,31 @@ fn machines(count: usize) -> Vec<Instance> {
 }
 
 /// A node that waits.
-fn node(nth: usize) -> Node {
+fn node(nth: usize) -> KubeNode {
     let taint = Taint { key: crate::node_fields::UNINITIALIZED.into(), ..Taint::default() };
     let spec = NodeSpec { taints: Some(vec![taint]), ..NodeSpec::default() };
-    let mut node = Node { spec: Some(spec), ..Node::default() };
+    let mut node = KubeNode { spec: Some(spec), ..KubeNode::default() };
     node.metadata.name = Some(format!("n{nth}"));
     node
 }
 
 /// A node that has a provider id, and waits.
-fn known(nth: usize, provider_id: &str) -> Node {
+fn known(nth: usize, provider_id: &str) -> KubeNode {
     let mut node = node(nth);
     node.spec.get_or_insert_default().provider_id = Some(provider_id.into());
     node
 }
 
-fn inventory(fake: &Arc<ScriptedCloud>, nodes: impl IntoIterator<Item = Node>) -> Inventory {
+fn inventory(fake: &Arc<ScriptedCloud>, nodes: impl IntoIterator<Item = KubeNode>) -> Inventory {
     let (recorder, _) = Recorder::captured();
     inventory_with(fake, nodes, recorder)
 }
 
-fn inventory_with(fake: &Arc<ScriptedCloud>, nodes: impl IntoIterator<Item = Node>, recorder: Recorder) -> Inventory {
+fn inventory_with(
+    fake: &Arc<ScriptedCloud>,
+    nodes: impl IntoIterator<Item = KubeNode>,
+    recorder: Recorder,
+) -> Inventory {
     let description = Description {
         name: "fake".into(),
         provider_id_prefixes: vec!["fake://".into()],
@@ -205,7 +210,7 @@ async fn nodes_that_come_together_wait_a_moment_for_each_other() {
     let nodes: Vec<_> = (1..=20).map(node).collect();
     let (known, mut writer) = Nodes::new();
     let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
-    let mut come = |them: &[Node]| {
+    let mut come = |them: &[KubeNode]| {
         them.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
     };
     come(&nodes[..=FEW]);
@@ -225,7 +230,7 @@ async fn join_during_a_list(some: usize, others: usize) -> Vec<String> {
     let (all, fake) = ((1..=some + others).map(node).collect::<Vec<_>>(), slow(machines(1_500), call));
     let (known, mut writer) = Nodes::new();
     let inventory = Inventory { nodes: known.clone(), ..inventory(&fake, []) };
-    let mut come = |them: &[Node]| {
+    let mut come = |them: &[KubeNode]| {
         them.iter().for_each(|it| known.apply(kube::runtime::watcher::Event::Apply(it.clone()), &mut writer));
     };
     come(&all[..some]);
@@ -347,7 +352,7 @@ async fn everyone_waits_as_long_as_the_cloud_asks() {
 }
 
 /// A node with this name and provider id, which does not wait.
-fn existing(name: &str, provider_id: &str) -> Node {
+fn existing(name: &str, provider_id: &str) -> KubeNode {
     let mut node = known(1, provider_id);
     node.metadata.name = Some(name.into());
     node.spec.get_or_insert_default().taints = None;

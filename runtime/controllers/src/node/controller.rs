@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Node;
+use crate::node_object::KubeNode;
 use kube::api::Api;
 
 use crate::events::Recorder;
@@ -14,7 +14,7 @@ use crate::trimmed::Trimmed;
 
 /// The state that the parts of this controller share.
 pub(super) struct NodeController {
-    pub(super) api: Api<Trimmed<Node>>,
+    pub(super) api: Api<Trimmed<KubeNode>>,
     pub(super) nodes: Nodes,
     pub(super) inventory: Arc<Inventory>,
     pub(super) recorder: Recorder,
@@ -25,10 +25,10 @@ impl NodeController {
     /// As [`Nodes::write`].
     pub(super) async fn write<E>(
         &self,
-        node: Arc<Node>,
+        node: Arc<KubeNode>,
         part: ObjectPart,
-        plan: impl FnMut(&Node) -> Result<Node, E>,
-    ) -> Result<Option<Arc<Node>>, E>
+        plan: impl FnMut(&KubeNode) -> Result<KubeNode, E>,
+    ) -> Result<Option<Arc<KubeNode>>, E>
     where
         E: From<object::Error>,
     {

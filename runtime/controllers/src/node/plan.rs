@@ -2,8 +2,9 @@
 
 use std::collections::HashSet;
 
+use crate::node_object::KubeNode;
 use cloud_provider::Instance;
-use k8s_openapi::api::core::v1::{Node, NodeAddress};
+use k8s_openapi::api::core::v1::NodeAddress;
 
 use crate::cluster_facts::is_reserved_label;
 use crate::node::addresses::{self, preferred, with_hostnames};
@@ -32,7 +33,7 @@ pub(crate) enum Error {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Initialized {
     /// The node with provider id and labels, and without the taint. Its status is as it was.
-    pub(super) node: Node,
+    pub(super) node: KubeNode,
     /// Labels of the cloud that the node does not get.
     pub(super) discarded: Vec<Discarded>,
 }
@@ -58,7 +59,7 @@ pub(super) enum NodeChange {
 }
 
 /// Compares a node with itself before a change.
-pub(super) fn change(before: Option<&Node>, node: &Node) -> NodeChange {
+pub(super) fn change(before: Option<&KubeNode>, node: &KubeNode) -> NodeChange {
     if is_waiting(node) {
         let same = before.is_some_and(|before| {
             before.metadata.uid == node.metadata.uid
@@ -79,7 +80,7 @@ pub(super) fn change(before: Option<&Node>, node: &Node) -> NodeChange {
 }
 
 /// The node as it is once it is initialised.
-pub(super) fn initialized(node: &Node, instance: &Instance) -> Result<Initialized, Error> {
+pub(super) fn initialized(node: &KubeNode, instance: &Instance) -> Result<Initialized, Error> {
     let mut desired = node.clone();
     let name = || node.metadata.name.clone().unwrap_or_default();
     let spec = desired.spec.get_or_insert_default();
@@ -121,7 +122,7 @@ pub(super) fn initialized(node: &Node, instance: &Instance) -> Result<Initialize
 }
 
 /// The node with its machine's addresses. A machine without addresses changes nothing.
-pub(super) fn addressed(node: &Node, instance: &Instance) -> Result<Node, Error> {
+pub(super) fn addressed(node: &KubeNode, instance: &Instance) -> Result<KubeNode, Error> {
     let mut desired = node.clone();
     if instance.addresses.is_empty() {
         return Ok(desired);
@@ -141,7 +142,7 @@ pub(super) fn addressed(node: &Node, instance: &Instance) -> Result<Node, Error>
 }
 
 /// The node with its present labels as its old ones say. Where an old one is missing, nothing changes.
-pub(super) fn reconciled(node: &Node) -> Node {
+pub(super) fn reconciled(node: &KubeNode) -> KubeNode {
     let mut desired = node.clone();
     for (key, value) in stale_labels(node) {
         desired.metadata.labels.get_or_insert_default().insert(key.to_owned(), value.to_owned());
@@ -150,7 +151,7 @@ pub(super) fn reconciled(node: &Node) -> Node {
 }
 
 /// Present labels that are not as the old ones say, and what they should be.
-fn stale_labels(node: &Node) -> Vec<(&'static str, &str)> {
+fn stale_labels(node: &KubeNode) -> Vec<(&'static str, &str)> {
     let stale = |pair: LabelPair| {
         let beta = label(node, pair.beta)?;
         (label(node, pair.stable) != Some(beta)).then_some((pair.stable, beta))
@@ -158,7 +159,7 @@ fn stale_labels(node: &Node) -> Vec<(&'static str, &str)> {
     [ZONE, REGION, TYPE].into_iter().filter_map(stale).collect()
 }
 
-fn labels_equal(one: &Node, other: &Node) -> bool {
+fn labels_equal(one: &KubeNode, other: &KubeNode) -> bool {
     [ZONE, REGION, TYPE].iter().flat_map(|it| [it.beta, it.stable]).all(|it| label(one, it) == label(other, it))
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use futures::{StreamExt, stream};
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
 use tracing::{debug, error, warn};
@@ -21,7 +21,7 @@ use crate::worker::contained;
 /// did, at `start`: what another one has asked for since then serves it too. `parallel` nodes are updated side by side. `pulse` beats with each node.
 pub(super) async fn run(
     controller: Arc<NodeController>,
-    existing: Vec<Arc<Node>>,
+    existing: Vec<Arc<KubeNode>>,
     start: Instant,
     frequency: Duration,
     parallel: usize,
@@ -29,7 +29,7 @@ pub(super) async fn run(
 ) {
     let mut first = Some((existing, start));
     sliding(frequency, || {
-        let (nodes, began) = first.take().unwrap_or_else(|| (controller.nodes.store().state(), Instant::now()));
+        let (nodes, began) = first.take().unwrap_or_else(|| (controller.nodes.all(), Instant::now()));
         let (controller, pulse) = (&controller, &pulse);
         async move { controller.pass(nodes, began, parallel, pulse).await }
     })
@@ -46,7 +46,7 @@ async fn sliding<F: Future<Output = ()>>(period: Duration, mut pass: impl FnMut(
 
 impl NodeController {
     /// Updates the addresses of these nodes from answers to questions that began with the pass, at `began`, or later.
-    async fn pass(&self, nodes: Vec<Arc<Node>>, began: Instant, parallel: usize, pulse: &Pulse) {
+    async fn pass(&self, nodes: Vec<Arc<KubeNode>>, began: Instant, parallel: usize, pulse: &Pulse) {
         pulse.beat();
         let nodes: Vec<_> = nodes.into_iter().filter(|it| self.is_due(it)).collect();
         let list = if nodes.len() < self.inventory.many() {
@@ -61,7 +61,7 @@ impl NodeController {
             }
         };
         let list = list.as_deref();
-        let refresh = |node: Arc<Node>| async move {
+        let refresh = |node: Arc<KubeNode>| async move {
             if let Err(panic) = contained(self.refresh(&node, list)).await {
                 error!(node = node.name_any(), "panic updating the node's addresses: {panic}");
             }
@@ -72,11 +72,11 @@ impl NodeController {
     }
 
     /// Whether the loop looks after a node: it is initialised, and one of this cloud's.
-    fn is_due(&self, node: &Node) -> bool {
+    fn is_due(&self, node: &KubeNode) -> bool {
         !is_waiting(node) && self.inventory.covers(node)
     }
 
-    async fn refresh(&self, node: &Node, list: Option<&InstanceList>) {
+    async fn refresh(&self, node: &KubeNode, list: Option<&InstanceList>) {
         let name = node.name_any();
         // A pass may take a while.
         let Some(node) = self.nodes.get(&name).filter(|it| self.is_due(it)) else { return };

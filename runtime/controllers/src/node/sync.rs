@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Error as CloudError, Instance};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tracing::{debug, info, warn};
 
@@ -76,7 +76,7 @@ impl Error {
     }
 
     /// The rest of the event, after the error: how the node was looked for, and what a person can do.
-    fn hint(&self, node: &Node) -> Option<String> {
+    fn hint(&self, node: &KubeNode) -> Option<String> {
         let name = node.name_any();
         match self {
             Self::NotFound(_) => Some(match provider_id(node) {
@@ -156,7 +156,7 @@ impl NodeController {
     }
 
     /// Writes provider id and labels, and takes the taint away, all at once.
-    async fn initialize(&self, node: Arc<Node>, instance: &Instance) -> Result<Option<Arc<Node>>, Error> {
+    async fn initialize(&self, node: Arc<KubeNode>, instance: &Instance) -> Result<Option<Arc<KubeNode>>, Error> {
         let name = node.name_any();
         let claimed = instance.provider_id.as_deref();
         if let Some(provider_id) = claimed
@@ -181,11 +181,11 @@ impl NodeController {
     }
 
     /// Writes the addresses of the node's machine.
-    pub(super) async fn address(&self, node: Arc<Node>, instance: &Instance) -> Result<(), Error> {
+    pub(super) async fn address(&self, node: Arc<KubeNode>, instance: &Instance) -> Result<(), Error> {
         self.write(node, ObjectPart::Status, |it| Ok(plan::addressed(it, instance)?)).await.map(drop)
     }
 
-    async fn reconcile_labels(&self, node: &Node) -> Result<(), Error> {
+    async fn reconcile_labels(&self, node: &KubeNode) -> Result<(), Error> {
         match object::update(&self.api, node, &plan::reconciled(node), ObjectPart::Object).await {
             Ok(_) => Ok(()),
             Err(error) if error.is_gone() => Ok(()),
@@ -233,7 +233,7 @@ fn warn_of(node: &str, discarded: &[Discarded]) {
 }
 
 /// How long ago the node was created, in seconds.
-fn age(node: &Node) -> f64 {
+fn age(node: &KubeNode) -> f64 {
     let created = node.metadata.creation_timestamp.as_ref().map_or_else(Timestamp::now, |it| it.0);
     Timestamp::now().duration_since(created).as_secs_f64().max(0.0)
 }

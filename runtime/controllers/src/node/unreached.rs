@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Node;
+use crate::node_object::KubeNode;
 use tokio::time::{Instant, MissedTickBehavior, interval};
 
 use crate::events::{EventKind, reference};
@@ -55,7 +55,7 @@ pub(super) async fn tell(controller: Arc<NodeController>, outage: Outage) {
 
 impl NodeController {
     /// The nodes that wait for this cloud.
-    fn waiting(&self) -> Vec<Arc<Node>> {
+    fn waiting(&self) -> Vec<Arc<KubeNode>> {
         let nodes = self.nodes.waiting_names().into_iter().filter_map(|it| self.nodes.get(&it));
         nodes.filter(|it| is_waiting(it) && self.inventory.covers(it)).collect()
     }

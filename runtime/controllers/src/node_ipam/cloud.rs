@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Error as CloudError, Instance};
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::Node;
 use kube::{Client, ResourceExt};
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -112,7 +112,7 @@ pub(super) enum Error {
 
 impl WaitingNodes {
     /// The watch shows a change.
-    pub(super) fn changed(&self, before: Option<&Node>, after: Option<&Node>, queue: &WorkQueue) {
+    pub(super) fn changed(&self, before: Option<&KubeNode>, after: Option<&KubeNode>, queue: &WorkQueue) {
         self.keep_networks(before, after);
         let Some(node) = after else {
             let stays = |name: &String| before.is_none_or(|it| it.name_any() != *name);
@@ -144,7 +144,7 @@ impl WaitingNodes {
     }
 
     /// Networks that the node has count from now on; those that were set aside for it, until it is another node.
-    fn keep_networks(&self, before: Option<&Node>, after: Option<&Node>) {
+    fn keep_networks(&self, before: Option<&KubeNode>, after: Option<&KubeNode>) {
         let mut networks = self.networks.lock();
         if let Some(gone) = before.filter(|it| after.is_none_or(|after| uid(after) != uid(it))) {
             networks.remove(&gone.name_any());
@@ -204,7 +204,7 @@ impl WaitingNodes {
 
     /// The cloud tells of the machine of a node with these networks: those that it does not name count no more. Returns whether
     /// there are some.
-    fn learn(&self, node: &Node, instance: &Instance) -> bool {
+    fn learn(&self, node: &KubeNode, instance: &Instance) -> bool {
         let clouds: Vec<_> = instance.pod_cidrs.iter().filter_map(|it| parse(it)).collect();
         let own: Vec<_> = plan::networks(node).filter_map(parse).collect();
         let mut networks = self.networks.lock();
@@ -235,7 +235,7 @@ impl WaitingNodes {
     }
 
     /// Whether the node is older than what was written of it: then it is not known yet what it lacks.
-    fn is_old(&self, node: &Node) -> bool {
+    fn is_old(&self, node: &KubeNode) -> bool {
         let own = node.metadata.resource_version.as_deref().unwrap_or_default();
         self.written.lock().get(&node.name_any()).is_some_and(|written| is_newer(written, own))
     }
@@ -302,7 +302,7 @@ impl CloudAllocator {
     }
 
     /// The node's lack, and the networks that it gets, set aside for it.
-    fn wanted(&self, node: &Node, instance: &Instance) -> Result<(Lack, Vec<IpNet>), Objection> {
+    fn wanted(&self, node: &KubeNode, instance: &Instance) -> Result<(Lack, Vec<IpNet>), Objection> {
         let wanted = lack(node, instance, &self.families).map_err(|error| Objection { error, doubted: None })?;
         let cidrs = match &wanted {
             Lack::Networks(clouds) => {
@@ -338,7 +338,7 @@ impl CloudAllocator {
     /// The addresses of all nodes, by the cloud.
     fn addresses(&self) -> Vec<(String, IpAddr)> {
         let mut addresses = Vec::new();
-        for node in self.nodes.store().state() {
+        for node in self.nodes.all() {
             if let Some(confirmed) = self.nodes.confirmed(&node) {
                 let ips = confirmed.addresses.iter().filter_map(|it| it.value.parse::<IpAddr>().ok());
                 addresses.extend(ips.map(|it| (node.name_any(), it.to_canonical())));
@@ -348,14 +348,14 @@ impl CloudAllocator {
     }
 
     /// The node, if it is one of this cloud's and lacks something.
-    fn pending(&self, name: &str) -> Option<Arc<Node>> {
+    fn pending(&self, name: &str) -> Option<Arc<KubeNode>> {
         let node = self.nodes.get(name)?;
         let is_pending = !is_right(&node) && !self.waiting.is_old(&node) && node.metadata.deletion_timestamp.is_none();
         (is_pending && self.inventory.covers(&node)).then_some(node)
     }
 
     /// The machine behind a node, and whether a list showed it: one list for all that wait, if they are many.
-    async fn machine(&self, node: &Node, came: Instant) -> Result<(Instance, bool), Error> {
+    async fn machine(&self, node: &KubeNode, came: Instant) -> Result<(Instance, bool), Error> {
         let failed = |source| Error::Cloud { node: node.name_any(), source };
         let fresh = POD_NETWORKS.since(NodeCame(came));
         let list = match self.inventory.known_list(fresh) {
@@ -371,13 +371,13 @@ impl CloudAllocator {
         }
     }
 
-    async fn asked(&self, node: &Node) -> Result<Instance, Error> {
+    async fn asked(&self, node: &KubeNode) -> Result<Instance, Error> {
         let failed = |source| Error::Cloud { node: node.name_any(), source };
         let instance = self.inventory.asked(node, None).await.map_err(failed)?;
         instance.ok_or_else(|| failed(CloudError::Unavailable("the cloud knows no such machine".to_owned())))
     }
 
-    fn record(&self, node: &Node, reason: &str) {
+    fn record(&self, node: &KubeNode, reason: &str) {
         let message = format!("Node {} status is now: {reason}", node.name_any());
         self.recorder.record(reference(node), EventKind::Normal, reason, &message);
     }

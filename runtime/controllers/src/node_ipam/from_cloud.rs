@@ -1,7 +1,8 @@
 //! Which networks a node gets where the cloud has given one to its machine. No client, no clock, no log.
 
+use crate::node_object::KubeNode;
 use cloud_provider::Instance;
-use k8s_openapi::api::core::v1::{Node, NodeCondition};
+use k8s_openapi::api::core::v1::NodeCondition;
 use kube::ResourceExt;
 
 use crate::node_fields::{NETWORK_UNAVAILABLE, taints};
@@ -62,13 +63,13 @@ pub(crate) enum Error {
 }
 
 /// Whether a node lacks nothing: then the cloud is not asked.
-pub(crate) fn is_right(node: &Node) -> bool {
+pub(crate) fn is_right(node: &KubeNode) -> bool {
     has_networks(node) && is_available(node) && !taints(node).iter().any(|it| it.key == TAINT)
 }
 
 /// The networks of its machine that a node lacks: one of each family, in this order; without any family, of IPv4. A node
 /// without networks gets none of a family of which the cloud names two: nobody knows which of them it meant.
-pub(crate) fn lack(node: &Node, instance: &Instance, families: &[Family]) -> Result<Lack, Error> {
+pub(crate) fn lack(node: &KubeNode, instance: &Instance, families: &[Family]) -> Result<Lack, Error> {
     let families = if families.is_empty() { &[Family::V4] } else { families };
     let is_v6 = |it: &str| it.contains(':');
     let of = |family: Family| instance.pod_cidrs.iter().filter(move |it| is_v6(it) == (family == Family::V6));
@@ -96,11 +97,11 @@ pub(crate) fn lack(node: &Node, instance: &Instance, families: &[Family]) -> Res
 }
 
 /// The condition of a node as it is.
-pub(crate) fn condition(node: &Node) -> Option<&NodeCondition> {
+pub(crate) fn condition(node: &KubeNode) -> Option<&NodeCondition> {
     node.status.as_ref()?.conditions.as_ref()?.iter().find(|it| it.type_ == NETWORK_UNAVAILABLE)
 }
 
-fn is_available(node: &Node) -> bool {
+fn is_available(node: &KubeNode) -> bool {
     condition(node).is_some_and(|it| it.status == "False")
 }
 
@@ -110,7 +111,7 @@ mod tests {
 
     use super::*;
 
-    fn node(cidrs: &[&str], conditions: Value) -> Node {
+    fn node(cidrs: &[&str], conditions: Value) -> KubeNode {
         let spec = if cidrs.is_empty() { json!({}) } else { json!({ "podCIDRs": cidrs }) };
         let status = json!({ "conditions": conditions });
         serde_json::from_value(json!({ "metadata": { "name": "a" }, "spec": spec, "status": status })).unwrap()

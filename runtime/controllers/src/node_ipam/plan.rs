@@ -1,7 +1,7 @@
 //! Pod networks of a node: given out, written, and given back. No client, no clock, no log.
 
+use crate::node_object::KubeNode;
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
 use crate::node_ipam::allocations::{Allocations, BlockState};
@@ -47,7 +47,7 @@ pub(crate) enum Error {
 }
 
 /// The next step for a node as the watch knows it. Networks that it has are taken from now on.
-pub(crate) fn decide(node: &Node, allocations: &mut Allocations) -> Result<Decision, Error> {
+pub(crate) fn decide(node: &KubeNode, allocations: &mut Allocations) -> Result<Decision, Error> {
     let uid = uid(node);
     if has_networks(node) {
         store(node, allocations)?;
@@ -89,7 +89,7 @@ pub(crate) fn settle(allocations: &mut Allocations, uid: &str, written: WriteOut
 
 /// The next step now that the API server itself has shown the node with this name, or that there is none. Its answer
 /// settles for good: pod networks are written once, and a node that is gone is written no more.
-pub(crate) fn reread(allocations: &mut Allocations, uid: &str, live: Option<&Node>) -> Result<Decision, Error> {
+pub(crate) fn reread(allocations: &mut Allocations, uid: &str, live: Option<&KubeNode>) -> Result<Decision, Error> {
     let Some(node) = live.filter(|it| self::uid(it) == uid) else {
         allocations.release(uid);
         return Ok(Decision::Nothing);
@@ -103,7 +103,7 @@ pub(crate) fn reread(allocations: &mut Allocations, uid: &str, live: Option<&Nod
 }
 
 /// Takes what a node has.
-pub(crate) fn store(node: &Node, allocations: &mut Allocations) -> Result<(), Foreign> {
+pub(crate) fn store(node: &KubeNode, allocations: &mut Allocations) -> Result<(), Foreign> {
     let foreign = |nth, network: &str, why| Foreign { node: node.name_any(), network: network.to_owned(), nth, why };
     let (mut cidrs, mut unreadable) = (Vec::new(), None);
     for (nth, cidr) in networks(node).enumerate() {
@@ -121,12 +121,12 @@ pub(crate) fn store(node: &Node, allocations: &mut Allocations) -> Result<(), Fo
 }
 
 /// Whether a node has pod networks.
-pub(crate) fn has_networks(node: &Node) -> bool {
+pub(crate) fn has_networks(node: &KubeNode) -> bool {
     networks(node).next().is_some()
 }
 
 /// The networks of a node, as they are written there.
-pub(crate) fn networks(node: &Node) -> impl Iterator<Item = &str> {
+pub(crate) fn networks(node: &KubeNode) -> impl Iterator<Item = &str> {
     let spec = node.spec.as_ref();
     let all = spec.and_then(|it| it.pod_cidrs.as_deref()).unwrap_or_default();
     let only = spec.and_then(|it| it.pod_cidr.as_deref()).filter(|it| all.is_empty() && !it.is_empty());
@@ -139,7 +139,7 @@ pub(crate) fn parse(text: &str) -> Option<IpNet> {
 }
 
 /// The UID, which tells a node from another one of its name.
-pub(crate) fn uid(node: &Node) -> &str {
+pub(crate) fn uid(node: &KubeNode) -> &str {
     node.metadata.uid.as_deref().unwrap_or_default()
 }
 

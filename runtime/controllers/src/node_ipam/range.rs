@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Node;
+use crate::node_object::KubeNode;
 use kube::{Client, ResourceExt};
 use parking_lot::Mutex;
 use tracing::{debug, warn};
@@ -40,7 +40,7 @@ pub(super) struct Blocks {
     /// Nodes for which there was no block.
     without: Mutex<BTreeSet<String>>,
     /// Nodes as their marks left them, by UID, until each is written: the watch may not show the mark yet.
-    marked: Mutex<BTreeMap<String, Node>>,
+    marked: Mutex<BTreeMap<String, KubeNode>>,
     /// The marks that nodes do not have yet, by UID: until then they get nothing.
     unmarked: Mutex<BTreeMap<String, String>>,
     metrics: CidrMetrics,
@@ -101,17 +101,17 @@ impl Blocks {
     }
 
     /// Takes what a node has.
-    pub(super) fn store(&self, node: &Node) -> Result<(), Foreign> {
+    pub(super) fn store(&self, node: &KubeNode) -> Result<(), Foreign> {
         self.with(|allocations| plan::store(node, allocations))
     }
 
     /// Keeps a node as its mark left it.
-    pub(super) fn keep_marked(&self, node: Node) {
+    pub(super) fn keep_marked(&self, node: KubeNode) {
         self.marked.lock().insert(uid(&node).to_owned(), node);
     }
 
     /// A node gets nothing until it has this mark.
-    pub(super) fn put_aside(&self, node: &Node, mark: &str) {
+    pub(super) fn put_aside(&self, node: &KubeNode, mark: &str) {
         self.unmarked.lock().insert(uid(node).to_owned(), mark.to_owned());
     }
 
@@ -126,7 +126,7 @@ impl Blocks {
     }
 
     /// The watch shows a change. What a node has is taken at once, before anything else is given out.
-    pub(super) fn changed(&self, before: Option<&Node>, after: Option<&Node>, queue: &WorkQueue) {
+    pub(super) fn changed(&self, before: Option<&KubeNode>, after: Option<&KubeNode>, queue: &WorkQueue) {
         let gone = before.filter(|before| after.is_none_or(|after| uid(after) != uid(before)));
         if let Some(gone) = gone {
             self.with(|allocations| allocations.release(uid(gone)));
@@ -156,7 +156,7 @@ impl Blocks {
 
 impl RangeAllocator {
     /// Writes a node's networks.
-    async fn write(&self, node: &Node, decision: Decision) -> Result<(), Error> {
+    async fn write(&self, node: &KubeNode, decision: Decision) -> Result<(), Error> {
         let (name, uid) = (node.name_any(), uid(node).to_owned());
         let (mut node, mut decision, mut refused) = (node.clone(), decision, None);
         for _ in 0..TRIES {
@@ -204,14 +204,14 @@ impl RangeAllocator {
     }
 
     /// Reads a node, and settles what that shows. Returns it as it is now.
-    async fn read(&self, name: &str, uid: &str, known: Node) -> Result<(Decision, Node), Error> {
+    async fn read(&self, name: &str, uid: &str, known: KubeNode) -> Result<(Decision, KubeNode), Error> {
         let live = requests::read(&self.client, name).await;
         let live = live.map_err(|source| Error::Read { node: name.to_owned(), source })?;
         let decision = self.blocks.with(|it| reread(it, uid, live.as_ref()))?;
         Ok((decision, live.unwrap_or(known)))
     }
 
-    fn record(&self, node: &Node, reason: &str) {
+    fn record(&self, node: &KubeNode, reason: &str) {
         let message = format!("Node {} status is now: {reason}", node.name_any());
         self.recorder.record(reference(node), EventKind::Normal, reason, &message);
     }

@@ -7,11 +7,12 @@
 
 use std::sync::Arc;
 
+use crate::node_object::KubeNode;
 use http::Request;
 use http::header::CONTENT_TYPE;
 use ipnet::IpNet;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, NodeCondition};
+use k8s_openapi::api::core::v1::NodeCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams};
@@ -32,28 +33,28 @@ pub(super) const WORKERS: usize = 30;
 pub(super) const TRIES: usize = 3;
 
 /// Writes networks into a node that has none.
-pub(super) async fn write(client: &Client, node: &Node, cidrs: &[IpNet]) -> Result<(), object::Error> {
+pub(super) async fn write(client: &Client, node: &KubeNode, cidrs: &[IpNet]) -> Result<(), object::Error> {
     let name = node.metadata.name.as_deref().unwrap_or_default();
     patch(client, name, &writing(node, cidrs)).await.map(drop)
 }
 
 /// Marks a node that has no networks. Returns it as it is then.
-pub(super) async fn mark(client: &Client, node: &Node, mark: &str) -> Result<Node, object::Error> {
+pub(super) async fn mark(client: &Client, node: &KubeNode, mark: &str) -> Result<KubeNode, object::Error> {
     let name = node.metadata.name.as_deref().unwrap_or_default();
     patch(client, name, &marking(node, mark)).await
 }
 
 /// Says on a node that its network is there. A condition that says so already keeps its transition time.
-pub(super) async fn set_available(client: &Client, node: &Node) -> Result<Option<String>, object::Error> {
+pub(super) async fn set_available(client: &Client, node: &KubeNode) -> Result<Option<String>, object::Error> {
     let name = node.metadata.name.as_deref().unwrap_or_default();
-    let api: Api<Trimmed<Node>> = Api::all(client.clone());
+    let api: Api<Trimmed<KubeNode>> = Api::all(client.clone());
     let patch = Patch::Strategic(availability(node, Timestamp::now()));
     answer(api.patch_status(name, &PatchParams::default(), &patch))
         .await
         .map(|Trimmed(it)| it.metadata.resource_version)
 }
 
-fn availability(node: &Node, now: Timestamp) -> Value {
+fn availability(node: &KubeNode, now: Timestamp) -> Value {
     let since = condition(node).filter(|it| it.status == "False").and_then(|it| it.last_transition_time.clone());
     let now = Time(now);
     let condition = NodeCondition {
@@ -68,8 +69,8 @@ fn availability(node: &Node, now: Timestamp) -> Value {
 }
 
 /// The node with this name, as the API server has it now, and not as some cache of it does.
-pub(super) async fn read(client: &Client, name: &str) -> Result<Option<Node>, object::Error> {
-    let api: Api<Trimmed<Node>> = Api::all(client.clone());
+pub(super) async fn read(client: &Client, name: &str) -> Result<Option<KubeNode>, object::Error> {
+    let api: Api<Trimmed<KubeNode>> = Api::all(client.clone());
     answer(api.get_opt(name)).await.map(|it| it.map(|Trimmed(node)| node))
 }
 
@@ -100,7 +101,7 @@ pub(super) fn is_judged(error: &object::Error) -> bool {
 }
 
 /// The JSON patch (RFC 6902) that writes networks.
-fn writing(node: &Node, cidrs: &[IpNet]) -> Value {
+fn writing(node: &KubeNode, cidrs: &[IpNet]) -> Value {
     let cidrs: Vec<_> = cidrs.iter().map(ToString::to_string).collect();
     let mut operations = vec![is_the_same(node), mark_is_the_same(node)];
     if pod_cidr_mark(node).is_some() {
@@ -112,7 +113,7 @@ fn writing(node: &Node, cidrs: &[IpNet]) -> Value {
 }
 
 /// The JSON patch that marks a node.
-fn marking(node: &Node, mark: &str) -> Value {
+fn marking(node: &KubeNode, mark: &str) -> Value {
     let mut operations = vec![is_the_same(node), mark_is_the_same(node)];
     if node.metadata.annotations.is_none() {
         operations.push(json!({ "op": "add", "path": "/metadata/annotations", "value": {} }));
@@ -123,12 +124,12 @@ fn marking(node: &Node, mark: &str) -> Value {
     operations.into()
 }
 
-fn is_the_same(node: &Node) -> Value {
+fn is_the_same(node: &KubeNode) -> Value {
     json!({ "op": "test", "path": "/metadata/uid", "value": uid(node) })
 }
 
 /// The mark is the one that was seen. What is not there is `null`; a node without any annotation has no place for it.
-fn mark_is_the_same(node: &Node) -> Value {
+fn mark_is_the_same(node: &KubeNode) -> Value {
     match &node.metadata.annotations {
         Some(_) => json!({ "op": "test", "path": path(), "value": pod_cidr_mark(node) }),
         None => json!({ "op": "test", "path": "/metadata/annotations", "value": null }),
@@ -140,13 +141,13 @@ fn path() -> String {
     format!("/metadata/annotations/{}", POD_CIDR_MARK.replace('~', "~0").replace('/', "~1"))
 }
 
-async fn patch(client: &Client, name: &str, operations: &Value) -> Result<Node, object::Error> {
+async fn patch(client: &Client, name: &str, operations: &Value) -> Result<KubeNode, object::Error> {
     let body = serde_json::to_vec(operations).map_err(object::Error::Unwritable)?;
     let request = Request::patch(format!("/api/v1/nodes/{name}"))
         .header(CONTENT_TYPE, "application/json-patch+json")
         .body(body)
         .map_err(|error| object::Error::Failed(kube::Error::HttpError(error)))?;
-    let Trimmed(node) = answer(client.request::<Trimmed<Node>>(request)).await?;
+    let Trimmed(node) = answer(client.request::<Trimmed<KubeNode>>(request)).await?;
     Ok(node)
 }
 
@@ -158,7 +159,7 @@ mod tests {
 
     use super::*;
 
-    fn node(annotations: Value) -> Node {
+    fn node(annotations: Value) -> KubeNode {
         let metadata = json!({ "name": "a", "uid": "u", "annotations": annotations });
         serde_json::from_value(json!({ "metadata": metadata })).unwrap()
     }

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use futures::{StreamExt, stream};
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use tracing::{info, warn};
@@ -65,7 +65,7 @@ impl RangeAllocator {
     ///
     /// A kubelet can write so much on its Node that each mark is refused. Such a node is put aside after some tries: it gets no block
     /// until it is marked, and keeps nobody else waiting.
-    async fn mark(&self, node: Node, mark: &str) {
+    async fn mark(&self, node: KubeNode, mark: &str) {
         let (name, uid) = (node.name_any(), uid(&node).to_owned());
         let (mut known, mut refused, mut pause) = (Some(node), 0, PAUSE);
         loop {
@@ -99,7 +99,7 @@ impl RangeAllocator {
     }
 
     /// Marks a node as it was read.
-    async fn try_mark(&self, node: &Node, mark: &str) -> Result<(), object::Error> {
+    async fn try_mark(&self, node: &KubeNode, mark: &str) -> Result<(), object::Error> {
         if has_networks(node) {
             // A worker shows what is foreign.
             let _ = self.blocks.store(node);
@@ -114,7 +114,7 @@ impl RangeAllocator {
     /// # Errors
     ///
     /// If it is not marked yet.
-    pub(super) async fn mark_late(&self, node: &Node) -> Result<(), Error> {
+    pub(super) async fn mark_late(&self, node: &KubeNode) -> Result<(), Error> {
         let (name, uid) = (node.name_any(), uid(node));
         let Some(mark) = self.blocks.mark_of(uid) else { return Ok(()) };
         if !(self.may_write)() {
@@ -132,7 +132,7 @@ impl RangeAllocator {
         Ok(())
     }
 
-    fn tell_unmarked(&self, node: &Node, error: &object::Error) {
+    fn tell_unmarked(&self, node: &KubeNode, error: &object::Error) {
         let message = format!(
             "The node cannot be marked, and gets no pod network until it is: {}. Look for annotations that fill it, and for \
              something that changes its annotation {POD_CIDR_MARK}; tried again with growing pauses",
@@ -142,8 +142,8 @@ impl RangeAllocator {
     }
 
     /// All nodes, as they are now.
-    async fn list(&self) -> Result<Vec<Node>, object::Error> {
-        let api: Api<Trimmed<Node>> = Api::all(self.client.clone());
+    async fn list(&self) -> Result<Vec<KubeNode>, object::Error> {
+        let api: Api<Trimmed<KubeNode>> = Api::all(self.client.clone());
         let (mut nodes, mut parameters) = (Vec::new(), ListParams::default().limit(PAGE));
         loop {
             let page = answer(api.list(&parameters)).await?;

@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Error, Freshness, Instance, Result, State};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::ResourceExt;
 use kube::api::{DeleteParams, Preconditions};
 use tokio::time::Instant;
@@ -94,10 +95,10 @@ impl LifecycleController {
     }
 
     /// All machines as they are now; if all of the nodes' machines are there, as they were two periods ago at most.
-    async fn list(&self, nodes: &[Arc<Node>], began: Instant) -> Result<Arc<InstanceList>> {
+    async fn list(&self, nodes: &[Arc<KubeNode>], began: Instant) -> Result<Arc<InstanceList>> {
         let recently = began.checked_sub(TAINT.age(self.options.monitor_period)).unwrap_or(began);
         let list = self.ask(self.inventory.list(Freshness::since(recently))).await?;
-        let lacks = |it: &Arc<Node>| matches!(self.inventory.listed(it, &list), Ok(None));
+        let lacks = |it: &Arc<KubeNode>| matches!(self.inventory.listed(it, &list), Ok(None));
         let list = if nodes.iter().any(lacks) {
             self.ask(self.inventory.list(NODE_DELETION.since(CheckBegan(began)))).await?
         } else {
@@ -110,7 +111,7 @@ impl LifecycleController {
     }
 
     /// Checks a node whose time has come.
-    async fn check(&self, node: Arc<Node>, list: Option<&InstanceList>, calls: usize, began: Instant) {
+    async fn check(&self, node: Arc<KubeNode>, list: Option<&InstanceList>, calls: usize, began: Instant) {
         // Somebody else may have asked about this node after the list had begun.
         let list = list.filter(|it| self.inventory.is_newest(&node, it));
         match list.map_or(Ok(None), |it| self.inventory.listed(&node, it)) {
@@ -138,7 +139,7 @@ impl LifecycleController {
     }
 
     /// Checks a node whose time has not come, because a list has been read anyway.
-    async fn check_early(&self, node: Arc<Node>, list: Option<&InstanceList>, calls: usize) {
+    async fn check_early(&self, node: Arc<KubeNode>, list: Option<&InstanceList>, calls: usize) {
         let list = list.filter(|it| self.inventory.is_newest(&node, it));
         match list.map(|it| self.inventory.listed(&node, it)) {
             Some(Ok(Some(instance))) => self.present(node, &instance, calls).await,
@@ -147,7 +148,7 @@ impl LifecycleController {
     }
 
     /// The machine exists: the node stays, with or without the taint.
-    async fn present(&self, node: Arc<Node>, instance: &Instance, calls: usize) {
+    async fn present(&self, node: Arc<KubeNode>, instance: &Instance, calls: usize) {
         let state = instance.state;
         let marked = plan::is_tainted(&node) == (state == State::Stopped)
             || self.mark(node.clone(), state, |it| !plan::is_ready(it)).await;
@@ -156,7 +157,7 @@ impl LifecycleController {
 
     /// The machine was found neither by a list, if there was one, nor by a question about it alone after that, in a check
     /// that began at `began`.
-    async fn absent(&self, node: Arc<Node>, list: Option<&InstanceList>, began: Instant) {
+    async fn absent(&self, node: Arc<KubeNode>, list: Option<&InstanceList>, began: Instant) {
         let enough = self.watchlist().miss(&node);
         let current = self.nodes.get(&node.name_any()).filter(|current| {
             current.metadata.uid == node.metadata.uid
@@ -191,7 +192,7 @@ impl LifecycleController {
     }
 
     /// Deletes a node, unless too many were deleted lately.
-    async fn delete(&self, node: &Node) {
+    async fn delete(&self, node: &KubeNode) {
         let counts = !plan::is_approved(node);
         let budget = &self.options.budget;
         if counts && let Err(deletions) = self.deletions.take(budget, self.nodes_with_provider_id(), Instant::now()) {
@@ -228,7 +229,7 @@ impl LifecycleController {
     }
 
     /// The account behind the credential is another one, or is not known.
-    fn refused(&self, node: &Node, error: &Error) {
+    fn refused(&self, node: &KubeNode, error: &Error) {
         match error {
             Error::Denied(why) => self.withhold(node, &Reason::Account(why.clone())),
             Error::Invalid(_) | Error::RetryAfter { .. } | Error::Crashed { .. } | Error::Unavailable(_) => {
@@ -237,13 +238,13 @@ impl LifecycleController {
         }
     }
 
-    fn withhold(&self, node: &Node, reason: &Reason) {
+    fn withhold(&self, node: &KubeNode, reason: &Reason) {
         self.record_withheld(node, reason);
         self.settle(node, CheckOutcome::Withheld(reason.ends_in()));
     }
 
     /// Records why a node stays, unless an event said so lately.
-    fn record_withheld(&self, node: &Node, reason: &Reason) {
+    fn record_withheld(&self, node: &KubeNode, reason: &Reason) {
         if self.watchlist().is_new(node, reason, Instant::now()) {
             let message = reason.message(&node.name_any());
             warn!(reason = reason.label(), "{message}");
@@ -252,7 +253,7 @@ impl LifecycleController {
         }
     }
 
-    fn fail(&self, node: &Node, error: &Error) {
+    fn fail(&self, node: &KubeNode, error: &Error) {
         let name = node.name_any();
         warn!(node = name, "error checking if node {name} exists: {error}; it is tried again with growing pauses");
         let after = match error {
@@ -262,7 +263,7 @@ impl LifecycleController {
         self.settle(node, CheckOutcome::Failed(after));
     }
 
-    fn settle(&self, node: &Node, outcome: CheckOutcome) {
+    fn settle(&self, node: &KubeNode, outcome: CheckOutcome) {
         self.watchlist().settle(node, outcome, Instant::now());
     }
 
@@ -288,12 +289,12 @@ impl LifecycleController {
     }
 
     fn nodes_with_provider_id(&self) -> usize {
-        let ours = |it: &&Arc<Node>| self.inventory.covers(it) && provider_id(it).is_some();
-        self.nodes.store().state().iter().filter(ours).count()
+        let ours = |it: &&Arc<KubeNode>| self.inventory.covers(it) && provider_id(it).is_some();
+        self.nodes.all().iter().filter(ours).count()
     }
 }
 
 /// The reference by which events name a node: without its version, as upstream does here.
-fn about(node: &Node) -> ObjectReference {
+fn about(node: &KubeNode) -> ObjectReference {
     ObjectReference { resource_version: None, ..reference(node) }
 }

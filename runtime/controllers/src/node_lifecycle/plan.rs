@@ -3,9 +3,10 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::State;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, NodeCondition, Taint};
+use k8s_openapi::api::core::v1::{NodeCondition, Taint};
 use tokio::time::Instant;
 
 use crate::freshness::{CheckBegan, NODE_DELETION};
@@ -147,22 +148,22 @@ impl Reason {
 }
 
 /// Whether the node's kubelet says that all is well. A node that says nothing is not ready.
-pub(super) fn is_ready(node: &Node) -> bool {
+pub(super) fn is_ready(node: &KubeNode) -> bool {
     ready(node).is_some_and(|it| it.status == "True")
 }
 
 /// Since when the node is ready or not, if it says so.
-pub(super) fn ready_since(node: &Node) -> Option<Timestamp> {
+pub(super) fn ready_since(node: &KubeNode) -> Option<Timestamp> {
     ready(node)?.last_transition_time.as_ref().map(|it| it.0)
 }
 
 /// Whether the node has the taint of a stopped machine.
-pub(super) fn is_tainted(node: &Node) -> bool {
+pub(super) fn is_tainted(node: &KubeNode) -> bool {
     taints(node).iter().any(is_shutdown)
 }
 
 /// The node with the taint if its machine is stopped, and without if it runs.
-pub(super) fn with_state(node: &Node, state: State) -> Node {
+pub(super) fn with_state(node: &KubeNode, state: State) -> KubeNode {
     let mut desired = node.clone();
     let spec = desired.spec.get_or_insert_default();
     match state {
@@ -192,7 +193,7 @@ pub(super) fn with_state(node: &Node, state: State) -> Node {
 ///
 /// An operator's word overrules what only asks for patience, and the doubt about a list without any of the cluster's
 /// machines, if the cluster's own account has answered. It never stands in for the cloud's own word.
-pub(super) fn objection(node: &Node, list: ListQuality<'_>, patience: DeletionPatience) -> Option<Reason> {
+pub(super) fn objection(node: &KubeNode, list: ListQuality<'_>, patience: DeletionPatience) -> Option<Reason> {
     if !NODE_DELETION.since(list.checked).allows(list.began, patience.decided) {
         return Some(Reason::Incomplete("it began before the node was checked".to_owned()));
     }
@@ -214,7 +215,7 @@ pub(super) fn objection(node: &Node, list: ListQuality<'_>, patience: DeletionPa
 }
 
 /// How long it takes until a node is old enough, if it is not.
-pub(super) fn young(node: &Node, patience: DeletionPatience) -> Option<Duration> {
+pub(super) fn young(node: &KubeNode, patience: DeletionPatience) -> Option<Duration> {
     let age = node.metadata.creation_timestamp.as_ref().map_or(Duration::ZERO, |created| {
         Duration::try_from(patience.now.duration_since(created.0)).unwrap_or(Duration::ZERO)
     });
@@ -222,11 +223,11 @@ pub(super) fn young(node: &Node, patience: DeletionPatience) -> Option<Duration>
 }
 
 /// Whether an operator wants the node deleted if its machine is gone, whatever asks for patience.
-pub(super) fn is_approved(node: &Node) -> bool {
+pub(super) fn is_approved(node: &KubeNode) -> bool {
     node.metadata.annotations.as_ref().and_then(|it| it.get(DELETE_APPROVED)).is_some_and(|it| it == "true")
 }
 
-fn ready(node: &Node) -> Option<&NodeCondition> {
+fn ready(node: &KubeNode) -> Option<&NodeCondition> {
     let conditions = node.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
     conditions.iter().find(|it| it.type_ == "Ready")
 }
@@ -235,7 +236,7 @@ fn is_shutdown(taint: &Taint) -> bool {
     taint.key == SHUTDOWN && taint.effect == NO_SCHEDULE
 }
 
-fn taints(node: &Node) -> &[Taint] {
+fn taints(node: &KubeNode) -> &[Taint] {
     node.spec.as_ref().and_then(|it| it.taints.as_deref()).unwrap_or_default()
 }
 

@@ -1,7 +1,8 @@
 //! Calls of one hour, by a clock that does not wait.
 
+use crate::node_object::{NodeSpec, NodeStatus};
 use cloud_provider::{Cloud, Description, Freshness, Instance};
-use k8s_openapi::api::core::v1::{NodeCondition, NodeSpec, NodeStatus};
+use k8s_openapi::api::core::v1::NodeCondition;
 use scripted_cloud::ScriptedCloud;
 
 use super::*;
@@ -27,13 +28,13 @@ fn instance(nth: usize) -> Instance {
     }
 }
 
-fn node(nth: usize, ready: bool) -> Node {
+fn node(nth: usize, ready: bool) -> KubeNode {
     let status = if ready { "True" } else { "Unknown" }.to_owned();
     let condition = NodeCondition { type_: "Ready".to_owned(), status, ..NodeCondition::default() };
-    let mut node = Node {
+    let mut node = KubeNode {
         spec: Some(NodeSpec { provider_id: Some(format!("fake://{nth}")), ..NodeSpec::default() }),
         status: Some(NodeStatus { conditions: Some(vec![condition]), ..NodeStatus::default() }),
-        ..Node::default()
+        ..KubeNode::default()
     };
     node.metadata.name = Some(format!("n{nth}"));
     node.metadata.uid = Some(format!("u{nth}"));

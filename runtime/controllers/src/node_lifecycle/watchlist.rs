@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
 
@@ -60,9 +60,9 @@ struct WatchedNode {
 #[derive(Debug, Default)]
 pub(super) struct TakenNodes {
     /// Those whose time has come.
-    pub(super) due: Vec<Arc<Node>>,
+    pub(super) due: Vec<Arc<KubeNode>>,
     /// The others, for which an answer costs nothing if one about all comes in.
-    pub(super) early: Vec<Arc<Node>>,
+    pub(super) early: Vec<Arc<KubeNode>>,
 }
 
 /// The outcome of a node's check.
@@ -93,7 +93,7 @@ impl Watchlist {
     /// Takes those of `not_ready` that are to be checked, and forgets all nodes that are not among them. The others are
     /// taken too if one answer about all is about to come, or is there: the list that began at `there`, if they were
     /// not checked since.
-    pub(super) fn take(&mut self, not_ready: &[Arc<Node>], there: Option<Instant>, now: Instant) -> TakenNodes {
+    pub(super) fn take(&mut self, not_ready: &[Arc<KubeNode>], there: Option<Instant>, now: Instant) -> TakenNodes {
         let mut known = std::mem::take(&mut self.nodes);
         let mut taken = TakenNodes::default();
         for node in not_ready {
@@ -129,12 +129,12 @@ impl Watchlist {
     }
 
     /// Whether the machine of a node was missing at its last check.
-    pub(super) fn is_missing(&self, node: &Node) -> bool {
+    pub(super) fn is_missing(&self, node: &KubeNode) -> bool {
         self.nodes.get(&node.name_any()).is_some_and(|it| it.absences > 0)
     }
 
     /// Counts that a node's machine is missing. Returns whether it has been missing often enough in a row.
-    pub(super) fn miss(&mut self, node: &Node) -> bool {
+    pub(super) fn miss(&mut self, node: &KubeNode) -> bool {
         let period = self.period;
         let Some(watched) = self.of(node).filter(|it| !it.again && !it.is_after(node)) else { return false };
         if watched.absences == 0 {
@@ -145,7 +145,7 @@ impl Watchlist {
     }
 
     /// Ends a check of a node.
-    pub(super) fn settle(&mut self, node: &Node, outcome: CheckOutcome, now: Instant) {
+    pub(super) fn settle(&mut self, node: &KubeNode, outcome: CheckOutcome, now: Instant) {
         let (period, apart) = (self.period, self.apart);
         // A check from before the node was ready for a while says nothing of the node since.
         let Some(watched) = self.of(node).filter(|it| it.again || !it.is_after(node)) else { return };
@@ -192,7 +192,7 @@ impl Watchlist {
     }
 
     /// Whether a reason is to be recorded: it was not in the last minutes.
-    pub(super) fn is_new(&mut self, node: &Node, reason: &Reason, now: Instant) -> bool {
+    pub(super) fn is_new(&mut self, node: &KubeNode, reason: &Reason, now: Instant) -> bool {
         let Some(watched) = self.of(node) else { return false };
         let reported = watched.reported.get(reason.label());
         let is_new = reported.is_none_or(|at| now - *at >= QUIET);
@@ -202,13 +202,13 @@ impl Watchlist {
         is_new
     }
 
-    fn of(&mut self, node: &Node) -> Option<&mut WatchedNode> {
+    fn of(&mut self, node: &KubeNode) -> Option<&mut WatchedNode> {
         self.nodes.get_mut(&node.name_any()).filter(|it| it.uid == node.metadata.uid)
     }
 }
 
 impl WatchedNode {
-    fn new(node: &Node, period: Duration, now: Instant) -> Self {
+    fn new(node: &KubeNode, period: Duration, now: Instant) -> Self {
         Self {
             uid: node.metadata.uid.clone(),
             since: plan::ready_since(node),
@@ -224,7 +224,7 @@ impl WatchedNode {
     }
 
     /// Whether the node, as it was taken for a check, has been ready since.
-    fn is_after(&self, node: &Node) -> bool {
+    fn is_after(&self, node: &KubeNode) -> bool {
         plan::ready_since(node) < self.since
     }
 }

@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::Hash;
 use std::net::IpAddr;
 
+use crate::node_object::KubeNode;
 use ipnet::IpNet;
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 
 use crate::cidr::Cidr;
@@ -25,14 +25,14 @@ pub(super) struct NodeAddresses {
 
 impl NodeAddresses {
     /// Those of these nodes.
-    pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Self {
+    pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a KubeNode>) -> Self {
         let mut all = Self::default();
         nodes.into_iter().for_each(|it| all.apply(None, Some(it)));
         all
     }
 
     /// Takes note of a node as it was, if it was known, and as it is, if it still is.
-    pub(super) fn apply(&mut self, before: Option<&Node>, after: Option<&Node>) {
+    pub(super) fn apply(&mut self, before: Option<&KubeNode>, after: Option<&KubeNode>) {
         let Some(name) = after.or(before).map(ResourceExt::name_any) else { return };
         if before.map(texts) == after.map(texts) {
             return;
@@ -49,10 +49,10 @@ impl NodeAddresses {
             }
         }
         for address in after.into_iter().flat_map(addresses) {
-            self.addresses.entry(address).or_default().push(name.clone());
+            self.addresses.entry(address).or_insert_with(one).push(name.clone());
         }
         for cidr in after.into_iter().flat_map(pod_networks) {
-            self.pods.entry(cidr).or_default().push(name.clone());
+            self.pods.entry(cidr).or_insert_with(one).push(name.clone());
         }
     }
 
@@ -68,6 +68,11 @@ impl NodeAddresses {
     }
 }
 
+/// Room for one name: few keys have more.
+pub(super) fn one() -> Vec<String> {
+    Vec::with_capacity(1)
+}
+
 /// Takes a node off a key, and the key with its last node.
 pub(super) fn remove<K: Eq + Hash>(all: &mut HashMap<K, Vec<String>>, key: &K, name: &str) {
     if let Some(names) = all.get_mut(key) {
@@ -79,13 +84,13 @@ pub(super) fn remove<K: Eq + Hash>(all: &mut HashMap<K, Vec<String>>, key: &K, n
 }
 
 /// The fields of a node that are read here, as they are written.
-fn texts(node: &Node) -> (impl PartialEq, impl PartialEq) {
+fn texts(node: &KubeNode) -> (impl PartialEq, impl PartialEq) {
     let spec = node.spec.as_ref();
     let pods = spec.map(|it| (it.pod_cidr.as_deref(), it.pod_cidrs.as_deref()));
     (node.status.as_ref().and_then(|it| it.addresses.as_deref()), pods)
 }
 
-fn addresses(node: &Node) -> impl Iterator<Item = IpAddr> {
+fn addresses(node: &KubeNode) -> impl Iterator<Item = IpAddr> {
     let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
     let mut seen = Vec::new();
     let parsed = addresses.iter().take(ADDRESSES).filter_map(|it| it.address.parse::<IpAddr>().ok());
@@ -97,7 +102,7 @@ fn addresses(node: &Node) -> impl Iterator<Item = IpAddr> {
 }
 
 /// Networks that one node's pods can have: what is wider, or public, is nobody's word but the kubelet's.
-fn pod_networks(node: &Node) -> impl Iterator<Item = Cidr> {
+fn pod_networks(node: &KubeNode) -> impl Iterator<Item = Cidr> {
     let spec = node.spec.as_ref();
     let listed = spec.and_then(|it| it.pod_cidrs.as_deref()).unwrap_or_default();
     let single = spec.and_then(|it| it.pod_cidr.as_deref()).filter(|_| listed.is_empty());
@@ -111,7 +116,7 @@ mod tests {
 
     use super::*;
 
-    fn node(name: &str, addresses: &[&str], pods: &[&str]) -> Node {
+    fn node(name: &str, addresses: &[&str], pods: &[&str]) -> KubeNode {
         let addresses: Vec<_> = addresses.iter().map(|it| json!({ "type": "InternalIP", "address": it })).collect();
         from_value(json!({
             "metadata": { "name": name },

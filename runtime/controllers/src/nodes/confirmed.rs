@@ -5,13 +5,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Address, Freshness, Instance};
-use k8s_openapi::api::core::v1::Node;
 use tokio::time::Instant;
 
 use crate::freshness::{AskedAfter as _, LastAnswered};
 use crate::node_fields::provider_id;
-use crate::nodes::addresses::remove;
+use crate::nodes::addresses::{one, remove};
 
 /// How many times in a row the cloud has to miss an instance before its node counts as one without.
 const MISSES: u32 = 2;
@@ -74,7 +74,8 @@ pub(crate) struct InstanceRecord {
 /// The answers about the instances of the cluster's nodes.
 #[derive(Debug, Default)]
 pub(super) struct ConfirmedInstances {
-    by_node: HashMap<String, InstanceRecord>,
+    /// Each in a place of its own, so that free places of the map are small.
+    by_node: HashMap<String, Box<InstanceRecord>>,
     /// The nodes whose instances the cloud has named with an address.
     by_address: HashMap<IpAddr, Vec<String>>,
 }
@@ -152,9 +153,9 @@ impl InstanceRecord {
 
 impl ConfirmedInstances {
     /// The record of the node's instance: of the one with its present provider id.
-    pub(super) fn of(&self, node: &Node) -> Option<&InstanceRecord> {
+    pub(super) fn of(&self, node: &KubeNode) -> Option<&InstanceRecord> {
         let record = self.by_node.get(node.metadata.name.as_deref()?)?;
-        (provider_id(node) == Some(record.provider_id.as_str())).then_some(record)
+        (provider_id(node) == Some(record.provider_id.as_str())).then_some(&**record)
     }
 
     pub(super) fn record_answer(
@@ -167,11 +168,14 @@ impl ConfirmedInstances {
     ) -> bool {
         let record = match self.by_node.get_mut(node) {
             Some(record) => record,
-            None => self.by_node.entry(node.to_owned()).or_insert_with(|| InstanceRecord::new(provider_id, asked, now)),
+            None => {
+                let new = || Box::new(InstanceRecord::new(provider_id, asked, now));
+                self.by_node.entry(node.to_owned()).or_insert_with(new)
+            }
         };
         let before = record.evidence.clone();
         if record.provider_id != provider_id {
-            *record = InstanceRecord::new(provider_id, asked, now);
+            **record = InstanceRecord::new(provider_id, asked, now);
         }
         let is_other = record.record_answer(answer, asked, now);
         let after = record.evidence.clone();
@@ -189,7 +193,7 @@ impl ConfirmedInstances {
     fn readdress(&mut self, node: &str, before: &Evidence, after: &Evidence) {
         before.ips().for_each(|it| remove(&mut self.by_address, &it, node));
         for ip in after.ips() {
-            let nodes = self.by_address.entry(ip).or_default();
+            let nodes = self.by_address.entry(ip).or_insert_with(one);
             if !nodes.iter().any(|it| it == node) {
                 nodes.push(node.to_owned());
             }
@@ -216,8 +220,8 @@ impl ConfirmedInstances {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use crate::node_object::NodeSpec;
     use cloud_provider::{AddressKind, State};
-    use k8s_openapi::api::core::v1::NodeSpec;
     use kube::runtime::watcher::Event;
 
     use super::*;
@@ -237,9 +241,9 @@ pub(crate) mod tests {
         }
     }
 
-    fn node(name: &str, provider_id: Option<&str>) -> Node {
+    fn node(name: &str, provider_id: Option<&str>) -> KubeNode {
         let spec = NodeSpec { provider_id: provider_id.map(Into::into), ..NodeSpec::default() };
-        let mut node = Node { spec: Some(spec), ..Node::default() };
+        let mut node = KubeNode { spec: Some(spec), ..KubeNode::default() };
         node.metadata.name = Some(name.into());
         node
     }
@@ -358,7 +362,7 @@ pub(crate) mod tests {
         let remembered = || nodes.confirmed_instances().by_node.len();
         nodes.record_answer("n1", "fake://1", InstanceAnswer::Named(&it), Instant::now());
         assert_eq!(remembered(), 0);
-        let events = |them: Vec<Event<Node>>| them.into_iter();
+        let events = |them: Vec<Event<KubeNode>>| them.into_iter();
         let known = node("n1", Some("fake://1"));
         events(vec![Event::Init, Event::InitApply(known.clone()), Event::InitDone])
             .for_each(|it| nodes.apply(it, &mut writer));

@@ -3,7 +3,7 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Node;
+use crate::node_object::KubeNode;
 use parking_lot::MutexGuard;
 use tokio::time::Instant;
 
@@ -14,7 +14,7 @@ impl Nodes {
     /// The instance behind this node, as the cloud named it; `None` until the cloud has answered, and if it does not
     /// know the instance, or as another node's.
     #[must_use]
-    pub fn confirmed(&self, node: &Node) -> Option<Arc<Confirmed>> {
+    pub fn confirmed(&self, node: &KubeNode) -> Option<Arc<Confirmed>> {
         match self.evidence(node) {
             Evidence::Confirmed(confirmed) => Some(confirmed),
             Evidence::Unknown | Evidence::Refused(_) => None,
@@ -29,17 +29,17 @@ impl Nodes {
 
     /// The zone in which the cloud has named the instance behind this node last. What the node says itself does not count:
     /// its kubelet writes it.
-    pub(crate) fn zone(&self, node: &Node) -> Option<String> {
+    pub(crate) fn zone(&self, node: &KubeNode) -> Option<String> {
         self.confirmed_instances().of(node)?.zone.clone()
     }
 
     /// The sum of the cloud's answers about the instance behind this node.
-    pub(crate) fn evidence(&self, node: &Node) -> Evidence {
+    pub(crate) fn evidence(&self, node: &KubeNode) -> Evidence {
         self.confirmed_instances().of(node).map_or(Evidence::Unknown, |it| it.evidence.clone())
     }
 
     /// The memory of the answers about the instance behind this node.
-    pub(crate) fn record(&self, node: &Node) -> Option<InstanceRecord> {
+    pub(crate) fn record(&self, node: &KubeNode) -> Option<InstanceRecord> {
         self.confirmed_instances().of(node).cloned()
     }
 

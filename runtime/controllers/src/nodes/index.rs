@@ -4,12 +4,13 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::ops::Bound;
 
+use crate::node_object::KubeNode;
 use cloud_provider::Instance;
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tokio::time::Instant;
 
 use crate::node_fields::{is_waiting, provider_id};
+use crate::nodes::addresses::one;
 
 /// Nodes that wait to be initialised, and the holders of each provider id.
 #[derive(Debug, Default)]
@@ -61,7 +62,7 @@ pub(crate) enum OwnershipVerdict {
 
 impl Index {
     /// The index of these nodes, after `before`: who waited then and still does has waited since then.
-    pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>, before: &Self, now: Instant) -> Self {
+    pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a KubeNode>, before: &Self, now: Instant) -> Self {
         let Self { waiting, came, last_came, spellings, .. } = before;
         let (waiting, came) = (waiting.clone(), came.clone());
         let mut index = Self { waiting, came, last_came: *last_came, spellings: spellings.clone(), ..Self::default() };
@@ -78,7 +79,7 @@ impl Index {
     }
 
     /// Takes note of a node. Returns the names of nodes that have, without it now, the provider id that it had before.
-    pub(super) fn apply(&mut self, node: &Node, now: Instant) -> Vec<String> {
+    pub(super) fn apply(&mut self, node: &KubeNode, now: Instant) -> Vec<String> {
         let name = node.name_any();
         let mut left = Vec::new();
         if let Some(provider_id) = provider_id(node)
@@ -131,7 +132,7 @@ impl Index {
     }
 
     /// A turn of this node. One that is not known to wait has just come.
-    pub(super) fn turn(&mut self, node: &Node, now: Instant) -> Turn {
+    pub(super) fn turn(&mut self, node: &KubeNode, now: Instant) -> Turn {
         let waiting = node.metadata.name.as_deref().and_then(|it| self.waiting.get_mut(it));
         match waiting.filter(|it| it.uid == node.metadata.uid) {
             Some(it) => Turn { came: it.since, is_first: !std::mem::replace(&mut it.had_turn, true) },
@@ -214,7 +215,7 @@ impl Index {
     }
 
     fn add_claimant(&mut self, common: &str, name: &str) {
-        let names = self.claimants.entry(common.to_owned()).or_default();
+        let names = self.claimants.entry(common.to_owned()).or_insert_with(one);
         if let Err(place) = names.binary_search_by(|it| it.as_str().cmp(name)) {
             names.insert(place, name.to_owned());
         }
@@ -250,19 +251,20 @@ fn proven<'a>(instance: &Instance, names: impl Iterator<Item = &'a str> + Clone)
 
 #[cfg(test)]
 mod tests {
+    use crate::node_object::NodeSpec;
     use cloud_provider::{Address, AddressKind, State};
-    use k8s_openapi::api::core::v1::{NodeSpec, Taint};
+    use k8s_openapi::api::core::v1::Taint;
 
     use super::*;
 
-    fn node(name: &str, provider_id: Option<&str>, tainted: bool) -> Node {
+    fn node(name: &str, provider_id: Option<&str>, tainted: bool) -> KubeNode {
         let taint = Taint { key: crate::node_fields::UNINITIALIZED.into(), ..Taint::default() };
         let spec = NodeSpec {
             provider_id: provider_id.map(Into::into),
             taints: tainted.then(|| vec![taint]),
             ..NodeSpec::default()
         };
-        let mut node = Node { spec: Some(spec), ..Node::default() };
+        let mut node = KubeNode { spec: Some(spec), ..KubeNode::default() };
         node.metadata.name = Some(name.into());
         node
     }
@@ -287,7 +289,7 @@ mod tests {
         names.iter().map(|it| (*it).to_owned()).collect()
     }
 
-    fn of<'a>(nodes: impl IntoIterator<Item = &'a Node>) -> Index {
+    fn of<'a>(nodes: impl IntoIterator<Item = &'a KubeNode>) -> Index {
         Index::of(nodes, &Index::default(), Instant::now())
     }
 

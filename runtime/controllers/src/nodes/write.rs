@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Node;
+use crate::node_object::KubeNode;
 use kube::ResourceExt;
 use kube::api::Api;
 
@@ -15,11 +15,11 @@ impl Nodes {
     /// As [`object::update_latest`], with the node as the watch knows it.
     pub(crate) async fn write<E>(
         &self,
-        api: &Api<Trimmed<Node>>,
-        node: Arc<Node>,
+        api: &Api<Trimmed<KubeNode>>,
+        node: Arc<KubeNode>,
         part: ObjectPart,
-        plan: impl FnMut(&Node) -> Result<Node, E>,
-    ) -> Result<Option<Arc<Node>>, E>
+        plan: impl FnMut(&KubeNode) -> Result<KubeNode, E>,
+    ) -> Result<Option<Arc<KubeNode>>, E>
     where
         E: From<object::Error>,
     {

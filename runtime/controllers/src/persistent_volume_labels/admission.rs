@@ -80,7 +80,7 @@ impl Admission {
         })?;
         let Some(topology) = topology else { return Ok(Admitted::default()) };
         let Some(patch) = plan::patched(pv, &topology, LabelMoment::Creation) else { return Ok(Admitted::default()) };
-        let nodes = self.nodes.store().state();
+        let nodes = self.nodes.all();
         let labels = nodes.iter().filter_map(|it| it.metadata.labels.as_ref());
         let unmet = plan::without_nodes(&topology, labels);
         let warnings = unmet.into_iter().map(|(key, values)| without_nodes(key, &values)).collect();

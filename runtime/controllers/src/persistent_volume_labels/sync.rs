@@ -79,7 +79,7 @@ impl LabelController {
 
     /// Warns about a volume that no pod can use, because no node is where it is.
     fn warn_without_nodes(&self, pv: &PersistentVolume, topology: &Topology) {
-        let nodes = self.nodes.store().state();
+        let nodes = self.nodes.all();
         for (key, values) in plan::without_nodes(topology, nodes.iter().filter_map(|it| it.metadata.labels.as_ref())) {
             let message = super::admission::without_nodes(key, &values);
             warn!(volume = pv.name_any(), "{message}");

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Node;
+use crate::node_object::KubeNode;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -84,7 +84,7 @@ impl NodeChanges {
         self.0.noted.lock().worked = Some(Instant::now());
     }
 
-    fn wake_by(&self, before: Option<&Node>, after: Option<&Node>) {
+    fn wake_by(&self, before: Option<&KubeNode>, after: Option<&KubeNode>) {
         if matters(before, after) && calls_for_a_pass(before, after) {
             self.wake();
         }
@@ -96,8 +96,8 @@ impl NodeChanges {
         self.0.wake.notify_one();
     }
 
-    fn see(&self, before: Option<&Node>, after: Option<&Node>) {
-        let uid = |it: &Node| it.metadata.uid.clone();
+    fn see(&self, before: Option<&KubeNode>, after: Option<&KubeNode>) {
+        let uid = |it: &KubeNode| it.metadata.uid.clone();
         let mut noted = self.0.noted.lock();
         if after.and_then(uid) != before.and_then(uid) {
             noted.seen.deleted.extend(before.and_then(uid));
@@ -109,7 +109,7 @@ impl NodeChanges {
 }
 
 /// Whether a change may be one of routes: a node that comes or goes, with other pod networks, or that is reached elsewhere.
-fn matters(before: Option<&Node>, after: Option<&Node>) -> bool {
+fn matters(before: Option<&KubeNode>, after: Option<&KubeNode>) -> bool {
     let (Some(before), Some(after)) = (before, after) else { return true };
     before.metadata.uid != after.metadata.uid
         || pod_cidrs(before) != pod_cidrs(after)
@@ -120,10 +120,10 @@ fn matters(before: Option<&Node>, after: Option<&Node>) -> bool {
 }
 
 /// Whether there may be something to do: not for a node that comes without a network, or is still to be initialised.
-fn calls_for_a_pass(before: Option<&Node>, after: Option<&Node>) -> bool {
-    let may_have_route = |node: &Node| !is_waiting(node) && !pod_cidrs(node).is_empty();
+fn calls_for_a_pass(before: Option<&KubeNode>, after: Option<&KubeNode>) -> bool {
+    let may_have_route = |node: &KubeNode| !is_waiting(node) && !pod_cidrs(node).is_empty();
     let Some(after) = after else { return true };
-    let is_other = |before: &Node| before.metadata.uid != after.metadata.uid;
+    let is_other = |before: &KubeNode| before.metadata.uid != after.metadata.uid;
     may_have_route(after) || before.is_some_and(|before| is_other(before) || may_have_route(before))
 }
 
@@ -136,7 +136,7 @@ mod tests {
 
     use super::*;
 
-    fn node(edit: impl FnOnce(&mut Value)) -> Node {
+    fn node(edit: impl FnOnce(&mut Value)) -> KubeNode {
         let mut node = json!({
             "metadata": { "name": "n1", "uid": "u1", "resourceVersion": "1" },
             "spec": { "podCIDRs": ["10.244.1.0/24"], "providerID": "cloud://1" },

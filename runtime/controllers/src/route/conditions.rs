@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::node_object::KubeNode;
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::{Node, NodeCondition};
+use k8s_openapi::api::core::v1::NodeCondition;
 use serde_json::{Value, json};
 
 use crate::cidr::Cidr;
@@ -64,7 +65,7 @@ impl NetworkStatus {
     }
 
     /// The strategic merge patch of the node's status; `None` if its condition has this status and this reason.
-    pub(super) fn patch(self, node: &Node, now: Timestamp) -> Option<Value> {
+    pub(super) fn patch(self, node: &KubeNode, now: Timestamp) -> Option<Value> {
         let current = current(node);
         let (status, reason) = (self.status(), self.reason());
         if current.is_some_and(|it| it.status == status && it.reason.as_deref() == Some(reason)) {
@@ -96,7 +97,7 @@ pub(super) fn statuses<'a>(
     nodes.iter().filter_map(|(node, cidrs)| Some((node.as_str(), statuses.of(node, cidrs)?)))
 }
 
-fn current(node: &Node) -> Option<&NodeCondition> {
+fn current(node: &KubeNode) -> Option<&NodeCondition> {
     let conditions = node.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
     conditions.iter().find(|it| it.type_ == NETWORK_UNAVAILABLE)
 }
@@ -105,7 +106,7 @@ fn current(node: &Node) -> Option<&NodeCondition> {
 mod tests {
     use super::*;
 
-    fn node(condition: Option<(&str, &str)>) -> Node {
+    fn node(condition: Option<(&str, &str)>) -> KubeNode {
         let conditions = condition.map(|(status, reason)| {
             json!([{ "type": "NetworkUnavailable", "status": status, "reason": reason,
                      "lastTransitionTime": "2026-01-01T00:00:00Z" }])

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use k8s_openapi::api::core::v1::Node;
+use crate::node_object::KubeNode;
 use kube::ResourceExt;
 
 use crate::cidr::Cidr;
@@ -24,14 +24,14 @@ pub(super) struct RoutedNetworks {
 /// A pod network, and the node whose pods are in it.
 #[derive(Clone, Debug)]
 pub(super) struct HeldNetwork {
-    pub(super) node: Arc<Node>,
+    pub(super) node: Arc<KubeNode>,
     pub(super) cidr: Cidr,
 }
 
 /// A pod network that gets no route.
 #[derive(Clone, Debug)]
 pub(super) struct RefusedNetwork {
-    pub(super) node: Arc<Node>,
+    pub(super) node: Arc<KubeNode>,
     pub(super) cidr: Cidr,
     pub(super) why: WhyNoRoute,
 }
@@ -46,7 +46,7 @@ pub(super) enum WhyNoRoute {
 }
 
 /// The networks in `spec.podCIDRs`, and `spec.podCIDR` where that is all there is. What is no network is left out.
-pub(super) fn pod_cidrs(node: &Node) -> Vec<Cidr> {
+pub(super) fn pod_cidrs(node: &KubeNode) -> Vec<Cidr> {
     let Some(spec) = &node.spec else { return Vec::new() };
     let listed = spec.pod_cidrs.as_deref().filter(|it| !it.is_empty());
     let written: Vec<&str> = match listed {
@@ -69,7 +69,7 @@ pub(super) fn is_inside(cluster: &[Cidr], cidr: &Cidr) -> bool {
 
 /// The node that has each network. Of two nodes with networks that overlap the older keeps its own, unless that is
 /// wider than those of most nodes and the other is not.
-pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<Node>>) -> RoutedNetworks {
+pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<KubeNode>>) -> RoutedNetworks {
     nodes.sort_by_cached_key(|node| {
         let created = node.metadata.creation_timestamp.as_ref().map(|it| it.0);
         (created.is_none(), created, node.metadata.uid.clone(), node.name_any())
@@ -87,7 +87,7 @@ pub(super) fn networks(cluster: &[Cidr], mut nodes: Vec<Arc<Node>>) -> RoutedNet
     let usual =
         [false, true].map(|is_v6| usual_prefix(inside.iter().map(|it| it.cidr).filter(|it| it.is_v6() == is_v6)));
     inside.sort_by_key(|it| it.cidr.prefix() < usual[usize::from(it.cidr.is_v6())]);
-    let mut taken: BTreeMap<Cidr, Arc<Node>> = BTreeMap::new();
+    let mut taken: BTreeMap<Cidr, Arc<KubeNode>> = BTreeMap::new();
     for HeldNetwork { node, cidr } in inside {
         let other = overlapping(&taken, &cidr).filter(|(_, holder)| holder.metadata.uid != node.metadata.uid);
         match other {
@@ -112,7 +112,7 @@ fn usual_prefix(cidrs: impl Iterator<Item = Cidr>) -> u8 {
 }
 
 /// A network that is `cidr`, lies in it, or holds it.
-fn overlapping(taken: &BTreeMap<Cidr, Arc<Node>>, cidr: &Cidr) -> Option<(Cidr, Arc<Node>)> {
+fn overlapping(taken: &BTreeMap<Cidr, Arc<KubeNode>>, cidr: &Cidr) -> Option<(Cidr, Arc<KubeNode>)> {
     let (low, high) = cidr.bounds();
     let inside = taken.range(low..=high).find(|(it, _)| cidr.contains(it));
     let around = || std::iter::successors(Some(*cidr), Cidr::supernet).find_map(|it| taken.get_key_value(&it));
@@ -129,7 +129,7 @@ mod tests {
         Cidr::parse(text).unwrap()
     }
 
-    fn node(name: &str, created: &str, cidrs: &[&str]) -> Arc<Node> {
+    fn node(name: &str, created: &str, cidrs: &[&str]) -> Arc<KubeNode> {
         let node = json!({
             "metadata": { "name": name, "uid": name, "creationTimestamp": format!("2026-01-01T00:00:{created}Z") },
             "spec": { "podCIDRs": cidrs, "podCIDR": cidrs.first() },
@@ -227,9 +227,9 @@ mod tests {
 
     #[test]
     fn a_single_pod_cidr_counts_where_there_is_no_list() {
-        let mut node = Node::clone(&node("n1", "01", &["10.244.1.0/24"]));
+        let mut node = KubeNode::clone(&node("n1", "01", &["10.244.1.0/24"]));
         node.spec.as_mut().unwrap().pod_cidrs = None;
         assert_eq!(pod_cidrs(&node), [cidr("10.244.1.0/24")]);
-        assert_eq!(pod_cidrs(&Node::default()), []);
+        assert_eq!(pod_cidrs(&KubeNode::default()), []);
     }
 }

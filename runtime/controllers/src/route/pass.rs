@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Error, EventList, Result, RouteChange, RouteOutcome, RouteOwnership, RouteTarget};
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::{Patch, PatchParams};
 use tokio::time::Instant;
@@ -46,7 +46,7 @@ impl RouteController {
     pub(super) async fn pass(&self, state: &mut PassState) {
         self.metrics.route_syncs.inc();
         let seen = self.changes.take();
-        let networks = networks(&self.cluster, self.nodes.store().state());
+        let networks = networks(&self.cluster, self.nodes.all());
         self.count(&networks, &seen.deleted, state);
         state.seen.changed.extend(seen.changed);
         let is_listed = if state.needs_list(Instant::now()) { self.list(state).await } else { state.routes.is_some() };
@@ -158,7 +158,7 @@ impl RouteController {
     /// them.
     fn machines(&self, networks: &RoutedNetworks) -> MachinesByName {
         let initialised = networks.held.iter().map(|it| &it.node).filter(|it| !is_waiting(it));
-        let known = |node: &Arc<Node>| {
+        let known = |node: &Arc<KubeNode>| {
             let mut machine = machine(node);
             if let Some(confirmed) = self.nodes.confirmed(node) {
                 if !confirmed.addresses.is_empty() {
@@ -242,7 +242,7 @@ impl RouteController {
             .collect();
         let is_approved = self.requested.within(self.options.budget.window, now).is_approved;
         let facts = Facts {
-            nodes: self.nodes.store().state().len(),
+            nodes: self.nodes.all().len(),
             routes: plan::ours(&self.cluster, &known.routes),
             warm_up: self.warm_until().saturating_duration_since(now),
             is_approved,
@@ -267,7 +267,7 @@ impl RouteController {
         plan: &RoutePlan,
         facts: Facts,
         networks: &RoutedNetworks,
-        nodes: &HashMap<String, Arc<Node>>,
+        nodes: &HashMap<String, Arc<KubeNode>>,
         state: &mut PassState,
     ) {
         networks.refused.iter().for_each(|it| self.reports.refused(it));
@@ -286,7 +286,7 @@ impl RouteController {
         &self,
         plan: &RoutePlan,
         machines: &MachinesByName,
-        nodes: &HashMap<String, Arc<Node>>,
+        nodes: &HashMap<String, Arc<KubeNode>>,
         rests: &Rests,
     ) -> Vec<Answered> {
         let description = self.routes.description();
@@ -300,7 +300,7 @@ impl RouteController {
         &self,
         changes: Vec<DestinationChange>,
         machines: &MachinesByName,
-        nodes: &HashMap<String, Arc<Node>>,
+        nodes: &HashMap<String, Arc<KubeNode>>,
         rests: &Rests,
     ) -> Vec<Answered> {
         if *self.ending.borrow() {
@@ -328,7 +328,7 @@ impl RouteController {
         change: &DestinationChange,
         answer: &Result<RouteOutcome>,
         took: Duration,
-        nodes: &HashMap<String, Arc<Node>>,
+        nodes: &HashMap<String, Arc<KubeNode>>,
     ) {
         let (destination, name) = (change.cidr, change.after.as_ref().map(|it| it.node.as_str()));
         match (answer, name) {

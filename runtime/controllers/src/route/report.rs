@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Error, Event};
-use k8s_openapi::api::core::v1::{Node, ObjectReference};
+use k8s_openapi::api::core::v1::ObjectReference;
 use kube::ResourceExt;
 use parking_lot::Mutex;
 use tokio::time::Instant;
@@ -37,7 +38,7 @@ impl RouteReports {
     }
 
     /// A route could not be made, in upstream's words.
-    pub(super) fn failed_to_create(&self, node: &Node, cidr: &Cidr, took: Duration, error: &Error) {
+    pub(super) fn failed_to_create(&self, node: &KubeNode, cidr: &Cidr, took: Duration, error: &Error) {
         let uid = node.metadata.uid.as_deref().unwrap_or_default();
         let message = format!(
             "Could not create route {uid} {cidr} for node {} after {}: {error}",
@@ -48,7 +49,7 @@ impl RouteReports {
     }
 
     /// A route of somebody else stands where a node's should be.
-    pub(super) fn conflict(&self, node: &Node, foreign: &ListedRoute) {
+    pub(super) fn conflict(&self, node: &KubeNode, foreign: &ListedRoute) {
         let route = &foreign.route;
         let leads = route.next_hop.as_ref().map_or(String::new(), |it| format!(", which leads to {it}"));
         self.once(
@@ -116,7 +117,7 @@ impl RouteReports {
     }
 
     /// Says something of a node, unless it was said lately.
-    fn once(&self, node: &Node, reason: &str, message: String) {
+    fn once(&self, node: &KubeNode, reason: &str, message: String) {
         let event = Event { about: None, kind: EventKind::Warning, reason: reason.to_owned(), message };
         if self.recorded.lock().is_new(&node.name_any(), &event, Instant::now()) {
             self.recorder.record(reference(node), event.kind, reason, &event.message);
@@ -140,7 +141,7 @@ impl RouteReports {
 }
 
 /// A node as upstream's route controller refers to it.
-fn reference(node: &Node) -> ObjectReference {
+fn reference(node: &KubeNode) -> ObjectReference {
     ObjectReference {
         api_version: Some("v1".to_owned()),
         kind: Some("Node".to_owned()),

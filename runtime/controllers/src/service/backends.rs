@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Address, Description};
-use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 
 use crate::inventory::machine;
@@ -65,7 +65,7 @@ impl BackendStatus {
 /// instances: then the node's own word counts.
 ///
 /// Addresses, zone and region are the cloud's. Only where it tells no addresses are they the node's own.
-pub(super) fn status(node: &Node, cloud: &Description, evidence: Option<Evidence>) -> BackendStatus {
+pub(super) fn status(node: &KubeNode, cloud: &Description, evidence: Option<Evidence>) -> BackendStatus {
     if !is_eligible(node) {
         return BackendStatus::No;
     }
@@ -183,7 +183,7 @@ pub(super) fn names(backends: &[BackendNode]) -> String {
 }
 
 /// Whether a node says that it takes traffic.
-pub(super) fn is_eligible(node: &Node) -> bool {
+pub(super) fn is_eligible(node: &KubeNode) -> bool {
     let taints = node.spec.as_ref().and_then(|it| it.taints.as_deref()).unwrap_or_default();
     node.metadata.deletion_timestamp.is_none()
         && !is_excluded(node)
@@ -193,7 +193,7 @@ pub(super) fn is_eligible(node: &Node) -> bool {
 }
 
 /// Whether the exclusion label is there and does not say false, in one of the spellings that Go knows.
-fn is_excluded(node: &Node) -> bool {
+fn is_excluded(node: &KubeNode) -> bool {
     let label = node.metadata.labels.as_ref().and_then(|it| it.get(EXCLUDED));
     label.is_some_and(|it| !matches!(it.as_str(), "0" | "f" | "F" | "FALSE" | "false" | "False"))
 }
@@ -207,7 +207,7 @@ mod tests {
     use crate::service::testing::node;
 
     /// What a node is in a cloud that cannot be asked about instances.
-    fn machine_of(node: &Node) -> Option<cloud_provider::Node> {
+    fn machine_of(node: &KubeNode) -> Option<cloud_provider::Node> {
         status(node, &Description::default(), None).machine()
     }
 
@@ -230,7 +230,7 @@ mod tests {
     }
 
     /// The nodes that take traffic.
-    fn backends(nodes: &[&Node], before: &Backends) -> Backends {
+    fn backends(nodes: &[&KubeNode], before: &Backends) -> Backends {
         Backends::of(nodes.iter().filter_map(|it| machine_of(it)).collect(), before)
     }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::CurrentDescription;
-use k8s_openapi::api::core::v1::Node;
 use parking_lot::Mutex;
 use prometheus::Histogram;
 use tokio::sync::Notify;
@@ -40,6 +40,10 @@ struct BackendCache {
     is_current: bool,
     /// Whether other nodes take traffic than in `backends`, as far as was noted.
     is_pending: bool,
+    /// Nobody wants them: nothing is kept, and compared with nothing, until they are read.
+    is_resting: bool,
+    /// How often they were read.
+    reads: u64,
 }
 
 /// One pass over all Services; it ends when the last of them has been dealt with.
@@ -74,21 +78,39 @@ impl BackendChanges {
     /// Those that take traffic now.
     pub(super) fn backends(&self) -> Arc<Backends> {
         let mut cache = self.backends.lock();
+        cache.reads = cache.reads.wrapping_add(1);
         if !cache.is_current {
-            let nodes = self.nodes.store().state();
+            let nodes = self.nodes.all();
             let machines = nodes.iter().filter_map(|it| self.backend_status(it).machine()).collect();
             let backends = Arc::new(Backends::of(machines, &cache.backends));
             // A change that is seen here before it is noted would be no change any more.
             if !Arc::ptr_eq(&backends.compared_fields, &cache.backends.compared_fields) && !cache.is_pending {
                 self.wait_for_quiet(Instant::now());
             }
-            *cache = BackendCache { backends, is_current: true, is_pending: false };
+            let reads = cache.reads;
+            *cache = BackendCache { backends, is_current: true, is_pending: false, is_resting: false, reads };
         }
         cache.backends.clone()
     }
 
+    /// How often the nodes that take traffic were read.
+    pub(super) fn reads(&self) -> u64 {
+        self.backends.lock().reads
+    }
+
+    /// Keeps nothing of nodes until somebody reads which take traffic, as no load balancer is there for them. Returns whether
+    /// it is so: not if they were read since they had been so many times.
+    pub(super) fn rest(&self, reads: u64) -> bool {
+        let mut cache = self.backends.lock();
+        let is_unread = cache.reads == reads;
+        if is_unread {
+            *cache = BackendCache { is_resting: true, reads, ..BackendCache::default() };
+        }
+        is_unread
+    }
+
     /// What a node is to load balancers now.
-    pub(super) fn backend_status(&self, node: &Node) -> BackendStatus {
+    pub(super) fn backend_status(&self, node: &KubeNode) -> BackendStatus {
         backends::status(node, &self.cloud.now(), self.confirms.then(|| self.nodes.evidence(node)))
     }
 
@@ -105,6 +127,9 @@ impl BackendChanges {
         };
         let change = {
             let mut cache = self.backends.lock();
+            if cache.is_resting {
+                return is_news.then_some(backend);
+            }
             let change = backends::change(cache.backends.get(name), machine, &self.cloud.now());
             cache.is_current &= change == BackendChange::Nothing;
             cache.is_pending |= change == BackendChange::Backend;
@@ -193,8 +218,8 @@ impl Drop for BackendPass {
 
 #[cfg(test)]
 mod tests {
+    use crate::watched::WatchWriter;
     use cloud_provider::Description;
-    use kube::runtime::reflector::store::Writer;
     use kube::runtime::watcher::Event;
     use prometheus::Registry;
     use serde_json::json;
@@ -217,11 +242,11 @@ mod tests {
 
     struct Watched {
         nodes: Nodes,
-        writer: Mutex<Writer<Node>>,
+        writer: Mutex<WatchWriter<KubeNode>>,
     }
 
     impl Watched {
-        fn apply(&self, node: Node) {
+        fn apply(&self, node: KubeNode) {
             self.nodes.apply(Event::Apply(node), &mut self.writer.lock());
         }
     }
@@ -318,6 +343,26 @@ mod tests {
         watched.apply(node("n2", json!({})));
         assert_eq!(changes.backends().nodes.len(), 2);
         changes.note("n2", Instant::now());
+        tokio::time::timeout(60 * SECOND, changes.settled()).await.expect("a pass");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn nodes_that_no_load_balancer_needs_make_no_pass() {
+        let both = changes();
+        let (changes, watched) = &*both;
+        join(&both, 1);
+        changes.settled().await;
+        let reads = changes.reads();
+        changes.backends();
+        assert!(!changes.rest(reads), "they were read");
+        assert!(changes.rest(changes.reads()));
+        join(&both, 2);
+        let next = tokio::time::timeout(60 * SECOND, changes.settled()).await;
+        assert!(next.is_err(), "nobody needs them");
+        assert_eq!(changes.backends().nodes.len(), 2);
+        tokio::time::timeout(60 * SECOND, changes.settled()).await.expect("a pass, as somebody does");
+        watched.apply(node("n3", json!({})));
+        changes.note("n3", Instant::now());
         tokio::time::timeout(60 * SECOND, changes.settled()).await.expect("a pass");
     }
 

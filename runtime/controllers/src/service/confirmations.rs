@@ -9,9 +9,9 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Error, Result};
 use futures::{StreamExt, stream};
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
@@ -152,8 +152,8 @@ impl Confirmations {
     }
 
     /// The nodes that could be backends in this cloud.
-    fn candidates(&self, inventory: &Inventory) -> Vec<Arc<Node>> {
-        let mut nodes = self.nodes.store().state();
+    fn candidates(&self, inventory: &Inventory) -> Vec<Arc<KubeNode>> {
+        let mut nodes = self.nodes.all();
         nodes.retain(|it| is_eligible(it) && inventory.covers(it));
         nodes
     }
@@ -162,12 +162,12 @@ impl Confirmations {
     async fn ask(
         &self,
         inventory: &Inventory,
-        nodes: Vec<Arc<Node>>,
+        nodes: Vec<Arc<KubeNode>>,
         rule: FreshnessRule<LastAnswered>,
         failed: &mut HashMap<String, FailedCheck>,
     ) -> Option<Error> {
         let asked = Instant::now();
-        let doubtful = |node: &Arc<Node>| {
+        let doubtful = |node: &Arc<KubeNode>| {
             failed.contains_key(&node.name_any()) || self.nodes.record(node).is_some_and(|it| it.missed.is_some())
         };
         let list = if nodes.len() >= inventory.many() || nodes.iter().any(doubtful) {
@@ -182,17 +182,18 @@ impl Confirmations {
             None
         };
         let list = list.as_deref();
-        let is_listed = |it: &Arc<Node>| list.is_some_and(|list| matches!(inventory.listed(it, list), Ok(Some(_))));
+        let is_listed = |it: &Arc<KubeNode>| list.is_some_and(|list| matches!(inventory.listed(it, list), Ok(Some(_))));
         let lacking: Vec<_> = nodes.into_iter().filter(|it| !is_listed(it)).collect();
         let familiar = list.is_some_and(|it| inventory.is_familiar(it));
-        let worthless =
-            |node: &Node| list.and_then(|it| worthless(it, rule, asked, self.nodes.zone(node).as_deref(), familiar));
+        let worthless = |node: &KubeNode| {
+            list.and_then(|it| worthless(it, rule, asked, self.nodes.zone(node).as_deref(), familiar))
+        };
         let all_worthless: Option<Vec<_>> = lacking.iter().map(|it| worthless(it)).collect();
         if let Some(errors) = all_worthless.filter(|_| lacking.len() >= inventory.many()) {
             lacking.iter().zip(&errors).for_each(|(it, error)| fail(failed, it, error, false));
             return errors.into_iter().next();
         }
-        let ask = |node: Arc<Node>| async move {
+        let ask = |node: Arc<KubeNode>| async move {
             let answer = contained(inventory.asked(&node, list)).await.unwrap_or_else(panicked);
             (node, answer)
         };
@@ -288,13 +289,13 @@ fn worthless(
 }
 
 /// Forgets what failed of nodes that are none of these any more.
-fn retain(failed: &mut HashMap<String, FailedCheck>, candidates: &[Arc<Node>]) {
+fn retain(failed: &mut HashMap<String, FailedCheck>, candidates: &[Arc<KubeNode>]) {
     // A map: this runs for each change of a node while the cloud fails, and then all of thousands may have failed.
     let ids: HashMap<_, _> = candidates.iter().map(|it| (it.metadata.name.as_deref(), provider_id(it))).collect();
     failed.retain(|name, it| ids.get(&Some(name.as_str())).is_some_and(|id| *id == Some(it.provider_id.as_str())));
 }
 
-fn fail(failed: &mut HashMap<String, FailedCheck>, node: &Node, error: &Error, alone: bool) {
+fn fail(failed: &mut HashMap<String, FailedCheck>, node: &KubeNode, error: &Error, alone: bool) {
     let it = failed.entry(node.name_any()).or_default();
     it.provider_id = provider_id(node).unwrap_or_default().to_owned();
     let pause = match error {

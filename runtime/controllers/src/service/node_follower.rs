@@ -77,9 +77,16 @@ impl NodeFollower {
 
     /// Goes through all Services once other nodes take traffic.
     fn pass(&self) {
-        let (began, backends) = (Instant::now(), self.changes.backends());
+        let began = Instant::now();
         let SharedState { queue, cluster, metrics, .. } = &*self.shared;
         let pass = BackendPass::begin(metrics.backend_pass.clone());
+        // A Service that comes later reads which nodes take traffic by itself.
+        let reads = self.changes.reads();
+        let are_wanted = self.shared.services.all().iter().any(|it| is_wanted(it, cluster));
+        if !are_wanted && self.changes.rest(reads) {
+            return self.changes.worked(began.elapsed());
+        }
+        let backends = self.changes.backends();
         self.shared.each(|key, service, state| {
             if !is_wanted(service, cluster) {
                 return;

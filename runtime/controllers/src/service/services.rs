@@ -2,10 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::watched::WatchWriter;
 use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt;
-use kube::runtime::reflector::ObjectRef;
-use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
 
@@ -19,7 +18,7 @@ pub(super) struct Services {
 }
 
 impl Services {
-    pub(super) fn new() -> (Self, Writer<Service>) {
+    pub(super) fn new() -> (Self, WatchWriter<Service>) {
         let (watched, writer) = Watched::new();
         (Self { watched, addresses: Mutex::default() }, writer)
     }
@@ -31,8 +30,7 @@ impl Services {
 
     /// The Service under this key.
     pub(super) fn get(&self, key: &str) -> Option<Arc<Service>> {
-        let (namespace, name) = parts(key);
-        self.watched.get(&ObjectRef::new(name).within(namespace))
+        self.watched.get(key)
     }
 
     pub(super) fn all(&self) -> Vec<Arc<Service>> {
@@ -49,7 +47,7 @@ impl Services {
     pub(super) fn apply(
         &self,
         event: Event<Service>,
-        writer: &mut Writer<Service>,
+        writer: &mut WatchWriter<Service>,
         changed: impl Fn(&str, Option<&Service>),
     ) {
         for change in self.watched.apply(event, writer) {
@@ -65,9 +63,4 @@ impl Services {
 /// What the work queue calls a Service: `namespace/name`.
 pub(super) fn key(service: &Service) -> String {
     format!("{}/{}", service.namespace().unwrap_or_default(), service.name_any())
-}
-
-/// Namespace and name.
-pub(super) fn parts(key: &str) -> (&str, &str) {
-    key.split_once('/').unwrap_or(("", key))
 }

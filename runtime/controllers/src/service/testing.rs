@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Annotation, Description};
-use k8s_openapi::api::core::v1::{Node, Service};
+use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 
 use crate::service::desired::ServedCluster;
@@ -58,7 +59,7 @@ pub(super) fn service(change: Value) -> Service {
 }
 
 /// An initialised node, with changes as a merge patch.
-pub(super) fn node(name: &str, change: Value) -> Node {
+pub(super) fn node(name: &str, change: Value) -> KubeNode {
     let mut node = json!({
         "metadata": { "name": name, "labels": {} },
         "spec": { "providerID": format!("fake://{name}") },

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::watched::WatchWriter;
 use k8s_openapi::api::core::v1::Service;
 use kube::api::Api;
-use kube::runtime::reflector::store::Writer;
 use tokio::time::Instant;
 use tracing::warn;
 
@@ -25,7 +25,7 @@ const LONG_PENDING: Duration = Duration::from_secs(1);
 
 impl Syncer {
     /// Follows the watch of Services, for as long as it runs.
-    pub(super) async fn watch_services(self: Arc<Self>, mut writer: Writer<Service>) {
+    pub(super) async fn watch_services(self: Arc<Self>, mut writer: WatchWriter<Service>) {
         let apply = |event| self.shared.services.apply(event, &mut writer, |key, it| self.on_service_event(key, it));
         let services = Api::all(self.shared.client.clone());
         match watch::follow(services, "Services", "the API server", watch::LASTS, apply).await {}

@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use crate::node_object::KubeNode;
 use bytes::Bytes;
 use futures::stream;
 use http::{Request, Response};
 use http_body_util::combinators::UnsyncBoxBody;
 use http_body_util::{BodyExt, Full, StreamBody};
-use k8s_openapi::api::core::v1::Node;
 use kube::client::{Body, Client};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
@@ -59,7 +59,7 @@ impl Rig {
         let api = Api::all(Client::new(server, "default"));
         let (records, mut watch) = (seen.clone(), JoinSet::new());
         watch.spawn(async move {
-            let apply = |event: Event<Node>| records.lock().push(text(&event));
+            let apply = |event: Event<KubeNode>| records.lock().push(text(&event));
             match follow(api, "nodes", "the API server", LASTS, apply).await {}
         });
         Self { requests, seen, _watch: watch }
@@ -94,8 +94,8 @@ fn response(answer: Answer) -> Response<UnsyncBoxBody<Bytes, std::io::Error>> {
     }
 }
 
-fn text(event: &Event<Node>) -> String {
-    let of = |node: &Node| {
+fn text(event: &Event<KubeNode>) -> String {
+    let of = |node: &KubeNode| {
         let metadata = node.metadata.clone();
         format!("{}@{}", metadata.name.unwrap_or_default(), metadata.resource_version.unwrap_or_default())
     };

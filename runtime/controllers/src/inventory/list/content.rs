@@ -85,7 +85,8 @@ impl ListContent {
     }
 
     /// The machines, as a list that began then.
-    pub(super) fn into_machines(self, began: Instant) -> InstanceList {
+    pub(super) fn into_machines(mut self, began: Instant) -> InstanceList {
+        self.instances.shrink_to_fit();
         InstanceList::new(self.instances, self.gaps, began, self.pages)
     }
 }

@@ -6,7 +6,7 @@ use super::*;
 use crate::events::recorded::RecordedEvent;
 
 /// Node `n<nth>`, which does not wait, with this provider id.
-fn settled(nth: usize, provider_id: &str) -> Node {
+fn settled(nth: usize, provider_id: &str) -> KubeNode {
     existing(&format!("n{nth}"), provider_id)
 }
 
@@ -56,7 +56,7 @@ async fn an_answer_in_another_spelling_is_the_nodes() {
 }
 
 /// The inventory of a cloud with one machine, `fake://x1` with this name, for these nodes.
-fn one_machine(name: &str, nodes: &[Node]) -> (Inventory, Receiver<RecordedEvent>) {
+fn one_machine(name: &str, nodes: &[KubeNode]) -> (Inventory, Receiver<RecordedEvent>) {
     let machine = Instance { name: name.to_owned(), provider_id: Some("fake://x1".into()), ..instance(1) };
     let prefixes = vec!["fake://".to_owned()];
     // It is known by any spelling of its provider id, and named in the cloud's.

@@ -1,40 +1,41 @@
+use crate::node_object::{NodeSpec, NodeStatus};
 use cloud_provider::{Address, AddressKind, State};
-use k8s_openapi::api::core::v1::{NodeSpec, NodeStatus, Taint};
+use k8s_openapi::api::core::v1::Taint;
 
 use super::*;
 use crate::node_fields::PROVIDED_NODE_IP;
 
 /// A node that waits, named n1.
-fn waiting() -> Node {
-    let mut node = Node { spec: Some(NodeSpec::default()), ..Node::default() };
+fn waiting() -> KubeNode {
+    let mut node = KubeNode { spec: Some(NodeSpec::default()), ..KubeNode::default() };
     node.metadata.name = Some("n1".into());
     with_taints(node, &[(UNINITIALIZED, "NoSchedule")])
 }
 
-fn with_taints(mut node: Node, taints: &[(&str, &str)]) -> Node {
+fn with_taints(mut node: KubeNode, taints: &[(&str, &str)]) -> KubeNode {
     let taint =
         |(key, effect): &(&str, &str)| Taint { key: (*key).into(), effect: (*effect).into(), ..Taint::default() };
     node.spec.get_or_insert_default().taints = Some(taints.iter().map(taint).collect());
     node
 }
 
-fn with_labels(mut node: Node, labels: &[(&str, &str)]) -> Node {
+fn with_labels(mut node: KubeNode, labels: &[(&str, &str)]) -> KubeNode {
     let labels = labels.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     node.metadata.labels = Some(labels.collect());
     node
 }
 
-fn with_node_ip(mut node: Node, provided: &str) -> Node {
+fn with_node_ip(mut node: KubeNode, provided: &str) -> KubeNode {
     node.metadata.annotations.get_or_insert_default().insert(PROVIDED_NODE_IP.into(), provided.into());
     node
 }
 
-fn with_provider_id(mut node: Node, provider_id: &str) -> Node {
+fn with_provider_id(mut node: KubeNode, provider_id: &str) -> KubeNode {
     node.spec.get_or_insert_default().provider_id = Some(provider_id.into());
     node
 }
 
-fn with_addresses(mut node: Node, addresses: &[(&str, &str)]) -> Node {
+fn with_addresses(mut node: KubeNode, addresses: &[(&str, &str)]) -> KubeNode {
     let address = |(kind, value): &(&str, &str)| NodeAddress { type_: (*kind).into(), address: (*value).into() };
     let addresses = Some(addresses.iter().map(address).collect());
     node.status = Some(NodeStatus { addresses, ..NodeStatus::default() });
@@ -59,23 +60,23 @@ fn address(kind: AddressKind, value: &str) -> Address {
     Address { kind, value: value.into() }
 }
 
-fn labels(node: &Node) -> Vec<(&str, &str)> {
+fn labels(node: &KubeNode) -> Vec<(&str, &str)> {
     let labels = node.metadata.labels.iter().flatten();
     labels.map(|(key, value)| (key.as_str(), value.as_str())).collect()
 }
 
-fn addresses(node: &Node) -> Vec<(&str, &str)> {
+fn addresses(node: &KubeNode) -> Vec<(&str, &str)> {
     let addresses = node.status.as_ref().and_then(|it| it.addresses.as_deref()).unwrap_or_default();
     addresses.iter().map(|it| (it.type_.as_str(), it.address.as_str())).collect()
 }
 
-fn taint_keys(node: &Node) -> Vec<&str> {
+fn taint_keys(node: &KubeNode) -> Vec<&str> {
     taints(node).iter().map(|it| it.key.as_str()).collect()
 }
 
 /// The node once it is initialised.
 #[track_caller]
-fn check(node: &Node, instance: &Instance) -> Node {
+fn check(node: &KubeNode, instance: &Instance) -> KubeNode {
     initialized(node, instance).unwrap().node
 }
 
@@ -205,7 +206,7 @@ fn case_032_a_machine_without_addresses_changes_none() {
 
 /// A change of a node that waits means `expected`.
 #[track_caller]
-fn check_change(after: impl FnOnce(Node) -> Node, expected: NodeChange) {
+fn check_change(after: impl FnOnce(KubeNode) -> KubeNode, expected: NodeChange) {
     let before = with_labels(waiting(), &[("a", "b")]);
     assert_eq!(change(Some(&before), &after(before.clone())), expected);
 }
@@ -219,7 +220,7 @@ fn case_037_only_relevant_changes_cut_a_pause_short() {
     check_change(|it| with_labels(it, &[("node-role.kubernetes.io/control-plane", "")]), NodeChange::Different);
     check_change(|it| with_provider_id(it, "fake://1"), NodeChange::Different);
     check_change(|it| with_taints(it, &[(UNINITIALIZED, "NoExecute")]), NodeChange::Different);
-    let recreated = |mut node: Node| {
+    let recreated = |mut node: KubeNode| {
         node.metadata.uid = Some("another".into());
         node
     };

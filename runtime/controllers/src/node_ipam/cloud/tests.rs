@@ -4,7 +4,7 @@ use serde_json::json;
 
 use super::*;
 
-fn node(name: &str, cidrs: &[&str]) -> Node {
+fn node(name: &str, cidrs: &[&str]) -> KubeNode {
     let spec = if cidrs.is_empty() { json!({}) } else { json!({ "podCIDR": cidrs[0], "podCIDRs": cidrs }) };
     serde_json::from_value(json!({ "metadata": { "name": name, "uid": name }, "spec": spec })).unwrap()
 }

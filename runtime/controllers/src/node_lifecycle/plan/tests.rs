@@ -1,16 +1,17 @@
-use k8s_openapi::api::core::v1::{NodeCondition, NodeSpec, NodeStatus};
+use crate::node_object::{NodeSpec, NodeStatus};
+use k8s_openapi::api::core::v1::NodeCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::*;
 
-fn node(taints: &[(&str, &str)]) -> Node {
+fn node(taints: &[(&str, &str)]) -> KubeNode {
     let taint = |(key, effect): &(&str, &str)| Taint {
         key: (*key).to_owned(),
         effect: (*effect).to_owned(),
         ..Taint::default()
     };
     let taints = (!taints.is_empty()).then(|| taints.iter().map(taint).collect());
-    Node { spec: Some(NodeSpec { taints, ..NodeSpec::default() }), ..Node::default() }
+    KubeNode { spec: Some(NodeSpec { taints, ..NodeSpec::default() }), ..KubeNode::default() }
 }
 
 #[track_caller]
@@ -32,7 +33,7 @@ fn case_082_the_taint_goes_and_the_others_stay_in_order() {
     check_taints(&all, State::Running, &[all[0], all[2]]);
     check_taints(&all[1..2], State::Running, &[]);
     check_taints(&[], State::Running, &[]);
-    assert_eq!(with_state(&Node::default(), State::Running), Node::default());
+    assert_eq!(with_state(&KubeNode::default(), State::Running), KubeNode::default());
 }
 
 #[test]
@@ -52,14 +53,14 @@ fn case_077_a_node_is_ready_only_if_it_says_so() {
             ..NodeCondition::default()
         };
         let conditions = conditions.map(|it| it.into_iter().map(condition).collect());
-        is_ready(&Node { status: Some(NodeStatus { conditions, ..NodeStatus::default() }), ..Node::default() })
+        is_ready(&KubeNode { status: Some(NodeStatus { conditions, ..NodeStatus::default() }), ..KubeNode::default() })
     };
     assert!(with(Some(vec![("DiskPressure", "False"), ("Ready", "True")])));
     assert!(!with(Some(vec![("Ready", "False")])));
     assert!(!with(Some(vec![("Ready", "Unknown")])));
     assert!(!with(Some(vec![("DiskPressure", "True")])));
     assert!(!with(None));
-    assert!(!is_ready(&Node::default()));
+    assert!(!is_ready(&KubeNode::default()));
 }
 
 /// A complete list of the cluster's machines that began with the check.
@@ -83,13 +84,13 @@ fn patience(warm_up: u64, grace: u64) -> DeletionPatience {
     }
 }
 
-fn aged(seconds: i64) -> Node {
+fn aged(seconds: i64) -> KubeNode {
     let mut node = node(&[]);
     node.metadata.creation_timestamp = Some(Time(Timestamp::from_second(1_800_000_000 - seconds).unwrap()));
     node
 }
 
-fn approved(mut node: Node, word: &str) -> Node {
+fn approved(mut node: KubeNode, word: &str) -> KubeNode {
     node.metadata.annotations.get_or_insert_default().insert(DELETE_APPROVED.to_owned(), word.to_owned());
     node
 }

@@ -1,6 +1,7 @@
 use std::collections::HashSet;
 
-use k8s_openapi::api::core::v1::{NodeCondition, NodeStatus};
+use crate::node_object::NodeStatus;
+use k8s_openapi::api::core::v1::NodeCondition;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 
 use super::*;
@@ -8,18 +9,18 @@ use super::*;
 const PERIOD: Duration = Duration::from_secs(5);
 const APART: Duration = Duration::from_secs(3);
 
-fn node(name: &str, uid: &str) -> Arc<Node> {
-    let mut node = Node::default();
+fn node(name: &str, uid: &str) -> Arc<KubeNode> {
+    let mut node = KubeNode::default();
     node.metadata.name = Some(name.into());
     node.metadata.uid = Some(uid.into());
     Arc::new(node)
 }
 
-fn nodes(count: usize) -> Vec<Arc<Node>> {
+fn nodes(count: usize) -> Vec<Arc<KubeNode>> {
     (0..count).map(|nth| node(&format!("n{nth}"), &format!("u{nth}"))).collect()
 }
 
-fn names(nodes: &[Arc<Node>]) -> Vec<String> {
+fn names(nodes: &[Arc<KubeNode>]) -> Vec<String> {
     nodes.iter().map(|it| it.name_any()).collect()
 }
 
@@ -190,14 +191,14 @@ fn a_node_that_is_ready_again_starts_over() {
     assert!(!watchlist.miss(&them[0]), "it is not there any more");
 }
 
-fn not_ready_since(second: i64) -> [Arc<Node>; 1] {
+fn not_ready_since(second: i64) -> [Arc<KubeNode>; 1] {
     let condition = NodeCondition {
         type_: "Ready".into(),
         status: "False".into(),
         last_transition_time: Some(Time(Timestamp::from_second(second).unwrap())),
         ..NodeCondition::default()
     };
-    let mut node = Node::clone(&node("n0", "u0"));
+    let mut node = KubeNode::clone(&node("n0", "u0"));
     node.status = Some(NodeStatus { conditions: Some(vec![condition]), ..NodeStatus::default() });
     [Arc::new(node)]
 }

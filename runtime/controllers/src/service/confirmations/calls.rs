@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use crate::node_object::KubeNode;
 use cloud_provider::{Cloud, Description, Instance, State as Power};
-use k8s_openapi::api::core::v1::Node;
 use scripted_cloud::ScriptedCloud;
 use serde_json::json;
 
@@ -45,7 +45,7 @@ async fn two_minutes(not_ready: usize) -> BTreeMap<&'static str, usize> {
         ..Description::default()
     };
     let cloud = Cloud { instances: Some(fake.clone()), ..fake.offering(Arc::new(description)) };
-    let node = |nth: usize| -> Node {
+    let node = |nth: usize| -> KubeNode {
         let status = if nth < not_ready { "Unknown" } else { "True" };
         node(&name(nth), json!({ "status": { "conditions": [{ "type": "Ready", "status": status }] } }))
     };

@@ -1,5 +1,5 @@
+use crate::watched::WatchWriter;
 use cloud_provider::{Address, AddressKind, Cloud, Description, Freshness, Gap, Instance, Page, Reply, State as Power};
-use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher::Event;
 use prometheus::Registry;
 use scripted_cloud::{Answers, ScriptedCloud};
@@ -65,7 +65,7 @@ struct Rig {
     cloud: Arc<ScriptedCloud>,
     world: Arc<Mutex<World>>,
     nodes: Nodes,
-    writer: Writer<Node>,
+    writer: WatchWriter<KubeNode>,
     inventory: Arc<Inventory>,
     changes: BackendChanges,
     confirmations: Arc<Confirmations>,
@@ -139,7 +139,7 @@ impl Rig {
 
     fn backends(&self) -> Vec<String> {
         // The cache is for those that hear of changes.
-        let nodes = self.nodes.store().state();
+        let nodes = self.nodes.all();
         let mut backends: Vec<_> = nodes.iter().filter_map(|it| self.changes.backend_status(it).machine()).collect();
         backends.sort_by_key(|it| it.name[1..].parse::<usize>().unwrap());
         backends.into_iter().map(|it| it.name).collect()
@@ -224,7 +224,7 @@ async fn adv_105_no_backend_goes_while_the_cloud_fails_later() {
     let refresh = async |rig: &Rig| {
         for _ in 0..3 {
             let list = rig.inventory.list(Freshness::within(Duration::ZERO)).await.ok();
-            for node in rig.nodes.store().state() {
+            for node in rig.nodes.all() {
                 let _ = rig.inventory.instance_of(&node, list.as_deref()).await;
             }
             tokio::time::sleep(Duration::from_secs(300)).await;
@@ -290,7 +290,7 @@ async fn answers_to_others_are_not_asked_for_again() {
     for _ in 0..12 {
         tokio::time::sleep(Duration::from_secs(300)).await;
         let list = rig.inventory.list(Freshness::within(Duration::from_secs(300))).await.unwrap();
-        for node in rig.nodes.store().state() {
+        for node in rig.nodes.all() {
             rig.inventory.instance_of(&node, Some(&list)).await.unwrap();
         }
     }
