@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aerostat_sdk::Method;
-use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange, Setup};
+use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange};
 use aerostat_sdk::testing::{
     Body, FakeActions, FakeCloud, FakeMoment, FakeObject, FakeObjects, Request, Response, reply,
 };
@@ -50,10 +50,6 @@ impl FakeCloud for AsyncCloud {
         vec![("pollInterval", "1s"), ("createAgainAfter", "5s")]
     }
 
-    fn setup(&self) -> Setup {
-        Setup { smallest_page: 5, ..Setup::default() }
-    }
-
     fn objects(&self) -> Vec<CloudObject> {
         self.balancers.shown()
     }
@@ -74,7 +70,7 @@ impl FakeCloud for AsyncCloud {
             ForeignChange::Touch { id } => {
                 self.balancers.get_mut(id)?.body["tags"].as_array_mut()?.push(json!("team-blue"));
             }
-            ForeignChange::Advance { .. } => return None,
+            ForeignChange::AddHeir { .. } | ForeignChange::Protect { .. } | ForeignChange::Advance { .. } => return None,
         }
         Some(Changed::default())
     }

@@ -51,8 +51,8 @@ use crate::{Result, pages};
 pub struct NumberedPages<'a> {
     /// The most items that one page holds.
     pub largest: u32,
-    /// The fewest items that a page can be asked for, where the cloud refuses less. A page of a smaller size is asked for with
-    /// this one: it may hold more than the size, which the host takes.
+    /// The fewest items that a page can be asked for, where the cloud refuses less. Smaller pages are parts of one that is asked
+    /// for with a multiple of their size.
     pub smallest: u32,
     /// The field that says whether a page follows, after the fields that it is in: as [`Self::end`] has it.
     pub next: &'a [&'a str],
@@ -106,12 +106,22 @@ impl NumberedPages<'_> {
         number: u32,
         size: u32,
     ) -> Result<NumberedPage<T>> {
-        let size = size.clamp(self.smallest.min(self.largest), self.largest);
-        let response = request.query(self.number, number).query(self.size, size).send()?;
+        let size = size.clamp(1, self.largest);
+        let parts = self.smallest.div_ceil(size).max(1);
+        let whole = size.saturating_mul(parts).min(self.largest);
+        let (before, part) = (number.saturating_sub(1) / parts, number.saturating_sub(1) % parts);
+        let response = request.query(self.number, before + 1).query(self.size, whole).send()?;
         let tree = Tree::beginning(response.body()).map_err(|it| response.unreadable(&it))?;
-        let items: Vec<T> = tree.read_field(field).map_err(|it| response.unreadable(&it))?;
-        let is_last = self.is_last(&response, &tree, number, size, items.len())?;
-        Ok(NumberedPage { items, is_last })
+        let mut items: Vec<T> = tree.read_field(field).map_err(|it| response.unreadable(&it))?;
+        let is_last = self.is_last(&response, &tree, before + 1, whole, items.len())?;
+        // The last part has the rest, also where the cloud shows more than it was asked for.
+        let (skipped, size) = (part.saturating_mul(size) as usize, size as usize);
+        let mut items = items.split_off(skipped.min(items.len()));
+        let has_more = part + 1 < parts && items.len() > size;
+        if has_more {
+            items.truncate(size);
+        }
+        Ok(NumberedPage { items, is_last: is_last && !has_more })
     }
 
     /// The first object of the list in `field` in which the field `name` has this value: page by page, as [`Self::all`] asks

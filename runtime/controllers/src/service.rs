@@ -48,7 +48,6 @@ mod write;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::watched::WatchWriter;
 use cloud_provider::{Cloud, Description};
 use k8s_openapi::api::core::v1::Service;
 use parking_lot::Mutex;
@@ -62,6 +61,7 @@ use crate::error::BackOff;
 use crate::liveness::Liveness;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
+use crate::watched::WatchWriter;
 use crate::worker::{self, random};
 
 use self::changes::BackendChanges;

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use aerostat_sdk::Method;
-use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange, Setup};
+use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange};
 use aerostat_sdk::testing::{
     Body, FakeActions, FakeCloud, FakeMoment, FakeObject, FakeObjects, Request, Response, reply,
 };
@@ -44,13 +44,6 @@ impl FakeCloud for Cloud {
         vec![("pollInterval", "1s"), ("createAgainAfter", "5s")] // new: fast
     }
 
-    fn setup(&self) -> Setup {
-        Setup {
-            smallest_page: SMALLEST_PAGE.try_into().unwrap_or_default(),
-            ..Setup::default()
-        }
-    }
-
     fn objects(&self) -> Vec<CloudObject> {
         self.balancers.shown()
     }
@@ -74,7 +67,7 @@ impl FakeCloud for Cloud {
                     .as_array_mut()?
                     .push(json!("team-blue"));
             }
-            ForeignChange::Advance { .. } => return None,
+            ForeignChange::AddHeir { .. } | ForeignChange::Protect { .. } | ForeignChange::Advance { .. } => return None,
         }
         Some(Changed::default())
     }

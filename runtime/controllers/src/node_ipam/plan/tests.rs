@@ -21,12 +21,12 @@ fn nets(texts: &[&str]) -> Vec<IpNet> {
 }
 
 /// A node whose UID is its name, with these networks.
-fn node(name: &str, cidrs: &[&str]) -> KubeNode {
+fn node(name: &str, cidrs: &[&str]) -> Node {
     let spec = if cidrs.is_empty() { json!({}) } else { json!({ "podCIDR": cidrs[0], "podCIDRs": cidrs }) };
     serde_json::from_value(json!({ "metadata": { "name": name, "uid": name }, "spec": spec })).unwrap()
 }
 
-fn leaving(mut node: KubeNode) -> KubeNode {
+fn leaving(mut node: Node) -> Node {
     node.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-02T03:04:05Z")).unwrap();
     node
 }
@@ -141,13 +141,6 @@ fn a_node_that_leaves_gives_back_what_was_set_aside() {
     given(&mut it, "a");
     assert_eq!(decide(&leaving(node("a", &[])), &mut it), Ok(Decision::Nothing), "nothing is written any more");
     assert_eq!(used(&mut it), [0]);
-}
-
-#[test]
-fn bits_behind_a_prefix_say_nothing() {
-    let mut it = small();
-    assert_eq!(decide(&node("a", &["10.0.0.3/30"]), &mut it), Ok(Decision::Nothing));
-    assert_eq!(given(&mut it, "b"), nets(&["10.0.0.4/30"]));
 }
 
 #[test]
