@@ -172,7 +172,7 @@ type LoadBalancer struct {
 	// What a later host may say more. With `host.listed`, the load balancers were listed a moment ago by
 	// `load-balancer-inventory`, and the reads of that list cost no request in this call. With `host.new-memo`, no
 	// earlier `ensure` has had this memo, so that none has begun what it announces; then a `failed` without a memo
-	// takes the announcement back.
+	// takes the announcement back. With `finalizer`, the Service has this finalizer, of those that are described.
 	Extra [][2]string
 }
 

@@ -96,6 +96,9 @@ type Setting struct {
 	Default *string
 	// What it does, in a sentence or two.
 	Doc string
+	// Whether it is a label selector for the nodes behind each load balancer whose Service has no annotation that
+	// selects nodes. The host evaluates it, as those. One that cannot be read is refused at load.
+	SelectsNodes bool
 }
 
 // A Service annotation that it reads.
@@ -140,7 +143,7 @@ type Description struct {
 	// The most calls of `load-balancers.ensure` and `delete` at a time: 1 where all of them write to one object of the
 	// cloud; absent for any number.
 	LoadBalancerConcurrency *uint32
-	// What a provider may say more, each with the value "true":
+	// What a provider may say more. With the value "true":
 	//
 	// "load-balancers.vip": some of its load balancers pass packets on with their own address as destination, and
 	// `ingress` may say the mode `vip`. Without this word the host refuses that mode, and writes `Proxy` where an
@@ -148,6 +151,14 @@ type Description struct {
 	//
 	// "load-balancers.shared-addresses": load balancers of several Services may have one address. Without this word
 	// the host refuses an address that another Service has.
+	//
+	// And with another value, perhaps several times:
+	//
+	// "finalizer": a finalizer that an earlier controller of this cloud puts on Services. `load-balancer.extra` tells
+	// which of them a Service has. Where the operator allows it, the host takes it off together with its own.
+	//
+	// "config-map": "namespace/name/key" of a value that an earlier controller of this cloud keeps in a ConfigMap: the
+	// id that its names are made of. Where the operator allows that ConfigMap, `cluster.extra` holds the value.
 	Extra [][2]string
 }
 

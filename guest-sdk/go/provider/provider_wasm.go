@@ -49,6 +49,7 @@ func writeSetting(p unsafe.Pointer, it Setting) {
 	abi.Write(unsafe.Add(p, 8), it.Required)
 	abi.WriteOption(unsafe.Add(p, 12), 4, it.Default, abi.WriteString)
 	abi.WriteString(unsafe.Add(p, 24), it.Doc)
+	abi.Write(unsafe.Add(p, 32), it.SelectsNodes)
 }
 
 func writeAnnotation(p unsafe.Pointer, it Annotation) {
@@ -64,7 +65,7 @@ func writeDescription(p unsafe.Pointer, it Description) {
 	abi.WriteString(unsafe.Add(p, 8), it.Version)
 	abi.WriteList(unsafe.Add(p, 16), 8, it.ProviderIDPrefixes, abi.WriteString)
 	abi.WriteList(unsafe.Add(p, 24), 72, it.Endpoints, writeEndpoint)
-	abi.WriteList(unsafe.Add(p, 32), 32, it.Settings, writeSetting)
+	abi.WriteList(unsafe.Add(p, 32), 36, it.Settings, writeSetting)
 	abi.WriteList(unsafe.Add(p, 40), 40, it.Annotations, writeAnnotation)
 	abi.WriteList(unsafe.Add(p, 48), 8, it.WritesAnnotations, abi.WriteString)
 	abi.WriteList(unsafe.Add(p, 56), 8, it.NodeLabels, abi.WriteString)

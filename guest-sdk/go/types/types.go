@@ -47,7 +47,9 @@ type Cluster struct {
 	UID string
 	// `--cluster-cidr`, in canonical form.
 	PodCIDRs []string
-	// What a later host may say more.
+	// What a later host may say more. Under "config-map." and then "namespace/name/key": the value there when the host
+	// started, of those that are described and that the operator allows. What is not there, or is longer than 1 KiB, is
+	// left out.
 	Extra [][2]string
 }
 
