@@ -57,8 +57,7 @@ impl<const FAULT: u8> LoadBalancers for Faulty<FAULT> {
             }
             (LONG_MEMO, Ok(Progress::Ready(status))) => Ok(Progress::Ready(status.memo("x".repeat(2_000)))),
             (WRITES_AGAIN, Ok(Progress::Ready(status))) => {
-                let id = status.memo.clone().unwrap();
-                http::post("api", ["balancers", &id, "update"]).json(&json!({})).answer()?;
+                http::delete("api", ["balancers", "lb-999"]).answer()?;
                 Ok(Progress::Ready(status))
             }
             (FINAL_ERRORS, Err(error)) => Err(Error::invalid(error.why())),
