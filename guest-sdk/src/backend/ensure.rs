@@ -124,7 +124,7 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
             let because = format_args!("{} is created, and gets what it lacks next", found.title());
             Ok(Progress::pending(status(backend, &found), AT_ONCE, because))
         }
-        // Announced anew, in other words: nothing was sent that the cloud has taken.
+        // Announced again, in other words: nothing was sent that the cloud has taken.
         Creation::Busy(why) => {
             let again = Memo::Creating { since: clock::now().max(since.saturating_add(1)) };
             Ok(Progress::pending(announced(backend, &again), SOON, why))

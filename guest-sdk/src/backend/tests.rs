@@ -198,7 +198,7 @@ fn a_creation_of_a_dead_process_is_waited_out_and_not_repeated() {
 }
 
 #[test]
-fn a_creation_that_has_to_wait_is_announced_anew() {
+fn a_creation_that_has_to_wait_is_announced_again() {
     let busy = Creation::Busy("the network is being changed".to_owned());
     let cloud = Cloud { creation: Some(busy), hidden_from_lists: true, ..Cloud::default() };
     for (now, memo) in [(1_000, "creating a1 since 1001"), (1_061, "creating a1 since 1061")] {

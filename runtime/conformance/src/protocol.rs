@@ -224,7 +224,7 @@ pub enum ForeignChange {
         name: String,
     },
     /// Another machine, whose node has this name, runs with the addresses that a machine had which is gone.
-    AddHeir {
+    AddSuccessor {
         /// The node's name.
         name: String,
         /// The name of the node of the one that is gone.

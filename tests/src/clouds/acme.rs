@@ -74,7 +74,7 @@ impl Assets {
     }
 
     /// Adds a machine that runs with the address of another, which is gone.
-    pub fn add_heir(&self, id: &str, of: &str) {
+    pub fn add_successor(&self, id: &str, of: &str) {
         self.lock().machines.insert(id.to_owned(), Machine { runs: true, address_of: of.to_owned() });
     }
 

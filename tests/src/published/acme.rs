@@ -47,7 +47,7 @@ impl Published for Assets {
             ForeignChange::AddMachine { name } => self.add_machine(name, true),
             ForeignChange::StopMachine { name } => self.add_machine(name, false),
             ForeignChange::RemoveMachine { name } => self.remove_machine(name),
-            ForeignChange::AddHeir { name, of } => self.add_heir(name, of),
+            ForeignChange::AddSuccessor { name, of } => self.add_successor(name, of),
             ForeignChange::Protect { id, protected } => {
                 if !self.protect(id, *protected) {
                     return None;

@@ -84,7 +84,7 @@ impl Published for Account {
                 order("retag", json!({ "arn": id, "tags": tags }));
             }
             // An instance that has ended has no address any more.
-            ForeignChange::AddHeir { .. } => return None,
+            ForeignChange::AddSuccessor { .. } => return None,
             ForeignChange::Protect { id, protected } => order("protect", json!({ "arn": id, "protected": protected })),
             ForeignChange::Advance { seconds } => order("advance", json!({ "seconds": seconds })),
         }

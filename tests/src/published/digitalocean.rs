@@ -52,7 +52,7 @@ impl Published for Assets {
             ForeignChange::AddMachine { name } => DigitalOcean::add_machine(self, number(name), name),
             ForeignChange::StopMachine { name } => self.droplets().update(number(name), |it| it.status = Status::Off),
             ForeignChange::RemoveMachine { name } => DigitalOcean::remove_machine(self, number(name)),
-            ForeignChange::AddHeir { name, of } => {
+            ForeignChange::AddSuccessor { name, of } => {
                 let Droplet { private_v4, public_v4, .. } = Droplet::new(number(of), of);
                 self.droplets().insert(Droplet { private_v4, public_v4, ..Droplet::new(number(name), name) });
             }

@@ -59,7 +59,7 @@ impl Published for Assets {
             ForeignChange::AddMachine { name } => Hetzner::add_machine(self, number(name), name),
             ForeignChange::StopMachine { name } => self.servers().update(number(name), |it| it.status = Status::Off),
             ForeignChange::RemoveMachine { name } => Hetzner::remove_machine(self, number(name)),
-            ForeignChange::AddHeir { name, of } => {
+            ForeignChange::AddSuccessor { name, of } => {
                 Hetzner::add_machine(self, number(name), name);
                 let Server { ipv4, ipv6, .. } = Server::new(number(of), of);
                 self.servers().update(number(name), |it| (it.ipv4, it.ipv6) = (ipv4, ipv6));

@@ -482,8 +482,8 @@ fn an_item_that_only_its_name_proves_is_known_by_its_memo() {
 fn what_is_protected_is_kept_and_listed_so() {
     let kept = || InventoryItem { kept: Some("protected".to_owned()), ..item("own", "kept", "1") };
     let with = |said, lists| {
-        found(inventory::kept_is_no_orphan, |it| {
-            it.kept = Some(KeptListing { uid: "kept".to_owned(), said: Some(said), lists });
+        found(inventory::kept_is_no_orphan, |seen| {
+            seen.kept = Some(KeptListing { uid: "kept".to_owned(), said: Some(said), lists });
         })
     };
     let said = || SaidAnswer::Kept("protected".to_owned());

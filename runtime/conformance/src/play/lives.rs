@@ -54,8 +54,8 @@ fn troubles_of(measure: &Life) -> Vec<Trouble> {
 /// The first trouble of each kind, and then one of so many.
 fn sample(troubles: impl Iterator<Item = Trouble>, every: usize) -> Vec<Trouble> {
     let mut seen: BTreeMap<_, usize> = BTreeMap::new();
-    let mut is_taken = |it: &Trouble| {
-        let seen = seen.entry((it.how, it.lists_lag, it.gives_up)).or_default();
+    let mut is_taken = |trouble: &Trouble| {
+        let seen = seen.entry((trouble.how, trouble.lists_lag, trouble.gives_up)).or_default();
         *seen += 1;
         (*seen - 1).is_multiple_of(every)
     };

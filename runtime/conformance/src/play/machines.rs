@@ -22,7 +22,7 @@ const NOBODY: &str = "nobody";
 /// The machine that goes.
 const LEAVING: &str = "leaving";
 /// The machine that has its addresses then.
-const HEIR: &str = "heir-98";
+const SUCCESSOR: &str = "next-98";
 
 /// Everything about machines; `None` without the capability.
 pub(crate) async fn play(stage: &mut Stage) -> Result<Option<RecordedMachines>> {
@@ -95,13 +95,13 @@ async fn leave(stage: &mut Stage, instances: &Arc<dyn Instances>, questions: &mu
     if stage.admin.change(&ForeignChange::RemoveMachine { name: name() }).await?.is_some() {
         let title = format!("get {LEAVING}, which is gone");
         ask(stage, instances, questions, &title, &node, Truth::Gone).await?;
-        let heir = ForeignChange::AddHeir { name: HEIR.to_owned(), of: name() };
-        if stage.admin.change(&heir).await?.is_some() {
+        let successor = ForeignChange::AddSuccessor { name: SUCCESSOR.to_owned(), of: name() };
+        if stage.admin.change(&successor).await?.is_some() {
             for (by, node) in [("id", &node), ("name", &joining(LEAVING))] {
-                let title = format!("get {LEAVING}, whose addresses {HEIR} has, by its {by}");
+                let title = format!("get {LEAVING}, whose addresses {SUCCESSOR} has, by its {by}");
                 ask(stage, instances, questions, &title, node, Truth::Gone).await?;
             }
-            stage.admin.change(&ForeignChange::RemoveMachine { name: HEIR.to_owned() }).await?;
+            stage.admin.change(&ForeignChange::RemoveMachine { name: SUCCESSOR.to_owned() }).await?;
         }
     }
     Ok(())

@@ -67,7 +67,7 @@ impl FakeCloud for Cloud {
                     .as_array_mut()?
                     .push(json!("team-blue"));
             }
-            ForeignChange::AddHeir { .. } | ForeignChange::Protect { .. } | ForeignChange::Advance { .. } => return None,
+            ForeignChange::AddSuccessor { .. } | ForeignChange::Protect { .. } | ForeignChange::Advance { .. } => return None,
         }
         Some(Changed::default())
     }

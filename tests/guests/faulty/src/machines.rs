@@ -33,7 +33,7 @@ impl Instances for Faulty {
         match find(id) {
             Err(_) if fault::is(Fault::NoneOnError)? => Ok(None),
             Ok(None) if fault::is(Fault::ErrorOnMissing)? => Err(Error::unavailable("the cloud has no such machine")),
-            Ok(None) if fault::is(Fault::FoundByAddress)? => heir(node)?.map(instance).transpose(),
+            Ok(None) if fault::is(Fault::FoundByAddress)? => with_address_of(node)?.map(instance).transpose(),
             found => found?.map(instance).transpose(),
         }
     }
@@ -73,7 +73,7 @@ impl Instances for Faulty {
 }
 
 /// The machine that has an address of this node.
-fn heir(node: &Node) -> Result<Option<Machine>> {
+fn with_address_of(node: &Node) -> Result<Option<Machine>> {
     let all: Machines = http::get(API, ["machines"]).query("limit", ALL).send()?.json()?;
     Ok(all.machines.into_iter().find(|it| node.addresses.iter().any(|address| address.value == it.ip)))
 }

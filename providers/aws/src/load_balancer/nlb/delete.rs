@@ -5,12 +5,15 @@ use aerostat_sdk::{Deletion, Result, events};
 
 use super::desired::DesiredNlb;
 use super::write::{self, Wait};
-use super::{MOST_READS, groups, live, names};
+use super::{groups, live, names};
 use crate::api::elbv2::load_balancers::{self as api, AnyLoadBalancer};
 use crate::api::elbv2::tags;
 use crate::api::elbv2::target_groups::{self, TargetGroup};
 use crate::load_balancer::call::ServiceCall;
 use crate::tags::{KEPT, Tags, is_kept};
+
+/// For how many target groups one call asks by their names. The host stops a call at 100 requests.
+const MOST_NAMES: usize = 64;
 
 /// Takes one step towards its absence. What cannot be proven to be the Service's stays.
 ///
@@ -69,7 +72,7 @@ fn delete_target_groups(call: &ServiceCall<'_>) -> Result<Option<Wait>> {
     // What cannot be desired was not made.
     let desired = DesiredNlb::of(call).map(|it| it.listeners).unwrap_or_default();
     let names = desired.iter().map(|it| &*it.group.name);
-    let unlisted: Vec<_> = names.filter(|name| !found.iter().any(|it| it.name == **name)).take(MOST_READS).collect();
+    let unlisted: Vec<_> = names.filter(|name| !found.iter().any(|it| it.name == **name)).take(MOST_NAMES).collect();
     found.extend(target_groups::named(&unlisted)?);
     // AWS may still show a load balancer that is gone.
     let is_of_name = |arn: &String| names::name_in(arn) == Some(&*call.service.name);

@@ -156,9 +156,9 @@ fn what_could_not_be_created_may_be_adopted_later() {
             }
         })
     };
-    let named = |it: LoadBalancer| LoadBalancer {
+    let named = |service: LoadBalancer| LoadBalancer {
         current_ingress: vec![Ingress::ip("203.0.113.5")],
-        ..it.with_annotation(key::ID.name, OTHER_ID)
+        ..service.with_annotation(key::ID.name, OTHER_ID)
     };
     // What was announced comes first.
     let refused = ensure(&cloud(), &named(remembering(&format!("creating {NAME} since 990"))));

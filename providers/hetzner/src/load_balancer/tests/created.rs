@@ -229,5 +229,5 @@ fn a_busy_network_is_waited_for() {
         panic!("pending")
     };
     let again = CREATING.replace("1000", "1001");
-    assert_eq!((pending.status.memo, pending.wait.milliseconds), (Some(again), 500), "it is announced anew");
+    assert_eq!((pending.status.memo, pending.wait.milliseconds), (Some(again), 500), "it is announced again");
 }

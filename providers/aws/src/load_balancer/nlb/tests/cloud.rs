@@ -193,9 +193,9 @@ impl State {
                 if names.iter().any(|name| !self.groups.iter().any(|it| it.fields["Name"] == **name)) {
                     return Err("TargetGroupNotFound");
                 }
-                let is_asked = |it: &&Group| match names.is_empty() {
+                let is_asked = |group: &&Group| match names.is_empty() {
                     true => !self.hides_groups,
-                    false => names.contains(&it.fields["Name"]),
+                    false => names.contains(&group.fields["Name"]),
                 };
                 let found: Vec<_> = self.groups.iter().filter(is_asked).map(|it| it.xml(&self.listeners)).collect();
                 Ok(format!("<TargetGroups>{}</TargetGroups>", members(found)))
