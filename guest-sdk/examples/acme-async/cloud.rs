@@ -70,7 +70,9 @@ impl FakeCloud for AsyncCloud {
             ForeignChange::Touch { id } => {
                 self.balancers.get_mut(id)?.body["tags"].as_array_mut()?.push(json!("team-blue"));
             }
-            ForeignChange::AddSuccessor { .. } | ForeignChange::Protect { .. } | ForeignChange::Advance { .. } => return None,
+            ForeignChange::AddSuccessor { .. } | ForeignChange::Protect { .. } | ForeignChange::Advance { .. } => {
+                return None;
+            }
         }
         Some(Changed::default())
     }

@@ -21,12 +21,12 @@ fn nets(texts: &[&str]) -> Vec<IpNet> {
 }
 
 /// A node whose UID is its name, with these networks.
-fn node(name: &str, cidrs: &[&str]) -> Node {
+fn node(name: &str, cidrs: &[&str]) -> KubeNode {
     let spec = if cidrs.is_empty() { json!({}) } else { json!({ "podCIDR": cidrs[0], "podCIDRs": cidrs }) };
     serde_json::from_value(json!({ "metadata": { "name": name, "uid": name }, "spec": spec })).unwrap()
 }
 
-fn leaving(mut node: Node) -> Node {
+fn leaving(mut node: KubeNode) -> KubeNode {
     node.metadata.deletion_timestamp = serde_json::from_value(json!("2026-01-02T03:04:05Z")).unwrap();
     node
 }
