@@ -77,9 +77,9 @@ async fn everything(admin: &Client) -> BTreeSet<String> {
     all.extend(names::<RoleBinding>(admin).await);
     // The cluster's own controllers tell of nodes, too.
     let events = Api::<Event>::all(admin.clone()).list(&ListParams::default()).await.unwrap();
-    let of_aerostat = events.into_iter().filter(|it| {
-        let source = it.source.as_ref().and_then(|it| it.component.as_deref()).unwrap_or_default();
-        let about = it.involved_object.name.as_deref().unwrap_or_default();
+    let of_aerostat = events.into_iter().filter(|event| {
+        let source = event.source.as_ref().and_then(|it| it.component.as_deref()).unwrap_or_default();
+        let about = event.involved_object.name.as_deref().unwrap_or_default();
         !source.starts_with("node-controller") && about != "theirs"
     });
     all.extend(of_aerostat.map(|it| format!("Event {:?} {:?}", it.source, it.message)));

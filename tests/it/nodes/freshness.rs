@@ -70,7 +70,7 @@ async fn older_list(faults: &Faults) {
     })
     .await;
     free.send_replace(true);
-    nodes(&cluster).delete("n2", &DeleteParams::default()).await.unwrap();
+    nodes(&cluster).delete("n2", &DeleteParams::default()).await.expect("the node is there");
     wait::until("what is really gone is gone", async || version(&known, "n2").is_none().then_some(())).await;
 }
 

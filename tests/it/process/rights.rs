@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
+use tests::audit_log::Request;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
 use tests::{guests, kubelet, wait};
@@ -81,5 +82,9 @@ async fn case_258_nothing_that_aerostat_asks_is_forbidden() {
         "watch nodes",
         "watch services",
     ];
-    assert_eq!(asked, expected.into_iter().map(str::to_owned).collect(), "and nothing else is asked");
+    // Kubernetes 1.33 refuses to stream lists, which are then asked for as pages.
+    let is_refused_stream = |it: &Request| it.verb == "watch" && it.response.code == 422;
+    let pages: &[&str] = if ours.iter().any(is_refused_stream) { &["list nodes", "list services"] } else { &[] };
+    let expected: BTreeSet<_> = expected.iter().chain(pages).map(|it| (*it).to_owned()).collect();
+    assert_eq!(asked, expected, "and nothing else is asked");
 }
