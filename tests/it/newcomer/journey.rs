@@ -50,7 +50,7 @@ async fn a_newcomer_comes_from_nothing_to_a_node() {
     });
     let _process = setup.started().await;
     let change = json!({ "addMachine": { "name": NODE } });
-    let client = reqwest::Client::new();
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
     let changed =
         client.post(format!("{}/conformance/change", cloud.url)).body(change.to_string()).send().await.unwrap();
     assert!(changed.status().is_success());
