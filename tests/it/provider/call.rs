@@ -33,7 +33,7 @@ async fn answer(config: &ForSimulator, guest: &str, arguments: &[&str]) -> (Valu
 #[tokio::test]
 async fn a_machine_is_found_and_its_request_shown() {
     let served = acme::serve(0, &[]).await.unwrap();
-    served.simulator.add_machine("web-1", true);
+    served.simulator.account().add_machine("web-1", true);
     let config = ForSimulator::new(guests::ACME, &served.url).await;
     let (found, shown) = answer(&config, guests::ACME, &["instances.get", r#"{"name": "web-1"}"#]).await;
     assert_eq!((&found["providerID"], &found["state"]), (&json!("acme://web-1"), &json!("running")));
@@ -66,12 +66,12 @@ async fn a_dry_run_stops_before_the_first_write() {
     assert_eq!(lines.len(), 2, "{shown}");
     says(lines[0], &["GET ", "/v1/balancers/a47110815 404"]);
     says(lines[1], &["stopped before PUT ", "/v1/balancers/a47110815 (write, by api.allow[1] PUT /balancers/*)"]);
-    assert!(served.simulator.balancers().is_empty(), "it was sent");
+    assert!(served.simulator.account().balancers().is_empty(), "it was sent");
 
     let (made, shown) = answer(&config, guests::ACME, &ensure).await;
     assert_eq!(made["pending"]["status"]["memo"], "a47110815", "{made}");
     says(&shown, &["GET ", "PUT "]);
-    assert_eq!(served.simulator.balancers().len(), 1);
+    assert_eq!(served.simulator.account().balancers().len(), 1);
     let again = call(&config, guests::ACME, &[&ensure[..], &["--dry-run", "--output=json"]].concat()).await;
     let whole: Value = serde_json::from_str(&again.out).unwrap();
     assert_eq!((again.code, again.errors.as_str(), &whole["stoppedBefore"]), (Some(0), "", &Value::Null), "{whole}");
@@ -79,7 +79,7 @@ async fn a_dry_run_stops_before_the_first_write() {
     assert_eq!(whole["function"], "load-balancers.ensure");
     let (gone, _) = answer(&config, guests::ACME, &["load-balancers.delete", BALANCER, UID]).await;
     assert_eq!(gone, "done");
-    assert!(served.simulator.balancers().is_empty());
+    assert!(served.simulator.account().balancers().is_empty());
 }
 
 #[tokio::test]
