@@ -4,6 +4,7 @@
 //! WebAssembly). In memory everything lies as the component model's canonical ABI says: sizes and offsets are in the text that is
 //! written, computed by the same library that makes the component.
 
+mod directions;
 mod functions;
 mod memory;
 mod names;
@@ -17,7 +18,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context as _, Result, bail};
 use wit_parser::{InterfaceId, Resolve, SizeAlign, Type, TypeDefKind, TypeId, TypeOwner, WorldItem};
 
-use self::memory::Directions;
+use self::directions::Directions;
 use crate::contract;
 
 /// The module that the packages belong to.

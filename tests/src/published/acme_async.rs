@@ -4,7 +4,7 @@
 use aerostat_sdk::testing::{ServedCloud, serve as serve_memory};
 
 #[path = "../../../guest-sdk/examples/acme-async/cloud.rs"]
-mod cloud;
+pub mod cloud;
 
 /// Serves it on a port of loopback, or on a free one with 0, until the process ends.
 ///

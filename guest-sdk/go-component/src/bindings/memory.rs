@@ -1,6 +1,5 @@
 //! Values in memory, as the canonical ABI lays them out: reading and writing of records and variants.
 
-use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
@@ -8,13 +7,6 @@ use wit_parser::{InterfaceId, Record, Type, TypeDefKind, TypeId, Variant};
 
 use super::names::public;
 use super::{Bindings, MODULE, SHARED};
-
-/// The records and variants that are read from memory, and those that are written there.
-#[derive(Default)]
-pub(super) struct Directions {
-    read: BTreeSet<TypeId>,
-    written: BTreeSet<TypeId>,
-}
 
 /// Into memory, or out of it.
 #[derive(Clone, Copy)]

@@ -200,8 +200,8 @@ fn a_refusal_that_would_be_tried_for_ever_is_told() {
     let with = |how, status, is_final| {
         let mut refused = life(Some(Trouble { nth: 1, how, lists_lag: false, gives_up: false }));
         let sent = ArrivedRequest { status: Some(status), ..write("POST /") };
-        let wrong = Wrong { is_final, text: "no".to_owned() };
-        refused.parts[0].calls.insert(0, call(SaidAnswer::Failed { memo: None, wrong }, vec![sent]));
+        let said = SaidAnswer::Failed { memo: None, wrong: Wrong { is_final, text: "no".to_owned() } };
+        refused.parts[0].calls.insert(0, call(said, vec![sent]));
         let lives = of_lives(vec![life(None), refused]);
         [sentences(lives::refusals_are_final(&lives)).len(), sentences(lives::errors_are_tried_again(&lives)).len()]
     };
@@ -222,8 +222,7 @@ fn a_mark_that_an_author_has_written_is_named() {
         sentences(thefts::marks_are_not_forged(&Transcript { forgeries: Some(vec![forgery]), ..transcript() }))
     };
     assert_eq!(with(&[("cluster", "c"), ("service", "own"), ("team", "blue")]), [""; 0]);
-    let told = with(&[("cluster", "c"), ("service", "other")]);
-    assert_eq!(told, ["load balancer 7 has the other's mark service=other"]);
+    assert_eq!(with(&[("service", "other")]), ["load balancer 7 has the other's mark service=other"]);
 }
 
 #[test]
