@@ -11,6 +11,7 @@ async fn new(arguments: &[&str]) -> Output {
     Command::new(binary().unwrap()).args(command).stdin(Stdio::null()).output().await.unwrap()
 }
 
+/// Cases: bad-provider-command
 #[tokio::test]
 async fn bad_input_makes_nothing_and_says_what_to_do() {
     let folder = Folder::new();

@@ -31,7 +31,7 @@ async fn a_provider_knows_the_cluster_by_flags_and_namespace() {
 }
 
 #[tokio::test]
-async fn a_provider_is_told_the_values_of_config_maps_that_may_be_read() {
+async fn a_provider_is_told_values_of_config_maps_that_may_be_read() {
     let cluster = cluster().await;
     let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let data = json!({ "metadata": { "name": "hostile" }, "data": { "id": "0f0e", "token": "a secret" } });

@@ -5,6 +5,7 @@ use tests::guests;
 
 use crate::setup::{aerostat, flag, says};
 
+/// Cases: bad-provider-command
 #[tokio::test]
 async fn bad_input_of_each_command_about_providers() {
     let folder = Folder::new();

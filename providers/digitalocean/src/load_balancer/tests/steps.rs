@@ -186,7 +186,7 @@ fn lists_are_read_to_their_end() {
 }
 
 #[test]
-fn a_creation_is_sent_by_the_first_call_that_has_its_announcement() {
+fn a_creation_is_sent_by_the_first_call_with_its_announcement() {
     let announced = |is_new: bool| {
         let host = Host::new().at(1_000).answers(|request| match request.body {
             None => answer(200, json!({ "load_balancers": [] }).to_string()),
