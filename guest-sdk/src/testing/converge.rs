@@ -8,7 +8,7 @@ use crate::{
 
 use super::fake_cloud::FakeCloud;
 use super::host::Host;
-use super::protocol::{AdminFailure, ArrivedRequest, CloudObject, ForeignChange, Orders};
+use super::protocol::{AdminFailure, ArrivedRequest, CloudObject, ForeignChange, How, Orders};
 use super::simulated_cloud::{SharedCloud, SimulatedCloud};
 use super::trouble::{Phase, Trouble, troubles};
 
@@ -129,7 +129,9 @@ impl PlayedLife {
         let ends = if part.phase == Phase::Delete { "delete-converges" } else { "ensure-converges" };
         let is_final = |it: &&PlayedCall| matches!(&it.heard, HeardAnswer::Error(Error::Invalid(_) | Error::Denied(_)));
         match part.calls.iter().find(is_final) {
-            Some(PlayedCall { heard: HeardAnswer::Error(error), .. }) if self.trouble.is_some() => {
+            Some(PlayedCall { heard: HeardAnswer::Error(error), .. })
+                if self.trouble.is_some_and(|it| it.how != How::Refused) =>
+            {
                 breaks(
                     "errors-are-tried-again",
                     format!("it passes, and is told as one that does not: {}", error.why()),

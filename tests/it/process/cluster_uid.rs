@@ -6,11 +6,12 @@ use k8s_openapi::api::core::v1::{ConfigMap, Namespace};
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
+use tests::aerostat::message;
 use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults};
 use tests::{guests, kubelet};
 
-use crate::setup::{Setup, initialized};
+use crate::setup::{Setup, initialized, says};
 
 #[tokio::test]
 async fn a_provider_knows_the_cluster_by_flags_and_namespace() {
@@ -40,8 +41,8 @@ async fn a_provider_is_told_values_of_config_maps_that_may_be_read() {
     let setup = Setup::guest(&cluster, guests::HOSTILE)
         .edit(|config| config["provider"]["configMaps"] = json!(["kube-system/hostile"]));
     let mut process = setup.start();
-    process.says("cannot read the ConfigMap kube-system/hostile, which provider.configMaps names").await;
-    process.says("aerostat's identity needs the right to get it").await;
+    let line = process.says("cannot read the ConfigMap kube-system/hostile, which provider.configMaps names").await;
+    says(message(&line), &["aerostat's identity needs the right to get it"]);
     let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let mut rules = roles.get("cloud-controller-manager").await.unwrap().rules.unwrap();
     rules.push(PolicyRule {

@@ -55,7 +55,9 @@ pub(crate) fn kept_is_no_orphan(transcript: &Transcript) -> PromiseJudgement {
         });
         let orphans =
             ["while it is protected", "when it is not any more"].into_iter().zip(lists).filter_map(|(when, list)| {
-                let orphan = items(list).find(|it| it.owner.uid.as_ref() == Some(uid) && it.kept.is_none())?;
+                // One that says so is enough for all that the Service has.
+                let own: Vec<_> = items(list).filter(|it| it.owner.uid.as_ref() == Some(uid)).collect();
+                let orphan = own.iter().all(|it| it.kept.is_none()).then(|| own.first())??;
                 Some(finding(format!("the list {when}"), format!("{} is not called kept", orphan.cloud_object)))
             });
         said.into_iter().chain(orphans).collect()
