@@ -118,10 +118,13 @@ pub(crate) fn held(documents: &[Value]) -> BTreeSet<Right> {
     for role in roles {
         let namespace = role["metadata"]["namespace"].as_str().map(str::to_owned);
         for rule in role["rules"].as_array().unwrap() {
-            let name = rule.get("resourceNames").map(|it| list(it).remove(0));
+            let names = rule.get("resourceNames").map(&list);
+            let names: Vec<_> = names.map_or_else(|| vec![None], |names| names.into_iter().map(Some).collect());
             for (group, resource) in list(&rule["apiGroups"]).into_iter().zip(list(&rule["resources"])) {
-                let right = |verb| (namespace.clone(), group.clone(), resource.clone(), name.clone(), verb);
-                held.extend(list(&rule["verbs"]).into_iter().map(right));
+                for name in &names {
+                    let right = |verb| (namespace.clone(), group.clone(), resource.clone(), name.clone(), verb);
+                    held.extend(list(&rule["verbs"]).into_iter().map(right));
+                }
             }
         }
     }

@@ -1,13 +1,13 @@
 //! The binary as a command, and a config for a simulator.
 
-use std::io::{Read as _, Write as _};
-use std::net::TcpStream;
 use std::path::PathBuf;
 use std::process::Stdio;
 
 use serde_json::{Value, json};
 use tests::aerostat::binary;
 use tests::folder::Folder;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
 use tokio::process::Command;
 
 /// The output of a command, and how it ended.
@@ -70,7 +70,7 @@ impl ForSimulator {
     pub(crate) async fn new(guest: &str, url: &str) -> Self {
         let folder = Folder::new();
         let mut value = json_of(0, &["provider", "describe", guest]).await;
-        let setup = world(url)["setup"].clone();
+        let setup = world(url).await["setup"].clone();
         value["provider"]["settings"] = setup["settings"].clone();
         let login = &setup["login"];
         let services = &login["sigv4"]["services"];
@@ -120,13 +120,13 @@ impl ForSimulator {
 }
 
 /// The simulator's word on itself.
-fn world(url: &str) -> Value {
+async fn world(url: &str) -> Value {
     let address = url.strip_prefix("http://").unwrap();
-    let mut stream = TcpStream::connect(address).unwrap();
+    let mut stream = TcpStream::connect(address).await.unwrap();
     let request = format!("GET /conformance/world HTTP/1.1\r\nhost: {address}\r\nconnection: close\r\n\r\n");
-    stream.write_all(request.as_bytes()).unwrap();
+    stream.write_all(request.as_bytes()).await.unwrap();
     let mut answer = String::new();
-    stream.read_to_string(&mut answer).unwrap();
+    stream.read_to_string(&mut answer).await.unwrap();
     let begin = answer.find('{').unwrap();
     let end = answer.rfind('}').unwrap();
     serde_json::from_str(&answer[begin..=end]).unwrap_or_else(|error| panic!("{error}: {answer}"))

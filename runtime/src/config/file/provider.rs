@@ -175,7 +175,7 @@ pub(crate) struct CompileLimitsSection {
     pub(crate) nesting: Option<u64>,
     /// Types. Default: 20000.
     pub(crate) types: Option<u64>,
-    /// Definitions. Default: 50000.
+    /// Definitions. Default: 100000.
     pub(crate) definitions: Option<u64>,
     /// Bytes of custom sections. Default: `1Mi`.
     pub(crate) custom_bytes: Option<ScalarText<ByteSize>>,

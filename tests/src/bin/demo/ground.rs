@@ -26,7 +26,7 @@ pub(crate) struct Ground {
 }
 
 enum Kind {
-    Own(ControlPlane),
+    Own(Box<ControlPlane>),
     Part { folder: Folder, _view: View },
 }
 
@@ -37,7 +37,7 @@ impl Ground {
         let kubeconfig = control_plane.aerostat_kubeconfig().await?;
         apply_roles(&admin, V::PAGE).await?;
         allow_config_map::<V>(&admin).await?;
-        Ok(Self { admin, kubeconfig, kind: Kind::Own(control_plane) })
+        Ok(Self { admin, kubeconfig, kind: Kind::Own(Box::new(control_plane)) })
     }
 
     /// Uses the part of an existing cluster that `view` shows, through which the kubeconfig in `folder` leads.

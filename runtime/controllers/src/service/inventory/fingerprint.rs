@@ -45,7 +45,7 @@ fn asked(desired: &LoadBalancer) -> Value {
         ExternalTrafficPolicy::Cluster => None,
         ExternalTrafficPolicy::Local(port) => Some(port),
     };
-    json!([
+    let mut asked = json!([
         name,
         [cluster, namespace, service, uid],
         load_balancer_class,
@@ -56,8 +56,12 @@ fn asked(desired: &LoadBalancer) -> Value {
         load_balancer_ip,
         health_check,
         client_ip_affinity_seconds,
-        finalizers,
-    ])
+    ]);
+    // Without them it is what it was before they were known.
+    if let (false, Some(asked)) = (finalizers.is_empty(), asked.as_array_mut()) {
+        asked.push(json!(finalizers));
+    }
+    asked
 }
 
 fn port(Port { name, protocol, port, node_port, app_protocol }: &Port) -> Value {
