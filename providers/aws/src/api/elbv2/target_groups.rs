@@ -81,17 +81,9 @@ pub(crate) fn all() -> Result<Vec<TargetGroup>, AwsRefusal> {
     super::all(&ELBV2.action("DescribeTargetGroups").with("PageSize", PAGE), LIST, read)
 }
 
-/// The target groups with these names, also those that lists do not show yet. Of a name that no group has there is none.
-pub(crate) fn named(names: &[&str]) -> Result<Vec<TargetGroup>, AwsRefusal> {
-    if names.is_empty() {
-        return Ok(Vec::new());
-    }
-    match super::all(&ELBV2.action("DescribeTargetGroups").list("Names.member", names.iter().copied()), LIST, read) {
-        // One that is missing refuses the others, too.
-        Err(refusal) if refusal.code == "TargetGroupNotFound" && names.len() > 1 => {
-            let each = names.iter().map(|name| named(&[*name])).collect::<Result<Vec<_>, _>>()?;
-            Ok(each.into_iter().flatten().collect())
-        }
+/// The target group with this name, also if lists do not show it yet.
+pub(crate) fn named(name: &str) -> Result<Vec<TargetGroup>, AwsRefusal> {
+    match super::all(&ELBV2.action("DescribeTargetGroups").with("Names.member.1", name), LIST, read) {
         Err(refusal) if refusal.code == "TargetGroupNotFound" => Ok(Vec::new()),
         answer => answer,
     }

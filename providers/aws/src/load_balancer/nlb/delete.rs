@@ -71,9 +71,12 @@ fn delete_target_groups(call: &ServiceCall<'_>) -> Result<Option<Wait>> {
     let mut found = target_groups::all()?;
     // What cannot be desired was not made.
     let desired = DesiredNlb::of(call).map(|it| it.listeners).unwrap_or_default();
-    let names = desired.iter().map(|it| &*it.group.name);
-    let unlisted: Vec<_> = names.filter(|name| !found.iter().any(|it| it.name == **name)).take(MOST_NAMES).collect();
-    found.extend(target_groups::named(&unlisted)?);
+    for listener in desired.iter().take(MOST_NAMES) {
+        let name = &listener.group.name;
+        if found.iter().all(|it| it.name != *name) {
+            found.extend(target_groups::named(name)?);
+        }
+    }
     // AWS may still show a load balancer that is gone.
     let is_of_name = |arn: &String| names::name_in(arn) == Some(&*call.service.name);
     found.retain(|group| {

@@ -51,7 +51,7 @@ fn aws_048_what_is_left_of_a_load_balancer_goes() {
 
 #[test]
 fn target_groups_that_no_list_shows_yet_go_by_their_names() {
-    for (made, asks) in [(1, 3), (2, 1)] {
+    for made in [1, 2] {
         let cloud = Cloud::default();
         let ports: Vec<_> = (0..2).map(|it| Port::new(Protocol::Tcp, 80 + it, 30_080 + it)).collect();
         // The answer to the creation of the last one was lost.
@@ -61,7 +61,7 @@ fn target_groups_that_no_list_shows_yet_go_by_their_names() {
         assert_eq!(delete(&host, &LoadBalancer { ports, ..service }), Ok(Deletion::Done));
         assert_gone(&cloud);
         let asked = sent(&host);
-        assert_eq!(asked.iter().filter(|it| it.contains("Names.member.1=k8s-")).count(), asks, "{asked:?}");
+        assert_eq!(asked.iter().filter(|it| it.contains("Names.member.1=k8s-")).count(), 2, "{asked:?}");
     }
 }
 
