@@ -6,11 +6,19 @@ use tests::{component, guests};
 
 use crate::setup::{aerostat, ends, flag, json_of, says};
 
+/// What an operator fills in for AWS.
+const FILLED_IN: [(&str, &str); 3] =
+    [("region", "eu-central-1"), ("vpc", "vpc-0123456789abcdef0"), ("clusterID", "prod")];
+
 #[tokio::test]
 async fn our_providers_fit_the_configs_made_for_them() {
     for guest in [guests::ACME, guests::DIGITALOCEAN, guests::HETZNER, guests::AWS] {
         let folder = Folder::new();
-        let config = folder.write("cloud.yaml", ends(0, &["provider", "describe", guest]).await);
+        let text = ends(0, &["provider", "describe", guest]).await;
+        let text = FILLED_IN.iter().fold(text, |text, (name, value)| {
+            text.replace(&format!("'{name}': FILL-IN"), &format!("'{name}': {value}"))
+        });
+        let config = folder.write("cloud.yaml", text);
         let text = ends(0, &["provider", "check", guest, &flag("cloud-config", &config)]).await;
         says(&text, &["contract    0.1.0", "exports     ", "provider", "of 4096 KiB at most", "missing     nothing"]);
         says(&text, &["of WASI, which reach nothing here", "compiled    in "]);
@@ -56,6 +64,11 @@ async fn the_yaml_of_a_check_is_all_that_lacks() {
         let yaml = checked["yaml"].as_str().unwrap();
         let lacking: Value = serde_saphyr::from_str(yaml).unwrap_or_else(|error| panic!("{error}: {yaml}"));
         merged(&mut config, &lacking);
+        for (name, value) in FILLED_IN {
+            if config["provider"]["settings"][name] == "FILL-IN" {
+                config["provider"]["settings"][name] = json!(value);
+            }
+        }
         let path = folder.write("cloud.yaml", config.to_string());
         let checked = json_of(0, &["provider", "check", guest, &flag("cloud-config", &path)]).await;
         assert_eq!((&checked["missing"], &checked["yaml"]), (&json!([]), &Value::Null), "{yaml}");

@@ -69,6 +69,11 @@ pub(crate) async fn run(flags: CallFlags, compiler: Option<&Path>) -> Result<Com
         stopped = shown.stopped() => CallResult::Stopped(stopped),
         outcome = ask(&cloud, function, argument, &cluster_name) => CallResult::Answered(outcome?),
     };
+    // The provider may have answered to the refusal before anybody looked.
+    let outcome = match outcome {
+        CallResult::Answered(_) if shown.has_stopped() => CallResult::Stopped(shown.stopped().await),
+        outcome => outcome,
+    };
     Ok(answered(&outcome, function, &shown, output))
 }
 

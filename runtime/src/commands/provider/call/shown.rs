@@ -47,6 +47,11 @@ impl ShownRequests {
         })
     }
 
+    /// Whether a request was not sent because it would have written.
+    pub(super) fn has_stopped(&self) -> bool {
+        self.stopped.lock().is_some()
+    }
+
     /// The requests that have ended, for programs.
     pub(super) fn requests(&self) -> Vec<Value> {
         let of = |request: &WatchedRequest| {
