@@ -29,7 +29,7 @@ pub struct NewProviderFlags {
     /// The folder that is made. Without it: NAME, here
     #[arg(long, value_name = "FOLDER")]
     pub folder: Option<PathBuf>,
-    /// Where the cloud's API is. Without it: https://api.NAME.example/v1
+    /// Where the cloud's API is. Without it: `https://api.NAME.example/v1`
     #[arg(long, value_name = "URL")]
     pub url: Option<String>,
     /// The origin of a load balancer's id: cloud, where a POST creates it, or name, where a PUT does. Without it: cloud
