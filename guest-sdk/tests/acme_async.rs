@@ -10,7 +10,7 @@ mod cloud;
 use acme_async::AcmeAsync;
 use aerostat_sdk::testing::protocol::ForeignChange;
 use aerostat_sdk::testing::{self, FakeCloud, Host, SimulatedCloud};
-use aerostat_sdk::{Error, Instances, LoadBalancer, LoadBalancers, Node, Provider};
+use aerostat_sdk::{Error, Instances, LoadBalancer, LoadBalancers, Node, Progress, Provider};
 use cloud::AsyncCloud;
 
 #[test]
@@ -69,7 +69,9 @@ fn the_words_of_the_cloud_are_told() {
     let uid = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
     let mut service = LoadBalancer::of("default", "web", uid).with_node(node);
     service.memo = Some(format!("creating {} since {}", service.name, cloud.borrow().now()));
-    let refused = host.run(|| AcmeAsync::ensure(&service));
+    service.extra.push(("host.new-memo".to_owned(), "true".to_owned()));
+    let answer = host.run(|| AcmeAsync::ensure(&service));
+    let Ok(Progress::Failed(refused)) = answer else { panic!("another answer: {answer:?}") };
     let why = "POST /balancers at endpoint api: 400 the plan has no balancers";
-    assert_eq!(refused, Err(Error::invalid(why)));
+    assert_eq!((refused.status.memo, refused.error), (None, Error::invalid(why)));
 }

@@ -392,7 +392,7 @@ fn of_several_deletions_the_unfinished_one_counts() {
 fn what_is_there_at_once_waits_for_no_poll() {
     let made = |creation: Creation| {
         let cloud = Cloud { creation: Some(creation), ..Cloud::default() };
-        let (memo, pause, _) = cloud.pending(&creating(1_000), 1_000);
+        let (memo, pause, _) = cloud.pending(&announced("creating a1 since 1000"), 1_000);
         (memo, pause)
     };
     let begun = || Creation::Begun(Found::new("lb-1", "a1", true));
