@@ -1,7 +1,6 @@
 //! Go's side of the contract: a package for each interface.
 //!
-//! Of an interface there are its types (for any machine, so that a provider's tests run natively), and its functions (for
-//! WebAssembly). In memory everything lies as the component model's canonical ABI says: sizes and offsets are in the text that is
+//! An interface becomes types (for any machine, so that a provider's tests run natively) and functions (for WebAssembly). In memory everything lies as the component model's canonical ABI says: sizes and offsets are in the text that is
 //! written, computed by the same library that makes the component.
 
 mod directions;

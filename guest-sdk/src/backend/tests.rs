@@ -329,7 +329,7 @@ fn a_deletion_waits_for_what_may_still_appear() {
         Ok(Deletion::Pending(it)) => (it.status.memo.unwrap(), it.wait.milliseconds),
         other => panic!("{other:?}"),
     };
-    // Somebody may have sent it until a moment ago.
+    // The process before this one may have sent it until a moment ago.
     assert_eq!(waiting("creating a1 since 900", 1_000), ("lost a1 since 1000".to_owned(), 15_000));
     assert_eq!(waiting("lost a1 since 1000", 1_030), ("lost a1 since 1000".to_owned(), 15_000));
     assert_eq!(waiting("lost a1 since 1000", 1_055), ("lost a1 since 1000".to_owned(), 5_000));

@@ -34,7 +34,7 @@ pub trait FakeCloud {
         Vec::new()
     }
 
-    /// What an operator does for this cloud beside its settings.
+    /// The operator's part beside the settings: a login, annotations.
     fn setup(&self) -> Setup {
         Setup::default()
     }

@@ -168,7 +168,7 @@ async fn a_used_up_limit_is_obeyed<V: Vendor>() {
             answer => break answer,
         }
     };
-    // What was announced, and not sent, is taken back.
+    // The announcement of a request that was not sent is taken back.
     let (Err(error) | Ok(Progress::Failed(_, error))) = answer else { panic!("not paused: {answer:?}") };
     assert!(matches!(error, Error::RetryAfter { .. }), "{error:?}");
     assert_eq!(rig.requests(), before);

@@ -18,7 +18,7 @@ pub(crate) fn marks_are_not_forged(transcript: &Transcript) -> PromiseJudgement 
     PromiseJudgement::of(transcript.forgeries.as_ref(), untried, |forgeries| {
         let forged = forgeries.iter().flat_map(|forgery| {
             let Forgery { title, honest, victim, made } = forgery;
-            // What two honest load balancers have alike says nothing about whose they are.
+            // Tags that two honest load balancers have alike are no marks.
             let marks: Vec<_> =
                 victim.iter().filter(|(key, value)| honest.get(*key).is_some_and(|it| it != *value)).collect();
             made.iter().filter_map(move |(object, tags)| {

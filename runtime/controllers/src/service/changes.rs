@@ -40,7 +40,7 @@ struct BackendCache {
     is_current: bool,
     /// Whether other nodes take traffic than in `backends`, as far as was noted.
     is_pending: bool,
-    /// Nobody wants them: nothing is kept, and compared with nothing, until they are read.
+    /// Whether no Service wants a load balancer: no backends are kept or compared until a Service reads them.
     is_resting: bool,
     /// How often they were read.
     reads: u64,

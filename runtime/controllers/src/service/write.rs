@@ -86,7 +86,7 @@ impl Syncer {
         let Unwritten { status, sent_memo, then, backends, revision } = unwritten;
         let now = Timestamp::now();
         let class = self.shared.cluster.class.as_deref();
-        // What it desires before and after: what we write ourselves is no change.
+        // The desired load balancer before and after: our own write is no change.
         let mut desires = (planner, None::<LoadBalancer>);
         let plan = |(planner, before): &mut (&mut Planner<'_>, Option<LoadBalancer>), it: &Service| {
             // Who has written a memo that is neither the call's nor its answer's knows more.

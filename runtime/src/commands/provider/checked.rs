@@ -32,7 +32,7 @@ pub(super) struct CheckedModule {
     pub(super) missing: Option<Vec<String>>,
     /// Sentences about what the config allows beyond what the module asks for; none without a config.
     pub(super) wider: Option<Vec<String>>,
-    /// What the config lacks, to paste; none if it lacks nothing that can be pasted.
+    /// Keys that the config lacks, to paste; none if it lacks nothing that can be pasted.
     pub(super) yaml: Option<String>,
 }
 

@@ -69,7 +69,7 @@ fn keep(balancer: &AnyLoadBalancer, live: &Tags) -> Result<()> {
 fn delete_target_groups(call: &ServiceCall<'_>) -> Result<Option<Wait>> {
     let prefix = names::prefix(&call.service.owner);
     let mut found = target_groups::all()?;
-    // What cannot be desired was not made.
+    // A Service that cannot be read made no group.
     let desired = DesiredNlb::of(call).map(|it| it.listeners).unwrap_or_default();
     for listener in desired.iter().take(MOST_NAMES) {
         let name = &listener.group.name;

@@ -160,7 +160,7 @@ fn what_could_not_be_created_may_be_adopted_later() {
         current_ingress: vec![Ingress::ip("203.0.113.5")],
         ..service.with_annotation(key::ID.name, OTHER_ID)
     };
-    // What was announced comes first.
+    // The announcement comes first.
     let refused = ensure(&cloud(), &named(remembering(&format!("creating {NAME} since 990"))));
     let Ok(Progress::Failed(failed)) = refused else { panic!("not refused") };
     assert!(matches!(failed.error, Error::Invalid(why) if why.contains("422 enough")));

@@ -12,7 +12,7 @@ use tokio::process::Command;
 /// The target of a provider.
 const TARGET: &str = "wasm32-wasip2";
 
-/// What makes few bytes, for a crate that says nothing of it.
+/// Settings of a profile for few bytes, for a crate without any of its own.
 const FEW_BYTES: [&str; 5] = ["opt-level=\"z\"", "codegen-units=1", "lto=true", "panic=\"abort\"", "strip=true"];
 
 /// The profile that a provider is built with.

@@ -27,7 +27,7 @@ pub(super) fn endpoints(old: &Description, new: &Description, config: Option<&Co
     }
 }
 
-/// What all requests of an endpoint have in common.
+/// Differences in the parts that all requests of an endpoint have in common.
 fn shape(before: &Endpoint, after: &Endpoint, configured: Option<&egress::Endpoint>, found: &mut ChangeList) {
     let at = |text: &str| format!("endpoint {}: {text}", after.name);
     if before.operation != after.operation && before.name == after.name {
