@@ -61,6 +61,16 @@ pub(super) fn objection(old: &Description, new: &Description, config: &claims::C
             written.join(", ")
         ));
     }
+    let told: Vec<_> = new.finalizers.iter().filter(|it| !old.finalizers.contains(it)).cloned().collect();
+    let values = new.config_maps.iter().filter(|it| !old.config_maps.contains(it)).map(ToString::to_string);
+    let told: Vec<_> = told.into_iter().chain(values).map(|it| printable(&it, KEY)).collect();
+    if !told.is_empty() {
+        return Some(format!(
+            "{after} asks for finalizers of Services or values in ConfigMaps that {before} was not told of: restart with {after}, or \
+             stay with {before}. These are new: {}",
+            told.join(", ")
+        ));
+    }
     let (vip, shared) = (new.ingress.vip && !old.ingress.vip, new.ingress.shared && !old.ingress.shared);
     if vip || shared {
         let what = if vip { "answers ipMode VIP" } else { "shares addresses among Services" };
@@ -244,6 +254,22 @@ mod tests {
             "restart with acme 1.3.0, or stay with acme 1.2.0. What is missing: acme.example/zone, acme.example/plan",
         ] {
             assert!(text.contains(part), "{part:?} is not in {text:?}");
+        }
+    }
+
+    #[test]
+    fn a_version_that_is_told_more_is_held_back() {
+        let told = |finalizers: &[&str], values: &[&str]| {
+            let config_maps = values.iter().map(|it| it.parse().unwrap()).collect();
+            said(&Description { finalizers: words(finalizers), config_maps, ..version("1.3.0", &[]) })
+        };
+        assert_eq!(told(&[], &[]), None);
+        for text in [told(&["acme.example/x"], &[]), told(&[], &["kube-system/acme/x"])] {
+            let text = text.unwrap();
+            assert!(
+                text.contains("restart with acme 1.3.0, or stay with acme 1.2.0") && text.ends_with("/x"),
+                "{text}"
+            );
         }
     }
 

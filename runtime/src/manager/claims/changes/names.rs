@@ -1,6 +1,6 @@
 //! Differences in what has a name: provider ids, annotations, labels, settings, and where load balancers are reached.
 
-use cloud_provider::{Annotation, Description, Setting, printable};
+use cloud_provider::{Annotation, ConfigMapKey, Description, Setting, printable};
 
 use super::list::ChangeList;
 use crate::manager::claims::config::Config;
@@ -16,13 +16,15 @@ pub(super) fn named(old: &Description, new: &Description, config: Option<&Config
     allowable(&old.writes_annotations, &new.writes_annotations, allowed, &mut |is_odd, sign, it| {
         found.add("annotation", is_odd, format!("{sign} writes {it}"));
     });
+    // A version that is told more needs a restart, whatever the config allows.
     let allowed = config.map(|it| it.finalizers);
     allowable(&old.finalizers, &new.finalizers, allowed, &mut |is_odd, sign, it| {
-        found.add("finalizer", is_odd, format!("{sign} {it}"));
+        found.add("finalizer", is_odd || sign == "+", format!("{sign} {it}"));
     });
-    let config_maps = |it: &Description| it.config_maps.iter().map(|it| it.config_map.clone()).collect::<Vec<_>>();
-    let allowed = config.map(|it| it.config_maps);
-    allowable(&config_maps(old), &config_maps(new), allowed, &mut |is_odd, sign, it| {
+    let values = |it: &Description| it.config_maps.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let names = |it: &&ConfigMapKey| config.is_some_and(|config| config.config_maps.contains(&it.config_map));
+    let named: Vec<_> = old.config_maps.iter().filter(names).map(ToString::to_string).collect();
+    allowable(&values(old), &values(new), Some(&named), &mut |is_odd, sign, it| {
         found.add("ConfigMap", is_odd, format!("{sign} {it}"));
     });
     labels(old, new, config, found);

@@ -102,7 +102,7 @@ fn names_that_come_and_go_are_told() {
         (|it| it.writes_annotations.push("acme.example/z".to_owned()), &["! annotation + writes acme.example/z"]),
         (|it| it.writes_annotations.clear(), &["annotation - writes acme.example/id"]),
         (|it| it.finalizers.push("acme.example/z".to_owned()), &["! finalizer + acme.example/z"]),
-        (|it| it.config_maps.push("gke/z/id".parse().unwrap()), &["! ConfigMap + gke/z"]),
+        (|it| it.config_maps.push("gke/z/id".parse().unwrap()), &["! ConfigMap + gke/z/id"]),
         (|it| it.node_labels = words(&["*"]), &["node label - acme.example/pool", "! node label + *"]),
         (|it| it.settings.push(setting("poll", false)), &["setting + poll"]),
         (|it| it.settings.push(setting("vpc", true)), &["! setting + vpc (required)"]),
@@ -136,14 +136,12 @@ fn what_a_config_allows_does_not_matter() {
         described.provider_id_prefixes.push("metal://".to_owned());
         described.writes_annotations.push("acme.example/z".to_owned());
         described.node_labels.push("acme.example/rack".to_owned());
-        described.finalizers.push("acme.example/earlier".to_owned());
-        described.config_maps.push("kube-system/acme/id".parse().unwrap());
         described.settings = vec![setting("vpc", true)];
         described.endpoints[0].headers = words(&["x-acme"]);
         described.endpoints[0].allow.push(permission("DELETE", "/balancers/*"));
     };
     let lines = found(change, Some(&config));
-    assert_eq!(lines.len(), 9, "{lines:#?}");
+    assert_eq!(lines.len(), 7, "{lines:#?}");
     assert!(lines.iter().all(|it| !it.starts_with('!')), "{lines:#?}");
     assert!(found(change, None).iter().filter(|it| it.starts_with('!')).count() >= 6);
     let more = |it: &mut Description| it.endpoints[0].allow.push(permission("POST", "/balancers"));
