@@ -12,7 +12,7 @@ use crate::api::elbv2::target_groups::{self, TargetGroup};
 use crate::load_balancer::call::ServiceCall;
 use crate::tags::{KEPT, Tags, is_kept};
 
-/// For how many target groups one call asks by their names. The host stops a call at 100 requests.
+/// The most listeners of which one call asks for the target groups by name. The host stops a call at 100 requests.
 const MOST_NAMES: usize = 64;
 
 /// Takes one step towards its absence. What cannot be proven to be the Service's stays.
