@@ -6,6 +6,7 @@ pub mod aerostat;
 pub mod audit;
 pub mod audit_log;
 pub mod aws_vendor;
+pub mod beside;
 pub mod capture;
 #[cfg(test)]
 mod cases;

@@ -1,11 +1,12 @@
 //! Aerostat leaves on Services, on Nodes and in AWS what AWS's own manager leaves: the story of `tests::aws_vendor`, compared with what
 //! `make compare-aws RECORD=1` has recorded.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tests::aws_vendor::story::{Part, Step};
-use tests::aws_vendor::{Asked, Difference, Manager, Recording, Stage, Who, differences, known};
+use tests::aws_vendor::{Manager, Recording, Stage, Who, known};
+use tests::beside::{Asked, Compared, ComparedStep, ManagerState, compare, differences, unmeant};
 use tests::wait;
 
 /// How long a step may take.
@@ -19,43 +20,24 @@ const QUIET: Duration = Duration::from_secs(2);
 #[tokio::test]
 async fn aerostat_leaves_what_the_manager_of_aws_leaves() {
     let stage = Stage::new().await;
-    let mut used = BTreeSet::new();
-    let mut differ = Vec::new();
+    let mut compared = Compared::default();
     for part in &stage.story() {
-        let mut sums = (Asked::default(), Asked::default());
+        let mut steps = Vec::new();
         stage
             .play(Who::Aerostat, part, async |step, begun, _| {
                 let name = format!("{}/{}", part.name, step.name);
-                let recording = Recording::read(part, step).unwrap();
-                let differences = async || differences(&recording.seen, &stage.seen().await);
-                let is_meant = |it: &Difference| !known::rows(&name, it).is_empty();
-                wait::within(PATIENCE, async || differences().await.iter().all(is_meant).then_some(())).await;
+                let theirs = Recording::read(part, step).unwrap().state();
+                let unmeant = async || unmeant(&known::TABLE, &name, &theirs.seen, &stage.seen().await);
+                wait::within(PATIENCE, async || unmeant().await.is_empty().then_some(())).await;
                 quiet(&stage, step, begun).await;
-                let left = differences().await;
-                let asked = stage.taken(step, begun);
-                println!("{name}: {}", counts(&asked, &recording.asked()));
-                differ.extend(left.into_iter().map(|it| (name.clone(), it)));
-                if step.loops {
-                    differ.extend(too_many(&asked, &recording.asked()).map(|it| (name.clone(), it)));
-                    return;
-                }
-                sums.0.add(&asked);
-                sums.1.add(&recording.asked());
+                let ours = ManagerState { seen: stage.seen().await, asked: stage.taken(step, begun) };
+                println!("{name}: {}", counts(&ours.asked, &theirs.asked));
+                steps.push(ComparedStep { name, theirs, ours, alone: step.loops });
             })
             .await;
-        differ.extend(too_many(&sums.0, &sums.1).map(|it| (part.name.to_owned(), it)));
+        compared.add(compare(&known::TABLE, part.name, &steps));
     }
-    let mut wrong = Vec::new();
-    for (step, it) in differ {
-        let rows = known::rows(&step, &it);
-        if rows.is_empty() {
-            wrong.push(format!("{step}: {it}"));
-        }
-        used.extend(rows);
-    }
-    let unused =
-        known::TABLE.iter().enumerate().filter(|(row, it)| it.always && !used.contains(row)).map(|(_, it)| it.pattern);
-    wrong.extend(unused.map(|it| format!("nothing differs so any more: {it}")));
+    let wrong = compared.verdict(&known::TABLE);
     let warned = stage.warnings().await.join("\n");
     assert!(wrong.is_empty(), "{} differences:\n{}\nwarnings:\n{warned}", wrong.len(), wrong.join("\n"));
 }
@@ -93,11 +75,7 @@ async fn what_the_manager_of_aws_left_is_taken_over_unwritten() {
 /// Waits until everything is as AWS's manager has left it after this step, but for differences that are meant to be.
 async fn is_as_recorded(stage: &Stage, part: &Part, step: &Step) {
     let (name, recorded) = (format!("{}/{}", part.name, step.name), Recording::read(part, step).unwrap().seen);
-    let is_meant = |it: &Difference| !known::rows(&name, it).is_empty();
-    let differ = async || {
-        let differ = differences(&recorded, &stage.seen().await);
-        differ.into_iter().filter(|it| !is_meant(it)).collect::<Vec<_>>()
-    };
+    let differ = async || unmeant(&known::TABLE, &name, &recorded, &stage.seen().await);
     if wait::within(PATIENCE, async || differ().await.is_empty().then_some(())).await.is_none() {
         panic!("{name}: {:#?}", differ().await);
     }
@@ -126,17 +104,4 @@ async fn quiet(stage: &Stage, step: &Step, begun: usize) {
 fn counts(ours: &Asked, theirs: &Asked) -> String {
     let [reads, writes] = [(ours.reads(), theirs.reads()), (ours.writes(), theirs.writes())];
     format!("{} reads of {}, {} writes of {}", reads.0, reads.1, writes.0, writes.1)
-}
-
-/// Aerostat asks no more than AWS's manager.
-fn too_many(ours: &Asked, theirs: &Asked) -> impl Iterator<Item = Difference> {
-    let shown = |asked: &Asked| Some(format!("{:?}", asked.actions));
-    let (theirs_shown, ours_shown) = (shown(theirs), shown(ours));
-    let more =
-        [("requests/reads", ours.reads() > theirs.reads()), ("requests/writes", ours.writes() > theirs.writes())];
-    more.into_iter().filter(|it| it.1).map(move |(at, _)| Difference {
-        at: at.to_owned(),
-        theirs: theirs_shown.clone(),
-        ours: ours_shown.clone(),
-    })
 }

@@ -7,8 +7,9 @@ use anyhow::{Context as _, Result};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::asked::Asked;
+use super::asked::is_read;
 use super::story::{Part, Step};
+use crate::beside::{Asked, ManagerState};
 
 /// The state after a step, and the requests in it.
 #[derive(Debug, Deserialize, Serialize)]
@@ -46,7 +47,13 @@ impl Recording {
     /// The requests.
     #[must_use]
     pub fn asked(&self) -> Asked {
-        Asked { actions: self.requests.clone() }
+        Asked::counted(self.requests.iter().map(|(action, times)| (action.clone(), !is_read(action), *times)))
+    }
+
+    /// Both, to compare with.
+    #[must_use]
+    pub fn state(&self) -> ManagerState {
+        ManagerState { seen: self.seen.clone(), asked: self.asked() }
     }
 }
 

@@ -9,6 +9,7 @@ use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 
+use crate::beside::Asked;
 use crate::clouds::aws::{self as cloud, CLUSTER, Options, Simulator};
 use crate::control_plane::{Cluster, cluster};
 use crate::moto::{Call, REGION};
@@ -16,7 +17,7 @@ use crate::operator::Setup;
 use crate::vendor::{Aws, Vendor as _, aws};
 use crate::{kubelet, wait};
 
-use super::asked::{self, Asked};
+use super::asked;
 use super::places::Places;
 use super::story::{Change, Part, Step, story};
 
@@ -113,7 +114,7 @@ impl Stage {
     /// The requests since then.
     #[must_use]
     pub fn asked(&self, since: usize) -> Asked {
-        Asked::of(self.actions(since))
+        asked::asked(self.actions(since))
     }
 
     /// The requests of a step that began then: where a manager asks as long as it lasts, those until its last write.
@@ -122,7 +123,7 @@ impl Stage {
         let actions = self.actions(since);
         let end = actions.iter().rposition(|it| !asked::is_read(it)).map_or(0, |it| it + 1);
         let taken = if step.loops { end } else { actions.len() };
-        Asked::of(actions.into_iter().take(taken))
+        asked::asked(actions.into_iter().take(taken))
     }
 
     /// The actions that were asked for since then: `elbv2/CreateListener`.

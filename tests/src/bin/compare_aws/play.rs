@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use anyhow::Result;
 use tests::aws_vendor::story::{Part, Step};
-use tests::aws_vendor::{Asked, Manager, Recording, Stage, Who, differences, known};
+use tests::aws_vendor::{Manager, Recording, Stage, Who, known};
+use tests::beside::{Asked, Meant, unmeant};
 
 /// How long nothing has to change before a step is over. AWS's manager pauses for five seconds at most.
 pub(crate) const QUIET: Duration = Duration::from_secs(8);
@@ -57,9 +58,9 @@ async fn look(
     if record {
         Recording { requests: asked.actions.clone(), seen: seen.clone() }.write(part, step)?;
     }
-    let differences = differences(&Recording::read(part, step)?.seen, &seen);
-    let meant = |it| who == Who::Aerostat && !known::rows(&name, it).is_empty();
-    wrong.extend(differences.iter().filter(|it| !meant(it)).map(|it| format!("{name}: {it}")));
+    let meant: &[Meant] = if who == Who::Aerostat { &known::TABLE } else { &[] };
+    let differences = unmeant(meant, &name, &Recording::read(part, step)?.seen, &seen);
+    wrong.extend(differences.iter().map(|it| format!("{name}: {it}")));
     println!("{name}: {} reads, {} writes", asked.reads(), asked.writes());
     wrong.iter().for_each(|it| println!("    {it}"));
     Ok(Played { name, asked, wrong })

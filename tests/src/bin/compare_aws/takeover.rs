@@ -2,7 +2,8 @@
 
 use serde_json::Value;
 use tests::aws_vendor::story::Part;
-use tests::aws_vendor::{Asked, Recording, Stage, Who, differences};
+use tests::aws_vendor::{Recording, Stage, Who};
+use tests::beside::{Asked, differences};
 
 use crate::play::QUIET;
 

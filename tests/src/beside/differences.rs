@@ -10,7 +10,7 @@ use serde_json::Value;
 pub struct Difference {
     /// Where, with slashes: `services/web/finalizers`.
     pub at: String,
-    /// The value that AWS's manager leaves there. Absent: none.
+    /// The value that the vendor's manager leaves there. Absent: none.
     pub theirs: Option<String>,
     /// The value that ours leaves there. Absent: none.
     pub ours: Option<String>,

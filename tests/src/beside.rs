@@ -1,0 +1,19 @@
+//! A vendor's own manager beside aerostat, for any cloud: how much was asked, and what was left on Services, on Nodes and in the cloud.
+//!
+//! ```text
+//! the vendor's recording ─► ManagerState ┐
+//!                                        ├─► ■ compare, with the table of differences that are meant ─► sentences about the others
+//! aerostat, as it is played ─► ManagerState ┘
+//! ```
+//!
+//! Each cloud brings its words (how a state is told, which requests only read) and its table. [`compare`] is the same for all.
+
+mod asked;
+mod comparison;
+mod differences;
+mod meant;
+
+pub use self::asked::Asked;
+pub use self::comparison::{Compared, ComparedStep, ManagerState, compare};
+pub use self::differences::{Difference, differences};
+pub use self::meant::{Meant, unmeant};
