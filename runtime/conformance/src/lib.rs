@@ -14,6 +14,7 @@
 
 mod admin;
 mod breach;
+mod conversation;
 mod error;
 mod host;
 mod judge;
@@ -26,6 +27,10 @@ mod transcript;
 mod trouble;
 
 pub use crate::breach::Breach;
+pub use crate::conversation::{
+    Conversation, ConversationCall, ConversationError, ConversationProvider, RecordedContent, RecordedExchange,
+    RecordedFailure, Recorder, ReplayOrder, Replayer,
+};
 pub use crate::error::ConformanceError;
 pub use crate::promise::{PROMISES, Promise};
 pub use crate::report::{ConformanceReport, Cost, PromiseOutcome};

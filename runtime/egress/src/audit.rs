@@ -11,7 +11,7 @@ use crate::canonical;
 use crate::metrics::Metrics;
 use crate::outcome::{AnswerFailure, RequestOutcome};
 use crate::policy::{Denied, Permitted};
-use crate::request::{Body, GuestRequest, Method, SendError};
+use crate::request::{Body, GuestRequest, GuestResponse, Method, SendError};
 use crate::watched::{LeavingRequest, RequestWatcher, WatchedRequest};
 
 /// Which call of a provider something belongs to, in logs.
@@ -52,6 +52,8 @@ pub(crate) struct AuditLine<'a> {
     is_joined: bool,
     is_mute: bool,
     watched: Option<(Arc<dyn RequestWatcher>, WatchedRequest)>,
+    /// The request that whoever watches has let through.
+    leaving: Option<LeavingRequest>,
 }
 
 impl<'a> AuditLine<'a> {
@@ -74,6 +76,7 @@ impl<'a> AuditLine<'a> {
             is_joined: false,
             is_mute: false,
             watched: None,
+            leaving: None,
         }
     }
 
@@ -100,7 +103,22 @@ impl<'a> AuditLine<'a> {
         };
         watched.url.clone_from(&leaving.url);
         (watched.effect, watched.sent) = (Some(leaving.effect), leaving.body.len());
-        watcher.may_leave(&leaving)
+        let may_leave = watcher.may_leave(&leaving);
+        self.leaving = Some(leaving);
+        may_leave
+    }
+
+    /// The answer of whoever watches, in the place of the cloud's.
+    pub(crate) fn answer(&self) -> Option<Result<GuestResponse, SendError>> {
+        let (watcher, _) = self.watched.as_ref()?;
+        watcher.answer(self.leaving.as_ref()?)
+    }
+
+    /// Tells whoever watches what the provider gets to see.
+    pub(crate) fn answered(&self, answer: &Result<GuestResponse, SendError>) {
+        if let (Some((watcher, _)), Some(leaving)) = (&self.watched, &self.leaving) {
+            watcher.answered(leaving, answer);
+        }
     }
 
     /// Leaves the line out. The metrics count all the same.

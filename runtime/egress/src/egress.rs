@@ -16,6 +16,7 @@ use crate::error::EgressError;
 use crate::list_reads::ListReads;
 use crate::location;
 use crate::metrics::Metrics;
+use crate::outcome::RequestOutcome;
 use crate::policy::{self, CallState, Code, Denied, Mode, Permitted};
 use crate::reach::Unreached;
 use crate::request::{GuestRequest, GuestResponse, RequestLocation, SendError};
@@ -319,16 +320,21 @@ impl JudgedRequest<'_> {
     pub async fn send(self) -> Result<GuestResponse, SendError> {
         let Self { sender, mut entry, permitted, list, freshness, wrote, had_written, seen, number } = self;
         let endpoint = permitted.endpoint().clone();
-        let (outcome, is_joined) = sender.answer(permitted, list, freshness).await;
+        let (outcome, is_joined) = match entry.answer() {
+            Some(answer) => (Arc::new(RequestOutcome::replayed(answer)), false),
+            None => sender.answer(permitted, list, freshness).await,
+        };
         if !outcome.has_left() {
             *wrote = had_written;
         }
         seen.end(number, sender.ending(&endpoint, &outcome));
         entry.outcome(&outcome, is_joined);
         // A large answer is not kept for others, and so not copied: a call holds one.
-        match Arc::try_unwrap(outcome).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {
+        let answer = match Arc::try_unwrap(outcome).map_or_else(|shared| shared.answer.clone(), |own| own.answer) {
             Ok(answer) => Ok(response::for_guest(answer, SystemTime::now())),
             Err(failure) => Err(entry.failed(&failure)),
-        }
+        };
+        entry.answered(&answer);
+        answer
     }
 }

@@ -3,9 +3,10 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use http::{HeaderMap, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 
-use crate::policy::Denied;
+use crate::policy::{Code, Denied};
+use crate::request::{GuestResponse, SendError};
 
 /// The outcome of a permitted request.
 #[derive(Debug)]
@@ -37,6 +38,28 @@ pub(crate) enum AnswerFailure {
 }
 
 impl RequestOutcome {
+    /// The outcome of a request that a recording answers. A header that is none, and a status that is none, cannot have been recorded: the
+    /// first is left out, the second is an answer that was not understood.
+    pub(crate) fn replayed(answer: Result<GuestResponse, SendError>) -> Self {
+        let answer = match answer {
+            Ok(GuestResponse { status, headers, body }) => match StatusCode::from_u16(status) {
+                Ok(status) => {
+                    let header = |(name, value): (String, String)| {
+                        Some((HeaderName::try_from(name).ok()?, HeaderValue::try_from(value).ok()?))
+                    };
+                    let headers = headers.into_iter().filter_map(header).collect();
+                    Ok(CompleteAnswer { status, headers, body })
+                }
+                Err(_) => Err(AnswerFailure::Interrupted(format!("the recording has the status {status}"))),
+            },
+            Err(SendError::Denied(because)) => Err(AnswerFailure::Denied(Denied::new(Code::Leader, because))),
+            Err(SendError::RetryAfter(pause)) => Err(AnswerFailure::Paused(pause)),
+            Err(SendError::Unreachable(because)) => Err(AnswerFailure::Unreachable(because)),
+            Err(SendError::Interrupted(because)) => Err(AnswerFailure::Interrupted(because)),
+        };
+        Self { address: None, answer }
+    }
+
     /// Whether the request may have reached the cloud.
     pub(crate) fn has_left(&self) -> bool {
         match &self.answer {

@@ -1,16 +1,26 @@
-//! Requests as a person sees them who tries a provider: all of them, one by one. Nothing in them is a credential.
+//! Requests as a person sees them who tries a provider: all of them, one by one. Nothing in them is a credential. They can be recorded,
+//! with their answers as the provider gets to see them, and answered from a recording.
 
 use std::time::Duration;
 
 use bytes::Bytes;
 
 use crate::effect::Effect;
-use crate::request::Method;
+use crate::request::{GuestResponse, Method, SendError};
 
 /// Watches the requests of a provider's calls.
 pub trait RequestWatcher: Send + Sync {
     /// Whether a request may leave that the rules let through. One that may not is refused, and the call goes on.
     fn may_leave(&self, request: &LeavingRequest) -> bool;
+
+    /// The answer in the place of the cloud's: then no credential is attached, and nothing leaves. `None` lets the request leave.
+    fn answer(&self, _request: &LeavingRequest) -> Option<Result<GuestResponse, SendError>> {
+        None
+    }
+
+    /// A request that the rules let through has its answer, in the form in which the provider sees it: without headers about credentials,
+    /// and none that holds a secret of the host's.
+    fn answered(&self, _request: &LeavingRequest, _answer: &Result<GuestResponse, SendError>) {}
 
     /// A request has ended: with an answer, without one, or refused.
     fn ended(&self, request: &WatchedRequest);

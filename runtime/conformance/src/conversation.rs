@@ -1,0 +1,19 @@
+//! Conversations of a provider with its cloud, in one file: recorded at the gate, and played again without the cloud.
+//!
+//! ```text
+//! LeavingRequest, before a credential is attached ┐
+//!                                                 ├─► ■ without secrets ─► RecordedExchange ─► Recorder ─► Conversation ─► file
+//! GuestResponse, as the provider sees it          ┘
+//! file ─► Conversation ─► Replayer ─► ■ by its key, or strictly in its order ─► GuestResponse
+//! ```
+
+mod exchange;
+mod file;
+mod recorder;
+mod replayer;
+mod secrets;
+
+pub use self::exchange::{RecordedContent, RecordedExchange, RecordedFailure};
+pub use self::file::{Conversation, ConversationCall, ConversationError, ConversationProvider};
+pub use self::recorder::Recorder;
+pub use self::replayer::{ReplayOrder, Replayer};
