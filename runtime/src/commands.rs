@@ -9,6 +9,7 @@
 //! Check, Describe ─► file ─► sandbox ─► ■ the description beside the config, pages ─► text or JSON
 //! Diff ─► place ─► sandbox ─► ■ claims::changes ─► text or JSON
 //! Call ─► file ─► sandbox ─► egress, watched ─► the cloud ─► JSON
+//! Record ─► Call ─► ■ Conversation ─► file;  Replay ─► file ─► ■ Replayer in the cloud's place ─► differences
 //! Build ─► cargo ─► file
 //! New ─► ■ ProviderPlan ─► ■ files, from templates/ ─► folder
 //! Conformance ─► file ─► sandbox ─► a simulator on loopback ─► ■ Report ─► text, JSON or JUnit's XML
@@ -70,7 +71,7 @@ pub(crate) async fn bundle(command: BundleCommand) -> Result<CommandAnswer> {
     .await
 }
 
-/// Does what was asked for with a provider. Nothing but a simulator is asked, and by `call` the endpoints of its config.
+/// Does what was asked for with a provider. Nothing but a simulator is asked, and by `call` and `record` the endpoints of its config.
 pub(crate) async fn provider(command: ProviderCommand, compiler: Option<&Path>) -> Result<CommandAnswer> {
     match command {
         ProviderCommand::Conformance(it) => conformance::run(it, compiler).await,
@@ -78,6 +79,8 @@ pub(crate) async fn provider(command: ProviderCommand, compiler: Option<&Path>) 
         ProviderCommand::Check(it) => in_time(provider::check::run(it, compiler)).await,
         ProviderCommand::Describe(it) => in_time(provider::describe::run(it, compiler)).await,
         ProviderCommand::Call(it) => in_time(provider::call::run(it, compiler)).await,
+        ProviderCommand::Record(it) => in_time(provider::call::record::run(it, compiler)).await,
+        ProviderCommand::Replay(it) => in_time(provider::call::replay::run(it, compiler)).await,
         ProviderCommand::New(it) => scaffold::run(*it),
     }
 }

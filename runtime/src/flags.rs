@@ -43,7 +43,8 @@ pub use self::module_commands::{DiffFlags, Inspect, ModuleCommand, OptionalKeys,
 pub use self::new_provider::{GuestLanguage, IdOrigin, NewProviderFlags};
 pub use self::node_ipam::NodeIpam;
 pub use self::provider_commands::{
-    BuildFlags, CallFlags, CheckFlags, Conformance, DescribeFlags, DescribedPage, ProviderCommand,
+    BuildFlags, CallFlags, CheckFlags, Conformance, DescribeFlags, DescribedPage, ProviderCommand, RecordFlags,
+    ReplayFlags,
 };
 pub use self::registry_flags::Registry;
 pub use self::routes::RouteControllerFlags;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! LeavingRequest, before a credential is attached ┐
-//!                                                 ├─► ■ without secrets ─► RecordedExchange ─► Recorder ─► Conversation ─► file
+//!                                                 ├─► ■ without secrets ─► RecordedExchange ─► ExchangeRecorder ─► Conversation ─► file
 //! GuestResponse, as the provider sees it          ┘
 //! file ─► Conversation ─► Replayer ─► ■ by its key, or strictly in its order ─► GuestResponse
 //! ```
@@ -15,5 +15,5 @@ mod secrets;
 
 pub use self::exchange::{RecordedContent, RecordedExchange, RecordedFailure};
 pub use self::file::{Conversation, ConversationCall, ConversationError, ConversationProvider};
-pub use self::recorder::Recorder;
+pub use self::recorder::ExchangeRecorder;
 pub use self::replayer::{ReplayOrder, Replayer};

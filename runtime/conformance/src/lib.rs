@@ -28,8 +28,8 @@ mod trouble;
 
 pub use crate::breach::Breach;
 pub use crate::conversation::{
-    Conversation, ConversationCall, ConversationError, ConversationProvider, RecordedContent, RecordedExchange,
-    RecordedFailure, Recorder, ReplayOrder, Replayer,
+    Conversation, ConversationCall, ConversationError, ConversationProvider, ExchangeRecorder, RecordedContent,
+    RecordedExchange, RecordedFailure, ReplayOrder, Replayer,
 };
 pub use crate::error::ConformanceError;
 pub use crate::promise::{PROMISES, Promise};

@@ -7,7 +7,7 @@ use std::ffi::OsString;
 pub fn failure_code(arguments: &[OsString]) -> u8 {
     let word = |at: usize| arguments.get(at).and_then(|it| it.to_str()).unwrap_or_default();
     match (word(1), word(2)) {
-        ("module", "diff") | ("provider", "build" | "call" | "check" | "describe") => 2,
+        ("module", "diff") | ("provider", "build" | "call" | "check" | "describe" | "record" | "replay") => 2,
         _ => 1,
     }
 }

@@ -4,6 +4,7 @@ mod build;
 mod call;
 mod check;
 mod describe;
+mod record;
 
 use std::path::PathBuf;
 
@@ -13,6 +14,7 @@ pub use self::build::BuildFlags;
 pub use self::call::CallFlags;
 pub use self::check::CheckFlags;
 pub use self::describe::{DescribeFlags, DescribedPage};
+pub use self::record::{RecordFlags, ReplayFlags};
 use super::command_output::Output;
 use super::new_provider::{self, NewProviderFlags};
 
@@ -47,6 +49,12 @@ pub enum ProviderCommand {
     /// Call one function of a provider, and show every request that it makes
     #[command(after_help = call::HELP)]
     Call(CallFlags),
+    /// Call one function of a provider, and add the call with all its requests to a recording
+    #[command(after_help = record::RECORD_HELP)]
+    Record(RecordFlags),
+    /// Make the calls of a recording again, without the cloud
+    #[command(after_help = record::REPLAY_HELP)]
+    Replay(ReplayFlags),
     /// Make the folder of a new provider, which builds and keeps every promise at once
     #[command(after_help = new_provider::HELP)]
     New(Box<NewProviderFlags>),

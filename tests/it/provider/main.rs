@@ -1,4 +1,4 @@
-//! `aerostat provider check`, `describe`, `call` and `build`, and `aerostat module diff`, as vendors and operators call them.
+//! `aerostat provider check`, `describe`, `call`, `record`, `replay` and `build`, and `aerostat module diff`, as vendors and operators call them.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -9,4 +9,5 @@ mod call;
 mod check;
 mod describe;
 mod diff;
+mod recording;
 mod setup;

@@ -9,9 +9,9 @@ use super::exchange::RecordedExchange;
 
 /// The requests since they were taken last. Secrets are taken out before anything is kept.
 #[derive(Debug, Default)]
-pub struct Recorder(Mutex<Vec<RecordedExchange>>);
+pub struct ExchangeRecorder(Mutex<Vec<RecordedExchange>>);
 
-impl Recorder {
+impl ExchangeRecorder {
     /// Keeps one.
     pub fn keep(&self, request: &LeavingRequest, answer: &Result<GuestResponse, SendError>) {
         self.0.lock().push(RecordedExchange::asked(request).with(answer));

@@ -1,23 +1,24 @@
-//! `aerostat provider call`: one function of a provider, with the endpoints and credentials of a config.
+//! `aerostat provider call`: one function of a provider, with the endpoints and credentials of a config; and the same recorded and replayed.
 
 mod answers;
 mod ask;
 mod function;
 mod input;
+mod loaded;
+pub(crate) mod record;
+pub(crate) mod replay;
 mod shown;
 
 use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Error, Result, bail};
-use cloud_provider::{Cluster, Demand};
-use egress::{Credentials, Egress, EgressSettings};
-use sandbox::{Metrics, Provider, Sandbox};
 use serde_json::{Value, json};
 
 use self::answers::CallOutcome;
 use self::ask::ask;
 use self::function::CallFunction;
+use self::loaded::{LoadedProvider, cluster, load};
 use self::shown::ShownRequests;
 use super::module_file;
 use crate::commands::answer::CommandAnswer;
@@ -32,36 +33,14 @@ pub(crate) async fn run(flags: CallFlags, compiler: Option<&Path>) -> Result<Com
     let CallFlags { file, function, argument, cloud_config, dry_run, cluster_name, cluster_uid, output } = flags;
     let function = CallFunction::parse(&function).map_err(Error::msg)?;
     let argument = read_argument(argument, function).await?;
-    if function.needs_cluster() && cluster_uid.is_none() {
-        bail!(
-            "{function} marks what it makes with the cluster's UID, and none was given; add --cluster-uid=$(kubectl get \
-             namespace kube-system -o jsonpath='{{.metadata.uid}}')"
-        );
-    }
+    check_uid(function, cluster_uid.as_deref())?;
     let config = CloudConfig::read(&cloud_config)?;
     let module = module_file::read(&file).await?;
-    let in_config = || format!("cannot use --cloud-config {}", cloud_config.display());
-    let registry = prometheus::Registry::new();
-    let credentials = Credentials::load(config.credentials).with_context(in_config)?;
-    let settings = EgressSettings {
-        endpoints: config.endpoints,
-        credentials,
-        fence: Arc::new(|| true),
-        demands: Arc::new(|_| Demand::default()),
-        reports: Arc::new(|_| ()),
-        route: |it| it,
-    };
-    let egress = Egress::new(settings, egress::Metrics::register(&registry)?).with_context(in_config)?;
-    let shown = Arc::new(ShownRequests::new(egress.clone(), dry_run, output == Output::Text));
-    let sandbox = Sandbox::new(config.provider.limits.memory)?;
-    let sandbox = compiler.map_or(sandbox.clone(), |program| sandbox.compiling_with(program));
-    let sandbox = sandbox.with_compile_limits(config.compile);
-    let watched = egress.watched_by(shown.clone());
-    let metrics = Metrics::register(&registry)?;
-    let provider = Provider::load(&sandbox, module, config.provider, watched, metrics).await?;
-    let uid = cluster_uid.unwrap_or_default();
-    let cluster = Cluster { name: cluster_name.clone(), uid, ..Cluster::default() };
-    provider.set_cluster(cluster);
+    let in_config = format!("cannot use --cloud-config {}", cloud_config.display());
+    let of = cluster(&cluster_name, &cluster_uid.unwrap_or_default());
+    let watch = |it: &egress::Egress| Arc::new(ShownRequests::new(it.clone(), dry_run, output == Output::Text));
+    let loaded = load(config, &in_config, module, compiler, of, watch).await?;
+    let LoadedProvider { provider, watcher: shown, .. } = loaded;
 
     let cloud = provider.cloud();
     let outcome = tokio::select! {
@@ -82,6 +61,17 @@ enum CallResult {
     Answered(CallOutcome),
     /// Before this request, which would have written.
     Stopped(Value),
+}
+
+/// Refuses a call about what bears the cluster's mark, where nobody has said which cluster it is.
+fn check_uid(function: CallFunction, uid: Option<&str>) -> Result<()> {
+    if function.needs_cluster() && uid.is_none() {
+        bail!(
+            "{function} marks what it makes with the cluster's UID, and none was given; add --cluster-uid=$(kubectl get \
+             namespace kube-system -o jsonpath='{{.metadata.uid}}')"
+        );
+    }
+    Ok(())
 }
 
 async fn read_argument(argument: Option<String>, function: CallFunction) -> Result<Value> {

@@ -4,8 +4,8 @@ use anyhow::{Context as _, Result, bail};
 use conformance::{RecordedContent, RecordedExchange};
 use serde_json::{Value, json};
 
-use super::super::comparison::ManagerState;
-use super::{VendorStep, all_by_name, asked, by_name, list, status, text, writes};
+use super::step::{VendorStep, all_by_name, asked, by_name, list, status, text, writes};
+use crate::beside::comparison::ManagerState;
 
 pub(super) fn steps(story: &str, step: &Value) -> Result<Vec<VendorStep>> {
     let exchanges = list(step, "requests")?.iter().map(exchange).collect::<Result<Vec<_>>>()?;

@@ -4,8 +4,8 @@ use anyhow::Result;
 use conformance::{RecordedContent, RecordedExchange};
 use serde_json::{Map, Value, json};
 
-use super::super::comparison::ManagerState;
-use super::{VendorStep, asked, by_name, list, status, text, writes};
+use super::step::{VendorStep, asked, by_name, list, status, text, writes};
+use crate::beside::comparison::ManagerState;
 
 /// The beginnings of Alibaba's actions that change nothing.
 const READING: [&str; 4] = ["Describe", "Get", "List", "Query"];

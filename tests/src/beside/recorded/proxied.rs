@@ -4,9 +4,9 @@ use anyhow::{Context as _, Result};
 use conformance::{RecordedContent, RecordedExchange};
 use serde_json::{Map, Value, json};
 
-use super::super::asked::Asked;
-use super::super::comparison::ManagerState;
-use super::{VendorStep, all_by_name, by_name, list, status, text, writes};
+use super::step::{VendorStep, all_by_name, by_name, list, status, text, writes};
+use crate::beside::asked::Asked;
+use crate::beside::comparison::ManagerState;
 
 pub(super) fn steps(story: &str, file: &Value) -> Result<Vec<VendorStep>> {
     let services = match &file["services"] {

@@ -1,0 +1,150 @@
+//! `aerostat provider record` and `replay`, against a simulated cloud and then without it.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+use tests::guests;
+use tests::published::{acme, digitalocean};
+
+use crate::setup::{Ended, ForSimulator, aerostat, json_of, says};
+
+async fn record(config: &ForSimulator, guest: &str, recording: &Path, call: &[&str]) -> Ended {
+    let (file, flag) = (recording.display().to_string(), config.flag());
+    aerostat(&[&["provider", "record", guest, &file], call, &[&flag]].concat()).await
+}
+
+fn read(recording: &Path) -> Value {
+    serde_json::from_slice(&std::fs::read(recording).unwrap()).unwrap()
+}
+
+fn write(recording: &Path, value: &Value) {
+    std::fs::write(recording, value.to_string()).unwrap();
+}
+
+const UID: &str = "--cluster-uid=c1a5e000-1111-2222-3333-444455556666";
+const BALANCER: &str =
+    r#"{ "owner": { "name": "web", "uid": "4711" }, "ports": [{ "port": 80, "nodePort": 30080 }], "nodes": [] }"#;
+
+#[tokio::test]
+async fn a_conversation_is_played_again_without_its_cloud() {
+    let served = acme::serve(0, &[]).await.unwrap();
+    served.simulator.account().add_machine("web-1", true);
+    let config = ForSimulator::new(guests::ACME, &served.url).await;
+    let recording = config.folder.path("acme.json");
+    for call in [
+        &["instances.get", r#"{"name": "web-1"}"#, UID][..],
+        &["instances.get", r#"{"name": "web-2"}"#, UID],
+        &["instances.list", r#"{"limit": 5}"#, UID],
+        &["load-balancers.ensure", BALANCER, UID],
+        &["load-balancers.delete", BALANCER, UID],
+    ] {
+        let ended = record(&config, guests::ACME, &recording, call).await;
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+        says(&ended.out, &["recorded ", " requests; ", "acme.json has "]);
+    }
+    drop(served);
+    let file = recording.display().to_string();
+    for mode in [&[][..], &["--by-key"]] {
+        let played = json_of(0, &[&["provider", "replay", guests::ACME, &file], mode].concat()).await;
+        let calls = played["calls"].as_array().unwrap();
+        assert_eq!(calls.len(), 5, "{played}");
+        assert!(calls.iter().all(|it| it["differences"] == json!([])), "{played}");
+    }
+
+    // Another answer of the cloud is another answer of the provider, and another request is told.
+    let whole = read(&recording);
+    assert_eq!(whole["calls"][3]["exchanges"][1]["body"]["json"]["ports"], json!({ "80": 30080 }), "{whole}");
+    let mut other = whole.clone();
+    other["calls"][1]["exchanges"][0] = other["calls"][0]["exchanges"][0].clone();
+    other["calls"][1]["exchanges"][0]["path"] = json!("/v1/machines/web-2");
+    other["calls"][3]["exchanges"][1]["body"]["json"]["ports"] = json!({ "80": 30081 });
+    write(&recording, &other);
+    let ended = aerostat(&["provider", "replay", guests::ACME, &file]).await;
+    assert_eq!(ended.code, Some(1), "{ended:?}");
+    says(&ended.out, &["call 2  instances.get", "DIFFERS", "the answer is ", ", and was null"]);
+    says(&ended.out, &["request 2 is PUT /v1/balancers/a4711, with another body, and was PUT", "5 calls, 2 differ"]);
+
+    // Fewer requests than were recorded are right by key alone.
+    let mut more = whole.clone();
+    let again = more["calls"][0]["exchanges"][0].clone();
+    more["calls"][0]["exchanges"].as_array_mut().unwrap().push(again);
+    write(&recording, &more);
+    let ended = aerostat(&["provider", "replay", guests::ACME, &file]).await;
+    says(&ended.out, &["GET /v1/machines/web-1 was recorded, and is not asked", "5 calls, 1 differ"]);
+    let ended = aerostat(&["provider", "replay", guests::ACME, &file, "--by-key"]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+}
+
+#[tokio::test]
+async fn no_secret_is_in_a_recording() {
+    let served = digitalocean::serve(0).await.unwrap();
+    let mut config = ForSimulator::new(guests::DIGITALOCEAN, &served.url).await;
+    let recording = config.folder.path("do.json");
+    let ended = record(&config, guests::DIGITALOCEAN, &recording, &["provider.identity"]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let (secret, text) = (config.secret.clone().unwrap(), std::fs::read_to_string(&recording).unwrap());
+    assert!(!text.contains(&secret) && !text.to_lowercase().contains("authorization"), "{text}");
+    says(&text, &["/v2/account", "\"status\": 200"]);
+
+    // A secret in the argument is the author's own doing: nothing is written.
+    let node = json!({ "name": secret }).to_string();
+    let ended = record(&config, guests::DIGITALOCEAN, &recording, &["instances.get", &node]).await;
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    says(&ended.errors, &["the recording would hold a credential", "leave it out of"]);
+    assert_eq!(std::fs::read_to_string(&recording).unwrap(), text);
+
+    // Another cloud is another recording.
+    config.value["endpoints"][0]["baseUrl"] = json!("http://127.0.0.1:1/v2");
+    let ended = record(&config, guests::DIGITALOCEAN, &recording, &["provider.identity"]).await;
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    says(&ended.errors, &["was recorded with other endpoints; name another file"]);
+}
+
+/// Cases: bad-provider-command
+#[tokio::test]
+async fn bad_input_of_record_and_replay() {
+    let served = acme::serve(0, &[]).await.unwrap();
+    let config = ForSimulator::new(guests::ACME, &served.url).await;
+    let empty = json!({
+        "recording": 1, "clusterName": "kubernetes", "endpoints": {}, "calls": [],
+        "provider": { "name": "acme", "version": "1", "sha256": "" },
+    });
+    let write = |name: &str, value: &Value| config.folder.write(name, value.to_string()).display().to_string();
+    let [none, text, old, empty_file] = [
+        config.folder.path("none.json").display().to_string(),
+        write("text.json", &json!("words")),
+        write("old.json", &json!({ "recording": 7 })),
+        write("empty.json", &empty),
+    ];
+    let mut foreign = empty.clone();
+    foreign["calls"] = json!([{ "function": "instances.find", "exchanges": [] }]);
+    let unknown = write("unknown.json", &foreign);
+    foreign["provider"]["name"] = json!("hcloud");
+    let foreign = write("foreign.json", &foreign);
+    let (acme, flag) = (guests::ACME, config.flag());
+    for (arguments, parts) in [
+        (&["provider", "replay", acme, &none][..], &["cannot read ", "none.json; correct the path"][..]),
+        (&["provider", "replay", acme, &text], &["text.json", "it is no recording", "aerostat provider record"]),
+        (&["provider", "replay", acme, &old], &["old.json", "its form is 7", "record it again"]),
+        (&["provider", "replay", acme, &empty_file], &["empty.json has no calls; add one"]),
+        (&["provider", "replay", acme, &unknown], &["unknown.json", "\"instances.find\" is no function"]),
+        (&["provider", "replay", acme, &foreign], &["is of the provider hcloud", "name the recording of this one"]),
+        (&["provider", "replay", &none, &unknown], &["none.json; correct the path"]),
+        (&["provider", "replay", acme], &["<RECORDING>"]),
+        (&["provider", "record", acme, &none, "instances.list"], &["--cloud-config"]),
+        (&["provider", "record", acme, &none, "instances.find", &flag], &["\"instances.find\" is no function"]),
+        (&["provider", "record", acme, &text, "instances.list", &flag], &["text.json", "it is no recording"]),
+        (&["provider", "record", acme, &none, "load-balancers.ensure", "{}", &flag], &["add --cluster-uid=$("]),
+        (&["provider", "record", acme, "/nowhere/a.json", "instances.list", &flag], &["cannot write /nowhere/a.json"]),
+    ] {
+        let ended = aerostat(arguments).await;
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{arguments:?}: {ended:?}");
+        says(&ended.errors, parts);
+    }
+    for command in ["record", "replay"] {
+        let ended = aerostat(&["provider", command, "--help"]).await;
+        says(&ended.out, &["Examples:\n", &format!("  aerostat provider {command} "), "Exit code: 0", "--output"]);
+    }
+    let completions = aerostat(&["completions", "bash"]).await;
+    says(&completions.out, &["--by-key", "replay"]);
+}
