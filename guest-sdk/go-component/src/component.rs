@@ -10,8 +10,8 @@ use wit_parser::Resolve;
 use crate::contract;
 use crate::module::{GoModule, PREVIEW};
 
-/// The text of the adapter, and of what it asks of the host.
-const ADAPTER: &str = include_str!("preview1.wat");
+/// The adapter, as `build.rs` has assembled `preview1.wat`, and the text of what it asks of the host.
+const ADAPTER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preview1.wasm"));
 const ADAPTER_WORLD: &str = include_str!("preview1.wit");
 
 /// Makes a component of what Go has compiled. It exports the capabilities that the module has functions of, and imports what the
@@ -38,7 +38,7 @@ pub fn component(module: &[u8]) -> Result<Vec<u8>> {
     world.push('}');
     let mut module = module.to_vec();
     embed(&mut module, &mut resolve, &world, "guest").context("it is for another version of the contract")?;
-    let mut adapter = wat::parse_str(ADAPTER).context("the adapter")?;
+    let mut adapter = ADAPTER.to_vec();
     embed(&mut adapter, &mut Resolve::default(), ADAPTER_WORLD, "adapter").context("the adapter")?;
     let mut encoder = ComponentEncoder::default()
         .validate(true)

@@ -37,7 +37,7 @@ pub enum ProviderCommand {
     /// Try every promise of the contract, against a simulator of the provider's cloud
     #[command(after_help = CONFORMANCE_HELP)]
     Conformance(Conformance),
-    /// Build the component of a crate, and tell its size
+    /// Build the component of a crate or of a program in Go, and tell its size
     #[command(after_help = build::HELP)]
     Build(BuildFlags),
     /// Say whether a component is a provider that this host and a config take

@@ -34,7 +34,7 @@ async fn bad_input_of_each_command_about_providers() {
         (&["module", "diff", acme, &missing], &["missing.wasm; correct the path"]),
         (&["module", "diff", acme, "acme"], &["names no repository"]),
         (&["module", "diff", acme], &["<NEW>"]),
-        (&["provider", "build", &missing], &["missing.wasm has no Cargo.toml; name the folder"]),
+        (&["provider", "build", &missing], &["missing.wasm has no Cargo.toml and no go.mod; name the folder"]),
         (&["provider", "call", acme, "instances.get", "{}"], &["--cloud-config"]),
         (&["provider", "call", acme, "instances.find", &good], &["\"instances.find\" is no function", "write one of"]),
         (

@@ -43,6 +43,47 @@ async fn the_example_of_the_sdk_is_built_as_by_make() {
 }
 
 #[tokio::test]
+async fn a_folder_of_go_is_built_without_names() {
+    let (example, folder) = (format!("{}/../guest-sdk/examples/acme-go", env!("CARGO_MANIFEST_DIR")), Folder::new());
+    let out = folder.path("acme.wasm");
+    let command = ["provider", "build", &example, "--out", out.to_str().unwrap(), "--output=json"];
+    let ended = aerostat_with(&command, &[]).await;
+    assert_eq!(ended.code, Some(0), "{ended:?}");
+    let built: Value = serde_json::from_str(&ended.out).unwrap();
+    assert!(built["profile"].as_str().unwrap().starts_with("go build -buildmode=c-shared"), "{built}");
+    assert!(
+        built["exports"].as_array().unwrap().iter().any(|it| it == "aerostat:cloud/load-balancers@0.1.0"),
+        "{built}"
+    );
+    assert_eq!(built["sha256"], guests::sha256(&out));
+    let bytes = std::fs::read(&out).unwrap();
+    for name in ["component-name", "producers"] {
+        assert!(!bytes.windows(name.len()).any(|it| it == name.as_bytes()), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn what_go_cannot_build_ends_with_2() {
+    let folder = Folder::new();
+    folder.write("go.mod", "module acme.example/provider\n\ngo 1.26\n");
+    folder.write("main.go", "package main\n\nfunc main() {\n");
+    let ended = build(&folder, &[]).await;
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
+    says(&ended.errors, &["go cannot build ", "correct the program"]);
+    folder.write("main.go", "package main\n\nfunc main() {}\n");
+    let ended = build(&folder, &[]).await;
+    assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{ended:?}");
+    says(&ended.errors, &["is no provider", "call Export of the packages provider and instances"]);
+    let empty = Folder::new();
+    let ended = build(&folder, &[("PATH", &empty.path("").display().to_string())]).await;
+    says(&ended.errors, &["cannot start go ", "install Go 1.26 or newer"]);
+    let path = folder.path("").display().to_string();
+    let ended = aerostat_with(&["provider", "build", &path, "--example=acme"], &[]).await;
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    says(&ended.errors, &["--package and --example are for crates"]);
+}
+
+#[tokio::test]
 async fn a_component_that_is_no_provider_ends_with_1() {
     let ended = build(&crate_with("cdylib", ""), &[]).await;
     assert_eq!(ended.code, Some(1), "{ended:?}");

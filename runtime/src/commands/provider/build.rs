@@ -1,9 +1,11 @@
 //! `aerostat provider build`.
 
 mod cargo;
+mod go;
+mod strip;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use ::controllers::chain;
 use anyhow::{Context as _, Result, bail};
@@ -36,19 +38,24 @@ struct BuiltModule {
 
 pub(crate) async fn run(flags: BuildFlags) -> Result<CommandAnswer> {
     let BuildFlags { folder, package, example, out, output } = flags;
-    if !fs::try_exists(folder.join("Cargo.toml")).await.unwrap_or_default() {
-        bail!("{} has no Cargo.toml; name the folder of the provider's crate", folder.display());
-    }
-    cargo::check_target(&folder).await?;
-    let profile = cargo::profile(&folder).await?;
-    let artifact = cargo::build(&folder, profile, package.as_deref(), example.as_deref()).await?;
-    let bytes = fs::read(&artifact).await.with_context(|| {
-        format!("cannot read {}, which cargo says that it has built; build it again", artifact.display())
-    })?;
+    let has = async |name: &str| fs::try_exists(folder.join(name)).await.unwrap_or_default();
+    let (artifact, bytes, profile) = match (has("Cargo.toml").await, has("go.mod").await) {
+        (true, _) => of_crate(&folder, package.as_deref(), example.as_deref()).await?,
+        (false, true) if package.is_some() || example.is_some() => {
+            bail!(
+                "--package and --example are for crates, and {} is a folder of Go; name the folder alone",
+                folder.display()
+            )
+        }
+        (false, true) => (go::artifact(&folder)?, go::build(&folder).await?, go::profile()),
+        (false, false) => {
+            bail!("{} has no Cargo.toml and no go.mod; name the folder of the provider", folder.display())
+        }
+    };
     let place = out.as_deref().unwrap_or(&artifact);
-    if out.is_some() {
-        file::write(place, &bytes, true).await?;
-    }
+    // What has no sections is told of below.
+    let bytes = strip::stripped(&bytes).unwrap_or(bytes);
+    file::write(place, &bytes, true).await?;
     let built = judged(place, bytes, profile);
     Ok(match built.wrong.is_empty() {
         true => CommandAnswer::good(&built, output),
@@ -56,7 +63,18 @@ pub(crate) async fn run(flags: BuildFlags) -> Result<CommandAnswer> {
     })
 }
 
-fn judged(place: &Path, bytes: Vec<u8>, profile: cargo::BuildProfile) -> BuiltModule {
+/// What cargo builds: where it is, its bytes, and the profile in words.
+async fn of_crate(folder: &Path, package: Option<&str>, example: Option<&str>) -> Result<(PathBuf, Vec<u8>, String)> {
+    cargo::check_target(folder).await?;
+    let profile = cargo::profile(folder).await?;
+    let artifact = cargo::build(folder, profile, package, example).await?;
+    let bytes = fs::read(&artifact).await.with_context(|| {
+        format!("cannot read {}, which cargo says that it has built; build it again", artifact.display())
+    })?;
+    Ok((artifact, bytes, profile.to_string()))
+}
+
+fn judged(place: &Path, bytes: Vec<u8>, profile: String) -> BuiltModule {
     let (size_of_it, digest) = (bytes.len(), Digest::of(&bytes));
     let mut wrong = Vec::new();
     if size_of_it > LARGEST {
@@ -73,11 +91,9 @@ fn judged(place: &Path, bytes: Vec<u8>, profile: cargo::BuildProfile) -> BuiltMo
         }
     };
     if wrong.is_empty() && !exports.iter().any(|it| it.starts_with("aerostat:cloud/provider@")) {
-        let because =
-            "it does not export aerostat:cloud/provider, so it is no provider; export it with the SDK's macro";
+        let because = "it does not export aerostat:cloud/provider, so it is no provider; export it with the SDK";
         wrong.push(because.to_owned());
     }
-    let profile = profile.to_string();
     BuiltModule { file: name, sha256: digest.to_string(), size: size_of_it, largest: LARGEST, profile, exports, wrong }
 }
 

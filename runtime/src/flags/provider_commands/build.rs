@@ -11,16 +11,19 @@ pub(super) const HELP: &str = "Examples:
   aerostat provider build ../acme --out=acme.wasm
   aerostat provider build . --package=acme --output=json
 
-cargo builds the crate for wasm32-wasip2. If its workspace has a profile named guest, that is the profile; otherwise it is release with
-few bytes (opt-level z, one codegen unit, lto, panic abort, strip), whatever the crate says. Then the size is told beside the limit, and
-what the component exports. aerostat provider check looks at the rest.
+In a folder with a Cargo.toml, cargo builds the crate for wasm32-wasip2. If its workspace has a profile named guest, that is the profile;
+otherwise it is release with few bytes (opt-level z, one codegen unit, lto, panic abort, strip), whatever the crate says. In a folder with a
+go.mod, Go 1.26 or newer builds the program, and aerostat makes a component of it: FOLDER/FOLDER.wasm, unless --out says otherwise.
 
-Exit code: 0, 1 if what was built is no provider or too large, 2 if nothing was built (no cargo, no target, an error of the compiler).";
+Names of functions and types go, which nothing reads. Then the size is told beside the limit, and what the component exports. aerostat
+provider check looks at the rest.
+
+Exit code: 0, 1 if what was built is no provider or too large, 2 if nothing was built (no compiler, no target, an error of the compiler).";
 
 /// `aerostat provider build`.
 #[derive(Args, Clone, Debug)]
 pub struct BuildFlags {
-    /// The folder of the crate
+    /// The folder of the crate, or of the program in Go
     #[arg(value_name = "FOLDER", default_value = ".")]
     pub folder: PathBuf,
     /// The crate, where the folder has several
