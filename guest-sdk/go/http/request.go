@@ -16,27 +16,8 @@ import (
 // URL, whatever is in them.
 type Call struct {
 	request Request
+	words   []string
 	broken  error
-}
-
-// Get reads.
-func Get(endpoint string, path ...string) *Call { return New(types.MethodGet, endpoint, path...) }
-
-// Post makes something whose name the cloud chooses. It must not be sent twice: look first whether it was made.
-func Post(endpoint string, path ...string) *Call { return New(types.MethodPost, endpoint, path...) }
-
-// Put writes under a name of ours.
-func Put(endpoint string, path ...string) *Call { return New(types.MethodPut, endpoint, path...) }
-
-// Patch changes a part.
-func Patch(endpoint string, path ...string) *Call { return New(types.MethodPatch, endpoint, path...) }
-
-// Delete takes away.
-func Delete(endpoint string, path ...string) *Call { return New(types.MethodDelete, endpoint, path...) }
-
-// New is a request with this method.
-func New(method types.Method, endpoint string, path ...string) *Call {
-	return &Call{request: Request{Endpoint: endpoint, Method: method, Path: path}}
 }
 
 // Query adds a parameter, unescaped.
@@ -77,19 +58,23 @@ func (it *Call) Answer() (Response, error) {
 		return Response{}, it.broken
 	}
 	response, err := Send(it.request)
-	if err == nil {
-		return response, nil
+	if err != nil {
+		return Response{}, it.unanswered(err)
 	}
+	return response, nil
+}
+
+func (it *Call) unanswered(err error) error {
 	var denied ErrorDenied
 	var pause ErrorRetryAfter
 	asked := it.asked()
 	switch {
 	case errors.As(err, &denied):
-		return Response{}, types.Deniedf("%s: %v", asked, err)
+		return types.Deniedf("%s: %v", asked, err)
 	case errors.As(err, &pause):
-		return Response{}, types.RetryAfter(time.Duration(pause)*time.Millisecond, fmt.Sprintf("%s: %v", asked, err))
+		return types.RetryAfter(time.Duration(pause)*time.Millisecond, fmt.Sprintf("%s: %v", asked, err))
 	default:
-		return Response{}, types.Unavailablef("%s: %v", asked, err)
+		return types.Unavailablef("%s: %v", asked, err)
 	}
 }
 
@@ -132,7 +117,7 @@ func (it Response) Get(name string) string {
 }
 
 func (it *Call) read(response Response, value any) error {
-	complaint := func() string { return fmt.Sprintf("%s: %d%s", it.asked(), response.Status, words(response.Body)) }
+	complaint := func() string { return it.complaint(response) }
 	switch status := response.Status; {
 	case status >= 200 && status < 300:
 	case status == 400 || status == 422:
@@ -160,33 +145,4 @@ func (it *Call) read(response Response, value any) error {
 func (it *Call) asked() string {
 	methods := [...]string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 	return fmt.Sprintf("%s /%s at endpoint %s", methods[it.request.Method], strings.Join(it.request.Path, "/"), it.request.Endpoint)
-}
-
-// words is the cloud's own text, as far as it is short and no page.
-func words(body []byte) string {
-	const most = 400
-	var told struct {
-		Message, Detail, Title string
-		Error                  json.RawMessage
-		Errors                 []json.RawMessage
-	}
-	if json.Unmarshal(body, &told) == nil {
-		for _, text := range []string{told.Message, told.Detail, told.Title} {
-			if text != "" {
-				return " " + text[:min(len(text), most)]
-			}
-		}
-		for _, inner := range append([]json.RawMessage{told.Error}, told.Errors...) {
-			if text := words(inner); text != "" {
-				return text
-			}
-		}
-		return ""
-	}
-	text := strings.TrimSpace(string(body))
-	if text == "" || strings.ContainsAny(text[:1], "<{[") {
-		return ""
-	}
-	text = strings.Trim(text, `"`)
-	return " " + text[:min(len(text), most)]
 }
