@@ -9,3 +9,4 @@ pub mod component;
 mod contract;
 mod module;
 pub mod program;
+pub mod sdk;

@@ -5,6 +5,7 @@
 //! ```
 
 mod fields;
+mod go;
 mod plan;
 mod question;
 mod rust;
@@ -23,9 +24,6 @@ use super::CommandAnswer;
 use crate::flags::{GuestLanguage, NewProviderFlags};
 
 pub(super) fn run(mut flags: NewProviderFlags) -> Result<CommandAnswer> {
-    if flags.lang == GuestLanguage::Go {
-        bail!("there is no template for Go yet: the SDK and its example are being written; write --lang=rust");
-    }
     // The mistakes that no answer could mend.
     plan::check_name(&flags.name)?;
     let folder = flags.folder.clone().unwrap_or_else(|| flags.name.clone().into());
@@ -37,28 +35,33 @@ pub(super) fn run(mut flags: NewProviderFlags) -> Result<CommandAnswer> {
     }
     let sdk = match &flags.sdk {
         None => SdkSource::Published,
-        Some(path) => SdkSource::Folder(sdk_folder(path)?),
+        Some(path) => SdkSource::Folder(sdk_folder(path, flags.lang)?),
     };
     let plan = ProviderPlan::of(&flags, sdk)?;
-    let files = rust::files(&plan);
+    let files = match flags.lang {
+        GuestLanguage::Rust => rust::files(&plan),
+        GuestLanguage::Go => go::files(&plan),
+    };
     if let Err(error) = write(&folder, &files) {
         return Err(
             error.context(format!("{} cannot be made: choose a folder that you may write to", folder.display()))
         );
     }
-    Ok(CommandAnswer::Good(next_steps(&plan, &folder, &files)))
+    Ok(CommandAnswer::Good(next_steps(&plan, flags.lang, &folder, files.len())))
 }
 
-/// The absolute path of the SDK's folder.
-fn sdk_folder(path: &Path) -> Result<String> {
-    let is_sdk = |it: &String| it.lines().any(|it| it.trim() == "name = \"aerostat-sdk\"");
+/// The absolute path of the SDK's folder for a language: the one with the manifest that names the SDK.
+fn sdk_folder(path: &Path, lang: GuestLanguage) -> Result<String> {
+    let (manifest, line, folder) = match lang {
+        GuestLanguage::Rust => ("Cargo.toml", "name = \"aerostat-sdk\"", "guest-sdk"),
+        GuestLanguage::Go => ("go.mod", "module aerostat.dev/sdk", "guest-sdk/go"),
+    };
+    let is_sdk = |it: &String| it.lines().any(|it| it.trim() == line);
     let wrong = || {
         let shown = path.display();
-        anyhow!(
-            "--sdk {shown}: there is no crate aerostat-sdk; write the path of the folder guest-sdk of aerostat's sources"
-        )
+        anyhow!("--sdk {shown}: there is no aerostat-sdk; write the path of the folder {folder} of aerostat's sources")
     };
-    fs::read_to_string(path.join("Cargo.toml")).ok().filter(is_sdk).ok_or_else(wrong)?;
+    fs::read_to_string(path.join(manifest)).ok().filter(is_sdk).ok_or_else(wrong)?;
     let path = path.canonicalize().with_context(|| format!("--sdk {}", path.display()))?;
     let text = path.to_str().filter(|it| !it.contains(['"', '\\', '\n'])).ok_or_else(wrong)?;
     Ok(text.to_owned())
@@ -92,16 +95,27 @@ fn write_file(folder: &Path, NewFile { path, text, is_program }: &NewFile) -> io
     Ok(())
 }
 
-fn next_steps(plan: &ProviderPlan, folder: &Path, files: &[NewFile]) -> String {
-    let (shown, count, ident) = (folder.display(), files.len(), plan.ident());
+fn next_steps(plan: &ProviderPlan, lang: GuestLanguage, folder: &Path, count: usize) -> String {
+    let (shown, ident, name) = (folder.display(), plan.ident(), &plan.name);
+    let steps = match lang {
+        GuestLanguage::Rust => format!(
+            "cargo test
+  cargo build --release --target wasm32-wasip2
+  cargo run --example cloud -- 8080 &
+  aerostat provider conformance target/wasm32-wasip2/release/{ident}.wasm --cloud=http://127.0.0.1:8080"
+        ),
+        GuestLanguage::Go => format!(
+            "go test ./...
+  aerostat provider build --out={name}.wasm
+  go run ./cloud/serve 8080 &
+  aerostat provider conformance {name}.wasm --cloud=http://127.0.0.1:8080"
+        ),
+    };
     format!(
         "{shown} has {count} files. Next:
 
   cd {shown}
-  cargo test
-  cargo build --release --target wasm32-wasip2
-  cargo run --example cloud -- 8080 &
-  aerostat provider conformance target/wasm32-wasip2/release/{ident}.wasm --cloud=http://127.0.0.1:8080
+  {steps}
 
 README.md says which file holds what of the cloud.
 "

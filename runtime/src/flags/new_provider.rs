@@ -6,10 +6,11 @@ use clap::{Args, ValueEnum};
 
 pub(super) const HELP: &str = "Examples:
   aerostat provider new acme
+  aerostat provider new acme --lang=go
   aerostat provider new acme --ids=name --url=https://api.acme.example/v2 --errors=errors.0.reason
   aerostat provider new acme --tags=50 --pages=pages:meta.pages --page-items=data --page-query=page,page_size --smallest-page=25
 
-A folder is made that is a crate of its own. It builds, passes its tests and keeps every promise of the contract at once, against a cloud
+A folder is made that is a crate of its own, or a module of Go with aerostat's SDK in it. It builds, passes its tests and keeps every promise of the contract at once, against a cloud
 in memory that comes with it; what is left is to make both speak as the vendor's cloud does. In a terminal what no flag says is asked for.
 
 A load balancer whose id the cloud gives is recognised by a tag: of 82 characters, or of 50 where tags end there. Where the provider
@@ -23,7 +24,7 @@ pub struct NewProviderFlags {
     /// The cloud's name, as in provider ids, labels and metrics: lower-case letters, digits and -
     #[arg(value_name = "NAME")]
     pub name: String,
-    /// The language: rust
+    /// The language: rust or go
     #[arg(long, value_name = "LANGUAGE", value_enum, default_value = "rust", hide_possible_values = true)]
     pub lang: GuestLanguage,
     /// The folder that is made. Without it: NAME, here
@@ -57,7 +58,7 @@ pub struct NewProviderFlags {
     /// The field of an error that people can read, with numbers for places in lists: errors.0.reason. Without it: message
     #[arg(long, value_name = "FIELD")]
     pub errors: Option<String>,
-    /// A folder with aerostat-sdk, in the place of the published one
+    /// A folder with aerostat-sdk: for Rust in the place of the published one, for Go in the place of a copy
     #[arg(long, value_name = "FOLDER")]
     pub sdk: Option<PathBuf>,
 }
@@ -67,7 +68,7 @@ pub struct NewProviderFlags {
 pub enum GuestLanguage {
     /// Rust, with the crate `aerostat-sdk`.
     Rust,
-    /// Go.
+    /// Go, with the module `aerostat.dev/sdk`.
     Go,
 }
 

@@ -35,6 +35,20 @@ impl FieldPath {
         format!("&{:?}", self.0)
     }
 
+    /// As elements of a list of Go: `"errors", "0"`.
+    pub(super) fn names(&self) -> String {
+        self.0.iter().map(|it| format!("{it:?}")).collect::<Vec<_>>().join(", ")
+    }
+
+    /// The member of a map of Go that holds `value` there: `"errors": []any{map[string]any{"reason": value}}`.
+    pub(super) fn go_member(&self, value: &str) -> String {
+        let inner = self.0[1..].iter().rev().fold(value.to_owned(), |inner, name| match name.parse::<usize>() {
+            Ok(place) => format!("[]any{{{}{inner}}}", "nil, ".repeat(place)),
+            Err(_) => format!("map[string]any{{{name:?}: {inner}}}"),
+        });
+        format!("{:?}: {inner}", self.first())
+    }
+
     /// The member of an object of `json!` that holds `value` there: `"errors": [{ "reason": value }]`.
     pub(super) fn member(&self, value: &str) -> String {
         let inner = self.0[1..].iter().rev().fold(value.to_owned(), |inner, name| match name.parse::<usize>() {

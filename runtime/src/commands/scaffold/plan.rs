@@ -105,6 +105,12 @@ impl ProviderPlan {
         let name: String = self.name.split('-').map(word).collect();
         if name.ends_with("Cloud") { name } else { name + "Cloud" }
     }
+
+    /// The name of the provider's type in Go, where nobody else needs it.
+    pub(super) fn value_name(&self) -> String {
+        let name = self.type_name();
+        name[..1].to_ascii_lowercase() + &name[1..]
+    }
 }
 
 impl PageForm {
