@@ -23,7 +23,10 @@ async fn bad_input_makes_nothing_and_says_what_to_do() {
     for (arguments, words) in [
         (vec!["Acme".to_owned(), folder_of(&made)], "such as acme"),
         (vec!["acme".to_owned(), folder_of(&there)], "is there already: choose another name"),
-        (vec!["acme".to_owned(), folder_of(&made), "--lang=go".to_owned(), "--sdk=/nowhere".to_owned()], "guest-sdk/go"),
+        (
+            vec!["acme".to_owned(), folder_of(&made), "--lang=go".to_owned(), "--sdk=/nowhere".to_owned()],
+            "guest-sdk/go",
+        ),
         (vec!["acme".to_owned(), folder_of(&made), "--tags=20".to_owned()], "--ids=name"),
         (vec!["acme".to_owned(), folder_of(&made), "--sdk=/nowhere".to_owned()], "guest-sdk"),
         (vec!["acme".to_owned(), folder_of(&in_file)], "choose a folder that you may write to"),

@@ -38,31 +38,7 @@ async fn a_newcomer_comes_from_nothing_to_a_node() {
     let size = std::fs::metadata(&module).unwrap().len();
     assert!(size < 400 << 10, "the profile of the folder makes few bytes, and not {size}");
 
-    let start = Instant::now();
-    let cluster = cluster().await;
-    let config = std::fs::read_to_string(story.folder().join("cloud.yaml")).unwrap();
-    let config: serde_json::Value = serde_saphyr::from_str(&config).unwrap();
-    let base_url = format!("{}/v2", cloud.url);
-    let setup = Setup::guest(&cluster, module_file).edit(|own| {
-        own["endpoints"] = config["endpoints"].clone();
-        assert_eq!(own["endpoints"][0]["baseUrl"], "http://127.0.0.1:8080/v2");
-        own["endpoints"][0]["baseUrl"] = json!(base_url);
-    });
-    let _process = setup.started().await;
-    let change = json!({ "addMachine": { "name": NODE } });
-    let client = reqwest::Client::builder().no_proxy().build().unwrap();
-    let changed =
-        client.post(format!("{}/conformance/change", cloud.url)).body(change.to_string()).send().await.unwrap();
-    assert!(changed.status().is_success());
-    kubelet::join(&cluster.admin, NODE).await.unwrap();
-    let nodes: Api<Node> = Api::all(cluster.admin.clone());
-    let node = wait::until("the node is initialised", async || {
-        Some(nodes.get(NODE).await.unwrap()).filter(|it| !kubelet::is_uninitialized(it))
-    })
-    .await;
-    let id = node.spec.unwrap().provider_id.unwrap();
-    assert!(id.starts_with("acme-cloud://m-"), "{id}");
-    story.note("a node joins a cluster of the tests, and is initialised", start);
+    node_joins(&mut story, module_file, &cloud.url, "/v2").await;
     story.tell();
 }
 
@@ -72,4 +48,32 @@ async fn a_cloud_whose_names_are_chosen_keeps_every_promise_too() {
     // The same stories as of the command, natively.
     story.cargo(&["test"]).await;
     story.tell();
+}
+
+/// A node joins a cluster of the tests that runs this module, with what the folder's `cloud.yaml` allows.
+pub(crate) async fn node_joins(story: &mut Story, module_file: &str, url: &str, base: &str) {
+    let start = Instant::now();
+    let cluster = cluster().await;
+    let config = std::fs::read_to_string(story.folder().join("cloud.yaml")).unwrap();
+    let config: serde_json::Value = serde_saphyr::from_str(&config).unwrap();
+    let base_url = format!("{url}{base}");
+    let setup = Setup::guest(&cluster, module_file).edit(|own| {
+        own["endpoints"] = config["endpoints"].clone();
+        assert_eq!(own["endpoints"][0]["baseUrl"], format!("http://127.0.0.1:8080{base}"));
+        own["endpoints"][0]["baseUrl"] = json!(base_url);
+    });
+    let _process = setup.started().await;
+    let change = json!({ "addMachine": { "name": NODE } });
+    let client = reqwest::Client::builder().no_proxy().build().unwrap();
+    let changed = client.post(format!("{url}/conformance/change")).body(change.to_string()).send().await.unwrap();
+    assert!(changed.status().is_success());
+    kubelet::join(&cluster.admin, NODE).await.unwrap();
+    let nodes: Api<Node> = Api::all(cluster.admin.clone());
+    let node = wait::until("the node is initialised", async || {
+        Some(nodes.get(NODE).await.unwrap()).filter(|it| !kubelet::is_uninitialized(it))
+    })
+    .await;
+    let id = node.spec.unwrap().provider_id.unwrap();
+    assert!(id.contains("://m-"), "{id}");
+    story.note("a node joins a cluster of the tests, and is initialised", start);
 }

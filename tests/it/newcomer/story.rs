@@ -42,6 +42,22 @@ impl Story {
         story
     }
 
+    /// `aerostat provider new --lang=go` with these flags: the SDK comes with the folder.
+    pub(crate) async fn begin_in_go(name: &str, flags: &[&str]) -> Self {
+        let mut story = Self { folder: Folder::new(), name: name.to_owned(), typed: Vec::new() };
+        let folder = format!("--folder={}", story.folder().display());
+        let arguments = [&["provider", "new", name, "--lang=go", &folder], flags].concat();
+        story.aerostat(&arguments).await;
+        story
+    }
+
+    /// A program in the folder.
+    pub(crate) async fn program(&mut self, program: &str, arguments: &[&str]) -> String {
+        let mut command = Command::new(program);
+        command.args(arguments).current_dir(self.folder());
+        self.run(&format!("{program} {}", arguments.join(" ")), command).await
+    }
+
     pub(crate) fn folder(&self) -> PathBuf {
         self.folder.path(&self.name)
     }
@@ -68,12 +84,23 @@ impl Story {
 
     /// The cloud in memory, as `examples/cloud.rs` serves it.
     pub(crate) async fn cloud(&mut self) -> StartedCloud {
+        let command = self.cargo_command(&["run", "--example", "cloud"]);
+        self.served(command, "cargo run --example cloud &").await
+    }
+
+    /// The cloud in memory, as `cloud/serve` serves it. It is a program of its own, so that its end is the cloud's.
+    pub(crate) async fn cloud_in_go(&mut self) -> StartedCloud {
+        let program = self.folder.path("serve");
+        self.program("go", &["build", "-o", program.to_str().unwrap(), "./cloud/serve"]).await;
+        self.served(Command::new(program), "serve &").await
+    }
+
+    async fn served(&mut self, mut command: Command, shown: &str) -> StartedCloud {
         let start = Instant::now();
-        let mut command = self.cargo_command(&["run", "--example", "cloud"]);
         let mut child = command.stdout(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
         let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
         let url = lines.next_line().await.unwrap().expect("the cloud prints its URL");
-        self.typed.push(("cargo run --example cloud &".to_owned(), start.elapsed().as_secs_f64()));
+        self.typed.push((shown.to_owned(), start.elapsed().as_secs_f64()));
         StartedCloud { url, _child: child }
     }
 

@@ -122,3 +122,31 @@ fn what_no_flag_says_is_asked_for() {
     let neither = question::ask(&mut flags(&["acme"]), &mut &b"\nmine\n"[..], &mut Vec::new()).unwrap_err();
     assert_eq!(neither.to_string(), "\"mine\" is neither cloud nor name");
 }
+
+#[test]
+fn a_folder_of_go_speaks_as_the_answers_say() {
+    let given = ["acme-two", "--tags=50", "--pages=pages:meta.pages", "--errors=errors.0.reason", "--page-items=data"];
+    for origin in ["--ids=cloud", "--ids=name"] {
+        let files = go::files(&plan(&[&given[..], &[origin]].concat()).unwrap());
+        for NewFile { path, text, is_program } in &files {
+            let lower = text.to_lowercase();
+            assert!(!lower.contains("newcloud") && !lower.contains("new: "), "{path}: {text}");
+            assert_eq!(*is_program, path == "ci.sh", "{path}");
+        }
+        let file = |path: &str| &files.iter().find(|it| it.path == path).unwrap().text;
+        assert!(file("go.mod").contains("replace aerostat.dev/sdk => ./sdk\n"));
+        assert!(file("sdk/go.mod").contains("module aerostat.dev/sdk\n"));
+        assert!(file("main.go").contains("type acmeTwoCloud struct{}"));
+        assert!(file("api.go").contains("Words: []string{\"errors\", \"0\", \"reason\"}"));
+        assert!(file("api.go").contains("Next:     []string{\"meta\", \"pages\"},\n"));
+        let cloud = file("cloud/cloud.go");
+        for words in [
+            "\"data\": shown, \"meta\": map[string]any{\"pages\": cloudtest.Pages(size, count)}})",
+            "map[string]any{\"errors\": []any{map[string]any{\"reason\": why}}})",
+            "longestTag   = 50\n",
+        ] {
+            assert!(cloud.contains(words), "{words}: {cloud}");
+        }
+        assert_eq!(file("balancers.go").contains("types.ShortMark"), origin == "--ids=cloud");
+    }
+}
