@@ -26,6 +26,12 @@ pub trait Backend {
     /// The Service that the call is about.
     fn service(&self) -> &LoadBalancer;
 
+    /// The id by which [`Self::CLAIM`] names one that was found: where Services share a load balancer, the memo's id names a part, and
+    /// the annotation the whole.
+    fn claimed_id<'f>(&self, found: &'f Found) -> &'f str {
+        &found.id
+    }
+
     /// Whether `text` has the form of an id of this cloud, without white space.
     fn is_id(&self, text: &str) -> bool;
 

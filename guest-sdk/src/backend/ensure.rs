@@ -205,7 +205,7 @@ fn follow_nodes<B: Backend>(backend: &B, live: &B::Live, refused: Error) -> Resu
 }
 
 fn warn_of_other_claim<B: Backend>(backend: &B, found: &Found) {
-    if let Some((key, other)) = claims(backend).filter(|(_, it)| !it.eq_ignore_ascii_case(&found.id)) {
+    if let Some((key, other)) = claims(backend).filter(|(_, it)| !it.eq_ignore_ascii_case(backend.claimed_id(found))) {
         let message = format!("annotation {key}: {} is ignored: this Service has {}", shown(other), found.title());
         events::warning(None, "LoadBalancerIdIgnored", &message);
     }
