@@ -1,0 +1,61 @@
+//! The plan for one destination: which entries of the router go, and which come. Values only.
+
+use std::net::IpAddr;
+
+use aerostat_sdk::{Error, Result, RouteChange};
+
+use crate::api::routers::ExtraRoute;
+use crate::net::NetworkRange;
+
+/// The plan for one destination.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct EntryPlan {
+    /// As it is written.
+    pub(super) destination: String,
+    pub(super) range: NetworkRange,
+    /// Entries that go, as they are spelled.
+    pub(super) removed: Vec<ExtraRoute>,
+    /// The entry that comes.
+    pub(super) added: Option<ExtraRoute>,
+    /// The next hop whose port has to let the network through.
+    pub(super) hop: Option<String>,
+}
+
+/// The plan for a change of the routes that are there. Entries are compared as networks, and keep their spelling.
+///
+/// # Errors
+///
+/// `invalid`, if something else is there than what was to be changed.
+pub(super) fn plan(change: &RouteChange, routes: &[ExtraRoute]) -> Result<EntryPlan> {
+    let range = NetworkRange::require(&change.destination)?;
+    let live: Vec<&ExtraRoute> =
+        routes.iter().filter(|it| NetworkRange::parse(&it.destination) == Some(range)).collect();
+    let leading = |hop: &str| live.iter().filter(|it| is_same(&it.nexthop, hop)).map(|it| (*it).clone()).collect();
+    let before: Vec<ExtraRoute> =
+        change.before.as_ref().and_then(|it| it.next_hop.as_deref()).map_or_else(Vec::new, leading);
+    let hop = change.after.as_ref().map(|it| it.next_hop.clone());
+    let after: Vec<ExtraRoute> = hop.as_deref().map_or_else(Vec::new, leading);
+    if before.is_empty() && after.is_empty() && !live.is_empty() {
+        let hops: Vec<&str> = live.iter().map(|it| it.nexthop.as_str()).collect();
+        return Err(Error::invalid(format_args!(
+            "the route to {} leads to {} by now, and is not touched: it was to be {}",
+            change.destination,
+            hops.join(", "),
+            match change.before.as_ref().and_then(|it| it.next_hop.as_deref()) {
+                Some(hop) => format!("one that leads to {hop}"),
+                None => "none".to_owned(),
+            }
+        )));
+    }
+    let removed = before.into_iter().filter(|it| !after.contains(it)).collect();
+    let added = hop
+        .as_ref()
+        .filter(|_| after.is_empty())
+        .map(|hop| ExtraRoute { destination: change.destination.clone(), nexthop: hop.clone() });
+    Ok(EntryPlan { destination: change.destination.clone(), range, removed, added, hop })
+}
+
+/// Whether these are one address.
+fn is_same(one: &str, other: &str) -> bool {
+    one == other || one.parse::<IpAddr>().is_ok_and(|one| other.parse() == Ok(one))
+}
