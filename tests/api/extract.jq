@@ -31,7 +31,7 @@ $wanted[0] as $wanted
 | {
     openapi: $description.openapi,
     info: ($description.info | {title, version, license} | with_entries(select(.value != null))),
-    servers: [$description.servers[] | {url}],
+    servers: [$description.servers[]? | {url}],
     paths: $operations,
   }
 | reduce ($operations | references | closure($description))[] as $reference (.;

@@ -4,3 +4,4 @@ pub mod acme;
 pub mod aws;
 pub mod digitalocean;
 pub mod hetzner;
+pub mod openstack;
