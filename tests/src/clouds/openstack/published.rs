@@ -35,7 +35,11 @@ const HEADERS: [(&str, &str); 6] = [
 ];
 
 /// Fields of answers that descriptions of early 2025 lack, by the name of the object around them. The recordings show them.
-const MORE_FIELDS: [(Service, &str, &[&str]); 10] = [
+const MORE_FIELDS: [(Service, &str, &[&str]); 14] = [
+    (Service::Identity, "token", &["issued_at", "is_domain", "application_credential"]),
+    (Service::Identity, "endpoint", &["region_id"]),
+    (Service::Identity, "project", &["domain"]),
+    (Service::Identity, "user", &["password_expires_at"]),
     (Service::Compute, "server", &["links"]),
     (Service::Network, "allowed_address_pair", &["mac_address"]),
     (Service::LoadBalancer, "loadbalancer", &["vip_sg_ids", "vip_vnic_type", "listeners", "pools"]),
