@@ -7,6 +7,7 @@ mod assets;
 mod balancing;
 mod behaviour;
 mod compute;
+mod ending;
 mod errors;
 mod ground;
 mod identity;

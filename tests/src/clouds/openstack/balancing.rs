@@ -5,6 +5,7 @@ mod delete;
 mod listeners;
 mod members;
 mod monitors;
+mod objects;
 mod pools;
 mod presented;
 mod values;
@@ -14,12 +15,13 @@ use serde_json::{Value, json};
 
 use crate::simulator::{Answer, Recorded};
 
-use super::errors::{self, Refused, parsed, under};
+use super::errors::{self, Refused, parsed};
 use super::kind::Kind;
 use super::listing::Listing;
-use super::pending::is_pending;
 use super::service::Service;
 use super::world::{World, text};
+
+use self::objects::{found, no_path};
 
 /// Answers a request whose path is this, below `/load-balancer`.
 pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Result<Answer, Refused> {
@@ -72,75 +74,15 @@ pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Re
     }
 }
 
-/// An object of whoever asks.
-fn found<'a>(world: &'a World, kind: Kind, id: &str) -> Result<&'a Value, Refused> {
-    let for_all = matches!(kind, Kind::LoadBalancerFlavor | Kind::AvailabilityZone);
-    let found = world.get(kind, id).filter(|it| for_all || text(it, "project_id") == world.project);
-    let spelled = match kind {
-        Kind::HealthMonitor => "Health Monitor",
-        other => other.called(),
-    };
-    found.ok_or_else(|| errors::octavia(404, &format!("{spelled} {id} not found.")))
-}
-
-/// Claims an object for a change: it, whatever is around it, and the load balancer must be at rest. Answers the load balancer's id.
-fn claimed(world: &World, kind: Kind, id: &str) -> Result<String, Refused> {
-    let object = found(world, kind, id)?;
-    if is_pending(object) {
-        return Err(errors::immutable(kind.called(), id));
-    }
-    let around = match kind {
-        Kind::Member | Kind::HealthMonitor => Some(text(object, "_pool")),
-        _ => None,
-    };
-    if let Some(pool) = around.and_then(|it| world.get(Kind::Pool, it)).filter(|it| is_pending(it)) {
-        return Err(errors::immutable("Pool", text(pool, "id")));
-    }
-    let balancer = if kind == Kind::LoadBalancer { id } else { text(object, "_balancer") };
-    let mutable = ["ACTIVE", "ERROR"];
-    let whole = found(world, Kind::LoadBalancer, balancer)?;
-    if kind != Kind::LoadBalancer && text(whole, "provisioning_status") == "ERROR" || is_pending(whole) {
-        return Err(errors::immutable("Load Balancer", balancer));
-    }
-    debug_assert!(mutable.contains(&text(whole, "provisioning_status")));
-    Ok(balancer.to_owned())
-}
-
-/// Lets what is around a part change with it, and its load balancer. The part has its status already.
-fn begin(world: &mut World, balancer: &str, pool: Option<&str>, listener: Option<&str>) {
-    let mut listeners: Vec<String> = listener.map(str::to_owned).into_iter().collect();
-    if let Some(pool) = pool {
-        listeners.extend(world.ids(Kind::Listener, |it| text(it, "default_pool_id") == pool));
-        touch(world, Kind::Pool, pool);
-    }
-    listeners.iter().for_each(|id| touch(world, Kind::Listener, id));
-    world.begin(balancer, "PENDING_UPDATE");
-}
-
-fn touch(world: &mut World, kind: Kind, id: &str) {
-    if world.get(kind, id).is_some_and(|it| !is_pending(it)) {
-        world.set_status(kind, id, "PENDING_UPDATE");
-    }
-}
-
-/// Writes fields of an object that changes. Answers it.
-fn write(world: &mut World, kind: Kind, id: &str, fields: Vec<(String, Value)>) -> Result<Answer, Refused> {
-    world.set_status(kind, id, "PENDING_UPDATE");
-    if let Some(object) = world.get_mut(kind, id) {
-        fields.into_iter().for_each(|(key, value)| object[key] = value);
-    }
-    Ok(Answer::ok(&json!({ kind.one(): presented::one(world, kind, found(world, kind, id)?) })))
-}
-
 fn page(world: &mut World, request: &Recorded, kind: Kind, which: impl Fn(&Value) -> bool) -> Result<Answer, Refused> {
     let most = world.behaviour.largest_page;
     let listing = Listing::new(request, most).always_paged(most);
     let late = world.behaviour.lists_late_by;
-    let listed = |it: &&Value| {
+    let listed = |object: &&Value| {
         let fresh =
-            kind == Kind::LoadBalancer && world.made(text(it, "id")).is_some_and(|made| made + late > world.time());
+            kind == Kind::LoadBalancer && world.made(text(object, "id")).is_some_and(|made| made + late > world.time());
         let for_all = matches!(kind, Kind::LoadBalancerFlavor | Kind::AvailabilityZone);
-        !fresh && (for_all || text(it, "project_id") == world.project) && which(it)
+        !fresh && (for_all || text(object, "project_id") == world.project) && which(object)
     };
     let all = world.all(kind).filter(listed).map(|it| presented::one(world, kind, it)).filter(|it| listing.shows(it));
     let page = listing.page(all.collect());
@@ -171,25 +113,6 @@ fn status(world: &mut World, id: &str) -> Result<Answer, Refused> {
 
 fn kind(list: &str) -> Result<Kind, Refused> {
     Kind::listed(Service::LoadBalancer, list).ok_or_else(no_path)
-}
-
-fn no_path() -> Refused {
-    errors::octavia(404, "The resource could not be found.")
-}
-
-fn wanted(body: &Value, kind: Kind) -> Result<&Value, Refused> {
-    under(body, kind.one(), Service::LoadBalancer)
-}
-
-fn over_quota(kind: Kind) -> Refused {
-    errors::octavia(403, &format!("Quota has been met for resources: {}", kind.called()))
-}
-
-fn unsupported(driver: &str) -> Refused {
-    errors::octavia(
-        501,
-        &format!("Provider '{driver}' does not support a requested option: this driver makes one object at a time"),
-    )
 }
 
 /// The versions: the last one is the current one.

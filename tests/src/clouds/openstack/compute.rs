@@ -41,11 +41,11 @@ pub(super) fn answer(world: &World, request: &Recorded, path: &[&str]) -> Result
         }
         _ => Err(errors::nova(404, "itemNotFound", "The resource could not be found.")),
     };
-    let show = |mut it: Box<Answer>| {
-        it.set("openstack-api-version", &format!("compute 2.{minor}"));
-        it.set("x-openstack-nova-api-version", &format!("2.{minor}"));
-        it.set("vary", "OpenStack-API-Version, X-OpenStack-Nova-API-Version");
-        it
+    let show = |mut answer: Box<Answer>| {
+        answer.set("openstack-api-version", &format!("compute 2.{minor}"));
+        answer.set("x-openstack-nova-api-version", &format!("2.{minor}"));
+        answer.set("vary", "OpenStack-API-Version, X-OpenStack-Nova-API-Version");
+        answer
     };
     answer.map(|it| *show(Box::new(it))).map_err(show)
 }
@@ -75,13 +75,13 @@ fn servers(world: &World, request: &Recorded, minor: u32, detail: bool) -> Resul
     let listing = Listing::new(request, most).always_paged(most);
     let name = request.query_value("name").map(regex::Regex::new).transpose();
     let name = name.map_err(|error| errors::nova(400, "badRequest", &format!("Invalid filter: {error}")))?;
-    let is_so = |it: &&Value| {
-        let has = |key: &str, at: &str| request.query_value(key).is_none_or(|value| text(it, at) == value);
+    let is_so = |server: &&Value| {
+        let has = |key: &str, at: &str| request.query_value(key).is_none_or(|value| text(server, at) == value);
         let tags: Vec<_> = request.query_value("tags").into_iter().flat_map(|tags| tags.split(',')).collect();
-        name.as_ref().is_none_or(|name| name.is_match(text(it, "name")))
+        name.as_ref().is_none_or(|name| name.is_match(text(server, "name")))
             && has("status", "status")
             && has("uuid", "id")
-            && tags.iter().all(|tag| it["tags"].as_array().is_some_and(|all| all.contains(&json!(tag))))
+            && tags.iter().all(|tag| server["tags"].as_array().is_some_and(|all| all.contains(&json!(tag))))
     };
     let ours = |it: &&Value| text(it, "project_id") == world.project;
     let all = world.all(Kind::Server).filter(ours).filter(is_so).cloned().collect();

@@ -1,5 +1,6 @@
 //! Keystone, as far as a client needs it: tokens with a catalogue of services. Tests of Keystone itself use the real one.
 
+mod state;
 mod tokens;
 
 use std::collections::BTreeMap;
@@ -14,6 +15,10 @@ use crate::simulator::{Answer, Recorded};
 use super::errors::{self, Refused};
 use super::service::Service;
 
+use self::state::{State, Token};
+
+pub use self::state::{ApplicationCredential, REGION, User};
+
 /// The project of the user that is there at the start.
 pub const PROJECT: &str = "5f1c3a0e7d2b4c6f8a9b0c1d2e3f4a5b";
 /// The id of that user, whose name is `aerostat` in the domain `Default`.
@@ -24,69 +29,10 @@ pub const PASSWORD: &str = "password-of-the-simulated-user";
 pub const APPLICATION_CREDENTIAL: &str = "1a2b3c4d5e6f7a8b9c0d1e2f3a4b5c6d";
 /// The secret of that application credential.
 pub const SECRET: &str = "secret-of-the-simulated-credential";
-/// The region of all endpoints.
-pub const REGION: &str = "RegionOne";
 
 /// Users, tokens and endpoints.
 #[derive(Debug)]
 pub struct Identity(Mutex<State>);
-
-#[derive(Debug)]
-struct State {
-    /// Where the simulator is: `https://127.0.0.1:` and the port.
-    base: String,
-    tokens: BTreeMap<String, Token>,
-    users: Vec<User>,
-    credentials: Vec<ApplicationCredential>,
-    /// The projects by id, with their names.
-    projects: BTreeMap<String, String>,
-    /// How long a token is good.
-    lifetime: Duration,
-    /// The entries that stand in the catalogue in the place of usual ones, by service: absent, a service has none.
-    endpoints: BTreeMap<&'static str, Option<String>>,
-}
-
-/// A user of Keystone.
-#[derive(Clone, Debug)]
-pub struct User {
-    /// The id.
-    pub id: String,
-    /// The name in the domain `Default`.
-    pub name: String,
-    /// The password.
-    pub password: String,
-    /// Whether the user may have tokens.
-    pub enabled: bool,
-    /// The id of the user's only project.
-    pub project: String,
-}
-
-/// An application credential of Keystone.
-#[derive(Clone, Debug)]
-pub struct ApplicationCredential {
-    /// The id.
-    pub id: String,
-    /// The name, one of its user's.
-    pub name: String,
-    /// The secret.
-    pub secret: String,
-    /// The user's id.
-    pub user: String,
-    /// When it ends.
-    pub expires: Option<SystemTime>,
-}
-
-/// A token that was given.
-#[derive(Clone, Debug)]
-struct Token {
-    user: String,
-    /// Absent: a token without a scope.
-    project: Option<String>,
-    method: &'static str,
-    credential: Option<String>,
-    issued: SystemTime,
-    expires: SystemTime,
-}
 
 impl Identity {
     /// A Keystone with one user, who has one project and one application credential. This token is good from the start.
@@ -206,33 +152,12 @@ impl Identity {
     }
 }
 
-impl State {
-    fn catalog(&self) -> Value {
-        let entries = Service::ALL.into_iter().filter_map(|service| {
-            let url = match self.endpoints.get(service.kind()) {
-                Some(other) => other.clone()?,
-                None => format!("{}{}", self.base, service.path()),
-            };
-            let endpoints = ["public", "internal", "admin"].map(|interface| {
-                json!({ "id": id(), "interface": interface, "region": REGION, "region_id": REGION, "url": url })
-            });
-            Some(json!({ "id": id(), "type": service.kind(), "name": service.name(), "endpoints": endpoints }))
-        });
-        entries.collect()
-    }
-}
-
-/// A number of Keystone: 32 hexadecimal digits.
-fn id() -> String {
-    uuid::Uuid::new_v4().simple().to_string()
-}
-
 /// A change that is made to the first only.
 fn change_once<T>(change: impl FnOnce(&mut T)) -> impl FnMut(&mut T) {
     let mut change = Some(change);
-    move |it| {
+    move |changed| {
         if let Some(change) = change.take() {
-            change(it);
+            change(changed);
         }
     }
 }

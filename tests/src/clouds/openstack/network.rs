@@ -2,6 +2,7 @@
 
 mod floating;
 mod groups;
+mod objects;
 mod ports;
 mod routers;
 mod tags;
@@ -11,11 +12,13 @@ use serde_json::{Value, json};
 
 use crate::simulator::{Answer, Recorded};
 
-use super::errors::{self, Refused, parsed, under};
+use super::errors::{self, Refused, parsed};
 use super::kind::Kind;
 use super::listing::Listing;
 use super::service::Service;
-use super::world::{World, shown, text};
+use super::world::{World, text};
+
+use self::objects::{found, is_for_all, no_path, not_found, presented};
 
 pub(super) use self::floating::free_address;
 
@@ -63,78 +66,13 @@ pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Re
     }
 }
 
-/// An object of whoever asks, or one that is there for all.
-pub(super) fn found<'a>(world: &'a World, kind: Kind, id: &str) -> Result<&'a Value, Refused> {
-    let seen = |it: &&Value| text(it, "project_id") == world.project || is_for_all(it);
-    world.get(kind, id).filter(seen).ok_or_else(|| not_found(kind, id))
-}
-
-/// Checks `If-Match` before a change.
-fn matched(request: &Recorded, object: &Value) -> Result<(), Refused> {
-    let header = request.headers.get("if-match").and_then(|it| it.to_str().ok());
-    let Some(wanted) = header.and_then(|it| it.strip_prefix("revision_number=")) else { return Ok(()) };
-    let current = object["revision_number"].as_u64().unwrap_or_default();
-    if wanted.parse() == Ok(current) {
-        return Ok(());
-    }
-    let message = format!("Constrained to {wanted}, but current revision is {current}");
-    Err(errors::neutron(412, "RevisionNumberConstraintFailed", &message))
-}
-
-/// Writes fields of an object under `If-Match`, and counts its revision if one differs. Answers the object.
-fn write(
-    world: &mut World,
-    request: Option<&Recorded>,
-    (kind, id): (Kind, &str),
-    fields: &[(&str, Value)],
-) -> Result<Answer, Refused> {
-    let object = found(world, kind, id)?;
-    if fields.iter().any(|(key, value)| object[*key] != *value) {
-        if let Some(request) = request {
-            matched(request, object)?;
-        }
-        let stamp = world.stamp();
-        if let Some(object) = world.get_mut(kind, id) {
-            fields.iter().for_each(|(key, value)| object[*key] = value.clone());
-            let revision = object["revision_number"].as_u64().unwrap_or_default();
-            object["revision_number"] = json!(revision + 1);
-            object["updated_at"] = zulu(&stamp);
-        }
-    }
-    Ok(Answer::ok(&json!({ kind.one(): presented(world, kind, found(world, kind, id)?) })))
-}
-
-/// Adds an object with what all of them have. Answers it.
-fn create(world: &mut World, kind: Kind, mut object: Value) -> Answer {
-    let stamp = zulu(&world.stamp());
-    for (key, value) in [("revision_number", json!(1)), ("created_at", stamp.clone()), ("updated_at", stamp)] {
-        object[key] = value;
-    }
-    if object["tags"].is_null() && kind != Kind::SecurityGroupRule {
-        object["tags"] = json!([]);
-    }
-    let id = world.insert(kind, object);
-    let made = world.get(kind, &id).expect("it was made a moment ago");
-    Answer::created(&json!({ kind.one(): presented(world, kind, made) }))
-}
-
-/// An object as Neutron shows it: a group with its rules.
-fn presented(world: &World, kind: Kind, object: &Value) -> Value {
-    let mut shown = shown(object);
-    if kind == Kind::SecurityGroup {
-        let rules = world.with(Kind::SecurityGroupRule, "security_group_id", text(object, "id"));
-        shown["security_group_rules"] = rules.map(super::world::shown).collect();
-    }
-    shown
-}
-
 fn page(world: &World, request: &Recorded, kind: Kind) -> Result<Answer, Refused> {
     let listing = Listing::new(request, world.behaviour.largest_page);
     let late = world.behaviour.lists_late_by;
-    let listed = |it: &&Value| {
-        let id = text(it, "id");
+    let listed = |object: &&Value| {
+        let id = text(object, "id");
         let fresh = kind == Kind::FloatingIp && world.made(id).is_some_and(|made| made + late > world.time());
-        !fresh && (text(it, "project_id") == world.project || is_for_all(it))
+        !fresh && (text(object, "project_id") == world.project || is_for_all(object))
     };
     let all = world.all(kind).filter(listed).map(|it| presented(world, kind, it)).filter(|it| listing.shows(it));
     let (page, links) = listing.page(all.collect()).map_err(|marker| not_found(kind, &marker))?;
@@ -152,43 +90,8 @@ fn one(world: &World, request: &Recorded, kind: Kind, id: &str) -> Result<Answer
     Ok(Answer::ok(&json!({ kind.one(): Listing::new(request, 1).fields(&shown) })))
 }
 
-/// Whether an object is for every project to see, as external networks are.
-fn is_for_all(object: &Value) -> bool {
-    object["router:external"] == json!(true) || object["shared"] == json!(true) || object["_for_all"] == json!(true)
-}
-
-/// Neutron's times end in the zone.
-fn zulu(stamp: &Value) -> Value {
-    json!(format!("{}Z", stamp.as_str().unwrap_or_default()))
-}
-
 fn kind(list: &str) -> Result<Kind, Refused> {
     Kind::listed(Service::Network, list).ok_or_else(no_path)
-}
-
-fn no_path() -> Refused {
-    errors::neutron(404, "HTTPNotFound", "The resource could not be found.")
-}
-
-fn not_found(kind: Kind, id: &str) -> Refused {
-    let (name, message) = match kind {
-        Kind::Port => ("PortNotFound", format!("Port {id} could not be found.")),
-        Kind::Subnet => ("SubnetNotFound", format!("Subnet {id} could not be found.")),
-        Kind::Network => ("NetworkNotFound", format!("Network {id} could not be found.")),
-        Kind::Router => ("RouterNotFound", format!("Router {id} could not be found")),
-        Kind::FloatingIp => ("FloatingIPNotFound", format!("Floating IP {id} could not be found")),
-        Kind::SecurityGroup => ("SecurityGroupNotFound", format!("Security group {id} does not exist")),
-        _ => ("SecurityGroupRuleNotFound", format!("Security group rule {id} does not exist")),
-    };
-    errors::neutron(404, name, &message)
-}
-
-fn over_quota(what: &str) -> Refused {
-    errors::neutron(409, "OverQuota", &format!("Quota exceeded for resources: ['{what}']."))
-}
-
-fn wanted<'a>(body: &'a Value, kind: Kind) -> Result<&'a Value, Refused> {
-    under(body, kind.one(), Service::Network)
 }
 
 fn extension(alias: &str) -> Value {

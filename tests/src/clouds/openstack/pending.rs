@@ -1,30 +1,14 @@
 //! Changes of load balancers that take time.
 
-use std::time::SystemTime;
-
 use serde_json::{Value, json};
 
 use super::behaviour::Taking;
+use super::ending::{End, Pending};
 use super::kind::Kind;
 use super::world::{World, text};
 
 /// The kinds of objects that belong to a load balancer.
 const PARTS: [Kind; 4] = [Kind::Listener, Kind::Pool, Kind::Member, Kind::HealthMonitor];
-
-/// A change that has not ended.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pending {
-    end: End,
-    /// Whether it ends in ERROR.
-    fails: bool,
-}
-
-#[derive(Clone, Copy, Debug)]
-enum End {
-    At(SystemTime),
-    After(usize),
-    Never,
-}
 
 impl World {
     /// Begins a change of a load balancer. What it and its parts become is in their status already.
@@ -49,7 +33,7 @@ impl World {
     /// Ends what ends by now.
     pub(super) fn settle(&mut self) {
         let now = self.time();
-        let ended = |it: &Pending| match it.end {
+        let ended = |pending: &Pending| match pending.end {
             End::At(time) => time <= now,
             End::After(reads) => reads == 0,
             End::Never => false,

@@ -216,10 +216,11 @@ fn operations(service: Service, path: &str, item: &mut Value, parameters: &Value
             continue;
         }
         let mut own = operation["parameters"].as_array().cloned().unwrap_or_default();
-        let resolved = |it: &Value| match it["$ref"].as_str().and_then(|it| it.rsplit_once('/')) {
-            Some((_, name)) => parameters[name].clone(),
-            None => it.clone(),
-        };
+        let resolved =
+            |parameter: &Value| match parameter["$ref"].as_str().and_then(|parameter| parameter.rsplit_once('/')) {
+                Some((_, name)) => parameters[name].clone(),
+                None => parameter.clone(),
+            };
         // Headers are the core's and the credential's.
         own.retain(|it| resolved(it)["in"] != json!("header"));
         let list = method == "get" && !path.ends_with('}');

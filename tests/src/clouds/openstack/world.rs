@@ -7,8 +7,8 @@ use std::time::{Duration, SystemTime};
 use serde_json::{Map, Value, json};
 
 use super::behaviour::Behaviour;
+use super::ending::Pending;
 use super::kind::Kind;
-use super::pending::Pending;
 
 /// The keys of objects that begin so are the simulator's own, and no answer shows them.
 const HIDDEN: char = '_';

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
+use super::objects::{claimed, found, over_quota, unsupported, wanted, write};
 use super::values::{fields, over};
-use super::{claimed, found, listeners, members, monitors, over_quota, pools, presented, unsupported, wanted, write};
+use super::{listeners, members, monitors, pools, presented};
 use crate::clouds::openstack::errors::{self, Refused};
 use crate::clouds::openstack::kind::Kind;
 use crate::clouds::openstack::network::free_address;

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::simulator::Answer;
 
-use super::{begin, claimed, found};
+use super::objects::{begin, claimed, found};
 use crate::clouds::openstack::errors::{self, Refused};
 use crate::clouds::openstack::kind::Kind;
 use crate::clouds::openstack::pending::is_pending;

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
+use super::objects::{begin, claimed, found, over_quota, wanted, write};
+use super::presented;
 use super::values::{fields, number, over, word};
-use super::{begin, claimed, found, over_quota, presented, wanted, write};
 use crate::clouds::openstack::errors::{self, Refused};
 use crate::clouds::openstack::kind::Kind;
 use crate::clouds::openstack::world::{World, text};

@@ -39,20 +39,20 @@ pub(super) fn one(world: &World, kind: Kind, object: &Value) -> Value {
 pub(super) fn whole(world: &World, balancer: &Value) -> Value {
     let mut shown = one(world, Kind::LoadBalancer, balancer);
     let id = text(balancer, "id");
-    let listeners = world.with(Kind::Listener, "_balancer", id).map(|it| {
-        let mut shown = one(world, Kind::Listener, it);
-        shown.as_object_mut().map(|it| it.remove("loadbalancers"));
+    let listeners = world.with(Kind::Listener, "_balancer", id).map(|listener| {
+        let mut shown = one(world, Kind::Listener, listener);
+        shown.as_object_mut().map(|listener| listener.remove("loadbalancers"));
         shown
     });
     shown["listeners"] = listeners.collect();
-    let pools = world.with(Kind::Pool, "_balancer", id).map(|it| {
-        let mut shown = one(world, Kind::Pool, it);
-        let pool = text(it, "id");
+    let pools = world.with(Kind::Pool, "_balancer", id).map(|pool| {
+        let mut shown = one(world, Kind::Pool, pool);
+        let pool = text(pool, "id");
         shown["members"] =
             world.with(Kind::Member, "_pool", pool).map(crate::clouds::openstack::world::shown).collect();
         let monitor = world.with(Kind::HealthMonitor, "_pool", pool).next();
         shown["healthmonitor"] = monitor.map_or(Value::Null, crate::clouds::openstack::world::shown);
-        shown.as_object_mut().map(|it| (it.remove("loadbalancers"), it.remove("healthmonitor_id")));
+        shown.as_object_mut().map(|pool| (pool.remove("loadbalancers"), pool.remove("healthmonitor_id")));
         shown
     });
     shown["pools"] = pools.collect();
@@ -88,10 +88,10 @@ fn pool(world: &World, pool: &Value) -> Value {
         monitor_shown["type"] = monitor["type"].clone();
         shown["health_monitor"] = monitor_shown;
     }
-    let members = world.with(Kind::Member, "_pool", id).map(|it| {
-        let mut shown = state(it);
-        shown["address"] = it["address"].clone();
-        shown["protocol_port"] = it["protocol_port"].clone();
+    let members = world.with(Kind::Member, "_pool", id).map(|member| {
+        let mut shown = state(member);
+        shown["address"] = member["address"].clone();
+        shown["protocol_port"] = member["protocol_port"].clone();
         shown
     });
     shown["members"] = members.collect();

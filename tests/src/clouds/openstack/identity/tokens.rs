@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::{Answer, Recorded};
 
-use super::{State, Token, User, id};
+use super::state::{ApplicationCredential, State, Token, User, id};
 use crate::clouds::openstack::errors::{self, Refused, parsed};
 use crate::clouds::openstack::service::Service;
 
@@ -37,9 +37,9 @@ pub(super) fn issue(state: &mut State, body: &[u8]) -> Result<Answer, Refused> {
         "application_credential" => {
             let asked = &identity["application_credential"];
             let owner = user(state, &asked["user"]).map(|it| it.id.as_str());
-            let named = |it: &&super::ApplicationCredential| match asked["id"].as_str() {
-                Some(id) => it.id == id,
-                None => asked["name"] == json!(it.name) && owner == Some(it.user.as_str()),
+            let named = |known: &&ApplicationCredential| match asked["id"].as_str() {
+                Some(id) => known.id == id,
+                None => asked["name"] == json!(known.name) && owner == Some(known.user.as_str()),
             };
             let Some(found) = state.credentials.iter().find(named) else {
                 let which = asked["id"].as_str().or(asked["name"].as_str()).unwrap_or_default();
@@ -118,9 +118,9 @@ fn shown(state: &State, token: &Token) -> Value {
 
 fn user<'a>(state: &'a State, asked: &Value) -> Option<&'a User> {
     let default = asked["domain"]["id"] == json!("default") || asked["domain"]["name"] == json!("Default");
-    state.users.iter().find(|it| match asked["id"].as_str() {
-        Some(id) => it.id == id,
-        None => default && asked["name"] == json!(it.name),
+    state.users.iter().find(|user| match asked["id"].as_str() {
+        Some(id) => user.id == id,
+        None => default && asked["name"] == json!(user.name),
     })
 }
 

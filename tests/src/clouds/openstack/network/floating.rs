@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use crate::simulator::{Answer, Recorded};
 
+use super::objects::{create as create_object, found, over_quota, wanted, write};
 use super::routers::between;
-use super::{create as create_object, found, over_quota, wanted, write};
 use crate::clouds::openstack::errors::{self, Refused};
 use crate::clouds::openstack::kind::Kind;
 use crate::clouds::openstack::world::{World, text};
@@ -112,8 +112,10 @@ fn associated(
         return Err(errors::neutron(400, "BadRequest", &message));
     };
     let (port_id, subnet, address) = (text(port, "id"), text(place, "subnet_id"), text(place, "ip_address"));
-    let other = |it: &&Value| {
-        text(it, "port_id") == port_id && own != it["id"].as_str() && text(it, "fixed_ip_address") == address
+    let other = |floating: &&Value| {
+        text(floating, "port_id") == port_id
+            && own != floating["id"].as_str()
+            && text(floating, "fixed_ip_address") == address
     };
     if let Some(other) = world.all(Kind::FloatingIp).find(other) {
         let message = format!(
@@ -175,9 +177,9 @@ pub(crate) fn free_address(world: &World, subnet: &str) -> Option<String> {
     let taken = taken(world);
     pools.iter().find_map(|pool| {
         let (start, end): (IpAddr, IpAddr) = (text(pool, "start").parse().ok()?, text(pool, "end").parse().ok()?);
-        let after = |it: &IpAddr| match it {
-            IpAddr::V4(it) => it.to_bits().checked_add(1).map(|bits| IpAddr::V4(bits.into())),
-            IpAddr::V6(it) => it.to_bits().checked_add(1).map(|bits| IpAddr::V6(bits.into())),
+        let after = |address: &IpAddr| match address {
+            IpAddr::V4(address) => address.to_bits().checked_add(1).map(|bits| IpAddr::V4(bits.into())),
+            IpAddr::V6(address) => address.to_bits().checked_add(1).map(|bits| IpAddr::V6(bits.into())),
         };
         let all = std::iter::successors(Some(start), after).take_while(|it| *it <= end).take(POOL);
         all.map(|it| it.to_string()).find(|it| !taken.contains(it.as_str()))

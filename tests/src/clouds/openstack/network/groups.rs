@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
-use super::{create as create_object, found, over_quota, wanted, write};
+use super::objects::{create as create_object, found, over_quota, wanted, write};
 use crate::clouds::openstack::errors::{self, Refused};
 use crate::clouds::openstack::kind::Kind;
 use crate::clouds::openstack::world::{World, text};
@@ -42,7 +42,7 @@ pub(super) fn create(world: &mut World, body: &Value) -> Result<Answer, Refused>
     }
     create_object(world, Kind::SecurityGroup, group);
     let made = found(world, Kind::SecurityGroup, &id)?;
-    Ok(Answer::created(&json!({ "security_group": super::presented(world, Kind::SecurityGroup, made) })))
+    Ok(Answer::created(&json!({ "security_group": super::objects::presented(world, Kind::SecurityGroup, made) })))
 }
 
 /// `PUT /security-groups/{id}`.

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::{Answer, Recorded};
 
-use super::{found, wanted, write};
+use super::objects::{found, wanted, write};
 use crate::clouds::openstack::errors::{self, Refused};
 use crate::clouds::openstack::kind::Kind;
 use crate::clouds::openstack::world::World;

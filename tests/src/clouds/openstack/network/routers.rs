@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::{Answer, Recorded};
 
-use super::{found, wanted, write};
+use super::objects::{found, wanted, write};
 use crate::clouds::openstack::errors::{self, Refused};
 use crate::clouds::openstack::kind::Kind;
 use crate::clouds::openstack::world::{World, text};
@@ -59,7 +59,7 @@ pub(super) fn update(world: &mut World, request: &Recorded, id: &str, body: &Val
 fn atomic(world: &World) -> Result<(), Refused> {
     match world.behaviour.extensions.contains("extraroute-atomic") {
         true => Ok(()),
-        false => Err(super::no_path()),
+        false => Err(super::objects::no_path()),
     }
 }
 

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
-use super::{found, no_path, write};
+use super::objects::{found, no_path, write};
 use crate::clouds::openstack::errors::{self, Refused};
 use crate::clouds::openstack::kind::Kind;
 use crate::clouds::openstack::world::World;
