@@ -38,7 +38,7 @@ known-cloud:
 	@$(if $(filter-out 0,$(POD)),$(if $(filter-out digitalocean,$(CLOUD)),echo 'POD=1 shows DigitalOcean alone' >&2; exit 1))
 
 .PHONY: test
-test: control-plane registries moto helm proxy ## Run all tests, against a real control plane, real registries, and moto for AWS.
+test: control-plane registries moto keystone helm proxy ## Run all tests, against a real control plane, real registries, moto for AWS and a real Keystone.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -191,6 +191,10 @@ manifests: helm ## Write the manifests of deploy/: what the chart makes with its
 .PHONY: moto
 moto: preflight ## Install moto's server, which stands for AWS, and AWS's SDK into target/ (a minute, once). It needs Python 3.11.
 	@tests/moto/build.sh
+
+.PHONY: keystone
+keystone: preflight ## Install Keystone, OpenStack's identity service, into target/ (two minutes, once). It needs Python 3.11.
+	@tests/keystone/build.sh
 
 .PHONY: baseline
 baseline: preflight ## Build the Go program that the benchmark measures against into target/ (2 minutes, once).

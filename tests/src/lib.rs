@@ -22,6 +22,7 @@ pub mod folder;
 pub mod go_guests;
 pub mod guests;
 pub mod http_proxy;
+pub mod keystone;
 pub mod kubelet;
 pub mod lagging;
 mod loopback;

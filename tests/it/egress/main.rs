@@ -7,6 +7,7 @@ mod aws;
 mod credentials;
 mod floods;
 mod http2;
+mod keystone;
 mod limits;
 mod network;
 mod proxy;
