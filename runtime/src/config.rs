@@ -2,6 +2,7 @@
 
 mod credential;
 mod file;
+mod keystone;
 mod module;
 mod text;
 mod written;
@@ -10,7 +11,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use egress::{
-    AllowedAddresses, CredentialSettings, Endpoint, EndpointLimits, OperationPlace, Rule, RuleContent, Signing,
+    AllowedAddresses, BaseUrl, CatalogPlace, CredentialSettings, Endpoint, EndpointLimits, EndpointPlace,
+    OperationPlace, Rule, RuleContent, Signing,
 };
 use ipnet::IpNet;
 use sandbox::{CallLimits, CompileLimits, ProviderSettings};
@@ -18,7 +20,7 @@ use sandbox::{CallLimits, CompileLimits, ProviderSettings};
 use self::file::CloudConfigFile;
 pub(crate) use self::module::{ModuleSource, loosened};
 pub(crate) use self::text::ConfigMapName;
-use self::text::{ByteSize, ScalarText};
+use self::text::{ByteSize, ScalarText, WrittenOrigin};
 pub(crate) use self::written::WrittenConfig;
 
 /// The operator's file, in the sandbox's words.
@@ -186,6 +188,8 @@ fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
     let file::EndpointSection {
         name,
         base_url,
+        catalog,
+        origins,
         credential,
         signing,
         operation,
@@ -199,11 +203,15 @@ fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
     } = endpoint;
     let limits = limits.unwrap_or_default();
     let default = EndpointLimits::default();
+    let place =
+        place(base_url.map(|it| it.0), catalog, origins).map_err(|because| format!("endpoint {name}: {because}"))?;
+    let files = tls.unwrap_or_default().files();
+    let (ca_file, client_certificate) = files.map_err(|because| format!("endpoint {name}: {because}"))?;
     let rule = |(index, it)| rule(it).map_err(|because| format!("endpoint {name}, allow[{index}]: {because}"));
     let allow = allow.into_iter().enumerate().map(rule).collect::<Result<_, _>>()?;
     Ok(Endpoint {
         name,
-        base_url: base_url.0,
+        place,
         credential,
         signing: signing.map(|it| Signing { region: it.region.0, service: it.service.0.0 }),
         operation: operation.map(|place| match place {
@@ -213,7 +221,8 @@ fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
         parameters: parameters.into_iter().collect(),
         allow,
         addresses: addresses.map_or(AllowedAddresses::Public, |it| it.0),
-        ca_file: tls.map(|it| it.ca_file),
+        ca_file,
+        client_certificate,
         proxy: proxy.map(file::ProxySection::proxy),
         headers,
         limits: EndpointLimits {
@@ -224,6 +233,29 @@ fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
             ..default
         },
     })
+}
+
+/// Where an endpoint is. The error is a sentence that says what to write.
+fn place(
+    base_url: Option<BaseUrl>,
+    catalog: Option<file::CatalogSection>,
+    origins: Vec<WrittenOrigin>,
+) -> Result<EndpointPlace, String> {
+    match (base_url, catalog) {
+        (Some(base_url), None) if origins.is_empty() => Ok(EndpointPlace::Written(base_url)),
+        (Some(_), None) => Err("`origins` is for an endpoint with `catalog`; remove it".to_owned()),
+        (None, Some(file::CatalogSection { service, interface, region, path })) => {
+            Ok(EndpointPlace::Catalog(CatalogPlace {
+                service,
+                interface: interface.unwrap_or_else(|| "public".to_owned()),
+                region,
+                path: path.map(|it| it.0),
+                origins: origins.into_iter().map(|it| it.0).collect(),
+            }))
+        }
+        (None, None) => Err("it says not where it is; write baseUrl, or catalog and origins".to_owned()),
+        (Some(_), Some(_)) => Err("it has both baseUrl and catalog; write one of them".to_owned()),
+    }
 }
 
 fn rule(rule: file::RuleSection) -> Result<Rule, String> {

@@ -151,7 +151,7 @@ mod tests {
         if !addresses.is_empty() {
             endpoint.addresses = AllowedAddresses::Networks(addresses.iter().map(|it| it.parse().unwrap()).collect());
         }
-        let port = endpoint.base_url.origin().port();
+        let port = endpoint.place.origins()[0].port();
         permit(SocketAddr::new(ip.parse().unwrap(), port), &Destination::from(&endpoint), &networks())
     }
 

@@ -95,7 +95,7 @@ impl<'a> AuditLine<'a> {
         let leaving = LeavingRequest {
             endpoint: permitted.endpoint().name.clone(),
             method: permitted.method(),
-            url: format!("{}{}", permitted.origin(), permitted.target()),
+            url: permitted.url(),
             operation: permitted.operation().map(str::to_owned),
             effect: permitted.effect(),
             rule: permitted.rule().to_owned(),

@@ -60,6 +60,15 @@ impl BaseUrl {
         Ok(url)
     }
 
+    /// The same, also for `http://` to another host, which the operator has called insecure.
+    ///
+    /// # Errors
+    ///
+    /// As [`BaseUrl::parse`], but for the scheme.
+    pub fn parse_insecure(text: &str) -> Result<Self, String> {
+        Self::parse_any(text)
+    }
+
     /// The same, whatever the scheme is.
     pub(crate) fn parse_any(text: &str) -> Result<Self, String> {
         let (scheme, rest) = scheme(text)?;
@@ -91,6 +100,11 @@ impl BaseUrl {
         self.origin.clone()
     }
 
+    /// The same origin with another path.
+    pub(crate) fn with_path(self, path: Vec<String>) -> Self {
+        Self { path, ..self }
+    }
+
     /// The unescaped segments that every request's path begins with.
     pub(crate) fn path(&self) -> &[String] {
         &self.path
@@ -112,6 +126,16 @@ impl Origin {
     /// As [`BaseUrl::parse`], and for a path.
     pub fn parse(text: &str) -> Result<Self, String> {
         let url = BaseUrl::parse(text)?;
+        if url.path.is_empty() { Ok(url.origin) } else { Err("an origin has no path; remove it".to_owned()) }
+    }
+
+    /// The same, also for `http://` to another host, which the operator has called insecure.
+    ///
+    /// # Errors
+    ///
+    /// As [`Origin::parse`], but for the scheme.
+    pub fn parse_insecure(text: &str) -> Result<Self, String> {
+        let url = BaseUrl::parse_any(text)?;
         if url.path.is_empty() { Ok(url.origin) } else { Err("an origin has no path; remove it".to_owned()) }
     }
 

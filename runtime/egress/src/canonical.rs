@@ -35,6 +35,19 @@ pub(crate) fn path(base: &[String], segments: &[String]) -> Result<String, Strin
     if path.len() > TARGET_BYTES { Err(format!("is longer than {TARGET_BYTES} bytes")) } else { Ok(path) }
 }
 
+/// Whether a path is one at which Keystone gives tokens, or tells of them: the host's own login must not be used there, and no other.
+pub(crate) fn asks_for_tokens<'a>(segments: impl Iterator<Item = &'a str>) -> bool {
+    let mut before = "";
+    for segment in segments {
+        let is_parent = ["auth", "v2.0"].iter().any(|it| before.eq_ignore_ascii_case(it));
+        if is_parent && segment.eq_ignore_ascii_case("tokens") {
+            return true;
+        }
+        before = segment;
+    }
+    false
+}
+
 /// Writes a path without checking it.
 pub(crate) fn encode_path<'a>(segments: impl IntoIterator<Item = &'a String>) -> String {
     let mut path = String::new();

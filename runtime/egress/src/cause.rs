@@ -4,6 +4,7 @@ use std::io;
 
 use rustls::CertificateError;
 
+use crate::catalog::CatalogFault;
 use crate::destination::Destination;
 
 /// A cause, and where on the way it is.
@@ -41,6 +42,8 @@ pub(crate) enum CauseKind {
     Tls,
     /// The proxy answers, and opens no connection: its sentence has the next step.
     ProxyRefuses(String),
+    /// The catalogue of the credential does not lead there: its sentences are the cause and the next step.
+    Catalog(CatalogFault),
     /// There is a connection, and nothing comes over it.
     Silent,
     /// The connection ends early, or otherwise fails.
@@ -126,6 +129,7 @@ impl WayCause {
             CauseKind::NoRoute => "route",
             CauseKind::Certificate(_) | CauseKind::Tls => "tls",
             CauseKind::ProxyRefuses(_) => "proxy",
+            CauseKind::Catalog(_) => "catalog",
             CauseKind::Silent => "silent",
             CauseKind::Broken => "broken",
         }
@@ -134,6 +138,9 @@ impl WayCause {
     /// The cause and the next step, on the way to `destination`. `last` is what the last attempt ended with.
     pub(crate) fn sentence(&self, destination: &Destination, last: Option<&str>) -> String {
         let Destination { name, origin, .. } = destination;
+        if let CauseKind::Catalog(CatalogFault { cause, next }) = &self.kind {
+            return format!("{name} cannot be reached: {cause}. Next step: {next} (--cloud-config, {name})");
+        }
         let place = origin.authority_with_port();
         let (cause, next) = (self.words(destination), self.next(destination));
         let last = last.map_or_else(String::new, |it| format!(". The last attempt: {it}"));
@@ -170,6 +177,7 @@ impl WayCause {
             }
             CauseKind::Tls => format!("TLS: the handshake with {stop} fails"),
             CauseKind::ProxyRefuses(sentence) => format!("{stop}: {sentence}"),
+            CauseKind::Catalog(fault) => fault.cause.clone(),
             CauseKind::Silent => format!("{stop} takes the connection and does not answer"),
             CauseKind::Broken => format!("the connection to {stop} breaks off"),
         }
@@ -225,6 +233,7 @@ impl WayCause {
             CauseKind::ProxyRefuses(_) => {
                 format!("correct `proxy` of {name} in --cloud-config, or the proxy's own configuration")
             }
+            CauseKind::Catalog(fault) => fault.next.clone(),
             CauseKind::Silent | CauseKind::Broken => {
                 format!("look at the cloud's page about its state, and at what is between this node and {stop}")
             }

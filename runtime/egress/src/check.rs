@@ -5,7 +5,7 @@ use crate::base_url::CanonicalHost;
 use crate::canonical;
 use crate::credentials::Credentials;
 use crate::effect::Effect;
-use crate::endpoint::Endpoint;
+use crate::endpoint::{Endpoint, EndpointPlace};
 use crate::error::EgressError;
 use crate::operation::OperationPlace;
 use crate::request::Method;
@@ -17,13 +17,7 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
         if endpoints[..index].iter().any(|it| it.name == endpoint.name) {
             return Err(EgressError::Twice { endpoint: name() });
         }
-        if let CanonicalHost::Address(address) = *endpoint.base_url.origin().host() {
-            address::permit_literal(address).map_err(|because| EgressError::Address {
-                endpoint: name(),
-                address,
-                because,
-            })?;
-        }
+        check_place(endpoint, credentials)?;
         if let Some(header) =
             endpoint.headers.iter().find(|it| canonical::is_forbidden_header(&it.to_ascii_lowercase()))
         {
@@ -53,6 +47,35 @@ pub(crate) fn check(endpoints: &[Endpoint], credentials: &Credentials) -> Result
         }
     }
     Ok(())
+}
+
+/// Checks where an endpoint is, or may be.
+fn check_place(endpoint: &Endpoint, credentials: &Credentials) -> Result<(), EgressError> {
+    let name = || endpoint.name.clone();
+    for origin in endpoint.place.origins() {
+        if let CanonicalHost::Address(address) = *origin.host() {
+            address::permit_literal(address).map_err(|because| EgressError::Address {
+                endpoint: name(),
+                address,
+                because,
+            })?;
+        }
+    }
+    let EndpointPlace::Catalog(place) = &endpoint.place else { return Ok(()) };
+    let refused = |because: String| Err(EgressError::Catalog { endpoint: name(), because });
+    if place.origins.is_empty() {
+        return refused("`origins` names none that the catalogue may lead to; write [\"https://…\"]".to_owned());
+    }
+    match &endpoint.credential {
+        None => refused("`catalog` is that of a credential's tokens; name a keystone one in `credential`".to_owned()),
+        // That it does not exist is said elsewhere.
+        Some(credential) if credentials.check(credential, endpoint).is_err() => Ok(()),
+        Some(credential) if credentials.has_catalog(credential) => Ok(()),
+        Some(credential) => refused(format!(
+            "the credential {credential} brings no catalogue; name a keystone one in `credential`, or write baseUrl in the place \
+             of `catalog`"
+        )),
+    }
 }
 
 /// Checks that rules say what their requests do, where the endpoint's requests are told apart by an operation.

@@ -7,6 +7,7 @@ mod credential;
 mod decoded;
 mod error;
 mod header;
+mod keystone;
 mod kind;
 mod origins;
 mod secret;
@@ -30,11 +31,14 @@ use self::credential::Credential;
 pub(crate) use self::credential::{CredentialRefusal, NotAuthorized};
 pub use self::error::CredentialError;
 use self::header::{HeaderCredential, SecretFiles};
+use self::keystone::KeystoneCredential;
+pub use self::keystone::{ApplicationCredentialName, KeystoneDomain, KeystoneLogin, KeystoneName, KeystoneSettings};
 pub use self::kind::{AssumeRole, CredentialKind, CredentialSettings, KeySource, RoleArn, Sigv4Settings, Sts};
 pub use self::secrets::Secrets;
 use self::sigv4::Sigv4Credential;
 pub(crate) use self::transport::{Connect, Transport};
-use crate::endpoint::Endpoint;
+use crate::base_url::BaseUrl;
+use crate::endpoint::{Endpoint, EndpointPlace};
 use crate::error::EgressError;
 use crate::outcome::CompleteAnswer;
 use crate::policy::Permitted;
@@ -74,6 +78,10 @@ impl Credentials {
                     all.push(Arc::new(Sigv4Credential::load(name, *settings, limits, changes.clone())?));
                     continue;
                 }
+                CredentialKind::Keystone(settings) => {
+                    all.push(Arc::new(KeystoneCredential::load(name, *settings, limits, changes.clone())?));
+                    continue;
+                }
             };
             all.push(Arc::new(HeaderCredential::load(name, file, limits, changes.clone())?));
         }
@@ -105,6 +113,19 @@ impl Credentials {
             return Err(EgressError::Credential { endpoint: endpoint.name.clone(), credential: credential.to_owned() });
         };
         known.check(endpoint)
+    }
+
+    /// Whether the credential brings a catalogue of services.
+    pub(crate) fn has_catalog(&self, credential: &str) -> bool {
+        self.named(credential).is_some_and(|it| it.has_catalog())
+    }
+
+    /// Where an endpoint is now; `None` as long as no catalogue says it.
+    pub(crate) fn base_url(&self, endpoint: &Endpoint) -> Option<BaseUrl> {
+        match &endpoint.place {
+            EndpointPlace::Written(base_url) => Some(base_url.clone()),
+            EndpointPlace::Catalog(place) => self.of_endpoint(endpoint)?.base_url(place),
+        }
     }
 
     /// Gives each what it needs to fetch tokens.

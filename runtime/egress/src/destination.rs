@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use crate::addresses::AllowedAddresses;
 use crate::base_url::Origin;
+use crate::client_certificate::ClientCertificate;
 use crate::endpoint::Endpoint;
 use crate::proxy::Proxy;
 
@@ -22,6 +23,8 @@ pub(crate) struct Destination {
     pub(crate) addresses: AllowedAddresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub(crate) ca_file: Option<PathBuf>,
+    /// The certificate that is shown there.
+    pub(crate) client_certificate: Option<ClientCertificate>,
     /// The proxy through which it is reached.
     pub(crate) proxy: Option<Proxy>,
     /// For resolving the name.
@@ -33,24 +36,32 @@ pub(crate) struct Destination {
 }
 
 impl From<&Endpoint> for Destination {
+    /// Towards the first of its origins.
     fn from(endpoint: &Endpoint) -> Self {
+        let origin = endpoint.place.origins().into_iter().next();
+        Self::at(endpoint, origin.expect("an endpoint is checked to have an origin before anything is sent there"))
+    }
+}
+
+impl Destination {
+    /// Towards one of the origins of an endpoint.
+    pub(crate) fn at(endpoint: &Endpoint, origin: Origin) -> Self {
         let limits = &endpoint.limits;
         Self {
             name: format!("endpoint {}", endpoint.name),
-            origin: endpoint.base_url.origin(),
+            origin,
             is_written: true,
             is_key_source: false,
             addresses: endpoint.addresses.clone(),
             ca_file: endpoint.ca_file.clone(),
+            client_certificate: endpoint.client_certificate.clone(),
             proxy: endpoint.proxy.clone(),
             resolve: limits.resolve,
             connect: limits.connect,
             tls: limits.tls,
         }
     }
-}
 
-impl Destination {
     /// Where a connection to a proxy itself leads, for a connection that goes on to this destination.
     pub(crate) fn through(&self, proxy: &Proxy) -> Self {
         Self {
@@ -60,6 +71,7 @@ impl Destination {
             is_key_source: false,
             addresses: proxy.addresses.clone(),
             ca_file: proxy.ca_file.clone(),
+            client_certificate: None,
             proxy: None,
             ..self.clone()
         }

@@ -293,7 +293,8 @@ impl EgressCall {
     /// and allows nothing: [`EgressCall::send`] decides.
     #[must_use]
     pub fn resolve_url(&self, url: &str) -> Option<RequestLocation> {
-        location::resolve(self.egress.endpoints(), url)
+        let credentials = &self.egress.sender.credentials;
+        location::resolve(self.egress.endpoints().filter_map(|it| Some((it, credentials.base_url(it)?))), url)
     }
 }
 

@@ -1,11 +1,14 @@
 //! An endpoint: a name that guests may use, and what the operator wants it to mean.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::addresses::AllowedAddresses;
-use crate::base_url::BaseUrl;
+use crate::base_url::{BaseUrl, Origin};
 use crate::canonical::PathPattern;
+use crate::catalog::CatalogPlace;
+use crate::client_certificate::ClientCertificate;
 use crate::content::RuleContent;
 use crate::effect::Effect;
 use crate::operation::{OperationPattern, OperationPlace};
@@ -18,7 +21,7 @@ pub struct Endpoint {
     /// The name by which guests call it.
     pub name: String,
     /// Where it is.
-    pub base_url: BaseUrl,
+    pub place: EndpointPlace,
     /// The name of the credential that requests carry; without it they carry none.
     pub credential: Option<String>,
     /// The region and service that a signature of a request is for, where the credential signs.
@@ -34,6 +37,8 @@ pub struct Endpoint {
     pub addresses: AllowedAddresses,
     /// A PEM file with the only certificate authorities to trust; without it, the system's.
     pub ca_file: Option<PathBuf>,
+    /// The certificate that is shown to its host.
+    pub client_certificate: Option<ClientCertificate>,
     /// The proxy through which it is reached.
     pub proxy: Option<Proxy>,
     /// Request headers that guests may set here, beside those that they may set everywhere.
@@ -48,7 +53,7 @@ impl Endpoint {
     pub fn new(name: &str, base_url: BaseUrl) -> Self {
         Self {
             name: name.to_owned(),
-            base_url,
+            place: EndpointPlace::Written(base_url),
             credential: None,
             signing: None,
             operation: None,
@@ -56,6 +61,7 @@ impl Endpoint {
             allow: Vec::new(),
             addresses: AllowedAddresses::Public,
             ca_file: None,
+            client_certificate: None,
             proxy: None,
             headers: Vec::new(),
             limits: EndpointLimits::default(),
@@ -70,6 +76,49 @@ impl Endpoint {
             Some(OperationPlace::Header(_)) | None => None,
         };
         operation.into_iter().chain(self.parameters.iter().map(|(name, _)| name.as_str())).collect()
+    }
+}
+
+/// Where an endpoint is.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum EndpointPlace {
+    /// Where the operator has written.
+    Written(BaseUrl),
+    /// Where the catalogue of its credential says, at an origin that the operator has written.
+    Catalog(CatalogPlace),
+}
+
+impl EndpointPlace {
+    /// The base URL that the operator has written, if it is one.
+    #[must_use]
+    pub fn base_url(&self) -> Option<&BaseUrl> {
+        match self {
+            Self::Written(base_url) => Some(base_url),
+            Self::Catalog(_) => None,
+        }
+    }
+
+    /// The origins that it may be at.
+    #[must_use]
+    pub fn origins(&self) -> Vec<Origin> {
+        match self {
+            Self::Written(base_url) => vec![base_url.origin()],
+            Self::Catalog(place) => place.origins.clone(),
+        }
+    }
+
+    /// The segments that every path begins with, as far as they are known before a catalogue says it.
+    pub(crate) fn path(&self) -> &[String] {
+        self.base_url().map(BaseUrl::path).unwrap_or_default()
+    }
+}
+
+impl fmt::Display for EndpointPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Written(base_url) => base_url.fmt(f),
+            Self::Catalog(place) => place.fmt(f),
+        }
     }
 }
 

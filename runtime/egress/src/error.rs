@@ -76,6 +76,24 @@ pub enum EgressError {
         /// The mistake, and the remedy.
         because: String,
     },
+    /// A catalogue that cannot lead anywhere.
+    #[error("endpoint {endpoint}: {because}")]
+    Catalog {
+        /// The endpoint's name.
+        endpoint: String,
+        /// The mistake, and the remedy.
+        because: String,
+    },
+    /// A certificate to show that cannot be used.
+    #[error("{whose}: cannot use the certificate in {file}; correct `tls.certFile` and `tls.keyFile`")]
+    ClientCertificate {
+        /// The part of the config that names it, as in `endpoint api`.
+        whose: String,
+        /// The file with the certificate.
+        file: PathBuf,
+        /// Why not.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
     /// Certificate authorities that cannot be read.
     #[error("{whose}: cannot read certificate authorities from {file}; correct `tls.caFile`")]
     CaFile {

@@ -243,6 +243,7 @@ impl Fetch {
             is_key_source: false,
             addresses: addresses.clone(),
             ca_file: ca_file.clone(),
+            client_certificate: None,
             proxy: proxy.clone(),
             resolve: limits.resolve,
             connect: limits.connect,

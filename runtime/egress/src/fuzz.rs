@@ -91,7 +91,7 @@ fn check(case: &Case) -> Result<bool, String> {
     let that = |holds: bool, what: &str| if holds { Ok(()) } else { Err(what.to_owned()) };
 
     let base = Url::parse(case.base_url).map_err(|it| it.to_string())?;
-    let text = format!("{}{}", endpoint.base_url.origin(), permitted.target());
+    let text = format!("{}{}", endpoint.place.origins()[0], permitted.target());
     let url = Url::parse(&text).map_err(|it| format!("{text}: {it}"))?;
     that(url.origin() == base.origin(), "another origin")?;
     that(url.username().is_empty() && url.password().is_none(), "a user name")?;
@@ -115,7 +115,7 @@ fn check(case: &Case) -> Result<bool, String> {
 
     let uri: http::Uri = text.parse().map_err(|it| format!("{text}: {it}"))?;
     that(uri.path_and_query().is_some_and(|it| it.as_str() == permitted.target()), "http reads another target")?;
-    that(uri.authority() == Some(&endpoint.base_url.origin().authority()), "http reads another authority")?;
+    that(uri.authority() == Some(&endpoint.place.origins()[0].authority()), "http reads another authority")?;
 
     that(Some(permitted.effect()) == case.effect(), &format!("the effect {}", permitted.effect()))?;
     if let Some(Body::Form(form)) = &case.body {

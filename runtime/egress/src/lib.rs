@@ -17,8 +17,10 @@ mod base_url;
 mod body;
 mod budget;
 mod canonical;
+mod catalog;
 mod cause;
 mod check;
+mod client_certificate;
 mod content;
 mod credentials;
 pub mod der;
@@ -36,6 +38,7 @@ mod metrics;
 mod operation;
 mod outcome;
 mod outside;
+mod places;
 mod policy;
 mod proxy;
 mod reach;
@@ -68,14 +71,16 @@ pub use crate::addresses::AllowedAddresses;
 pub use crate::audit::CallId;
 pub use crate::base_url::{BaseUrl, Origin};
 pub use crate::canonical::PathPattern;
+pub use crate::catalog::{CatalogPath, CatalogPlace};
+pub use crate::client_certificate::ClientCertificate;
 pub use crate::content::RuleContent;
 pub use crate::credentials::{
-    AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials, KeySource, RoleArn, Secrets,
-    Sigv4Settings, Sts,
+    ApplicationCredentialName, AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials, KeySource,
+    KeystoneDomain, KeystoneLogin, KeystoneName, KeystoneSettings, RoleArn, Secrets, Sigv4Settings, Sts,
 };
 pub use crate::effect::Effect;
 pub use crate::egress::{Egress, EgressCall, JudgedRequest};
-pub use crate::endpoint::{Endpoint, EndpointLimits, RegionName, Requirement, Rule, Signing};
+pub use crate::endpoint::{Endpoint, EndpointLimits, EndpointPlace, RegionName, Requirement, Rule, Signing};
 pub use crate::error::EgressError;
 pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
 pub use crate::key_service::KeyServiceUrl;

@@ -3,7 +3,7 @@
 
 use percent_encoding::percent_decode_str;
 
-use crate::base_url::Origin;
+use crate::base_url::{BaseUrl, Origin};
 use crate::canonical;
 use crate::endpoint::Endpoint;
 use crate::request::RequestLocation;
@@ -12,24 +12,27 @@ use crate::request::RequestLocation;
 const URL_BYTES: usize = 16 << 10;
 
 /// Where `url` leads, if it is below the base URL of an endpoint; below the longest, if there are several.
-pub(crate) fn resolve<'a>(endpoints: impl Iterator<Item = &'a Endpoint>, url: &str) -> Option<RequestLocation> {
+pub(crate) fn resolve<'a>(
+    endpoints: impl Iterator<Item = (&'a Endpoint, BaseUrl)>,
+    url: &str,
+) -> Option<RequestLocation> {
     if url.len() > URL_BYTES || url.contains(['#', '\\']) || url.chars().any(|it| it.is_control() || it == ' ') {
         return None;
     }
     let (place, query) = url.split_once('?').map_or((url, None), |(place, query)| (place, Some(query)));
     let start = place.find("://")? + 3;
     let (origin, path) = place.split_at(place[start..].find('/').map_or(place.len(), |it| start + it));
-    let origin = Origin::parse(origin).ok()?;
+    // It has to be an endpoint's: none is insecure that the operator has not called so.
+    let origin = Origin::parse_insecure(origin).ok()?;
     let path = path.strip_suffix('/').unwrap_or(path);
     let path = path.strip_prefix('/').map_or_else(Vec::new, |it| it.split('/').collect());
     let path = path.into_iter().map(segment).collect::<Option<Vec<_>>>()?;
     let query = query.filter(|it| !it.is_empty()).map_or_else(Vec::new, |it| it.split('&').collect());
     let query = query.into_iter().map(pair).collect::<Option<Vec<_>>>()?;
-    let below = endpoints.filter(|it| it.base_url.origin() == origin && path.starts_with(it.base_url.path()));
+    let below = endpoints.filter(|(_, base)| base.origin() == origin && path.starts_with(base.path()));
     // Of several that are as long, the operator's first.
-    let endpoint =
-        below.reduce(|best, it| if it.base_url.path().len() > best.base_url.path().len() { it } else { best })?;
-    let path = path[endpoint.base_url.path().len()..].to_vec();
+    let (endpoint, base) = below.reduce(|best, it| if it.1.path().len() > best.1.path().len() { it } else { best })?;
+    let path = path[base.path().len()..].to_vec();
     Some(RequestLocation { endpoint: endpoint.name.clone(), path, query })
 }
 
@@ -49,7 +52,6 @@ fn pair(text: &str) -> Option<(String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::base_url::BaseUrl;
 
     fn endpoints() -> [Endpoint; 3] {
         [
@@ -63,7 +65,8 @@ mod tests {
     /// The endpoint, the segments and the pairs, each joined.
     fn resolved(url: &str) -> Option<String> {
         let endpoints = endpoints();
-        let RequestLocation { endpoint, path, query } = resolve(endpoints.iter(), url)?;
+        let RequestLocation { endpoint, path, query } =
+            resolve(endpoints.iter().filter_map(|it| Some((it, it.place.base_url()?.clone()))), url)?;
         let query: Vec<_> = query.iter().map(|(name, value)| format!("{name}={value}")).collect();
         Some(format!("{endpoint} {} {}", path.join("|"), query.join("|")))
     }

@@ -1,12 +1,16 @@
 //! Whether a request may leave: one pure function, and the only maker of [`Permitted`].
 
+mod permitted;
+
 use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, IF_MATCH};
 
-use crate::base_url::Origin;
+pub(crate) use self::permitted::Permitted;
+use self::permitted::TOKENS;
+use crate::base_url::BaseUrl;
 use crate::canonical::{self, PathPattern, shown};
 use crate::content::Carried;
 use crate::effect::Effect;
@@ -46,66 +50,6 @@ pub(crate) struct CallState {
     pub(crate) requests: u32,
     /// Deletions and detachments among them that were permitted.
     pub(crate) deletes: u32,
-}
-
-/// A request that the policy let through. Only [`permit`] makes one of a guest's.
-#[derive(Clone)]
-pub(crate) struct Permitted {
-    endpoint: Arc<Endpoint>,
-    rule: String,
-    effect: Effect,
-    /// Where the endpoint has one.
-    operation: Option<String>,
-    method: Method,
-    /// Path and query, as they go out.
-    target: String,
-    headers: HeaderMap,
-    body: Bytes,
-}
-
-impl Permitted {
-    pub(crate) fn endpoint(&self) -> &Arc<Endpoint> {
-        &self.endpoint
-    }
-
-    /// The rule that let it through, for the audit line: `api.allow[0] GET /v2/droplets/**`.
-    pub(crate) fn rule(&self) -> &str {
-        &self.rule
-    }
-
-    /// The effect of the request, as the rule names it.
-    pub(crate) fn effect(&self) -> Effect {
-        self.effect
-    }
-
-    /// The operation, where the endpoint has some: `DescribeInstances`.
-    pub(crate) fn operation(&self) -> Option<&str> {
-        self.operation.as_deref()
-    }
-
-    pub(crate) fn method(&self) -> Method {
-        self.method
-    }
-
-    pub(crate) fn origin(&self) -> Origin {
-        self.endpoint.base_url.origin()
-    }
-
-    pub(crate) fn target(&self) -> &str {
-        &self.target
-    }
-
-    pub(crate) fn headers(&self) -> &HeaderMap {
-        &self.headers
-    }
-
-    pub(crate) fn body(&self) -> &Bytes {
-        &self.body
-    }
-
-    pub(crate) fn into_headers_and_body(self) -> (HeaderMap, Bytes) {
-        (self.headers, self.body)
-    }
 }
 
 /// Why the policy refuses.
@@ -207,6 +151,9 @@ fn permit_at(
     may_call_send(state, method, least, None, None)?;
     let refused = |code| move |because: String| Denied::new(code, format!("endpoint {}: {because}", endpoint.name));
     let (matching, target) = allowed(endpoint, method, &path, body.is_some())?;
+    if canonical::asks_for_tokens(endpoint.place.path().iter().chain(&path).map(String::as_str)) {
+        return Err(refused(Code::Path)(TOKENS.to_owned()));
+    }
     let operation_header = match &endpoint.operation {
         Some(OperationPlace::Header(name)) => Some(name.as_str()),
         Some(OperationPlace::Parameter(_)) | None => None,
@@ -263,7 +210,8 @@ fn permit_at(
     let operation = operation.map(str::to_owned);
     let target = if written_query.is_empty() { target } else { format!("{target}?{written_query}") };
     let MatchedRules { rule, effect, requires: _, refused: _ } = judged;
-    Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation, method, target, headers, body })
+    let (endpoint, origin) = (endpoint.clone(), endpoint.place.base_url().map(BaseUrl::origin));
+    Ok(Permitted { endpoint, rule, effect, operation, method, origin, target, headers, body })
 }
 
 /// A request of the host itself, for a token. What stands in it is the host's own: it may name what no guest may.
@@ -286,7 +234,8 @@ pub(crate) fn permit_own(endpoint: &Arc<Endpoint>, request: OwnRequest) -> Resul
     }
     let carried = Carried { pairs: &[], own: &[], headers: &headers, body: &body };
     let MatchedRules { rule, effect, .. } = judge(endpoint, &matching, method, None, carried)?;
-    Ok(Permitted { endpoint: endpoint.clone(), rule, effect, operation: None, method, target, headers, body })
+    let (endpoint, origin) = (endpoint.clone(), endpoint.place.base_url().map(BaseUrl::origin));
+    Ok(Permitted { endpoint, rule, effect, operation: None, method, origin, target, headers, body })
 }
 
 /// Whether this process may write now. Asked again just before a request leaves, which may be a while later.
@@ -335,7 +284,7 @@ fn allowed<'a>(
         // Servers disagree about where such a request ends.
         return Err(Denied::new(Code::Method, format!("a {method} has no body; no config can allow it")));
     }
-    let target = canonical::path(endpoint.base_url.path(), path)
+    let target = canonical::path(endpoint.place.path(), path)
         .map_err(|because| Denied::new(Code::Path, format!("endpoint {name}: the request's path {because}")))?;
     let rules = endpoint.allow.iter().enumerate().filter(|(_, rule)| rule.methods.contains(&method));
     let matching: Vec<_> =

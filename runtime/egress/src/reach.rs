@@ -29,7 +29,8 @@ const TELL: Duration = Duration::from_secs(300);
 pub struct Unreached {
     /// The endpoint's name, as in `api`; a credential's own place is `sts of credential aws`.
     pub endpoint: String,
-    /// The cause in one word: `dns`, `refused`, `timeout`, `route`, `tls`, `proxy`, `silent`, `broken`.
+    /// The cause in one word: `dns`, `refused`, `timeout`, `route`, `tls`, `proxy`, `silent`, `broken`,
+    /// `catalog`.
     pub cause: &'static str,
     /// The endpoint with host and port, the cause, and the next step, in sentences.
     pub sentence: String,
@@ -137,6 +138,16 @@ impl Way {
     pub(crate) fn attempt(&self) -> WayAttempt<'_> {
         let began = Instant::now();
         WayAttempt { way: self, number: self.attempts.lock().begin(began), began }
+    }
+
+    /// Requests that have failed before say nothing any more.
+    pub(crate) fn forget(&self) {
+        self.attempts.lock().reached();
+    }
+
+    /// The sentence about a cause on this way.
+    pub(crate) fn sentence(&self, cause: &WayCause) -> String {
+        cause.sentence(&self.destination, None)
     }
 
     fn unreached(&self, now: Instant) -> Option<Unreached> {

@@ -10,7 +10,7 @@ use crate::outcome::CompleteAnswer;
 use crate::request::GuestResponse;
 
 /// Headers that are the connection's or the credential's business, or would make a client remember something.
-const STRIPPED: [&str; 13] = [
+const STRIPPED: [&str; 14] = [
     "alt-svc",
     "authentication-info",
     "clear-site-data",
@@ -24,6 +24,7 @@ const STRIPPED: [&str; 13] = [
     "transfer-encoding",
     "upgrade",
     "www-authenticate",
+    "x-subject-token",
 ];
 
 /// Where a cloud says when its limit on requests ends. draft-ietf-httpapi-ratelimit-headers-06 names the first; the second is
@@ -193,6 +194,7 @@ mod tests {
                 ("proxy-authenticate", "Basic"),
                 ("proxy-anything", "x"),
                 ("alt-svc", "h3"),
+                ("x-subject-token", "x"),
                 ("authentication-info", "x"),
                 ("content-type", "application/json"),
                 ("ratelimit-remaining", "7"),

@@ -203,7 +203,7 @@ impl SeenRequest {
 
     fn of(permitted: &Permitted) -> Self {
         let (endpoint, effect) = (permitted.endpoint(), permitted.effect());
-        let (target, base) = (permitted.target(), endpoint.base_url.path());
+        let (target, base) = (permitted.target(), endpoint.place.path());
         let target = if base.is_empty() {
             target
         } else {

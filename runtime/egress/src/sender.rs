@@ -23,6 +23,7 @@ use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::outcome::{AnswerFailure, CompleteAnswer, RequestOutcome};
 use crate::outside::Outside;
+use crate::places::Places;
 use crate::policy::{self, Code, Denied, Permitted};
 use crate::reach::Reach;
 use crate::reads::{Left, ReadKey, Reads};
@@ -32,7 +33,6 @@ use crate::resolve::Resolve;
 use crate::response;
 use crate::seen::Ending;
 use crate::settings::{EgressSettings, Fence};
-use crate::wire::Wire;
 use crate::write_counts::WriteCounts;
 use crate::writes::{self, CountedWrite, NotTaken, Records, Writes};
 
@@ -58,7 +58,7 @@ pub(crate) struct Sender {
 /// An endpoint's state while the process runs.
 struct EndpointState {
     budget: Arc<EndpointBudget>,
-    wire: Wire,
+    places: Places,
     reads: Reads,
     /// Shared by the endpoints with one credential.
     writes: Arc<Writes>,
@@ -92,9 +92,9 @@ impl Sender {
                 let make = || Arc::new(Writes::new(whose.clone(), limits, demands, reports, records));
                 let writes = writes.entry(whose.clone()).or_insert_with(make).clone();
                 let budget = Arc::new(EndpointBudget::new(&endpoint.limits));
-                let wire = Wire::new(endpoint.clone(), outside.clone(), budget.clone())?;
+                let places = Places::new(endpoint, &outside, &budget)?;
                 let pauses = Mutex::new(TokenBucket::new(PAUSE_REPORTS, 1, tokio::time::Instant::now()));
-                Ok(EndpointState { budget, wire, reads: Reads::new(endpoint.limits.reuse), writes, pauses })
+                Ok(EndpointState { budget, places, reads: Reads::new(endpoint.limits.reuse), writes, pauses })
             })
             .collect::<Result<_, EgressError>>()?;
         let write_counts = WriteCounts::new(writes.into_values().collect(), records);
@@ -211,7 +211,7 @@ impl Sender {
         address: &mut Option<SocketAddr>,
     ) -> Result<(u64, CompleteAnswer), AnswerFailure> {
         let effect = permitted.effect();
-        let authenticated = self.authorize(permitted).await?;
+        let authenticated = self.authorize(own, permitted).await?;
         // The turn may have taken a while, and the Lease may be gone.
         policy::may_write((self.fence)(), effect).map_err(AnswerFailure::Denied)?;
         // After the credential was taken: one that came in between has not been approved yet.
@@ -231,11 +231,12 @@ impl Sender {
         Ok((used, answer?))
     }
 
-    async fn authorize(&self, permitted: Permitted) -> Result<Authenticated, AnswerFailure> {
+    async fn authorize(&self, own: &EndpointState, permitted: Permitted) -> Result<Authenticated, AnswerFailure> {
         self.credentials.authorize(permitted, SystemTime::now()).await.map_err(|error| match error {
             NotAuthorized::Refused(because) => AnswerFailure::Unreachable(because),
             NotAuthorized::Denied(because) => AnswerFailure::Denied(Denied::new(Code::Credential, because)),
             NotAuthorized::Fetching(after) => AnswerFailure::Paused(after),
+            NotAuthorized::Misplaced(fault) => AnswerFailure::Unreachable(own.places.misplaced(fault)),
         })
     }
 
@@ -273,7 +274,7 @@ impl Sender {
     ) -> Result<CompleteAnswer, AnswerFailure> {
         let (endpoint, method) = (authenticated.permitted().endpoint().clone(), authenticated.permitted().method());
         let start = Instant::now();
-        let exchange = own.wire.send(authenticated).await;
+        let exchange = own.places.send(authenticated).await;
         *address = exchange.address;
         let status = exchange.result.as_ref().ok().map(|it| it.status);
         audit::attempted(&self.metrics, &endpoint.name, method, status, start.elapsed());

@@ -33,6 +33,7 @@ use tokio::time::timeout;
 use self::dial::{DialError, Dialer};
 use self::head::{HEAD_BYTES, HEADERS, USER_AGENT_VALUE};
 use self::usage::Tracked;
+use crate::base_url::Origin;
 use crate::body::{GrowingBody, Withheld};
 use crate::budget::EndpointBudget;
 use crate::cause::{CauseKind, Stop, WayCause};
@@ -60,12 +61,14 @@ const IDLE_CONNECTION: Duration = Duration::from_secs(30);
 pub(crate) const HOLDS_SECRET: &str = "answered with the credential that it was sent; the answer is withheld";
 /// The protocols that are spoken over TLS, the best first.
 const PROTOCOLS: [&[u8]; 2] = [b"h2", b"http/1.1"];
-/// The way to one endpoint.
+
+/// The way to one place of an endpoint.
 pub(crate) struct Wire {
     endpoint: Arc<Endpoint>,
+    origin: Origin,
     authority: Authority,
     dialer: Dialer,
-    way: Arc<Way>,
+    pub(crate) way: Arc<Way>,
     /// The connections that belong to the newest generation of the credential.
     pool: Mutex<Pool>,
 }
@@ -83,27 +86,19 @@ pub(crate) struct Exchange {
 }
 
 impl Wire {
-    pub(crate) fn new(
-        endpoint: Arc<Endpoint>,
-        outside: Outside,
-        budget: Arc<EndpointBudget>,
-    ) -> Result<Self, EgressError> {
-        let destination = Destination::from(&*endpoint);
-        Self::to(destination, endpoint, outside, budget)
-    }
-
     /// The way to `destination`, at which `endpoint` is.
-    fn to(
+    pub(crate) fn to(
         destination: Destination,
         endpoint: Arc<Endpoint>,
         outside: Outside,
         budget: Arc<EndpointBudget>,
     ) -> Result<Self, EgressError> {
-        let authority = endpoint.base_url.origin().authority();
+        let origin = destination.origin.clone();
+        let authority = origin.authority();
         let reach = outside.reach.clone();
         let dialer = Dialer::new(destination.clone(), outside, budget, &PROTOCOLS)?;
         let pool = Mutex::new(Pool { generation: 0, client: client(&endpoint, dialer.clone()) });
-        Ok(Self { endpoint, authority, dialer, way: reach.way(destination), pool })
+        Ok(Self { endpoint, origin, authority, dialer, way: reach.way(destination), pool })
     }
 
     /// Sends one request once.
@@ -193,7 +188,7 @@ impl Wire {
         let permitted = authenticated.permitted();
         let method = http::Method::from(permitted.method());
         let uri = Uri::builder()
-            .scheme(self.endpoint.base_url.origin().scheme().as_str())
+            .scheme(self.origin.scheme().as_str())
             .authority(self.authority.clone())
             .path_and_query(permitted.target())
             .build()
@@ -276,7 +271,7 @@ impl Wire {
 
     /// The endpoint in a sentence. Never the path or the query.
     fn name(&self) -> String {
-        format!("endpoint {} ({})", self.endpoint.name, self.endpoint.base_url.origin())
+        format!("endpoint {} ({})", self.endpoint.name, self.origin)
     }
 }
 

@@ -6,6 +6,7 @@ use egress::{
 };
 
 use super::file;
+use super::keystone;
 use super::text::ScalarText;
 
 /// The address of the agent of EKS Pod Identity on each node ("How EKS Pod Identity works", Amazon EKS User Guide).
@@ -13,12 +14,19 @@ const POD_IDENTITY: &str = "http://169.254.170.23/v1/credentials";
 /// The address of the metadata service of each instance (Amazon EC2 User Guide).
 const INSTANCE_METADATA: &str = "http://169.254.169.254";
 
-const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile: … } or sigv4: { region: …, … }";
+const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile: … }, sigv4: { region: …, … } or keystone: { baseUrl: …, … }";
 const SOURCES: &str = "sharedFile: { file: … }, webIdentity: { roleArn: …, tokenFile: … }, podIdentity: { tokenFile: … } or \
                        instanceMetadata: {}";
 
 pub(super) fn credential(credential: file::CredentialSection) -> Result<CredentialSettings, String> {
-    let file::CredentialSection { name, bearer, basic, sigv4, limits } = credential;
+    let file::CredentialSection { name, bearer, basic, sigv4, keystone, limits } = credential;
+    if let Some(section) = keystone {
+        if bearer.is_some() || basic.is_some() || sigv4.is_some() {
+            return Err(format!("credential {name} is keystone and something else; write one of them"));
+        }
+        let settings = keystone::settings(*section).map_err(|because| format!("credential {name}: {because}"))?;
+        return Ok(settings_of(name, CredentialKind::Keystone(Box::new(settings)), limits));
+    }
     let kind = match (bearer, basic, sigv4) {
         (Some(file::Bearer { file }), None, None) => CredentialKind::Bearer { file },
         (None, Some(file::Basic { user_file, password_file }), None) => {
@@ -31,9 +39,13 @@ pub(super) fn credential(credential: file::CredentialSection) -> Result<Credenti
         }
         _ => return Err(format!("credential {name} is sigv4 and something else; write one of them")),
     };
+    Ok(settings_of(name, kind, limits))
+}
+
+fn settings_of(name: String, kind: CredentialKind, limits: Option<file::WriteLimitsSection>) -> CredentialSettings {
     let limits = limits.unwrap_or_default();
     let default = WriteLimits::default();
-    Ok(CredentialSettings {
+    CredentialSettings {
         name,
         kind,
         limits: WriteLimits {
@@ -47,7 +59,7 @@ pub(super) fn credential(credential: file::CredentialSection) -> Result<Credenti
             detachments_per_change: limits.detachments_per_change.unwrap_or(default.detachments_per_change),
             updates_per_change: limits.updates_per_change.unwrap_or(default.updates_per_change),
         },
-    })
+    }
 }
 
 fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, String> {

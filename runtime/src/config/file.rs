@@ -2,6 +2,7 @@
 
 mod credential;
 mod endpoint;
+mod keystone;
 mod provider;
 mod reach;
 
@@ -9,9 +10,13 @@ use ipnet::IpNet;
 use serde::Deserialize;
 
 pub(super) use self::credential::{
-    Basic, Bearer, CredentialSection, InstanceMetadata, PodIdentity, SharedFile, Sigv4, WebIdentity,
+    Basic, Bearer, CredentialSection, InstanceMetadata, PodIdentity, SharedFile, Sigv4, WebIdentity, WriteLimitsSection,
 };
-pub(super) use self::endpoint::{EndpointSection, Operation, RuleSection};
+pub(super) use self::endpoint::{CatalogSection, EndpointSection, Operation, RuleSection};
+pub(super) use self::keystone::{
+    ApplicationCredentialSection, KeystoneDomainSection, KeystoneObject, KeystonePassword, KeystoneSection,
+    KeystoneToken, KeystoneTrust,
+};
 pub(super) use self::provider::{
     CompileLimitsSection, ConfigMap, ModuleFile, ModuleSection, Oci, ProviderSection, SignedBySection,
 };
@@ -34,7 +39,7 @@ pub(super) struct CloudConfigFile {
     #[serde(default)]
     pub(super) endpoints: Vec<EndpointSection>,
     /// Secrets by reference; the egress attaches them. A file `<token file>.origins` beside a token, `<password
-    /// file>.origins` beside a password or `<shared file>.origins` beside keys, one origin a line, limits where it
+    /// file>.origins` beside a password or a secret, or `<shared file>.origins` beside keys, one origin a line, limits where it
     /// is ever sent to, whatever stands here. Default: none.
     #[serde(default)]
     pub(super) credentials: Vec<CredentialSection>,

@@ -11,7 +11,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::Value;
 
 use super::file::CloudConfigFile;
-use super::text::{AddressList, Constant, Only, ScalarText};
+use super::text::{AddressList, Constant, Only, ScalarText, WrittenOrigin};
 
 impl<T> JsonSchema for ScalarText<T> {
     fn schema_name() -> Cow<'static, str> {
@@ -53,6 +53,26 @@ impl JsonSchema for AddressList {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         json_schema!({ "anyOf": [{ "const": "public" }, { "type": "array", "items": { "type": "string" }, "minItems": 1 }] })
+    }
+}
+
+impl JsonSchema for WrittenOrigin {
+    fn schema_name() -> Cow<'static, str> {
+        "WrittenOrigin".into()
+    }
+
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        let marked = json_schema!({
+            "type": "object",
+            "required": ["url"],
+            "additionalProperties": false,
+            "properties": { "url": { "type": "string" }, "insecure": { "type": "boolean" } },
+        });
+        json_schema!({ "anyOf": [{ "type": "string" }, marked] })
     }
 }
 

@@ -12,6 +12,8 @@ use sandbox::Source;
 
 use super::*;
 
+mod keystone;
+
 const SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// The example of the architecture page, and more.
@@ -91,7 +93,7 @@ fn the_example_is_read() {
 
     let [api, private, ec2] = config.endpoints.as_slice() else { panic!("three endpoints") };
     assert_eq!((api.name.as_str(), api.credential.as_deref()), ("api", Some("token")));
-    assert_eq!(api.base_url.to_string(), "https://api.digitalocean.com");
+    assert_eq!(api.place.to_string(), "https://api.digitalocean.com");
     assert_eq!(api.allow[1].methods, [Method::Post, Method::Put, Method::Delete]);
     assert_eq!((api.limits.requests_per_second, api.limits.concurrency), (0.5, 2));
     assert_eq!((api.limits.response_bytes, api.limits.total), (1 << 20, Duration::from_secs(10)));

@@ -6,14 +6,15 @@ use std::time::Duration;
 
 use controllers::LONGEST_WINDOW;
 use egress::{
-    AllowedAddresses, BaseUrl, Effect, KeyServiceUrl, Method, OperationPattern, PathPattern, ProxyUrl, RegionName,
-    Requirement, RoleArn,
+    AllowedAddresses, BaseUrl, CatalogPath, Effect, KeyServiceUrl, Method, OperationPattern, Origin, PathPattern,
+    ProxyUrl, RegionName, Requirement, RoleArn,
 };
 use ipnet::IpNet;
 use oci::{Image, TokenService};
 use sandbox::Digest;
 use serde::Deserialize;
-use serde::de::{Deserializer, Error, SeqAccess, Visitor};
+use serde::de::value::MapAccessDeserializer;
+use serde::de::{Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 /// A value that is read from a scalar. What is wrong with it is told with its place in the file.
 pub(super) struct ScalarText<T>(pub(super) T);
@@ -49,6 +50,64 @@ impl FromText for LimitWindow {
             it if it > LONGEST_WINDOW => Err(format!("\"{text}\" is longer than {LONGEST_WINDOW:?}; write 1h or less")),
             it => Ok(Self(it)),
         }
+    }
+}
+
+/// A URL whose scheme is judged beside it, where `insecure` may stand.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct InsecureUrl(pub(super) BaseUrl);
+
+impl FromText for InsecureUrl {
+    fn from_text(text: &str) -> Result<Self, String> {
+        BaseUrl::parse_insecure(text).map(Self)
+    }
+}
+
+impl FromText for CatalogPath {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+/// An origin as text, or `{ url: http://…, insecure: true }`.
+pub(super) struct WrittenOrigin(pub(super) Origin);
+
+impl<'de> Deserialize<'de> for WrittenOrigin {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Marked {
+            url: String,
+            #[serde(default)]
+            insecure: bool,
+        }
+        struct TextOrMarked;
+        impl<'de> Visitor<'de> for TextOrMarked {
+            type Value = WrittenOrigin;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an origin such as https://nova.example.com:8774, or { url: …, insecure: true }")
+            }
+
+            fn visit_str<E: Error>(self, text: &str) -> Result<WrittenOrigin, E> {
+                Origin::parse(text).map(WrittenOrigin).map_err(|because| {
+                    let insecure = text.starts_with("http://");
+                    let more = if insecure {
+                        ", or { url: http://…, insecure: true } for what is not encrypted"
+                    } else {
+                        ""
+                    };
+                    E::custom(format!("{because}{more}"))
+                })
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WrittenOrigin, A::Error> {
+                let Marked { url, insecure } = Marked::deserialize(MapAccessDeserializer::new(map))?;
+                let origin = if insecure { Origin::parse_insecure(&url) } else { Origin::parse(&url) };
+                origin.map(WrittenOrigin).map_err(A::Error::custom)
+            }
+        }
+        deserializer.deserialize_any(TextOrMarked)
     }
 }
 

@@ -125,7 +125,7 @@ fn domains(description: &Description) -> BTreeMap<&str, Vec<&str>> {
 fn endpoint_rows(description: &Description, endpoint: &Endpoint) -> Vec<ClaimRow> {
     let about = format!("endpoint {}", endpoint.name);
     let credential = endpoint.credential.as_deref().map_or("no credential".to_owned(), |it| format!("credential {it}"));
-    let place = format!("{}, with {credential}", endpoint.base_url);
+    let place = format!("{}, with {credential}", endpoint.place);
     let Some(described) = description.endpoints.iter().find(|it| it.name == endpoint.name) else {
         return vec![odd(&about, "nothing", &format!("{place}; the module does not use it: remove it"))];
     };

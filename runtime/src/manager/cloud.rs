@@ -166,10 +166,12 @@ pub(super) async fn load(
         milliseconds(begin.elapsed()),
     );
     fit.say(&description);
-    for Endpoint { name, base_url, .. } in egress.endpoints().filter(|it| it.base_url.origin().is_loopback()) {
-        warn!(
-            "endpoint {name} is on this machine ({base_url}): allowed, because the config names the loopback address"
-        );
+    for Endpoint { name, place, .. } in egress.endpoints() {
+        if place.origins().iter().any(egress::Origin::is_loopback) {
+            warn!(
+                "endpoint {name} is on this machine ({place}): allowed, because the config names the loopback address"
+            );
+        }
     }
     let (cloud, quarantine) = (provider.cloud(), provider.quarantine());
     let start = Start { source, written, digest: configured, name, signer, fit, means };

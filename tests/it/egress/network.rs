@@ -149,7 +149,7 @@ async fn adv_09_a_name_that_changes_never_leads_to_loopback() {
     let server = Capture::https(&[NAME], closing).await;
     lead("1.0.0.9", server.address());
     let (lab, trap) = trapped(&[&["1.0.0.9"], &["127.0.0.1"]], |api, setup| {
-        *api = named(&api.base_url.to_string(), &server, &folder);
+        *api = named(&api.place.to_string(), &server, &folder);
         setup.route = route;
     })
     .await;

@@ -11,7 +11,7 @@ const HEADER_BYTES: usize = 4 << 10;
 const HEADERS: [&str; 6] = ["accept", "content-type", "if-match", "if-none-match", "idempotency-key", "prefer"];
 
 /// Headers that no endpoint can open to guests: the credential's, the connection's, the proxies'.
-const FORBIDDEN_HEADERS: [&str; 24] = [
+const FORBIDDEN_HEADERS: [&str; 26] = [
     "accept-encoding",
     "api-key",
     "authorization",
@@ -36,6 +36,8 @@ const FORBIDDEN_HEADERS: [&str; 24] = [
     "x-http-method",
     "x-http-method-override",
     "x-method-override",
+    "x-service-token",
+    "x-subject-token",
 ];
 const FORBIDDEN_HEADER_PREFIXES: [&str; 6] =
     ["proxy-", "sec-", "x-amz-", "x-aws-ec2-metadata-", "x-forwarded-", "x-goog-"];
@@ -112,6 +114,8 @@ mod tests {
             "Proxy-Authorization",
             "Cookie",
             "X-Auth-Token",
+            "X-Service-Token",
+            "X-Subject-Token",
             "X-Forwarded-For",
             "Forwarded",
             "X-HTTP-Method-Override",

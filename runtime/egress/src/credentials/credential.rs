@@ -9,6 +9,8 @@ use budgets::WriteLimits;
 use super::authenticated::Authenticated;
 use super::secret::Secret;
 use super::transport::Connect;
+use crate::base_url::BaseUrl;
+use crate::catalog::{CatalogFault, CatalogPlace};
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
 use crate::outcome::CompleteAnswer;
@@ -30,6 +32,16 @@ pub(crate) trait Credential: Send + Sync {
 
     /// Whether it fits an endpoint, and may be sent there.
     fn check(&self, endpoint: &Endpoint) -> Result<(), EgressError>;
+
+    /// Whether it brings a catalogue of services, which says where they are.
+    fn has_catalog(&self) -> bool {
+        false
+    }
+
+    /// Where that catalogue says that a service is now.
+    fn base_url(&self, _: &CatalogPlace) -> Option<BaseUrl> {
+        None
+    }
 
     /// Which version of it is in use: a larger number after each change.
     fn generation(&self) -> u64;
@@ -82,4 +94,6 @@ pub(crate) enum NotAuthorized {
     Denied(String),
     /// A token is being fetched; it may be there after this time.
     Fetching(Duration),
+    /// The catalogue does not lead to the endpoint.
+    Misplaced(CatalogFault),
 }

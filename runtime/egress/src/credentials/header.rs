@@ -158,8 +158,8 @@ impl Credential for HeaderCredential {
     }
 
     fn check(&self, endpoint: &Endpoint) -> Result<(), EgressError> {
-        let origin = endpoint.base_url.origin();
-        if !self.current().may_go_to(&origin) {
+        let current = self.current();
+        if let Some(origin) = endpoint.place.origins().into_iter().find(|it| !current.may_go_to(it)) {
             return Err(EgressError::Origin {
                 endpoint: endpoint.name.clone(),
                 credential: self.name().to_owned(),
@@ -186,11 +186,11 @@ impl Credential for HeaderCredential {
 
     async fn authorize(&self, permitted: Permitted, _: SystemTime) -> Result<Authenticated, NotAuthorized> {
         let version = self.current();
-        if !version.may_go_to(&permitted.origin()) {
+        if let Some(origin) = permitted.origin().filter(|it| !version.may_go_to(it)) {
             return Err(NotAuthorized::Refused(format!(
                 "the credential {} may no longer be sent to {}: {} does not list it",
                 self.name(),
-                permitted.origin(),
+                origin,
                 self.files.origins.display()
             )));
         }

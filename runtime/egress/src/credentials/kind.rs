@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::keystone::KeystoneSettings;
 use crate::addresses::AllowedAddresses;
 use crate::base_url::BaseUrl;
 use crate::endpoint::RegionName;
@@ -40,6 +41,8 @@ pub enum CredentialKind {
     },
     /// A signature of each request, by AWS's Signature Version 4.
     Sigv4(Box<Sigv4Settings>),
+    /// `x-auth-token: …`, with tokens of OpenStack's Keystone.
+    Keystone(Box<KeystoneSettings>),
 }
 
 /// How requests to AWS are signed.

@@ -34,7 +34,7 @@ use super::kind::Sigv4Settings;
 use super::origins;
 use super::secret::Secret;
 use super::transport::Connect;
-use crate::base_url::{CanonicalHost, Origin};
+use crate::base_url::{BaseUrl, CanonicalHost, Origin};
 use crate::endpoint::{Endpoint, RegionName};
 use crate::error::EgressError;
 use crate::outcome::CompleteAnswer;
@@ -281,7 +281,7 @@ impl Credential for Sigv4Credential {
                 signing.region.as_str()
             ));
         }
-        let origin = endpoint.base_url.origin();
+        let Some(origin) = endpoint.place.base_url().map(BaseUrl::origin) else { return Ok(()) };
         if let CanonicalHost::Name(host) = origin.host()
             && AWS.iter().any(|it| host.contains(it))
             && !host.split('.').any(|it| it == region)
@@ -330,8 +330,9 @@ impl Credential for Sigv4Credential {
                     None => NotAuthorized::Fetching(FETCHING),
                 });
             }
-            if state.origins.as_ref().is_some_and(|it| !it.contains(&permitted.origin())) {
-                return Err(self.refused(&format!("it may no longer sign for {}", permitted.origin())));
+            let is_closed = |origin: &&Origin| state.origins.as_ref().is_some_and(|it| !it.contains(origin));
+            if let Some(origin) = permitted.origin().filter(is_closed) {
+                return Err(self.refused(&format!("it may no longer sign for {origin}")));
             }
             (keys, state.generation)
         };

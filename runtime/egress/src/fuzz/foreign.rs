@@ -77,13 +77,14 @@ fn adv_158_requests_of_guests_cost_no_more_than_their_bytes() {
 
 #[test]
 fn adv_158_urls_in_answers_cost_no_more_than_their_bytes() {
-    let endpoint = Endpoint::new("api", BaseUrl::parse("https://api.example.com/v2").expect("a base URL"));
+    let base = BaseUrl::parse("https://api.example.com/v2").expect("a base URL");
+    let endpoint = Endpoint::new("api", base.clone());
     let pieces: [&[u8]; 9] =
         [b"https://", b"api.example.com/v2", b"/a", b"?", b"a=b&", b"%41", b"+", b":8443", b"[::1]"];
     fuzz("URLs", Line { nanoseconds: 3_000, memory: 64 }, &pieces, |text| {
         let text = String::from_utf8_lossy(text);
         for text in [text.to_string(), format!("https://api.example.com/v2{text}")] {
-            let _ = location::resolve([&endpoint].into_iter(), &text);
+            let _ = location::resolve([(&endpoint, base.clone())].into_iter(), &text);
             let _ = (Origin::parse(&text), BaseUrl::parse(&text));
         }
     });

@@ -3,11 +3,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use rustls::{ClientConfig, RootCertStore};
-use rustls_pki_types::CertificateDer;
+use parking_lot::Mutex;
+use rustls::client::ResolvesClientCert;
+use rustls::sign::CertifiedKey;
+use rustls::{ClientConfig, RootCertStore, SignatureScheme};
 use rustls_pki_types::pem::PemObject as _;
+use rustls_pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::TlsConnector;
 
+use crate::client_certificate::ClientCertificate;
 use crate::destination::Destination;
 use crate::error::EgressError;
 
@@ -22,16 +26,67 @@ pub(super) fn connector(destination: &Destination, protocols: &[&[u8]]) -> Resul
     };
     // Named, because a process may have several providers compiled in and then has no default.
     let provider = Arc::new(rustls::crypto::ring::default_provider());
-    let mut config = ClientConfig::builder_with_provider(provider)
+    let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("ring offers what TLS 1.2 and 1.3 need")
-        .with_root_certificates(roots)
-        .with_no_client_auth();
+        .with_root_certificates(roots);
+    let mut config = match &destination.client_certificate {
+        None => config.with_no_client_auth(),
+        Some(files) => {
+            let shown = ShownCertificate::load(files.clone()).map_err(|source| EgressError::ClientCertificate {
+                whose: whose(),
+                file: files.cert_file.clone(),
+                source,
+            })?;
+            config.with_client_cert_resolver(Arc::new(shown))
+        }
+    };
     config.alpn_protocols = protocols.iter().map(|it| it.to_vec()).collect();
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-fn roots_of(file: &Path) -> Result<RootCertStore, Box<dyn std::error::Error + Send + Sync>> {
+/// The certificate that is shown, as its files have it now.
+#[derive(Debug)]
+struct ShownCertificate {
+    files: ClientCertificate,
+    last: Mutex<Arc<CertifiedKey>>,
+}
+
+impl ShownCertificate {
+    fn load(files: ClientCertificate) -> Result<Self, FileError> {
+        let last = Mutex::new(Self::read(&files)?);
+        Ok(Self { files, last })
+    }
+
+    fn read(files: &ClientCertificate) -> Result<Arc<CertifiedKey>, FileError> {
+        let chain = CertificateDer::pem_file_iter(&files.cert_file)?.collect::<Result<Vec<_>, _>>()?;
+        let key = PrivateKeyDer::from_pem_file(&files.key_file)?;
+        let provider = rustls::crypto::ring::default_provider();
+        let certified = CertifiedKey::new(chain, provider.key_provider.load_private_key(key)?);
+        certified.end_entity_cert()?;
+        certified.keys_match()?;
+        Ok(Arc::new(certified))
+    }
+}
+
+impl ResolvesClientCert for ShownCertificate {
+    fn resolve(&self, _: &[&[u8]], schemes: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        // Files that are being replaced fit together soon; until then the last ones do.
+        if let Ok(read) = Self::read(&self.files) {
+            *self.last.lock() = read;
+        }
+        let certified = self.last.lock().clone();
+        certified.key.choose_scheme(schemes).is_some().then_some(certified)
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+type FileError = Box<dyn std::error::Error + Send + Sync>;
+
+fn roots_of(file: &Path) -> Result<RootCertStore, FileError> {
     let mut roots = RootCertStore::empty();
     for certificate in CertificateDer::pem_file_iter(file)? {
         roots.add(certificate?)?;

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
+use egress::{CredentialKind, Proxy};
 use serde_json::{Value, json};
 use url::{Host, Url};
 
@@ -53,10 +54,15 @@ impl Destinations {
 /// The URLs that a config leads to: a proxy in the place of what is reached through it.
 fn reached(config: &CloudConfig) -> Vec<String> {
     let through = |url: String, proxy: Option<String>| proxy.unwrap_or(url);
-    let endpoints = config
-        .endpoints
-        .iter()
-        .map(|it| through(it.base_url.to_string(), it.proxy.as_ref().map(|proxy| proxy.url.to_string())));
+    let url = |proxy: &Option<Proxy>| proxy.as_ref().map(|it| it.url.to_string());
+    let endpoints = config.endpoints.iter().flat_map(|endpoint| {
+        let proxy = url(&endpoint.proxy);
+        endpoint.place.origins().into_iter().map(move |it| through(it.to_string(), proxy.clone()))
+    });
+    let keystones = config.credentials.iter().filter_map(|it| match &it.kind {
+        CredentialKind::Keystone(settings) => Some(through(settings.base_url.to_string(), url(&settings.proxy))),
+        CredentialKind::Bearer { .. } | CredentialKind::Basic { .. } | CredentialKind::Sigv4(_) => None,
+    });
     let registry = match &config.source {
         ModuleSource::Registry(settings) => {
             let image = settings.image.to_string();
@@ -65,7 +71,7 @@ fn reached(config: &CloudConfig) -> Vec<String> {
         }
         ModuleSource::Local(_) => None,
     };
-    endpoints.chain(registry).collect()
+    endpoints.chain(keystones).chain(registry).collect()
 }
 
 fn metadata() -> Value {

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use egress::{BaseUrl, KeyServiceUrl, RegionName, RoleArn};
 use serde::Deserialize;
 
+use super::keystone::KeystoneSection;
 use super::reach::{ProxySection, TlsSection};
 use crate::config::text::{AddressList, HeaderText, LimitWindow, ScalarText};
 
@@ -20,6 +21,8 @@ pub(crate) struct CredentialSection {
     pub(crate) basic: Option<Basic>,
     /// A signature of each request, by AWS's Signature Version 4 ([below](#keys-for-aws)).
     pub(crate) sigv4: Option<Box<Sigv4>>,
+    /// Tokens of OpenStack's identity service ([below](#openstacks-keystone)).
+    pub(crate) keystone: Option<Box<KeystoneSection>>,
     /// Writes that may leave with it ([what is removed](removal.md)).
     pub(crate) limits: Option<WriteLimitsSection>,
 }

@@ -3,11 +3,13 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use egress::{BaseUrl, Effect, Method, OperationPattern, PathPattern, RegionName, Requirement};
+use egress::{BaseUrl, CatalogPath, Effect, Method, OperationPattern, PathPattern, RegionName, Requirement};
 use serde::Deserialize;
 
-use super::reach::{ProxySection, TlsSection};
-use crate::config::text::{AddressList, ByteSize, PositiveNumber, RequestRate, ScalarText, SigningService};
+use super::reach::{MutualTlsSection, ProxySection};
+use crate::config::text::{
+    AddressList, ByteSize, PositiveNumber, RequestRate, ScalarText, SigningService, WrittenOrigin,
+};
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -15,8 +17,16 @@ use crate::config::text::{AddressList, ByteSize, PositiveNumber, RequestRate, Sc
 pub(crate) struct EndpointSection {
     /// The name by which the provider asks for it; its page lists them.
     pub(crate) name: String,
-    /// `https://` and a host, with a path where the API has one.
-    pub(crate) base_url: ScalarText<BaseUrl>,
+    /// `https://` and a host, with a path where the API has one. Default: none, where there is a `catalog`.
+    pub(crate) base_url: Option<ScalarText<BaseUrl>>,
+    /// The service in the catalogue of a `keystone` credential that says where the endpoint is, in the place of
+    /// `baseUrl` ([below](#openstacks-keystone)). Default: none.
+    pub(crate) catalog: Option<CatalogSection>,
+    /// The only origins that the catalogue may lead to, as in `[https://nova.example.com:8774]`. One with `http://`
+    /// is written `{ url: http://…, insecure: true }`: then the token goes over the network in clear text. Default:
+    /// none.
+    #[serde(default)]
+    pub(crate) origins: Vec<WrittenOrigin>,
     /// The name of the credential that its requests get. Default: none.
     pub(crate) credential: Option<String>,
     /// For what signatures are, where the credential is `sigv4`. Default: none.
@@ -34,8 +44,8 @@ pub(crate) struct EndpointSection {
     pub(crate) allow: Vec<RuleSection>,
     /// `public`, or a list of networks for a private cloud. Default: `public`.
     pub(crate) addresses: Option<AddressList>,
-    /// Certificate authorities in the place of the system's. Default: the system's.
-    pub(crate) tls: Option<TlsSection>,
+    /// Certificates: whom to trust, and what is shown. Default: the system's authorities, and none.
+    pub(crate) tls: Option<MutualTlsSection>,
     /// The proxy through which it is reached ([below](#through-a-proxy)). Default: none.
     pub(crate) proxy: Option<ProxySection>,
     /// Headers that the provider may send beside those that it may send everywhere, as in `[x-tenant]`. Default: none.
@@ -43,6 +53,23 @@ pub(crate) struct EndpointSection {
     pub(crate) headers: Vec<String>,
     /// Limits of its requests.
     pub(crate) limits: Option<EndpointLimitsSection>,
+}
+
+/// A service in a catalogue.
+#[derive(Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct CatalogSection {
+    /// The type of the service, as in `compute`, `network`, `load-balancer`, `key-manager`.
+    #[serde(rename = "type")]
+    pub(crate) service: String,
+    /// The interface: `public`, `internal` or `admin`. Default: `public`.
+    pub(crate) interface: Option<String>,
+    /// The region; letter case counts. Default: the only one that the service has.
+    pub(crate) region: Option<String>,
+    /// The path that stands in the place of the version in the catalogue's URL, and of all that follows it: `/v2.1`,
+    /// or `/` for the service's root. Default: the URL as it is.
+    pub(crate) path: Option<ScalarText<CatalogPath>>,
 }
 
 /// The name for which a signature was made.

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egress::{AllowedAddresses, Proxy, ProxyLogin, ProxyUrl};
+use egress::{AllowedAddresses, ClientCertificate, Proxy, ProxyLogin, ProxyUrl};
 use serde::Deserialize;
 
 use crate::config::text::{AddressList, ScalarText};
@@ -13,6 +13,32 @@ use crate::config::text::{AddressList, ScalarText};
 pub(crate) struct TlsSection {
     /// A file of certificates, in PEM.
     pub(crate) ca_file: PathBuf,
+}
+
+/// TLS to a host that may ask for a certificate of ours.
+#[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct MutualTlsSection {
+    /// A file of certificates, in PEM. Default: the system's authorities.
+    pub(crate) ca_file: Option<PathBuf>,
+    /// The certificate that is shown to the host, in PEM, with those between it and its authority; read for each
+    /// connection. Default: none.
+    pub(crate) cert_file: Option<PathBuf>,
+    /// Its key. Default: none.
+    pub(crate) key_file: Option<PathBuf>,
+}
+
+impl MutualTlsSection {
+    /// The file of authorities, and the certificate to show.
+    pub(crate) fn files(self) -> Result<(Option<PathBuf>, Option<ClientCertificate>), String> {
+        let client = match (self.cert_file, self.key_file) {
+            (Some(cert_file), Some(key_file)) => Some(ClientCertificate { cert_file, key_file }),
+            (None, None) => None,
+            _ => return Err("`tls` needs both certFile and keyFile, or none of them".to_owned()),
+        };
+        Ok((self.ca_file, client))
+    }
 }
 
 #[derive(Deserialize)]

@@ -56,7 +56,7 @@ fn endpoint(description: &Description, endpoint: &Endpoint) -> Value {
     let missing: Vec<_> = missing.iter().map(|it| format!("{}: {}", it.key, it.yaml)).collect();
     json!({
         "name": endpoint.name,
-        "baseUrl": endpoint.base_url.to_string(),
+        "baseUrl": endpoint.place.to_string(),
         "credential": endpoint.credential,
         "allowed": claims::allowed(endpoint),
         "needed": claims::needed(description, endpoint),

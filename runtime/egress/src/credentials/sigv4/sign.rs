@@ -31,7 +31,7 @@ pub(super) fn signed(
     generation: u64,
     now: SystemTime,
 ) -> Result<Authenticated, String> {
-    let url = format!("{}{}", permitted.origin(), permitted.target());
+    let url = permitted.url();
     let signable = Signable {
         method: permitted.method().as_str(),
         url: &url,
