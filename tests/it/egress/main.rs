@@ -4,6 +4,7 @@
 
 mod answers;
 mod aws;
+mod client_certificates;
 mod credentials;
 mod floods;
 mod http2;

@@ -36,6 +36,11 @@ impl Folder {
         std::fs::rename(&fresh, &path).unwrap();
         path
     }
+
+    /// Where a file would be.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.0.join(name)
+    }
 }
 
 impl Drop for Folder {
