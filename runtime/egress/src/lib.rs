@@ -38,7 +38,7 @@ mod metrics;
 mod operation;
 mod outcome;
 mod outside;
-mod places;
+
 mod policy;
 mod proxy;
 mod reach;
@@ -53,6 +53,7 @@ mod settings;
 mod transfer;
 mod validity;
 mod watched;
+mod ways;
 mod wire;
 mod write_counts;
 mod writes;

@@ -23,7 +23,6 @@ use crate::list_reads::ListReads;
 use crate::metrics::Metrics;
 use crate::outcome::{AnswerFailure, CompleteAnswer, RequestOutcome};
 use crate::outside::Outside;
-use crate::places::Places;
 use crate::policy::{self, Code, Denied, Permitted};
 use crate::reach::Reach;
 use crate::reads::{Left, ReadKey, Reads};
@@ -33,6 +32,7 @@ use crate::resolve::Resolve;
 use crate::response;
 use crate::seen::Ending;
 use crate::settings::{EgressSettings, Fence};
+use crate::ways::EndpointWays;
 use crate::write_counts::WriteCounts;
 use crate::writes::{self, CountedWrite, NotTaken, Records, Writes};
 
@@ -58,7 +58,7 @@ pub(crate) struct Sender {
 /// An endpoint's state while the process runs.
 struct EndpointState {
     budget: Arc<EndpointBudget>,
-    places: Places,
+    ways: EndpointWays,
     reads: Reads,
     /// Shared by the endpoints with one credential.
     writes: Arc<Writes>,
@@ -92,9 +92,9 @@ impl Sender {
                 let make = || Arc::new(Writes::new(whose.clone(), limits, demands, reports, records));
                 let writes = writes.entry(whose.clone()).or_insert_with(make).clone();
                 let budget = Arc::new(EndpointBudget::new(&endpoint.limits));
-                let places = Places::new(endpoint, &outside, &budget)?;
+                let ways = EndpointWays::new(endpoint, &outside, &budget)?;
                 let pauses = Mutex::new(TokenBucket::new(PAUSE_REPORTS, 1, tokio::time::Instant::now()));
-                Ok(EndpointState { budget, places, reads: Reads::new(endpoint.limits.reuse), writes, pauses })
+                Ok(EndpointState { budget, ways, reads: Reads::new(endpoint.limits.reuse), writes, pauses })
             })
             .collect::<Result<_, EgressError>>()?;
         let write_counts = WriteCounts::new(writes.into_values().collect(), records);
@@ -236,7 +236,7 @@ impl Sender {
             NotAuthorized::Refused(because) => AnswerFailure::Unreachable(because),
             NotAuthorized::Denied(because) => AnswerFailure::Denied(Denied::new(Code::Credential, because)),
             NotAuthorized::Fetching(after) => AnswerFailure::Paused(after),
-            NotAuthorized::Misplaced(fault) => AnswerFailure::Unreachable(own.places.misplaced(fault)),
+            NotAuthorized::Misplaced(fault) => AnswerFailure::Unreachable(own.ways.misplaced(fault)),
         })
     }
 
@@ -274,7 +274,7 @@ impl Sender {
     ) -> Result<CompleteAnswer, AnswerFailure> {
         let (endpoint, method) = (authenticated.permitted().endpoint().clone(), authenticated.permitted().method());
         let start = Instant::now();
-        let exchange = own.places.send(authenticated).await;
+        let exchange = own.ways.send(authenticated).await;
         *address = exchange.address;
         let status = exchange.result.as_ref().ok().map(|it| it.status);
         audit::attempted(&self.metrics, &endpoint.name, method, status, start.elapsed());

@@ -44,6 +44,7 @@ const NO_REASONS: &[&str] = &[
     "TooManyRequests",
     "ValidatingAdmissionPolicy",
     "ValidatingAdmissionPolicyBinding",
+    "WrittenOrigin",
 ];
 
 /// The sources below some folders, without their tests.

@@ -30,35 +30,35 @@ pub(super) struct GivenToken {
 }
 
 #[derive(Deserialize)]
-struct Body {
-    token: BodyToken,
+struct TokenBody {
+    token: TokenInBody,
 }
 
 #[derive(Deserialize)]
-struct BodyToken {
+struct TokenInBody {
     expires_at: String,
     issued_at: String,
-    user: Identified,
-    project: Option<Identified>,
+    user: ObjectWithId,
+    project: Option<ObjectWithId>,
     #[serde(default)]
-    catalog: Vec<BodyService>,
+    catalog: Vec<ServiceInBody>,
 }
 
 #[derive(Deserialize)]
-struct Identified {
+struct ObjectWithId {
     id: String,
 }
 
 #[derive(Deserialize)]
-struct BodyService {
+struct ServiceInBody {
     #[serde(rename = "type")]
     kind: String,
     #[serde(default)]
-    endpoints: Vec<BodyEndpoint>,
+    endpoints: Vec<EndpointInBody>,
 }
 
 #[derive(Deserialize)]
-struct BodyEndpoint {
+struct EndpointInBody {
     interface: String,
     region: Option<String>,
     region_id: Option<String>,
@@ -76,12 +76,12 @@ pub(super) fn given(headers: &HeaderMap, body: &[u8]) -> Result<GivenToken, Stri
     if token.is_empty() || token.len() > TOKEN_BYTES || !token.bytes().all(|it| it.is_ascii_graphic()) {
         return Err(format!("has a token that is empty, longer than {TOKEN_BYTES} bytes, or not visible ASCII"));
     }
-    let read: Result<Body, _> = serde_json::from_slice(body);
+    let read: Result<TokenBody, _> = serde_json::from_slice(body);
     let body = read.map_err(|error| {
         let (line, column) = (error.line(), error.column());
         format!("is not what its API describes (line {line}, column {column})")
     })?;
-    let BodyToken { expires_at, issued_at, user, project, catalog } = body.token;
+    let TokenInBody { expires_at, issued_at, user, project, catalog } = body.token;
     let time = |text: &str| text.parse::<jiff::Timestamp>().map_err(|_| "has a time that is none".to_owned());
     let lasts = time(&expires_at)?.duration_since(time(&issued_at)?);
     let lasts = Duration::try_from(lasts).ok().filter(|it| !it.is_zero());
@@ -92,7 +92,7 @@ pub(super) fn given(headers: &HeaderMap, body: &[u8]) -> Result<GivenToken, Stri
     }
     let mut entries = Vec::with_capacity(count);
     for service in catalog {
-        for BodyEndpoint { interface, region, region_id, url } in service.endpoints {
+        for EndpointInBody { interface, region, region_id, url } in service.endpoints {
             let region = region.or(region_id).unwrap_or_default();
             let entry = CatalogEntry { service: service.kind.clone(), interface, region, url };
             let CatalogEntry { service, interface, region, url } = &entry;
@@ -113,13 +113,13 @@ pub(super) fn given(headers: &HeaderMap, body: &[u8]) -> Result<GivenToken, Stri
 /// Keystone's own words in the body of a refusal, if it has any.
 pub(super) fn message(body: &[u8]) -> Option<String> {
     #[derive(Deserialize)]
-    struct Refusal {
-        error: Words,
+    struct KeystoneRefusal {
+        error: RefusalWords,
     }
     #[derive(Deserialize)]
-    struct Words {
+    struct RefusalWords {
         message: String,
     }
-    let refusal: Refusal = serde_json::from_slice(body).ok()?;
+    let refusal: KeystoneRefusal = serde_json::from_slice(body).ok()?;
     Some(cloud_provider::printable(refusal.error.message.trim_end_matches('.'), MESSAGE_CHARACTERS))
 }

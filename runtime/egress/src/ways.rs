@@ -16,13 +16,13 @@ use crate::reach::Way;
 use crate::wire::{Exchange, Wire};
 
 /// The ways to the places of one endpoint.
-pub(crate) struct Places {
+pub(crate) struct EndpointWays {
     wires: Vec<(Origin, Wire)>,
     /// The way that there is not, as long as a catalogue names no place.
     unnamed: Option<Arc<Way>>,
 }
 
-impl Places {
+impl EndpointWays {
     pub(crate) fn new(
         endpoint: &Arc<Endpoint>,
         outside: &Outside,
