@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Error, Result, bail};
 use conformance::{Conversation, ConversationCall, ConversationProvider, ExchangeRecorder};
-use egress::{GuestResponse, LeavingRequest, RequestWatcher, SendError, WatchedRequest};
+use egress::{EndpointPlace, GuestResponse, LeavingRequest, RequestWatcher, SendError, WatchedRequest};
 use serde::Serialize;
 use tokio::fs;
 
@@ -91,7 +91,7 @@ pub(crate) async fn run(flags: RecordFlags, compiler: Option<&Path>) -> Result<C
     let of = cluster(&cluster_name, &uid);
     let LoadedProvider { provider, egress, watcher } = load(config, &in_config, module, compiler, of, watch).await?;
 
-    let endpoints = egress.endpoints().map(|it| (it.name.clone(), it.base_url.to_string())).collect();
+    let endpoints = egress.endpoints().map(|it| (it.name.clone(), written(&it.place))).collect();
     let description = provider.description();
     let (name, version) = (description.name.clone(), description.version.clone());
     let said = ConversationProvider { name, version, sha256 };
@@ -114,6 +114,14 @@ pub(crate) async fn run(flags: RecordFlags, compiler: Option<&Path>) -> Result<C
     file::write(&recording, text.as_bytes(), true).await?;
     let result = RecordedResult { recording: recording.display().to_string(), calls: conversation.calls.len(), call };
     Ok(if outcome.is_error { CommandAnswer::found_bad(&result, output) } else { CommandAnswer::good(&result, output) })
+}
+
+/// The base URL of an endpoint: one out of a catalogue counts as at the first of its origins.
+fn written(place: &EndpointPlace) -> String {
+    match (place, place.origins().first()) {
+        (EndpointPlace::Catalog(_), Some(origin)) => origin.to_string(),
+        _ => place.to_string(),
+    }
 }
 
 /// The recording in a file.

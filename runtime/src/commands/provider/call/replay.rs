@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use anyhow::{Context as _, Error, Result, bail};
 use conformance::{Conversation, ReplayOrder, Replayer};
-use egress::{BaseUrl, Endpoint};
+use egress::{BaseUrl, Endpoint, EndpointPlace};
 use serde::Serialize;
 
 use super::ask::ask;
@@ -97,13 +97,14 @@ fn recorded(mut config: CloudConfig, conversation: &Conversation) -> Result<Clou
     let mut endpoints = Vec::new();
     for endpoint in config.endpoints {
         // One that was not recorded is answered by nothing.
-        let base_url = match conversation.endpoints.get(&endpoint.name) {
+        let place = match conversation.endpoints.get(&endpoint.name) {
             Some(url) => BaseUrl::parse(url)
+                .map(EndpointPlace::Written)
                 .map_err(|it| Error::msg(it.to_string()))
                 .with_context(|| format!("the recording has endpoint {} at {url}", endpoint.name))?,
-            None => endpoint.base_url.clone(),
+            None => endpoint.place.clone(),
         };
-        endpoints.push(Endpoint { base_url, credential: None, signing: None, ..endpoint });
+        endpoints.push(Endpoint { place, credential: None, signing: None, ..endpoint });
     }
     config.endpoints = endpoints;
     Ok(config)
