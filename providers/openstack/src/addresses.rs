@@ -114,9 +114,10 @@ pub(crate) fn node_addresses(
 
 /// Those in the first of these networks come first, and so on; all others keep their order.
 fn ordered(mut addresses: Vec<Address>, order: &[NetworkRange]) -> Vec<Address> {
-    let place = |it: &Address| {
-        let is_name = matches!(it.kind, AddressKind::Hostname | AddressKind::InternalDns | AddressKind::ExternalDns);
-        let ip = it.value.parse().ok().filter(|_| !is_name).map(NetworkRange::of);
+    let place = |address: &Address| {
+        let is_name =
+            matches!(address.kind, AddressKind::Hostname | AddressKind::InternalDns | AddressKind::ExternalDns);
+        let ip = address.value.parse().ok().filter(|_| !is_name).map(NetworkRange::of);
         ip.and_then(|ip| order.iter().position(|it| it.contains(ip))).unwrap_or(order.len())
     };
     if !order.is_empty() {

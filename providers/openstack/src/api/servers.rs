@@ -39,8 +39,8 @@ pub(crate) struct NovaAddress {
 
 impl FromFields for NovaServer {
     fn from_fields(shown: &Value) -> Option<Self> {
-        let address = |it: &Value| {
-            Some(NovaAddress { address: word(it, "addr")?, is_floating: it["OS-EXT-IPS:type"] == "floating" })
+        let address = |shown: &Value| {
+            Some(NovaAddress { address: word(shown, "addr")?, is_floating: shown["OS-EXT-IPS:type"] == "floating" })
         };
         let networks = shown["addresses"].as_object().into_iter().flatten();
         let addresses = networks

@@ -139,17 +139,17 @@ impl BodyPlans<'_> {
 
     /// All ports of a load balancer that is made, each with its pool, monitor, and at most `members` members.
     pub(crate) fn populated(&self, members: usize) -> Vec<Value> {
-        let listener = |it: &ServicePort| {
-            let mut pool = self.pool(it);
+        let listener = |port: &ServicePort| {
+            let mut pool = self.pool(port);
             let behind: Vec<_> =
-                self.members_of(it).iter().take(members).map(|member| self.member(it, member)).collect();
+                self.members_of(port).iter().take(members).map(|member| self.member(port, member)).collect();
             if !behind.is_empty() {
                 put(&mut pool, "members", Value::Array(behind));
             }
-            if let Some(monitor) = self.desired_monitor(it) {
-                put(&mut pool, "healthmonitor", Value::Object(self.monitor(it, monitor)));
+            if let Some(monitor) = self.desired_monitor(port) {
+                put(&mut pool, "healthmonitor", Value::Object(self.monitor(port, monitor)));
             }
-            let mut body = self.listener(it);
+            let mut body = self.listener(port);
             put(&mut body, "default_pool", Value::Object(pool));
             Value::Object(body)
         };

@@ -142,8 +142,8 @@ impl RecordedExchange {
     #[must_use]
     pub fn asks_as(&self, other: &Self) -> bool {
         let key = |it: &Self| (it.endpoint.clone(), it.method.clone(), it.path.clone(), it.operation.clone());
-        let query = |it: &Self| {
-            let mut query = it.query.clone();
+        let query = |exchange: &Self| {
+            let mut query = exchange.query.clone();
             query.sort();
             query
         };

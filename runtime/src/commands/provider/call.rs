@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use self::answers::CallOutcome;
 use self::ask::ask;
 use self::function::CallFunction;
-use self::loaded::{LoadedProvider, cluster, load};
+use self::loaded::{LoadedCall, cluster, load};
 use self::shown::ShownRequests;
 use super::module_file;
 use crate::commands::answer::CommandAnswer;
@@ -40,7 +40,7 @@ pub(crate) async fn run(flags: CallFlags, compiler: Option<&Path>) -> Result<Com
     let of = cluster(&cluster_name, &cluster_uid.unwrap_or_default());
     let watch = |it: &egress::Egress| Arc::new(ShownRequests::new(it.clone(), dry_run, output == Output::Text));
     let loaded = load(config, &in_config, module, compiler, of, watch).await?;
-    let LoadedProvider { provider, watcher: shown, .. } = loaded;
+    let LoadedCall { provider, watcher: shown, .. } = loaded;
 
     let cloud = provider.cloud();
     let outcome = tokio::select! {

@@ -34,8 +34,8 @@ fn each_login_is_read() {
     assert!(matches!(settings.login, KeystoneLogin::Password { .. }));
     assert!(settings.client_certificate.is_some() && settings.ca_file.is_none());
     let credential = login(&format!("{url}, applicationCredential: {{ idFile: /i, secretFile: /s }}")).unwrap();
-    let by_file = |it: &KeystoneLogin| {
-        matches!(it, KeystoneLogin::ApplicationCredential { name: ApplicationCredentialName::IdFile(_), .. })
+    let by_file = |login: &KeystoneLogin| {
+        matches!(login, KeystoneLogin::ApplicationCredential { name: ApplicationCredentialName::IdFile(_), .. })
     };
     assert!(by_file(&credential.login));
     for keys in [

@@ -60,9 +60,10 @@ fn named_as(value: &Value) -> String {
 
 /// All requests, by their method and path.
 pub(super) fn asked(exchanges: &[RecordedExchange]) -> Asked {
-    Asked::of(exchanges.iter().map(|it| {
-        let action = it.operation.clone().unwrap_or_else(|| format!("{} {}", it.method, it.path));
-        (format!("{} {action}", it.endpoint).trim_start().to_owned(), it.writes)
+    Asked::of(exchanges.iter().map(|exchange| {
+        let RecordedExchange { endpoint, method, path, writes, operation, .. } = exchange;
+        let action = operation.clone().unwrap_or_else(|| format!("{method} {path}"));
+        (format!("{endpoint} {action}").trim_start().to_owned(), *writes)
     }))
 }
 

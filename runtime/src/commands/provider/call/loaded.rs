@@ -11,7 +11,7 @@ use sandbox::{Metrics, Module, Provider, Sandbox};
 use crate::config::CloudConfig;
 
 /// A provider, its egress, and whoever watches.
-pub(super) struct LoadedProvider<W> {
+pub(super) struct LoadedCall<W> {
     pub(super) provider: Provider,
     pub(super) egress: Egress,
     pub(super) watcher: Arc<W>,
@@ -34,7 +34,7 @@ pub(super) async fn load<W: RequestWatcher + 'static>(
     compiler: Option<&Path>,
     cluster: Cluster,
     watch: impl FnOnce(&Egress) -> Arc<W>,
-) -> Result<LoadedProvider<W>> {
+) -> Result<LoadedCall<W>> {
     let in_config = || in_config.to_owned();
     let registry = prometheus::Registry::new();
     let settings = EgressSettings {
@@ -54,5 +54,5 @@ pub(super) async fn load<W: RequestWatcher + 'static>(
     let metrics = Metrics::register(&registry)?;
     let provider = Provider::load(&sandbox, module, config.provider, watched, metrics).await?;
     provider.set_cluster(cluster);
-    Ok(LoadedProvider { provider, egress, watcher })
+    Ok(LoadedCall { provider, egress, watcher })
 }

@@ -13,7 +13,7 @@ use tokio::fs;
 
 use super::ask::ask;
 use super::function::CallFunction;
-use super::loaded::{LoadedProvider, cluster, load};
+use super::loaded::{LoadedCall, cluster, load};
 use super::shown::ShownRequests;
 use super::{check_uid, read_argument};
 use crate::commands::answer::CommandAnswer;
@@ -89,7 +89,7 @@ pub(crate) async fn run(flags: RecordFlags, compiler: Option<&Path>) -> Result<C
     };
     let in_config = format!("cannot use --cloud-config {}", cloud_config.display());
     let of = cluster(&cluster_name, &uid);
-    let LoadedProvider { provider, egress, watcher } = load(config, &in_config, module, compiler, of, watch).await?;
+    let LoadedCall { provider, egress, watcher } = load(config, &in_config, module, compiler, of, watch).await?;
 
     let endpoints = egress.endpoints().map(|it| (it.name.clone(), written(&it.place))).collect();
     let description = provider.description();

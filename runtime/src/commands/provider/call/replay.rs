@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::ask::ask;
 use super::function::CallFunction;
-use super::loaded::{LoadedProvider, cluster, load};
+use super::loaded::{LoadedCall, cluster, load};
 use super::record;
 use crate::commands::answer::CommandAnswer;
 use crate::commands::described::{DescribedModule, skeleton};
@@ -70,7 +70,7 @@ pub(crate) async fn run(flags: ReplayFlags, compiler: Option<&Path>) -> Result<C
     let in_recording = format!("cannot use {}", recording.display());
     let of = cluster(&conversation.cluster_name, &conversation.cluster_uid);
     let loaded = load(config, &in_recording, module, compiler, of, |_| replayer.clone()).await?;
-    let LoadedProvider { provider, .. } = loaded;
+    let LoadedCall { provider, .. } = loaded;
     let cloud = provider.cloud();
     let mut calls = Vec::new();
     for (number, call) in conversation.calls.into_iter().enumerate() {
