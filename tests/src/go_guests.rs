@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use anyhow::{Context as _, Result};
 use sha2::{Digest, Sha256};
 
-/// What every guest in Go is made of, from the workspace's folder.
+/// Sources of every guest in Go, from the workspace's folder.
 const SOURCES: [&str; 3] = ["guest-sdk/go", "guest-sdk/go-component/src", "wit"];
 
 /// The example of Go's SDK: acme, as [`ACME`](crate::guests::ACME) is.

@@ -27,7 +27,7 @@ pub(crate) struct NeutronPort {
     pub(crate) fixed_ips: Vec<PortAddress>,
     /// The ids of the ports that hang on it by VLANs.
     pub(crate) sub_ports: Vec<String>,
-    /// What it lets through beside its own addresses; `None` where Neutron cannot.
+    /// Addresses that it lets through beside its own; `None` where Neutron cannot.
     pub(crate) allowed_address_pairs: Option<Vec<Value>>,
     /// Whether it lets through nothing else; `None` where Neutron knows no other ports.
     pub(crate) port_security_enabled: Option<bool>,

@@ -36,14 +36,14 @@ pub(crate) struct ExtraRoute {
     pub(crate) nexthop: String,
 }
 
-/// What Neutron does with one router's routes at once.
+/// A write of one router's routes.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum RouteVerb {
     Add,
     Remove,
 }
 
-/// What came of a write of routes.
+/// The outcome of a write of routes.
 #[derive(Clone, Debug)]
 pub(crate) enum RoutesWritten {
     /// The router as it is now.

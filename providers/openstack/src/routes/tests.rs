@@ -54,7 +54,7 @@ fn apply(neutron: &SharedNeutron, changes: &[RouteChange]) -> Vec<Result<RouteOu
     host(neutron).run(|| OpenStack::apply(changes))
 }
 
-/// What was sent for these changes, without the reads.
+/// The writes that were sent for these changes.
 fn writes(neutron: &SharedNeutron, changes: &[RouteChange]) -> (Vec<Result<RouteOutcome>>, Vec<String>) {
     let host = host(neutron);
     let answers = host.run(|| OpenStack::apply(changes));

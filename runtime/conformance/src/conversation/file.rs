@@ -16,7 +16,7 @@ const FORM: u32 = 1;
 pub struct Conversation {
     /// The version of this form: 1.
     pub recording: u32,
-    /// Whose it is.
+    /// The provider that it is of.
     pub provider: ConversationProvider,
     /// The name of the cluster that the provider worked for.
     pub cluster_name: String,

@@ -16,7 +16,7 @@ pub(super) fn keystone(status: u16, title: &str, message: &str) -> Refused {
     boxed(status, &json!({ "error": { "code": status, "title": title, "message": message } }))
 }
 
-/// Nobody is known by this token, or by this password.
+/// A refusal of a token or a password that nobody has.
 pub(super) fn unauthorized(location: &str) -> Refused {
     let mut refused = keystone(401, "Unauthorized", "The request you have made requires authentication.");
     refused.set("www-authenticate", &format!("Keystone uri=\"{location}\""));

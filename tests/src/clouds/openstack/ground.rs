@@ -1,4 +1,4 @@
-//! What a test puts into a region before it begins: networks, routers and servers.
+//! Networks, routers and servers that a test puts into a region before it begins.
 
 use ipnet::IpNet;
 use serde_json::{Value, json};

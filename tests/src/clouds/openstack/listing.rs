@@ -8,7 +8,7 @@ use crate::simulator::Recorded;
 const NO_FILTERS: [&str; 9] =
     ["fields", "limit", "marker", "sort", "sort_key", "sort_dir", "page_reverse", "additive_only", "cascade"];
 
-/// What a list request asks for.
+/// The part of a list that a request asks for.
 pub(super) struct Listing<'a> {
     request: &'a Recorded,
     limit: Option<usize>,

@@ -108,7 +108,7 @@ fn check(asked: &Value) -> Result<(), Refused> {
     Ok(())
 }
 
-/// What carries a protocol: on one port there is one of each.
+/// The transport of a protocol: on one port there is one listener of each.
 fn transport(protocol: &str) -> &str {
     match protocol {
         "UDP" | "SCTP" => protocol,
