@@ -9,8 +9,8 @@ use serde_json::{Map, Value, json};
 use super::fields::{FromFields, items, number, object, objects, text, texts, word};
 use super::{NEUTRON, errors};
 
-/// How many ids a list is asked for at a time: each is some 47 bytes of a query.
-const IDS: usize = 100;
+/// How many ids a list is asked for at a time: each is some 47 bytes of a query, which has 64 pairs at most.
+const IDS: usize = 50;
 
 /// A floating IP.
 #[derive(Clone, Debug, Default, PartialEq)]
