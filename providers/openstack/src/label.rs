@@ -38,7 +38,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn case_019_a_flavour_with_a_space_is_no_label() {
+    fn openstack_019_a_flavour_with_a_space_is_no_label() {
         let long = "a".repeat(64);
         for text in ["m1.large", "a", "7", "A_b.c-d", &long[1..]] {
             assert_eq!(valid(text), Some(text));
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn case_020_a_zone_becomes_a_label() {
+    fn openstack_020_a_zone_becomes_a_label() {
         let long = format!("{}-.zone", "a".repeat(62));
         let table =
             [("nova", "nova"), ("zone 1", "zone-1"), (" zone  (1) ", "zone-1"), ("_a- b.", "a--b"), ("é1", "1")];

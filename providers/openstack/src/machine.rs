@@ -47,7 +47,7 @@ mod tests {
     const ID: &str = "4de7ac8b-495b-4884-9a69-1050c6793cd6";
 
     #[test]
-    fn case_009_every_spelling_names_one_server() {
+    fn openstack_009_every_spelling_names_one_server() {
         let upper = ID.to_ascii_uppercase();
         for text in [ID, &upper, &format!("openstack:///{ID}"), &format!("openstack://RegionOne/{upper}")] {
             assert_eq!(server_id(text, "RegionOne").as_deref(), Ok(ID), "{text}");
@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn case_010_a_server_of_another_region_is_refused() {
+    fn openstack_010_a_server_of_another_region_is_refused() {
         let refused = server_id(&format!("openstack://other/{ID}"), "RegionOne").unwrap_err();
         assert!(matches!(&refused, Error::Invalid(why) if why.contains("names region \"other\"")), "{refused:?}");
     }
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn case_011_a_provider_id_may_name_the_region() {
+    fn openstack_011_a_provider_id_may_name_the_region() {
         assert_eq!(provider_id("u", None), "openstack:///u");
         assert_eq!(provider_id("u", Some("RegionOne")), "openstack://RegionOne/u");
     }

@@ -129,7 +129,7 @@ fn quoted(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn case_012_a_name_is_no_pattern() {
+    fn openstack_012_a_name_is_no_pattern() {
         assert_eq!(super::quoted("web.1"), r"web\.1");
         assert_eq!(super::quoted("web-1_a(b)|c$"), r"web-1_a\(b\)\|c\$");
     }

@@ -72,7 +72,7 @@ fn is_invalid(outcome: &Result<RouteOutcome>, part: &str) -> bool {
 }
 
 #[test]
-fn case_060_a_next_hop_is_the_nodes_address_of_the_family() {
+fn openstack_060_a_next_hop_is_the_nodes_address_of_the_family() {
     let hop = |destination: &str, addresses: &[&str]| {
         let network = PodNetwork { destination: destination.to_owned(), node: node("node-1", addresses) };
         Host::new().run(|| OpenStack::next_hop(&network))
@@ -96,7 +96,7 @@ fn routes_need_the_setting_of_their_router() {
 }
 
 #[test]
-fn case_058_a_list_says_which_routes_lead_somewhere() {
+fn openstack_058_a_list_says_which_routes_lead_somewhere() {
     let routes = [
         (ONE, "10.6.0.11"),
         (TWO, "10.6.0.12"),
@@ -125,7 +125,7 @@ fn case_058_a_list_says_which_routes_lead_somewhere() {
 }
 
 #[test]
-fn case_056_twenty_routes_are_one_request() {
+fn openstack_056_twenty_routes_are_one_request() {
     let neutron = Neutron::new(&[("192.168.77.0/24", "10.6.0.98")]).shared();
     // node-14's port has no port security; the pairs of all others are their own.
     let changes: Vec<_> = (0..20).map(|it| change(&format!("10.244.{it}.0/24"), None, Some("10.6.0.14"))).collect();
@@ -139,7 +139,7 @@ fn case_056_twenty_routes_are_one_request() {
 }
 
 #[test]
-fn case_059_ports_let_through_what_is_led_to_them() {
+fn openstack_059_ports_let_through_what_is_led_to_them() {
     let neutron = Neutron::new(&[]).shared();
     neutron.borrow_mut().let_through("10.6.0.11", &["172.16.0.0/12"]);
     let changes = [

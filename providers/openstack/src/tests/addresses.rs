@@ -49,8 +49,8 @@ fn addresses_are_those_of_the_vendors_controller() {
     // node-2, node-3 and node-4 of the recordings.
     let named = addresses(&[], |it| it.servers[0]["metadata"] = json!({ "hostname": "node-2.example.com" }));
     assert_eq!(named, ["InternalIP 10.6.0.11", "InternalIP fd00:6::11", "Hostname node-2.example.com"]);
-    let case_015 = addresses(&[], floating);
-    assert_eq!(case_015, ["InternalIP 10.6.0.11", "InternalIP fd00:6::11", "ExternalIP 172.24.4.150"]);
+    let external = addresses(&[], floating);
+    assert_eq!(external, ["InternalIP 10.6.0.11", "InternalIP fd00:6::11", "ExternalIP 172.24.4.150"]);
     let second = addresses(&[], |it| it.ports.push(port(102, 1, &["10.8.0.202"])));
     assert_eq!(second, ["InternalIP 10.6.0.11", "InternalIP fd00:6::11", "InternalIP 10.8.0.202"]);
     let access = addresses(&[], |project| {
@@ -63,13 +63,13 @@ fn addresses_are_those_of_the_vendors_controller() {
 }
 
 #[test]
-fn case_014_addresses_of_public_networks_are_external() {
+fn openstack_014_addresses_of_public_networks_are_external() {
     let public = addresses(&[("networking.publicNetworkNames", "public")], three);
     assert_eq!(public, ["InternalIP 10.2.0.5", "InternalIP 10.9.0.5", "ExternalIP 203.0.113.5"]);
 }
 
 #[test]
-fn case_016_addresses_of_other_networks_are_left_out() {
+fn openstack_016_addresses_of_other_networks_are_left_out() {
     let settings = [("networking.internalNetworkNames", "private"), ("networking.publicNetworkNames", "public,dmz")];
     assert_eq!(addresses(&settings, three), ["InternalIP 10.2.0.5", "ExternalIP 203.0.113.5"]);
     // Not public, not internal.
@@ -77,7 +77,7 @@ fn case_016_addresses_of_other_networks_are_left_out() {
 }
 
 #[test]
-fn case_017_addresses_are_in_the_order_of_the_setting() {
+fn openstack_017_addresses_are_in_the_order_of_the_setting() {
     let order = |order: &str| {
         addresses(&[("networking.addressSortOrder", order)], |project| {
             three(project);
@@ -104,7 +104,7 @@ fn ipv6_may_be_left_out() {
 }
 
 #[test]
-fn case_018_an_address_of_a_port_that_is_down_is_missing() {
+fn openstack_018_an_address_of_a_port_that_is_down_is_missing() {
     // Nova shows it all the same.
     let without = addresses(&[], |project| {
         three(project);

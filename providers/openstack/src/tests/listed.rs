@@ -22,7 +22,7 @@ fn list(host: &Host, cursor: Option<&str>, limit: u32) -> Page {
 }
 
 #[test]
-fn case_001_few_servers_are_two_requests() {
+fn openstack_001_few_servers_are_two_requests() {
     let host = many(3, 7).host();
     let page = list(&host, None, 1_000);
     assert_eq!((page.instances.len(), &page.next, page.gaps.len()), (3, &None, 0));
@@ -33,7 +33,7 @@ fn case_001_few_servers_are_two_requests() {
 }
 
 #[test]
-fn case_021_many_servers_are_read_page_by_page() {
+fn openstack_021_many_servers_are_read_page_by_page() {
     let host = many(2_300, 4_000).host();
     let (mut cursor, mut names) = (None, 0);
     loop {
@@ -74,7 +74,7 @@ fn a_service_may_show_fewer_on_a_page() {
 }
 
 #[test]
-fn case_007_deleted_servers_are_not_listed() {
+fn openstack_007_deleted_servers_are_not_listed() {
     let mut project = many(3, 3);
     project.servers[0]["status"] = json!("DELETED");
     project.servers[2]["status"] = json!("SOFT_DELETED");
@@ -83,7 +83,7 @@ fn case_007_deleted_servers_are_not_listed() {
 }
 
 #[test]
-fn case_018_a_server_without_active_port_leaves_a_gap() {
+fn openstack_018_a_server_without_active_port_leaves_a_gap() {
     let mut project = many(4, 3);
     project.ports[0]["status"] = json!("DOWN");
     project.ports[1]["status"] = json!("DOWN");

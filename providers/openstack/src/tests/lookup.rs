@@ -47,7 +47,7 @@ fn cases_004_and_009_a_server_is_found_by_its_id() {
 }
 
 #[test]
-fn case_002_only_nova_says_that_a_server_is_gone() {
+fn openstack_002_only_nova_says_that_a_server_is_gone() {
     assert_eq!(refused(404, r#"{ "itemNotFound": { "code": 404, "message": "no" } }"#), Ok(None));
     for body in ["", "<html>nginx</html>", "404 Not Found", r#"{ "message": "no route" }"#, "[]"] {
         assert!(matches!(refused(404, body), Err(Error::Unavailable(_))), "{body}");
@@ -82,7 +82,7 @@ fn cases_005_to_008_a_server_is_as_its_status_says() {
 }
 
 #[test]
-fn case_010_another_region_is_refused_and_asks_nothing() {
+fn openstack_010_another_region_is_refused_and_asks_nothing() {
     let elsewhere = Node::named("node-1").with_provider_id(format!("openstack://other/{}", id(1)));
     let host = one().host();
     assert!(matches!(get(&host, &elsewhere), Err(Error::Invalid(why)) if why.contains("region \"other\"")));
@@ -90,7 +90,7 @@ fn case_010_another_region_is_refused_and_asks_nothing() {
 }
 
 #[test]
-fn case_011_provider_ids_may_name_the_region() {
+fn openstack_011_provider_ids_may_name_the_region() {
     let host = one().host().setting("regionalProviderIDs", "true");
     let found = get(&host, &Node::named("node-1")).unwrap().unwrap();
     assert_eq!(found.provider_id, Some(format!("openstack://RegionOne/{}", id(1))));
@@ -101,7 +101,7 @@ fn case_011_provider_ids_may_name_the_region() {
 }
 
 #[test]
-fn case_012_a_node_without_id_is_found_by_name() {
+fn openstack_012_a_node_without_id_is_found_by_name() {
     let mut project = one();
     project.servers.push(server(2, "web.1"));
     project.ports.push(port(102, 2, &["10.6.0.12"]));
@@ -113,7 +113,7 @@ fn case_012_a_node_without_id_is_found_by_name() {
 }
 
 #[test]
-fn case_013_two_servers_with_one_name_are_told() {
+fn openstack_013_two_servers_with_one_name_are_told() {
     let mut project = one();
     project.servers.push(server(2, "node-1"));
     let host = project.clone().host();
@@ -127,7 +127,7 @@ fn case_013_two_servers_with_one_name_are_told() {
 }
 
 #[test]
-fn case_018_without_an_active_port_there_is_an_error() {
+fn openstack_018_without_an_active_port_there_is_an_error() {
     let mut project = one();
     project.ports[0]["status"] = json!("DOWN");
     let refused = get(&project.clone().host(), &by_id()).unwrap_err();
@@ -140,7 +140,7 @@ fn case_018_without_an_active_port_there_is_an_error() {
 }
 
 #[test]
-fn case_019_a_flavour_is_a_label_by_name_or_by_id() {
+fn openstack_019_a_flavour_is_a_label_by_name_or_by_id() {
     let kind = |name: &str| {
         let mut project = one();
         project.servers[0]["flavor"]["original_name"] = json!(name);
@@ -155,7 +155,7 @@ fn case_019_a_flavour_is_a_label_by_name_or_by_id() {
 }
 
 #[test]
-fn case_020_a_zone_is_a_label() {
+fn openstack_020_a_zone_is_a_label() {
     let zone = |text: &str| changed(|it| it["OS-EXT-AZ:availability_zone"] = json!(text)).unwrap().unwrap().zone;
     assert_eq!(zone("zone 1").as_deref(), Some("zone-1"));
     assert_eq!(zone(""), None);

@@ -11,7 +11,7 @@ fn a_life_survives_each_trouble() {
 }
 
 #[test]
-fn case_023_two_writes_make_a_load_balancer() {
+fn openstack_023_two_writes_make_a_load_balancer() {
     let mut stage = Stage::new();
     assert_eq!(stage.ensured().unwrap(), ["POST /loadbalancers", "POST /floatingips"]);
     assert_eq!(stage.ensured().unwrap(), [""; 0], "case 41");
@@ -24,7 +24,7 @@ fn case_023_two_writes_make_a_load_balancer() {
 }
 
 #[test]
-fn case_024_a_driver_that_takes_one_thing_at_a_time_is_served() {
+fn openstack_024_a_driver_takes_one_thing_at_a_time() {
     let mut stage = Stage::new();
     stage.change(|cloud| cloud.is_serial = true);
     let writes = stage.ensured().unwrap();
@@ -50,7 +50,7 @@ fn case_024_a_driver_that_takes_one_thing_at_a_time_is_served() {
 }
 
 #[test]
-fn case_025_a_creation_that_ends_in_error_is_made_again() {
+fn openstack_025_a_creation_that_ends_in_error_is_made_again() {
     let mut stage = Stage::new();
     stage.change(|cloud| cloud.ends_in = "ERROR".to_owned());
     let Err(Error::Unavailable(why)) = stage.ensured() else { panic!("it is served") };
@@ -61,7 +61,7 @@ fn case_025_a_creation_that_ends_in_error_is_made_again() {
 }
 
 #[test]
-fn case_027_a_service_becomes_internal_and_external_again() {
+fn openstack_027_a_service_becomes_internal_and_external_again() {
     const INTERNAL: &str = "service.beta.kubernetes.io/openstack-internal-load-balancer";
     let mut stage = Stage::new().annotated(INTERNAL, "true");
     assert_eq!(stage.ensured().unwrap(), ["POST /loadbalancers"]);
@@ -74,7 +74,7 @@ fn case_027_a_service_becomes_internal_and_external_again() {
 }
 
 #[test]
-fn case_029_an_address_is_taken_made_or_refused() {
+fn openstack_029_an_address_is_taken_made_or_refused() {
     let named = |it: &mut LoadBalancer| it.load_balancer_ip = Some("172.24.4.200".to_owned());
     let reserved = |port: Option<&str>| json!({ "id": "f-1", "floating_ip_address": "172.24.4.200", "port_id": port, "description": "" });
     let mut free = Stage::new().with(named);
@@ -94,7 +94,7 @@ fn case_029_an_address_is_taken_made_or_refused() {
 }
 
 #[test]
-fn case_030_the_next_subnet_is_tried_where_one_is_full() {
+fn openstack_030_the_next_subnet_is_tried_where_one_is_full() {
     let mut stage = Stage::new().annotated("floating-subnet", "~ext-(tiny|b)");
     stage.settings.retain(|(name, _)| name != "loadBalancers.floatingSubnetID");
     stage.change(|cloud| cloud.full.push("ext-tiny".to_owned()));
@@ -108,7 +108,7 @@ fn case_030_the_next_subnet_is_tried_where_one_is_full() {
 }
 
 #[test]
-fn case_037_local_services_are_checked_unless_somebody_says_no() {
+fn openstack_037_local_services_are_checked_unless_refused() {
     let local = |it: &mut LoadBalancer| it.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
     let mut stage = Stage::new().with(local);
     assert_eq!(stage.ensured().unwrap(), ["POST /loadbalancers", "POST /floatingips"]);
@@ -124,7 +124,7 @@ fn case_037_local_services_are_checked_unless_somebody_says_no() {
 }
 
 #[test]
-fn case_045_a_new_port_is_made_before_the_old_one_goes() {
+fn openstack_045_a_new_port_is_made_before_the_old_one_goes() {
     let mut stage = Stage::new();
     stage.ensured().unwrap();
     stage.service.ports = vec![Port::new(Protocol::Tcp, 81, 30_080)];
@@ -192,7 +192,7 @@ fn a_load_balancer_deleted_by_hand_is_made_again() {
 }
 
 #[test]
-fn case_046_services_share_a_load_balancer() {
+fn openstack_046_services_share_a_load_balancer() {
     let mut owner = Stage::new();
     owner.ensured().unwrap();
     let id = owner.service.memo.clone().unwrap();
@@ -264,7 +264,7 @@ fn another_clusters_load_balancer_is_never_touched() {
 }
 
 #[test]
-fn case_047_only_a_former_name_is_renamed() {
+fn openstack_047_only_a_former_name_is_renamed() {
     let mut stage = Stage::new().annotated("enable-health-monitor", "true");
     stage.service.owner.cluster = "prod".to_owned();
     stage.ensured().unwrap();

@@ -31,7 +31,7 @@ fn refused_values_are_named() {
 }
 
 #[test]
-fn case_031_proxies_show_themselves_in_the_status() {
+fn openstack_031_proxies_show_themselves_in_the_status() {
     let mode = |stage: &Stage| stage.service.current_ingress[0].ip_mode;
     let mut stage = Stage::new().annotated("proxy-protocol", "v2");
     stage.ensured().unwrap();
@@ -46,7 +46,7 @@ fn case_031_proxies_show_themselves_in_the_status() {
 }
 
 #[test]
-fn case_038_new_source_ranges_are_one_write_for_each_port() {
+fn openstack_038_new_source_ranges_are_one_write_for_each_port() {
     let mut stage = Stage::new().with(|it| it.ports.push(Port::new(Protocol::Tcp, 81, 30_081)));
     stage.ensured().unwrap();
     stage.service.source_ranges = vec!["192.0.2.0/24".to_owned()];

@@ -28,7 +28,7 @@ fn a_batch_that_is_refused_is_sent_one_by_one() {
 }
 
 #[test]
-fn case_061_a_full_router_takes_what_it_can() {
+fn openstack_061_a_full_router_takes_what_it_can() {
     let neutron = Neutron::new(&[]).shared();
     neutron.borrow_mut().max_routes = 2;
     let changes: Vec<_> = (0..20).map(|it| change(&format!("10.244.{it}.0/24"), None, Some("10.6.0.14"))).collect();
@@ -40,7 +40,7 @@ fn case_061_a_full_router_takes_what_it_can() {
 }
 
 #[test]
-fn case_057_without_the_extension_the_list_is_written_as_a_whole() {
+fn openstack_057_without_the_extension_the_list_is_written() {
     let neutron = Neutron::new(&[("192.168.77.0/24", "10.6.0.98"), (TWO, "10.6.0.12")]).shared();
     neutron.borrow_mut().takes_parts = false;
     let changes = [change(ONE, None, Some("10.6.0.14")), change(TWO, Some("10.6.0.12"), Some("10.6.0.14"))];
@@ -64,7 +64,7 @@ fn a_list_that_has_changed_is_read_again() {
 }
 
 #[test]
-fn case_059_a_route_without_its_pair_is_taken_back() {
+fn openstack_059_a_route_without_its_pair_is_taken_back() {
     let neutron = Neutron::new(&[]).shared();
     neutron.borrow_mut().refuses = Some(("p-11", 403));
     let changes = [change(ONE, None, Some("10.6.0.11")), change(TWO, None, Some("10.6.0.12"))];
