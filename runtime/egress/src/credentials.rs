@@ -9,12 +9,15 @@ mod error;
 mod header;
 mod keystone;
 mod kind;
+mod no_token;
 mod origins;
 mod secret;
 mod secrets;
 mod sigv4;
 mod text_file;
 mod token_client;
+mod token_credential;
+mod token_source;
 mod transport;
 
 use std::sync::Arc;

@@ -6,6 +6,7 @@ use http::HeaderMap;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
+use super::super::token_source::GivenToken;
 use crate::catalog::{Catalog, CatalogEntry};
 
 /// The largest answer that is read.
@@ -18,16 +19,6 @@ const TOKEN_BYTES: usize = 8 << 10;
 const WORD_BYTES: usize = 2 << 10;
 /// The longest message of a refusal that is repeated.
 const MESSAGE_CHARACTERS: usize = 200;
-
-/// A token, as Keystone has given it.
-pub(super) struct GivenToken {
-    pub(super) token: Zeroizing<String>,
-    /// For how long it is good from when it was given.
-    pub(super) lasts: Duration,
-    pub(super) catalog: Catalog,
-    /// The user and the project that it is for.
-    pub(super) account: (String, Option<String>),
-}
 
 #[derive(Deserialize)]
 struct TokenBody {
@@ -106,7 +97,7 @@ pub(super) fn given(headers: &HeaderMap, body: &[u8]) -> Result<GivenToken, Stri
         token: Zeroizing::new(token.to_owned()),
         lasts,
         catalog: Catalog { entries },
-        account: (user.id, project.map(|it| it.id)),
+        account: [Some(user.id), project.map(|it| it.id)].into_iter().flatten().collect(),
     })
 }
 

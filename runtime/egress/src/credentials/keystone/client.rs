@@ -4,10 +4,12 @@ use bytes::Bytes;
 use http::StatusCode;
 use http::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 
+use super::super::no_token::NoToken;
 use super::super::secrets::Secrets;
 use super::super::token_client::TokenClient;
+use super::super::token_source::GivenToken;
 use super::super::transport::Connect;
-use super::answer::{self, ANSWER_BYTES, GivenToken};
+use super::answer::{self, ANSWER_BYTES};
 use super::login::{self, LoginWords};
 use super::settings::{KeystoneLogin, KeystoneSettings};
 use crate::base_url::BaseUrl;
@@ -20,15 +22,6 @@ use crate::request::Method;
 
 /// The path of tokens below `/v3`.
 const TOKENS: [&str; 2] = ["auth", "tokens"];
-
-/// Why there is no new token: a sentence without its full stop each.
-#[derive(Debug, Eq, PartialEq)]
-pub(super) enum NoToken {
-    /// Time may heal it.
-    Failed(String),
-    /// Keystone refuses, and a person has to do something.
-    Refused(String),
-}
 
 /// The way to Keystone.
 pub(super) struct KeystoneClient {

@@ -7,14 +7,18 @@ use parking_lot::Mutex;
 use prometheus::Registry;
 use serde_json::{Value, json};
 
+use std::time::Instant;
+
+use super::super::credential::{Credential as _, CredentialRefusal};
 use super::super::{CredentialKind, CredentialSettings, Credentials};
 use super::*;
 use crate::addresses::AllowedAddresses;
 use crate::audit::CallId;
+use crate::base_url::BaseUrl;
 use crate::canonical::PathPattern;
-use crate::catalog::CatalogPath;
+use crate::catalog::{CatalogPath, CatalogPlace};
 use crate::egress::Egress;
-use crate::endpoint::Rule;
+use crate::endpoint::{Endpoint, EndpointPlace, Rule};
 use crate::metrics::Metrics;
 use crate::policy::Mode;
 use crate::request::{GuestResponse, Method, SendError};
@@ -183,7 +187,7 @@ async fn send(egress: &Egress, method: Method, path: &[&str]) -> Result<GuestRes
 async fn a_token_and_its_catalogue_lead_to_a_service() {
     let world = World::start().await;
     let (credential, egress) = world.egress();
-    let later = Err(SendError::RetryAfter(FETCHING));
+    let later = Err(SendError::RetryAfter(Duration::from_secs(1)));
     assert_eq!(send(&egress, Method::Get, &["servers", "detail"]).await, later, "nobody has asked yet");
     credential.keep().await;
     assert_eq!(send(&egress, Method::Get, &["servers", "detail"]).await.map(|it| it.status), Ok(200));

@@ -1,0 +1,70 @@
+//! Where the tokens of a credential come from: the part in which the kinds differ.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use async_trait::async_trait;
+use http::header::{HeaderName, HeaderValue};
+use zeroize::Zeroizing;
+
+use super::error::CredentialError;
+use super::no_token::NoToken;
+use super::secret::Secret;
+use super::transport::Connect;
+use crate::base_url::Origin;
+use crate::catalog::Catalog;
+use crate::error::EgressError;
+
+/// A token, as it was given.
+pub(super) struct GivenToken {
+    /// Visible ASCII.
+    pub(super) token: Zeroizing<String>,
+    /// For how long it is good from when it was asked for.
+    pub(super) lasts: Duration,
+    /// Where it says that services are; empty for kinds without a catalogue.
+    pub(super) catalog: Catalog,
+    /// Whom it is for: another value is another account.
+    pub(super) account: Vec<String>,
+}
+
+/// A source of tokens.
+#[async_trait]
+pub(super) trait TokenSource: Send + Sync + 'static {
+    /// So long before its end a token is renewed; one that lasts less than twice as long, in the middle of its time.
+    const EARLY: Duration;
+    /// Whether tokens come with a catalogue of services.
+    const HAS_CATALOG: bool = false;
+
+    /// The header that carries a token.
+    fn header(token: &str) -> (HeaderName, HeaderValue);
+
+    /// Makes the ways to whom it asks. Called once, before any token is asked for.
+    fn connect(&self, outside: &dyn Connect) -> Result<(), EgressError>;
+
+    /// Whether it has been connected.
+    fn is_connected(&self) -> bool;
+
+    /// The file that lists the only origins that the secret and the tokens go to, if there can be one.
+    fn origins_file(&self) -> Option<PathBuf>;
+
+    /// Where the secret itself is sent.
+    fn destinations(&self) -> Vec<Origin>;
+
+    /// Reads its files again, and the origins. If that fails, what was read before stays.
+    fn read(&self) -> Result<Option<Vec<Origin>>, CredentialError>;
+
+    /// Another number whenever what it asks with was read anew and is another.
+    fn revision(&self) -> u64;
+
+    /// Asks for a token once, or makes one.
+    async fn ask(&self) -> Result<GivenToken, NoToken>;
+
+    /// What was shown to whom it asks, so that it comes back nowhere.
+    fn secrets(&self) -> Vec<Arc<Secret>>;
+
+    /// A service has refused a token at its time `date`. Answers whether tokens are made for another time from now on.
+    fn corrects_clock(&self, _date: SystemTime) -> bool {
+        false
+    }
+}
