@@ -3,9 +3,12 @@
 mod authenticated;
 mod basic;
 mod bearer;
+mod clock;
 mod credential;
 mod decoded;
 mod error;
+mod form;
+mod google;
 mod header;
 mod keystone;
 mod kind;
@@ -13,6 +16,7 @@ mod no_token;
 mod origins;
 mod secret;
 mod secrets;
+mod shown;
 mod sigv4;
 mod text_file;
 mod token_client;
@@ -33,6 +37,8 @@ pub(crate) use self::basic::header_of_files as basic_header;
 use self::credential::Credential;
 pub(crate) use self::credential::{CredentialRefusal, NotAuthorized};
 pub use self::error::CredentialError;
+use self::google::GoogleCredential;
+pub use self::google::{GoogleSettings, GoogleTokens};
 use self::header::{HeaderCredential, SecretFiles};
 use self::keystone::KeystoneCredential;
 pub use self::keystone::{ApplicationCredentialName, KeystoneDomain, KeystoneLogin, KeystoneName, KeystoneSettings};
@@ -83,6 +89,10 @@ impl Credentials {
                 }
                 CredentialKind::Keystone(settings) => {
                     all.push(Arc::new(KeystoneCredential::load(name, *settings, limits, changes.clone())?));
+                    continue;
+                }
+                CredentialKind::Google(settings) => {
+                    all.push(Arc::new(GoogleCredential::load(name, *settings, limits, changes.clone())?));
                     continue;
                 }
             };

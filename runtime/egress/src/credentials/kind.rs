@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::google::GoogleSettings;
 use super::keystone::KeystoneSettings;
 use crate::addresses::AllowedAddresses;
 use crate::base_url::BaseUrl;
@@ -43,6 +44,8 @@ pub enum CredentialKind {
     Sigv4(Box<Sigv4Settings>),
     /// `x-auth-token: …`, with tokens of OpenStack's Keystone.
     Keystone(Box<KeystoneSettings>),
+    /// `authorization: Bearer …`, with tokens of Google.
+    Google(Box<GoogleSettings>),
 }
 
 /// How requests to AWS are signed.

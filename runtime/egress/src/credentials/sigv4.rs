@@ -1,12 +1,10 @@
 //! A signature of each request, by AWS's Signature Version 4, with keys that are read or asked for and renewed before they end.
 
-mod clock;
 mod key_services;
 mod keys;
 mod no_keys;
 mod refusal;
 mod shared_file;
-mod shown;
 mod sign;
 mod source;
 mod sts;

@@ -10,11 +10,11 @@ use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
+use super::super::shown::Shown;
 use super::super::token_client::TokenClient;
 use super::super::transport::Connect;
 use super::keys::SigningKeys;
 use super::no_keys::NoKeys;
-use super::shown::Shown;
 use super::{refusal, sts};
 use crate::canonical::PathPattern;
 use crate::endpoint::{Endpoint, Rule};

@@ -6,7 +6,7 @@ use std::time::{Duration, SystemTime};
 use zeroize::Zeroizing;
 
 use super::super::secret::Secret;
-use super::shown::Shown;
+use super::super::shown::Shown;
 
 /// A key, its secret, and the session that they belong to, if there is one.
 pub(super) struct SigningKeys {

@@ -6,17 +6,17 @@ use std::time::SystemTime;
 
 use zeroize::Zeroizing;
 
+use super::super::clock::Clock;
 use super::super::error::CredentialError;
 use super::super::kind::{AssumeRole, KeySource, Sigv4Settings};
 use super::super::secrets::Secrets;
+use super::super::shown::Shown;
 use super::super::text_file;
 use super::super::transport::Connect;
-use super::clock::Clock;
 use super::key_services::KeyService;
 use super::keys::SigningKeys;
 use super::no_keys::NoKeys;
 use super::shared_file;
-use super::shown::Shown;
 use super::sts::StsClient;
 use crate::error::EgressError;
 

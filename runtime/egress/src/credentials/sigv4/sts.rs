@@ -6,13 +6,13 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
-use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use zeroize::Zeroizing;
 
+use super::super::clock::Clock;
+use super::super::form::form;
 use super::super::kind::{AssumeRole, RoleArn, Sts};
 use super::super::token_client::TokenClient;
 use super::super::transport::Connect;
-use super::clock::Clock;
 use super::keys::SigningKeys;
 use super::no_keys::NoKeys;
 use super::{refusal, sign, xml};
@@ -134,20 +134,6 @@ fn request(mut headers: HeaderMap, body: Zeroizing<String>) -> OwnRequest {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(FORM));
     let body = Bytes::copy_from_slice(body.as_bytes());
     OwnRequest { method: Method::Post, path: Vec::new(), is_folder: false, headers, body }
-}
-
-fn form(pairs: &[(&str, &str)]) -> Zeroizing<String> {
-    let encoded = |it: &str| Zeroizing::new(utf8_percent_encode(it, NON_ALPHANUMERIC).to_string());
-    let mut form = Zeroizing::new(String::new());
-    for (name, value) in pairs {
-        if !form.is_empty() {
-            form.push('&');
-        }
-        form.push_str(name);
-        form.push('=');
-        form.push_str(&encoded(value));
-    }
-    form
 }
 
 /// The session in an answer about `role`.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use zeroize::Zeroizing;
 
-use super::super::secret::Secret;
+use super::secret::Secret;
 
 /// So many are remembered, the last ones: those of two renewals at least.
 const REMEMBERED: usize = 8;
@@ -38,7 +38,7 @@ impl Shown {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::secrets::Secrets;
+    use super::super::secrets::Secrets;
     use super::*;
 
     #[test]

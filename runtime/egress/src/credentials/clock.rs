@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 use std::time::{Duration, SystemTime};
 
-/// A smaller difference is nobody's reason to refuse: AWS takes signatures that are five minutes old or more.
+/// A smaller difference is nobody's reason to refuse: AWS takes signatures that are five minutes old or more, and Google tokens.
 const TOLERATED: i64 = 60;
 /// A larger difference is not corrected: a signature for a time that is far away would be good for whoever keeps it until then.
 const CORRECTED: i64 = 24 * 3600;
@@ -39,7 +39,7 @@ impl Clock {
             );
             return false;
         }
-        tracing::warn!(credential, "the cloud's clock differs by {ahead} s; signatures have its time from now on");
+        tracing::warn!(credential, "the cloud's clock differs by {ahead} s; what is signed has its time from now on");
         self.ahead.store(ahead, Relaxed);
         true
     }
