@@ -2,6 +2,7 @@
 
 mod credential;
 mod file;
+mod google;
 mod keystone;
 mod module;
 mod text;

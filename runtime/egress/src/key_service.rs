@@ -1,11 +1,11 @@
-//! Where AWS has the services that give keys to machines and pods. Pure.
+//! Where clouds have the services that give keys to machines and pods. Pure.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::base_url::{BaseUrl, CanonicalHost};
 
-/// Where AWS has the services that give keys to machines and pods: the instance's metadata, the ECS agent, and the agent of EKS
-/// Pod Identity (the same list as in AWS's SDKs). Only this process itself may ask there, at an address that is written out.
+/// Where clouds have the services that give keys to machines and pods: the instance's metadata (of Google, too), the ECS agent, and the
+/// agent of EKS Pod Identity (the same list as in AWS's SDKs). Only this process itself may ask there, at an address that is written out.
 pub(crate) const ADDRESSES: [IpAddr; 5] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x254)),
@@ -19,7 +19,7 @@ pub(crate) fn is_key_source(ip: IpAddr) -> bool {
     ADDRESSES.contains(&ip)
 }
 
-/// Where a service is that gives keys to machines or pods: one of AWS's link-local addresses, or a loopback literal. It is no
+/// Where a service is that gives keys to machines or pods: one of the clouds' link-local addresses, or a loopback literal. It is no
 /// base URL of an endpoint: only this process itself asks there.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct KeyServiceUrl(BaseUrl);
@@ -37,7 +37,7 @@ impl KeyServiceUrl {
         if is_known(url.origin().host()) {
             return Ok(Self(url));
         }
-        Err("the host is none of the addresses at which AWS gives keys to machines and pods; write 169.254.169.254, \
+        Err("the host is none of the addresses at which clouds give keys to machines and pods; write 169.254.169.254, \
              169.254.170.2, 169.254.170.23, [fd00:ec2::254], [fd00:ec2::23] or a loopback address"
             .to_owned())
     }

@@ -6,6 +6,7 @@ use egress::{
 };
 
 use super::file;
+use super::google;
 use super::keystone;
 use super::text::ScalarText;
 
@@ -14,32 +15,38 @@ const POD_IDENTITY: &str = "http://169.254.170.23/v1/credentials";
 /// The address of the metadata service of each instance (Amazon EC2 User Guide).
 const INSTANCE_METADATA: &str = "http://169.254.169.254";
 
-const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile: … }, sigv4: { region: …, … } or keystone: { baseUrl: …, … }";
+const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile: … }, sigv4: { region: …, … }, \
+                     keystone: { baseUrl: …, … } or google: { … }";
 const SOURCES: &str = "sharedFile: { file: … }, webIdentity: { roleArn: …, tokenFile: … }, podIdentity: { tokenFile: … } or \
                        instanceMetadata: {}";
 
 pub(super) fn credential(credential: file::CredentialSection) -> Result<CredentialSettings, String> {
-    let file::CredentialSection { name, bearer, basic, sigv4, keystone, limits } = credential;
-    if let Some(section) = keystone {
-        if bearer.is_some() || basic.is_some() || sigv4.is_some() {
-            return Err(format!("credential {name} is keystone and something else; write one of them"));
-        }
-        let settings = keystone::settings(*section).map_err(|because| format!("credential {name}: {because}"))?;
-        return Ok(settings_of(name, CredentialKind::Keystone(Box::new(settings)), limits));
+    let file::CredentialSection { name, bearer, basic, sigv4, keystone, google, limits } = credential;
+    let named = |because: String| format!("credential {name}: {because}");
+    let mut kinds = Vec::new();
+    kinds.extend(bearer.map(|file::Bearer { file }| ("bearer", CredentialKind::Bearer { file })));
+    kinds.extend(
+        basic.map(|file::Basic { user_file, password_file }| {
+            ("basic", CredentialKind::Basic { user_file, password_file })
+        }),
+    );
+    if let Some(section) = sigv4 {
+        kinds.push(("sigv4", CredentialKind::Sigv4(Box::new(sigv4_settings(&name, *section)?))));
     }
-    let kind = match (bearer, basic, sigv4) {
-        (Some(file::Bearer { file }), None, None) => CredentialKind::Bearer { file },
-        (None, Some(file::Basic { user_file, password_file }), None) => {
-            CredentialKind::Basic { user_file, password_file }
-        }
-        (None, None, Some(settings)) => CredentialKind::Sigv4(Box::new(sigv4_settings(&name, *settings)?)),
-        (None, None, None) => return Err(format!("credential {name} names no secret; write {FORMS}")),
-        (Some(_), Some(_), None) => {
-            return Err(format!("credential {name} is both bearer and basic; write one of them"));
-        }
-        _ => return Err(format!("credential {name} is sigv4 and something else; write one of them")),
-    };
-    Ok(settings_of(name, kind, limits))
+    if let Some(section) = keystone {
+        let settings = keystone::settings(*section).map_err(named)?;
+        kinds.push(("keystone", CredentialKind::Keystone(Box::new(settings))));
+    }
+    if let Some(section) = google {
+        let settings = google::settings(*section).map_err(named)?;
+        kinds.push(("google", CredentialKind::Google(Box::new(settings))));
+    }
+    let words = kinds.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" and ");
+    match (kinds.pop(), kinds.is_empty()) {
+        (Some((_, kind)), true) => Ok(settings_of(name, kind, limits)),
+        (None, _) => Err(format!("credential {name} names no secret; write {FORMS}")),
+        (Some(_), false) => Err(format!("credential {name} is {words}; write one of them")),
+    }
 }
 
 fn settings_of(name: String, kind: CredentialKind, limits: Option<file::WriteLimitsSection>) -> CredentialSettings {

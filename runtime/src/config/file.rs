@@ -2,6 +2,7 @@
 
 mod credential;
 mod endpoint;
+mod google;
 mod keystone;
 mod provider;
 mod reach;
@@ -13,6 +14,7 @@ pub(super) use self::credential::{
     Basic, Bearer, CredentialSection, InstanceMetadata, PodIdentity, SharedFile, Sigv4, WebIdentity, WriteLimitsSection,
 };
 pub(super) use self::endpoint::{CatalogSection, EndpointSection, Operation, RuleSection};
+pub(super) use self::google::{GoogleFederation, GoogleKey, GoogleMetadata, GoogleSection};
 pub(super) use self::keystone::{
     ApplicationCredentialSection, KeystoneDomainSection, KeystoneObject, KeystonePassword, KeystoneSection,
     KeystoneToken, KeystoneTrust,

@@ -12,6 +12,7 @@ use sandbox::Source;
 
 use super::*;
 
+mod google;
 mod keystone;
 
 const SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -188,7 +189,11 @@ fn a_credential_is_of_one_kind() {
         (user_file.to_str(), password_file.to_str()),
         (Some("/etc/aerostat/user"), Some("/etc/aerostat/password"))
     );
-    check_refused(bearer, &format!("{bearer}, {basic}"), &["credential token is both", "write one of them"]);
+    check_refused(
+        bearer,
+        &format!("{bearer}, {basic}"),
+        &["credential token is bearer and basic", "write one of them"],
+    );
     check_refused(&format!(", {bearer}"), "", &["credential token names no secret", "basic: { userFile:"]);
 }
 
@@ -241,7 +246,7 @@ fn bad_sources_of_keys_are_named() {
     refused(&format!("{file}, key: secret"), "key");
     check_refused("bearer: { file", "sigv4: { region: EU, sharedFile: {} }, bearer: { file", &["EU", "is no region"]);
     let both = format!("sigv4: {{ region: eu-west-1, {file} }}, bearer: {{ file");
-    check_refused("bearer: { file", &both, &["credential token is sigv4 and something else"]);
+    check_refused("bearer: { file", &both, &["credential token is bearer and sigv4; write one of them"]);
     check_refused("service: ec2", "service: EC2", &["\"EC2\" is no service", "as in ec2"]);
 }
 

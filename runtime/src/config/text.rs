@@ -205,6 +205,12 @@ impl FromText for BaseUrl {
     }
 }
 
+impl FromText for Origin {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
 impl FromText for Method {
     fn from_text(text: &str) -> Result<Self, String> {
         Self::parse(text)

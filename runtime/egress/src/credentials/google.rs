@@ -26,6 +26,7 @@ use self::account_key::AccountKey;
 use self::answers::{TimedToken, TokenRefusal};
 use self::client::{GOOGLE, METADATA_FLAVOR, TokenGiver};
 use self::federation_file::{Federation, SubjectToken};
+use self::settings::SCOPE;
 pub use self::settings::{GoogleSettings, GoogleTokens};
 use super::clock::Clock;
 use super::error::CredentialError;
@@ -42,8 +43,6 @@ use crate::catalog::Catalog;
 use crate::error::EgressError;
 use crate::outcome::CompleteAnswer;
 
-/// The scope of all tokens: what they may do is the account's roles.
-const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// The scope of a token that is good for asking for another one.
 const IAM_SCOPE: &str = "https://www.googleapis.com/auth/iam";
 /// Google's word for an assertion that it does not take.
@@ -237,7 +236,7 @@ impl GoogleSource {
         given(second, answers::impersonation(&answer.body, self.clock.at(SystemTime::now())))
     }
 
-    /// The token of the other identity provider, read anew each time: the kubelet replaces it.
+    /// The token of the other identity provider, read each time: the kubelet replaces it.
     async fn subject_token(&self, subject: &SubjectToken) -> Result<Zeroizing<String>, String> {
         let SubjectToken { file, field } = subject.clone();
         let read = tokio::task::spawn_blocking(move || read_subject(&file, field.as_deref())).await;

@@ -54,7 +54,7 @@ pub(super) trait TokenSource: Send + Sync + 'static {
     /// Reads its files again, and the origins. If that fails, what was read before stays.
     fn read(&self) -> Result<Option<Vec<Origin>>, CredentialError>;
 
-    /// Another number whenever what it asks with was read anew and is another.
+    /// Another number whenever the files have another proof of who asks.
     fn revision(&self) -> u64;
 
     /// Asks for a token once, or makes one.

@@ -59,9 +59,13 @@ fn reached(config: &CloudConfig) -> Vec<String> {
         let proxy = url(&endpoint.proxy);
         endpoint.place.origins().into_iter().map(move |it| through(it.to_string(), proxy.clone()))
     });
-    let keystones = config.credentials.iter().filter_map(|it| match &it.kind {
-        CredentialKind::Keystone(settings) => Some(through(settings.base_url.to_string(), url(&settings.proxy))),
-        CredentialKind::Bearer { .. } | CredentialKind::Basic { .. } | CredentialKind::Sigv4(_) => None,
+    let givers = config.credentials.iter().flat_map(|credential| match &credential.kind {
+        CredentialKind::Keystone(settings) => vec![through(settings.base_url.to_string(), url(&settings.proxy))],
+        CredentialKind::Google(settings) => {
+            let urls = settings.token_urls();
+            urls.into_iter().map(|it| through(it, url(&settings.proxy))).collect()
+        }
+        CredentialKind::Bearer { .. } | CredentialKind::Basic { .. } | CredentialKind::Sigv4(_) => Vec::new(),
     });
     let registry = match &config.source {
         ModuleSource::Registry(settings) => {
@@ -71,7 +75,7 @@ fn reached(config: &CloudConfig) -> Vec<String> {
         }
         ModuleSource::Local(_) => None,
     };
-    endpoints.chain(keystones).chain(registry).collect()
+    endpoints.chain(givers).chain(registry).collect()
 }
 
 fn metadata() -> Value {

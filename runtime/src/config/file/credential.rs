@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use egress::{BaseUrl, KeyServiceUrl, RegionName, RoleArn};
 use serde::Deserialize;
 
+use super::google::GoogleSection;
 use super::keystone::KeystoneSection;
 use super::reach::{ProxySection, TlsSection};
 use crate::config::text::{AddressList, HeaderText, LimitWindow, ScalarText};
@@ -23,6 +24,8 @@ pub(crate) struct CredentialSection {
     pub(crate) sigv4: Option<Box<Sigv4>>,
     /// Tokens of OpenStack's identity service ([below](#openstacks-keystone)).
     pub(crate) keystone: Option<Box<KeystoneSection>>,
+    /// Tokens for Google Cloud ([below](#tokens-for-google-cloud)).
+    pub(crate) google: Option<Box<GoogleSection>>,
     /// Writes that may leave with it ([what is removed](removal.md)).
     pub(crate) limits: Option<WriteLimitsSection>,
 }

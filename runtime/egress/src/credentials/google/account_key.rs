@@ -15,7 +15,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
-use super::SCOPE;
+use super::settings::SCOPE;
 
 /// The recipient of an assertion, whichever endpoint the file names.
 pub(super) const AUDIENCE: &str = "https://oauth2.googleapis.com/token";

@@ -78,7 +78,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Federation, String> {
     let word = |key: &str, text: Option<String>| {
         let is_word =
             |it: &String| !it.is_empty() && it.len() <= WORD_BYTES && it.bytes().all(|it| it.is_ascii_graphic());
-        text.filter(is_word).ok_or_else(|| format!("has no usable {key}; make the file anew"))
+        text.filter(is_word).ok_or_else(|| format!("has no usable {key}; make another file"))
     };
     let url = file.service_account_impersonation_url;
     let lifetime = file.service_account_impersonation.and_then(|it| it.token_lifetime_seconds);

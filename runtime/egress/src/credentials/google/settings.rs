@@ -7,6 +7,9 @@ use crate::base_url::Origin;
 use crate::key_service::KeyServiceUrl;
 use crate::proxy::Proxy;
 
+/// The scope of all tokens: what they may do is the account's roles.
+pub(super) const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
+
 /// How tokens for Google Cloud are asked for.
 #[derive(Clone, Debug)]
 pub struct GoogleSettings {
@@ -20,6 +23,19 @@ pub struct GoogleSettings {
     pub ca_file: Option<PathBuf>,
     /// The proxy through which givers of tokens are reached.
     pub proxy: Option<Proxy>,
+}
+
+impl GoogleSettings {
+    /// The URLs of givers of tokens, as far as this says them: Google's usual ones, and those that are listed.
+    #[must_use]
+    pub fn token_urls(&self) -> Vec<String> {
+        let usual: &[&str] = match &self.tokens {
+            GoogleTokens::ServiceAccountKey { exchange: true, .. } => &["https://oauth2.googleapis.com"],
+            GoogleTokens::Federation { .. } => &["https://sts.googleapis.com", "https://iamcredentials.googleapis.com"],
+            GoogleTokens::ServiceAccountKey { exchange: false, .. } | GoogleTokens::Metadata { .. } => &[],
+        };
+        usual.iter().map(|&it| it.to_owned()).chain(self.origins.iter().map(Origin::to_string)).collect()
+    }
 }
 
 /// Where tokens come from.

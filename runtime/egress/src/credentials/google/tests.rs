@@ -154,8 +154,8 @@ impl World {
 
     /// The tokens that reached the service.
     fn served(&self) -> Vec<String> {
-        let token = |it: &String| {
-            let line = it.lines().find_map(|it| it.strip_prefix("authorization: Bearer "));
+        let token = |request: &String| {
+            let line = request.lines().find_map(|it| it.strip_prefix("authorization: Bearer "));
             line.unwrap_or("none").to_owned()
         };
         self.service.requests().iter().map(token).collect()

@@ -45,9 +45,10 @@ fn jwt(token: &str) -> Value {
 
 /// The same of a recording.
 fn recorded_requests(name: &str) -> Value {
-    let told = |it: &Value| {
-        let authorization = it["headers"]["authorization"].clone();
-        json!({ "method": it["method"], "path": it["path"], "authorization": authorization, "body": it["body"] })
+    let told = |request: &Value| {
+        let [method, path, body] = ["method", "path", "body"].map(|it| &request[it]);
+        let authorization = &request["headers"]["authorization"];
+        json!({ "method": method, "path": path, "authorization": authorization, "body": body })
     };
     recorded(name)["requests"].as_array().unwrap().iter().map(told).collect()
 }
@@ -125,7 +126,7 @@ async fn the_metadata_server_gives_the_token_of_the_machine() {
 }
 
 #[tokio::test]
-async fn a_refused_token_is_made_anew_and_the_write_repeated() {
+async fn a_refused_token_is_replaced_and_the_write_repeated() {
     let world = World::start().await;
     let (credential, egress) = world.egress(world.of_key());
     credential.keep().await;
