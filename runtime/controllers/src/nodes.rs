@@ -154,6 +154,12 @@ impl Nodes {
         self.index().last_came()
     }
 
+    /// How many nodes came within this time, those that are initialised by now among them: two at most.
+    pub(crate) fn came_within(&self, time: Duration) -> usize {
+        let since = Instant::now().checked_sub(time);
+        since.map_or(0, |it| self.index().came_since(it))
+    }
+
     /// The other nodes with the provider id of this one, in any spelling that is known.
     pub(crate) fn others(&self, provider_id: &str, name: &str) -> Vec<String> {
         self.index().claimants(provider_id).iter().filter(|it| *it != name).cloned().collect()

@@ -15,11 +15,13 @@ use crate::inventory::Inventory;
 use crate::inventory::instance_list::InstanceList;
 use crate::nodes::Turn;
 
-/// So many nodes that wait are asked about at once. If there are more, even more may be about to come, and it is worth a
-/// moment to see.
-pub(super) const FEW: usize = 2;
-/// That moment.
+/// So many nodes that come are asked about at once. If more come, even more may be about to, and it is worth a moment to
+/// see.
+pub(super) const FEW: usize = 1;
+/// That moment. As long as nodes come in it, the next follows.
 pub(super) const GATHER: Duration = Duration::from_millis(30);
+/// But so many moments at most.
+const MOMENTS: usize = 4;
 /// A list is begun when no node has come for so long, or where many wait for as long as the list itself is likely to take:
 /// one that comes later has to wait for the next.
 const QUIET: Duration = Duration::from_millis(100);
@@ -45,13 +47,15 @@ const LONGEST_STREAM: Duration = Duration::from_secs(20);
 pub(super) struct Situation {
     /// Nodes that wait to be initialised, and that no list answers which is there.
     pub(super) waiting: usize,
+    /// Nodes that came within [`QUIET`], those that are answered by now among them: counted up to one more than [`FEW`].
+    pub(super) lately: usize,
     /// From so many on, a list takes no more calls than questions about each.
     pub(super) many: usize,
     /// `get` did not find this node.
     pub(super) is_doubtful: bool,
     /// There is a list that began after the node came, and is fresh.
     pub(super) has_list: bool,
-    /// It was waited for a moment whether more nodes come.
+    /// It was waited for a moment whether more nodes come, and none came, or for [`MOMENTS`].
     pub(super) has_gathered: bool,
 }
 
@@ -74,7 +78,7 @@ pub(super) fn strategy(it: Situation) -> Strategy {
         Strategy::KnownList
     } else if prefers_list(it.waiting, it.many, it.is_doubtful) {
         Strategy::List
-    } else if it.waiting > FEW && !it.has_gathered {
+    } else if it.waiting.max(it.lately) > FEW && !it.has_gathered {
         Strategy::Gather
     } else {
         Strategy::Get
@@ -117,11 +121,12 @@ impl Inventory {
         let rule = if is_first { INITIALISATION } else { LATER_TURN };
         let freshness = rule.since(NodeCame(came));
         let waiting = || self.unlisted(rule);
-        let mut has_gathered = false;
+        let (mut has_gathered, mut moments) = (false, 0);
         loop {
             let list = self.known_list(freshness);
             let situation = Situation {
                 waiting: waiting(),
+                lately: self.nodes.came_within(QUIET),
                 many: self.many(),
                 is_doubtful: self.is_doubtful(&machine),
                 has_list: list.is_some(),
@@ -129,8 +134,10 @@ impl Inventory {
             };
             let (list, is_new) = match (strategy(situation), list) {
                 (Strategy::Gather, _) => {
+                    let last = self.nodes.last_came();
                     tokio::time::sleep(GATHER).await;
-                    has_gathered = true;
+                    moments += 1;
+                    has_gathered = moments == MOMENTS || self.nodes.last_came() == last;
                     continue;
                 }
                 (Strategy::KnownList, Some(list)) => (list, false),

@@ -1,7 +1,7 @@
 //! Index over all nodes together: those that wait, and those with one provider id.
 
 use std::collections::btree_map::Entry;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::ops::Bound;
 
 use crate::node_object::KubeNode;
@@ -12,6 +12,9 @@ use tokio::time::Instant;
 use crate::node_fields::{is_waiting, provider_id};
 use crate::nodes::addresses::one;
 
+/// The moments of so many nodes that came last are kept.
+const LATEST: usize = 2;
+
 /// Nodes that wait to be initialised, and the holders of each provider id.
 #[derive(Debug, Default)]
 pub(super) struct Index {
@@ -19,8 +22,8 @@ pub(super) struct Index {
     waiting: HashMap<String, WaitingNode>,
     /// How many of them came at each moment.
     came: BTreeMap<Instant, usize>,
-    /// When a node came last that waits.
-    last_came: Option<Instant>,
+    /// When the last [`LATEST`] nodes came that waited, the newest at the end.
+    latest: VecDeque<Instant>,
     /// Names by provider id, sorted: several if several nodes say that they are the same instance. Of several spellings
     /// of one instance's id, all names stand under one.
     claimants: HashMap<String, Vec<String>>,
@@ -63,9 +66,9 @@ pub(crate) enum OwnershipVerdict {
 impl Index {
     /// The index of these nodes, after `before`: who waited then and still does has waited since then.
     pub(super) fn of<'a>(nodes: impl IntoIterator<Item = &'a KubeNode>, before: &Self, now: Instant) -> Self {
-        let Self { waiting, came, last_came, spellings, .. } = before;
-        let (waiting, came) = (waiting.clone(), came.clone());
-        let mut index = Self { waiting, came, last_came: *last_came, spellings: spellings.clone(), ..Self::default() };
+        let Self { waiting, came, latest, spellings, .. } = before;
+        let (waiting, came, latest) = (waiting.clone(), came.clone(), latest.clone());
+        let mut index = Self { waiting, came, latest, spellings: spellings.clone(), ..Self::default() };
         let mut names = HashSet::new();
         for node in nodes {
             names.insert(node.name_any());
@@ -94,7 +97,10 @@ impl Index {
                 self.end_wait(&name);
                 self.waiting.insert(name, WaitingNode { uid: uid.clone(), since: now, had_turn: false });
                 *self.came.entry(now).or_default() += 1;
-                self.last_came = Some(now);
+                self.latest.push_back(now);
+                if self.latest.len() > LATEST {
+                    self.latest.pop_front();
+                }
             }
         } else {
             self.end_wait(&name);
@@ -142,7 +148,12 @@ impl Index {
 
     /// When a node came last that waited.
     pub(super) fn last_came(&self) -> Option<Instant> {
-        self.last_came
+        self.latest.back().copied()
+    }
+
+    /// How many nodes came after this moment, those that wait no longer among them: [`LATEST`] at most.
+    pub(super) fn came_since(&self, moment: Instant) -> usize {
+        self.latest.iter().filter(|it| **it > moment).count()
     }
 
     /// The only node with this provider id.
@@ -315,6 +326,8 @@ mod tests {
         assert_eq!(index.turn(&first, second(4)), Turn { came: second(4), is_first: true }, "it is another node");
         assert_eq!(index.turn(&again, second(4)), Turn { came: second(3), is_first: true });
         assert_eq!(index.last_came(), Some(second(3)));
+        index.delete("a");
+        assert_eq!([0, 2, 3].map(|it| index.came_since(second(it))), [1, 1, 0], "it came, though it waits no longer");
         let none = Index::of([], &index, second(4));
         assert_eq!((none.waiting(), none.waiting_since(start), none.came.len()), (0, 0, 0));
     }
