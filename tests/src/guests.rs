@@ -32,6 +32,9 @@ pub const DIGITALOCEAN: &str = env!("GUEST_DIGITALOCEAN");
 /// The provider for Hetzner Cloud, as it is shipped.
 pub const HETZNER: &str = env!("GUEST_HETZNER");
 
+/// The provider for OpenStack, as it is shipped.
+pub const OPENSTACK: &str = env!("GUEST_OPENSTACK");
+
 /// The example of the SDK.
 pub const ACME: &str = env!("GUEST_ACME");
 
@@ -68,6 +71,7 @@ mod tests {
             AWS,
             DIGITALOCEAN,
             HETZNER,
+            OPENSTACK,
             ACME,
             ACME_ASYNC,
         ] {

@@ -8,6 +8,7 @@ pub mod aws;
 mod cloud;
 pub mod digitalocean;
 pub mod hetzner;
+pub mod openstack;
 mod routes;
 
 use conformance::protocol::Setup;

@@ -6,6 +6,7 @@ pub mod digitalocean;
 pub mod hetzner;
 pub mod loading;
 pub mod manifest;
+pub mod openstack;
 mod provider;
 mod service;
 
@@ -13,6 +14,7 @@ pub use self::aws::Aws;
 pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Readdresses, Vendor};
 pub use self::digitalocean::DigitalOcean;
 pub use self::hetzner::Hetzner;
+pub use self::openstack::OpenStack;
 pub use self::provider::{Differences, ProviderRig, joining, node};
 pub use self::service::{NAME, Service, UID, port, warning};
 

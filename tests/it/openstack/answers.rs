@@ -9,8 +9,6 @@ use regex::Regex;
 use serde_json::{Value, json};
 use tests::clouds::openstack::{APPLICATION_CREDENTIAL, Kind, Options, PROJECT, Simulator, Taking, USER, User};
 
-use crate::ground::build;
-
 /// Answers of the real services.
 const RECORDED: &str = include_str!("../../golden/openstack/api.json");
 
@@ -47,7 +45,12 @@ async fn every_recorded_answer_of_the_services_is_the_same_here() {
     let mut options = Options::default();
     options.behaviour.provisioning = Taking::Forever;
     let cloud = Simulator::start(options).await.unwrap();
-    build(&cloud, &["node-1", "node-2", "node-6"]);
+    cloud.with(|world| {
+        world.build_recorded();
+        for number in [1, 2, 6] {
+            world.add_node(number, &format!("node-{number}"), None);
+        }
+    });
     let mut play = Play { cloud, names: BTreeMap::new() };
     play.learn_ground();
     let recorded: Vec<Value> = serde_json::from_str(RECORDED).unwrap();

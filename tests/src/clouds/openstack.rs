@@ -17,6 +17,7 @@ mod listing;
 mod network;
 mod pending;
 mod published;
+mod region;
 mod service;
 mod world;
 

@@ -83,7 +83,7 @@ fn servers(world: &World, request: &Recorded, minor: u32, detail: bool) -> Resul
             && has("uuid", "id")
             && tags.iter().all(|tag| server["tags"].as_array().is_some_and(|all| all.contains(&json!(tag))))
     };
-    let ours = |it: &&Value| text(it, "project_id") == world.project;
+    let ours = |it: &&Value| text(it, "project_id") == world.project && it["_unlisted"] != json!(true);
     let all = world.all(Kind::Server).filter(ours).filter(is_so).cloned().collect();
     let (page, next) =
         listing.page(all).map_err(|marker| errors::nova(400, "badRequest", &format!("marker [{marker}] not found")))?;

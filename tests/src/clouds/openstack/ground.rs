@@ -95,8 +95,13 @@ impl World {
 
     /// Adds a server that runs, with no port yet.
     pub fn add_server(&mut self, name: &str, flavor: &str) -> String {
+        self.add_server_as(&uuid::Uuid::new_v4().to_string(), name, flavor)
+    }
+
+    /// As [`World::add_server`], with this id, in the place of one that has it.
+    pub fn add_server_as(&mut self, id: &str, name: &str, flavor: &str) -> String {
         let server = json!({
-            "name": name, "status": "ACTIVE", "metadata": {}, "accessIPv4": "", "accessIPv6": "", "config_drive": "",
+            "id": id, "name": name, "status": "ACTIVE", "metadata": {}, "accessIPv4": "", "accessIPv6": "", "config_drive": "",
             "created": "2026-01-01T00:00:00Z", "updated": "2026-01-01T00:00:00Z", "hostId": "", "image": "", "key_name": null,
             "progress": 0, "user_id": super::USER, "locked": false, "description": null, "tags": [],
             "trusted_image_certificates": null, "security_groups": [], "os-extended-volumes:volumes_attached": [],

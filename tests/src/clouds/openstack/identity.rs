@@ -88,6 +88,11 @@ impl Identity {
         state.users.push(user);
     }
 
+    /// Adds an application credential of a user.
+    pub fn add_credential(&self, credential: ApplicationCredential) {
+        self.now().credentials.push(credential);
+    }
+
     /// Changes a user, by id.
     pub fn change_user(&self, id: &str, change: impl FnOnce(&mut User)) {
         self.now().users.iter_mut().filter(|it| it.id == id).take(1).for_each(change_once(change));

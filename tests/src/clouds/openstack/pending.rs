@@ -79,7 +79,7 @@ impl World {
     }
 
     /// Takes a load balancer away with all that belongs to it, in Neutron, too.
-    pub(super) fn take_away(&mut self, balancer: &str) {
+    pub fn take_away(&mut self, balancer: &str) {
         for kind in PARTS {
             for id in self.ids(kind, |it| text(it, "_balancer") == balancer) {
                 self.remove(kind, &id);

@@ -65,6 +65,19 @@ pub(super) fn create(world: &mut World, body: &Value) -> Result<Answer, Refused>
     Ok(create_object(world, Kind::FloatingIp, made))
 }
 
+impl World {
+    /// Adds a floating IP as this request's object says. Answers its address.
+    ///
+    /// # Panics
+    ///
+    /// Panics if Neutron would refuse it.
+    pub fn build_floating_ip(&mut self, asked: &Value) -> String {
+        let made = create(self, &json!({ "floatingip": asked })).expect("the test asks for a floating IP that can be");
+        let made: Value = serde_json::from_slice(&made.body).expect("answers are JSON");
+        text(&made["floatingip"], "floating_ip_address").to_owned()
+    }
+}
+
 /// `PUT /floatingips/{id}`: the port that it leads to, or none.
 pub(super) fn update(world: &mut World, request: &Recorded, id: &str, body: &Value) -> Result<Answer, Refused> {
     let change = wanted(body, Kind::FloatingIp)?;

@@ -1,0 +1,127 @@
+//! OpenStack.
+
+use conformance::protocol::{Changed, ClaimingAnnotation, CloudLogin, CloudObject, ForeignChange, Held, Setup};
+use serde_json::{Value, json};
+
+use crate::clouds::openstack::{Assets, Kind, Options, Simulator, Taking, World};
+use crate::simulator::{Fault, Recorded};
+use crate::vendor::{OpenStack, Vendor as _, openstack};
+
+use super::{Published, Served, number};
+
+/// The kinds of what a provider of load balancers can make or change.
+const SHOWN: [Kind; 8] = [
+    Kind::LoadBalancer,
+    Kind::Listener,
+    Kind::Pool,
+    Kind::Member,
+    Kind::HealthMonitor,
+    Kind::FloatingIp,
+    Kind::SecurityGroup,
+    Kind::SecurityGroupRule,
+];
+
+/// The fields that change by themselves, or with another object.
+const STATES: [&str; 8] = [
+    "created_at",
+    "operating_status",
+    "project_id",
+    "provisioning_status",
+    "revision_number",
+    "status",
+    "updated_at",
+    "security_group_rules",
+];
+
+/// Serves it, with changes of load balancers that end after two reads.
+///
+/// # Errors
+///
+/// Fails if the port is taken.
+pub async fn serve(port: u16) -> anyhow::Result<Served<Assets>> {
+    let mut options = Options::default();
+    options.behaviour.provisioning = Taking::Reads(2);
+    let simulator = Simulator::start(options).await?;
+    simulator.with(World::build_plain);
+    let of = |annotation: &str, holds| ClaimingAnnotation { annotation: annotation.to_owned(), holds };
+    let setup = Setup {
+        settings: super::settings(OpenStack::SETTINGS.iter().chain(OpenStack::FAST)),
+        login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
+        claims: vec![of(OpenStack::ID, Held::Id)],
+        ..Setup::default()
+    };
+    let served = super::serve(simulator, port, setup).await?;
+    served.simulator.identity().set_base(&served.url);
+    Ok(served)
+}
+
+impl Published for Assets {
+    fn objects(&self) -> Vec<CloudObject> {
+        SHOWN.into_iter().flat_map(|kind| self.all(kind).into_iter().map(move |it| object(kind, it))).collect()
+    }
+
+    fn change(&self, change: &ForeignChange) -> Option<Changed> {
+        match change {
+            ForeignChange::AddMachine { name } => OpenStack::add_machine(self, number(name), name),
+            ForeignChange::StopMachine { name } => self.with(|world| {
+                if let Some(it) = world.get_mut(Kind::Server, &openstack::server(number(name))) {
+                    (it["status"], it["OS-EXT-STS:vm_state"]) = (json!("SHUTOFF"), json!("stopped"));
+                    it["OS-EXT-STS:power_state"] = json!(4);
+                }
+            }),
+            ForeignChange::RemoveMachine { name } => OpenStack::remove_machine(self, number(name)),
+            ForeignChange::AddForeign { name } => {
+                return Some(Changed { id: Some(OpenStack::add_foreign(self, name)) });
+            }
+            ForeignChange::Touch { id } => {
+                let touched = self.with(|world| {
+                    let tags = world.get_mut(Kind::LoadBalancer, id)?["tags"].as_array_mut()?;
+                    tags.push(json!("team-blue"));
+                    Some(())
+                });
+                touched?;
+            }
+            // Its addresses are given away anew once it is gone.
+            ForeignChange::AddSuccessor { name, of } => self.with(|world| {
+                world.remove_server(&openstack::server(number(of)));
+                let port = u16::try_from(number(of)).unwrap_or_default();
+                world.add_node(port, name, Some(&openstack::server(number(name))));
+            }),
+            // Octavia protects nothing.
+            ForeignChange::Protect { .. } => return None,
+            ForeignChange::Advance { seconds } => {
+                self.with(|world| world.advance(std::time::Duration::from_secs(*seconds)));
+            }
+        }
+        Some(Changed::default())
+    }
+
+    fn lag(&self, lists_lag: bool) {
+        let time = std::time::Duration::from_secs(if lists_lag { 3_600 } else { 0 });
+        OpenStack::lists_late_by(self, time);
+    }
+
+    fn busy(request: &Recorded) -> Fault {
+        OpenStack::busy(request.method.as_str(), &request.path)
+    }
+
+    fn refused(request: &Recorded) -> Fault {
+        let fault = Fault::status(request.method.as_str(), &request.path, 400);
+        fault.body(OpenStack::refusal("this cannot be had here"))
+    }
+
+    /// Whoever asks for a token changes nothing.
+    fn writes(request: &Recorded) -> bool {
+        !request.method.is_safe() && !request.path.starts_with("/identity/")
+    }
+}
+
+/// An object without what changes by itself.
+fn object(kind: Kind, mut body: Value) -> CloudObject {
+    if let Some(fields) = body.as_object_mut() {
+        fields.retain(|name, _| !STATES.contains(&&**name));
+    }
+    let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
+    let kind = kind.one().replace('_', " ").replace("loadbalancer", "load balancer");
+    CloudObject { kind, id: text("id"), name: text("name"), body }
+}
