@@ -135,6 +135,10 @@ pub(crate) fn make_floating_ip(body: Map<String, Value>) -> Result<NewFloatingIp
     if is_full(&response) {
         return Ok(NewFloatingIp::Full(response.complaint()));
     }
+    // An earlier request made it, and the list does not show it yet.
+    if errors::neutron_type(&response) == "FloatingIPPortAlreadyAssociated" {
+        return Ok(NewFloatingIp::Unclear(response.complaint()));
+    }
     object(&response.accepted()?, "floatingip").map(NewFloatingIp::Made)
 }
 

@@ -38,6 +38,8 @@ pub(super) struct Cloud {
     pub(super) is_serial: bool,
     /// Subnets for floating IPs that have no address left.
     pub(super) full: Vec<String>,
+    /// How many lists of floating IPs show none.
+    pub(super) unlisted: usize,
     /// The largest body that came.
     pub(super) largest: usize,
 }

@@ -94,6 +94,17 @@ fn openstack_029_an_address_is_taken_made_or_refused() {
 }
 
 #[test]
+fn a_floating_ip_that_lists_lack_is_waited_for() {
+    let mut stage = Stage::new();
+    stage.ensured().unwrap();
+    let shown = stage.shown();
+    stage.service.current_ingress.clear();
+    stage.change(|cloud| cloud.unlisted = 1);
+    assert_eq!(stage.ensured().unwrap(), ["POST /floatingips"], "it is refused, and no error");
+    assert_eq!(stage.shown(), shown);
+}
+
+#[test]
 fn openstack_030_the_next_subnet_is_tried_where_one_is_full() {
     let mut stage = Stage::new().annotated("floating-subnet", "~ext-(tiny|b)");
     stage.settings.retain(|(name, _)| name != "loadBalancers.floatingSubnetID");

@@ -31,6 +31,10 @@ impl Cloud {
                 reply(200, json!({ "ports": self.ports.values().filter(is_of).collect::<Vec<_>>() }))
             }
             (Method::Put, ["ports", id]) => merge(&mut self.ports, id, &body["port"]),
+            (Method::Get, ["floatingips"]) if self.unlisted > 0 => {
+                self.unlisted -= 1;
+                reply(200, json!({ "floatingips": [] }))
+            }
             (Method::Get, ["floatingips"]) => {
                 let is_asked = |it: &&Value| is(it, "port_id") && is(it, "floating_ip_address");
                 reply(200, json!({ "floatingips": self.floating.values().filter(is_asked).collect::<Vec<_>>() }))
@@ -40,6 +44,10 @@ impl Cloud {
                 if self.full.iter().any(|it| shown["subnet_id"] == **it) {
                     let error =
                         json!({ "type": "IpAddressGenerationFailure", "message": "No more IP addresses available." });
+                    return reply(409, json!({ "NeutronError": error }));
+                }
+                if self.floating.values().any(|it| it["port_id"] == shown["port_id"]) {
+                    let error = json!({ "type": "FloatingIPPortAlreadyAssociated", "message": "it already has one" });
                     return reply(409, json!({ "NeutronError": error }));
                 }
                 let id = self.id();
