@@ -4,6 +4,7 @@ pub(crate) mod description;
 pub(crate) mod instances;
 pub(crate) mod inventory;
 pub(crate) mod lives;
+pub(crate) mod shares;
 pub(crate) mod thefts;
 pub(crate) mod touched;
 

@@ -4,6 +4,7 @@ pub(crate) mod inventories;
 pub(crate) mod lives;
 pub(crate) mod machines;
 pub(crate) mod service;
+pub(crate) mod shares;
 pub(crate) mod stage;
 pub(crate) mod thefts;
 pub(crate) mod touched;

@@ -1,6 +1,6 @@
 //! The promises of the contract: a name, the contract's sentence, where it stands, and who judges it.
 
-use crate::judge::{PromiseJudgement, description, instances, inventory, lives, thefts, touched};
+use crate::judge::{PromiseJudgement, description, instances, inventory, lives, shares, thefts, touched};
 use crate::transcript::Transcript;
 
 /// A promise of the contract.
@@ -191,6 +191,12 @@ pub const PROMISES: &[Promise] = &[
         "What cannot be proven to be the Service's is not touched, by ensure or by delete.",
         MARKS,
         thefts::others_are_untouched,
+    ),
+    promise(
+        "one-end-leaves-the-others",
+        "Services that share a load balancer have a part and a memo each: one's end takes its part away, and leaves the others'.",
+        MARKS,
+        shares::one_end_leaves_the_others,
     ),
     promise(
         "marks-are-not-forged",

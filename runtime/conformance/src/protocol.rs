@@ -43,6 +43,8 @@ pub struct Setup {
     pub annotations: BTreeMap<String, String>,
     /// Annotations by which an author of Services could claim what is another's.
     pub claims: Vec<ClaimingAnnotation>,
+    /// The annotation that holds the id of a load balancer which Services share: one of this cluster's, or nobody's.
+    pub shares: Option<String>,
     /// The annotation by which an author of Services writes tags, if the provider has one.
     pub tags: Option<TaggingAnnotation>,
     /// Stories that are not played, by a part of their titles, and why.

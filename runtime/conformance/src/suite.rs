@@ -9,7 +9,7 @@ use crate::error::ConformanceError;
 use crate::host::NativeHost;
 use crate::judge::PromiseJudgement;
 use crate::play::stage::Stage;
-use crate::play::{inventories, lives, machines, thefts, touched};
+use crate::play::{inventories, lives, machines, shares, thefts, touched};
 use crate::promise::PROMISES;
 use crate::report::{ConformanceReport, PromiseOutcome, Tried, costs};
 use crate::transcript::Transcript;
@@ -76,16 +76,18 @@ async fn play(mut stage: Stage, every: usize) -> Result<Transcript, ConformanceE
     let machines = machines::play(&mut stage).await?;
     let has_balancers = stage.process().await?.cloud.load_balancers.is_some();
     let (mut lives, mut node_change, mut thefts, mut forgeries, mut touched) = (None, None, None, None, None);
+    let mut shared = None;
     if has_balancers {
         lives = Some(lives::play(&mut stage, every).await?);
         node_change = Some(lives::node_change(&mut stage).await?);
         let (stolen, forged) = thefts::play(&mut stage).await?;
         (thefts, forgeries) = (Some(stolen), forged);
+        shared = shares::play(&mut stage).await?;
         touched = touched::play(&mut stage).await?;
     }
     let inventories = inventories::play(&mut stage).await?;
     // With the requests that nobody has looked at yet.
     stage.asked().await?;
     let wrong = stage.wrong;
-    Ok(Transcript { description, wrong, machines, lives, node_change, thefts, forgeries, inventories, touched })
+    Ok(Transcript { description, wrong, machines, lives, node_change, thefts, shared, forgeries, inventories, touched })
 }

@@ -188,6 +188,31 @@ pub(crate) struct Theft {
     pub(crate) held: Vec<CloudObject>,
     /// The objects after its `delete`.
     pub(crate) after: Vec<CloudObject>,
+    /// Whether the Service may have its part in one of them until it goes.
+    pub(crate) may_share: bool,
+}
+
+/// Two Services with one load balancer, of which one goes.
+#[derive(Clone, Debug)]
+pub(crate) struct SharedStory {
+    /// In words: "the second of two Services goes".
+    pub(crate) title: String,
+    /// The last answers to the two Services, when both were asked for.
+    pub(crate) said: [Option<SaidAnswer>; 2],
+    /// The objects before both.
+    pub(crate) before: Vec<CloudObject>,
+    /// The objects when the first had its load balancer.
+    pub(crate) alone: Vec<CloudObject>,
+    /// The objects when both had it.
+    pub(crate) both: Vec<CloudObject>,
+    /// The objects after the end of one.
+    pub(crate) left: Vec<CloudObject>,
+    /// The next call about the other one.
+    pub(crate) again: RecordedCall,
+    /// Whether the second went, and the first stayed.
+    pub(crate) first_stays: bool,
+    /// The objects after the end of both.
+    pub(crate) after: Vec<CloudObject>,
 }
 
 /// A Service whose author has written the marks of another Service's load balancer into an annotation that becomes tags.
@@ -260,6 +285,8 @@ pub(crate) struct Transcript {
     /// The first is the one in which nothing goes wrong.
     pub(crate) lives: Option<Vec<Life>>,
     pub(crate) thefts: Option<Vec<Theft>>,
+    /// `None` also if Services share no load balancer.
+    pub(crate) shared: Option<Vec<SharedStory>>,
     /// `None` also if no annotation writes tags.
     pub(crate) forgeries: Option<Vec<Forgery>>,
     /// One node more, and nothing else.

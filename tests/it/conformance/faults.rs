@@ -36,6 +36,8 @@ const FAULTS: &[(&str, &[&str])] = &[
     ("claims-by-name", &["others-are-untouched"]),
     ("deletes-by-name", &["others-are-untouched"]),
     ("claims-by-address", &["others-are-untouched"]),
+    ("shared-memo", &["one-end-leaves-the-others"]),
+    ("ends-for-all", &["one-end-leaves-the-others"]),
     ("forged-marks", &["marks-are-not-forged"]),
     ("writes-again", &["ready-writes-nothing"]),
     ("endless-pending", &["pending-moves-on"]),

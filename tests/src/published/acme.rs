@@ -13,6 +13,9 @@ use super::{Published, Served};
 /// The annotation by which an author of Services names a balancer; the example does not read it.
 pub const NAME: &str = "acme.example/name";
 
+/// The annotation that holds the id of a balancer which Services share; the example does not read it.
+pub const SHARE: &str = "acme.example/share";
+
 /// The annotation by which an author of Services writes labels; the example does not read it.
 pub const LABELS: &str = "acme.example/labels";
 
@@ -25,6 +28,7 @@ pub async fn serve(port: u16, settings: &[(&str, &str)]) -> anyhow::Result<Serve
     let setup = Setup {
         settings: super::settings(settings),
         claims: vec![ClaimingAnnotation { annotation: NAME.to_owned(), holds: Held::Name }],
+        shares: Some(SHARE.to_owned()),
         tags: Some(TaggingAnnotation { annotation: LABELS.to_owned(), at: "/labels".to_owned() }),
         ..Setup::default()
     };

@@ -1,3 +1,5 @@
+mod others;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +10,7 @@ use super::*;
 use crate::protocol::{ArrivedRequest, CloudObject, How};
 use crate::transcript::{
     Forgery, Inventories, KeptListing, Life, ListedPage, Listing, Part, RecordedCall, RecordedMachines,
-    RecordedQuestion, SaidAnswer, Theft, Touched, Truth, Wrong,
+    RecordedQuestion, SaidAnswer, Touched, Truth, Wrong,
 };
 use crate::trouble::{Phase, Trouble};
 
@@ -20,6 +22,7 @@ fn transcript() -> Transcript {
         lives: None,
         node_change: None,
         thefts: None,
+        shared: None,
         forgeries: None,
         inventories: None,
         touched: None,
@@ -247,25 +250,6 @@ fn a_write_without_a_memo_is_told_by_the_hosts_warnings() {
         sentences(lives::creation_is_announced(&of_lives(vec![told]))).len()
     };
     assert_eq!([with("MemoMissing"), with("LoadBalancerCreationUnclear")], [1, 0]);
-}
-
-#[test]
-fn what_a_thief_has_changed_or_deleted_is_named() {
-    let before = vec![object("7", json!(1)), object("8", json!(1))];
-    let with = |held: Vec<CloudObject>, after: Vec<CloudObject>| {
-        let theft = Theft { title: "a thief".to_owned(), before: before.clone(), held, after };
-        sentences(thefts::others_are_untouched(&Transcript { thefts: Some(vec![theft]), ..transcript() }))
-    };
-    assert_eq!(with(before.clone(), before.clone()), [""; 0]);
-    let own = [before.clone(), vec![object("9", json!(1))]].concat();
-    assert_eq!(with(own, before.clone()), [""; 0], "the thief may have one of its own");
-    let changed = vec![object("7", json!(2)), object("8", json!(1))];
-    assert_eq!(with(changed, before.clone()), ["its ensure has changed load balancer 7 "]);
-    assert_eq!(with(before.clone(), vec![object("7", json!(1))]), ["its delete has deleted load balancer 8 "]);
-    let mut life = life(lost());
-    life.before = vec![object("8", json!(1))];
-    let both = Transcript { thefts: Some(Vec::new()), ..of_lives(vec![life]) };
-    assert_eq!(sentences(thefts::others_are_untouched(&both)), ["create has deleted load balancer 8 "]);
 }
 
 #[test]

@@ -6,6 +6,9 @@ use crate::transcript::{Forgery, Life, Theft, Transcript};
 
 use super::{NO_BALANCERS, PromiseJudgement, finding};
 
+/// The harm from which nothing comes back.
+const DELETED: &str = "deleted";
+
 pub(crate) fn others_are_untouched(transcript: &Transcript) -> PromiseJudgement {
     PromiseJudgement::of(transcript.thefts.as_ref(), NO_BALANCERS, |thefts| {
         let lives = transcript.lives.iter().flatten().flat_map(bystanders);
@@ -32,7 +35,8 @@ pub(crate) fn marks_are_not_forged(transcript: &Transcript) -> PromiseJudgement 
 
 /// The harm that a thief has done.
 fn stolen(theft: &Theft) -> Vec<Breach> {
-    let held = harmed(&theft.before, &theft.held).map(|it| format!("its ensure has {it}"));
+    let held = harmed(&theft.before, &theft.held).filter(|it| !theft.may_share || it.starts_with(DELETED));
+    let held = held.map(|it| format!("its ensure has {it}"));
     let deleted = harmed(&theft.before, &theft.after).map(|it| format!("its delete has {it}"));
     held.chain(deleted).take(1).map(|it| finding(theft.title.clone(), it)).collect()
 }
@@ -46,11 +50,11 @@ fn bystanders(life: &Life) -> Vec<Breach> {
     harm.map(|it| finding(life.title(), it)).into_iter().collect()
 }
 
-fn harmed<'a>(before: &'a [CloudObject], after: &'a [CloudObject]) -> impl Iterator<Item = String> + 'a {
+pub(super) fn harmed<'a>(before: &'a [CloudObject], after: &'a [CloudObject]) -> impl Iterator<Item = String> + 'a {
     before.iter().filter_map(|object| {
         let CloudObject { kind, id, name, .. } = object;
         match after.iter().find(|it| (&it.kind, &it.id) == (kind, id)) {
-            None => Some(format!("deleted {kind} {id} {name}")),
+            None => Some(format!("{DELETED} {kind} {id} {name}")),
             Some(now) if now != object => Some(format!("changed {kind} {id} {name}")),
             Some(_) => None,
         }

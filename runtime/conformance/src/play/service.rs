@@ -65,6 +65,11 @@ impl PlayedService {
         }
     }
 
+    /// Asks for this port alone.
+    pub(crate) fn listen(&mut self, number: u16) {
+        self.desired.ports = vec![port(number)];
+    }
+
     /// One step towards what is desired.
     pub(crate) async fn ensure(&self, load_balancers: &dyn LoadBalancers) -> Heard {
         let Reply { answer, events, .. } = load_balancers.ensure(&self.desired).await;

@@ -15,6 +15,8 @@ use super::touched::new;
 
 /// The name of the load balancer that nobody's provider has made.
 const FOREIGN: &str = "foreign";
+/// Whose that one is.
+const NOBODYS: &str = "nobody's";
 
 /// All thefts and forgeries, beside the load balancer of an honest Service, which goes in the end.
 pub(crate) async fn play(stage: &mut Stage) -> Result<(Vec<Theft>, Option<Vec<Forgery>>)> {
@@ -37,11 +39,13 @@ pub(crate) async fn play(stage: &mut Stage) -> Result<(Vec<Theft>, Option<Vec<Fo
     let title = "a Service of the same name, in another cluster of the same name";
     thefts.push(steal(stage, &mut other, elsewhere, title, true).await?);
 
-    let foreign = foreign.and_then(|it| it.id).map(|id| (id, FOREIGN.to_owned(), "nobody's"));
+    let foreign = foreign.and_then(|it| it.id).map(|id| (id, FOREIGN.to_owned(), NOBODYS));
     let balancer = owned.iter().find(|it| it.kind.contains("load balancer")).or_else(|| owned.first());
+    let shares = stage.host.setup().shares.clone();
     let balancer = balancer.map(|CloudObject { id, name, .. }| (id.clone(), name.clone(), "another Service's"));
     for ClaimingAnnotation { annotation, holds } in stage.host.setup().claims.clone() {
         for (id, name, whose) in foreign.iter().chain(&balancer) {
+            let may_share = shares.as_ref() == Some(&annotation) && *whose == NOBODYS;
             let value = match holds {
                 Held::Id => id,
                 Held::Name => name,
@@ -54,6 +58,7 @@ pub(crate) async fn play(stage: &mut Stage) -> Result<(Vec<Theft>, Option<Vec<Fo
             let theft = steal(stage, &mut process, owner, &title, true).await?;
             thefts.push(Theft {
                 before: own.into_iter().filter(|it| earlier.contains(it) || owned.contains(it)).collect(),
+                may_share,
                 ..theft
             });
             for ensures in [true, false] {
@@ -61,7 +66,8 @@ pub(crate) async fn play(stage: &mut Stage) -> Result<(Vec<Theft>, Option<Vec<Fo
                 thief.annotate(&annotation, value);
                 let deed = if ensures { "a Service that claims" } else { "a deletion that claims" };
                 let title = format!("{deed} {whose} load balancer by {annotation}");
-                thefts.push(steal(stage, &mut process, thief, &title, ensures).await?);
+                let theft = steal(stage, &mut process, thief, &title, ensures).await?;
+                thefts.push(Theft { may_share, ..theft });
             }
         }
     }
@@ -134,5 +140,5 @@ async fn steal(
     let held = stage.objects().await?;
     settle(stage, process, &mut thief, Phase::Delete).await?;
     let after = stage.objects().await?;
-    Ok(Theft { title: title.to_owned(), before, held, after })
+    Ok(Theft { title: title.to_owned(), before, held, after, may_share: false })
 }

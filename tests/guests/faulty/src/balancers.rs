@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::fault::{self, Fault};
-use crate::{API, Faulty, LABELS, NAME};
+use crate::{API, Faulty, LABELS, NAME, shared};
 
 /// The label of a balancer that stays when its Service goes.
 pub(crate) const KEPT: &str = "kept";
@@ -38,9 +38,13 @@ fn step(desired: &LoadBalancer) -> Result<Progress> {
     if posts()? {
         return posted(desired);
     }
+    if let Some(part) = shared::step(desired)? {
+        return Ok(part);
+    }
     let id = id(desired)?;
-    let (mut labels, spec) = (marks(desired)?, spec(desired)?);
-    let balancer = match find(&id)? {
+    let found = find(&id)?;
+    let (mut labels, spec) = (marks(desired)?, shared::with_parts(spec(desired)?, found.as_ref()));
+    let balancer = match found {
         Some(it) if it.spec == spec && !fault::is(Fault::WritesAgain)? => it,
         found => {
             if !fault::is(Fault::DropsLabels)? {
@@ -79,7 +83,7 @@ fn posts() -> Result<bool> {
     Ok(fault::is(Fault::Unannounced)? || fault::is(Fault::MemoLost)? || fault::is(Fault::NoMemo)?)
 }
 
-fn progress(balancer: Balancer, memo: Option<String>) -> Result<Progress> {
+pub(crate) fn progress(balancer: Balancer, memo: Option<String>) -> Result<Progress> {
     let status = LoadBalancerStatus::new(balancer.ip.into_iter().map(Ingress::ip));
     let status = LoadBalancerStatus { memo, ..status };
     let is_unready = status.ingress.is_empty() || fault::is(Fault::EndlessPending)?;
@@ -98,6 +102,9 @@ fn remove(unwanted: &LoadBalancer) -> Result<Deletion> {
         (None, _) if posts => return Ok(Deletion::Done),
         (_, _) => id(unwanted)?,
     };
+    if let Some(deletion) = shared::remove(unwanted, &id)? {
+        return Ok(deletion);
+    }
     if fault::is(Fault::ErrorOnGone)? && find(&id)?.is_none() {
         return Err(Error::unavailable(format_args!("balancer {id} does not exist")));
     }
@@ -147,11 +154,11 @@ pub(crate) fn all() -> Result<Vec<Balancer>> {
     Ok(balancers)
 }
 
-fn find(id: &str) -> Result<Option<Balancer>> {
+pub(crate) fn find(id: &str) -> Result<Option<Balancer>> {
     http::get(API, ["balancers", id]).find()
 }
 
-fn put(id: &str, spec: &Value, labels: &BTreeMap<String, String>) -> Result<Balancer> {
+pub(crate) fn put(id: &str, spec: &Value, labels: &BTreeMap<String, String>) -> Result<Balancer> {
     let mut body = spec.clone();
     body["labels"] = json!(labels);
     http::put(API, ["balancers", id]).json(&body).send()?.json()

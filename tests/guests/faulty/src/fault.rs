@@ -61,6 +61,8 @@ faults! {
     FinalErrors = "final-errors": "All errors are the author's fault.",
     TriedForEver = "tried-for-ever": "No error is the author's fault.",
     SwallowedError = "swallowed-error": "A deletion that fails is done.",
+    SharedMemo = "shared-memo": "Services that share a balancer have one memo.",
+    EndsForAll = "ends-for-all": "The end of one Service deletes the balancer that others have parts in.",
     Leftover = "leftover": "A second balancer stays.",
     ErrorOnGone = "error-on-gone": "A balancer that is gone is an error.",
     StuckDeletion = "stuck-deletion": "A deletion is never done.",

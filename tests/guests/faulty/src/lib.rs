@@ -6,6 +6,7 @@ mod balancers;
 mod fault;
 mod inventory;
 mod machines;
+mod shared;
 
 use aerostat_sdk::{Annotation, Description, Endpoint, Method, Provider, Result, Setting};
 
@@ -23,6 +24,8 @@ const API: &str = "api";
 /// The annotation by which an author of Services names a balancer.
 const NAME: &str = "acme.example/name";
 
+/// The annotation that holds the id of a balancer which Services share.
+const SHARE: &str = "acme.example/share";
 /// The annotation by which an author of Services writes labels.
 const LABELS: &str = "acme.example/labels";
 
@@ -39,6 +42,8 @@ impl Provider for Faulty {
             .setting(Setting::optional("fault", "The promise that is broken."))
             .annotation(Annotation::new(NAME, "a name", "The balancer that is taken; read by some faults alone."))
             .annotation(Annotation::new(LABELS, "key=value pairs with commas between them", "Labels of the balancer."))
+            .annotation(Annotation::new(SHARE, "an id", "The balancer in which the Service has its ports."))
+            .load_balancers_share_addresses()
             .list_page_size(2);
         Ok(match fault::is(Fault::SecretSetting)? {
             true => description.setting(Setting::optional("apiToken", "The token.")),
