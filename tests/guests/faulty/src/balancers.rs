@@ -3,26 +3,16 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use aerostat_sdk::{Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers, Progress, Result, http};
-use serde::Deserialize;
+use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancerStatus, LoadBalancers, Progress, Result, http};
 use serde_json::{Value, json};
 
+use crate::api::{Balancer, find, progress, put};
+
 use crate::fault::{self, Fault};
-use crate::{API, Faulty, LABELS, NAME, shared};
+use crate::{API, Faulty, LABELS, NAME, api, shared};
 
 /// The label of a balancer that stays when its Service goes.
 pub(crate) const KEPT: &str = "kept";
-
-/// A balancer.
-#[derive(Clone, Deserialize)]
-pub(crate) struct Balancer {
-    pub(crate) id: String,
-    pub(crate) spec: Value,
-    pub(crate) labels: BTreeMap<String, String>,
-    pub(crate) ip: Option<String>,
-    #[serde(default)]
-    protected: bool,
-}
 
 impl LoadBalancers for Faulty {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
@@ -83,16 +73,6 @@ fn posts() -> Result<bool> {
     Ok(fault::is(Fault::Unannounced)? || fault::is(Fault::MemoLost)? || fault::is(Fault::NoMemo)?)
 }
 
-pub(crate) fn progress(balancer: Balancer, memo: Option<String>) -> Result<Progress> {
-    let status = LoadBalancerStatus::new(balancer.ip.into_iter().map(Ingress::ip));
-    let status = LoadBalancerStatus { memo, ..status };
-    let is_unready = status.ingress.is_empty() || fault::is(Fault::EndlessPending)?;
-    Ok(match is_unready {
-        true => Progress::pending(status, Duration::from_secs(1), "the cloud builds the balancer"),
-        false => Progress::Ready(status),
-    })
-}
-
 fn remove(unwanted: &LoadBalancer) -> Result<Deletion> {
     let posts = posts()?;
     let claimed = unwanted.annotation(NAME).map(str::to_owned);
@@ -134,7 +114,7 @@ fn keep(id: &str, refused: Error) -> Result<Deletion> {
 fn id(desired: &LoadBalancer) -> Result<String> {
     let claimed = desired.annotation(NAME);
     if let Some(address) = desired.load_balancer_ip.as_ref().filter(|_| fault::is(Fault::ClaimsByAddress) == Ok(true)) {
-        let found = all()?.into_iter().find(|it| it.ip.as_ref() == Some(address));
+        let found = api::all()?.into_iter().find(|it| it.ip.as_ref() == Some(address));
         return Ok(found.map_or_else(|| desired.name.clone(), |it| it.id));
     }
     Ok(match claimed {
@@ -142,26 +122,6 @@ fn id(desired: &LoadBalancer) -> Result<String> {
         _ if fault::is(Fault::NameOfService)? => format!("{}-{}", desired.owner.namespace, desired.owner.name),
         _ => desired.name.clone(),
     })
-}
-
-/// All balancers.
-pub(crate) fn all() -> Result<Vec<Balancer>> {
-    #[derive(Deserialize)]
-    struct Balancers {
-        balancers: Vec<Balancer>,
-    }
-    let Balancers { balancers } = http::get(API, ["balancers"]).send()?.json()?;
-    Ok(balancers)
-}
-
-pub(crate) fn find(id: &str) -> Result<Option<Balancer>> {
-    http::get(API, ["balancers", id]).find()
-}
-
-pub(crate) fn put(id: &str, spec: &Value, labels: &BTreeMap<String, String>) -> Result<Balancer> {
-    let mut body = spec.clone();
-    body["labels"] = json!(labels);
-    http::put(API, ["balancers", id]).json(&body).send()?.json()
 }
 
 fn spec(desired: &LoadBalancer) -> Result<Value> {

@@ -5,7 +5,8 @@ use aerostat_sdk::{
 };
 
 use crate::Faulty;
-use crate::balancers::{self, KEPT};
+use crate::api;
+use crate::balancers::KEPT;
 use crate::fault::{self, Fault};
 
 impl LoadBalancerInventory for Faulty {
@@ -14,7 +15,7 @@ impl LoadBalancerInventory for Faulty {
     }
 
     fn list(_: Option<&str>, _: u32) -> Result<InventoryPage> {
-        let balancers = balancers::all()?;
+        let balancers = api::all()?;
         let (own, mut items) = (cluster()?.uid, Vec::new());
         for balancer in balancers {
             let mark = |name: &str| balancer.labels.get(name).cloned();

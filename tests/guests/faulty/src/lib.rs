@@ -2,6 +2,7 @@
 //!
 //! Each fault is one that somebody has made, or would.
 
+mod api;
 mod balancers;
 mod fault;
 mod inventory;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use aerostat_sdk::{Deletion, Error, LoadBalancer, Progress, Result, cluster, http};
 use serde_json::{Value, json};
 
-use crate::balancers::{self, Balancer};
+use crate::api::{self, Balancer};
 use crate::fault::{self, Fault};
 use crate::{API, SHARE};
 
@@ -15,7 +15,7 @@ const PART: &str = "part-";
 /// One step towards the part that a Service asks for; `None` if it asks for a balancer of its own.
 pub(crate) fn step(desired: &LoadBalancer) -> Result<Option<Progress>> {
     let Some(id) = shared(desired) else { return Ok(None) };
-    let Some(found) = balancers::find(id)? else {
+    let Some(found) = api::find(id)? else {
         return Err(Error::invalid(format_args!("{SHARE}: there is no balancer {id}")));
     };
     if found.labels.get("cluster").is_some_and(|it| cluster().is_ok_and(|own| *it != own.uid)) {
@@ -33,8 +33,8 @@ pub(crate) fn step(desired: &LoadBalancer) -> Result<Option<Progress>> {
     }
     let memo = if fault::is(Fault::SharedMemo)? { id.to_owned() } else { format!("{id}/{}", desired.owner.uid) };
     let is_there = spec == found.spec && labels == found.labels;
-    let balancer = if is_there { found } else { balancers::put(id, &spec, &labels)? };
-    balancers::progress(balancer, Some(memo)).map(Some)
+    let balancer = if is_there { found } else { api::put(id, &spec, &labels)? };
+    api::progress(balancer, Some(memo)).map(Some)
 }
 
 /// The balancer's ports with those of other Services.
@@ -48,7 +48,7 @@ pub(crate) fn with_parts(mut spec: Value, found: Option<&Balancer>) -> Value {
 /// Takes a Service away from a balancer that others have parts in; `None` if that is not so, and the whole of it may go.
 pub(crate) fn remove(unwanted: &LoadBalancer, id: &str) -> Result<Option<Deletion>> {
     let part_of = shared(unwanted);
-    let Some(Balancer { mut spec, mut labels, .. }) = balancers::find(part_of.unwrap_or(id))? else {
+    let Some(Balancer { mut spec, mut labels, .. }) = api::find(part_of.unwrap_or(id))? else {
         return Ok(part_of.map(|_| Deletion::Done));
     };
     let is_last = !parts(&labels).any(|(_, uid)| *uid != unwanted.owner.uid);
@@ -69,7 +69,7 @@ pub(crate) fn remove(unwanted: &LoadBalancer, id: &str) -> Result<Option<Deletio
         http::delete(API, ["balancers", part_of.unwrap_or(id)]).send_or_gone()?;
         return Ok(Some(Deletion::Done));
     }
-    balancers::put(part_of.unwrap_or(id), &spec, &labels)?;
+    api::put(part_of.unwrap_or(id), &spec, &labels)?;
     Ok(Some(Deletion::Done))
 }
 
