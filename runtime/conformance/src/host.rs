@@ -6,12 +6,15 @@ use std::time::Duration;
 
 use cloud_provider::{Cloud, Cluster, Demand, Description, OperationPlace, Permission};
 use egress::{
-    AllowedAddresses, BaseUrl, CredentialKind, CredentialSettings, Credentials, Egress, EgressSettings, Endpoint,
-    EndpointLimits, KeySource, Method, OperationPattern, PathPattern, RegionName, Rule, RuleContent, Signing,
-    Sigv4Settings, Sts, WriteLimits,
+    AllowedAddresses, ApplicationCredentialName, BaseUrl, CatalogPath, CatalogPlace, CredentialKind,
+    CredentialSettings, Credentials, Egress, EgressSettings, Endpoint, EndpointLimits, EndpointPlace, KeySource,
+    KeystoneLogin, KeystoneSettings, Method, OperationPattern, Origin, PathPattern, RegionName, Rule, RuleContent,
+    Signing, Sigv4Settings, Sts, WriteLimits,
 };
 use prometheus::Registry;
 use sandbox::{Metrics, Module, Provider, ProviderSettings, Sandbox};
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 use uuid::Uuid;
 
 use crate::error::ConformanceError;
@@ -25,6 +28,8 @@ pub(crate) const OTHER_CLUSTER: &str = "0ddba11f-7777-4888-9999-aaaabbbbcccc";
 pub(crate) const CLUSTER_NAME: &str = "kubernetes";
 /// The name of the credential of all endpoints.
 const LOGIN: &str = "login";
+/// How long a token is waited for.
+const TOKEN: Duration = Duration::from_secs(10);
 
 /// Everything that a process of the host needs, so that it can die and start again.
 pub(crate) struct NativeHost {
@@ -44,6 +49,8 @@ pub(crate) struct HostProcess {
     pub(crate) cloud: Cloud,
     // Lists and calls end with it.
     _provider: Provider,
+    /// The task that has a token renewed.
+    _renewals: JoinSet<()>,
 }
 
 impl NativeHost {
@@ -77,7 +84,9 @@ impl NativeHost {
     /// A new process for the cluster with this UID.
     pub(crate) async fn process(&self, cluster: &str) -> Result<HostProcess, ConformanceError> {
         let endpoints = self.description.endpoints.iter().map(|it| self.endpoint(it)).collect::<Result<_, _>>()?;
-        let egress = egress(endpoints, self.credentials()?)?;
+        let credentials = self.credentials()?;
+        let egress = egress(endpoints, credentials.clone())?;
+        let renewals = self.log_in(&egress, credentials).await?;
         let (module, settings) = (self.module.clone(), self.settings.clone());
         let provider = Provider::load(&self.sandbox, module, settings, egress, metrics()?).await?;
         provider.set_cluster(Cluster {
@@ -86,7 +95,21 @@ impl NativeHost {
             pod_cidrs: vec!["10.244.0.0/16".to_owned()],
             ..Cluster::default()
         });
-        Ok(HostProcess { cloud: provider.cloud(), _provider: provider })
+        Ok(HostProcess { cloud: provider.cloud(), _provider: provider, _renewals: renewals })
+    }
+
+    /// Waits for a token, where the login brings one: a process begins its work with it.
+    async fn log_in(&self, egress: &Egress, credentials: Credentials) -> Result<JoinSet<()>, ConformanceError> {
+        let mut renewals = JoinSet::new();
+        if let Some(CloudLogin::Keystone { path, .. }) = &self.setup.login {
+            // The first token is a change of the account.
+            let mut versions = egress.versions();
+            renewals.spawn(credentials.watch());
+            let missing = || ConformanceError::Setup(format!("login.keystone: no token from {path} within {TOKEN:?}"));
+            // An error would mean that the task has ended, which it never does.
+            let _ = timeout(TOKEN, versions.changed()).await.map_err(|_| missing())?;
+        }
+        Ok(renewals)
     }
 
     fn credentials(&self) -> Result<Credentials, ConformanceError> {
@@ -100,6 +123,18 @@ impl NativeHost {
                 keys: KeySource::SharedFile { file: file.clone(), profile: "default".to_owned() },
                 assume_role: None,
                 sts: Sts { base_url: None, addresses: AllowedAddresses::Public, ca_file: None, proxy: None },
+            })),
+            CloudLogin::Keystone { path, id, .. } => CredentialKind::Keystone(Box::new(KeystoneSettings {
+                base_url: setting(BaseUrl::parse(&format!("{}{path}", self.base_url)))?,
+                login: KeystoneLogin::ApplicationCredential {
+                    name: ApplicationCredentialName::Id(id.clone()),
+                    secret_file: file.clone(),
+                },
+                project: None,
+                addresses: AllowedAddresses::Public,
+                ca_file: None,
+                client_certificate: None,
+                proxy: None,
             })),
         };
         // Nothing here is anybody's.
@@ -118,6 +153,18 @@ impl NativeHost {
         let after_scheme = described.example_base_url.split_once("://").map_or("", |(_, it)| it);
         let path = after_scheme.find('/').map_or("", |at| &after_scheme[at..]);
         let base_url = setting(BaseUrl::parse(&format!("{}{path}", self.base_url)))?;
+        let place = match &self.setup.login {
+            Some(CloudLogin::Keystone { region, services, .. }) => EndpointPlace::Catalog(CatalogPlace {
+                service: services.get(&described.name).unwrap_or(&described.name).clone(),
+                interface: "public".to_owned(),
+                region: Some(region.clone()),
+                path: Some(setting(CatalogPath::parse(if path.is_empty() { "/" } else { path }))?),
+                origins: vec![setting(Origin::parse(&self.base_url))?],
+            }),
+            Some(CloudLogin::Bearer { .. } | CloudLogin::Sigv4 { .. }) | None => {
+                EndpointPlace::Written(base_url.clone())
+            }
+        };
         let signing = match &self.setup.login {
             Some(CloudLogin::Sigv4 { region, services, .. }) => {
                 let service = services.get(&described.name);
@@ -127,7 +174,7 @@ impl NativeHost {
                     service: service.ok_or_else(missing)?.clone(),
                 })
             }
-            Some(CloudLogin::Bearer { .. }) | None => None,
+            Some(CloudLogin::Bearer { .. } | CloudLogin::Keystone { .. }) | None => None,
         };
         let limits = EndpointLimits {
             // The cloud changes behind the provider's back from one request to the next.
@@ -136,6 +183,7 @@ impl NativeHost {
             ..EndpointLimits::default()
         };
         Ok(Endpoint {
+            place,
             credential: self.setup.login.as_ref().map(|_| LOGIN.to_owned()),
             signing,
             operation: described.operation.as_ref().map(|place| match place {
@@ -202,6 +250,7 @@ impl SecretFile {
             CloudLogin::Sigv4 { id, secret, .. } => {
                 format!("[default]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n")
             }
+            CloudLogin::Keystone { secret, .. } => format!("{secret}\n"),
         };
         let path = std::env::temp_dir().join(format!("aerostat-conformance-{}", Uuid::new_v4()));
         setting(std::fs::write(&path, text))?;

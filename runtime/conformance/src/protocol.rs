@@ -73,6 +73,21 @@ pub enum CloudLogin {
         /// For each endpoint the service that its signatures are for.
         services: BTreeMap<String, String>,
     },
+    /// A token of OpenStack's Keystone, whose catalogue says where each endpoint is. Requests for tokens are the host's: they are neither
+    /// told nor counted, and never go wrong.
+    Keystone {
+        /// The path at which the simulator has it: `/identity/v3`.
+        path: String,
+        /// The id of an application credential.
+        id: String,
+        /// The secret of that application credential.
+        secret: String,
+        /// The region in the catalogue.
+        region: String,
+        /// For each endpoint the type of its service in the catalogue; for others it is the endpoint's name.
+        #[serde(default)]
+        services: BTreeMap<String, String>,
+    },
 }
 
 /// An annotation by which an author of Services could claim a load balancer.

@@ -5,7 +5,7 @@
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::go_guests;
 use tests::guests;
-use tests::published::{acme, acme_async, aws, digitalocean, hetzner};
+use tests::published::{acme, acme_async, aws, digitalocean, hetzner, openstack};
 
 use crate::setup::tried;
 
@@ -44,6 +44,14 @@ async fn aws_keeps_every_promise() {
     let served = aws::serve(0).await.unwrap();
     // A call makes three times as many requests as elsewhere: one of three ways in which they go wrong.
     keeps_all_but(&[SHARING, "revision-tells-changes"], &tried(guests::AWS, &served.url, 3).await);
+}
+
+#[tokio::test]
+async fn openstack_keeps_every_promise() {
+    let served = openstack::serve(0, None).await.unwrap();
+    // No annotation writes tags, and nothing protects a load balancer. A call makes many requests: one of three ways in which they go wrong.
+    let untried = ["marks-are-not-forged", "kept-is-no-orphan"];
+    keeps_all_but(&untried, &tried(guests::OPENSTACK, &served.url, 3).await);
 }
 
 #[tokio::test]

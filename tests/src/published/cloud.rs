@@ -21,6 +21,12 @@ pub trait Published: Cloud {
     /// The answer to a request for what the cloud cannot do.
     fn refused(request: &Recorded) -> Fault;
 
+    /// Whether a request is the provider's, and not the host's, as one for a token is.
+    fn is_the_providers(request: &Recorded) -> bool {
+        let _ = request;
+        true
+    }
+
     /// Whether a request changes anything.
     fn writes(request: &Recorded) -> bool {
         !request.method.is_safe()

@@ -1,9 +1,14 @@
 //! OpenStack.
 
+use std::collections::BTreeMap;
+use std::time::Duration;
+
 use conformance::protocol::{Changed, ClaimingAnnotation, CloudLogin, CloudObject, ForeignChange, Held, Setup};
 use serde_json::{Value, json};
 
-use crate::clouds::openstack::{Assets, Kind, Options, Simulator, Taking, World};
+use crate::clouds::openstack::{
+    APPLICATION_CREDENTIAL, Assets, Kind, Options, REGION, SECRET, Simulator, Taking, World,
+};
 use crate::simulator::{Fault, Recorded};
 use crate::vendor::{OpenStack, Vendor as _, openstack};
 
@@ -33,21 +38,28 @@ const STATES: [&str; 8] = [
     "security_group_rules",
 ];
 
-/// Serves it, with changes of load balancers that end after two reads.
+/// Serves it, with changes of load balancers that take so much time; without one they end after two reads.
 ///
 /// # Errors
 ///
 /// Fails if the port is taken.
-pub async fn serve(port: u16) -> anyhow::Result<Served<Assets>> {
+pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Served<Assets>> {
     let mut options = Options::default();
-    options.behaviour.provisioning = Taking::Reads(2);
+    options.behaviour.provisioning = pending.map_or(Taking::Reads(2), Taking::Time);
     let simulator = Simulator::start(options).await?;
     simulator.with(World::build_plain);
     let of = |annotation: &str, holds| ClaimingAnnotation { annotation: annotation.to_owned(), holds };
     let setup = Setup {
         settings: super::settings(OpenStack::SETTINGS.iter().chain(OpenStack::FAST)),
-        login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
+        login: Some(CloudLogin::Keystone {
+            path: "/identity/v3".to_owned(),
+            id: APPLICATION_CREDENTIAL.to_owned(),
+            secret: SECRET.to_owned(),
+            region: REGION.to_owned(),
+            services: BTreeMap::default(),
+        }),
         claims: vec![of(OpenStack::ID, Held::Id)],
+        shares: Some(OpenStack::ID.to_owned()),
         ..Setup::default()
     };
     let served = super::serve(simulator, port, setup).await?;
@@ -81,7 +93,7 @@ impl Published for Assets {
                 });
                 touched?;
             }
-            // Its addresses are given away anew once it is gone.
+            // Its addresses are given away again once it is gone.
             ForeignChange::AddSuccessor { name, of } => self.with(|world| {
                 world.remove_server(&openstack::server(number(of)));
                 let port = u16::try_from(number(of)).unwrap_or_default();
@@ -90,14 +102,15 @@ impl Published for Assets {
             // Octavia protects nothing.
             ForeignChange::Protect { .. } => return None,
             ForeignChange::Advance { seconds } => {
-                self.with(|world| world.advance(std::time::Duration::from_secs(*seconds)));
+                self.with(|world| world.advance(Duration::from_secs(*seconds)));
             }
         }
         Some(Changed::default())
     }
 
+    /// Octavia's alone: of a floating IP whose creation was not answered nobody knows more than Neutron's list, which shows what is written.
     fn lag(&self, lists_lag: bool) {
-        let time = std::time::Duration::from_secs(if lists_lag { 3_600 } else { 0 });
+        let time = Duration::from_secs(if lists_lag { 3_600 } else { 0 });
         OpenStack::lists_late_by(self, time);
     }
 
@@ -110,9 +123,9 @@ impl Published for Assets {
         fault.body(OpenStack::refusal("this cannot be had here"))
     }
 
-    /// Whoever asks for a token changes nothing.
-    fn writes(request: &Recorded) -> bool {
-        !request.method.is_safe() && !request.path.starts_with("/identity/")
+    /// Tokens are asked for by the host.
+    fn is_the_providers(request: &Recorded) -> bool {
+        !request.path.starts_with("/identity/")
     }
 }
 

@@ -28,7 +28,8 @@ impl<C: Published> Routes<C> {
     fn asked(&self) -> Asked {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
         let all = self.control.requests();
-        let requests = all[*told..].iter().map(request::<C>).collect();
+        let new = all[*told..].iter().filter(|it| C::is_the_providers(it));
+        let requests = new.map(request::<C>).collect();
         *told = all.len();
         Asked { requests, dead: self.control.has_ended(), wrong: self.control.take_violations() }
     }
@@ -37,7 +38,7 @@ impl<C: Published> Routes<C> {
         self.control.account().lag(orders.lists_lag);
         self.control.order(orders.fail.map(|AdminFailure { nth, how }| {
             let ends = matches!(how, How::DiesBefore | How::DiesAfter);
-            Ordered::new(nth, ends, move |request| fault::<C>(how, request))
+            Ordered::new(nth, ends, C::is_the_providers, move |request| fault::<C>(how, request))
         }));
     }
 }

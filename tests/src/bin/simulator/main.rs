@@ -1,8 +1,10 @@
 //! Serves a simulated cloud to whoever tries a provider: `simulator digitalocean`, and the URL is printed.
 
+use std::time::Duration;
+
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use tests::published::{acme, acme_async, aws, digitalocean, hetzner};
+use tests::published::{acme, acme_async, aws, digitalocean, hetzner, openstack};
 
 /// Serve a simulated cloud on loopback, with the routes of docs/conformance.md, until it is interrupted.
 #[derive(Parser)]
@@ -12,6 +14,9 @@ struct Arguments {
     /// The port; 0: a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
+    /// How many seconds a load balancer is PENDING after each change of it (openstack). Default: until it was read twice
+    #[arg(long, value_name = "SECONDS")]
+    pending: Option<f64>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -21,11 +26,13 @@ enum Which {
     Aws,
     Digitalocean,
     Hetzner,
+    Openstack,
 }
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    let Arguments { cloud, port } = Arguments::parse();
+    let Arguments { cloud, port, pending } = Arguments::parse();
+    let pending = pending.map(Duration::try_from_secs_f64).transpose()?;
     // The simulator's authority is of the same provider.
     let _ = rustls::crypto::ring::default_provider().install_default();
     match cloud {
@@ -38,6 +45,7 @@ async fn main() -> Result<()> {
         Which::Aws => until_interrupted(aws::serve(port).await?).await,
         Which::Digitalocean => until_interrupted(digitalocean::serve(port).await?).await,
         Which::Hetzner => until_interrupted(hetzner::serve(port).await?).await,
+        Which::Openstack => until_interrupted(openstack::serve(port, pending).await?).await,
     }
 }
 

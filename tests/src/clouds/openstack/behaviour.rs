@@ -33,8 +33,10 @@ pub struct Behaviour {
     pub octavia: usize,
     /// How many bytes a body for Octavia or Nova may have.
     pub largest_body: usize,
-    /// How late new load balancers and floating IPs come into lists. By id they can be had at once.
+    /// How late new load balancers come into lists. By id they can be had at once.
     pub lists_late_by: Duration,
+    /// How late new floating IPs do.
+    pub floating_ips_late_by: Duration,
     /// How many of a kind there may be. Absent: as many as one likes.
     pub quotas: BTreeMap<Kind, usize>,
     /// How many routes a router may have.
@@ -69,6 +71,7 @@ impl Default for Behaviour {
             octavia: 30,
             largest_body: 114_688,
             lists_late_by: Duration::ZERO,
+            floating_ips_late_by: Duration::ZERO,
             quotas: BTreeMap::new(),
             routes: 30,
             extensions: BTreeSet::from([

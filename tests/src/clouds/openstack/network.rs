@@ -68,7 +68,7 @@ pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Re
 
 fn page(world: &World, request: &Recorded, kind: Kind) -> Result<Answer, Refused> {
     let listing = Listing::new(request, world.behaviour.largest_page);
-    let late = world.behaviour.lists_late_by;
+    let late = world.behaviour.floating_ips_late_by;
     let listed = |object: &&Value| {
         let id = text(object, "id");
         let fresh = kind == Kind::FloatingIp && world.made(id).is_some_and(|made| made + late > world.time());
