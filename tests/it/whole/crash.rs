@@ -3,7 +3,8 @@
 //! Services are created, changed and deleted, all at once. Meanwhile aerostat is killed again and again, each time when the cloud has
 //! received, or has carried out, the nth request from then on. For each Service that was not yet as its user wants it this is
 //! one point at which the process died. Numbers and faults come from a seed, which a failure prints; `AEROSTAT_SEED`
-//! repeats it. `AEROSTAT_POINTS` says how many points there are to be.
+//! repeats it. `AEROSTAT_POINTS` says how many points there are to be, and `AEROSTAT_PENDING` how many seconds each change of a load
+//! balancer of OpenStack takes.
 //!
 //! Cases: kill-9
 
@@ -12,7 +13,7 @@ mod run;
 use std::time::Duration;
 
 use tests::random;
-use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, Hetzner, OpenStack, Vendor};
 
 use self::run::CrashTest;
 
@@ -35,14 +36,21 @@ async fn kill_9_leaves_one_for_each_service_at_aws() {
     in_a_failing_cloud::<Aws>(36, &[("loadBalancers.nlbSecurityGroupMode", "Managed")]).await;
 }
 
-/// One in so many requests fails, lists are late, and a name can be had twice where the cloud leaves it open.
+#[tokio::test]
+async fn kill_9_leaves_one_for_each_service_at_openstack() {
+    // Each change is made in one write after the other, and the load balancer is PENDING meanwhile.
+    let pending = random::number("AEROSTAT_PENDING").map(Duration::from_secs);
+    in_a_cloud_that_takes::<OpenStack>(pending.map_or(Creation::Reads(2), Creation::Takes), 36, &[]).await;
+}
+
 async fn in_a_failing_cloud<V: Vendor>(one_in: u64, settings: &[(&str, &str)]) {
-    let behaviour = Behaviour {
-        creation: Creation::Reads(2),
-        names_are_unique: false,
-        lists_late_by: Duration::from_secs(1),
-        ..Behaviour::default()
-    };
+    in_a_cloud_that_takes::<V>(Creation::Reads(2), one_in, settings).await;
+}
+
+/// One in so many requests fails, lists are late, and a name can be had twice where the cloud leaves it open.
+async fn in_a_cloud_that_takes<V: Vendor>(creation: Creation, one_in: u64, settings: &[(&str, &str)]) {
+    let behaviour =
+        Behaviour { creation, names_are_unique: false, lists_late_by: Duration::from_secs(1), ..Behaviour::default() };
     let settings = [V::FAST, settings].concat();
     CrashTest::<V>::start(behaviour, one_in, &settings).await.run(points()).await;
 }

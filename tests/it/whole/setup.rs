@@ -297,5 +297,5 @@ pub(crate) fn memo(service: &Service) -> Option<&str> {
 
 /// The default name of a Service's load balancer.
 pub(crate) fn default_name<V: Vendor>(service: &Service) -> String {
-    V::default_name(service.metadata.uid.as_deref().unwrap())
+    V::name_for(service)
 }

@@ -18,6 +18,8 @@ pub trait Vendor: Send + Sync + 'static {
 
     /// Where the cloud lists its machines. Each has its own place below.
     const MACHINES: &'static str;
+    /// The path of the lists of machines, where it is another one.
+    const MACHINE_LISTS: &'static str = Self::MACHINES;
     /// Where the cloud lists its load balancers, and makes them. Each has its own place below, with all that is done to it.
     const LOAD_BALANCERS: &'static str;
     /// The file of the provider.
@@ -143,6 +145,11 @@ pub trait Vendor: Send + Sync + 'static {
 
     /// The name that a Service's load balancer has unless an annotation says another.
     fn default_name(uid: &str) -> String;
+
+    /// The same, where it is not made of the UID alone.
+    fn name_for(service: &Service) -> String {
+        Self::default_name(uid(service))
+    }
 
     /// The body of a 422 with this message.
     fn refusal(message: &str) -> String;

@@ -35,10 +35,11 @@ impl Vendor for OpenStack {
     type Cloud = Assets;
 
     const MACHINES: &'static str = "/compute/v2.1/servers";
+    const MACHINE_LISTS: &'static str = "/compute/v2.1/servers/detail";
     const LOAD_BALANCERS: &'static str = "/load-balancer/v2.0/lbaas/loadbalancers";
     const MODULE: &'static str = guests::OPENSTACK;
     const MANIFEST: &'static str = include_str!("../../../deploy/openstack/config.yaml");
-    const PAGE: &'static str = "openstack/README.md";
+    const PAGE: &'static str = "README.md";
     const ENDPOINT: &'static str = "load-balancer";
     const SETTINGS: &'static [(&'static str, &'static str)] = &[("region", REGION)];
     const PROVIDER_ID: &'static str = "openstack:///";
@@ -182,7 +183,7 @@ impl Vendor for OpenStack {
     }
 
     fn is_known_to_the_vendor(built: &Built, service: &Service) -> Result<(), String> {
-        let name = balancer_name(&service.namespace().unwrap_or_default(), &service.name_any());
+        let name = Self::name_for(service);
         if built.name == name { Ok(()) } else { Err(format!("its name is {}, not {name}", built.name)) }
     }
 
@@ -191,6 +192,10 @@ impl Vendor for OpenStack {
         let mut name = format!("a{}", uid.replace('-', ""));
         name.truncate(32);
         name
+    }
+
+    fn name_for(service: &Service) -> String {
+        balancer_name(&service.namespace().unwrap_or_default(), &service.name_any())
     }
 
     fn refusal(message: &str) -> String {
