@@ -196,6 +196,10 @@ moto: preflight ## Install moto's server, which stands for AWS, and AWS's SDK in
 keystone: preflight ## Install Keystone, OpenStack's identity service, into target/ (two minutes, once). It needs Python 3.11.
 	@tests/keystone/build.sh
 
+.PHONY: openstack
+openstack: keystone ## Install Nova, Placement, Glance, Neutron, Octavia, MariaDB and RabbitMQ into target/ (three minutes, once). It needs Debian's apt-get and root.
+	@tests/openstack/build.sh
+
 .PHONY: baseline
 baseline: preflight ## Build the Go program that the benchmark measures against into target/ (2 minutes, once).
 	@tests/baseline/build.sh
