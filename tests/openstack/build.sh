@@ -134,7 +134,7 @@ run() { # program and arguments
 }
 
 migrate_placement() { run placement-manage --config-file "$(configuration placement)" db sync; }
-migrate_glance() { run glance-manage --config-file "$(configuration glance)" db_sync; }
+migrate_glance() { run glance-manage --config-file "$(configuration glance-api)" db_sync; }
 migrate_nova() {
 	local file
 	file=$(configuration nova)

@@ -227,7 +227,7 @@ impl Keystone {
         serde_json::from_str(&text).unwrap_or(Value::Null)
     }
 
-    async fn administrator(&self) -> String {
+    pub(crate) async fn administrator(&self) -> String {
         let user = json!({ "name": "admin", "domain": { "id": "default" }, "password": ADMINISTRATOR });
         let project = json!({ "name": "admin", "domain": { "id": "default" } });
         self.login(user, project).await

@@ -36,6 +36,7 @@ pub mod port;
 pub mod proxy;
 pub mod published;
 pub mod random;
+pub mod real_openstack;
 pub mod registry;
 pub mod rig;
 pub mod script;

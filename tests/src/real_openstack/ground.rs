@@ -1,0 +1,93 @@
+//! The world of the recordings of OpenStack's own manager: a project with networks, a router, machines.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::cloud::{Cloud, text};
+use crate::keystone::ApplicationCredential;
+
+/// The password of the user `aerostat`.
+pub(super) const PASSWORD: &str = "word-of-the-tests";
+
+/// The ids of what is there before aerostat.
+pub struct Ground {
+    /// The project `kubernetes`.
+    pub project: String,
+    /// Its user `aerostat`, with the roles that a user of Octavia has.
+    pub user: String,
+    /// A token of it.
+    pub token: String,
+    /// The network of nodes.
+    pub network: String,
+    /// Its subnet, 10.6.0.0/24.
+    pub subnet: String,
+    /// The external network.
+    pub external: String,
+    /// Its subnet `ext-a`, 172.24.4.0/24.
+    pub floating: String,
+    /// Its subnet `ext-b`, 172.24.5.0/24, with the tags `public` and `blue`.
+    pub floating_b: String,
+    /// The router between both.
+    pub router: String,
+}
+
+impl Ground {
+    /// Makes all but machines.
+    pub(super) async fn build(cloud: &Cloud) -> Self {
+        let keystone = cloud.keystone();
+        let project = keystone.project("kubernetes").await;
+        let user = keystone.user("aerostat", PASSWORD, &[&project]).await;
+        for name in ["load-balancer_member", "load-balancer_observer"] {
+            let role = keystone.done(Method::POST, "/roles", json!({ "role": { "name": name } })).await;
+            let path = format!("/projects/{project}/users/{user}/roles/{}", text(&role["role"]["id"]));
+            keystone.done(Method::PUT, &path, Value::Null).await;
+        }
+        let token = keystone.token_of(&user, PASSWORD, &project).await;
+        let make = async |kind: &str, body: Value| {
+            let path = format!("/v2.0/{kind}s");
+            let made = cloud.done(Method::POST, "network", &path, json!({ kind: body })).await;
+            text(&made[kind]["id"])
+        };
+        let network = make("network", json!({ "name": "k8s", "project_id": project })).await;
+        let subnet = |name: &str, network: &str, cidr: &str, version: u8| {
+            json!({
+                "name": name, "network_id": network, "cidr": cidr, "ip_version": version, "project_id": project,
+                "enable_dhcp": false,
+            })
+        };
+        let nodes = make("subnet", subnet("k8s", &network, "10.6.0.0/24", 4)).await;
+        make("subnet", subnet("k8s6", &network, "fd00:6::/64", 6)).await;
+        let outside = json!({
+            "name": "ext", "router:external": true, "provider:network_type": "flat", "provider:physical_network": "ext",
+        });
+        let external = make("network", outside).await;
+        let floating = make("subnet", subnet("ext-a", &external, "172.24.4.0/24", 4)).await;
+        let floating_b = make("subnet", subnet("ext-b", &external, "172.24.5.0/24", 4)).await;
+        for tag in ["public", "blue"] {
+            cloud.done(Method::PUT, "network", &format!("/v2.0/subnets/{floating_b}/tags/{tag}"), Value::Null).await;
+        }
+        let router = json!({
+            "name": "r1", "project_id": project, "external_gateway_info": { "network_id": external },
+        });
+        let router = make("router", router).await;
+        let path = format!("/v2.0/routers/{router}/add_router_interface");
+        cloud.done(Method::PUT, "network", &path, json!({ "subnet_id": nodes })).await;
+        Self { project, user, token, network, subnet: nodes, external, floating, floating_b, router }
+    }
+
+    /// Makes the machine of a node with the address 10.6.0.`number`: its id.
+    pub async fn node(&self, cloud: &Cloud, name: &str, number: u8) -> String {
+        let port = json!({ "port": {
+            "name": name, "network_id": self.network, "project_id": self.project,
+            "fixed_ips": [{ "subnet_id": self.subnet, "ip_address": format!("10.6.0.{number}") }],
+        } });
+        let port = cloud.done(Method::POST, "network", "/v2.0/ports", port).await;
+        cloud.server(&self.token, name, &[&text(&port["port"]["id"])], json!({})).await
+    }
+
+    /// Makes an application credential of the user with these access rules.
+    pub async fn credential(&self, cloud: &Cloud, rules: Value) -> ApplicationCredential {
+        let rules = json!({ "access_rules": rules });
+        cloud.keystone().application_credential(&self.user, PASSWORD, &self.project, rules).await
+    }
+}

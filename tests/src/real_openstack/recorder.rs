@@ -1,0 +1,105 @@
+//! A proxy before a service, which notes each request.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::Request;
+use axum::response::Response;
+use http::Method;
+use reqwest::Client;
+use serde_json::Value;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+/// A request, and how it was answered.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// GET, POST, …
+    pub method: Method,
+    /// Path and query.
+    pub target: String,
+    /// How many bytes its body had.
+    pub bytes: usize,
+    /// Its body. Null without one.
+    pub body: Value,
+    /// The status of the answer.
+    pub status: u16,
+}
+
+impl Asked {
+    /// Whether it may have changed something.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.method != Method::GET
+    }
+}
+
+/// A proxy on loopback, without TLS. It stops when it is dropped.
+pub struct Recorder {
+    url: String,
+    asked: Arc<Mutex<Vec<Asked>>>,
+    _task: JoinSet<()>,
+}
+
+impl Recorder {
+    /// One before the service at this URL.
+    ///
+    /// # Panics
+    ///
+    /// Panics if there is no port to listen on.
+    pub async fn before(service: &str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port of loopback");
+        let url = format!("http://{}", listener.local_addr().expect("the listener is bound"));
+        let asked = Arc::<Mutex<Vec<Asked>>>::default();
+        let (notes, service) = (asked.clone(), service.to_owned());
+        let client = Client::builder().no_proxy().build().expect("a client");
+        let serve = move |request: Request| pass(client.clone(), service.clone(), notes.clone(), request);
+        let mut task = JoinSet::new();
+        task.spawn(async move {
+            axum::serve(listener, Router::new().fallback(serve)).await.expect("the listener is bound");
+        });
+        Self { url, asked, _task: task }
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    /// The requests that were answered since this was called before.
+    #[must_use]
+    pub fn take(&self) -> Vec<Asked> {
+        std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+async fn pass(client: Client, service: String, notes: Arc<Mutex<Vec<Asked>>>, request: Request) -> Response {
+    let (head, body) = request.into_parts();
+    let body = to_bytes(body, usize::MAX).await.expect("the client sends all of it");
+    let target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
+    let mut headers = head.headers;
+    headers.remove("host");
+    let sent = client.request(head.method.clone(), format!("{service}{target}")).headers(headers);
+    let answer = sent.body(body.clone()).send().await;
+    let Ok(answer) = answer else {
+        return Response::builder().status(502).body(Body::from("the service does not answer")).expect("a response");
+    };
+    let (status, mut headers) = (answer.status(), answer.headers().clone());
+    let bytes = answer.bytes().await.unwrap_or_default();
+    let asked = Asked {
+        method: head.method,
+        target,
+        bytes: body.len(),
+        body: serde_json::from_slice(&body).unwrap_or_default(),
+        status: status.as_u16(),
+    };
+    notes.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+    headers.remove("transfer-encoding");
+    headers.remove("connection");
+    let mut response = Response::new(Body::from(bytes));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
+}
