@@ -156,6 +156,13 @@ test-pod: control-plane registries helm machine ## Install the chart on machines
 	@$(CARGO) build --locked -p aerostat --bins
 	@$(CARGO) test --locked -p tests --test pod -- --nocapture
 
+.PHONY: test-openstack
+test-openstack: control-plane openstack ## Try the provider for OpenStack on a real one, on this machine: as root on Debian, a quarter of an hour. It is no part of make test.
+	@printf '\n==> Building aerostat, the providers and the test (minutes at the first time)\n'
+	@$(CARGO) build --locked -p aerostat --bins
+	@# One after the other: they share the cloud.
+	@$(CARGO) test --locked -p tests --test real_openstack -- --nocapture --test-threads=1 $(ONLY)
+
 .PHONY: control-plane
 control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager and kubectl into target/ (8 minutes, once).
 	@tests/cluster/build.sh

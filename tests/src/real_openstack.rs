@@ -118,6 +118,9 @@ async fn basis(services: &mut Services, admin: &Admin) -> Vec<(&'static str, Str
     services.word("GLANCE", glance.clone());
     let neutron_files = folder.join("neutron.conf");
     let neutron = services.api("neutron", "neutron.wsgi.api", &[("OS_NEUTRON_CONFIG_FILES", neutron_files.as_os_str())]);
+    let identity = admin.keystone.base_url();
+    // Whoever looks at tokens asks for this one.
+    admin.keystone.publish("identity", "internal", INNER, &identity).await;
     for (kind, url) in [("placement", &placement), ("image", &glance), ("network", &neutron)] {
         publish(&admin.keystone, kind, INNER, url).await;
     }

@@ -75,7 +75,7 @@ impl Cloud {
     /// Makes what Octavia needs: an image, flavours, a network, whose id is returned.
     pub(super) async fn assets(&mut self) -> String {
         let flavor = |id: &str, name: &str| {
-            json!({ "flavor": { "id": id, "name": name, "ram": 64, "vcpus": 1, "disk": 0 } })
+            json!({ "flavor": { "id": id, "name": name, "ram": 64, "vcpus": 1, "disk": 1 } })
         };
         self.done(Method::POST, "compute", "/v2.1/flavors", flavor("amphora", "amphora")).await;
         self.done(Method::POST, "compute", "/v2.1/flavors", flavor("tiny", FLAVOR)).await;

@@ -16,7 +16,7 @@ cat >/dev/null
 kill "$child" 2>/dev/null
 tries=0
 while kill -0 "$child" 2>/dev/null && [ "$tries" -lt 100 ]; do sleep 0.1; tries=$((tries + 1)); done
-kill -KILL -- "-$$"
+kill -KILL "-$$"
 "#;
 
 /// A running program. Dropping it ends it and what it has started, by the id of its group.
@@ -64,19 +64,25 @@ impl Group {
         self.send(Signal::CONT);
     }
 
-    /// Whether its guard still runs, and so the program.
     fn send(&self, signal: Signal) {
         let group = Pid::from_raw(self.0.id().cast_signed()).expect("a process has an id");
         kill_process_group(group, signal).expect("the guard waits for its program");
     }
 }
 
-impl Drop for Group {
-    fn drop(&mut self) {
+impl Group {
+    /// Asks it to end, and does not wait.
+    pub(super) fn end(&mut self) {
         // It may stand still. An error means that it has ended.
         let group = Pid::from_raw(self.0.id().cast_signed());
         let _ = group.map(|it| kill_process_group(it, Signal::CONT));
         drop(self.0.stdin.take());
+    }
+}
+
+impl Drop for Group {
+    fn drop(&mut self) {
+        self.end();
         let _ = self.0.wait();
     }
 }

@@ -23,7 +23,6 @@ const TAIL: usize = 3_000;
 /// The running programs by name, and where they are.
 pub(super) struct Services {
     pub(super) installed: Installed,
-    /// In the order in which they end: who asks others ends before them.
     running: Vec<(String, Group)>,
     /// The words between `@` in `tests/openstack/conf`, and what stands in their place.
     words: BTreeMap<&'static str, String>,
@@ -33,9 +32,9 @@ pub(super) struct Services {
 
 impl Drop for Services {
     fn drop(&mut self) {
-        while let Some(program) = self.running.pop() {
-            drop(program);
-        }
+        // All at once: each may take seconds.
+        self.running.iter_mut().for_each(|(_, group)| group.end());
+        self.running.clear();
     }
 }
 
@@ -167,7 +166,8 @@ impl Services {
             ["--timeout", "300"],
             ["--graceful-timeout", "1"],
         ];
-        let arguments: Vec<_> = arguments.into_iter().flatten().chain(["server:application"]).collect();
+        let more = ["--no-control-socket", "server:application"];
+        let arguments: Vec<_> = arguments.into_iter().flatten().chain(more).collect();
         let own = [
             ("STACK_APPLICATION", OsStr::new(application)),
             ("PYTHONDONTWRITEBYTECODE", OsStr::new("1")),
