@@ -117,7 +117,8 @@ async fn basis(services: &mut Services, admin: &Admin) -> Vec<(&'static str, Str
     let glance = services.api("glance-api", "glance.wsgi.api", &[("OS_GLANCE_CONFIG_DIR", folder.as_os_str())]);
     services.word("GLANCE", glance.clone());
     let neutron_files = folder.join("neutron.conf");
-    let neutron = services.api("neutron", "neutron.wsgi.api", &[("OS_NEUTRON_CONFIG_FILES", neutron_files.as_os_str())]);
+    let neutron =
+        services.api("neutron", "neutron.wsgi.api", &[("OS_NEUTRON_CONFIG_FILES", neutron_files.as_os_str())]);
     let identity = admin.keystone.base_url();
     // Whoever looks at tokens asks for this one.
     admin.keystone.publish("identity", "internal", INNER, &identity).await;
@@ -126,10 +127,8 @@ async fn basis(services: &mut Services, admin: &Admin) -> Vec<(&'static str, Str
     }
     services.sql(&cells(services)).await;
     std::fs::copy(nova_paste.join("api-paste.ini"), folder.join("api-paste.ini")).expect("Nova is installed");
-    let nova_environment = [
-        ("OS_NOVA_CONFIG_DIR", folder.as_os_str()),
-        ("OS_NOVA_DISABLE_EVENTLET_PATCHING", OsStr::new("true")),
-    ];
+    let nova_environment =
+        [("OS_NOVA_CONFIG_DIR", folder.as_os_str()), ("OS_NOVA_DISABLE_EVENTLET_PATCHING", OsStr::new("true"))];
     let nova = services.api("nova", "nova.wsgi.osapi_compute", &nova_environment);
     publish(&admin.keystone, "compute", INNER, &format!("{nova}/v2.1")).await;
     services.worker("nova-conductor", "nova");

@@ -2,6 +2,10 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod hang;
+mod keystone;
+mod kinds;
 mod nodes;
+mod routes;
 mod services;
 mod setup;

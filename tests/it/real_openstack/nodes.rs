@@ -21,9 +21,7 @@ fn openstack_001_a_node_is_what_nova_and_neutron_say() {
         assert_eq!(label(&node, "node.kubernetes.io/instance-type").as_deref(), Some("m1.tiny"));
         assert_eq!(label(&node, "topology.kubernetes.io/zone").as_deref(), Some("nova"));
         assert_eq!(label(&node, "topology.kubernetes.io/region").as_deref(), Some("RegionOne"));
-        let addresses = site.eventually("addresses", async || {
-            addresses(&operator::node(&site.cluster, "web-1").await)
-        });
+        let addresses = site.eventually("addresses", async || addresses(&operator::node(&site.cluster, "web-1").await));
         assert!(addresses.await.contains(&"InternalIP 10.6.0.21".to_owned()));
         let asked = site.asked();
         asked.show("a node joins");
@@ -53,7 +51,7 @@ fn openstack_013_two_servers_with_one_name_keep_the_taint() {
 #[test]
 fn openstack_005_a_stopped_server_taints_and_a_deleted_one_goes() {
     play(async |cloud| {
-        let flags = ["--node-monitor-period=1s"];
+        let flags = ["--node-monitor-period=1s", "--node-deletion-warm-up=1s", "--node-deletion-grace-period=1s"];
         let site = Site::new(cloud, "ends").await.flags(&flags);
         let process = site.start().await;
         let ids = site.joined(&[("web-1", 21), ("web-2", 22), ("web-3", 23)]).await;
@@ -95,11 +93,8 @@ fn openstack_015_a_floating_ip_is_external() {
         // Nova's own look at a machine's network is a minute old at most; a reboot is not needed.
         kubelet::join(&site.cluster.admin, "web-1").await.unwrap();
         operator::initialized(&site.cluster, "web-1").await;
-        let found = site
-            .eventually("addresses", async || {
-                addresses(&operator::node(&site.cluster, "web-1").await)
-            })
-            .await;
+        let found =
+            site.eventually("addresses", async || addresses(&operator::node(&site.cluster, "web-1").await)).await;
         eprintln!("    {found:?}");
         assert!(found.contains(&"ExternalIP 172.24.4.150".to_owned()), "{found:?}");
         process.stop().await;

@@ -33,10 +33,7 @@ fn openstack_023_a_service_lives_from_its_creation_to_its_end() {
         let process = site.start().await;
         site.change("web", &json!({ "metadata": { "labels": { "looked": "at" } } })).await;
         ids.extend(site.joined(&[("node-3", 13)]).await);
-        site.eventually("a third member", async || {
-            (site.members(&balancer).await[0].len() == 3).then_some(())
-        })
-        .await;
+        site.eventually("a third member", async || (site.members(&balancer).await[0].len() == 3).then_some(())).await;
         site.active("web").await;
         let asked = site.asked();
         asked.show("a new process, and a node that joins");

@@ -39,7 +39,7 @@ pub(crate) struct Site {
     pub(crate) cloud: &'static RealOpenstack,
     pub(crate) cluster: Cluster,
     pub(crate) setup: Setup,
-    name: &'static str,
+    pub(crate) name: &'static str,
 }
 
 impl Site {

@@ -74,9 +74,8 @@ impl Cloud {
 
     /// Makes what Octavia needs: an image, flavours, a network, whose id is returned.
     pub(super) async fn assets(&mut self) -> String {
-        let flavor = |id: &str, name: &str| {
-            json!({ "flavor": { "id": id, "name": name, "ram": 64, "vcpus": 1, "disk": 1 } })
-        };
+        let flavor =
+            |id: &str, name: &str| json!({ "flavor": { "id": id, "name": name, "ram": 64, "vcpus": 1, "disk": 1 } });
         self.done(Method::POST, "compute", "/v2.1/flavors", flavor("amphora", "amphora")).await;
         self.done(Method::POST, "compute", "/v2.1/flavors", flavor("tiny", FLAVOR)).await;
         let image = json!({
@@ -92,7 +91,8 @@ impl Cloud {
         assert!(answer.status().is_success(), "{}", answer.text().await.unwrap_or_default());
         let network = json!({ "network": { "name": "management" } });
         let network = text(&self.done(Method::POST, "network", "/v2.0/networks", network).await["network"]["id"]);
-        let subnet = json!({ "subnet": { "network_id": network, "ip_version": 4, "cidr": "10.5.0.0/16", "name": "m" } });
+        let subnet =
+            json!({ "subnet": { "network_id": network, "ip_version": 4, "cidr": "10.5.0.0/16", "name": "m" } });
         self.done(Method::POST, "network", "/v2.0/subnets", subnet).await;
         network
     }
@@ -113,7 +113,8 @@ impl Cloud {
     pub async fn server_is(&self, id: &str, status: &str) {
         let mut seen = Value::Null;
         let reached = wait::within(4 * wait::DEADLINE, async || {
-            seen = self.done(Method::GET, "compute", &format!("/v2.1/servers/{id}"), Value::Null).await["server"].take();
+            seen =
+                self.done(Method::GET, "compute", &format!("/v2.1/servers/{id}"), Value::Null).await["server"].take();
             (seen["status"] == status).then_some(())
         });
         let reached = reached.await;

@@ -29,7 +29,8 @@ impl Installed {
         }
         copy(&root.join("empty"), &run);
         let installed = Self { root, _lock: lock };
-        for folder in ["conf", "glance/images", "glance/staging", "glance/tasks", "nova", "neutron", "octavia", "logs"] {
+        for folder in ["conf", "glance/images", "glance/staging", "glance/tasks", "nova", "neutron", "octavia", "logs"]
+        {
             fs::create_dir_all(installed.run(folder)).expect("a folder under target/");
         }
         installed

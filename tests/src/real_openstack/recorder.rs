@@ -23,6 +23,8 @@ pub struct Asked {
     pub bytes: usize,
     /// Its body. Null without one.
     pub body: Value,
+    /// The token that it was sent with.
+    pub token: Option<String>,
     /// The status of the answer.
     pub status: u16,
 }
@@ -81,6 +83,7 @@ async fn pass(client: Client, service: String, notes: Arc<Mutex<Vec<Asked>>>, re
     let target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
     let mut headers = head.headers;
     headers.remove("host");
+    let token = headers.get("x-auth-token").and_then(|it| it.to_str().ok()).map(str::to_owned);
     let sent = client.request(head.method.clone(), format!("{service}{target}")).headers(headers);
     let answer = sent.body(body.clone()).send().await;
     let Ok(answer) = answer else {
@@ -93,6 +96,7 @@ async fn pass(client: Client, service: String, notes: Arc<Mutex<Vec<Asked>>>, re
         target,
         bytes: body.len(),
         body: serde_json::from_slice(&body).unwrap_or_default(),
+        token,
         status: status.as_u16(),
     };
     notes.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
