@@ -180,6 +180,8 @@ impl Keystone {
     pub async fn revoke(&self, token: &str) {
         let request = self.client.delete(format!("{}/auth/tokens", self.base_url()));
         let request = request.header("x-auth-token", &self.token).header("x-subject-token", token);
+        // Without it, tokens with access rules are not found.
+        let request = request.header("openstack-identity-access-rules", "1.0");
         let answer = request.send().await.expect("Keystone answers");
         assert_eq!(answer.status(), StatusCode::NO_CONTENT, "{}", self.log_tail());
     }

@@ -26,7 +26,7 @@ use crate::keystone::Keystone;
 pub use self::cloud::{Cloud, Refusal};
 pub use self::ground::Ground;
 pub use self::operator::operator;
-pub use self::recorder::{Asked, Recorder};
+pub use self::recorder::{Asked, Notes, Recorder};
 pub use crate::keystone::REGION;
 
 /// The region in which the services ask each other.
@@ -38,11 +38,13 @@ pub struct RealOpenstack {
     pub cloud: Cloud,
     /// The networks, the router, the project and its user.
     pub ground: Ground,
-    /// The requests that reach Nova in [`REGION`].
+    /// The requests to Nova, Neutron and Octavia in [`REGION`].
+    pub notes: Notes,
+    /// The way to Nova in [`REGION`].
     pub compute: Recorder,
-    /// The requests that reach Neutron in [`REGION`].
+    /// The way to Neutron in [`REGION`].
     pub network: Recorder,
-    /// The requests that reach Octavia in [`REGION`].
+    /// The way to Octavia in [`REGION`].
     pub load_balancer: Recorder,
     services: Services,
 }
@@ -72,17 +74,18 @@ impl RealOpenstack {
         publish(cloud.keystone(), "load-balancer", INNER, &octavia).await;
         services.answers_at("octavia", &octavia).await;
         cloud.put("load-balancer", &octavia);
+        let notes = Notes::default();
         let [compute, network, load_balancer] = [
-            Recorder::before(cloud.url("compute")).await,
-            Recorder::before(cloud.url("network")).await,
-            Recorder::before(&octavia).await,
+            Recorder::before("compute", cloud.url("compute"), &notes).await,
+            Recorder::before("network", cloud.url("network"), &notes).await,
+            Recorder::before("load-balancer", &octavia, &notes).await,
         ];
         publish(cloud.keystone(), "compute", REGION, &format!("{}/v2.1", compute.url())).await;
         publish(cloud.keystone(), "network", REGION, &network.url()).await;
         publish(cloud.keystone(), "load-balancer", REGION, &load_balancer.url()).await;
         let ground = Ground::build(&cloud).await;
         services.say("the ground is there");
-        Self { cloud, ground, compute, network, load_balancer, services }
+        Self { cloud, ground, compute, network, load_balancer, notes, services }
     }
 
     /// Lets nova-compute stand still: machines stay as they are, and load balancers in PENDING_CREATE.

@@ -12,7 +12,7 @@ fn openstack_026_an_internal_service_becomes_public_and_back() {
     play(async |cloud| {
         let site = Site::new(cloud, "internal").await;
         let process = site.start().await;
-        let ids = site.joined(&[("node-1", 11)]).await;
+        site.joined(&[("node-1", 11)]).await;
         let key = "service.beta.kubernetes.io/openstack-internal-load-balancer";
         site.create("in", json!([port(80)]), &json!({ "metadata": { "annotations": { key: "true" } } })).await;
         let inside = site.address("in", "").await;
@@ -26,7 +26,6 @@ fn openstack_026_an_internal_service_becomes_public_and_back() {
         assert!(site.floating("in").await.is_empty());
         site.delete("in").await;
         process.stop().await;
-        site.remove(&ids).await;
     });
 }
 
@@ -36,7 +35,7 @@ fn openstack_029_an_address_that_is_asked_for_is_taken_and_kept() {
     play(async |cloud| {
         let site = Site::new(cloud, "address").await;
         let process = site.start().await;
-        let ids = site.joined(&[("node-1", 11)]).await;
+        site.joined(&[("node-1", 11)]).await;
         let wanted = json!({ "floatingip": {
             "floating_network_id": cloud.ground.external, "floating_ip_address": "172.24.4.200",
             "project_id": cloud.ground.project, "description": "of a person",
@@ -65,7 +64,6 @@ fn openstack_029_an_address_that_is_asked_for_is_taken_and_kept() {
             cloud.cloud.done(Method::DELETE, "network", &path, Value::Null).await;
         }
         process.stop().await;
-        site.remove(&ids).await;
     });
 }
 
@@ -78,7 +76,7 @@ fn openstack_030_floating_subnets_are_found_by_name_and_tags() {
         let site =
             Site { setup: site.setup.edit(|it| drop(settings(it).remove("loadBalancers.floatingSubnetID"))), ..site };
         let process = site.start().await;
-        let ids = site.joined(&[("node-1", 11)]).await;
+        site.joined(&[("node-1", 11)]).await;
         site.create("name", json!([port(80)]), &annotated(&[("floating-subnet", "~^ext-b$")])).await;
         site.create("tags", json!([port(80)]), &annotated(&[("floating-subnet-tags", "blue")])).await;
         for name in ["name", "tags"] {
@@ -87,7 +85,6 @@ fn openstack_030_floating_subnets_are_found_by_name_and_tags() {
             site.delete(name).await;
         }
         process.stop().await;
-        site.remove(&ids).await;
     });
 }
 
@@ -97,7 +94,7 @@ fn openstack_031_protocols_are_those_of_octavia() {
     play(async |cloud| {
         let site = Site::new(cloud, "kinds").await;
         let process = site.start().await;
-        let ids = site.joined(&[("node-1", 11)]).await;
+        site.joined(&[("node-1", 11)]).await;
         let web = annotated(&[("proxy-protocol", "v2")]);
         site.create("proxy", json!([port(80)]), &web).await;
         let datagrams =
@@ -145,7 +142,6 @@ fn openstack_031_protocols_are_those_of_octavia() {
             site.delete(name).await;
         }
         process.stop().await;
-        site.remove(&ids).await;
     });
 }
 
@@ -155,7 +151,7 @@ fn openstack_039_refusals_are_told() {
     play(async |cloud| {
         let site = Site::new(cloud, "refused").await;
         let process = site.start().await;
-        let ids = site.joined(&[("node-1", 11)]).await;
+        site.joined(&[("node-1", 11)]).await;
         let _ = site.asked();
         site.create("class", json!([port(80)]), &annotated(&[("class", "gold")])).await;
         event(&site.cluster, "class", &["gold"]).await;
@@ -176,7 +172,6 @@ fn openstack_039_refusals_are_told() {
             site.delete(name).await;
         }
         process.stop().await;
-        site.remove(&ids).await;
     });
 }
 
@@ -186,7 +181,7 @@ fn openstack_046_two_services_share_a_load_balancer() {
     play(async |cloud| {
         let site = Site::new(cloud, "shared").await;
         let process = site.start().await;
-        let ids = site.joined(&[("node-1", 11)]).await;
+        site.joined(&[("node-1", 11)]).await;
         site.create("first", json!([port(80)]), &json!({})).await;
         let address = site.address("first", "").await;
         let balancer = site.active("first").await;
@@ -203,7 +198,6 @@ fn openstack_046_two_services_share_a_load_balancer() {
         assert_eq!(site.parts(&left, "pools").await.len(), 1);
         site.delete("first").await;
         process.stop().await;
-        site.remove(&ids).await;
     });
 }
 
@@ -213,7 +207,7 @@ fn openstack_044_what_is_deleted_by_hand_comes_back_or_goes() {
     play(async |cloud| {
         let site = Site::new(cloud, "drift").await;
         let process = site.start().await;
-        let ids = site.joined(&[("node-1", 11)]).await;
+        site.joined(&[("node-1", 11)]).await;
         site.create("again", json!([port(80)]), &json!({})).await;
         let address = site.address("again", "").await;
         let first = site.active("again").await;
@@ -238,7 +232,6 @@ fn openstack_044_what_is_deleted_by_hand_comes_back_or_goes() {
         site.delete("again").await;
         assert!(site.floating("again").await.is_empty());
         process.stop().await;
-        site.remove(&ids).await;
     });
 }
 

@@ -2,6 +2,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod conversation;
+mod figures;
 mod hang;
 mod keystone;
 mod kinds;

@@ -27,7 +27,6 @@ fn openstack_001_a_node_is_what_nova_and_neutron_say() {
         asked.show("a node joins");
         assert_eq!(asked.writes(), Vec::<String>::new());
         process.stop().await;
-        site.remove(&ids).await;
     });
 }
 
@@ -37,13 +36,12 @@ fn openstack_013_two_servers_with_one_name_keep_the_taint() {
     play(async |cloud| {
         let site = Site::new(cloud, "twins").await;
         let process = site.start().await;
-        let first = cloud.ground.node(&cloud.cloud, "twin", 31).await;
-        let second = cloud.ground.node(&cloud.cloud, "twin", 32).await;
+        cloud.ground.node(&cloud.cloud, "twin", 31).await;
+        cloud.ground.node(&cloud.cloud, "twin", 32).await;
         kubelet::join(&site.cluster.admin, "twin").await.unwrap();
         event(&site.cluster, "twin", &["twin"]).await;
         operator::assert_waits(&site.cluster, "twin").await;
         process.stop().await;
-        site.remove(&[first, second]).await;
     });
 }
 
@@ -66,14 +64,13 @@ fn openstack_005_a_stopped_server_taints_and_a_deleted_one_goes() {
         })
         .await;
         assert!(provider_id(&operator::node(&site.cluster, "web-1").await).is_some());
-        site.remove(&ids[..1]).await;
+        cloud.ground.remove(&cloud.cloud, &ids[0]).await;
         site.eventually("the node of a deleted machine goes", async || {
             let nodes = kube::Api::<Node>::all(site.cluster.admin.clone());
             nodes.get_opt("web-1").await.unwrap().is_none().then_some(())
         })
         .await;
         process.stop().await;
-        site.remove(&ids[1..]).await;
     });
 }
 
@@ -100,7 +97,6 @@ fn openstack_015_a_floating_ip_is_external() {
         process.stop().await;
         let path = format!("/v2.0/floatingips/{}", made["floatingip"]["id"].as_str().unwrap());
         cloud.cloud.done(Method::DELETE, "network", &path, Value::Null).await;
-        site.remove(&[id]).await;
     });
 }
 

@@ -69,6 +69,5 @@ fn openstack_023_a_service_lives_from_its_creation_to_its_end() {
         assert!(site.floating("web").await.is_empty());
         site.eventually("the load balancer goes", async || site.balancers("web").await.is_empty().then_some(())).await;
         process.stop().await;
-        site.remove(&ids).await;
     });
 }

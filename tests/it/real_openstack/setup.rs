@@ -3,7 +3,6 @@
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use http::Method;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -43,8 +42,9 @@ pub(crate) struct Site {
 }
 
 impl Site {
-    /// A cluster without nodes.
+    /// A cluster without nodes, before a project without machines and load balancers, whatever another test has left.
     pub(crate) async fn new(cloud: &'static RealOpenstack, name: &'static str) -> Self {
+        cloud.ground.clear(&cloud.cloud).await;
         let cluster = cluster().await;
         let setup = operator(&cluster, cloud).flags(&[
             &format!("--cluster-name={name}"),
@@ -90,27 +90,6 @@ impl Site {
             initialized(&self.cluster, name).await;
         }
         ids
-    }
-
-    /// Takes machines away, with their ports, so that the next test can have their addresses.
-    pub(crate) async fn remove(&self, ids: &[String]) {
-        for id in ids {
-            let path = format!("/v2.0/ports?device_id={id}");
-            let ports = self.cloud.cloud.list("network", &path, "ports").await;
-            let path = format!("/v2.1/servers/{id}");
-            let admin = &self.cloud.cloud;
-            admin.done(Method::DELETE, "compute", &path, Value::Null).await;
-            wait::within(PATIENCE, async || {
-                let path = format!("/v2.1/servers/detail?all_tenants=1&uuid={id}");
-                admin.list("compute", &path, "servers").await.is_empty().then_some(())
-            })
-            .await
-            .unwrap();
-            for port in ports {
-                let path = format!("/v2.0/ports/{}", port["id"].as_str().unwrap());
-                admin.done(Method::DELETE, "network", &path, Value::Null).await;
-            }
-        }
     }
 
     pub(crate) fn services(&self) -> Api<Service> {
@@ -210,8 +189,7 @@ impl Site {
 
     /// The requests of aerostat since this was called before.
     pub(crate) fn asked(&self) -> Asking {
-        let cloud = self.cloud;
-        Asking([&cloud.compute, &cloud.network, &cloud.load_balancer].map(|it| it.take()).concat())
+        Asking(self.cloud.notes.take())
     }
 }
 
@@ -259,7 +237,8 @@ fn paced<T>(mut probe: impl AsyncFnMut() -> Option<T>) -> impl AsyncFnMut() -> O
     }
 }
 
-fn merge(into: &mut Value, more: &Value) {
+/// Puts what a value has into another.
+pub(crate) fn merge(into: &mut Value, more: &Value) {
     match (into, more) {
         (Value::Object(into), Value::Object(more)) => {
             for (name, value) in more {

@@ -140,6 +140,15 @@ impl Cloud {
         answer.unwrap_or_else(|refusal| panic!("{method} {service} {path} {body}: {refusal:?}"))
     }
 
+    /// Deletes as the administrator.
+    ///
+    /// # Errors
+    ///
+    /// Fails if that is refused.
+    pub async fn try_delete(&self, service: &str, path: &str) -> Result<Value, Refusal> {
+        self.ask(&self.admin.token, &Method::DELETE, service, path, &Value::Null).await
+    }
+
     /// The list at a path, as the administrator sees it: `lists("network", "/v2.0/floatingips", "floatingips")`.
     pub async fn list(&self, service: &str, path: &str, name: &str) -> Vec<Value> {
         let mut answer = self.done(Method::GET, service, path, Value::Null).await;

@@ -1,13 +1,20 @@
 //! The world of the recordings of OpenStack's own manager: a project with networks, a router, machines.
 
+use std::time::Duration;
+
 use http::Method;
 use serde_json::{Value, json};
+use tokio::time::sleep;
 
 use super::cloud::{Cloud, text};
 use crate::keystone::ApplicationCredential;
+use crate::wait;
 
 /// The password of the user `aerostat`.
 pub(super) const PASSWORD: &str = "word-of-the-tests";
+
+/// From one look at what goes to the next: the services share the processors with all others.
+const PAUSE: Duration = Duration::from_millis(300);
 
 /// The ids of what is there before aerostat.
 pub struct Ground {
@@ -85,9 +92,66 @@ impl Ground {
         cloud.server(&self.token, name, &[&text(&port["port"]["id"])], json!({})).await
     }
 
+    /// Takes a machine away with its ports.
+    pub async fn remove(&self, cloud: &Cloud, id: &str) {
+        let ports = cloud.list("network", &format!("/v2.0/ports?device_id={id}"), "ports").await;
+        cloud.done(Method::DELETE, "compute", &format!("/v2.1/servers/{id}"), Value::Null).await;
+        let path = format!("/v2.1/servers/detail?all_tenants=1&uuid={id}");
+        gone(&format!("machine {id}"), async || cloud.list("compute", &path, "servers").await.is_empty()).await;
+        for port in ports {
+            cloud.done(Method::DELETE, "network", &format!("/v2.0/ports/{}", text(&port["id"])), Value::Null).await;
+        }
+    }
+
+    /// Takes everything out of the project that a test may have made: load balancers, machines, floating IPs, security groups, routes.
+    pub async fn clear(&self, cloud: &Cloud) {
+        let project = &self.project;
+        let balancers = format!("/v2.0/lbaas/loadbalancers?project_id={project}");
+        for it in cloud.list("load-balancer", &balancers, "loadbalancers").await {
+            let path = format!("/v2.0/lbaas/loadbalancers/{}", text(&it["id"]));
+            gone("PENDING", async || {
+                let found = cloud.list("load-balancer", &balancers, "loadbalancers").await;
+                let found = found.iter().find(|other| other["id"] == it["id"]);
+                !found.is_some_and(|it| text(&it["provisioning_status"]).starts_with("PENDING"))
+            })
+            .await;
+            let _gone = cloud.try_delete("load-balancer", &format!("{path}?cascade=true")).await;
+        }
+        gone("load balancers", async || cloud.list("load-balancer", &balancers, "loadbalancers").await.is_empty())
+            .await;
+        let servers = format!("/v2.1/servers/detail?all_tenants=1&project_id={project}");
+        for it in cloud.list("compute", &servers, "servers").await {
+            self.remove(cloud, &text(&it["id"])).await;
+        }
+        for (kind, name) in [("floatingips", "floatingips"), ("ports", "ports"), ("security-groups", "security_groups")]
+        {
+            let path = format!("/v2.0/{kind}?project_id={project}");
+            for it in cloud.list("network", &path, name).await {
+                let is_own = it["name"] == "default" || it["device_owner"] == "network:router_interface";
+                if !is_own {
+                    let _gone = cloud.try_delete("network", &format!("/v2.0/{kind}/{}", text(&it["id"]))).await;
+                }
+            }
+        }
+        let path = format!("/v2.0/routers/{}", self.router);
+        cloud.done(Method::PUT, "network", &path, json!({ "router": { "routes": [] } })).await;
+    }
+
     /// Makes an application credential of the user with these access rules.
     pub async fn credential(&self, cloud: &Cloud, rules: Value) -> ApplicationCredential {
         let rules = json!({ "access_rules": rules });
         cloud.keystone().application_credential(&self.user, PASSWORD, &self.project, rules).await
     }
+}
+
+/// Waits until something is no more.
+async fn gone(what: &str, is_gone: impl AsyncFn() -> bool) {
+    let ended = wait::within(8 * wait::DEADLINE, async || {
+        let ended = is_gone().await;
+        if !ended {
+            sleep(PAUSE).await;
+        }
+        ended.then_some(())
+    });
+    assert!(ended.await.is_some(), "{what} stays");
 }

@@ -15,6 +15,8 @@ use tokio::task::JoinSet;
 /// A request, and how it was answered.
 #[derive(Clone, Debug)]
 pub struct Asked {
+    /// The type of the service.
+    pub service: &'static str,
     /// GET, POST, …
     pub method: Method,
     /// Path and query.
@@ -27,6 +29,8 @@ pub struct Asked {
     pub token: Option<String>,
     /// The status of the answer.
     pub status: u16,
+    /// The answer. Null where it is no JSON.
+    pub answer: Value,
 }
 
 impl Asked {
@@ -40,28 +44,42 @@ impl Asked {
 /// A proxy on loopback, without TLS. It stops when it is dropped.
 pub struct Recorder {
     url: String,
-    asked: Arc<Mutex<Vec<Asked>>>,
     _task: JoinSet<()>,
 }
 
+/// The requests that all recorders note, in the order of their answers.
+#[derive(Clone, Default)]
+pub struct Notes(Arc<Mutex<Vec<Asked>>>);
+
+impl Notes {
+    /// The requests that were answered since this was called before.
+    #[must_use]
+    pub fn take(&self) -> Vec<Asked> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn add(&self, asked: Asked) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+    }
+}
+
 impl Recorder {
-    /// One before the service at this URL.
+    /// One before the service of this type at this URL.
     ///
     /// # Panics
     ///
     /// Panics if there is no port to listen on.
-    pub async fn before(service: &str) -> Self {
+    pub async fn before(kind: &'static str, service: &str, notes: &Notes) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port of loopback");
         let url = format!("http://{}", listener.local_addr().expect("the listener is bound"));
-        let asked = Arc::<Mutex<Vec<Asked>>>::default();
-        let (notes, service) = (asked.clone(), service.to_owned());
+        let (notes, service) = (notes.clone(), service.to_owned());
         let client = Client::builder().no_proxy().build().expect("a client");
-        let serve = move |request: Request| pass(client.clone(), service.clone(), notes.clone(), request);
+        let serve = move |request: Request| pass(client.clone(), (kind, service.clone()), notes.clone(), request);
         let mut task = JoinSet::new();
         task.spawn(async move {
             axum::serve(listener, Router::new().fallback(serve)).await.expect("the listener is bound");
         });
-        Self { url, asked, _task: task }
+        Self { url, _task: task }
     }
 
     /// Where it is.
@@ -69,15 +87,9 @@ impl Recorder {
     pub fn url(&self) -> String {
         self.url.clone()
     }
-
-    /// The requests that were answered since this was called before.
-    #[must_use]
-    pub fn take(&self) -> Vec<Asked> {
-        std::mem::take(&mut *self.asked.lock().unwrap_or_else(PoisonError::into_inner))
-    }
 }
 
-async fn pass(client: Client, service: String, notes: Arc<Mutex<Vec<Asked>>>, request: Request) -> Response {
+async fn pass(client: Client, (kind, service): (&'static str, String), notes: Notes, request: Request) -> Response {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.expect("the client sends all of it");
     let target = head.uri.path_and_query().map(ToString::to_string).unwrap_or_default();
@@ -92,14 +104,16 @@ async fn pass(client: Client, service: String, notes: Arc<Mutex<Vec<Asked>>>, re
     let (status, mut headers) = (answer.status(), answer.headers().clone());
     let bytes = answer.bytes().await.unwrap_or_default();
     let asked = Asked {
+        service: kind,
         method: head.method,
         target,
         bytes: body.len(),
         body: serde_json::from_slice(&body).unwrap_or_default(),
         token,
         status: status.as_u16(),
+        answer: serde_json::from_slice(&bytes).unwrap_or_default(),
     };
-    notes.lock().unwrap_or_else(PoisonError::into_inner).push(asked);
+    notes.add(asked);
     headers.remove("transfer-encoding");
     headers.remove("connection");
     let mut response = Response::new(Body::from(bytes));
