@@ -84,6 +84,7 @@ impl RealOpenstack {
         publish(cloud.keystone(), "network", REGION, &network.url()).await;
         publish(cloud.keystone(), "load-balancer", REGION, &load_balancer.url()).await;
         let ground = Ground::build(&cloud).await;
+        services.has_hosts().await;
         services.say("the ground is there");
         Self { cloud, ground, compute, network, load_balancer, notes, services }
     }
@@ -128,7 +129,7 @@ async fn basis(services: &mut Services, admin: &Admin) -> Vec<(&'static str, Str
     for (kind, url) in [("placement", &placement), ("image", &glance), ("network", &neutron)] {
         publish(&admin.keystone, kind, INNER, url).await;
     }
-    services.sql(&cells(services)).await;
+    let _none = services.sql(&cells(services)).await;
     std::fs::copy(nova_paste.join("api-paste.ini"), folder.join("api-paste.ini")).expect("Nova is installed");
     let nova_environment =
         [("OS_NOVA_CONFIG_DIR", folder.as_os_str()), ("OS_NOVA_DISABLE_EVENTLET_PATCHING", OsStr::new("true"))];

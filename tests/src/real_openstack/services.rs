@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use reqwest::Client;
 use tokio::net::TcpStream;
 use tokio::process::Command;
+use tokio::time::sleep;
 
 use super::group::Group;
 use super::installed::Installed;
@@ -17,6 +18,8 @@ use crate::wait;
 
 /// How long a service may take to answer for the first time on a busy machine.
 const START: Duration = Duration::from_secs(240);
+/// From one try to the next.
+const PAUSE: Duration = Duration::from_millis(200);
 /// The most bytes of a log in a message.
 const TAIL: usize = 3_000;
 
@@ -94,8 +97,8 @@ impl Services {
         self.answers("mariadb", async || tokio::net::UnixStream::connect(&socket).await.is_ok()).await;
     }
 
-    /// Carries out a statement.
-    pub(super) async fn sql(&self, statement: &str) {
+    /// Carries out a statement: the rows that it answers, with their heads.
+    pub(super) async fn sql(&self, statement: &str) -> String {
         let answer = Command::new(self.installed.debian("usr/bin/mariadb"))
             .env("LD_LIBRARY_PATH", self.installed.libraries())
             .arg("--no-defaults")
@@ -105,6 +108,13 @@ impl Services {
             .await
             .expect("the client of MariaDB starts");
         assert!(answer.status.success(), "{statement}: {}", String::from_utf8_lossy(&answer.stderr));
+        String::from_utf8_lossy(&answer.stdout).into_owned()
+    }
+
+    /// Waits until Nova's scheduler has found the machine of nova-compute. Before, servers end in ERROR.
+    pub(super) async fn has_hosts(&self) {
+        let query = "SELECT host FROM nova_api.host_mappings";
+        self.answers("nova-scheduler", async || self.sql(query).await.contains("machine")).await;
     }
 
     /// RabbitMQ, with the daemon that knows the names of its nodes.
@@ -212,7 +222,14 @@ impl Services {
     }
 
     async fn answers(&self, name: &str, probe: impl AsyncFn() -> bool) {
-        let answered = wait::within(START, async || probe().await.then_some(())).await;
+        let answered = wait::within(START, async || {
+            let answers = probe().await;
+            if !answers {
+                sleep(PAUSE).await;
+            }
+            answers.then_some(())
+        })
+        .await;
         assert!(answered.is_some(), "{name} does not answer:\n{}", self.log_tail(name));
     }
 

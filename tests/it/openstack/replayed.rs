@@ -1,0 +1,187 @@
+//! The conversation of aerostat with the real services, request by request, with the simulator: it answers the same, but for ids, times and
+//! the order of lists. `RECORD=1 make test-openstack ONLY=recorded` records it.
+
+use std::collections::BTreeMap;
+use std::net::IpAddr;
+
+use http::Method;
+use regex::Regex;
+use serde_json::{Value, json};
+use tests::clouds::openstack::{Options, PROJECT, Simulator, World};
+use tests::wait;
+
+use tests::clouds::openstack::ground::FLAVOR;
+
+const RECORDED: &str = include_str!("../../recordings/openstack.json");
+
+/// Members of answers that differ, and why.
+const MEANT: [(&str, &str); 0] = [];
+
+/// The words of the recording for ids and addresses, and those of the simulator.
+#[derive(Clone, Default)]
+struct Names(BTreeMap<String, String>);
+
+#[tokio::test]
+async fn the_real_conversation_is_the_same_with_the_simulator() {
+    let recorded: Value = serde_json::from_str(RECORDED).unwrap();
+    let cloud = Simulator::start(Options::default()).await.unwrap();
+    let mut names = ground(&cloud, &recorded["ground"]);
+    let mut wrong = Vec::new();
+    let exchanges = recorded["exchanges"].as_array().unwrap();
+    for (index, exchange) in exchanges.iter().enumerate() {
+        let (status, answer) = send(&cloud, exchange, &names).await;
+        let about = format!("{index} {} {}", exchange["method"], exchange["target"]);
+        if json!(status) != exchange["status"] {
+            wrong.push(format!("{about}: {status} with {answer}, not {}", exchange["status"]));
+            continue;
+        }
+        let mut differences = Vec::new();
+        names.compare("", &exchange["answer"], &answer, &mut differences);
+        differences.retain(|it| !MEANT.iter().any(|(place, _)| it.starts_with(place)));
+        wrong.extend(differences.into_iter().map(|it| format!("{about}: {it}")));
+    }
+    assert!(wrong.is_empty(), "{} differences:\n    {}", wrong.len(), wrong.join("\n    "));
+}
+
+/// Builds what was there before: the words for it.
+fn ground(cloud: &Simulator, recorded: &Value) -> Names {
+    let mut names = Names::default();
+    let word = |name: &str| recorded[name].as_str().unwrap().to_owned();
+    cloud.with(|world: &mut World| {
+        let network = world.add_network("k8s", false);
+        let subnet = world.add_subnet(&network, "k8s", "10.6.0.0/24", &[]);
+        world.add_subnet(&network, "k8s6", "fd00:6::/64", &[]);
+        let external = world.add_network("ext", true);
+        let floating = world.add_subnet(&external, "ext-a", "172.24.4.0/24", &[]);
+        world.add_subnet(&external, "ext-b", "172.24.5.0/24", &["public", "blue"]);
+        let router = world.add_router("r1", &external, &[&subnet]);
+        let flavor = world.add_flavor(FLAVOR);
+        for (number, id) in recorded["nodes"].as_array().unwrap().iter().enumerate() {
+            let server = world.add_server(&format!("node-{}", number + 1), &flavor);
+            let address = format!("10.6.0.{}", 11 + number);
+            let name = format!("node-{}", number + 1);
+            world.add_port(&name, (&server, "compute:nova"), &[(&subnet, Some(&address))]);
+            names.0.insert(id.as_str().unwrap().to_owned(), server);
+        }
+        for (name, id) in [
+            ("network", network),
+            ("subnet", subnet),
+            ("external", external),
+            ("floating", floating),
+            ("router", router),
+            ("project", PROJECT.to_owned()),
+        ] {
+            names.0.insert(word(name), id);
+        }
+    });
+    names
+}
+
+/// Sends a recorded request: the status and the answer. One that waited for a load balancer waits here, too.
+async fn send(cloud: &Simulator, exchange: &Value, names: &Names) -> (u16, Value) {
+    let base = match exchange["service"].as_str().unwrap() {
+        "compute" => "/compute",
+        "network" => "/network",
+        _ => "/load-balancer",
+    };
+    let target = names.named(exchange["target"].as_str().unwrap());
+    let method: Method = exchange["method"].as_str().unwrap().parse().unwrap();
+    let wanted = &exchange["answer"]["loadbalancer"]["provisioning_status"];
+    let waits = method == Method::GET && !wanted.is_null();
+    let answered = wait::within(wait::DEADLINE, async || {
+        let url = format!("{}{base}{target}", cloud.base_url());
+        let mut sent = cloud.client(&["http/1.1"]).request(method.clone(), url);
+        sent = sent.header("X-Auth-Token", &cloud.token).header("OpenStack-API-Version", "compute 2.47");
+        if !exchange["body"].is_null() {
+            let body = names.named(&exchange["body"].to_string());
+            sent = sent.header("Content-Type", "application/json").body(body);
+        }
+        let answer = sent.send().await.unwrap();
+        let status = answer.status().as_u16();
+        let answer: Value = serde_json::from_str(&answer.text().await.unwrap()).unwrap_or_default();
+        let is_like = answer["loadbalancer"]["provisioning_status"] == *wanted;
+        (!waits || is_like).then_some((status, answer))
+    });
+    answered.await.unwrap_or_else(|| panic!("{target} is never {wanted}"))
+}
+
+impl Names {
+    /// A text in the words of the simulator.
+    fn named(&self, text: &str) -> String {
+        self.0.iter().fold(text.to_owned(), |text, (recorded, own)| text.replace(recorded, own))
+    }
+
+    /// Compares an answer, and learns the words that are new in it.
+    fn compare(&mut self, place: &str, recorded: &Value, own: &Value, differences: &mut Vec<String>) {
+        match (recorded, own) {
+            (Value::Object(recorded), Value::Object(own)) => {
+                for key in own.keys().filter(|it| !recorded.contains_key(*it)) {
+                    differences.push(format!("{place}/{key} is not there in truth"));
+                }
+                for (key, value) in recorded {
+                    match own.get(key) {
+                        None => differences.push(format!("{place}/{key} is missing: {value}")),
+                        Some(other) => self.compare(&format!("{place}/{key}"), value, other, differences),
+                    }
+                }
+            }
+            (Value::Array(recorded), Value::Array(own)) => self.compare_lists(place, recorded, own, differences),
+            (Value::String(recorded), Value::String(own)) => {
+                if !self.is_same(recorded, own) {
+                    differences.push(format!("{place} is {own:?}, not {recorded:?}"));
+                }
+            }
+            (recorded, own) if recorded != own => differences.push(format!("{place} is {own}, not {recorded}")),
+            _ => {}
+        }
+    }
+
+    /// Each element is compared with the one that differs least, in whatever order.
+    fn compare_lists(&mut self, place: &str, recorded: &[Value], own: &[Value], differences: &mut Vec<String>) {
+        if recorded.len() != own.len() {
+            differences.push(format!("{place} has {} elements, not {}: {own:?}", own.len(), recorded.len()));
+            return;
+        }
+        let mut left: Vec<&Value> = own.iter().collect();
+        for one in recorded {
+            let tried = left.iter().enumerate().map(|(index, other)| {
+                let (mut names, mut found) = (self.clone(), Vec::new());
+                names.compare(&format!("{place}/*"), one, other, &mut found);
+                (found.len(), index, names, found)
+            });
+            let (_, index, names, found) = tried.min_by_key(|it| it.0).expect("as many are left");
+            *self = names;
+            differences.extend(found);
+            left.remove(index);
+        }
+    }
+
+    /// Whether two texts are the same in both words. Words that are new are learnt.
+    fn is_same(&mut self, recorded: &str, own: &str) -> bool {
+        if recorded == own || self.named(recorded) == own || is_time(recorded) && is_time(own) {
+            return true;
+        }
+        let both = |is: fn(&str) -> bool| is(recorded) && is(own);
+        let is_new = !self.0.contains_key(recorded) && (both(is_id) || both(is_address) || both(is_hardware));
+        if is_new {
+            self.0.insert(recorded.to_owned(), own.to_owned());
+        }
+        is_new
+    }
+}
+
+fn is_id(text: &str) -> bool {
+    uuid::Uuid::try_parse(text).is_ok()
+}
+
+fn is_address(text: &str) -> bool {
+    text.parse::<IpAddr>().is_ok()
+}
+
+fn is_hardware(text: &str) -> bool {
+    Regex::new("^([0-9a-f]{2}:){5}[0-9a-f]{2}$").unwrap().is_match(text)
+}
+
+fn is_time(text: &str) -> bool {
+    Regex::new(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d").unwrap().is_match(text)
+}
