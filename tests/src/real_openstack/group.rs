@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 
 /// Asks the program to end when standard input ends, which it does whatever becomes of the tests, and ends its group after ten seconds.
 /// The program may take less of the processors than others: it shares them with the tests.
@@ -54,9 +54,11 @@ impl Group {
         Self(guard.expect("sh starts"))
     }
 
-    /// Lets all its processes stand still.
+    /// Lets all its processes stand still, but for the guard.
     pub(super) fn pause(&self) {
         self.send(Signal::STOP);
+        let guard = Pid::from_raw(self.0.id().cast_signed()).expect("a process has an id");
+        kill_process(guard, Signal::CONT).expect("the guard waits for its program");
     }
 
     /// Lets them go on.
