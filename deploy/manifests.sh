@@ -18,6 +18,10 @@ shift $(($# > 0))
 place='DIGEST-OF-THE-MANIFEST'
 aws=(--set "settings.region=eu-central-1,settings.vpc=VPC-OF-THE-CLUSTER,settings.clusterID=ID-OF-THE-CLUSTER"
 	--set "credentials.aws.roleArn=ARN-OF-THE-ROLE")
+openstack=(--set "settings.region=RegionOne,openstack.authURL=https://keystone.example.com:5000/v3"
+	--set "openstack.origins.compute={https://nova.example.com:8774}"
+	--set "openstack.origins.network={https://neutron.example.com:9696}"
+	--set "openstack.origins.loadBalancer={https://octavia.example.com:9876}")
 of_config_map=(--set "module.source=configMap,module.configMap.sha256=SHA256-OF-THE-MODULE,restartOnChange=false")
 of_registry=(--set "module.oci.digest=sha256:$place,module.oci.login.existingSecret=aerostat-registry"
 	--set "module.oci.signedBy.existingConfigMap=aerostat-registry,module.oci.signedBy.keys.release\.pub=")
@@ -47,9 +51,10 @@ hetzner=(--set provider=hetzner "${of_config_map[@]}" --set "credentials.token=R
 keys=(--set "credentials.aws.source=sharedFile"
 	--set "credentials.aws.accessKeyId=REPLACE-WITH-YOUR-KEY-ID,credentials.aws.secretAccessKey=REPLACE-WITH-YOUR-SECRET-KEY")
 
-for cloud in digitalocean hetzner aws; do
+for cloud in digitalocean hetzner aws openstack; do
 	flags=(--set "provider=$cloud,digests.$cloud=sha256:$place")
 	[ "$cloud" != aws ] || flags+=("${aws[@]}")
+	[ "$cloud" != openstack ] || flags+=("${openstack[@]}")
 	render "install-$cloud.yaml" "${flags[@]}" "$@"
 done
 [ "$out" = . ] || [ $# -eq 0 ] || exit 0 # a release has no more than these
@@ -63,6 +68,9 @@ for name in config secret; do
 done
 one aws/config.yaml config --set provider=aws "${of_config_map[@]}" "${aws[@]}"
 one aws/secret.yaml secret --set provider=aws "${of_config_map[@]}" "${aws[@]}" "${keys[@]}"
+one openstack/config.yaml config --set provider=openstack "${of_config_map[@]}" "${openstack[@]}"
+login=(--set "credentials.openstack.id=REPLACE-WITH-THE-ID,credentials.openstack.secret=REPLACE-WITH-THE-SECRET")
+one openstack/secret.yaml secret --set provider=openstack "${of_config_map[@]}" "${openstack[@]}" "${login[@]}"
 one registry/config.yaml config --set provider=digitalocean "${of_registry[@]}"
 one registry/hetzner-config.yaml config --set provider=hetzner "${of_registry[@]}"
 login='{ "auths": { "registry.example.com": { "auth": "REPLACE-WITH-YOUR-LOGIN" } } }'

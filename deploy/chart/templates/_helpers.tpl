@@ -5,7 +5,7 @@
 {{- fail (printf "the namespace is %s: aerostat is at home in kube-system, where its Lease is looked for. Next step: --namespace kube-system" .Release.Namespace) }}
 {{- end }}
 {{- if not $values.provider }}
-{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner or aws" }}
+{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, aws or openstack" }}
 {{- end }}
 {{- if eq $values.provider "aws" }}
 {{- range list "region" "vpc" "clusterID" }}
@@ -15,6 +15,19 @@
 {{- end }}
 {{- if and (eq $values.credentials.aws.source "webIdentity") (not $values.credentials.aws.roleArn) }}
 {{- fail "credentials.aws.roleArn: no role is named. Next step: --set credentials.aws.roleArn=arn:…, or another credentials.aws.source" }}
+{{- end }}
+{{- end }}
+{{- if eq $values.provider "openstack" }}
+{{- if not $values.settings.region }}
+{{- fail "settings.region: nothing is there, and OpenStack's provider needs it. Next step: --set settings.region=RegionOne, say" }}
+{{- end }}
+{{- if not $values.openstack.authURL }}
+{{- fail "openstack.authURL: nothing is there. Next step: --set openstack.authURL=https://keystone.example.com:5000/v3, as OS_AUTH_URL has it" }}
+{{- end }}
+{{- range $service, $origins := $values.openstack.origins }}
+{{- if not $origins }}
+{{- fail (printf "openstack.origins.%s: nothing is there. Next step: --set openstack.origins.%s={https://…}, as openstack catalog list shows it" $service $service) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- $module := $values.module }}
@@ -64,7 +77,8 @@
   "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "digitalocean" (dict "name" "digitalocean" "controllers" list "settings" dict)
   "hetzner" (dict "name" "hcloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller")
-    "settings" (dict "loadBalancers.location" "fsn1")) }}
+    "settings" (dict "loadBalancers.location" "fsn1"))
+  "openstack" (dict "name" "openstack" "controllers" (list "node-route-controller") "settings" dict) }}
 {{- /* A provider is always named, but where helm lint goes on after a failure. */ -}}
 {{- $preset := index $all (.Values.provider | default "digitalocean") }}
 {{- $everywhere := list "cloud-node-controller" "cloud-node-lifecycle-controller" "service-lb-controller" "node-ipam-controller" }}

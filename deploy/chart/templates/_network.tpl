@@ -1,13 +1,22 @@
+{{- /* Where an endpoint may be: its URL, or the origins that a catalogue chooses among. */ -}}
+{{- define "aerostat.urls" -}}
+{{- $urls := list }}
+{{- if .baseUrl }}{{ $urls = append $urls .baseUrl }}{{ end }}
+{{- range .origins }}{{ $urls = append $urls (kindIs "string" . | ternary . (get (kindIs "string" . | ternary dict .) "url")) }}{{ end }}
+{{- toYaml $urls }}
+{{- end }}
+
 {{- /* Where aerostat goes beside API server and DNS: names and ports of endpoints, registry, STS, and what was added. */ -}}
 {{- define "aerostat.destinations" -}}
 {{- $cloud := include "aerostat.cloud" . | fromYaml }}
 {{- $urls := .Values.networkPolicy.origins }}
-{{- range $cloud.endpoints }}{{ $urls = append $urls .baseUrl }}{{ end }}
+{{- range $cloud.endpoints }}{{ $urls = concat $urls (include "aerostat.urls" . | fromYamlArray) }}{{ end }}
 {{- if eq .Values.module.source "oci" }}
 {{- $hosts := concat (list (include "aerostat.moduleImage" .)) .Values.module.oci.tokenServices }}
 {{- range $hosts }}{{ $urls = append $urls (printf "https://%s" (regexFind "^[^/]+" .)) }}{{ end }}
 {{- end }}
 {{- range $cloud.credentials }}
+{{- if .keystone }}{{ $urls = append $urls .keystone.baseUrl }}{{ end }}
 {{- if and .sigv4 (or .sigv4.webIdentity .sigv4.assumeRole) }}
 {{- $domain := ternary "amazonaws.com.cn" "amazonaws.com" (hasPrefix "cn-" .sigv4.region) }}
 {{- $sts := printf "https://sts.%s.%s" .sigv4.region $domain }}

@@ -10,7 +10,8 @@ use serde_json::{Value, json};
 use tests::clouds::openstack::{Options, PROJECT, Simulator, World};
 use tests::wait;
 
-use tests::clouds::openstack::ground::FLAVOR;
+/// The flavour that the recording's ground has.
+const FLAVOR: &str = "m1.tiny";
 
 const RECORDED: &str = include_str!("../../recordings/openstack.json");
 

@@ -65,7 +65,7 @@ async fn a_key_signs_tokens_and_asks_nobody() {
 }
 
 #[tokio::test]
-async fn an_assertion_is_changed_into_a_token_where_the_file_asks_for_it() {
+async fn an_assertion_becomes_a_token_where_the_file_asks_for_it() {
     let world = World::start().await;
     world.write("key.json", &world.key_of_giver().to_string());
     let (credential, egress) = world.egress(world.of_key());
