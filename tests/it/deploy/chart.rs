@@ -22,7 +22,7 @@ use crate::setup::{Said, deploy};
 pub(crate) const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// All clouds.
-pub(crate) const CLOUDS: [&str; 3] = ["aws", "digitalocean", "hetzner"];
+pub(crate) const CLOUDS: [&str; 4] = ["aws", "digitalocean", "hetzner", "openstack"];
 
 /// The least that a cloud needs.
 pub(crate) fn values(cloud: &str) -> Value {
@@ -30,6 +30,13 @@ pub(crate) fn values(cloud: &str) -> Value {
     if cloud == "aws" {
         values["settings"] = json!({ "region": "eu-west-1", "vpc": "vpc-0123456789abcdef0", "clusterID": "prod" });
         values["credentials"] = json!({ "aws": { "roleArn": "arn:aws:iam::123456789012:role/ccm" } });
+    }
+    if cloud == "openstack" {
+        let origin = |name: &str| json!([format!("https://{name}.example.com")]);
+        let origins =
+            json!({ "compute": origin("nova"), "network": origin("neutron"), "loadBalancer": origin("octavia") });
+        values["settings"] = json!({ "region": "RegionOne" });
+        values["openstack"] = json!({ "authURL": "https://keystone.example.com:5000/v3", "origins": origins });
     }
     values
 }

@@ -12,6 +12,7 @@ mod hetzner;
 mod image;
 mod install;
 mod manifests;
+mod openstack;
 mod packed;
 mod pages;
 mod persistent_volumes;

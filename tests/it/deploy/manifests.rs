@@ -14,6 +14,7 @@ async fn every_manifest_is_accepted_by_the_api_server() {
         "install-aws.yaml",
         "install-digitalocean.yaml",
         "install-hetzner.yaml",
+        "install-openstack.yaml",
         "kustomization.yaml",
         "leader-migration.yaml",
         "poddisruptionbudget.yaml",

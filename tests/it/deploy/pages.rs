@@ -34,7 +34,7 @@ pub(crate) fn type_in(cluster: &Cluster, folder: &Folder, script: &str, input: &
 }
 
 /// The binary runs with what a page left, and waits for nothing but the Lease.
-async fn stands_by(cluster: &Cluster, folder: &Folder, provider: &str) {
+pub(crate) async fn stands_by(cluster: &Cluster, folder: &Folder, provider: &str) {
     let mut process = started(cluster, folder).await;
     process.wait_for(&format!("provider {provider}"), PATIENCE).await.unwrap();
     process.wait_for("standing by: somebody holds lease", PATIENCE).await.unwrap();
@@ -42,7 +42,7 @@ async fn stands_by(cluster: &Cluster, folder: &Folder, provider: &str) {
 }
 
 /// Each module is in the cluster under its page's name.
-async fn is_there(cluster: &Cluster, name: &str, module: &str) {
+pub(crate) async fn is_there(cluster: &Cluster, name: &str, module: &str) {
     let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let there = config_maps.get(name).await.unwrap().binary_data.unwrap();
     assert!(there["provider.wasm"].0 == fs::read(module).unwrap(), "byte for byte");

@@ -3,5 +3,4 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod answers;
-mod replayed;
 mod whole;

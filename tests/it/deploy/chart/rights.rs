@@ -33,11 +33,24 @@ fn needed(objects: &[Value], cloud: &[ControllerName]) -> BTreeSet<Right> {
 const DIGITALOCEAN: [ControllerName; 4] =
     [ControllerName::CloudNode, ControllerName::CloudNodeLifecycle, ControllerName::Service, ControllerName::NodeIpam];
 
+/// Those that OpenStack's has something for.
+const OPENSTACK: [ControllerName; 5] = [
+    ControllerName::CloudNode,
+    ControllerName::CloudNodeLifecycle,
+    ControllerName::Service,
+    ControllerName::NodeIpam,
+    ControllerName::Route,
+];
+
 #[test]
 fn each_cloud_has_the_roles_that_its_controllers_need() {
     for cloud in CLOUDS {
         let objects = rendered(&values(cloud));
-        let known: &[ControllerName] = if cloud == "digitalocean" { &DIGITALOCEAN } else { &ControllerName::ALL };
+        let known: &[ControllerName] = match cloud {
+            "digitalocean" => &DIGITALOCEAN,
+            "openstack" => &OPENSTACK,
+            _ => &ControllerName::ALL,
+        };
         assert_eq!(held(&objects), needed(&objects, known), "{cloud}");
     }
 }

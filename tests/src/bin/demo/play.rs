@@ -132,8 +132,7 @@ pub(crate) async fn attack<V: Shown>(mut stage: Stage<V>, ground: &Ground) -> Re
     config::publish::<V>(ground, guests::HOSTILE).await?;
     stage.screen.note("It claims the same account: answers of another account would be ignored.")?;
     let account = format!("account:{}", hostile::account(ground).await?);
-    let machines = V::machines().trim_start_matches('/');
-    let settings = json!({ "identity": account, "machines": machines });
+    let settings = json!({ "identity": account, "machines": V::attacked() });
     let provider = config::provider::<V>(ground, guests::HOSTILE, json!({ "settings": settings }));
     let config = config::write::<V>(&ground.folder(), &stage.cloud, &provider, Some(hostile::ENDPOINT))?;
     let mut stage = stage.restart(|| config::start::<V>(ground, &config, &[])).await?;

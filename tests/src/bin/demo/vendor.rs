@@ -3,6 +3,7 @@
 mod aws;
 mod digitalocean;
 mod hetzner;
+mod openstack;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -71,6 +72,11 @@ pub(crate) trait Shown: Vendor {
     fn pods(number: u8) -> Option<String> {
         let _ = number;
         None
+    }
+
+    /// The path below the first endpoint's URL where machines are read: what the hostile provider attacks.
+    fn attacked() -> String {
+        Self::machines().trim_start_matches('/').to_owned()
     }
 
     /// The keys of a cloud configuration about the provider, beside its module.

@@ -1,0 +1,126 @@
+//! The config for OpenStack: what the provider needs is allowed, and nothing else is.
+
+use std::collections::BTreeSet;
+use std::fs;
+
+use cloud_provider::Effect;
+use k8s_openapi::api::core::v1::Secret;
+use serde_json::{Value, json};
+use tests::clouds::openstack::{APPLICATION_CREDENTIAL, REGION, SECRET};
+use tests::control_plane::cluster;
+use tests::guests;
+use tests::vendor::{Behaviour, OpenStack, Vendor as _};
+
+use crate::pages::{is_there, leave, stands_by, type_in};
+use crate::served::{Differences, joins};
+use crate::setup::{
+    Folder, cloud_config_in, commands, describe_with, described_content, object, text, texts, written_content,
+};
+
+/// Places that an operator writes into the page's commands.
+const PLACES: &str = "KEYSTONE=https://keystone.cloud.test:5000 NOVA=https://nova.cloud.test NEUTRON=https://neutron.cloud.test \
+                      OCTAVIA=https://octavia.cloud.test IMAGE=registry.cloud.test/aerostat@sha256:0";
+
+fn config() -> Value {
+    cloud_config_in("openstack/config.yaml")
+}
+
+/// The requests that each endpoint of the config allows.
+fn allowed(endpoint: &Value) -> BTreeSet<String> {
+    let rules = endpoint["allow"].as_array().unwrap().iter();
+    let lines = rules.flat_map(|rule| {
+        let (effect, carried) = (rule["effect"].as_str(), written_content(rule));
+        lines(&texts(&rule["methods"]), &texts(&rule["paths"]), effect, &carried)
+    });
+    lines.collect()
+}
+
+fn lines(methods: &[String], paths: &[String], effect: Option<&str>, carried: &str) -> Vec<String> {
+    let line = |method: &String, path: &String| {
+        let effect = effect.unwrap_or(Effect::of_method(method).as_str());
+        format!("{method} {path}: {effect} {carried}")
+    };
+    methods.iter().flat_map(|method| paths.iter().map(move |path| line(method, path))).collect()
+}
+
+#[tokio::test]
+async fn what_openstacks_provider_describes_is_allowed_and_no_more() {
+    let (config, description) = (config(), describe_with(guests::OPENSTACK, &[("region", "RegionOne")]).await);
+    let written = config["endpoints"].as_array().unwrap();
+    assert_eq!(written.len(), description.endpoints.len());
+    for (written, described) in written.iter().zip(&description.endpoints) {
+        assert_eq!(written["name"], described.name);
+        let rules = described.allow.iter().flat_map(|rule| {
+            let effect = rule.own_effect().map(Effect::as_str);
+            lines(&rule.methods, &rule.paths, effect, &described_content(&rule.content))
+        });
+        assert_eq!(allowed(written), rules.collect(), "{}", described.name);
+    }
+    assert_eq!(texts(&config["provider"]["providerIDPrefixes"]), description.provider_id_prefixes);
+    assert_eq!(texts(&config["provider"]["writesAnnotations"]), description.writes_annotations);
+    assert_eq!(description.name, "openstack");
+}
+
+#[test]
+fn access_rules_are_those_of_the_config() {
+    let written: Vec<Value> = serde_json::from_str(&text("openstack/access-rules.json")).unwrap();
+    let mut expected = Vec::new();
+    for endpoint in config()["endpoints"].as_array().unwrap() {
+        let (service, root) = (&endpoint["catalog"]["type"], endpoint["catalog"]["path"].as_str().unwrap());
+        for rule in endpoint["allow"].as_array().unwrap() {
+            for (method, path) in texts(&rule["methods"])
+                .iter()
+                .flat_map(|it| texts(&rule["paths"]).into_iter().map(move |path| (it, path)))
+            {
+                let path = format!("{}{path}", root.trim_end_matches('/'));
+                expected.push(json!({ "service": service, "method": method, "path": path }));
+            }
+        }
+    }
+    assert_eq!(written, expected);
+}
+
+#[test]
+fn openstacks_secret_goes_to_its_services_and_nowhere_else() {
+    let secret = object::<Secret>("openstack/secret.yaml").string_data.unwrap();
+    assert_eq!(secret.keys().collect::<Vec<_>>(), ["id", "secret", "secret.origins"]);
+    let config = config();
+    let keystone = config["credentials"][0]["keystone"]["baseUrl"].as_str().unwrap().trim_end_matches("/v3").to_owned();
+    let origins = config["endpoints"].as_array().unwrap().iter().flat_map(|it| texts(&it["origins"])).chain([keystone]);
+    assert_eq!(secret["secret.origins"].lines().collect::<Vec<_>>(), origins.collect::<Vec<_>>());
+}
+
+/// Cases: manifests
+#[tokio::test]
+async fn openstacks_page_installs_what_the_binary_runs_with() {
+    let cluster = cluster().await;
+    let folder = Folder::new().with("openstack").module(guests::OPENSTACK, "openstack.wasm");
+    let blocks = commands("openstack/README.md");
+    assert_eq!(blocks.len(), 2, "{blocks:#?}");
+    let known = format!("{PLACES} REGION={REGION}\n");
+    type_in(
+        &cluster,
+        &folder,
+        &format!("{known}{}", blocks.concat()),
+        &format!("{APPLICATION_CREDENTIAL}\n{SECRET}\n"),
+    );
+    is_there(&cluster, "openstack-provider", guests::OPENSTACK).await;
+    stands_by(&cluster, &folder, "openstack").await;
+    let origins = fs::read_to_string(folder.path("secret.origins")).unwrap();
+    assert!(origins.contains("https://keystone.cloud.test:5000\n") && !origins.contains("example.com"), "{origins}");
+    let cloud = OpenStack::start(Behaviour::default()).await.unwrap();
+    let through_keystone = Differences {
+        config: |_, url, config| {
+            let ca_file = config["endpoints"][0]["tls"].clone();
+            for endpoint in config["endpoints"].as_array_mut().unwrap() {
+                endpoint.as_object_mut().unwrap().remove("baseUrl");
+                endpoint["origins"] = json!([url]);
+            }
+            let keystone = &mut config["credentials"][0]["keystone"];
+            (keystone["baseUrl"], keystone["tls"]) = (json!(format!("{url}/identity/v3")), ca_file);
+        },
+        ..Differences::default()
+    };
+    joins::<OpenStack>(&cluster, &folder, &cloud, through_keystone).await;
+    leave(&cluster).await;
+}
