@@ -174,6 +174,12 @@ impl<C: Cloud> Simulator<C> {
         self.handler.requests()
     }
 
+    /// As [`Simulator::requests`], without so many at the beginning.
+    #[must_use]
+    pub fn requests_from(&self, index: usize) -> Vec<Recorded> {
+        self.handler.requests_from(index)
+    }
+
     /// The requests of a method and a path. The method `*` stands for any; in the path a segment `*` stands for any one segment, and `**` at
     /// its end for any number of them.
     #[must_use]

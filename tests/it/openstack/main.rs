@@ -3,4 +3,5 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod answers;
+mod vendor;
 mod whole;

@@ -42,7 +42,7 @@ impl ControlPlane {
             // As in every cluster: a kubelet is kept to its own Node.
             "--authorization-mode=Node,RBAC".to_owned(),
             "--enable-admission-plugins=NodeRestriction".to_owned(),
-            "--service-cluster-ip-range=10.96.0.0/16".to_owned(),
+            "--service-cluster-ip-range=10.96.0.0/16,fd00:96::/112".to_owned(),
             format!("--service-account-issuer={}/", self.url()),
             format!("--service-account-key-file={}", file("sa.pub")),
             format!("--service-account-signing-key-file={}", file("sa.key")),

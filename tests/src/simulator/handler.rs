@@ -207,6 +207,10 @@ impl<C: Cloud> Handler<C> {
         self.lock().requests.clone()
     }
 
+    pub(super) fn requests_from(&self, index: usize) -> Vec<Recorded> {
+        self.lock().requests.get(index..).unwrap_or_default().to_vec()
+    }
+
     pub(super) fn observe(&self) -> broadcast::Receiver<Recorded> {
         self.finished.subscribe()
     }

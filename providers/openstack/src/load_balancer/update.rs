@@ -209,7 +209,9 @@ impl<'a> Comparison<'a> {
         if let Some(write) = of_monitors.as_ref().filter(|it| it.method == Method::Put) {
             return send(write).map(Some);
         }
-        if let Some(sent) = self.compared_members(share, &all)? {
+        // Before a monitor goes, members forget the port at which it asked them: another one would ask there, too.
+        let forgets = of_monitors.as_ref().is_some_and(|it| it.method == Method::Delete);
+        if let Some(sent) = self.compared_members(share, &all, forgets)? {
             return Ok(Some(sent));
         }
         let write = of_monitors.or_else(|| share.obsolete(listeners, &pools));
@@ -247,15 +249,17 @@ impl<'a> Comparison<'a> {
         self.desired.listeners.iter().filter_map(of_port).collect()
     }
 
-    /// Sends the next change of members where a pool has as many as it should have.
+    /// Sends the next change of members where a pool has as many as it should have. The tree of states does not show at which port they
+    /// are asked.
     fn compared_members(
         &self,
         share: &BalancerShare<'_>,
         all: &[(PoolMembers<'_>, &OctaviaPool)],
+        forgets: bool,
     ) -> Result<Option<String>> {
         let port = |it: &PoolMembers<'_>| share.plans.desired.monitor_port(it.listener, share.plans.monitors_local);
         let asks_more = all.iter().any(|(it, _)| port(it).is_some());
-        let reads_all = self.call.service.is_listed() || asks_more || all.len() < 2;
+        let reads_all = self.call.service.is_listed() || asks_more || forgets || all.len() < 2;
         let shown = if reads_all { Vec::new() } else { octavia::status_members(&self.live.id)? };
         for (members, pool) in all {
             let is_right = shown.iter().any(|(id, shown)| *id == pool.id && members.are_shown(shown));

@@ -23,6 +23,8 @@ pub struct Behaviour {
     pub provisioning: Taking,
     /// Whether a creation of a load balancer ends in ERROR.
     pub creations_fail: bool,
+    /// The names of load balancers whose creation ends so.
+    pub failing_names: BTreeSet<String>,
     /// The drivers of load balancers that are enabled.
     pub drivers: BTreeSet<&'static str>,
     /// Whether the driver takes a load balancer with its listeners in one request.
@@ -65,6 +67,7 @@ impl Default for Behaviour {
         Behaviour {
             provisioning: Taking::Time(PROVISIONING),
             creations_fail: false,
+            failing_names: BTreeSet::new(),
             drivers: BTreeSet::from(["amphora", "octavia"]),
             nested: true,
             batches: true,

@@ -18,7 +18,9 @@ impl World {
             Taking::Reads(count) => End::After(count),
             Taking::Forever => End::Never,
         };
-        let fails = self.behaviour.creations_fail && status == "PENDING_CREATE";
+        let name = self.get(Kind::LoadBalancer, balancer).map_or("", |it| text(it, "name"));
+        let fails = self.behaviour.creations_fail || self.behaviour.failing_names.contains(name);
+        let fails = fails && status == "PENDING_CREATE";
         self.set_status(Kind::LoadBalancer, balancer, status);
         self.pending.insert(balancer.to_owned(), Pending { end, fails });
     }

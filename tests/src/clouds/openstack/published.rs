@@ -292,6 +292,14 @@ fn adapt(service: Service, answers: bool, schema: &mut Value) {
     if let Some(Value::Object(properties)) = all.get_mut("properties") {
         for (name, property) in properties.iter_mut() {
             adapt(service, answers, property);
+            // Described as texts; Neutron takes both, and answers with numbers.
+            if service == Service::Network && name.starts_with("port_range_") {
+                *property = json!({ "type": ["integer", "string", "null"] });
+            }
+            // Null takes it away.
+            if service == Service::LoadBalancer && name == "session_persistence" {
+                property["type"] = json!(["object", "null"]);
+            }
             if answers {
                 add_fields(service, name, property);
             }
@@ -320,7 +328,7 @@ fn add_fields(service: Service, name: &str, property: &mut Value) {
         *property = json!({});
     }
     // Generated as texts; Neutron answers with objects.
-    if service == Service::Network && matches!(name, "port_details" | "port_forwardings") {
+    if service == Service::Network && matches!(name, "port_details" | "port_forwardings" | "security_group_rules") {
         *property = json!({});
     }
     let one = name.strip_suffix('s').unwrap_or(name);

@@ -41,6 +41,35 @@ impl World {
         self.add_flavor(FLAVOR);
     }
 
+    /// Adds what persons have in the region of the recordings, once `node-3` and `node-4` are there.
+    ///
+    /// # Panics
+    ///
+    /// Panics if one of them is not there.
+    pub fn furnish_recorded(&mut self) {
+        let (outside, store) = (self.named(Kind::Network, "ext"), self.named(Kind::Subnet, "store"));
+        let [third, fourth] =
+            ["node-3", "node-4"].map(|name| (self.named(Kind::Port, name), self.named(Kind::Server, name)));
+        self.build_floating_ip(&json!({
+            "floating_network_id": outside, "floating_ip_address": "172.24.4.150", "port_id": third.0,
+            "fixed_ip_address": "10.6.0.13", "description": "of node-3",
+        }));
+        self.build_floating_ip(&json!({
+            "floating_network_id": outside, "floating_ip_address": "172.24.4.200", "description": "reserved by a person",
+        }));
+        // Neutron lists ports by their ids: this one comes after the first.
+        let second = self.add_port("node-4-store", (&fourth.1, "compute:nova"), &[(&store, Some("10.8.0.202"))]);
+        if let Some(mut port) = self.remove(Kind::Port, &second) {
+            port["id"] = json!("ffffffff-0d11-4c9e-8f3b-2f5a3d4f7a11");
+            self.insert(Kind::Port, port);
+        }
+        if let Some(it) = self.get_mut(Kind::Port, &fourth.0) {
+            it["port_security_enabled"] = json!(false);
+        }
+        self.insert(Kind::LoadBalancerFlavor, json!({ "name": "single", "description": "", "enabled": true }));
+        self.insert(Kind::AvailabilityZone, json!({ "name": "zone-a", "description": "", "enabled": true }));
+    }
+
     /// Adds a server with a port in both subnets of the nodes: 10.6.0.11 and fd00:6::11 for number 1. It has a name, and an id of its own
     /// or one that is made up.
     pub fn add_node(&mut self, number: u16, name: &str, id: Option<&str>) -> String {

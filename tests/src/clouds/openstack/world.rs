@@ -22,6 +22,8 @@ pub struct World {
     pub(super) project: String,
     objects: BTreeMap<Kind, BTreeMap<String, Value>>,
     made: BTreeMap<String, SystemTime>,
+    /// The objects that have gone, as they were last.
+    gone: BTreeMap<Kind, BTreeMap<String, Value>>,
     /// The changes of load balancers that have not ended.
     pub(super) pending: BTreeMap<String, Pending>,
     /// How far the clock of the services is ahead.
@@ -39,6 +41,7 @@ impl Shared {
             project: project.to_owned(),
             objects: BTreeMap::new(),
             made: BTreeMap::new(),
+            gone: BTreeMap::new(),
             pending: BTreeMap::new(),
             ahead: Duration::ZERO,
         })))
@@ -110,7 +113,21 @@ impl World {
 
     /// Takes an object away, and nothing that belongs to it.
     pub fn remove(&mut self, kind: Kind, id: &str) -> Option<Value> {
-        self.objects.get_mut(&kind)?.remove(id)
+        let gone = self.objects.get_mut(&kind)?.remove(id)?;
+        self.gone.entry(kind).or_default().insert(id.to_owned(), gone.clone());
+        Some(gone)
+    }
+
+    /// All objects of a kind that there are, and then those that there were.
+    pub fn all_ever(&self, kind: Kind) -> impl Iterator<Item = &Value> {
+        self.all(kind).chain(self.gone.get(&kind).into_iter().flat_map(BTreeMap::values))
+    }
+
+    /// The object with this id, of whatever kind, also one that has gone.
+    #[must_use]
+    pub fn ever(&self, id: &str) -> Option<&Value> {
+        let all = || self.objects.values().chain(self.gone.values());
+        all().find_map(|it| it.get(id))
     }
 
     /// When an object came to be.

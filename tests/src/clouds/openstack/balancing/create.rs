@@ -94,6 +94,8 @@ fn build(world: &mut World, asked: &Value, driver: &str) -> Result<String, Refus
     });
     let mut made = over(defaults, fields(asked, &PLACES));
     made["provider"] = json!(driver);
+    // Whatever it is called later.
+    made["_first"] = made["name"].clone();
     vip.into_iter().for_each(|(key, value)| made[key] = value);
     world.insert(Kind::LoadBalancer, made);
     for pool in asked["pools"].as_array().into_iter().flatten() {

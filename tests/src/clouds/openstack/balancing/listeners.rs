@@ -64,6 +64,19 @@ pub(super) fn update(world: &mut World, id: &str, body: &Value) -> Result<Answer
     Ok(answer)
 }
 
+impl World {
+    /// Adds a listener to a load balancer, done already, as a person does.
+    ///
+    /// # Panics
+    ///
+    /// Panics if Octavia would refuse it.
+    pub fn build_listener(&mut self, balancer: &str, asked: &Value) {
+        add(self, balancer, asked).expect("the test asks for a listener that can be");
+        self.begin(balancer, "PENDING_UPDATE");
+        self.finish(balancer);
+    }
+}
+
 /// Adds a listener to a load balancer that is claimed. Answers its id.
 pub(super) fn add(world: &mut World, balancer: &str, asked: &Value) -> Result<String, Refused> {
     check(asked)?;

@@ -67,7 +67,14 @@ pub(super) fn replace(world: &mut World, pool: &str, body: &Value, beside: bool)
     }
     for member in wanted {
         match existing(world, pool, member) {
-            Some(id) => drop(write(world, Kind::Member, &id, changes(member))?),
+            // A field that is not said is set back.
+            Some(id) => {
+                let member = over(
+                    json!({ "weight": 1, "backup": false, "monitor_address": null, "monitor_port": null }),
+                    changes(member),
+                );
+                drop(write(world, Kind::Member, &id, fields(&member, &[]))?);
+            }
             None => drop(insert(world, &balancer, pool, member)),
         }
     }

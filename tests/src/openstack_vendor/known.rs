@@ -1,0 +1,57 @@
+//! Differences from OpenStack's own controller manager that are meant to be, with their reasons.
+
+use crate::beside::Meant;
+
+const fn always(pattern: &'static str, reason: &'static str) -> Meant {
+    Meant { pattern, reason, always: true }
+}
+
+const MARK: &str = "whose it is: names and tags that people choose prove nothing";
+const LOCAL: &str = "without a monitor, nodes without a pod get their share of traffic for local pods, and lose it";
+const REFUSED: &str =
+    "a refused value is told; theirs takes the default, so that a Service that asked for internal is public";
+const THEFT: &str =
+    "another cluster's load balancer is refused, and not touched; theirs renames it, and deletes it later";
+const EXTERNAL: &str =
+    "which of several external networks Neutron lists first is chance: the operator says which is meant";
+const AFFINITY: &str = "session affinity that is taken away stays with theirs: here it goes, by one write";
+const HANDS: &str =
+    "changes by hand are set back: weights, names, pools that are left over, a load balancer that was deleted";
+const PERSONS: &str = "a listener that a person has added stays, also without a tag";
+const TOUCH: &str =
+    "annotations of others are no reason to ask anything: the story touches one that says the default, too";
+const LARGE: &str = "a creation that Octavia takes for too large: here members follow, so that the Service is served";
+const HTTP: &str = "a listener between HTTP and TCP is replaced; theirs fails for ever";
+const NUMBERS: &str = "a monitor keeps the number of its listener and pool: another name is no reason to write";
+const RECORDED: &str = "the recording has what one of the two asked for, and calls a load balancer by a number";
+
+/// The table.
+pub const TABLE: [Meant; 27] = [
+    always("*: cloud/loadbalancers/*/tags/*: nothing → \"aerostat:*", MARK),
+    always("local-default/create: cloud/*/healthmonitor: nothing → *", LOCAL),
+    always("local-default/create: cloud/*/monitor_port: nothing → 32102", LOCAL),
+    always("numbers/create: *", REFUSED),
+    always("theft/*: *", THEFT),
+    always("theft-untagged/*: *", THEFT),
+    always("autodetect-a1/create: *", EXTERNAL),
+    always("affinity/none: cloud/*/session_persistence: *", AFFINITY),
+    always("affinity: requests/writes: *", AFFINITY),
+    always("drift/*: cloud/*/pools_without_listener: *", HANDS),
+    always("drift/*: cloud/*/weight: 0 → 1", HANDS),
+    always("drift/listener * added*: cloud/*/listeners/listener_0_*", HANDS),
+    always("drift/floating IP deleted: cloud/*/listeners/listener_0_*", HANDS),
+    always("drift/listener * added*: cloud/*/listeners/mine: *", HANDS),
+    always("drift/floating IP deleted: cloud/*/listeners/mine: *", HANDS),
+    always("drift/*: cloud/*/listeners/person*: *", PERSONS),
+    always("drift/load balancer deleted: *", HANDS),
+    always("drift/delete: cloud/floatingips: *", HANDS),
+    always("drift: requests/writes: *", HANDS),
+    always("drift/*: services/drift/annotations/*timeout-client-data: *", TOUCH),
+    always("many-nodes/create big: *", LARGE),
+    always("many-nodes: requests/*: *", LARGE),
+    always("forwarded-for/off: *", HTTP),
+    always("forwarded-for: requests/*: *", HTTP),
+    always("serial-s1/port-removed: cloud/*/healthmonitor/name: *", NUMBERS),
+    always("pending/waits is served: *", RECORDED),
+    always("pending: requests/writes: *", RECORDED),
+];

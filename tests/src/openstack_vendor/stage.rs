@@ -1,0 +1,368 @@
+//! A cluster, the region of the recordings, and the binary between them, for stories with the same settings and nodes.
+
+use std::collections::HashMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::Service;
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, json};
+use tokio::sync::Mutex;
+
+use crate::beside::{Asked, Compared, ComparedStep, ManagerState, Meant, compare, unmeant};
+use crate::clouds::openstack::{Kind, Options, Simulator, Taking};
+use crate::control_plane::{Cluster, cluster};
+use crate::operator::{Process, Setup};
+use crate::vendor::openstack;
+use crate::{kubelet, operator, wait};
+
+use super::names::Names;
+use super::requests::{Owners, action};
+use super::story::{Change, Step, Story};
+use super::{hands, seen};
+
+/// How long a step may take.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// How long nothing is asked once a step is over, where nothing that is left tells so.
+const QUIET: Duration = Duration::from_millis(1_500);
+/// How long what there is stays as it was, as long as nothing is asked.
+const LOOK: Duration = Duration::from_millis(300);
+/// How long a change of a load balancer takes.
+const PROVISIONING: Duration = Duration::from_millis(100);
+/// The flags of the recordings.
+const FLAGS: [&str; 3] = ["--cluster-name=prod", "--configure-cloud-routes=false", "--node-status-update-frequency=1h"];
+/// Requests that are about a network or a node: with several stories side by side, nothing tells whose they are.
+const COMMON: [&str; 7] = [
+    "load-balancer GET /",
+    "network GET /v2.0/networks",
+    "network GET /v2.0/subnets",
+    "network GET /v2.0/subnets/{id}",
+    "network GET /v2.0/ports",
+    "network PUT /v2.0/ports/{id}",
+    "load-balancer GET /v2.0/lbaas/healthmonitors",
+];
+
+/// A place for stories.
+pub struct Stage {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// The region.
+    pub cloud: Simulator,
+    process: Mutex<Option<Process>>,
+    /// The Services that there were, by UID.
+    uids: std::sync::Mutex<HashMap<String, String>>,
+    /// The requests until now, in their order.
+    played: std::sync::Mutex<Vec<PlayedRequest>>,
+}
+
+/// A request that was looked at.
+#[derive(Clone)]
+struct PlayedRequest {
+    /// The Service that it is about, if it is about one.
+    owner: Option<String>,
+    action: String,
+    writes: bool,
+    at: SystemTime,
+}
+
+impl Stage {
+    /// Prepares what these stories need, which have the same settings and nodes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if something does not start.
+    pub async fn new(story: &Story) -> Self {
+        let mut options = Options::default();
+        options.behaviour.provisioning = Taking::Time(PROVISIONING);
+        let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(options));
+        let cloud = cloud.expect("the region starts");
+        cloud.with(|world| {
+            world.build_recorded();
+            for number in 1..=6 {
+                world.add_node(number, &format!("node-{number}"), None);
+            }
+            world.furnish_recorded();
+            for (name, number) in
+                story.nodes.iter().filter_map(|it| Some((it, it.strip_prefix("n-")?.parse::<u16>().ok()?)))
+            {
+                // From 10.6.1.1 on.
+                world.add_node(number + 246, name, None);
+            }
+        });
+        let stage = Self {
+            cluster,
+            cloud,
+            process: Mutex::default(),
+            uids: std::sync::Mutex::default(),
+            played: std::sync::Mutex::default(),
+        };
+        stage.start(&story.settings, &[]).await;
+        let joined = story.nodes.iter().map(|name| stage.join(name));
+        join_all(joined).await;
+        stage
+    }
+
+    /// Starts the binary, in the place of one that runs.
+    pub async fn start(&self, settings: &[(String, String)], flags: &[&str]) {
+        let mut process = self.process.lock().await;
+        if let Some(before) = process.take() {
+            before.stop().await;
+        }
+        let names = self.names();
+        let mut setup = openstack::setup(&self.cluster, &self.cloud).flags(&FLAGS).flags(flags);
+        for (name, value) in settings {
+            setup.config["provider"]["settings"][name] = json!(names.restore(value));
+        }
+        setup.config["provider"]["settings"]["pollInterval"] = json!("1s");
+        for credential in setup.config["credentials"].as_array_mut().into_iter().flatten() {
+            credential["limits"] = json!({ "deletions": 500, "creations": 500, "detachments": 500, "updates": 1_000 });
+        }
+        *process = Some(started(&setup).await);
+    }
+
+    /// Ends the binary.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it does not end well.
+    pub async fn end(&self) {
+        if let Some(process) = self.process.lock().await.take() {
+            process.stop().await;
+        }
+    }
+
+    /// Plays stories side by side, and compares each with its recording. `say` hears of each step how much was asked.
+    pub async fn play(&self, stories: &[Story], table: &[Meant], say: impl Fn(String)) -> Compared {
+        let mut compared = Compared::default();
+        let begun = self.count_requests();
+        let are_alone = stories.len() == 1;
+        for (story, steps) in
+            stories.iter().zip(join_all(stories.iter().map(|it| self.play_one(it, table, are_alone, &say))).await)
+        {
+            compared.add(compare(table, &story.name, &steps));
+        }
+        if !are_alone {
+            compared.add(compare(table, "in common", &[self.in_common(stories, begun)]));
+        }
+        compared
+    }
+
+    async fn play_one(
+        &self,
+        story: &Story,
+        table: &[Meant],
+        is_alone: bool,
+        say: impl Fn(String),
+    ) -> Vec<ComparedStep> {
+        let mut steps = Vec::new();
+        for step in &story.steps {
+            let name = format!("{}/{}", story.name, step.recorded.name);
+            let (begun, time) = (self.count_requests(), Instant::now());
+            self.change(story, step).await;
+            let mut theirs = step.recorded.state.clone();
+            if !is_alone {
+                theirs.asked = without_common(&theirs.asked);
+            }
+            let (mut count, mut looked) = (begun, time);
+            let is_over = async || {
+                // What is seen takes a while to be put together, and stories are many.
+                if self.count_requests() == count && looked.elapsed() < LOOK {
+                    return None;
+                }
+                (count, looked) = (self.count_requests(), Instant::now());
+                let differ = unmeant(table, &name, &theirs.seen, &self.seen(story, step).await);
+                (differ.is_empty() && self.is_over(story, step, begun, is_alone)).then_some(())
+            };
+            wait::within(PATIENCE, is_over).await;
+            let ours = ManagerState { seen: self.seen(story, step).await, asked: self.asked(story, begun, is_alone) };
+            let line = |asked: &Asked| (asked.reads(), asked.writes());
+            say(format!("{name}: {:?} of {:?} in {:?}", line(&ours.asked), line(&theirs.asked), time.elapsed()));
+            steps.push(ComparedStep { name, theirs, ours, alone: false });
+        }
+        steps
+    }
+
+    /// Whether what the step has begun has ended, as far as requests tell: what is left is as it should be.
+    fn is_over(&self, story: &Story, step: &Step, begun: usize, is_alone: bool) -> bool {
+        if matches!(step.change, Change::Delete | Change::Create(_))
+            && step.recorded.result.as_deref() != Some("failed")
+        {
+            return true;
+        }
+        let last = self.of_story(story, begun, is_alone).into_iter().map(|it| it.at).max();
+        let waits_for_nothing =
+            matches!(step.change, Change::Wait) || step.recorded.result.as_deref() == Some("failed");
+        last.map_or(waits_for_nothing, |it| it.elapsed().is_ok_and(|it| it > QUIET))
+    }
+
+    /// Everything that a manager leaves, with names in it.
+    async fn seen(&self, story: &Story, step: &Step) -> Value {
+        let name = story.services[&step.subject]["metadata"]["name"].as_str().expect("a Service has a name");
+        let service = self.services().get_opt(name).await.expect("the API server answers");
+        if let Some(it) = &service {
+            self.learn(it);
+        }
+        let legacy = self.legacy();
+        let uids = self.uids.lock().expect("no other test fails here").clone();
+        self.cloud.with(|world| {
+            let cloud = seen::cloud(&Owners::new(world, &legacy), world, story, &step.subject);
+            let seen = json!({ "services": { (&step.subject): service.as_ref().map(seen::service) }, "cloud": cloud });
+            let names = Names::new(world, uids.iter().map(|(uid, name)| (name.as_str(), uid.as_str())));
+            names.replace(&seen)
+        })
+    }
+
+    /// Looks at the requests that are new: how many there are then.
+    fn count_requests(&self) -> usize {
+        let mut played = self.played.lock().expect("no other test fails here");
+        let new = self.cloud.requests_from(played.len());
+        if !new.is_empty() {
+            let legacy = self.legacy();
+            self.cloud.with(|world| {
+                let owners = Owners::new(world, &legacy);
+                played.extend(new.iter().map(|request| {
+                    let (action, writes) = action(request);
+                    PlayedRequest { owner: owners.of_request(request), action, writes, at: request.at }
+                }));
+            });
+        }
+        played.len()
+    }
+
+    /// The requests of a story since then.
+    fn of_story(&self, story: &Story, begun: usize, is_alone: bool) -> Vec<PlayedRequest> {
+        self.count_requests();
+        let played = self.played.lock().expect("no other test fails here");
+        let of_story = |it: &&PlayedRequest| is_alone || it.owner.as_ref().is_some_and(|it| seen::is_of(story, it));
+        played[begun..].iter().filter(|it| !it.action.starts_with("identity ")).filter(of_story).cloned().collect()
+    }
+
+    fn asked(&self, story: &Story, begun: usize, is_alone: bool) -> Asked {
+        let played = self.of_story(story, begun, is_alone).into_iter();
+        let asked = Asked::of(played.map(|it| (it.action, it.writes)));
+        if is_alone { asked } else { without_common(&asked) }
+    }
+
+    /// The requests that no story has alone, in all stories together: lists that answer several, too.
+    fn in_common(&self, stories: &[Story], begun: usize) -> ComparedStep {
+        let mut theirs = Asked::default();
+        for step in stories.iter().flat_map(|it| &it.steps) {
+            let asked = &step.recorded.state.asked.actions;
+            let common = asked.iter().filter(|(action, _)| COMMON.contains(&action.as_str()));
+            theirs
+                .add(&Asked::counted(common.map(|(action, times)| (action.clone(), action.contains(" PUT "), *times))));
+        }
+        self.count_requests();
+        let played = self.played.lock().expect("no other test fails here");
+        let all = played[begun..].iter().filter(|it| !it.action.starts_with("identity "));
+        let common = all.filter(|it| COMMON.contains(&it.action.as_str()) || it.owner.is_none());
+        let ours = common.map(|it| (it.action.clone(), it.writes));
+        let state = |asked| ManagerState { seen: json!({}), asked };
+        ComparedStep {
+            name: "in common/all".to_owned(),
+            theirs: state(theirs),
+            ours: state(Asked::of(ours)),
+            alone: false,
+        }
+    }
+
+    async fn change(&self, story: &Story, step: &Step) {
+        let services = self.services();
+        let name = story.services[&step.subject]["metadata"]["name"].as_str().expect("a Service has a name");
+        let patch = async |patch: Value| {
+            let patch: Value = serde_json::from_str(&self.names().restore(&patch.to_string())).expect("it is JSON");
+            services.patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.expect("the Service is changed");
+        };
+        match &step.change {
+            Change::Create(keys) => {
+                hands::before(&self.cloud, story);
+                for key in keys {
+                    let text = self.names().restore(&story.services[key].to_string());
+                    let service: Service = serde_json::from_str(&text).expect("a recorded Service can be made");
+                    let made = services.create(&PostParams::default(), &service).await.expect("the Service is made");
+                    self.learn(&made);
+                }
+                hands::during(&self.cloud, story).await;
+            }
+            Change::Patch(change) => patch(change.clone()).await,
+            Change::Delete => {
+                services.delete(name, &DeleteParams::default()).await.expect("the Service is deleted");
+            }
+            Change::Hands if step.recorded.name.ends_with(" joins") => {
+                let node = step.recorded.name.split(' ').next().unwrap_or_default();
+                kubelet::join(&self.cluster.admin, &format!("{node}-ghost")).await.expect("the node joins");
+            }
+            Change::Hands if step.recorded.name.ends_with(" leaves") => {
+                let node = step.recorded.name.split(' ').next().unwrap_or_default();
+                let nodes: Api<k8s_openapi::api::core::v1::Node> = Api::all(self.cluster.admin.clone());
+                nodes.delete(&format!("{node}-ghost"), &DeleteParams::default()).await.expect("the node leaves");
+            }
+            Change::Hands => {
+                hands::change(&self.cloud, name, &step.recorded.name);
+                let touched =
+                    &step.recorded.state.seen["services"][&step.subject]["annotations"]["example.com/touched"];
+                // An annotation of others is no change of what the Service asks for. This one says the default.
+                let default = touched.as_str().and_then(|it| it.parse::<u8>().ok()).filter(|it| it % 2 == 1);
+                let default = default.map(|_| "50000");
+                patch(json!({ "metadata": { "annotations": {
+                    "example.com/touched": touched, "loadbalancer.openstack.org/timeout-client-data": default,
+                } } }))
+                .await;
+            }
+            Change::Restart if story.name == "rename" => {
+                let mut settings = story.settings.clone();
+                settings.push(("loadBalancers.formerClusterName".to_owned(), "prod".to_owned()));
+                self.start(&settings, &["--cluster-name=stage"]).await;
+            }
+            Change::Restart => {
+                let mut settings = story.settings.clone();
+                settings.retain(|(name, _)| name != "loadBalancers.manageSecurityGroups");
+                self.start(&settings, &[]).await;
+            }
+            Change::Wait => {}
+        }
+    }
+
+    async fn join(&self, name: &str) {
+        let mut node = kubelet::node(name);
+        if ["node-1", "node-3"].contains(&name) {
+            node.labels_mut().insert("role".to_owned(), "edge".to_owned());
+        }
+        kubelet::join_as(&self.cluster.admin, node).await.expect("the node joins");
+        operator::initialized(&self.cluster, name).await;
+    }
+
+    fn learn(&self, service: &Service) {
+        let (uid, name) = (service.uid().unwrap_or_default(), service.name_any());
+        self.uids.lock().expect("no other test fails here").insert(uid, name);
+    }
+
+    fn legacy(&self) -> HashMap<String, String> {
+        let uids = self.uids.lock().expect("no other test fails here");
+        uids.iter().map(|(uid, name)| (crate::fixtures::load_balancer_name(uid), name.clone())).collect()
+    }
+
+    fn names(&self) -> Names {
+        self.cloud.with(|world| Names::new(world, []))
+    }
+
+    fn services(&self) -> Api<Service> {
+        Api::default_namespaced(self.cluster.admin.clone())
+    }
+
+    /// Whether the region still has an object of a kind with this name.
+    #[must_use]
+    pub fn has(&self, kind: Kind, name: &str) -> bool {
+        self.cloud.account().all(kind).iter().any(|it| it["name"] == name)
+    }
+}
+
+async fn started(setup: &Setup) -> Process {
+    setup.started().await
+}
+
+fn without_common(asked: &Asked) -> Asked {
+    let own = asked.actions.iter().filter(|(action, _)| !COMMON.contains(&action.as_str()));
+    Asked::counted(own.map(|(action, times)| (action.clone(), !action.contains(" GET "), *times)))
+}
