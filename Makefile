@@ -59,6 +59,11 @@ compare-aws: control-plane moto cloud-provider-aws ## Play one story with AWS's 
 	@$(CARGO) build --locked -p aerostat -p tests --bins
 	@RECORD=$(RECORD) exec target/debug/compare_aws
 
+.PHONY: compare-openstack
+compare-openstack: control-plane ## Play the recorded stories of OpenStack's own controller manager with MANAGER=program, and show what differs.
+	@$(CARGO) build --locked -p aerostat -p tests --bins
+	@MANAGER=$(MANAGER) exec target/debug/compare_openstack
+
 CIRCLES := target/tools/import-circles
 
 .PHONY: lint

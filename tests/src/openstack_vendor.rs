@@ -9,6 +9,7 @@
 mod config;
 mod hands;
 pub mod known;
+mod manager;
 mod names;
 mod requests;
 mod seen;

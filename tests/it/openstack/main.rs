@@ -3,5 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod answers;
+mod joins;
 mod vendor;
 mod whole;

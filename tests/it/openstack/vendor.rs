@@ -8,7 +8,7 @@ use tests::beside::Compared;
 use tests::openstack_vendor::story::{Story, stories};
 use tests::openstack_vendor::{Stage, known};
 
-/// Stories whose process begins anew, or whose region stands still: each has a stage of its own.
+/// Stories whose process begins again, or whose region stands still: each has a stage of its own.
 const ALONE: [&str; 6] = ["groups-g1", "groups-off", "many-nodes", "pending", "rename", "created-in-error"];
 
 #[tokio::test(flavor = "multi_thread")]

@@ -1,10 +1,11 @@
 //! A cluster, the region of the recordings, and the binary between them, for stories with the same settings and nodes.
 
 use std::collections::HashMap;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{NodeAddress, Service};
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -13,10 +14,10 @@ use tokio::sync::Mutex;
 use crate::beside::{Asked, Compared, ComparedStep, ManagerState, Meant, compare, unmeant};
 use crate::clouds::openstack::{Kind, Options, Simulator, Taking};
 use crate::control_plane::{Cluster, cluster};
-use crate::operator::{Process, Setup};
 use crate::vendor::openstack;
 use crate::{kubelet, operator, wait};
 
+use super::manager::Manager;
 use super::names::Names;
 use super::requests::{Owners, action};
 use super::story::{Change, Step, Story};
@@ -49,7 +50,11 @@ pub struct Stage {
     pub cluster: Cluster,
     /// The region.
     pub cloud: Simulator,
-    process: Mutex<Option<Process>>,
+    manager: Mutex<Option<Manager>>,
+    /// OpenStack's own manager, if it is the one that plays.
+    theirs: Option<PathBuf>,
+    /// The config of the stories, as it was recorded.
+    config: String,
     /// The Services that there were, by UID.
     uids: std::sync::Mutex<HashMap<String, String>>,
     /// The requests until now, in their order.
@@ -73,6 +78,15 @@ impl Stage {
     ///
     /// Panics if something does not start.
     pub async fn new(story: &Story) -> Self {
+        Self::with(story, None).await
+    }
+
+    /// The same, where this program plays in the place of aerostat: OpenStack's own manager.
+    ///
+    /// # Panics
+    ///
+    /// As [`Stage::new`].
+    pub async fn with(story: &Story, theirs: Option<&Path>) -> Self {
         let mut options = Options::default();
         options.behaviour.provisioning = Taking::Time(PROVISIONING);
         let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(options));
@@ -93,7 +107,9 @@ impl Stage {
         let stage = Self {
             cluster,
             cloud,
-            process: Mutex::default(),
+            manager: Mutex::default(),
+            theirs: theirs.map(Path::to_owned),
+            config: story.config.clone(),
             uids: std::sync::Mutex::default(),
             played: std::sync::Mutex::default(),
         };
@@ -105,11 +121,23 @@ impl Stage {
 
     /// Starts the binary, in the place of one that runs.
     pub async fn start(&self, settings: &[(String, String)], flags: &[&str]) {
-        let mut process = self.process.lock().await;
-        if let Some(before) = process.take() {
+        let mut manager = self.manager.lock().await;
+        if let Some(before) = manager.take() {
             before.stop().await;
         }
         let names = self.names();
+        if let Some(program) = &self.theirs {
+            let config = names.restore(&self.config);
+            *manager = Some(Manager::theirs(
+                program,
+                &self.cluster,
+                &self.cloud,
+                &config,
+                settings,
+                &[&FLAGS, flags].concat(),
+            ));
+            return;
+        }
         let mut setup = openstack::setup(&self.cluster, &self.cloud).flags(&FLAGS).flags(flags);
         for (name, value) in settings {
             setup.config["provider"]["settings"][name] = json!(names.restore(value));
@@ -118,7 +146,7 @@ impl Stage {
         for credential in setup.config["credentials"].as_array_mut().into_iter().flatten() {
             credential["limits"] = json!({ "deletions": 500, "creations": 500, "detachments": 500, "updates": 1_000 });
         }
-        *process = Some(started(&setup).await);
+        *manager = Some(Manager::Aerostat(setup.started().await));
     }
 
     /// Ends the binary.
@@ -127,8 +155,8 @@ impl Stage {
     ///
     /// Panics if it does not end well.
     pub async fn end(&self) {
-        if let Some(process) = self.process.lock().await.take() {
-            process.stop().await;
+        if let Some(manager) = self.manager.lock().await.take() {
+            manager.stop().await;
         }
     }
 
@@ -299,6 +327,10 @@ impl Stage {
                 nodes.delete(&format!("{node}-ghost"), &DeleteParams::default()).await.expect("the node leaves");
             }
             Change::Hands => {
+                wait::until("what was changed before is set back", async || {
+                    hands::is_whole(&self.cloud, name).then_some(())
+                })
+                .await;
                 hands::change(&self.cloud, name, &step.recorded.name);
                 let touched =
                     &step.recorded.state.seen["services"][&step.subject]["annotations"]["example.com/touched"];
@@ -324,8 +356,15 @@ impl Stage {
         }
     }
 
-    async fn join(&self, name: &str) {
+    /// A node joins, and is initialised.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the API server refuses it, or it is not initialised in time.
+    pub async fn join(&self, name: &str) {
         let mut node = kubelet::node(name);
+        let hostname = NodeAddress { type_: "Hostname".to_owned(), address: name.to_owned() };
+        node.status.get_or_insert_default().addresses = Some(vec![hostname]);
         if ["node-1", "node-3"].contains(&name) {
             node.labels_mut().insert("role".to_owned(), "edge".to_owned());
         }
@@ -356,10 +395,6 @@ impl Stage {
     pub fn has(&self, kind: Kind, name: &str) -> bool {
         self.cloud.account().all(kind).iter().any(|it| it["name"] == name)
     }
-}
-
-async fn started(setup: &Setup) -> Process {
-    setup.started().await
 }
 
 fn without_common(asked: &Asked) -> Asked {

@@ -16,6 +16,8 @@ pub struct Story {
     pub name: String,
     /// The nodes that there are.
     pub nodes: Vec<String>,
+    /// The config, as it was recorded.
+    pub config: String,
     /// The settings of the provider, with names in the place of ids.
     pub settings: Vec<(String, String)>,
     /// The Services that are made, by name.
@@ -122,7 +124,7 @@ fn story(file: &std::path::Path) -> Story {
         keep_own(&mut step.recorded.state.seen["cloud"], &own);
         steps.push(step);
     }
-    Story { nodes: nodes(given["nodes"].as_str().unwrap_or_default()), name, settings, services, steps }
+    Story { nodes: nodes(given["nodes"].as_str().unwrap_or_default()), name, config, settings, services, steps }
 }
 
 /// `node-1, node-3 and n-001 to n-110`.

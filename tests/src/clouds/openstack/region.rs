@@ -66,6 +66,13 @@ impl World {
         if let Some(it) = self.get_mut(Kind::Port, &fourth.0) {
             it["port_security_enabled"] = json!(false);
         }
+        for number in [20, 21] {
+            self.add_node(number, "twin", None);
+        }
+        let second = self.named(Kind::Server, "node-2");
+        if let Some(it) = self.get_mut(Kind::Server, &second) {
+            it["metadata"] = json!({ "hostname": "node-2.example.com" });
+        }
         self.insert(Kind::LoadBalancerFlavor, json!({ "name": "single", "description": "", "enabled": true }));
         self.insert(Kind::AvailabilityZone, json!({ "name": "zone-a", "description": "", "enabled": true }));
     }
