@@ -22,16 +22,9 @@ use crate::source::Module;
 pub(crate) async fn compile(sandbox: &Sandbox, module: Module) -> Result<Component, LoadError> {
     check_kind(&module)?;
     let name = module.name().to_owned();
-    let (engine, limits) = (sandbox.engine().clone(), *sandbox.compile_limits());
-    let compiled = match sandbox.compiler() {
-        Some(program) => {
-            let compiled = process::run(program, sandbox.memory(), &limits, module.bytes()).await;
-            compiled.and_then(|it| load(&engine, &it))
-        }
-        None => match sandbox.compiled() {
-            Some(compiled) => once(compiled, engine, limits, module).await,
-            None => inside(engine, limits, module).await,
-        },
+    let compiled = match sandbox.compiled() {
+        Some(compiled) => once(compiled, sandbox, module).await,
+        None => now(sandbox, module).await,
     };
     compiled.map_err(|source| LoadError::Compile { module: name, source })
 }
@@ -48,15 +41,27 @@ pub(crate) fn check_kind(module: &Module) -> Result<(), LoadError> {
     Err(LoadError::NotAComponent { module: module.name().to_owned(), what })
 }
 
-/// Compiles in this process, unless the module was compiled before.
-async fn once(compiled: &Compiled, engine: Engine, limits: CompileLimits, module: Module) -> Result<Component, Error> {
+/// Compiles, unless the module was compiled before.
+async fn once(compiled: &Compiled, sandbox: &Sandbox, module: Module) -> Result<Component, Error> {
     let (mut compiled, digest) = (compiled.lock().await, module.digest());
     if let Some(component) = compiled.get(&digest) {
         return Ok(component.clone());
     }
-    let component = inside(engine, limits, module).await?;
+    let component = now(sandbox, module).await?;
     compiled.insert(digest, component.clone());
     Ok(component)
+}
+
+/// Compiles in the process that the sandbox has for it, or in this one.
+async fn now(sandbox: &Sandbox, module: Module) -> Result<Component, Error> {
+    let (engine, limits) = (sandbox.engine().clone(), *sandbox.compile_limits());
+    match sandbox.compiler() {
+        Some(program) => {
+            let compiled = process::run(program, sandbox.memory(), &limits, module.bytes()).await?;
+            load(&engine, &compiled)
+        }
+        None => inside(engine, limits, module).await,
+    }
 }
 
 /// Compiles in this process, which no limit of the kernel protects.
