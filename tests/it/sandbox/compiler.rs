@@ -2,9 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
+use prometheus::Registry;
+use sandbox::{CallLimits, Module, Sandbox};
+use tests::folder::Folder;
 use tests::{component, costly, guests};
 
-use crate::setup::Guest;
+use crate::setup::{Guest, digest};
 
 fn compiled_by(program: impl Into<PathBuf>) -> Guest {
     Guest { compiler: Some(program.into()), ..Guest::hostile() }
@@ -19,6 +22,22 @@ async fn check(program: impl AsRef<Path>, expected: &str) {
 async fn what_the_binary_compiles_runs() {
     let lab = compiled_by(tests::aerostat::binary().unwrap()).load().await;
     lab.assert_alive().await;
+}
+
+#[tokio::test]
+async fn a_kept_module_is_compiled_by_the_binary_once() {
+    let folder = Folder::new();
+    let program = folder.path("compiler");
+    std::os::unix::fs::symlink(tests::aerostat::binary().unwrap(), &program).unwrap();
+    let sandbox = Sandbox::new(CallLimits::default().memory).unwrap().compiling_with(&program).keeping_modules();
+    let load = async || {
+        let guest = Guest::hostile();
+        let module = Module::new("hostile", guest.bytes.clone(), digest(&guest.bytes)).unwrap();
+        guest.load_into(&sandbox, module, &Registry::new()).await.map(drop)
+    };
+    load().await.unwrap();
+    std::fs::remove_file(&program).unwrap();
+    load().await.expect("nobody has to compile it again");
 }
 
 #[tokio::test]
