@@ -59,8 +59,7 @@ impl Sandbox {
         Ok(Self { engine, ticker, memory, compiler: None, compile_limits, compiled: None })
     }
 
-    /// Keeps each module that this process compiles, and compiles it once: for tests, which load the same few modules
-    /// hundreds of times.
+    /// Keeps each compiled module, and has it compiled once: for tests, which load the same few modules hundreds of times.
     #[must_use]
     pub fn keeping_modules(self) -> Self {
         Self { compiled: Some(Arc::default()), ..self }
