@@ -67,7 +67,8 @@ impl Backend for BalancerCall<'_> {
         let mut found = Vec::new();
         let names = [Some(&self.names.name), self.names.former.as_ref(), Some(&self.names.legacy)];
         for name in names.into_iter().flatten() {
-            for live in octavia::balancers_named(name)? {
+            // A deletion waits for the end of what is going, also where nobody remembers its id.
+            for live in octavia::balancers_named(name)?.into_iter().filter(|it| self.deletes || !it.is_going()) {
                 let is_owner = matches!(self.names.relation(&live), BalancerRelation::Owner { .. });
                 found.push(self.as_found(&live, true, is_owner));
             }

@@ -42,15 +42,13 @@ pub(crate) fn read_balancers(shown: &[Value]) -> Vec<OctaviaBalancer> {
     shown.iter().filter_map(OctaviaBalancer::from_fields).collect()
 }
 
-/// The load balancers with this name, but for those that are going.
+/// The load balancers with this name, also those that are going.
 ///
 /// # Errors
 ///
 /// Whatever Octavia answered.
 pub(crate) fn balancers_named(name: &str) -> Result<Vec<OctaviaBalancer>> {
-    let all: Vec<OctaviaBalancer> =
-        objects(&OCTAVIA.get(path(&["loadbalancers"])).query("name", name), "loadbalancers")?;
-    Ok(all.into_iter().filter(|it| !it.is_going()).collect())
+    objects(&OCTAVIA.get(path(&["loadbalancers"])).query("name", name), "loadbalancers")
 }
 
 /// Listeners of one load balancer, or of all.

@@ -94,6 +94,21 @@ fn openstack_029_an_address_is_taken_made_or_refused() {
 }
 
 #[test]
+fn a_deletion_without_a_memo_waits_for_its_end() {
+    let mut stage = Stage::new();
+    stage.ensured().unwrap();
+    // As of a Service whose creation was not answered.
+    stage.service.memo = None;
+    stage.service.annotations.clear();
+    for call in ["Octavia begins", "Octavia is at work"] {
+        let answer = stage.run(OpenStack::delete).unwrap();
+        assert!(matches!(answer, Deletion::Pending(_)), "{call}: {answer:?}");
+    }
+    stage.deleted().unwrap();
+    assert_eq!(stage.left(), [""; 0], "done is said when nothing is left");
+}
+
+#[test]
 fn a_floating_ip_that_lists_lack_is_waited_for() {
     let mut stage = Stage::new();
     stage.ensured().unwrap();
