@@ -3,8 +3,10 @@
 mod cloud;
 mod counts;
 mod described;
+mod endings;
 mod lives;
 mod plans;
+mod spoken;
 
 use std::time::Duration;
 

@@ -44,13 +44,17 @@ fn three(project: &mut Project) {
 }
 
 #[test]
-fn addresses_are_those_of_the_vendors_controller() {
-    assert_eq!(addresses(&[], |_| ()), ["InternalIP 10.6.0.11", "InternalIP fd00:6::11"]);
-    // node-2, node-3 and node-4 of the recordings.
-    let named = addresses(&[], |it| it.servers[0]["metadata"] = json!({ "hostname": "node-2.example.com" }));
-    assert_eq!(named, ["InternalIP 10.6.0.11", "InternalIP fd00:6::11", "Hostname node-2.example.com"]);
+fn openstack_015_a_floating_address_is_external() {
     let external = addresses(&[], floating);
     assert_eq!(external, ["InternalIP 10.6.0.11", "InternalIP fd00:6::11", "ExternalIP 172.24.4.150"]);
+}
+
+#[test]
+fn addresses_are_those_of_the_vendors_controller() {
+    assert_eq!(addresses(&[], |_| ()), ["InternalIP 10.6.0.11", "InternalIP fd00:6::11"]);
+    // node-2 and node-4 of the recordings.
+    let named = addresses(&[], |it| it.servers[0]["metadata"] = json!({ "hostname": "node-2.example.com" }));
+    assert_eq!(named, ["InternalIP 10.6.0.11", "InternalIP fd00:6::11", "Hostname node-2.example.com"]);
     let second = addresses(&[], |it| it.ports.push(port(102, 1, &["10.8.0.202"])));
     assert_eq!(second, ["InternalIP 10.6.0.11", "InternalIP fd00:6::11", "InternalIP 10.8.0.202"]);
     let access = addresses(&[], |project| {

@@ -30,13 +30,18 @@ fn changed(change: impl FnOnce(&mut Value)) -> Result<Option<Instance>> {
     get(&project.host(), &by_id())
 }
 
+/// The state of the one server where Nova shows this status.
+fn state(status: &str) -> Result<Option<State>> {
+    changed(|it| it["status"] = json!(status)).map(|it| it.map(|it| it.state))
+}
+
 /// The answer where Nova answers so.
 fn refused(status: u16, body: &'static str) -> Result<Option<Instance>> {
     get(&Host::new().setting("region", "RegionOne").answers(move |_| answer(status, body)), &by_id())
 }
 
 #[test]
-fn cases_004_and_009_a_server_is_found_by_its_id() {
+fn openstack_004_a_server_is_found_by_its_id() {
     let host = one().host();
     assert_eq!(get(&host, &by_id()), Ok(Some(expected())));
     let fields = "fields=id&fields=device_id&fields=status&fields=network_id&fields=fixed_ips&fields=trunk_details";
@@ -55,13 +60,11 @@ fn openstack_002_only_nova_says_that_a_server_is_gone() {
 }
 
 #[test]
-fn cases_003_and_022_failures_are_errors() {
+fn openstack_003_failures_are_errors() {
     for (status, body) in [(500, r#"{ "computeFault": { "code": 500, "message": "x" } }"#), (503, ""), (502, "<html>")]
     {
         assert!(matches!(refused(status, body), Err(Error::Unavailable(_))), "{status}");
     }
-    let fault = r#"{ "error": { "code": 401, "title": "Unauthorized", "message": "no" } }"#;
-    assert!(matches!(refused(401, fault), Err(Error::Denied(_))));
     let ports_fail = |request: &Request| -> Outcome {
         if request.endpoint == "network" { answer(500, "") } else { one().answer(request) }
     };
@@ -70,15 +73,35 @@ fn cases_003_and_022_failures_are_errors() {
 }
 
 #[test]
-fn cases_005_to_008_a_server_is_as_its_status_says() {
-    let state = |status: &str| changed(|it| it["status"] = json!(status)).map(|it| it.map(|it| it.state));
-    for status in ["SHUTOFF", "SHELVED_OFFLOADED", "SUSPENDED"] {
+fn openstack_005_a_server_that_is_off_is_stopped() {
+    assert_eq!(state("SHUTOFF"), Ok(Some(State::Stopped)));
+}
+
+#[test]
+fn openstack_006_a_shelved_server_is_stopped() {
+    // One that sleeps serves as little.
+    for status in ["SHELVED_OFFLOADED", "SUSPENDED"] {
         assert_eq!(state(status), Ok(Some(State::Stopped)), "{status}");
     }
+}
+
+#[test]
+fn openstack_007_a_deleted_server_is_gone() {
     for status in ["DELETED", "SOFT_DELETED"] {
         assert_eq!(state(status), Ok(None), "{status}");
     }
+}
+
+#[test]
+fn openstack_008_a_server_in_error_exists() {
     assert_eq!(state("ERROR"), Ok(Some(State::Running)));
+}
+
+/// The host has asked for a new token by then, and repeated the request.
+#[test]
+fn openstack_022_a_token_refused_twice_is_an_error() {
+    let fault = r#"{ "error": { "code": 401, "title": "Unauthorized", "message": "no" } }"#;
+    assert!(matches!(refused(401, fault), Err(Error::Denied(_))));
 }
 
 #[test]

@@ -40,6 +40,12 @@ pub(super) struct Cloud {
     pub(super) full: Vec<String>,
     /// How many lists of floating IPs show none.
     pub(super) unlisted: usize,
+    /// Whether it has no external network.
+    pub(super) is_closed: bool,
+    /// The answer to each creation of a load balancer.
+    pub(super) refuses: Option<fn() -> Response>,
+    /// How many more changes Octavia calls immutable.
+    held: u32,
     /// The largest body that came.
     pub(super) largest: usize,
 }
@@ -72,6 +78,11 @@ impl Cloud {
         });
         self.ports.insert(format!("port-{number}"), port);
         server
+    }
+
+    /// Lets the next changes be refused, as if another had changed the load balancer in between.
+    pub(super) fn hold(&mut self, changes: u32) {
+        self.held = changes;
     }
 
     fn octavia(&mut self, request: &Request, body: &Value, moment: FakeMoment) -> Response {
@@ -163,7 +174,10 @@ impl Cloud {
 
     fn octavia_write(&mut self, request: &Request, path: &[&str], body: &Value, moment: FakeMoment) -> Response {
         if (request.method, path) == (Method::Post, &["loadbalancers"]) {
-            return self.make_balancer(&body["loadbalancer"], moment);
+            return match self.refuses {
+                Some(answer) => answer(),
+                None => self.make_balancer(&body["loadbalancer"], moment),
+            };
         }
         let balancer = match path {
             ["loadbalancers", id] => Some((*id).to_owned()),
@@ -180,7 +194,9 @@ impl Cloud {
         let Some(balancer) = balancer.filter(|it| self.balancers.contains_key(it)) else {
             return fault(404, "it is not found.");
         };
-        if self.busy.contains_key(&balancer) {
+        let is_held = self.held > 0;
+        self.held = self.held.saturating_sub(1);
+        if is_held || self.busy.contains_key(&balancer) {
             return fault(409, &format!("Load Balancer {balancer} is immutable and cannot be updated."));
         }
         let response = self.change(request, path, body, &balancer);

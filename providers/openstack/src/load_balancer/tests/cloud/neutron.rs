@@ -12,6 +12,7 @@ impl Cloud {
         let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
         let is = |it: &Value, field: &str| query(request, field).is_none_or(|wanted| text(it, field) == wanted);
         match (request.method, &*path) {
+            (Method::Get, ["networks"]) if self.is_closed => reply(200, json!({ "networks": [] })),
             (Method::Get, ["networks"]) => reply(200, json!({ "networks": [{ "id": "ext", "name": "ext" }] })),
             (Method::Get, ["subnets"]) => {
                 let subnets =
