@@ -95,3 +95,18 @@ fn a_port_that_has_changed_is_read_again() {
     assert_eq!(apply(&neutron, &[change(ONE, None, Some("10.6.0.11"))]), [Ok(RouteOutcome::Done)]);
     assert_eq!(neutron.borrow().pairs("10.6.0.11"), [ONE]);
 }
+
+#[test]
+fn a_move_that_is_taken_back_keeps_to_its_budget() {
+    let neutron = Neutron::new(&[(ONE, "10.6.0.12")]).shared();
+    neutron.borrow_mut().let_through("10.6.0.12", &[ONE]);
+    neutron.borrow_mut().takes_parts = false;
+    neutron.borrow_mut().refuses = Some(("p-11", 403));
+    let (answers, written) = writes(&neutron, &[change(ONE, Some("10.6.0.12"), Some("10.6.0.11"))]);
+    assert!(matches!(&answers[0], Err(Error::Denied(_))), "{answers:?}");
+    let list = "/routers/r-1";
+    let expected = ["/ports/p-12", "/routers/r-1/remove_extraroutes", list, list, "/ports/p-11", list];
+    assert_eq!(written, expected);
+    let budget = Host::new().run(<OpenStack as Routes>::describe).unwrap().entries_per_route;
+    assert_eq!(u32::try_from(written.len()), Ok(budget), "each counts as a detachment");
+}
