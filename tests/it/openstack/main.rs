@@ -4,5 +4,8 @@
 
 mod answers;
 mod joins;
+mod ground;
+mod nodes;
+mod services;
 mod vendor;
 mod whole;
