@@ -1,0 +1,17 @@
+//! The API: its requests, its answers, and where its errors differ from those of other clouds.
+
+mod errors;
+mod fields;
+pub(crate) mod instances;
+pub(crate) mod projects;
+
+use aerostat_sdk::http::Client;
+
+/// The name of the endpoint.
+pub(crate) const COMPUTE: &str = "compute";
+
+/// Items that a page is asked for: the most that the API takes.
+pub(crate) const PAGE: u32 = 500;
+
+/// Compute Engine: `{"error": {"code": 404, "message": "…", "errors": [{"reason": "notFound", …}]}}`.
+pub(crate) const API: Client<'_> = Client::new(COMPUTE).refusals(errors::refusal).not_found(errors::is_not_found);

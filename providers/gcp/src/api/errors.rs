@@ -1,0 +1,39 @@
+//! Refusals, sorted by what the host does next.
+
+use std::time::Duration;
+
+use aerostat_sdk::Error;
+use aerostat_sdk::http::Response;
+use serde_json::Value;
+
+/// How long the API is left alone that says that requests come too fast, without saying for how long. Its limits are those of a minute.
+const OVER_LIMIT: Duration = Duration::from_secs(20);
+
+/// The reason of a refusal: "notFound". Empty if it is none of the API's.
+pub(crate) fn reason(response: &Response) -> String {
+    let error: Value = response.json_in("error").unwrap_or_default();
+    error["errors"][0]["reason"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Whether it is the API that says that something is not there.
+pub(super) fn is_not_found(response: &Response) -> bool {
+    reason(response) == "notFound"
+}
+
+pub(super) fn refusal(response: &Response) -> Option<Error> {
+    let complaint = response.complaint();
+    let pause = || response.retry_after().unwrap_or(OVER_LIMIT);
+    Some(match (&*reason(response), response.status()) {
+        ("rateLimitExceeded" | "userRateLimitExceeded" | "concurrentLimitExceeded", _) => {
+            Error::retry_after(pause(), complaint)
+        }
+        // The message names the quota.
+        ("quotaExceeded" | "limitExceeded", _) => Error::quota(complaint),
+        ("accessNotConfigured", _) => {
+            Error::denied(format_args!("{complaint}. Enable the Compute Engine API in this project"))
+        }
+        ("resourceNotReady" | "resourceInUseByAnotherResource" | "conditionNotMet", _) => Error::unavailable(complaint),
+        (_, 429) => Error::retry_after(pause(), complaint),
+        _ => return None,
+    })
+}

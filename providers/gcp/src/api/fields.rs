@@ -1,0 +1,21 @@
+//! Fields of objects, read one by one. A reader that the compiler writes for each type would be a fifth of the module.
+
+use serde_json::Value;
+
+/// A text; empty where it is null or not there.
+#[inline(never)]
+pub(crate) fn text(shown: &Value, field: &str) -> String {
+    shown[field].as_str().unwrap_or_default().to_owned()
+}
+
+/// A text; `None` where it is null, empty or not there.
+#[inline(never)]
+pub(crate) fn word(shown: &Value, field: &str) -> Option<String> {
+    shown[field].as_str().filter(|it| !it.is_empty()).map(str::to_owned)
+}
+
+/// The items of a list; none where it is null or not there.
+#[inline(never)]
+pub(crate) fn items<'v>(shown: &'v Value, field: &str) -> &'v [Value] {
+    shown[field].as_array().map(Vec::as_slice).unwrap_or_default()
+}
