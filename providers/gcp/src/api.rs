@@ -3,7 +3,9 @@
 mod errors;
 mod fields;
 pub(crate) mod instances;
+pub(crate) mod operations;
 pub(crate) mod projects;
+pub(crate) mod routes;
 
 use aerostat_sdk::http::Client;
 

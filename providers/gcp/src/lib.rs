@@ -1,4 +1,4 @@
-//! The Google Cloud provider: instances of Compute Engine for nodes, and where persistent disks are.
+//! The Google Cloud provider: instances of Compute Engine for nodes, routes for pods, and where persistent disks are.
 
 #![forbid(unsafe_code)]
 
@@ -8,6 +8,7 @@ mod instance;
 mod instances;
 mod machine;
 mod provider;
+mod routes;
 mod settings;
 mod volumes;
 
@@ -18,7 +19,7 @@ use aerostat_sdk::{Description, Error, Provider, Result};
 use crate::api::projects;
 use crate::settings::ProjectSettings;
 
-aerostat_sdk::export!(Gcp: Provider, Instances, PersistentVolumes);
+aerostat_sdk::export!(Gcp: Provider, Instances, Routes, PersistentVolumes);
 
 impl Provider for Gcp {
     fn describe() -> Result<Description> {

@@ -1,0 +1,67 @@
+//! Operations: writes that go on after their answer.
+
+use aerostat_sdk::http::Response;
+use aerostat_sdk::{Error, Result};
+use serde_json::Value;
+
+use super::API;
+use super::fields::{items, text, word};
+
+/// A write's operation.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum OperationState {
+    /// It goes on, under this name.
+    Running(String),
+    /// It is done.
+    Done,
+    /// The API does not know it, or cannot tell: what it was about has to be read.
+    Lost,
+}
+
+/// The operation that answers a write. It may be done at once.
+///
+/// # Errors
+///
+/// If it is no operation; the error that it ended with.
+pub(crate) fn begun(response: &Response) -> Result<OperationState> {
+    let shown: Value = response.json()?;
+    let name = word(&shown, "name").ok_or_else(|| response.unreadable(&"the operation has no name"))?;
+    state(&shown, name)
+}
+
+/// A global operation, by its name. Where it is not there, or cannot be read for now, it is lost.
+///
+/// # Errors
+///
+/// Refusals of the API, and the error that the operation ended with.
+pub(crate) fn global(project: &str, name: &str) -> Result<OperationState> {
+    let request = API.get(["projects", project, "global", "operations", name]);
+    let request = request.query("fields", "name,status,error,httpErrorStatusCode");
+    match request.find_response() {
+        Ok(Some(response)) => state(&response.json()?, name.to_owned()),
+        Ok(None) | Err(Error::Unavailable(_)) => Ok(OperationState::Lost),
+        Err(error) => Err(error),
+    }
+}
+
+fn state(shown: &Value, name: String) -> Result<OperationState> {
+    if shown["status"] != "DONE" {
+        return Ok(OperationState::Running(name));
+    }
+    match items(&shown["error"], "errors").first() {
+        None => Ok(OperationState::Done),
+        Some(error) => Err(ended(&name, error)),
+    }
+}
+
+/// The error that an operation ended with, by its code. The message of a quota names it.
+fn ended(name: &str, error: &Value) -> Error {
+    let code = text(error, "code");
+    let why = format!("operation {name} ended with {code}: {}", text(error, "message"));
+    match &*code {
+        "QUOTA_EXCEEDED" | "LIMIT_EXCEEDED" => Error::quota(why),
+        "PERMISSIONS_ERROR" | "FORBIDDEN" => Error::denied(why),
+        "INVALID_USAGE" | "INVALID_FIELD_VALUE" | "INVALID_FIELD" | "REQUIRED_FIELD" => Error::invalid(why),
+        _ => Error::unavailable(why),
+    }
+}
