@@ -68,8 +68,8 @@ impl GceRoutePass {
         let old = change.before.as_ref().and_then(|it| it.next_hop.as_deref());
         let live: Vec<GceRoute> =
             self.routes.iter().filter(|it| it.destination == change.destination).cloned().collect();
-        let leads = |it: &GceRoute, to: Option<&str>| {
-            to.is_some() && it.instance.as_deref() == to && self.cluster.could_own(it)
+        let leads = |route: &GceRoute, to: Option<&str>| {
+            to.is_some() && route.instance.as_deref() == to && self.cluster.could_own(route)
         };
         let is_made = live.iter().any(|it| leads(it, hop));
         let removed: Vec<&GceRoute> = live.iter().filter(|it| leads(it, old) && !leads(it, hop)).collect();

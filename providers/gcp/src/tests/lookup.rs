@@ -1,7 +1,8 @@
 //! The instance of a node, lists of them, the project's identity, and volumes.
 
 use aerostat_sdk::{
-    Address, Error, Instance, Instances, Node, PersistentVolumes, Provider, Result, State, Topology, Volume, testing,
+    Address, Error, Instance, Instances, Node, PersistentVolumes, Provider, Result, State, Topology, Volume, readme,
+    testing,
 };
 
 use super::*;
@@ -147,9 +148,9 @@ fn addresses_follow_the_interfaces() {
     let both = |it: &mut Value| it["ipv6Address"] = json!("fd20::2");
     assert_eq!(ips(&both, "IPV4_IPV6"), ["10.132.0.2", "198.51.100.2", "fd20::2"]);
     assert_eq!(ips(&both, "IPV6"), ["fd20::2", "10.132.0.2", "198.51.100.2"]);
-    let outer = |it: &mut Value| {
-        it["ipv6AccessType"] = json!("EXTERNAL");
-        it["ipv6AccessConfigs"] = json!([{ "externalIpv6": "2001:db8::1" }, { "externalIpv6": "2001:db8::2" }]);
+    let outer = |interface: &mut Value| {
+        interface["ipv6AccessType"] = json!("EXTERNAL");
+        interface["ipv6AccessConfigs"] = json!([{ "externalIpv6": "2001:db8::1" }, { "externalIpv6": "2001:db8::2" }]);
     };
     assert_eq!(ips(&outer, "IPV4_IPV6").last().map(String::as_str), Some("2001:db8::2"));
 }
@@ -215,4 +216,12 @@ fn the_description_has_no_warnings() {
     let description = settings().run(<Gcp as Provider>::describe).unwrap();
     assert_eq!(testing::warnings(&description), [""; 0]);
     assert_eq!((&*description.name, description.list_page_size), ("gce", 500));
+}
+
+#[test]
+fn the_readme_shows_what_is_described() {
+    let description = settings().run(<Gcp as Provider>::describe).unwrap();
+    let filled = readme::filled(include_str!("../../README.md"), &description, "networking.gke.io/");
+    // UPDATE_EXPECT=1 rewrites the file; the failure says so.
+    expect_test::expect_file!["../../README.md"].assert_eq(&filled);
 }
