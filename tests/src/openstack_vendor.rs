@@ -1,4 +1,4 @@
-//! What OpenStack's own controller manager did, as `tests/golden/openstack` has it, played with aerostat against the simulated region.
+//! Stories of OpenStack's own controller manager, as `tests/golden/openstack` has them, played with aerostat against the simulated region.
 //!
 //! ```text
 //! a recording ─► Story ─► ■ Stage: a cluster, the region of the recordings, the binary ─► what is left after each step, what was asked

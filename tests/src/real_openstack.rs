@@ -13,7 +13,7 @@ mod cloud;
 mod ground;
 mod group;
 mod installed;
-mod operator;
+pub mod operator;
 mod recorder;
 mod services;
 
@@ -25,7 +25,6 @@ use crate::keystone::Keystone;
 
 pub use self::cloud::{Cloud, Refusal};
 pub use self::ground::Ground;
-pub use self::operator::operator;
 pub use self::recorder::{Asked, Notes, Recorder};
 pub use crate::keystone::REGION;
 
@@ -34,7 +33,7 @@ pub const INNER: &str = "Services";
 
 /// A running OpenStack. Dropping it ends it.
 pub struct RealOpenstack {
-    /// What users and administrators ask.
+    /// Requests of users and administrators.
     pub cloud: Cloud,
     /// The networks, the router, the project and its user.
     pub ground: Ground,

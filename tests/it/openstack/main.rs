@@ -3,9 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod answers;
-mod joins;
 mod ground;
+mod joins;
 mod nodes;
+mod replayed;
 mod services;
 mod vendor;
 mod whole;

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::setup::{Site, play, port};
 
-/// Cases: openstack 43, 49
+/// Cases: openstack 43, openstack 49
 #[test]
 fn openstack_043_a_creation_that_hangs_holds_up_no_other() {
     play(async |cloud| {

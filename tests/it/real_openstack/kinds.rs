@@ -6,7 +6,7 @@ use tests::operator::event;
 
 use crate::setup::{PREFIX, Site, annotated, play, port};
 
-/// Cases: openstack 26, 27, 28
+/// Cases: openstack 26, openstack 27, openstack 28
 #[test]
 fn openstack_026_an_internal_service_becomes_public_and_back() {
     play(async |cloud| {
@@ -29,7 +29,7 @@ fn openstack_026_an_internal_service_becomes_public_and_back() {
     });
 }
 
-/// Cases: openstack 29, 50, 51
+/// Cases: openstack 29, openstack 50, openstack 51
 #[test]
 fn openstack_029_an_address_that_is_asked_for_is_taken_and_kept() {
     play(async |cloud| {
@@ -88,7 +88,7 @@ fn openstack_030_floating_subnets_are_found_by_name_and_tags() {
     });
 }
 
-/// Cases: openstack 31, 33, 35, 36, 37, 40
+/// Cases: openstack 31, openstack 33, openstack 35, openstack 36, openstack 37, openstack 40
 #[test]
 fn openstack_031_protocols_are_those_of_octavia() {
     play(async |cloud| {
@@ -145,7 +145,7 @@ fn openstack_031_protocols_are_those_of_octavia() {
     });
 }
 
-/// Cases: openstack 32, 34, 39, 54
+/// Cases: openstack 32, openstack 34, openstack 39, openstack 54
 #[test]
 fn openstack_039_refusals_are_told() {
     play(async |cloud| {
@@ -175,7 +175,7 @@ fn openstack_039_refusals_are_told() {
     });
 }
 
-/// Cases: openstack 46, 52
+/// Cases: openstack 46, openstack 52
 #[test]
 fn openstack_046_two_services_share_a_load_balancer() {
     play(async |cloud| {

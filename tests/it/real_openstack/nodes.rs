@@ -8,7 +8,7 @@ use tests::operator::{self, event};
 
 use crate::setup::{Site, label, play, provider_id};
 
-/// Cases: openstack 1, 12, 19
+/// Cases: openstack 1, openstack 12, openstack 19
 #[test]
 fn openstack_001_a_node_is_what_nova_and_neutron_say() {
     play(async |cloud| {
@@ -45,7 +45,7 @@ fn openstack_013_two_servers_with_one_name_keep_the_taint() {
     });
 }
 
-/// Cases: openstack 2, 5
+/// Cases: openstack 2, openstack 5
 #[test]
 fn openstack_005_a_stopped_server_taints_and_a_deleted_one_goes() {
     play(async |cloud| {

@@ -7,7 +7,7 @@ use tests::kubelet;
 
 use crate::setup::{Site, play};
 
-/// Cases: openstack 56, 58, 59
+/// Cases: openstack 56, openstack 58, openstack 59
 #[test]
 fn openstack_056_nodes_get_routes_and_address_pairs() {
     play(async |cloud| {

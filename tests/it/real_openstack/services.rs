@@ -4,7 +4,7 @@ use serde_json::json;
 
 use crate::setup::{PREFIX, Site, play, port};
 
-/// Cases: openstack 23, 41, 42, 45, 38, 53
+/// Cases: openstack 23, openstack 41, openstack 42, openstack 45, openstack 38, openstack 53
 #[test]
 fn openstack_023_a_service_lives_from_its_creation_to_its_end() {
     play(async |cloud| {

@@ -54,7 +54,7 @@ const FLOATING: [&str; 6] =
     ["id", "floating_ip_address", "floating_network_id", "port_id", "fixed_ip_address", "description"];
 const RULE: [&str; 6] = ["direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_ip_prefix"];
 
-/// What concerns a story in the cloud, with ids in it.
+/// Objects of a story in the cloud, with ids in them.
 pub(super) fn cloud(owners: &Owners<'_>, world: &World, story: &Story, subject: &str) -> Value {
     // The two of this story were recorded one after the other.
     let is_subject = |owner: &str| story.name != "pending" || owner == subject;

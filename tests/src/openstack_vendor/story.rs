@@ -29,7 +29,7 @@ pub struct Story {
 /// A recorded step.
 #[derive(Clone, Debug)]
 pub struct Step {
-    /// What was recorded.
+    /// The recording.
     pub recorded: VendorStep,
     /// The Service that it is about.
     pub subject: String,
@@ -37,7 +37,7 @@ pub struct Step {
     pub change: Change,
 }
 
-/// What begins a step.
+/// The beginning of a step.
 #[derive(Clone, Debug)]
 pub enum Change {
     /// These Services are made, one right after the other.

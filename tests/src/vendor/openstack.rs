@@ -39,7 +39,7 @@ impl Vendor for OpenStack {
     const LOAD_BALANCERS: &'static str = "/load-balancer/v2.0/lbaas/loadbalancers";
     const MODULE: &'static str = guests::OPENSTACK;
     const MANIFEST: &'static str = include_str!("../../../deploy/openstack/config.yaml");
-    const PAGE: &'static str = "README.md";
+    const PAGE: &'static str = "openstack/README.md";
     const ENDPOINT: &'static str = "load-balancer";
     const SETTINGS: &'static [(&'static str, &'static str)] = &[("region", REGION)];
     const PROVIDER_ID: &'static str = "openstack:///";

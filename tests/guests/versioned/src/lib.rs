@@ -5,7 +5,7 @@
 //! | --- | --- |
 //! | `version=1.1.0` | that version |
 //! | `name=other` | another provider |
-//! | `account=b` | say that the credential belongs to that account |
+//! | `account=b` | say that the credential belongs to that account; `%20` stands for a space |
 //! | `setting=zone` | need that setting |
 //! | `endpoint=files` | need that endpoint, too |
 //! | `grown` | need a request more |
@@ -77,7 +77,7 @@ impl Provider for Versioned {
     fn identity() -> Result<Option<String>> {
         let account: Account = http::get(API, ["account"]).send()?.json()?;
         survive(account.is_new);
-        Ok(Some(value("account").map_or(account.account, str::to_owned)))
+        Ok(Some(value("account").map_or(account.account, |it| it.replace("%20", " "))))
     }
 }
 

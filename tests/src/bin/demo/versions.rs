@@ -37,7 +37,9 @@ impl Versions {
     /// Puts the version with these words into the ConfigMap and its digest into `cloud.yaml`, and returns the digest's beginning.
     async fn serve<V: Shown>(&self, ground: &Ground, version: &str, words: &str) -> Result<String> {
         let module = self.folder.join(format!("{version}.wasm"));
-        fs::write(&module, versioned::version(&format!("version={version} {words} account={}", self.account)))?;
+        // Words have no spaces.
+        let account = self.account.replace(' ', "%20");
+        fs::write(&module, versioned::version(&format!("version={version} {words} account={account}")))?;
         let module = module.to_str().context("the folder's name is no text")?;
         config::publish::<V>(ground, module).await?;
         let config = json!({

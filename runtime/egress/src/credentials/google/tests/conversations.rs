@@ -1,10 +1,10 @@
-//! Requests for tokens, as Google's own library sends them: google-auth, recorded in `tests/golden/gcp/auth.json`.
+//! Requests for tokens, as Google's own library sends them: google-auth, recorded in `tests/golden/google-auth.json`.
 
 use super::*;
 
 /// The requests of the recording with this name.
 fn recorded(name: &str) -> Value {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/gcp/auth.json");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/golden/google-auth.json");
     let all: Value = serde_json::from_str(&std::fs::read_to_string(file).unwrap()).unwrap();
     assert!(all[name].is_object(), "{name}");
     all[name].clone()
