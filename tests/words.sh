@@ -18,7 +18,7 @@ words='
 wish(es|ed)?            desired (an object) or spec; "as desired"
 essences?               what is compared: Compared, compared_fields
 sweep(s|ing)?|swept     instance list, list cache, listed
-sights?|glances?        list, check
+sights?|glances|glanced  list, check
 bury|buried             delete, delete_orphan
 heirs?|elders?          owner of the memo, older claimant
 ledgers?                account store

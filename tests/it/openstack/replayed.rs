@@ -127,11 +127,7 @@ impl Names {
                 }
             }
             (Value::Array(recorded), Value::Array(own)) => self.compare_lists(place, recorded, own, differences),
-            (Value::String(recorded), Value::String(own)) => {
-                if !self.is_same(recorded, own) {
-                    differences.push(format!("{place} is {own:?}, not {recorded:?}"));
-                }
-            }
+            (Value::String(recorded), Value::String(own)) if self.is_same(recorded, own) => {}
             (recorded, own) if recorded != own => differences.push(format!("{place} is {own}, not {recorded}")),
             _ => {}
         }

@@ -10,6 +10,7 @@ use crate::setup::{PATIENCE, Site, play, port};
 const BALANCERS: usize = 20;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "AEROSTAT_POINTS is how a person says how many there are")]
 fn figures_of_many_load_balancers() {
     play(async |cloud| {
         let points = std::env::var("AEROSTAT_POINTS").ok().and_then(|it| it.parse().ok());

@@ -118,6 +118,10 @@ impl Services {
     }
 
     /// RabbitMQ, with the daemon that knows the names of its nodes.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "scripts of RabbitMQ find the shell's programs where this process does"
+    )]
     pub(super) async fn messages(&mut self) {
         let [names, messages, nodes] = crate::port::free().expect("ports of loopback are free");
         let folder = self.installed.run("rabbitmq");
