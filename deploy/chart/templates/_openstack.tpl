@@ -49,6 +49,7 @@ endpoints:
       - methods: [POST]
         paths:
           - /floatingips
+        effect: write
         fields:
           - floatingip.description
           - floatingip.floating_ip_address
@@ -56,10 +57,11 @@ endpoints:
           - floatingip.port_id
           - floatingip.subnet_id
       - { methods: [PUT], paths: [/floatingips/*], effect: detach, fields: [floatingip.port_id] }
-      - { methods: [DELETE], paths: [/floatingips/*], only: [] }
+      - { methods: [DELETE], paths: [/floatingips/*], effect: delete, only: [] }
       - methods: [POST]
         paths:
           - /security-groups
+        effect: write
         fields:
           - security_group.description
           - security_group.name
@@ -76,7 +78,7 @@ endpoints:
           - security_group_rule.remote_ip_prefix
           - security_group_rule.security_group_id
       - { methods: [DELETE], paths: [/security-group-rules/*], effect: detach, only: [] }
-      - { methods: [DELETE], paths: [/security-groups/*], only: [] }
+      - { methods: [DELETE], paths: [/security-groups/*], effect: delete, only: [] }
   - name: load-balancer
     catalog: { type: load-balancer, interface: {{ $openstack.interface }}, region: {{ $region | quote }}, path: / }
     origins: {{ $openstack.origins.loadBalancer | toJson }}
@@ -95,6 +97,7 @@ endpoints:
       - methods: [POST]
         paths:
           - /v2.0/lbaas/loadbalancers
+        effect: write
         fields:
           - loadbalancer.additional_vips
           - loadbalancer.availability_zone
@@ -115,7 +118,7 @@ endpoints:
         fields:
           - loadbalancer.name
           - loadbalancer.tags
-      - { methods: [DELETE], paths: [/v2.0/lbaas/loadbalancers/*], only: [cascade] }
+      - { methods: [DELETE], paths: [/v2.0/lbaas/loadbalancers/*], effect: delete, only: [cascade] }
       - { methods: [POST], paths: [/v2.0/lbaas/listeners], effect: update, fields: [listener] }
       - { methods: [PUT], paths: [/v2.0/lbaas/listeners/*], effect: update, fields: [listener] }
       - { methods: [POST], paths: [/v2.0/lbaas/pools], effect: update, fields: [pool] }

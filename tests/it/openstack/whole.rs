@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::json;
 use tests::clouds::openstack::Kind;
@@ -22,7 +22,13 @@ async fn a_node_and_a_service_find_their_way_through_keystone() {
     kubelet::join(&cluster.admin, "web-1").await.unwrap();
     let node = operator::initialized(&cluster, "web-1").await;
     assert_eq!(node.spec.as_ref().unwrap().provider_id.as_deref(), Some(&*OpenStack::worker(1).provider_id.unwrap()));
-    assert_eq!(kubelet::addresses(&node)[0], ("InternalIP", "10.6.0.11"));
+    let nodes: Api<Node> = Api::all(cluster.admin.clone());
+    // They are written beside the taint's end.
+    wait::until("the node has its addresses", async || {
+        let node = nodes.get("web-1").await.unwrap();
+        (kubelet::addresses(&node).first() == Some(&("InternalIP", "10.6.0.11"))).then_some(())
+    })
+    .await;
 
     let services: Api<Service> = Api::default_namespaced(cluster.admin.clone());
     let web = json!({

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
 
+use egress::EndpointLimits;
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{NodeAddress, Service};
 use kube::ResourceExt as _;
@@ -331,6 +332,8 @@ impl Stage {
                     hands::is_whole(&self.cloud, name).then_some(())
                 })
                 .await;
+                // An answer serves equal reads of the next call for so long, and would not show what a person changes.
+                tokio::time::sleep(EndpointLimits::default().reuse).await;
                 hands::change(&self.cloud, name, &step.recorded.name);
                 let touched =
                     &step.recorded.state.seen["services"][&step.subject]["annotations"]["example.com/touched"];
