@@ -62,6 +62,8 @@ providers=()
 packages=()
 for manifest in providers/*/Cargo.toml; do
 	provider=$(basename "$(dirname "$manifest")")
+	# What nothing installs yet is no part of a release.
+	[ -e "deploy/chart/templates/_$provider.tpl" ] || continue
 	providers+=("$provider")
 	packages+=(-p "$provider")
 done

@@ -1,4 +1,4 @@
-//! The conversation that `make test` plays again with the simulator: RECORD=1 writes it.
+//! A conversation with the services, request by request: RECORD=1 writes it.
 
 use std::path::Path;
 

@@ -67,13 +67,14 @@ fn others(cloud: &Simulator, service: &str, port: u16, tags: &[&str]) {
     });
 }
 
-/// Whether the load balancer of this Service is at rest, each listener of a manager has members, and no pool is left over.
+/// Whether the load balancer of this Service is at rest, each listener of a manager has members, whatever their weight, and no pool is left
+/// over.
 pub(super) fn is_whole(cloud: &Simulator, service: &str) -> bool {
     let name = format!("kube_service_prod_default_{service}");
     cloud.with(|world| {
         let Some(balancer) = world.all(Kind::LoadBalancer).find(|it| it["_first"] == json!(name)) else { return false };
         let of = |kind: Kind| world.all(kind).filter(|it| it["_balancer"] == balancer["id"]);
-        let members = |pool: &Value| of(Kind::Member).filter(|it| it["_pool"] == *pool && it["weight"] == 1).count();
+        let members = |pool: &Value| of(Kind::Member).filter(|it| it["_pool"] == *pool).count();
         let pools: Vec<_> = of(Kind::Listener).map(|it| &it["default_pool_id"]).filter(|it| !it.is_null()).collect();
         balancer["provisioning_status"] == "ACTIVE"
             && pools.len() == 2
