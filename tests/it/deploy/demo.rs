@@ -75,12 +75,14 @@ async fn everything(admin: &Client) -> BTreeSet<String> {
     all.extend(names::<ClusterRoleBinding>(admin).await);
     all.extend(names::<Role>(admin).await);
     all.extend(names::<RoleBinding>(admin).await);
-    // The cluster's own controllers tell of nodes, too.
+    // The cluster's own controllers tell of nodes and Services, too. An event of theirs that the API server takes
+    // while the namespace goes stays behind it.
+    let of_cluster = ["node-controller", "endpoint-controller", "endpoint-slice-controller"];
     let events = Api::<Event>::all(admin.clone()).list(&ListParams::default()).await.unwrap();
     let of_aerostat = events.into_iter().filter(|event| {
         let source = event.source.as_ref().and_then(|it| it.component.as_deref()).unwrap_or_default();
         let about = event.involved_object.name.as_deref().unwrap_or_default();
-        !source.starts_with("node-controller") && about != "theirs"
+        !of_cluster.contains(&source) && about != "theirs"
     });
     all.extend(of_aerostat.map(|it| format!("Event {:?} {:?}", it.source, it.message)));
     all.into_iter().collect()
