@@ -6,6 +6,7 @@ mod answers;
 mod ground;
 mod joins;
 mod nodes;
+mod replayed;
 mod services;
 mod vendor;
 mod whole;

@@ -17,7 +17,7 @@ const FILE: &str = "recordings/openstack.json";
 fn a_conversation_is_recorded() {
     play(async |cloud| {
         let flags =
-            ["--cluster-cidr=10.244.0.0/16", "--configure-cloud-routes=true", "--route-reconciliation-period=2s"];
+            ["--cluster-cidr=10.244.0.0/16", "--configure-cloud-routes=true", "--route-reconciliation-period=30s"];
         let site = Site::new(cloud, "recorded").await.flags(&flags);
         let site = site.setting("routerID", &cloud.ground.router).setting("loadBalancers.manageSecurityGroups", "true");
         let mut ids = Vec::new();
@@ -88,7 +88,7 @@ fn a_conversation_is_recorded() {
     });
 }
 
-/// Writes the conversation, if it is asked for. Of equal reads that follow each other the last one is kept: those before waited for it.
+/// Writes the conversation, if it is asked for. Of equal reads between two writes the last one is kept: those before waited for it.
 #[expect(clippy::disallowed_methods, reason = "RECORD=1 is how a person asks for another recording")]
 fn write(asked: Vec<Asked>, ground: &Value) {
     if std::env::var("RECORD").is_err() {
@@ -101,8 +101,11 @@ fn write(asked: Vec<Asked>, ground: &Value) {
             "status": it.status, "answer": it.answer,
         });
         let key = |exchange: &Value| ["service", "method", "target"].map(|it| exchange[it].to_string());
-        if !it.writes() && exchanges.last().is_some_and(|last| key(last) == key(&exchange)) {
-            exchanges.pop();
+        let since = exchanges.iter().rposition(|it| it["method"] != "GET").map_or(0, |it| it + 1);
+        if !it.writes()
+            && let Some(before) = exchanges[since..].iter().position(|before| key(before) == key(&exchange))
+        {
+            exchanges.remove(since + before);
         }
         exchanges.push(exchange);
     }

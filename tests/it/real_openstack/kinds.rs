@@ -2,7 +2,6 @@
 
 use http::Method;
 use serde_json::{Value, json};
-use tests::operator::event;
 
 use crate::setup::{PREFIX, Site, annotated, play, port};
 
@@ -45,11 +44,12 @@ fn openstack_029_an_address_that_is_asked_for_is_taken_and_kept() {
         site.create("named", json!([port(80)]), &json!({ "spec": { "loadBalancerIP": "172.24.4.200" } })).await;
         assert_eq!(site.address("named", "").await, "172.24.4.200");
         site.create("second", json!([port(80)]), &json!({ "spec": { "loadBalancerIP": "172.24.4.200" } })).await;
-        event(&site.cluster, "second", &["172.24.4.200"]).await;
+        site.told("second", &["172.24.4.200"]).await;
         site.delete("named").await;
         let left = cloud.cloud.done(Method::GET, "network", &path, Value::Null).await;
         assert_eq!(left["floatingip"]["port_id"], Value::Null, "{left}");
-        // It is free now, and the second has waited for it.
+        // It is free now, and whatever changes the second tries again.
+        site.change("second", &json!({ "spec": { "sessionAffinity": "ClientIP" } })).await;
         assert_eq!(site.address("second", "").await, "172.24.4.200");
         site.delete("second").await;
         let keeps = annotated(&[("keep-floatingip", "true")]);
@@ -154,19 +154,19 @@ fn openstack_039_refusals_are_told() {
         site.joined(&[("node-1", 11)]).await;
         let _ = site.asked();
         site.create("class", json!([port(80)]), &annotated(&[("class", "gold")])).await;
-        event(&site.cluster, "class", &["gold"]).await;
+        site.told("class", &["gold"]).await;
         let both = annotated(&[("proxy-protocol", "true"), ("x-forwarded-for", "true")]);
         site.create("both", json!([port(80)]), &both).await;
-        event(&site.cluster, "both", &["x-forwarded-for"]).await;
+        site.told("both", &["x-forwarded-for"]).await;
         site.create("tls", json!([port(80)]), &annotated(&[("default-tls-container-ref", "here")])).await;
-        event(&site.cluster, "tls", &["default-tls-container-ref"]).await;
+        site.told("tls", &["default-tls-container-ref"]).await;
         assert_eq!(site.asked().writes(), Vec::<String>::new());
 
         let path = format!("/v2.0/lbaas/quotas/{}", cloud.ground.project);
         let quota = json!({ "quota": { "loadbalancer": 0 } });
         cloud.cloud.done(Method::PUT, "load-balancer", &path, quota).await;
         site.create("many", json!([port(80)]), &json!({})).await;
-        event(&site.cluster, "many", &["uota"]).await;
+        site.told("many", &["uota"]).await;
         cloud.cloud.done(Method::DELETE, "load-balancer", &path, Value::Null).await;
         for name in ["class", "both", "tls", "many"] {
             site.delete(name).await;
@@ -179,7 +179,7 @@ fn openstack_039_refusals_are_told() {
 #[test]
 fn openstack_046_two_services_share_a_load_balancer() {
     play(async |cloud| {
-        let site = Site::new(cloud, "shared").await;
+        let site = Site::new(cloud, "shared").await.setting("loadBalancers.maxShared", "3");
         let process = site.start().await;
         site.joined(&[("node-1", 11)]).await;
         site.create("first", json!([port(80)]), &json!({})).await;
@@ -189,9 +189,9 @@ fn openstack_046_two_services_share_a_load_balancer() {
         site.create("second", json!([port(81)]), &shares).await;
         assert_eq!(site.address("second", "").await, address);
         site.create("clash", json!([port(80)]), &shares).await;
-        event(&site.cluster, "clash", &["80"]).await;
-        assert_eq!(site.parts(&balancer, "listeners").await.len(), 2);
+        site.told("clash", &["80"]).await;
         site.delete("clash").await;
+        assert_eq!(site.parts(&balancer, "listeners").await.len(), 2);
         site.delete("second").await;
         let left = site.active("first").await;
         assert_eq!(site.parts(&left, "listeners").await.len(), 1);

@@ -4,7 +4,7 @@ use http::Method;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 use tests::kubelet;
-use tests::operator::{self, event};
+use tests::operator;
 
 use crate::setup::{Site, label, play, provider_id};
 
@@ -39,7 +39,7 @@ fn openstack_013_two_servers_with_one_name_keep_the_taint() {
         cloud.ground.node(&cloud.cloud, "twin", 31).await;
         cloud.ground.node(&cloud.cloud, "twin", 32).await;
         kubelet::join(&site.cluster.admin, "twin").await.unwrap();
-        event(&site.cluster, "twin", &["twin"]).await;
+        site.told("twin", &["twin"]).await;
         operator::assert_waits(&site.cluster, "twin").await;
         process.stop().await;
     });
@@ -87,7 +87,12 @@ fn openstack_015_a_floating_ip_is_external() {
             "floating_ip_address": "172.24.4.150", "project_id": cloud.ground.project,
         } });
         let made = cloud.cloud.done(Method::POST, "network", "/v2.0/floatingips", wanted).await;
-        // Nova's own look at a machine's network is a minute old at most; a reboot is not needed.
+        site.eventually("Nova knows the floating IP", async || {
+            let path = format!("/v2.1/servers/{id}");
+            let server = cloud.cloud.done(Method::GET, "compute", &path, Value::Null).await;
+            server["server"]["addresses"].to_string().contains("floating").then_some(())
+        })
+        .await;
         kubelet::join(&site.cluster.admin, "web-1").await.unwrap();
         operator::initialized(&site.cluster, "web-1").await;
         let found =

@@ -3,9 +3,9 @@
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use k8s_openapi::api::core::v1::{Node, Service};
+use k8s_openapi::api::core::v1::{Event, Node, Service};
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tests::control_plane::{Cluster, cluster};
 use tests::operator::{Process, Setup, initialized};
@@ -180,6 +180,18 @@ impl Site {
         all.into_iter().filter(|it| it["description"].as_str().unwrap_or_default().contains(&about)).collect()
     }
 
+    /// Waits for an event about an object whose message contains all of `parts`, as long as Octavia may take.
+    pub(crate) async fn told(&self, name: &str, parts: &[&str]) {
+        let events: Api<Event> = Api::all(self.cluster.admin.clone());
+        self.eventually(&format!("an event about {name} says {parts:?}"), async || {
+            let all = events.list(&ListParams::default()).await.unwrap().items;
+            let mut about = all.iter().filter(|it| it.involved_object.name.as_deref() == Some(name));
+            let message = |it: &Event| it.message.clone().unwrap_or_default();
+            about.any(|it| parts.iter().all(|part| message(it).contains(part))).then_some(())
+        })
+        .await;
+    }
+
     /// Waits for something that Octavia or Nova do.
     pub(crate) async fn eventually<T>(&self, what: &str, probe: impl AsyncFnMut() -> Option<T>) -> T {
         let begun = Instant::now();
@@ -198,10 +210,12 @@ impl Site {
 pub(crate) struct Asking(pub(crate) Vec<Asked>);
 
 impl Asking {
-    /// Those that write, as `POST /v2.0/lbaas/loadbalancers`, with ids as `*`. Those that met something that changes are left out.
+    /// Those that write, as `POST /v2.0/lbaas/loadbalancers`, with ids as `*`, sorted. Those that met something that changes are left out.
     pub(crate) fn writes(&self) -> Vec<String> {
         let writes = self.0.iter().filter(|it| it.writes() && it.status != 409);
-        writes.map(|it| format!("{} {}", it.method, without_ids(&it.target))).collect()
+        let mut writes: Vec<_> = writes.map(|it| format!("{} {}", it.method, without_ids(&it.target))).collect();
+        writes.sort();
+        writes
     }
 
     /// How many there are.

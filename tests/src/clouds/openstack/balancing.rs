@@ -27,7 +27,7 @@ use self::objects::{found, no_path};
 pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Result<Answer, Refused> {
     let body = || -> Result<Value, Refused> { parsed(&request.body, Service::LoadBalancer) };
     let path = match path {
-        [] | [""] if request.method == Method::GET => return Ok(versions(world)),
+        [] | [""] if request.method == Method::GET => return Ok(versions(world, request)),
         ["v2.0", "lbaas", path @ ..] => path,
         _ => return Err(no_path()),
     };
@@ -91,8 +91,8 @@ fn page(world: &mut World, request: &Recorded, kind: Kind, which: impl Fn(&Value
     if kind == Kind::LoadBalancer {
         page.iter().for_each(|it| world.count_read(text(it, "id")));
     }
-    let next = links.next.map(|it| listing.link("next", &it, None));
-    let previous = links.previous.map(|it| listing.link("previous", &it, Some(("page_reverse", "True"))));
+    let next = links.next.map(|it| listing.link("next", Some(&it), None));
+    let previous = links.previous.map(|it| listing.link("previous", Some(&it), Some(("page_reverse", "True"))));
     let links: Vec<Value> = next.into_iter().chain(previous).collect();
     Ok(Answer::ok(&json!({ kind.many(): page, format!("{}_links", kind.many()): links })))
 }
@@ -116,11 +116,13 @@ fn kind(list: &str) -> Result<Kind, Refused> {
 }
 
 /// The versions: the last one is the current one.
-fn versions(world: &World) -> Answer {
+fn versions(world: &World, request: &Recorded) -> Answer {
+    let host = request.headers.get("host").and_then(|it| it.to_str().ok()).unwrap_or("localhost");
+    let links = json!([{ "href": format!("https://{host}/load-balancer/v2"), "rel": "self" }]);
     let last = world.behaviour.octavia;
     let one = |minor: usize| {
         let status = if minor == last { "CURRENT" } else { "SUPPORTED" };
-        json!({ "id": format!("v2.{minor}"), "status": status, "updated": "2026-01-01T00:00:00Z", "links": [] })
+        json!({ "id": format!("v2.{minor}"), "status": status, "updated": "2026-01-01T00:00:00Z", "links": links })
     };
     Answer::ok(&json!({ "versions": (0..=last).map(one).collect::<Vec<_>>() }))
 }

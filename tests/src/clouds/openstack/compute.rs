@@ -92,7 +92,7 @@ fn servers(world: &World, request: &Recorded, minor: u32, detail: bool) -> Resul
         page.iter().map(|it| if detail { server_of(world, request, it, minor, false) } else { brief(it) }).collect();
     let mut body = json!({ "servers": page });
     if let Some(marker) = next.next {
-        body["servers_links"] = json!([listing.link("next", &marker, None)]);
+        body["servers_links"] = json!([listing.link("next", Some(&marker), None)]);
     }
     Ok(Answer::ok(&body))
 }

@@ -37,7 +37,8 @@ impl World {
             "name": name, "description": "", "network_id": network, "cidr": cidr, "gateway_ip": gateway.to_string(),
             "ip_version": if cidr.contains(':') { 6 } else { 4 }, "enable_dhcp": false, "tags": tags,
             "allocation_pools": [{ "start": start.to_string(), "end": end }], "dns_nameservers": [], "host_routes": [],
-            "ipv6_address_mode": null, "ipv6_ra_mode": null, "service_types": [], "subnetpool_id": null, "segment_id": null,
+            "ipv6_address_mode": null, "ipv6_ra_mode": null, "service_types": [], "subnetpool_id": null, "router:external": external,
+            "created_at": "2026-01-01T00:00:00Z", "updated_at": "2026-01-01T00:00:00Z",
             "revision_number": 1, "_for_all": external,
         });
         let id = self.insert(Kind::Subnet, subnet);
@@ -67,7 +68,7 @@ impl World {
             "admin_state_up": true, "device_id": device.0, "device_owner": device.1, "fixed_ips": fixed,
             "mac_address": format!("fa:16:3e:{a:02x}:{b:02x}:{c:02x}"), "allowed_address_pairs": [], "security_groups": [],
             "port_security_enabled": true, "binding:vnic_type": "normal", "extra_dhcp_opts": [], "tags": [],
-            "qos_policy_id": null, "revision_number": 1, "created_at": "2026-01-01T00:00:00Z",
+            "ip_allocation": "immediate", "revision_number": 1, "created_at": "2026-01-01T00:00:00Z",
             "updated_at": "2026-01-01T00:00:00Z",
         });
         self.insert(Kind::Port, port)
@@ -103,7 +104,7 @@ impl World {
         let server = json!({
             "id": id, "name": name, "status": "ACTIVE", "metadata": {}, "accessIPv4": "", "accessIPv6": "", "config_drive": "",
             "created": "2026-01-01T00:00:00Z", "updated": "2026-01-01T00:00:00Z", "hostId": "", "image": "", "key_name": null,
-            "progress": 0, "user_id": super::USER, "locked": false, "description": null, "tags": [],
+            "progress": 0, "user_id": super::USER, "locked": false, "description": name, "tags": [],
             "trusted_image_certificates": null, "security_groups": [], "os-extended-volumes:volumes_attached": [],
             "OS-DCF:diskConfig": "MANUAL", "OS-EXT-AZ:availability_zone": "nova", "OS-EXT-STS:power_state": 1,
             "OS-EXT-STS:task_state": null, "OS-EXT-STS:vm_state": "active", "OS-SRV-USG:launched_at": "2026-01-01T00:00:00.000000",

@@ -53,6 +53,7 @@ impl<'a> Listing<'a> {
         let links = Links {
             next: id_of(page.last()).filter(|_| rest > limit),
             previous: id_of(page.first()).filter(|_| marker.is_some()),
+            first: id_of(page.first()),
         };
         Ok((page.iter().map(|it| self.fields(it)).collect(), links))
     }
@@ -70,15 +71,17 @@ impl<'a> Listing<'a> {
         }
     }
 
-    /// The same request with another marker, as a link. `scheme` is that under which the service believes to be reached.
-    pub(super) fn link(&self, rel: &str, marker: &str, extra: Option<(&str, &str)>) -> Value {
+    /// The same request with another marker, or none, as a link. `scheme` is that under which the service believes to be reached.
+    pub(super) fn link(&self, rel: &str, marker: Option<&str>, extra: Option<(&str, &str)>) -> Value {
         let host = self.request.headers.get("host").and_then(|it| it.to_str().ok()).unwrap_or("localhost");
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         let kept = self.request.query.iter().filter(|(key, _)| key != "marker" && key != "page_reverse");
         for (key, value) in kept {
             query.append_pair(key, value);
         }
-        query.append_pair("marker", marker);
+        if let Some(marker) = marker {
+            query.append_pair("marker", marker);
+        }
         if let Some((key, value)) = extra {
             query.append_pair(key, value);
         }
@@ -90,6 +93,8 @@ impl<'a> Listing<'a> {
 pub(super) struct Links {
     pub(super) next: Option<String>,
     pub(super) previous: Option<String>,
+    /// The first object of a page, whether there is one before or not.
+    pub(super) first: Option<String>,
 }
 
 /// Whether an object has a value under a key, or is reached by it.

@@ -78,9 +78,10 @@ fn page(world: &World, request: &Recorded, kind: Kind) -> Result<Answer, Refused
     let (page, links) = listing.page(all.collect()).map_err(|marker| not_found(kind, &marker))?;
     let mut body = json!({ kind.many(): page });
     if request.query_value("limit").is_some() {
-        let next = links.next.map(|it| listing.link("next", &it, None));
-        let previous = links.previous.map(|it| listing.link("previous", &it, Some(("page_reverse", "True"))));
-        body[format!("{}_links", kind.many())] = next.into_iter().chain(previous).collect();
+        let next = links.next.map(|it| listing.link("next", Some(&it), None));
+        // Neutron names a page before each, whether there is one or not.
+        let previous = listing.link("previous", links.first.as_deref(), Some(("page_reverse", "True")));
+        body[format!("{}_links", kind.many())] = next.into_iter().chain([previous]).collect();
     }
     Ok(Answer::ok(&body))
 }

@@ -35,7 +35,7 @@ const HEADERS: [(&str, &str); 6] = [
 ];
 
 /// Fields of answers that descriptions of early 2025 lack, by the name of the object around them. The recordings show them.
-const MORE_FIELDS: [(Service, &str, &[&str]); 14] = [
+const MORE_FIELDS: [(Service, &str, &[&str]); 16] = [
     (Service::Identity, "token", &["issued_at", "is_domain", "application_credential"]),
     (Service::Identity, "endpoint", &["region_id"]),
     (Service::Identity, "project", &["domain"]),
@@ -74,6 +74,12 @@ const MORE_FIELDS: [(Service, &str, &[&str]); 14] = [
     (Service::LoadBalancer, "additional_vip", &["port_id"]),
     (Service::Network, "security_group_rule", &["belongs_to_default_sg", "normalized_cidr", "remote_address_group_id"]),
     (Service::Network, "security_group", &["shared"]),
+    (Service::Network, "subnet", &["router:external"]),
+    (
+        Service::Network,
+        "router",
+        &["enable_default_route_bfd", "enable_default_route_ecmp", "enable_snat", "gw_port_id", "ha_vr_id"],
+    ),
 ];
 
 /// Query keys of all lists of a service, which its description leaves out.

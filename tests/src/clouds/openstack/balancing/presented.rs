@@ -23,8 +23,9 @@ pub(super) fn one(world: &World, kind: Kind, object: &Value) -> Value {
             shown["loadbalancers"] = json!([{ "id": object["_balancer"] }]);
             shown["listeners"] = references(Kind::Listener, "default_pool_id");
             shown["members"] = references(Kind::Member, "_pool");
-            let monitor = world.with(Kind::HealthMonitor, "_pool", id).next();
-            shown["healthmonitor_id"] = monitor.map_or(Value::Null, |it| it["id"].clone());
+            if let Some(monitor) = world.with(Kind::HealthMonitor, "_pool", id).next() {
+                shown["healthmonitor_id"] = monitor["id"].clone();
+            }
         }
         Kind::HealthMonitor => shown["pools"] = json!([{ "id": object["_pool"] }]),
         Kind::LoadBalancerFlavor | Kind::AvailabilityZone => {
@@ -83,6 +84,7 @@ pub(super) fn tree(world: &World, balancer: &Value) -> Value {
 fn pool(world: &World, pool: &Value) -> Value {
     let mut shown = state(pool);
     let id = text(pool, "id");
+    shown["health_monitor"] = Value::Null;
     if let Some(monitor) = world.with(Kind::HealthMonitor, "_pool", id).next() {
         let mut monitor_shown = state(monitor);
         monitor_shown["type"] = monitor["type"].clone();

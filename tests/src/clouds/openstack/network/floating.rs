@@ -49,10 +49,6 @@ pub(super) fn create(world: &mut World, body: &Value) -> Result<Answer, Refused>
         "floating_network_id": network_id,
         "floating_ip_address": address,
         "description": text(asked, "description"),
-        "dns_domain": "",
-        "dns_name": "",
-        "qos_policy_id": null,
-        "port_forwardings": [],
     });
     for (key, value) in
         associated(world, None, network_id, asked["port_id"].as_str(), asked["fixed_ip_address"].as_str())?

@@ -38,7 +38,9 @@ pub(super) fn create(world: &mut World, body: &Value) -> Result<Answer, Refused>
     });
     for family in ["IPv4", "IPv6"] {
         let rule = json!({ "security_group_id": id, "direction": "egress", "ethertype": family });
-        create_object(world, Kind::SecurityGroupRule, complete(&rule));
+        let mut rule = complete(&rule);
+        rule["description"] = Value::Null;
+        create_object(world, Kind::SecurityGroupRule, rule);
     }
     create_object(world, Kind::SecurityGroup, group);
     let made = found(world, Kind::SecurityGroup, &id)?;

@@ -68,7 +68,13 @@ pub(super) fn presented(world: &World, kind: Kind, object: &Value) -> Value {
     let mut whole = shown(object);
     if kind == Kind::SecurityGroup {
         let rules = world.with(Kind::SecurityGroupRule, "security_group_id", text(object, "id"));
-        whole["security_group_rules"] = rules.map(shown).collect();
+        let inside = rules.enumerate().map(|(number, rule)| {
+            let mut rule = shown(rule);
+            rule["tags"] = json!([]);
+            rule["standard_attr_id"] = json!(number);
+            rule
+        });
+        whole["security_group_rules"] = inside.collect();
     }
     whole
 }

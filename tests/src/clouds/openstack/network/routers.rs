@@ -10,7 +10,7 @@ use crate::simulator::{Answer, Recorded};
 use super::objects::{found, wanted, write};
 use crate::clouds::openstack::errors::{self, Refused};
 use crate::clouds::openstack::kind::Kind;
-use crate::clouds::openstack::world::{World, text};
+use crate::clouds::openstack::world::{World, shown, text};
 
 /// `PUT /routers/{id}/add_extraroutes`.
 pub(super) fn add(world: &mut World, request: &Recorded, id: &str, body: &Value) -> Result<Answer, Refused> {
@@ -22,7 +22,7 @@ pub(super) fn add(world: &mut World, request: &Recorded, id: &str, body: &Value)
         }
     }
     checked(world, id, &routes)?;
-    write(world, Some(request), (Kind::Router, id), &[("routes", Value::Array(routes))])
+    write_routes(world, request, id, routes)
 }
 
 /// `PUT /routers/{id}/remove_extraroutes`: what is not there is no error.
@@ -32,7 +32,25 @@ pub(super) fn remove(world: &mut World, request: &Recorded, id: &str, body: &Val
     let mut routes = routes(found(world, Kind::Router, id)?);
     // By its spelling: a route with host bits stays where its network is named.
     routes.retain(|it| !gone.contains(it));
-    write(world, Some(request), (Kind::Router, id), &[("routes", Value::Array(routes))])
+    write_routes(world, request, id, routes)
+}
+
+/// Writes the list of routes. The answer tells more of the router than any other does.
+fn write_routes(world: &mut World, request: &Recorded, id: &str, routes: Vec<Value>) -> Result<Answer, Refused> {
+    write(world, Some(request), (Kind::Router, id), &[("routes", Value::Array(routes))])?;
+    let mut router = shown(found(world, Kind::Router, id)?);
+    for (key, value) in [
+        ("distributed", json!(false)),
+        ("enable_default_route_bfd", json!(false)),
+        ("enable_default_route_ecmp", json!(false)),
+        ("enable_snat", json!(true)),
+        ("gw_port_id", json!(uuid::Uuid::nil().to_string())),
+        ("ha", json!(false)),
+        ("ha_vr_id", json!(0)),
+    ] {
+        router[key] = value;
+    }
+    Ok(Answer::ok(&json!({ "router": router })))
 }
 
 /// `PUT /routers/{id}`: the whole list of routes, among others.
