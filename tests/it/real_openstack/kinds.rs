@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::setup::{PREFIX, Site, annotated, play, port};
 
-/// Cases: openstack 26, openstack 27, openstack 28
+/// Cases: openstack 26, openstack 27
 #[test]
 fn openstack_026_an_internal_service_becomes_public_and_back() {
     play(async |cloud| {
@@ -102,9 +102,12 @@ fn openstack_031_protocols_are_those_of_octavia() {
         let ports = json!([datagrams("dns", 53, "UDP"), datagrams("sctp", 36412, "SCTP")]);
         site.create("many", ports, &annotated(&[("enable-health-monitor", "true")])).await;
         site.create("local", json!([port(80)]), &json!({ "spec": { "externalTrafficPolicy": "Local" } })).await;
-        for name in ["proxy", "many", "local"] {
+        site.create("bare", json!([port(80)]), &json!({ "spec": { "allocateLoadBalancerNodePorts": false } })).await;
+        for name in ["proxy", "many", "local", "bare"] {
             site.address(name, "").await;
         }
+        assert_eq!(site.members(&site.active("bare").await).await, [[""; 0]]);
+        site.told("bare", &["node port"]).await;
         let one = async |name: &str, kind: &str, field: &str| -> Vec<String> {
             let balancer = site.active(name).await;
             let parts = site.parts(&balancer, kind).await;
@@ -138,7 +141,7 @@ fn openstack_031_protocols_are_those_of_octavia() {
             let change = json!({ "metadata": { "annotations": { format!("{PREFIX}x-forwarded-for"): null } } });
             site.change("proxy", &change).await;
         }
-        for name in ["proxy", "many", "local"] {
+        for name in ["proxy", "many", "local", "bare"] {
             site.delete(name).await;
         }
         process.stop().await;
@@ -201,9 +204,8 @@ fn openstack_046_two_services_share_a_load_balancer() {
     });
 }
 
-/// Cases: openstack 44
 #[test]
-fn openstack_044_what_is_deleted_by_hand_comes_back_or_goes() {
+fn a_load_balancer_deleted_by_hand_comes_back_with_its_address() {
     play(async |cloud| {
         let site = Site::new(cloud, "drift").await;
         let process = site.start().await;

@@ -19,7 +19,11 @@ fn openstack_056_nodes_get_routes_and_address_pairs() {
         ];
         let site = Site::new(cloud, "routes").await.flags(&flags).setting("routerID", &cloud.ground.router);
         let router = format!("/v2.0/routers/{}", cloud.ground.router);
-        let foreign = json!({ "router": { "routes": [{ "destination": "10.9.0.0/24", "nexthop": "10.6.0.11" }] } });
+        // One of a person outside of the cluster's networks stays, one that leads to no node goes.
+        let foreign = json!({ "router": { "routes": [
+            { "destination": "10.9.0.0/24", "nexthop": "10.6.0.11" },
+            { "destination": "10.244.9.0/24", "nexthop": "10.6.0.99" },
+        ] } });
         cloud.cloud.done(Method::PUT, "network", &format!("{router}/add_extraroutes"), foreign.clone()).await;
         let process = site.setup.start();
         let mut ids = Vec::new();
