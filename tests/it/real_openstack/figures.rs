@@ -1,5 +1,6 @@
 //! Counts beside those of OpenStack's own manager, and seconds.
 
+use std::collections::BTreeSet;
 use std::time::Instant;
 
 use serde_json::{Value, json};
@@ -45,12 +46,15 @@ fn figures_of_many_load_balancers() {
         })
         .await
         .unwrap();
+        let mut addresses = BTreeSet::new();
         for name in &names {
-            site.address(name, "").await;
+            addresses.insert(site.address(name, "").await);
         }
+        assert!(addresses.len() == count && addresses.iter().all(|it| it.starts_with("172.24.4.")), "{addresses:?}");
         let asked = site.asked();
         figure(&format!("creation of {count} load balancers with {pools} pools"), &asked, begun);
-        assert_eq!(asked.writes().len(), 2 * count);
+        let refused: Vec<_> = asked.0.iter().filter(|it| it.status >= 400).collect();
+        assert_eq!(asked.writes().len(), 2 * count, "{refused:#?}");
         process.stop().await;
 
         let begun = Instant::now();
