@@ -6,9 +6,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use egress::EndpointLimits;
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::{NodeAddress, Service};
+use k8s_openapi::api::core::v1::{Event, NodeAddress, Service};
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
@@ -187,7 +187,7 @@ impl Stage {
         let mut steps = Vec::new();
         for step in &story.steps {
             let name = format!("{}/{}", story.name, step.recorded.name);
-            let (begun, time) = (self.count_requests(), Instant::now());
+            let (begun, time, at) = (self.count_requests(), Instant::now(), SystemTime::now());
             self.change(story, step).await;
             let mut theirs = step.recorded.state.clone();
             if !is_alone {
@@ -201,7 +201,8 @@ impl Stage {
                 }
                 (count, looked) = (self.count_requests(), Instant::now());
                 let differ = unmeant(table, &name, &theirs.seen, &self.seen(story, step).await);
-                (differ.is_empty() && self.is_over(story, step, begun, is_alone)).then_some(())
+                let is_over = differ.is_empty() && self.is_over(story, step, at, begun, is_alone).await;
+                is_over.then_some(())
             };
             wait::within(PATIENCE, is_over).await;
             let ours = ManagerState { seen: self.seen(story, step).await, asked: self.asked(story, begun, is_alone) };
@@ -213,16 +214,28 @@ impl Stage {
     }
 
     /// Whether what the step has begun has ended, as far as requests tell: what is left is as it should be.
-    fn is_over(&self, story: &Story, step: &Step, begun: usize, is_alone: bool) -> bool {
-        if matches!(step.change, Change::Delete | Change::Create(_))
-            && step.recorded.result.as_deref() != Some("failed")
-        {
+    async fn is_over(&self, story: &Story, step: &Step, at: SystemTime, begun: usize, is_alone: bool) -> bool {
+        let fails = step.recorded.result.as_deref() == Some("failed");
+        if matches!(step.change, Change::Delete | Change::Create(_)) && !fails {
             return true;
         }
-        let last = self.of_story(story, begun, is_alone).into_iter().map(|it| it.at).max();
-        let waits_for_nothing =
-            matches!(step.change, Change::Wait) || step.recorded.result.as_deref() == Some("failed");
-        last.map_or(waits_for_nothing, |it| it.elapsed().is_ok_and(|it| it > QUIET))
+        match self.of_story(story, begun, is_alone).into_iter().map(|it| it.at).max() {
+            Some(last) => last.elapsed().is_ok_and(|it| it > QUIET),
+            // A refusal that costs no request.
+            None if fails => self.warned(story, step, at).await,
+            None => matches!(step.change, Change::Wait),
+        }
+    }
+
+    /// Whether a Warning about the step's Service came after a moment.
+    async fn warned(&self, story: &Story, step: &Step, at: SystemTime) -> bool {
+        let name = story.services[&step.subject]["metadata"]["name"].as_str().expect("a Service has a name");
+        let about = ListParams::default().fields(&format!("involvedObject.name={name},type=Warning"));
+        let events: Api<Event> = Api::default_namespaced(self.cluster.admin.clone());
+        // Events tell whole seconds.
+        let at = at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |it| it.as_secs()).cast_signed();
+        let events = events.list(&about).await.expect("the API server answers");
+        events.into_iter().filter_map(|it| it.last_timestamp).any(|it| it.0.as_second() >= at)
     }
 
     /// Everything that a manager leaves, with names in it.
