@@ -8,6 +8,7 @@ const VIP: &str = "load-balancers.vip";
 const SHARED: &str = "load-balancers.shared-addresses";
 const FINALIZER: &str = "finalizer";
 const CONFIG_MAP: &str = "config-map";
+const CLUSTER_ID: &str = "config-map-id";
 
 /// The export of every provider.
 pub trait Provider {
@@ -145,6 +146,15 @@ impl Description {
     #[must_use]
     pub fn config_map_value(mut self, namespace: &str, name: &str, key: &str) -> Self {
         self.extra.push((CONFIG_MAP.to_owned(), format!("{namespace}/{name}/{key}")));
+        self
+    }
+
+    /// As [`config_map_value`](Self::config_map_value), of an id that such a controller makes where the ConfigMap is missing.
+    /// Where the operator allows that, too, the host makes the ConfigMap, with one id under all keys of it that are added so: 16
+    /// hexadecimal digits.
+    #[must_use]
+    pub fn cluster_id(mut self, namespace: &str, name: &str, key: &str) -> Self {
+        self.extra.push((CLUSTER_ID.to_owned(), format!("{namespace}/{name}/{key}")));
         self
     }
 

@@ -37,6 +37,8 @@ pub(crate) struct CloudConfig {
     pub(crate) provider: ProviderSettings,
     /// The ConfigMaps of which the provider may read what it describes.
     pub(crate) config_maps: Vec<ConfigMapName>,
+    /// Those of them that may be made.
+    pub(crate) creates_config_maps: Vec<ConfigMapName>,
     /// The prefixes that the provider's provider ids may have; empty if the operator has not said.
     pub(crate) provider_id_prefixes: Vec<String>,
     /// The endpoints that the provider may reach.
@@ -106,6 +108,7 @@ impl TryFrom<CloudConfigFile> for CloudConfig {
             writes_annotations,
             finalizers,
             config_maps,
+            creates_config_maps,
             node_labels,
             load_balancer_addresses,
             node_addresses,
@@ -133,6 +136,7 @@ impl TryFrom<CloudConfigFile> for CloudConfig {
                 takes_finalizers: finalizers,
             },
             config_maps: config_maps.into_iter().map(|it| it.0).collect(),
+            creates_config_maps: creates_config_maps.into_iter().map(|it| it.0).collect(),
             provider_id_prefixes,
             endpoints: endpoints.into_iter().map(endpoint).collect::<Result<_, _>>()?,
             credentials: credentials.into_iter().map(credential::credential).collect::<Result<_, _>>()?,

@@ -275,7 +275,7 @@ impl Process {
         let (client, facts) = (self.client.clone(), self.facts.clone());
         let watcher = Watcher { client, url, nodes: nodes.clone(), networks, facts, said, egress };
         let (client, settings) = (self.client.clone(), self.settings.clone());
-        let config_maps = self.loaded.config_maps.clone();
+        let config_maps = self.loaded.config_maps_and_ids();
         let known = async { tokio::join!(watcher.learn(), cluster::read(&client, &settings, &config_maps)) };
         let (learned, cluster) = tokio::select! {
             failure = any_ended(&mut self.tasks, &mut self.events) => return Err(failure),

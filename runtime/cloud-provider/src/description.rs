@@ -38,6 +38,8 @@ pub struct Description {
     pub takes_finalizers: Vec<String>,
     /// The values in ConfigMaps that it reads.
     pub config_maps: Vec<ConfigMapKey>,
+    /// Those of them that are an id of the cluster's, which an earlier controller makes where the ConfigMap is missing.
+    pub cluster_ids: Vec<ConfigMapKey>,
     /// The setting that selects nodes, as the operator has written it: its name and its value.
     pub node_selector: Option<(String, String)>,
 }

@@ -29,6 +29,7 @@ use crate::untrusted::printable;
 const TEXT_BYTES: usize = 1 << 10;
 /// In the cluster's `extra`, before a value in a ConfigMap: the first part of its key.
 const CONFIG_MAP: &str = "config-map";
+const CLUSTER_ID: &str = "config-map-id";
 const IDENTITY_BYTES: usize = 256;
 
 /// A pause of nothing would be a busy loop; one of weeks would be an outage.

@@ -62,6 +62,8 @@ pub(super) async fn run(flags: DiffFlags, compiler: Option<&Path>) -> Result<Com
     let side = |description, capabilities, size| ModuleSide { description, capabilities, size: Some(size) };
     let endpoints: Vec<_> = config.iter().flat_map(|it| &it.endpoints).collect();
     let config_maps: Vec<_> = config.iter().flat_map(|it| &it.config_maps).map(ToString::to_string).collect();
+    let created = config.iter().flat_map(|it| &it.creates_config_maps);
+    let creates_config_maps: Vec<_> = created.map(ToString::to_string).collect();
     let rights = config.as_ref().map(|config| Config {
         prefixes: &config.provider_id_prefixes,
         endpoints: &endpoints,
@@ -70,6 +72,7 @@ pub(super) async fn run(flags: DiffFlags, compiler: Option<&Path>) -> Result<Com
         writes_annotations: &config.provider.writes_annotations,
         finalizers: &config.provider.takes_finalizers,
         config_maps: &config_maps,
+        creates_config_maps: &creates_config_maps,
     });
     let found = changes(
         &side(&former_description, former.capabilities(), before_line.1),

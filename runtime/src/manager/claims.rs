@@ -67,6 +67,11 @@ pub(super) fn table(description: &Description, config: &Config<'_>) -> Vec<Claim
         let answer = if is_allowed { "yes" } else { "no: it is not in provider.configMaps, and is left out" };
         rows.push(row("ConfigMap", &format!("read {value}"), answer));
     }
+    for value in &description.cluster_ids {
+        let is_allowed = config.creates_config_maps.contains(&value.config_map);
+        let answer = if is_allowed { "yes" } else { "no: it is not in provider.createsConfigMaps, and stays missing" };
+        rows.push(row("ConfigMap", &format!("make {value} if it is missing"), answer));
+    }
     for (domain, keys) in domains(description) {
         let asked = match keys.as_slice() {
             [key] => format!("read {key}"),
@@ -300,6 +305,7 @@ mod tests {
             writes_annotations: &[],
             finalizers: &[],
             config_maps: &[],
+            creates_config_maps: &[],
         };
         let rows = table(&description, &config);
         assert_eq!(rows.len(), ROWS + 1);
@@ -322,6 +328,7 @@ mod tests {
             writes_annotations: &[],
             finalizers: &[],
             config_maps: &[],
+            creates_config_maps: &[],
         };
         let rows = table(&description, &config);
         let text: Vec<_> =
@@ -389,6 +396,7 @@ mod tests {
             writes_annotations: &[],
             finalizers: &[],
             config_maps: &[],
+            creates_config_maps: &[],
         };
         let rows = table(&description, &config).into_iter().filter(|it| it.about == "endpoint api").skip(1);
         let text: Vec<_> =

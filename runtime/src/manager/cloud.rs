@@ -54,6 +54,8 @@ pub(super) struct LoadedProvider {
     pub(super) credentials: Credentials,
     /// The ConfigMaps of which the provider may read what it describes.
     pub(super) config_maps: Vec<ConfigMapName>,
+    /// Those of them that are made where they are missing.
+    pub(super) creates_config_maps: Vec<ConfigMapName>,
     /// The cluster's networks as the operator tells them.
     pub(super) cluster_networks: ClusterNetworks,
     /// The addresses and labels that its answers may name.
@@ -61,6 +63,19 @@ pub(super) struct LoadedProvider {
     /// Why the provider is in quarantine, and whenever that changes; `None` while it serves.
     pub(super) quarantine: watch::Receiver<Option<String>>,
     pub(super) start: Start,
+}
+
+impl LoadedProvider {
+    /// The ConfigMaps that the provider may read, each with the keys of the cluster's ids in it, if it may be made.
+    pub(super) fn config_maps_and_ids(&self) -> Vec<(ConfigMapName, Vec<String>)> {
+        let ids = &self.provider.description().cluster_ids;
+        let keys = |config_map: &ConfigMapName| {
+            let name = config_map.to_string();
+            let is_made = self.creates_config_maps.contains(config_map);
+            ids.iter().filter(|it| is_made && it.config_map == name).map(|it| it.key.clone()).collect()
+        };
+        self.config_maps.iter().map(|it| (it.clone(), keys(it))).collect()
+    }
 }
 
 /// The parts from which the provider was started, for the task that replaces its module.
@@ -94,6 +109,7 @@ pub(super) async fn load(
         compile,
         provider: mut provider_settings,
         config_maps,
+        creates_config_maps,
         provider_id_prefixes,
         endpoints,
         credentials,
@@ -153,6 +169,7 @@ pub(super) async fn load(
         writes_annotations,
         finalizers: takes_finalizers,
         config_maps: config_maps.iter().map(ToString::to_string).collect(),
+        creates_config_maps: creates_config_maps.iter().map(ToString::to_string).collect(),
         egress: egress.clone(),
     };
     fit.check(&description, &name)?;
@@ -181,6 +198,7 @@ pub(super) async fn load(
         egress,
         credentials,
         config_maps,
+        creates_config_maps,
         cluster_networks,
         answers,
         quarantine,

@@ -23,6 +23,8 @@ pub(super) struct Fit {
     pub(super) finalizers: Vec<String>,
     /// `provider.configMaps`, each as "namespace/name".
     pub(super) config_maps: Vec<String>,
+    /// `provider.createsConfigMaps`, each as "namespace/name".
+    pub(super) creates_config_maps: Vec<String>,
     pub(super) egress: Egress,
 }
 
@@ -36,6 +38,7 @@ impl Fit {
         check_annotations(&self.writes_annotations, description).with_context(file)?;
         check_finalizers(&self.finalizers, description).with_context(file)?;
         check_config_maps(&self.config_maps, description).with_context(file)?;
+        check_created(&self.creates_config_maps, &self.config_maps, description).with_context(file)?;
         check_node_selector(description).map_err(Error::msg).with_context(file)
     }
 
@@ -75,6 +78,7 @@ impl Fit {
             writes_annotations: &self.writes_annotations,
             finalizers: &self.finalizers,
             config_maps: &self.config_maps,
+            creates_config_maps: &self.creates_config_maps,
         }
     }
 
@@ -116,6 +120,20 @@ fn check_finalizers(allowed: &[String], description: &Description) -> Result<()>
 fn check_config_maps(allowed: &[String], description: &Description) -> Result<()> {
     let read: Vec<_> = description.config_maps.iter().map(|it| it.config_map.clone()).collect();
     check_known("provider.configMaps", allowed, ("reads", "read", "ConfigMaps"), &read, description)
+}
+
+/// Only ConfigMaps that the provider asks for, and may read, can be made.
+fn check_created(created: &[String], read: &[String], description: &Description) -> Result<()> {
+    let asked: Vec<_> = description.cluster_ids.iter().map(|it| it.config_map.clone()).collect();
+    check_known("provider.createsConfigMaps", created, ("asks for", "ask for", "ConfigMaps"), &asked, description)?;
+    match created.iter().find(|it| !read.contains(it)) {
+        Some(it) => {
+            bail!(
+                "provider.createsConfigMaps names {it}, of which the provider may read nothing; add it to provider.configMaps"
+            )
+        }
+        None => Ok(()),
+    }
 }
 
 /// Refuses what the operator allows at `key` and the provider does not describe.
@@ -189,5 +207,17 @@ mod tests {
             error,
             "provider.configMaps names kube-system/secret, which the provider acme does not read; it reads kube-system/acme"
         );
+    }
+
+    #[test]
+    fn only_config_maps_that_are_read_can_be_made() {
+        let ids = vec!["kube-system/acme/id".parse().unwrap()];
+        let description = Description { cluster_ids: ids, ..description() };
+        let (acme, other) = (["kube-system/acme".to_owned()], ["kube-system/other".to_owned()]);
+        assert!(check_created(&acme, &acme, &description).is_ok());
+        let error = check_created(&acme, &[], &description).unwrap_err().to_string();
+        assert!(error.ends_with("may read nothing; add it to provider.configMaps"), "{error}");
+        let error = check_created(&other, &other, &description).unwrap_err().to_string();
+        assert!(error.contains("does not ask for; it asks for kube-system/acme"), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tests::aerostat::message;
-use tests::control_plane::cluster;
+use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Fault, Faults};
 use tests::{guests, kubelet};
 
@@ -43,20 +43,55 @@ async fn a_provider_is_told_values_of_config_maps_that_may_be_read() {
     let mut process = setup.start();
     let line = process.says("cannot read the ConfigMap kube-system/hostile, which provider.configMaps names").await;
     says(message(&line), &["aerostat's identity needs the right to get it"]);
+    allow(&cluster, "get", Some("hostile")).await;
+    let text = serde_json::to_string(&process.says("config-map.").await).unwrap();
+    assert!(text.contains("kube-system/hostile/id") && text.contains("0f0e") && !text.contains("secret"), "{text}");
+    process.stop().await;
+}
+
+#[tokio::test]
+async fn an_id_of_the_cluster_is_made_once_where_it_may_be() {
+    let mut cluster = cluster().await;
+    cluster.forbids();
+    let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    kubelet::join(&cluster.admin, "see-config-maps").await.unwrap();
+    let setup = Setup::guest(&cluster, guests::HOSTILE).edit(|config| {
+        config["provider"]["configMaps"] = json!(["kube-system/hostile-id"]);
+        config["provider"]["createsConfigMaps"] = json!(["kube-system/hostile-id"]);
+    });
+    allow(&cluster, "get", Some("hostile-id")).await;
+    let mut process = setup.start();
+    let line = process.says("cannot make the ConfigMap kube-system/hostile-id, which provider.createsConfigMaps").await;
+    says(message(&line), &["aerostat's identity needs the right to create ConfigMaps in that namespace"]);
+    allow(&cluster, "create", None).await;
+    let text = serde_json::to_string(&process.says("config-map.").await).unwrap();
+    let made = config_maps.get("hostile-id").await.unwrap().data.unwrap();
+    let id = &made["uid"];
+    assert!(id.len() == 16 && id.bytes().all(|it| it.is_ascii_hexdigit()) && made["provider-uid"] == *id, "{made:?}");
+    assert!(text.contains("kube-system/hostile-id/uid") && text.contains(id.as_str()), "{text}");
+    process.stop().await;
+    // One that is there is never changed.
+    let other = Patch::Merge(json!({ "data": { "uid": "0f0e", "provider-uid": null } }));
+    config_maps.patch("hostile-id", &PatchParams::default(), &other).await.unwrap();
+    let mut process = setup.start();
+    let text = serde_json::to_string(&process.says("config-map.").await).unwrap();
+    assert!(text.contains("0f0e") && !text.contains("provider-uid") && !text.contains(id.as_str()), "{text}");
+    process.stop().await;
+}
+
+/// Adds a right on ConfigMaps to aerostat's Role.
+async fn allow(cluster: &Cluster, verb: &str, name: Option<&str>) {
     let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let mut rules = roles.get("cloud-controller-manager").await.unwrap().rules.unwrap();
     rules.push(PolicyRule {
         api_groups: Some(vec![String::new()]),
         resources: Some(vec!["configmaps".to_owned()]),
-        resource_names: Some(vec!["hostile".to_owned()]),
-        verbs: vec!["get".to_owned()],
+        resource_names: name.map(|it| vec![it.to_owned()]),
+        verbs: vec![verb.to_owned()],
         ..PolicyRule::default()
     });
     let patch = Patch::Merge(json!({ "rules": rules }));
     roles.patch("cloud-controller-manager", &PatchParams::default(), &patch).await.unwrap();
-    let text = serde_json::to_string(&process.says("config-map.").await).unwrap();
-    assert!(text.contains("kube-system/hostile/id") && text.contains("0f0e") && !text.contains("secret"), "{text}");
-    process.stop().await;
 }
 
 #[tokio::test]

@@ -3,7 +3,7 @@ use cloud_provider::{
     Setting,
 };
 
-use super::{CONFIG_MAP, label};
+use super::{CLUSTER_ID, CONFIG_MAP, label};
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::host::aerostat::cloud::types as shared;
 use crate::untrusted::{is_printable, printable};
@@ -80,7 +80,11 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
         list_page_size: list_page_size.clamp(1, LARGEST_BATCH),
         ingress: ingress(&extra),
         finalizers: said(&extra, FINALIZER).map(finalizer).collect::<Result<_, _>>()?,
-        config_maps: said(&extra, CONFIG_MAP).map(config_map).collect::<Result<_, _>>()?,
+        config_maps: said(&extra, CONFIG_MAP)
+            .chain(said(&extra, CLUSTER_ID))
+            .map(config_map)
+            .collect::<Result<_, _>>()?,
+        cluster_ids: said(&extra, CLUSTER_ID).map(config_map).collect::<Result<_, _>>()?,
         // These depend on what the operator has written, too.
         takes_finalizers: Vec::new(),
         node_selector: None,

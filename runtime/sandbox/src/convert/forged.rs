@@ -37,7 +37,7 @@ fn assert_seen(field: &str, text: &str, said: &impl Texts) {
 texts::texts! {
     Description {
         name, version, provider_id_prefixes, endpoints, settings, annotations, writes_annotations, node_labels,
-        finalizers, config_maps;
+        finalizers, config_maps, cluster_ids;
         without get_batch_size, list_page_size, load_balancer_concurrency, ingress, node_selector, takes_finalizers
     }
     cloud_provider::Endpoint { name, purpose, example_base_url, headers, parameters, allow; without operation }

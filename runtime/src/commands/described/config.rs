@@ -43,6 +43,10 @@ pub(crate) fn skeleton(module: &DescribedModule<'_>) -> String {
     if !config_maps.is_empty() {
         line(&mut text, 2, &format!("# configMaps: {}", list(&config_maps)));
     }
+    let made: Vec<_> = description.cluster_ids.iter().map(|it| it.config_map.clone()).collect();
+    if !made.is_empty() {
+        line(&mut text, 2, &format!("# createsConfigMaps: {}", list(&made)));
+    }
     let labels: Vec<_> = description.node_labels.iter().filter(|it| *it != "*").cloned().collect();
     if !labels.is_empty() {
         line(&mut text, 2, &format!("nodeLabels: {}", list(&labels)));

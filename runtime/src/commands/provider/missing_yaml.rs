@@ -44,6 +44,9 @@ fn provider(description: &Description, config: &CloudConfig) -> String {
     let allowed: Vec<_> = config.config_maps.iter().map(ToString::to_string).collect();
     let read = description.config_maps.iter().map(|it| &it.config_map);
     items(&mut text, "configMaps", read.filter(|it| !allowed.contains(it)));
+    let allowed: Vec<_> = config.creates_config_maps.iter().map(ToString::to_string).collect();
+    let made = description.cluster_ids.iter().map(|it| &it.config_map);
+    items(&mut text, "createsConfigMaps", made.filter(|it| !allowed.contains(it)));
     let read = missing_labels(description, config);
     items(&mut text, "nodeLabels", read.iter());
     text

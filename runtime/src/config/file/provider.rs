@@ -38,6 +38,10 @@ pub(crate) struct ProviderSection {
     /// once, at start, and the Role has to allow it. Default: none.
     #[serde(default)]
     pub(crate) config_maps: Vec<ScalarText<ConfigMapName>>,
+    /// Those of `configMaps` that are made where they are missing, with an id of the cluster's as the provider describes
+    /// it; the Role has to allow it. Default: none.
+    #[serde(default)]
+    pub(crate) creates_config_maps: Vec<ScalarText<ConfigMapName>>,
     /// Labels of nodes that it may see, of those that it describes. Default: none.
     #[serde(default)]
     pub(crate) node_labels: Vec<String>,

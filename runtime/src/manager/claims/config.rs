@@ -17,4 +17,6 @@ pub(crate) struct Config<'a> {
     pub(crate) finalizers: &'a [String],
     /// `provider.configMaps`.
     pub(crate) config_maps: &'a [String],
+    /// `provider.createsConfigMaps`.
+    pub(crate) creates_config_maps: &'a [String],
 }

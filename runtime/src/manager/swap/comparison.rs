@@ -152,6 +152,7 @@ mod tests {
             writes_annotations: &words(&["acme.example/size"]),
             finalizers: &[],
             config_maps: &[],
+            creates_config_maps: &[],
         };
         objection(&old, new, &config)
     }
@@ -232,6 +233,7 @@ mod tests {
             writes_annotations: &[],
             finalizers: &[],
             config_maps: &[],
+            creates_config_maps: &[],
         };
         let said = |old: &[&str], new: &[&str]| objection(&carries(old), &carries(new), &config);
         assert_eq!(said(&["port.tags"], &["port.tags"]), None);

@@ -56,6 +56,8 @@ impl Provider for Hostile {
             .writes_annotation("hostile.example/kind")
             .finalizer("hostile.example/earlier")
             .config_map_value("kube-system", "hostile", "id")
+            .cluster_id("kube-system", "hostile-id", "uid")
+            .cluster_id("kube-system", "hostile-id", "provider-uid")
             .setting(Setting::optional("endpoint", "An endpoint to need."))
             .setting(Setting::optional("get-batch", "How many nodes one call of get takes.").default("1"))
             .setting(Setting::optional("requires", "A further setting to need."));

@@ -116,6 +116,20 @@ fn each_config_map_of_an_earlier_controller_needs_a_right() {
 }
 
 #[test]
+fn a_config_map_that_is_made_needs_the_right_to_create_one() {
+    let name = ["kube-system/ingress-uid"];
+    let provider = json!({ "configMaps": name, "createsConfigMaps": name });
+    let objects = rendered(&with("digitalocean", json!({ "config": { "provider": provider } })));
+    let rule = |name: Option<&str>, verb| {
+        let (namespace, name) = (Some("kube-system".to_owned()), name.map(str::to_owned));
+        RoleRule { namespace, group: "", resource: "configmaps", name, verbs: vec![verb] }
+    };
+    let mut needed = needed(&objects, &DIGITALOCEAN);
+    needed.extend(asked([rule(Some("ingress-uid"), "get"), rule(None, "create")]));
+    assert_eq!(held(&objects), needed);
+}
+
+#[test]
 fn the_scraper_may_read_the_metrics_and_nothing_else() {
     let scraper = json!({ "namespace": "monitoring", "serviceAccount": "prometheus-k8s" });
     let objects = rendered(&with("digitalocean", json!({ "metrics": { "scraper": scraper } })));

@@ -27,6 +27,12 @@ pub(super) fn named(old: &Description, new: &Description, config: Option<&Config
     allowable(&values(old), &values(new), Some(&named), &mut |is_odd, sign, it| {
         found.add("ConfigMap", is_odd, format!("{sign} {it}"));
     });
+    let made = |it: &Description| it.cluster_ids.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let names = |it: &&ConfigMapKey| config.is_some_and(|config| config.creates_config_maps.contains(&it.config_map));
+    let named: Vec<_> = old.cluster_ids.iter().filter(names).map(ToString::to_string).collect();
+    allowable(&made(old), &made(new), Some(&named), &mut |is_odd, sign, it| {
+        found.add("ConfigMap", is_odd, format!("{sign} makes {it}"));
+    });
     labels(old, new, config, found);
     settings(old, new, config, found);
     for (before, after, what) in [

@@ -103,6 +103,7 @@ fn names_that_come_and_go_are_told() {
         (|it| it.writes_annotations.clear(), &["annotation - writes acme.example/id"]),
         (|it| it.finalizers.push("acme.example/z".to_owned()), &["! finalizer + acme.example/z"]),
         (|it| it.config_maps.push("gke/z/id".parse().unwrap()), &["! ConfigMap + gke/z/id"]),
+        (|it| it.cluster_ids.push("gke/z/id".parse().unwrap()), &["! ConfigMap + makes gke/z/id"]),
         (|it| it.node_labels = words(&["*"]), &["node label - acme.example/pool", "! node label + *"]),
         (|it| it.settings.push(setting("poll", false)), &["setting + poll"]),
         (|it| it.settings.push(setting("vpc", true)), &["! setting + vpc (required)"]),
@@ -131,6 +132,7 @@ fn what_a_config_allows_does_not_matter() {
         writes_annotations: &words(&["acme.example/z"]),
         finalizers: &words(&["acme.example/earlier"]),
         config_maps: &words(&["kube-system/acme"]),
+        creates_config_maps: &[],
     };
     let change = |described: &mut Description| {
         described.provider_id_prefixes.push("metal://".to_owned());
