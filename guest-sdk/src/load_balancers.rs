@@ -166,7 +166,18 @@ impl PendingStatus {
     }
 }
 
+/// The word of a status for a condition of the Service.
+const CONDITION: &str = "service-condition";
+
 impl LoadBalancerStatus {
+    /// The same, with the condition `LoadBalancerPortsError` on the Service: the cloud cannot serve its ports. `reason` is one
+    /// word, such as `LoadBalancerMixedProtocolNotSupported`. The next [`Progress::Ready`] without it takes it off.
+    #[must_use]
+    pub fn with_ports_error(mut self, reason: impl Display, message: impl Display) -> Self {
+        self.extra.push((CONDITION.to_owned(), format!("LoadBalancerPortsError {reason} {message}")));
+        self
+    }
+
     /// A load balancer with these addresses; none while it has none.
     pub fn new(ingress: impl IntoIterator<Item = Ingress>) -> Self {
         Self { ingress: ingress.into_iter().collect(), memo: None, annotations: Vec::new(), extra: Vec::new() }

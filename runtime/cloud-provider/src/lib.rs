@@ -36,7 +36,7 @@ pub use crate::identity::Identity;
 pub use crate::instance::{Address, AddressKind, Gap, Instance, Instances, Node, Page, State};
 pub use crate::load_balancer::{
     Deletion, ExternalTrafficPolicy, Ingress, IpFamily, IpMode, LoadBalancer, LoadBalancerStatus, LoadBalancers, Owner,
-    PendingStatus, Port, Progress, Protocol,
+    PendingStatus, Port, Progress, Protocol, ServiceCondition, ServiceConditionKind,
 };
 pub use crate::load_balancer_inventory::{
     InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner, Proof,

@@ -82,6 +82,41 @@ pub struct LoadBalancerStatus {
     /// To be written on the Service for people and other tools: only keys that the provider describes and that the
     /// operator allows.
     pub annotations: Vec<(String, String)>,
+    /// A condition that tells a person what to change on the Service.
+    pub condition: Option<ServiceCondition>,
+}
+
+/// A condition of a Service that is `True`.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct ServiceCondition {
+    /// Its type.
+    pub kind: ServiceConditionKind,
+    /// One word, as Kubernetes takes it.
+    pub reason: String,
+    /// For a person, on one line.
+    pub message: String,
+}
+
+/// The conditions that cloud providers set on Services.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum ServiceConditionKind {
+    /// `LoadBalancerPortsError`: the cloud cannot serve these ports ([KEP-1435]).
+    ///
+    /// [KEP-1435]: https://github.com/kubernetes/enhancements/tree/master/keps/sig-network/1435-mixed-protocol-lb
+    Ports,
+}
+
+impl ServiceConditionKind {
+    /// All of them.
+    pub const ALL: [Self; 1] = [Self::Ports];
+
+    /// As `status.conditions[].type` has it.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ports => "LoadBalancerPortsError",
+        }
+    }
 }
 
 /// Where a load balancer is reached. At least one of `ip` and `hostname` is there.

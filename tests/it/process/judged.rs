@@ -58,6 +58,26 @@ async fn adv_150_a_hostile_provider_takes_no_clusters_traffic() {
 }
 
 #[tokio::test]
+async fn a_service_has_the_condition_that_its_ports_cannot_be() {
+    let cluster = cluster().await;
+    let process = Setup::guest(&cluster, guests::HOSTILE).started().await;
+    create(&cluster, "mixed-ports").await;
+    event(&cluster, "mixed-ports", &["one protocol for each load balancer"]).await;
+    let services: Api<Service> = Api::namespaced(cluster.admin.clone(), "default");
+    let condition = async || {
+        let all = services.get("mixed-ports").await.unwrap().status?.conditions?;
+        all.into_iter().find(|it| it.type_ == "LoadBalancerPortsError")
+    };
+    let set = tests::wait::until("the condition is there", async || condition().await).await;
+    let said = (set.status.as_str(), set.reason.as_str(), set.message.as_str());
+    assert_eq!(said, ("True", "LoadBalancerMixedProtocolNotSupported", "TCP and UDP\\nside by side"));
+    let mend = Patch::Merge(json!({ "metadata": { "annotations": { "hostile.example/see": "mended" } } }));
+    services.patch("mixed-ports", &PatchParams::default(), &mend).await.unwrap();
+    tests::wait::until("the condition is gone", async || condition().await.is_none().then_some(())).await;
+    process.stop().await;
+}
+
+#[tokio::test]
 async fn adv_151_a_hostile_provider_moves_no_node() {
     let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE).edit(|config| {

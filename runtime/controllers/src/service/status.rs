@@ -1,6 +1,6 @@
 //! What this controller writes on a Service, and reads from it again. No client, no clock, no log.
 
-use cloud_provider::{Ingress, IpMode, LoadBalancerStatus};
+use cloud_provider::{Ingress, IpMode, LoadBalancerStatus, ServiceCondition, ServiceConditionKind};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{LoadBalancerIngress, LoadBalancerStatus as KubeStatus, Service};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
@@ -13,6 +13,8 @@ pub(super) const MEMO: &str = "aerostat.dev/memo";
 pub(super) const EVIDENCE: &str = "aerostat.dev/evidence";
 /// The reason of these conditions.
 const KEPT: &str = "Kept";
+/// The status of the conditions that this controller sets.
+const TRUE: &str = "True";
 
 /// Whether the Service is of the type that has a load balancer, whoever provides it.
 pub(super) fn is_load_balancer(service: &Service) -> bool {
@@ -75,6 +77,10 @@ pub(super) fn kept(service: &Service, status: &LoadBalancerStatus, class: Option
         desired.metadata.annotations.get_or_insert_default().insert(key.clone(), value.clone());
     }
     remember(&mut desired, MEMO, status.memo.as_deref(), now);
+    if let Some(condition) = &status.condition {
+        let ServiceCondition { kind, reason, message } = condition;
+        set(&mut desired, kind.as_str(), reason, message, now);
+    }
     if !status.ingress.is_empty() {
         reach(&mut desired, &status.ingress, class);
     }
@@ -84,6 +90,9 @@ pub(super) fn kept(service: &Service, status: &LoadBalancerStatus, class: Option
 /// The Service, reached at its load balancer, and nowhere else.
 pub(super) fn served(service: &Service, status: &LoadBalancerStatus, class: Option<&str>, now: Timestamp) -> Service {
     let mut desired = kept(service, status, class, now);
+    if status.condition.is_none() {
+        forget_faults(&mut desired);
+    }
     reach(&mut desired, &status.ingress, class);
     desired
 }
@@ -114,6 +123,7 @@ pub(super) fn released(service: &Service, earlier: &[String]) -> Service {
     }
     forget(&mut desired, MEMO);
     forget(&mut desired, EVIDENCE);
+    forget_faults(&mut desired);
     desired
 }
 
@@ -143,15 +153,33 @@ fn ingress(ingress: &Ingress) -> LoadBalancerIngress {
 }
 
 fn remember(service: &mut Service, type_: &str, message: Option<&str>, now: Timestamp) {
-    let Some(message) = message else { return forget(service, type_) };
+    match message {
+        Some(message) => set(service, type_, KEPT, message, now),
+        None => forget(service, type_),
+    }
+}
+
+/// Takes off what providers say against the Service.
+fn forget_faults(service: &mut Service) {
+    ServiceConditionKind::ALL.into_iter().for_each(|it| forget(service, it.as_str()));
+}
+
+/// Makes a condition `True`. What is so already stays as it is, with its time.
+fn set(service: &mut Service, type_: &str, reason: &str, message: &str, now: Timestamp) {
     let conditions = service.status.get_or_insert_default().conditions.get_or_insert_default();
     match conditions.iter_mut().find(|it| it.type_ == type_) {
-        Some(condition) if condition.message == message => {}
-        Some(condition) => message.clone_into(&mut condition.message),
+        Some(condition) => {
+            if condition.status != TRUE {
+                condition.last_transition_time = Time(now);
+            }
+            TRUE.clone_into(&mut condition.status);
+            reason.clone_into(&mut condition.reason);
+            message.clone_into(&mut condition.message);
+        }
         None => conditions.push(Condition {
             type_: type_.to_owned(),
-            status: "True".to_owned(),
-            reason: KEPT.to_owned(),
+            status: TRUE.to_owned(),
+            reason: reason.to_owned(),
             message: message.to_owned(),
             last_transition_time: Time(now),
             observed_generation: None,
@@ -182,7 +210,12 @@ mod tests {
     }
 
     fn status(ingress: Vec<Ingress>) -> LoadBalancerStatus {
-        LoadBalancerStatus { ingress, memo: Some("lb-1".to_owned()), annotations: Vec::new() }
+        LoadBalancerStatus { ingress, memo: Some("lb-1".to_owned()), ..LoadBalancerStatus::default() }
+    }
+
+    fn condition(reason: &str, message: &str) -> Option<ServiceCondition> {
+        let (reason, message) = (reason.to_owned(), message.to_owned());
+        Some(ServiceCondition { kind: ServiceConditionKind::Ports, reason, message })
     }
 
     /// The status of the Service, reached at `ingress`.
@@ -211,6 +244,27 @@ mod tests {
         assert_eq!(served.metadata.annotations.as_ref().unwrap()[ID], "lb-1");
         assert_eq!(memo(&served), Some("lb-1"));
         assert_eq!(current(&served), [ip("192.0.2.1", Some(IpMode::Vip))]);
+    }
+
+    #[test]
+    fn a_condition_stays_until_the_load_balancer_is_ready_without_it() {
+        let found = |service: &Service| {
+            let all = service.status.as_ref().unwrap().conditions.clone().unwrap_or_default();
+            all.into_iter().filter(|it| it.type_ == "LoadBalancerPortsError").collect::<Vec<_>>()
+        };
+        let refused = LoadBalancerStatus { condition: condition("Mixed", "TCP and UDP"), ..status(Vec::new()) };
+        let failed = kept(&service(json!({})), &refused, None, NOW);
+        let [set] = found(&failed).try_into().unwrap();
+        let ours = (set.status.as_str(), set.reason.as_str(), set.message.as_str());
+        assert_eq!(ours, ("True", "Mixed", "TCP and UDP"));
+        let later = NOW + jiff::SignedDuration::from_secs(60);
+        assert_eq!(kept(&failed, &refused, None, later), failed, "the same again is no change");
+        assert_eq!(kept(&failed, &status(Vec::new()), None, later), failed, "while there is more to do");
+        let other = LoadBalancerStatus { condition: condition("Mixed", "SCTP"), ..status(Vec::new()) };
+        let [changed] = found(&served(&failed, &other, None, later)).try_into().unwrap();
+        assert_eq!((changed.message.as_str(), changed.last_transition_time), ("SCTP", Time(NOW)));
+        assert!(found(&served(&failed, &status(Vec::new()), None, later)).is_empty());
+        assert!(found(&released(&failed, &[])).is_empty());
     }
 
     #[test]

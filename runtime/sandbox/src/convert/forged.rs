@@ -49,7 +49,8 @@ texts::texts! {
     // What is in `extra` goes back to the provider and nowhere else.
     Instance { name, provider_id, machine_type, zone, region, addresses, labels, pod_cidrs; without state, extra }
     cloud_provider::Address { value; without kind }
-    LoadBalancerStatus { ingress, memo, annotations }
+    LoadBalancerStatus { ingress, memo, annotations, condition }
+    cloud_provider::ServiceCondition { reason, message; without kind }
     cloud_provider::Ingress { ip, hostname; without ip_mode }
     PendingStatus { status, reason; without after }
 }

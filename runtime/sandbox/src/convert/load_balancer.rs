@@ -3,7 +3,7 @@ use std::time::Duration;
 
 use cloud_provider::{
     Deletion, ExternalTrafficPolicy, Ingress, IpFamily, IpMode, LoadBalancer, LoadBalancerStatus, Owner, PendingStatus,
-    Port, Progress, Protocol,
+    Port, Progress, Protocol, ServiceCondition, ServiceConditionKind,
 };
 
 use super::{instance, label, nonempty};
@@ -13,6 +13,12 @@ use crate::untrusted::{is_printable, printable};
 
 /// In a load balancer's `extra`: a finalizer of its Service.
 const FINALIZER: &str = "finalizer";
+
+/// The word of a status for a condition of the Service.
+const CONDITION: &str = "service-condition";
+
+/// The longest reason of a condition.
+const REASON_BYTES: usize = 128;
 const INGRESS: usize = 64;
 const MEMO_BYTES: usize = 1 << 10;
 const ANNOTATIONS: usize = 64;
@@ -123,13 +129,7 @@ fn pending(it: wit::PendingStatus, keys: &AnnotationKeys<'_>) -> Result<PendingS
 }
 
 fn status(it: wit::LoadBalancerStatus, keys: &AnnotationKeys<'_>) -> Result<LoadBalancerStatus, String> {
-    let wit::LoadBalancerStatus {
-        ingress: places,
-        memo,
-        annotations: wanted,
-        // Nothing of it is known to this host.
-        extra: _,
-    } = it;
+    let wit::LoadBalancerStatus { ingress: places, memo, annotations: wanted, extra } = it;
     let memo = self::memo(memo)?;
     if wanted.len() > ANNOTATIONS {
         return Err(format!("it wants to write {} annotations, more than {ANNOTATIONS}", wanted.len()));
@@ -157,7 +157,29 @@ fn status(it: wit::LoadBalancerStatus, keys: &AnnotationKeys<'_>) -> Result<Load
             annotations.push((key, value));
         }
     }
-    Ok(LoadBalancerStatus { ingress: self::places(places)?, memo, annotations })
+    let condition = extra.iter().find(|(key, _)| key == CONDITION).and_then(|(_, value)| condition(value));
+    Ok(LoadBalancerStatus { ingress: self::places(places)?, memo, annotations, condition })
+}
+
+/// "type reason message"; `None` for a type that this host does not set, and for what Kubernetes would not take.
+fn condition(text: &str) -> Option<ServiceCondition> {
+    let (kind, rest) = text.split_once(' ')?;
+    let (reason, message) = rest.split_once(' ')?;
+    let kind = ServiceConditionKind::ALL.into_iter().find(|it| it.as_str() == kind)?;
+    Some(ServiceCondition {
+        kind,
+        reason: Some(reason).filter(|it| is_reason(it))?.to_owned(),
+        message: printable(message, TEXT_BYTES),
+    })
+}
+
+/// Whether the API server takes it as the reason of a condition.
+fn is_reason(text: &str) -> bool {
+    let is_inner = |it: u8| it.is_ascii_alphanumeric() || b"_,:".contains(&it);
+    text.len() <= REASON_BYTES
+        && text.starts_with(|it: char| it.is_ascii_alphabetic())
+        && text.ends_with(|it: char| it.is_ascii_alphanumeric() || it == '_')
+        && text.bytes().all(is_inner)
 }
 
 /// The memo that a provider wants to know again, or a sentence on what is wrong with it.

@@ -38,6 +38,10 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         }
         "elsewhere" => Ok(Progress::NotManaged),
         "failed" => Ok(Progress::failed(status.memo("lb-1"), Error::unavailable("action 7 has errored\nnow"))),
+        "mixed-ports" if desired.annotations.is_empty() => {
+            let status = status.with_ports_error("LoadBalancerMixedProtocolNotSupported", "TCP and UDP\nside by side");
+            Ok(Progress::failed(status, Error::invalid("one protocol for each load balancer")))
+        }
         "failed-without-end" => Ok(Progress::failed(status.memo("x".repeat(1025)), Error::unavailable("it failed"))),
         "about-a-node" => {
             events::warning(Some("worker-1"), "NoTarget", "it is full");

@@ -133,7 +133,7 @@ impl ServiceState {
         }
         self.set_resync(None);
         let (memo, ingress) = (self.work.memo.as_deref(), self.work.current.clone());
-        let status = LoadBalancerStatus { memo: memo.map(str::to_owned), ingress, annotations: Vec::new() };
+        let status = LoadBalancerStatus { memo: memo.map(str::to_owned), ingress, ..LoadBalancerStatus::default() };
         self.work.unwritten = Some(Unwritten::new(status, memo, AnswerMeaning::Restored));
         true
     }

@@ -31,7 +31,7 @@ fn quick() -> Arc<ScriptedCloud> {
     cloud.ensure.answers(|_| {
         let ingress = vec![cloud_provider::Ingress { ip: Some("192.0.2.1".to_owned()), ..Default::default() }];
         let annotations = vec![(ID.to_owned(), "lb-1".to_owned())];
-        let status = LoadBalancerStatus { ingress, memo: Some("lb-1".to_owned()), annotations };
+        let status = LoadBalancerStatus { ingress, memo: Some("lb-1".to_owned()), annotations, condition: None };
         Reply { answer: Ok(Progress::Ready(status)), events: Vec::new(), wrote: true }
     });
     cloud.delete.answers(|_| Reply::from(Ok(Deletion::Done)));

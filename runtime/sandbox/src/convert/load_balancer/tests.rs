@@ -26,6 +26,36 @@ fn refused(change: impl FnOnce(&mut wit::LoadBalancerStatus), because: &str) {
     check(change, Err(because));
 }
 
+#[test]
+fn a_condition_of_a_service_is_one_that_upstream_knows() {
+    let said = |texts: &[&str]| {
+        let texts = texts.iter().map(|it| ("service-condition".to_owned(), (*it).to_owned())).collect();
+        let keys = AnnotationKeys { read: &[], described: &[], allowed: &[] };
+        status(answer(|it| it.extra = texts), &keys).unwrap().condition
+    };
+    let known = |reason: &str, message: &str| {
+        let (reason, message) = (reason.to_owned(), message.to_owned());
+        Some(ServiceCondition { kind: ServiceConditionKind::Ports, reason, message })
+    };
+    assert_eq!(said(&["LoadBalancerPortsError Mixed:a_1 TCP and UDP"]), known("Mixed:a_1", "TCP and UDP"));
+    assert_eq!(said(&["LoadBalancerPortsError Mixed a\nb"]), known("Mixed", "a\\nb"));
+    assert_eq!(said(&["LoadBalancerPortsError A 1", "LoadBalancerPortsError B 2"]), known("A", "1"));
+    let long = format!("LoadBalancerPortsError {} x", "r".repeat(129));
+    for refused in [
+        "",
+        "LoadBalancerPortsError",
+        "LoadBalancerPortsError Mixed",
+        "aerostat.dev/memo Kept lb-2",
+        "Ready True x",
+        "LoadBalancerPortsError 1st x",
+        "LoadBalancerPortsError a: x",
+        "LoadBalancerPortsError é x",
+        &long,
+    ] {
+        assert_eq!(said(&[refused]), None, "{refused:?}");
+    }
+}
+
 fn plain() -> LoadBalancerStatus {
     let ingress = vec![Ingress { ip: Some("192.0.2.1".into()), ..Ingress::default() }];
     LoadBalancerStatus { ingress, ..LoadBalancerStatus::default() }
