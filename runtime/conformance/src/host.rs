@@ -73,6 +73,19 @@ impl NativeHost {
         Ok(Self { sandbox, module, settings, base_url, setup, secret, description })
     }
 
+    /// The same of an older version, which may lack settings that newer ones have.
+    pub(crate) async fn older(
+        sandbox: Sandbox,
+        module: Module,
+        base_url: String,
+        setup: Setup,
+    ) -> Result<Self, ConformanceError> {
+        let mut host = Self::new(sandbox, module, base_url, setup).await?;
+        let described = &host.description.settings;
+        host.settings.settings.retain(|(name, _)| described.iter().any(|it| it.matches(name)));
+        Ok(host)
+    }
+
     pub(crate) fn description(&self) -> &Arc<Description> {
         &self.description
     }

@@ -7,6 +7,7 @@ pub(crate) mod lives;
 pub(crate) mod shares;
 pub(crate) mod thefts;
 pub(crate) mod touched;
+pub(crate) mod versions;
 
 #[cfg(test)]
 mod tests;

@@ -8,3 +8,4 @@ pub(crate) mod shares;
 pub(crate) mod stage;
 pub(crate) mod thefts;
 pub(crate) mod touched;
+pub(crate) mod versions;

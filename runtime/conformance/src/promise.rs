@@ -1,6 +1,6 @@
 //! The promises of the contract: a name, the contract's sentence, where it stands, and who judges it.
 
-use crate::judge::{PromiseJudgement, description, instances, inventory, lives, shares, thefts, touched};
+use crate::judge::{PromiseJudgement, description, instances, inventory, lives, shares, thefts, touched, versions};
 use crate::transcript::Transcript;
 
 /// A promise of the contract.
@@ -30,6 +30,7 @@ const HTTP: &str = "wit/http.wit";
 const INSTANCES: &str = "wit/instances.wit";
 const BALANCERS: &str = "wit/load-balancers.wit";
 const INVENTORY: &str = "wit/load-balancer-inventory.wit";
+const VERSIONS: &str = "wit/README.md#versions-of-a-provider";
 const MARKS: &str = "wit/README.md#marks-of-ownership";
 
 /// All promises that are tried, in the order of a report.
@@ -203,6 +204,12 @@ pub const PROMISES: &[Promise] = &[
         "No annotation writes the marks of ownership: an author's tags never take their place.",
         MARKS,
         thefts::marks_are_not_forged,
+    ),
+    promise(
+        "versions-go-on",
+        "What one version of the provider has begun, an older one goes on with, and the other way round.",
+        VERSIONS,
+        versions::versions_go_on,
     ),
     promise(
         "rest-stays",

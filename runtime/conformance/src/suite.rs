@@ -9,7 +9,7 @@ use crate::error::ConformanceError;
 use crate::host::NativeHost;
 use crate::judge::PromiseJudgement;
 use crate::play::stage::Stage;
-use crate::play::{inventories, lives, machines, shares, thefts, touched};
+use crate::play::{inventories, lives, machines, shares, thefts, touched, versions};
 use crate::promise::PROMISES;
 use crate::report::{ConformanceReport, PromiseOutcome, Tried, costs};
 use crate::transcript::Transcript;
@@ -27,6 +27,8 @@ pub struct Suite {
     pub cloud: String,
     /// One for every way in which each request can go wrong; more for one of so many of them.
     pub every: usize,
+    /// An older version of the provider, which has to go on with what this one begins, and the other way round.
+    pub older: Option<Module>,
     /// How long a load balancer is waited for: [`PATIENCE`] unless it is known to be made faster.
     pub patience: Duration,
 }
@@ -37,7 +39,7 @@ pub struct Suite {
 ///
 /// If the simulator does not answer, or the provider cannot be loaded. A promise that is broken is no error.
 pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
-    let Suite { sandbox, module, cloud, every, patience } = suite;
+    let Suite { sandbox, module, cloud, every, older, patience } = suite;
     let start = Instant::now();
     let admin = Admin::new(&cloud)?;
     let world = admin.world().await?;
@@ -45,8 +47,12 @@ pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
     if let Some(unknown) = exceptions.keys().find(|it| !PROMISES.iter().any(|promise| promise.name == **it)) {
         return Err(ConformanceError::Setup(format!("exceptions name {unknown}, which is no promise")));
     }
+    let older = match older {
+        Some(older) => Some(NativeHost::older(sandbox.clone(), older, admin.base_url(), world.setup.clone()).await?),
+        None => None,
+    };
     let host = NativeHost::new(sandbox, module, admin.base_url(), world.setup).await?;
-    let transcript = play(Stage::set(host, admin, patience).await?, every).await?;
+    let transcript = play(Stage::set(host, admin, patience).await?, older.as_ref(), every).await?;
     let tried = PROMISES.iter().map(|promise| {
         let outcome = match exceptions.get(promise.name) {
             Some(why) => PromiseOutcome::Excepted(why.clone()),
@@ -71,12 +77,12 @@ pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
     })
 }
 
-async fn play(mut stage: Stage, every: usize) -> Result<Transcript, ConformanceError> {
+async fn play(mut stage: Stage, older: Option<&NativeHost>, every: usize) -> Result<Transcript, ConformanceError> {
     let description = stage.host.description().clone();
     let machines = machines::play(&mut stage).await?;
     let has_balancers = stage.process().await?.cloud.load_balancers.is_some();
     let (mut lives, mut node_change, mut thefts, mut forgeries, mut touched) = (None, None, None, None, None);
-    let mut shared = None;
+    let (mut shared, mut versions) = (None, None);
     if has_balancers {
         lives = Some(lives::play(&mut stage, every).await?);
         node_change = Some(lives::node_change(&mut stage).await?);
@@ -84,10 +90,25 @@ async fn play(mut stage: Stage, every: usize) -> Result<Transcript, ConformanceE
         (thefts, forgeries) = (Some(stolen), forged);
         shared = shares::play(&mut stage).await?;
         touched = touched::play(&mut stage).await?;
+        if let Some(older) = older {
+            versions = Some(versions::play(&mut stage, older).await?);
+        }
     }
     let inventories = inventories::play(&mut stage).await?;
     // With the requests that nobody has looked at yet.
     stage.asked().await?;
     let wrong = stage.wrong;
-    Ok(Transcript { description, wrong, machines, lives, node_change, thefts, shared, forgeries, inventories, touched })
+    Ok(Transcript {
+        description,
+        wrong,
+        machines,
+        lives,
+        node_change,
+        thefts,
+        shared,
+        forgeries,
+        inventories,
+        touched,
+        versions,
+    })
 }

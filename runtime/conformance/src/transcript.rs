@@ -215,6 +215,27 @@ pub(crate) struct SharedStory {
     pub(crate) after: Vec<CloudObject>,
 }
 
+/// A load balancer that one version begins, the other goes on with, the first changes, and the other deletes.
+#[derive(Clone, Debug)]
+pub(crate) struct VersionStory {
+    /// In words: "the newer version makes 2 calls, and the older one goes on".
+    pub(crate) title: String,
+    /// The objects before it.
+    pub(crate) before: Vec<CloudObject>,
+    /// The last answer to its creation.
+    pub(crate) created: Option<SaidAnswer>,
+    /// The objects then.
+    pub(crate) made: Vec<CloudObject>,
+    /// The last answer to its change.
+    pub(crate) changed: Option<SaidAnswer>,
+    /// The objects then.
+    pub(crate) grown: Vec<CloudObject>,
+    /// The last answer to its deletion.
+    pub(crate) deleted: Option<SaidAnswer>,
+    /// The objects afterwards.
+    pub(crate) after: Vec<CloudObject>,
+}
+
 /// A Service whose author has written the marks of another Service's load balancer into an annotation that becomes tags.
 #[derive(Clone, Debug)]
 pub(crate) struct Forgery {
@@ -293,4 +314,6 @@ pub(crate) struct Transcript {
     pub(crate) node_change: Option<Part>,
     pub(crate) inventories: Option<Inventories>,
     pub(crate) touched: Option<Vec<Touched>>,
+    /// `None` also without an older version.
+    pub(crate) versions: Option<Vec<VersionStory>>,
 }

@@ -11,17 +11,24 @@ use super::file;
 use crate::flags::Conformance;
 
 pub(super) async fn run(command: Conformance, compiler: Option<&Path>) -> Result<CommandAnswer> {
-    let Conformance { file: path, cloud, every, junit, output } = command;
-    let bytes = file::read(&path).await?;
-    let digest = Digest::of(&bytes);
-    let module = Module::new(&path.display().to_string(), bytes, digest)?;
+    let Conformance { file: path, cloud, every, older, junit, output } = command;
+    let module = module(&path).await?;
+    let older = match older {
+        Some(path) => Some(self::module(&path).await?),
+        None => None,
+    };
     let sandbox = Sandbox::new(CallLimits::default().memory)?;
     let sandbox = compiler.map_or(sandbox.clone(), |program| sandbox.compiling_with(program)).keeping_modules();
-    let report =
-        conformance::run(Suite { sandbox, module, cloud, every: every.into(), patience: conformance::PATIENCE })
-            .await?;
+    let patience = conformance::PATIENCE;
+    let report = conformance::run(Suite { sandbox, module, cloud, every: every.into(), older, patience }).await?;
     if let Some(path) = junit {
         file::write(&path, report.junit().as_bytes(), true).await?;
     }
     Ok(if report.is_good() { CommandAnswer::good(&report, output) } else { CommandAnswer::found_bad(&report, output) })
+}
+
+async fn module(path: &Path) -> Result<Module> {
+    let bytes = file::read(path).await?;
+    let digest = Digest::of(&bytes);
+    Ok(Module::new(&path.display().to_string(), bytes, digest)?)
 }

@@ -21,6 +21,7 @@ use super::new_provider::{self, NewProviderFlags};
 const CONFORMANCE_HELP: &str = "Examples:
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080 --junit=conformance.xml --output=json
+  aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080 --older=acme-1.0.0.wasm
   target/debug/simulator hetzner                        a simulator of ours, which prints its URL
 
 The provider runs in the real sandbox, behind the real egress, and asks a simulator of its cloud. Load balancers are made, changed and
@@ -72,6 +73,9 @@ pub struct Conformance {
     /// Try one of so many ways in which requests can go wrong: 1 tries all
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     pub every: u16,
+    /// An older version of the component, which has to go on with load balancers that this one has begun, and the other way round
+    #[arg(long, value_name = "FILE.wasm")]
+    pub older: Option<PathBuf>,
     /// A file for the report in JUnit's XML, which is replaced
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

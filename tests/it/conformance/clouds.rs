@@ -20,6 +20,8 @@ const INVENTORY: [&str; 4] =
 fn keeps_all_but(untried: &[&str], report: &ConformanceReport) {
     assert!(report.is_good(), "{report}");
     let open = report.tried.iter().filter(|it| it.outcome != PromiseOutcome::Kept).map(|it| it.promise.name);
+    // No older version of any was released.
+    let open = open.filter(|it| *it != "versions-go-on");
     assert_eq!(open.collect::<Vec<_>>(), untried, "{report}");
     // For whoever looks at the costs.
     eprintln!("{report}");

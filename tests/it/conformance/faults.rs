@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use conformance::PROMISES;
+use conformance::{PROMISES, PromiseOutcome};
 use futures::{StreamExt as _, future, stream};
 use tests::guests;
 use tests::published::acme;
@@ -11,6 +11,9 @@ use crate::setup::tried_fast;
 
 /// How many providers are tried side by side: most of their time they wait.
 const AT_A_TIME: usize = 8;
+
+/// The fault that an older version shows.
+const NEWER: &str = "other-names";
 
 /// The fault, and the promises that it breaks.
 const FAULTS: &[(&str, &[&str])] = &[
@@ -49,6 +52,7 @@ const FAULTS: &[(&str, &[&str])] = &[
     ("leftover", &["nothing-left"]),
     ("error-on-gone", &["gone-is-done"]),
     ("stuck-deletion", &["delete-converges"]),
+    (NEWER, &["versions-go-on"]),
     ("drops-labels", &["rest-stays"]),
     ("unlisted", &["inventory-shows-ours"]),
     ("lists-all", &["inventory-shows-ours-alone"]),
@@ -60,15 +64,17 @@ const FAULTS: &[(&str, &[&str])] = &[
 #[tokio::test]
 async fn a_provider_without_a_fault_keeps_every_promise() {
     let served = acme::serve(0, &[]).await.unwrap();
-    let report = tried_fast(guests::FAULTY, &served.url, 1).await;
+    let report = tried_fast(guests::FAULTY, Some(guests::ACME), &served.url, 1).await;
     assert_eq!(report.broken(), [""; 0], "{report}");
+    assert_eq!(report.outcome("versions-go-on"), Some(&PromiseOutcome::Kept));
 }
 
 #[tokio::test]
 async fn each_fault_is_found_by_the_promise_that_it_breaks() {
     let tries = FAULTS.iter().map(|(fault, promises)| async move {
         let served = acme::serve(0, &[("fault", fault)]).await.unwrap();
-        let report = tried_fast(guests::FAULTY, &served.url, 3).await;
+        let older = (*fault == NEWER).then_some(guests::ACME);
+        let report = tried_fast(guests::FAULTY, older, &served.url, 3).await;
         let broken = report.broken();
         let is_found = promises.iter().all(|it| broken.contains(it)) && report.to_string().contains(promises[0]);
         (!is_found).then(|| format!("{fault} breaks {promises:?}, and broken are {broken:?}"))

@@ -9,18 +9,21 @@ use tests::vendor::loading::SANDBOX;
 
 /// A provider, tried with one of `every` troubles.
 pub(crate) async fn tried(guest: &str, url: &str, every: usize) -> ConformanceReport {
-    suite(guest, url, every, PATIENCE).await
+    suite(guest, None, url, every, PATIENCE).await
 }
 
-/// The same in a cloud that is fast.
-pub(crate) async fn tried_fast(guest: &str, url: &str, every: usize) -> ConformanceReport {
-    suite(guest, url, every, Duration::from_secs(2)).await
+/// The same in a cloud that is fast, perhaps beside an older version.
+pub(crate) async fn tried_fast(guest: &str, older: Option<&str>, url: &str, every: usize) -> ConformanceReport {
+    suite(guest, older, url, every, Duration::from_secs(2)).await
 }
 
-async fn suite(guest: &str, url: &str, every: usize, patience: Duration) -> ConformanceReport {
-    let bytes = std::fs::read(guest).unwrap();
-    let digest = Digest::parse(&guests::sha256(guest)).unwrap();
-    let module = Module::new(guest, bytes, digest).unwrap();
-    let suite = Suite { sandbox: SANDBOX.clone(), module, cloud: url.to_owned(), every, patience };
+async fn suite(guest: &str, older: Option<&str>, url: &str, every: usize, patience: Duration) -> ConformanceReport {
+    let (module, older, cloud) = (module(guest), older.map(module), url.to_owned());
+    let suite = Suite { sandbox: SANDBOX.clone(), module, cloud, every, older, patience };
     conformance::run(suite).await.unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn module(guest: &str) -> Module {
+    let digest = Digest::parse(&guests::sha256(guest)).unwrap();
+    Module::new(guest, std::fs::read(guest).unwrap(), digest).unwrap()
 }

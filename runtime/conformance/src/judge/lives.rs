@@ -221,7 +221,7 @@ fn unended(life: &Life, part: &Part, end: &str) -> Vec<Breach> {
 }
 
 /// An answer, for people.
-fn told(said: &SaidAnswer) -> String {
+pub(super) fn told(said: &SaidAnswer) -> String {
     match said {
         SaidAnswer::Ready { memo, ingress } => format!("ready at {ingress:?} with the memo {memo:?}"),
         SaidAnswer::Pending { reason, .. } => format!("pending ({reason})"),
@@ -264,12 +264,12 @@ fn same(one: &CloudObject, other: &CloudObject) -> bool {
     (&one.kind, &one.id) == (&other.kind, &other.id)
 }
 
-fn made<'a>(before: &'a [CloudObject], after: &'a [CloudObject]) -> impl Iterator<Item = &'a CloudObject> {
+pub(super) fn made<'a>(before: &'a [CloudObject], after: &'a [CloudObject]) -> impl Iterator<Item = &'a CloudObject> {
     after.iter().filter(|it| !before.iter().any(|other| same(it, other)))
 }
 
 /// How many objects of each kind were made.
-fn counts<'a>(before: &'a [CloudObject], after: &'a [CloudObject]) -> BTreeMap<&'a str, usize> {
+pub(super) fn counts<'a>(before: &'a [CloudObject], after: &'a [CloudObject]) -> BTreeMap<&'a str, usize> {
     let mut counts = BTreeMap::new();
     for object in made(before, after) {
         *counts.entry(object.kind.as_str()).or_default() += 1;

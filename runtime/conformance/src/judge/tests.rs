@@ -26,6 +26,7 @@ fn transcript() -> Transcript {
         forgeries: None,
         inventories: None,
         touched: None,
+        versions: None,
     }
 }
 

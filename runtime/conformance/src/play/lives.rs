@@ -134,7 +134,7 @@ async fn part(
 }
 
 /// One call. If the process has died over it, nothing is kept, and the next call is another process's.
-async fn step(
+pub(super) async fn step(
     stage: &mut Stage,
     process: &mut HostProcess,
     service: &mut PlayedService,

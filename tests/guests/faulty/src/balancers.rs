@@ -120,6 +120,7 @@ fn id(desired: &LoadBalancer) -> Result<String> {
     Ok(match claimed {
         Some(claimed) if fault::is(Fault::ClaimsByName)? => claimed.to_owned(),
         _ if fault::is(Fault::NameOfService)? => format!("{}-{}", desired.owner.namespace, desired.owner.name),
+        _ if fault::is(Fault::OtherNames)? => format!("v2-{}", desired.name),
         _ => desired.name.clone(),
     })
 }

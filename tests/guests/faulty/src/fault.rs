@@ -66,6 +66,7 @@ faults! {
     Leftover = "leftover": "A second balancer stays.",
     ErrorOnGone = "error-on-gone": "A balancer that is gone is an error.",
     StuckDeletion = "stuck-deletion": "A deletion is never done.",
+    OtherNames = "other-names": "Balancers have other names than an earlier version gave them.",
     DropsLabels = "drops-labels": "What somebody has written on a balancer is overwritten.",
     Unlisted = "unlisted": "The inventory is empty.",
     ListsAll = "lists-all": "The inventory shows whatever there is.",

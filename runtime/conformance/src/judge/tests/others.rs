@@ -1,6 +1,6 @@
 //! Judges of what belongs to others, and to others too.
 
-use crate::transcript::{SharedStory, Theft};
+use crate::transcript::{SharedStory, Theft, VersionStory};
 
 use super::*;
 
@@ -76,4 +76,41 @@ fn one_end_that_others_feel_is_named() {
     ] {
         assert!(with(change).contains(words), "{words}: {}", with(change));
     }
+}
+
+#[test]
+fn a_version_that_does_not_go_on_is_named() {
+    let (one, two) = (vec![object("7", json!(1))], vec![object("7", json!(2))]);
+    let story = VersionStory {
+        title: "a story".to_owned(),
+        before: Vec::new(),
+        created: Some(ready()),
+        made: one.clone(),
+        changed: Some(ready()),
+        grown: two,
+        deleted: Some(SaidAnswer::Done),
+        after: Vec::new(),
+    };
+    let told = |story: VersionStory| {
+        sentences(versions::versions_go_on(&Transcript { versions: Some(vec![story]), ..of_lives(vec![life(None)]) }))
+    };
+    let twice = [one.clone(), vec![object("8", json!(1))]].concat();
+    assert_eq!(told(story.clone()), [""; 0]);
+    for (wrong, sentence) in [
+        (VersionStory { created: Some(pending()), ..story.clone() }, "it is not ready, but pending (it is built)"),
+        (VersionStory { made: twice.clone(), ..story.clone() }, "after create: 2 of load balancer, where 1 is right"),
+        (
+            VersionStory { changed: None, ..story.clone() },
+            "the one that began changes it: it is not ready, but nothing",
+        ),
+        (VersionStory { grown: twice, ..story.clone() }, "after change: 2 of load balancer, where 1 is right"),
+        (
+            VersionStory { deleted: Some(error("busy", false)), ..story.clone() },
+            "its deletion is not done, but an error (busy)",
+        ),
+        (VersionStory { after: one, ..story }, "done, and load balancer 7  is left"),
+    ] {
+        assert_eq!(told(wrong), [sentence]);
+    }
+    assert!(matches!(versions::versions_go_on(&transcript()), PromiseJudgement::Untried(_)));
 }
