@@ -180,8 +180,11 @@ need_target wasm32-wasip2
 # The last flag is that of .cargo/config.toml.
 CARGO_ENCODED_RUSTFLAGS+="$separator-Clink-arg=--compress-relocations" \
 	"$cargo" build --locked --profile guest --target wasm32-wasip2 --target-dir target --lib "${packages[@]}"
+built=("${providers[@]/#/target/wasm32-wasip2/guest/}")
+built=("${built[@]/%/.wasm}")
+env -u CARGO_ENCODED_RUSTFLAGS "$cargo" run --locked --quiet --target-dir target -p strip-module -- \
+	"${built[@]}" "$unfinished"
 for provider in "${providers[@]}"; do
-	cp "target/wasm32-wasip2/guest/$provider.wasm" "$unfinished/"
 	bytes=$(wc -c <"$unfinished/$provider.wasm")
 	[ "$bytes" -le $((600 << 10)) ] ||
 		fail "$provider.wasm has $bytes bytes, and a module has at most 600 KiB" 'look at what costs, by the names of functions'

@@ -1,4 +1,5 @@
-//! Builds every guest (providers, guests of the tests, the SDK's example), so that `cargo test` needs no step before it.
+//! Builds every guest (providers, guests of the tests, the SDK's example) as a release has it, so that `cargo test` needs no step
+//! before it.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -31,11 +32,12 @@ fn main() {
     build(root, &target_dir, &guests);
 
     let built = target_dir.join(TARGET).join("guest");
-    for guest in &guests {
-        export(guest, &built.join(format!("{guest}.wasm")));
-    }
-    for example in EXAMPLES {
-        export(example, &built.join(format!("examples/{example}.wasm")));
+    let stripped = target_dir.join("stripped");
+    fs::create_dir_all(&stripped).unwrap_or_else(|error| panic!("cannot make {}: {error}", stripped.display()));
+    let of_crates = guests.iter().map(|it| (it.as_str(), built.join(format!("{it}.wasm"))));
+    let of_examples = EXAMPLES.map(|it| (it, built.join(format!("examples/{it}.wasm"))));
+    for (guest, path) in of_crates.chain(of_examples) {
+        export(guest, &strip(&path, &stripped.join(format!("{guest}.wasm"))));
     }
     println!("cargo::rustc-env=GUEST_FLAGS={}", flags(root).to_string_lossy());
 }
@@ -106,10 +108,19 @@ fn flags(root: &Path) -> OsString {
     flags
 }
 
-/// Gives the path of a built guest to `src/guests.rs`.
+/// Writes a built guest as `make release` would ship it. Bytes that are there already stay untouched, for tests that run.
+fn strip(built: &Path, stripped: &Path) -> PathBuf {
+    let bytes = fs::read(built).unwrap_or_else(|error| panic!("cargo did not build {}: {error}", built.display()));
+    let bytes = strip_module::stripped(&bytes).unwrap_or_else(|error| panic!("{}: {error:#}", built.display()));
+    if fs::read(stripped).ok().as_ref() != Some(&bytes) {
+        fs::write(stripped, bytes).unwrap_or_else(|error| panic!("cannot write {}: {error}", stripped.display()));
+    }
+    stripped.to_owned()
+}
+
+/// Gives the path of a guest to `src/guests.rs`.
 fn export(guest: &str, path: &Path) {
     let name = guest.replace('-', "_").to_uppercase();
-    assert!(path.is_file(), "cargo did not build {}", path.display());
     println!("cargo::rustc-env=GUEST_{name}={}", path.display());
 }
 

@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 use sha2::{Digest, Sha256};
 
 /// Sources of every guest in Go, from the workspace's folder.
-const SOURCES: [&str; 3] = ["guest-sdk/go", "guest-sdk/go-component/src", "wit"];
+const SOURCES: [&str; 4] = ["guest-sdk/go", "guest-sdk/go-component/src", "guest-sdk/strip-module/src", "wit"];
 
 /// The example of Go's SDK: acme, as [`ACME`](crate::guests::ACME) is.
 ///

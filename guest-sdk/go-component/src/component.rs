@@ -15,7 +15,7 @@ const ADAPTER: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/preview1.wasm")
 const ADAPTER_WORLD: &str = include_str!("preview1.wit");
 
 /// Makes a component of what Go has compiled. It exports the capabilities that the module has functions of, and imports what the
-/// contract has, clocks, random numbers and standard streams.
+/// contract has, clocks, random numbers and standard streams. Names that nothing reads are not in it.
 ///
 /// # Errors
 ///
@@ -45,7 +45,7 @@ pub fn component(module: &[u8]) -> Result<Vec<u8>> {
         .module(&module)?
         .adapter(PREVIEW, &adapter)
         .context("the adapter")?;
-    encoder.encode()
+    strip_module::stripped(&encoder.encode()?)
 }
 
 /// Writes into a core module what it is in the words of WIT.

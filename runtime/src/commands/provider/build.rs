@@ -2,7 +2,6 @@
 
 mod cargo;
 mod go;
-mod strip;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -54,7 +53,7 @@ pub(crate) async fn run(flags: BuildFlags) -> Result<CommandAnswer> {
     };
     let place = out.as_deref().unwrap_or(&artifact);
     // What has no sections is told of below.
-    let bytes = strip::stripped(&bytes).unwrap_or(bytes);
+    let bytes = strip_module::stripped(&bytes).unwrap_or(bytes);
     file::write(place, &bytes, true).await?;
     let built = judged(place, bytes, profile);
     Ok(match built.wrong.is_empty() {

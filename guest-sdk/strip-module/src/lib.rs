@@ -1,5 +1,8 @@
 //! Sections of a component that nothing reads: names, and who compiled it. A section has a number, its length and its bytes;
-//! those of a core module inside, and of a component inside, are sections too.
+//! those of a core module inside, and of a component inside, are sections too. `aerostat provider build`, releases and tests strip
+//! alike: the same component becomes the same bytes.
+
+#![forbid(unsafe_code)]
 
 use anyhow::{Context as _, Result, bail, ensure};
 
@@ -12,8 +15,8 @@ const COMPONENT: u8 = 4;
 const COMPONENT_VERSION: [u8; 4] = [0x0d, 0, 1, 0];
 const HEADER: usize = 8;
 
-/// Names of sections without which it does the same. A core module's `name` shows functions in a crash's trace, and stays in what
-/// another builds than `aerostat provider build`.
+/// Names of sections without which it does the same. A core module's `name` shows functions in a crash's trace, and
+/// stays in what another tool builds.
 const UNREAD: [&str; 3] = ["component-name", "name", "producers"];
 
 /// The same component without them.
@@ -21,7 +24,7 @@ const UNREAD: [&str; 3] = ["component-name", "name", "producers"];
 /// # Errors
 ///
 /// If the bytes are no sections.
-pub(super) fn stripped(bytes: &[u8]) -> Result<Vec<u8>> {
+pub fn stripped(bytes: &[u8]) -> Result<Vec<u8>> {
     ensure!(bytes.len() >= HEADER && bytes.starts_with(b"\0asm"), "it is no WebAssembly");
     let is_component = bytes[4..HEADER] == COMPONENT_VERSION;
     let mut kept = bytes[..HEADER].to_vec();
