@@ -53,18 +53,10 @@ func (it spec) equal(other spec) bool {
 }
 
 func specOf(desired loadbalancers.LoadBalancer) (spec, error) {
-	it := spec{Ports: map[uint16]uint16{}, Machines: make([]string, 0, len(desired.Nodes))}
-	for _, port := range desired.Ports {
-		switch {
-		case port.Protocol != loadbalancers.ProtocolTCP:
-			return it, types.Invalidf("port %d: %s is not TCP", port.Port, [...]string{"TCP", "UDP", "SCTP"}[port.Protocol])
-		case port.NodePort == nil:
-			return it, types.Invalidf("port %d has no node port", port.Port)
-		}
-		it.Ports[port.Port] = *port.NodePort
-	}
+	ports, err := desired.NodePorts(loadbalancers.ProtocolTCP)
+	it := spec{Ports: ports, Machines: make([]string, 0, len(desired.Nodes))}
 	for _, node := range desired.Nodes {
 		it.Machines = append(it.Machines, node.Name)
 	}
-	return it, nil
+	return it, err
 }

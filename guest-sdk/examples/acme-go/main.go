@@ -3,6 +3,7 @@ package main
 
 import (
 	"strconv"
+	"time"
 
 	"aerostat.dev/sdk/http"
 	"aerostat.dev/sdk/instances"
@@ -12,6 +13,9 @@ import (
 )
 
 const prefix = "acme://"
+
+// api is the endpoint of the operator's config. Its errors have their words where most clouds have them.
+var api = http.Client{Endpoint: "api"}
 
 type acme struct{}
 
@@ -26,21 +30,20 @@ func init() {
 func main() {}
 
 func (acme) Describe() (provider.Description, error) {
-	const get, put, remove = types.MethodGet, types.MethodPut, types.MethodDelete
 	machines, balancers := []string{"/machines", "/machines/*"}, []string{"/balancers/*"}
 	return provider.Description{
 		Name:               "acme",
 		Version:            "1.0.0",
 		ProviderIDPrefixes: []string{prefix},
 		Endpoints: []provider.Endpoint{{
-			Name:           "api",
+			Name:           api.Endpoint,
 			Purpose:        "machines and balancers",
 			ExampleBaseURL: "https://api.acme.example/v1",
 			Allow: []provider.Permission{
-				{Methods: []types.Method{get}, Paths: machines, Effect: provider.EffectRead, Actions: []string{"machines:read"}},
-				{Methods: []types.Method{get}, Paths: balancers, Effect: provider.EffectRead, Actions: []string{"balancers:read"}},
-				{Methods: []types.Method{put}, Paths: balancers, Effect: provider.EffectWrite, Actions: []string{"balancers:write"}},
-				{Methods: []types.Method{remove}, Paths: balancers, Effect: provider.EffectDelete, Actions: []string{"balancers:write"}},
+				provider.Allow(types.MethodGet, machines, "machines:read"),
+				provider.Allow(types.MethodGet, balancers, "balancers:read"),
+				provider.Allow(types.MethodPut, balancers, "balancers:write"),
+				provider.Allow(types.MethodDelete, balancers, "balancers:write"),
 			},
 		}},
 		GetBatchSize: 1,
@@ -64,7 +67,7 @@ func get(node types.Node) (*instances.Instance, error) {
 		}
 	}
 	var machine machine
-	found, err := http.Get("api", "machines", id).Find(&machine)
+	found, err := api.Get("machines", id).Find(&machine)
 	if err != nil || !found {
 		return nil, err
 	}
@@ -85,7 +88,7 @@ func (acme) List(cursor *string, limit uint32) (instances.Page, error) {
 		Machines []machine
 		Next     *string
 	}
-	request := http.Get("api", "machines").Query("after", after).Query("limit", strconv.Itoa(int(limit)))
+	request := api.Get("machines").Query("after", after).Query("limit", strconv.Itoa(int(limit)))
 	if err := request.Into(&answer); err != nil {
 		return instances.Page{}, err
 	}
@@ -103,26 +106,24 @@ func (acme) Ensure(desired loadbalancers.LoadBalancer) (loadbalancers.Progress, 
 	}
 	// The name holds the Service's UID: a PUT whose answer was lost makes nothing twice. A POST would.
 	var balancer balancer
-	found, err := http.Get("api", "balancers", desired.Name).Find(&balancer)
+	found, err := api.Get("balancers", desired.Name).Find(&balancer)
 	if err != nil {
 		return nil, err
 	}
 	if !found || !balancer.Spec.equal(spec) {
-		if err := http.Put("api", "balancers", desired.Name).JSON(spec).Into(&balancer); err != nil {
+		if err := api.Put("balancers", desired.Name).JSON(spec).Into(&balancer); err != nil {
 			return nil, err
 		}
 	}
 	status := loadbalancers.LoadBalancerStatus{Memo: &desired.Name}
 	if balancer.IP == nil {
-		wait := types.Pause{Milliseconds: 5000, Reason: "the cloud builds the balancer"}
-		return loadbalancers.ProgressPending{Status: status, Wait: wait}, nil
+		return loadbalancers.Pending(status, 5*time.Second, "the cloud builds the balancer"), nil
 	}
-	status.Ingress = []types.Ingress{{IP: balancer.IP}}
-	return loadbalancers.ProgressReady(status), nil
+	return loadbalancers.Ready(status, *balancer.IP), nil
 }
 
 func (acme) Delete(unwanted loadbalancers.LoadBalancer) (loadbalancers.Deletion, error) {
-	if err := http.Delete("api", "balancers", unwanted.Name).Gone(); err != nil {
+	if err := api.Delete("balancers", unwanted.Name).Gone(); err != nil {
 		return nil, err
 	}
 	return loadbalancers.DeletionDone{}, nil
