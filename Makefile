@@ -168,6 +168,21 @@ test-openstack: control-plane openstack ## Try the provider for OpenStack on a r
 	@# One after the other: they share the cloud.
 	@$(CARGO) test --locked -p tests --test real_openstack -- --nocapture --test-threads=1 $(ONLY)
 
+# Pinned, as all that judges.
+WKG_VERSION := 0.16.1
+WKG := target/tools/wkg-$(WKG_VERSION)/bin/wkg
+
+.PHONY: test-wkg
+test-wkg: registries $(WKG) ## Get the contract out of a registry with the real wkg, as authors of providers do. It is no part of make test.
+	@printf '\n==> Building aerostat, the providers and the test (minutes at the first time)\n'
+	@$(CARGO) build --locked -p aerostat --bins
+	@$(CARGO) test --locked -p tests --test wkg
+
+$(WKG):
+	@printf '==> Building wkg into target/tools (minutes, once)\n'
+	@$(CARGO) install --locked --debug --root $(@D)/.. --target-dir target/tools/build-wkg wkg@$(WKG_VERSION)
+	@rm -rf target/tools/build-wkg
+
 .PHONY: control-plane
 control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager and kubectl into target/ (8 minutes, once).
 	@tests/cluster/build.sh

@@ -7,7 +7,8 @@
 #   aerostat-VERSION.tgz        the chart of deploy/chart
 #   NAME.cdx.json               the SBOM of each program and module (CycloneDX 1.5)
 #   provenance.json             from what all of these were made, and how (in-toto, SLSA 1)
-#   aerostat-bundle-VERSION.tar image, modules and chart with SBOMs and provenance, as registries hold them
+#   aerostat-bundle-VERSION.tar image, modules and chart with SBOMs and provenance, as registries hold them, and the
+#                               contract (wit/) as a package of WIT
 #   BUILT-WITH.txt              the commit and the tools that these bytes come from
 #   SHA256SUMS                  of all of these files
 #
@@ -231,7 +232,7 @@ for provider in "${providers[@]}"; do
 	"$unfinished/aerostat-linux-$own" module inspect "$unfinished/$provider.wasm" --output=json >"$unfinished/$provider.module.json"
 done
 env -u CARGO_ENCODED_RUSTFLAGS "$cargo" run --locked --quiet --target-dir target -p pack -- \
-	--version "$version" --lock Cargo.lock "${said[@]}" "${chart[@]}" "$unfinished"
+	--version "$version" --lock Cargo.lock "${said[@]}" "${chart[@]}" --contract wit "$unfinished"
 rm "$unfinished"/*.module.json
 
 announce 'checksums, and the programs start'

@@ -4,7 +4,8 @@
 //! ```text
 //! programs ─► image ───┐
 //! modules, described ──┼─► ■ Layout ─► aerostat-bundle.tar
-//! deploy/chart ─► tgz ─┘       ▲
+//! deploy/chart ─► tgz ─┤       ▲
+//! wit ─► package of WIT┘       │
 //! SBOMs, provenance ───────────┘
 //! ```
 
@@ -14,6 +15,7 @@ mod archive;
 mod authorities;
 mod chart;
 mod compiled;
+mod contract;
 mod image;
 mod module;
 mod provenance;

@@ -27,13 +27,17 @@ struct Arguments {
     /// The folder of the chart
     #[arg(long)]
     chart: Option<PathBuf>,
+    /// The folder of the contract
+    #[arg(long)]
+    contract: Option<PathBuf>,
     /// The folder with programs, modules, their descriptions (NAME.module.json) and SBOMs
     folder: PathBuf,
 }
 
 fn main() -> ExitCode {
-    let Arguments { version, architectures, commit, source, lock, chart, folder } = Arguments::parse();
-    let release = CompiledRelease { version, architectures, commit, source, lock, chart, folder: folder.clone() };
+    let Arguments { version, architectures, commit, source, lock, chart, contract, folder } = Arguments::parse();
+    let release =
+        CompiledRelease { version, architectures, commit, source, lock, chart, contract, folder: folder.clone() };
     let written = pack(&release).and_then(|files| files.iter().try_for_each(|it| it.write(&folder)));
     match written {
         Ok(()) => ExitCode::SUCCESS,

@@ -9,6 +9,7 @@ use sha256::Digest;
 
 use crate::chart::Chart;
 use crate::compiled::CompiledRelease;
+use crate::contract::ContractPackage;
 use crate::module::ModuleDescription;
 use crate::{image, provenance};
 
@@ -49,7 +50,7 @@ struct Named {
     sboms: Vec<(Descriptor, String, Vec<u8>)>,
 }
 
-/// Packs image, chart, provenance, and one file with all artifacts.
+/// Packs image, chart, the contract, provenance, and one file with all artifacts.
 ///
 /// # Errors
 ///
@@ -76,6 +77,11 @@ pub fn pack(release: &CompiledRelease) -> Result<Vec<PackedFile>> {
             descriptor,
             sboms: Vec::new(),
         });
+    }
+    if let Some(folder) = &release.contract {
+        let package = ContractPackage::read(folder)?;
+        let name = package.name.clone();
+        named.push(Named { name, descriptor: package.add(&mut layout), sboms: Vec::new() });
     }
     for Named { name, descriptor, .. } in &named {
         let digest = Digest::parse(&descriptor.digest)?;

@@ -169,10 +169,19 @@ type LoadBalancer struct {
 	ExternalTrafficPolicy ExternalTrafficPolicy
 	// Client-IP affinity, in seconds.
 	ClientIPAffinitySeconds *uint32
-	// What a later host may say more. With `host.listed`, the load balancers were listed a moment ago by
-	// `load-balancer-inventory`, and the reads of that list cost no request in this call. With `host.new-memo`, no
-	// earlier `ensure` has had this memo, so that none has begun what it announces; then a `failed` without a memo
-	// takes the announcement back. With `finalizer`, the Service has this finalizer, of those that are described.
+	// What a host may say more. With the value "true":
+	//
+	// "host.listed": `load-balancer-inventory` listed the load balancers a moment ago, and the reads of that list cost
+	// no request in this call.
+	//
+	// "host.new-memo": this is the first `ensure` with this memo. Where the memo announces a creation, no call has sent
+	// it yet, and there is nothing to look for. If the cloud then refuses it for certain, `failed` without a memo takes
+	// the announcement back. Without this word an earlier call may have sent it and lost the answer, or the host does not
+	// know, as after a restart: look into the cloud before you make it.
+	//
+	// And with another value, perhaps several times:
+	//
+	// "finalizer": one that the Service has, of those that the provider describes.
 	Extra [][2]string
 }
 

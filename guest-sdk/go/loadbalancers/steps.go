@@ -13,9 +13,9 @@ func (it *LoadBalancer) Status() LoadBalancerStatus {
 	return LoadBalancerStatus{Ingress: it.CurrentIngress, Memo: it.Memo}
 }
 
-// IsMemoNew tells whether the memo is one that no earlier Ensure has had (host.new-memo): what it announces, nobody has begun. In every
-// later call an earlier process may have begun it, and died: then it is looked for in the cloud before it is made. Where the first call
-// has certainly made nothing, ProgressFailed without a memo takes the announcement back.
+// IsMemoNew tells whether this is the first Ensure with this memo (host.new-memo): what it announces, no call has sent yet. If the cloud
+// refuses it for certain, ProgressFailed without a memo takes the announcement back. It is false also where the host does not know, as
+// after a restart: then look into the cloud first.
 func (it *LoadBalancer) IsMemoNew() bool {
 	return slices.Contains(it.Extra, [2]string{"host.new-memo", "true"})
 }

@@ -6,6 +6,7 @@ mod annotations;
 mod aws;
 mod chart;
 mod config;
+mod contract;
 mod demo;
 mod enough;
 mod hetzner;

@@ -32,7 +32,7 @@ pub(crate) fn elf(machine: u16, segment: u32) -> Vec<u8> {
     bytes
 }
 
-/// A folder with what `make release` has compiled: two programs, the module `acme`, a chart.
+/// A folder with what `make release` has compiled: two programs, the module `acme`, a chart; and with our contract.
 pub(crate) struct Compiled {
     pub(crate) folder: Folder,
 }
@@ -68,6 +68,7 @@ impl Compiled {
             source: Some("https://git.example.com/aerostat".to_owned()),
             lock: self.folder.path("Cargo.lock"),
             chart: Some(self.folder.path("chart")),
+            contract: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit")),
             folder: self.path(),
         }
     }

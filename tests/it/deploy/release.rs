@@ -164,12 +164,17 @@ async fn what_is_published_twice_has_the_same_digests() {
         String::from_utf8(output.stdout).unwrap()
     };
     let first = said();
-    let published: BTreeMap<&str, &str> = first.lines().take(3).map(|it| it.split_once("  ").unwrap()).collect();
-    let places =
-        ["aerostat/acme", "aerostat/charts/aerostat", "aerostat"].map(|it| format!("{address}/{it}:{VERSION}"));
+    let published: BTreeMap<&str, &str> = first.lines().take(4).map(|it| it.split_once("  ").unwrap()).collect();
+    let artifacts = [
+        ("aerostat/acme", VERSION),
+        ("aerostat/charts/aerostat", VERSION),
+        ("aerostat/cloud", "0.1.0"),
+        ("aerostat", VERSION),
+    ];
+    let places = artifacts.map(|(repository, version)| format!("{address}/{repository}:{version}"));
     assert_eq!(published.keys().collect::<Vec<_>>(), places.iter().collect::<Vec<_>>());
-    let [module, _, image] = &places;
-    for (place, repository) in places.iter().zip(["aerostat/acme", "aerostat/charts/aerostat", "aerostat"]) {
+    let [module, _, _, image] = &places;
+    for (place, (repository, _)) in places.iter().zip(artifacts) {
         let digest = published[place.as_str()];
         assert!(
             first.contains(&format!("  cosign sign --key cosign.key {address}/{repository}@{digest}\n")),

@@ -159,6 +159,12 @@ impl RealRegistry {
         serde_json::from_slice(&self.send(get).await.bytes().await.expect("a body")).expect("a manifest is JSON")
     }
 
+    /// The blob with this digest, `sha256:…`.
+    pub async fn blob(&self, repository: &str, digest: &str) -> Vec<u8> {
+        let get = self.client.get(self.url(&format!("{repository}/blobs/{digest}")));
+        self.send(get).await.bytes().await.expect("a body").to_vec()
+    }
+
     /// Stores a manifest alone.
     pub async fn put_manifest(&self, reference: &str, manifest: &[u8]) {
         let media_type = serde_json::from_slice::<Value>(manifest).expect("a manifest is JSON");
