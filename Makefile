@@ -67,12 +67,13 @@ compare-openstack: control-plane ## Play the recorded stories of OpenStack's own
 CIRCLES := target/tools/import-circles
 
 .PHONY: lint
-lint: preflight $(CIRCLES) ## Check words, import circles, format and lints, warnings denied.
+lint: preflight $(CIRCLES) ## Check words, import circles, format and lints, warnings denied, and pack the SDK.
 	@tests/words.sh
 	@$(CIRCLES) $(wildcard deploy/*/src runtime/src runtime/*/src guest-sdk/src guest-sdk/*/src providers/*/src tests/src)
 	@$(CARGO) fmt --all --check
 	@$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
 	@$(CARGO) doc --locked --workspace --no-deps --quiet
+	@$(CARGO) package --locked --offline --no-verify --allow-dirty --quiet -p aerostat-sdk
 
 $(CIRCLES): tests/lint/import_circles/main.rs $(wildcard tests/lint/import_circles/*.rs)
 	@mkdir -p $(@D)
@@ -182,6 +183,10 @@ $(WKG):
 	@printf '==> Building wkg into target/tools (minutes, once)\n'
 	@$(CARGO) install --locked --debug --root $(@D)/.. --target-dir target/tools/build-wkg wkg@$(WKG_VERSION)
 	@rm -rf target/tools/build-wkg
+
+.PHONY: publish-sdk
+publish-sdk: preflight ## Try whether the SDK could go to crates.io, and compile what its package holds (a minute, once). Nothing is sent.
+	@$(CARGO) publish --dry-run --locked --allow-dirty -p aerostat-sdk
 
 .PHONY: control-plane
 control-plane: preflight ## Build etcd, kube-apiserver, kube-controller-manager and kubectl into target/ (8 minutes, once).

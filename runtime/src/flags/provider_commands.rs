@@ -27,9 +27,11 @@ const CONFORMANCE_HELP: &str = "Examples:
 The provider runs in the real sandbox, behind the real egress, and asks a simulator of its cloud. Load balancers are made, changed and
 deleted, once for each way in which each of these requests can go wrong: lost before or after it was carried out, answered with 500,
 answered as by a busy cloud, with lists that lag, and with a process that dies between any two steps. Each promise of the contract is
-judged by what came of it. The command ends with 1 if one is broken, and names the story in which it was.
+judged by what came of it. One that is broken is named with the story in which it was.
 
-The simulator listens on loopback, and has three routes beside its cloud's own: docs/conformance.md says which.";
+The simulator listens on loopback, and has three routes beside its cloud's own: docs/conformance.md says which.
+
+Exit code: 0 if no promise is broken, 1 if one is, 2 if nothing could be tried (no such file, no simulator).";
 
 /// The commands about providers.
 #[derive(Clone, Debug, Subcommand)]

@@ -28,6 +28,7 @@ async fn bad_input_makes_nothing_and_says_what_to_do() {
             "guest-sdk/go",
         ),
         (vec!["acme".to_owned(), folder_of(&made), "--tags=20".to_owned()], "--ids=name"),
+        (vec!["acme".to_owned(), folder_of(&made), "--smallest-page=200".to_owned()], "raise --largest-page"),
         (vec!["acme".to_owned(), folder_of(&made), "--sdk=/nowhere".to_owned()], "guest-sdk"),
         (vec!["acme".to_owned(), folder_of(&in_file)], "choose a folder that you may write to"),
     ] {

@@ -90,6 +90,7 @@ async fn help_teaches_by_example_and_tells_exit_codes() {
         &["provider", "build"][..],
         &["provider", "call"],
         &["provider", "check"],
+        &["provider", "conformance"],
         &["provider", "describe"],
         &["module", "diff"],
     ] {

@@ -140,6 +140,7 @@ async fn bad_input_of_record_and_replay() {
         let ended = aerostat(arguments).await;
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{arguments:?}: {ended:?}");
         says(&ended.errors, parts);
+        assert!(!parts.contains(&"text.json") || ended.errors.matches("expected").count() == 1, "once: {ended:?}");
     }
     for command in ["record", "replay"] {
         let ended = aerostat(&["provider", command, "--help"]).await;

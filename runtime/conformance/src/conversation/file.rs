@@ -64,7 +64,7 @@ pub struct ConversationCall {
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
     /// It is no JSON, or says something else.
-    #[error("it is no recording ({0}); make one with aerostat provider record")]
+    #[error("it is no recording; make one with aerostat provider record")]
     Form(#[from] serde_json::Error),
     /// It was written by another version.
     #[error("its form is {0}, and this aerostat reads {FORM}; record it again with aerostat provider record")]

@@ -137,7 +137,9 @@ impl PageForm {
         let (number, size) = (word("--page-query", query.0.trim())?, word("--page-query", query.1.trim())?);
         let (smallest, largest) = (flags.smallest_page, flags.largest_page);
         if smallest > largest {
-            bail!("--smallest-page {smallest} is more than --largest-page {largest}");
+            bail!(
+                "--smallest-page {smallest} is more than --largest-page {largest}: write a smaller one, or raise --largest-page"
+            );
         }
         Ok(Self { end, items, number, size, smallest, largest })
     }
