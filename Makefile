@@ -38,7 +38,7 @@ known-cloud:
 	@$(if $(filter-out 0,$(POD)),$(if $(filter-out digitalocean,$(CLOUD)),echo 'POD=1 shows DigitalOcean alone' >&2; exit 1))
 
 .PHONY: test
-test: control-plane registries moto keystone helm proxy ## Run all tests, against a real control plane, real registries, moto for AWS and a real Keystone.
+test: control-plane registries moto keystone helm proxy wkg ## Run all tests, against a real control plane, real registries, moto for AWS and a real Keystone.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -173,15 +173,12 @@ test-openstack: control-plane openstack ## Try the provider for OpenStack on a r
 WKG_VERSION := 0.16.1
 WKG := target/tools/wkg-$(WKG_VERSION)/bin/wkg
 
-.PHONY: test-wkg
-test-wkg: registries $(WKG) ## Get the contract out of a registry with the real wkg, as authors of providers do. It is no part of make test.
-	@printf '\n==> Building aerostat, the providers and the test (minutes at the first time)\n'
-	@$(CARGO) build --locked -p aerostat --bins
-	@$(CARGO) test --locked -p tests --test wkg
+.PHONY: wkg
+wkg: preflight $(WKG) ## Build wkg, with which people get packages of WIT out of registries, into target/ (2 minutes, once).
 
 $(WKG):
-	@printf '==> Building wkg into target/tools (minutes, once)\n'
-	@$(CARGO) install --locked --debug --root $(@D)/.. --target-dir target/tools/build-wkg wkg@$(WKG_VERSION)
+	@printf '==> Building wkg into target/tools (2 minutes, once)\n'
+	@CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --locked --debug --root $(@D)/.. --target-dir target/tools/build-wkg wkg@$(WKG_VERSION)
 	@rm -rf target/tools/build-wkg
 
 .PHONY: publish-sdk

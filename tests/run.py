@@ -9,8 +9,7 @@ What a program printed is shown when it has ended. At the end each that took a s
 of its children that have ended; then come the slowest ten tests. The exit code is 0 if all succeeded. STREAMS=1 runs one
 program at a time, RUST_TEST_THREADS=1 one test of each.
 
-What needs root and machines or services of its own is left out: `make test-pod`, `make test-openstack`; and
-what needs a program that takes minutes to build: `make test-wkg`.
+What needs root and machines or services of its own is left out: `make test-pod`, `make test-openstack`.
 """
 
 import json
@@ -30,8 +29,8 @@ FIRST = ["whole", "process", "newcomer", "conformance", "docs", "aws", "digitalo
 # Their tests start the binary again and again, and each start compiles a module: more of them side by side than there are
 # processors would only take each other's time.
 BUSY = {"whole", "process", "aws", "modules"}
-# make test-pod, make test-openstack and make test-wkg run them.
-LEFT_OUT = {"pod", "real_openstack", "wkg"}
+# make test-pod and make test-openstack run them.
+LEFT_OUT = {"pod", "real_openstack"}
 SLOWEST = 10
 # Lets each test's line end with its seconds. The test harness calls it unstable, and wants RUSTC_BOOTSTRAP for it.
 TIMES = ["-Z", "unstable-options", "--report-time"]
