@@ -55,11 +55,22 @@ struct Answer {
     headers: Vec<(String, Text)>,
 }
 
+/// The content type of JSON.
+const JSON: &str = "application/json";
+/// The content type of a form.
+const FORM: &str = "application/x-www-form-urlencoded";
+
 /// The description's schemas by name.
 type Schemas = Map<String, Value>;
 
+/// A body: JSON, or a form.
+struct Body {
+    is_form: bool,
+    validator: LazyValidator,
+}
+
 /// Checks a body. Most tests meet few of them, so each is compiled when it is met for the first time.
-type Body = LazyLock<Validator, Box<dyn FnOnce() -> Validator + Send + Sync>>;
+type LazyValidator = LazyLock<Validator, Box<dyn FnOnce() -> Validator + Send + Sync>>;
 
 /// A value that travels as text.
 struct Text {
@@ -185,9 +196,9 @@ impl Description {
     #[cfg(test)]
     pub(crate) fn compile(&self) {
         for operation in &self.operations {
-            operation.body.as_ref().map(LazyLock::force);
+            operation.body.as_ref().map(|it| LazyLock::force(&it.validator));
             for answer in operation.answers.values() {
-                answer.body.as_ref().map(LazyLock::force);
+                answer.body.as_ref().map(|it| LazyLock::force(&it.validator));
             }
         }
     }
@@ -312,14 +323,18 @@ impl Text {
     }
 }
 
-fn check_body(what: &str, validator: &Validator, headers: &HeaderMap, body: &[u8], wrong: &mut Vec<String>) {
+fn check_body(what: &str, declared: &Body, headers: &HeaderMap, body: &[u8], wrong: &mut Vec<String>) {
     let kind = headers.get(http::header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    if kind.split(';').next() != Some("application/json") {
+    if kind.split(';').next() != Some(if declared.is_form { FORM } else { JSON }) {
         wrong.push(format!("{what} has the content type {kind:?}"));
     }
-    match serde_json::from_slice(body) {
+    let value = match declared.is_form {
+        false => serde_json::from_slice(body),
+        true => Ok(url::form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), json!(value))).collect()),
+    };
+    match value {
         Err(error) => wrong.push(format!("{what} is not JSON: {error}")),
-        Ok(value) => validator.iter_errors(&value).for_each(|error| describe(what, &error, wrong)),
+        Ok(value) => declared.validator.iter_errors(&value).for_each(|error| describe(what, &error, wrong)),
     }
 }
 
@@ -367,9 +382,11 @@ impl<'a> Source<'a> {
 /// Returns what checks the JSON that a request body or an answer declares.
 fn compiled(value: &Value, schemas: &Arc<Schemas>, direction: Direction) -> Option<Body> {
     let content = value.get("content")?.as_object().expect("content is an object");
-    let schema = content.get("application/json").expect("bodies are JSON")["schema"].clone();
+    let form = content.get(FORM);
+    let schema = form.or_else(|| content.get(JSON)).expect("bodies are JSON or a form")["schema"].clone();
+    let is_form = form.is_some();
     let schemas = Arc::clone(schemas);
-    Some(LazyLock::new(Box::new(move || validator(&schema, &schemas, direction))))
+    Some(Body { is_form, validator: LazyLock::new(Box::new(move || validator(&schema, &schemas, direction))) })
 }
 
 fn validator(schema: &Value, schemas: &Schemas, direction: Direction) -> Validator {
