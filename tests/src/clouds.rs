@@ -3,5 +3,6 @@
 pub mod acme;
 pub mod aws;
 pub mod digitalocean;
+pub mod gcp;
 pub mod hetzner;
 pub mod openstack;

@@ -1,0 +1,118 @@
+//! Simulated projects of Google Cloud: Compute Engine, and the token endpoint for keys of service accounts.
+//!
+//! Each write begins an operation, which ends later. What it makes or changes is there at once, as with the real one, but takes no other
+//! write until then; what it deletes is there until then.
+
+mod assets;
+mod behaviour;
+mod called;
+mod collection;
+mod compute;
+mod errors;
+mod filter;
+mod identity;
+mod listing;
+mod ongoing;
+mod operations;
+mod partial;
+mod place;
+mod presented;
+mod published;
+mod region;
+mod rules;
+mod world;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::simulator;
+
+pub use self::assets::Assets;
+pub use self::behaviour::{Behaviour, OperationFailure, OperationTime};
+pub use self::collection::Collection;
+pub use self::identity::{Accounts, KEY};
+pub use self::place::{Place, Scope};
+pub use self::region::{NETWORK_PROJECT, PROJECT, REGION, machine_address};
+pub use self::world::World;
+pub use crate::simulator::{Chaos, Fault, Hold, Limits, Owner, Recorded, Side};
+
+/// A running simulator of Google Cloud.
+pub type Simulator = simulator::Simulator<Assets>;
+
+/// The state of a simulator at the start.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// A token that is good from the start.
+    pub token: String,
+    /// How late every answer is.
+    pub latency: Duration,
+    /// The limits on requests. Absent: there are none.
+    pub limits: Option<Limits>,
+    /// How the API behaves.
+    pub behaviour: Behaviour,
+    /// Whether requests and answers are checked against the description. Only a measurement may do without.
+    pub checked: bool,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let core = simulator::Options::default();
+        Options {
+            token: core.token,
+            latency: core.latency,
+            limits: core.limits,
+            behaviour: Behaviour::default(),
+            checked: core.checked,
+        }
+    }
+}
+
+impl Options {
+    /// The same where each operation has ended when something is read next.
+    #[must_use]
+    pub fn instant() -> Options {
+        Options { behaviour: Behaviour::instant(), ..Options::default() }
+    }
+}
+
+impl Simulator {
+    /// Listens on a free port of loopback, without any project.
+    ///
+    /// # Errors
+    ///
+    /// Fails if there is no port, or no place for the file with the certificate.
+    pub async fn start(options: Options) -> anyhow::Result<Simulator> {
+        let Options { token, latency, limits, behaviour, checked } = options;
+        let accounts = Arc::new(Accounts::new(&token));
+        let ours = Assets::new(behaviour.clone(), Arc::clone(&accounts));
+        let other = Assets::new(behaviour, accounts);
+        Simulator::serve(simulator::Options { token, latency, limits, checked }, ours, other).await
+    }
+
+    /// Where Compute Engine is: what an endpoint names.
+    #[must_use]
+    pub fn compute_url(&self) -> String {
+        format!("{}/compute/v1", self.base_url())
+    }
+
+    /// The service accounts.
+    #[must_use]
+    pub fn accounts(&self) -> &Accounts {
+        self.account().accounts()
+    }
+
+    /// Reads or changes what there is.
+    pub fn with<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
+        self.account().with(change)
+    }
+
+    /// Changes how the API behaves from now on.
+    pub fn behave(&self, change: impl FnOnce(&mut Behaviour)) {
+        self.with(|world| change(&mut world.behaviour));
+    }
+
+    /// Lets time pass for everything that takes time.
+    pub fn advance(&self, time: Duration) {
+        self.with(|world| world.advance(time));
+    }
+}

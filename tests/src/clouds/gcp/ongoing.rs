@@ -1,0 +1,37 @@
+//! What is kept of resources and of operations.
+
+use std::time::SystemTime;
+
+use serde_json::Value;
+
+use super::errors::Refusal;
+
+/// A resource.
+#[derive(Clone, Debug)]
+pub(super) struct Stored {
+    pub(super) body: Value,
+    pub(super) made: SystemTime,
+}
+
+/// An operation, and what its end does.
+#[derive(Clone, Debug)]
+pub(super) struct Ongoing {
+    pub(super) body: Value,
+    pub(super) end: End,
+    /// The path of what it is about.
+    pub(super) target: String,
+    /// What a failure brings back, by path.
+    pub(super) before: Vec<(String, Option<Stored>)>,
+    /// Whether what it is about goes away at the end.
+    pub(super) removes: bool,
+    pub(super) failure: Option<Refusal>,
+}
+
+#[derive(Clone, Copy, Debug)]
+pub(super) enum End {
+    At(SystemTime),
+    /// After so many reads.
+    After(usize),
+    Never,
+    Over,
+}

@@ -1,0 +1,146 @@
+//! Operations: what a write answers with, and what becomes of it.
+
+use serde_json::{Value, json};
+
+use crate::simulator::{Answer, Recorded};
+
+use super::behaviour::OperationTime;
+use super::collection::Collection;
+use super::errors::{self, Refusal};
+use super::ongoing::{End, Ongoing, Stored};
+use super::place::{Place, Scope, link, name_of};
+use super::world::{World, text};
+
+/// The user in operations.
+const USER: &str = "ccm@p1.iam.gserviceaccount.com";
+
+/// A write that begins.
+pub(super) struct Begun<'a> {
+    pub(super) place: &'a Place,
+    /// `insert`, `delete`, `patch`, `update`, or a verb.
+    pub(super) verb: &'a str,
+    /// The path of what it is about.
+    pub(super) target: &'a str,
+    /// What a failure brings back, by path.
+    pub(super) before: Vec<(String, Option<Stored>)>,
+    /// The refusal with which it ends.
+    pub(super) failure: Option<Refusal>,
+}
+
+impl World {
+    /// Begins an operation. Answers with it.
+    pub(super) fn begin(&mut self, begun: Begun<'_>) -> Answer {
+        let Begun { place, verb, target, before, failure } = begun;
+        let end = match self.behaviour.operations {
+            OperationTime::Time(time) => End::At(self.time() + time),
+            OperationTime::Reads(count) => End::After(count),
+            OperationTime::Forever => End::Never,
+        };
+        let collection = Collection::of(target);
+        let planned = self.behaviour.failures.iter().find(|it| it.verb == verb && Some(it.collection) == collection);
+        let planned = planned.map(|it| errors::planned(it.status, it.code, &it.message));
+        let number = self.number();
+        let name = format!("operation-{}-{}", number, uuid::Uuid::new_v4().simple());
+        let path = format!("{place}/operations/{name}");
+        let mut body = json!({
+            "kind": "compute#operation", "id": number, "name": name, "operationType": verb, "user": USER,
+            "targetLink": link(target), "status": "RUNNING", "progress": 0,
+            "insertTime": self.stamp(), "startTime": self.stamp(), "selfLink": link(&path),
+        });
+        if let Some(id) = self.get(target).and_then(|it| it["id"].as_str()) {
+            body["targetId"] = json!(id);
+        }
+        match &place.scope {
+            Scope::Global => {}
+            Scope::Region(_) => body["region"] = json!(link(&place.to_string())),
+            Scope::Zone(_) => body["zone"] = json!(link(&place.to_string())),
+        }
+        let target = target.to_owned();
+        let removes = verb == "delete";
+        let ongoing = Ongoing { body, end, target, before, removes, failure: failure.or(planned) };
+        self.operations.insert(path.clone(), ongoing);
+        // What lasts no time has not ended before it was answered.
+        Answer::ok(&self.operations[&path].body)
+    }
+
+    /// Whether an operation is at work on a resource.
+    pub(super) fn is_busy(&self, path: &str) -> bool {
+        self.operations.values().any(|it| it.target == path && !matches!(it.end, End::Over))
+    }
+
+    /// Whether a resource is being made.
+    pub(super) fn is_made(&self, path: &str) -> bool {
+        let is_insert = |it: &Ongoing| text(&it.body, "operationType") == "insert" && !matches!(it.end, End::Over);
+        self.operations.values().any(|it| it.target == path && is_insert(it))
+    }
+
+    /// Ends what ends by now.
+    pub(super) fn settle(&mut self) {
+        let now = self.time();
+        let is_due = |it: &Ongoing| match it.end {
+            End::At(time) => time <= now,
+            End::After(reads) => reads == 0,
+            End::Never | End::Over => false,
+        };
+        let due: Vec<_> = self.operations.iter().filter(|(_, it)| is_due(it)).map(|(path, _)| path.clone()).collect();
+        due.iter().for_each(|it| self.end(it));
+    }
+
+    /// Counts that an operation, or what it is about, was read.
+    pub(super) fn count_read(&mut self, path: &str) {
+        for it in self.operations.values_mut() {
+            if let End::After(left) = &mut it.end
+                && (it.target == path || it.body["selfLink"] == json!(link(path)))
+            {
+                *left = left.saturating_sub(1);
+            }
+        }
+    }
+
+    /// Ends all operations now.
+    pub fn finish(&mut self) {
+        let open = self.operations.iter().filter(|(_, it)| !matches!(it.end, End::Over));
+        let open: Vec<_> = open.map(|(path, _)| path.clone()).collect();
+        open.iter().for_each(|it| self.end(it));
+    }
+
+    fn end(&mut self, path: &str) {
+        let stamp = self.stamp();
+        let Some(it) = self.operations.get_mut(path) else { return };
+        it.end = End::Over;
+        it.body["status"] = json!("DONE");
+        it.body["progress"] = json!(100);
+        it.body["endTime"] = stamp;
+        let (target, before, failure) = (it.target.clone(), std::mem::take(&mut it.before), it.failure.clone());
+        if let Some(failure) = &failure {
+            it.body["error"] = failure.in_operation();
+            it.body["httpErrorStatusCode"] = json!(failure.status);
+            it.body["httpErrorMessage"] = json!(failure.reason_phrase());
+        }
+        match (failure, it.removes) {
+            (None, true) => drop(self.remove(&target)),
+            (None, false) => {}
+            (Some(_), _) => before.into_iter().for_each(|(path, earlier)| self.restore(&path, earlier)),
+        }
+    }
+}
+
+/// `GET …/operations`, `GET …/operations/{name}` and `POST …/operations/{name}/wait`, which answers at once: Google says that it
+/// may answer before the end.
+pub(super) fn answer(world: &mut World, request: &Recorded, place: &Place, path: &[&str]) -> Result<Value, Refusal> {
+    let name = match (request.method.as_str(), path) {
+        ("GET", [name]) | ("POST", [name, "wait"]) => name,
+        _ => return Err(errors::not_found(&format!("{place}/operations"))),
+    };
+    let path = format!("{place}/operations/{name}");
+    world.count_read(&path);
+    world.settle();
+    world.operations.get(&path).map(|it| it.body.clone()).ok_or_else(|| errors::not_found(&path))
+}
+
+/// All operations of a place, the oldest first.
+pub(super) fn within(world: &World, place: &Place) -> Vec<(String, Value)> {
+    let prefix = format!("{place}/operations/");
+    let all = world.operations.iter().filter(|(path, _)| path.starts_with(&prefix));
+    all.map(|(path, it)| (name_of(path).to_owned(), it.body.clone())).collect()
+}
