@@ -41,8 +41,8 @@ impl Listing {
                 _ => return Err(errors::invalid("maxResults", text, "Must be less than or equal to 500.")),
             },
         };
-        let filters = request.query.iter().filter(|(name, _)| name == "filter").map(|(_, value)| value.as_str());
-        let text = filters.last().unwrap_or_default();
+        let mut filters = request.query.iter().filter(|(name, _)| name == "filter").map(|(_, value)| value.as_str());
+        let text = filters.next_back().unwrap_or_default();
         let refused = |text: &str| errors::invalid("pageToken", text, "The page token is invalid.");
         let after = request.query_value("pageToken").filter(|it| !it.is_empty());
         let decoded = |text: &str| String::from_utf8(BASE64_URL_SAFE_NO_PAD.decode(text).ok()?).ok();

@@ -104,53 +104,40 @@ fn set_labels(world: &mut World, called: &Called<'_>) -> Result<(), Refusal> {
 
 /// The path of a resource that does not work without this one.
 pub(super) fn use_of(world: &World, path: &str) -> Option<String> {
-    let leads = |body: &Value, key: &str| target(body, key) == path;
-    let lists = |body: &Value, key: &str| texts(body, key).any(|it| path_of(it) == path);
-    let nics = |body: &Value, key: &str| {
-        body["networkInterfaces"].as_array().into_iter().flatten().any(|it| target(it, key) == path)
-    };
-    let (collection, users): (Collection, Box<dyn Fn(Collection, &Value) -> bool>) = match Collection::of(path)? {
-        it @ Collection::Networks => (
-            it,
-            Box::new(move |of, body| match of {
-                Collection::Instances => nics(body, "network"),
-                Collection::BackendServices | Collection::Addresses => false,
-                _ => leads(body, "network"),
-            }),
-        ),
-        it @ Collection::Subnetworks => (
-            it,
-            Box::new(move |of, body| match of {
-                Collection::Instances => nics(body, "subnetwork"),
-                _ => leads(body, "subnetwork"),
-            }),
-        ),
-        it @ (Collection::HttpHealthChecks | Collection::HealthChecks) => {
-            (it, Box::new(move |_, body| lists(body, "healthChecks")))
+    let used = Collection::of(path)?;
+    let others = Collection::ALL.into_iter().filter(|it| *it != used);
+    let mut all = others.flat_map(|user| world.all(user).map(move |(of, body)| (user, of, body)));
+    all.find(|(user, _, body)| uses(*user, body, used, path)).map(|(_, of, _)| of.to_owned())
+}
+
+/// Whether a resource of one collection does not work without this one of another.
+fn uses(user: Collection, body: &Value, used: Collection, path: &str) -> bool {
+    let leads = |key: &str| target(body, key) == path;
+    let parts = |list: &str, key: &str| body[list].as_array().into_iter().flatten().any(|it| target(it, key) == path);
+    match used {
+        Collection::Networks => match user {
+            Collection::Instances => parts("networkInterfaces", "network"),
+            // They follow from their machines and rules.
+            Collection::BackendServices | Collection::Addresses | Collection::InstanceGroups => false,
+            _ => leads("network"),
+        },
+        Collection::Subnetworks => match user {
+            Collection::Instances => parts("networkInterfaces", "subnetwork"),
+            Collection::InstanceGroups => false,
+            _ => leads("subnetwork"),
+        },
+        Collection::HttpHealthChecks | Collection::HealthChecks => {
+            texts(body, "healthChecks").any(|it| path_of(it) == path)
         }
-        it @ Collection::TargetPools => (it, Box::new(move |_, body| leads(body, "target"))),
-        it @ Collection::BackendServices => (it, Box::new(move |_, body| leads(body, "backendService"))),
-        it @ Collection::InstanceGroups => (
-            it,
-            Box::new(move |_, body| {
-                body["backends"].as_array().into_iter().flatten().any(|it| target(it, "group") == path)
-            }),
-        ),
-        it @ Collection::Disks => (
-            it,
-            Box::new(move |_, body| {
-                body["disks"].as_array().into_iter().flatten().any(|it| target(it, "source") == path)
-            }),
-        ),
+        Collection::TargetPools => leads("target"),
+        Collection::BackendServices => leads("backendService"),
+        Collection::InstanceGroups => parts("backends", "group"),
+        Collection::Disks => parts("disks", "source"),
         // A static address that is let go stays with its rule, as an ephemeral one.
         Collection::Firewalls
         | Collection::Routes
         | Collection::Addresses
         | Collection::ForwardingRules
-        | Collection::Instances => return None,
-    };
-    let others = Collection::ALL.into_iter().filter(|it| *it != collection);
-    others
-        .flat_map(|it| world.all(it).map(move |(path, body)| (it, path, body)))
-        .find_map(|(it, path, body)| users(it, body).then(|| path.to_owned()))
+        | Collection::Instances => false,
+    }
 }

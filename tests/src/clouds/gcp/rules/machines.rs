@@ -35,7 +35,7 @@ pub(super) fn instance(world: &mut World, place: &Place, body: &mut Value) -> Re
             json!(addresses::internal(world, &subnet, &asked, "resource.networkInterfaces[].networkIP")?);
         default(nic, "name", json!(format!("nic{index}")));
         default(nic, "stackType", json!("IPV4_ONLY"));
-        for access in nic["accessConfigs"].as_array_mut().into_iter().flatten() {
+        for access in nic.get_mut("accessConfigs").and_then(Value::as_array_mut).into_iter().flatten() {
             default(access, "type", json!("ONE_TO_ONE_NAT"));
             default(access, "name", json!("External NAT"));
             default(access, "networkTier", json!("PREMIUM"));
@@ -46,7 +46,7 @@ pub(super) fn instance(world: &mut World, place: &Place, body: &mut Value) -> Re
         }
     }
     body["networkInterfaces"] = json!(nics);
-    for disk in body["disks"].as_array_mut().into_iter().flatten() {
+    for disk in body.get_mut("disks").and_then(Value::as_array_mut).into_iter().flatten() {
         refer(world, place, disk, "source", &[Collection::Disks])?;
     }
     default(body, "canIpForward", json!(false));
