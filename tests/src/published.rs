@@ -7,6 +7,7 @@ pub mod acme_async;
 pub mod aws;
 mod cloud;
 pub mod digitalocean;
+pub mod gcp;
 pub mod hetzner;
 pub mod openstack;
 mod routes;

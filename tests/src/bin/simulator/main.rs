@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use tests::published::{acme, acme_async, aws, digitalocean, hetzner, openstack};
+use tests::published::{acme, acme_async, aws, digitalocean, gcp, hetzner, openstack};
 
 /// Serve a simulated cloud on loopback, with the routes of docs/conformance.md, until it is interrupted.
 #[derive(Parser)]
@@ -14,7 +14,8 @@ struct Arguments {
     /// The port; 0: a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// How many seconds a load balancer is PENDING after each change of it (openstack). Default: until it was read twice
+    /// How many seconds a load balancer is PENDING after each change of it (openstack), or an operation lasts (gcp). Default: until it
+    /// was read twice
     #[arg(long, value_name = "SECONDS")]
     pending: Option<f64>,
 }
@@ -25,6 +26,7 @@ enum Which {
     AcmeAsync,
     Aws,
     Digitalocean,
+    Gcp,
     Hetzner,
     Openstack,
 }
@@ -44,6 +46,7 @@ async fn main() -> Result<()> {
         }
         Which::Aws => until_interrupted(aws::serve(port).await?).await,
         Which::Digitalocean => until_interrupted(digitalocean::serve(port).await?).await,
+        Which::Gcp => until_interrupted(gcp::serve(port, pending).await?).await,
         Which::Hetzner => until_interrupted(hetzner::serve(port).await?).await,
         Which::Openstack => until_interrupted(openstack::serve(port, pending).await?).await,
     }
