@@ -29,6 +29,9 @@ pub const AWS: &str = env!("GUEST_AWS");
 /// The provider for DigitalOcean, as it is shipped.
 pub const DIGITALOCEAN: &str = env!("GUEST_DIGITALOCEAN");
 
+/// The provider for Google Cloud, as it is shipped.
+pub const GCP: &str = env!("GUEST_GCP");
+
 /// The provider for Hetzner Cloud, as it is shipped.
 pub const HETZNER: &str = env!("GUEST_HETZNER");
 
@@ -70,6 +73,7 @@ mod tests {
             VERSIONED,
             AWS,
             DIGITALOCEAN,
+            GCP,
             HETZNER,
             OPENSTACK,
             ACME,

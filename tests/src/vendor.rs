@@ -3,6 +3,7 @@
 pub mod aws;
 mod description;
 pub mod digitalocean;
+pub mod gcp;
 pub mod hetzner;
 pub mod loading;
 pub mod manifest;
@@ -13,6 +14,7 @@ mod service;
 pub use self::aws::Aws;
 pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Readdresses, Vendor};
 pub use self::digitalocean::DigitalOcean;
+pub use self::gcp::GoogleCloud;
 pub use self::hetzner::Hetzner;
 pub use self::openstack::OpenStack;
 pub use self::provider::{Differences, ProviderRig, joining, node};

@@ -1,8 +1,9 @@
-//! Google Cloud: the simulator by its rules, and against recorded requests.
+//! Google Cloud: the simulator by its rules, against recorded requests; and the provider against it.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod asked;
+mod nodes;
 mod operations;
 mod recordings;
 mod rules;
