@@ -1,11 +1,13 @@
 //! The API: its requests, its answers, and where its errors differ from those of other clouds.
 
 mod errors;
-mod fields;
+pub(crate) mod fields;
 pub(crate) mod instances;
+pub(crate) mod objects;
 pub(crate) mod operations;
 pub(crate) mod projects;
 pub(crate) mod routes;
+pub(crate) mod writes;
 
 use aerostat_sdk::http::Client;
 

@@ -15,7 +15,7 @@ pub(crate) const NO_FORWARDING: &str = "noIpForward";
 
 /// The instance behind the node with this name.
 pub(crate) fn shown(instance: &GceInstance, node: &str, settings: &ProjectSettings) -> Instance {
-    let GceInstance { place, status, machine_type, tags, interfaces, .. } = instance;
+    let GceInstance { place, status, machine_type, interfaces, .. } = instance;
     let state = match &**status {
         "TERMINATED" | "STOPPED" | "SUSPENDED" => State::Stopped,
         _ => State::Running,
@@ -29,7 +29,7 @@ pub(crate) fn shown(instance: &GceInstance, node: &str, settings: &ProjectSettin
         shown = shown.machine_type(machine_type);
     }
     // Without tags of the operator, a firewall chooses a node by its longest tag that its name begins with.
-    if let Some(tag) = tags.iter().filter(|it| place.name.starts_with(&***it)).max_by_key(|it| it.len()) {
+    if let Some(tag) = tag_of(instance) {
         shown = shown.extra(TAG, tag);
     }
     if let Some(subnet) = interfaces.first().and_then(|it| it.subnet.as_ref()) {
@@ -39,6 +39,12 @@ pub(crate) fn shown(instance: &GceInstance, node: &str, settings: &ProjectSettin
         shown = shown.extra(NO_FORWARDING, "true");
     }
     shown
+}
+
+/// The longest network tag that the name of the instance begins with.
+pub(crate) fn tag_of(instance: &GceInstance) -> Option<&str> {
+    let tags = instance.tags.iter().filter(|it| instance.place.name.starts_with(&***it));
+    tags.max_by_key(|it| it.len()).map(String::as_str)
 }
 
 /// Addresses of each interface in the API's order, those of one family first, and then the names.

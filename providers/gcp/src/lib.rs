@@ -1,4 +1,4 @@
-//! The Google Cloud provider: instances of Compute Engine for nodes, routes for pods, and where persistent disks are.
+//! The Google Cloud provider: instances of Compute Engine for nodes, load balancers for Services, routes for pods, and where persistent disks are.
 
 #![forbid(unsafe_code)]
 
@@ -6,6 +6,8 @@ mod api;
 mod endpoints;
 mod instance;
 mod instances;
+mod inventory;
+mod load_balancer;
 mod machine;
 mod provider;
 mod routes;
@@ -19,17 +21,28 @@ use aerostat_sdk::{Description, Error, Provider, Result};
 use crate::api::projects;
 use crate::settings::ProjectSettings;
 
-aerostat_sdk::export!(Gcp: Provider, Instances, Routes, PersistentVolumes);
+aerostat_sdk::export!(Gcp: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
 impl Provider for Gcp {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         settings::check()?;
-        Ok(Description::new("gce", env!("CARGO_PKG_VERSION"))
+        let [namespace, name, first, second] = load_balancer::ID_MAP;
+        let description = Description::new("gce", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .endpoint(endpoints::compute())
             .settings(settings::PROJECT)
-            .list_page_size(api::PAGE))
+            .settings(settings::balancers::TABLE)
+            .annotations(load_balancer::TABLE)
+            .writes_annotation(load_balancer::WRITTEN[0])
+            .writes_annotation(load_balancer::WRITTEN[1])
+            .node_label(load_balancer::SUBNET_LABEL)
+            .config_map_value(namespace, name, first)
+            .config_map_value(namespace, name, second)
+            .load_balancers_have_vips()
+            .list_page_size(api::PAGE);
+        let finalizers = load_balancer::FINALIZERS.into_iter().chain(load_balancer::OTHER_FINALIZERS);
+        Ok(finalizers.fold(description, Description::finalizer))
     }
 
     /// The numbers of the project and of the network's project, the network's id, and the region: a name may be

@@ -6,7 +6,7 @@ use aerostat_sdk::{Error, Result};
 pub(crate) const PREFIX: &str = "gce://";
 
 /// An instance by what its provider id says.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct MachinePlace {
     /// The name of its zone: "europe-west1-b".
     pub(crate) zone: String,
@@ -34,6 +34,19 @@ impl MachinePlace {
                  {PREFIX}{project}/europe-west1-b/node-1"
             ))),
         }
+    }
+
+    /// The zone and the name in the reference of an instance; `None` if it is none.
+    pub(crate) fn of_url(url: &str) -> Option<Self> {
+        let mut parts = url.rsplit('/');
+        let (name, instances, zone) = (parts.next()?, parts.next()?, parts.next()?);
+        let is_one = instances == "instances" && is_name(zone) && is_name(name);
+        is_one.then(|| Self { zone: zone.to_owned(), name: name.to_owned() })
+    }
+
+    /// The reference of this instance from `projects/` on.
+    pub(crate) fn reference(&self, project: &str) -> String {
+        format!("projects/{project}/zones/{}/instances/{}", self.zone, self.name)
     }
 
     /// The provider id of this instance.
@@ -64,6 +77,12 @@ pub(crate) fn is_name(text: &str) -> bool {
         && text.len() <= 63
         && !text.ends_with('-')
         && text.bytes().all(is_allowed)
+}
+
+/// Whether it can stand in names as the id of a cluster: lower-case letters and digits, at most 16.
+pub(crate) fn is_id(text: &str) -> bool {
+    let is_allowed = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit();
+    (1..=16).contains(&text.len()) && text.bytes().all(is_allowed)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The settings of the provider.
 
+pub(crate) mod balancers;
+
 use aerostat_sdk::form::{Custom, OneOf};
 use aerostat_sdk::{Result, settings};
 
@@ -59,6 +61,7 @@ impl ProjectSettings {
 ///
 /// As [`ProjectSettings::read`].
 pub(crate) fn check() -> Result<()> {
+    balancers::GceBalancerSettings::check()?;
     settings::read(&OWN_PROJECT)?.map_or(Ok(()), |_| ProjectSettings::read().map(drop))
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use aerostat_sdk::Error;
-use aerostat_sdk::http::Response;
+use aerostat_sdk::http::{self, Response};
 use serde_json::Value;
 
 /// How long the API is left alone that says that requests come too fast, without saying for how long. Its limits are those of a minute.
@@ -22,10 +22,16 @@ pub(super) fn is_not_found(response: &Response) -> bool {
 
 pub(super) fn refusal(response: &Response) -> Option<Error> {
     let complaint = response.complaint();
-    let pause = || response.retry_after().unwrap_or(OVER_LIMIT);
+    let pause = || {
+        response.retry_after().unwrap_or_else(|| {
+            // The API does not say for how long: the host is told, so that other calls wait too.
+            http::throttle(super::COMPUTE, OVER_LIMIT, &complaint);
+            OVER_LIMIT
+        })
+    };
     Some(match (&*reason(response), response.status()) {
         ("rateLimitExceeded" | "userRateLimitExceeded" | "concurrentLimitExceeded", _) => {
-            Error::retry_after(pause(), complaint)
+            Error::retry_after(pause(), &complaint)
         }
         // The message names the quota.
         ("quotaExceeded" | "limitExceeded", _) => Error::quota(complaint),
@@ -33,7 +39,7 @@ pub(super) fn refusal(response: &Response) -> Option<Error> {
             Error::denied(format_args!("{complaint}. Enable the Compute Engine API in this project"))
         }
         ("resourceNotReady" | "resourceInUseByAnotherResource" | "conditionNotMet", _) => Error::unavailable(complaint),
-        (_, 429) => Error::retry_after(pause(), complaint),
+        (_, 429) => Error::retry_after(pause(), &complaint),
         _ => return None,
     })
 }

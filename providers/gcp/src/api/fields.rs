@@ -19,3 +19,13 @@ pub(crate) fn word(shown: &Value, field: &str) -> Option<String> {
 pub(crate) fn items<'v>(shown: &'v Value, field: &str) -> &'v [Value] {
     shown[field].as_array().map(Vec::as_slice).unwrap_or_default()
 }
+
+/// A reference from `projects/` on: what stands before it differs from answer to answer.
+pub(crate) fn from_project(url: &str) -> String {
+    url.find("projects/").map_or(url, |at| &url[at..]).to_owned()
+}
+
+/// The last part of a reference.
+pub(crate) fn last_of_url(url: &str) -> String {
+    crate::machine::last_of(url).to_owned()
+}

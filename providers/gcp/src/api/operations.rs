@@ -14,6 +14,8 @@ pub(crate) enum OperationState {
     Running(String),
     /// It is done.
     Done,
+    /// It has ended: what it should have deleted is used by something else, and stays.
+    InUse,
     /// The API does not know it, or cannot tell: what it was about has to be read.
     Lost,
 }
@@ -35,7 +37,16 @@ pub(crate) fn begun(response: &Response) -> Result<OperationState> {
 ///
 /// Refusals of the API, and the error that the operation ended with.
 pub(crate) fn global(project: &str, name: &str) -> Result<OperationState> {
-    let request = API.get(["projects", project, "global", "operations", name]);
+    find(["projects", project, "global"].map(str::to_owned).into(), name)
+}
+
+/// The operation with this name under `scope`, such as `projects/p/regions/r`; as [`global`].
+///
+/// # Errors
+///
+/// As [`global`].
+pub(crate) fn find(scope: Vec<String>, name: &str) -> Result<OperationState> {
+    let request = API.get(scope.into_iter().chain(["operations".to_owned(), name.to_owned()]));
     let request = request.query("fields", "name,status,error,httpErrorStatusCode");
     match request.find_response() {
         Ok(Some(response)) => state(&response.json()?, name.to_owned()),
@@ -50,6 +61,7 @@ fn state(shown: &Value, name: String) -> Result<OperationState> {
     }
     match items(&shown["error"], "errors").first() {
         None => Ok(OperationState::Done),
+        Some(error) if error["code"] == "RESOURCE_IN_USE_BY_ANOTHER_RESOURCE" => Ok(OperationState::InUse),
         Some(error) => Err(ended(&name, error)),
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::errors::reason;
-use super::fields::{items, text, word};
+use super::fields::{from_project, items, text, word};
 use super::operations::{self, OperationState};
 use super::{API, PAGE};
 
@@ -60,11 +60,6 @@ impl GceRoute {
             is_blackhole: items(shown, "warnings").iter().any(is_gone),
         }
     }
-}
-
-/// A reference from `projects/` on: what stands before it differs from answer to answer.
-fn from_project(url: &str) -> String {
-    url.find("projects/").map_or(url, |at| &url[at..]).to_owned()
 }
 
 /// A page of at most `size` routes of a network, from `cursor` on.

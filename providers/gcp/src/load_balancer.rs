@@ -1,0 +1,168 @@
+//! Load balancers: a forwarding rule with a target pool for external ones, or with a backend service over instance groups for internal
+//! ones; health checks and firewalls beside them. Objects have the names that the vendor's controller gives them, and the Service's UID is
+//! in each name that is the Service's alone. Each call makes the writes that can be made side by side, keeps the names of their
+//! operations in the memo, and waits for none.
+
+mod annotations;
+mod bodies;
+mod call;
+mod compare;
+mod live;
+mod memo;
+mod names;
+mod plan;
+mod removal;
+mod tags;
+mod wish;
+
+pub(crate) use self::annotations::{FINALIZERS, OTHER_FINALIZERS, SUBNET_LABEL, TABLE, WRITTEN};
+pub(crate) use self::names::{CLUSTER_LABEL, ID_MAP, SERVICE_LABEL, owner_in};
+
+use std::time::Duration;
+
+use aerostat_sdk::{
+    Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers, Progress, Result, events,
+};
+
+use self::call::{POLL, SOON, SentWrites, send, status, still_running};
+use self::live::GceLive;
+use self::memo::{GceMemo, GceStage};
+use self::plan::{GceStep, plan};
+use self::wish::{GceWish, is_elsewhere};
+use crate::api::objects::{self, GceObject};
+use crate::api::writes::GceWrite;
+use crate::provider::Gcp;
+use crate::settings::balancers::GceBalancerSettings;
+
+/// The pause where the next call waits only for the memo to be kept.
+const AT_ONCE: Duration = Duration::ZERO;
+/// How often a step is planned again in one call because the credential may not write firewalls.
+const PLANS: usize = 4;
+
+impl LoadBalancers for Gcp {
+    fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        let settings = GceBalancerSettings::read()?;
+        if is_elsewhere(desired, &settings)? {
+            return Ok(Progress::NotManaged);
+        }
+        let wish = GceWish::of(desired, settings)?;
+        let Some(memo) = GceMemo::of(desired)? else { return Ok(announce(desired, &wish)) };
+        let running = match still_running(&wish.settings.project, &memo) {
+            Ok(running) => running,
+            // A limit is no end of the operation: it is asked about again.
+            Err(error @ Error::RetryAfter(_)) => return Err(error),
+            Err(error) => return Ok(Progress::failed(status(desired, &memo.next(Vec::new())), error)),
+        };
+        if !running.is_empty() {
+            let why = format!("waits for operations {}", running.join(", "));
+            let memo = GceMemo { operations: running, ..memo };
+            return Ok(Progress::pending(status(desired, &memo), POLL, why));
+        }
+        let tags = tags::of(desired, &wish)?;
+        step(desired, &GceWish { tags, ..wish }, memo)
+    }
+
+    fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
+        removal::delete(unwanted, &GceBalancerSettings::read()?)
+    }
+}
+
+/// There is no memo. One that the Service never had consists of nothing; of one that somebody else made, everything is read.
+fn announce(desired: &LoadBalancer, wish: &GceWish) -> Progress {
+    let is_new = desired.current_ingress.is_empty() && desired.finalizers().next().is_none();
+    let stage = if is_new { GceStage::Settled } else { GceStage::Open };
+    let memo = GceMemo::new(stage, &wish.letters());
+    Progress::pending(status(desired, &memo), AT_ONCE, "its parts are this Service's from now on")
+}
+
+/// Reads what is there, and takes the next step.
+fn step(desired: &LoadBalancer, wish: &GceWish, memo: GceMemo) -> Result<Progress> {
+    let settings = &wish.settings.project;
+    let labels = bodies::labels(&desired.owner)?;
+    let mut live = GceLive::read(wish, &memo)?;
+    warn_of_unread(&live, &settings.network_project);
+    for _ in 0..PLANS {
+        let memo = memo.clone();
+        let (writes, stage) = match plan(wish, &live, &memo, &labels)? {
+            GceStep::Elsewhere => return Ok(Progress::NotManaged),
+            GceStep::Ready(ip) => return Ok(Progress::Ready(ready(desired, wish, &memo, &ip))),
+            GceStep::Open(why) => {
+                let opened = memo.next(Vec::new()).at(GceStage::Open).with(&wish.letters());
+                return Ok(Progress::pending(status(desired, &opened), SOON, why));
+            }
+            GceStep::Try(unused) => (tried(wish, &memo, unused)?, GceStage::Tried),
+            GceStep::Write(writes) => (writes, memo.stage),
+        };
+        let memo = if memo.stage == GceStage::Settled { memo } else { memo.with(&wish.letters()) };
+        let sent = send(settings, &desired.owner.uid, &memo, &writes);
+        if !sent.forbidden.is_empty() && !sent.any && sent.again.is_none() && sent.refused.is_none() {
+            sent.forbidden.into_iter().for_each(|it| _ = live.forbidden.insert(it));
+            continue;
+        }
+        return Ok(after(desired, &memo, stage, sent));
+    }
+    Err(Error::unavailable("the firewalls of the network's project cannot be written"))
+}
+
+/// The answer after writes.
+fn after(desired: &LoadBalancer, memo: &GceMemo, stage: GceStage, sent: SentWrites) -> Progress {
+    let (waits, any) = (!sent.operations.is_empty(), sent.any);
+    let why = match (&sent.again, waits) {
+        (_, true) => format!("waits for operations {}", sent.operations.join(", ")),
+        (Some(why), false) => why.clone(),
+        (None, false) => "the next step follows".to_owned(),
+    };
+    // Where nothing was begun, the requests of the next call are those of this one.
+    let kept = if any || stage != memo.stage { memo.next(sent.operations).at(stage) } else { memo.clone() };
+    let status = status(desired, &kept);
+    match sent.refused {
+        Some(error) => Progress::failed(status, error),
+        None => Progress::pending(status, if waits || sent.again.is_some() { POLL } else { SOON }, why),
+    }
+}
+
+/// The deletions of what Services share and this one needs no more.
+fn tried(wish: &GceWish, memo: &GceMemo, mut unused: Vec<GceObject>) -> Result<Vec<GceWrite>> {
+    if live::unwanted_letters(wish, memo).contains('g') {
+        let name = wish.names.group();
+        let zones = objects::zones_with_group(&wish.settings.project, &name)?;
+        unused.extend(zones.iter().map(|it| GceObject::group(it, &name)));
+    }
+    Ok(unused.into_iter().map(GceWrite::delete).collect())
+}
+
+/// The status of a load balancer that is as wished.
+fn ready(desired: &LoadBalancer, wish: &GceWish, memo: &GceMemo, ip: &str) -> LoadBalancerStatus {
+    let letters = wish.letters();
+    let is_kept = memo.stage == GceStage::Settled && memo.operations.is_empty() && memo.letters == letters;
+    let kept = match is_kept {
+        true => memo.clone(),
+        false => GceMemo { letters, ..memo.next(Vec::new()).at(GceStage::Settled) },
+    };
+    let status = LoadBalancerStatus { ingress: vec![Ingress::ip(ip)], ..status(desired, &kept) };
+    match (wish.settings.write_annotations, wish.is_internal) {
+        (false, _) => status,
+        (true, true) => status.annotation(WRITTEN[0], wish.target().name),
+        (true, false) => status.annotation(WRITTEN[1], wish.target().name),
+    }
+}
+
+/// The memo of a load balancer of which a list has shown a part. `making` tells two parts of one Service apart.
+pub(crate) fn memo_of(balancer: &str, making: u64) -> String {
+    GceMemo { making, stage: GceStage::Open, letters: String::new(), operations: Vec::new() }.text(balancer)
+}
+
+fn warn_of_unread(live: &GceLive, project: &str) {
+    for object in live.forbidden.iter() {
+        let message = format!(
+            "the credential may not read {} in project {project}: let somebody who may see to it, as gcloud compute firewall-rules \
+             describe {} --project {project} shows it",
+            object.title(),
+            object.name
+        );
+        events::warning(None, "LoadBalancerManualChange", &message);
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! The objects of a Service as they are in the cloud.
+
+use aerostat_sdk::{Error, Result, SortedMap, SortedSet};
+use serde_json::Value;
+
+use super::memo::{GceMemo, GceStage};
+use super::names::GceNames;
+use super::wish::{GceWish, shared_backends};
+use crate::api::fields::{items, text, word};
+use crate::api::objects::{self, GceKind, GceObject};
+use crate::machine::MachinePlace;
+use crate::settings::ProjectSettings;
+
+/// The two kinds of health checks.
+const CHECKS: [GceKind; 2] = [GceKind::HttpHealthChecks, GceKind::HealthChecks];
+
+/// The objects that were read.
+#[derive(Clone, Debug, Default)]
+pub(super) struct GceLive {
+    pub(super) objects: SortedMap<GceObject, Value>,
+    /// The instances in the cluster's group of each zone that has one.
+    pub(super) members: SortedMap<String, Vec<MachinePlace>>,
+    /// Firewalls of a network's project that the credential may not read or write.
+    pub(super) forbidden: SortedSet<GceObject>,
+    /// Addresses with the number that the rule has.
+    pub(super) holding: Vec<Value>,
+    /// Addresses with the number that the Service asks for; `None` where the rule has it.
+    pub(super) requested: Option<Vec<Value>>,
+}
+
+impl GceLive {
+    /// Everything that there may be, and what is wished.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the API answered.
+    pub(super) fn read(wish: &GceWish, memo: &GceMemo) -> Result<Self> {
+        let settings = &wish.settings.project;
+        let mut live = Self::default();
+        let mut wanted = vec![wish.rule(), wish.target(), wish.check(), wish.check_firewall(), wish.names.firewall()];
+        if wish.has_deny_firewall() {
+            wanted.push(wish.names.deny_firewall());
+        }
+        if memo.stage != GceStage::Settled {
+            wanted.extend(own(&wish.names));
+            wanted.extend(shared(&wish.names, &unwanted_letters(wish, memo)));
+        }
+        live.read_all(settings, wanted)?;
+        let zones: SortedSet<String> = if wish.is_internal { live.zones(wish) } else { SortedSet::default() };
+        for zone in zones.iter() {
+            let group = GceObject::group(zone, &wish.names.group());
+            if let Some(members) = objects::members(settings, &group)? {
+                live.members.insert(zone.clone(), members);
+            }
+        }
+        let shown = live.ip(wish);
+        if let Some(ip) = shown.as_ref().filter(|_| memo.stage != GceStage::Settled) {
+            live.holding = objects::addresses(settings, ip)?;
+        }
+        if let Some(ip) = wish.ip.as_ref().filter(|it| shown.as_ref() != Some(it)) {
+            live.requested = Some(objects::addresses(settings, ip)?);
+        }
+        Ok(live)
+    }
+
+    /// All that a Service may have, to be deleted.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the API answered.
+    pub(super) fn read_unwanted(names: &GceNames, settings: &ProjectSettings, letters: &str) -> Result<Self> {
+        let mut live = Self::default();
+        live.read_all(settings, own(names).into_iter().chain(shared(names, letters)))?;
+        Ok(live)
+    }
+
+    fn read_all(&mut self, settings: &ProjectSettings, wanted: impl IntoIterator<Item = GceObject>) -> Result<()> {
+        let wanted: SortedSet<GceObject> = wanted.into_iter().collect();
+        for object in wanted {
+            match objects::find(settings, &object) {
+                Ok(Some(shown)) => _ = self.objects.insert(object, shown),
+                Ok(None) => {}
+                Err(Error::Denied(_)) if is_of_other_project(&object, settings) => _ = self.forbidden.insert(object),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn get(&self, object: &GceObject) -> Option<&Value> {
+        self.objects.get(object)
+    }
+
+    pub(super) fn has(&self, object: &GceObject) -> bool {
+        self.objects.get(object).is_some()
+    }
+
+    /// The address of the rule.
+    pub(super) fn ip(&self, wish: &GceWish) -> Option<String> {
+        word(self.get(&wish.rule())?, "IPAddress")
+    }
+
+    /// Zones with nodes, and those that the backend service has.
+    fn zones(&self, wish: &GceWish) -> SortedSet<String> {
+        let backends = self.get(&wish.target()).map(|it| items(it, "backends")).unwrap_or_default();
+        let group = |it: &Value| {
+            let reference = text(it, "group");
+            let zone = reference.rsplit('/').nth(2)?.to_owned();
+            reference.ends_with(&*wish.names.group()).then_some(zone)
+        };
+        backends.iter().filter_map(group).chain(wish.zones()).collect()
+    }
+}
+
+/// Whether it is a firewall of a network that has a project of its own.
+pub(super) fn is_of_other_project(object: &GceObject, settings: &ProjectSettings) -> bool {
+    object.kind == GceKind::Firewalls && settings.network_project != settings.project
+}
+
+/// Objects with the Service's name in theirs, in the order in which they are deleted.
+pub(super) fn own(names: &GceNames) -> Vec<GceObject> {
+    let mut own = vec![
+        names.own(GceKind::ForwardingRules),
+        names.own(GceKind::Addresses),
+        names.own(GceKind::TargetPools),
+        names.own(GceKind::BackendServices),
+        names.firewall(),
+        names.deny_firewall(),
+        names.former_firewall(),
+    ];
+    for kind in CHECKS {
+        own.extend([names.own(kind), names.check_firewall(kind, false)]);
+    }
+    own
+}
+
+/// Objects that Services share, of those with these letters, and the firewalls beside them. Instance groups are not among them.
+fn shared(names: &GceNames, letters: &str) -> Vec<GceObject> {
+    let mut shared = shared_backends(names, letters);
+    for (kind, letter) in CHECKS.into_iter().zip(['x', 'y']) {
+        if letters.contains(letter) {
+            shared.extend([names.shared_check(kind), names.check_firewall(kind, true)]);
+        }
+    }
+    shared
+}
+
+/// The letters of what Services share and this one needs no more.
+pub(super) fn unwanted_letters(wish: &GceWish, memo: &GceMemo) -> String {
+    let wanted = wish.letters();
+    memo.letters.chars().filter(|it| "xyg1234".contains(*it) && !wanted.contains(*it)).collect()
+}

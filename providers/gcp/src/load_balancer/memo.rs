@@ -1,0 +1,123 @@
+//! The memo, which the host keeps on the Service between two calls: what the load balancer may consist of, and the operations that go on.
+
+use aerostat_sdk::{Error, LoadBalancer, Result, clock};
+
+/// The most bytes of a memo. Operations that do not fit are forgotten: what they were about is read.
+const LARGEST: usize = 1_000;
+
+/// How much of the Service's objects has to be read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum GceStage {
+    /// There is nothing but what the letters say.
+    Settled,
+    /// There may be anything: it was made by somebody else, or is about to become something else.
+    Open,
+    /// The same, and what Services share and this one needs no more was tried to be deleted.
+    Tried,
+}
+
+impl GceStage {
+    const WORDS: [(Self, &'static str); 3] = [(Self::Settled, "settled"), (Self::Open, "open"), (Self::Tried, "tried")];
+}
+
+/// What an earlier call asked to keep.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct GceMemo {
+    /// Another one in each memo of a Service: requests of two makings differ.
+    pub(super) making: u64,
+    pub(super) stage: GceStage,
+    /// The letters of all that the load balancer may consist of, sorted: see [`super::wish::GceWish::letters`].
+    pub(super) letters: String,
+    /// Operations that go on, each with its scope: "r/operation-1".
+    pub(super) operations: Vec<String>,
+}
+
+impl GceMemo {
+    /// That of a Service without one.
+    pub(super) fn new(stage: GceStage, letters: &str) -> Self {
+        Self { making: clock::now(), stage, letters: letters.to_owned(), operations: Vec::new() }
+    }
+
+    /// The memo that the host kept, if it kept one.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, if this provider did not write it.
+    pub(super) fn of(service: &LoadBalancer) -> Result<Option<Self>> {
+        let Some(text) = &service.memo else { return Ok(None) };
+        let parsed = Self::parse(text, &service.name);
+        let unknown =
+            || Error::invalid(format_args!("the memo {text:?} in the Service's status is not one of this provider"));
+        parsed.map(Some).ok_or_else(unknown)
+    }
+
+    fn parse(text: &str, balancer: &str) -> Option<Self> {
+        let mut words = text.split(' ');
+        let (name, making, stage) = (words.next()?, words.next()?, words.next()?);
+        let (stage, letters) = stage.split_once(':')?;
+        let (stage, _) = GceStage::WORDS.into_iter().find(|(_, word)| *word == stage)?;
+        (name == balancer).then_some(())?;
+        let operations = words.map(str::to_owned).collect();
+        Some(Self { making: making.parse().ok()?, stage, letters: letters.to_owned(), operations })
+    }
+
+    /// As it is kept.
+    pub(super) fn text(&self, balancer: &str) -> String {
+        let stage = GceStage::WORDS.into_iter().find(|(stage, _)| *stage == self.stage).map_or("", |(_, word)| word);
+        let mut text = format!("{balancer} {} {stage}:{}", self.making, self.letters);
+        for it in self.operations.iter().filter(|it| !it.contains(' ')) {
+            if text.len() + it.len() < LARGEST {
+                text.push(' ');
+                text.push_str(it);
+            }
+        }
+        text
+    }
+
+    /// The memo after a step: another making, and these operations.
+    pub(super) fn next(&self, operations: Vec<String>) -> Self {
+        Self { making: clock::now().max(self.making + 1), operations, ..self.clone() }
+    }
+
+    /// The same in another stage.
+    pub(super) fn at(self, stage: GceStage) -> Self {
+        Self { stage, ..self }
+    }
+
+    /// The same with further letters.
+    pub(super) fn with(mut self, letters: &str) -> Self {
+        let mut all: Vec<char> = self.letters.chars().chain(letters.chars()).collect();
+        all.sort_unstable();
+        all.dedup();
+        self.letters = all.into_iter().collect();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memos_come_back_and_stay_small() {
+        let service = LoadBalancer::of("default", "web", "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11");
+        let many: Vec<_> = (0..40).map(|it| format!("r/operation-{it:052}")).collect();
+        let memo = GceMemo { making: 7, stage: GceStage::Open, letters: "ex".to_owned(), operations: many };
+        let text = memo.text(&service.name);
+        assert!(text.len() <= 1_024, "{}", text.len());
+        let kept = LoadBalancer { memo: Some(text), ..service.clone() };
+        let read = GceMemo::of(&kept).unwrap().unwrap();
+        assert_eq!((read.making, read.stage, &*read.letters), (7, GceStage::Open, "ex"));
+        assert_eq!(read.operations[..], memo.operations[..read.operations.len()]);
+        assert!(read.operations.len() > 8);
+    }
+
+    #[test]
+    fn memos_of_others_are_refused() {
+        let service = LoadBalancer::of("default", "web", "uid");
+        for memo in ["", "lb-1", "aother 1 open:", "auid x open:", "auid 1 done:e"] {
+            let kept = LoadBalancer { memo: Some(memo.to_owned()), ..service.clone() };
+            assert!(matches!(GceMemo::of(&kept), Err(Error::Invalid(_))), "{memo:?}");
+        }
+    }
+}
