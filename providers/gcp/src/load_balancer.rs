@@ -27,7 +27,7 @@ use aerostat_sdk::{
 use self::call::{POLL, SOON, SentWrites, send, status, still_running};
 use self::live::GceLive;
 use self::memo::{GceMemo, GceStage};
-use self::plan::{GceStep, plan};
+use self::plan::{GceStep, are_backends, plan};
 use self::wish::{GceWish, is_elsewhere};
 use crate::api::objects::{self, GceObject};
 use crate::api::writes::GceWrite;
@@ -83,52 +83,66 @@ fn step(desired: &LoadBalancer, wish: &GceWish, memo: GceMemo) -> Result<Progres
     warn_of_unread(&live, &settings.network_project);
     for _ in 0..PLANS {
         let memo = memo.clone();
-        let (writes, stage) = match plan(wish, &live, &memo, &labels)? {
+        let writes = match plan(wish, &live, &memo, &labels)? {
             GceStep::Elsewhere => return Ok(Progress::NotManaged),
             GceStep::Ready(ip) => return Ok(Progress::Ready(ready(desired, wish, &memo, &ip))),
             GceStep::Open(why) => {
                 let opened = memo.next(Vec::new()).at(GceStage::Open).with(&wish.letters());
                 return Ok(Progress::pending(status(desired, &opened), SOON, why));
             }
-            GceStep::Try(unused) => (tried(wish, &memo, unused)?, GceStage::Tried),
-            GceStep::Write(writes) => (writes, memo.stage),
+            GceStep::Try(unused) => return try_unused(desired, wish, &memo, unused),
+            GceStep::Write(writes) => writes,
         };
         let memo = if memo.stage == GceStage::Settled { memo } else { memo.with(&wish.letters()) };
         let sent = send(settings, &desired.owner.uid, &memo, &writes);
-        if !sent.forbidden.is_empty() && !sent.any && sent.again.is_none() && sent.refused.is_none() {
+        let waits = sent.again.is_some() || sent.in_use.is_some() || sent.refused.is_some();
+        if !sent.forbidden.is_empty() && !sent.any && !waits {
             sent.forbidden.into_iter().for_each(|it| _ = live.forbidden.insert(it));
             continue;
         }
-        return Ok(after(desired, &memo, stage, sent));
+        return Ok(after(desired, &memo, sent));
     }
     Err(Error::unavailable("the firewalls of the network's project cannot be written"))
 }
 
 /// The answer after writes.
-fn after(desired: &LoadBalancer, memo: &GceMemo, stage: GceStage, sent: SentWrites) -> Progress {
-    let (waits, any) = (!sent.operations.is_empty(), sent.any);
-    let why = match (&sent.again, waits) {
+fn after(desired: &LoadBalancer, memo: &GceMemo, sent: SentWrites) -> Progress {
+    let waits = !sent.operations.is_empty();
+    let again = sent.again.as_ref().or(sent.in_use.as_ref());
+    let why = match (again, waits) {
         (_, true) => format!("waits for operations {}", sent.operations.join(", ")),
         (Some(why), false) => why.clone(),
         (None, false) => "the next step follows".to_owned(),
     };
+    let pause = if waits || again.is_some() { POLL } else { SOON };
     // Where nothing was begun, the requests of the next call are those of this one.
-    let kept = if any || stage != memo.stage { memo.next(sent.operations).at(stage) } else { memo.clone() };
+    let kept = if sent.any { memo.next(sent.operations) } else { memo.clone() };
     let status = status(desired, &kept);
     match sent.refused {
         Some(error) => Progress::failed(status, error),
-        None => Progress::pending(status, if waits || sent.again.is_some() { POLL } else { SOON }, why),
+        None => Progress::pending(status, pause, why),
     }
 }
 
-/// The deletions of what Services share and this one needs no more.
-fn tried(wish: &GceWish, memo: &GceMemo, mut unused: Vec<GceObject>) -> Result<Vec<GceWrite>> {
-    if live::unwanted_letters(wish, memo).contains('g') {
+/// Deletes what Services share and this one needs no more. What something else uses stays.
+fn try_unused(desired: &LoadBalancer, wish: &GceWish, memo: &GceMemo, mut unused: Vec<GceObject>) -> Result<Progress> {
+    let backends = are_backends(&unused);
+    if !backends && live::unwanted_letters(wish, memo).contains('g') {
         let name = wish.names.group();
         let zones = objects::zones_with_group(&wish.settings.project, &name)?;
         unused.extend(zones.iter().map(|it| GceObject::group(it, &name)));
     }
-    Ok(unused.into_iter().map(GceWrite::delete).collect())
+    let writes: Vec<GceWrite> = unused.into_iter().map(GceWrite::delete).collect();
+    let mut sent = send(&wish.settings.project, &desired.owner.uid, memo, &writes);
+    sent.in_use = None;
+    let is_over = sent.again.is_none() && sent.refused.is_none();
+    sent.any |= is_over;
+    let memo = match (is_over, backends) {
+        (false, _) => memo.clone(),
+        (true, true) => memo.clone().without_backends(),
+        (true, false) => memo.clone().at(GceStage::Tried),
+    };
+    Ok(after(desired, &memo, sent))
 }
 
 /// The status of a load balancer that is as wished.

@@ -27,6 +27,8 @@ pub(super) struct SentWrites {
     pub(super) any: bool,
     /// Why something has to be read again.
     pub(super) again: Option<String>,
+    /// Why something was not deleted: something else uses it.
+    pub(super) in_use: Option<String>,
     /// The first refusal.
     pub(super) refused: Option<Error>,
     /// Firewalls that only somebody of the network's project can write.
@@ -76,7 +78,8 @@ pub(super) fn send(settings: &ProjectSettings, uid: &str, memo: &GceMemo, writes
                     sent.operations.push(format!("{}/{name}", scope(&write.object)));
                 }
             }
-            Ok(WriteAnswer::Again(why) | WriteAnswer::InUse(why)) => sent.again = Some(why),
+            Ok(WriteAnswer::Again(why)) => sent.again = Some(why),
+            Ok(WriteAnswer::InUse(why)) => sent.in_use = Some(why),
             Ok(WriteAnswer::Forbidden(_)) if is_of_other_project(&write.object, settings) => {
                 tell(settings, write);
                 sent.forbidden.push(write.object.clone());

@@ -84,6 +84,12 @@ impl GceMemo {
         Self { stage, ..self }
     }
 
+    /// The same without the digits of shared backend services: they were tried to be deleted.
+    pub(super) fn without_backends(mut self) -> Self {
+        self.letters.retain(|it| !it.is_ascii_digit());
+        self
+    }
+
     /// The same with further letters.
     pub(super) fn with(mut self, letters: &str) -> Self {
         let mut all: Vec<char> = self.letters.chars().chain(letters.chars()).collect();

@@ -7,7 +7,7 @@ use super::bodies::{self, FIRST_INSTANCES};
 use super::compare::differs;
 use super::live::{GceLive, own, unwanted_letters};
 use super::memo::{GceMemo, GceStage};
-use super::names::{SERVICE_LABEL, owner_in};
+use super::names::{GceNames, SERVICE_LABEL, owner_in};
 use super::wish::{GceWish, shared_backends};
 use crate::api::fields::{from_project, items, text, word};
 use crate::api::objects::{GceKind, GceObject};
@@ -96,16 +96,26 @@ pub(super) fn plan(wish: &GceWish, live: &GceLive, memo: &GceMemo, labels: &Valu
     })
 }
 
-/// What Services share, of those with these letters, as far as it is there. Instance groups are looked for by name.
-pub(super) fn tried(names: &super::names::GceNames, live: &GceLive, letters: &str) -> Vec<GceObject> {
+/// What Services share, of those with these letters, as far as it is there: backend services first, since they name the others. Instance
+/// groups are looked for by name.
+pub(super) fn tried(names: &GceNames, live: &GceLive, letters: &str) -> Vec<GceObject> {
+    let mut backends = shared_backends(names, letters);
+    backends.retain(|it| live.has(it));
+    if !backends.is_empty() {
+        return backends;
+    }
     let checks = [(GceKind::HttpHealthChecks, 'x'), (GceKind::HealthChecks, 'y')];
     let checks = checks.into_iter().filter(|(_, letter)| letters.contains(*letter));
-    let all = shared_backends(names, letters).into_iter().chain(checks.map(|(kind, _)| names.shared_check(kind)));
-    all.filter(|it| live.has(it)).collect()
+    checks.map(|(kind, _)| names.shared_check(kind)).filter(|it| live.has(it)).collect()
+}
+
+/// Whether these are backend services that Services share.
+pub(super) fn are_backends(unused: &[GceObject]) -> bool {
+    unused.iter().any(|it| it.kind == GceKind::BackendServices)
 }
 
 /// Firewalls of shared health checks that are gone, of those with these letters.
-pub(super) fn idle_firewalls(names: &super::names::GceNames, live: &GceLive, letters: &str) -> Vec<GceObject> {
+pub(super) fn idle_firewalls(names: &GceNames, live: &GceLive, letters: &str) -> Vec<GceObject> {
     let checks = [(GceKind::HttpHealthChecks, 'x'), (GceKind::HealthChecks, 'y')];
     let gone =
         checks.into_iter().filter(|(kind, letter)| letters.contains(*letter) && !live.has(&names.shared_check(*kind)));

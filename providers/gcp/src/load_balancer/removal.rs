@@ -7,7 +7,7 @@ use super::call::{POLL, SOON, command, send, status, still_running};
 use super::live::{GceLive, own};
 use super::memo::{GceMemo, GceStage};
 use super::names::GceNames;
-use super::plan::{idle_firewalls, tried};
+use super::plan::{are_backends, idle_firewalls, tried};
 use super::wish::shared_letter;
 use crate::api::fields::text;
 use crate::api::objects::{self, GceKind, GceObject};
@@ -27,6 +27,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     if kept.is_none() && service.finalizers().any(|it| OTHER_FINALIZERS.contains(&it)) {
         return Ok(Deletion::Done);
     }
+    let is_first = kept.is_none();
     let memo = kept.unwrap_or_else(|| GceMemo::new(GceStage::Open, "")).with(SHARED);
     let project = &settings.project;
     let running = match still_running(project, &memo) {
@@ -40,37 +41,62 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     }
     let names = GceNames::of(service)?;
     let mut live = GceLive::read_unwanted(&names, project, &memo.letters)?;
-    let memo = memo.with(&letters_of(service, &names, &live));
     for object in own(&names) {
         let is_other = live.get(&object).is_some_and(|it| names.not_ours(&object, it).is_some());
         if is_other {
             live.objects.remove(&object);
         }
     }
-    let (writes, stage) = next(settings, &names, &live, &memo)?;
+    // Once its own objects are gone, what was shared was tried: it is not tried again and again.
+    let has_own = own(&names).iter().any(|it| live.has(it));
+    let memo = if has_own || is_first { memo.with(&letters_of(service, &names, &live)) } else { memo };
+    let step = next(settings, &names, &live, &memo)?;
+    let writes = step.writes;
     if writes.is_empty() {
         return Ok(end(settings, &live));
     }
-    let sent = send(project, &service.owner.uid, &memo, &writes);
-    let forbidden: SortedSet<GceObject> = sent.forbidden.iter().cloned().collect();
+    let mut sent = send(project, &service.owner.uid, &memo, &writes);
     if let Some(error) = sent.refused {
-        let after = memo.next(sent.operations);
         return match sent.any {
-            true => Ok(failed(service, &after, &error)),
+            true => Ok(failed(service, &GceMemo { operations: sent.operations, ..memo }, &error)),
             false => Err(error),
         };
     }
-    if !forbidden.is_empty() && !sent.any && sent.again.is_none() {
-        return Ok(stays(settings, &forbidden));
+    if step.is_try {
+        sent.in_use = None;
+    }
+    let again = sent.again.or(sent.in_use);
+    if !sent.forbidden.is_empty() && !sent.any && again.is_none() {
+        return Ok(stays(settings, &sent.forbidden.into_iter().collect()));
     }
     let waits = !sent.operations.is_empty();
-    let why = match (&sent.again, waits) {
+    let why = match (&again, waits) {
         (_, true) => format!("waits for operations {}", sent.operations.join(", ")),
         (Some(why), false) => why.clone(),
         (None, false) => "the next step follows".to_owned(),
     };
-    let pause = if waits { POLL } else { SOON };
-    Ok(Deletion::Pending(PendingStatus::new(status(service, &memo.next(sent.operations).at(stage)), pause, why)))
+    let after = memo.next(sent.operations);
+    let after = match (step.is_try && again.is_none(), step.tries_backends) {
+        (false, _) => after,
+        (true, true) => after.without_backends(),
+        (true, false) => after.at(GceStage::Tried),
+    };
+    let pause = if waits || again.is_some() { POLL } else { SOON };
+    Ok(Deletion::Pending(PendingStatus::new(status(service, &after), pause, why)))
+}
+
+/// A step of a deletion.
+struct RemovalStep {
+    writes: Vec<GceWrite>,
+    /// Whether these are of Services in common, and may be used.
+    is_try: bool,
+    tries_backends: bool,
+}
+
+impl RemovalStep {
+    fn own(objects: Vec<GceObject>) -> Self {
+        Self { writes: objects.into_iter().map(GceWrite::delete).collect(), is_try: false, tries_backends: false }
+    }
 }
 
 /// An operation has failed. The contract has no failed deletion with a memo: the next call asks no more about it.
@@ -79,36 +105,31 @@ fn failed(service: &LoadBalancer, memo: &GceMemo, error: &Error) -> Deletion {
     Deletion::pending(status(service, &memo.next(Vec::new())), POLL * 5, error.why())
 }
 
-/// The next writes, and the stage after them.
-fn next(
-    settings: &GceBalancerSettings,
-    names: &GceNames,
-    live: &GceLive,
-    memo: &GceMemo,
-) -> Result<(Vec<GceWrite>, GceStage)> {
+/// The next writes.
+fn next(settings: &GceBalancerSettings, names: &GceNames, live: &GceLive, memo: &GceMemo) -> Result<RemovalStep> {
     let left: Vec<GceObject> = own(names).into_iter().filter(|it| live.has(it)).collect();
-    let deleted = |all: Vec<GceObject>| all.into_iter().map(GceWrite::delete).collect::<Vec<_>>();
     let rank = |it: &GceObject| match it.kind {
-        GceKind::ForwardingRules => 0,
+        // Nothing hangs on firewalls and addresses: they go at once.
+        GceKind::ForwardingRules | GceKind::Addresses | GceKind::Firewalls | GceKind::InstanceGroups => 0,
         GceKind::TargetPools | GceKind::BackendServices => 1,
         GceKind::HealthChecks | GceKind::HttpHealthChecks => 2,
-        // Nothing hangs on these: they go at once.
-        GceKind::Addresses | GceKind::Firewalls | GceKind::InstanceGroups => 0,
     };
     if let Some(first) = left.iter().map(rank).min() {
-        return Ok((deleted(left.into_iter().filter(|it| rank(it) == first).collect()), GceStage::Open));
+        return Ok(RemovalStep::own(left.into_iter().filter(|it| rank(it) == first).collect()));
     }
     if memo.stage != GceStage::Tried {
         let mut unused = tried(names, live, &memo.letters);
-        let group = names.group();
-        let zones = objects::zones_with_group(&settings.project, &group)?;
-        unused.extend(zones.iter().map(|it| GceObject::group(it, &group)));
+        let tries_backends = are_backends(&unused);
+        if !tries_backends {
+            let group = names.group();
+            let zones = objects::zones_with_group(&settings.project, &group)?;
+            unused.extend(zones.iter().map(|it| GceObject::group(it, &group)));
+        }
         if !unused.is_empty() {
-            return Ok((deleted(unused), GceStage::Tried));
+            return Ok(RemovalStep { is_try: true, tries_backends, ..RemovalStep::own(unused) });
         }
     }
-    let idle = idle_firewalls(names, live, &memo.letters);
-    Ok((deleted(idle), GceStage::Tried))
+    Ok(RemovalStep::own(idle_firewalls(names, live, &memo.letters)))
 }
 
 /// The digits of backend services that this Service may share: that of its rule, and that of its annotations and ports.
