@@ -12,6 +12,7 @@ mod label;
 mod load_balancer;
 mod machine;
 mod net;
+mod patterns;
 mod provider;
 mod revision;
 mod routes;

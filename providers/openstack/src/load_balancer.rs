@@ -12,9 +12,9 @@ mod groups;
 mod members;
 mod names;
 mod ownership;
-mod patterns;
 mod plan;
 mod removal;
+mod serial;
 mod shown;
 mod update;
 

@@ -49,6 +49,11 @@ impl NetworkRange {
         self.is_ipv4
     }
 
+    /// Whether it is a single address.
+    pub(crate) fn is_address(self) -> bool {
+        self.bits == if self.is_ipv4 { 32 } else { 128 }
+    }
+
     /// Whether all of another network is in this one.
     pub(crate) fn contains(self, other: Self) -> bool {
         self.is_ipv4 == other.is_ipv4 && self.bits <= other.bits && other.address & mask(self.bits) == self.address
@@ -76,6 +81,9 @@ mod tests {
         assert!(range("0.0.0.0/0").contains(range("10.244.1.0/24")) && range("::/0").contains(range("fd00::/64")));
         assert!(!range("10.244.1.0/24").contains(range("10.244.0.0/16")));
         assert!(!range("0.0.0.0/0").contains(range("fd00::/64")) && !range("::/0").contains(range("10.0.0.0/8")));
+        assert!(
+            range("10.0.0.1").is_address() && range("fd00::1/128").is_address() && !range("10.0.0.0/31").is_address()
+        );
         assert!(range("10.0.0.0/8").is_ipv4() && !range("fd00::/8").is_ipv4());
         for text in ["", "10.0.0/8", "10.0.0.0/33", "fd00::/129", "x/8", "10.0.0.0/-1", "fd00::/64/64"] {
             assert_eq!(NetworkRange::of_either(text), None, "{text}");

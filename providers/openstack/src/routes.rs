@@ -8,6 +8,7 @@ mod pairs;
 mod pass;
 mod place;
 mod plan;
+mod stale;
 
 use aerostat_sdk::{
     AddressKind, Error, IpFamily, PodNetwork, Position, Result, Route, RouteChange, RouteDescription, RouteOutcome,
@@ -58,9 +59,18 @@ impl Routes for OpenStack {
         let before = usize::try_from(at.page - 1).unwrap_or(usize::MAX).saturating_mul(size);
         let is_last = before.saturating_add(size) >= router.routes.len();
         let part: Vec<&ExtraRoute> = router.routes.iter().skip(before).take(size).collect();
-        let place = RouterPlace::of(&router, &part.iter().map(|it| it.nexthop.as_str()).collect())?;
         let pod_networks: Vec<_> = cluster()?.pod_cidrs.iter().filter_map(|it| NetworkRange::parse(it)).collect();
-        let routes = part.into_iter().map(|it| shown(it, &place, &pod_networks)).collect();
+        // With the last routes come the rights of machines that no route leads to.
+        let shows_pairs = is_last && !pod_networks.is_empty();
+        let place = match shows_pairs {
+            true => RouterPlace::whole(&router)?,
+            false => RouterPlace::of(&router, &part.iter().map(|it| it.nexthop.as_str()).collect())?,
+        };
+        let room = size.saturating_sub(part.len());
+        let mut routes: Vec<Route> = part.into_iter().map(|it| shown(it, &place, &pod_networks)).collect();
+        if shows_pairs {
+            routes.extend(stale::pairs(&router, &place, &pod_networks).into_iter().take(room));
+        }
         Ok(RoutePage::new(routes, at.next(is_last)))
     }
 

@@ -6,8 +6,8 @@ mod reads;
 
 pub(crate) use self::model::{OctaviaBalancer, OctaviaListener, OctaviaMember, OctaviaMonitor, OctaviaPool};
 pub(crate) use self::reads::{
-    all, balancer, balancers, balancers_named, listeners, members, minor_version, monitors, pools, read_balancers,
-    status_members,
+    all, balancer, balancers, balancers_named, has_tagged, listeners, members, minor_version, monitors, pools,
+    read_balancers, status_members,
 };
 
 use aerostat_sdk::Method;

@@ -148,17 +148,35 @@ pub(crate) fn of_router(id: &str) -> Result<Vec<NeutronPort>> {
 ///
 /// Whatever Neutron answered.
 pub(crate) fn at(networks: &[&str], addresses: &[&str]) -> Result<Vec<NeutronPort>> {
-    let names = ["id", "network_id", "fixed_ips", "allowed_address_pairs", "port_security_enabled", "revision_number"];
+    if addresses.len() > MANY {
+        return in_networks(networks);
+    }
     let filters: Vec<_> = addresses.iter().map(|it| format!("ip_address={it}")).collect();
     let mut all = Vec::new();
-    for networks in networks.chunks(NETWORKS_AT_ONCE) {
-        let request = networks.iter().fold(fields(names), |it, id| it.query("network_id", id));
-        all.extend(match addresses.len() > MANY {
-            true => objects(&request, "ports")?,
-            false => with(&request, "fixed_ips", &filters)?,
-        });
+    for request in with_pairs(networks) {
+        all.extend(with(&request, "fixed_ips", &filters)?);
     }
     Ok(all)
+}
+
+/// All ports in these networks, with what they let through.
+///
+/// # Errors
+///
+/// Whatever Neutron answered.
+pub(crate) fn in_networks(networks: &[&str]) -> Result<Vec<NeutronPort>> {
+    let mut all = Vec::new();
+    for request in with_pairs(networks) {
+        all.extend(objects(&request, "ports")?);
+    }
+    Ok(all)
+}
+
+/// Lists of the ports in these networks.
+fn with_pairs(networks: &[&str]) -> impl Iterator<Item = Request> {
+    let names = ["id", "network_id", "fixed_ips", "allowed_address_pairs", "port_security_enabled", "revision_number"];
+    let networks = networks.chunks(NETWORKS_AT_ONCE);
+    networks.map(move |it| it.iter().fold(fields(names), |request, id| request.query("network_id", id)))
 }
 
 /// Lets a port let through these pairs and no others, if it is still as it was read.

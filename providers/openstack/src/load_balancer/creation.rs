@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::bodies::{BodyPlans, OctaviaFeatures, put, size};
 use super::context::BalancerCall;
 use super::desired::{self, DesiredBalancer, node_address};
-use super::{floating, names};
+use super::{floating, names, serial};
 use crate::api::barbican;
 use crate::api::neutron::{self, ServerPort};
 use crate::api::octavia;
@@ -99,7 +99,8 @@ pub(crate) fn create(call: &BalancerCall<'_>) -> Result<Creation> {
     };
     let mut bare = body.clone();
     warnings.emit();
-    if !settings.serial {
+    let is_known = settings.serial || serial::is_known(&settings.provider, features)?;
+    if !is_known {
         let fit = plans.members_that_fit(size(&Value::Object(body.clone())));
         put(&mut body, "listeners", Value::Array(plans.populated(fit)));
         match send(call, body)? {
@@ -107,7 +108,10 @@ pub(crate) fn create(call: &BalancerCall<'_>) -> Result<Creation> {
             SentCreation::Answered(creation) => return Ok(creation),
         }
     }
-    bare.remove("listeners");
+    // A setting that says so needs no memory.
+    if features.tags && !settings.serial {
+        put(&mut bare, "tags", json!([call.names.name, call.names.mark.to_string(), serial::TAG]));
+    }
     match send(call, bare)? {
         SentCreation::Answered(creation) => Ok(creation),
         SentCreation::Refused => {

@@ -9,9 +9,9 @@ use super::bodies::put;
 use super::desired::{DesiredBalancer, family_of};
 use super::names;
 use super::ownership::ServiceNames;
-use super::patterns;
 use crate::api::neutron::{self, FloatingIp, NewFloatingIp};
 use crate::api::octavia::OctaviaBalancer;
+use crate::patterns;
 use crate::settings::FloatingSubnetChoice;
 
 /// The place of a load balancer to the outside.

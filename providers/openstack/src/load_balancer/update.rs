@@ -14,7 +14,7 @@ use super::groups::{self, NodeGroup};
 use super::members::{MemberWrites, PoolMembers};
 use super::ownership::{self, BalancerRelation};
 use super::plan::{BalancerShare, is_own_listener, transport};
-use super::{creation, shown};
+use super::{creation, serial, shown};
 use crate::api::octavia::{self, OctaviaBalancer, OctaviaListener, OctaviaPool, OctaviaWrite};
 
 /// Compares, and sends what is to be changed next.
@@ -234,7 +234,7 @@ impl<'a> Comparison<'a> {
     where
         'a: 'p,
     {
-        let writes = if self.call.settings.serial { MemberWrites::Serial } else { MemberWrites::Batch };
+        let writes = serial::member_writes(&self.call.settings, self.live);
         let of_port = |port: &'a ServicePort| {
             let pool = share.pool_for(port, listeners, pools)?;
             let members = PoolMembers {
@@ -435,7 +435,7 @@ pub(crate) fn follow_nodes(call: &BalancerCall<'_>, live: &OctaviaBalancer) -> R
         let subnet = shown.iter().find_map(|it| it.subnet_id.as_deref());
         let work = Comparison { call, live, is_owner, desired: &desired };
         let plans = BodyPlans { member_subnet: subnet, ..work.share(&listeners, &members).plans };
-        let writes = if call.settings.serial { MemberWrites::Serial } else { MemberWrites::Batch };
+        let writes = serial::member_writes(&call.settings, live);
         let behind = PoolMembers { plans, listener: port, pool, writes, compares_subnets: false };
         if let Some(write) = behind.next(&shown) {
             return send_members(&write, &behind).map(Change::Busy);

@@ -26,6 +26,15 @@ pub(super) fn without(port: &NeutronPort, ranges: &[NetworkRange]) -> Option<Vec
     (kept.len() < pairs.len()).then_some(kept)
 }
 
+/// The networks strictly inside of one of these that a port lets through, as they are spelled: what routes of pod networks bring about.
+pub(super) fn inside(port: &NeutronPort, outer: &[NetworkRange]) -> Vec<(String, NetworkRange)> {
+    let is_open = port.port_security_enabled == Some(false);
+    let pairs = port.allowed_address_pairs.iter().flatten().filter(|_| !is_open);
+    let networks = pairs.filter_map(|it| Some((it["ip_address"].as_str()?, range_of(it)?)));
+    let is_inside = |range: NetworkRange| outer.iter().any(|it| it.contains(range) && *it != range);
+    networks.filter(|(_, it)| !it.is_address() && is_inside(*it)).map(|(text, it)| (text.to_owned(), it)).collect()
+}
+
 fn range_of(pair: &Value) -> Option<NetworkRange> {
     NetworkRange::of_either(pair["ip_address"].as_str()?)
 }

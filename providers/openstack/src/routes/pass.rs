@@ -55,6 +55,9 @@ impl EntryPass {
         let adding = self.open(|it| it.added.is_some());
         self.write(RouteVerb::Add, &adding);
         self.give_pairs();
+        let elsewhere = self.open(|it| it.is_unfinished);
+        let why = "a route to it leads elsewhere: it is changed once it was listed";
+        self.end(&elsewhere, &Ok(RouteOutcome::pending(PAUSE, why)));
         self.outcomes.into_iter().map(|it| it.unwrap_or(Ok(RouteOutcome::Done))).collect()
     }
 
@@ -84,8 +87,8 @@ impl EntryPass {
 
     /// Takes networks off the ports of machines that lose them. Where that is not possible, the entry stays as it is, too.
     fn take_pairs(&mut self) {
-        let losing = self.open(|it| !it.removed.is_empty());
-        let hops = |it: &EntryPlan| it.removed.iter().map(|it| it.nexthop.clone()).collect();
+        let losing = self.open(|it| !it.removed.is_empty() || it.unpaired.is_some());
+        let hops = |it: &EntryPlan| it.removed.iter().map(|it| it.nexthop.clone()).chain(it.unpaired.clone()).collect();
         let by_port = self.by_port(&losing, hops);
         for (port, which) in by_port {
             let ranges: Vec<NetworkRange> = which.iter().flat_map(|at| self.plan_of(*at)).map(|it| it.range).collect();

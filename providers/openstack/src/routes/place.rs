@@ -28,6 +28,14 @@ impl RouterPlace {
         Ok(Self { own, ports })
     }
 
+    /// Reads the router's own ports, and all in its networks.
+    pub(super) fn whole(router: &NeutronRouter) -> Result<Self> {
+        let own = ports::of_router(&router.id)?;
+        let networks: SortedSet<&str> = own.iter().map(|it| it.network_id.as_str()).collect();
+        let ports = ports::in_networks(&networks.into_iter().collect::<Vec<_>>())?;
+        Ok(Self { own, ports })
+    }
+
     /// The position of the port with this address.
     pub(super) fn position(&self, address: &str) -> Option<usize> {
         let address: IpAddr = address.parse().ok()?;

@@ -8,6 +8,7 @@ use aerostat_sdk::form::{Bool, Custom, Integer, List, OneOf, Seconds, Span, Text
 use aerostat_sdk::{Result, settings};
 
 use super::words::{ID, id, name};
+use crate::patterns;
 
 const SECOND: Duration = Duration::from_secs(1);
 
@@ -21,7 +22,7 @@ pub(crate) const METHODS: OneOf<&'static str> = OneOf(&[
 /// A pattern for names of subnets.
 pub(crate) const PATTERN: Custom<String> = Custom {
     allowed: "a name with * and ?, or a regular expression after ~, each with ! before it for all others",
-    parse: name,
+    parse: |text| name(text).filter(|it| patterns::is_readable(it)),
 };
 /// Tags of subnets.
 pub(crate) const TAGS: Custom<String> = Custom {

@@ -8,7 +8,7 @@ use super::model::{OctaviaBalancer, OctaviaListener, OctaviaMember, OctaviaMonit
 use super::paths::path;
 use crate::api::OCTAVIA;
 use crate::api::fields::{FromFields as _, object, objects};
-use crate::api::lists::listed;
+use crate::api::lists::{listed, shown_after};
 
 /// All objects of one kind in the project, as they are shown: "listeners".
 ///
@@ -49,6 +49,16 @@ pub(crate) fn read_balancers(shown: &[Value]) -> Vec<OctaviaBalancer> {
 /// Whatever Octavia answered.
 pub(crate) fn balancers_named(name: &str) -> Result<Vec<OctaviaBalancer>> {
     objects(&OCTAVIA.get(path(&["loadbalancers"])).query("name", name), "loadbalancers")
+}
+
+/// Whether any load balancer of this driver has a tag.
+///
+/// # Errors
+///
+/// Whatever Octavia answered.
+pub(crate) fn has_tagged(driver: &str, tag: &str) -> Result<bool> {
+    let request = OCTAVIA.get(path(&["loadbalancers"])).query("provider", driver).query("tags", tag);
+    Ok(!shown_after(request, "loadbalancers", None, 1)?.0.is_empty())
 }
 
 /// Listeners of one load balancer, or of all.

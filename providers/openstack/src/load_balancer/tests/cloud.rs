@@ -93,7 +93,12 @@ impl Cloud {
             (Method::Get, []) => reply(200, json!({ "versions": [{ "id": "v2.0" }, { "id": "v2.30" }] })),
             (Method::Get, ["loadbalancers"]) => {
                 let shown = |(id, _): &(&String, &Value)| !(moment.lists_lag && self.late.contains(id));
-                let named = |it: &Value| query(request, "name").is_none_or(|name| text(it, "name") == name);
+                let named = |shown: &Value| {
+                    let has_tag = |tag: &str| shown["tags"].as_array().unwrap().iter().any(|it| it == tag);
+                    query(request, "name").is_none_or(|name| text(shown, "name") == name)
+                        && query(request, "provider").is_none_or(|driver| text(shown, "provider") == driver)
+                        && query(request, "tags").is_none_or(has_tag)
+                };
                 let all: Vec<_> =
                     self.balancers.iter().filter(shown).map(|(_, it)| it).filter(|it| named(it)).collect();
                 reply(200, json!({ "loadbalancers": all }))

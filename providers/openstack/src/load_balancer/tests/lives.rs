@@ -32,21 +32,45 @@ fn openstack_024_a_driver_takes_one_thing_at_a_time() {
         "POST /loadbalancers",
         "POST /loadbalancers",
         "POST /listeners",
-        "POST /pools",
-        "PUT /pools/*/members",
-        "POST /pools/*/members",
-        "PUT /pools/*/members",
-        "POST /pools/*/members",
-        "PUT /pools/*/members",
-        "POST /pools/*/members",
         "POST /floatingips",
+        "POST /pools",
+        "POST /pools/*/members",
+        "POST /pools/*/members",
+        "POST /pools/*/members",
     ];
-    assert_eq!(writes.len(), expected.len(), "{writes:?}");
+    assert_eq!(writes, expected);
     let mut told = Stage::new().setting("loadBalancers.providerRequiresSerialAPICalls", "true");
     told.change(|cloud| cloud.is_serial = true);
     assert_eq!(told.ensured().unwrap().len(), 7, "nothing is tried in vain");
     let names: Vec<_> = told.cloud.borrow_mut().cloud().members.values().map(|it| it["name"].clone()).collect();
     assert_eq!(names[0], "member_node-11_10.6.0.11_30080");
+}
+
+#[test]
+fn openstack_024_a_driver_that_refused_once_is_not_tried_again() {
+    let mut first = Stage::new().setting("loadBalancers.provider", "f5");
+    first.change(|cloud| cloud.is_serial = true);
+    let tried = first.ensured().unwrap();
+    assert_eq!(tried[..2], ["POST /loadbalancers"; 2], "it is not known yet");
+    // Another process would know no more: what is known is on the first load balancer.
+    let mut second = first.other("api", "5f2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a12");
+    second.service.ports.clone_from(&first.service.ports);
+    let writes = second.ensured().unwrap();
+    assert_eq!(writes.iter().filter(|it| *it == "POST /loadbalancers").count(), 1, "{writes:?}");
+    let refused = |writes: &[String]| writes.iter().filter(|it| *it == "PUT /pools/*/members").count();
+    assert_eq!((refused(&tried), refused(&writes)), (0, 0), "members come one at a time, without a refusal for each");
+    // Of another driver nothing is known.
+    let mut third =
+        first.other("amphora", "5f2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a13").setting("loadBalancers.provider", "other");
+    third.service.ports.clone_from(&first.service.ports);
+    assert_eq!(third.ensured().unwrap()[..2], ["POST /loadbalancers"; 2]);
+    // It outlives the changes of the Service, and goes with it.
+    first.annotate("connection-limit", "10");
+    assert!(!first.ensured().unwrap().is_empty());
+    for stage in [&mut first, &mut second, &mut third] {
+        stage.deleted().unwrap();
+    }
+    assert_eq!(first.left(), [""; 0]);
 }
 
 #[test]
@@ -131,6 +155,16 @@ fn openstack_030_the_next_subnet_is_tried_where_one_is_full() {
     });
     let Err(full) = stage.ensured() else { panic!("an address") };
     assert!(full.is_quota() && full.why().contains("ext-(tiny|b)"), "{full:?}");
+}
+
+#[test]
+fn openstack_030_an_unreadable_pattern_is_refused_at_once() {
+    let mut stage = Stage::new().annotated("floating-subnet", "~[");
+    assert!(why(stage.ensured()).contains("floating-subnet: \"~[\""), "{:?}", stage.events);
+    assert_eq!((stage.writes(), stage.left()), (Vec::<String>::new(), Vec::<String>::new()));
+    let mut stage = Stage::new().setting("loadBalancers.floatingSubnet", "!~ext-(a");
+    assert!(why(stage.ensured()).contains("loadBalancers.floatingSubnet"));
+    assert_eq!(stage.left(), [""; 0]);
 }
 
 #[test]

@@ -16,6 +16,12 @@ pub(crate) fn matches(pattern: &str, name: &str) -> Option<bool> {
     Some(is == wanted)
 }
 
+/// Whether a pattern can be read.
+pub(crate) fn is_readable(pattern: &str) -> bool {
+    let pattern = pattern.strip_prefix('!').unwrap_or(pattern);
+    pattern.strip_prefix('~').is_none_or(|it| NamePattern::parse(it).is_some())
+}
+
 /// The filter of Neutron that tags stand for: any of them; all, after `&`; not any, after `!`; not all, after `!&`.
 pub(crate) fn tag_filter(tags: &str) -> (&'static str, String) {
     let (not, tags) = match tags.strip_prefix('!') {
@@ -290,14 +296,14 @@ mod tests {
             ("~(a|ab)c", "abc", true),
             ("~a*", "", true),
         ] {
-            assert_eq!(matches(pattern, name), Some(is), "{pattern} {name}");
+            assert_eq!((matches(pattern, name), is_readable(pattern)), (Some(is), true), "{pattern} {name}");
         }
     }
 
     #[test]
     fn expressions_that_cannot_be_read_match_nothing() {
         for pattern in ["~(", "~)", "~[a", "~*", "~a{x}", "~\\q", "~(?i)a", "~((((((((((a))))))))))"] {
-            assert_eq!(matches(pattern, "a"), None, "{pattern}");
+            assert_eq!((matches(pattern, "a"), is_readable(pattern)), (None, false), "{pattern}");
         }
         assert_eq!(matches("~(a*)*b", &"a".repeat(60)), None, "it takes too long");
     }
