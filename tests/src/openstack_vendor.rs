@@ -7,10 +7,12 @@
 //! Stories with the same settings and nodes share a stage, and are played side by side: whose a request is, its ids tell.
 
 mod config;
+mod events;
 mod hands;
 pub mod known;
 mod manager;
 mod names;
+pub mod parts;
 mod requests;
 mod seen;
 mod stage;

@@ -5,8 +5,12 @@
 mod answers;
 mod ground;
 mod joins;
+mod large;
+mod lives;
 mod nodes;
 mod replayed;
+mod routes;
 mod services;
+mod shared;
 mod vendor;
 mod whole;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use futures::future::join_all;
 use tests::beside::Compared;
 use tests::openstack_vendor::story::{Story, stories};
-use tests::openstack_vendor::{Stage, known};
+use tests::openstack_vendor::{Stage, known, parts};
 
 /// Stories whose process begins again, whose region stands still, or in which persons change what lists of other Services would show as it
 /// was: each has a stage of its own.
@@ -35,5 +35,25 @@ async fn aerostat_leaves_what_openstacks_own_manager_leaves() {
     let mut compared = Compared::default();
     join_all(played).await.into_iter().for_each(|it| compared.add(it));
     let wrong = if only.is_some() { compared.wrong } else { compared.verdict(&known::TABLE) };
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn parts_become_what_openstacks_own_manager_makes_of_them() {
+    #[expect(clippy::disallowed_methods, reason = "a person plays one of them")]
+    let only = std::env::var("AEROSTAT_STORY").ok();
+    let is_played = |name: &str| only.as_deref().is_none_or(|only| only == name);
+    let part = async |name: &str, played: futures::future::LocalBoxFuture<'_, Compared>| match is_played(name) {
+        true => played.await,
+        false => Compared::default(),
+    };
+    let (routes, machines, twenty) = tokio::join!(
+        part("routes", Box::pin(parts::routes(&known::PARTS))),
+        part("machines", Box::pin(parts::machines(&known::PARTS))),
+        part("twenty", Box::pin(parts::twenty(&known::PARTS))),
+    );
+    let mut compared = Compared::default();
+    [routes, machines, twenty].into_iter().for_each(|it| compared.add(it));
+    let wrong = if only.is_some() { compared.wrong } else { compared.verdict(&known::PARTS) };
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }

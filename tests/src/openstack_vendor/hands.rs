@@ -9,8 +9,8 @@ use crate::wait;
 
 use super::story::Story;
 
-/// Does what a story has before its Services are made.
-pub(super) fn before(cloud: &Simulator, story: &Story) {
+/// Does what a story has before its Services are made. Answers whether another cluster has objects in it.
+pub(super) fn before(cloud: &Simulator, story: &Story) -> bool {
     match story.name.as_str() {
         "created-in-error" => cloud.behave(|behaviour| {
             behaviour.failing_names.insert("kube_service_prod_default_created-in-error".to_owned());
@@ -26,6 +26,18 @@ pub(super) fn before(cloud: &Simulator, story: &Story) {
         "theft-untagged" => others(cloud, "old", 443, &[]),
         _ => {}
     }
+    story.name.starts_with("theft")
+}
+
+/// The objects of another cluster: its load balancers with all parts, and their floating IPs.
+pub(super) fn of_others(world: &World) -> Vec<Value> {
+    let is_others = |it: &&Value| text(it, "description").ends_with(" from cluster other");
+    let balancers: Vec<_> = world.all(Kind::LoadBalancer).filter(is_others).cloned().collect();
+    let is_part = |part: &&Value| balancers.iter().any(|it| it["id"] == part["_balancer"]);
+    let parts = [Kind::Listener, Kind::Pool, Kind::Member, Kind::HealthMonitor];
+    let parts: Vec<_> = parts.into_iter().flat_map(|kind| world.all(kind).filter(is_part).cloned()).collect();
+    let floating: Vec<_> = world.all(Kind::FloatingIp).filter(is_others).cloned().collect();
+    [balancers, parts, floating].concat()
 }
 
 /// Does what a story has once its Services are made.

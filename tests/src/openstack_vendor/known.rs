@@ -60,3 +60,14 @@ pub const TABLE: [Meant; 27] = [
     always("pending/waits is served: *", RECORDED),
     always("pending: requests/writes: *", RECORDED),
 ];
+
+const MACHINES: &str =
+    "a machine that is suspended or shelved is off: its volumes are let go, as the specification asks";
+const PAIRS: &str = "a right of a port without a route is taken away; theirs leaves it when a node leaves";
+
+/// The table of the parts that are no stories of one Service.
+pub const PARTS: [Meant; 3] = [
+    always("machines/node-6 is *: node/taints*: *", MACHINES),
+    always("routes/node-2 leaves: network/allowed_address_pairs/*: *", PAIRS),
+    always("routes/an hour*: network/allowed_address_pairs/*: *", PAIRS),
+];

@@ -6,14 +6,14 @@ use std::time::{Duration, Instant, SystemTime};
 
 use egress::EndpointLimits;
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::{Event, NodeAddress, Service};
+use k8s_openapi::api::core::v1::{NodeAddress, Service};
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::beside::{Asked, Compared, ComparedStep, ManagerState, Meant, compare, unmeant};
-use crate::clouds::openstack::{Kind, Options, Simulator, Taking};
+use crate::clouds::openstack::{Kind, Options, Simulator, Taking, World};
 use crate::control_plane::{Cluster, cluster};
 use crate::vendor::openstack;
 use crate::{kubelet, operator, wait};
@@ -22,7 +22,7 @@ use super::manager::Manager;
 use super::names::Names;
 use super::requests::{Owners, action};
 use super::story::{Change, Step, Story};
-use super::{hands, seen};
+use super::{events, hands, seen};
 
 /// How long a step may take.
 const PATIENCE: Duration = Duration::from_secs(40);
@@ -30,6 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const QUIET: Duration = Duration::from_millis(1_500);
 /// How long what there is stays as it was, as long as nothing is asked.
 const LOOK: Duration = Duration::from_millis(300);
+/// How long the events of a step may take once it is over.
+const TELLING: Duration = Duration::from_secs(3);
 /// How long a change of a load balancer takes.
 const PROVISIONING: Duration = Duration::from_millis(100);
 /// The flags of the recordings.
@@ -58,6 +60,8 @@ pub struct Stage {
     config: String,
     /// The Services that there were, by UID.
     uids: std::sync::Mutex<HashMap<String, String>>,
+    /// The objects of other clusters as they were before a story, by its name.
+    others: std::sync::Mutex<HashMap<String, Vec<Value>>>,
     /// The requests until now, in their order.
     played: std::sync::Mutex<Vec<PlayedRequest>>,
 }
@@ -88,6 +92,15 @@ impl Stage {
     ///
     /// As [`Stage::new`].
     pub async fn with(story: &Story, theirs: Option<&Path>) -> Self {
+        Self::build(story, theirs, &[], |_| {}).await
+    }
+
+    /// As [`Stage::new`], with further flags, in a region that was prepared so.
+    pub(super) async fn prepared(story: &Story, flags: &[&str], prepare: impl FnOnce(&mut World)) -> Self {
+        Self::build(story, None, flags, prepare).await
+    }
+
+    async fn build(story: &Story, theirs: Option<&Path>, flags: &[&str], prepare: impl FnOnce(&mut World)) -> Self {
         let mut options = Options::default();
         options.behaviour.provisioning = Taking::Time(PROVISIONING);
         let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(options));
@@ -104,6 +117,7 @@ impl Stage {
                 // From 10.6.1.1 on.
                 world.add_node(number + 246, name, None);
             }
+            prepare(world);
         });
         let stage = Self {
             cluster,
@@ -112,9 +126,10 @@ impl Stage {
             theirs: theirs.map(Path::to_owned),
             config: story.config.clone(),
             uids: std::sync::Mutex::default(),
+            others: std::sync::Mutex::default(),
             played: std::sync::Mutex::default(),
         };
-        stage.start(&story.settings, &[]).await;
+        stage.start(&story.settings, flags).await;
         let joined = story.nodes.iter().map(|name| stage.join(name));
         join_all(joined).await;
         stage
@@ -187,7 +202,9 @@ impl Stage {
         let mut steps = Vec::new();
         for step in &story.steps {
             let name = format!("{}/{}", story.name, step.recorded.name);
-            let (begun, time, at) = (self.count_requests(), Instant::now(), SystemTime::now());
+            let (begun, time) = (self.count_requests(), Instant::now());
+            let service = story.services[&step.subject]["metadata"]["name"].as_str().expect("a Service has a name");
+            let told = events::told(&self.cluster.admin, service).await;
             self.change(story, step).await;
             let mut theirs = step.recorded.state.clone();
             if !is_alone {
@@ -201,11 +218,19 @@ impl Stage {
                 }
                 (count, looked) = (self.count_requests(), Instant::now());
                 let differ = unmeant(table, &name, &theirs.seen, &self.seen(story, step).await);
-                let is_over = differ.is_empty() && self.is_over(story, step, at, begun, is_alone).await;
-                is_over.then_some(())
+                (differ.is_empty() && self.is_over(story, step, begun, is_alone)).then_some(())
             };
             wait::within(PATIENCE, is_over).await;
-            let ours = ManagerState { seen: self.seen(story, step).await, asked: self.asked(story, begun, is_alone) };
+            let mut ours =
+                ManagerState { seen: self.seen(story, step).await, asked: self.asked(story, begun, is_alone) };
+            // They are told beside what is done.
+            theirs.seen["events"] = events::recorded(&step.recorded.events);
+            wait::within(TELLING, async || {
+                ours.seen["events"] = events::since(&told, &events::told(&self.cluster.admin, service).await);
+                unmeant(table, &name, &theirs.seen, &ours.seen).is_empty().then_some(())
+            })
+            .await;
+            self.check_others(story, &name);
             let line = |asked: &Asked| (asked.reads(), asked.writes());
             say(format!("{name}: {:?} of {:?} in {:?}", line(&ours.asked), line(&theirs.asked), time.elapsed()));
             steps.push(ComparedStep { name, theirs, ours, alone: false });
@@ -213,29 +238,27 @@ impl Stage {
         steps
     }
 
-    /// Whether what the step has begun has ended, as far as requests tell: what is left is as it should be.
-    async fn is_over(&self, story: &Story, step: &Step, at: SystemTime, begun: usize, is_alone: bool) -> bool {
-        let fails = step.recorded.result.as_deref() == Some("failed");
-        if matches!(step.change, Change::Delete | Change::Create(_)) && !fails {
-            return true;
-        }
-        match self.of_story(story, begun, is_alone).into_iter().map(|it| it.at).max() {
-            Some(last) => last.elapsed().is_ok_and(|it| it > QUIET),
-            // A refusal that costs no request.
-            None if fails => self.warned(story, step, at).await,
-            None => matches!(step.change, Change::Wait),
+    /// Checks that another cluster's objects, which the Service of a story names, are as they were: whatever the table means.
+    fn check_others(&self, story: &Story, step: &str) {
+        let others = self.others.lock().expect("no other test fails here");
+        if let Some(before) = others.get(&story.name).filter(|_| self.theirs.is_none()) {
+            let now = self.cloud.with(|world| hands::of_others(world));
+            let (before, now) = (json!(before), json!(now));
+            assert!(before == now, "{step}: the other cluster's objects are\n{now:#}\nand were\n{before:#}");
         }
     }
 
-    /// Whether a Warning about the step's Service came after a moment.
-    async fn warned(&self, story: &Story, step: &Step, at: SystemTime) -> bool {
-        let name = story.services[&step.subject]["metadata"]["name"].as_str().expect("a Service has a name");
-        let about = ListParams::default().fields(&format!("involvedObject.name={name},type=Warning"));
-        let events: Api<Event> = Api::default_namespaced(self.cluster.admin.clone());
-        // Events tell whole seconds.
-        let at = at.duration_since(SystemTime::UNIX_EPOCH).map_or(0, |it| it.as_secs()).cast_signed();
-        let events = events.list(&about).await.expect("the API server answers");
-        events.into_iter().filter_map(|it| it.last_timestamp).any(|it| it.0.as_second() >= at)
+    /// Whether what the step has begun has ended, as far as requests tell: what is left is as it should be.
+    fn is_over(&self, story: &Story, step: &Step, begun: usize, is_alone: bool) -> bool {
+        if matches!(step.change, Change::Delete | Change::Create(_))
+            && step.recorded.result.as_deref() != Some("failed")
+        {
+            return true;
+        }
+        let last = self.of_story(story, begun, is_alone).into_iter().map(|it| it.at).max();
+        let waits_for_nothing =
+            matches!(step.change, Change::Wait) || step.recorded.result.as_deref() == Some("failed");
+        last.map_or(waits_for_nothing, |it| it.elapsed().is_ok_and(|it| it > QUIET))
     }
 
     /// Everything that a manager leaves, with names in it.
@@ -255,8 +278,16 @@ impl Stage {
         })
     }
 
+    /// What the Services of a story have in the cloud, with names in it.
+    pub(super) fn seen_cloud(&self, story: &Story) -> Value {
+        self.cloud.with(|world| {
+            let cloud = seen::cloud(&Owners::new(world, &self.legacy()), world, story, "");
+            Names::new(world, []).replace(&cloud)
+        })
+    }
+
     /// Looks at the requests that are new: how many there are then.
-    fn count_requests(&self) -> usize {
+    pub(super) fn count_requests(&self) -> usize {
         let mut played = self.played.lock().expect("no other test fails here");
         let new = self.cloud.requests_from(played.len());
         if !new.is_empty() {
@@ -280,7 +311,7 @@ impl Stage {
         played[begun..].iter().filter(|it| !it.action.starts_with("identity ")).filter(of_story).cloned().collect()
     }
 
-    fn asked(&self, story: &Story, begun: usize, is_alone: bool) -> Asked {
+    pub(super) fn asked(&self, story: &Story, begun: usize, is_alone: bool) -> Asked {
         let played = self.of_story(story, begun, is_alone).into_iter();
         let asked = Asked::of(played.map(|it| (it.action, it.writes)));
         if is_alone { asked } else { without_common(&asked) }
@@ -318,7 +349,10 @@ impl Stage {
         };
         match &step.change {
             Change::Create(keys) => {
-                hands::before(&self.cloud, story);
+                if hands::before(&self.cloud, story) {
+                    let others = self.cloud.with(|world| hands::of_others(world));
+                    self.others.lock().expect("no other test fails here").insert(story.name.clone(), others);
+                }
                 for key in keys {
                     let text = self.names().restore(&story.services[key].to_string());
                     let service: Service = serde_json::from_str(&text).expect("a recorded Service can be made");
@@ -398,7 +432,7 @@ impl Stage {
         uids.iter().map(|(uid, name)| (crate::fixtures::load_balancer_name(uid), name.clone())).collect()
     }
 
-    fn names(&self) -> Names {
+    pub(super) fn names(&self) -> Names {
         self.cloud.with(|world| Names::new(world, []))
     }
 

@@ -54,6 +54,16 @@ pub enum Change {
     Wait,
 }
 
+impl Story {
+    /// The same with the settings of this config; without one, those of most recordings.
+    #[must_use]
+    pub(super) fn with_config(mut self, config: Option<&str>) -> Self {
+        self.config = config.map_or_else(main_config, str::to_owned);
+        self.settings = config::settings(&self.config);
+        self
+    }
+}
+
 /// The folder of the recordings.
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("golden/openstack")
