@@ -47,10 +47,11 @@ async fn parts_become_what_openstacks_own_manager_makes_of_them() {
         true => played.await,
         false => Compared::default(),
     };
+    let say = |line: String| println!("{line}");
     let (routes, machines, twenty) = tokio::join!(
-        part("routes", Box::pin(parts::routes(&known::PARTS))),
-        part("machines", Box::pin(parts::machines(&known::PARTS))),
-        part("twenty", Box::pin(parts::twenty(&known::PARTS))),
+        part("routes", Box::pin(parts::routes(&known::PARTS, say))),
+        part("machines", Box::pin(parts::machines(&known::PARTS, say))),
+        part("twenty", Box::pin(parts::twenty(&known::PARTS, say))),
     );
     let mut compared = Compared::default();
     [routes, machines, twenty].into_iter().for_each(|it| compared.add(it));

@@ -65,9 +65,17 @@ const MACHINES: &str =
     "a machine that is suspended or shelved is off: its volumes are let go, as the specification asks";
 const PAIRS: &str = "a right of a port without a route is taken away; theirs leaves it when a node leaves";
 
+const BACKEND: &str = "an event says that a node takes no traffic any more: theirs says nothing";
+const WATCHED: &str =
+    "the recorder looked at the join until 30 of 32 pools were done, and one Service of twenty was not";
+
 /// The table of the parts that are no stories of one Service.
-pub const PARTS: [Meant; 3] = [
-    always("machines/node-6 is *: node/taints*: *", MACHINES),
+pub const PARTS: [Meant; 7] = [
+    always("*: cloud/*/tags/*: nothing → \"aerostat:*", MARK),
+    always("machines/node-6 is suspended: node/taints*: *", MACHINES),
+    always("machines/node-6 is shelved: node/taints*: *", MACHINES),
+    sometimes("machines/*: events/NotABackend: nothing → *", BACKEND),
     always("routes/node-2 leaves: network/allowed_address_pairs/*: *", PAIRS),
-    always("routes/an hour*: network/allowed_address_pairs/*: *", PAIRS),
+    always("node-change/join node-5: events/basic/UpdatedLoadBalancer: *", WATCHED),
+    always("node-change: requests/writes: *", WATCHED),
 ];

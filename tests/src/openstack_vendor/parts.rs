@@ -23,22 +23,28 @@ const QUIET: Duration = Duration::from_millis(1_500);
 /// The taints of a cloud's controllers begin with it.
 const TAINT: &str = "node.cloudprovider.kubernetes.io/";
 
+/// The flags of the part about machines, and what lets a node of few be deleted at once.
+const MONITORED: [&str; 3] = ["--node-monitor-period=2s", "--node-deletion-warm-up=0s", "--node-deletion-budget=100"];
+
 /// Plays the routes: what is in the router and on ports after each step, and what Nodes say of their networks.
 ///
 /// # Panics
 ///
 /// Panics if something does not start, or the API server refuses a change.
-pub async fn routes(table: &[Meant]) -> Compared {
+pub async fn routes(table: &[Meant], say: impl Fn(String)) -> Compared {
     let flags = ["--configure-cloud-routes=true", "--cluster-cidr=10.244.0.0/16,fd00:244::/48"];
-    let often = ["--route-reconciliation-period=10s", "--route-deletion-warm-up=0s"];
+    // As often as theirs, and not held back by what few routes allow.
+    let often = ["--route-reconciliation-period=10s", "--route-deletion-warm-up=0s", "--route-deletion-budget=100"];
     let steps = part("routes");
     let story = bare(&steps[0], &["node-1", "node-2", "node-3", "node-4"]);
     let prepare = |world: &mut World| {
+        let [router, subnet] = [(Kind::Router, "r1"), (Kind::Subnet, "k8s6")].map(|(kind, it)| world.named(kind, it));
+        world.add_port("", (&router, "network:router_interface"), &[(&subnet, None)]);
         set_routes(world, |_| {
             vec![("192.168.77.0/24".into(), "10.6.0.98".into()), ("10.244.99.0/24".into(), "10.6.0.99".into())]
         });
     };
-    let stage = Stage::prepared(&story, &[flags, often].concat(), prepare).await;
+    let stage = Stage::prepared(&story, &[&flags[..], &often[..]].concat(), prepare).await;
     let mut compared = Vec::new();
     let mut begun = 0;
     for step in &steps {
@@ -56,7 +62,7 @@ pub async fn routes(table: &[Meant]) -> Compared {
         compared.push(ComparedStep { name, theirs, ours, alone: false });
     }
     stage.end().await;
-    told(&compared);
+    told(&compared, &say);
     compare(table, "routes", &compared)
 }
 
@@ -161,11 +167,11 @@ async fn seen_routes(stage: &Stage) -> Value {
 /// # Panics
 ///
 /// As [`routes`].
-pub async fn machines(table: &[Meant]) -> Compared {
+pub async fn machines(table: &[Meant], say: impl Fn(String)) -> Compared {
     let steps = part("machines");
-    let story = bare(&part("nodes")[0], &["node-5", "node-6"]);
-    let stage = Stage::prepared(&story, &["--node-monitor-period=2s"], |_| {}).await;
-    for name in &story.nodes {
+    let story = bare(&part("nodes")[0], &["node-1", "node-2", "node-3", "node-4", "node-5", "node-6"]);
+    let stage = Stage::prepared(&story, &MONITORED, |_| {}).await;
+    for name in &story.nodes[4..] {
         kubelet::post_ready(&stage.cluster.admin, name, false).await.expect("the node is not Ready");
     }
     let (mut compared, mut begun) = (Vec::new(), stage.count_requests());
@@ -205,7 +211,7 @@ pub async fn machines(table: &[Meant]) -> Compared {
         compared.push(ComparedStep { name, theirs, ours: ManagerState { seen, asked }, alone: false });
     }
     stage.end().await;
-    told(&compared);
+    told(&compared, &say);
     compare(table, "machines", &compared)
 }
 
@@ -231,7 +237,7 @@ async fn seen_machine(stage: &Stage, name: &str) -> Value {
 /// # Panics
 ///
 /// As [`routes`].
-pub async fn twenty(table: &[Meant]) -> Compared {
+pub async fn twenty(table: &[Meant], say: impl Fn(String)) -> Compared {
     let story = twenty_services();
     let stage = Stage::prepared(&story, &[], |_| {}).await;
     let services: Api<Service> = Api::default_namespaced(stage.cluster.admin.clone());
@@ -249,9 +255,9 @@ pub async fn twenty(table: &[Meant]) -> Compared {
     rests(&stage, &story, 4).await;
     let empty = |step: &VendorStep| ManagerState { seen: json!({}), asked: step.state.asked.clone() };
     let ours = ManagerState { seen: json!({}), asked: stage.asked(&story, begun, true) };
-    println!("restart: {} reads, {} writes: {:?}", ours.asked.reads(), ours.asked.writes(), ours.asked.actions);
-    let restarted = ComparedStep { name: "restart/restart".to_owned(), theirs: empty(&restart), ours, alone: false };
-    let mut all = compare(table, "restart", &[restarted]);
+    let restarted = [ComparedStep { name: "restart/restart".to_owned(), theirs: empty(&restart), ours, alone: false }];
+    told(&restarted, &say);
+    let mut all = compare(table, "restart", &restarted);
 
     let mut compared = Vec::new();
     for (step, nodes_then) in part("node-change").iter().zip([5, 4]) {
@@ -265,7 +271,7 @@ pub async fn twenty(table: &[Meant]) -> Compared {
         rests(&stage, &story, nodes_then).await;
         let asked = stage.asked(&story, begun, true);
         let pools = stage.cloud.with(|world| world.all(Kind::Pool).count());
-        println!("{name}: {pools} pools");
+        say(format!("{name}: {pools} pools"));
         let mut theirs = step.state.clone();
         theirs.seen = json!({ "events": recorded_events(&step.events) });
         let mut seen = json!({});
@@ -285,7 +291,7 @@ pub async fn twenty(table: &[Meant]) -> Compared {
         compared.push(ComparedStep { name, theirs, ours: ManagerState { seen, asked }, alone: false });
     }
     stage.end().await;
-    told(&compared);
+    told(&compared, &say);
     all.add(compare(table, "node-change", &compared));
     all
 }
@@ -378,9 +384,9 @@ fn nodes(stage: &Stage) -> Api<Node> {
 }
 
 /// Shows how much each step has asked for.
-fn told(steps: &[ComparedStep]) {
+fn told(steps: &[ComparedStep], say: &impl Fn(String)) {
     for ComparedStep { name, theirs, ours, .. } in steps {
         let line = |it: &ManagerState| (it.asked.reads(), it.asked.writes());
-        println!("{name}: {:?} of {:?}", line(ours), line(theirs));
+        say(format!("{name}: {:?} of {:?}", line(ours), line(theirs)));
     }
 }
