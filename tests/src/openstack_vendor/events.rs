@@ -31,6 +31,11 @@ pub(super) fn since(before: &ToldEvents, now: &ToldEvents) -> Value {
     Value::Object(new.collect())
 }
 
+/// Whether a Warning was told since.
+pub(super) fn warns(before: &ToldEvents, now: &ToldEvents) -> bool {
+    since(before, now).as_object().is_some_and(|it| it.values().any(|it| it == "Warning"))
+}
+
 /// The same of a recorded step.
 pub(super) fn recorded(events: &Value) -> Value {
     let mut reasons = Map::new();

@@ -224,7 +224,14 @@ impl Stage {
                 // What theirs leaves undone does not differ before it is done here.
                 let is_done = !ARRIVES.contains(&&*name)
                     || !ours["services"][&step.subject]["status"]["loadBalancer"]["ingress"].is_null();
-                (is_done && differ.is_empty() && self.is_over(story, step, begun, is_alone)).then_some(())
+                let is_over = async || match self.last_request(story, begun, is_alone) {
+                    _ if ends_visibly(step) => true,
+                    Some(last) => last.elapsed().is_ok_and(|it| it > QUIET),
+                    // A refusal that costs no request.
+                    None if fails(step) => events::warns(&told, &events::told(&self.cluster.admin, service).await),
+                    None => matches!(step.change, Change::Wait),
+                };
+                (is_done && differ.is_empty() && is_over().await).then_some(())
             };
             wait::within(PATIENCE, is_over).await;
             let mut ours =
@@ -254,17 +261,9 @@ impl Stage {
         }
     }
 
-    /// Whether what the step has begun has ended, as far as requests tell: what is left is as it should be.
-    fn is_over(&self, story: &Story, step: &Step, begun: usize, is_alone: bool) -> bool {
-        if matches!(step.change, Change::Delete | Change::Create(_))
-            && step.recorded.result.as_deref() != Some("failed")
-        {
-            return true;
-        }
-        let last = self.of_story(story, begun, is_alone).into_iter().map(|it| it.at).max();
-        let waits_for_nothing =
-            matches!(step.change, Change::Wait) || step.recorded.result.as_deref() == Some("failed");
-        last.map_or(waits_for_nothing, |it| it.elapsed().is_ok_and(|it| it > QUIET))
+    /// When a story asked for something last, in its step.
+    fn last_request(&self, story: &Story, begun: usize, is_alone: bool) -> Option<SystemTime> {
+        self.of_story(story, begun, is_alone).into_iter().map(|it| it.at).max()
     }
 
     /// Everything that a manager leaves, with names in it.
@@ -456,4 +455,14 @@ impl Stage {
 fn without_common(asked: &Asked) -> Asked {
     let own = asked.actions.iter().filter(|(action, _)| !COMMON.contains(&action.as_str()));
     Asked::counted(own.map(|(action, times)| (action.clone(), !action.contains(" GET "), *times)))
+}
+
+/// Whether a step of theirs ends with a refusal.
+fn fails(step: &Step) -> bool {
+    step.recorded.result.as_deref() == Some("failed")
+}
+
+/// Whether what a step leaves tells that it is over.
+fn ends_visibly(step: &Step) -> bool {
+    matches!(step.change, Change::Delete | Change::Create(_)) && !fails(step)
 }
