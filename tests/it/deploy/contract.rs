@@ -91,7 +91,7 @@ async fn wkg_gets_the_contract_and_what_a_world_depends_on() {
         let output = wkg.arg("--cache").arg(folder.path("cache")).env("NO_PROXY", "127.0.0.1").output().unwrap();
         assert!(output.status.success(), "{output:?}");
     };
-    wkg(&["get", "aerostat:cloud@0.1.0", "--format", "wit", "--output", "cloud.wit"]);
+    wkg(&["get", "aerostat:cloud@0.1.0", "--format", "wit", "--output", "./cloud.wit"]);
     assert_eq!(read(&folder.path("cloud.wit")), read(&deploy().join("../wit")));
 
     // A world of an author's own, whose dependency comes out of the registry.

@@ -216,7 +216,7 @@ fn provenance_names_every_artifact_and_its_sources() {
     let bundle = oci::Layout::read(&file(&files, &format!("aerostat-bundle-{VERSION}.tar")).to_vec().into()).unwrap();
     let mut named: BTreeMap<String, String> =
         bundle.artifacts().unwrap().iter().map(|it| (it.name.to_string(), it.digest().to_string())).collect();
-    assert_eq!(named.len(), 3, "{named:?}");
+    assert_eq!(named.len(), 4, "{named:?}");
     for name in ["aerostat-linux-amd64", "aerostat-linux-arm64", "acme.wasm"] {
         named.insert(name.to_owned(), Digest::of(&std::fs::read(compiled.folder.path(name)).unwrap()).to_string());
     }
