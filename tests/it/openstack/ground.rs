@@ -77,11 +77,11 @@ impl Ground {
     pub(crate) fn writes_since(&self, begun: usize) -> Vec<String> {
         let requests = self.cloud.requests_from(begun).into_iter();
         let writes = requests.filter(|it| !it.method.is_safe() && !it.path.starts_with("/identity/"));
-        let shown = |it: Recorded| {
-            let path = it.path.replace("/load-balancer/v2.0/lbaas", "").replace("/network/v2.0", "");
+        let shown = |sent: Recorded| {
+            let path = sent.path.replace("/load-balancer/v2.0/lbaas", "").replace("/network/v2.0", "");
             let is_id = |part: &str| part.len() > 24 && part.contains('-');
             let path: Vec<_> = path.split('/').map(|part| if is_id(part) { "*" } else { part }).collect();
-            format!("{} {} {}", it.method, path.join("/"), it.status.unwrap_or_default())
+            format!("{} {} {}", sent.method, path.join("/"), sent.status.unwrap_or_default())
         };
         writes.map(shown).collect()
     }

@@ -117,10 +117,10 @@ async fn openstack_056_twenty_nodes_get_routes_by_one_request() {
     operator::event(&ground.cluster, "web-21", &["403"]).await;
     ground.has_routes(&first).await;
 
-    // The router takes no more: one node gets its route, the other waits, which is said once.
+    // The router takes no more: one node gets its route, the others wait, which is said once.
     ground.cloud.behave(|it| it.routes = 22);
-    ground.join(&[22, 23]).await;
-    ground.give_networks(22..=23).await;
+    ground.join(&[22, 23, 24]).await;
+    ground.give_networks(22..=24).await;
     let full = async || {
         let all = kube::Api::<k8s_openapi::api::core::v1::Event>::all(ground.cluster.admin.clone());
         let all = all.list(&kube::api::ListParams::default()).await.unwrap().items.into_iter();

@@ -8,13 +8,13 @@ use kube::api::{Api, ListParams};
 use serde_json::{Map, Value};
 
 /// How often each event was told: by reason, type and message.
-pub(super) type ToldEvents = BTreeMap<(String, String, String), i32>;
+pub(super) type EventCounts = BTreeMap<(String, String, String), i32>;
 
 /// The events about the Service with this name until now.
-pub(super) async fn told(client: &Client, service: &str) -> ToldEvents {
+pub(super) async fn told(client: &Client, service: &str) -> EventCounts {
     let events: Api<Event> = Api::default_namespaced(client.clone());
     let about = ListParams::default().fields(&format!("involvedObject.name={service}"));
-    let mut told = ToldEvents::new();
+    let mut told = EventCounts::new();
     for event in events.list(&about).await.expect("the API server answers").items {
         let key =
             (event.reason.unwrap_or_default(), event.type_.unwrap_or_default(), event.message.unwrap_or_default());
@@ -25,7 +25,7 @@ pub(super) async fn told(client: &Client, service: &str) -> ToldEvents {
 }
 
 /// The reasons of events that were told since, with their types.
-pub(super) fn since(before: &ToldEvents, now: &ToldEvents) -> Value {
+pub(super) fn since(before: &EventCounts, now: &EventCounts) -> Value {
     let is_new = |(key, times): &(&(String, String, String), &i32)| before.get(*key).is_none_or(|it| it < *times);
     let new = now.iter().filter(is_new).map(|((reason, kind, _), _)| (reason.clone(), Value::from(kind.as_str())));
     Value::Object(new.collect())

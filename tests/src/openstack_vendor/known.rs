@@ -25,13 +25,20 @@ const HTTP: &str = "a listener between HTTP and TCP is replaced; theirs fails fo
 const NUMBERS: &str = "a monitor keeps the number of its listener and pool: another name is no reason to write";
 const RECORDED: &str = "the recording has what one of the two asked for, and calls a load balancer by a number";
 
+const ANNOUNCED: &str = "a deletion is announced before the cloud is asked: theirs says nothing where it finds nothing";
+const SILENT: &str = "an event says what theirs does or leaves without a word";
+const PARTLESS: &str = "a Service that was refused has no part in the load balancer: an event says that it stays";
+const JOINING: &str = "a node that has no provider id yet fails nothing here";
+const RETRIED: &str =
+    "what ended in error is made again after a pause, as theirs is: the recorder stopped at the first failure";
+
 /// A person may be faster than the one who sets things back.
 const fn sometimes(pattern: &'static str, reason: &'static str) -> Meant {
     Meant { pattern, reason, always: false }
 }
 
 /// The table.
-pub const TABLE: [Meant; 27] = [
+pub const TABLE: [Meant; 38] = [
     always("*: cloud/loadbalancers/*/tags/*: nothing → \"aerostat:*", MARK),
     always("local-default/create: cloud/*/healthmonitor: nothing → *", LOCAL),
     always("local-default/create: cloud/*/monitor_port: nothing → 32102", LOCAL),
@@ -59,6 +66,17 @@ pub const TABLE: [Meant; 27] = [
     always("serial-s1/port-removed: cloud/*/healthmonitor/name: *", NUMBERS),
     always("pending/waits is served: *", RECORDED),
     always("pending: requests/writes: *", RECORDED),
+    always("*/delete*: events/DeletingLoadBalancer: nothing → *", ANNOUNCED),
+    always("address-new/changed: events/LoadBalancerImmutable: nothing → *", SILENT),
+    always("selector/nobody: events/UnAvailableLoadBalancer: nothing → *", SILENT),
+    always("no-node-ports/create: events/LoadBalancerPortWithoutNodePort: nothing → *", SILENT),
+    always("share/delete *: events/*: *", PARTLESS),
+    always("timeouts/method-unknown: events/*: *", REFUSED),
+    always("groups-off/node-5 *: events/*: * → nothing", JOINING),
+    sometimes("created-in-error/create: events/LoadBalancerNotFound: nothing → *", SILENT),
+    sometimes("created-in-error/create: cloud/loadbalancers: *", RETRIED),
+    sometimes("created-in-error: requests/*: *", RETRIED),
+    sometimes("*: events/LoadBalancerPending: nothing → *", SILENT),
 ];
 
 const MACHINES: &str =

@@ -142,9 +142,9 @@ fn conditions(nodes: &Value) -> Value {
 
 async fn seen_routes(stage: &Stage) -> Value {
     let all = nodes(stage).list(&kube::api::ListParams::default()).await.expect("the API server answers").items;
-    let named = all.into_iter().filter_map(|it| {
-        let conditions = json!(it.status.and_then(|it| it.conditions));
-        Some((it.metadata.name?, json!({ "conditions": conditions })))
+    let named = all.into_iter().filter_map(|node| {
+        let conditions = json!(node.status.and_then(|it| it.conditions));
+        Some((node.metadata.name?, json!({ "conditions": conditions })))
     });
     let nodes = conditions(&Value::Object(named.collect()));
     stage.cloud.with(|world| {
@@ -301,7 +301,7 @@ fn recorded_events(all: &Value) -> Value {
     Value::Object(all.map(|(service, told)| (service.clone(), events::recorded(told))).collect())
 }
 
-async fn events_of(stage: &Stage, story: &Story) -> Vec<(String, events::ToldEvents)> {
+async fn events_of(stage: &Stage, story: &Story) -> Vec<(String, events::EventCounts)> {
     let names = story.services.keys();
     join_all(names.map(async |name| (name.clone(), events::told(&stage.cluster.admin, name).await))).await
 }

@@ -51,6 +51,7 @@ pub(crate) fn update(call: &BalancerCall<'_>, live: &OctaviaBalancer) -> Result<
         if is_new && is_owner {
             work.outside(&mut warnings)?;
         }
+        work.tell_rename();
         return Ok(Update::Busy(sent));
     }
     let address = match work.outside(&mut warnings)? {
@@ -300,6 +301,19 @@ impl<'a> Comparison<'a> {
     }
 
     /// Warns about what is not as it may seem.
+    /// An event says that a load balancer with the cluster's former name gets another one, when it does.
+    fn tell_rename(&self) {
+        let names = &self.call.names;
+        if self.is_owner && names.former.as_ref() == Some(&self.live.name) {
+            let mut warnings = Warnings::default();
+            let title = self.live.title();
+            let why =
+                format_args!("{title} has the cluster's former name: with its parts it is renamed to {}", names.name);
+            warnings.add("LoadBalancerRename", why);
+            warnings.emit();
+        }
+    }
+
     fn warn(&self, warnings: &mut Warnings) {
         let desired = self.desired;
         if desired.ranges_are_ignored {

@@ -338,6 +338,7 @@ fn openstack_047_only_a_former_name_is_renamed() {
     let mut stage = stage.setting("loadBalancers.formerClusterName", "prod");
     let expected = ["PUT /loadbalancers/*", "PUT /listeners/*", "PUT /pools/*", "PUT /healthmonitors/*"];
     assert_eq!(stage.ensured().unwrap(), expected);
+    assert!(stage.events.contains(&"LoadBalancerRename".to_owned()), "{:?}", stage.events);
     assert_eq!(stage.ensured().unwrap(), [""; 0]);
     assert_eq!(stage.deleted().unwrap().len(), 2);
     assert_eq!(stage.left(), [""; 0]);
