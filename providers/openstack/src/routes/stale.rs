@@ -17,12 +17,8 @@ pub(super) fn pairs(router: &NeutronRouter, place: &RouterPlace, pod_networks: &
     let mut stale = Vec::new();
     for port in &place.ports {
         for (destination, range) in pairs::inside(port, pod_networks) {
-            let leads =
-                |hop: &str| port.addresses().any(|it| NetworkRange::of_either(it) == NetworkRange::of_either(hop));
-            let has_route = router
-                .routes
-                .iter()
-                .any(|it| NetworkRange::parse(&it.destination) == Some(range) && leads(&it.nexthop));
+            // A route that leads elsewhere is the host's to move first.
+            let has_route = router.routes.iter().any(|it| NetworkRange::parse(&it.destination) == Some(range));
             let is_of_family =
                 |it: &&str| NetworkRange::of_either(it).is_some_and(|it| it.is_ipv4() == range.is_ipv4());
             let Some(hop) = port.addresses().find(is_of_family).filter(|_| !has_route) else { continue };

@@ -54,10 +54,9 @@ fn a_network_that_another_node_has_now_is_taken_off_the_old_port() {
     let (answers, written) = writes(&neutron, &[towards(&stale, Some("10.6.0.12"))]);
     assert_eq!(answers, [Ok(RouteOutcome::Done)]);
     assert_eq!(written, ["/ports/p-11", "/routers/r-1/add_extraroutes", "/ports/p-12"]);
-    // The same, where the route was moved and the pair stayed.
+    // The same, where the route was moved meanwhile and the pair stayed. It is not listed beside a route that the host may have to move.
     neutron.borrow_mut().let_through("10.6.0.11", &[ONE]);
-    let all = listed(&neutron);
-    assert_eq!((all.len(), &all[1]), (2, &stale));
+    assert_eq!(listed(&neutron).len(), 1);
     let (answers, written) = writes(&neutron, &[towards(&stale, None)]);
     assert_eq!((answers, written), (vec![Ok(RouteOutcome::Done)], vec!["/ports/p-11".to_owned()]));
     assert_eq!(neutron.borrow().routes(), [(ONE.to_owned(), "10.6.0.12".to_owned())]);
