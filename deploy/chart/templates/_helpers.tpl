@@ -24,9 +24,17 @@
 {{- if not $values.openstack.authURL }}
 {{- fail "openstack.authURL: nothing is there. Next step: --set openstack.authURL=https://keystone.example.com:5000/v3, as OS_AUTH_URL has it" }}
 {{- end }}
+{{- if and (hasPrefix "http://" $values.openstack.authURL) (not $values.openstack.insecure) }}
+{{- fail (printf "openstack.authURL: the secret would go to %s in clear text. Next step: https://, or --set openstack.insecure=true" $values.openstack.authURL) }}
+{{- end }}
 {{- range $service, $origins := $values.openstack.origins }}
 {{- if not $origins }}
 {{- fail (printf "openstack.origins.%s: nothing is there. Next step: --set openstack.origins.%s={https://…}, as openstack catalog list shows it" $service $service) }}
+{{- end }}
+{{- range $origins }}
+{{- if and (hasPrefix "http://" .) (not $values.openstack.insecure) }}
+{{- fail (printf "openstack.origins.%s: tokens would go to %s in clear text. Next step: https://, or --set openstack.insecure=true" $service .) }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- end }}
@@ -218,7 +226,7 @@ module:
 {{- define "aerostat.readAtStart" -}}
 {{- $cloud := include "aerostat.cloud" . | fromYaml }}
 {{- $_ := unset $cloud.provider "module" }}
-{{- toJson $cloud | sha256sum }}
+{{- printf "%s%s" (toJson $cloud) .Values.openstack.ca | sha256sum }}
 {{- end }}
 
 {{- /* The address that /healthz and /metrics are served at. */ -}}

@@ -17,15 +17,17 @@ provider:
 endpoints:
   - name: compute
     catalog: { type: compute, interface: {{ $openstack.interface }}, region: {{ $region | quote }}, path: /v2.1 }
-    origins: {{ $openstack.origins.compute | toJson }}
+    origins: {{ include "aerostat.openstackOrigins" $openstack.origins.compute }}
     credential: openstack
+    {{- include "aerostat.openstackWay" $openstack | nindent 4 | trimSuffix "\n    " }}
     headers: [openstack-api-version]
     allow:
       - { methods: [GET], paths: [/servers/detail, /servers/*, /flavors] }
   - name: network
     catalog: { type: network, interface: {{ $openstack.interface }}, region: {{ $region | quote }}, path: /v2.0 }
-    origins: {{ $openstack.origins.network | toJson }}
+    origins: {{ include "aerostat.openstackOrigins" $openstack.origins.network }}
     credential: openstack
+    {{- include "aerostat.openstackWay" $openstack | nindent 4 | trimSuffix "\n    " }}
     allow:
       - { methods: [GET], paths: [/quotas/project, /extensions] }
       - { methods: [GET], paths: [/ports, /networks, /subnets, /subnets/*] }
@@ -81,8 +83,9 @@ endpoints:
       - { methods: [DELETE], paths: [/security-groups/*], effect: delete, only: [] }
   - name: load-balancer
     catalog: { type: load-balancer, interface: {{ $openstack.interface }}, region: {{ $region | quote }}, path: / }
-    origins: {{ $openstack.origins.loadBalancer | toJson }}
+    origins: {{ include "aerostat.openstackOrigins" $openstack.origins.loadBalancer }}
     credential: openstack
+    {{- include "aerostat.openstackWay" $openstack | nindent 4 | trimSuffix "\n    " }}
     allow:
       - { methods: [GET], paths: [/] }
       - methods: [GET]
@@ -148,7 +151,28 @@ credentials:
   - name: openstack
     keystone:
       baseUrl: {{ $openstack.authURL | quote }}
+      {{- if hasPrefix "http://" $openstack.authURL }}
+      insecure: true
+      {{- end }}
       applicationCredential: { idFile: /etc/aerostat/id, secretFile: /etc/aerostat/secret }
+      {{- include "aerostat.openstackWay" $openstack | nindent 6 | trimSuffix "\n      " }}
     limits: { detachments: 200, updates: 600 }
 # clusterNetworks: { pods: [192.0.2.0/24], nodes: [] }   where pods have public addresses: what providers never reach
+{{- end }}
+
+{{- /* The origins of a service, as an endpoint has them: those without TLS say so. */ -}}
+{{- define "aerostat.openstackOrigins" -}}
+{{- $origins := list }}
+{{- range . }}
+{{- $origins = append $origins (ternary (dict "url" . "insecure" true) . (hasPrefix "http://" .)) }}
+{{- end }}
+{{- toJson $origins }}
+{{- end }}
+
+{{- /* The private networks of Keystone and of the services, and their authority. */ -}}
+{{- define "aerostat.openstackWay" -}}
+{{- $lines := list }}
+{{- with .addresses }}{{ $lines = append $lines (printf "addresses: %s" (toJson .)) }}{{ end }}
+{{- if .ca }}{{ $lines = append $lines "tls: { caFile: /etc/aerostat/openstack-ca.pem }" }}{{ end }}
+{{- join "\n" $lines }}
 {{- end }}

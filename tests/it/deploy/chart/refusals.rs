@@ -69,11 +69,14 @@ fn values_that_do_not_fit_together_are_refused() {
     no_vpc["settings"]["vpc"] = json!("");
     let mut no_role = values("aws");
     no_role["credentials"]["aws"]["roleArn"] = json!("");
+    let plain = json!(["http://10.0.0.5:8774"]);
     for (path, values) in [
         ("provider", json!({ "module": { "oci": { "digest": DIGEST } } })),
         ("module.oci.digest", json!({ "provider": "digitalocean" })),
         ("settings.vpc", no_vpc),
         ("credentials.aws.roleArn", no_role),
+        ("openstack.authURL", with("openstack", json!({ "openstack": { "authURL": "http://10.0.0.5:5000/v3" } }))),
+        ("openstack.origins.compute", with("openstack", json!({ "openstack": { "origins": { "compute": plain } } }))),
         ("module.configMap.sha256", json!({ "provider": "hetzner", "module": { "source": "configMap" } })),
         ("module.file", json!({ "provider": "hetzner", "module": { "source": "file" } })),
         ("controllers.node-route-controller", with("digitalocean", on("node-route-controller"))),
