@@ -47,13 +47,19 @@ impl CatalogPath {
     }
 }
 
+impl fmt::Display for CatalogPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "/{}", self.0.join("/"))
+    }
+}
+
 impl fmt::Display for CatalogPlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { service, interface, region, path, .. } = self;
         let region = region.as_deref().unwrap_or("the only region");
         write!(f, "{service} ({interface}, {region}) in the catalogue")?;
         match path {
-            Some(CatalogPath(path)) => write!(f, ", /{}", path.join("/")),
+            Some(path) => write!(f, ", {path}"),
             None => Ok(()),
         }
     }

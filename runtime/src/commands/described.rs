@@ -1,5 +1,6 @@
 //! Pages that are made of a module's description, for operators, READMEs and clusters. Pure.
 
+mod access_rules;
 mod admission_policy;
 mod config;
 mod module;
@@ -56,7 +57,7 @@ pub(super) fn page(
             Ok(ModulePageText { text: readme::tables(description), value: readme::value(description) })
         }
         DescribedPage::Permissions => {
-            let (text, value) = permissions::needed(description);
+            let (text, value) = permissions::needed(description, config)?;
             Ok(ModulePageText { text, value })
         }
         DescribedPage::NetworkPolicy => {

@@ -2,15 +2,18 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::process::Command;
 
 use cloud_provider::Effect;
-use k8s_openapi::api::core::v1::Secret;
+use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use serde_json::{Value, json};
+use tests::aerostat::binary;
 use tests::clouds::openstack::{APPLICATION_CREDENTIAL, REGION, SECRET};
 use tests::control_plane::cluster;
-use tests::guests;
 use tests::vendor::{Behaviour, OpenStack, Vendor as _};
+use tests::{folder, guests};
 
+use crate::chart::{only, rendered, with};
 use crate::pages::{is_there, leave, stands_by, type_in};
 use crate::served::{Differences, joins};
 use crate::setup::{
@@ -61,23 +64,63 @@ async fn what_openstacks_provider_describes_is_allowed_and_no_more() {
     assert_eq!(description.name, "openstack");
 }
 
+/// The shipped config, with the endpoint and the setting for certificates that its comments hold.
+fn with_certificates() -> String {
+    let config = serde_saphyr::from_str::<ConfigMap>(&text("openstack/config.yaml")).unwrap();
+    let config = config.data.unwrap()["cloud.yaml"].replace("SHA256-OF-THE-MODULE", &guests::sha256(guests::OPENSTACK));
+    let (before, rest) = config.split_once("  # - name: key-manager\n").expect("the endpoint is in a comment");
+    let end = rest.find("credentials:\n").expect("credentials come after it");
+    let commented = rest[..end].lines().map(|it| it.replacen("# ", "", 1) + "\n").collect::<String>();
+    let region = "    region: RegionOne\n";
+    let settings = format!("{region}    loadBalancers.containerStore: barbican\n");
+    assert!(before.contains(region));
+    format!("{}  - name: key-manager\n{commented}{}", before.replace(region, &settings), &rest[end..])
+}
+
 #[test]
-fn access_rules_are_those_of_the_config() {
-    let written: Vec<Value> = serde_json::from_str(&text("openstack/access-rules.json")).unwrap();
-    let mut expected = Vec::new();
-    for endpoint in config()["endpoints"].as_array().unwrap() {
-        let (service, root) = (&endpoint["catalog"]["type"], endpoint["catalog"]["path"].as_str().unwrap());
-        for rule in endpoint["allow"].as_array().unwrap() {
-            for (method, path) in texts(&rule["methods"])
-                .iter()
-                .flat_map(|it| texts(&rule["paths"]).into_iter().map(move |path| (it, path)))
-            {
-                let path = format!("{}{path}", root.trim_end_matches('/'));
-                expected.push(json!({ "service": service, "method": method, "path": path }));
-            }
-        }
+fn access_rules_are_what_the_provider_describes() {
+    let folder = folder::Folder::new();
+    let file = folder.write("cloud.yaml", with_certificates());
+    let described = Command::new(binary().unwrap())
+        .args(["provider", "describe", guests::OPENSTACK, "--format=permissions"])
+        .arg(format!("--cloud-config={}", file.display()))
+        .output()
+        .unwrap();
+    assert!(described.status.success(), "{}", String::from_utf8_lossy(&described.stderr));
+    assert_eq!(String::from_utf8(described.stdout).unwrap(), text("openstack/access-rules.json"));
+}
+
+#[test]
+fn private_places_of_openstack_are_values_of_the_chart() {
+    let (ca, addresses) = ("-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n", json!(["10.0.0.0/8"]));
+    let objects = rendered(&with(
+        "openstack",
+        json!({ "openstack": {
+            "authURL": "http://10.0.0.5:5000/v3", "addresses": addresses, "ca": ca, "insecure": true,
+            "origins": { "compute": ["http://10.0.0.5:8774"] },
+        } }),
+    ));
+    let made = only::<ConfigMap>(&objects, "ConfigMap").data.unwrap();
+    assert_eq!(made["openstack-ca.pem"], ca);
+    let config: Value = serde_saphyr::from_str(&made["cloud.yaml"]).unwrap();
+    let tls = json!({ "caFile": "/etc/aerostat/openstack-ca.pem" });
+    let keystone = &config["credentials"][0]["keystone"];
+    for place in config["endpoints"].as_array().unwrap().iter().chain([keystone]) {
+        assert_eq!((&place["addresses"], &place["tls"]), (&addresses, &tls), "{place}");
     }
-    assert_eq!(written, expected);
+    assert_eq!((&keystone["baseUrl"], &keystone["insecure"]), (&json!("http://10.0.0.5:5000/v3"), &json!(true)));
+    assert_eq!(config["endpoints"][0]["origins"], json!([{ "url": "http://10.0.0.5:8774", "insecure": true }]));
+    assert_eq!(config["endpoints"][1]["origins"], json!(["https://neutron.example.com"]));
+    // The binary reads it so.
+    let folder = folder::Folder::new();
+    let file = folder.write("cloud.yaml", made["cloud.yaml"].as_str());
+    let said = Command::new(binary().unwrap())
+        .args(["module", "inspect", guests::OPENSTACK])
+        .arg(format!("--cloud-config={}", file.display()))
+        .output()
+        .unwrap();
+    let (out, error) = (String::from_utf8_lossy(&said.stdout), String::from_utf8_lossy(&said.stderr));
+    assert!(out.ends_with("missing     nothing\n"), "{out}\n{error}");
 }
 
 #[test]

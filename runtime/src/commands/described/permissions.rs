@@ -6,18 +6,29 @@ use std::fmt::Write as _;
 use cloud_provider::{Description, Effect, Endpoint};
 use serde_json::{Value, json};
 
+use super::access_rules;
 use super::config::aws;
+use crate::config::CloudConfig;
 
-/// The permissions of the credential: a policy of IAM where all endpoints are AWS's, else the scopes at each endpoint.
-pub(super) fn needed(description: &Description) -> (String, Value) {
+/// The permissions of the credential: a policy of IAM where all endpoints are AWS's, access rules where the config leads to them by the
+/// catalogue of OpenStack's Keystone, else the scopes at each endpoint.
+///
+/// # Errors
+///
+/// A sentence, if the config says too little about an endpoint.
+pub(super) fn needed(description: &Description, config: Option<&CloudConfig>) -> Result<(String, Value), String> {
     let is_aws = |it: &Endpoint| aws(&it.example_base_url).is_some();
     if !description.endpoints.is_empty() && description.endpoints.iter().all(is_aws) {
         let policy = iam(description);
         let mut text = serde_json::to_string_pretty(&policy).expect("texts become JSON");
         text.push('\n');
-        return (text, policy);
+        return Ok((text, policy));
     }
-    scopes(description)
+    let rules = config.map_or(Ok(Vec::new()), |config| access_rules::of(description, config))?;
+    if !rules.is_empty() {
+        return Ok((access_rules::text(&rules), access_rules::value(&rules)));
+    }
+    Ok(scopes(description))
 }
 
 /// A policy of IAM, with a statement for what reads and one for what writes.

@@ -1,0 +1,61 @@
+//! Access rules of an application credential of OpenStack's Keystone: `openstack application credential create --access-rules FILE`.
+
+use cloud_provider::Description;
+use egress::{CatalogPlace, EndpointPlace};
+use serde_json::{Value, json};
+
+use crate::config::CloudConfig;
+
+/// A rule: the type of a service in the catalogue, a method, and a path from the root of the service on.
+pub(super) struct AccessRule {
+    service: String,
+    method: String,
+    path: String,
+}
+
+/// The rules for the requests that a module describes, in their order: those at the endpoints to which a catalogue leads.
+///
+/// # Errors
+///
+/// A sentence, if such an endpoint has no `catalog.path`.
+pub(super) fn of(description: &Description, config: &CloudConfig) -> Result<Vec<AccessRule>, String> {
+    let mut rules = Vec::new();
+    for described in &description.endpoints {
+        let written = config.endpoints.iter().find(|it| it.name == described.name);
+        let Some(EndpointPlace::Catalog(CatalogPlace { service, path, .. })) = written.map(|it| &it.place) else {
+            continue;
+        };
+        let Some(root) = path else {
+            return Err(format!(
+                "endpoint {} has no `catalog.path`, so that the paths of its access rules are not known; write it, as in /v2.1",
+                described.name
+            ));
+        };
+        let root = root.to_string();
+        let root = root.trim_end_matches('/');
+        for permission in &described.allow {
+            for (method, path) in
+                permission.methods.iter().flat_map(|it| permission.paths.iter().map(move |path| (it, path)))
+            {
+                let path = format!("{root}{path}");
+                rules.push(AccessRule { service: service.clone(), method: method.clone(), path });
+            }
+        }
+    }
+    Ok(rules)
+}
+
+/// A file of them, a line each.
+pub(super) fn text(rules: &[AccessRule]) -> String {
+    let line = |it: &AccessRule| {
+        let AccessRule { service, method, path } = it;
+        format!("  {{\"service\": {}, \"method\": {}, \"path\": {}}}", json!(service), json!(method), json!(path))
+    };
+    format!("[\n{}\n]\n", rules.iter().map(line).collect::<Vec<_>>().join(",\n"))
+}
+
+/// The same as a value.
+pub(super) fn value(rules: &[AccessRule]) -> Value {
+    let rule = |it: &AccessRule| json!({ "service": it.service, "method": it.method, "path": it.path });
+    rules.iter().map(rule).collect()
+}
