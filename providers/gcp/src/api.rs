@@ -9,10 +9,9 @@ pub(crate) mod projects;
 pub(crate) mod routes;
 pub(crate) mod writes;
 
-use aerostat_sdk::http::Client;
+pub(crate) use self::errors::COMPUTE;
 
-/// The name of the endpoint.
-pub(crate) const COMPUTE: &str = "compute";
+use aerostat_sdk::http::Client;
 
 /// Items that a page is asked for: the most that the API takes.
 pub(crate) const PAGE: u32 = 500;

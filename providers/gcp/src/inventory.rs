@@ -38,7 +38,7 @@ impl LoadBalancerInventory for Gcp {
     }
 }
 
-/// What was made for a Service of this cluster, as labels say; without labels, for a Service with this name of some cluster.
+/// An object that was made for a Service of this cluster, as labels say; without labels, for a Service with this name of some cluster.
 fn item(kind: GceKind, shown: &Value, cluster: &str) -> Option<InventoryItem> {
     let label = |key: &str| word(&shown["labels"], key);
     let owner = owner_in(shown)?;
@@ -69,3 +69,6 @@ fn has_balancer_name(kind: GceKind, name: &str) -> bool {
     let name = if kind == GceKind::Firewalls { name.strip_prefix("k8s-fw-").unwrap_or(name) } else { name };
     name.strip_prefix('a').is_some_and(|it| it.len() >= 31 && it[..31].bytes().all(|it| it.is_ascii_hexdigit()))
 }
+
+#[cfg(test)]
+mod tests;

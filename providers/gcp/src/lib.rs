@@ -27,6 +27,7 @@ impl Provider for Gcp {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         settings::check()?;
+        settings::balancers::GceBalancerSettings::check()?;
         let [namespace, name, first, second] = load_balancer::ID_MAP;
         let description = Description::new("gce", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)

@@ -61,7 +61,6 @@ impl ProjectSettings {
 ///
 /// As [`ProjectSettings::read`].
 pub(crate) fn check() -> Result<()> {
-    balancers::GceBalancerSettings::check()?;
     settings::read(&OWN_PROJECT)?.map_or(Ok(()), |_| ProjectSettings::read().map(drop))
 }
 

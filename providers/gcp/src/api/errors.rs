@@ -6,6 +6,9 @@ use aerostat_sdk::Error;
 use aerostat_sdk::http::{self, Response};
 use serde_json::Value;
 
+/// The name of the endpoint.
+pub(crate) const COMPUTE: &str = "compute";
+
 /// How long the API is left alone that says that requests come too fast, without saying for how long. Its limits are those of a minute.
 const OVER_LIMIT: Duration = Duration::from_secs(20);
 
@@ -25,7 +28,7 @@ pub(super) fn refusal(response: &Response) -> Option<Error> {
     let pause = || {
         response.retry_after().unwrap_or_else(|| {
             // The API does not say for how long: the host is told, so that other calls wait too.
-            http::throttle(super::COMPUTE, OVER_LIMIT, &complaint);
+            http::throttle(COMPUTE, OVER_LIMIT, &complaint);
             OVER_LIMIT
         })
     };

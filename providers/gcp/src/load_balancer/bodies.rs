@@ -61,7 +61,7 @@ fn wanted_rule(wish: &GceWish) -> Vec<(&'static str, Value)> {
         false => fields.push(("ports", wish.ports.iter().map(u16::to_string).collect())),
     }
     fields.extend(wish.subnet.as_ref().map(|it| ("subnetwork", json!(it))));
-    fields.extend(wish.has_global_access.then(|| ("allowGlobalAccess", json!(true))));
+    fields.extend(wish.has_global_access.then_some(("allowGlobalAccess", json!(true))));
     fields
 }
 

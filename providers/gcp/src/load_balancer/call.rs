@@ -18,7 +18,7 @@ pub(super) const POLL: Duration = Duration::from_secs(1);
 /// How soon the next step is taken where nothing goes on.
 pub(super) const SOON: Duration = Duration::from_millis(500);
 
-/// What became of writes.
+/// The outcome of writes.
 #[derive(Debug, Default)]
 pub(super) struct SentWrites {
     /// Operations that go on, each with its scope.

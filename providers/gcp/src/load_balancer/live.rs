@@ -103,8 +103,8 @@ impl GceLive {
     /// Zones with nodes, and those that the backend service has.
     fn zones(&self, wish: &GceWish) -> SortedSet<String> {
         let backends = self.get(&wish.target()).map(|it| items(it, "backends")).unwrap_or_default();
-        let group = |it: &Value| {
-            let reference = text(it, "group");
+        let group = |backend: &Value| {
+            let reference = text(backend, "group");
             let zone = reference.rsplit('/').nth(2)?.to_owned();
             reference.ends_with(&*wish.names.group()).then_some(zone)
         };

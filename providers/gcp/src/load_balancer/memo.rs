@@ -20,7 +20,7 @@ impl GceStage {
     const WORDS: [(Self, &'static str); 3] = [(Self::Settled, "settled"), (Self::Open, "open"), (Self::Tried, "tried")];
 }
 
-/// What an earlier call asked to keep.
+/// The words that an earlier call asked to keep.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct GceMemo {
     /// Another one in each memo of a Service: requests of two makings differ.

@@ -96,7 +96,7 @@ pub(super) fn plan(wish: &GceWish, live: &GceLive, memo: &GceMemo, labels: &Valu
     })
 }
 
-/// What Services share, of those with these letters, as far as it is there: backend services first, since they name the others. Instance
+/// The shared objects of these letters, as far as it is there: backend services first, since they name the others. Instance
 /// groups are looked for by name.
 pub(super) fn tried(names: &GceNames, live: &GceLive, letters: &str) -> Vec<GceObject> {
     let mut backends = shared_backends(names, letters);
@@ -143,8 +143,8 @@ fn check_requested(wish: &GceWish, live: &GceLive) -> Result<()> {
         )));
     }
     let rule = wish.rule().reference(&wish.settings.project);
-    let uses = items(address, "users").iter().filter_map(Value::as_str).map(from_project);
-    let other = uses.filter(|it| *it != rule).next();
+    let mut uses = items(address, "users").iter().filter_map(Value::as_str).map(from_project);
+    let other = uses.find(|it| *it != rule);
     let label = word(&address["labels"], SERVICE_LABEL).filter(|_| name != wish.names.balancer);
     let owner = owner_in(address).filter(|it| *it != wish.names.service);
     match other.or(owner).or(label) {

@@ -108,7 +108,7 @@ fn failed(service: &LoadBalancer, memo: &GceMemo, error: &Error) -> Deletion {
 /// The next writes.
 fn next(settings: &GceBalancerSettings, names: &GceNames, live: &GceLive, memo: &GceMemo) -> Result<RemovalStep> {
     let left: Vec<GceObject> = own(names).into_iter().filter(|it| live.has(it)).collect();
-    let rank = |it: &GceObject| match it.kind {
+    let rank = |object: &GceObject| match object.kind {
         // Nothing hangs on firewalls and addresses: they go at once.
         GceKind::ForwardingRules | GceKind::Addresses | GceKind::Firewalls | GceKind::InstanceGroups => 0,
         GceKind::TargetPools | GceKind::BackendServices => 1,

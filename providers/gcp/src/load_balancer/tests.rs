@@ -192,8 +192,8 @@ impl Stage {
 
     /// What there is in the cloud, by kind and name.
     fn left(&self) -> Vec<String> {
-        let short = |it: &String| {
-            let parts: Vec<_> = it.rsplit('/').take(2).collect();
+        let short = |path: &String| {
+            let parts: Vec<_> = path.rsplit('/').take(2).collect();
             format!("{} {}", parts[1], parts[0]).replace(LB, "LB").replace(CID, "CID")
         };
         self.cloud.borrow_mut().cloud().objects.keys().map(short).collect()

@@ -49,7 +49,7 @@ fn asked(host: &Host) -> Vec<String> {
 }
 
 #[test]
-fn routes_are_made_as_the_vendors() {
+fn gcp_047_routes_are_made_as_the_vendors() {
     let network = Network::default().shared();
     let host = network.host();
     let first = apply(&host, &addition()).unwrap();
@@ -122,7 +122,7 @@ fn lost_operations_are_followed_by_reading() {
 }
 
 #[test]
-fn names_that_are_taken_are_read() {
+fn gcp_048_names_that_are_taken_are_read() {
     let hidden = |hop: &str, destination: &str| {
         let network = Network::default().with("kubernetes-uid-of-node-1", destination, hop).unlisted().shared();
         let outcome = apply(&network.host(), &addition());
@@ -146,7 +146,7 @@ fn routes_of_others_are_not_touched() {
 }
 
 #[test]
-fn routes_of_the_cluster_and_the_network_are_listed() {
+fn gcp_049_routes_of_cluster_and_network_are_listed() {
     let network = Network::default()
         .with("kubernetes-a", ONE, HOP)
         .with("other-b", "10.244.2.0/24", HOP)
@@ -163,7 +163,7 @@ fn routes_of_the_cluster_and_the_network_are_listed() {
 }
 
 #[test]
-fn deletions_of_what_is_gone_are_done() {
+fn gcp_050_deletions_of_what_is_gone_are_done() {
     let network = Network::default().shared();
     assert_eq!(apply(&network.host(), &removal("kubernetes-x", HOP)), Ok(RouteOutcome::Done));
     assert_eq!(network.writes(), 0);
@@ -176,7 +176,7 @@ fn deletions_of_what_is_gone_are_done() {
 }
 
 #[test]
-fn too_many_requests_stop_the_rest_of_a_call() {
+fn gcp_051_too_many_requests_stop_the_rest_of_a_call() {
     let network = Network::default().refusing(403, "rateLimitExceeded").shared();
     let changes: Vec<RouteChange> =
         (0..20).map(|it| RouteChange { destination: format!("10.244.{it}.0/24"), ..addition() }).collect();
@@ -186,7 +186,7 @@ fn too_many_requests_stop_the_rest_of_a_call() {
 }
 
 #[test]
-fn next_hops_are_instances_and_cost_nothing() {
+fn gcp_052_next_hops_are_instances_and_cost_nothing() {
     let ask = |node: Node| {
         let host = crate::tests::settings();
         (host.run(|| Gcp::next_hop(&PodNetwork { destination: ONE.to_owned(), node })), host.events().len())

@@ -43,7 +43,7 @@ fn changed(change: impl FnOnce(&mut Value)) -> Instance {
 }
 
 #[test]
-fn instances_are_found_by_their_ids() {
+fn gcp_001_and_002_and_013_instances_are_found_by_their_ids() {
     let host = one().host();
     assert_eq!(get(&host, &by_id("europe-west1-b")), Ok(Some(expected())));
     assert_eq!(get(&host, &by_id("europe-west1-c")), Ok(None));
@@ -65,7 +65,7 @@ fn absence_is_told_by_the_api_alone() {
 }
 
 #[test]
-fn refusals_are_sorted_by_their_reasons() {
+fn gcp_005_and_006_refusals_are_sorted_by_their_reasons() {
     let ask = |status, reason: &'static str| {
         get(&settings().answers(move |_| refused(status, reason)), &by_id("europe-west1-b")).unwrap_err()
     };
@@ -81,7 +81,7 @@ fn refusals_are_sorted_by_their_reasons() {
 }
 
 #[test]
-fn stopped_instances_are_those_that_were_stopped() {
+fn gcp_004_stopped_instances_are_those_that_were_stopped() {
     for status in ["TERMINATED", "STOPPED", "SUSPENDED"] {
         assert_eq!(changed(|it| it["status"] = json!(status)).state, State::Stopped, "{status}");
     }
@@ -93,7 +93,7 @@ fn stopped_instances_are_those_that_were_stopped() {
 }
 
 #[test]
-fn ids_of_other_clouds_and_projects_ask_nothing() {
+fn gcp_007_and_008_ids_of_other_projects_ask_nothing() {
     for id in ["aws:///z/i-1", "gce://p2/europe-west1-b/node-1"] {
         let refused = get(&settings(), &Node::named("node-1").with_provider_id(id));
         assert!(matches!(refused, Err(Error::Invalid(why)) if why.contains(id)));
@@ -101,7 +101,7 @@ fn ids_of_other_clouds_and_projects_ask_nothing() {
 }
 
 #[test]
-fn nodes_without_ids_are_found_by_their_names() {
+fn gcp_009_nodes_without_ids_are_found_by_their_names() {
     let host = one().host();
     let whole = Node::named("node-1.c.p1.internal");
     let found = get(&host, &whole).unwrap().unwrap();
@@ -113,7 +113,7 @@ fn nodes_without_ids_are_found_by_their_names() {
 }
 
 #[test]
-fn names_that_two_zones_have_are_refused() {
+fn gcp_009_names_that_two_zones_have_are_refused() {
     let mut zones = one();
     zones.instances.push(instance("us-east1-b", "node-1"));
     assert!(get(&zones.clone().host(), &Node::named("node-1")).unwrap().is_some(), "another region's is no node");
@@ -124,7 +124,7 @@ fn names_that_two_zones_have_are_refused() {
 }
 
 #[test]
-fn zones_without_answer_prove_no_absence() {
+fn gcp_003_zones_without_answer_prove_no_absence() {
     let zones = Zones { warnings: vec![("europe-west1-c", "UNREACHABLE")], ..one() };
     let asked = get(&zones.clone().host(), &Node::named("node-2"));
     assert!(matches!(asked, Err(Error::Unavailable(why)) if why.contains("europe-west1-c")));
@@ -136,7 +136,7 @@ fn zones_without_answer_prove_no_absence() {
 }
 
 #[test]
-fn addresses_follow_the_interfaces() {
+fn gcp_010_to_012_addresses_follow_the_interfaces() {
     let ips = |change: &dyn Fn(&mut Value), stack: &str| {
         let mut zones = one();
         change(&mut zones.instances[0]["networkInterfaces"][0]);
@@ -156,7 +156,7 @@ fn addresses_follow_the_interfaces() {
 }
 
 #[test]
-fn many_instances_are_pages_of_one_list() {
+fn gcp_014_many_instances_are_pages_of_one_list() {
     let zone = |it: usize| ["europe-west1-b", "europe-west1-c", "us-east1-b"][it % 3];
     let host =
         Zones { instances: (0..1_200).map(|it| instance(zone(it), &format!("n-{it}"))).collect(), ..Zones::default() }

@@ -95,13 +95,13 @@ impl Cloud {
     /// Whether an object is named by another one.
     fn is_used(&self, path: &str) -> bool {
         let reference = format!("{BASE}{path}");
-        let names = |it: &Value| {
-            ["target", "backendService"].iter().any(|field| it[*field] == *reference)
+        let names = |shown: &Value| {
+            ["target", "backendService"].iter().any(|field| shown[*field] == *reference)
                 || ["healthChecks"]
                     .iter()
-                    .flat_map(|field| it[*field].as_array().into_iter().flatten())
+                    .flat_map(|field| shown[*field].as_array().into_iter().flatten())
                     .any(|it| *it == *reference)
-                || it["backends"].as_array().into_iter().flatten().any(|it| it["group"] == *reference)
+                || shown["backends"].as_array().into_iter().flatten().any(|it| it["group"] == *reference)
         };
         self.objects.values().any(names)
     }
@@ -351,6 +351,6 @@ impl FakeCloud for Cloud {
     }
 
     fn writes(&self, request: &Request) -> bool {
-        request.method != Method::Get && !request.path.last().is_some_and(|it| it == "listInstances")
+        request.method != Method::Get && request.path.last().is_none_or(|it| it != "listInstances")
     }
 }

@@ -88,7 +88,7 @@ fn gcp_041_nodes_move_from_zone_to_zone() {
 }
 
 #[test]
-fn gcp_042_instance_groups_stay_as_long_as_one_service_needs_them() {
+fn gcp_042_instance_groups_stay_while_a_service_needs_them() {
     let mut stage = Stage::internal();
     stage.ensured().unwrap();
     let mut second = stage.other("two", "11111111-9a5e-4a8e-8f0b-1f6d3f6f2a11");
