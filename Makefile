@@ -38,7 +38,7 @@ known-cloud:
 	@$(if $(filter-out 0,$(POD)),$(if $(filter-out digitalocean,$(CLOUD)),echo 'POD=1 shows DigitalOcean alone' >&2; exit 1))
 
 .PHONY: test
-test: control-plane registries moto keystone helm proxy wkg ## Run all tests, against a real control plane, real registries, moto for AWS and a real Keystone.
+test: control-plane registries moto keystone google helm proxy wkg ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone and Google's own clients.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -224,6 +224,10 @@ moto: preflight ## Install moto's server, which stands for AWS, and AWS's SDK in
 .PHONY: keystone
 keystone: preflight ## Install Keystone, OpenStack's identity service, into target/ (two minutes, once). It needs Python 3.11.
 	@tests/keystone/build.sh
+
+.PHONY: google
+google: preflight ## Install Google's own clients, google-cloud-compute and google-auth, into target/ (two minutes, once). It needs Python 3.11.
+	@tests/google/build.sh
 
 .PHONY: openstack
 openstack: keystone ## Install Nova, Placement, Glance, Neutron, Octavia, MariaDB and RabbitMQ into target/ (three minutes, once). It needs Debian's apt-get and root.

@@ -1,4 +1,4 @@
-//! Google Cloud: the simulator by its rules, against recorded requests; and the provider against it.
+//! Google Cloud: the simulator by its rules, against recorded requests and with Google's own clients; and the provider against it.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
@@ -7,3 +7,4 @@ mod nodes;
 mod operations;
 mod recordings;
 mod rules;
+mod sdk;

@@ -100,9 +100,9 @@ async fn routes_of_google_lead_to_the_nodes() {
         ground.nodes().patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
     let routes = || {
-        let of = |it: &Value| {
-            let part = |key: &str| it[key].as_str().unwrap_or_default().rsplit('/').next().unwrap().to_owned();
-            (it["destRange"].as_str().unwrap().to_owned(), part("nextHopInstance"))
+        let of = |route: &Value| {
+            let part = |key: &str| route[key].as_str().unwrap_or_default().rsplit('/').next().unwrap().to_owned();
+            (route["destRange"].as_str().unwrap().to_owned(), part("nextHopInstance"))
         };
         let mut all: Vec<_> = ground.cloud.account().all(Collection::Routes).iter().map(of).collect();
         all.sort();

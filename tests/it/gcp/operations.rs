@@ -75,9 +75,9 @@ async fn a_failed_operation_undoes_what_it_did() {
 #[tokio::test]
 async fn refusals_come_with_the_operation_where_they_do() {
     let asked = Asked::instant().await;
-    asked.cloud.behave(|it| {
-        it.refuses_in_operations = true;
-        it.quotas.insert(Collection::Addresses, 1);
+    asked.cloud.behave(|behaviour| {
+        behaviour.refuses_in_operations = true;
+        behaviour.quotas.insert(Collection::Addresses, 1);
     });
     let operation = asked.done(r#"POST regions/europe-west1/addresses {"name":"a"}"#).await;
     let path = format!("GET regions/europe-west1/operations/{}", operation["name"].as_str().unwrap());
@@ -144,9 +144,9 @@ async fn aggregated_pages_name_every_zone_and_warn() {
 #[tokio::test]
 async fn new_resources_come_late_where_they_do() {
     let asked = Asked::instant().await;
-    asked.cloud.behave(|it| {
-        it.lists_late_by = Duration::from_secs(60);
-        it.reads_late_by = Duration::from_secs(30);
+    asked.cloud.behave(|behaviour| {
+        behaviour.lists_late_by = Duration::from_secs(60);
+        behaviour.reads_late_by = Duration::from_secs(30);
     });
     asked.done(r#"POST regions/europe-west1/addresses {"name":"a","labels":{"team":"blue"}}"#).await;
     let (one, list) =

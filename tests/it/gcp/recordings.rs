@@ -44,16 +44,16 @@ fn requests(step: &str) -> Vec<(Method, String, Option<Value>, u16)> {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("golden/gcp/manager/{step}.json"));
     let text = named(&fs::read_to_string(file).unwrap());
     let recorded: Value = serde_json::from_str(&text).unwrap();
-    let read = |it: &Value| match it.as_str() {
+    let read = |entry: &Value| match entry.as_str() {
         Some(line) => {
             let (ask, status) = line.rsplit_once(" -> ").unwrap();
             let (method, target) = asked(ask);
             (method, target, None, status.parse().unwrap())
         }
         None => {
-            let (method, target) = asked(it["ask"].as_str().unwrap());
-            let status = u16::try_from(it["status"].as_u64().unwrap()).unwrap();
-            (method, target, it.get("body").filter(|it| !it.is_null()).cloned(), status)
+            let (method, target) = asked(entry["ask"].as_str().unwrap());
+            let status = u16::try_from(entry["status"].as_u64().unwrap()).unwrap();
+            (method, target, entry.get("body").filter(|it| !it.is_null()).cloned(), status)
         }
     };
     recorded["requests"].as_array().into_iter().flatten().map(read).collect()

@@ -21,7 +21,7 @@ pub enum OperationTime {
 pub struct OperationFailure {
     /// The verb: `insert`, `delete`, `patch`, …
     pub verb: &'static str,
-    /// What it is about.
+    /// The collection of the resource that it is about.
     pub collection: Collection,
     /// `RESOURCE_OPERATION_RATE_EXCEEDED`.
     pub code: &'static str,

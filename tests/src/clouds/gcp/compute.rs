@@ -83,9 +83,9 @@ fn placed(
 }
 
 fn known(place: &Place, list: &str) -> Result<Collection, Refusal> {
-    let fits = |it: &Collection| {
+    let fits = |collection: &Collection| {
         matches!(
-            (it.reach(), &place.scope),
+            (collection.reach(), &place.scope),
             (Reach::Global, Scope::Global) | (Reach::Regional, Scope::Region(_)) | (Reach::Zonal, Scope::Zone(_))
         )
     };

@@ -1,4 +1,4 @@
-//! What is kept of resources and of operations.
+//! Resources and operations as they are kept.
 
 use std::time::SystemTime;
 
@@ -20,7 +20,7 @@ pub(super) struct Ongoing {
     pub(super) end: End,
     /// The path of what it is about.
     pub(super) target: String,
-    /// What a failure brings back, by path.
+    /// The resources that a failure brings back, by path.
     pub(super) before: Vec<(String, Option<Stored>)>,
     /// Whether what it is about goes away at the end.
     pub(super) removes: bool,

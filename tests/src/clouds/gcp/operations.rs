@@ -21,7 +21,7 @@ pub(super) struct Begun<'a> {
     pub(super) verb: &'a str,
     /// The path of what it is about.
     pub(super) target: &'a str,
-    /// What a failure brings back, by path.
+    /// The resources that a failure brings back, by path.
     pub(super) before: Vec<(String, Option<Stored>)>,
     /// The refusal with which it ends.
     pub(super) failure: Option<Refusal>,
@@ -77,7 +77,7 @@ impl World {
     /// Ends what ends by now.
     pub(super) fn settle(&mut self) {
         let now = self.time();
-        let is_due = |it: &Ongoing| match it.end {
+        let is_due = |ongoing: &Ongoing| match ongoing.end {
             End::At(time) => time <= now,
             End::After(reads) => reads == 0,
             End::Never | End::Over => false,

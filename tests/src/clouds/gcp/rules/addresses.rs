@@ -91,8 +91,8 @@ pub(super) fn internal(world: &mut World, subnet: &Value, asked: &str, field: &s
 /// The rule or the machine that has an address, by path.
 fn user(world: &World, address: &str) -> Option<String> {
     let rule = rules_with(world, address).next().map(|(path, _)| path.to_owned());
-    let has = |it: &Value| {
-        it["networkInterfaces"].as_array().into_iter().flatten().any(|it| text(it, "networkIP") == address)
+    let has = |machine: &Value| {
+        machine["networkInterfaces"].as_array().into_iter().flatten().any(|it| text(it, "networkIP") == address)
     };
     rule.or_else(|| world.all(Collection::Instances).find(|(_, it)| has(it)).map(|(path, _)| path.to_owned()))
 }
