@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use serde_json::json;
 use tests::simulator::{Fault, Owner, Recorded};
-use tests::vendor::{Aws, Behaviour, DigitalOcean, Hetzner, OpenStack, Vendor};
+use tests::vendor::{Aws, Behaviour, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, worker};
@@ -115,6 +115,12 @@ async fn no_failure_of_openstack_deletes_a_node() {
     // Each has its own words for these; by the others it is the host that does not believe, as elsewhere.
     no_failure_deletes_a_node::<OpenStack>(&["401 for all", "404 for all", "an empty list", "half a list", FOREIGN])
         .await;
+}
+
+/// Cases: failing-cloud
+#[tokio::test]
+async fn no_failure_of_google_deletes_a_node() {
+    no_failure_deletes_a_node::<GoogleCloud>(ALL).await;
 }
 
 /// Plays troubles with these names, or all.
