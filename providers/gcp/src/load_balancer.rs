@@ -7,13 +7,13 @@ mod annotations;
 mod bodies;
 mod call;
 mod compare;
+mod goal;
 mod live;
 mod memo;
 mod names;
 mod plan;
 mod removal;
 mod tags;
-mod wish;
 
 pub(crate) use self::annotations::{FINALIZERS, OTHER_FINALIZERS, SUBNET_LABEL, TABLE, WRITTEN};
 pub(crate) use self::names::{CLUSTER_LABEL, ID_MAP, SERVICE_LABEL, owner_in};
@@ -25,10 +25,10 @@ use aerostat_sdk::{
 };
 
 use self::call::{POLL, SOON, SentWrites, send, status, still_running};
+use self::goal::{GceGoal, is_elsewhere};
 use self::live::GceLive;
 use self::memo::{GceMemo, GceStage};
 use self::plan::{GceStep, are_backends, plan};
-use self::wish::{GceWish, is_elsewhere};
 use crate::api::objects::{self, GceObject};
 use crate::api::writes::GceWrite;
 use crate::provider::Gcp;
@@ -45,9 +45,9 @@ impl LoadBalancers for Gcp {
         if is_elsewhere(desired, &settings)? {
             return Ok(Progress::NotManaged);
         }
-        let wish = GceWish::of(desired, settings)?;
-        let Some(memo) = GceMemo::of(desired)? else { return Ok(announce(desired, &wish)) };
-        let running = match still_running(&wish.settings.project, &memo) {
+        let goal = GceGoal::of(desired, settings)?;
+        let Some(memo) = GceMemo::of(desired)? else { return Ok(announce(desired, &goal)) };
+        let running = match still_running(&goal.settings.project, &memo) {
             Ok(running) => running,
             // A limit is no end of the operation: it is asked about again.
             Err(error @ Error::RetryAfter(_)) => return Err(error),
@@ -58,8 +58,8 @@ impl LoadBalancers for Gcp {
             let memo = GceMemo { operations: running, ..memo };
             return Ok(Progress::pending(status(desired, &memo), POLL, why));
         }
-        let tags = tags::of(desired, &wish)?;
-        step(desired, &GceWish { tags, ..wish }, memo)
+        let tags = tags::of(desired, &goal)?;
+        step(desired, &GceGoal { tags, ..goal }, memo)
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
@@ -68,32 +68,32 @@ impl LoadBalancers for Gcp {
 }
 
 /// There is no memo. One that the Service never had consists of nothing; of one that somebody else made, everything is read.
-fn announce(desired: &LoadBalancer, wish: &GceWish) -> Progress {
+fn announce(desired: &LoadBalancer, goal: &GceGoal) -> Progress {
     let is_new = desired.current_ingress.is_empty() && desired.finalizers().next().is_none();
     let stage = if is_new { GceStage::Settled } else { GceStage::Open };
-    let memo = GceMemo::new(stage, &wish.letters());
+    let memo = GceMemo::new(stage, &goal.letters());
     Progress::pending(status(desired, &memo), AT_ONCE, "its parts are this Service's from now on")
 }
 
 /// Reads what is there, and takes the next step.
-fn step(desired: &LoadBalancer, wish: &GceWish, memo: GceMemo) -> Result<Progress> {
-    let settings = &wish.settings.project;
+fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Result<Progress> {
+    let settings = &goal.settings.project;
     let labels = bodies::labels(&desired.owner)?;
-    let mut live = GceLive::read(wish, &memo)?;
+    let mut live = GceLive::read(goal, &memo)?;
     warn_of_unread(&live, &settings.network_project);
     for _ in 0..PLANS {
         let memo = memo.clone();
-        let writes = match plan(wish, &live, &memo, &labels)? {
+        let writes = match plan(goal, &live, &memo, &labels)? {
             GceStep::Elsewhere => return Ok(Progress::NotManaged),
-            GceStep::Ready(ip) => return Ok(Progress::Ready(ready(desired, wish, &memo, &ip))),
+            GceStep::Ready(ip) => return Ok(Progress::Ready(ready(desired, goal, &memo, &ip))),
             GceStep::Open(why) => {
-                let opened = memo.next(Vec::new()).at(GceStage::Open).with(&wish.letters());
+                let opened = memo.next(Vec::new()).at(GceStage::Open).with(&goal.letters());
                 return Ok(Progress::pending(status(desired, &opened), SOON, why));
             }
-            GceStep::Try(unused) => return try_unused(desired, wish, &memo, unused),
+            GceStep::Try(unused) => return try_unused(desired, goal, &memo, unused),
             GceStep::Write(writes) => writes,
         };
-        let memo = if memo.stage == GceStage::Settled { memo } else { memo.with(&wish.letters()) };
+        let memo = if memo.stage == GceStage::Settled { memo } else { memo.with(&goal.letters()) };
         let sent = send(settings, &desired.owner.uid, &memo, &writes);
         let waits = sent.again.is_some() || sent.in_use.is_some() || sent.refused.is_some();
         if !sent.forbidden.is_empty() && !sent.any && !waits {
@@ -125,15 +125,15 @@ fn after(desired: &LoadBalancer, memo: &GceMemo, sent: SentWrites) -> Progress {
 }
 
 /// Deletes what Services share and this one needs no more. What something else uses stays.
-fn try_unused(desired: &LoadBalancer, wish: &GceWish, memo: &GceMemo, mut unused: Vec<GceObject>) -> Result<Progress> {
+fn try_unused(desired: &LoadBalancer, goal: &GceGoal, memo: &GceMemo, mut unused: Vec<GceObject>) -> Result<Progress> {
     let backends = are_backends(&unused);
-    if !backends && live::unwanted_letters(wish, memo).contains('g') {
-        let name = wish.names.group();
-        let zones = objects::zones_with_group(&wish.settings.project, &name)?;
+    if !backends && live::unwanted_letters(goal, memo).contains('g') {
+        let name = goal.names.group();
+        let zones = objects::zones_with_group(&goal.settings.project, &name)?;
         unused.extend(zones.iter().map(|it| GceObject::group(it, &name)));
     }
     let writes: Vec<GceWrite> = unused.into_iter().map(GceWrite::delete).collect();
-    let mut sent = send(&wish.settings.project, &desired.owner.uid, memo, &writes);
+    let mut sent = send(&goal.settings.project, &desired.owner.uid, memo, &writes);
     sent.in_use = None;
     let is_over = sent.again.is_none() && sent.refused.is_none();
     sent.any |= is_over;
@@ -145,19 +145,19 @@ fn try_unused(desired: &LoadBalancer, wish: &GceWish, memo: &GceMemo, mut unused
     Ok(after(desired, &memo, sent))
 }
 
-/// The status of a load balancer that is as wished.
-fn ready(desired: &LoadBalancer, wish: &GceWish, memo: &GceMemo, ip: &str) -> LoadBalancerStatus {
-    let letters = wish.letters();
+/// The status of a load balancer that is as wanted.
+fn ready(desired: &LoadBalancer, goal: &GceGoal, memo: &GceMemo, ip: &str) -> LoadBalancerStatus {
+    let letters = goal.letters();
     let is_kept = memo.stage == GceStage::Settled && memo.operations.is_empty() && memo.letters == letters;
     let kept = match is_kept {
         true => memo.clone(),
         false => GceMemo { letters, ..memo.next(Vec::new()).at(GceStage::Settled) },
     };
     let status = LoadBalancerStatus { ingress: vec![Ingress::ip(ip)], ..status(desired, &kept) };
-    match (wish.settings.write_annotations, wish.is_internal) {
+    match (goal.settings.write_annotations, goal.is_internal) {
         (false, _) => status,
-        (true, true) => status.annotation(WRITTEN[0], wish.target().name),
-        (true, false) => status.annotation(WRITTEN[1], wish.target().name),
+        (true, true) => status.annotation(WRITTEN[0], goal.target().name),
+        (true, false) => status.annotation(WRITTEN[1], goal.target().name),
     }
 }
 

@@ -18,7 +18,7 @@ fn folder(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// What became of these calls.
+/// The results of these calls.
 async fn called(url: &str, calls: &[Value]) -> Vec<Value> {
     let python = folder("../target/google/bin/python");
     assert!(python.exists(), "Google's clients are not installed. Next step: make google");

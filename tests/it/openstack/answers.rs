@@ -125,7 +125,7 @@ impl Play {
         }
     }
 
-    /// What the recorder did before an entry.
+    /// Does the same as the recorder before an entry.
     fn prepare(&self, index: usize) {
         let one = |kind| BTreeMap::from([(kind, 0)]);
         match index {

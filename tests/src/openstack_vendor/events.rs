@@ -32,7 +32,7 @@ pub(super) fn since(before: &EventCounts, now: &EventCounts) -> Value {
 }
 
 /// Whether a Warning was told since.
-pub(super) fn warns(before: &ToldEvents, now: &ToldEvents) -> bool {
+pub(super) fn warns(before: &EventCounts, now: &EventCounts) -> bool {
     since(before, now).as_object().is_some_and(|it| it.values().any(|it| it == "Warning"))
 }
 

@@ -283,7 +283,7 @@ impl Stage {
         })
     }
 
-    /// What the Services of a story have in the cloud, with names in it.
+    /// The objects of a story's Services in the cloud, with names in them.
     pub(super) fn seen_cloud(&self, story: &Story) -> Value {
         self.cloud.with(|world| {
             let cloud = seen::cloud(&Owners::new(world, &self.legacy()), world, story, "");

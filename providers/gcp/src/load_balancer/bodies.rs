@@ -4,8 +4,8 @@ use aerostat_sdk::{Mark, Owner, Result};
 use serde_json::{Value, json};
 
 use super::compare::differs;
+use super::goal::GceGoal;
 use super::names::{CLUSTER_LABEL, SERVICE_LABEL, described};
-use super::wish::GceWish;
 use crate::api::objects::{GceKind, GceObject};
 use crate::machine::MachinePlace;
 
@@ -27,21 +27,21 @@ pub(super) fn labels(owner: &Owner) -> Result<Value> {
 }
 
 /// The forwarding rule. Without `ip` the API chooses an address.
-pub(super) fn rule(wish: &GceWish, ip: Option<&str>, labels: &Value) -> Value {
-    let target = wish.target().reference(&wish.settings.project);
+pub(super) fn rule(goal: &GceGoal, ip: Option<&str>, labels: &Value) -> Value {
+    let target = goal.target().reference(&goal.settings.project);
     let mut body = json!({
-        "name": wish.names.balancer, "description": wish.names.description(), "labels": labels,
-        "IPProtocol": wish.protocol(),
+        "name": goal.names.balancer, "description": goal.names.description(), "labels": labels,
+        "IPProtocol": goal.protocol(),
     });
     if let Some(ip) = ip {
         body["IPAddress"] = json!(ip);
     }
-    for (field, value) in wanted_rule(wish) {
+    for (field, value) in wanted_rule(goal) {
         body[field] = value;
     }
-    if wish.is_internal {
+    if goal.is_internal {
         body["backendService"] = json!(target);
-        body["network"] = json!(wish.settings.network_reference());
+        body["network"] = json!(goal.settings.network_reference());
     } else {
         body["target"] = json!(target);
     }
@@ -49,53 +49,53 @@ pub(super) fn rule(wish: &GceWish, ip: Option<&str>, labels: &Value) -> Value {
 }
 
 /// The fields of a rule that differ between the two kinds, but for its target.
-fn wanted_rule(wish: &GceWish) -> Vec<(&'static str, Value)> {
-    if !wish.is_internal {
-        let (first, last) = (wish.ports.first().copied().unwrap_or_default(), wish.ports.last().copied());
+fn wanted_rule(goal: &GceGoal) -> Vec<(&'static str, Value)> {
+    if !goal.is_internal {
+        let (first, last) = (goal.ports.first().copied().unwrap_or_default(), goal.ports.last().copied());
         let range = format!("{first}-{}", last.unwrap_or_default());
-        return vec![("networkTier", json!(wish.tier())), ("portRange", json!(range))];
+        return vec![("networkTier", json!(goal.tier())), ("portRange", json!(range))];
     }
     let mut fields = vec![("loadBalancingScheme", json!("INTERNAL"))];
-    match wish.ports.len() > MOST_PORTS {
+    match goal.ports.len() > MOST_PORTS {
         true => fields.push(("allPorts", json!(true))),
-        false => fields.push(("ports", wish.ports.iter().map(u16::to_string).collect())),
+        false => fields.push(("ports", goal.ports.iter().map(u16::to_string).collect())),
     }
-    fields.extend(wish.subnet.as_ref().map(|it| ("subnetwork", json!(it))));
-    fields.extend(wish.has_global_access.then_some(("allowGlobalAccess", json!(true))));
+    fields.extend(goal.subnet.as_ref().map(|it| ("subnetwork", json!(it))));
+    fields.extend(goal.has_global_access.then_some(("allowGlobalAccess", json!(true))));
     fields
 }
 
-/// Whether a rule has to be made again to be as wished. Its address and global access apart.
-pub(super) fn rule_differs(wish: &GceWish, shown: &Value) -> bool {
-    let target = wish.target().reference(&wish.settings.project);
-    let mut wanted = json!({ "IPProtocol": wish.protocol() });
-    for (field, value) in wanted_rule(wish).into_iter().filter(|(it, _)| *it != "allowGlobalAccess") {
+/// Whether a rule has to be made again to be as wanted. Its address and global access apart.
+pub(super) fn rule_differs(goal: &GceGoal, shown: &Value) -> bool {
+    let target = goal.target().reference(&goal.settings.project);
+    let mut wanted = json!({ "IPProtocol": goal.protocol() });
+    for (field, value) in wanted_rule(goal).into_iter().filter(|(it, _)| *it != "allowGlobalAccess") {
         wanted[field] = value;
     }
-    wanted[if wish.is_internal { "backendService" } else { "target" }] = json!(target);
+    wanted[if goal.is_internal { "backendService" } else { "target" }] = json!(target);
     let has_all = shown["allPorts"] == true;
     differs(&wanted, shown) || (has_all && wanted.get("allPorts").is_none())
 }
 
 /// The address that holds `ip` while the rule is made again.
-pub(super) fn address(wish: &GceWish, ip: &str, labels: &Value) -> Value {
+pub(super) fn address(goal: &GceGoal, ip: &str, labels: &Value) -> Value {
     let mut body = json!({
-        "name": wish.names.balancer, "description": wish.names.description(), "labels": labels, "address": ip,
+        "name": goal.names.balancer, "description": goal.names.description(), "labels": labels, "address": ip,
     });
-    if wish.is_internal {
+    if goal.is_internal {
         body["addressType"] = json!("INTERNAL");
-        if let Some(subnet) = &wish.subnet {
+        if let Some(subnet) = &goal.subnet {
             body["subnetwork"] = json!(subnet);
         }
     } else {
-        body["networkTier"] = json!(wish.tier());
+        body["networkTier"] = json!(goal.tier());
     }
     body
 }
 
 /// The health check. Longer intervals and larger thresholds of the one that is there are kept.
-pub(super) fn check(wish: &GceWish, shown: Option<&Value>) -> Value {
-    let object = wish.check();
+pub(super) fn check(goal: &GceGoal, shown: Option<&Value>) -> Value {
+    let object = goal.check();
     let at_least = |field: &str, least: u64| shown.and_then(|it| it[field].as_u64()).map_or(least, |it| it.max(least));
     let mut body = json!({
         "name": object.name, "checkIntervalSec": at_least("checkIntervalSec", 8), "timeoutSec": at_least("timeoutSec", 1),
@@ -103,87 +103,87 @@ pub(super) fn check(wish: &GceWish, shown: Option<&Value>) -> Value {
     });
     if object.kind == GceKind::HttpHealthChecks {
         body["description"] = json!(described(&object.name));
-        body["port"] = json!(wish.check_port);
+        body["port"] = json!(goal.check_port);
         body["requestPath"] = json!("/healthz");
         return body;
     }
-    if wish.is_local {
-        body["description"] = json!(wish.names.description());
+    if goal.is_local {
+        body["description"] = json!(goal.names.description());
     }
     body["type"] = json!("HTTP");
-    body["httpHealthCheck"] = json!({ "port": wish.check_port, "requestPath": "/healthz" });
+    body["httpHealthCheck"] = json!({ "port": goal.check_port, "requestPath": "/healthz" });
     body
 }
 
 /// The target pool with its first instances.
-pub(super) fn pool(wish: &GceWish) -> Value {
+pub(super) fn pool(goal: &GceGoal) -> Value {
     let first: Vec<String> =
-        wish.nodes.iter().take(FIRST_INSTANCES).map(|it| it.reference(&wish.settings.project.project)).collect();
+        goal.nodes.iter().take(FIRST_INSTANCES).map(|it| it.reference(&goal.settings.project.project)).collect();
     json!({
-        "name": wish.names.balancer, "description": wish.names.description(), "instances": first,
-        "healthChecks": [wish.check().reference(&wish.settings.project)], "sessionAffinity": wish.affinity(),
+        "name": goal.names.balancer, "description": goal.names.description(), "instances": first,
+        "healthChecks": [goal.check().reference(&goal.settings.project)], "sessionAffinity": goal.affinity(),
     })
 }
 
 /// The backend service.
-pub(super) fn backend(wish: &GceWish) -> Value {
-    let group = |zone: &String| GceObject::group(zone, &wish.names.group()).reference(&wish.settings.project);
-    let backends: Vec<Value> = wish.zones().iter().map(|zone| json!({ "group": group(zone) })).collect();
+pub(super) fn backend(goal: &GceGoal) -> Value {
+    let group = |zone: &String| GceObject::group(zone, &goal.names.group()).reference(&goal.settings.project);
+    let backends: Vec<Value> = goal.zones().iter().map(|zone| json!({ "group": group(zone) })).collect();
     let mut body = json!({
-        "name": wish.target().name, "backends": backends, "protocol": wish.protocol(), "loadBalancingScheme": "INTERNAL",
-        "healthChecks": [wish.check().reference(&wish.settings.project)], "sessionAffinity": wish.affinity(),
+        "name": goal.target().name, "backends": backends, "protocol": goal.protocol(), "loadBalancingScheme": "INTERNAL",
+        "healthChecks": [goal.check().reference(&goal.settings.project)], "sessionAffinity": goal.affinity(),
     });
-    if !wish.shares_backend {
-        body["description"] = json!(wish.names.description());
+    if !goal.shares_backend {
+        body["description"] = json!(goal.names.description());
     }
     body
 }
 
 /// Instances for a verb of a target pool or an instance group.
-pub(super) fn instances<'a>(wish: &GceWish, places: impl IntoIterator<Item = &'a MachinePlace>) -> Value {
-    let project = &wish.settings.project.project;
+pub(super) fn instances<'a>(goal: &GceGoal, places: impl IntoIterator<Item = &'a MachinePlace>) -> Value {
+    let project = &goal.settings.project.project;
     let each = places.into_iter().map(|it| json!({ "instance": it.reference(project) }));
     json!({ "instances": each.collect::<Vec<_>>() })
 }
 
 /// The firewall that lets clients in to `ip`.
-pub(super) fn firewall(wish: &GceWish, ip: &str) -> Value {
+pub(super) fn firewall(goal: &GceGoal, ip: &str) -> Value {
     let mut body = json!({
-        "name": wish.names.firewall().name, "description": wish.names.firewall_description(ip),
-        "network": wish.settings.network_reference(), "sourceRanges": wish.sources, "destinationRanges": [ip],
-        "targetTags": wish.tags,
-        "allowed": [{ "IPProtocol": wish.protocol().to_ascii_lowercase(), "ports": port_ranges(&wish.ports) }],
+        "name": goal.names.firewall().name, "description": goal.names.firewall_description(ip),
+        "network": goal.settings.network_reference(), "sourceRanges": goal.sources, "destinationRanges": [ip],
+        "targetTags": goal.tags,
+        "allowed": [{ "IPProtocol": goal.protocol().to_ascii_lowercase(), "ports": port_ranges(&goal.ports) }],
     });
-    if !wish.is_internal {
-        body["priority"] = json!(PRIORITY - u32::from(wish.has_deny_firewall()));
+    if !goal.is_internal {
+        body["priority"] = json!(PRIORITY - u32::from(goal.has_deny_firewall()));
     }
     body
 }
 
 /// The firewall that keeps out whatever else comes to `ip`.
-pub(super) fn deny_firewall(wish: &GceWish, ip: &str) -> Value {
+pub(super) fn deny_firewall(goal: &GceGoal, ip: &str) -> Value {
     json!({
-        "name": wish.names.deny_firewall().name, "description": wish.names.firewall_description(ip),
-        "network": wish.settings.network_reference(), "sourceRanges": ["0.0.0.0/0"], "destinationRanges": [ip],
-        "targetTags": wish.tags, "denied": [{ "IPProtocol": "all" }], "priority": PRIORITY,
+        "name": goal.names.deny_firewall().name, "description": goal.names.firewall_description(ip),
+        "network": goal.settings.network_reference(), "sourceRanges": ["0.0.0.0/0"], "destinationRanges": [ip],
+        "targetTags": goal.tags, "denied": [{ "IPProtocol": "all" }], "priority": PRIORITY,
     })
 }
 
 /// The firewall that lets health checks in. The one that Services share has no destination: their addresses are many.
-pub(super) fn check_firewall(wish: &GceWish, ip: Option<&str>) -> Value {
+pub(super) fn check_firewall(goal: &GceGoal, ip: Option<&str>) -> Value {
     let mut body = json!({
-        "name": wish.check_firewall().name, "network": wish.settings.network_reference(), "targetTags": wish.tags,
-        "sourceRanges": wish.settings.check_sources,
-        "allowed": [{ "IPProtocol": "tcp", "ports": [wish.check_port.to_string()] }],
+        "name": goal.check_firewall().name, "network": goal.settings.network_reference(), "targetTags": goal.tags,
+        "sourceRanges": goal.settings.check_sources,
+        "allowed": [{ "IPProtocol": "tcp", "ports": [goal.check_port.to_string()] }],
     });
-    if !wish.is_internal {
+    if !goal.is_internal {
         body["priority"] = json!(PRIORITY);
-        match (wish.is_local, ip) {
+        match (goal.is_local, ip) {
             (true, Some(ip)) => {
-                body["description"] = json!(wish.names.firewall_description(ip));
+                body["description"] = json!(goal.names.firewall_description(ip));
                 body["destinationRanges"] = json!([ip]);
             }
-            _ => body["description"] = json!(format!(r#"{{"kubernetes.io/cluster-id":"{}"}}"#, wish.names.cluster)),
+            _ => body["description"] = json!(format!(r#"{{"kubernetes.io/cluster-id":"{}"}}"#, goal.names.cluster)),
         }
     }
     body

@@ -22,7 +22,7 @@ fn plain(value: &Value) -> String {
             all.sort_unstable();
             format!("[{}]", all.join(","))
         }
-        // A backend is its group: balancing modes and capacities are not wished.
+        // A backend is its group: balancing modes and capacities are not wanted.
         Value::Object(fields) if fields.contains_key("group") => plain(&fields["group"]),
         Value::Object(fields) => {
             let each: Vec<String> = fields.iter().map(|(name, value)| format!("{name}:{}", plain(value))).collect();

@@ -3,9 +3,9 @@
 use aerostat_sdk::{Error, Result, SortedMap, SortedSet};
 use serde_json::Value;
 
+use super::goal::{GceGoal, shared_backends};
 use super::memo::{GceMemo, GceStage};
 use super::names::GceNames;
-use super::wish::{GceWish, shared_backends};
 use crate::api::fields::{items, text, word};
 use crate::api::objects::{self, GceKind, GceObject};
 use crate::machine::MachinePlace;
@@ -29,35 +29,35 @@ pub(super) struct GceLive {
 }
 
 impl GceLive {
-    /// Everything that there may be, and what is wished.
+    /// Everything that there may be, and what is wanted.
     ///
     /// # Errors
     ///
     /// Whatever the API answered.
-    pub(super) fn read(wish: &GceWish, memo: &GceMemo) -> Result<Self> {
-        let settings = &wish.settings.project;
+    pub(super) fn read(goal: &GceGoal, memo: &GceMemo) -> Result<Self> {
+        let settings = &goal.settings.project;
         let mut live = Self::default();
-        let mut wanted = vec![wish.rule(), wish.target(), wish.check(), wish.check_firewall(), wish.names.firewall()];
-        if wish.has_deny_firewall() {
-            wanted.push(wish.names.deny_firewall());
+        let mut wanted = vec![goal.rule(), goal.target(), goal.check(), goal.check_firewall(), goal.names.firewall()];
+        if goal.has_deny_firewall() {
+            wanted.push(goal.names.deny_firewall());
         }
         if memo.stage != GceStage::Settled {
-            wanted.extend(own(&wish.names));
-            wanted.extend(shared(&wish.names, &unwanted_letters(wish, memo)));
+            wanted.extend(own(&goal.names));
+            wanted.extend(shared(&goal.names, &unwanted_letters(goal, memo)));
         }
         live.read_all(settings, wanted)?;
-        let zones: SortedSet<String> = if wish.is_internal { live.zones(wish) } else { SortedSet::default() };
+        let zones: SortedSet<String> = if goal.is_internal { live.zones(goal) } else { SortedSet::default() };
         for zone in zones.iter() {
-            let group = GceObject::group(zone, &wish.names.group());
+            let group = GceObject::group(zone, &goal.names.group());
             if let Some(members) = objects::members(settings, &group)? {
                 live.members.insert(zone.clone(), members);
             }
         }
-        let shown = live.ip(wish);
+        let shown = live.ip(goal);
         if let Some(ip) = shown.as_ref().filter(|_| memo.stage != GceStage::Settled) {
             live.holding = objects::addresses(settings, ip)?;
         }
-        if let Some(ip) = wish.ip.as_ref().filter(|it| shown.as_ref() != Some(it)) {
+        if let Some(ip) = goal.ip.as_ref().filter(|it| shown.as_ref() != Some(it)) {
             live.requested = Some(objects::addresses(settings, ip)?);
         }
         Ok(live)
@@ -96,19 +96,19 @@ impl GceLive {
     }
 
     /// The address of the rule.
-    pub(super) fn ip(&self, wish: &GceWish) -> Option<String> {
-        word(self.get(&wish.rule())?, "IPAddress")
+    pub(super) fn ip(&self, goal: &GceGoal) -> Option<String> {
+        word(self.get(&goal.rule())?, "IPAddress")
     }
 
     /// Zones with nodes, and those that the backend service has.
-    fn zones(&self, wish: &GceWish) -> SortedSet<String> {
-        let backends = self.get(&wish.target()).map(|it| items(it, "backends")).unwrap_or_default();
+    fn zones(&self, goal: &GceGoal) -> SortedSet<String> {
+        let backends = self.get(&goal.target()).map(|it| items(it, "backends")).unwrap_or_default();
         let group = |backend: &Value| {
             let reference = text(backend, "group");
             let zone = reference.rsplit('/').nth(2)?.to_owned();
-            reference.ends_with(&*wish.names.group()).then_some(zone)
+            reference.ends_with(&*goal.names.group()).then_some(zone)
         };
-        backends.iter().filter_map(group).chain(wish.zones()).collect()
+        backends.iter().filter_map(group).chain(goal.zones()).collect()
     }
 }
 
@@ -146,7 +146,7 @@ fn shared(names: &GceNames, letters: &str) -> Vec<GceObject> {
 }
 
 /// The letters of what Services share and this one needs no more.
-pub(super) fn unwanted_letters(wish: &GceWish, memo: &GceMemo) -> String {
-    let wanted = wish.letters();
+pub(super) fn unwanted_letters(goal: &GceGoal, memo: &GceMemo) -> String {
+    let wanted = goal.letters();
     memo.letters.chars().filter(|it| "xyg1234".contains(*it) && !wanted.contains(*it)).collect()
 }

@@ -26,7 +26,7 @@ pub(super) struct GceMemo {
     /// Another one in each memo of a Service: requests of two makings differ.
     pub(super) making: u64,
     pub(super) stage: GceStage,
-    /// The letters of all that the load balancer may consist of, sorted: see [`super::wish::GceWish::letters`].
+    /// The letters of all that the load balancer may consist of, sorted: see [`super::goal::GceGoal::letters`].
     pub(super) letters: String,
     /// Operations that go on, each with its scope: "r/operation-1".
     pub(super) operations: Vec<String>,

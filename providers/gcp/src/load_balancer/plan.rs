@@ -1,14 +1,14 @@
-//! The next step towards a load balancer: a pure function of what is wished and what is there.
+//! The next step towards a load balancer: a pure function of what is wanted and what is there.
 
 use aerostat_sdk::{Error, Result};
 use serde_json::{Value, json};
 
 use super::bodies::{self, FIRST_INSTANCES};
 use super::compare::differs;
+use super::goal::{GceGoal, shared_backends};
 use super::live::{GceLive, own, unwanted_letters};
 use super::memo::{GceMemo, GceStage};
 use super::names::{GceNames, SERVICE_LABEL, owner_in};
-use super::wish::{GceWish, shared_backends};
 use crate::api::fields::{from_project, items, text, word};
 use crate::api::objects::{GceKind, GceObject};
 use crate::api::writes::{GceVerb, GceWrite};
@@ -20,13 +20,13 @@ const INSTANCES: usize = 1_000;
 /// The next step.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum GceStep {
-    /// Everything is as wished, and reached at this address.
+    /// Everything is as wanted, and reached at this address.
     Ready(String),
     /// These writes, side by side.
     Write(Vec<GceWrite>),
     /// Everything has to be read before anything is made again.
     Open(&'static str),
-    /// Everything is as wished. What Services share, and this one needs no more, is deleted if nothing uses it.
+    /// Everything is as wanted. What Services share, and this one needs no more, is deleted if nothing uses it.
     Try(Vec<GceObject>),
     /// Another controller serves the Service.
     Elsewhere,
@@ -34,7 +34,7 @@ pub(super) enum GceStep {
 
 /// A step, as far as it is planned.
 struct GcePlan<'a> {
-    wish: &'a GceWish,
+    goal: &'a GceGoal,
     live: &'a GceLive,
     labels: &'a Value,
     is_open: bool,
@@ -46,22 +46,22 @@ struct GcePlan<'a> {
 /// # Errors
 ///
 /// `invalid` for what is another's, and for an address that the Service cannot have.
-pub(super) fn plan(wish: &GceWish, live: &GceLive, memo: &GceMemo, labels: &Value) -> Result<GceStep> {
-    let rule = live.get(&wish.rule());
+pub(super) fn plan(goal: &GceGoal, live: &GceLive, memo: &GceMemo, labels: &Value) -> Result<GceStep> {
+    let rule = live.get(&goal.rule());
     let is_new_kind = |it: &&Value| it["loadBalancingScheme"] != "INTERNAL" && word(it, "backendService").is_some();
     if rule.filter(is_new_kind).is_some() {
         return Ok(GceStep::Elsewhere);
     }
-    for object in own(&wish.names) {
-        if let Some(why) = live.get(&object).and_then(|it| wish.names.not_ours(&object, it)) {
+    for object in own(&goal.names) {
+        if let Some(why) = live.get(&object).and_then(|it| goal.names.not_ours(&object, it)) {
             return Err(Error::invalid(why));
         }
     }
-    check_requested(wish, live)?;
+    check_requested(goal, live)?;
     let is_open = memo.stage != GceStage::Settled;
-    let mut plan = GcePlan { wish, live, labels, is_open, writes: Vec::new() };
+    let mut plan = GcePlan { goal, live, labels, is_open, writes: Vec::new() };
     plan.check();
-    if wish.is_internal {
+    if goal.is_internal {
         plan.groups();
     }
     let remade = rule.is_some_and(|it| plan.has_to_go(it));
@@ -69,7 +69,7 @@ pub(super) fn plan(wish: &GceWish, live: &GceLive, memo: &GceMemo, labels: &Valu
     if remade && !is_open {
         return Ok(GceStep::Open("its forwarding rule has to be made again"));
     }
-    let letters = wish.letters();
+    let letters = goal.letters();
     if !is_open && memo.letters != letters {
         return Ok(GceStep::Open("it is about to be made of other parts"));
     }
@@ -86,11 +86,11 @@ pub(super) fn plan(wish: &GceWish, live: &GceLive, memo: &GceMemo, labels: &Valu
         });
     };
     plan.clean(memo);
-    let unwanted = unwanted_letters(wish, memo);
+    let unwanted = unwanted_letters(goal, memo);
     Ok(match plan.writes.is_empty() {
         false => GceStep::Write(plan.writes),
         true if memo.stage == GceStage::Open && !unwanted.is_empty() => {
-            GceStep::Try(tried(&wish.names, live, &unwanted))
+            GceStep::Try(tried(&goal.names, live, &unwanted))
         }
         true => GceStep::Ready(ip),
     })
@@ -123,10 +123,10 @@ pub(super) fn idle_firewalls(names: &GceNames, live: &GceLive, letters: &str) ->
 }
 
 /// Refuses an address that the Service asks for and cannot have.
-fn check_requested(wish: &GceWish, live: &GceLive) -> Result<()> {
-    let (Some(ip), Some(found)) = (&wish.ip, &live.requested) else { return Ok(()) };
+fn check_requested(goal: &GceGoal, live: &GceLive) -> Result<()> {
+    let (Some(ip), Some(found)) = (&goal.ip, &live.requested) else { return Ok(()) };
     let Some(address) = found.first() else {
-        return match wish.is_internal {
+        return match goal.is_internal {
             true => Ok(()),
             false => Err(Error::invalid(format_args!(
                 "requested ip {ip:?} is neither static nor assigned to the LB: reserve it in the region, or leave \
@@ -136,17 +136,17 @@ fn check_requested(wish: &GceWish, live: &GceLive) -> Result<()> {
     };
     let name = text(address, "name");
     let tier = text(address, "networkTier");
-    if !wish.is_internal && !tier.is_empty() && tier != wish.tier() {
+    if !goal.is_internal && !tier.is_empty() && tier != goal.tier() {
         return Err(Error::invalid(format_args!(
             "requested ip {ip:?} is address {name} of tier {tier}, and the Service asks for tier {}",
-            wish.tier()
+            goal.tier()
         )));
     }
-    let rule = wish.rule().reference(&wish.settings.project);
+    let rule = goal.rule().reference(&goal.settings.project);
     let mut uses = items(address, "users").iter().filter_map(Value::as_str).map(from_project);
     let other = uses.find(|it| *it != rule);
-    let label = word(&address["labels"], SERVICE_LABEL).filter(|_| name != wish.names.balancer);
-    let owner = owner_in(address).filter(|it| *it != wish.names.service);
+    let label = word(&address["labels"], SERVICE_LABEL).filter(|_| name != goal.names.balancer);
+    let owner = owner_in(address).filter(|it| *it != goal.names.service);
     match other.or(owner).or(label) {
         Some(other) => Err(Error::invalid(format_args!(
             "requested ip {ip:?} is address {name}, which {other} has: choose another"
@@ -166,16 +166,16 @@ impl GcePlan<'_> {
 
     /// The health check; and the firewall beside it, if it needs no address.
     fn check(&mut self) {
-        let object = self.wish.check();
+        let object = self.goal.check();
         let shown = self.live.get(&object);
-        let body = bodies::check(self.wish, shown);
+        let body = bodies::check(self.goal, shown);
         match shown {
             None => self.write(object, GceVerb::Insert, body),
             Some(shown) if differs(&body, shown) => self.write(object, GceVerb::Put, body),
             Some(_) => {}
         }
-        if self.wish.is_internal || !self.wish.is_local {
-            self.firewall(self.wish.check_firewall(), bodies::check_firewall(self.wish, None));
+        if self.goal.is_internal || !self.goal.is_local {
+            self.firewall(self.goal.check_firewall(), bodies::check_firewall(self.goal, None));
         }
     }
 
@@ -190,23 +190,23 @@ impl GcePlan<'_> {
 
     /// The cluster's instance group in each zone, with all nodes of the zone and no others.
     fn groups(&mut self) {
-        let name = self.wish.names.group();
-        for zone in self.wish.zones() {
+        let name = self.goal.names.group();
+        for zone in self.goal.zones() {
             if self.live.members.get(&zone).is_none() {
                 self.write(GceObject::group(&zone, &name), GceVerb::Insert, json!({ "name": name }));
             }
         }
         for (zone, members) in &self.live.members {
             let group = GceObject::group(zone, &name);
-            let here: Vec<_> = self.wish.nodes.iter().filter(|it| it.zone == *zone).collect();
+            let here: Vec<_> = self.goal.nodes.iter().filter(|it| it.zone == *zone).collect();
             let missing: Vec<_> = here.iter().copied().filter(|it| !members.contains(it)).collect();
             let former: Vec<_> = members.iter().filter(|it| !here.contains(it)).collect();
             for part in missing.chunks(INSTANCES) {
-                let body = bodies::instances(self.wish, part.iter().copied());
+                let body = bodies::instances(self.goal, part.iter().copied());
                 self.write(group.clone(), GceVerb::Call("addInstances"), body);
             }
             for part in former.chunks(INSTANCES) {
-                let body = bodies::instances(self.wish, part.iter().copied());
+                let body = bodies::instances(self.goal, part.iter().copied());
                 self.write(group.clone(), GceVerb::Call("removeInstances"), body);
             }
         }
@@ -214,64 +214,64 @@ impl GcePlan<'_> {
 
     /// Whether the rule has to be made again: most of it, and of what it leads to, cannot be changed.
     fn has_to_go(&self, rule: &Value) -> bool {
-        let asks_for_other = self.wish.ip.as_ref().is_some_and(|it| rule["IPAddress"] != **it);
+        let asks_for_other = self.goal.ip.as_ref().is_some_and(|it| rule["IPAddress"] != **it);
         let is_external = rule["loadBalancingScheme"] != "INTERNAL";
         asks_for_other
-            || is_external == self.wish.is_internal
-            || bodies::rule_differs(self.wish, rule)
+            || is_external == self.goal.is_internal
+            || bodies::rule_differs(self.goal, rule)
             || self.target_has_to_go()
     }
 
     /// Whether the target pool or the Service's backend service has to be made again, or may change only without a rule.
     fn target_has_to_go(&self) -> bool {
-        let Some(target) = self.live.get(&self.wish.target()) else { return false };
-        match self.wish.is_internal {
-            false => text(target, "sessionAffinity") != self.wish.affinity(),
-            true => text(target, "protocol") != self.wish.protocol(),
+        let Some(target) = self.live.get(&self.goal.target()) else { return false };
+        match self.goal.is_internal {
+            false => text(target, "sessionAffinity") != self.goal.affinity(),
+            true => text(target, "protocol") != self.goal.protocol(),
         }
     }
 
     /// Whether the rule's address can stay with the Service.
     fn keeps_address(&self, rule: &Value) -> bool {
         let is_internal = rule["loadBalancingScheme"] == "INTERNAL";
-        let is_same_tier = self.wish.is_internal || text(rule, "networkTier") == self.wish.tier();
-        let is_wished = self.wish.ip.as_ref().is_none_or(|it| rule["IPAddress"] == **it);
-        let subnet = self.wish.subnet.as_ref();
+        let is_same_tier = self.goal.is_internal || text(rule, "networkTier") == self.goal.tier();
+        let is_wanted = self.goal.ip.as_ref().is_none_or(|it| rule["IPAddress"] == **it);
+        let subnet = self.goal.subnet.as_ref();
         let is_same_subnet = subnet.is_none_or(|it| from_project(&text(rule, "subnetwork")) == *it);
-        let is_same_place = !self.wish.is_internal || is_same_subnet;
-        is_internal == self.wish.is_internal && is_same_tier && is_wished && is_same_place
+        let is_same_place = !self.goal.is_internal || is_same_subnet;
+        is_internal == self.goal.is_internal && is_same_tier && is_wanted && is_same_place
     }
 
     /// The rule goes, and before it its address is held.
     fn remove(&mut self, rule: &Value) {
-        let object = self.wish.address();
+        let object = self.goal.address();
         let held = self.live.get(&object);
         match word(rule, "IPAddress").filter(|_| self.keeps_address(rule)) {
             Some(ip) if self.live.holding.is_empty() => match held {
                 Some(_) => self.delete(object),
                 None => {
-                    let body = bodies::address(self.wish, &ip, self.labels);
+                    let body = bodies::address(self.goal, &ip, self.labels);
                     self.write(object, GceVerb::Insert, body);
                 }
             },
-            _ => self.delete(self.wish.rule()),
+            _ => self.delete(self.goal.rule()),
         }
     }
 
     /// There is no rule: what it leads to is made, and then the rule.
     fn make(&mut self) {
-        let object = self.wish.target();
-        let held = self.live.get(&self.wish.address());
+        let object = self.goal.target();
+        let held = self.live.get(&self.goal.address());
         if held.is_some_and(|it| !self.can_use(it)) {
-            self.delete(self.wish.address());
+            self.delete(self.goal.address());
         }
-        let other = if self.wish.is_internal { GceKind::TargetPools } else { GceKind::BackendServices };
-        let other = self.wish.names.own(other);
+        let other = if self.goal.is_internal { GceKind::TargetPools } else { GceKind::BackendServices };
+        let other = self.goal.names.own(other);
         if self.live.has(&other) {
             self.delete(other);
         }
         match self.live.get(&object) {
-            Some(_) if self.target_has_to_go() && !self.wish.is_internal => self.delete(object),
+            Some(_) if self.target_has_to_go() && !self.goal.is_internal => self.delete(object),
             Some(target) => {
                 let before = self.writes.len();
                 self.follow(target);
@@ -286,69 +286,69 @@ impl GcePlan<'_> {
 
     /// A target pool or backend service, once there is all that it names.
     fn make_target(&mut self, object: GceObject) {
-        if !self.live.has(&self.wish.check()) {
+        if !self.live.has(&self.goal.check()) {
             return;
         }
-        if !self.wish.is_internal {
-            return self.write(object, GceVerb::Insert, bodies::pool(self.wish));
+        if !self.goal.is_internal {
+            return self.write(object, GceVerb::Insert, bodies::pool(self.goal));
         }
-        if self.wish.zones().iter().all(|it| self.live.members.get(it).is_some()) {
-            self.write(object, GceVerb::Insert, bodies::backend(self.wish));
+        if self.goal.zones().iter().all(|it| self.live.members.get(it).is_some()) {
+            self.write(object, GceVerb::Insert, bodies::backend(self.goal));
         }
     }
 
     /// The rule, with the address that the Service asks for or that is held.
     fn make_rule(&mut self, held: Option<&Value>) {
         let held = held.filter(|it| self.can_use(it)).and_then(|it| word(it, "address"));
-        let ip = self.wish.ip.clone().or(held);
-        let body = bodies::rule(self.wish, ip.as_deref(), self.labels);
-        self.write(self.wish.rule(), GceVerb::Insert, body);
+        let ip = self.goal.ip.clone().or(held);
+        let body = bodies::rule(self.goal, ip.as_deref(), self.labels);
+        self.write(self.goal.rule(), GceVerb::Insert, body);
     }
 
     /// Whether the address that is held can be the new rule's.
     fn can_use(&self, address: &Value) -> bool {
         let is_internal = text(address, "addressType") == "INTERNAL";
-        let subnet = self.wish.subnet.as_ref();
-        let is_here = match self.wish.is_internal {
+        let subnet = self.goal.subnet.as_ref();
+        let is_here = match self.goal.is_internal {
             true => subnet.is_none_or(|it| from_project(&text(address, "subnetwork")) == *it),
-            false => text(address, "networkTier") == self.wish.tier(),
+            false => text(address, "networkTier") == self.goal.tier(),
         };
-        let is_wished = self.wish.ip.as_ref().is_none_or(|it| address["address"] == **it);
-        is_internal == self.wish.is_internal && is_here && is_wished
+        let is_wanted = self.goal.ip.as_ref().is_none_or(|it| address["address"] == **it);
+        is_internal == self.goal.is_internal && is_here && is_wanted
     }
 
     /// The rule stays: what it leads to follows the nodes, and firewalls follow its address.
     fn keep(&mut self, rule: &Value) {
-        let (wish, live) = (self.wish, self.live);
-        if wish.is_internal && (rule["allowGlobalAccess"] == true) != wish.has_global_access {
-            self.write(wish.rule(), GceVerb::Patch, json!({ "allowGlobalAccess": wish.has_global_access }));
+        let (goal, live) = (self.goal, self.live);
+        if goal.is_internal && (rule["allowGlobalAccess"] == true) != goal.has_global_access {
+            self.write(goal.rule(), GceVerb::Patch, json!({ "allowGlobalAccess": goal.has_global_access }));
         }
-        match live.get(&wish.target()) {
+        match live.get(&goal.target()) {
             Some(target) => self.follow(target),
-            None => self.make_target(wish.target()),
+            None => self.make_target(goal.target()),
         }
         let Some(ip) = word(rule, "IPAddress") else { return };
-        self.firewall(wish.names.firewall(), bodies::firewall(wish, &ip));
-        if wish.has_deny_firewall() {
-            self.firewall(wish.names.deny_firewall(), bodies::deny_firewall(wish, &ip));
+        self.firewall(goal.names.firewall(), bodies::firewall(goal, &ip));
+        if goal.has_deny_firewall() {
+            self.firewall(goal.names.deny_firewall(), bodies::deny_firewall(goal, &ip));
         }
-        if !wish.is_internal && wish.is_local {
-            self.firewall(wish.check_firewall(), bodies::check_firewall(wish, Some(&ip)));
+        if !goal.is_internal && goal.is_local {
+            self.firewall(goal.check_firewall(), bodies::check_firewall(goal, Some(&ip)));
         }
-        if live.has(&wish.address()) {
-            self.delete(wish.address());
+        if live.has(&goal.address()) {
+            self.delete(goal.address());
         }
     }
 
     /// The target pool's instances and check, or the backend service's groups, check and affinity.
     fn follow(&mut self, target: &Value) {
-        if self.wish.is_internal { self.follow_backend(target) } else { self.follow_pool(target) }
+        if self.goal.is_internal { self.follow_backend(target) } else { self.follow_pool(target) }
     }
 
     fn follow_backend(&mut self, shown: &Value) {
-        let wanted = bodies::backend(self.wish);
+        let wanted = bodies::backend(self.goal);
         let can_be_named =
-            self.live.has(&self.wish.check()) && self.wish.zones().iter().all(|it| self.live.members.get(it).is_some());
+            self.live.has(&self.goal.check()) && self.goal.zones().iter().all(|it| self.live.members.get(it).is_some());
         if !can_be_named || !differs(&wanted, shown) {
             return;
         }
@@ -362,24 +362,24 @@ impl GcePlan<'_> {
                 fields.remove(output);
             }
         }
-        self.write(self.wish.target(), GceVerb::Put, body);
+        self.write(self.goal.target(), GceVerb::Put, body);
     }
 
     fn follow_pool(&mut self, shown: &Value) {
-        let (wish, pool) = (self.wish, self.wish.target());
+        let (goal, pool) = (self.goal, self.goal.target());
         let instances = items(shown, "instances").iter().filter_map(Value::as_str);
         let instances: Vec<MachinePlace> = instances.filter_map(MachinePlace::of_url).collect();
-        let missing: Vec<_> = wish.nodes.iter().filter(|it| !instances.contains(it)).collect();
-        let former: Vec<_> = instances.iter().filter(|it| !wish.nodes.contains(it)).collect();
+        let missing: Vec<_> = goal.nodes.iter().filter(|it| !instances.contains(it)).collect();
+        let former: Vec<_> = instances.iter().filter(|it| !goal.nodes.contains(it)).collect();
         for part in missing.chunks(INSTANCES) {
-            let body = bodies::instances(wish, part.iter().copied());
+            let body = bodies::instances(goal, part.iter().copied());
             self.write(pool.clone(), GceVerb::Call("addInstance"), body);
         }
         for part in former.chunks(INSTANCES) {
-            let body = bodies::instances(wish, part.iter().copied());
+            let body = bodies::instances(goal, part.iter().copied());
             self.write(pool.clone(), GceVerb::Call("removeInstance"), body);
         }
-        let wanted = wish.check().reference(&wish.settings.project);
+        let wanted = goal.check().reference(&goal.settings.project);
         let checks: Vec<String> =
             items(shown, "healthChecks").iter().filter_map(Value::as_str).map(from_project).collect();
         let others: Vec<Value> =
@@ -387,29 +387,29 @@ impl GcePlan<'_> {
         // A pool has one check: the old one goes first.
         if !others.is_empty() {
             self.write(pool, GceVerb::Call("removeHealthCheck"), json!({ "healthChecks": others }));
-        } else if checks.is_empty() && self.live.has(&wish.check()) {
+        } else if checks.is_empty() && self.live.has(&goal.check()) {
             let body = json!({ "healthChecks": [{ "healthCheck": wanted }] });
             self.write(pool, GceVerb::Call("addHealthCheck"), body);
         }
     }
 
-    /// Everything is as wished: the Service's other objects go, first what names others.
+    /// Everything is as wanted: the Service's other objects go, first what names others.
     fn clean(&mut self, memo: &GceMemo) {
         if !self.is_open {
             return;
         }
-        let wish = self.wish;
-        let mut wanted = vec![wish.rule(), wish.target(), wish.check(), wish.check_firewall(), wish.names.firewall()];
-        wanted.extend(wish.has_deny_firewall().then(|| wish.names.deny_firewall()));
+        let goal = self.goal;
+        let mut wanted = vec![goal.rule(), goal.target(), goal.check(), goal.check_firewall(), goal.names.firewall()];
+        wanted.extend(goal.has_deny_firewall().then(|| goal.names.deny_firewall()));
         let left: Vec<_> =
-            own(&wish.names).into_iter().filter(|it| self.live.has(it) && !wanted.contains(it)).collect();
+            own(&goal.names).into_iter().filter(|it| self.live.has(it) && !wanted.contains(it)).collect();
         let names_others = |it: &GceObject| matches!(it.kind, GceKind::TargetPools | GceKind::BackendServices);
         match left.iter().any(names_others) {
             true => left.into_iter().filter(names_others).for_each(|it| self.delete(it)),
             false => left.into_iter().for_each(|it| self.delete(it)),
         }
         if memo.stage == GceStage::Tried {
-            let idle = idle_firewalls(&wish.names, self.live, &unwanted_letters(wish, memo));
+            let idle = idle_firewalls(&goal.names, self.live, &unwanted_letters(goal, memo));
             idle.into_iter().for_each(|it| self.delete(it));
         }
     }

@@ -4,11 +4,11 @@ use aerostat_sdk::{Deletion, Error, LoadBalancer, PendingStatus, Result, SortedS
 
 use super::annotations::{self, OTHER_FINALIZERS};
 use super::call::{POLL, SOON, command, send, status, still_running};
+use super::goal::shared_letter;
 use super::live::{GceLive, own};
 use super::memo::{GceMemo, GceStage};
 use super::names::GceNames;
 use super::plan::{are_backends, idle_firewalls, tried};
-use super::wish::shared_letter;
 use crate::api::fields::text;
 use crate::api::objects::{self, GceKind, GceObject};
 use crate::api::writes::GceWrite;

@@ -2,7 +2,7 @@
 
 use aerostat_sdk::{Error, LoadBalancer, Result, SortedSet, pages};
 
-use super::wish::GceWish;
+use super::goal::GceGoal;
 use crate::api::PAGE;
 use crate::api::instances::{self, GceInstance};
 use crate::instance::{TAG, tag_of};
@@ -16,16 +16,16 @@ const SINGLE: usize = 5;
 /// # Errors
 ///
 /// `invalid` for a node without a tag that its name begins with, and whatever the API answered.
-pub(super) fn of(service: &LoadBalancer, wish: &GceWish) -> Result<Vec<String>> {
-    if !wish.tags.is_empty() {
-        return Ok(wish.tags.clone());
+pub(super) fn of(service: &LoadBalancer, goal: &GceGoal) -> Result<Vec<String>> {
+    if !goal.tags.is_empty() {
+        return Ok(goal.tags.clone());
     }
-    let project = &wish.settings.project.project;
+    let project = &goal.settings.project.project;
     let mut tags: SortedSet<String> = SortedSet::default();
     let mut unknown = Vec::new();
     for node in &service.nodes {
         let place = node.provider_id.as_deref().and_then(|it| MachinePlace::parse(it, project).ok());
-        let Some(place) = place.filter(|it| wish.nodes.contains(it)) else { continue };
+        let Some(place) = place.filter(|it| goal.nodes.contains(it)) else { continue };
         match node.extra.iter().find(|(key, _)| key == TAG) {
             Some((_, tag)) => _ = tags.insert(tag.clone()),
             None => unknown.push(place),

@@ -47,8 +47,7 @@ pub(super) fn of(description: &Description, config: &CloudConfig) -> Result<Vec<
 
 /// A file of them, a line each.
 pub(super) fn text(rules: &[AccessRule]) -> String {
-    let line = |it: &AccessRule| {
-        let AccessRule { service, method, path } = it;
+    let line = |AccessRule { service, method, path }: &AccessRule| {
         format!("  {{\"service\": {}, \"method\": {}, \"path\": {}}}", json!(service), json!(method), json!(path))
     };
     format!("[\n{}\n]\n", rules.iter().map(line).collect::<Vec<_>>().join(",\n"))

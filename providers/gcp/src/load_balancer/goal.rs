@@ -16,7 +16,7 @@ const KUBE_PROXY: u16 = 10_256;
 
 /// A load balancer as it is to be.
 #[derive(Clone, Debug)]
-pub(super) struct GceWish {
+pub(super) struct GceGoal {
     pub(super) names: GceNames,
     pub(super) settings: GceBalancerSettings,
     pub(super) is_internal: bool,
@@ -50,7 +50,7 @@ pub(super) fn is_elsewhere(service: &LoadBalancer, settings: &GceBalancerSetting
     Ok(is_rbs && !annotations::is_internal(service)?)
 }
 
-impl GceWish {
+impl GceGoal {
     /// # Errors
     ///
     /// `invalid` for what Compute Engine cannot do, naming it.
