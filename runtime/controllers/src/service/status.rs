@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_condition_stays_until_the_load_balancer_is_ready_without_it() {
+    fn a_condition_stays_until_it_is_ready_without_one() {
         let found = |service: &Service| {
             let all = service.status.as_ref().unwrap().conditions.clone().unwrap_or_default();
             all.into_iter().filter(|it| it.type_ == "LoadBalancerPortsError").collect::<Vec<_>>()

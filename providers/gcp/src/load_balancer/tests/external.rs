@@ -221,7 +221,7 @@ fn gcp_036_everything_goes_and_what_others_use_stays() {
 }
 
 #[test]
-fn a_firewall_denies_and_annotations_are_written_where_settings_say() {
+fn settings_add_a_denying_firewall_and_annotations() {
     let mut stage = Stage::new().setting("denyFirewall", "true").setting("writeAnnotations", "true");
     stage.ensured().unwrap();
     let (allow, deny) = (stage.object("/firewalls/k8s-fw-LB"), stage.object("/firewalls/k8s-fw-LB-deny"));

@@ -47,7 +47,7 @@ fn a_pair_without_its_route_gets_it_back() {
 }
 
 #[test]
-fn a_network_that_another_node_has_now_is_taken_off_the_old_port() {
+fn a_network_of_another_node_leaves_the_old_port() {
     let neutron = Neutron::new(&[]).shared();
     neutron.borrow_mut().let_through("10.6.0.11", &[ONE]);
     let stale = listed(&neutron).remove(0);
