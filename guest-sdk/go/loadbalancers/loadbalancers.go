@@ -15,7 +15,11 @@ type LoadBalancerStatus struct {
 	Memo *string
 	// To be written on the Service for people and other tools; only keys under `writes-annotations`.
 	Annotations [][2]string
-	// What a later provider may say more.
+	// What a provider may say more.
+	//
+	// "service-condition": a condition of the Service that says what a person has to change, as type, reason and
+	// message with a space between. The host knows `LoadBalancerPortsError`, sets it to `True`, and takes it off with
+	// the next `ready` without it.
 	Extra [][2]string
 }
 

@@ -159,6 +159,10 @@ type Description struct {
 	//
 	// "config-map": "namespace/name/key" of a value that an earlier controller of this cloud keeps in a ConfigMap: the
 	// id that its names are made of. Where the operator allows that ConfigMap, `cluster.extra` holds the value.
+	//
+	// "config-map-id": the same, of a value that such a controller makes itself where the ConfigMap is missing. Where the
+	// operator allows that, too, the host makes the ConfigMap at its start, with one id for all values of it that are
+	// described so: 16 hexadecimal digits that come from the cluster's UID.
 	Extra [][2]string
 }
 
