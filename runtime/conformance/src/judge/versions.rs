@@ -1,5 +1,7 @@
 //! The judge of load balancers in the hands of two versions.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use crate::breach::Breach;
 use crate::protocol::CloudObject;
 use crate::transcript::{Life, SaidAnswer, Transcript, VersionStory};
@@ -19,9 +21,9 @@ pub(crate) fn versions_go_on(transcript: &Transcript) -> PromiseJudgement {
 fn broken(story: &VersionStory, measure: Option<&Life>) -> Vec<Breach> {
     let VersionStory { title, before, created, made: one, changed, grown, deleted, after } = story;
     let sentence = unready(created)
-        .or_else(|| twice(before, one, measure, Phase::Create))
+        .or_else(|| miscounted(before, one, measure, Phase::Create))
         .or_else(|| unready(changed).map(|it| format!("the one that began changes it: {it}")))
-        .or_else(|| twice(before, grown, measure, Phase::Change))
+        .or_else(|| miscounted(before, grown, measure, Phase::Change))
         .or_else(|| match deleted {
             Some(SaidAnswer::Done) => None,
             other => Some(format!("its deletion is not done, but {}", said(other))),
@@ -40,16 +42,15 @@ fn unready(answer: &Option<SaidAnswer>) -> Option<String> {
     }
 }
 
-/// What is there more often than where one version does it all.
-fn twice(before: &[CloudObject], now: &[CloudObject], measure: Option<&Life>, phase: Phase) -> Option<String> {
+/// A kind of which there are more or fewer than where one version does it all.
+fn miscounted(before: &[CloudObject], now: &[CloudObject], measure: Option<&Life>, phase: Phase) -> Option<String> {
     let measure = measure?;
-    let usual = counts(&measure.before, &measure.part(phase)?.after);
-    let found = counts(before, now);
-    let more = found.into_iter().find(|(kind, count)| *count > usual.get(kind).copied().unwrap_or_default());
-    more.map(|(kind, count)| {
-        let right = usual.get(kind).copied().unwrap_or_default();
-        format!("after {}: {count} of {kind}, where {right} is right", phase.as_str())
-    })
+    let (usual, found) = (counts(&measure.before, &measure.part(phase)?.after), counts(before, now));
+    let number = |counts: &BTreeMap<&str, usize>, kind: &str| counts.get(kind).copied().unwrap_or_default();
+    let kinds: BTreeSet<_> = usual.keys().chain(found.keys()).copied().collect();
+    let wrong = kinds.into_iter().find(|kind| number(&usual, kind) != number(&found, kind))?;
+    let (count, right) = (number(&found, wrong), number(&usual, wrong));
+    Some(format!("after {}: {count} of {wrong}, where {right} is right", phase.as_str()))
 }
 
 fn said(answer: &Option<SaidAnswer>) -> String {

@@ -99,6 +99,7 @@ fn a_version_that_does_not_go_on_is_named() {
     for (wrong, sentence) in [
         (VersionStory { created: Some(pending()), ..story.clone() }, "it is not ready, but pending (it is built)"),
         (VersionStory { made: twice.clone(), ..story.clone() }, "after create: 2 of load balancer, where 1 is right"),
+        (VersionStory { made: Vec::new(), ..story.clone() }, "after create: 0 of load balancer, where 1 is right"),
         (
             VersionStory { changed: None, ..story.clone() },
             "the one that began changes it: it is not ready, but nothing",
