@@ -96,6 +96,11 @@ async fn case_240_every_started_controller_is_checked() {
     let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let process = setup.started().await;
+    // Controllers start one after the other.
+    tests::wait::until("all controllers have started", async || {
+        (process.checks().await.len() == CHECKS.len()).then_some(())
+    })
+    .await;
     assert_eq!(process.checks().await, CHECKS);
     process.stop().await;
 }

@@ -7,6 +7,9 @@ use kube::Client;
 use kube::api::{Api, ListParams};
 use serde_json::{Map, Value};
 
+/// Of a cloud controller manager's events about Services.
+const COMPONENT: &str = "service-controller";
+
 /// How often each event was told: by reason, type and message.
 pub(super) type EventCounts = BTreeMap<(String, String, String), i32>;
 
@@ -15,7 +18,10 @@ pub(super) async fn told(client: &Client, service: &str) -> EventCounts {
     let events: Api<Event> = Api::default_namespaced(client.clone());
     let about = ListParams::default().fields(&format!("involvedObject.name={service}"));
     let mut told = EventCounts::new();
-    for event in events.list(&about).await.expect("the API server answers").items {
+    let all = events.list(&about).await.expect("the API server answers").items;
+    // The cluster's own controllers tell of Services, too.
+    let is_ours = |it: &Event| it.source.as_ref().is_some_and(|it| it.component.as_deref() == Some(COMPONENT));
+    for event in all.into_iter().filter(is_ours) {
         let key =
             (event.reason.unwrap_or_default(), event.type_.unwrap_or_default(), event.message.unwrap_or_default());
         let times = event.count.or_else(|| event.series.and_then(|it| it.count)).unwrap_or(1);

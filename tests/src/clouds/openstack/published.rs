@@ -306,7 +306,8 @@ fn adapt(service: Service, answers: bool, schema: &mut Value) {
             if service == Service::LoadBalancer && name == "session_persistence" {
                 property["type"] = json!(["object", "null"]);
             }
-            if answers {
+            // The description of a pair misspells its field, and a pair is written as it was read.
+            if answers || name == "allowed_address_pairs" {
                 add_fields(service, name, property);
             }
         }
