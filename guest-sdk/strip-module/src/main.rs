@@ -1,5 +1,7 @@
 //! `strip-module`: the step of `make release` between a provider that cargo has built and a module of a release.
 
+#![expect(clippy::print_stdout, reason = "a person who builds a release reads the sizes")]
+
 use std::path::Path;
 use std::process::ExitCode;
 
