@@ -58,7 +58,7 @@ impl LoadBalancer {
     }
 
     /// Whether this is the first call of [`LoadBalancers::ensure`] with this memo (`host.new-memo`): what it announces, no call
-    /// has sent yet. If the cloud refuses it for certain, [`Progress::Failed`](crate::Progress::Failed) without a memo takes
+    /// has sent yet. If the cloud refuses it for certain, [`Progress::Failed`] without a memo takes
     /// the announcement back. `false` also where the host does not know, as after a restart: then look into the cloud first.
     #[must_use]
     pub fn is_memo_new(&self) -> bool {
