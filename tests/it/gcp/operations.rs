@@ -35,7 +35,7 @@ async fn an_operation_lasts_and_its_resource_waits() {
     assert_eq!((&ended["status"], &ended["progress"]), (&json!("DONE"), &json!(100)));
     assert_eq!(asked.done("GET regions/europe-west1/addresses/a").await["status"], "RESERVED");
 
-    // What is deleted is there until the end.
+    // A resource that is being deleted is there until the operation's end.
     asked.done("DELETE regions/europe-west1/addresses/a").await;
     asked.done("GET regions/europe-west1/addresses/a").await;
     asked.cloud.advance(Duration::from_secs(3_600));

@@ -127,7 +127,7 @@ async fn an_address_serves_whom_it_fits() {
             &format!("{} → 400 invalid", rule(r#""IPAddress":"203.0.113.200","networkTier":"STANDARD""#)),
             r#"POST @R/addresses {"name":"lb","address":"203.0.113.11","networkTier":"STANDARD"} → 400 invalid"#,
             r#"POST @R/addresses {"name":"lb","address":"203.0.113.99"} → 400 invalid"#,
-            // What a rule has is kept beyond it.
+            // The address of a rule is kept when the rule goes.
             r#"POST @R/addresses {"name":"lb","address":"203.0.113.11"} → 200"#,
             r#"POST @R/addresses {"name":"again","address":"203.0.113.11"} → 400 invalid"#,
             &format!("{} → 400 invalid", rule(r#""IPAddress":"203.0.113.11""#)),

@@ -33,7 +33,7 @@ async fn openstack_010_nodes_of_another_region_and_without_ports_wait() {
     kubelet::join_as(&ground.cluster.admin, node).await.unwrap();
     operator::event(&ground.cluster, "elsewhere", &["region \"other\"", "RegionOne"]).await;
 
-    // Of two ports one is down, and then the other, too.
+    // One of two ports is down, and then the other, too.
     OpenStack::add_machine(ground.cloud.account(), 3, "web-3");
     let set = |number: u8, status: &str| {
         ground.cloud.with(|world| {

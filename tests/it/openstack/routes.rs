@@ -141,7 +141,7 @@ async fn openstack_056_twenty_nodes_get_routes_by_one_request() {
     assert_eq!(told, 1);
     assert_eq!(ground.cloud.with(|world| routes(world).len()), 22);
 
-    // What OpenStack's own controller leaves at the port of a node that left goes, too.
+    // The pair that OpenStack's own controller leaves at the port of a node that left goes, too.
     ground.cloud.with(|world| {
         let port = world.named(Kind::Port, "web-1");
         let own = world.get(Kind::Port, &port).unwrap()["allowed_address_pairs"][0].clone();

@@ -7,7 +7,7 @@ use kube::Client;
 use kube::api::{Api, ListParams};
 use serde_json::{Map, Value};
 
-/// Of a cloud controller manager's events about Services.
+/// The component in a cloud controller manager's events about Services.
 const COMPONENT: &str = "service-controller";
 
 /// How often each event was told: by reason, type and message.

@@ -221,7 +221,7 @@ impl Stage {
                 (count, looked) = (self.count_requests(), Instant::now());
                 let ours = self.seen(story, step).await;
                 let differ = unmeant(table, &name, &theirs.seen, &ours);
-                // What theirs leaves undone does not differ before it is done here.
+                // A Service that theirs leaves undone does not differ before it is served here.
                 let is_done = !ARRIVES.contains(&&*name)
                     || !ours["services"][&step.subject]["status"]["loadBalancer"]["ingress"].is_null();
                 let is_over = async || match self.last_request(story, begun, is_alone) {

@@ -25,7 +25,7 @@ pub(crate) enum GceKind {
 #[derive(Clone, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) struct GceObject {
     pub(crate) kind: GceKind,
-    /// Of an instance group; empty for all others.
+    /// The zone of an instance group; empty for all others.
     pub(crate) zone: String,
     pub(crate) name: String,
 }

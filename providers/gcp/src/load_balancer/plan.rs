@@ -352,7 +352,7 @@ impl GcePlan<'_> {
         if !can_be_named || !differs(&wanted, shown) {
             return;
         }
-        // What people have set beside it stays.
+        // Fields that people have set beside it stay.
         let mut body = shown.clone();
         for (field, value) in wanted.as_object().into_iter().flatten() {
             body[&**field] = value.clone();

@@ -190,7 +190,7 @@ impl Stage {
         panic!("it does not end: {all:?}")
     }
 
-    /// What there is in the cloud, by kind and name.
+    /// The resources in the cloud, by kind and name.
     fn left(&self) -> Vec<String> {
         let short = |path: &String| {
             let parts: Vec<_> = path.rsplit('/').take(2).collect();

@@ -59,7 +59,7 @@ impl World {
         let removes = verb == "delete";
         let ongoing = Ongoing { body, end, target, before, removes, failure: failure.or(planned) };
         self.operations.insert(path.clone(), ongoing);
-        // What lasts no time has not ended before it was answered.
+        // An operation that lasts no time has not ended before it was answered.
         Answer::ok(&self.operations[&path].body)
     }
 

@@ -59,7 +59,7 @@ fn openstack_024_a_driver_that_refused_once_is_not_tried_again() {
     assert_eq!(writes.iter().filter(|it| *it == "POST /loadbalancers").count(), 1, "{writes:?}");
     let refused = |writes: &[String]| writes.iter().filter(|it| *it == "PUT /pools/*/members").count();
     assert_eq!((refused(&tried), refused(&writes)), (0, 0), "members come one at a time, without a refusal for each");
-    // Of another driver nothing is known.
+    // Another driver has refused nothing yet.
     let mut third =
         first.other("amphora", "5f2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a13").setting("loadBalancers.provider", "other");
     third.service.ports.clone_from(&first.service.ports);
