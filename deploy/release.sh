@@ -178,8 +178,8 @@ fi
 
 announce "modules of ${providers[*]}"
 need_target wasm32-wasip2
-# The last flag is that of .cargo/config.toml.
-CARGO_ENCODED_RUSTFLAGS+="$separator-Clink-arg=--compress-relocations" \
+# The last flags are those of .cargo/config.toml.
+CARGO_ENCODED_RUSTFLAGS+="$separator-Clink-arg=--compress-relocations$separator--cfg=sha2_backend_soft=\"compact\"" \
 	"$cargo" build --locked --profile guest --target wasm32-wasip2 --target-dir target --lib "${packages[@]}"
 built=("${providers[@]/#/target/wasm32-wasip2/guest/}")
 built=("${built[@]/%/.wasm}")

@@ -99,7 +99,7 @@ fn flags(root: &Path) -> OsString {
     let mut named = vec![(root.to_owned(), "/aerostat"), (cargo_home, "/cargo")];
     // Of several the last one that fits counts.
     named.extend(sources.map(|it| (it.path(), "/cargo")));
-    let mut flags = OsString::from("-Clink-arg=--compress-relocations");
+    let mut flags = OsString::from("-Clink-arg=--compress-relocations\x1f--cfg=sha2_backend_soft=\"compact\"");
     for (folder, name) in named {
         flags.push("\x1f--remap-path-prefix=");
         flags.push(folder);
