@@ -103,6 +103,14 @@ impl Setup {
         setup
     }
 
+    /// Another kubeconfig than that of the cluster.
+    pub fn kubeconfig(mut self, kubeconfig: &Value) -> Self {
+        let file = self.folder.write("kubeconfig", kubeconfig.to_string());
+        self.flags.retain(|it| !it.starts_with("--kubeconfig="));
+        self.flags.push(format!("--kubeconfig={}", file.display()));
+        self
+    }
+
     /// Adds flags.
     pub fn flags(mut self, flags: &[&str]) -> Self {
         self.flags.extend(flags.iter().map(|it| (*it).to_owned()));

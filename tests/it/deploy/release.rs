@@ -190,7 +190,13 @@ async fn what_is_published_twice_has_the_same_digests() {
             "{kinds:?}"
         );
     }
-    assert_eq!(registry.kinds(image.strip_prefix(&format!("{address}/")).unwrap()).await, ["amd64", "arm64"]);
+    let index = image.strip_prefix(&format!("{address}/")).unwrap();
+    assert_eq!(registry.kinds(index).await, ["amd64", "arm64"]);
+    for program in registry.manifest(index).await["manifests"].as_array().unwrap() {
+        let tag = program["digest"].as_str().unwrap().replace(':', "-");
+        let kinds = registry.kinds(&format!("aerostat:{tag}")).await;
+        assert_eq!(kinds, ["application/vnd.cyclonedx+json"], "{program}");
+    }
     assert_eq!(said(), first);
 
     let out = folder.path("pulled.wasm");

@@ -1,7 +1,10 @@
 //! Where the Pod may run: on nodes of the control plane as distributions make them, before anything else can.
 
+use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{NodeSelectorRequirement, PodSpec, Taint, Toleration};
+use serde_json::json;
 
+use crate::chart::{only, rendered, with};
 use crate::setup::template;
 
 /// The nodes of a control plane as a distribution makes them.
@@ -89,6 +92,16 @@ fn workers_get_no_token_of_the_cloud() {
 }
 
 #[test]
+fn hosted_control_planes_have_no_node_to_run_on() {
+    let of = |hosted: bool| {
+        let objects = rendered(&with("digitalocean", json!({ "hostedControlPlane": hosted })));
+        only::<Deployment>(&objects, "Deployment").spec.unwrap().template.spec.unwrap()
+    };
+    let worker = &[("node-role.kubernetes.io/worker", "true")];
+    assert!(may_run(&of(true), worker) && !may_run(&of(false), worker));
+}
+
+#[test]
 fn pods_of_dead_machines_are_made_again_elsewhere() {
     let unreachable = taint(&("node.kubernetes.io/unreachable", "", "NoExecute"));
     assert_eq!(stay(&pod(), &unreachable), Some(Stay::Seconds(300)), "as the API server gives all Pods");
@@ -127,8 +140,9 @@ fn tolerates(toleration: &Toleration, taint: &Taint) -> bool {
 
 /// Whether the affinity lets a Pod run on a node with these labels.
 fn may_run(pod: &PodSpec, labels: &[(&str, &str)]) -> bool {
-    let affinity = pod.affinity.clone().unwrap().node_affinity.unwrap();
-    let Some(required) = affinity.required_during_scheduling_ignored_during_execution else { return true };
+    let required = pod.affinity.as_ref().and_then(|it| it.node_affinity.as_ref());
+    let required = required.and_then(|it| it.required_during_scheduling_ignored_during_execution.as_ref());
+    let Some(required) = required else { return true };
     let fits = |demand: &NodeSelectorRequirement| {
         assert_eq!(demand.operator, "Exists", "values differ between distributions");
         labels.iter().any(|(key, _)| *key == demand.key)

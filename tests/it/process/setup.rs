@@ -23,9 +23,13 @@ pub(crate) async fn write_config_map(admin: &Client, name: &str, key: &str, file
         .unwrap();
 }
 
+/// The kubeconfig of aerostat.
+pub(crate) fn kubeconfig(cluster: &Cluster) -> Value {
+    let text = std::fs::read_to_string(&cluster.kubeconfig).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
+
 /// The token in aerostat's kubeconfig.
 pub(crate) fn own_token(cluster: &Cluster) -> String {
-    let text = std::fs::read_to_string(&cluster.kubeconfig).unwrap();
-    let kubeconfig: Value = serde_saphyr::from_str(&text).unwrap();
-    kubeconfig["users"][0]["user"]["token"].as_str().unwrap().to_owned()
+    kubeconfig(cluster)["users"][0]["user"]["token"].as_str().unwrap().to_owned()
 }

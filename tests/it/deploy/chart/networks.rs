@@ -1,5 +1,7 @@
 //! The network of the Pods, and of those who reach them: flags, probes, and the policies that endpoints make.
 
+use std::collections::BTreeSet;
+
 use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyEgressRule};
 use serde_json::{Value, json};
@@ -41,6 +43,12 @@ fn cilium_lets_the_origins_of_the_endpoints_through() {
     let region = ["ec2", "elasticloadbalancing", "sts"].map(|it| format!("{it}.eu-west-1.amazonaws.com:443"));
     let registry = "registry.example.com:443".to_owned();
     assert_eq!(aws, [region[0].clone(), region[1].clone(), registry, region[2].clone()]);
+
+    let openstack = names(&policy("cilium", "openstack", json!({})));
+    let services = ["nova", "neutron", "octavia"].map(|it| format!("{it}.example.com:443"));
+    let mut wanted = vec!["keystone.example.com:5000".to_owned(), "registry.example.com:443".to_owned()];
+    wanted.extend(services);
+    assert_eq!(BTreeSet::from_iter(openstack), BTreeSet::from_iter(wanted));
 
     let endpoint = json!({ "name": "api", "baseUrl": "http://api.example.com:8080/v2", "allow": [] });
     let more = json!({ "config": { "endpoints": [endpoint] },
