@@ -37,12 +37,15 @@ known-cloud:
 	@$(if $(filter-out $(CLOUDS),$(CLOUD)),echo 'there is no cloud "$(CLOUD)" to show: CLOUD is one of $(CLOUDS)' >&2; exit 1)
 	@$(if $(filter-out 0,$(POD)),$(if $(filter-out digitalocean,$(CLOUD)),echo 'POD=1 shows DigitalOcean alone' >&2; exit 1))
 
+# Machines with a real kubelet, where `make test-pod` has made them before: then its story is a part of `make test`.
+MACHINES := $(if $(filter 0,$(shell id -u)),$(if $(wildcard target/machine-program/*),$(if $(wildcard target/machine/pause),machine)))
+
 .PHONY: test
-test: control-plane registries moto keystone google helm proxy wkg ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone and Google's own clients.
+test: control-plane registries moto keystone google helm proxy wkg $(MACHINES) ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone and Google's own clients.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
-	@CARGO='$(CARGO)' tests/run.py
+	@CARGO='$(CARGO)' MACHINES=$(MACHINES) tests/run.py
 
 # Rows of AWS are measured beside its own manager, and the others beside the baseline.
 BESIDE := $(if $(filter aws aws-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%,$(ROW)),,moto cloud-provider-aws)
@@ -157,7 +160,7 @@ machine: preflight $(ZIG) ## Prepare machines with a real kubelet and containerd
 	@PROFILE=dev OUT=target/machine-program ZIG=$(ZIG) deploy/release.sh program $(OWN_ARCHITECTURE)
 
 .PHONY: test-pod
-test-pod: control-plane registries helm machine ## Install the chart on machines with a real kubelet: as root, a few minutes. It is no part of make test.
+test-pod: control-plane registries helm machine ## Install the chart on machines with a real kubelet: as root, a few minutes. `make test` has it, too, once this made them.
 	@printf '\n==> Building aerostat, the providers and the test (minutes at the first time)\n'
 	@$(CARGO) build --locked -p aerostat --bins
 	@$(CARGO) test --locked -p tests --test pod -- --nocapture
