@@ -38,8 +38,8 @@ impl Provider for Gcp {
             .writes_annotation(load_balancer::WRITTEN[0])
             .writes_annotation(load_balancer::WRITTEN[1])
             .node_label(load_balancer::SUBNET_LABEL)
-            .config_map_value(namespace, name, first)
-            .config_map_value(namespace, name, second)
+            .cluster_id(namespace, name, first)
+            .cluster_id(namespace, name, second)
             .load_balancers_have_vips()
             .list_page_size(api::PAGE);
         let finalizers = load_balancer::FINALIZERS.into_iter().chain(load_balancer::OTHER_FINALIZERS);

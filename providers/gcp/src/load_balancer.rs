@@ -25,7 +25,7 @@ use aerostat_sdk::{
 };
 
 use self::call::{POLL, SOON, SentWrites, send, status, still_running};
-use self::goal::{GceGoal, is_elsewhere};
+use self::goal::{GceGoal, MIXED, is_elsewhere, mixed_protocols};
 use self::live::GceLive;
 use self::memo::{GceMemo, GceStage};
 use self::plan::{GceStep, are_backends, plan};
@@ -44,6 +44,11 @@ impl LoadBalancers for Gcp {
         let settings = GceBalancerSettings::read()?;
         if is_elsewhere(desired, &settings)? {
             return Ok(Progress::NotManaged);
+        }
+        if let Some(why) = mixed_protocols(desired) {
+            events::warning(None, MIXED, why);
+            let error = Error::invalid(format_args!("mixed protocol is not supported for LoadBalancer: {why}"));
+            return Ok(Progress::failed(desired.status().with_ports_error(MIXED, why), error));
         }
         let goal = GceGoal::of(desired, settings)?;
         let Some(memo) = GceMemo::of(desired)? else { return Ok(announce(desired, &goal)) };

@@ -39,6 +39,16 @@ pub(super) struct GceGoal {
     pub(super) shares_backend: bool,
 }
 
+/// The reason of the event and of the condition of a Service with several protocols, as the vendor's controller gives it.
+pub(super) const MIXED: &str = "LoadBalancerMixedProtocolNotSupported";
+
+/// Why the Service's ports cannot be served by one load balancer, if they cannot.
+pub(super) fn mixed_protocols(service: &LoadBalancer) -> Option<&'static str> {
+    let first = service.ports.first()?.protocol;
+    let is_mixed = service.ports.iter().any(|it| it.protocol != first);
+    is_mixed.then_some("a load balancer has one protocol: make a Service for each")
+}
+
 /// Whether somebody else serves the Service. Nobody is asked.
 pub(super) fn is_elsewhere(service: &LoadBalancer, settings: &GceBalancerSettings) -> Result<bool> {
     let is_other_class = |it: &String| !(settings.legacy_classes && CLASSES.contains(&&**it));
@@ -62,11 +72,6 @@ impl GceGoal {
         ports.sort_unstable();
         ports.dedup();
         let first = service.ports.first().ok_or_else(|| Error::invalid("the Service has no port"))?.protocol;
-        if service.ports.iter().any(|it| it.protocol != first) {
-            let message = "a load balancer has one protocol: make a Service for each";
-            events::warning(None, "LoadBalancerMixedProtocolNotSupported", message);
-            return Err(Error::invalid(format_args!("mixed protocol is not supported for LoadBalancer: {message}")));
-        }
         service.allow_protocols(&[Protocol::Tcp, Protocol::Udp])?;
         if !service.ip_families.is_empty() && !service.ip_families.contains(&IpFamily::Ipv4) {
             return Err(Error::invalid(

@@ -9,7 +9,10 @@ fn gcp_020_and_021_nothing_is_asked_for_what_cannot_be() {
     assert!(Stage::why(stage.ensured()).contains("no ready nodes"));
     let mut stage = Stage::new();
     stage.service.ports.push(Port::new(Protocol::Udp, 53, 30_053));
-    assert!(Stage::why(stage.ensured()).contains("mixed protocol is not supported"));
+    let Ok(Progress::Failed(failed)) = stage.call(Gcp::ensure).0 else { panic!("two protocols are refused") };
+    assert!(failed.error.why().contains("mixed protocol is not supported"), "{:?}", failed.error);
+    let condition = "LoadBalancerPortsError LoadBalancerMixedProtocolNotSupported a load balancer has one protocol";
+    assert!(failed.status.extra[0].1.starts_with(condition), "{:?}", failed.status);
     assert_eq!((&*stage.events[0].reason, stage.requests), ("LoadBalancerMixedProtocolNotSupported", 0));
 }
 
