@@ -9,12 +9,17 @@ pub(crate) mod projects;
 pub(crate) mod routes;
 pub(crate) mod writes;
 
-pub(crate) use self::errors::COMPUTE;
+pub(crate) use self::errors::{COMPUTE, NETWORK};
 
 use aerostat_sdk::http::Client;
 
 /// Items that a page is asked for: the most that the API takes.
 pub(crate) const PAGE: u32 = 500;
 
-/// Compute Engine: `{"error": {"code": 404, "message": "…", "errors": [{"reason": "notFound", …}]}}`.
-pub(crate) const API: Client<'_> = Client::new(COMPUTE).refusals(errors::refusal).not_found(errors::is_not_found);
+/// Compute Engine in the machines' project, which `baseUrl` names:
+/// `{"error": {"code": 404, "message": "…", "errors": [{"reason": "notFound", …}]}}`.
+pub(crate) const API: Client<'_> =
+    Client::new(COMPUTE).refusals(errors::compute_refusal).not_found(errors::is_not_found);
+/// Compute Engine in the network's project, where firewalls and routes are.
+pub(crate) const NETWORK_API: Client<'_> =
+    Client::new(NETWORK).refusals(errors::network_refusal).not_found(errors::is_not_found);

@@ -1,67 +1,80 @@
-//! The endpoint, and what has to be allowed on it: the smallest rules that all parts of the provider need.
+//! The endpoints, and what has to be allowed on them: the smallest rules that all parts of the provider need. Each `baseUrl` ends with its
+//! project, so that no rule lets another project's paths through.
 
 use aerostat_sdk::{Effect, Endpoint, Method};
 
 use crate::api;
 
-/// Compute Engine.
+/// The URL of a project, as the operator would write it.
+const PROJECT_URL: &str = "https://compute.googleapis.com/compute/v1/projects/PROJECT";
+
+/// Compute Engine in the machines' project.
 pub(crate) fn compute() -> Endpoint {
-    let endpoint =
-        Endpoint::new(api::COMPUTE, "the API of Compute Engine", "https://compute.googleapis.com/compute/v1")
-            .allow([Method::Get], ["/projects/*"], ["compute.projects.get"])
-            .allow([Method::Get], ["/projects/*/global/networks/*"], ["compute.networks.get"])
-            .allow([Method::Get], ["/projects/*/aggregated/instances"], ["compute.instances.list"])
-            .allow([Method::Get], ["/projects/*/zones/*/instances/*"], ["compute.instances.get"])
-            .allow([Method::Get], ["/projects/*/global/routes"], ["compute.routes.list"])
-            .allow([Method::Get], ["/projects/*/global/routes/*"], ["compute.routes.get"])
-            .allow([Method::Get], ["/projects/*/global/operations/*"], ["compute.globalOperations.get"]);
-    balancers(routes(endpoint))
-}
-
-/// Routes.
-fn routes(endpoint: Endpoint) -> Endpoint {
+    let endpoint = Endpoint::new(api::COMPUTE, "Compute Engine in the project of the machines", PROJECT_URL)
+        .allow([Method::Get], ["/"], ["compute.projects.get"])
+        .allow([Method::Get], ["/aggregated/instances"], ["compute.instances.list"])
+        .allow([Method::Get], ["/zones/*/instances/*"], ["compute.instances.get"])
+        .allow(
+            [Method::Get],
+            ["/global/operations/*", "/regions/*/operations/*", "/zones/*/operations/*"],
+            ["compute.globalOperations.get", "compute.regionOperations.get", "compute.zoneOperations.get"],
+        );
+    let endpoint = global(regional(groups(endpoint)), ["healthChecks", "httpHealthChecks"], Method::Put);
     endpoint
-        .allow_as(Effect::Update, [Method::Post], ["/projects/*/global/routes"], ROUTE_ACTIONS)
-        .fields(["description", "destRange", "name", "network", "nextHopInstance", "priority"])
-        .allow_as(Effect::Detach, [Method::Delete], ["/projects/*/global/routes/*"], ["compute.routes.delete"])
-        .only([])
+        .allow_as(Effect::Update, [Method::Patch], ["/regions/*/forwardingRules/*"], ["compute.forwardingRules.update"])
+        .fields(["allowGlobalAccess"])
+        .allow_as(Effect::Detach, [Method::Put], ["/regions/*/backendServices/*"], ["compute.backendServices.update"])
 }
 
-/// Load balancers. A load balancer is its forwarding rule and its address; all else hangs on them, and can be made again.
-fn balancers(endpoint: Endpoint) -> Endpoint {
-    const REGION: &str = "/projects/*/regions/*/";
-    let region = |words: &str| format!("{REGION}{words}");
-    let mut endpoint = endpoint
-        .allow([Method::Get], ["/projects/*/aggregated/instanceGroups"], ["compute.instanceGroups.list"])
+/// Compute Engine in the network's project: the same one, unless the network is a shared VPC's.
+pub(crate) fn network() -> Endpoint {
+    let endpoint = Endpoint::new(
+        api::NETWORK,
+        "Compute Engine in the project of the network; the same URL where there is no shared VPC",
+        PROJECT_URL,
+    )
+    .allow([Method::Get], ["/"], ["compute.projects.get"])
+    .allow([Method::Get], ["/global/networks/*"], ["compute.networks.get"])
+    .allow([Method::Get], ["/global/routes"], ["compute.routes.list"])
+    .allow([Method::Get], ["/global/routes/*"], ["compute.routes.get"])
+    .allow([Method::Get], ["/global/operations/*"], ["compute.globalOperations.get"])
+    .allow_as(Effect::Update, [Method::Post], ["/global/routes"], ROUTE_ACTIONS)
+    .fields(["description", "destRange", "name", "network", "nextHopInstance", "priority"])
+    .allow_as(Effect::Detach, [Method::Delete], ["/global/routes/*"], ["compute.routes.delete"])
+    .only([]);
+    global(endpoint, ["firewalls"], Method::Patch)
+}
+
+/// Instance groups.
+fn groups(endpoint: Endpoint) -> Endpoint {
+    endpoint
+        .allow([Method::Get], ["/aggregated/instanceGroups"], ["compute.instanceGroups.list"])
         .allow_as(
             Effect::Read,
             [Method::Post],
-            ["/projects/*/zones/*/instanceGroups/*/listInstances"],
+            ["/zones/*/instanceGroups/*/listInstances"],
             ["compute.instanceGroups.list"],
-        )
-        .allow(
-            [Method::Get],
-            ["/projects/*/regions/*/operations/*", "/projects/*/zones/*/operations/*"],
-            ["compute.regionOperations.get", "compute.zoneOperations.get"],
         )
         .allow_as(
             Effect::Update,
             [Method::Post],
-            ["/projects/*/zones/*/instanceGroups", "/projects/*/zones/*/instanceGroups/*/addInstances"],
+            ["/zones/*/instanceGroups", "/zones/*/instanceGroups/*/addInstances"],
             ["compute.instanceGroups.create", "compute.instanceGroups.update", "compute.instances.use"],
         )
         .allow_as(
             Effect::Detach,
             [Method::Post],
-            ["/projects/*/zones/*/instanceGroups/*/removeInstances"],
+            ["/zones/*/instanceGroups/*/removeInstances"],
             ["compute.instanceGroups.update"],
         )
-        .allow_as(
-            Effect::Detach,
-            [Method::Delete],
-            ["/projects/*/zones/*/instanceGroups/*"],
-            ["compute.instanceGroups.delete"],
-        )
+        .allow_as(Effect::Detach, [Method::Delete], ["/zones/*/instanceGroups/*"], ["compute.instanceGroups.delete"])
+}
+
+/// Objects of a region. A load balancer is its forwarding rule and its address; all else hangs on them, and can be made again.
+fn regional(endpoint: Endpoint) -> Endpoint {
+    const REGION: &str = "/regions/*/";
+    let region = |words: &str| format!("{REGION}{words}");
+    let mut endpoint = endpoint
         .allow_as(
             Effect::Update,
             [Method::Post],
@@ -87,20 +100,20 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
             .allow_as(effect, [Method::Post], [&*all], [&*action("create"), &action("use")])
             .allow_as(removal, [Method::Delete], [&*one], [&*action("delete")]);
     }
-    for kind in ["firewalls", "healthChecks", "httpHealthChecks"] {
-        let (all, one) = (format!("/projects/*/global/{kind}"), format!("/projects/*/global/{kind}/*"));
+    endpoint
+}
+
+/// Objects of no region, which change by this method.
+fn global<const N: usize>(endpoint: Endpoint, kinds: [&str; N], method: Method) -> Endpoint {
+    kinds.into_iter().fold(endpoint, |endpoint, kind| {
+        let (all, one) = (format!("/global/{kind}"), format!("/global/{kind}/*"));
         let action = |verb: &str| format!("compute.{kind}.{verb}");
-        let method = if kind == "firewalls" { Method::Patch } else { Method::Put };
-        endpoint = endpoint
+        endpoint
             .allow([Method::Get], [&*all, &one], [&*action("list"), &action("get")])
             .allow_as(Effect::Update, [Method::Post], [&*all], [&*action("create")])
             .allow_as(Effect::Update, [method], [&*one], [&*action("update")])
-            .allow_as(Effect::Detach, [Method::Delete], [&*one], [&*action("delete")]);
-    }
-    endpoint
-        .allow_as(Effect::Update, [Method::Patch], [&*region("forwardingRules/*")], ["compute.forwardingRules.update"])
-        .fields(["allowGlobalAccess"])
-        .allow_as(Effect::Detach, [Method::Put], [&*region("backendServices/*")], ["compute.backendServices.update"])
+            .allow_as(Effect::Detach, [Method::Delete], [&*one], [&*action("delete")])
+    })
 }
 
 /// The permissions that a route's making needs.

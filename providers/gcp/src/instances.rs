@@ -13,7 +13,7 @@ impl Instances for Gcp {
     fn get(node: &Node) -> Result<Option<Instance>> {
         let settings = ProjectSettings::read()?;
         let found = match &node.provider_id {
-            Some(id) => instances::find(&settings.project, &MachinePlace::parse(id, &settings.project)?)?,
+            Some(id) => instances::find(&MachinePlace::parse(id, &settings.project)?)?,
             None => named(node, &settings)?,
         };
         Ok(found.map(|it| instance::shown(&it, &node.name, &settings)))
@@ -22,7 +22,7 @@ impl Instances for Gcp {
     /// Instances of the region, from one list over all zones. A zone that did not answer leaves a gap.
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
         let settings = ProjectSettings::read()?;
-        let listed = instances::listed(&settings.project, None, cursor, limit.clamp(1, PAGE))?;
+        let listed = instances::listed(None, cursor, limit.clamp(1, PAGE))?;
         let is_here = |it: &&GceInstance| region_of(&it.place.zone) == settings.region;
         let shown = listed.instances.iter().filter(is_here);
         let shown = shown.map(|it| instance::shown(it, &it.place.name, &settings)).collect();
@@ -49,7 +49,7 @@ fn named(node: &Node, settings: &ProjectSettings) -> Result<Option<GceInstance>>
     }
     let (mut found, mut cursor) = (Vec::new(), None);
     loop {
-        let page = instances::listed(&settings.project, Some(name), cursor.as_deref(), PAGE)?;
+        let page = instances::listed(Some(name), cursor.as_deref(), PAGE)?;
         let is_here = |zone: &str| region_of(zone) == settings.region;
         if let Some((zone, why)) = page.gaps.iter().find(|(zone, _)| zone.as_deref().is_none_or(is_here)) {
             let place = zone.as_deref().unwrap_or("a part of the list");

@@ -18,7 +18,7 @@ pub use crate::provider::Gcp;
 
 use aerostat_sdk::{Description, Error, Provider, Result};
 
-use crate::api::projects;
+use crate::api::projects::{self, GceProject};
 use crate::settings::ProjectSettings;
 
 aerostat_sdk::export!(Gcp: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
@@ -32,6 +32,7 @@ impl Provider for Gcp {
         let description = Description::new("gce", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .endpoint(endpoints::compute())
+            .endpoint(endpoints::network())
             .settings(settings::PROJECT)
             .settings(settings::balancers::TABLE)
             .annotations(load_balancer::TABLE)
@@ -49,25 +50,31 @@ impl Provider for Gcp {
     /// The numbers of the project and of the network's project, the network's id, and the region: a name may be
     /// given again, a number is not.
     fn identity() -> Result<Option<String>> {
-        let settings = ProjectSettings::read()?;
-        let missing = |what: &str, setting: &str| {
-            Error::invalid(format_args!(
-                "there is no {what}, or the credential does not see it: correct setting {setting}"
-            ))
-        };
-        let number = |project: &str, setting: &str| {
-            projects::number(project)?.ok_or_else(|| missing(&format!("project {project}"), setting))
-        };
-        let project = number(&settings.project, settings::OWN_PROJECT.name)?;
-        let network_project = match settings.network_project == settings.project {
-            true => project.clone(),
-            false => number(&settings.network_project, settings::NETWORK_PROJECT.name)?,
-        };
-        let network = projects::network(&settings.network_project, &settings.network)?
-            .ok_or_else(|| missing(&format!("network {}", settings.network), settings::NETWORK.name))?;
-        let region = settings.region;
-        Ok(Some(format!("project {project}, network {network} of project {network_project}, region {region}")))
+        let ProjectSettings { project, network_project, network, region, .. } = ProjectSettings::read()?;
+        let number = number_of(api::COMPUTE, &project, settings::OWN_PROJECT.name, projects::of_machines()?)?;
+        let setting = settings::NETWORK_PROJECT.name;
+        let network_number = number_of(api::NETWORK, &network_project, setting, projects::of_network()?)?;
+        let network = projects::network(&network)?.ok_or_else(|| {
+            missing(&format!("network {network} in project {network_project}"), settings::NETWORK.name)
+        })?;
+        Ok(Some(format!("project {number}, network {network} of project {network_number}, region {region}")))
     }
+}
+
+/// The number of the project at an endpoint, which has to be the setting's.
+fn number_of(endpoint: &str, project: &str, setting: &str, found: Option<GceProject>) -> Result<String> {
+    let found = found.ok_or_else(|| missing(&format!("project {project}"), setting))?;
+    match found.id == project {
+        true => Ok(found.number),
+        false => Err(Error::invalid(format_args!(
+            "baseUrl of endpoint {endpoint} leads to project {}, and setting {setting} says {project}: correct one of them",
+            found.id
+        ))),
+    }
+}
+
+fn missing(what: &str, setting: &str) -> Error {
+    Error::invalid(format_args!("there is no {what}, or the credential does not see it: correct setting {setting}"))
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ fn try_unused(desired: &LoadBalancer, goal: &GceGoal, memo: &GceMemo, mut unused
     let backends = are_backends(&unused);
     if !backends && live::unwanted_letters(goal, memo).contains('g') {
         let name = goal.names.group();
-        let zones = objects::zones_with_group(&goal.settings.project, &name)?;
+        let zones = objects::zones_with_group(&name)?;
         unused.extend(zones.iter().map(|it| GceObject::group(it, &name)));
     }
     let writes: Vec<GceWrite> = unused.into_iter().map(GceWrite::delete).collect();

@@ -17,6 +17,16 @@ pub(crate) fn settings() -> Host {
     Host::new().setting("project", "p1").setting("region", "europe-west1")
 }
 
+/// The whole path of a request, with the project of its endpoint.
+pub(crate) fn path_of(request: &Request, network_project: &str) -> Vec<String> {
+    let project = match &*request.endpoint {
+        "compute" => "p1",
+        "network" => network_project,
+        other => panic!("there is no endpoint {other}"),
+    };
+    ["projects", project].map(str::to_owned).into_iter().chain(request.path.iter().cloned()).collect()
+}
+
 /// The value of a name in the query.
 pub(crate) fn asked<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
     request.query.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str())
@@ -49,7 +59,8 @@ impl Zones {
     }
 
     fn answer(&self, request: &Request) -> Outcome {
-        let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
+        let path = path_of(request, "p1");
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
         let zone_of = |it: &Value| it["zone"].as_str().unwrap().rsplit('/').next().unwrap().to_owned();
         match &path[..] {
             ["projects", "p1", "zones", zone, "instances", name] => {

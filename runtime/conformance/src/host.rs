@@ -165,6 +165,7 @@ impl NativeHost {
     fn endpoint(&self, described: &cloud_provider::Endpoint) -> Result<Endpoint, ConformanceError> {
         let after_scheme = described.example_base_url.split_once("://").map_or("", |(_, it)| it);
         let path = after_scheme.find('/').map_or("", |at| &after_scheme[at..]);
+        let path = self.setup.paths.get(&described.name).map_or(path, String::as_str);
         let base_url = setting(BaseUrl::parse(&format!("{}{path}", self.base_url)))?;
         let place = match &self.setup.login {
             Some(CloudLogin::Keystone { region, services, .. }) => EndpointPlace::Catalog(CatalogPlace {

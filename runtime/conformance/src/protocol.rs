@@ -39,6 +39,8 @@ pub struct Setup {
     pub settings: BTreeMap<String, String>,
     /// How requests prove who asks. Without it they do not.
     pub login: Option<CloudLogin>,
+    /// For each endpoint its path at the simulator, `/v1/projects/p1`; for others it is that of the URL which the provider describes.
+    pub paths: BTreeMap<String, String>,
     /// Annotations that every Service needs.
     pub annotations: BTreeMap<String, String>,
     /// Annotations by which an author of Services could claim what is another's.

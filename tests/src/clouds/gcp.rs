@@ -89,7 +89,13 @@ impl Simulator {
         Simulator::serve(simulator::Options { token, latency, limits, checked }, ours, other).await
     }
 
-    /// Where Compute Engine is: what an endpoint names.
+    /// A project of Compute Engine, as an endpoint names it.
+    #[must_use]
+    pub fn project_url(&self, project: &str) -> String {
+        format!("{}/projects/{project}", self.compute_url())
+    }
+
+    /// Where Compute Engine is.
     #[must_use]
     pub fn compute_url(&self) -> String {
         format!("{}/compute/v1", self.base_url())

@@ -39,6 +39,7 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     let setup = Setup {
         settings: super::settings(&[("project", PROJECT), ("region", REGION)]),
         login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
+        paths: ["compute", "network"].map(|it| (it.to_owned(), format!("/compute/v1/projects/{PROJECT}"))).into(),
         ..Setup::default()
     };
     super::serve(simulator, port, setup).await

@@ -1,5 +1,7 @@
-//! Google Cloud, as far as its provider goes: nodes and routes.
+//! Google Cloud.
 
+use std::process::Command;
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use cloud_provider::{Address, AddressKind, Node};
@@ -7,6 +9,7 @@ use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
+use crate::aerostat::binary;
 use crate::clouds::gcp::{
     self, Assets, Collection, KEY, OperationTime, Options, PROJECT, Place, REGION, Simulator, World,
 };
@@ -28,11 +31,11 @@ impl Vendor for GoogleCloud {
     const MACHINE_LISTS: &'static str = "/compute/v1/projects/p1/aggregated/instances";
     const LOAD_BALANCERS: &'static str = "/compute/v1/projects/p1/regions/europe-west1/forwardingRules";
     const MODULE: &'static str = guests::GCP;
-    /// There is none yet: the provider builds no load balancers.
+    /// There is none yet: [`setup`] makes a config of what the provider describes.
     const MANIFEST: &'static str = "";
     const PAGE: &'static str = "README.md";
     const ENDPOINT: &'static str = "compute";
-    const BASE: &'static str = "/compute/v1";
+    const BASE: &'static str = "/compute/v1/projects/p1";
     const SETTINGS: &'static [(&'static str, &'static str)] = &[("project", PROJECT), ("region", REGION)];
     const PROVIDER_ID: &'static str = "gce://p1/europe-west1-b/web-";
     const PREFIX: &'static str = "networking.gke.io/";
@@ -208,25 +211,31 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
     let tls = json!({ "caFile": cloud.ca_file() });
     let file = setup.folder.write("key.json", KEY);
     setup.config["provider"]["settings"] = GoogleCloud::SETTINGS.iter().copied().collect();
-    setup.config["endpoints"] = json!([{
-        "name": "compute", "baseUrl": cloud.compute_url(), "credential": "google", "tls": tls, "allow": allow(),
-    }]);
+    let mut described = described();
+    for endpoint in described["endpoints"].as_array_mut().into_iter().flatten() {
+        endpoint["baseUrl"] = json!(cloud.project_url(PROJECT));
+        (endpoint["credential"], endpoint["tls"]) = (json!("google"), tls.clone());
+    }
+    setup.config["endpoints"] = described["endpoints"].take();
+    for key in ["nodeLabels", "writesAnnotations"] {
+        setup.config["provider"][key] = described["provider"][key].take();
+    }
     setup.config["credentials"] = json!([{ "name": "google", "google": {
         "serviceAccountKey": { "file": file }, "tls": tls, "tokenOrigins": [cloud.base_url()], "addresses": ["127.0.0.0/8"],
     } }]);
     setup
 }
 
-/// The rules that nodes and routes need.
-fn allow() -> Value {
-    let fields = ["description", "destRange", "name", "network", "nextHopInstance", "priority"];
-    json!([
-        { "methods": ["GET"], "paths": ["/projects/*", "/projects/*/global/networks/*"] },
-        { "methods": ["GET"], "paths": ["/projects/*/aggregated/instances", "/projects/*/zones/*/instances/*"] },
-        { "methods": ["GET"], "paths": ["/projects/*/global/routes", "/projects/*/global/routes/*", "/projects/*/global/operations/*"] },
-        { "methods": ["POST"], "paths": ["/projects/*/global/routes"], "effect": "update", "fields": fields },
-        { "methods": ["DELETE"], "paths": ["/projects/*/global/routes/*"], "effect": "detach", "only": [] },
-    ])
+/// The config that the provider's own description makes.
+fn described() -> Value {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let binary = binary().unwrap_or_else(|error| panic!("{error:#}"));
+        let output = Command::new(binary).args(["provider", "describe", guests::GCP, "--format=config"]).output();
+        let output = output.expect("the binary starts");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("the config is text")
+    });
+    serde_saphyr::from_str(&TEXT).expect("the config is YAML")
 }
 
 /// The zone of all machines.

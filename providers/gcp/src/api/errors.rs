@@ -6,8 +6,10 @@ use aerostat_sdk::Error;
 use aerostat_sdk::http::{self, Response};
 use serde_json::Value;
 
-/// The name of the endpoint.
+/// The name of the endpoint with the machines' project.
 pub(crate) const COMPUTE: &str = "compute";
+/// The name of the endpoint with the network's project.
+pub(crate) const NETWORK: &str = "network";
 
 /// How long the API is left alone that says that requests come too fast, without saying for how long. Its limits are those of a minute.
 const OVER_LIMIT: Duration = Duration::from_secs(20);
@@ -23,12 +25,20 @@ pub(super) fn is_not_found(response: &Response) -> bool {
     reason(response) == "notFound"
 }
 
-pub(super) fn refusal(response: &Response) -> Option<Error> {
+pub(super) fn compute_refusal(response: &Response) -> Option<Error> {
+    refusal(response, COMPUTE)
+}
+
+pub(super) fn network_refusal(response: &Response) -> Option<Error> {
+    refusal(response, NETWORK)
+}
+
+fn refusal(response: &Response, endpoint: &str) -> Option<Error> {
     let complaint = response.complaint();
     let pause = || {
         response.retry_after().unwrap_or_else(|| {
             // The API does not say for how long: the host is told, so that other calls wait too.
-            http::throttle(COMPUTE, OVER_LIMIT, &complaint);
+            http::throttle(endpoint, OVER_LIMIT, &complaint);
             OVER_LIMIT
         })
     };

@@ -79,8 +79,8 @@ impl GceInterface {
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(crate) fn find(project: &str, place: &MachinePlace) -> Result<Option<GceInstance>> {
-    let path = ["projects", project, "zones", &place.zone, "instances", &place.name];
+pub(crate) fn find(place: &MachinePlace) -> Result<Option<GceInstance>> {
+    let path = ["zones", &place.zone, "instances", &place.name];
     let Some(response) = API.get(path).query("fields", FIELDS).find_response()? else { return Ok(None) };
     GceInstance::from_fields(&response.json()?)
         .map(Some)
@@ -92,11 +92,10 @@ pub(crate) fn find(project: &str, place: &MachinePlace) -> Result<Option<GceInst
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(crate) fn listed(project: &str, name: Option<&str>, cursor: Option<&str>, size: u32) -> Result<InstancesListed> {
+pub(crate) fn listed(name: Option<&str>, cursor: Option<&str>, size: u32) -> Result<InstancesListed> {
     let fields =
         format!("nextPageToken,warning(code,message),items/*/warning(code,message),items/*/instances({FIELDS})");
-    let request =
-        API.get(["projects", project, "aggregated", "instances"]).query("maxResults", size).query("fields", fields);
+    let request = API.get(["aggregated", "instances"]).query("maxResults", size).query("fields", fields);
     let request = name.iter().fold(request, |it, name| it.query("filter", format_args!("name eq {name}")));
     let request = cursor.iter().fold(request, |it, cursor| it.query("pageToken", cursor));
     let page: Value = request.send()?.json()?;

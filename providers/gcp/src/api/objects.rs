@@ -1,10 +1,11 @@
 //! Objects that load balancers are made of, each by its kind and name.
 
+use aerostat_sdk::http::Client;
 use aerostat_sdk::{Result, pages};
 use serde_json::{Value, json};
 
-use super::API;
 use super::fields::{items, last_of_url, word};
+use super::{API, NETWORK_API};
 use crate::machine::MachinePlace;
 use crate::settings::ProjectSettings;
 
@@ -83,16 +84,23 @@ pub(crate) enum GceScope {
 }
 
 impl GceScope {
-    /// The beginning of its paths.
+    /// The endpoint of its project.
+    pub(crate) fn api(self) -> Client<'static> {
+        if self == Self::Network { NETWORK_API } else { API }
+    }
+
+    /// The beginning of its paths, below its project.
     pub(crate) fn path(self, settings: &ProjectSettings, zone: &str) -> Vec<String> {
-        let project = if self == Self::Network { &settings.network_project } else { &settings.project };
-        let mut path = vec!["projects".to_owned(), project.clone()];
         match self {
-            Self::Global | Self::Network => path.push("global".to_owned()),
-            Self::Region => path.extend(["regions".to_owned(), settings.region.clone()]),
-            Self::Zone => path.extend(["zones".to_owned(), zone.to_owned()]),
+            Self::Global | Self::Network => vec!["global".to_owned()],
+            Self::Region => vec!["regions".to_owned(), settings.region.clone()],
+            Self::Zone => vec!["zones".to_owned(), zone.to_owned()],
         }
-        path
+    }
+
+    /// The id of its project.
+    fn project(self, settings: &ProjectSettings) -> &str {
+        if self == Self::Network { &settings.network_project } else { &settings.project }
     }
 }
 
@@ -106,14 +114,19 @@ impl GceObject {
         Self { zone: zone.to_owned(), ..Self::new(GceKind::InstanceGroups, name) }
     }
 
-    /// The path of all objects of its kind where it is.
+    /// The endpoint of its project.
+    pub(crate) fn api(&self) -> Client<'static> {
+        self.kind.scope().api()
+    }
+
+    /// The path of all objects of its kind where it is, below its project.
     pub(crate) fn collection(&self, settings: &ProjectSettings) -> Vec<String> {
         let mut path = self.kind.scope().path(settings, &self.zone);
         path.push(self.kind.word().to_owned());
         path
     }
 
-    /// Its path.
+    /// Its path, below its project.
     pub(crate) fn path(&self, settings: &ProjectSettings) -> Vec<String> {
         let mut path = self.collection(settings);
         path.push(self.name.clone());
@@ -122,7 +135,7 @@ impl GceObject {
 
     /// The reference by which other objects name it, from `projects/` on.
     pub(crate) fn reference(&self, settings: &ProjectSettings) -> String {
-        self.path(settings).join("/")
+        format!("projects/{}/{}", self.kind.scope().project(settings), self.path(settings).join("/"))
     }
 
     /// For a person: "firewall k8s-fw-a1".
@@ -137,7 +150,7 @@ impl GceObject {
 ///
 /// Whatever the API answered.
 pub(crate) fn find(settings: &ProjectSettings, object: &GceObject) -> Result<Option<Value>> {
-    API.get(object.path(settings)).find()
+    object.api().get(object.path(settings)).find()
 }
 
 /// Addresses of the region with this number. The filter is a regular expression: what only looks like it is left out.
@@ -177,10 +190,10 @@ pub(crate) fn members(settings: &ProjectSettings, group: &GceObject) -> Result<O
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(crate) fn zones_with_group(settings: &ProjectSettings, name: &str) -> Result<Vec<String>> {
+pub(crate) fn zones_with_group(name: &str) -> Result<Vec<String>> {
     pages(None, |token: &Option<String>| {
-        let request = API.get(["projects", &settings.project, "aggregated", "instanceGroups"]);
-        let request = request
+        let request = API
+            .get(["aggregated", "instanceGroups"])
             .query("filter", format_args!("name eq {name}"))
             .query("maxResults", super::PAGE)
             .query("fields", "nextPageToken,items/*/instanceGroups(name,zone)");
@@ -204,8 +217,8 @@ pub(crate) fn listed(
     token: Option<&str>,
     size: u32,
 ) -> Result<(Vec<Value>, Option<String>)> {
-    let request =
-        API.get(GceObject::new(kind, "").collection(settings)).query("maxResults", size.clamp(1, super::PAGE));
+    let path = GceObject::new(kind, "").collection(settings);
+    let request = kind.scope().api().get(path).query("maxResults", size.clamp(1, super::PAGE));
     let page: Value = token.iter().fold(request, |it, token| it.query("pageToken", token)).send()?.json()?;
     Ok((items(&page, "items").to_vec(), word(&page, "nextPageToken")))
 }

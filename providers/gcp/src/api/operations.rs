@@ -1,10 +1,10 @@
 //! Operations: writes that go on after their answer.
 
-use aerostat_sdk::http::Response;
+use aerostat_sdk::http::{Client, Response};
 use aerostat_sdk::{Error, Result};
 use serde_json::Value;
 
-use super::API;
+use super::NETWORK_API;
 use super::fields::{items, text, word};
 
 /// A write's operation.
@@ -31,22 +31,22 @@ pub(crate) fn begun(response: &Response) -> Result<OperationState> {
     state(&shown, name)
 }
 
-/// A global operation, by its name. Where it is not there, or cannot be read for now, it is lost.
+/// A global operation of the network's project, by its name. Where it is not there, or cannot be read for now, it is lost.
 ///
 /// # Errors
 ///
 /// Refusals of the API, and the error that the operation ended with.
-pub(crate) fn global(project: &str, name: &str) -> Result<OperationState> {
-    find(["projects", project, "global"].map(str::to_owned).into(), name)
+pub(crate) fn of_network(name: &str) -> Result<OperationState> {
+    find(&NETWORK_API, vec!["global".to_owned()], name)
 }
 
-/// The operation with this name under `scope`, such as `projects/p/regions/r`; as [`global`].
+/// The operation with this name under `scope`, such as `regions/r`; as [`of_network`].
 ///
 /// # Errors
 ///
-/// As [`global`].
-pub(crate) fn find(scope: Vec<String>, name: &str) -> Result<OperationState> {
-    let request = API.get(scope.into_iter().chain(["operations".to_owned(), name.to_owned()]));
+/// As [`of_network`].
+pub(crate) fn find(api: &Client<'_>, scope: Vec<String>, name: &str) -> Result<OperationState> {
+    let request = api.get(scope.into_iter().chain(["operations".to_owned(), name.to_owned()]));
     let request = request.query("fields", "name,status,error,httpErrorStatusCode");
     match request.find_response() {
         Ok(Some(response)) => state(&response.json()?, name.to_owned()),

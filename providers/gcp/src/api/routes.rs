@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::errors::reason;
 use super::fields::{from_project, items, text, word};
 use super::operations::{self, OperationState};
-use super::{API, PAGE};
+use super::{NETWORK_API, PAGE};
 
 /// The description of a cluster's routes, as the vendor's controller writes it.
 pub(crate) const DESCRIPTION: &str = "k8s-node-route";
@@ -62,14 +62,15 @@ impl GceRoute {
     }
 }
 
-/// A page of at most `size` routes of a network, from `cursor` on.
+/// A page of at most `size` routes of a network of this project, from `cursor` on.
 ///
 /// # Errors
 ///
 /// Whatever the API answered.
 pub(crate) fn listed(project: &str, network: &str, cursor: Option<&str>, size: u32) -> Result<RoutesListed> {
-    let request = API.get(["projects", project, "global", "routes"]).query("maxResults", size.clamp(1, PAGE));
-    let request = request
+    let request = NETWORK_API
+        .get(["global", "routes"])
+        .query("maxResults", size.clamp(1, PAGE))
         .query("filter", format_args!("network eq \".*/global/networks/{network}\""))
         .query("fields", format_args!("nextPageToken,warning(code,message),items({FIELDS})"));
     let request = cursor.iter().fold(request, |it, cursor| it.query("pageToken", cursor));
@@ -89,8 +90,8 @@ pub(crate) fn listed(project: &str, network: &str, cursor: Option<&str>, size: u
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(crate) fn find(project: &str, name: &str) -> Result<Option<GceRoute>> {
-    let response = API.get(path(project, Some(name))).query("fields", FIELDS).find_response()?;
+pub(crate) fn find(name: &str) -> Result<Option<GceRoute>> {
+    let response = NETWORK_API.get(path(Some(name))).query("fields", FIELDS).find_response()?;
     response.map(|it| Ok(GceRoute::from_fields(&it.json()?))).transpose()
 }
 
@@ -99,9 +100,9 @@ pub(crate) fn find(project: &str, name: &str) -> Result<Option<GceRoute>> {
 /// # Errors
 ///
 /// Whatever else the API answered, and the error that the operation ended with.
-pub(crate) fn create(project: &str, route: &NewGceRoute<'_>) -> Result<Change<OperationState>> {
-    let busy = API.busy(|it| reason(it) == "alreadyExists");
-    match busy.post(path(project, None)).json(route).change()? {
+pub(crate) fn create(route: &NewGceRoute<'_>) -> Result<Change<OperationState>> {
+    let busy = NETWORK_API.busy(|it| reason(it) == "alreadyExists");
+    match busy.post(path(None)).json(route).change()? {
         Change::Done(response) => operations::begun(&response).map(Change::Done),
         Change::Busy(why) => Ok(Change::Busy(why)),
     }
@@ -112,13 +113,13 @@ pub(crate) fn create(project: &str, route: &NewGceRoute<'_>) -> Result<Change<Op
 /// # Errors
 ///
 /// Whatever the API answered, and the error that the operation ended with.
-pub(crate) fn delete(project: &str, name: &str) -> Result<OperationState> {
-    match API.delete(path(project, Some(name))).find_response()? {
+pub(crate) fn delete(name: &str) -> Result<OperationState> {
+    match NETWORK_API.delete(path(Some(name))).find_response()? {
         Some(response) => operations::begun(&response),
         None => Ok(OperationState::Done),
     }
 }
 
-fn path<'a>(project: &'a str, name: Option<&'a str>) -> impl Iterator<Item = &'a str> {
-    ["projects", project, "global", "routes"].into_iter().chain(name)
+fn path(name: Option<&str>) -> impl Iterator<Item = &str> {
+    ["global", "routes"].into_iter().chain(name)
 }

@@ -4,7 +4,6 @@ use aerostat_sdk::json::revision;
 use aerostat_sdk::{Error, Method, Result};
 use serde_json::{Value, json};
 
-use super::API;
 use super::errors::reason;
 use super::objects::GceObject;
 use super::operations::{self, OperationState};
@@ -76,7 +75,7 @@ impl GceWrite {
             GceVerb::Put | GceVerb::Patch | GceVerb::Delete => {}
         }
         let id = request_id(&json!([making, format!("{:?}", self.verb), self.object.reference(settings), self.body]));
-        let request = API.request(method, path).query("requestId", id);
+        let request = self.object.api().request(method, path).query("requestId", id);
         let request = if self.body.is_null() { request } else { request.json(&self.body) };
         let response = request.answer()?;
         if response.is_success() {

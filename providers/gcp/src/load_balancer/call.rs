@@ -56,7 +56,7 @@ pub(super) fn still_running(settings: &ProjectSettings, memo: &GceMemo) -> Resul
             "r" => (GceScope::Region, ""),
             zone => (GceScope::Zone, zone),
         };
-        match operations::find(scope.path(settings, zone), name) {
+        match operations::find(&scope.api(), scope.path(settings, zone), name) {
             Ok(OperationState::Running(_)) => running.push(operation.clone()),
             Ok(OperationState::Done | OperationState::InUse | OperationState::Lost) => {}
             Err(error @ Error::RetryAfter(_)) => return Err(error),

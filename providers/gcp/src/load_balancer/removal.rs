@@ -50,7 +50,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     // Once its own objects are gone, what was shared was tried: it is not tried again and again.
     let has_own = own(&names).iter().any(|it| live.has(it));
     let memo = if has_own || is_first { memo.with(&letters_of(service, &names, &live)) } else { memo };
-    let step = next(settings, &names, &live, &memo)?;
+    let step = next(&names, &live, &memo)?;
     let writes = step.writes;
     if writes.is_empty() {
         return Ok(end(settings, &live));
@@ -106,7 +106,7 @@ fn failed(service: &LoadBalancer, memo: &GceMemo, error: &Error) -> Deletion {
 }
 
 /// The next writes.
-fn next(settings: &GceBalancerSettings, names: &GceNames, live: &GceLive, memo: &GceMemo) -> Result<RemovalStep> {
+fn next(names: &GceNames, live: &GceLive, memo: &GceMemo) -> Result<RemovalStep> {
     let left: Vec<GceObject> = own(names).into_iter().filter(|it| live.has(it)).collect();
     let rank = |object: &GceObject| match object.kind {
         // Nothing hangs on firewalls and addresses: they go at once.
@@ -122,7 +122,7 @@ fn next(settings: &GceBalancerSettings, names: &GceNames, live: &GceLive, memo: 
         let tries_backends = are_backends(&unused);
         if !tries_backends {
             let group = names.group();
-            let zones = objects::zones_with_group(&settings.project, &group)?;
+            let zones = objects::zones_with_group(&group)?;
             unused.extend(zones.iter().map(|it| GceObject::group(it, &group)));
         }
         if !unused.is_empty() {

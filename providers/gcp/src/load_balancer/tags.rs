@@ -31,7 +31,7 @@ pub(super) fn of(service: &LoadBalancer, goal: &GceGoal) -> Result<Vec<String>> 
             None => unknown.push(place),
         }
     }
-    for instance in found(project, &unknown)? {
+    for instance in found(&unknown)? {
         let name = &instance.place.name;
         let tag = tag_of(&instance).ok_or_else(|| {
             Error::invalid(format_args!(
@@ -47,13 +47,13 @@ pub(super) fn of(service: &LoadBalancer, goal: &GceGoal) -> Result<Vec<String>> 
     }
 }
 
-fn found(project: &str, places: &[MachinePlace]) -> Result<Vec<GceInstance>> {
+fn found(places: &[MachinePlace]) -> Result<Vec<GceInstance>> {
     if places.len() <= SINGLE {
-        let each = places.iter().map(|it| instances::find(project, it));
+        let each = places.iter().map(instances::find);
         return Ok(each.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect());
     }
     let mut all = pages(None, |cursor: &Option<String>| {
-        let page = instances::listed(project, None, cursor.as_deref(), PAGE)?;
+        let page = instances::listed(None, cursor.as_deref(), PAGE)?;
         Ok((page.instances, page.next.map(Some)))
     })?;
     all.retain(|it| places.contains(&it.place));

@@ -132,7 +132,7 @@ impl Stage {
             if is_write {
                 let verb = line.split(' ').next().unwrap().to_owned();
                 let place: Vec<_> =
-                    sent.path.iter().skip(if sent.path[2] == "global" { 3 } else { 4 }).cloned().collect();
+                    sent.path.iter().skip(if sent.path[0] == "global" { 1 } else { 2 }).cloned().collect();
                 let name =
                     body["name"].as_str().filter(|_| verb == "POST").map(|it| format!(" {it}")).unwrap_or_default();
                 writes.push(format!("{verb} {}{name}", place.join("/")).replace(LB, "LB").replace(CID, "CID"));

@@ -96,7 +96,7 @@ impl GceRoutePass {
         let names = change.pending().and_then(|it| it.strip_prefix(WAITING)).into_iter().flat_map(|it| it.split(", "));
         let mut running = Vec::new();
         for name in names.filter(|it| is_name(it)) {
-            if let OperationState::Running(name) = operations::global(&self.settings.network_project, name)? {
+            if let OperationState::Running(name) = operations::of_network(name)? {
                 running.push(name);
             }
         }
@@ -116,7 +116,7 @@ impl GceRoutePass {
         let name = added.map(|it| self.name_of(it)).transpose()?;
         let mut begun = Vec::new();
         for it in removed {
-            let operation = self.sent(api::delete(&self.settings.network_project, &it.name))?;
+            let operation = self.sent(api::delete(&it.name))?;
             begun.push(operation);
         }
         match (added, name) {
@@ -140,11 +140,11 @@ impl GceRoutePass {
             next_hop_instance: &target.next_hop,
             priority: PRIORITY,
         };
-        let created = api::create(network_project, &route);
+        let created = api::create(&route);
         match self.sent(created)? {
             Change::Done(operation) => Ok(operation),
             // Made by a call whose answer was lost, or by somebody else.
-            Change::Busy(why) => match api::find(&self.settings.network_project, name)? {
+            Change::Busy(why) => match api::find(name)? {
                 Some(it) if it.destination == change.destination && it.instance.as_ref() == Some(&target.next_hop) => {
                     Ok(OperationState::Done)
                 }

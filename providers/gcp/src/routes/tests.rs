@@ -45,7 +45,7 @@ fn after(change: &RouteChange, outcome: &RouteOutcome) -> RouteChange {
 
 /// Lines without their queries.
 fn asked(host: &Host) -> Vec<String> {
-    host.requests().iter().map(|it| it.split('?').next().unwrap().replace("compute /projects/p1/global", "")).collect()
+    host.requests().iter().map(|it| it.split('?').next().unwrap().replace("network /global", "")).collect()
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn gcp_047_routes_are_made_as_the_vendors() {
     let body: serde_json::Value = serde_json::from_str(&host.bodies()[0]).unwrap();
     let vendors = json!({
         "description": "k8s-node-route", "destRange": ONE, "name": "kubernetes-uid-of-node-1",
-        "network": "projects/p1/global/networks/default", "nextHopInstance": HOP, "priority": 1000,
+        "network": "projects/p2/global/networks/default", "nextHopInstance": HOP, "priority": 1000,
     });
     assert_eq!(body, vendors);
     let second = apply(&host, &after(&addition(), &first)).unwrap();

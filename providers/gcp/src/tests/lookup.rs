@@ -48,10 +48,7 @@ fn gcp_001_and_002_and_013_instances_are_found_by_their_ids() {
     assert_eq!(get(&host, &by_id("europe-west1-b")), Ok(Some(expected())));
     assert_eq!(get(&host, &by_id("europe-west1-c")), Ok(None));
     assert_eq!(host.requests().len(), 2);
-    assert!(
-        host.requests()[0]
-            .starts_with("GET compute /projects/p1/zones/europe-west1-b/instances/node-1?fields=name,zone")
-    );
+    assert!(host.requests()[0].starts_with("GET compute /zones/europe-west1-b/instances/node-1?fields=name,zone"));
 }
 
 #[test]
@@ -178,9 +175,9 @@ fn gcp_014_many_instances_are_pages_of_one_list() {
 #[test]
 fn identity_is_made_of_numbers() {
     let host = settings().setting("networkProject", "host-1").setting("network", "shared");
-    let host = host.answers(|request| match &*request.path.join("/") {
-        "projects/p1" => answer(200, r#"{ "id": "11" }"#),
-        "projects/host-1" => answer(200, r#"{ "id": "22" }"#),
+    let host = host.answers(|request| match &*path_of(request, "host-1").join("/") {
+        "projects/p1" => answer(200, r#"{ "id": "11", "name": "p1" }"#),
+        "projects/host-1" => answer(200, r#"{ "id": "22", "name": "host-1" }"#),
         "projects/host-1/global/networks/shared" => answer(200, r#"{ "id": "33" }"#),
         _ => refused(404, "notFound"),
     });
@@ -188,6 +185,9 @@ fn identity_is_made_of_numbers() {
     assert_eq!(identity.as_deref(), Some("project 11, network 33 of project 22, region europe-west1"));
     let refused = settings().answers(|_| refused(404, "notFound")).run(Gcp::identity);
     assert!(matches!(refused, Err(Error::Invalid(why)) if why.contains("setting project")));
+    let other = settings().answers(|_| answer(200, r#"{ "id": "11", "name": "p2" }"#)).run(Gcp::identity);
+    let why = "baseUrl of endpoint compute leads to project p2, and setting project says p1";
+    assert!(matches!(&other, Err(Error::Invalid(it)) if it.contains(why)), "{other:?}");
 }
 
 #[test]

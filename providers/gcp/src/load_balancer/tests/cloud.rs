@@ -7,6 +7,8 @@ use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange};
 use aerostat_sdk::testing::{Body, FakeCloud, FakeMoment, Request, Response, reply};
 use serde_json::{Value, json};
 
+use crate::tests::path_of;
+
 /// Where references begin.
 pub(super) const BASE: &str = "https://www.googleapis.com/compute/v1/";
 /// How long an operation takes, in seconds.
@@ -31,6 +33,8 @@ pub(super) struct Cloud {
     pub(super) failures: Vec<(&'static str, &'static str)>,
     /// Whether operations cannot be read.
     pub(super) loses_operations: bool,
+    /// The project of a shared VPC.
+    pub(super) network_project: Option<&'static str>,
 }
 
 #[derive(Clone, Debug)]
@@ -65,6 +69,11 @@ impl Cloud {
 
     pub(super) fn get(&self, end: &str) -> Option<&Value> {
         self.objects.iter().find(|(path, _)| path.ends_with(end)).map(|(_, it)| it)
+    }
+
+    /// The whole path of a request.
+    fn path(&self, request: &Request) -> String {
+        path_of(request, self.network_project.unwrap_or("p1")).join("/")
     }
 
     fn settle(&mut self, now: u64) {
@@ -123,7 +132,7 @@ impl Cloud {
     }
 
     fn write(&mut self, request: &Request, now: u64) -> Response {
-        let path = request.path.join("/");
+        let path = self.path(request);
         let line = format!("{:?} {path}", request.method).replace("Method::", "");
         if let Some((_, status, reason)) = self.refusals.iter().find(|(part, ..)| line.contains(part)) {
             return fault(*status, reason);
@@ -242,7 +251,7 @@ impl Cloud {
     }
 
     fn read(&self, request: &Request, moment: FakeMoment) -> Response {
-        let path = request.path.join("/");
+        let path = self.path(request);
         let query = |name: &str| request.query.iter().find(|(it, _)| it == name).map(|(_, it)| it.as_str());
         if let Some(operation) = self.operations.get(&path) {
             if self.loses_operations {
@@ -264,7 +273,7 @@ impl Cloud {
             return reply(200, json!({ "items": items }));
         }
         match &request.path.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-            ["projects", _, "aggregated", "instanceGroups"] => {
+            ["aggregated", "instanceGroups"] => {
                 let mut scopes = serde_json::Map::new();
                 for zone in ZONES {
                     let start = format!("projects/p1/zones/{zone}/instanceGroups/");

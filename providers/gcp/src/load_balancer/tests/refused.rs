@@ -19,6 +19,7 @@ fn gcp_020_and_021_nothing_is_asked_for_what_cannot_be() {
 #[test]
 fn gcp_029_firewalls_of_a_networks_project_are_told() {
     let mut stage = Stage::new().setting("networkProject", "net");
+    stage.change(|cloud| cloud.network_project = Some("net"));
     stage.change(|cloud| cloud.refusals.push(("projects/net/global/firewalls", 403, "forbidden")));
     stage.ensured().unwrap();
     let told: Vec<_> = stage.events.iter().filter(|it| it.reason == "LoadBalancerManualChange").collect();

@@ -7,7 +7,7 @@ use aerostat_sdk::Method;
 use aerostat_sdk::testing::{Body, Host, Outcome, Request, answer};
 use serde_json::{Value, json};
 
-use crate::tests::{asked, refused, settings};
+use crate::tests::{asked, path_of, refused, settings};
 
 /// Where references begin.
 const BASE: &str = "https://www.googleapis.com/compute/v1/";
@@ -42,7 +42,7 @@ impl Network {
         let description = if name == "by-hand" { "" } else { "k8s-node-route" };
         self.routes.push(json!({
             "name": name, "description": description, "destRange": destination, "priority": 1000,
-            "network": format!("{BASE}projects/p1/global/networks/{network}"), "nextHopInstance": format!("{BASE}{hop}"),
+            "network": format!("{BASE}projects/p2/global/networks/{network}"), "nextHopInstance": format!("{BASE}{hop}"),
         }));
         self
     }
@@ -60,8 +60,9 @@ impl Network {
     }
 
     fn answer(&mut self, request: &Request) -> Outcome {
-        let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
-        assert_eq!(path[..3], ["projects", "p1", "global"]);
+        let path = path_of(request, "p2");
+        let path: Vec<&str> = path.iter().map(String::as_str).collect();
+        assert_eq!(path[..3], ["projects", "p2", "global"]);
         let is_called = |it: &Value, name: &str| it["name"] == name;
         match (request.method, &path[3..]) {
             (Method::Get, ["routes"]) => {
@@ -119,7 +120,7 @@ impl Network {
 impl SharedNetwork {
     pub(super) fn host(&self) -> Host {
         let network = self.0.clone();
-        settings().answers(move |request| network.borrow_mut().answer(request))
+        settings().setting("networkProject", "p2").answers(move |request| network.borrow_mut().answer(request))
     }
 
     /// Lets all operations end well.
