@@ -1,5 +1,6 @@
 //! The endpoints, and what has to be allowed on them: the smallest rules that all parts of the provider need. Each `baseUrl` ends with its
-//! project, so that no rule lets another project's paths through.
+//! project, so that no rule lets another project's paths through. Permissions are IAM's, by the API's reference: a method asks for its own, and for
+//! the use of what its body names.
 
 use aerostat_sdk::{Effect, Endpoint, Method};
 
@@ -23,7 +24,7 @@ pub(crate) fn compute() -> Endpoint {
     endpoint
         .allow_as(Effect::Update, [Method::Patch], ["/regions/*/forwardingRules/*"], ["compute.forwardingRules.update"])
         .fields(["allowGlobalAccess"])
-        .allow_as(Effect::Detach, [Method::Put], ["/regions/*/backendServices/*"], ["compute.backendServices.update"])
+        .allow_as(Effect::Detach, [Method::Put], ["/regions/*/backendServices/*"], BACKEND_UPDATE)
 }
 
 /// Compute Engine in the network's project: the same one, unless the network is a shared VPC's.
@@ -34,16 +35,26 @@ pub(crate) fn network() -> Endpoint {
         PROJECT_URL,
     )
     .allow([Method::Get], ["/"], ["compute.projects.get"])
-    .allow([Method::Get], ["/global/networks/*"], ["compute.networks.get"])
+    // Rules, addresses and groups of the other project name network and subnet, whose use is asked for here.
+    .allow(
+        [Method::Get],
+        ["/global/networks/*"],
+        ["compute.networks.get", "compute.networks.use", "compute.subnetworks.use"],
+    )
     .allow([Method::Get], ["/global/routes"], ["compute.routes.list"])
     .allow([Method::Get], ["/global/routes/*"], ["compute.routes.get"])
     .allow([Method::Get], ["/global/operations/*"], ["compute.globalOperations.get"])
     .allow_as(Effect::Update, [Method::Post], ["/global/routes"], ROUTE_ACTIONS)
     .fields(["description", "destRange", "name", "network", "nextHopInstance", "priority"])
-    .allow_as(Effect::Detach, [Method::Delete], ["/global/routes/*"], ["compute.routes.delete"])
+    .allow_as(Effect::Detach, [Method::Delete], ["/global/routes/*"], ["compute.routes.delete", POLICY])
     .only([]);
     global(endpoint, ["firewalls"], Method::Patch)
 }
+
+/// The permissions that a backend service's making and change need, beside its own.
+const BACKEND_USES: [&str; 2] = ["compute.healthChecks.useReadOnly", "compute.instanceGroups.use"];
+/// Those of its change.
+const BACKEND_UPDATE: [&str; 3] = ["compute.regionBackendServices.update", BACKEND_USES[0], BACKEND_USES[1]];
 
 /// Instance groups.
 fn groups(endpoint: Endpoint) -> Endpoint {
@@ -79,7 +90,12 @@ fn regional(endpoint: Endpoint) -> Endpoint {
             Effect::Update,
             [Method::Post],
             [&*region("targetPools/*/addInstance"), &region("targetPools/*/addHealthCheck")],
-            ["compute.targetPools.addInstance", "compute.targetPools.addHealthCheck", "compute.instances.use"],
+            [
+                "compute.targetPools.addInstance",
+                "compute.targetPools.addHealthCheck",
+                "compute.httpHealthChecks.useReadOnly",
+                "compute.instances.use",
+            ],
         )
         .allow_as(
             Effect::Detach,
@@ -87,34 +103,95 @@ fn regional(endpoint: Endpoint) -> Endpoint {
             [&*region("targetPools/*/removeInstance"), &region("targetPools/*/removeHealthCheck")],
             ["compute.targetPools.removeInstance", "compute.targetPools.removeHealthCheck"],
         );
-    for (kind, effect, removal) in [
-        ("forwardingRules", Effect::Write, Effect::Delete),
-        ("addresses", Effect::Write, Effect::Delete),
-        ("targetPools", Effect::Update, Effect::Detach),
-        ("backendServices", Effect::Update, Effect::Detach),
-    ] {
-        let (all, one) = (region(kind), region(&format!("{kind}/*")));
-        let action = |verb: &str| format!("compute.{kind}.{verb}");
+    for kind in REGIONAL {
+        let (all, one) = (region(kind.word), region(&format!("{}/*", kind.word)));
+        let action = |verb: &str| format!("compute.{}.{verb}", kind.resource);
+        let creation: Vec<_> =
+            [action("create")].into_iter().chain(kind.creation.iter().map(|&it| it.to_owned())).collect();
+        let removal: Vec<_> =
+            [action("delete")].into_iter().chain(kind.removal.iter().map(|&it| it.to_owned())).collect();
+        let (make, remove) = match kind.is_whole {
+            true => (Effect::Write, Effect::Delete),
+            false => (Effect::Update, Effect::Detach),
+        };
         endpoint = endpoint
             .allow([Method::Get], [&*all, &one], [&*action("list"), &action("get")])
-            .allow_as(effect, [Method::Post], [&*all], [&*action("create"), &action("use")])
-            .allow_as(removal, [Method::Delete], [&*one], [&*action("delete")]);
+            .allow_as(make, [Method::Post], [&*all], creation.iter().map(String::as_str))
+            .allow_as(remove, [Method::Delete], [&*one], removal.iter().map(String::as_str));
     }
     endpoint
 }
+
+/// Objects of a region that are of one kind.
+struct RegionalKind {
+    /// The word in paths.
+    word: &'static str,
+    /// The word in permissions.
+    resource: &'static str,
+    /// Whether a load balancer is there as long as it is.
+    is_whole: bool,
+    /// Permissions that a creation needs, beside its own.
+    creation: &'static [&'static str],
+    /// Those that a removal needs.
+    removal: &'static [&'static str],
+}
+
+/// All kinds.
+const REGIONAL: [RegionalKind; 4] = [
+    RegionalKind {
+        word: "forwardingRules",
+        resource: "forwardingRules",
+        is_whole: true,
+        creation: &[
+            "compute.forwardingRules.setLabels",
+            "compute.addresses.use",
+            "compute.addresses.useInternal",
+            "compute.targetPools.use",
+            "compute.regionBackendServices.use",
+        ],
+        removal: &[],
+    },
+    RegionalKind {
+        word: "addresses",
+        resource: "addresses",
+        is_whole: true,
+        creation: &["compute.addresses.createInternal", "compute.addresses.setLabels"],
+        removal: &["compute.addresses.deleteInternal"],
+    },
+    RegionalKind {
+        word: "targetPools",
+        resource: "targetPools",
+        is_whole: false,
+        creation: &["compute.httpHealthChecks.useReadOnly", "compute.instances.use"],
+        removal: &[],
+    },
+    RegionalKind {
+        word: "backendServices",
+        resource: "regionBackendServices",
+        is_whole: false,
+        creation: &BACKEND_USES,
+        removal: &[],
+    },
+];
 
 /// Objects of no region, which change by this method.
 fn global<const N: usize>(endpoint: Endpoint, kinds: [&str; N], method: Method) -> Endpoint {
     kinds.into_iter().fold(endpoint, |endpoint, kind| {
         let (all, one) = (format!("/global/{kind}"), format!("/global/{kind}/*"));
         let action = |verb: &str| format!("compute.{kind}.{verb}");
+        // A firewall is a part of its network's policy.
+        let policy = (kind == "firewalls").then(|| POLICY.to_owned());
+        let change = |verb: &str| [Some(action(verb)), policy.clone()].into_iter().flatten().collect::<Vec<_>>();
+        let (create, update, delete) = (change("create"), change("update"), change("delete"));
         endpoint
             .allow([Method::Get], [&*all, &one], [&*action("list"), &action("get")])
-            .allow_as(Effect::Update, [Method::Post], [&*all], [&*action("create")])
-            .allow_as(Effect::Update, [method], [&*one], [&*action("update")])
-            .allow_as(Effect::Detach, [Method::Delete], [&*one], [&*action("delete")])
+            .allow_as(Effect::Update, [Method::Post], [&*all], create.iter().map(String::as_str))
+            .allow_as(Effect::Update, [method], [&*one], update.iter().map(String::as_str))
+            .allow_as(Effect::Detach, [Method::Delete], [&*one], delete.iter().map(String::as_str))
     })
 }
 
-/// The permissions that a route's making needs.
-const ROUTE_ACTIONS: [&str; 3] = ["compute.routes.create", "compute.networks.updatePolicy", "compute.instances.use"];
+/// The permission for a part of a network's policy: a firewall, a route.
+const POLICY: &str = "compute.networks.updatePolicy";
+/// The permissions that a route's making needs. The use of its instance is the other project's.
+const ROUTE_ACTIONS: [&str; 2] = ["compute.routes.create", POLICY];
