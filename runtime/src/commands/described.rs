@@ -3,6 +3,7 @@
 mod access_rules;
 mod admission_policy;
 mod config;
+mod custom_roles;
 mod module;
 mod network_policy;
 mod permissions;

@@ -1,9 +1,11 @@
 //! The skeleton of an operator's `cloud.yaml`.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
-use cloud_provider::{Description, Endpoint, OperationPlace, Setting};
+use cloud_provider::{ConfigMapKey, Description, Endpoint, OperationPlace, Setting};
 
+use super::custom_roles::is_google;
 use super::module::DescribedModule;
 use super::yaml::{list, quoted};
 
@@ -39,11 +41,12 @@ pub(crate) fn skeleton(module: &DescribedModule<'_>) -> String {
     if !description.finalizers.is_empty() {
         line(&mut text, 2, &format!("# finalizers: {}", list(&description.finalizers)));
     }
-    let config_maps: Vec<_> = description.config_maps.iter().map(|it| it.config_map.clone()).collect();
+    // Each is named once, however many of its keys are read.
+    let config_maps = once(&description.config_maps);
     if !config_maps.is_empty() {
         line(&mut text, 2, &format!("# configMaps: {}", list(&config_maps)));
     }
-    let made: Vec<_> = description.cluster_ids.iter().map(|it| it.config_map.clone()).collect();
+    let made = once(&description.cluster_ids);
     if !made.is_empty() {
         line(&mut text, 2, &format!("# createsConfigMaps: {}", list(&made)));
     }
@@ -55,6 +58,10 @@ pub(crate) fn skeleton(module: &DescribedModule<'_>) -> String {
     description.endpoints.iter().for_each(|it| endpoint(&mut text, it));
     credentials(&mut text, description);
     text
+}
+
+fn once(keys: &[ConfigMapKey]) -> Vec<String> {
+    keys.iter().map(|it| it.config_map.clone()).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn line(text: &mut String, indent: usize, content: &str) {
@@ -121,6 +128,9 @@ fn credentials(text: &mut String, description: &Description) {
     match description.endpoints.iter().find_map(|it| aws(&it.example_base_url)) {
         Some((_, region)) => {
             line(text, 4, &format!("sigv4: {{ region: {region}, sharedFile: {{ file: /etc/aerostat/credentials }} }}"));
+        }
+        None if description.endpoints.iter().all(is_google) => {
+            line(text, 4, "google: { serviceAccountKey: { file: /etc/aerostat/google.json } }");
         }
         None => line(text, 4, "bearer: { file: /etc/aerostat/token }"),
     }

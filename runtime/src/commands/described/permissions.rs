@@ -6,12 +6,12 @@ use std::fmt::Write as _;
 use cloud_provider::{Description, Effect, Endpoint};
 use serde_json::{Value, json};
 
-use super::access_rules;
 use super::config::aws;
+use super::{access_rules, custom_roles};
 use crate::config::CloudConfig;
 
-/// The permissions of the credential: a policy of IAM where all endpoints are AWS's, access rules where the config leads to them by the
-/// catalogue of OpenStack's Keystone, else the scopes at each endpoint.
+/// The permissions of the credential: a policy of IAM where all endpoints are AWS's, custom roles where they are Google's, access rules
+/// where the config leads to them by the catalogue of OpenStack's Keystone, else the scopes at each endpoint.
 ///
 /// # Errors
 ///
@@ -23,6 +23,10 @@ pub(super) fn needed(description: &Description, config: Option<&CloudConfig>) ->
         let mut text = serde_json::to_string_pretty(&policy).expect("texts become JSON");
         text.push('\n');
         return Ok((text, policy));
+    }
+    if !description.endpoints.is_empty() && description.endpoints.iter().all(custom_roles::is_google) {
+        let roles = custom_roles::of(description, config);
+        return Ok((custom_roles::text(description, &roles), custom_roles::value(description, &roles)));
     }
     let rules = config.map_or(Ok(Vec::new()), |config| access_rules::of(description, config))?;
     if !rules.is_empty() {

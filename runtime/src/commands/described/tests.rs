@@ -96,6 +96,38 @@ fn a_skeleton_for_aws_signs_its_requests() {
 }
 
 #[test]
+fn roles_for_google_are_one_for_each_project() {
+    let mut description = description();
+    description.endpoints[0].example_base_url = "https://compute.googleapis.com/compute/v1/projects/PROJECT".to_owned();
+    let mut network = description.endpoints[0].clone();
+    network.name = "network".to_owned();
+    network.allow.truncate(1);
+    network.allow[0].actions = words(&["routes:read", "all"]);
+    description.endpoints.push(network);
+    let skeleton = made(&description, DescribedPage::Config).unwrap().to_string();
+    assert!(skeleton.contains("google: { serviceAccountKey: "), "{skeleton}");
+    let whole = made(&description, DescribedPage::Permissions).unwrap();
+    let actions = serde_json::json!(["all", "machines:read", "routes:read"]);
+    assert_eq!(
+        whole.value,
+        serde_json::json!({ "title": "aerostat-acme", "stage": "GA", "includedPermissions": actions })
+    );
+    assert_eq!(yaml::read(&whole.to_string()), whole.value, "the file is the role");
+    let at = "projects/PROJECT";
+    let (own, shared) = (skeleton.replace(at, "projects/p1"), skeleton.replacen(at, "projects/p1", 1));
+    for (config, count) in [(own, 1), (shared, 2)] {
+        let config = CloudConfig::parse(&config).unwrap_or_else(|error| panic!("{error}\n{config}"));
+        let module = DescribedModule { name: "out/acme.wasm", digest: Digest::of(b"acme"), description: &description };
+        let roles = page(&module, DescribedPage::Permissions, Some(&config)).unwrap();
+        assert_eq!(roles.to_string().matches("includedPermissions:").count(), count, "{roles}");
+        if count == 2 {
+            assert_eq!(roles.value[0]["includedPermissions"], serde_json::json!(["all", "machines:read"]));
+            assert_eq!(roles.value[1]["includedPermissions"], serde_json::json!(["all", "routes:read"]));
+        }
+    }
+}
+
+#[test]
 fn scopes_are_told_with_their_effect() {
     let text = made(&description(), DescribedPage::Permissions).unwrap().to_string();
     assert!(text.contains("  all            update\n  machines:read  read\n"), "{text}");
