@@ -1,4 +1,5 @@
-//! Simulated projects of Google Cloud: Compute Engine, and the token endpoint for keys of service accounts.
+//! Simulated projects of Google Cloud: Compute Engine, the token endpoint for keys of service accounts, federation, and a machine's metadata
+//! server as far as it gives tokens.
 //!
 //! Each write begins an operation, which ends later. What it makes or changes is there at once, as with the real one, but takes no other
 //! write until then; what it deletes is there until then.
@@ -9,9 +10,11 @@ mod called;
 mod collection;
 mod compute;
 mod errors;
+mod federation;
 mod filter;
 mod identity;
 mod listing;
+mod metadata;
 mod ongoing;
 mod operations;
 mod partial;
@@ -31,6 +34,7 @@ pub use self::assets::Assets;
 pub use self::behaviour::{Behaviour, OperationFailure, OperationTime};
 pub use self::collection::Collection;
 pub use self::identity::{Accounts, KEY};
+pub use self::metadata::MetadataServer;
 pub use self::place::{Place, Scope};
 pub use self::region::{NETWORK_PROJECT, PROJECT, REGION, machine_address};
 pub use self::world::World;
@@ -103,7 +107,7 @@ impl Simulator {
 
     /// The service accounts.
     #[must_use]
-    pub fn accounts(&self) -> &Accounts {
+    pub fn accounts(&self) -> &Arc<Accounts> {
         self.account().accounts()
     }
 

@@ -108,7 +108,7 @@ impl Published for Assets {
 
     /// Tokens are asked for by the host.
     fn is_the_providers(request: &Recorded) -> bool {
-        request.path != "/token"
+        request.path.starts_with("/compute/")
     }
 
     /// Lists of a group's machines are asked for by POST, and so is the end of an operation.

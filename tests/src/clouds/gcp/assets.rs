@@ -14,6 +14,9 @@ use super::identity::Accounts;
 use super::world::{Shared, World};
 use super::{compute, errors, published};
 
+/// Where the IAM Service Account Credentials API has service accounts.
+const ACCOUNTS: &str = "/v1/projects/-/serviceAccounts/";
+
 /// All projects of an organisation.
 #[derive(Debug)]
 pub struct Assets {
@@ -23,7 +26,8 @@ pub struct Assets {
 
 impl Cloud for Assets {
     const NAME: &'static str = "Google Cloud";
-    const HOSTS: &'static [&'static str] = &["compute.googleapis.com", "oauth2.googleapis.com"];
+    const HOSTS: &'static [&'static str] =
+        &["compute.googleapis.com", "oauth2.googleapis.com", "sts.googleapis.com", "iamcredentials.googleapis.com"];
     // Each group of methods has its own, and no header tells them.
     const LIMITS: Limits = Limits::Bucket { size: 1_500, refill: Duration::from_millis(40) };
     // Tokens are given, or signed by who has a key.
@@ -34,14 +38,18 @@ impl Cloud for Assets {
     }
 
     fn refuse(&self, request: &Recorded) -> Option<Answer> {
-        if request.path == "/token" {
+        if ["/token", "/v1/token"].contains(&&*request.path) {
             return None;
         }
         let token = match &request.authorization {
             Authorization::Judged(value) => value.strip_prefix("Bearer ").unwrap_or_default(),
             _ => "",
         };
-        if self.accounts.admits(token) {
+        let is_admitted = match request.path.starts_with(ACCOUNTS) {
+            true => self.accounts.may_impersonate(token),
+            false => self.accounts.admits(token),
+        };
+        if is_admitted {
             return None;
         }
         let mut refused = errors::for_status(StatusCode::UNAUTHORIZED);
@@ -53,6 +61,8 @@ impl Cloud for Assets {
         let path: Vec<&str> = request.path.split('/').skip(1).collect();
         match &path[..] {
             ["token"] => self.accounts.give(request),
+            ["v1", "token"] => self.accounts.exchange(request),
+            ["v1", "projects", "-", "serviceAccounts", account] => self.accounts.impersonate(request, account),
             ["compute", "v1", path @ ..] => {
                 let mut world = self.world.now();
                 compute::answer(&mut world, request, path).unwrap_or_else(|refused| refused.answer())
@@ -81,7 +91,7 @@ impl Assets {
 
     /// The service accounts.
     #[must_use]
-    pub fn accounts(&self) -> &Accounts {
+    pub fn accounts(&self) -> &Arc<Accounts> {
         &self.accounts
     }
 

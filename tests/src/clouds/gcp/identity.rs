@@ -1,4 +1,5 @@
-//! Service accounts: tokens by their keys, from the token endpoint or signed by the account itself.
+//! Service accounts: tokens by their keys, from the token endpoint or signed by the account itself, for tokens of others, and from the
+//! machine.
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -6,7 +7,6 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use http::StatusCode;
 use ring::signature::{KeyPair as _, RSA_PKCS1_2048_8192_SHA256, RsaKeyPair, UnparsedPublicKey};
 use rustls_pki_types::PrivatePkcs8KeyDer;
 use rustls_pki_types::pem::PemObject as _;
@@ -14,13 +14,13 @@ use serde_json::{Value, json};
 
 use crate::simulator::{Answer, Recorded};
 
+use super::federation::{self, Pools, SCOPE, refused};
+
 /// The file of the service account's key, as Google gives it.
 pub const KEY: &str = include_str!("../../../google/key.json");
 
 /// The address that assertions are for, wherever the endpoint is.
 const AUDIENCE: &str = "https://oauth2.googleapis.com/token";
-/// The scope that every method takes.
-const SCOPE: &str = "https://www.googleapis.com/auth/cloud-platform";
 /// How far a client's clock may be off.
 const SKEW: u64 = 300;
 
@@ -35,6 +35,7 @@ struct State {
     /// Tokens with their ends.
     tokens: BTreeMap<String, SystemTime>,
     lifetime: Duration,
+    pools: Pools,
 }
 
 impl Accounts {
@@ -50,6 +51,7 @@ impl Accounts {
             keys: BTreeMap::from([(field("private_key_id"), key)]),
             tokens: BTreeMap::from([(token.to_owned(), ever)]),
             lifetime: Duration::from_secs(3_599),
+            pools: Pools::default(),
         }))
     }
 
@@ -111,11 +113,40 @@ impl Accounts {
         if claims["scope"].as_str().is_none_or(str::is_empty) {
             return refused("invalid_scope", "Invalid OAuth scope or ID token audience provided.");
         }
-        let token = format!("ya29.{}", uuid::Uuid::new_v4().simple());
-        let end = SystemTime::now() + state.lifetime;
-        state.tokens.insert(token.clone(), end);
-        let seconds = state.lifetime.as_secs();
+        let State { tokens, lifetime, .. } = &mut *state;
+        let (token, seconds) = given(tokens, *lifetime);
         Answer::ok(&json!({ "access_token": token, "expires_in": seconds, "token_type": "Bearer" }))
+    }
+
+    /// Lets the provider of a pool trust a token. `provider` begins with `projects/`.
+    pub fn trust(&self, token: &str, provider: &str) {
+        self.now().pools.trust(token, provider);
+    }
+
+    /// `POST /v1/token`: a token of another provider for one of Google's.
+    pub(super) fn exchange(&self, request: &Recorded) -> Answer {
+        let State { pools, tokens, lifetime, .. } = &mut *self.now();
+        pools.exchange(request, || given(tokens, *lifetime))
+    }
+
+    /// Whether this is a token of a pool's identity, good for one of a service account.
+    pub(super) fn may_impersonate(&self, token: &str) -> bool {
+        self.now().pools.may_impersonate(token)
+    }
+
+    /// `POST /v1/projects/-/serviceAccounts/EMAIL:generateAccessToken`.
+    pub(super) fn impersonate(&self, request: &Recorded, account: &str) -> Answer {
+        let State { keys, tokens, lifetime, .. } = &mut *self.now();
+        let email = account.strip_suffix(":generateAccessToken");
+        let is_known = keys.values().any(|(it, _)| Some(&**it) == email);
+        federation::impersonate(request, is_known, || given(tokens, *lifetime))
+    }
+
+    /// The answer of the metadata server: a token of the machine's account.
+    pub(super) fn of_machine(&self) -> Value {
+        let State { tokens, lifetime, .. } = &mut *self.now();
+        let (token, seconds) = given(tokens, *lifetime);
+        json!({ "access_token": token, "expires_in": seconds, "token_type": "Bearer" })
     }
 
     fn now(&self) -> MutexGuard<'_, State> {
@@ -160,6 +191,9 @@ impl State {
     }
 }
 
-fn refused(error: &str, why: &str) -> Answer {
-    Answer::json(StatusCode::BAD_REQUEST, &json!({ "error": error, "error_description": why }))
+/// A new token, and for how many seconds it is good.
+fn given(tokens: &mut BTreeMap<String, SystemTime>, lifetime: Duration) -> (String, u64) {
+    let token = format!("ya29.{}", uuid::Uuid::new_v4().simple());
+    tokens.insert(token.clone(), SystemTime::now() + lifetime);
+    (token, lifetime.as_secs())
 }

@@ -1,7 +1,7 @@
 //! Google's description of Compute Engine in the language that the simulator's core checks.
 //!
 //! It says of each method where it is, which names its query may have and what is sent and answered. Names that all methods share stand in
-//! Google's general documentation, and so does the token endpoint.
+//! Google's general documentation, and so do the givers of tokens.
 
 use std::sync::LazyLock;
 
@@ -39,13 +39,19 @@ fn whole() -> Value {
         let item = paths.entry(path).or_insert_with(|| json!({}));
         item[text(&method["httpMethod"]).to_lowercase()] = operation(method);
     }
-    paths.insert(
-        "/token".to_owned(),
-        json!({ "post": {
-            "requestBody": { "content": { "application/x-www-form-urlencoded": { "schema": reference("TokenRequest") } } },
-            "responses": { "200": content("TokenAnswer"), "default": content("TokenAnswer") },
-        } }),
-    );
+    schemas["ExchangeRequest"] = exchange_request();
+    for (path, request) in [("/token", "TokenRequest"), ("/v1/token", "ExchangeRequest")] {
+        let form = json!({ "application/x-www-form-urlencoded": { "schema": reference(request) } });
+        let responses = json!({ "200": content("TokenAnswer"), "default": content("TokenAnswer") });
+        paths
+            .insert(path.to_owned(), json!({ "post": { "requestBody": { "content": form }, "responses": responses } }));
+    }
+    schemas["AccountRequest"] = account_request();
+    schemas["AccountAnswer"] = account_answer();
+    let account = json!({ "name": "account", "in": "path", "required": true, "schema": { "type": "string" } });
+    let responses = json!({ "200": content("AccountAnswer"), "default": content("Refusal") });
+    let item = json!({ "post": { "parameters": [account], "requestBody": content("AccountRequest"), "responses": responses } });
+    paths.insert("/v1/projects/-/serviceAccounts/{account}".to_owned(), item);
     json!({ "openapi": "3.0.3", "paths": paths, "components": { "schemas": schemas } })
 }
 
@@ -126,9 +132,33 @@ fn token_answer() -> Value {
     json!({
         "type": "object",
         "properties": {
-            "access_token": string, "expires_in": { "type": "integer" }, "token_type": string,
+            "access_token": string, "expires_in": { "type": "integer" }, "token_type": string, "issued_token_type": string,
             "error": string, "error_description": string,
         },
+    })
+}
+
+fn exchange_request() -> Value {
+    let names = ["grant_type", "audience", "scope", "requested_token_type", "subject_token", "subject_token_type"];
+    let properties: Map<_, _> = names.iter().map(|it| ((*it).to_owned(), json!({ "type": "string" }))).collect();
+    json!({ "type": "object", "properties": properties, "required": names })
+}
+
+fn account_request() -> Value {
+    let strings = json!({ "type": "array", "items": { "type": "string" }, "nullable": true });
+    json!({
+        "type": "object",
+        "properties": { "delegates": strings, "scope": strings, "lifetime": { "type": "string" } },
+        "required": ["scope"],
+    })
+}
+
+fn account_answer() -> Value {
+    let string = json!({ "type": "string" });
+    json!({
+        "type": "object",
+        "properties": { "accessToken": string, "expireTime": string },
+        "required": ["accessToken", "expireTime"],
     })
 }
 
