@@ -18,6 +18,8 @@ shift $(($# > 0))
 place='DIGEST-OF-THE-MANIFEST'
 aws=(--set "settings.region=eu-central-1,settings.vpc=VPC-OF-THE-CLUSTER,settings.clusterID=ID-OF-THE-CLUSTER"
 	--set "credentials.aws.roleArn=ARN-OF-THE-ROLE")
+gcp=(--set "settings.project=ID-OF-THE-PROJECT,settings.region=europe-west1"
+	--set "credentials.google.workloadIdentityProvider=PROVIDER-OF-THE-POOL")
 openstack=(--set "settings.region=RegionOne,openstack.authURL=https://keystone.example.com:5000/v3"
 	--set "openstack.origins.compute={https://nova.example.com:8774}"
 	--set "openstack.origins.network={https://neutron.example.com:9696}"
@@ -51,9 +53,10 @@ hetzner=(--set provider=hetzner "${of_config_map[@]}" --set "credentials.token=R
 keys=(--set "credentials.aws.source=sharedFile"
 	--set "credentials.aws.accessKeyId=REPLACE-WITH-YOUR-KEY-ID,credentials.aws.secretAccessKey=REPLACE-WITH-YOUR-SECRET-KEY")
 
-for cloud in digitalocean hetzner aws openstack; do
+for cloud in digitalocean hetzner aws gcp openstack; do
 	flags=(--set "provider=$cloud,digests.$cloud=sha256:$place")
 	[ "$cloud" != aws ] || flags+=("${aws[@]}")
+	[ "$cloud" != gcp ] || flags+=("${gcp[@]}")
 	[ "$cloud" != openstack ] || flags+=("${openstack[@]}")
 	render "install-$cloud.yaml" "${flags[@]}" "$@"
 done
@@ -68,6 +71,9 @@ for name in config secret; do
 done
 one aws/config.yaml config --set provider=aws "${of_config_map[@]}" "${aws[@]}"
 one aws/secret.yaml secret --set provider=aws "${of_config_map[@]}" "${aws[@]}" "${keys[@]}"
+for name in config rbac; do
+	one "gcp/$name.yaml" "$name" --set provider=gcp "${of_config_map[@]}" "${gcp[@]}"
+done
 one openstack/config.yaml config --set provider=openstack "${of_config_map[@]}" "${openstack[@]}"
 login=(--set "credentials.openstack.id=REPLACE-WITH-THE-ID,credentials.openstack.secret=REPLACE-WITH-THE-SECRET")
 one openstack/secret.yaml secret --set provider=openstack "${of_config_map[@]}" "${openstack[@]}" "${login[@]}"

@@ -5,7 +5,7 @@
 {{- fail (printf "the namespace is %s: aerostat is at home in kube-system, where its Lease is looked for. Next step: --namespace kube-system" .Release.Namespace) }}
 {{- end }}
 {{- if not $values.provider }}
-{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, aws or openstack" }}
+{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, aws, gcp or openstack" }}
 {{- end }}
 {{- if eq $values.provider "aws" }}
 {{- range list "region" "vpc" "clusterID" }}
@@ -15,6 +15,16 @@
 {{- end }}
 {{- if and (eq $values.credentials.aws.source "webIdentity") (not $values.credentials.aws.roleArn) }}
 {{- fail "credentials.aws.roleArn: no role is named. Next step: --set credentials.aws.roleArn=arn:…, or another credentials.aws.source" }}
+{{- end }}
+{{- end }}
+{{- if eq $values.provider "gcp" }}
+{{- range list "project" "region" }}
+{{- if not (index $values.settings .) }}
+{{- fail (printf "settings.%s: nothing is there, and Google Cloud's provider needs it. Next step: --set settings.%s=…" . .) }}
+{{- end }}
+{{- end }}
+{{- if and (eq $values.credentials.google.source "federation") (not $values.credentials.google.workloadIdentityProvider) }}
+{{- fail "credentials.google.workloadIdentityProvider: no provider of a pool is named. Next step: --set credentials.google.workloadIdentityProvider=projects/…, or another credentials.google.source" }}
 {{- end }}
 {{- end }}
 {{- if eq $values.provider "openstack" }}
@@ -84,6 +94,7 @@
 {{- $all := dict
   "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "digitalocean" (dict "name" "digitalocean" "controllers" list "settings" dict)
+  "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "hetzner" (dict "name" "hcloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller")
     "settings" (dict "loadBalancers.location" "fsn1"))
   "openstack" (dict "name" "openstack" "controllers" (list "node-route-controller") "settings" dict) }}
@@ -226,7 +237,7 @@ module:
 {{- define "aerostat.readAtStart" -}}
 {{- $cloud := include "aerostat.cloud" . | fromYaml }}
 {{- $_ := unset $cloud.provider "module" }}
-{{- printf "%s%s" (toJson $cloud) .Values.openstack.ca | sha256sum }}
+{{- printf "%s%s%s" (toJson $cloud) .Values.openstack.ca (include "aerostat.googleFederation" .) | sha256sum }}
 {{- end }}
 
 {{- /* The address that /healthz and /metrics are served at. */ -}}

@@ -6,7 +6,7 @@
 {{- toYaml $urls }}
 {{- end }}
 
-{{- /* Where aerostat goes beside API server and DNS: names and ports of endpoints, registry, STS, and what was added. */ -}}
+{{- /* Where aerostat goes beside API server and DNS: names and ports of endpoints, registry, givers of tokens, and what was added. */ -}}
 {{- define "aerostat.destinations" -}}
 {{- $cloud := include "aerostat.cloud" . | fromYaml }}
 {{- $urls := .Values.networkPolicy.origins }}
@@ -17,6 +17,11 @@
 {{- end }}
 {{- range $cloud.credentials }}
 {{- if .keystone }}{{ $urls = append $urls .keystone.baseUrl }}{{ end }}
+{{- with .google }}
+{{- if .federation }}{{ $urls = append (append $urls "https://sts.googleapis.com") "https://iamcredentials.googleapis.com" }}{{ end }}
+{{- if dig "serviceAccountKey" "exchange" false . }}{{ $urls = append $urls "https://oauth2.googleapis.com" }}{{ end }}
+{{- $urls = concat $urls (.tokenOrigins | default list) }}
+{{- end }}
 {{- if and .sigv4 (or .sigv4.webIdentity .sigv4.assumeRole) }}
 {{- $domain := ternary "amazonaws.com.cn" "amazonaws.com" (hasPrefix "cn-" .sigv4.region) }}
 {{- $sts := printf "https://sts.%s.%s" .sigv4.region $domain }}
@@ -34,8 +39,9 @@
 {{- if regexMatch "^[0-9.]+$" $host }}{{ $host = printf "%s/32" $host }}{{ $to = $networks }}{{ end }}
 {{- $_ := set $to $port (append (index $to $port | default list) $host | uniq | sortAlpha) }}
 {{- end }}
-{{- /* Keys of the machine or of EKS: only aerostat asks for them, and no provider. */ -}}
+{{- /* Keys and tokens of the machine or of EKS: only aerostat asks for them, and no provider. */ -}}
 {{- range $cloud.credentials }}
+{{- if and .google (hasKey (.google | default dict) "metadata") }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
 {{- if .sigv4 }}
 {{- if hasKey .sigv4 "instanceMetadata" }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
 {{- if hasKey .sigv4 "podIdentity" }}{{ $_ := set $networks "80" (list "169.254.170.23/32" "fd00:ec2::23/128") }}{{ end }}

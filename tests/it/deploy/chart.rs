@@ -22,7 +22,7 @@ use crate::setup::{Said, deploy};
 pub(crate) const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// All clouds.
-pub(crate) const CLOUDS: [&str; 4] = ["aws", "digitalocean", "hetzner", "openstack"];
+pub(crate) const CLOUDS: [&str; 5] = ["aws", "digitalocean", "gcp", "hetzner", "openstack"];
 
 /// The least that a cloud needs.
 pub(crate) fn values(cloud: &str) -> Value {
@@ -30,6 +30,11 @@ pub(crate) fn values(cloud: &str) -> Value {
     if cloud == "aws" {
         values["settings"] = json!({ "region": "eu-west-1", "vpc": "vpc-0123456789abcdef0", "clusterID": "prod" });
         values["credentials"] = json!({ "aws": { "roleArn": "arn:aws:iam::123456789012:role/ccm" } });
+    }
+    if cloud == "gcp" {
+        let provider = "projects/123456789012/locations/global/workloadIdentityPools/aerostat/providers/cluster";
+        values["settings"] = json!({ "project": "my-project", "region": "europe-west1" });
+        values["credentials"] = json!({ "google": { "workloadIdentityProvider": provider } });
     }
     if cloud == "openstack" {
         let origin = |name: &str| json!([format!("https://{name}.example.com")]);

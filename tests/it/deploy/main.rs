@@ -9,6 +9,7 @@ mod config;
 mod contract;
 mod demo;
 mod enough;
+mod gcp;
 mod hetzner;
 mod image;
 mod install;

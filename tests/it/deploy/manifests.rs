@@ -13,6 +13,7 @@ async fn every_manifest_is_accepted_by_the_api_server() {
         "deployment.yaml",
         "install-aws.yaml",
         "install-digitalocean.yaml",
+        "install-gcp.yaml",
         "install-hetzner.yaml",
         "install-openstack.yaml",
         "kustomization.yaml",

@@ -9,7 +9,7 @@ use kube::api::{Api, ListParams, ObjectMeta, PostParams};
 use serde_json::Value;
 use tests::control_plane::{cluster, roles};
 use tests::guests;
-use tests::vendor::{Aws, DigitalOcean, Hetzner, Vendor as _};
+use tests::vendor::{Aws, DigitalOcean, GoogleCloud, Hetzner, Vendor as _};
 
 use crate::setup::{cloud_config, command_line, container, provider, template, text};
 
@@ -82,9 +82,12 @@ fn a_provider_that_knows_volumes_needs_one_more_role() {
 #[tokio::test]
 async fn each_clouds_page_applies_what_its_controllers_need() {
     let settings = RunSettings::parse(command_line(&container(&template()))).unwrap();
-    for (page, module) in
-        [(DigitalOcean::PAGE, guests::DIGITALOCEAN), (Hetzner::PAGE, guests::HETZNER), (Aws::PAGE, guests::AWS)]
-    {
+    for (page, module) in [
+        (DigitalOcean::PAGE, guests::DIGITALOCEAN),
+        (Hetzner::PAGE, guests::HETZNER),
+        (Aws::PAGE, guests::AWS),
+        (GoogleCloud::PAGE, guests::GCP),
+    ] {
         let files = roles(&text(page));
         let held: BTreeSet<_> = files.iter().flat_map(|it| held_in(it.strip_prefix("deploy/").unwrap())).collect();
         let cloud = provider(module, &[]).await.cloud();

@@ -76,7 +76,7 @@ pub(crate) async fn joins<V: Vendor>(
     let mut process = Aerostat::start(arguments).unwrap();
     process.wait_for("started cloud-node-controller", PATIENCE).await.unwrap();
 
-    let name = format!("worker-{}", differences.machine);
+    let name = format!("web-{}", differences.machine);
     V::add_machine(cloud.account(), differences.machine, &name);
     kubelet::join(&cluster.admin, &name).await.unwrap();
     let node = initialized(cluster, &name).await;

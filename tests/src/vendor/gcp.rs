@@ -31,9 +31,8 @@ impl Vendor for GoogleCloud {
     const MACHINE_LISTS: &'static str = "/compute/v1/projects/p1/aggregated/instances";
     const LOAD_BALANCERS: &'static str = "/compute/v1/projects/p1/regions/europe-west1/forwardingRules";
     const MODULE: &'static str = guests::GCP;
-    /// There is none yet: [`setup`] makes a config of what the provider describes.
-    const MANIFEST: &'static str = "";
-    const PAGE: &'static str = "README.md";
+    const MANIFEST: &'static str = include_str!("../../../deploy/gcp/config.yaml");
+    const PAGE: &'static str = "gcp/README.md";
     const ENDPOINT: &'static str = "compute";
     const BASE: &'static str = "/compute/v1/projects/p1";
     const SETTINGS: &'static [(&'static str, &'static str)] = &[("project", PROJECT), ("region", REGION)];

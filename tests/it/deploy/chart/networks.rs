@@ -75,6 +75,26 @@ fn aws_keys_are_asked_for_by_address() {
 }
 
 #[test]
+fn googles_givers_of_tokens_are_reached_as_the_source_needs() {
+    let source = |it: &str| json!({ "credentials": { "google": { "source": it } } });
+    let compute = ["compute.googleapis.com:443"];
+    let givers = ["iamcredentials.googleapis.com:443", "registry.example.com:443", "sts.googleapis.com:443"];
+    assert_eq!(names(&policy("cilium", "gcp", json!({}))), [&compute[..], &givers[..]].concat());
+    assert_eq!(names(&policy("cilium", "gcp", source("key"))), [compute[0], givers[1]]);
+    let exchanged = json!({ "credentials": [{ "name": "google", "google": {
+        "serviceAccountKey": { "file": "/etc/aerostat/google-key.json", "exchange": true },
+        "tokenOrigins": ["https://tokens.example.com:8443"],
+    } }] });
+    let exchanged = names(&policy("cilium", "gcp", json!({ "config": exchanged })));
+    let giver = "oauth2.googleapis.com:443";
+    assert_eq!(exchanged, [compute[0], giver, givers[1], "tokens.example.com:8443"]);
+    for kind in ["kubernetes", "cilium", "calico", "calico-enterprise"] {
+        let reached = |source: Value| policy(kind, "gcp", source).to_string().contains("169.254.169.254/32");
+        assert!(reached(source("metadata")) && !reached(source("key")) && !reached(json!({})), "{kind}");
+    }
+}
+
+#[test]
 fn the_standard_policy_lets_ports_through_and_no_link_local() {
     let more = json!({ "networkPolicy": { "apiServerPort": 8443, "origins": ["http://proxy.example.com:3128"] } });
     let policy: NetworkPolicy = serde_json::from_value(policy("kubernetes", "hetzner", more)).unwrap();

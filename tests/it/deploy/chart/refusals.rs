@@ -57,6 +57,11 @@ fn a_value_of_another_form_is_an_error_that_names_its_path() {
         ("/networkPolicy/kind", json!({ "networkPolicy": { "kind": "weave" } })),
         ("/extraArgs/0", json!({ "extraArgs": ["cloud-config"] })),
         ("/config", json!({ "config": { "provider": { "module": {} } } })),
+        ("/credentials/google/source", json!({ "credentials": { "google": { "source": "executable" } } })),
+        (
+            "/credentials/google/workloadIdentityProvider",
+            json!({ "credentials": { "google": { "workloadIdentityProvider": "//iam.googleapis.com/projects/1" } } }),
+        ),
     ] {
         let refusal = refusal(&with("digitalocean", more));
         assert!(refusal.contains(&format!("at '{path}")), "{path}: {refusal}");
@@ -69,12 +74,18 @@ fn values_that_do_not_fit_together_are_refused() {
     no_vpc["settings"]["vpc"] = json!("");
     let mut no_role = values("aws");
     no_role["credentials"]["aws"]["roleArn"] = json!("");
+    let mut no_project = values("gcp");
+    no_project["settings"]["project"] = json!("");
+    let mut no_pool = values("gcp");
+    no_pool["credentials"]["google"]["workloadIdentityProvider"] = json!("");
     let plain = json!(["http://10.0.0.5:8774"]);
     for (path, values) in [
         ("provider", json!({ "module": { "oci": { "digest": DIGEST } } })),
         ("module.oci.digest", json!({ "provider": "digitalocean" })),
         ("settings.vpc", no_vpc),
         ("credentials.aws.roleArn", no_role),
+        ("settings.project", no_project),
+        ("credentials.google.workloadIdentityProvider", no_pool),
         ("openstack.authURL", with("openstack", json!({ "openstack": { "authURL": "http://10.0.0.5:5000/v3" } }))),
         ("openstack.origins.compute", with("openstack", json!({ "openstack": { "origins": { "compute": plain } } }))),
         ("module.configMap.sha256", json!({ "provider": "hetzner", "module": { "source": "configMap" } })),

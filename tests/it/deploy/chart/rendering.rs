@@ -133,7 +133,12 @@ fn secrets_by_value_are_in_secrets_and_nowhere_else() {
     let hetzner = json!({ "settings": { "robot.enabled": "true" }, "module": login,
         "credentials": { "token": "mark-of-the-token", "robot": robot } });
     let aws = json!({ "source": "sharedFile", "accessKeyId": "mark-of-the-id", "secretAccessKey": "mark-of-the-key" });
-    for values in [with("hetzner", hetzner), with("aws", json!({ "credentials": { "aws": aws } }))] {
+    let google = json!({ "source": "key", "key": "{\"private_key\":\"mark-of-the-private-key\"}" });
+    for values in [
+        with("hetzner", hetzner),
+        with("aws", json!({ "credentials": { "aws": aws } })),
+        with("gcp", json!({ "credentials": { "google": google } })),
+    ] {
         let marks: Vec<_> = texts(&values).into_iter().filter(|(_, it)| it.contains("mark-of-the-")).collect();
         // The notes are printed by an installation alone.
         let said = run("helm", &["install", "aerostat", "chart", "--dry-run=client"], &values);
