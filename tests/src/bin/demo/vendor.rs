@@ -2,6 +2,7 @@
 
 mod aws;
 mod digitalocean;
+mod gcp;
 mod hetzner;
 mod openstack;
 
