@@ -13,6 +13,7 @@ mod cloud;
 mod comparison;
 mod contender;
 mod floor;
+mod gcp;
 mod hetzner;
 mod ipam;
 mod join;
@@ -40,7 +41,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 28] = [
+const ROWS: [(&str, &str); 32] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -69,6 +70,13 @@ const ROWS: [(&str, &str); 28] = [
     ("aws-resync", "what a resync of Network Load Balancers asks for"),
     ("aws-changes", "20 changes of nodes behind 50 Network Load Balancers"),
     ("aws-steady", "an hour at 1,000 nodes at AWS, all Ready"),
+    ("gcp-join-1000", "1,000 nodes join at once at Google Cloud"),
+    (
+        "gcp-services",
+        "external and internal load balancers of Google Cloud, one by one and five at once; a resync; a node that leaves",
+    ),
+    ("gcp-routes-300", "300 nodes join at once at Google Cloud and get a route each"),
+    ("gcp-steady", "an hour at 1,000 nodes at Google Cloud, all Ready"),
 ];
 
 #[tokio::main]
@@ -133,6 +141,10 @@ async fn measure(row: &str) -> Result<()> {
         "aws-resync" => aws::balancers::resync().await,
         "aws-changes" => aws::balancers::changes().await,
         "aws-steady" => aws::nodes::steady().await,
+        "gcp-join-1000" => gcp::nodes::join().await,
+        "gcp-services" => gcp::balancers::measure().await,
+        "gcp-routes-300" => gcp::routes::measure().await,
+        "gcp-steady" => gcp::nodes::steady().await,
         other => bail!("row {other} is listed and not known"),
     }
 }

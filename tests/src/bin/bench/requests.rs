@@ -74,7 +74,21 @@ pub(crate) async fn api_requests(audit: &AuditLog, admin: &Client, contender: Co
 }
 
 fn kind(request: &Recorded) -> String {
+    if let Some(path) = request.path.strip_prefix("/compute/v1/projects/") {
+        return format!("{} {}", request.method, of_google(path));
+    }
     // The second segment is the kind of object, the third an id, the fourth a part of it.
     let path = request.path.split('/').enumerate().map(|(index, it)| if index == 3 { "*" } else { it });
     format!("{} {}", request.method, path.collect::<Vec<_>>().join("/"))
+}
+
+/// A path of Compute Engine behind `projects/`, with `*` for names: they follow their collections.
+fn of_google(path: &str) -> String {
+    let mut is_name = true;
+    let segments = path.split('/').map(|segment| {
+        let shown = if is_name { "*" } else { segment };
+        is_name = !is_name && !["global", "aggregated"].contains(&segment);
+        shown
+    });
+    segments.skip(1).collect::<Vec<_>>().join("/")
 }

@@ -38,7 +38,7 @@ fn node(number: usize) -> Node {
 }
 
 /// Whether a node was told that its route is there.
-fn is_routed(node: &Node) -> bool {
+pub(crate) fn is_routed(node: &Node) -> bool {
     let mut conditions = node.status.iter().flat_map(|it| it.conditions.iter().flatten());
     conditions.any(|it| it.type_ == "NetworkUnavailable" && it.status == "False")
 }
