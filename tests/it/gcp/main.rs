@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod asked;
+mod bad_input;
 mod nodes;
 mod operations;
 mod recordings;
