@@ -41,7 +41,7 @@ known-cloud:
 MACHINES := $(if $(filter 0,$(shell id -u)),$(if $(wildcard target/machine-program/*),$(if $(wildcard target/machine/pause),machine)))
 
 .PHONY: test
-test: control-plane registries moto keystone google helm proxy wkg $(MACHINES) ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone and Google's own clients.
+test: control-plane registries moto keystone google azure helm proxy wkg $(MACHINES) ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone, and Google's and Microsoft's own clients.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -231,6 +231,10 @@ keystone: preflight ## Install Keystone, OpenStack's identity service, into targ
 .PHONY: google
 google: preflight ## Install Google's own clients, google-cloud-compute and google-auth, into target/ (two minutes, once). It needs Python 3.11.
 	@tests/google/build.sh
+
+.PHONY: azure
+azure: preflight ## Install Microsoft's own clients, azure-identity and the SDKs of Network and Compute, into target/ (half a minute, once). It needs Python 3.11.
+	@tests/azure/build.sh
 
 .PHONY: openstack
 openstack: keystone ## Install Nova, Placement, Glance, Neutron, Octavia, MariaDB and RabbitMQ into target/ (three minutes, once). It needs Debian's apt-get and root.

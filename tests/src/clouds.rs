@@ -2,6 +2,7 @@
 
 pub mod acme;
 pub mod aws;
+pub mod azure;
 pub mod digitalocean;
 pub mod gcp;
 pub mod hetzner;

@@ -5,6 +5,7 @@
 pub mod acme;
 pub mod acme_async;
 pub mod aws;
+pub mod azure;
 mod cloud;
 pub mod digitalocean;
 pub mod gcp;

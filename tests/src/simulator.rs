@@ -20,6 +20,8 @@ pub mod lists;
 mod ordered;
 mod record;
 mod server;
+mod shared;
+mod taking;
 #[cfg(test)]
 mod tests;
 
@@ -38,13 +40,15 @@ use tokio::time::timeout;
 pub use self::admin::Admin;
 pub use self::answer::Answer;
 pub use self::chaos::Chaos;
-pub use self::cloud::{Cloud, Options, Owner};
+pub use self::cloud::{Behaving, Cloud, Options, Owner};
 pub use self::description::{Description, Gap, Gaps};
 pub use self::fault::Fault;
 pub use self::hold::{Hold, Side};
 pub use self::limits::{Limits, Quota};
 pub use self::ordered::Ordered;
 pub use self::record::{Authorization, Recorded};
+pub use self::shared::{Clock, Settles, Shared};
+pub use self::taking::{End, Taking};
 
 use self::authority::Authority;
 use self::handler::Handler;

@@ -44,38 +44,13 @@ pub use crate::simulator::{Chaos, Fault, Hold, Limits, Owner, Recorded, Side};
 pub type Simulator = simulator::Simulator<Assets>;
 
 /// The state of a simulator at the start.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// A token that is good from the start.
-    pub token: String,
-    /// How late every answer is.
-    pub latency: Duration,
-    /// The limits on requests. Absent: there are none.
-    pub limits: Option<Limits>,
-    /// How the API behaves.
-    pub behaviour: Behaviour,
-    /// Whether requests and answers are checked against the description. Only a measurement may do without.
-    pub checked: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        let core = simulator::Options::default();
-        Options {
-            token: core.token,
-            latency: core.latency,
-            limits: core.limits,
-            behaviour: Behaviour::default(),
-            checked: core.checked,
-        }
-    }
-}
+pub type Options = simulator::Behaving<Behaviour>;
 
 impl Options {
     /// The same where each operation has ended when something is read next.
     #[must_use]
     pub fn instant() -> Options {
-        Options { behaviour: Behaviour::instant(), ..Options::default() }
+        Options::with(Behaviour::instant())
     }
 }
 
@@ -86,11 +61,11 @@ impl Simulator {
     ///
     /// Fails if there is no port, or no place for the file with the certificate.
     pub async fn start(options: Options) -> anyhow::Result<Simulator> {
-        let Options { token, latency, limits, behaviour, checked } = options;
-        let accounts = Arc::new(Accounts::new(&token));
+        let (options, behaviour) = options.split();
+        let accounts = Arc::new(Accounts::new(&options.token));
         let ours = Assets::new(behaviour.clone(), Arc::clone(&accounts));
         let other = Assets::new(behaviour, accounts);
-        Simulator::serve(simulator::Options { token, latency, limits, checked }, ours, other).await
+        Simulator::serve(options, ours, other).await
     }
 
     /// A project of Compute Engine, as an endpoint names it.

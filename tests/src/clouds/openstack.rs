@@ -27,14 +27,14 @@ use std::time::Duration;
 use crate::simulator;
 
 pub use self::assets::Assets;
-pub use self::behaviour::{Behaviour, Taking};
+pub use self::behaviour::Behaviour;
 pub use self::identity::{
     APPLICATION_CREDENTIAL, ApplicationCredential, Identity, PASSWORD, PROJECT, REGION, SECRET, USER, User,
 };
 pub use self::kind::Kind;
 pub use self::service::Service;
 pub use self::world::World;
-pub use crate::simulator::{Chaos, Fault, Hold, Limits, Owner, Recorded, Side};
+pub use crate::simulator::{Chaos, Fault, Hold, Limits, Owner, Recorded, Side, Taking};
 
 /// A running simulator of OpenStack.
 pub type Simulator = simulator::Simulator<Assets>;
@@ -43,38 +43,13 @@ pub type Simulator = simulator::Simulator<Assets>;
 pub const OTHER_PROJECT: &str = "0a1b2c3d4e5f60718293a4b5c6d7e8f9";
 
 /// The state of a simulator at the start.
-#[derive(Clone, Debug)]
-pub struct Options {
-    /// A token that is good from the start.
-    pub token: String,
-    /// How late every answer is.
-    pub latency: Duration,
-    /// The limits on requests. Absent: there are none.
-    pub limits: Option<Limits>,
-    /// How the services behave.
-    pub behaviour: Behaviour,
-    /// Whether requests and answers are checked against the description. Only a measurement may do without.
-    pub checked: bool,
-}
-
-impl Default for Options {
-    fn default() -> Options {
-        let core = simulator::Options::default();
-        Options {
-            token: core.token,
-            latency: core.latency,
-            limits: core.limits,
-            behaviour: Behaviour::default(),
-            checked: core.checked,
-        }
-    }
-}
+pub type Options = simulator::Behaving<Behaviour>;
 
 impl Options {
     /// The same where each change of a load balancer has ended when something is read next.
     #[must_use]
     pub fn instant() -> Options {
-        Options { behaviour: Behaviour::instant(), ..Options::default() }
+        Options::with(Behaviour::instant())
     }
 }
 
@@ -85,11 +60,11 @@ impl Simulator {
     ///
     /// Fails if there is no port, or no place for the file with the certificate.
     pub async fn start(options: Options) -> anyhow::Result<Simulator> {
-        let Options { token, latency, limits, behaviour, checked } = options;
-        let identity = Arc::new(Identity::new(&token));
+        let (options, behaviour) = options.split();
+        let identity = Arc::new(Identity::new(&options.token));
         let ours = Assets::new(behaviour.clone(), Arc::clone(&identity), None);
         let other = Assets::new(behaviour, Arc::clone(&identity), Some(OTHER_PROJECT));
-        let simulator = Simulator::serve(simulator::Options { token, latency, limits, checked }, ours, other).await?;
+        let simulator = Simulator::serve(options, ours, other).await?;
         identity.set_base(&simulator.base_url());
         Ok(simulator)
     }

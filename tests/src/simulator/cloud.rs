@@ -96,6 +96,41 @@ impl Default for Options {
     }
 }
 
+/// The state of a simulator at the start, with the behaviour of its cloud.
+#[derive(Clone, Debug)]
+pub struct Behaving<B> {
+    /// A token that is good from the start.
+    pub token: String,
+    /// How late every answer is.
+    pub latency: Duration,
+    /// The limits on requests. Absent: there are none.
+    pub limits: Option<Limits>,
+    /// How the cloud behaves.
+    pub behaviour: B,
+    /// Whether requests and answers are checked against the description. Only a measurement may do without.
+    pub checked: bool,
+}
+
+impl<B: Default> Default for Behaving<B> {
+    fn default() -> Behaving<B> {
+        Behaving::with(B::default())
+    }
+}
+
+impl<B> Behaving<B> {
+    /// The usual state with this behaviour.
+    pub fn with(behaviour: B) -> Behaving<B> {
+        let Options { token, latency, limits, checked } = Options::default();
+        Behaving { token, latency, limits, behaviour, checked }
+    }
+
+    /// What the core of a simulator takes, and the behaviour.
+    pub fn split(self) -> (Options, B) {
+        let Behaving { token, latency, limits, behaviour, checked } = self;
+        (Options { token, latency, limits, checked }, behaviour)
+    }
+}
+
 /// The owner of the token.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Owner {

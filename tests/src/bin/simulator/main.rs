@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use tests::published::{acme, acme_async, aws, digitalocean, gcp, hetzner, openstack};
+use tests::published::{acme, acme_async, aws, azure, digitalocean, gcp, hetzner, openstack};
 
 /// Serve a simulated cloud on loopback, with the routes of docs/conformance.md, until it is interrupted.
 #[derive(Parser)]
@@ -14,8 +14,8 @@ struct Arguments {
     /// The port; 0: a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// How many seconds a load balancer is PENDING after each change of it (openstack), or an operation lasts (gcp). Default: until it
-    /// was read twice
+    /// How many seconds a load balancer is PENDING after each change of it (openstack), or an operation lasts (azure, gcp).
+    /// Default: until it was read twice
     #[arg(long, value_name = "SECONDS")]
     pending: Option<f64>,
 }
@@ -25,6 +25,7 @@ enum Which {
     Acme,
     AcmeAsync,
     Aws,
+    Azure,
     Digitalocean,
     Gcp,
     Hetzner,
@@ -45,6 +46,7 @@ async fn main() -> Result<()> {
             Ok(tokio::signal::ctrl_c().await?)
         }
         Which::Aws => until_interrupted(aws::serve(port).await?).await,
+        Which::Azure => until_interrupted(azure::serve(port, pending).await?).await,
         Which::Digitalocean => until_interrupted(digitalocean::serve(port).await?).await,
         Which::Gcp => until_interrupted(gcp::serve(port, pending).await?).await,
         Which::Hetzner => until_interrupted(hetzner::serve(port).await?).await,

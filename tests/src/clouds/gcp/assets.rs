@@ -6,12 +6,12 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::simulator::{Answer, Authorization, Cloud, Description, Limits, Quota, Recorded};
+use crate::simulator::{Answer, Authorization, Cloud, Description, Limits, Quota, Recorded, Shared};
 
 use super::behaviour::Behaviour;
 use super::collection::Collection;
 use super::identity::Accounts;
-use super::world::{Shared, World};
+use super::world::World;
 use super::{compute, errors, published};
 
 /// Where the IAM Service Account Credentials API has service accounts.
@@ -21,7 +21,7 @@ const ACCOUNTS: &str = "/v1/projects/-/serviceAccounts/";
 #[derive(Debug)]
 pub struct Assets {
     accounts: Arc<Accounts>,
-    world: Shared,
+    world: Shared<World>,
 }
 
 impl Cloud for Assets {
@@ -86,7 +86,7 @@ impl Cloud for Assets {
 impl Assets {
     /// Projects without anything in them.
     pub(super) fn new(behaviour: Behaviour, accounts: Arc<Accounts>) -> Assets {
-        Assets { accounts, world: Shared::new(behaviour) }
+        Assets { accounts, world: Shared::new(World::new(behaviour)) }
     }
 
     /// The service accounts.

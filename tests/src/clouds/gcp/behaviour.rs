@@ -3,18 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
+use crate::simulator::Taking;
+
 use super::collection::Collection;
 
 /// How long an operation lasts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum OperationTime {
-    /// So much time.
-    Time(Duration),
-    /// Until the operation, or the resource it is about, was read so often.
-    Reads(usize),
-    /// For ever.
-    Forever,
-}
+pub type OperationTime = Taking;
 
 /// The ending of operations that fail.
 #[derive(Clone, Debug, PartialEq, Eq)]

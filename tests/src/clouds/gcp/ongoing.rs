@@ -4,6 +4,8 @@ use std::time::SystemTime;
 
 use serde_json::Value;
 
+use crate::simulator::End;
+
 use super::errors::Refusal;
 
 /// A resource.
@@ -25,13 +27,4 @@ pub(super) struct Ongoing {
     /// Whether what it is about goes away at the end.
     pub(super) removes: bool,
     pub(super) failure: Option<Refusal>,
-}
-
-#[derive(Clone, Copy, Debug)]
-pub(super) enum End {
-    At(SystemTime),
-    /// After so many reads.
-    After(usize),
-    Never,
-    Over,
 }

@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::simulator::{Answer, Recorded};
+use crate::simulator::{Answer, End, Recorded};
 
-use super::behaviour::OperationTime;
 use super::collection::Collection;
 use super::errors::{self, Refusal};
-use super::ongoing::{End, Ongoing, Stored};
+use super::ongoing::{Ongoing, Stored};
 use super::place::{Place, Scope, link, name_of};
 use super::world::{World, text};
 
@@ -31,11 +30,7 @@ impl World {
     /// Begins an operation. Answers with it.
     pub(super) fn begin(&mut self, begun: Begun<'_>) -> Answer {
         let Begun { place, verb, target, before, failure } = begun;
-        let end = match self.behaviour.operations {
-            OperationTime::Time(time) => End::At(self.time() + time),
-            OperationTime::Reads(count) => End::After(count),
-            OperationTime::Forever => End::Never,
-        };
+        let end = self.behaviour.operations.begun(self.time());
         let collection = Collection::of(target);
         let planned = self.behaviour.failures.iter().find(|it| it.verb == verb && Some(it.collection) == collection);
         let planned = planned.map(|it| errors::planned(it.status, it.code, &it.message));
@@ -65,41 +60,35 @@ impl World {
 
     /// Whether an operation is at work on a resource.
     pub(super) fn is_busy(&self, path: &str) -> bool {
-        self.operations.values().any(|it| it.target == path && !matches!(it.end, End::Over))
+        self.operations.values().any(|it| it.target == path && !it.end.is_over())
     }
 
     /// Whether a resource is being made.
     pub(super) fn is_made(&self, path: &str) -> bool {
-        let is_insert = |it: &Ongoing| text(&it.body, "operationType") == "insert" && !matches!(it.end, End::Over);
+        let is_insert = |it: &Ongoing| text(&it.body, "operationType") == "insert" && !it.end.is_over();
         self.operations.values().any(|it| it.target == path && is_insert(it))
     }
 
     /// Ends what ends by now.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn end_due(&mut self) {
         let now = self.time();
-        let is_due = |ongoing: &Ongoing| match ongoing.end {
-            End::At(time) => time <= now,
-            End::After(reads) => reads == 0,
-            End::Never | End::Over => false,
-        };
-        let due: Vec<_> = self.operations.iter().filter(|(_, it)| is_due(it)).map(|(path, _)| path.clone()).collect();
+        let due: Vec<_> =
+            self.operations.iter().filter(|(_, it)| it.end.is_due(now)).map(|(path, _)| path.clone()).collect();
         due.iter().for_each(|it| self.end(it));
     }
 
     /// Counts that an operation, or what it is about, was read.
     pub(super) fn count_read(&mut self, path: &str) {
         for it in self.operations.values_mut() {
-            if let End::After(left) = &mut it.end
-                && (it.target == path || it.body["selfLink"] == json!(link(path)))
-            {
-                *left = left.saturating_sub(1);
+            if it.target == path || it.body["selfLink"] == json!(link(path)) {
+                it.end.count_read();
             }
         }
     }
 
     /// Ends all operations now.
     pub fn finish(&mut self) {
-        let open = self.operations.iter().filter(|(_, it)| !matches!(it.end, End::Over));
+        let open = self.operations.iter().filter(|(_, it)| !it.end.is_over());
         let open: Vec<_> = open.map(|(path, _)| path.clone()).collect();
         open.iter().for_each(|it| self.end(it));
     }
@@ -134,7 +123,7 @@ pub(super) fn answer(world: &mut World, request: &Recorded, place: &Place, path:
     };
     let path = format!("{place}/operations/{name}");
     world.count_read(&path);
-    world.settle();
+    world.end_due();
     world.operations.get(&path).map(|it| it.body.clone()).ok_or_else(|| errors::not_found(&path))
 }
 

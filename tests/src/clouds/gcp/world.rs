@@ -1,12 +1,13 @@
 //! Everything that exists in the projects of a simulator, and when.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
+
+use crate::simulator::{Clock, Settles};
 
 use super::behaviour::Behaviour;
 use super::collection::Collection;
@@ -39,17 +40,19 @@ pub struct World {
     pub(super) external: u32,
     /// Counts internal addresses.
     pub(super) internal: u32,
-    /// How far the clock of the cloud is ahead.
-    ahead: Duration,
+    clock: Clock,
 }
 
-/// The same for many.
-#[derive(Clone, Debug)]
-pub(super) struct Shared(Arc<Mutex<World>>);
+impl Settles for World {
+    fn settle(&mut self) {
+        self.end_due();
+    }
+}
 
-impl Shared {
-    pub(super) fn new(behaviour: Behaviour) -> Shared {
-        Shared(Arc::new(Mutex::new(World {
+impl World {
+    /// A cloud without any project.
+    pub(super) fn new(behaviour: Behaviour) -> World {
+        World {
             behaviour,
             projects: BTreeMap::new(),
             regions: BTreeMap::new(),
@@ -60,30 +63,20 @@ impl Shared {
             count: 0,
             external: 0,
             internal: 0,
-            ahead: Duration::ZERO,
-        })))
+            clock: Clock::default(),
+        }
     }
 
-    /// The state as it is now: operations whose time has come have ended.
-    pub(super) fn now(&self) -> MutexGuard<'_, World> {
-        // Whatever panics under this lock fails its test.
-        let mut world = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        world.settle();
-        world
-    }
-}
-
-impl World {
     /// The time of the cloud.
     #[must_use]
     pub fn time(&self) -> SystemTime {
-        SystemTime::now() + self.ahead
+        self.clock.now()
     }
 
     /// Lets time pass for the cloud.
     pub fn advance(&mut self, time: Duration) {
-        self.ahead += time;
-        self.settle();
+        self.clock.advance(time);
+        self.end_due();
     }
 
     /// Adds a project. A number is never given again.
@@ -218,8 +211,7 @@ impl World {
 
     /// The time as Compute Engine writes it.
     pub(super) fn stamp(&self) -> Value {
-        let time = jiff::Timestamp::try_from(self.time()).expect("the simulator's time is in this era");
-        json!(time.strftime("%Y-%m-%dT%H:%M:%S%.3fZ").to_string())
+        json!(self.clock.stamp("%Y-%m-%dT%H:%M:%S%.3fZ"))
     }
 
     /// A number that nothing else has.

@@ -7,14 +7,14 @@ use std::time::Duration;
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use crate::simulator::{Answer, Authorization, Cloud, Description, Limits, Quota, Recorded};
+use crate::simulator::{Answer, Authorization, Cloud, Description, Limits, Quota, Recorded, Shared};
 
 use super::behaviour::Behaviour;
 use super::errors::{self, Refused};
 use super::identity::{Identity, PROJECT};
 use super::kind::Kind;
 use super::service::Service;
-use super::world::{Shared, World};
+use super::world::World;
 use super::{balancing, compute, keys, network, published};
 
 /// A region: one world for each project in it.
@@ -23,8 +23,8 @@ pub struct Assets {
     identity: Arc<Identity>,
     /// The project of whoever asks, whatever the token says: for a whole other account.
     fixed: Option<String>,
-    world: Shared,
-    others: Mutex<BTreeMap<String, Shared>>,
+    world: Shared<World>,
+    others: Mutex<BTreeMap<String, Shared<World>>>,
 }
 
 impl Cloud for Assets {
@@ -101,7 +101,7 @@ impl Assets {
         Assets {
             identity,
             fixed: other.map(str::to_owned),
-            world: Shared::new(behaviour, project),
+            world: Shared::new(World::new(behaviour, project)),
             others: Mutex::default(),
         }
     }
@@ -140,14 +140,14 @@ impl Assets {
         }
     }
 
-    fn world_of(&self, project: &str) -> Shared {
+    fn world_of(&self, project: &str) -> Shared<World> {
         let own = self.world.now().project.clone();
         if own == project {
             return self.world.clone();
         }
         let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
         let behaviour = || self.world.now().behaviour.clone();
-        others.entry(project.to_owned()).or_insert_with(|| Shared::new(behaviour(), project)).clone()
+        others.entry(project.to_owned()).or_insert_with(|| Shared::new(World::new(behaviour(), project))).clone()
     }
 }
 

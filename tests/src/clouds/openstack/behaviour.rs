@@ -3,18 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use super::kind::Kind;
+use crate::simulator::Taking;
 
-/// How long a change of a load balancer takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Taking {
-    /// So much time.
-    Time(Duration),
-    /// Until the load balancer was read so often.
-    Reads(usize),
-    /// For ever: Octavia's worker stands still.
-    Forever,
-}
+use super::kind::Kind;
 
 /// The behaviour that tests may choose. The default is a region as the recordings saw it, but faster.
 #[derive(Clone, Debug)]

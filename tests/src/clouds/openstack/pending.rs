@@ -2,8 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::behaviour::Taking;
-use super::ending::{End, Pending};
+use super::ending::Pending;
 use super::kind::Kind;
 use super::world::{World, text};
 
@@ -13,11 +12,7 @@ const PARTS: [Kind; 4] = [Kind::Listener, Kind::Pool, Kind::Member, Kind::Health
 impl World {
     /// Begins a change of a load balancer. What it and its parts become is in their status already.
     pub(super) fn begin(&mut self, balancer: &str, status: &str) {
-        let end = match self.behaviour.provisioning {
-            Taking::Time(time) => End::At(self.time() + time),
-            Taking::Reads(count) => End::After(count),
-            Taking::Forever => End::Never,
-        };
+        let end = self.behaviour.provisioning.begun(self.time());
         let name = self.get(Kind::LoadBalancer, balancer).map_or("", |it| text(it, "name"));
         let fails = self.behaviour.creations_fail || self.behaviour.failing_names.contains(name);
         let fails = fails && status == "PENDING_CREATE";
@@ -33,21 +28,17 @@ impl World {
     }
 
     /// Ends what ends by now.
-    pub(super) fn settle(&mut self) {
+    pub(super) fn end_due(&mut self) {
         let now = self.time();
-        let ended = |pending: &Pending| match pending.end {
-            End::At(time) => time <= now,
-            End::After(reads) => reads == 0,
-            End::Never => false,
-        };
-        let ended: Vec<_> = self.pending.iter().filter(|(_, it)| ended(it)).map(|(id, _)| id.clone()).collect();
+        let ended: Vec<_> =
+            self.pending.iter().filter(|(_, it)| it.end.is_due(now)).map(|(id, _)| id.clone()).collect();
         ended.iter().for_each(|id| self.finish(id));
     }
 
     /// Counts that a load balancer was read.
     pub(super) fn count_read(&mut self, balancer: &str) {
-        if let Some(Pending { end: End::After(left), .. }) = self.pending.get_mut(balancer) {
-            *left = left.saturating_sub(1);
+        if let Some(pending) = self.pending.get_mut(balancer) {
+            pending.end.count_read();
         }
     }
 

@@ -1,10 +1,11 @@
 //! Everything that exists in a region, and when.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
+
+use crate::simulator::{Clock, Settles};
 
 use super::behaviour::Behaviour;
 use super::ending::Pending;
@@ -26,47 +27,39 @@ pub struct World {
     gone: BTreeMap<Kind, BTreeMap<String, Value>>,
     /// The changes of load balancers that have not ended.
     pub(super) pending: BTreeMap<String, Pending>,
-    /// How far the clock of the services is ahead.
-    ahead: Duration,
+    clock: Clock,
 }
 
-/// The same for many.
-#[derive(Clone, Debug)]
-pub(super) struct Shared(Arc<Mutex<World>>);
+impl Settles for World {
+    fn settle(&mut self) {
+        self.end_due();
+    }
+}
 
-impl Shared {
-    pub(super) fn new(behaviour: Behaviour, project: &str) -> Shared {
-        Shared(Arc::new(Mutex::new(World {
+impl World {
+    /// A region in which nothing is.
+    pub(super) fn new(behaviour: Behaviour, project: &str) -> World {
+        World {
             behaviour,
             project: project.to_owned(),
             objects: BTreeMap::new(),
             made: BTreeMap::new(),
             gone: BTreeMap::new(),
             pending: BTreeMap::new(),
-            ahead: Duration::ZERO,
-        })))
+            clock: Clock::default(),
+        }
     }
 
-    /// The state as it is now: changes whose time has come have ended.
-    pub(super) fn now(&self) -> MutexGuard<'_, World> {
-        // Whatever panics under this lock fails its test.
-        let mut world = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        world.settle();
-        world
-    }
-}
-
-impl World {
     /// The time of the services.
     #[must_use]
     pub fn time(&self) -> SystemTime {
-        SystemTime::now() + self.ahead
+        self.clock.now()
     }
 
     /// Lets time pass for the services.
     pub fn advance(&mut self, time: Duration) {
-        self.ahead += time;
-        self.settle();
+        self.clock.advance(time);
+        self.end_due();
     }
 
     /// One object, with the simulator's own keys.
@@ -106,7 +99,7 @@ impl World {
             object["project_id"] = json!(self.project);
         }
         let id = text(&object, "id").to_owned();
-        self.made.entry(id.clone()).or_insert_with(|| SystemTime::now() + self.ahead);
+        self.made.entry(id.clone()).or_insert_with(|| self.clock.now());
         self.objects.entry(kind).or_default().insert(id.clone(), object);
         id
     }
@@ -137,8 +130,7 @@ impl World {
 
     /// The time as Octavia and Neutron write it: in whole seconds.
     pub(super) fn stamp(&self) -> Value {
-        let time = jiff::Timestamp::try_from(self.time()).expect("the simulator's time is in this era");
-        json!(time.strftime("%Y-%m-%dT%H:%M:%S").to_string())
+        json!(self.clock.stamp("%Y-%m-%dT%H:%M:%S"))
     }
 
     /// Whether there may be so many more of a kind.
