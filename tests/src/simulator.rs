@@ -47,7 +47,7 @@ pub use self::hold::{Hold, Side};
 pub use self::limits::{Limits, Quota};
 pub use self::ordered::Ordered;
 pub use self::record::{Authorization, Recorded};
-pub use self::shared::{Clock, Settles, Shared};
+pub use self::shared::{CloudClock, Settles, Shared};
 pub use self::taking::{End, Taking};
 
 use self::authority::Authority;

@@ -11,13 +11,13 @@ pub(crate) struct Asked {
 }
 
 /// An answer: status, headers and body, `null` without one.
-pub(crate) struct Told {
+pub(crate) struct Answered {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Value,
 }
 
-impl Told {
+impl Answered {
     /// The status with the code of a refusal: `404 ResourceNotFound`.
     pub(crate) fn short(&self) -> String {
         match self.body["error"]["code"].as_str() {
@@ -55,7 +55,7 @@ impl Asked {
         path: &str,
         headers: &[(&str, &str)],
         body: Option<&Value>,
-    ) -> Told {
+    ) -> Answered {
         let url =
             if path.starts_with("https://") { path.to_owned() } else { format!("{}{path}", self.cloud.base_url()) };
         let mut request = self.client.request(method.clone(), url);
@@ -72,11 +72,11 @@ impl Asked {
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let bytes = response.bytes().await.unwrap();
         let body = if bytes.is_empty() { Value::Null } else { serde_json::from_slice(&bytes).unwrap() };
-        Told { status, headers, body }
+        Answered { status, headers, body }
     }
 
     /// Sends `PUT Network/loadBalancers/a {"location":…}`, with a path below the group's providers and the version of its service.
-    pub(crate) async fn line_with(&self, line: &str, headers: &[(&str, &str)]) -> Told {
+    pub(crate) async fn line_with(&self, line: &str, headers: &[(&str, &str)]) -> Answered {
         let (method, rest) = line.split_once(' ').unwrap();
         let (path, body) = rest.find(" {").map_or((rest, None), |at| (&rest[..at], Some(&rest[at + 1..])));
         let named = named(body.unwrap_or_default());
@@ -92,7 +92,7 @@ impl Asked {
         self.send(&method.parse().unwrap(), &target, headers, body.as_ref()).await
     }
 
-    pub(crate) async fn line(&self, line: &str) -> Told {
+    pub(crate) async fn line(&self, line: &str) -> Answered {
         self.line_with(line, &[]).await
     }
 

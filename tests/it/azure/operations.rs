@@ -5,10 +5,10 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 use tests::clouds::azure::{
-    Fault, Group, Kind, OperationFailure, Options, Overlap, Service, Taking, Throttle, refusal,
+    Fault, Kind, OperationFailure, Options, Overlap, RequestGroup, Service, Taking, Throttle, refusal,
 };
 
-use crate::asked::{Asked, Told};
+use crate::asked::{Answered, Asked};
 
 const ADDRESS: &str = r#"PUT Network/publicIPAddresses/p {"location":"westeurope","sku":{"name":"Standard"},"properties":{"publicIPAllocationMethod":"Static"}}"#;
 const GET: &str = "GET Network/publicIPAddresses/p";
@@ -22,7 +22,7 @@ async fn slow() -> Asked {
 }
 
 /// Asks where an answer says that its operation is.
-async fn poll(asked: &Asked, begun: &Told, header: &str) -> Told {
+async fn poll(asked: &Asked, begun: &Answered, header: &str) -> Answered {
     asked.send(&Method::GET, begun.header(header), &[], None).await
 }
 
@@ -78,8 +78,8 @@ async fn writes_while_an_operation_lasts_are_judged_as_told() {
 #[tokio::test]
 async fn an_operation_that_fails_leaves_its_resource_failed() {
     let asked = Asked::instant().await;
-    asked.cloud.behave(|it| {
-        it.failures = ["PUT", "DELETE"]
+    asked.cloud.behave(|behaviour| {
+        behaviour.failures = ["PUT", "DELETE"]
             .map(|method| OperationFailure {
                 method,
                 kind: Kind::PublicIp,
@@ -183,7 +183,7 @@ async fn lists_come_in_pages_and_late() {
 #[tokio::test]
 async fn each_group_of_requests_has_its_own_limit() {
     let asked = Asked::instant().await;
-    let reads = Group { service: Service::Compute, writes: false };
+    let reads = RequestGroup { service: Service::Compute, writes: false };
     let machines = "GET Compute/virtualMachines";
     asked.cloud.throttle(reads, Throttle { size: 2, refill: Duration::from_secs(60) });
     let left = asked.line(machines).await;
@@ -194,7 +194,7 @@ async fn each_group_of_requests_has_its_own_limit() {
     asked.done("GET Network/loadBalancers").await;
     asked.done("POST Compute/virtualMachines/node-1/start").await;
 
-    let writes = Group { service: Service::Network, writes: true };
+    let writes = RequestGroup { service: Service::Network, writes: true };
     asked.cloud.close(writes, Duration::from_secs(30));
     let refused = asked.line(ADDRESS).await;
     assert_eq!((refused.short().as_str(), refused.header("retry-after")), ("429 SubscriptionRequestsThrottled", "30"));
@@ -218,7 +218,7 @@ async fn faults_answer_in_the_place_of_azure() {
     asked.cloud.inject(Fault::status("PUT", "/**", 500).times(1));
     assert_eq!(asked.line(ADDRESS).await.short(), "500 InternalServerError");
     assert_eq!(asked.line(GET).await.status, 404, "it was not done");
-    asked.cloud.behave(|it| _ = it.denied.insert("Microsoft.Network/publicIPAddresses/write".to_owned())));
+    asked.cloud.behave(|it| _ = it.denied.insert("Microsoft.Network/publicIPAddresses/write".to_owned()));
     let told = asked.line(ADDRESS).await;
     assert_eq!(told.short(), "403 AuthorizationFailed");
     assert!(told.body["error"]["message"].as_str().unwrap().contains("'Microsoft.Network/publicIPAddresses/write'"));

@@ -10,7 +10,7 @@ use regex::{Captures, Regex};
 use serde_json::{Value, json};
 use tests::clouds::azure::{CLIENT, Kind, LOCATION, SECRET, id};
 
-use crate::asked::{Asked, Told};
+use crate::asked::{Answered, Asked};
 
 /// A story: its folder, and the steps of each part in their order. Others came between, of which nothing is known.
 const STORIES: [(&str, &[&str]); 10] = [
@@ -134,7 +134,7 @@ struct Played<'a> {
 
 impl Played<'_> {
     /// `GET RG/Microsoft.Network/loadBalancers {"$expand": "…"} -> 200`, or a write.
-    async fn play(&mut self, entry: &Value) -> (String, Told, u16) {
+    async fn play(&mut self, entry: &Value) -> (String, Answered, u16) {
         let (line, status, body) = match entry.as_str() {
             Some(line) => {
                 let (ask, status) = line.rsplit_once(" -> ").unwrap();
@@ -173,7 +173,7 @@ impl Played<'_> {
     }
 
     /// A write: what is there, with the entries that the recording says that it sets and unsets.
-    async fn write(&self, method: &Method, path: &str, target: &str, write: &Value) -> Told {
+    async fn write(&self, method: &Method, path: &str, target: &str, write: &Value) -> Answered {
         let changes = &write["body"];
         if changes.is_null() {
             return self.asked.send(method, target, &[], None).await;
@@ -197,7 +197,7 @@ impl Played<'_> {
     }
 
     /// A request for a token.
-    async fn form(&self, path: &str, write: &Value) -> Told {
+    async fn form(&self, path: &str, write: &Value) -> Answered {
         let form = write["form"].as_str().unwrap().replace('…', SECRET);
         assert!(form.contains(CLIENT));
         let client = self.asked.cloud.client(&["http/1.1"]);
@@ -205,7 +205,7 @@ impl Played<'_> {
         let response =
             request.header("content-type", "application/x-www-form-urlencoded").body(form).send().await.unwrap();
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        Told { status, headers, body: serde_json::from_slice(&response.bytes().await.unwrap()).unwrap() }
+        Answered { status, headers, body: serde_json::from_slice(&response.bytes().await.unwrap()).unwrap() }
     }
 }
 

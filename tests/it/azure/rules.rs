@@ -130,11 +130,11 @@ async fn a_load_balancer_is_refused_for_each_fault() {
 #[tokio::test]
 async fn other_kinds_are_refused_for_each_fault() {
     let asked = ground().await;
-    asked.cloud.behave(|it| {
-        it.quotas.insert(Kind::PublicIp, 4);
-        it.taken_labels.insert("taken".to_owned());
-        it.security_rules = 2;
-        it.routes = 1;
+    asked.cloud.behave(|behaviour| {
+        behaviour.quotas.insert(Kind::PublicIp, 4);
+        behaviour.taken_labels.insert("taken".to_owned());
+        behaviour.security_rules = 2;
+        behaviour.routes = 1;
     });
     let label = |name: &str, label: &str| {
         let body =

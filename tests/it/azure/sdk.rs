@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::clouds::azure::{
-    CLIENT, FEDERATED, GROUP, IDENTITY_HEADER, LOCATION, Options, SECRET, SUBSCRIPTION, Simulator, TENANT, Taking, World, id,
+    CLIENT, FEDERATED, GROUP, IDENTITY_HEADER, LOCATION, Options, SECRET, SUBSCRIPTION, Simulator, TENANT, Taking,
+    World, id,
 };
 use tests::folder::Folder;
 use tokio::io::AsyncWriteExt as _;
@@ -43,8 +44,7 @@ async fn called(cloud: &Simulator, credential: &Value, calls: &[Value]) -> Vec<V
 
 /// A call of one resource's method, with the names between the group and the body.
 fn call(client: &str, group: &str, method: &str, names: &[&str], body: Option<&Value>) -> Value {
-    let arguments: Vec<Value> =
-        [GROUP].iter().chain(names).map(|it| json!(it)).chain(body.cloned()).collect();
+    let arguments: Vec<Value> = [GROUP].iter().chain(names).map(|it| json!(it)).chain(body.cloned()).collect();
     json!({ "client": client, "group": group, "method": method, "arguments": arguments })
 }
 
@@ -53,9 +53,9 @@ fn all() -> Vec<(&'static str, &'static str, Value)> {
     let n = |rest: &str| json!({ "id": id(&format!("Microsoft.Network/{rest}")) });
     let of = |properties: Value| json!({ "location": LOCATION, "properties": properties });
     let balancer = "loadBalancers/sdk";
-    let standard = |mut it: Value| {
-        it["sku"] = json!({ "name": "Standard" });
-        it
+    let standard = |mut body: Value| {
+        body["sku"] = json!({ "name": "Standard" });
+        body
     };
     vec![
         ("network", "application_security_groups", of(json!({}))),
@@ -190,12 +190,30 @@ async fn microsofts_own_clients_make_list_and_delete_each_kind() {
         (address, "PublicIPAddressCannotBeDeleted"),
         (stale, "PreconditionFailed"),
         (call("network", "subnets", "get", &["sdk", "none"], None), "NotFound"),
-        (call("network", "routes", "begin_create_or_update", &["sdk", "r", ], Some(&json!({ "properties": {
+        (
+            call(
+                "network",
+                "routes",
+                "begin_create_or_update",
+                &["sdk", "r"],
+                Some(&json!({ "properties": {
             "addressPrefix": "10.244.2.0/24", "nextHopType": "VirtualAppliance", "nextHopIpAddress": "10.240.0.5",
-        } }))), ""),
+        } })),
+            ),
+            "",
+        ),
         (call("network", "routes", "begin_delete", &["sdk", "r"], None), ""),
         (call("network", "load_balancer_backend_address_pools", "list", &["sdk"], None), ""),
-        (call("network", "network_interfaces", "list_virtual_machine_scale_set_network_interfaces", &["pool1"], None), ""),
+        (
+            call(
+                "network",
+                "network_interfaces",
+                "list_virtual_machine_scale_set_network_interfaces",
+                &["pool1"],
+                None,
+            ),
+            "",
+        ),
         (call("compute", "virtual_machine_scale_set_vms", "list", &["pool1"], None), ""),
         (call("compute", "virtual_machine_scale_set_vms", "begin_deallocate", &["pool1", "1"], None), ""),
         (call("compute", "virtual_machine_scale_set_vms", "get_instance_view", &["pool1", "1"], None), ""),
@@ -238,12 +256,13 @@ async fn microsofts_own_clients_make_list_and_delete_each_kind() {
 async fn microsofts_own_client_gets_tokens_with_each_credential() {
     let cloud = ground().await;
     let files = Folder::new();
-    let encoded = |it: Value| {
+    let encoded = |part: Value| {
         use base64::Engine as _;
-        base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(it.to_string())
+        base64::prelude::BASE64_URL_SAFE_NO_PAD.encode(part.to_string())
     };
     let (issuer, subject) = FEDERATED;
-    let claims = json!({ "iss": issuer, "sub": subject, "aud": "api://AzureADTokenExchange", "exp": 4_102_444_800_u64 });
+    let claims =
+        json!({ "iss": issuer, "sub": subject, "aud": "api://AzureADTokenExchange", "exp": 4_102_444_800_u64 });
     let token = files.write("token", format!("{}.{}.AA", encoded(json!({ "alg": "RS256" })), encoded(claims)));
     let list = [call("network", "load_balancers", "list", &[], None)];
     let with = |kind: &str, more: Value| {

@@ -15,12 +15,15 @@ mod kind;
 mod listing;
 mod ongoing;
 mod operations;
+mod power;
 mod presented;
 mod published;
+mod reading;
 mod references;
 mod region;
 mod requests;
 mod rules;
+mod tenants;
 mod throttle;
 mod tokens;
 mod world;
@@ -36,11 +39,11 @@ use crate::simulator;
 pub use self::applications::{CERTIFICATE, FEDERATED, SECRET};
 pub use self::assets::Assets;
 pub use self::behaviour::{Behaviour, OperationFailure, Overlap};
-pub use self::entra::{CLIENT, IDENTITY, IDENTITY_HEADER, OTHER_TENANT, TENANT};
 pub use self::identity::Identity;
 pub use self::kind::{Kind, Service};
 pub use self::region::{GROUP, LOCATION, SUBSCRIPTION, id, machine_address};
-pub use self::throttle::{Group, Throttle};
+pub use self::tenants::{CLIENT, IDENTITY, IDENTITY_HEADER, OTHER_TENANT, TENANT};
+pub use self::throttle::{RequestGroup, Throttle};
 pub use self::world::World;
 pub use crate::simulator::{Chaos, Fault, Hold, Limits, Owner, Recorded, Side, Taking};
 
@@ -103,12 +106,12 @@ impl Simulator {
     }
 
     /// Counts the requests of a group from now on, and refuses those too many with 429 and `Retry-After`.
-    pub fn throttle(&self, group: Group, throttle: Throttle) {
+    pub fn throttle(&self, group: RequestGroup, throttle: Throttle) {
         self.with(|world| world.throttles.limit(group, throttle));
     }
 
     /// Refuses all requests of a group for so long with 429 and `Retry-After`.
-    pub fn close(&self, group: Group, time: Duration) {
+    pub fn close(&self, group: RequestGroup, time: Duration) {
         self.with(|world| {
             let until = world.time() + time;
             world.throttles.close(group, until);

@@ -37,12 +37,12 @@ impl<W: Settles> Shared<W> {
 
 /// The clock of a cloud.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Clock {
+pub struct CloudClock {
     /// How far it is ahead of the machine's.
     ahead: Duration,
 }
 
-impl Clock {
+impl CloudClock {
     /// The cloud's time.
     #[must_use]
     pub fn now(&self) -> SystemTime {

@@ -10,8 +10,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use serde_json::Value;
 
-use super::entra::decoded;
-use super::tokens::unix;
+use super::reading::{decoded, unix};
 
 /// The file with the application's certificate and its key.
 pub const CERTIFICATE: &str = include_str!("../../../azure/client.pem");

@@ -2,26 +2,15 @@
 
 use std::collections::BTreeMap;
 
-use base64::Engine as _;
-use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use http::{HeaderMap, StatusCode};
-use serde_json::{Value, json};
+use http::StatusCode;
+use serde_json::json;
 
 use crate::simulator::{Answer, Recorded};
 
 use super::applications::{Application, Jwt};
-use super::tokens::{Tokens, unix};
-
-/// The tenant.
-pub const TENANT: &str = "99999999-0000-0000-0000-000000000001";
-/// The second tenant, whose tokens go into `x-ms-authorization-auxiliary`.
-pub const OTHER_TENANT: &str = "99999999-0000-0000-0000-000000000009";
-/// The client id of the application, and of the user-assigned identity.
-pub const CLIENT: &str = "88888888-0000-0000-0000-000000000002";
-/// The resource id of the user-assigned identity.
-pub const IDENTITY: &str = "/subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg1/providers/Microsoft.ManagedIdentity/userAssignedIdentities/ccm";
-/// The value of `IDENTITY_HEADER`.
-pub const IDENTITY_HEADER: &str = "header-of-the-simulated-machine";
+use super::reading::{header, unix};
+use super::tenants::{CLIENT, IDENTITY, IDENTITY_HEADER, OTHER_TENANT, TENANT};
+use super::tokens::Tokens;
 
 /// The kind of assertion that a client makes.
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -217,10 +206,6 @@ fn unknown_tenant(tenant: &str) -> Answer {
     refused(400, "invalid_request", 90_002, &why)
 }
 
-pub(super) fn header<'a>(headers: &'a HeaderMap, name: &str) -> &'a str {
-    headers.get(name).and_then(|it| it.to_str().ok()).unwrap_or_default()
-}
-
 /// A refusal in Entra's words.
 fn refused(status: u16, error: &str, number: u32, why: &str) -> Answer {
     let status = StatusCode::from_u16(status).expect("the simulator's statuses are statuses");
@@ -231,9 +216,4 @@ fn refused(status: u16, error: &str, number: u32, why: &str) -> Answer {
 
 fn plain(status: StatusCode, error: &str, why: &str) -> Answer {
     Answer::json(status, &json!({ "error": error, "error_description": why }))
-}
-
-/// The JSON in a part of a token.
-pub(super) fn decoded(text: &str) -> Option<Value> {
-    serde_json::from_slice(&BASE64_URL_SAFE_NO_PAD.decode(text.trim_end_matches('=')).ok()?).ok()
 }

@@ -20,7 +20,7 @@ const WORDS: [&str; 12] = [
 
 /// The subject of a request.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) enum Subject {
+pub(super) enum ArmSubject {
     Subscription,
     Provider(Service),
     /// An operation by its id, or its result.
@@ -61,10 +61,10 @@ pub(super) enum Subject {
 
 /// A path, understood.
 #[derive(Debug, Eq, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct ArmPath {
     pub(super) subscription: String,
     pub(super) group: Option<String>,
-    pub(super) subject: Subject,
+    pub(super) subject: ArmSubject,
 }
 
 /// An id as it compares.
@@ -108,9 +108,9 @@ fn word(segment: &str) -> Option<&'static str> {
     WORDS.iter().chain(kinds).copied().find(|it| it.eq_ignore_ascii_case(segment))
 }
 
-impl Asked {
+impl ArmPath {
     /// Understands a canonical path. Nothing, if it leads nowhere.
-    pub(super) fn read(path: &str) -> Option<Asked> {
+    pub(super) fn read(path: &str) -> Option<ArmPath> {
         let segments: Vec<&str> = path.trim_end_matches('/').split('/').skip(1).collect();
         let ["subscriptions", subscription, rest @ ..] = &segments[..] else { return None };
         let (group, rest) = match rest {
@@ -118,28 +118,28 @@ impl Asked {
             rest => (None, rest),
         };
         let subject = match (rest, &group) {
-            ([], None) => Subject::Subscription,
-            (["resourceGroups"], None) => Subject::Groups,
-            ([], Some(_)) => Subject::Group,
+            ([], None) => ArmSubject::Subscription,
+            (["resourceGroups"], None) => ArmSubject::Groups,
+            ([], Some(_)) => ArmSubject::Group,
             (["providers", namespace, rest @ ..], _) => {
                 let service =
                     [Service::Network, Service::Compute].into_iter().find(|it| it.namespace() == *namespace)?;
                 match rest {
-                    [] if group.is_none() => Subject::Provider(service),
+                    [] if group.is_none() => ArmSubject::Provider(service),
                     ["locations", _, kind @ ("operations" | "operationResults"), operation] if group.is_none() => {
                         let is_result = *kind == "operationResults";
-                        Subject::Operation { operation: (*operation).to_owned(), is_result }
+                        ArmSubject::Operation { operation: (*operation).to_owned(), is_result }
                     }
                     rest => resource(path, namespace, rest)?,
                 }
             }
             _ => return None,
         };
-        Some(Asked { subscription: (*subscription).to_owned(), group, subject })
+        Some(ArmPath { subscription: (*subscription).to_owned(), group, subject })
     }
 }
 
-fn resource(path: &str, namespace: &str, rest: &[&str]) -> Option<Subject> {
+fn resource(path: &str, namespace: &str, rest: &[&str]) -> Option<ArmSubject> {
     let words: Vec<&str> = rest.iter().step_by(2).copied().collect();
     let kind = Kind::with(namespace, &words);
     let (last, before) = words.split_last()?;
@@ -148,21 +148,21 @@ fn resource(path: &str, namespace: &str, rest: &[&str]) -> Option<Subject> {
     let without = |count: usize| path.trim_end_matches('/').rsplitn(count + 1, '/').nth(count).map(str::to_owned);
     if rest.len().is_multiple_of(2) {
         return match (kind, parent, part) {
-            (Some(kind), ..) => Some(Subject::One { kind, id: without(0)? }),
+            (Some(kind), ..) => Some(ArmSubject::One { kind, id: without(0)? }),
             (None, Some(kind), Some(part)) => {
-                Some(Subject::Part { kind, id: without(2)?, part, name: rest.last()?.to_string() })
+                Some(ArmSubject::Part { kind, id: without(2)?, part, name: rest.last()?.to_string() })
             }
             _ => None,
         };
     }
     let id = without(1)?;
     match (kind, parent, part) {
-        (Some(kind), ..) => Some(Subject::Many { kind, within: id }),
-        (None, Some(kind), Some(part)) => Some(Subject::Parts { kind, id, part }),
+        (Some(kind), ..) => Some(ArmSubject::Many { kind, within: id }),
+        (None, Some(kind), Some(part)) => Some(ArmSubject::Parts { kind, id, part }),
         (None, Some(Kind::ScaleSet), None) if *last == "networkInterfaces" => {
-            Some(Subject::Many { kind: Kind::ScaleSetInterface, within: id })
+            Some(ArmSubject::Many { kind: Kind::ScaleSetInterface, within: id })
         }
-        (None, Some(kind), None) => Some(Subject::Verb { kind, id, verb: (*last).to_owned() }),
+        (None, Some(kind), None) => Some(ArmSubject::Verb { kind, id, verb: (*last).to_owned() }),
         _ => None,
     }
 }
@@ -195,11 +195,14 @@ mod tests {
         for (path, subject) in [
             (
                 format!("{r}/Microsoft.Network/loadBalancers/l"),
-                Some(Subject::One { kind: Kind::LoadBalancer, id: format!("{r}/Microsoft.Network/loadBalancers/l") }),
+                Some(ArmSubject::One {
+                    kind: Kind::LoadBalancer,
+                    id: format!("{r}/Microsoft.Network/loadBalancers/l"),
+                }),
             ),
             (
                 format!("{r}/Microsoft.Network/virtualNetworks/v/subnets/s/"),
-                Some(Subject::Part {
+                Some(ArmSubject::Part {
                     kind: Kind::Network,
                     id: format!("{r}/Microsoft.Network/virtualNetworks/v"),
                     part: "subnets",
@@ -208,11 +211,11 @@ mod tests {
             ),
             (
                 format!("{set}/networkInterfaces"),
-                Some(Subject::Many { kind: Kind::ScaleSetInterface, within: set.clone() }),
+                Some(ArmSubject::Many { kind: Kind::ScaleSetInterface, within: set.clone() }),
             ),
             (
                 format!("{set}/virtualMachines/0/instanceView"),
-                Some(Subject::Verb {
+                Some(ArmSubject::Verb {
                     kind: Kind::ScaleSetMachine,
                     id: format!("{set}/virtualMachines/0"),
                     verb: "instanceView".to_owned(),
@@ -220,12 +223,12 @@ mod tests {
             ),
             (
                 "/subscriptions/s/providers/Microsoft.Network/locations/l/operations/o".to_owned(),
-                Some(Subject::Operation { operation: "o".to_owned(), is_result: false }),
+                Some(ArmSubject::Operation { operation: "o".to_owned(), is_result: false }),
             ),
             (format!("{r}/Microsoft.Storage/accounts/a"), None),
             ("/subscriptions".to_owned(), None),
         ] {
-            assert_eq!(Asked::read(&path).map(|it| it.subject), subject, "{path}");
+            assert_eq!(ArmPath::read(&path).map(|it| it.subject), subject, "{path}");
         }
     }
 }

@@ -23,9 +23,8 @@ pub(super) fn many(world: &World, request: &Recorded, kind: Kind, within: &str) 
     let set = filtered_set(request)?;
     let now = world.time();
     let is_listed = |it: &Stored| it.kind == kind && it.made + world.behaviour.lists_late_by <= now;
-    let is_wanted = |it: &Stored| {
-        set.as_ref().is_none_or(|set| key(referred(&it.body["properties"], "virtualMachineScaleSet")) == *set)
-    };
+    let of_set = |it: &Stored| key(referred(&it.body["properties"], "virtualMachineScaleSet"));
+    let is_wanted = |it: &Stored| set.as_ref().is_none_or(|set| of_set(it) == *set);
     let all: Vec<_> = world.below(&prefix).filter(|(_, it)| is_listed(it) && is_wanted(it)).collect();
     let references = world.references();
     let views = Views { instance: wants_view(request) };

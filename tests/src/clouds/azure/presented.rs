@@ -97,8 +97,8 @@ fn balancer(references: &References, body: &mut Value) {
     let outbound = body["properties"]["outboundRules"].clone();
     let nat = body["properties"]["inboundNatRules"].clone();
     let ids = |rules: &Value, field: &str, id: &str| -> Value {
-        let has = |it: &&Value| {
-            let properties = &it["properties"];
+        let has = |rule: &&Value| {
+            let properties = &rule["properties"];
             key(referred(properties, field)) == key(id)
                 || elements(&properties[format!("{field}s")]).any(|it| key(text(it, "id")) == key(id))
         };

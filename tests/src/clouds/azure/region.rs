@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::kind::Kind;
-use super::rules::view;
+use super::power::view;
 use super::world::World;
 
 /// The subscription of the cluster.

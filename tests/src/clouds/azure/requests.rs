@@ -6,12 +6,12 @@ use serde_json::{Value, json};
 use crate::simulator::{Answer, Recorded};
 
 use super::errors::{self, Refusal};
-use super::id::{Asked, Subject, key};
+use super::id::{ArmPath, ArmSubject, key};
 use super::kind::{Kind, Service};
 use super::listing;
 use super::operations;
 use super::presented::{Views, shown};
-use super::throttle::Group;
+use super::throttle::RequestGroup;
 use super::world::{World, group_of, owner_of, parts, text};
 use super::writing::{self, group_name, parsed};
 
@@ -46,14 +46,14 @@ const RESOURCES: [&str; 6] = ["2020-06-01", "2021-04-01", "2022-09-01", "2022-12
 
 /// Answers a request whose path leads below subscriptions.
 pub(super) fn answer(world: &mut World, request: &Recorded) -> Result<Answer, Refusal> {
-    let asked = Asked::read(&request.path).ok_or_else(|| errors::no_such_path(&request.path))?;
+    let asked = ArmPath::read(&request.path).ok_or_else(|| errors::no_such_path(&request.path))?;
     check_version(request, &asked.subject)?;
     let known = world.subscriptions.iter().any(|it| it.eq_ignore_ascii_case(&asked.subscription));
     if !known {
         return Err(errors::subscription_not_found(&asked.subscription));
     }
     check_action(world, request, &asked)?;
-    let Some(group) = Group::of(request, &asked) else { return act(world, request, asked) };
+    let Some(group) = RequestGroup::of(request, &asked) else { return act(world, request, asked) };
     let now = world.time();
     let left = world.throttles.admit(group, now)?;
     let mut answer = act(world, request, asked)?;
@@ -61,28 +61,28 @@ pub(super) fn answer(world: &mut World, request: &Recorded) -> Result<Answer, Re
     Ok(answer)
 }
 
-fn act(world: &mut World, request: &Recorded, asked: Asked) -> Result<Answer, Refusal> {
-    let Asked { subscription, group, subject } = asked;
+fn act(world: &mut World, request: &Recorded, asked: ArmPath) -> Result<Answer, Refusal> {
+    let ArmPath { subscription, group, subject } = asked;
     let is_get = request.method == Method::GET;
     match &subject {
-        Subject::Operation { operation, is_result } => {
+        ArmSubject::Operation { operation, is_result } => {
             let service =
                 if request.path.contains(Service::Compute.namespace()) { Service::Compute } else { Service::Network };
             return operations::polled(world, service, operation, *is_result);
         }
-        Subject::Provider(service) if is_get => return Ok(Answer::ok(&provider(*service, &subscription))),
-        Subject::Subscription if is_get => {
+        ArmSubject::Provider(service) if is_get => return Ok(Answer::ok(&provider(*service, &subscription))),
+        ArmSubject::Subscription if is_get => {
             let id = format!("/subscriptions/{subscription}");
             return Ok(Answer::ok(&json!({
                 "id": id, "subscriptionId": subscription, "displayName": "simulated", "state": "Enabled",
             })));
         }
-        Subject::Groups if is_get => {
+        ArmSubject::Groups if is_get => {
             let prefix = key(&format!("/subscriptions/{subscription}/"));
             let all = world.groups.iter().filter(|(key, _)| key.starts_with(&prefix)).map(|(_, it)| it.clone());
             return Ok(Answer::ok(&json!({ "value": all.collect::<Vec<_>>() })));
         }
-        Subject::Group => return one_group(world, request, &subscription, group.as_deref().unwrap_or_default()),
+        ArmSubject::Group => return one_group(world, request, &subscription, group.as_deref().unwrap_or_default()),
         _ => {}
     }
     if let Some(group) = &group
@@ -91,7 +91,7 @@ fn act(world: &mut World, request: &Recorded, asked: Asked) -> Result<Answer, Re
         return Err(errors::group_not_found(group));
     }
     match (&request.method, subject) {
-        (&Method::GET, Subject::Many { kind, within }) => {
+        (&Method::GET, ArmSubject::Many { kind, within }) => {
             let element = format!("{within}/x");
             let owner = if kind == Kind::ScaleSetMachine { owner_of(kind, &element) } else { "" };
             if !owner.is_empty() && world.get(owner).is_none() {
@@ -103,27 +103,27 @@ fn act(world: &mut World, request: &Recorded, asked: Asked) -> Result<Answer, Re
             }
             listing::many(world, request, kind, &within).map(|it| Answer::ok(&it))
         }
-        (&Method::GET, Subject::One { kind, id }) => read(world, request, kind, &id).map(|it| Answer::ok(&it)),
-        (&Method::GET, Subject::Parts { kind, id, part }) => {
+        (&Method::GET, ArmSubject::One { kind, id }) => read(world, request, kind, &id).map(|it| Answer::ok(&it)),
+        (&Method::GET, ArmSubject::Parts { kind, id, part }) => {
             let whole = read(world, request, kind, &id)?;
             listing::of_parts(world, request, &whole, part).map(|it| Answer::ok(&it))
         }
-        (&Method::GET, Subject::Part { kind, id, part, name }) => {
+        (&Method::GET, ArmSubject::Part { kind, id, part, name }) => {
             let whole = read(world, request, kind, &id).map_err(|_| errors::parent_not_found(&id))?;
             let found = parts(&whole, part).find(|it| text(it, "name").eq_ignore_ascii_case(&name));
             found.map(Answer::ok).ok_or_else(|| errors::part_not_found(&format!("{id}/{part}/{name}")))
         }
-        (&Method::GET, Subject::Verb { kind, id, verb }) if verb == "instanceView" => view(world, kind, &id),
-        (&Method::PUT, Subject::One { kind, id }) => writing::put(world, request, kind, &id),
-        (&Method::PATCH, Subject::One { kind, id }) => writing::tag(world, request, kind, &id),
-        (&Method::DELETE, Subject::One { kind, id }) => writing::delete(world, request, kind, &id),
-        (&Method::PUT, Subject::Part { kind, id, part, name }) => {
+        (&Method::GET, ArmSubject::Verb { kind, id, verb }) if verb == "instanceView" => view(world, kind, &id),
+        (&Method::PUT, ArmSubject::One { kind, id }) => writing::put(world, request, kind, &id),
+        (&Method::PATCH, ArmSubject::One { kind, id }) => writing::tag(world, request, kind, &id),
+        (&Method::DELETE, ArmSubject::One { kind, id }) => writing::delete(world, request, kind, &id),
+        (&Method::PUT, ArmSubject::Part { kind, id, part, name }) => {
             writing::put_part(world, request, kind, &id, part, &name)
         }
-        (&Method::DELETE, Subject::Part { kind, id, part, name }) => {
+        (&Method::DELETE, ArmSubject::Part { kind, id, part, name }) => {
             writing::delete_part(world, request, kind, &id, part, &name)
         }
-        (&Method::POST, Subject::Verb { kind: kind @ (Kind::Machine | Kind::ScaleSetMachine), id, verb }) => {
+        (&Method::POST, ArmSubject::Verb { kind: kind @ (Kind::Machine | Kind::ScaleSetMachine), id, verb }) => {
             writing::power(world, kind, &id, &verb)
         }
         _ => Err(errors::no_such_path(&request.path)),
@@ -205,31 +205,31 @@ fn versions(service: Service) -> &'static [&'static str] {
 }
 
 /// Each request says which version it speaks.
-fn check_version(request: &Recorded, subject: &Subject) -> Result<(), Refusal> {
+fn check_version(request: &Recorded, subject: &ArmSubject) -> Result<(), Refusal> {
     let Some(version) = request.query_value("api-version").filter(|it| !it.is_empty()) else {
         return Err(errors::no_version());
     };
     let (namespace, supported): (_, &[&str]) = match subject {
-        Subject::Subscription | Subject::Groups | Subject::Group | Subject::Provider(_) => {
+        ArmSubject::Subscription | ArmSubject::Groups | ArmSubject::Group | ArmSubject::Provider(_) => {
             ("Microsoft.Resources", &RESOURCES)
         }
         // A link to an operation has the version of whoever wrote it.
-        Subject::Operation { .. } => return Ok(()),
-        Subject::One { kind, .. }
-        | Subject::Many { kind, .. }
-        | Subject::Parts { kind, .. }
-        | Subject::Part { kind, .. }
-        | Subject::Verb { kind, .. } => (kind.service().namespace(), versions(kind.service())),
+        ArmSubject::Operation { .. } => return Ok(()),
+        ArmSubject::One { kind, .. }
+        | ArmSubject::Many { kind, .. }
+        | ArmSubject::Parts { kind, .. }
+        | ArmSubject::Part { kind, .. }
+        | ArmSubject::Verb { kind, .. } => (kind.service().namespace(), versions(kind.service())),
     };
     if supported.contains(&version) { Ok(()) } else { Err(errors::wrong_version(version, namespace, supported)) }
 }
 
 /// Whether the credential may do this.
-fn check_action(world: &World, request: &Recorded, asked: &Asked) -> Result<(), Refusal> {
+fn check_action(world: &World, request: &Recorded, asked: &ArmPath) -> Result<(), Refusal> {
     let (kind, part, verb) = match &asked.subject {
-        Subject::One { kind, .. } | Subject::Many { kind, .. } => (kind, None, None),
-        Subject::Parts { kind, part, .. } | Subject::Part { kind, part, .. } => (kind, Some(*part), None),
-        Subject::Verb { kind, verb, .. } => (kind, None, Some(verb.as_str())),
+        ArmSubject::One { kind, .. } | ArmSubject::Many { kind, .. } => (kind, None, None),
+        ArmSubject::Parts { kind, part, .. } | ArmSubject::Part { kind, part, .. } => (kind, Some(*part), None),
+        ArmSubject::Verb { kind, verb, .. } => (kind, None, Some(verb.as_str())),
         _ => return Ok(()),
     };
     let what = match (&request.method, verb) {

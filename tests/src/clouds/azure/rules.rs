@@ -9,8 +9,6 @@ mod networks;
 mod scale_sets;
 mod security;
 
-pub(super) use self::machines::view;
-
 use std::collections::BTreeSet;
 
 use serde_json::Value;

@@ -8,12 +8,12 @@ use http::Method;
 use crate::simulator::{Answer, Recorded};
 
 use super::errors::Refusal;
-use super::id::Asked;
+use super::id::ArmPath;
 use super::kind::Service;
 
 /// The requests that are counted together: those of a service that read, or that write.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
-pub struct Group {
+pub struct RequestGroup {
     /// The service.
     pub service: Service,
     /// Whether they write.
@@ -31,9 +31,9 @@ pub struct Throttle {
 
 #[derive(Debug, Default)]
 pub(super) struct Throttles {
-    limits: BTreeMap<Group, (Throttle, SystemTime)>,
+    limits: BTreeMap<RequestGroup, (Throttle, SystemTime)>,
     /// Until when a group takes none.
-    closed: BTreeMap<Group, SystemTime>,
+    closed: BTreeMap<RequestGroup, SystemTime>,
 }
 
 /// How many requests answers say are left where there is no limit.
@@ -41,17 +41,17 @@ const MANY: usize = 11_999;
 
 impl Throttles {
     /// Counts the requests of a group from now on.
-    pub(super) fn limit(&mut self, group: Group, throttle: Throttle) {
+    pub(super) fn limit(&mut self, group: RequestGroup, throttle: Throttle) {
         self.limits.insert(group, (throttle, SystemTime::UNIX_EPOCH));
     }
 
     /// Lets a group take no request until then.
-    pub(super) fn close(&mut self, group: Group, until: SystemTime) {
+    pub(super) fn close(&mut self, group: RequestGroup, until: SystemTime) {
         self.closed.insert(group, until);
     }
 
     /// Counts a request. Answers how many are left, or refuses it.
-    pub(super) fn admit(&mut self, group: Group, now: SystemTime) -> Result<usize, Refusal> {
+    pub(super) fn admit(&mut self, group: RequestGroup, now: SystemTime) -> Result<usize, Refusal> {
         if let Some(until) = self.closed.get(&group)
             && let Ok(rest) = until.duration_since(now)
             && !rest.is_zero()
@@ -70,22 +70,24 @@ impl Throttles {
     }
 }
 
-impl Group {
+impl RequestGroup {
     /// The group of a request, if it is one for resources of a service.
-    pub(super) fn of(request: &Recorded, asked: &Asked) -> Option<Group> {
-        use super::id::Subject;
+    pub(super) fn of(request: &Recorded, asked: &ArmPath) -> Option<RequestGroup> {
+        use super::id::ArmSubject;
         let writes = !matches!(request.method, Method::GET | Method::HEAD);
         let service = match &asked.subject {
-            Subject::One { kind, .. }
-            | Subject::Many { kind, .. }
-            | Subject::Parts { kind, .. }
-            | Subject::Part { kind, .. }
-            | Subject::Verb { kind, .. } => kind.service(),
-            Subject::Provider(service) => *service,
+            ArmSubject::One { kind, .. }
+            | ArmSubject::Many { kind, .. }
+            | ArmSubject::Parts { kind, .. }
+            | ArmSubject::Part { kind, .. }
+            | ArmSubject::Verb { kind, .. } => kind.service(),
+            ArmSubject::Provider(service) => *service,
             // Polls are not counted.
-            Subject::Operation { .. } | Subject::Subscription | Subject::Groups | Subject::Group => return None,
+            ArmSubject::Operation { .. } | ArmSubject::Subscription | ArmSubject::Groups | ArmSubject::Group => {
+                return None;
+            }
         };
-        Some(Group { service, writes })
+        Some(RequestGroup { service, writes })
     }
 
     /// Says in an answer how many requests are left.
@@ -102,7 +104,7 @@ impl Group {
 }
 
 /// A refusal with the rest of the time in whole seconds, and not one too few.
-fn too_many(group: Group, rest: Duration) -> Refusal {
+fn too_many(group: RequestGroup, rest: Duration) -> Refusal {
     let seconds = rest.as_secs() + u64::from(rest.subsec_nanos() > 0);
     let name = if group.writes { "write" } else { "read" };
     let refusal = match group.service {

@@ -1,7 +1,7 @@
 //! Access tokens: whom they were given to, until when, and which of them are good.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
@@ -9,8 +9,9 @@ use http::HeaderMap;
 
 use crate::simulator::Answer;
 
-use super::entra::{OTHER_TENANT, TENANT, header};
 use super::errors::Refusal;
+use super::reading::header;
+use super::tenants::{OTHER_TENANT, TENANT};
 
 /// Tokens by what they are.
 #[derive(Debug)]
@@ -29,11 +30,6 @@ struct Token {
     end: SystemTime,
     /// The claims with which it was asked for.
     claims: String,
-}
-
-/// Now in Unix time.
-pub(super) fn unix() -> u64 {
-    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |it| it.as_secs())
 }
 
 impl Tokens {

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Value, json};
 
-use crate::simulator::{Clock, Settles};
+use crate::simulator::{CloudClock, Settles};
 
 use super::behaviour::Behaviour;
 use super::id::{key, name_of, parent_of};
@@ -32,7 +32,7 @@ pub struct World {
     /// The address under which the simulator is reached: links to pages and operations begin so.
     pub(super) base: String,
     count: u64,
-    clock: Clock,
+    clock: CloudClock,
 }
 
 impl Settles for World {
@@ -54,7 +54,7 @@ impl World {
             throttles: Throttles::default(),
             base: String::new(),
             count: 0,
-            clock: Clock::default(),
+            clock: CloudClock::default(),
         }
     }
 
@@ -140,8 +140,8 @@ impl World {
         let prefix = format!("{}/backendaddresspools/", key(balancer));
         let pools = self.get(balancer).map(|it| it["properties"]["backendAddressPools"].clone());
         let there: BTreeSet<String> = pools.iter().flat_map(elements).map(|it| key(text(it, "id"))).collect();
-        let is_gone = |it: &Value| {
-            let pool = key(text(it, "id"));
+        let is_gone = |member: &Value| {
+            let pool = key(text(member, "id"));
             pool.starts_with(&prefix) && !there.contains(&pool)
         };
         let is_interface = |it: &Stored| matches!(it.kind, Kind::Interface | Kind::ScaleSetInterface);

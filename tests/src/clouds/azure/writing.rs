@@ -12,7 +12,7 @@ use super::kind::{Kind, Service};
 use super::operations::state_of;
 use super::presented::{Views, shown, without_derived};
 use super::rules;
-use super::world::{World, elements, named, owner_of, parts, text};
+use super::world::{World, named, owner_of, parts, text};
 
 /// The body of a request: an object.
 pub(super) fn parsed(request: &Recorded) -> Result<Value, Refusal> {
@@ -243,17 +243,4 @@ fn merged(before: &Value, body: Value) -> Value {
 /// The name of an id's resource group.
 pub(super) fn group_name(id: &str) -> &str {
     id.split('/').nth(4).unwrap_or_default()
-}
-
-impl World {
-    /// Sets the state of a machine's power: `running`, `stopped`, `deallocated`. Answers whether there is such a machine.
-    pub fn set_power(&mut self, id: &str, power: &str) -> bool {
-        let Some(body) = self.get_mut(id) else { return false };
-        let view = &mut body["properties"]["instanceView"];
-        let mut statuses: Vec<Value> =
-            elements(&view["statuses"]).filter(|it| !text(it, "code").starts_with("PowerState/")).cloned().collect();
-        statuses.push(json!({ "code": format!("PowerState/{power}"), "level": "Info" }));
-        view["statuses"] = json!(statuses);
-        true
-    }
 }

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_STANDARD;
 use serde_json::{Value, json};
 
-use crate::simulator::{Clock, Settles};
+use crate::simulator::{CloudClock, Settles};
 
 use super::behaviour::Behaviour;
 use super::collection::Collection;
@@ -40,7 +40,7 @@ pub struct World {
     pub(super) external: u32,
     /// Counts internal addresses.
     pub(super) internal: u32,
-    clock: Clock,
+    clock: CloudClock,
 }
 
 impl Settles for World {
@@ -63,7 +63,7 @@ impl World {
             count: 0,
             external: 0,
             internal: 0,
-            clock: Clock::default(),
+            clock: CloudClock::default(),
         }
     }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
 
-use crate::simulator::{Clock, Settles};
+use crate::simulator::{CloudClock, Settles};
 
 use super::behaviour::Behaviour;
 use super::ending::Pending;
@@ -27,7 +27,7 @@ pub struct World {
     gone: BTreeMap<Kind, BTreeMap<String, Value>>,
     /// The changes of load balancers that have not ended.
     pub(super) pending: BTreeMap<String, Pending>,
-    clock: Clock,
+    clock: CloudClock,
 }
 
 impl Settles for World {
@@ -46,7 +46,7 @@ impl World {
             made: BTreeMap::new(),
             gone: BTreeMap::new(),
             pending: BTreeMap::new(),
-            clock: Clock::default(),
+            clock: CloudClock::default(),
         }
     }
 

@@ -96,17 +96,9 @@ fn free(world: &World, properties: &Value, prefix: &str) -> Result<IpAddr, Refus
         let why = format!("Public IP prefix {} has no address left.", text(prefix, "id"));
         return found.ok_or_else(|| errors::invalid("PublicIpPrefixOutOfIpAddresses", why));
     }
-    let mut all = (0_u16..).map(|it| {
-        let [high, low] = it.to_be_bytes();
-        let [a, b, c, d] = FIRST.0.octets();
-        match is_six {
-            false => {
-                let next = u32::from_be_bytes([a, b, c, d]) + u32::from(u16::from_be_bytes([high, low]));
-                IpAddr::V4(Ipv4Addr::from(next))
-            }
-            true => IpAddr::V6(Ipv6Addr::from(u128::from(FIRST.1) + u128::from(it))),
-        }
-    });
+    let fourth = |number: u16| IpAddr::V4(Ipv4Addr::from(u32::from(FIRST.0) + u32::from(number)));
+    let sixth = |number: u16| IpAddr::V6(Ipv6Addr::from(u128::from(FIRST.1) + u128::from(number)));
+    let mut all = (0..u16::MAX).map(|number| if is_six { sixth(number) } else { fourth(number) });
     let found = all.find(|it| !used.contains(it.to_string().as_str()));
     found.ok_or_else(|| errors::over_quota(Kind::PublicIp, usize::from(u16::MAX)))
 }

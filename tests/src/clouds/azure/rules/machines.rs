@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::clouds::azure::change::Change;
 use crate::clouds::azure::errors::{self, Refusal};
 use crate::clouds::azure::id::{key, name_of};
+use crate::clouds::azure::power::view;
 use crate::clouds::azure::references::Tie;
 use crate::clouds::azure::world::{World, elements, referred, text};
 
@@ -45,15 +46,4 @@ pub(super) fn prepare(world: &World, change: &Change<'_>, body: &mut Value) -> R
         properties["instanceView"] = view("running", 0);
     }
     Ok(())
-}
-
-/// The view of an instance in this state of power.
-pub(in crate::clouds::azure) fn view(power: &str, fault_domain: u64) -> Value {
-    json!({
-        "platformFaultDomain": fault_domain,
-        "statuses": [
-            { "code": "ProvisioningState/succeeded", "level": "Info" },
-            { "code": format!("PowerState/{power}"), "level": "Info" },
-        ],
-    })
 }
