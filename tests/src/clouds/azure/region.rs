@@ -148,8 +148,12 @@ impl World {
     fn add_interface(&mut self, kind: Kind, interface: &str, number: u32, public: Option<&str>) {
         let mut properties = json!({
             "primary": true, "privateIPAddress": machine_address(number), "privateIPAddressVersion": "IPv4",
-            "privateIPAllocationMethod": "Dynamic", "subnet": { "id": id("Microsoft.Network/virtualNetworks/vnet1/subnets/subnet1") },
+            "subnet": { "id": id("Microsoft.Network/virtualNetworks/vnet1/subnets/subnet1") },
         });
+        // Those of scale sets do not say how.
+        if kind == Kind::Interface {
+            properties["privateIPAllocationMethod"] = json!("Dynamic");
+        }
         if let Some(public) = public {
             properties["publicIPAddress"] = json!({ "id": public });
         }
