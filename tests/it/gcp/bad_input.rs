@@ -36,7 +36,7 @@ async fn bad_projects_and_networks_are_told_by_their_setting() {
             endpoint["baseUrl"] = json!(cloud.project_url(project));
         }
     };
-    for (settings, project, parts) in [
+    for (number, (settings, project, parts)) in (1..).zip([
         (json!({ "project": "nowhere" }), "nowhere", ["there is no project nowhere", "correct setting project"]),
         (
             json!({ "network": "nowhere" }),
@@ -48,20 +48,22 @@ async fn bad_projects_and_networks_are_told_by_their_setting() {
             PROJECT,
             ["baseUrl of endpoint network leads to project p1", "networkProject"],
         ),
-    ] {
+    ]) {
         let setup = gcp::setup(&cluster, &cloud).edit(|config| {
             lead(config, project);
             let all = config["provider"]["settings"].as_object_mut().unwrap();
             all.extend(settings.as_object().unwrap().clone());
         });
-        let mut process = setup.start();
-        let told = process.says(parts[0]).await;
-        says(told["message"].as_str().unwrap(), &parts);
+        let process = setup.started().await;
+        let node = join(&cluster, &cloud, number).await;
+        event(&cluster, &node, &parts).await;
+        assert_waits(&cluster, &node).await;
         process.stop().await;
     }
     cloud.behave(|it| _ = it.disabled.insert(PROJECT.to_owned()));
-    let mut process = gcp::setup(&cluster, &cloud).start();
-    process.says("Compute Engine API has not been used in project").await;
+    let process = gcp::setup(&cluster, &cloud).started().await;
+    let node = join(&cluster, &cloud, 9).await;
+    event(&cluster, &node, &["Enable the Compute Engine API"]).await;
     process.stop().await;
     assert!(cloud.requests().iter().all(|it| it.method.is_safe()), "nothing is written");
 }
@@ -69,7 +71,10 @@ async fn bad_projects_and_networks_are_told_by_their_setting() {
 #[tokio::test]
 async fn bad_a_subnet_that_is_not_there_is_told_on_the_service() {
     let (cluster, cloud) = ground().await;
-    let setup = gcp::setup(&cluster, &cloud).edit(|it| it["provider"]["settings"]["subnetwork"] = json!("nowhere"));
+    let setup = gcp::setup(&cluster, &cloud).edit(|config| {
+        let settings = &mut config["provider"]["settings"];
+        (settings["subnetwork"], settings["nodeTags"]) = (json!("nowhere"), json!("k8s-node"));
+    });
     let process = setup.started().await;
     let node = join(&cluster, &cloud, 1).await;
     initialized(&cluster, &node).await;
@@ -91,13 +96,15 @@ async fn bad_a_key_that_is_deleted_is_told_and_no_node_goes() {
     key["token_uri"] = json!(format!("{}/token", cloud.base_url()));
     setup.folder.write("key.json", key.to_string());
     setup.config["credentials"][0]["google"]["serviceAccountKey"]["exchange"] = json!(true);
-    let process = setup.started().await;
+    let mut process = setup.started().await;
     let first = join(&cluster, &cloud, 1).await;
     initialized(&cluster, &first).await;
     cloud.accounts().delete_keys();
     cloud.accounts().revoke_all();
     let second = join(&cluster, &cloud, 2).await;
-    event(&cluster, &second, &["invalid_grant", "make a new key of the account"]).await;
+    let told = process.says("invalid_grant").await;
+    says(told["message"].as_str().unwrap(), &["the key of ccm@p1", "make a new key of the account"]);
+    event(&cluster, &second, &["401"]).await;
     assert_waits(&cluster, &second).await;
     kubelet::post_ready(&cluster.admin, &first, false).await.unwrap();
     initialized(&cluster, &first).await;

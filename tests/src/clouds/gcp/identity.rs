@@ -137,6 +137,7 @@ impl Accounts {
     /// `POST /v1/projects/-/serviceAccounts/EMAIL:generateAccessToken`.
     pub(super) fn impersonate(&self, request: &Recorded, account: &str) -> Answer {
         let State { keys, tokens, lifetime, .. } = &mut *self.now();
+        let account = account.replace("%40", "@").replace("%3A", ":");
         let email = account.strip_suffix(":generateAccessToken");
         let is_known = keys.values().any(|(it, _)| Some(&**it) == email);
         federation::impersonate(request, is_known, || given(tokens, *lifetime))

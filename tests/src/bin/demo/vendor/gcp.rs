@@ -21,7 +21,7 @@ impl Shown for GoogleCloud {
     const COMMAND: &'static str = "make demo CLOUD=gcp";
     const JUDGE: &'static str = "every request and answer is checked against Google's API description";
     const MACHINE: &'static str = "instance";
-    const REALLY: &'static str = "four steps, whose operations run side by side";
+    const REALLY: &'static str = "its steps come one after the other, and the operations of each run side by side";
     const SERVED: &'static str = ", and no worker waited for an operation: their names were the memo.";
     const SHORTENED: &'static str = "unready nodes are looked at every second (usually every 5 s)";
     const CONFIG_MAP: &'static str = "gcp-provider";
@@ -48,6 +48,11 @@ impl Shown for GoogleCloud {
 
     fn pods(number: u8) -> Option<String> {
         Some(format!("10.244.{number}.0/24"))
+    }
+
+    /// The list of all zones: instances are read one by one in theirs.
+    fn attacked() -> String {
+        "aggregated/instances".to_owned()
     }
 
     /// As it is shipped, in the simulated project.
