@@ -57,7 +57,8 @@ endpoints:
       # Parts of internal ones: backend services, over an instance group in each zone.
       - { methods: [GET], paths: [/regions/*/backendServices, /regions/*/backendServices/*] }
       - { methods: [POST], paths: [/regions/*/backendServices], effect: update }
-      - { methods: [PUT, DELETE], paths: [/regions/*/backendServices/*], effect: detach }
+      - { methods: [PUT], paths: [/regions/*/backendServices/*], effect: detach }
+      - { methods: [DELETE], paths: [/regions/*/backendServices/*], effect: detach }
       - { methods: [GET], paths: [/aggregated/instanceGroups] }
       - { methods: [POST], paths: [/zones/*/instanceGroups/*/listInstances], effect: read }
       - { methods: [POST], paths: [/zones/*/instanceGroups, /zones/*/instanceGroups/*/addInstances], effect: update }
