@@ -222,19 +222,19 @@ manifests: helm ## Write the manifests of deploy/: what the chart makes with its
 
 .PHONY: moto
 moto: preflight ## Install moto's server, which stands for AWS, and AWS's SDK into target/ (a minute, once). It needs Python 3.11.
-	@tests/moto/build.sh
+	@tests/venv.sh moto "moto, and the SDK of AWS" "a minute"
 
 .PHONY: keystone
 keystone: preflight ## Install Keystone, OpenStack's identity service, into target/ (two minutes, once). It needs Python 3.11.
-	@tests/keystone/build.sh
+	@tests/venv.sh keystone "Keystone" "two minutes"
 
 .PHONY: google
 google: preflight ## Install Google's own clients, google-cloud-compute and google-auth, into target/ (two minutes, once). It needs Python 3.11.
-	@tests/google/build.sh
+	@tests/venv.sh google "Clients of Google" "two minutes"
 
 .PHONY: azure
 azure: preflight ## Install Microsoft's own clients, azure-identity and the SDKs of Network and Compute, into target/ (half a minute, once). It needs Python 3.11.
-	@tests/azure/build.sh
+	@tests/venv.sh azure "Clients of Microsoft" "half a minute"
 
 .PHONY: openstack
 openstack: keystone ## Install Nova, Placement, Glance, Neutron, Octavia, MariaDB and RabbitMQ into target/ (three minutes, once). It needs Debian's apt-get and root.

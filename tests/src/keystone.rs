@@ -1,6 +1,6 @@
 //! A real Keystone, OpenStack's identity service, on loopback without TLS.
 //!
-//! `tests/keystone/build.sh` installs it into `target/keystone`, with a database that each one started here copies.
+//! `make keystone` installs it into `target/keystone`, with a database that each one started here copies.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -18,7 +18,7 @@ use crate::wait;
 
 /// The region of what is published here where a test names no other.
 pub const REGION: &str = "RegionOne";
-/// The password of the administrator, as `build.sh` has set it.
+/// The password of the administrator, as `prepare.sh` has set it.
 const ADMINISTRATOR: &str = "administrator";
 /// The most bytes of its log in a message.
 const TAIL: usize = 3_000;

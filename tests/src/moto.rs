@@ -1,6 +1,6 @@
 //! Moto's server, which stands for AWS: it checks signatures and policies, and has the state of EC2 and Elastic Load Balancing.
 //!
-//! `tests/moto/build.sh` installs it into `target/moto`, beside the official SDK. `tests/moto/server.py` starts it with what AWS does and
+//! `make moto` installs it into `target/moto`, beside the official SDK. `tests/moto/server.py` starts it with what AWS does and
 //! moto does not. What stands before it is [`crate::clouds::aws`].
 
 mod line;
