@@ -70,9 +70,7 @@ impl FakeCloud for AsyncCloud {
             ForeignChange::Touch { id } => {
                 self.balancers.get_mut(id)?.body["tags"].as_array_mut()?.push(json!("team-blue"));
             }
-            ForeignChange::AddSuccessor { .. } | ForeignChange::Protect { .. } | ForeignChange::Advance { .. } => {
-                return None;
-            }
+            _ => return None,
         }
         Some(Changed::default())
     }

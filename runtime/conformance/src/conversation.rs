@@ -9,11 +9,15 @@
 
 mod exchange;
 mod file;
+mod input;
 mod recorder;
 mod replayer;
 mod secrets;
 
 pub use self::exchange::{RecordedContent, RecordedExchange, RecordedFailure};
 pub use self::file::{Conversation, ConversationCall, ConversationError, ConversationProvider};
+pub use self::input::{
+    LoadBalancerInput, NodeInput, NodesInput, PageInput, PodNetworkInput, RouteChangeInput, VolumeInput,
+};
 pub use self::recorder::ExchangeRecorder;
 pub use self::replayer::{ReplayOrder, Replayer};

@@ -24,6 +24,9 @@ pub enum ConformanceError {
     /// The operator's part cannot be used, as the simulator tells it.
     #[error("the simulator's setup cannot be used: {0}; correct `setup` in its answer to GET /conformance/world")]
     Setup(String),
+    /// The recording cannot be used.
+    #[error("{0}")]
+    Recording(String),
     /// The provider cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),

@@ -1,5 +1,6 @@
 //! The native host of a provider: the real sandbox and egress, with a simulator where the vendor's cloud would be.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,8 +9,8 @@ use cloud_provider::{Cloud, Cluster, Demand, Description, OperationPlace, Permis
 use egress::{
     AllowedAddresses, ApplicationCredentialName, BaseUrl, CatalogPath, CatalogPlace, CredentialKind,
     CredentialSettings, Credentials, Egress, EgressSettings, Endpoint, EndpointLimits, EndpointPlace, KeySource,
-    KeystoneLogin, KeystoneSettings, Method, OperationPattern, Origin, PathPattern, RegionName, Rule, RuleContent,
-    Signing, Sigv4Settings, Sts, WriteLimits,
+    KeystoneLogin, KeystoneSettings, Method, OperationPattern, Origin, PathPattern, RegionName, RequestWatcher, Rule,
+    RuleContent, Signing, Sigv4Settings, Sts, WriteLimits,
 };
 use prometheus::Registry;
 use sandbox::{Metrics, Module, Provider, ProviderSettings, Sandbox};
@@ -17,6 +18,7 @@ use tokio::task::JoinSet;
 use tokio::time::timeout;
 use uuid::Uuid;
 
+use crate::conversation::Conversation;
 use crate::error::ConformanceError;
 use crate::protocol::{CloudLogin, Setup};
 
@@ -41,6 +43,17 @@ pub(crate) struct NativeHost {
     /// The secret as an operator keeps it.
     secret: Option<SecretFile>,
     description: Arc<Description>,
+    /// In the place of a simulator.
+    recording: Option<RecordedPlaces>,
+}
+
+/// A recording in the place of a simulator.
+struct RecordedPlaces {
+    /// The base URL of each endpoint that was recorded.
+    endpoints: BTreeMap<String, String>,
+    cluster_name: String,
+    /// Answers every request.
+    watcher: Arc<dyn RequestWatcher>,
 }
 
 /// A process of the host: one provider, its egress, and nothing kept from before.
@@ -70,7 +83,20 @@ impl NativeHost {
         let provider = Provider::inspect(&sandbox, module.clone(), settings.clone(), egress, metrics()?).await?;
         let description = provider.description();
         let settings = ProviderSettings { writes_annotations: description.writes_annotations.clone(), ..settings };
-        Ok(Self { sandbox, module, settings, base_url, setup, secret, description })
+        Ok(Self { sandbox, module, settings, base_url, setup, secret, description, recording: None })
+    }
+
+    /// A module as it was set up when somebody recorded its conversation, all of whose requests `watcher` answers.
+    pub(crate) async fn recorded(
+        sandbox: Sandbox,
+        module: Module,
+        conversation: &Conversation,
+        watcher: Arc<dyn RequestWatcher>,
+    ) -> Result<Self, ConformanceError> {
+        let setup = Setup { settings: conversation.settings.clone(), ..Setup::default() };
+        let host = Self::new(sandbox, module, String::new(), setup).await?;
+        let Conversation { endpoints, cluster_name, .. } = conversation.clone();
+        Ok(Self { recording: Some(RecordedPlaces { endpoints, cluster_name, watcher }), ..host })
     }
 
     /// The same of an older version, which may lack settings that newer ones have.
@@ -100,10 +126,16 @@ impl NativeHost {
         let credentials = self.credentials()?;
         let egress = egress(endpoints, credentials.clone())?;
         let renewals = self.log_in(&egress, credentials).await?;
+        let (egress, name) = match &self.recording {
+            Some(RecordedPlaces { cluster_name, watcher, .. }) => {
+                (egress.watched_by(watcher.clone()), cluster_name.as_str())
+            }
+            None => (egress, CLUSTER_NAME),
+        };
         let (module, settings) = (self.module.clone(), self.settings.clone());
         let provider = Provider::load(&self.sandbox, module, settings, egress, metrics()?).await?;
         provider.set_cluster(Cluster {
-            name: CLUSTER_NAME.to_owned(),
+            name: name.to_owned(),
             uid: cluster.to_owned(),
             pod_cidrs: vec!["10.244.0.0/16".to_owned()],
             ..Cluster::default()
@@ -166,7 +198,12 @@ impl NativeHost {
         let after_scheme = described.example_base_url.split_once("://").map_or("", |(_, it)| it);
         let path = after_scheme.find('/').map_or("", |at| &after_scheme[at..]);
         let path = self.setup.paths.get(&described.name).map_or(path, String::as_str);
-        let base_url = setting(BaseUrl::parse(&format!("{}{path}", self.base_url)))?;
+        let base_url = match &self.recording {
+            // One that was not recorded is answered by nothing.
+            Some(it) => it.endpoints.get(&described.name).unwrap_or(&described.example_base_url).clone(),
+            None => format!("{}{path}", self.base_url),
+        };
+        let base_url = setting(BaseUrl::parse(&base_url))?;
         let place = match &self.setup.login {
             Some(CloudLogin::Keystone { region, services, .. }) => EndpointPlace::Catalog(CatalogPlace {
                 service: services.get(&described.name).unwrap_or(&described.name).clone(),

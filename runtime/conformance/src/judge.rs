@@ -1,13 +1,16 @@
 //! Judges: functions from a transcript to the places where a promise is broken. Pure.
 
 pub(crate) mod description;
+pub(crate) mod errors;
 pub(crate) mod instances;
 pub(crate) mod inventory;
 pub(crate) mod lives;
+pub(crate) mod routes;
 pub(crate) mod shares;
 pub(crate) mod thefts;
 pub(crate) mod touched;
 pub(crate) mod versions;
+pub(crate) mod volumes;
 
 #[cfg(test)]
 mod tests;
@@ -38,6 +41,7 @@ fn finding(story: impl Into<String>, sentence: impl Into<String>) -> Breach {
 
 const NO_INSTANCES: &str = "the provider does not export instances";
 const NO_BALANCERS: &str = "the provider does not export load-balancers";
+const NO_ROUTES: &str = "the provider does not export routes";
 const NO_INVENTORY: &str = "the provider does not export load-balancer-inventory";
 
 /// Runs a judge over a part of the transcript.

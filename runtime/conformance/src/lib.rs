@@ -6,6 +6,9 @@
 //!                  └► Transcript ─► ■ judge: one function for each promise ─► ConformanceReport
 //! ```
 //!
+//! A recorded conversation takes the simulator's place as far as it goes: its calls are made again, and each of their requests goes wrong in
+//! turn.
+//!
 //! A transcript holds requests, answers, and what was in the cloud before and after. Judges are functions from transcripts to
 //! sentences; they know no cloud. How a right answer looks like is not written down anywhere: a story in which nothing fails
 //! is the measure of all others.
@@ -21,6 +24,7 @@ mod judge;
 mod play;
 mod promise;
 pub mod protocol;
+mod recording;
 mod report;
 mod suite;
 mod transcript;
@@ -28,10 +32,12 @@ mod trouble;
 
 pub use crate::breach::Breach;
 pub use crate::conversation::{
-    Conversation, ConversationCall, ConversationError, ConversationProvider, ExchangeRecorder, RecordedContent,
-    RecordedExchange, RecordedFailure, ReplayOrder, Replayer,
+    Conversation, ConversationCall, ConversationError, ConversationProvider, ExchangeRecorder, LoadBalancerInput,
+    NodeInput, NodesInput, PageInput, PodNetworkInput, RecordedContent, RecordedExchange, RecordedFailure, ReplayOrder,
+    Replayer, RouteChangeInput, VolumeInput,
 };
 pub use crate::error::ConformanceError;
 pub use crate::promise::{PROMISES, Promise};
+pub use crate::recording::{RecordedSuite, run_recorded};
 pub use crate::report::{ConformanceReport, Cost, PromiseOutcome};
 pub use crate::suite::{PATIENCE, Suite, run};

@@ -1,6 +1,9 @@
 //! The promises of the contract: a name, the contract's sentence, where it stands, and who judges it.
 
-use crate::judge::{PromiseJudgement, description, instances, inventory, lives, shares, thefts, touched, versions};
+use crate::judge::{
+    PromiseJudgement, description, errors, instances, inventory, lives, routes, shares, thefts, touched, versions,
+    volumes,
+};
 use crate::transcript::Transcript;
 
 /// A promise of the contract.
@@ -30,6 +33,8 @@ const HTTP: &str = "wit/http.wit";
 const INSTANCES: &str = "wit/instances.wit";
 const BALANCERS: &str = "wit/load-balancers.wit";
 const INVENTORY: &str = "wit/load-balancer-inventory.wit";
+const ROUTES: &str = "wit/routes.wit";
+const VOLUMES: &str = "wit/persistent-volumes.wit";
 const VERSIONS: &str = "wit/README.md#versions-of-a-provider";
 const MARKS: &str = "wit/README.md#marks-of-ownership";
 
@@ -160,7 +165,7 @@ pub const PROMISES: &[Promise] = &[
         "errors-are-tried-again",
         "An error that passes is unavailable or retry-after, and not invalid or denied.",
         "wit/types.wit",
-        lives::errors_are_tried_again,
+        errors::errors_are_tried_again,
     ),
     promise(
         "refusals-are-final",
@@ -240,6 +245,90 @@ pub const PROMISES: &[Promise] = &[
         "A revision is another one whenever something has changed, and only then.",
         INVENTORY,
         inventory::revision_tells_changes,
+    ),
+    promise(
+        "route-changes-converge",
+        "Safe to repeat and safe to lose: each change of a route ends as done, whatever was lost on the way.",
+        ROUTES,
+        routes::changes_converge,
+    ),
+    promise(
+        "route-is-made-once",
+        "What an earlier call began is found in the cloud, and is not made twice.",
+        ROUTES,
+        routes::route_is_made_once,
+    ),
+    promise(
+        "routes-are-listed",
+        "The list shows what apply made, as next-hops spells it, on pages of any length, and nothing that is gone.",
+        ROUTES,
+        routes::routes_are_listed,
+    ),
+    promise(
+        "route-list-tells-its-gaps",
+        "After a read without an answer a page of routes says that it may lack some, or is an error.",
+        ROUTES,
+        routes::route_list_tells_its_gaps,
+    ),
+    promise(
+        "done-route-is-not-written",
+        "A change that is as desired is done, and writes nothing.",
+        ROUTES,
+        routes::done_route_is_not_written,
+    ),
+    promise(
+        "deleted-route-is-gone",
+        "done without after means that the route is gone: nothing stays that was made for it.",
+        ROUTES,
+        routes::deleted_route_is_gone,
+    ),
+    promise(
+        "other-routes-stay",
+        "A foreign route is never changed, never deleted, and never called ours.",
+        ROUTES,
+        routes::other_routes_stay,
+    ),
+    promise(
+        "changed-route-is-refused",
+        "Where something else is than before, after or nothing, a change is invalid, and nothing is touched.",
+        ROUTES,
+        routes::changed_route_is_refused,
+    ),
+    promise(
+        "bad-change-stands-alone",
+        "There is one answer for each change: one that cannot be made does not hold up the others of its call.",
+        ROUTES,
+        routes::bad_change_stands_alone,
+    ),
+    promise(
+        "volume-is-found",
+        "get-topology finds a volume that exists, and says where it is.",
+        VOLUMES,
+        volumes::volume_is_found,
+    ),
+    promise(
+        "volume-none-only-when-certain",
+        "ok(none) means that the cloud is certain that there is no such volume.",
+        VOLUMES,
+        volumes::volume_none_only_when_certain,
+    ),
+    promise(
+        "volume-none-when-gone",
+        "A volume that does not exist is ok(none), and no error, unless its handle itself says where it is.",
+        VOLUMES,
+        volumes::volume_none_when_gone,
+    ),
+    promise(
+        "volume-speaks-as-machines",
+        "A volume's region and zones are in the same words as an instance's.",
+        VOLUMES,
+        volumes::volume_speaks_as_machines,
+    ),
+    promise(
+        "volume-answers-agree",
+        "There is one answer for each volume, in the same order, and it is the same alone and among others.",
+        VOLUMES,
+        volumes::volume_answers_agree,
     ),
 ];
 

@@ -27,7 +27,7 @@ pub const CHANGE: &str = "/conformance/change";
 pub struct World {
     /// The operator's part.
     pub setup: Setup,
-    /// All objects that a provider of load balancers can make or change. No machines.
+    /// All objects that a provider of load balancers or of routes can make or change. No machines, and no volumes.
     pub objects: Vec<CloudObject>,
 }
 
@@ -261,6 +261,22 @@ pub enum ForeignChange {
         /// Its name.
         name: String,
     },
+    /// A route to this destination that is nobody's here: it leads to no machine, or carries another cluster's mark. Only where the provider
+    /// has routes.
+    AddForeignRoute {
+        /// `10.244.9.0/24`.
+        destination: String,
+    },
+    /// A volume in the zone of a machine. Only where the provider has volumes.
+    AddVolume {
+        /// The name of the machine's node.
+        beside: String,
+    },
+    /// That volume does not exist any more.
+    RemoveVolume {
+        /// Its handle, as [`Changed::id`] had it.
+        id: String,
+    },
     /// The object with this id gets a change in a part that the provider does not know, such as a label.
     Touch {
         /// [`CloudObject::id`].
@@ -277,6 +293,6 @@ pub enum ForeignChange {
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Changed {
-    /// The id of what was made.
+    /// The id of what was made; of a volume the handle that its CSI driver writes.
     pub id: Option<String>,
 }

@@ -120,6 +120,7 @@ pub(crate) fn costs(transcript: &Transcript) -> Vec<Cost> {
     if let Some(question) = transcript.machines.as_ref().and_then(|it| it.questions.first()) {
         costs.push(cost("find the machine of a new node".to_owned(), 1, question.requests.iter(), (1, 0)));
     }
+    costs.extend(route_costs(transcript));
     let Some(measure) = transcript.lives.as_ref().and_then(|it| it.first()) else { return costs };
     let mut before = &measure.before;
     for part in &measure.parts {
@@ -136,6 +137,26 @@ pub(crate) fn costs(transcript: &Transcript) -> Vec<Cost> {
             if let Some(change) = &transcript.node_change {
                 costs.push(cost("add a node".to_owned(), change.calls.len(), change.requests(), (1, 1)));
             }
+        }
+    }
+    costs
+}
+
+/// The requests of routes: a look and a write, or a write for each kind of object where routes are made of several.
+fn route_costs(transcript: &Transcript) -> Vec<Cost> {
+    let Some(measure) = transcript.routes.as_ref().and_then(|it| it.stories.first()) else { return Vec::new() };
+    let (mut costs, mut before) = (Vec::new(), &measure.before);
+    for part in &measure.parts {
+        let count = part.changes.len();
+        let deed = match part.phase {
+            Phase::Create => format!("make {count} routes"),
+            Phase::Change => "move a route".to_owned(),
+            Phase::Delete => format!("delete {count} routes"),
+        };
+        costs.push(cost(deed, part.calls.len(), part.requests(), (1, changed_kinds(before, &part.after))));
+        before = &part.after;
+        if let (Phase::Create, Some(again)) = (part.phase, &part.again) {
+            costs.push(cost("look at routes that are there".to_owned(), 1, again.requests.iter(), (1, 0)));
         }
     }
     costs

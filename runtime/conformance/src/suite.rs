@@ -9,7 +9,7 @@ use crate::error::ConformanceError;
 use crate::host::NativeHost;
 use crate::judge::PromiseJudgement;
 use crate::play::stage::Stage;
-use crate::play::{inventories, lives, machines, shares, thefts, touched, versions};
+use crate::play::{inventories, lives, machines, routes, shares, thefts, touched, versions, volumes};
 use crate::promise::PROMISES;
 use crate::report::{ConformanceReport, PromiseOutcome, Tried, costs};
 use crate::transcript::Transcript;
@@ -65,7 +65,8 @@ pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
         Tried { promise: *promise, outcome }
     });
     let tried = tried.collect();
-    let stories = transcript.lives.as_ref().map_or(0, Vec::len);
+    let stories =
+        transcript.lives.as_ref().map_or(0, Vec::len) + transcript.routes.as_ref().map_or(0, |it| it.stories.len());
     Ok(ConformanceReport {
         provider: transcript.description.name.clone(),
         version: transcript.description.version.clone(),
@@ -95,6 +96,8 @@ async fn play(mut stage: Stage, older: Option<&NativeHost>, every: usize) -> Res
         }
     }
     let inventories = inventories::play(&mut stage).await?;
+    let routes = routes::play(&mut stage, every).await?;
+    let volumes = volumes::play(&mut stage).await?;
     // With the requests that nobody has looked at yet.
     stage.asked().await?;
     let wrong = stage.wrong;
@@ -110,5 +113,7 @@ async fn play(mut stage: Stage, older: Option<&NativeHost>, every: usize) -> Res
         inventories,
         touched,
         versions,
+        routes,
+        volumes,
     })
 }

@@ -1,5 +1,9 @@
 //! Transcripts: what was asked, what came of it, and what was in the cloud. Values only.
 
+pub(crate) mod routes;
+pub(crate) mod volumes;
+mod wrong;
+
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -7,6 +11,10 @@ use cloud_provider::{Description, Instance, InventoryItem};
 
 use crate::protocol::{ArrivedRequest, CloudObject, How};
 use crate::trouble::{Phase, Trouble};
+
+use self::routes::RecordedRoutes;
+use self::volumes::RecordedVolumes;
+pub(crate) use self::wrong::Wrong;
 
 /// A call of the provider, and everything about it that can be seen from outside.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,15 +48,6 @@ pub(crate) enum SaidAnswer {
     Error(Wrong),
     /// An answer that nobody heard, because the process died.
     Unheard,
-}
-
-/// An error, by what happens next.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct Wrong {
-    /// `invalid` or `denied`: nothing is tried again soon.
-    pub(crate) is_final: bool,
-    /// The text that a person reads.
-    pub(crate) text: String,
 }
 
 /// The life of one load balancer.
@@ -316,4 +315,7 @@ pub(crate) struct Transcript {
     pub(crate) touched: Option<Vec<Touched>>,
     /// `None` also without an older version.
     pub(crate) versions: Option<Vec<VersionStory>>,
+    pub(crate) routes: Option<RecordedRoutes>,
+    /// `None` also where the simulator has no volumes.
+    pub(crate) volumes: Option<RecordedVolumes>,
 }

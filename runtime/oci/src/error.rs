@@ -24,9 +24,8 @@ impl PullError {
     pub(crate) fn unanswered(error: FetchError, written: WrittenIn) -> Self {
         match error {
             FetchError::Denied(because) => Self::Refused(written.sentence(because)),
-            FetchError::Unreachable(because) | FetchError::Broken(because) => {
-                Self::Unavailable(written.sentence(because))
-            }
+            FetchError::Unreachable(because) => Self::Unavailable(written.unreached(because)),
+            FetchError::Broken(because) => Self::Unavailable(written.sentence(because)),
         }
     }
 }

@@ -105,6 +105,17 @@ impl WrittenIn {
                 .replace("the operator would have to name", "name"),
         }
     }
+
+    /// A sentence about a registry to which nothing came. A process tries again by itself; whoever calls a command does.
+    pub(crate) fn unreached(self, text: String) -> String {
+        let next = match self {
+            Self::CloudConfig => "",
+            Self::CommandLine => {
+                "; check its host and port in the reference, --ca and --proxy, and try again once it answers"
+            }
+        };
+        self.sentence(text) + next
+    }
 }
 
 #[cfg(test)]

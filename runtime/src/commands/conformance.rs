@@ -3,24 +3,37 @@
 use std::path::Path;
 
 use anyhow::Result;
-use conformance::Suite;
+use conformance::{RecordedSuite, Suite};
 use sandbox::{CallLimits, Digest, Module, Sandbox};
 
 use super::answer::CommandAnswer;
 use super::file;
+use super::provider::call::record;
 use crate::flags::Conformance;
 
 pub(super) async fn run(command: Conformance, compiler: Option<&Path>) -> Result<CommandAnswer> {
-    let Conformance { file: path, cloud, every, older, junit, output } = command;
+    let Conformance { file: path, cloud, recording, every, older, junit, output } = command;
     let module = module(&path).await?;
     let older = match older {
         Some(path) => Some(self::module(&path).await?),
         None => None,
     };
+    let conversation = match &recording {
+        Some(path) => Some((record::read(path).await?, path.display().to_string())),
+        None => None,
+    };
     let sandbox = Sandbox::new(CallLimits::default().memory)?;
     let sandbox = compiler.map_or(sandbox.clone(), |program| sandbox.compiling_with(program)).keeping_modules();
-    let patience = conformance::PATIENCE;
-    let report = conformance::run(Suite { sandbox, module, cloud, every: every.into(), older, patience }).await?;
+    let report = match conversation {
+        Some((conversation, file)) => {
+            conformance::run_recorded(RecordedSuite { sandbox, module, conversation, file }).await?
+        }
+        None => {
+            // Without a recording the flag is there.
+            let (cloud, patience) = (cloud.unwrap_or_default(), conformance::PATIENCE);
+            conformance::run(Suite { sandbox, module, cloud, every: every.into(), older, patience }).await?
+        }
+    };
     if let Some(path) = junit {
         file::write(&path, report.junit().as_bytes(), true).await?;
     }

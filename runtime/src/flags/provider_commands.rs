@@ -23,6 +23,7 @@ const CONFORMANCE_HELP: &str = "Examples:
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080 --junit=conformance.xml --output=json
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080 --older=acme-1.0.0.wasm
   target/debug/simulator hetzner                        a simulator of ours, which prints its URL
+  aerostat provider conformance acme.wasm --recording=acme.json       without any cloud: what a recorded conversation can prove
 
 The provider runs in the real sandbox, behind the real egress, and asks a simulator of its cloud. Load balancers are made, changed and
 deleted, once for each way in which each of these requests can go wrong: lost before or after it was carried out, answered with 500,
@@ -31,13 +32,16 @@ judged by what came of it. One that is broken is named with the story in which i
 
 The simulator listens on loopback, and has three routes beside its cloud's own: docs/conformance.md says which.
 
-Exit code: 0 if no promise is broken, 1 if one is, 2 if nothing could be tried (no such file, no simulator).";
+A recording (aerostat provider record) takes its place as far as it goes: its calls are made again, and each of their requests is lost
+or answered with 500. Whatever a recording cannot prove is not tried, and the report says why.
+
+Exit code: 0 if no promise is broken, 1 if one is, 2 if nothing could be tried (no such file, no simulator, no recording of it).";
 
 /// The commands about providers.
 #[derive(Clone, Debug, Subcommand)]
 #[command(disable_help_subcommand = true)]
 pub enum ProviderCommand {
-    /// Try every promise of the contract, against a simulator of the provider's cloud
+    /// Try every promise of the contract, against a simulator of the provider's cloud or a recording
     #[command(after_help = CONFORMANCE_HELP)]
     Conformance(Conformance),
     /// Build the component of a crate or of a program in Go, and tell its size
@@ -70,8 +74,11 @@ pub struct Conformance {
     #[arg(value_name = "FILE.wasm")]
     pub file: PathBuf,
     /// The simulator of its cloud, on loopback: http://127.0.0.1:8080
-    #[arg(long, value_name = "URL")]
-    pub cloud: String,
+    #[arg(long, value_name = "URL", required_unless_present = "recording")]
+    pub cloud: Option<String>,
+    /// A recorded conversation in the place of a simulator: what it can prove is judged
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cloud", "every", "older"])]
+    pub recording: Option<PathBuf>,
     /// Try one of so many ways in which requests can go wrong: 1 tries all
     #[arg(long, value_name = "NUMBER", default_value = "1", value_parser = clap::value_parser!(u16).range(1..))]
     pub every: u16,

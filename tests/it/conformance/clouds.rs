@@ -5,7 +5,7 @@
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::go_guests;
 use tests::guests;
-use tests::published::{acme, acme_async, aws, digitalocean, hetzner, openstack};
+use tests::published::{acme, acme_async, aws, digitalocean, gcp, hetzner, openstack};
 
 use crate::setup::tried;
 
@@ -14,6 +14,27 @@ const SHARING: &str = "one-end-leaves-the-others";
 /// The promises of an inventory.
 const INVENTORY: [&str; 4] =
     ["inventory-shows-ours", "inventory-shows-ours-alone", "kept-is-no-orphan", "revision-tells-changes"];
+
+/// The promises of routes.
+const ROUTES: [&str; 9] = [
+    "route-changes-converge",
+    "route-is-made-once",
+    "routes-are-listed",
+    "route-list-tells-its-gaps",
+    "done-route-is-not-written",
+    "deleted-route-is-gone",
+    "other-routes-stay",
+    "changed-route-is-refused",
+    "bad-change-stands-alone",
+];
+/// The promises of volumes.
+const VOLUMES: [&str; 5] = [
+    "volume-is-found",
+    "volume-none-only-when-certain",
+    "volume-none-when-gone",
+    "volume-speaks-as-machines",
+    "volume-answers-agree",
+];
 
 /// Every promise is kept but for these, which cannot be tried. Nothing else is left out.
 #[track_caller]
@@ -27,14 +48,16 @@ fn keeps_all_but(untried: &[&str], report: &ConformanceReport) {
     eprintln!("{report}");
 }
 
+/// Cases: do 3, do 41, do 42
 #[tokio::test]
 async fn digitalocean_keeps_every_promise() {
     let served = digitalocean::serve(0).await.unwrap();
     // No annotation writes tags, and nothing protects a load balancer.
-    let untried = [SHARING, "marks-are-not-forged", "kept-is-no-orphan"];
+    let untried = [&[SHARING, "marks-are-not-forged", "kept-is-no-orphan"][..], &ROUTES, &VOLUMES].concat();
     keeps_all_but(&untried, &tried(guests::DIGITALOCEAN, &served.url, 1).await);
 }
 
+/// Cases: hcloud 3, hcloud 40, hcloud 44
 #[tokio::test]
 async fn hetzner_keeps_every_promise() {
     let served = hetzner::serve(0).await.unwrap();
@@ -49,24 +72,34 @@ async fn aws_keeps_every_promise() {
 }
 
 #[tokio::test]
+async fn gcp_keeps_every_promise() {
+    let served = gcp::serve(0, None).await.unwrap();
+    // No annotation writes tags, and nothing protects a load balancer. A call makes many requests: one of three ways in which they go wrong.
+    keeps_all_but(&[SHARING, "marks-are-not-forged", "kept-is-no-orphan"], &tried(guests::GCP, &served.url, 3).await);
+}
+
+#[tokio::test]
 async fn openstack_keeps_every_promise() {
     let served = openstack::serve(0, None).await.unwrap();
     // No annotation writes tags, and nothing protects a load balancer. A call makes many requests: one of three ways in which they go wrong.
-    let untried = ["marks-are-not-forged", "kept-is-no-orphan"];
+    let untried = [&["marks-are-not-forged", "kept-is-no-orphan"][..], &VOLUMES].concat();
     keeps_all_but(&untried, &tried(guests::OPENSTACK, &served.url, 3).await);
 }
 
 #[tokio::test]
 async fn the_example_of_the_sdk_keeps_every_promise() {
     let served = acme::serve(0, &[]).await.unwrap();
-    keeps_all_but(&[&[SHARING], &INVENTORY[..]].concat(), &tried(guests::ACME, &served.url, 1).await);
+    keeps_all_but(
+        &[&[SHARING], &INVENTORY[..], &ROUTES, &VOLUMES].concat(),
+        &tried(guests::ACME, &served.url, 1).await,
+    );
 }
 
 #[tokio::test]
 async fn a_cloud_with_ids_and_actions_keeps_every_promise() {
     let served = acme_async::serve(0).unwrap();
     keeps_all_but(
-        &[&[SHARING, "marks-are-not-forged"], &INVENTORY[..]].concat(),
+        &[&[SHARING, "marks-are-not-forged"], &INVENTORY[..], &ROUTES, &VOLUMES].concat(),
         &tried(guests::ACME_ASYNC, &served.url(), 1).await,
     );
 }
@@ -74,5 +107,8 @@ async fn a_cloud_with_ids_and_actions_keeps_every_promise() {
 #[tokio::test]
 async fn the_example_in_go_keeps_every_promise() {
     let served = acme::serve(0, &[]).await.unwrap();
-    keeps_all_but(&[&[SHARING], &INVENTORY[..]].concat(), &tried(go_guests::acme(), &served.url, 1).await);
+    keeps_all_but(
+        &[&[SHARING], &INVENTORY[..], &ROUTES, &VOLUMES].concat(),
+        &tried(go_guests::acme(), &served.url, 1).await,
+    );
 }

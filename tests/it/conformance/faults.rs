@@ -59,6 +59,20 @@ const FAULTS: &[(&str, &[&str])] = &[
     ("kept-as-orphan", &["kept-is-no-orphan"]),
     ("moving-revision", &["revision-tells-changes"]),
     ("stuck-revision", &["revision-tells-changes"]),
+    ("endless-route", &["route-changes-converge"]),
+    ("blind-route", &["route-is-made-once"]),
+    ("unlisted-route", &["routes-are-listed"]),
+    ("silent-route-gap", &["route-list-tells-its-gaps"]),
+    ("rewritten-route", &["done-route-is-not-written"]),
+    ("leftover-route", &["deleted-route-is-gone"]),
+    ("cleared-routes", &["other-routes-stay"]),
+    ("overwritten-route", &["changed-route-is-refused"]),
+    ("all-or-nothing", &["bad-change-stands-alone"]),
+    ("unknown-volume", &["volume-is-found"]),
+    ("volume-none-on-error", &["volume-none-only-when-certain"]),
+    ("error-on-missing-volume", &["volume-none-when-gone"]),
+    ("other-zone", &["volume-speaks-as-machines"]),
+    ("mixed-volumes", &["volume-answers-agree"]),
 ];
 
 #[tokio::test]

@@ -14,7 +14,6 @@ tests::for_each_cloud! {
     nodes_are_followed_although_the_cloud_refuses_a_change,
     nodes_are_followed_although_the_name_is_taken,
     a_chosen_name_can_be_changed_and_given_back,
-    a_change_whose_answer_is_lost_is_found_done,
     what_somebody_changes_is_put_right,
 }
 
@@ -222,18 +221,6 @@ async fn a_chosen_name_can_be_changed_and_given_back<V: Vendor>() {
         service.served().await;
         assert_eq!(only(&rig).name, expected);
     }
-}
-
-async fn a_change_whose_answer_is_lost_is_found_done<V: Vendor>() {
-    let rig = rig::<V>().await;
-    let mut service = served(&rig).await;
-    service.set("name", "web.example.com");
-    rig.cloud.inject(Fault::status("PUT", &one::<V>(), 500).done().times(1));
-    let lost = service.step().await;
-    assert!(matches!(lost, Err(Error::Unavailable(_))), "{lost:?}");
-    service.served().await;
-    assert_eq!(rig.cloud.requests_to("PUT", &one::<V>()).len(), 1);
-    assert_eq!(only(&rig).name, "web.example.com");
 }
 
 async fn what_somebody_changes_is_put_right<V: Vendor>() {

@@ -4,7 +4,6 @@ use std::collections::BTreeSet;
 
 use cloud_provider::Error;
 use tests::clouds::digitalocean::{Droplet, Options};
-use tests::simulator::Fault;
 use tests::vendor::{Behaviour, Differences, DigitalOcean, Hetzner, ProviderRig, Vendor};
 
 use crate::setup::{start, with};
@@ -53,30 +52,6 @@ async fn do_12_the_list_of_a_cluster_reads_its_droplets_alone() {
 }
 
 #[tokio::test]
-async fn do_12_smaller_pages_find_the_same_machines() {
-    smaller_pages_find_the_same_machines::<DigitalOcean>().await;
-}
-
-#[tokio::test]
-async fn hcloud_12_smaller_pages_find_the_same_machines() {
-    smaller_pages_find_the_same_machines::<Hetzner>().await;
-}
-
-async fn smaller_pages_find_the_same_machines<V: Vendor>() {
-    let rig = five::<V>().await;
-    let mut large = rig.list_all(50).await;
-    let lists =
-        |before: usize| rig.cloud.requests().split_off(before).iter().filter(|it| it.is("GET", V::MACHINES)).count();
-    let (of_large, before) = (lists(0), rig.requests().len());
-    let mut small = rig.list_all(2).await;
-    assert_eq!(lists(before) - of_large, 2, "two pages more");
-    for list in [&mut large, &mut small] {
-        list.sort_by(|a, b| a.name.cmp(&b.name));
-    }
-    assert_eq!((large.len(), &small), (5, &large));
-}
-
-#[tokio::test]
 async fn do_12_a_page_size_does_not_change_half_way() {
     a_page_size_does_not_change_half_way::<DigitalOcean>("droplets").await;
 }
@@ -91,23 +66,6 @@ async fn a_page_size_does_not_change_half_way<V: Vendor>(machines: &str) {
     let first = rig.instances.list(None, 4).await.answer.unwrap();
     let Err(Error::Invalid(text)) = rig.instances.list(first.next, 2).await.answer else { panic!("pages shifted") };
     assert_eq!(text, format!("cursor \"{machines}:2:4\" is not one of a list with 2 {machines} a page"));
-}
-
-#[tokio::test]
-async fn do_12_a_page_that_fails_ends_the_list() {
-    a_page_that_fails_ends_the_list::<DigitalOcean>().await;
-}
-
-#[tokio::test]
-async fn hcloud_12_a_page_that_fails_ends_the_list() {
-    a_page_that_fails_ends_the_list::<Hetzner>().await;
-}
-
-async fn a_page_that_fails_ends_the_list<V: Vendor>() {
-    let rig = five::<V>().await;
-    rig.cloud.inject(Fault::status("GET", V::MACHINES, 502).query("page", "2"));
-    let first = rig.instances.list(None, 2).await.answer.unwrap();
-    assert!(matches!(rig.instances.list(first.next, 2).await.answer, Err(Error::Unavailable(_))));
 }
 
 /// A cloud with five machines.

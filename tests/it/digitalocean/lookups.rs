@@ -35,22 +35,6 @@ async fn do_02_a_droplet_that_is_off_exists_and_is_stopped() {
 }
 
 #[tokio::test]
-async fn do_03_a_droplet_that_the_cloud_does_not_know_does_not_exist() {
-    what_the_cloud_does_not_know_does_not_exist::<DigitalOcean>().await;
-}
-
-#[tokio::test]
-async fn hcloud_03_a_server_that_the_cloud_does_not_know_is_gone() {
-    what_the_cloud_does_not_know_does_not_exist::<Hetzner>().await;
-}
-
-async fn what_the_cloud_does_not_know_does_not_exist<V: Vendor>() {
-    let rig = two::<V>().await;
-    assert_eq!(rig.get(machine::<V>(42)).await, Ok(None));
-    assert_eq!(rig.requests(), [format!("GET {}/42 → 404", V::MACHINES)]);
-}
-
-#[tokio::test]
 async fn do_04_an_error_of_the_cloud_is_not_absence() {
     an_error_of_the_cloud_is_not_absence::<DigitalOcean>().await;
 }

@@ -4,7 +4,6 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
-mod acme;
 mod answers;
 mod changes;
 mod creations;

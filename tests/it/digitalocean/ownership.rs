@@ -120,21 +120,6 @@ async fn a_default_name_is_not_stolen<V: Vendor>() {
     assert_eq!(rig.writes(), writes);
 }
 
-/// Cases: theft-by-id
-#[tokio::test]
-async fn theft_of_another_services_load_balancer_is_refused() {
-    let rig = rig(&[]).await;
-    let mut victim = Service::new(&rig);
-    victim.served().await;
-    let id = rig.only();
-    let uid = "11111111-2222-3333-4444-555555555555";
-    let mut thief = Service::new(&rig).named("thief", uid).with("name", NAME);
-    thief.annotate(ID, &id);
-    assert!(thief.invalid().await.contains("cannot be proven to be this Service's"));
-    thief.gone_without(&id).await;
-    assert_eq!(rig.only(), id);
-}
-
 async fn a_memo_that_names_another_services_creation_is_refused<V: Vendor>() {
     let rig = ProviderRig::<V>::new(Behaviour::default(), &[]).await;
     let mut service = Service::new(&rig).named("thief", "11111111-2222-3333-4444-555555555555");

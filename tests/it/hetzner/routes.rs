@@ -87,13 +87,6 @@ async fn hcloud_43_a_gateway_that_no_server_has_is_a_blackhole() {
 }
 
 #[tokio::test]
-async fn hcloud_44_a_route_that_is_there_is_not_written() {
-    let (rig, routes) = rig(&[(DESTINATION, "10.0.0.2")]).await;
-    assert_eq!(apply(&routes, &[change(DESTINATION, None, Some("10.0.0.2"))]).await, [Ok(RouteOutcome::Done)]);
-    assert_eq!(rig.writes(), [""; 0]);
-}
-
-#[tokio::test]
 async fn hcloud_45_another_gateway_is_deleted_and_added() {
     let (rig, routes) = rig(&[(DESTINATION, "10.0.0.3")]).await;
     let moved = change(DESTINATION, Some("10.0.0.3"), Some("10.0.0.2"));

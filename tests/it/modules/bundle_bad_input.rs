@@ -80,6 +80,8 @@ async fn a_bundle_is_saved_whole_or_not_at_all() {
     let gone = format!("{}/{REPOSITORY}:9", registry.address());
     save(&[&module, &gone], &["has nothing under the tag 9 in acme/provider"]).await;
     save(&[&module, "acme:1"], &["names no repository"]).await;
+    let closed = ["registry (https://127.0.0.1:1) cannot be reached: ", "check its host and port in the reference"];
+    save(&[&module, "127.0.0.1:1/acme/provider:1"], &closed).await;
     save(&[&format!("{}/{REPOSITORY}", registry.address())], &["names neither a tag nor a digest"]).await;
     let without = bundle(&["save", &saved]).await;
     assert_eq!(without.code, Some(1), "{without:?}");

@@ -44,8 +44,14 @@ async fn bad_input_reference_of_a_command() {
     let (ca, out) = (flag("ca", &registry.ca_file()), flag("out", &folder.path("out.wasm")));
     let repository = format!("{}/{REPOSITORY}", registry.address());
     let pull = async |reference: &str, parts: &[&str]| refused(&["pull", reference, &ca, &out], parts).await;
-    pull("nowhere.invalid/acme/provider:1", &["registry (https://nowhere.invalid) has a name that does not resolve"])
-        .await;
+    let next = "check its host and port in the reference, --ca and --proxy, and try again once it answers";
+    pull(
+        "nowhere.invalid/acme/provider:1",
+        &["registry (https://nowhere.invalid) has a name that does not resolve", next],
+    )
+    .await;
+    let closed = ["registry (https://127.0.0.1:1) cannot be reached: ", "Connection refused", next];
+    pull("127.0.0.1:1/acme/provider:1", &closed).await;
     pull("acme/provider:1", &["does not begin with the host of a registry"]).await;
     pull("alice:hunter22@registry.example.com/a", &["a login belongs into a file (--login)"]).await;
     pull(&repository, &["names neither a tag nor a digest", ":1.2.0"]).await;

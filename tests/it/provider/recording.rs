@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tests::guests;
 use tests::published::{acme, digitalocean};
 
-use crate::setup::{Ended, ForSimulator, aerostat, json_of, says};
+use crate::setup::{Ended, ForSimulator, aerostat, ends, flag, json_of, says};
 
 async fn record(config: &ForSimulator, guest: &str, recording: &Path, call: &[&str]) -> Ended {
     let (file, flag) = (recording.display().to_string(), config.flag());
@@ -100,6 +100,98 @@ async fn no_secret_is_in_a_recording() {
     says(&ended.errors, &["was recorded with other endpoints; name another file"]);
 }
 
+/// The calls of a conversation that can prove most: machines, and a load balancer that is ready, looked at once more, and deleted twice.
+async fn recorded_life(guest: &str, fault: Option<&str>) -> (ForSimulator, String) {
+    let settings: Vec<_> = fault.into_iter().map(|it| ("fault", it)).collect();
+    let served = acme::serve(0, &settings).await.unwrap();
+    served.simulator.account().add_machine("web-1", true);
+    let config = ForSimulator::new(guest, &served.url).await;
+    let recording = config.folder.path("life.json");
+    let with_memo = BALANCER.replacen("\"ports\"", "\"memo\": \"a4711\", \"ports\"", 1);
+    for call in [
+        &["provider.identity", UID][..],
+        &["provider.identity", UID],
+        &["instances.get", r#"{"name": "web-1"}"#, UID],
+        &["instances.get", r#"{"name": "web-2"}"#, UID],
+        &["instances.list", r#"{"limit": 2}"#, UID],
+        &["load-balancers.ensure", BALANCER, UID],
+        &["load-balancers.ensure", &with_memo, UID],
+        &["load-balancers.ensure", &with_memo, UID],
+        &["load-balancers.ensure", &with_memo, UID],
+        &["load-balancers.delete", &with_memo, UID],
+        &["load-balancers.delete", &with_memo, UID],
+    ] {
+        let ended = record(&config, guest, &recording, call).await;
+        assert_eq!(ended.code, Some(0), "{ended:?}");
+    }
+    let file = flag("recording", &recording);
+    (config, file)
+}
+
+/// The names of the promises with this outcome.
+fn names(report: &Value, outcome: &str) -> Vec<String> {
+    let promises = report["promises"].as_array().unwrap().iter().filter(|it| it["outcome"] == outcome);
+    promises.map(|it| it["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[tokio::test]
+async fn a_recording_proves_reads_and_names_the_rest() {
+    let (config, recording) = recorded_life(guests::FAULTY, None).await;
+    let xml = config.folder.path("report.xml");
+    let conformance = ["provider", "conformance", guests::FAULTY, &recording];
+    let report = json_of(0, &[&conformance[..], &[&flag("junit", &xml)]].concat()).await;
+    let kept = [
+        "settings-hold-no-secret",
+        "account-stays",
+        "none-only-when-certain",
+        "list-keeps-its-limit",
+        "list-tells-its-gaps",
+        "list-is-cheap",
+        "list-and-get-agree",
+        "ids-are-stable",
+        "canonical-ids-tell-apart",
+        "creation-is-announced",
+        "ready-writes-nothing",
+        "memo-is-kept",
+        "errors-are-tried-again",
+        "done-only-when-gone",
+        "gone-is-done",
+    ];
+    assert_eq!(names(&report, "kept"), kept, "{report:#}");
+    let promises = report["promises"].as_array().unwrap();
+    let reason = |name: &str| promises.iter().find(|it| it["name"] == name).unwrap()["reason"].as_str().unwrap();
+    assert_eq!(reason("nothing-twice"), "nothing can be written into a recording");
+    assert_eq!(reason("machine-is-found"), "a recording does not say what there was in the cloud");
+    assert_eq!(reason("memos-differ"), "the recording has load-balancers.ensure of one Service at most");
+    assert!(promises.iter().filter(|it| it["outcome"] == "not tried").all(|it| it["reason"].is_string()));
+    assert_eq!(report["costs"].as_array().unwrap().len(), 11, "{report:#}");
+    assert_eq!(report["costs"][2]["deed"], "call 3, instances.get");
+    assert_eq!((&report["costs"][2]["reads"], &report["costs"][5]["writes"]), (&json!(1), &json!(1)));
+    let xml = std::fs::read_to_string(xml).unwrap();
+    says(&xml, &["failures=\"0\"", "name=\"nothing-twice\"><skipped message=\"nothing can be written"]);
+    let text = ends(0, &conformance).await;
+    says(&text, &["none-only-when-certain", "not tried: nothing happens in a recording", "15 kept, 0 broken"]);
+}
+
+#[tokio::test]
+async fn faults_are_found_by_a_recording_alone() {
+    for (fault, broken) in [
+        ("none-on-error", "none-only-when-certain"),
+        ("silent-gap", "list-tells-its-gaps"),
+        ("other-type", "list-and-get-agree"),
+        ("other-spelling", "ids-are-stable"),
+        ("ignores-limit", "list-keeps-its-limit"),
+        ("moving-account", "account-stays"),
+        ("writes-again", "ready-writes-nothing"),
+        ("final-errors", "errors-are-tried-again"),
+        ("swallowed-error", "done-only-when-gone"),
+    ] {
+        let (_config, recording) = recorded_life(guests::FAULTY, Some(fault)).await;
+        let report = json_of(1, &["provider", "conformance", guests::FAULTY, &recording]).await;
+        assert!(names(&report, "broken").iter().any(|it| it == broken), "{fault}: {report:#}");
+    }
+}
+
 /// Cases: bad-provider-command
 #[tokio::test]
 async fn bad_input_of_record_and_replay() {
@@ -141,6 +233,23 @@ async fn bad_input_of_record_and_replay() {
         assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{arguments:?}: {ended:?}");
         says(&ended.errors, parts);
         assert!(!parts.contains(&"text.json") || ended.errors.matches("expected").count() == 1, "once: {ended:?}");
+    }
+    for (file, parts) in [
+        (&none, &["cannot read ", "none.json; correct the path"][..]),
+        (&text, &["text.json", "it is no recording", "aerostat provider record"]),
+        (&old, &["old.json", "its form is 7", "record it again"]),
+        (&empty_file, &["empty.json has no calls; add one with aerostat provider record"]),
+        (&foreign, &["foreign.json is of the provider hcloud", "name the recording of this one"]),
+    ] {
+        let ended = aerostat(&["provider", "conformance", acme, "--recording", file]).await;
+        assert_eq!((ended.code, ended.out.as_str()), (Some(2), ""), "{file}: {ended:?}");
+        says(&ended.errors, parts);
+        assert_eq!(ended.errors.trim_end().lines().count(), 1, "{ended:?}");
+    }
+    for beside in ["--cloud=http://127.0.0.1:1", "--every=2"] {
+        let ended = aerostat(&["provider", "conformance", acme, "--recording", &empty_file, beside]).await;
+        assert_eq!(ended.code, Some(2), "{ended:?}");
+        says(&ended.errors, &["--recording", "cannot be used with"]);
     }
     for command in ["record", "replay"] {
         let ended = aerostat(&["provider", command, "--help"]).await;

@@ -95,6 +95,15 @@ def volume(zone):
     return _ec2().create_volume(8, zone).id
 
 
+def delete_volume(id):
+    _ec2().delete_volume(id)
+
+
+def gateway_route(destination):
+    """A route of the cluster's table that leads out of the VPC, as the operator makes one."""
+    _ec2().create_route(_prepared["table"], destination, gateway_id=_prepared["gateway"])
+
+
 def certificate(domain):
     """A certificate of ACM: its ARN."""
     return acm_backends[ACCOUNT][REGION].request_certificate(domain, None, [], [])
@@ -277,11 +286,13 @@ ORDERS = {
     "certificate": certificate,
     "clear": clear,
     "deleteBalancer": delete_balancer,
+    "deleteVolume": delete_volume,
     "end": end,
     "endSessions": sessions.end_all,
     "enter": enter,
     "forget": forget,
     "forgetMarks": forget_marks,
+    "gatewayRoute": gateway_route,
     "machine": machine,
     "pod": pod,
     "prepare": prepare,

@@ -1,6 +1,8 @@
-//! The cloud of the SDK's example: machines, and balancers that are made under a name of their own, or get an id.
+//! The cloud of the SDK's example: machines, and balancers that are made under a name of their own, or get an id; routes and volumes.
 //!
 //! It has no vendor, and no published description. A balancer has an address when it was read twice.
+
+mod network;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -10,6 +12,8 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use crate::simulator::{self, Answer, Cloud, Limits, Quota, Recorded, lists};
+
+use self::network::{Network, ZONE};
 
 /// A running simulator of Acme.
 pub type Simulator = simulator::Simulator<Assets>;
@@ -27,6 +31,7 @@ pub struct Assets {
 struct State {
     machines: BTreeMap<String, Machine>,
     balancers: BTreeMap<String, Balancer>,
+    network: Network,
     /// How many ids were given.
     ids: usize,
     /// How often the clock was read.
@@ -112,6 +117,28 @@ impl Assets {
         self.lock().balancers.get_mut(id).map(|it| it.protected = protected).is_some()
     }
 
+    /// All routes by id: destination, machine and labels.
+    #[must_use]
+    pub fn routes(&self) -> BTreeMap<String, Value> {
+        self.lock().network.routes.clone()
+    }
+
+    /// Adds a route that leads to no machine, with another cluster's mark, and returns its id.
+    pub fn add_foreign_route(&self, destination: &str) -> String {
+        let route = json!({ "destination": destination, "machine": null, "labels": { "cluster": "somebody" } });
+        self.lock().network.add_route(route)
+    }
+
+    /// Adds a volume in the zone of all machines, and returns its handle.
+    pub fn add_volume(&self) -> String {
+        self.lock().network.add_volume()
+    }
+
+    /// Takes a volume away.
+    pub fn remove_volume(&self, handle: &str) {
+        self.lock().network.volumes.remove(handle);
+    }
+
     fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -135,7 +162,7 @@ impl State {
         let Machine { runs, address_of } = self.machines.get(id)?;
         let [.., last] =
             address_of.bytes().fold(3_u32, |sum, byte| sum.wrapping_mul(31) + u32::from(byte)).to_be_bytes();
-        Some(json!({ "id": id, "running": runs, "size": "small", "zone": "north-1", "ip": format!("10.0.0.{last}") }))
+        Some(json!({ "id": id, "running": runs, "size": "small", "zone": ZONE, "ip": format!("10.0.0.{last}") }))
     }
 
     fn machines(&self, query: &[(String, String)]) -> Answer {
@@ -208,6 +235,11 @@ impl Cloud for Assets {
                 Some(_) => Answer::no_content(),
                 None => Assets::error(StatusCode::NOT_FOUND),
             },
+            (&Method::GET, ["v1", "routes"]) => state.network.page(&request.query),
+            (&Method::POST, ["v1", "routes"]) => state.network.make(&request.body),
+            (&Method::PUT, ["v1", "routes", id]) => state.network.replace(id, &request.body),
+            (&Method::DELETE, ["v1", "routes", id]) => state.network.delete(id),
+            (&Method::GET, ["v1", "volumes", id]) => state.network.volume(id),
             _ => Assets::error(StatusCode::NOT_FOUND),
         }
     }
@@ -217,9 +249,9 @@ impl Cloud for Assets {
     }
 
     fn empty_list(request: &Recorded) -> Answer {
-        match request.path.ends_with("/machines") {
-            true => Answer::ok(&json!({ "machines": [], "next": null })),
-            false => Answer::ok(&json!({ "balancers": [] })),
+        match request.path.rsplit('/').next() {
+            Some(list @ ("machines" | "routes")) => Answer::ok(&json!({ list: [], "next": null })),
+            _ => Answer::ok(&json!({ "balancers": [] })),
         }
     }
 

@@ -35,7 +35,7 @@ pub use self::behaviour::{Behaviour, OperationFailure, OperationTime};
 pub use self::collection::Collection;
 pub use self::identity::{Accounts, KEY};
 pub use self::metadata::MetadataServer;
-pub use self::place::{Place, Scope};
+pub use self::place::{Place, Scope, link};
 pub use self::region::{NETWORK_PROJECT, PROJECT, REGION, machine_address};
 pub use self::world::World;
 pub use crate::simulator::{Chaos, Fault, Hold, Limits, Owner, Recorded, Side};

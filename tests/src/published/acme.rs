@@ -43,7 +43,14 @@ impl Published for Assets {
             name: it.name,
             body: json!({ "spec": it.spec, "labels": it.labels }),
         };
-        self.balancers().into_iter().map(object).collect()
+        let route = |(id, body): (String, serde_json::Value)| CloudObject {
+            kind: "route".to_owned(),
+            id,
+            name: String::new(),
+            body,
+        };
+        let balancers = self.balancers().into_iter().map(object);
+        balancers.chain(self.routes().into_iter().map(route)).collect()
     }
 
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
@@ -66,6 +73,11 @@ impl Published for Assets {
                     return None;
                 }
             }
+            ForeignChange::AddForeignRoute { destination } => {
+                return Some(Changed { id: Some(self.add_foreign_route(destination)) });
+            }
+            ForeignChange::AddVolume { .. } => return Some(Changed { id: Some(self.add_volume()) }),
+            ForeignChange::RemoveVolume { id } => self.remove_volume(id),
             ForeignChange::Advance { .. } => return None,
         }
         Some(Changed::default())

@@ -65,6 +65,11 @@ impl Published for Account {
             }
             objects.push(object("security group", group));
         }
+        objects.extend(of("routes").into_iter().map(|mut route| {
+            let destination = route["destination"].as_str().unwrap_or_default().to_owned();
+            route["id"] = json!(format!("{} {destination}", route["table"].as_str().unwrap_or_default()));
+            object("route", route)
+        }));
         objects
     }
 
@@ -85,6 +90,16 @@ impl Published for Account {
             }
             // An instance that has ended has no address any more.
             ForeignChange::AddSuccessor { .. } => return None,
+            ForeignChange::AddForeignRoute { destination } => {
+                order("gatewayRoute", json!({ "destination": destination }));
+                return Some(Changed { id: Some(destination.clone()) });
+            }
+            // The zone of all machines.
+            ForeignChange::AddVolume { .. } => {
+                let volume = self.moto().order("volume", &json!({ "zone": format!("{REGION}a") }));
+                return Some(Changed { id: volume.as_str().map(str::to_owned) });
+            }
+            ForeignChange::RemoveVolume { id } => order("deleteVolume", json!({ "id": id })),
             ForeignChange::Protect { id, protected } => order("protect", json!({ "arn": id, "protected": protected })),
             ForeignChange::Advance { seconds } => order("advance", json!({ "seconds": seconds })),
         }

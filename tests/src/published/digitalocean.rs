@@ -63,8 +63,12 @@ impl Published for Assets {
                 self.load_balancers().get(id)?;
                 self.load_balancers().update(id, |it| PROJECT.clone_into(&mut it.attributes.project_id));
             }
-            // A load balancer is not protected by anything.
-            ForeignChange::Advance { .. } | ForeignChange::Protect { .. } => return None,
+            // A load balancer is not protected by anything, and the provider has neither routes nor volumes.
+            ForeignChange::Advance { .. }
+            | ForeignChange::Protect { .. }
+            | ForeignChange::AddForeignRoute { .. }
+            | ForeignChange::AddVolume { .. }
+            | ForeignChange::RemoveVolume { .. } => return None,
         }
         Some(Changed::default())
     }

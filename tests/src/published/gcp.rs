@@ -5,7 +5,7 @@ use std::time::Duration;
 use conformance::protocol::{Changed, CloudLogin, CloudObject, ForeignChange, Setup};
 use serde_json::{Value, json};
 
-use crate::clouds::gcp::{Assets, Collection, OperationTime, Options, PROJECT, Place, REGION, Simulator, World};
+use crate::clouds::gcp::{Assets, Collection, OperationTime, Options, PROJECT, Place, REGION, Simulator, World, link};
 use crate::simulator::{Fault, Recorded};
 
 use super::{Published, Served, number};
@@ -85,6 +85,25 @@ impl Published for Assets {
                 world.remove(&machine(of));
                 world.add_machine(&zone(), u32::try_from(number(of)).unwrap_or_default(), name);
             }),
+            ForeignChange::AddForeignRoute { destination } => {
+                let network = Place::global(PROJECT).path(Collection::Networks, "default");
+                let route = json!({
+                    "name": format!("somebodys-{}", destination.replace(['.', '/'], "-")), "description": "by hand",
+                    "destRange": destination, "network": link(&network), "nextHopInstance": link(&machine("nobody")),
+                    "priority": 1000,
+                });
+                let id = self.with(|world| world.insert(&Place::global(PROJECT), Collection::Routes, route));
+                return Some(Changed { id: Some(id) });
+            }
+            // All machines are in one zone.
+            ForeignChange::AddVolume { .. } => {
+                let id = self.with(|world| {
+                    let name = format!("data-{}", world.all_ever(Collection::Disks).count());
+                    world.insert(&zone(), Collection::Disks, json!({ "name": name, "sizeGb": "10" }))
+                });
+                return Some(Changed { id: Some(id) });
+            }
+            ForeignChange::RemoveVolume { id } => self.with(|world| drop(world.remove(id))),
             // Compute Engine protects no load balancer.
             ForeignChange::Protect { .. } => return None,
             ForeignChange::Advance { seconds } => self.with(|world| world.advance(Duration::from_secs(*seconds))),

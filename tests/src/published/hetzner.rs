@@ -5,11 +5,17 @@ use std::time::Duration;
 use conformance::protocol::{Changed, ClaimingAnnotation, CloudLogin, CloudObject, ForeignChange, Held, Setup};
 use serde_json::json;
 
-use crate::clouds::hetzner::{Assets, LoadBalancer, Options, Server, Simulator, Status, Taking};
+use crate::clouds::hetzner::{
+    Assets, LoadBalancer, Network, Options, Route, Server, Simulator, Status, Taking, Volume,
+};
 use crate::simulator::{Fault, Recorded};
+use crate::vendor::hetzner::{NETWORK, NETWORK_ID};
 use crate::vendor::{Hetzner, Vendor};
 
 use super::{Published, Served, number};
+
+/// An address in the network that no server has.
+const NO_SERVER: &str = "10.0.250.250";
 
 /// Serves it, with actions that end after two reads.
 ///
@@ -21,9 +27,7 @@ pub async fn serve(port: u16) -> anyhow::Result<Served<Assets>> {
     options.behaviour.creation = Taking::Reads(2);
     options.behaviour.actions = Taking::Time(Duration::ZERO);
     let simulator = Simulator::start(options).await?;
-    let network =
-        crate::clouds::hetzner::Network::new(crate::vendor::hetzner::NETWORK_ID, crate::vendor::hetzner::NETWORK);
-    simulator.networks().insert(network);
+    simulator.networks().insert(Network::new(NETWORK_ID, NETWORK));
     let of = |annotation: &str, holds| ClaimingAnnotation { annotation: annotation.to_owned(), holds };
     let setup = Setup {
         settings: super::settings(Hetzner::SETTINGS.iter().chain(Hetzner::NAMEABLE).chain(Hetzner::FAST)),
@@ -51,7 +55,14 @@ impl Published for Assets {
             }),
             name: shown.name,
         };
-        self.load_balancers().all().into_iter().map(object).collect()
+        let route = |it: Route| CloudObject {
+            kind: "route".to_owned(),
+            id: it.destination.clone(),
+            name: String::new(),
+            body: json!({ "gateway": it.gateway }),
+        };
+        let balancers = self.load_balancers().all().into_iter().map(object);
+        balancers.chain(self.networks().routes(NETWORK_ID).into_iter().map(route)).collect()
     }
 
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
@@ -75,6 +86,18 @@ impl Published for Assets {
                 self.load_balancers().get(id)?;
                 self.load_balancers().update(id, |it| drop(it.labels.insert("team".to_owned(), "blue".to_owned())));
             }
+            ForeignChange::AddForeignRoute { destination } => {
+                let route = Route::new(destination, NO_SERVER);
+                self.networks().update(NETWORK_ID, |it| it.routes.push(route));
+                return Some(Changed { id: Some(destination.clone()) });
+            }
+            ForeignChange::AddVolume { beside } => {
+                let location = self.servers().get(number(beside))?.location;
+                let id = self.volumes().free_id();
+                self.volumes().insert(Volume::new(id, &format!("volume-{id}")).location(&location));
+                return Some(Changed { id: Some(id.to_string()) });
+            }
+            ForeignChange::RemoveVolume { id } => drop(self.volumes().remove(id.parse().ok()?)),
             ForeignChange::Advance { .. } => return None,
         }
         Some(Changed::default())

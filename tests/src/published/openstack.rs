@@ -38,6 +38,11 @@ const STATES: [&str; 8] = [
     "security_group_rules",
 ];
 
+/// The name of the router with the cluster's routes.
+const ROUTER: &str = "r1";
+/// An address in the machines' subnet that none of them has.
+const NO_MACHINE: &str = "10.6.250.250";
+
 /// Serves it, with changes of load balancers that take so much time; without one they end after two reads.
 ///
 /// # Errors
@@ -48,9 +53,12 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     options.behaviour.provisioning = pending.map_or(Taking::Reads(2), Taking::Time);
     let simulator = Simulator::start(options).await?;
     simulator.with(World::build_plain);
+    let router = simulator.with(|world| world.named(Kind::Router, ROUTER));
+    let mut settings = super::settings(OpenStack::SETTINGS.iter().chain(OpenStack::FAST));
+    settings.insert("routerID".to_owned(), router);
     let of = |annotation: &str, holds| ClaimingAnnotation { annotation: annotation.to_owned(), holds };
     let setup = Setup {
-        settings: super::settings(OpenStack::SETTINGS.iter().chain(OpenStack::FAST)),
+        settings,
         login: Some(CloudLogin::Keystone {
             path: "/identity/v3".to_owned(),
             id: APPLICATION_CREDENTIAL.to_owned(),
@@ -69,7 +77,11 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
 
 impl Published for Assets {
     fn objects(&self) -> Vec<CloudObject> {
-        SHOWN.into_iter().flat_map(|kind| self.all(kind).into_iter().map(move |it| object(kind, it))).collect()
+        let objects = SHOWN.into_iter().flat_map(|kind| self.all(kind).into_iter().map(move |it| object(kind, it)));
+        let routes = self.all(Kind::Router).into_iter().flat_map(|it| parts(&it, "routes", "route", "destination"));
+        let pairs = self.all(Kind::Port).into_iter();
+        let pairs = pairs.flat_map(|it| parts(&it, "allowed_address_pairs", "allowed address pair", "ip_address"));
+        objects.chain(routes).chain(pairs).collect()
     }
 
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
@@ -99,6 +111,17 @@ impl Published for Assets {
                 let port = u16::try_from(number(of)).unwrap_or_default();
                 world.add_node(port, name, Some(&openstack::server(number(name))));
             }),
+            ForeignChange::AddForeignRoute { destination } => {
+                let route = json!({ "destination": destination, "nexthop": NO_MACHINE });
+                self.with(|world| {
+                    let router = world.named(Kind::Router, ROUTER);
+                    world.get_mut(Kind::Router, &router)?["routes"].as_array_mut()?.push(route);
+                    Some(())
+                })?;
+                return Some(Changed { id: Some(destination.clone()) });
+            }
+            // The provider has no volumes.
+            ForeignChange::AddVolume { .. } | ForeignChange::RemoveVolume { .. } => return None,
             // Octavia protects nothing.
             ForeignChange::Protect { .. } => return None,
             ForeignChange::Advance { seconds } => {
@@ -127,6 +150,19 @@ impl Published for Assets {
     fn is_the_providers(request: &Recorded) -> bool {
         !request.path.starts_with("/identity/")
     }
+}
+
+/// The entries of a list of a router or of a port, by what tells them apart.
+fn parts(of: &Value, list: &str, kind: &str, key: &str) -> Vec<CloudObject> {
+    let owner = of["id"].as_str().unwrap_or_default();
+    let entries = of[list].as_array().into_iter().flatten();
+    let part = |it: &Value| CloudObject {
+        kind: kind.to_owned(),
+        id: format!("{owner} {}", it[key].as_str().unwrap_or_default()),
+        name: String::new(),
+        body: it.clone(),
+    };
+    entries.map(part).collect()
 }
 
 /// An object without what changes by itself.

@@ -141,7 +141,8 @@ pub(crate) fn memos_differ(transcript: &Transcript) -> PromiseJudgement {
     })
 }
 
-pub(crate) fn errors_are_tried_again(transcript: &Transcript) -> PromiseJudgement {
+/// An error in whose story something passed, told as one that does not pass.
+pub(super) fn final_errors(transcript: &Transcript) -> PromiseJudgement {
     calls(transcript, |life, _, call| match (error_of(&call.said), life.trouble) {
         (Some(wrong), Some(trouble)) if wrong.is_final && trouble.how != How::Refused => {
             Some(format!("it passes, and is told as one that does not: {}", wrong.text))

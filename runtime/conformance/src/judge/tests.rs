@@ -27,6 +27,8 @@ fn transcript() -> Transcript {
         inventories: None,
         touched: None,
         versions: None,
+        routes: None,
+        volumes: None,
     }
 }
 
@@ -100,7 +102,7 @@ fn a_life_in_which_nothing_is_wrong_breaks_nothing() {
         lives::ready_writes_nothing,
         lives::pending_moves_on,
         lives::memo_is_kept,
-        lives::errors_are_tried_again,
+        errors::errors_are_tried_again,
         lives::refusals_are_final,
         lives::delete_converges,
         lives::nothing_left,
@@ -193,7 +195,7 @@ fn an_error_that_passes_is_not_final() {
     let with = |said| {
         let mut failed = life(lost());
         failed.parts[0].calls.insert(0, call(said, Vec::new()));
-        sentences(lives::errors_are_tried_again(&of_lives(vec![life(None), failed])))
+        sentences(errors::errors_are_tried_again(&of_lives(vec![life(None), failed])))
     };
     assert_eq!(with(error("500", false)), [""; 0]);
     assert_eq!(with(error("500", true)), ["create: it passes, and is told as one that does not: 500"]);
@@ -207,7 +209,7 @@ fn a_refusal_that_would_be_tried_for_ever_is_told() {
         let said = SaidAnswer::Failed { memo: None, wrong: Wrong { is_final, text: "no".to_owned() } };
         refused.parts[0].calls.insert(0, call(said, vec![sent]));
         let lives = of_lives(vec![life(None), refused]);
-        [sentences(lives::refusals_are_final(&lives)).len(), sentences(lives::errors_are_tried_again(&lives)).len()]
+        [sentences(lives::refusals_are_final(&lives)).len(), sentences(errors::errors_are_tried_again(&lives)).len()]
     };
     assert_eq!([with(How::Refused, 422, false), with(How::Refused, 422, true)], [[1, 0], [0, 0]]);
     assert_eq!([with(How::Failed, 500, false), with(How::Failed, 500, true)], [[0, 0], [0, 1]]);

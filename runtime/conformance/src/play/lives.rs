@@ -1,10 +1,8 @@
 //! Lives of load balancers: one in which nothing goes wrong, and one for each way in which each of its requests can.
 
-use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use cloud_provider::{LoadBalancers, Node};
-use tokio::time::sleep;
 
 use crate::error::{ConformanceError, Result};
 use crate::host::HostProcess;
@@ -12,18 +10,11 @@ use crate::protocol::{AdminFailure, Orders};
 use crate::transcript::{Life, Part, RecordedCall, SaidAnswer};
 use crate::trouble::{Phase, Trouble, troubles};
 
+use super::pace::{LAGGING_CALLS, MOST_CALLS, rest};
+use super::sample::sample;
 use super::service::PlayedService;
 use super::stage::Stage;
 
-/// How many calls a part may take: each is answered within milliseconds here.
-const MOST_CALLS: usize = 400;
-/// How much longer is waited after each call than after the one before it: an earlier call is always safe, and clouds here take
-/// little time.
-const PAUSE_STEP: Duration = Duration::from_millis(10);
-/// How long is waited between two calls at most.
-const LONGEST_PAUSE: Duration = Duration::from_millis(100);
-/// How many calls lists lag for after something was made.
-const LAGGING_CALLS: usize = 5;
 /// After so many lives that did not come to an end, no others are tried.
 const MOST_UNENDED: usize = 3;
 
@@ -49,17 +40,6 @@ pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Vec<Life>> {
 fn troubles_of(measure: &Life) -> Vec<Trouble> {
     let requests = |phase| measure.part(phase).map(|it| it.requests().cloned().collect()).unwrap_or_default();
     troubles(&Phase::ALL.map(requests))
-}
-
-/// The first trouble of each kind, and then one of so many.
-fn sample(troubles: impl Iterator<Item = Trouble>, every: usize) -> Vec<Trouble> {
-    let mut seen: BTreeMap<_, usize> = BTreeMap::new();
-    let mut is_taken = |trouble: &Trouble| {
-        let seen = seen.entry((trouble.how, trouble.lists_lag, trouble.gives_up)).or_default();
-        *seen += 1;
-        (*seen - 1).is_multiple_of(every)
-    };
-    troubles.filter(|it| is_taken(it)).collect()
 }
 
 /// One life, from nothing to nothing.
@@ -156,12 +136,6 @@ pub(super) async fn step(
     }
     service.keep(&heard);
     Ok((RecordedCall { function, said: heard.said, requests, events: heard.events }, heard.pause))
-}
-
-/// Waits as long as the provider asked for after so many calls, and not for long.
-async fn rest(pause: Duration, calls: usize) {
-    let longest = PAUSE_STEP.saturating_mul(u32::try_from(calls).unwrap_or(u32::MAX)).min(LONGEST_PAUSE);
-    sleep(pause.min(longest)).await;
 }
 
 async fn call(

@@ -3,7 +3,6 @@
 mod answers;
 mod ask;
 mod function;
-mod input;
 mod loaded;
 pub(crate) mod record;
 pub(crate) mod replay;

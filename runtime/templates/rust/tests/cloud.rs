@@ -67,7 +67,7 @@ impl FakeCloud for Cloud {
                     .as_array_mut()?
                     .push(json!("team-blue"));
             }
-            ForeignChange::AddSuccessor { .. } | ForeignChange::Protect { .. } | ForeignChange::Advance { .. } => return None,
+            _ => return None,
         }
         Some(Changed::default())
     }

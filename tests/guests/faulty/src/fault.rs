@@ -73,6 +73,20 @@ faults! {
     KeptAsOrphan = "kept-as-orphan": "A balancer that is kept is listed as any other.",
     MovingRevision = "moving-revision": "Revisions change with time.",
     StuckRevision = "stuck-revision": "Revisions stay whatever changes.",
+    EndlessRoute = "endless-route": "A route is never done.",
+    BlindRoute = "blind-route": "A route is made without a look at those that are there.",
+    UnlistedRoute = "unlisted-route": "The list lacks the last route.",
+    SilentRouteGap = "silent-route-gap": "A page of routes that cannot be read is an empty one.",
+    RewrittenRoute = "rewritten-route": "A route that is there is written again.",
+    LeftoverRoute = "leftover-route": "A route is done, and stays when it is to go.",
+    ClearedRoutes = "cleared-routes": "A deletion takes the routes of others, too.",
+    OverwrittenRoute = "overwritten-route": "Nobody asks what a route was before.",
+    AllOrNothing = "all-or-nothing": "One change that cannot be made fails its whole call.",
+    UnknownVolume = "unknown-volume": "A volume that is there is not found.",
+    VolumeNoneOnError = "volume-none-on-error": "Any error about a volume means that it does not exist.",
+    ErrorOnMissingVolume = "error-on-missing-volume": "A volume that does not exist is an error.",
+    OtherZone = "other-zone": "A volume's zone is spelled in capitals.",
+    MixedVolumes = "mixed-volumes": "Answers about several volumes come in another order.",
 }
 
 /// A name that no fault has.

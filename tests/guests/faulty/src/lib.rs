@@ -7,7 +7,9 @@ mod balancers;
 mod fault;
 mod inventory;
 mod machines;
+mod routes;
 mod shared;
+mod volumes;
 
 use aerostat_sdk::{Annotation, Description, Endpoint, Method, Provider, Result, Setting};
 
@@ -16,7 +18,9 @@ use crate::fault::Fault;
 /// The provider.
 pub struct Faulty;
 
-aerostat_sdk::export!(Faulty: Provider, Instances, LoadBalancers, LoadBalancerInventory);
+aerostat_sdk::export!(
+    Faulty: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes
+);
 
 /// The beginning of provider ids.
 const PREFIX: &str = "acme://";
@@ -33,10 +37,11 @@ const LABELS: &str = "acme.example/labels";
 impl Provider for Faulty {
     fn describe() -> Result<Description> {
         let writes = [Method::Get, Method::Put, Method::Delete];
-        let api = Endpoint::new(API, "machines and balancers", "https://api.acme.example/v1")
-            .allow([Method::Get], ["/clock", "/machines", "/machines/*"], [])
-            .allow([Method::Get, Method::Post], ["/balancers"], [])
-            .allow(writes, ["/balancers/*"], []);
+        let api = Endpoint::new(API, "machines, balancers, routes and volumes", "https://api.acme.example/v1")
+            .allow([Method::Get], ["/clock", "/machines", "/machines/*", "/volumes/*"], [])
+            .allow([Method::Get, Method::Post], ["/balancers", "/routes"], [])
+            .allow(writes, ["/balancers/*"], [])
+            .allow([Method::Put, Method::Delete], ["/routes/*"], []);
         let description = Description::new("faulty", "1.0.0")
             .provider_id_prefix(PREFIX)
             .endpoint(api)

@@ -114,7 +114,8 @@ pub(super) fn path_of(link: &str) -> &str {
 }
 
 /// The link to a path.
-pub(super) fn link(path: &str) -> String {
+#[must_use]
+pub fn link(path: &str) -> String {
     format!("{BASE}{path}")
 }
 

@@ -17,6 +17,12 @@ impl Volumes {
         self.0.now().volumes.insert(volume.id, volume);
     }
 
+    /// An id that no volume has.
+    #[must_use]
+    pub fn free_id(&self) -> u64 {
+        self.0.now().volumes.keys().max().map_or(1, |it| it + 1)
+    }
+
     /// Takes a volume away: from now on there is none with this id.
     pub fn remove(&self, id: u64) -> Option<Volume> {
         self.0.now().volumes.remove(&id)

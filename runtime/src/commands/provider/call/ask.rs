@@ -2,6 +2,9 @@
 
 use anyhow::{Error, Result};
 use cloud_provider::{Cloud, Instance, Reply, Topology};
+use conformance::{
+    LoadBalancerInput, NodeInput, NodesInput, PageInput, PodNetworkInput, RouteChangeInput, VolumeInput,
+};
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
@@ -9,9 +12,6 @@ use super::answers::{
     CallOutcome, deletion, instance, instance_page, inventory_page, progress, route_outcome, route_page, topology,
 };
 use super::function::CallFunction;
-use super::input::{
-    LoadBalancerInput, NodeInput, NodesInput, PageInput, PodNetworkInput, RouteChangeInput, VolumeInput,
-};
 
 /// Calls the provider. The cluster has this name.
 pub(super) async fn ask(cloud: &Cloud, function: CallFunction, argument: Value, cluster: &str) -> Result<CallOutcome> {

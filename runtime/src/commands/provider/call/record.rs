@@ -125,7 +125,7 @@ fn written(place: &EndpointPlace) -> String {
 }
 
 /// The recording in a file.
-pub(super) async fn read(path: &Path) -> Result<Conversation> {
+pub(crate) async fn read(path: &Path) -> Result<Conversation> {
     let bytes = file::read_up_to(path, RECORDING, "record fewer calls into one file").await?;
     Conversation::parse(&bytes).with_context(|| format!("cannot use {}", path.display()))
 }

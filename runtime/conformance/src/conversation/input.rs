@@ -9,24 +9,29 @@ use cloud_provider::{
 use serde::Deserialize;
 
 /// A page of a list.
-#[derive(Default, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct PageInput {
-    pub(super) cursor: Option<String>,
-    pub(super) limit: Option<u32>,
+pub struct PageInput {
+    /// Where it begins; absent: at the start.
+    pub cursor: Option<String>,
+    /// How many it holds at most; absent: as many as the provider likes.
+    pub limit: Option<u32>,
 }
 
 /// One node, or several.
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged)]
-pub(super) enum NodesInput {
+pub enum NodesInput {
+    /// `{"name": "web-1"}`
     One(Box<NodeInput>),
+    /// `[{"name": "web-1"}, {"name": "web-2"}]`
     Several(Vec<NodeInput>),
 }
 
-#[derive(Default, Deserialize)]
+/// A node, as much of it as a provider may know.
+#[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct NodeInput {
+pub struct NodeInput {
     name: String,
     uid: Option<String>,
     #[serde(rename = "providerID")]
@@ -37,7 +42,7 @@ pub(super) struct NodeInput {
     labels: BTreeMap<String, String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct AddressInput {
     kind: String,
@@ -45,7 +50,12 @@ struct AddressInput {
 }
 
 impl NodeInput {
-    pub(super) fn node(self) -> Result<Node, String> {
+    /// The node.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about an address that is none.
+    pub fn node(self) -> Result<Node, String> {
         let address = |input: AddressInput| {
             let kind = AddressKind::parse(&input.kind).ok_or_else(|| {
                 format!(
@@ -68,9 +78,10 @@ impl NodeInput {
     }
 }
 
-#[derive(Deserialize)]
+/// A load balancer as a Service asks for it.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(super) struct LoadBalancerInput {
+pub struct LoadBalancerInput {
     name: Option<String>,
     owner: OwnerInput,
     memo: Option<String>,
@@ -99,7 +110,7 @@ pub(super) struct LoadBalancerInput {
     finalizers: Vec<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct OwnerInput {
     #[serde(default = "default_namespace")]
@@ -112,7 +123,7 @@ fn default_namespace() -> String {
     "default".to_owned()
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct IngressInput {
     ip: Option<String>,
@@ -120,7 +131,7 @@ struct IngressInput {
     ip_mode: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct PortInput {
     #[serde(default)]
@@ -132,7 +143,12 @@ struct PortInput {
 }
 
 impl LoadBalancerInput {
-    pub(super) fn load_balancer(self, cluster: &str) -> Result<LoadBalancer, String> {
+    /// The load balancer, for the cluster with this name.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about a protocol, a family, an address or an `ipMode` that is none.
+    pub fn load_balancer(self, cluster: &str) -> Result<LoadBalancer, String> {
         let OwnerInput { namespace, name, uid } = self.owner;
         let port = |input: PortInput| {
             let protocol = input.protocol.as_deref().unwrap_or("TCP");
@@ -175,29 +191,36 @@ fn ingress(it: IngressInput) -> Result<Ingress, String> {
     Ok(Ingress { ip, hostname, ip_mode: ip_mode.map(mode).transpose()? })
 }
 
-#[derive(Deserialize)]
+/// A pod network and its node.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct PodNetworkInput {
+pub struct PodNetworkInput {
     destination: String,
     node: NodeInput,
 }
 
 impl PodNetworkInput {
-    pub(super) fn network(self) -> Result<PodNetwork, String> {
+    /// The pod network.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about an address of the node that is none.
+    pub fn network(self) -> Result<PodNetwork, String> {
         Ok(PodNetwork { destination: self.destination, node: self.node.node()? })
     }
 }
 
-#[derive(Deserialize)]
+/// A change of a route.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct RouteChangeInput {
+pub struct RouteChangeInput {
     destination: String,
     before: Option<RouteInput>,
     after: Option<TargetInput>,
     pending: Option<String>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct RouteInput {
     destination: String,
@@ -207,7 +230,7 @@ struct RouteInput {
     id: String,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "camelCase")]
 struct TargetInput {
     next_hop: String,
@@ -215,7 +238,12 @@ struct TargetInput {
 }
 
 impl RouteChangeInput {
-    pub(super) fn change(self) -> Result<RouteChange, String> {
+    /// The change.
+    ///
+    /// # Errors
+    ///
+    /// A sentence about an ownership, a state or an address that is none.
+    pub fn change(self) -> Result<RouteChange, String> {
         let target = |it: TargetInput| Ok::<_, String>(RouteTarget { next_hop: it.next_hop, node: it.node.node()? });
         Ok(RouteChange {
             destination: self.destination,
@@ -248,9 +276,10 @@ impl RouteInput {
     }
 }
 
-#[derive(Deserialize)]
+/// The volume behind a PersistentVolume.
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct VolumeInput {
+pub struct VolumeInput {
     name: String,
     source: String,
     handle: String,
@@ -259,7 +288,9 @@ pub(super) struct VolumeInput {
 }
 
 impl VolumeInput {
-    pub(super) fn volume(self) -> Volume {
+    /// The volume.
+    #[must_use]
+    pub fn volume(self) -> Volume {
         let Self { name, source, handle, attributes } = self;
         Volume { name, source, handle, attributes: attributes.into_iter().collect() }
     }
