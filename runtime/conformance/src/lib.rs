@@ -39,5 +39,5 @@ pub use crate::conversation::{
 pub use crate::error::ConformanceError;
 pub use crate::promise::{PROMISES, Promise};
 pub use crate::recording::{RecordedSuite, run_recorded};
-pub use crate::report::{ConformanceReport, Cost, PromiseOutcome};
+pub use crate::report::{ConformanceReport, Cost, PartTime, PromiseOutcome};
 pub use crate::suite::{PATIENCE, Suite, run};

@@ -72,6 +72,7 @@ pub async fn run_recorded(suite: RecordedSuite) -> Result<ConformanceReport> {
         provider: transcript.description.name.clone(),
         version: transcript.description.version.clone(),
         seconds: start.elapsed().as_secs_f64(),
+        timings: Vec::new(),
         stories: stage.stories(),
         tried: tried.collect(),
         costs: costs::of(&stage),

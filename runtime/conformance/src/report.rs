@@ -22,6 +22,8 @@ pub struct ConformanceReport {
     pub version: String,
     /// How long everything took.
     pub seconds: f64,
+    /// How long each part of it took, in the order of the play.
+    pub timings: Vec<PartTime>,
     /// How many lives of load balancers were played.
     pub stories: usize,
     /// Stories that were not played, by a part of their titles, and why.
@@ -30,6 +32,18 @@ pub struct ConformanceReport {
     pub costs: Vec<Cost>,
     /// Every promise, in the order of [`PROMISES`](crate::PROMISES).
     pub tried: Vec<Tried>,
+}
+
+/// The time of one part of the play.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PartTime {
+    /// As in "load balancers".
+    pub part: &'static str,
+    /// How many stories it has; 0 where it has no stories of a kind.
+    pub stories: usize,
+    /// How long it took.
+    pub seconds: f64,
 }
 
 /// A promise, and what became of it.

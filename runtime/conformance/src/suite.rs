@@ -1,5 +1,6 @@
 //! The suite: everything is played, and every promise judged.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use sandbox::{Module, Sandbox};
@@ -11,7 +12,7 @@ use crate::judge::PromiseJudgement;
 use crate::play::stage::Stage;
 use crate::play::{inventories, lives, machines, routes, shares, thefts, touched, versions, volumes};
 use crate::promise::PROMISES;
-use crate::report::{ConformanceReport, PromiseOutcome, Tried, costs};
+use crate::report::{ConformanceReport, PartTime, PromiseOutcome, Tried, costs};
 use crate::transcript::Transcript;
 
 /// How long a simulated cloud may take for a load balancer.
@@ -23,8 +24,8 @@ pub struct Suite {
     pub sandbox: Sandbox,
     /// The provider.
     pub module: Module,
-    /// The simulator: `http://127.0.0.1:8080`.
-    pub cloud: String,
+    /// The simulator: `http://127.0.0.1:8080`. With several of one cloud, lives of load balancers are played side by side.
+    pub clouds: Vec<String>,
     /// One for every way in which each request can go wrong; more for one of so many of them.
     pub every: usize,
     /// An older version of the provider, which has to go on with what this one begins, and the other way round.
@@ -39,20 +40,35 @@ pub struct Suite {
 ///
 /// If the simulator does not answer, or the provider cannot be loaded. A promise that is broken is no error.
 pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
-    let Suite { sandbox, module, cloud, every, older, patience } = suite;
+    let Suite { sandbox, module, clouds, every, older, patience } = suite;
     let start = Instant::now();
-    let admin = Admin::new(&cloud)?;
-    let world = admin.world().await?;
-    let (exceptions, unplayed) = (world.setup.exceptions.clone(), world.setup.unplayed.clone());
-    if let Some(unknown) = exceptions.keys().find(|it| !PROMISES.iter().any(|promise| promise.name == **it)) {
-        return Err(ConformanceError::Setup(format!("exceptions name {unknown}, which is no promise")));
+    let (mut stages, mut exceptions, mut unplayed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
+    let mut older_host = None;
+    for cloud in &clouds {
+        let admin = Admin::new(cloud)?;
+        let setup = admin.world().await?.setup;
+        exceptions.extend(setup.exceptions.clone());
+        unplayed.extend(setup.unplayed.clone());
+        if let Some(unknown) = exceptions.keys().find(|it| !PROMISES.iter().any(|promise| promise.name == **it)) {
+            return Err(ConformanceError::Setup(format!("exceptions name {unknown}, which is no promise")));
+        }
+        // The versions take turns in the first.
+        if let Some(older) = older.clone().filter(|_| stages.is_empty()) {
+            let older = NativeHost::older(sandbox.clone(), older, admin.base_url(), setup.clone()).await?;
+            older_host = Some(older);
+        }
+        let host = NativeHost::new(sandbox.clone(), module.clone(), admin.base_url(), setup).await?;
+        let stage = Stage::set(host, admin, patience, stages.len()).await?;
+        stages.push(stage);
     }
-    let older = match older {
-        Some(older) => Some(NativeHost::older(sandbox.clone(), older, admin.base_url(), world.setup.clone()).await?),
-        None => None,
+    let Some(first) = stages.first() else {
+        return Err(ConformanceError::Setup("there is no simulator".to_owned()));
     };
-    let host = NativeHost::new(sandbox, module, admin.base_url(), world.setup).await?;
-    let transcript = play(Stage::set(host, admin, patience).await?, older.as_ref(), every).await?;
+    let mut timings = PartTimes::begun(start);
+    // Whatever comes after is told without what is compiled once.
+    drop(first.process().await?);
+    timings.end("load", 0);
+    let transcript = play(stages, older_host.as_ref(), every, &mut timings).await?;
     let tried = PROMISES.iter().map(|promise| {
         let outcome = match exceptions.get(promise.name) {
             Some(why) => PromiseOutcome::Excepted(why.clone()),
@@ -71,6 +87,7 @@ pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
         provider: transcript.description.name.clone(),
         version: transcript.description.version.clone(),
         seconds: start.elapsed().as_secs_f64(),
+        timings: timings.parts,
         stories,
         unplayed,
         costs: costs(&transcript),
@@ -78,29 +95,67 @@ pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
     })
 }
 
-async fn play(mut stage: Stage, older: Option<&NativeHost>, every: usize) -> Result<Transcript, ConformanceError> {
+/// The times of the parts, each from the end of the one before it.
+struct PartTimes {
+    since: Instant,
+    parts: Vec<PartTime>,
+}
+
+impl PartTimes {
+    fn begun(since: Instant) -> Self {
+        Self { since, parts: Vec::new() }
+    }
+
+    fn end(&mut self, part: &'static str, stories: usize) {
+        let seconds = self.since.elapsed().as_secs_f64();
+        self.parts.push(PartTime { part, stories, seconds });
+        self.since = Instant::now();
+    }
+}
+
+async fn play(
+    mut stages: Vec<Stage>,
+    older: Option<&NativeHost>,
+    every: usize,
+    timings: &mut PartTimes,
+) -> Result<Transcript, ConformanceError> {
+    let stage = stages.first_mut().expect("whoever plays has a simulator");
     let description = stage.host.description().clone();
-    let machines = machines::play(&mut stage).await?;
+    let machines = machines::play(stage).await?;
+    timings.end("machines", machines.as_ref().map_or(0, |it| it.questions.len() + it.lists.len()));
     let has_balancers = stage.process().await?.cloud.load_balancers.is_some();
     let (mut lives, mut node_change, mut thefts, mut forgeries, mut touched) = (None, None, None, None, None);
     let (mut shared, mut versions) = (None, None);
     if has_balancers {
-        lives = Some(lives::play(&mut stage, every).await?);
-        node_change = Some(lives::node_change(&mut stage).await?);
-        let (stolen, forged) = thefts::play(&mut stage).await?;
+        lives = Some(lives::play(&mut stages, every).await?);
+    }
+    let stage = stages.first_mut().expect("whoever plays has a simulator");
+    if has_balancers {
+        node_change = Some(lives::node_change(stage).await?);
+        timings.end("lives of load balancers", lives.as_ref().map_or(0, Vec::len));
+        let (stolen, forged) = thefts::play(stage).await?;
         (thefts, forgeries) = (Some(stolen), forged);
-        shared = shares::play(&mut stage).await?;
-        touched = touched::play(&mut stage).await?;
+        timings.end("thefts", thefts.as_ref().map_or(0, Vec::len));
+        shared = shares::play(stage).await?;
+        touched = touched::play(stage).await?;
+        timings.end("changes of others", 0);
         if let Some(older) = older {
-            versions = Some(versions::play(&mut stage, older).await?);
+            versions = Some(versions::play(stage, older).await?);
+            timings.end("versions", versions.as_ref().map_or(0, Vec::len));
         }
     }
-    let inventories = inventories::play(&mut stage).await?;
-    let routes = routes::play(&mut stage, every).await?;
-    let volumes = volumes::play(&mut stage).await?;
+    let inventories = inventories::play(stage).await?;
+    timings.end("inventories", 0);
+    let routes = routes::play(stage, every).await?;
+    timings.end("routes", routes.as_ref().map_or(0, |it| it.stories.len()));
+    let volumes = volumes::play(stage).await?;
+    timings.end("volumes", volumes.as_ref().map_or(0, |it| it.questions.len()));
     // With the requests that nobody has looked at yet.
-    stage.asked().await?;
-    let wrong = stage.wrong;
+    let mut wrong = Vec::new();
+    for mut stage in stages {
+        stage.asked().await?;
+        wrong.extend(stage.wrong);
+    }
     Ok(Transcript {
         description,
         wrong,

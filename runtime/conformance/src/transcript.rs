@@ -57,6 +57,8 @@ pub(crate) struct Life {
     pub(crate) trouble: Option<Trouble>,
     /// The UID of its Service.
     pub(crate) uid: String,
+    /// The number of the simulator that it was played with: each gives ids of its own.
+    pub(crate) cloud: usize,
     /// The objects before it.
     pub(crate) before: Vec<CloudObject>,
     /// In their order.

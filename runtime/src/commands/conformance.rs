@@ -29,9 +29,8 @@ pub(super) async fn run(command: Conformance, compiler: Option<&Path>) -> Result
             conformance::run_recorded(RecordedSuite { sandbox, module, conversation, file }).await?
         }
         None => {
-            // Without a recording the flag is there.
-            let (cloud, patience) = (cloud.unwrap_or_default(), conformance::PATIENCE);
-            conformance::run(Suite { sandbox, module, cloud, every: every.into(), older, patience }).await?
+            let patience = conformance::PATIENCE;
+            conformance::run(Suite { sandbox, module, clouds: cloud, every: every.into(), older, patience }).await?
         }
     };
     if let Some(path) = junit {

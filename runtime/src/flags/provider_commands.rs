@@ -73,9 +73,9 @@ pub struct Conformance {
     /// The component
     #[arg(value_name = "FILE.wasm")]
     pub file: PathBuf,
-    /// The simulator of its cloud, on loopback: http://127.0.0.1:8080
+    /// The simulator of its cloud, on loopback: http://127.0.0.1:8080. With several of them, stories are played side by side
     #[arg(long, value_name = "URL", required_unless_present = "recording")]
-    pub cloud: Option<String>,
+    pub cloud: Vec<String>,
     /// A recorded conversation in the place of a simulator: what it can prove is judged
     #[arg(long, value_name = "FILE", conflicts_with_all = ["cloud", "every", "older"])]
     pub recording: Option<PathBuf>,

@@ -7,7 +7,7 @@ use tests::go_guests;
 use tests::guests;
 use tests::published::{acme, acme_async, aws, digitalocean, gcp, hetzner, openstack};
 
-use crate::setup::tried;
+use crate::setup::{tried, tried_beside};
 
 /// The promise of providers whose load balancers several Services may share.
 const SHARING: &str = "one-end-leaves-the-others";
@@ -48,7 +48,7 @@ fn keeps_all_but(untried: &[&str], report: &ConformanceReport) {
     eprintln!("{report}");
 }
 
-/// Cases: do 3, do 41, do 42
+/// Cases: lost-answer, theft-by-id, theft-by-name, do 3, do 41, do 42
 #[tokio::test]
 async fn digitalocean_keeps_every_promise() {
     let served = digitalocean::serve(0).await.unwrap();
@@ -57,7 +57,7 @@ async fn digitalocean_keeps_every_promise() {
     keeps_all_but(&untried, &tried(guests::DIGITALOCEAN, &served.url, 1).await);
 }
 
-/// Cases: hcloud 3, hcloud 40, hcloud 44
+/// Cases: lost-answer, theft-by-id, theft-by-name, hcloud 3, hcloud 40, hcloud 44
 #[tokio::test]
 async fn hetzner_keeps_every_promise() {
     let served = hetzner::serve(0).await.unwrap();
@@ -66,9 +66,10 @@ async fn hetzner_keeps_every_promise() {
 
 #[tokio::test]
 async fn aws_keeps_every_promise() {
-    let served = aws::serve(0).await.unwrap();
+    let (one, other) = (aws::serve(0).await.unwrap(), aws::serve(0).await.unwrap());
     // A call makes three times as many requests as elsewhere: one of three ways in which they go wrong.
-    keeps_all_but(&[SHARING, "revision-tells-changes"], &tried(guests::AWS, &served.url, 3).await);
+    let report = tried_beside(guests::AWS, &[&one.url, &other.url], 3).await;
+    keeps_all_but(&[SHARING, "revision-tells-changes"], &report);
 }
 
 #[tokio::test]

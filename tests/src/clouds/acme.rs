@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::{self, Answer, Cloud, Limits, Quota, Recorded, lists};
 
-use self::network::{Network, ZONE};
+use self::network::{AcmeNetwork, ZONE};
 
 /// A running simulator of Acme.
 pub type Simulator = simulator::Simulator<Assets>;
@@ -31,7 +31,7 @@ pub struct Assets {
 struct State {
     machines: BTreeMap<String, Machine>,
     balancers: BTreeMap<String, Balancer>,
-    network: Network,
+    network: AcmeNetwork,
     /// How many ids were given.
     ids: usize,
     /// How often the clock was read.

@@ -37,7 +37,7 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     let simulator = Simulator::start(options).await?;
     simulator.with(World::build_plain);
     let setup = Setup {
-        settings: super::settings(&[("project", PROJECT), ("region", REGION)]),
+        settings: super::settings(&[("project", PROJECT), ("region", REGION), ("nodeTags", "k8s-node")]),
         login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
         paths: ["compute", "network"].map(|it| (it.to_owned(), format!("/compute/v1/projects/{PROJECT}"))).into(),
         ..Setup::default()

@@ -55,11 +55,11 @@ impl Published for Assets {
             }),
             name: shown.name,
         };
-        let route = |it: Route| CloudObject {
+        let route = |route: Route| CloudObject {
             kind: "route".to_owned(),
-            id: it.destination.clone(),
+            id: route.destination.clone(),
             name: String::new(),
-            body: json!({ "gateway": it.gateway }),
+            body: json!({ "gateway": route.gateway }),
         };
         let balancers = self.load_balancers().all().into_iter().map(object);
         balancers.chain(self.networks().routes(NETWORK_ID).into_iter().map(route)).collect()

@@ -156,11 +156,11 @@ impl Published for Assets {
 fn parts(of: &Value, list: &str, kind: &str, key: &str) -> Vec<CloudObject> {
     let owner = of["id"].as_str().unwrap_or_default();
     let entries = of[list].as_array().into_iter().flatten();
-    let part = |it: &Value| CloudObject {
+    let part = |entry: &Value| CloudObject {
         kind: kind.to_owned(),
-        id: format!("{owner} {}", it[key].as_str().unwrap_or_default()),
+        id: format!("{owner} {}", entry[key].as_str().unwrap_or_default()),
         name: String::new(),
-        body: it.clone(),
+        body: entry.clone(),
     };
     entries.map(part).collect()
 }

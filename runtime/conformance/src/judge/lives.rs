@@ -128,12 +128,12 @@ pub(crate) fn pending_moves_on(transcript: &Transcript) -> PromiseJudgement {
 
 pub(crate) fn memos_differ(transcript: &Transcript) -> PromiseJudgement {
     judged(transcript, |lives| {
-        let mut known: BTreeMap<&String, &str> = BTreeMap::new();
+        let mut known: BTreeMap<(usize, &String), &str> = BTreeMap::new();
         let mut broken = Vec::new();
         for life in lives.iter() {
             let last = life.part(Phase::Create).and_then(|it| it.calls.last());
             let Some(memo) = last.and_then(|it| memo_of(&it.said)) else { continue };
-            if known.insert(memo, &life.uid).is_some_and(|it| it != life.uid) {
+            if known.insert((life.cloud, memo), &life.uid).is_some_and(|it| it != life.uid) {
                 broken.push(finding(life.title(), format!("two Services have the memo {memo:?}")));
             }
         }

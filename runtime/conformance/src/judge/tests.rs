@@ -1,4 +1,5 @@
 mod others;
+mod routes;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,7 +82,7 @@ fn life(trouble: Option<Trouble>) -> Life {
         part(Phase::Change, ready(), vec![object("7", json!(2))]),
         part(Phase::Delete, SaidAnswer::Done, Vec::new()),
     ];
-    Life { trouble, uid: "uid".to_owned(), before: Vec::new(), parts }
+    Life { trouble, uid: "uid".to_owned(), cloud: 0, before: Vec::new(), parts }
 }
 
 fn lost() -> Option<Trouble> {

@@ -4,7 +4,7 @@ use cloud_provider::Topology;
 
 use crate::breach::Breach;
 use crate::transcript::Transcript;
-use crate::transcript::volumes::{RecordedVolumes, VolumeQuestion};
+use crate::transcript::volumes::{RecordedVolumeQuestion, RecordedVolumes};
 
 use super::instances::is_disbelieved;
 use super::{PromiseJudgement, finding};
@@ -90,12 +90,12 @@ fn judged(transcript: &Transcript, judge: impl FnOnce(&RecordedVolumes) -> Vec<B
 }
 
 /// Judges each question with whose requests nothing went wrong.
-fn untroubled(played: &RecordedVolumes, judge: impl Fn(&VolumeQuestion) -> Option<String>) -> Vec<Breach> {
+fn untroubled(played: &RecordedVolumes, judge: impl Fn(&RecordedVolumeQuestion) -> Option<String>) -> Vec<Breach> {
     let asked = played.questions.iter().filter(|it| it.trouble.is_none());
     asked.filter_map(|it| judge(it).map(|sentence| finding(title(it), sentence))).collect()
 }
 
-fn title(question: &VolumeQuestion) -> String {
+fn title(question: &RecordedVolumeQuestion) -> String {
     match question.trouble {
         None => question.title.clone(),
         Some((nth, how)) => format!("{}, request {nth} {}", question.title, how.words()),

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use cloud_provider::{LoadBalancers, Node};
+use futures::future::try_join_all;
 
 use crate::error::{ConformanceError, Result};
 use crate::host::HostProcess;
@@ -18,14 +19,26 @@ use super::stage::Stage;
 /// After so many lives that did not come to an end, no others are tried.
 const MOST_UNENDED: usize = 3;
 
-/// All lives. `every` is one for all troubles, and greater for one of so many.
-pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Vec<Life>> {
-    let mut lives = vec![live(stage, None).await?];
+/// All lives, side by side in these simulators of one cloud. `every` is one for all troubles, and greater for one of so many.
+pub(crate) async fn play(stages: &mut [Stage], every: usize) -> Result<Vec<Life>> {
+    let Some(first) = stages.first_mut() else { return Ok(Vec::new()) };
+    let mut lives = vec![live(first, None).await?];
     let Some(measure) = lives.first().filter(|it| it.parts.iter().all(Part::is_over)) else { return Ok(lives) };
-    let mut unended = 0;
-    let unplayed: Vec<_> = stage.host.setup().unplayed.keys().cloned().collect();
+    let unplayed: Vec<_> = first.host.setup().unplayed.keys().cloned().collect();
     let is_played = |it: &Trouble| !unplayed.iter().any(|part| it.title().contains(part));
-    for trouble in sample(troubles_of(measure).into_iter().filter(is_played), every.max(1)) {
+    let troubles = sample(troubles_of(measure).into_iter().filter(is_played), every.max(1));
+    // In turn, so that what takes long is not all in one.
+    let count = stages.len();
+    let dealt = |at: usize| troubles.iter().skip(at).step_by(count).copied().collect();
+    let played = stages.iter_mut().enumerate().map(|(at, stage)| troubled(stage, dealt(at)));
+    lives.extend(try_join_all(played).await?.into_iter().flatten());
+    Ok(lives)
+}
+
+/// The lives that one simulator plays, one after the other.
+async fn troubled(stage: &mut Stage, troubles: Vec<Trouble>) -> Result<Vec<Life>> {
+    let (mut lives, mut unended) = (Vec::new(), 0);
+    for trouble in troubles {
         let life = live(stage, Some(trouble)).await?;
         unended += usize::from(!life.parts.iter().all(|it| it.is_over() || it.is_given_up));
         lives.push(life);
@@ -63,7 +76,7 @@ pub(crate) async fn live(stage: &mut Stage, trouble: Option<Trouble>) -> Result<
             break;
         }
     }
-    Ok(Life { trouble, uid: service.desired.owner.uid, before, parts })
+    Ok(Life { trouble, uid: service.desired.owner.uid, cloud: stage.number, before, parts })
 }
 
 async fn part(

@@ -23,19 +23,26 @@ pub(crate) struct Stage {
     pub(crate) wrong: Vec<String>,
     /// How long a part of a life is waited for.
     pub(crate) patience: Duration,
+    /// Which simulator this is, where stories are played side by side.
+    pub(crate) number: usize,
     /// The nodes of all machines, once they were asked for.
     nodes: Vec<Node>,
 }
 
 impl Stage {
     /// Adds the machines.
-    pub(crate) async fn set(host: NativeHost, admin: Admin, patience: Duration) -> Result<Self, ConformanceError> {
+    pub(crate) async fn set(
+        host: NativeHost,
+        admin: Admin,
+        patience: Duration,
+        number: usize,
+    ) -> Result<Self, ConformanceError> {
         let names: Vec<_> = (1..=MACHINES).map(|it| format!("web-{it}")).collect();
         for name in &names {
             let added = admin.change(&ForeignChange::AddMachine { name: name.clone() }).await?;
             added.ok_or_else(|| ConformanceError::route("POST /conformance/change", "it cannot add a machine"))?;
         }
-        Ok(Self { host, admin, names, wrong: Vec::new(), patience, nodes: Vec::new() })
+        Ok(Self { host, admin, names, wrong: Vec::new(), patience, number, nodes: Vec::new() })
     }
 
     /// A new process for the cluster that everything here is about.

@@ -6,7 +6,7 @@ use cloud_provider::{Error, PersistentVolumes, Topology, Volume};
 
 use crate::error::Result;
 use crate::protocol::{AdminFailure, ForeignChange, How, Orders};
-use crate::transcript::volumes::{RecordedVolumes, VolumeQuestion};
+use crate::transcript::volumes::{RecordedVolumeQuestion, RecordedVolumes};
 
 use super::stage::{Stage, joining, wrong};
 
@@ -60,7 +60,7 @@ async fn added(stage: &Stage, volumes: &Arc<dyn PersistentVolumes>, machine: &st
 async fn ask(
     stage: &mut Stage,
     volumes: &Arc<dyn PersistentVolumes>,
-    questions: &mut Vec<VolumeQuestion>,
+    questions: &mut Vec<RecordedVolumeQuestion>,
     title: &str,
     volume: &Volume,
     exists: bool,
@@ -74,7 +74,7 @@ async fn ask(
         let (requests, _) = stage.asked().await?;
         let count = requests.len();
         let said = heard(answer.expect("there is one answer for each volume"));
-        questions.push(VolumeQuestion { title: title.to_owned(), trouble, exists, said, requests });
+        questions.push(RecordedVolumeQuestion { title: title.to_owned(), trouble, exists, said, requests });
         Ok(count)
     };
     let count = one(stage, None).await?;

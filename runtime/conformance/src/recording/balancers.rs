@@ -12,7 +12,7 @@ use crate::trouble::{Phase, Trouble};
 use super::stage::{RecordedStage, TROUBLES};
 
 /// A recorded call about a load balancer.
-struct BalancerCall {
+struct RecordedStep {
     number: usize,
     phase: Phase,
     desired: LoadBalancer,
@@ -36,7 +36,7 @@ pub(super) async fn lives(stage: &mut RecordedStage) -> Result<Vec<Life>> {
         }
         let uid = &call.desired.owner.uid;
         let at = lives.iter().position(|it| it.uid == *uid).unwrap_or_else(|| {
-            lives.push(Life { trouble: None, uid: uid.clone(), before: Vec::new(), parts: Vec::new() });
+            lives.push(Life { trouble: None, uid: uid.clone(), cloud: 0, before: Vec::new(), parts: Vec::new() });
             last.push(LoadBalancer::default());
             lives.len() - 1
         });
@@ -46,7 +46,7 @@ pub(super) async fn lives(stage: &mut RecordedStage) -> Result<Vec<Life>> {
     Ok(lives.into_iter().chain(troubled).collect())
 }
 
-fn recorded(stage: &RecordedStage) -> Result<Vec<BalancerCall>> {
+fn recorded(stage: &RecordedStage) -> Result<Vec<RecordedStep>> {
     let mut calls = Vec::new();
     for (number, call) in stage.calls().iter().enumerate() {
         let phase = match call.function.as_str() {
@@ -56,7 +56,7 @@ fn recorded(stage: &RecordedStage) -> Result<Vec<BalancerCall>> {
         };
         let desired: LoadBalancerInput = stage.argument(number)?;
         let desired = desired.load_balancer(stage.cluster()).map_err(|it| stage.unusable(number, it))?;
-        calls.push(BalancerCall { number, phase, desired });
+        calls.push(RecordedStep { number, phase, desired });
     }
     Ok(calls)
 }
@@ -64,7 +64,7 @@ fn recorded(stage: &RecordedStage) -> Result<Vec<BalancerCall>> {
 async fn made(
     stage: &mut RecordedStage,
     balancers: &dyn LoadBalancers,
-    call: &BalancerCall,
+    call: &RecordedStep,
     trouble: Option<(usize, How)>,
 ) -> RecordedCall {
     stage.begin(trouble);
@@ -78,13 +78,19 @@ async fn made(
 }
 
 /// A life of one call, in which something goes wrong. Nobody waits for its end.
-fn one(call: &BalancerCall, made: RecordedCall, trouble: Trouble) -> Life {
+fn one(call: &RecordedStep, made: RecordedCall, trouble: Trouble) -> Life {
     let part = Part { phase: call.phase, calls: vec![made], is_given_up: true, again: None, after: Vec::new() };
-    Life { trouble: Some(trouble), uid: call.desired.owner.uid.clone(), before: Vec::new(), parts: vec![part] }
+    Life {
+        trouble: Some(trouble),
+        uid: call.desired.owner.uid.clone(),
+        cloud: 0,
+        before: Vec::new(),
+        parts: vec![part],
+    }
 }
 
 /// A call goes on with a part of a life, comes after its end with nothing to do, or begins a new one.
-fn add(parts: &mut Vec<Part>, call: &BalancerCall, last: &LoadBalancer, made: RecordedCall) {
+fn add(parts: &mut Vec<Part>, call: &RecordedStep, last: &LoadBalancer, made: RecordedCall) {
     let has_begun = parts.iter().any(|it| it.phase == Phase::Create);
     let phase = if call.phase == Phase::Create && has_begun { Phase::Change } else { call.phase };
     let deletes = phase == Phase::Delete;
@@ -102,11 +108,15 @@ fn add(parts: &mut Vec<Part>, call: &BalancerCall, last: &LoadBalancer, made: Re
 
 /// Whether a call asks for what was there after the one before it, with the memo that this one gave.
 fn is_same(last: &LoadBalancer, desired: &LoadBalancer, part: &Part) -> bool {
-    let memo = part.calls.last().and_then(|it| match &it.said {
+    let memo = part.calls.last().and_then(|call| match &call.said {
         SaidAnswer::Ready { memo, .. } => memo.clone(),
         _ => None,
     });
-    let wish =
-        |it: &LoadBalancer| LoadBalancer { memo: None, memo_is_new: false, current_ingress: Vec::new(), ..it.clone() };
-    wish(last) == wish(desired) && (part.phase == Phase::Delete || memo == desired.memo)
+    let lasting = |asked: &LoadBalancer| LoadBalancer {
+        memo: None,
+        memo_is_new: false,
+        current_ingress: Vec::new(),
+        ..asked.clone()
+    };
+    lasting(last) == lasting(desired) && (part.phase == Phase::Delete || memo == desired.memo)
 }

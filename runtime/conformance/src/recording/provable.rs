@@ -5,11 +5,11 @@ use crate::trouble::Phase;
 
 /// The requests that were recorded were answered, whatever they were.
 const ANSWERED: &str = "a recording has the cloud's answers, and not what its API knows";
-/// A recording is what the provider was told.
+/// A recording has the answers that the provider was given, and no others.
 const TRUTH: &str = "a recording does not say what there was in the cloud";
-/// What is replayed has no effect.
+/// Replays have no effect.
 const WRITES: &str = "nothing can be written into a recording";
-/// Nobody changes a recording.
+/// A recording stays as it is.
 const OTHERS: &str = "nothing happens in a recording behind the provider's back";
 
 /// Whether a promise can be judged by a recording, or the reason why not.
@@ -57,7 +57,7 @@ pub(super) fn provable(promise: &str) -> Result<(), &'static str> {
         | "kept-is-no-orphan"
         | "other-routes-stay"
         | "changed-route-is-refused" => Err(OTHERS),
-        // Whatever writes until it comes to an end.
+        // All that goes on until it comes to an end.
         _ => Err(WRITES),
     }
 }

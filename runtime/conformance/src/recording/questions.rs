@@ -8,7 +8,7 @@ use crate::conversation::{NodeInput, NodesInput, VolumeInput};
 use crate::error::Result;
 use crate::play::stage::wrong;
 use crate::protocol::How;
-use crate::transcript::volumes::{RecordedVolumes, VolumeQuestion};
+use crate::transcript::volumes::{RecordedVolumeQuestion, RecordedVolumes};
 use crate::transcript::{Listing, RecordedQuestion, Truth};
 
 use super::stage::{RecordedStage, TROUBLES};
@@ -96,7 +96,7 @@ pub(super) async fn accounts(stage: &mut RecordedStage) -> Result<Vec<std::resul
 pub(super) async fn volumes(stage: &mut RecordedStage) -> Result<Option<RecordedVolumes>> {
     let process = stage.process().await?;
     let Some(volumes) = process.cloud.persistent_volumes.clone() else { return Ok(None) };
-    let mut questions: Vec<VolumeQuestion> = Vec::new();
+    let mut questions: Vec<RecordedVolumeQuestion> = Vec::new();
     for number in stage.calls_of("persistent-volumes.get-topology") {
         let asked: Vec<VolumeInput> = stage.argument(number)?;
         let asked: Vec<_> = asked.into_iter().map(VolumeInput::volume).collect();
@@ -120,7 +120,13 @@ pub(super) async fn volumes(stage: &mut RecordedStage) -> Result<Option<Recorded
         for (trouble, said, requests) in heard {
             for ((volume, exists), said) in asked.iter().zip(&exist).zip(said) {
                 let title = format!("{}, {}", stage.title(number), volume.handle);
-                questions.push(VolumeQuestion { title, trouble, exists: *exists, said, requests: requests.clone() });
+                questions.push(RecordedVolumeQuestion {
+                    title,
+                    trouble,
+                    exists: *exists,
+                    said,
+                    requests: requests.clone(),
+                });
             }
         }
     }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::ser::{Serialize, SerializeStruct as _, Serializer};
 use serde_json::{Value, json};
 
-use super::{ConformanceReport, Cost, PromiseOutcome, Tried};
+use super::{ConformanceReport, Cost, PartTime, PromiseOutcome, Tried};
 
 /// How many findings of one promise are shown: the others are counted.
 const SHOWN: usize = 5;
@@ -13,7 +13,7 @@ const SHOWN: usize = 5;
 /// One line for each promise, with what broke it below, and the costs.
 impl fmt::Display for ConformanceReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { provider, version, seconds, stories, unplayed, costs, tried } = self;
+        let Self { provider, version, seconds, timings, stories, unplayed, costs, tried } = self;
         writeln!(f, "provider {provider} {version}")?;
         let widest = tried.iter().map(|it| it.promise.name.len()).max().unwrap_or_default();
         for Tried { promise, outcome } in tried {
@@ -44,20 +44,25 @@ impl fmt::Display for ConformanceReport {
             let done = format!("{reads} reads, {writes} writes in {calls} calls");
             writeln!(f, "  {deed:30}  {done:35}  at least {least_reads} and {least_writes}")?;
         }
+        for PartTime { part, stories, seconds } in timings {
+            let stories = if *stories == 0 { String::new() } else { format!(" for {stories} stories") };
+            writeln!(f, "  {part:30}  {seconds:.1} s{stories}")?;
+        }
         let kept = self.count(|it| *it == PromiseOutcome::Kept);
         let broken = self.count(|it| matches!(it, PromiseOutcome::Broken(_)));
         let rest = tried.len() - kept - broken;
-        writeln!(f, "{kept} kept, {broken} broken, {rest} not tried or excepted; {stories} lives in {seconds:.1} s")
+        writeln!(f, "{kept} kept, {broken} broken, {rest} not tried or excepted; {stories} stories in {seconds:.1} s")
     }
 }
 
 impl Serialize for ConformanceReport {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let promises: Vec<Value> = self.tried.iter().map(promise).collect();
-        let mut report = serializer.serialize_struct("ConformanceReport", 7)?;
+        let mut report = serializer.serialize_struct("ConformanceReport", 8)?;
         report.serialize_field("provider", &self.provider)?;
         report.serialize_field("version", &self.version)?;
         report.serialize_field("seconds", &self.seconds)?;
+        report.serialize_field("timings", &self.timings)?;
         report.serialize_field("stories", &self.stories)?;
         report.serialize_field("unplayed", &self.unplayed)?;
         report.serialize_field("costs", &self.costs)?;

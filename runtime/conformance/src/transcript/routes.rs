@@ -1,4 +1,4 @@
-//! What was asked about routes, and what came of it.
+//! Questions about routes, and their answers.
 
 use cloud_provider::{Route, RouteChange};
 

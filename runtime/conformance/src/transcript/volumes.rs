@@ -1,4 +1,4 @@
-//! What was asked about volumes, and what came of it.
+//! Questions about volumes, and their answers.
 
 use cloud_provider::{Instance, Topology};
 
@@ -8,7 +8,7 @@ use super::wrong::Wrong;
 
 /// One question about one volume.
 #[derive(Clone, Debug)]
-pub(crate) struct VolumeQuestion {
+pub(crate) struct RecordedVolumeQuestion {
     /// In words: "get-topology of a volume beside web-1".
     pub(crate) title: String,
     /// The trouble of its requests, by the number of the one that goes wrong.
@@ -22,7 +22,7 @@ pub(crate) struct VolumeQuestion {
 /// Everything about volumes.
 #[derive(Clone, Debug)]
 pub(crate) struct RecordedVolumes {
-    pub(crate) questions: Vec<VolumeQuestion>,
+    pub(crate) questions: Vec<RecordedVolumeQuestion>,
     /// The machine beside the volume that exists.
     pub(crate) machine: Option<Instance>,
     /// The answers to a question about several, with whether each volume exists: of another process, in another order.

@@ -51,11 +51,11 @@ impl Routes for Faulty {
             routes.pop();
         }
         let own = cluster()?.uid;
-        let shown = |it: AcmeRoute| {
-            let is_own = it.labels.get("cluster") == Some(&own);
+        let shown = |listed: AcmeRoute| {
+            let is_own = listed.labels.get("cluster") == Some(&own);
             let ownership = if is_own { RouteOwnership::Ours } else { RouteOwnership::Foreign };
-            let route = Route::new(it.destination, "").id(it.id).ownership(ownership).state(RouteState::Active);
-            Route { next_hop: it.machine, ..route }
+            let route = Route::new(listed.destination, "").id(listed.id).ownership(ownership).state(RouteState::Active);
+            Route { next_hop: listed.machine, ..route }
         };
         Ok(RoutePage::new(routes.into_iter().map(shown).collect(), next))
     }

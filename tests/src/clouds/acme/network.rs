@@ -12,7 +12,7 @@ pub(super) const ZONE: &str = "north-1";
 
 /// Routes and volumes.
 #[derive(Debug, Default)]
-pub(super) struct Network {
+pub(super) struct AcmeNetwork {
     /// By id: destination, machine and labels.
     pub(super) routes: BTreeMap<String, Value>,
     /// By handle.
@@ -21,7 +21,7 @@ pub(super) struct Network {
     ids: usize,
 }
 
-impl Network {
+impl AcmeNetwork {
     /// A new id with this beginning.
     fn id(&mut self, prefix: &str) -> String {
         self.ids += 1;

@@ -176,6 +176,8 @@ fn change(world: &mut World, called: &Called<'_>, rest: &[&str]) -> Result<Answe
     let path = called.path();
     let before = world.stored(&path).ok_or_else(|| errors::not_found(&path))?;
     if world.is_busy(&path) {
+        // Whoever asks for a change has looked at it, too.
+        world.count_read(&path);
         return Err(errors::not_ready(&path));
     }
     let verb = match (&called.request.method, rest) {

@@ -77,7 +77,7 @@ async fn asked(process: &HostProcess, mut changes: Vec<RouteChange>) -> Result<V
                 Ok(RouteOutcome::Done) | Err(_) => None,
             };
         }
-        let is_last = |it: &SaidOfRoute| match it {
+        let is_last = |said: &SaidOfRoute| match said {
             SaidOfRoute::Done => true,
             SaidOfRoute::Error(wrong) => wrong.is_final,
             SaidOfRoute::Pending(_) | SaidOfRoute::Unheard => false,

@@ -25,7 +25,7 @@ pub(super) async fn play(stage: &mut Stage, targets: &RouteTargets, every: usize
     let requests = |phase| measure.part(phase).map(|it| it.requests().cloned().collect()).unwrap_or_default();
     let troubles = troubles(&Phase::ALL.map(requests));
     let unplayed: Vec<_> = stage.host.setup().unplayed.keys().cloned().collect();
-    // Who gives a route up at once asks for another change.
+    // A route that is given up at once is another change.
     let is_played = |it: &Trouble| !it.gives_up && !unplayed.iter().any(|part| route_title(Some(*it)).contains(part));
     let mut unended = 0;
     for trouble in sample(troubles.into_iter().filter(is_played), every.max(1)) {
