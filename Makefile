@@ -209,8 +209,10 @@ go-guest: preflight ## Build a provider in Go into target/go-guests (the example
 	@printf 'target/go-guests/%s.wasm\n' $(notdir $(GO_GUEST))
 
 .PHONY: go-bindings
-go-bindings: preflight ## Write the side of the contract that guest-sdk/go has: whoever changes wit/ runs this.
+go-bindings: preflight ## Write the side of the contract that guest-sdk has, in Go and for one world in Rust: whoever changes wit/ runs this.
 	@$(CARGO) run --locked --quiet -p go-component -- bindings guest-sdk/go
+	@mkdir -p guest-sdk/src/bindings
+	@$(CARGO) run --locked --quiet -p go-component -- world guest-sdk/src/bindings/load_balancer_batches.world
 
 .PHONY: helm
 helm: preflight ## Build helm, and the one before, into target/ (4 minutes, once).

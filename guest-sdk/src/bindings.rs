@@ -52,3 +52,37 @@ exports! {
     persistent_volumes: "provides-persistent-volumes", "__export_persistent_volumes",
         "aerostat_sdk::bindings::persistent_volumes"
 }
+
+/// The export of providers that take several load balancers at a time.
+///
+/// By themselves, with the types of [`load_balancers`]: two modules cannot both generate what exports one interface.
+pub mod load_balancer_batches {
+    wit_bindgen::generate!({
+        path: "wit",
+        inline: "
+            package aerostat:sdk;
+            world batches {
+                include aerostat:cloud/host@0.1.0;
+                export aerostat:cloud/load-balancer-batches@0.1.0;
+            }
+        ",
+        world: "aerostat:sdk/batches",
+        pub_export_macro: true,
+        export_macro_name: "__export_batches_alone",
+        default_bindings_module: "aerostat_sdk::bindings::load_balancer_batches",
+        additional_derives: [PartialEq, Eq],
+        with: {
+            "aerostat:cloud/http@0.1.0": crate::bindings::host::aerostat::cloud::http,
+            "aerostat:cloud/config@0.1.0": crate::bindings::host::aerostat::cloud::config,
+            "aerostat:cloud/log@0.1.0": crate::bindings::host::aerostat::cloud::log,
+            "aerostat:cloud/events@0.1.0": crate::bindings::host::aerostat::cloud::events,
+            "aerostat:cloud/types@0.1.0": crate::bindings::host::aerostat::cloud::types,
+            "aerostat:cloud/load-balancers@0.1.0":
+                crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers,
+        },
+    });
+
+    /// The world `provides-load-balancer-batches`, as the linker of components reads it: `make go-bindings` writes it.
+    pub const WORLD: [u8; include_bytes!("bindings/load_balancer_batches.world").len()] =
+        *include_bytes!("bindings/load_balancer_batches.world");
+}

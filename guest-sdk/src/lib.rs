@@ -18,6 +18,7 @@ pub mod http;
 mod instances;
 pub mod json;
 pub mod key;
+mod load_balancer_batches;
 mod load_balancer_inventory;
 mod load_balancers;
 pub mod log;
@@ -45,6 +46,9 @@ pub use crate::bindings::host::aerostat::cloud::types::{
     Address, AddressKind, Cluster, Error, Ingress, IpFamily, IpMode, Method, Node, Pause,
 };
 pub use crate::bindings::instances::exports::aerostat::cloud::instances::{Gap, Instance, Page, State};
+pub use crate::bindings::load_balancer_batches::exports::aerostat::cloud::load_balancer_batches::{
+    BatchDescription, BatchItem,
+};
 pub use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_balancer_inventory::{
     InventoryDescription, Item as InventoryItem, MarkedOwner, Page as InventoryPage, Proof, State as InventoryState,
 };
@@ -64,6 +68,7 @@ pub use crate::cluster::{Mark, NoMark, cluster};
 pub use crate::description::Provider;
 pub use crate::error::Result;
 pub use crate::instances::Instances;
+pub use crate::load_balancer_batches::LoadBalancerBatches;
 pub use crate::load_balancer_inventory::LoadBalancerInventory;
 pub use crate::load_balancers::LoadBalancers;
 pub use crate::pages::{Position, pages};
@@ -120,6 +125,19 @@ macro_rules! export_capability {
         $crate::bindings::load_balancers::__export_load_balancers!(
             $provider with_types_in $crate::bindings::load_balancers
         );
+    };
+    ($provider:ident, LoadBalancerBatches) => {
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::load_balancer_batches::exports::aerostat::cloud::load_balancer_batches::__export_aerostat_cloud_load_balancer_batches_0_1_0_cabi!(
+            $provider with_types_in $crate::bindings::load_balancer_batches::exports::aerostat::cloud::load_balancer_batches
+        );
+        #[cfg(target_arch = "wasm32")]
+        const _: () = {
+            #[unsafe(link_section = "component-type:aerostat:cloud:provides-load-balancer-batches")]
+            #[doc(hidden)]
+            pub static WORLD: [u8; $crate::bindings::load_balancer_batches::WORLD.len()] =
+                $crate::bindings::load_balancer_batches::WORLD;
+        };
     };
     ($provider:ident, LoadBalancerInventory) => {
         #[cfg(target_arch = "wasm32")]

@@ -97,6 +97,14 @@ impl Bindings<'_> {
         }
     }
 
+    /// The packages of other interfaces that the code of `id` uses, each in quotation marks.
+    fn packages(&self, text: &str, id: InterfaceId) -> Vec<String> {
+        let all = self.resolve.interfaces.iter().filter(|(it, _)| *it != id).map(|(it, _)| self.package(it));
+        let mut used: Vec<_> = all.filter(|it| uses(text, &format!("{it}."))).collect();
+        used.sort();
+        used.iter().map(|it| format!("\"{MODULE}/{it}\"")).collect()
+    }
+
     fn size(&self, ty: &Type) -> usize {
         self.sizes.size(ty).size_wasm32()
     }

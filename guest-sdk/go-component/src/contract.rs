@@ -4,10 +4,11 @@ use anyhow::Result;
 use wit_parser::{PackageId, Resolve};
 
 /// The package's files in one: only the first has to name it.
-const FILES: [(&str, &str); 10] = [
+const FILES: [(&str, &str); 11] = [
     ("host.wit", include_str!("../../../wit/host.wit")),
     ("http.wit", include_str!("../../../wit/http.wit")),
     ("instances.wit", include_str!("../../../wit/instances.wit")),
+    ("load-balancer-batches.wit", include_str!("../../../wit/load-balancer-batches.wit")),
     ("load-balancer-inventory.wit", include_str!("../../../wit/load-balancer-inventory.wit")),
     ("load-balancers.wit", include_str!("../../../wit/load-balancers.wit")),
     ("persistent-volumes.wit", include_str!("../../../wit/persistent-volumes.wit")),

@@ -4,12 +4,13 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Context as _, Result, bail};
-use go_component::{bindings, component, program};
+use go_component::{bindings, component, program, world};
 
 const USAGE: &str = "\
 go-component build FOLDER OUT.wasm       compile the provider in FOLDER, and make it a component
 go-component component CORE.wasm OUT.wasm   make a component of what go build -buildmode=c-shared has made
-go-component bindings FOLDER             write Go's side of the contract into the packages of FOLDER";
+go-component bindings FOLDER             write Go's side of the contract into the packages of FOLDER
+go-component world FILE                  write the world of batches for the SDK in Rust";
 
 fn main() -> ExitCode {
     let arguments: Vec<_> = std::env::args().skip(1).collect();
@@ -39,6 +40,7 @@ fn run(arguments: &[&str]) -> Result<()> {
             }
             Ok(())
         }
+        ["world", file] => std::fs::write(file, world::encoded()?).with_context(|| format!("cannot write {file}")),
         _ => bail!("say what to do:\n{USAGE}"),
     }
 }

@@ -1,7 +1,7 @@
 //! The SDK for Go, as this program was built with it: a provider's folder gets a copy, and needs no other place to take it from.
 
 /// Every file of `guest-sdk/go` but its tests: its path there, and its text.
-pub const FILES: [(&str, &str); 52] = [
+pub const FILES: [(&str, &str); 54] = [
     ("README.md", include_str!("../../go/README.md")),
     ("backend/backend.go", include_str!("../../go/backend/backend.go")),
     ("backend/delete.go", include_str!("../../go/backend/delete.go")),
@@ -34,6 +34,14 @@ pub const FILES: [(&str, &str); 52] = [
     ("instances/position.go", include_str!("../../go/instances/position.go")),
     ("internal/abi/abi_wasm.go", include_str!("../../go/internal/abi/abi_wasm.go")),
     ("internal/memory/types_wasm.go", include_str!("../../go/internal/memory/types_wasm.go")),
+    (
+        "loadbalancerbatches/loadbalancerbatches.go",
+        include_str!("../../go/loadbalancerbatches/loadbalancerbatches.go"),
+    ),
+    (
+        "loadbalancerbatches/loadbalancerbatches_wasm.go",
+        include_str!("../../go/loadbalancerbatches/loadbalancerbatches_wasm.go"),
+    ),
     (
         "loadbalancerinventory/loadbalancerinventory.go",
         include_str!("../../go/loadbalancerinventory/loadbalancerinventory.go"),

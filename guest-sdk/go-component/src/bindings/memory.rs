@@ -1,5 +1,6 @@
 //! Values in memory, as the canonical ABI lays them out: reading and writing of records and variants.
 
+use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result, bail};
@@ -64,10 +65,10 @@ impl Bindings<'_> {
         ))
     }
 
-    /// Functions that read and write the records and variants of an interface.
+    /// Functions that read and write the records and variants of an interface, and those that it takes from another one.
     pub(super) fn moves(&self, id: InterfaceId) -> Result<String> {
         let mut text = String::new();
-        for ty in self.resolve.interfaces[id].types.values() {
+        for ty in self.borrowed(id)?.iter().chain(self.resolve.interfaces[id].types.values()) {
             let definition = &self.resolve.types[*ty];
             // The name as the functions' own package sees it: those of the shared words are elsewhere.
             let name = self.named(*ty, self.reader(id))?;
@@ -93,6 +94,37 @@ impl Bindings<'_> {
             }
         }
         Ok(text)
+    }
+
+    /// The types of other interfaces, but for the shared words, that the functions of an interface take or give. A package moves
+    /// them itself: what moves them elsewhere is not for others.
+    fn borrowed(&self, id: InterfaceId) -> Result<BTreeSet<TypeId>> {
+        let mut seen = BTreeSet::new();
+        for function in self.resolve.interfaces[id].functions.values() {
+            function.params.iter().map(|it| &it.ty).chain(&function.result).for_each(|it| self.reach(it, &mut seen));
+        }
+        let mut borrowed = BTreeSet::new();
+        for ty in seen {
+            let home = self.home(ty)?;
+            if home != id && self.package(home) != SHARED {
+                borrowed.insert(ty);
+            }
+        }
+        Ok(borrowed)
+    }
+
+    /// The records and variants that a type is made of.
+    fn reach(&self, ty: &Type, seen: &mut BTreeSet<TypeId>) {
+        let Type::Id(id) = ty else { return };
+        let (id, resolve) = (self.origin(*id), self.resolve);
+        let inner: Vec<Type> = match &resolve.types[id].kind {
+            TypeDefKind::Record(record) if seen.insert(id) => record.fields.iter().map(|it| it.ty).collect(),
+            TypeDefKind::Variant(variant) if seen.insert(id) => variant.cases.iter().filter_map(|it| it.ty).collect(),
+            TypeDefKind::List(item) | TypeDefKind::Option(item) => vec![*item],
+            TypeDefKind::Result(result) => result.ok.into_iter().chain(result.err).collect(),
+            _ => Vec::new(),
+        };
+        inner.iter().for_each(|it| self.reach(it, seen));
     }
 
     /// The interface in whose package the code about `id` stands; for the shared words any other.
