@@ -1,0 +1,48 @@
+//! Operations: writes that go on after their answer. An object says itself whether it is being changed; why a change has failed, its
+//! operation says.
+
+use aerostat_sdk::http::{self, Response};
+use aerostat_sdk::{Error, Method, Result};
+use serde_json::Value;
+
+use super::AzureApi;
+use super::errors::{ended, is_busy_code};
+use super::fields::text;
+use crate::id::is_name;
+
+/// The operation of a write, as memos name it: its location and its id.
+pub(crate) fn begun(response: &Response) -> Option<String> {
+    let url = response.header("azure-asyncoperation").or_else(|| response.header("location"))?;
+    let path = http::resolve_url(url)?.path;
+    let at = path.iter().position(|it| it.eq_ignore_ascii_case("locations"))?;
+    let [_, location, kind, id] = path.get(at..)? else { return None };
+    let is_one = matches!(&*kind.to_ascii_lowercase(), "operations" | "operationresults");
+    (is_one && is_name(location) && is_name(id)).then(|| format!("{location}/{id}"))
+}
+
+/// The reason why an operation has failed; `None` while it goes on, if it is done, or if nobody knows it any more. One that another
+/// took the place of has not failed.
+///
+/// # Errors
+///
+/// The API says that requests come too fast.
+pub(crate) fn failure(api: AzureApi, subscription: &str, operation: &str) -> Result<Option<Error>> {
+    let Some((location, id)) = operation.split_once('/').filter(|(location, id)| is_name(location) && is_name(id))
+    else {
+        return Ok(None);
+    };
+    let namespace = if api == AzureApi::Compute { "Microsoft.Compute" } else { "Microsoft.Network" };
+    let path = ["subscriptions", subscription, "providers", namespace, "locations", location, "operations", id];
+    let shown: Value = match api.at(Method::Get, path.map(str::to_owned).into()).find() {
+        Ok(shown) => shown.unwrap_or_default(),
+        Err(error @ Error::RetryAfter(_)) => return Err(error),
+        Err(_) => return Ok(None),
+    };
+    let status = text(&shown, "/status");
+    let code = text(&shown, "/error/code");
+    if !matches!(status, "Failed" | "Canceled") || is_busy_code(code) || code.contains("Superseded") {
+        return Ok(None);
+    }
+    let why = format!("operation {id} ended with {code}: {}", text(&shown, "/error/message"));
+    Ok(Some(ended(code, &why).unwrap_or_else(|| Error::unavailable(why))))
+}

@@ -1,0 +1,1 @@
+//! Settings about load balancers.

@@ -1,0 +1,1 @@
+//! Several load balancers, of which each Service gets one.

@@ -1,0 +1,61 @@
+//! The provider before a resource manager in memory.
+
+mod arm;
+mod lookup;
+
+pub(crate) use self::arm::{FakeArm, SUBSCRIPTION, rg};
+
+use aerostat_sdk::testing::{FakeMoment, Host, Location, Outcome, answer};
+
+/// The settings of a cluster in westeurope.
+pub(crate) const SETTINGS: [(&str, &str); 8] = [
+    ("subscriptionId", SUBSCRIPTION),
+    ("resourceGroup", "rg1"),
+    ("location", "westeurope"),
+    ("vnetName", "vnet1"),
+    ("subnetName", "subnet1"),
+    ("securityGroupName", "nsg1"),
+    ("routeTableName", "rt1"),
+    ("zones", "1,2,3"),
+];
+
+/// A host with these settings that sends nothing yet.
+pub(crate) fn settings() -> Host {
+    let known = SETTINGS.iter().filter(|(name, _)| crate::tests::is_described(name));
+    known.fold(Host::new(), |it, (name, value)| it.setting(name, value))
+}
+
+fn is_described(_: &str) -> bool {
+    true
+}
+
+/// A refusal of the API.
+pub(crate) fn refused(status: u16, code: &str) -> Outcome {
+    answer(status, serde_json::json!({ "error": { "code": code, "message": format!("it is {code}") } }).to_string())
+}
+
+/// A host before this cloud, whose lists have pages.
+pub(crate) fn host(cloud: FakeArm) -> (Host, std::rc::Rc<std::cell::RefCell<FakeArm>>) {
+    let (count, page) = (cloud.count(), cloud.page);
+    let lists = cloud.lists();
+    let cloud = std::rc::Rc::new(std::cell::RefCell::new(cloud));
+    let answering = std::rc::Rc::clone(&cloud);
+    let mut host = settings();
+    for list in lists {
+        for past in (page..count.max(page)).step_by(page) {
+            let location = Location {
+                endpoint: "network".to_owned(),
+                path: list.trim_start_matches('/').split('/').map(str::to_owned).collect(),
+                query: vec![("api-version".to_owned(), "x".to_owned()), ("$skipToken".to_owned(), past.to_string())],
+            };
+            host = host.resolves(&arm::next_link(&list, past), location);
+        }
+    }
+    let host = host.answers(move |request| {
+        let mut cloud = answering.borrow_mut();
+        cloud.clock += 1;
+        let now = cloud.clock;
+        Ok(aerostat_sdk::testing::FakeCloud::answer(&mut *cloud, request, FakeMoment { now, lists_lag: false }))
+    });
+    (host, cloud)
+}

@@ -1,0 +1,558 @@
+//! A resource manager in memory: objects with versions and operations, as far as the provider uses them.
+
+use std::collections::BTreeMap;
+
+use aerostat_sdk::Method;
+use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange};
+use aerostat_sdk::testing::{Body, FakeCloud, FakeMoment, Request, Response, reply};
+use serde_json::{Value, json};
+
+/// The cluster's subscription.
+pub(crate) const SUBSCRIPTION: &str = "11111111-2222-3333-4444-555555555555";
+
+/// The id of an object in the cluster's group.
+pub(crate) fn rg(words: &str) -> String {
+    format!("/subscriptions/{SUBSCRIPTION}/resourceGroups/rg1/providers/{words}")
+}
+
+/// The URL of a list's next page.
+pub(crate) fn next_link(list: &str, past: usize) -> String {
+    format!("https://management.azure.com{list}?api-version=x&$skipToken={past}")
+}
+
+/// The resource manager.
+#[derive(Clone, Debug)]
+pub(crate) struct FakeArm {
+    /// Objects by their ids in lower case.
+    pub(crate) objects: BTreeMap<String, Value>,
+    /// How long a write takes, in seconds.
+    pub(crate) takes: u64,
+    /// Items on a page.
+    pub(crate) page: usize,
+    pub(crate) clock: u64,
+    /// Refusals: method and part of a path, status, code, and how often.
+    pub(crate) refusals: Vec<(String, u16, &'static str, usize)>,
+    /// What somebody else does to an object before the next PUT of it.
+    pub(crate) meanwhile: Vec<(String, fn(&mut Value))>,
+    busy: BTreeMap<String, u64>,
+    version: u64,
+    addresses: u32,
+}
+
+impl Default for FakeArm {
+    fn default() -> Self {
+        let mut arm = Self {
+            objects: BTreeMap::new(),
+            takes: 0,
+            page: 120,
+            clock: 1_000,
+            refusals: Vec::new(),
+            meanwhile: Vec::new(),
+            busy: BTreeMap::new(),
+            version: 0,
+            addresses: 10,
+        };
+        let subnet = |name: &str, range: &str| {
+            json!({ "name": name, "id": rg(&format!("Microsoft.Network/virtualNetworks/vnet1/subnets/{name}")),
+            "properties": { "addressPrefix": range } })
+        };
+        arm.put(&rg("Microsoft.Network/virtualNetworks/vnet1"), json!({ "location": "westeurope", "properties": {
+            "resourceGuid": "AAAA-1", "subnets": [subnet("subnet1", "10.240.0.0/16"), subnet("subnet2", "10.241.0.0/16")] } }));
+        arm.put(
+            &rg("Microsoft.Network/networkSecurityGroups/nsg1"),
+            json!({ "location": "westeurope", "properties": { "securityRules": [] } }),
+        );
+        arm
+    }
+}
+
+impl FakeArm {
+    /// Puts an object there, as if it had been there for long.
+    pub(crate) fn put(&mut self, id: &str, mut shown: Value) {
+        self.version += 1;
+        shown["id"] = json!(id);
+        shown["name"] = json!(id.rsplit('/').next());
+        shown["etag"] = json!(format!("W/\"{}\"", self.version));
+        if shown["properties"]["provisioningState"].is_null() {
+            shown["properties"]["provisioningState"] = json!("Succeeded");
+        }
+        self.objects.insert(id.to_ascii_lowercase(), shown);
+    }
+
+    /// An object.
+    pub(crate) fn get(&self, words: &str) -> Option<&Value> {
+        self.objects.get(&rg(words).to_ascii_lowercase())
+    }
+
+    /// An object, to be changed by somebody else.
+    pub(crate) fn touch(&mut self, words: &str, change: impl FnOnce(&mut Value)) {
+        let key = rg(words).to_ascii_lowercase();
+        let mut shown = self.objects[&key].clone();
+        change(&mut shown);
+        let id = shown["id"].as_str().unwrap().to_owned();
+        self.put(&id, shown);
+    }
+
+    /// How many objects there are.
+    pub(crate) fn count(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// All lists that have anything.
+    pub(crate) fn lists(&self) -> Vec<String> {
+        let mut lists: Vec<String> =
+            self.objects.values().map(|it| it["id"].as_str().unwrap().rsplit_once('/').unwrap().0.to_owned()).collect();
+        let of_sets = self.objects.keys().filter(|it| it.contains("virtualmachinescalesets/"));
+        lists.extend(of_sets.map(|_| rg("Microsoft.Compute/virtualMachineScaleSets/vs/networkInterfaces")));
+        lists.sort();
+        lists.dedup();
+        lists
+    }
+
+    /// A machine with an id of its own, with its interface.
+    pub(crate) fn machine(&mut self, name: &str, last: u8) {
+        let nic = rg(&format!("Microsoft.Network/networkInterfaces/{name}-nic"));
+        let vm = rg(&format!("Microsoft.Compute/virtualMachines/{name}"));
+        self.put(&vm, machine(name, &nic));
+        self.put(&nic, interface(&nic, &vm, &format!("10.240.0.{last}")));
+    }
+
+    /// A scale set "vs" of so many machines, with their interfaces.
+    pub(crate) fn scale_set(&mut self, machines: usize) {
+        let set = rg("Microsoft.Compute/virtualMachineScaleSets/vs");
+        let config = json!([{ "name": "nic0", "properties": { "primary": true, "ipConfigurations": [{ "name": "ipc",
+            "properties": { "primary": true } }] } }]);
+        self.put(&set, json!({ "location": "westeurope", "sku": { "name": "Standard_D2s_v5" }, "properties": {
+            "orchestrationMode": "Uniform", "virtualMachineProfile": { "networkProfile": { "networkInterfaceConfigurations": config } } } }));
+        for it in 0..machines {
+            let vm = format!("{set}/virtualMachines/{it}");
+            let nic = format!("{vm}/networkInterfaces/nic0");
+            let mut shown = machine(&format!("aks-np-{it:06}"), &nic);
+            shown["instanceId"] = json!(it.to_string());
+            shown["properties"]["networkProfileConfiguration"] = json!({ "networkInterfaceConfigurations": config });
+            shown["properties"]["hardwareProfile"] = json!({});
+            shown["sku"] = json!({ "name": "Standard_D2s_v5" });
+            self.put(&vm, shown);
+            self.put(&nic, interface(&nic, &vm, &format!("10.240.{}.{}", it / 250, it % 250 + 4)));
+        }
+    }
+
+    fn answered(&mut self, request: &Request, moment: FakeMoment) -> Response {
+        self.settle(moment.now);
+        let line = format!("{} /{}", method(request), request.path.join("/"));
+        if let Some(at) = self
+            .refusals
+            .iter()
+            .position(|(part, _, _, left)| *left > 0 && line.to_ascii_lowercase().contains(&part.to_ascii_lowercase()))
+        {
+            let (_, status, code, left) = &mut self.refusals[at];
+            *left -= 1;
+            return error(*status, code);
+        }
+        let path: Vec<&str> = request.path.iter().map(String::as_str).collect();
+        let key = format!("/{}", path.join("/")).to_ascii_lowercase();
+        let version = request.query.iter().find(|(name, _)| name == "api-version").map(|(_, value)| value.as_str());
+        let expected = if request.endpoint == "compute" { "2025-04-01" } else { "2025-05-01" };
+        assert_eq!(version, Some(expected), "{line}");
+        match (request.method, &path[..]) {
+            (Method::Get, ["subscriptions", _, "providers", "Microsoft.Compute"]) => reply(
+                200,
+                json!({ "resourceTypes": [{
+                "resourceType": "virtualMachines", "zoneMappings": [{ "location": "West Europe", "zones": ["3", "1", "2"] }] }] }),
+            ),
+            (Method::Get, _) if path.len() % 2 == 1 => self.list(&key, request),
+            (Method::Get, _) => self.find(&key).map_or_else(|| error(404, "ResourceNotFound"), |it| reply(200, it)),
+            (Method::Put, _) => self.write(&key, request, moment.now),
+            (Method::Delete, _) => self.delete(&key, moment.now),
+            _ => panic!("{line}"),
+        }
+    }
+
+    /// An object, or a part of one that is a list in it.
+    fn find(&self, key: &str) -> Option<Value> {
+        if let Some(shown) = self.objects.get(key) {
+            return Some(shown.clone());
+        }
+        let (parent, name) = key.rsplit_once('/')?;
+        let (parent, kind) = parent.rsplit_once('/')?;
+        let shown = self.objects.get(parent)?;
+        let (_, list) = shown["properties"].as_object()?.iter().find(|(it, _)| it.eq_ignore_ascii_case(kind))?;
+        list.as_array()?.iter().find(|it| it["name"].as_str().is_some_and(|it| it.eq_ignore_ascii_case(name))).cloned()
+    }
+
+    fn list(&self, key: &str, request: &Request) -> Response {
+        let depth = key.matches('/').count() + 1;
+        // Interfaces of a scale set's machines are one list, too.
+        let of_set = key.strip_suffix("/networkinterfaces").filter(|it| it.contains("virtualmachinescalesets/"));
+        let is_in = |it: &str| match of_set {
+            Some(set) => it.starts_with(&format!("{set}/")) && it.contains("/networkinterfaces/"),
+            None => it.starts_with(&format!("{key}/")) && it.matches('/').count() == depth,
+        };
+        let items: Vec<&Value> = self.objects.iter().filter(|(it, _)| is_in(it)).map(|(_, it)| it).collect();
+        let token = request.query.iter().find(|(name, _)| name.eq_ignore_ascii_case("$skiptoken"));
+        let past: usize = token.map_or(0, |(_, it)| it.parse().unwrap());
+        let part: Vec<&&Value> = items.iter().skip(past).take(self.page).collect();
+        let mut page = json!({ "value": part });
+        if items.len() > past + self.page {
+            page["nextLink"] = json!(next_link(&format!("/{}", request.path.join("/")), past + self.page));
+        }
+        reply(200, page)
+    }
+
+    fn write(&mut self, key: &str, request: &Request, now: u64) -> Response {
+        let Some(Body::Bytes(bytes)) = &request.body else { panic!("a PUT without a body") };
+        let body: Value = serde_json::from_slice(bytes).unwrap();
+        for (part, change) in std::mem::take(&mut self.meanwhile) {
+            match key.contains(&part) && self.objects.contains_key(key) {
+                true => {
+                    let mut shown = self.objects[key].clone();
+                    change(&mut shown);
+                    let id = shown["id"].as_str().unwrap().to_owned();
+                    self.put(&id, shown);
+                }
+                false => self.meanwhile.push((part, change)),
+            }
+        }
+        let id = format!("/{}", request.path.join("/"));
+        if let Some((parent, kind, name)) = part_of(&id).filter(|_| !self.objects.contains_key(key)) {
+            return self.write_part(&parent, &kind, &name, body, now);
+        }
+        let header = |name: &str| request.headers.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
+        let old = self.objects.get(key).cloned();
+        if self.busy.contains_key(key) {
+            return error(429, "RetryableError");
+        }
+        match (&old, header("if-match"), header("if-none-match")) {
+            (Some(old), Some(etag), _) if old["etag"] != json!(etag) => return error(412, "PreconditionFailed"),
+            (None, Some(_), _) | (Some(_), _, Some(_)) => return error(412, "PreconditionFailed"),
+            _ => {}
+        }
+        if let Some(refusal) = self.checked(&body) {
+            return refusal;
+        }
+        let mut shown = body;
+        self.fill(&id, &mut shown, old.as_ref());
+        if let Some(old) = &old {
+            // What a machine's write does not name stays.
+            if key.contains("/microsoft.compute/") {
+                let mut merged = old.clone();
+                merge(&mut merged, &shown);
+                shown = merged;
+            }
+        }
+        let status = if old.is_some() { 200 } else { 201 };
+        self.begin(&id, &mut shown, now);
+        self.join(&id, &shown);
+        reply(status, &self.objects[key])
+    }
+
+    /// A part of an object: a pool of a load balancer, a subnet of a network.
+    fn write_part(&mut self, parent: &str, kind: &str, name: &str, body: Value, now: u64) -> Response {
+        let key = parent.to_ascii_lowercase();
+        let Some(mut shown) = self.objects.get(&key).cloned() else { return error(404, "ParentResourceNotFound") };
+        if self.busy.contains_key(&key) {
+            return error(429, "RetryableError");
+        }
+        let list = shown["properties"][kind].as_array_mut().unwrap();
+        let part =
+            list.iter_mut().find(|it| it["name"].as_str().is_some_and(|it| it.eq_ignore_ascii_case(name))).unwrap();
+        merge(part, &body);
+        let part = part.clone();
+        self.begin(parent, &mut shown, now);
+        reply(200, part)
+    }
+
+    fn begin(&mut self, id: &str, shown: &mut Value, now: u64) {
+        if self.takes > 0 {
+            shown["properties"]["provisioningState"] = json!("Updating");
+            self.busy.insert(id.to_ascii_lowercase(), now + self.takes);
+        } else {
+            shown["properties"]["provisioningState"] = json!("Succeeded");
+        }
+        self.put(id, shown.clone());
+    }
+
+    /// Ends operations whose time is over.
+    fn settle(&mut self, now: u64) {
+        let over: Vec<String> = self.busy.iter().filter(|(_, end)| **end <= now).map(|(key, _)| key.clone()).collect();
+        for key in over {
+            self.busy.remove(&key);
+            let Some(mut shown) = self.objects.remove(&key) else { continue };
+            if shown["properties"]["provisioningState"] == "Deleting" {
+                continue;
+            }
+            shown["properties"]["provisioningState"] = json!("Succeeded");
+            let id = shown["id"].as_str().unwrap().to_owned();
+            self.put(&id, shown);
+        }
+    }
+
+    fn delete(&mut self, key: &str, now: u64) -> Response {
+        let Some(mut shown) = self.objects.get(key).cloned() else { return reply(204, "") };
+        if self.busy.contains_key(key) {
+            return error(429, "RetryableError");
+        }
+        let is_used = |it: &Value| it.to_string().to_ascii_lowercase().contains(&format!("\"{key}\""));
+        let in_frontends = self.objects.iter().any(|(other, it)| other.contains("/loadbalancers/") && is_used(it));
+        if key.contains("/publicipaddresses/") && in_frontends {
+            return error(400, "PublicIPAddressCannotBeDeleted");
+        }
+        let in_sets = self.objects.iter().any(|(other, it)| {
+            other.contains("/virtualmachinescalesets/")
+                && !other.contains("/networkinterfaces/")
+                && it.to_string().to_ascii_lowercase().contains(&format!("\"{key}/"))
+        });
+        if key.contains("/loadbalancers/") && in_sets {
+            return error(400, "LoadBalancerInUseByVirtualMachineScaleSet");
+        }
+        if self.takes > 0 {
+            shown["properties"]["provisioningState"] = json!("Deleting");
+            self.objects.insert(key.to_owned(), shown);
+            self.busy.insert(key.to_owned(), now + self.takes);
+        } else {
+            self.objects.remove(key);
+        }
+        for nic in self.objects.values_mut().filter(|it| {
+            key.contains("/loadbalancers/") && it["id"].as_str().is_some_and(|it| it.contains("/networkInterfaces/"))
+        }) {
+            for configuration in nic["properties"]["ipConfigurations"].as_array_mut().into_iter().flatten() {
+                if let Some(pools) = configuration["properties"]["loadBalancerBackendAddressPools"].as_array_mut() {
+                    pools.retain(|it| !it["id"].as_str().unwrap().to_ascii_lowercase().starts_with(&format!("{key}/")));
+                }
+            }
+        }
+        reply(202, "")
+    }
+
+    /// A reference to what is not there, or is not ready.
+    fn checked(&self, body: &Value) -> Option<Response> {
+        for frontend in body["properties"]["frontendIPConfigurations"].as_array().into_iter().flatten() {
+            let Some(id) = frontend["properties"]["publicIPAddress"]["id"].as_str() else { continue };
+            match self.objects.get(&id.to_ascii_lowercase()) {
+                None => return Some(error(400, "InvalidResourceReference")),
+                Some(_) if self.busy.contains_key(&id.to_ascii_lowercase()) => {
+                    return Some(error(400, "ReferencedResourceNotProvisioned"));
+                }
+                Some(_) => {}
+            }
+        }
+        None
+    }
+
+    /// What the API adds to an object.
+    fn fill(&mut self, id: &str, shown: &mut Value, old: Option<&Value>) {
+        let lower = id.to_ascii_lowercase();
+        if lower.contains("/publicipaddresses/") {
+            self.addresses += 1;
+            let fresh = if shown["properties"]["publicIPAddressVersion"] == "IPv6" {
+                format!("2001:db8::{}", self.addresses)
+            } else {
+                format!("20.50.0.{}", self.addresses)
+            };
+            let address = old.map_or(json!(fresh), |it| it["properties"]["ipAddress"].clone());
+            shown["properties"]["ipAddress"] = address;
+            shown["properties"]["idleTimeoutInMinutes"] = json!(4);
+        }
+        for kind in [
+            "frontendIPConfigurations",
+            "backendAddressPools",
+            "probes",
+            "loadBalancingRules",
+            "securityRules",
+            "routes",
+        ] {
+            for part in shown["properties"][kind].as_array_mut().into_iter().flatten() {
+                part["id"] = json!(format!("{id}/{kind}/{}", part["name"].as_str().unwrap()));
+                part["properties"]["provisioningState"] = json!("Succeeded");
+                if kind == "probes" {
+                    part["properties"]["numberOfProbes"] = json!(1);
+                }
+                if kind == "frontendIPConfigurations" {
+                    if part["properties"]["privateIPAllocationMethod"].is_null() {
+                        part["properties"]["privateIPAllocationMethod"] = json!("Dynamic");
+                    }
+                    if !part["properties"]["subnet"].is_null() && part["properties"]["privateIPAddress"].is_null() {
+                        self.addresses += 1;
+                        let version = &part["properties"]["privateIPAddressVersion"];
+                        let fresh = if version == "IPv6" {
+                            format!("fd00::{}", self.addresses)
+                        } else {
+                            format!("10.240.0.{}", self.addresses + 90)
+                        };
+                        part["properties"]["privateIPAddress"] = json!(fresh);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a write to interfaces changes in pools.
+    fn join(&mut self, id: &str, shown: &Value) {
+        let lower = id.to_ascii_lowercase();
+        let mut members: Vec<(String, Vec<String>)> = Vec::new();
+        let pools = |it: &Value| -> Vec<String> {
+            it["properties"]["loadBalancerBackendAddressPools"]
+                .as_array()
+                .into_iter()
+                .flatten()
+                .map(|it| it["id"].as_str().unwrap().to_ascii_lowercase())
+                .collect()
+        };
+        if lower.contains("microsoft.network/networkinterfaces/") {
+            for it in shown["properties"]["ipConfigurations"].as_array().into_iter().flatten() {
+                members.push((format!("{id}/ipConfigurations/{}", it["name"].as_str().unwrap()), pools(it)));
+            }
+        } else if lower.contains("/virtualmachines/") {
+            for nic in shown["properties"]["networkProfileConfiguration"]["networkInterfaceConfigurations"]
+                .as_array()
+                .into_iter()
+                .flatten()
+            {
+                for it in nic["properties"]["ipConfigurations"].as_array().into_iter().flatten() {
+                    let configuration = format!(
+                        "{id}/networkInterfaces/{}/ipConfigurations/{}",
+                        nic["name"].as_str().unwrap(),
+                        it["name"].as_str().unwrap()
+                    );
+                    members.push((configuration, pools(it)));
+                }
+            }
+        }
+        for balancer in self.objects.iter_mut().filter(|(key, _)| key.contains("/loadbalancers/")).map(|(_, it)| it) {
+            let own = balancer["id"].as_str().unwrap().to_owned();
+            for pool in balancer["properties"]["backendAddressPools"].as_array_mut().into_iter().flatten() {
+                let pool_id =
+                    format!("{own}/backendAddressPools/{}", pool["name"].as_str().unwrap()).to_ascii_lowercase();
+                let mut all: Vec<Value> =
+                    pool["properties"]["backendIPConfigurations"].as_array().cloned().unwrap_or_default();
+                for (configuration, pools) in &members {
+                    all.retain(|it| !it["id"].as_str().unwrap().eq_ignore_ascii_case(configuration));
+                    if pools.contains(&pool_id) {
+                        all.push(json!({ "id": configuration }));
+                    }
+                }
+                if !all.is_empty() || !pool["properties"]["backendIPConfigurations"].is_null() {
+                    pool["properties"]["backendIPConfigurations"] = json!(all);
+                }
+            }
+        }
+    }
+}
+
+/// The parts of objects that are written by themselves.
+fn part_of(id: &str) -> Option<(String, String, String)> {
+    let (parent, name) = id.rsplit_once('/')?;
+    let (parent, kind) = parent.rsplit_once('/')?;
+    matches!(kind, "backendAddressPools" | "subnets").then(|| (parent.to_owned(), kind.to_owned(), name.to_owned()))
+}
+
+fn merge(old: &mut Value, new: &Value) {
+    match (old, new) {
+        (Value::Object(old), Value::Object(new)) => {
+            for (name, value) in new {
+                merge(old.entry(name.clone()).or_insert(Value::Null), value);
+            }
+        }
+        (old, new) => *old = new.clone(),
+    }
+}
+
+fn method(request: &Request) -> &'static str {
+    match request.method {
+        Method::Get => "GET",
+        Method::Put => "PUT",
+        Method::Delete => "DELETE",
+        _ => "?",
+    }
+}
+
+fn error(status: u16, code: &str) -> Response {
+    reply(status, json!({ "error": { "code": code, "message": format!("it is {code}") } }))
+}
+
+fn machine(name: &str, nic: &str) -> Value {
+    json!({ "location": "westeurope", "zones": ["1"], "properties": {
+        "hardwareProfile": { "vmSize": "Standard_D2s_v5" }, "osProfile": { "computerName": name },
+        "networkProfile": { "networkInterfaces": [{ "id": nic, "properties": { "primary": true } }] },
+        "instanceView": { "platformFaultDomain": 1, "statuses": [{ "code": "ProvisioningState/succeeded" }, { "code": "PowerState/running" }] },
+    } })
+}
+
+fn interface(id: &str, vm: &str, ip: &str) -> Value {
+    json!({ "location": "westeurope", "properties": { "primary": true, "virtualMachine": { "id": vm }, "ipConfigurations": [{
+        "name": "ipc", "id": format!("{id}/ipConfigurations/ipc"), "properties": { "primary": true, "privateIPAddress": ip,
+        "privateIPAddressVersion": "IPv4", "subnet": { "id": rg("Microsoft.Network/virtualNetworks/vnet1/subnets/subnet1") } } }] } })
+}
+
+impl FakeCloud for FakeArm {
+    fn answer(&mut self, request: &Request, moment: FakeMoment) -> Response {
+        self.answered(request, moment)
+    }
+
+    fn objects(&self) -> Vec<CloudObject> {
+        let mut all = Vec::new();
+        for (key, shown) in &self.objects {
+            let kinds =
+                [("/publicipaddresses/", ""), ("/loadbalancers/", ""), ("/networksecuritygroups/", "securityRules")];
+            let Some((_, only)) = kinds.iter().find(|(it, _)| key.contains(it)) else { continue };
+            if only.is_empty() {
+                let mut body = json!({ "tags": shown["tags"], "sku": shown["sku"] });
+                if key.contains("/publicipaddresses/") {
+                    body["ip"] = shown["properties"]["ipAddress"].clone();
+                }
+                let kind = if key.contains("/loadbalancers/") { "shared balancer" } else { "public address" };
+                all.push(CloudObject { kind: kind.to_owned(), id: key.clone(), name: String::new(), body });
+            }
+            for (kind, parts) in shown["properties"].as_object().unwrap() {
+                if *kind == "ipConfigurations" {
+                    continue;
+                }
+                for part in parts.as_array().into_iter().flatten().filter(|it| !it["name"].is_null()) {
+                    let name = part["name"].as_str().unwrap().to_owned();
+                    let mut body = part["properties"].clone();
+                    for it in ["provisioningState", "backendIPConfigurations"] {
+                        body.as_object_mut().map(|body| body.remove(it));
+                    }
+                    all.push(CloudObject { kind: kind.clone(), id: format!("{key}/{name}"), name, body });
+                }
+            }
+        }
+        all
+    }
+
+    fn change(&mut self, change: &ForeignChange) -> Option<Changed> {
+        match change {
+            ForeignChange::AddMachine { name } => {
+                let last = u8::try_from(self.count() % 200 + 4).unwrap();
+                self.machine(name, last);
+            }
+            ForeignChange::AddForeign { name } => {
+                let pip = rg(&format!("Microsoft.Network/publicIPAddresses/{name}"));
+                self.put(
+                    &pip,
+                    json!({ "sku": { "name": "Standard" }, "tags": { "k8s-azure-service": "other/web" },
+                    "properties": { "ipAddress": "20.60.0.1" } }),
+                );
+                self.touch("Microsoft.Network/networkSecurityGroups/nsg1", |it| {
+                    let rule = json!({ "name": "by-hand", "properties": { "priority": 500, "direction": "Inbound", "note": 1 } });
+                    it["properties"]["securityRules"].as_array_mut().unwrap().push(rule);
+                });
+                return Some(Changed { id: Some(pip) });
+            }
+            _ => return None,
+        }
+        Some(Changed::default())
+    }
+
+    fn settings(&self) -> Vec<(&'static str, &'static str)> {
+        super::SETTINGS.to_vec()
+    }
+
+    fn busy(&self, _: &Request) -> Response {
+        error(429, "RetryableError")
+    }
+
+    fn refused(&self, _: &Request) -> Response {
+        error(400, "InvalidParameter")
+    }
+}
