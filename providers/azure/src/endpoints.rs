@@ -164,9 +164,22 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
         &["Microsoft.Network/privateLinkServices/write"],
     );
     let kinds = ["loadBalancers", "publicIPAddresses", "privateLinkServices"];
-    kinds.iter().fold(endpoint, |it, kind| {
-        let (one, action) =
-            (at(&format!("Microsoft.Network/{kind}/*")), action(&format!("Microsoft.Network/{kind}"), "delete"));
-        it.allow([Method::Delete], [&*one], [&*action])
-    })
+    kinds
+        .iter()
+        .fold(endpoint, |it, kind| {
+            let (one, action) =
+                (at(&format!("Microsoft.Network/{kind}/*")), action(&format!("Microsoft.Network/{kind}"), "delete"));
+            it.allow([Method::Delete], [&*one], [&*action])
+        })
+        .allow(
+            [Method::Get],
+            [&*at("Microsoft.Network/privateLinkServices/*/privateEndpointConnections/*")],
+            ["Microsoft.Network/privateLinkServices/privateEndpointConnections/read"],
+        )
+        .allow_as(
+            SHARED,
+            [Method::Delete],
+            [&*at("Microsoft.Network/privateLinkServices/*/privateEndpointConnections/*")],
+            ["Microsoft.Network/privateLinkServices/privateEndpointConnections/delete"],
+        )
 }

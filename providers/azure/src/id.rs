@@ -2,6 +2,29 @@
 
 use std::fmt;
 
+/// Namespaces and types as the API's paths spell them.
+const SPELLED: [&str; 19] = [
+    "Microsoft.Compute",
+    "Microsoft.Network",
+    "backendAddressPools",
+    "disks",
+    "frontendIPConfigurations",
+    "ipConfigurations",
+    "loadBalancers",
+    "loadBalancingRules",
+    "networkInterfaces",
+    "networkSecurityGroups",
+    "privateLinkServices",
+    "probes",
+    "publicIPAddresses",
+    "publicIPPrefixes",
+    "routeTables",
+    "subnets",
+    "virtualMachineScaleSets",
+    "virtualMachines",
+    "virtualNetworks",
+];
+
 /// An object's id: its subscription, its group, and the types and names that lead to it.
 #[derive(Clone, Debug)]
 pub(crate) struct ResourceId {
@@ -35,7 +58,9 @@ impl ResourceId {
             && providers.eq_ignore_ascii_case("providers");
         let are_names =
             is_name(subscription) && is_group(group) && is_name(namespace) && words.iter().all(|it| is_name(it));
-        (is_fixed && are_names && words.len() >= 2).then(|| Self::new(subscription, group, namespace, words))
+        let words: Vec<&str> =
+            words.iter().enumerate().map(|(at, it)| if at % 2 == 0 { spelled(it) } else { it }).collect();
+        (is_fixed && are_names && words.len() >= 2).then(|| Self::new(subscription, group, spelled(namespace), &words))
     }
 
     /// The object below it.
@@ -74,6 +99,11 @@ impl fmt::Display for ResourceId {
     }
 }
 
+/// A namespace or type as the operator's rules spell it: they are compared with case.
+fn spelled(word: &str) -> &str {
+    SPELLED.iter().find(|it| it.eq_ignore_ascii_case(word)).copied().unwrap_or(word)
+}
+
 /// Whether two ids are those of one object.
 pub(crate) fn same(one: &str, other: &str) -> bool {
     one.eq_ignore_ascii_case(other)
@@ -106,6 +136,10 @@ mod tests {
         let id = "/SUBSCRIPTIONS/s/resourcegroups/Rg(1)/Providers/Microsoft.Network/loadbalancers/Kubernetes";
         let read = ResourceId::parse(id).unwrap();
         assert_eq!((&*read.group, read.name()), ("Rg(1)", "Kubernetes"));
+        assert_eq!(
+            read.to_string(),
+            "/subscriptions/s/resourceGroups/Rg(1)/providers/Microsoft.Network/loadBalancers/Kubernetes"
+        );
         assert!(read.has_types(&["loadBalancers"]) && !read.has_types(&["loadBalancers", "probes"]));
         let expected =
             "/subscriptions/s/resourcegroups/rg(1)/providers/microsoft.network/loadbalancers/kubernetes/probes/p";

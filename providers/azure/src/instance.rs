@@ -92,7 +92,7 @@ pub(crate) fn instance(machine: &Value, id: &MachineId, set: Option<&Value>, int
         instance = instance.addresses(addresses(interface, interfaces));
         let configuration = primary(items(interface, "/properties/ipConfigurations"));
         if let Some(id) = configuration.and_then(|it| word(it, "/id")) {
-            instance = instance.extra(INTERFACE, id.to_ascii_lowercase());
+            instance = instance.extra(INTERFACE, id);
         }
     }
     instance = instance.addresses([Address::hostname(name)]);

@@ -9,9 +9,9 @@ use crate::api::lists;
 use crate::id::{ResourceId, same};
 use crate::instance::{self, AzureInterfaces, node_name, public_addresses};
 use crate::machine::MachineId;
+use crate::machines::{self, INSTANCE_VIEW, MachinesPlace};
 use crate::provider::Azure;
 use crate::settings::AccountSettings;
-use crate::sweep::{self, INSTANCE_VIEW, SweepPlace};
 
 /// The label of nodes whose machines are nobody's here, if it is "false".
 pub(crate) const MANAGED: &str = "kubernetes.azure.com/managed";
@@ -32,7 +32,7 @@ impl Instances for Azure {
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
         let settings = AccountSettings::read()?;
-        sweep::page(&settings, &SweepPlace::parse(cursor)?, limit)
+        machines::page(&settings, &MachinesPlace::parse(cursor)?, limit)
     }
 
     fn canonical_id(provider_id: &str) -> Result<String> {
@@ -90,7 +90,7 @@ fn by_name(node: &Node, settings: &AccountSettings) -> Result<Option<Instance>> 
     };
     let machines = lists::all(AzureApi::Compute, &settings.compute(&["virtualMachines"]), &[INSTANCE_VIEW])?;
     take(&machines, &|it| MachineId::of(text(it, "/id")));
-    for set in sweep::uniform_sets(&settings)? {
+    for set in machines::uniform_sets(&settings)? {
         let machines = lists::all(AzureApi::Compute, &set.id.child(&["virtualMachines"]), &[INSTANCE_VIEW])?;
         let named: Vec<Value> = machines.into_iter().filter(|it| same(&node_name(it), &node.name)).collect();
         take(&named, &|it| Some(MachineId::in_set(&set.id, text(it, "/instanceId"))));

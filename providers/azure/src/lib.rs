@@ -7,10 +7,13 @@ mod endpoints;
 mod id;
 mod instance;
 mod instances;
+mod inventory;
+mod load_balancer;
 mod machine;
+mod machines;
 mod provider;
+mod routes;
 mod settings;
-mod sweep;
 mod volumes;
 
 pub use crate::provider::Azure;
@@ -22,20 +25,28 @@ use crate::api::AzureApi;
 use crate::api::fields::word;
 use crate::settings::AccountSettings;
 
-aerostat_sdk::export!(Azure: Provider, Instances, PersistentVolumes);
+aerostat_sdk::export!(Azure: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
 impl Provider for Azure {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         settings::check()?;
-        Ok(Description::new("azure", env!("CARGO_PKG_VERSION"))
+        settings::balancers::BalancerSettings::check()?;
+        let description = Description::new("azure", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .endpoint(endpoints::compute())
             .endpoint(endpoints::network())
             .settings(settings::ACCOUNT)
+            .settings(settings::balancers::TABLE)
+            .settings(settings::several::TABLE)
+            .annotations(load_balancer::TABLE)
             .node_label(instances::MANAGED)
             .node_label(instances::GROUP)
-            .list_page_size(500))
+            .load_balancers_have_vips()
+            .load_balancers_share_addresses()
+            .load_balancer_concurrency(1)
+            .list_page_size(500);
+        Ok(load_balancer::CONTROL_PLANE.into_iter().fold(description, Description::node_label))
     }
 
     /// The subscriptions, the machines' group and the virtual network: a network that is made again under its name is another one.

@@ -25,15 +25,17 @@ pub(crate) enum AzureWritten {
     Busy(Duration, String),
 }
 
-/// A PUT of an object over the one that was read: with its `etag`, or, if there was none, only where there is none.
+/// A PUT of an object over the one that was read, with its version if it has one; without one that was read, only where there is
+/// none.
 ///
 /// # Errors
 ///
 /// Whatever else the API answered.
-pub(crate) fn put(api: AzureApi, id: &ResourceId, body: &Value, etag: Option<&str>) -> Result<AzureWritten> {
+pub(crate) fn put(api: AzureApi, id: &ResourceId, body: &Value, over: Option<&Value>) -> Result<AzureWritten> {
     let request = api.request(Method::Put, id).json(body);
-    let request = match etag {
-        Some(etag) => request.header("if-match", etag),
+    let request = match over.map(etag) {
+        Some(Some(etag)) => request.header("if-match", etag),
+        Some(None) => request,
         None => request.header("if-none-match", "*"),
     };
     written(request.answer()?, false)
@@ -66,7 +68,7 @@ fn written(response: Response, is_deletion: bool) -> Result<AzureWritten> {
 }
 
 /// The version of an object that was read.
-pub(crate) fn etag(shown: &Value) -> Option<&str> {
+fn etag(shown: &Value) -> Option<&str> {
     word(shown, "/etag")
 }
 

@@ -34,9 +34,11 @@ pub(crate) struct FakeArm {
     pub(crate) refusals: Vec<(String, u16, &'static str, usize)>,
     /// What somebody else does to an object before the next PUT of it.
     pub(crate) meanwhile: Vec<(String, fn(&mut Value))>,
-    busy: BTreeMap<String, u64>,
-    version: u64,
-    addresses: u32,
+    /// A frontend that the API refuses.
+    pub(crate) bad_frontend: Option<String>,
+    pub(crate) busy: BTreeMap<String, u64>,
+    pub(crate) version: u64,
+    pub(crate) addresses: u32,
 }
 
 impl Default for FakeArm {
@@ -48,6 +50,7 @@ impl Default for FakeArm {
             clock: 1_000,
             refusals: Vec::new(),
             meanwhile: Vec::new(),
+            bad_frontend: None,
             busy: BTreeMap::new(),
             version: 0,
             addresses: 10,
@@ -327,6 +330,9 @@ impl FakeArm {
     /// A reference to what is not there, or is not ready.
     fn checked(&self, body: &Value) -> Option<Response> {
         for frontend in body["properties"]["frontendIPConfigurations"].as_array().into_iter().flatten() {
+            if self.bad_frontend.as_ref().is_some_and(|it| frontend["name"] == json!(it)) {
+                return Some(error(400, "InvalidRequestFormat"));
+            }
             let Some(id) = frontend["properties"]["publicIPAddress"]["id"].as_str() else { continue };
             match self.objects.get(&id.to_ascii_lowercase()) {
                 None => return Some(error(400, "InvalidResourceReference")),

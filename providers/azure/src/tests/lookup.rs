@@ -164,7 +164,7 @@ fn azure_015_two_thousand_machines_are_pages_of_lists() {
     let mut requests = host.requests();
     requests.sort();
     requests.dedup();
-    // What a sweep asks twice, the host answers from what it has heard.
+    // Lists that are asked for twice are answered by the host from memory.
     assert_eq!(requests.len(), 2 + 4 + 4, "scale sets, machines, and pages of members and of their interfaces");
 }
 
@@ -248,4 +248,13 @@ fn the_description_has_no_warnings() {
     let description = settings().run(<Azure as Provider>::describe).unwrap();
     assert_eq!(testing::warnings(&description), [""; 0]);
     assert_eq!(&*description.name, "azure");
+}
+
+#[test]
+fn the_readme_shows_what_is_described() {
+    let description = settings().run(<Azure as Provider>::describe).unwrap();
+    let filled =
+        aerostat_sdk::readme::filled(include_str!("../../README.md"), &description, "service.beta.kubernetes.io/");
+    // UPDATE_EXPECT=1 rewrites the file; the failure says so.
+    expect_test::expect_file!["../../README.md"].assert_eq(&filled);
 }

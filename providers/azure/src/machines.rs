@@ -17,14 +17,14 @@ pub(crate) const INSTANCE_VIEW: (&str, &str) = ("$expand", "instanceView");
 
 /// A place in the list: a scale set, or none before all of them, a page there, and how many of that page are past.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(crate) struct SweepPlace {
+pub(crate) struct MachinesPlace {
     /// The scale set's name, in lower case; empty for machines with ids of their own.
     set: String,
     token: Option<String>,
     past: usize,
 }
 
-impl SweepPlace {
+impl MachinesPlace {
     /// The place of a cursor; the beginning without one.
     ///
     /// # Errors
@@ -93,7 +93,7 @@ impl ScaleSet {
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(crate) fn page(settings: &AccountSettings, place: &SweepPlace, limit: u32) -> Result<Page> {
+pub(crate) fn page(settings: &AccountSettings, place: &MachinesPlace, limit: u32) -> Result<Page> {
     let sets = sets(settings)?;
     let by_key: SortedMap<String, &ScaleSet> = sets.iter().map(|it| (it.key(), it)).collect();
     let set = by_key.get(&place.set).copied().filter(|it| !it.is_flexible());
@@ -108,12 +108,12 @@ pub(crate) fn page(settings: &AccountSettings, place: &SweepPlace, limit: u32) -
     let left = machines.len().saturating_sub(place.past);
     let part: Vec<&Value> = machines.iter().skip(place.past).take(limit).collect();
     let next = if left > limit {
-        Some(SweepPlace { past: place.past + limit, ..place.clone() })
+        Some(MachinesPlace { past: place.past + limit, ..place.clone() })
     } else if token.is_some() {
-        Some(SweepPlace { token, past: 0, ..place.clone() })
+        Some(MachinesPlace { token, past: 0, ..place.clone() })
     } else {
         let later = sets.iter().filter(|it| !it.is_flexible()).map(ScaleSet::key).find(|it| *it > place.set);
-        later.map(|set| SweepPlace { set, token: None, past: 0 })
+        later.map(|set| MachinesPlace { set, token: None, past: 0 })
     };
     let (instances, lost) = shown(settings, &part, set, &by_key)?;
     let page = Page::new(instances, next.map(|it| it.cursor()));

@@ -1,0 +1,126 @@
+//! Routes for pods: entries of the cluster's route table, each to the address of a node. All changes of a call are one write.
+
+mod plan;
+
+use aerostat_sdk::{
+    AddressKind, Error, IpFamily, PodNetwork, Result, Route, RouteChange, RouteDescription, RouteOutcome,
+    RouteOwnership, RoutePage, RouteState, Routes,
+};
+use serde_json::{Value, json};
+
+use self::plan::{RoutePlan, is_same_network, planned};
+use crate::api::AzureApi;
+use crate::api::fields::{items, text};
+use crate::api::writes::{self, AzureWritten, has_failed, is_changing};
+use crate::id::ResourceId;
+use crate::load_balancer::family_of;
+use crate::provider::Azure;
+use crate::settings::{AccountSettings, ROUTE_TABLE};
+
+/// Changes of one call: they are one write. A table has at most 400 routes.
+const BATCH: u32 = 400;
+/// How often the table is read again in one call.
+const TIMES: usize = 3;
+/// How soon to look at a change that goes on.
+const POLL: std::time::Duration = std::time::Duration::from_secs(2);
+/// The kind of next hop that is written.
+const APPLIANCE: &str = "VirtualAppliance";
+
+impl Routes for Azure {
+    fn describe() -> Result<RouteDescription> {
+        let families = [IpFamily::Ipv4, IpFamily::Ipv6];
+        Ok(RouteDescription::new(families).batch_size(BATCH).page_size(BATCH).entries_per_route(1))
+    }
+
+    /// The node's own address of the network's family. Nobody is asked.
+    fn next_hop(network: &PodNetwork) -> Result<String> {
+        let PodNetwork { destination, node } = network;
+        let family = family_of(destination);
+        let hop = node.address(AddressKind::InternalIp, family).map(str::to_owned);
+        hop.ok_or_else(|| {
+            Error::invalid(format_args!(
+                "node {} has no internal address to which a route for {destination} could lead",
+                node.name
+            ))
+        })
+    }
+
+    fn list(_: Option<&str>, _: u32) -> Result<RoutePage> {
+        let (_, id) = table()?;
+        let shown: Option<Value> = AzureApi::Network.get(&id).find()?;
+        // A table that is not there is made with the first route.
+        let is_changing = shown.as_ref().is_some_and(is_changing);
+        let routes = shown.as_ref().map(|it| items(it, "/properties/routes")).unwrap_or_default();
+        Ok(RoutePage::new(routes.iter().map(|it| route(it, is_changing)).collect(), None))
+    }
+
+    fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
+        applied(changes).unwrap_or_else(|error| changes.iter().map(|_| Err(error.clone())).collect())
+    }
+}
+
+/// The route table of the settings.
+fn table() -> Result<(AccountSettings, ResourceId)> {
+    let settings = AccountSettings::read()?;
+    let name = settings.route_table.clone();
+    let name =
+        name.ok_or_else(|| Error::invalid(format_args!("setting {} is missing: routes need it", ROUTE_TABLE.name)))?;
+    let id = settings.network(&settings.route_table_group, &["routeTables", &name]);
+    Ok((settings, id))
+}
+
+/// A route as the host knows it. No route has a mark: those to an address are of the kind that is written here.
+fn route(shown: &Value, table_changes: bool) -> Route {
+    let destination = text(shown, "/properties/addressPrefix");
+    let hop = text(shown, "/properties/nextHopIpAddress");
+    let is_appliance = text(shown, "/properties/nextHopType").eq_ignore_ascii_case(APPLIANCE);
+    let ownership = if is_appliance && !hop.is_empty() { RouteOwnership::Unmarked } else { RouteOwnership::Foreign };
+    let state = match (table_changes || is_changing(shown), has_failed(shown)) {
+        (_, true) => RouteState::Failed(format!("route {} has failed", text(shown, "/name"))),
+        (true, false) => RouteState::Changing,
+        (false, false) => RouteState::Active,
+    };
+    let route = Route::new(destination, hop).id(text(shown, "/name")).state(state).ownership(ownership);
+    Route { next_hop: Some(hop.to_owned()).filter(|it| is_appliance && !it.is_empty()), ..route }
+}
+
+/// Writes all changes at once. Who has written in between is not overwritten.
+fn applied(changes: &[RouteChange]) -> Result<Vec<Result<RouteOutcome>>> {
+    let (settings, id) = table()?;
+    let mut shown: Option<Value> = AzureApi::Network.get(&id).find()?;
+    for _ in 0..TIMES {
+        let routes = shown.as_ref().map(|it| items(it, "/properties/routes")).unwrap_or_default();
+        let RoutePlan { answers, routes: planned } = planned(routes, changes);
+        let is_same = routes == planned;
+        let waits = |why: &str| {
+            let all = answers.iter().map(|it| it.clone().and_then(|_| Ok(RouteOutcome::pending(POLL, why))));
+            all.collect()
+        };
+        if shown.as_ref().is_some_and(is_changing) {
+            return Ok(waits("the route table is being changed"));
+        }
+        if is_same && !shown.as_ref().is_some_and(has_failed) {
+            return Ok(answers);
+        }
+        let mut body = shown.clone().unwrap_or_else(|| json!({ "location": settings.location, "properties": {} }));
+        body["properties"]["routes"] = json!(planned);
+        match writes::put(AzureApi::Network, &id, &body, shown.as_ref())? {
+            AzureWritten::Begun(written, _) if written.is_null() || is_changing(&written) => {
+                return Ok(waits("the route table is being changed"));
+            }
+            AzureWritten::Begun(..) => return Ok(answers),
+            AzureWritten::Changed => shown = AzureApi::Network.get(&id).find()?,
+            AzureWritten::Busy(_, why) => return Ok(waits(&why)),
+        }
+    }
+    let why = "the route table was changed by somebody else three times meanwhile";
+    Ok(changes.iter().map(|_| Ok(RouteOutcome::pending(POLL, why))).collect())
+}
+
+/// Whether a route leads to this destination.
+pub(crate) fn leads_to(shown: &Value, destination: &str) -> bool {
+    is_same_network(text(shown, "/properties/addressPrefix"), destination)
+}
+
+#[cfg(test)]
+mod tests;
