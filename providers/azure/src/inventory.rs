@@ -13,7 +13,7 @@ use crate::api::{AzureApi, lists};
 use crate::id::same;
 use crate::load_balancer::{CLUSTER_TAG, MARK_TAG, SERVICE_TAG, base_in, base_of, memo_of};
 use crate::provider::Azure;
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// Items on a page: all of them are two lists.
 const PAGE: u32 = 500;
@@ -30,7 +30,7 @@ impl LoadBalancerInventory for Azure {
                 it.parse().map_err(|_| Error::invalid(format_args!("cursor {it:?} is not one of this list")))?
             }
         };
-        let settings = BalancerSettings::read()?;
+        let settings = AzureBalancerSettings::read()?;
         let publics = settings.account.network(&settings.account.group, &["publicIPAddresses"]);
         let publics = lists::all(AzureApi::Network, &publics, &[])?;
         let mut items: Vec<InventoryItem> = Vec::new();
@@ -60,7 +60,7 @@ fn owner(public: &Value) -> MarkedOwner {
 }
 
 /// A public address that was made for a Service of this cluster.
-fn public(shown: &Value, settings: &BalancerSettings) -> Option<InventoryItem> {
+fn public(shown: &Value, settings: &AzureBalancerSettings) -> Option<InventoryItem> {
     let is_named = tag(shown, CLUSTER_TAG).is_some_and(|it| same(it, &settings.cluster));
     tag(shown, SERVICE_TAG)?;
     let marked = owner(shown);

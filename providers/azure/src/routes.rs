@@ -8,7 +8,7 @@ use aerostat_sdk::{
 };
 use serde_json::{Value, json};
 
-use self::plan::{RoutePlan, is_same_network, planned};
+use self::plan::{APPLIANCE, TablePlan, planned};
 use crate::api::AzureApi;
 use crate::api::fields::{items, text};
 use crate::api::writes::{self, AzureWritten, has_failed, is_changing};
@@ -23,8 +23,6 @@ const BATCH: u32 = 400;
 const TIMES: usize = 3;
 /// How soon to look at a change that goes on.
 const POLL: std::time::Duration = std::time::Duration::from_secs(2);
-/// The kind of next hop that is written.
-const APPLIANCE: &str = "VirtualAppliance";
 
 impl Routes for Azure {
     fn describe() -> Result<RouteDescription> {
@@ -90,7 +88,7 @@ fn applied(changes: &[RouteChange]) -> Result<Vec<Result<RouteOutcome>>> {
     let mut shown: Option<Value> = AzureApi::Network.get(&id).find()?;
     for _ in 0..TIMES {
         let routes = shown.as_ref().map(|it| items(it, "/properties/routes")).unwrap_or_default();
-        let RoutePlan { answers, routes: planned } = planned(routes, changes);
+        let TablePlan { answers, routes: planned } = planned(routes, changes);
         let is_same = routes == planned;
         let waits = |why: &str| {
             let all = answers.iter().map(|it| it.clone().and_then(|_| Ok(RouteOutcome::pending(POLL, why))));
@@ -115,11 +113,6 @@ fn applied(changes: &[RouteChange]) -> Result<Vec<Result<RouteOutcome>>> {
     }
     let why = "the route table was changed by somebody else three times meanwhile";
     Ok(changes.iter().map(|_| Ok(RouteOutcome::pending(POLL, why))).collect())
-}
-
-/// Whether a route leads to this destination.
-pub(crate) fn leads_to(shown: &Value, destination: &str) -> bool {
-    is_same_network(text(shown, "/properties/addressPrefix"), destination)
 }
 
 #[cfg(test)]

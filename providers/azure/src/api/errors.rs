@@ -6,7 +6,7 @@ use aerostat_sdk::Error;
 use aerostat_sdk::http::{self, Response};
 use serde_json::Value;
 
-use super::AzureApi;
+use super::names::{COMPUTE, NETWORK};
 
 /// How long the API is left alone that says that requests come too fast, without saying for how long.
 const OVER_LIMIT: Duration = Duration::from_secs(30);
@@ -66,21 +66,21 @@ fn is_limit(code: &str) -> bool {
 }
 
 pub(super) fn compute_refusal(response: &Response) -> Option<Error> {
-    refusal(response, AzureApi::Compute)
+    refusal(response, COMPUTE)
 }
 
 pub(super) fn network_refusal(response: &Response) -> Option<Error> {
-    refusal(response, AzureApi::Network)
+    refusal(response, NETWORK)
 }
 
-fn refusal(response: &Response, api: AzureApi) -> Option<Error> {
+fn refusal(response: &Response, endpoint: &str) -> Option<Error> {
     let code = code(response);
     let complaint = response.complaint();
     match (&*code, response.status()) {
         (_, 429) if !is_busy_code(&code) => {
             let pause = response.retry_after().unwrap_or_else(|| {
                 // The API does not say for how long: the host is told, so that other calls wait too.
-                http::throttle(api.endpoint(), OVER_LIMIT, &complaint);
+                http::throttle(endpoint, OVER_LIMIT, &complaint);
                 OVER_LIMIT
             });
             Some(Error::retry_after(pause, complaint))

@@ -4,7 +4,7 @@ use aerostat_sdk::http;
 use aerostat_sdk::{Error, Method, Result, pages};
 use serde_json::Value;
 
-use super::{AzureApi, VERSION};
+use super::endpoint::{AzureApi, VERSION};
 use crate::id::ResourceId;
 
 /// The names of a page's token in URLs: `$skiptoken`, in any case.

@@ -5,7 +5,7 @@ use aerostat_sdk::http::{self, Response};
 use aerostat_sdk::{Error, Method, Result};
 use serde_json::Value;
 
-use super::AzureApi;
+use super::endpoint::AzureApi;
 use super::errors::{ended, is_busy_code};
 use super::fields::text;
 use crate::id::is_name;

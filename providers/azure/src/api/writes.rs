@@ -6,8 +6,9 @@ use aerostat_sdk::http::Response;
 use aerostat_sdk::{Method, Result};
 use serde_json::Value;
 
+use super::endpoint::AzureApi;
 use super::errors::{code, is_busy, is_busy_code, is_not_found};
-use super::{AzureApi, operations};
+use super::operations;
 use crate::api::fields::{text, word};
 use crate::id::ResourceId;
 

@@ -10,7 +10,7 @@ use crate::api::AzureApi;
 use crate::api::fields::{tag, text, word};
 use crate::api::writes::{self, AzureWritten, is_changing};
 use crate::id::ResourceId;
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// Where a public address stands.
 #[derive(Clone, Debug, PartialEq)]
@@ -22,7 +22,7 @@ pub(crate) enum PublicState {
 }
 
 /// The mark of what is made for a Service.
-fn mark(owner: &Owner, settings: &BalancerSettings) -> String {
+fn mark(owner: &Owner, settings: &AzureBalancerSettings) -> String {
     Mark { cluster: settings.cluster_uid.clone(), service: owner.uid.clone() }.to_string()
 }
 
@@ -35,7 +35,7 @@ pub(crate) fn ensure_public(
     owner: &Owner,
     goal: &ServiceGoal,
     frontend: &FrontendGoal,
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     cloud: &mut BalancerCloud,
 ) -> Result<PublicState> {
     let (name, prefix) = match &frontend.address {
@@ -109,7 +109,7 @@ fn fresh(
     prefix: Option<&str>,
     mark: &str,
     zones: &[String],
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
 ) -> Value {
     let PublicGoal { ip_tags, .. } = &goal.public;
     let mut body = json!({
@@ -133,7 +133,7 @@ fn fresh(
 }
 
 /// A public address with the tags and the label that a Service gives it.
-fn edited(shown: &Value, goal: &PublicGoal, owner: &str, settings: &BalancerSettings) -> Value {
+fn edited(shown: &Value, goal: &PublicGoal, owner: &str, settings: &AzureBalancerSettings) -> Value {
     let mut body = shown.clone();
     for (name, value) in &goal.tags {
         set_tag(&mut body, name, value);
@@ -202,21 +202,22 @@ pub(crate) fn unneeded<'v>(
     base: &str,
     owner: &str,
     kept: &[String],
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     cloud: &'v BalancerCloud,
 ) -> Vec<&'v Value> {
     let is_tagged = |it: &Value| tag(it, SERVICE_TAG).unwrap_or_default().split(',').any(|it| it.trim() == owner);
     let is_kept = |it: &Value| kept.iter().any(|kept| crate::id::same(kept, text(it, "/id")));
     let is_named = |it: &Value| is_public_of(&settings.cluster, base, text(it, "/name"));
     // A name alone could be another cluster's; a tag alone could be that of a Service which was called so before.
-    let is_own = |it: &&Value| {
-        (is_named(it) && tag(it, SERVICE_TAG).is_some()) || (is_tagged(it) && !is_named_for_other(it, settings))
+    let is_own = |entry: &&Value| {
+        (is_named(entry) && tag(entry, SERVICE_TAG).is_some())
+            || (is_tagged(entry) && !is_named_for_other(entry, settings))
     };
     cloud.publics.iter().filter(is_own).filter(|it| !is_kept(it) && (is_named(it) || is_tagged(it))).collect()
 }
 
 /// Whether a public address is one of another cluster, by its tag.
-fn is_named_for_other(public: &Value, settings: &BalancerSettings) -> bool {
+fn is_named_for_other(public: &Value, settings: &AzureBalancerSettings) -> bool {
     tag(public, CLUSTER_TAG).is_none_or(|it| !it.eq_ignore_ascii_case(&settings.cluster))
 }
 
@@ -230,7 +231,7 @@ pub(crate) fn release(
     base: &str,
     owner: &str,
     public: &Value,
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     cloud: &mut BalancerCloud,
 ) -> Result<PublicState> {
     let name = text(public, "/name");

@@ -33,7 +33,7 @@ const PATH: Custom<String> = Custom::path("a path such as /healthz");
 const PROTOCOL: AnyCase<ProbeProtocol> =
     AnyCase(OneOf(&[("tcp", ProbeProtocol::Tcp), ("http", ProbeProtocol::Http), ("https", ProbeProtocol::Https)]));
 
-/// What a health probe speaks.
+/// The protocol of a health probe.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(crate) enum ProbeProtocol {
     Tcp,

@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use super::cloud::BALANCER_MARK;
 use super::goal::{RuleGoal, ServiceGoal};
-use super::names::{SHARED_PROBE, is_of, pool};
+use super::names::{SHARED_PROBE, base_in, is_of, pool};
 use super::placement::{PlacedFrontend, Placement};
 use super::probes::ProbeGoal;
 use super::tree::{part, parts, put, remove};
 use crate::api::fields::{items, text};
 use crate::id::{ResourceId, same};
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 const FRONTENDS: &str = "frontendIPConfigurations";
 const RULES: &str = "loadBalancingRules";
@@ -48,7 +48,7 @@ pub(crate) enum BalancerEdit {
 
 /// Edits a load balancer, or makes one. `zones` are those of the region.
 pub(crate) fn edited(
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     id: &ResourceId,
     shown: Option<&Value>,
     members: &BalancerMembers<'_>,
@@ -87,11 +87,12 @@ fn is_shared_probe(name: &str) -> bool {
 
 /// Takes away what is a Service's. A frontend that others' rules use stays.
 fn leave(tree: &mut Value, base: &str, own_pool: &str) {
+    let former = frontends_of_rules(tree, base);
     remove(tree, RULES, |it| is_of(base, text(it, "/name")));
     remove(tree, PROBES, |it| is_of(base, text(it, "/name")));
-    remove_frontends(tree, base, &[]);
-    let is_own = |it: &Value| {
-        [IpFamily::Ipv4, IpFamily::Ipv6].iter().any(|family| same(text(it, "/name"), &pool(own_pool, *family)))
+    remove_frontends(tree, base, &former, &[]);
+    let is_own = |entry: &Value| {
+        [IpFamily::Ipv4, IpFamily::Ipv6].iter().any(|family| same(text(entry, "/name"), &pool(own_pool, *family)))
     };
     let is_used: Vec<String> = parts(tree, RULES)
         .iter()
@@ -100,8 +101,16 @@ fn leave(tree: &mut Value, base: &str, own_pool: &str) {
     remove(tree, POOLS, |it| is_own(it) && !is_used.contains(&text(it, "/id").to_ascii_lowercase()));
 }
 
-/// Takes away frontends of a Service that are not among `kept`, and that nothing uses.
-fn remove_frontends(tree: &mut Value, base: &str, kept: &[&str]) {
+/// Frontends that rules of a Service are on, if they are called as those of Services: one that shares another's is the last to use it when
+/// that is gone.
+fn frontends_of_rules(tree: &Value, base: &str) -> Vec<String> {
+    let rules = parts(tree, RULES).iter().filter(|it| is_of(base, text(it, "/name")));
+    let frontends = rules.map(|it| crate::id::last_of(text(it, "/properties/frontendIPConfiguration/id")));
+    frontends.filter(|it| base_in("", it).is_some()).map(str::to_owned).collect()
+}
+
+/// Takes away frontends of a Service, and those that its rules were on, that are not among `kept`, and that nothing uses.
+fn remove_frontends(tree: &mut Value, base: &str, former: &[String], kept: &[&str]) {
     let users = ["loadBalancingRules", "inboundNatRules", "inboundNatPools", "outboundRules"];
     let mut used: Vec<String> = Vec::new();
     for user in users.iter().flat_map(|it| parts(tree, it)) {
@@ -110,19 +119,27 @@ fn remove_frontends(tree: &mut Value, base: &str, kept: &[&str]) {
         used.extend(several.map(|it| text(it, "/id").to_ascii_lowercase()));
     }
     let is_used = |it: &Value| used.iter().any(|user| same(crate::id::last_of(user), text(it, "/name")));
-    remove(tree, FRONTENDS, |it| {
-        let name = text(it, "/name");
-        is_of(base, name) && !kept.iter().any(|it| same(it, name)) && !is_used(it)
+    remove(tree, FRONTENDS, |entry| {
+        let name = text(entry, "/name");
+        let is_own = is_of(base, name) || former.iter().any(|entry| same(entry, name));
+        is_own && !kept.iter().any(|entry| same(entry, name)) && !is_used(entry)
     });
 }
 
 /// Puts a Service there, and takes away what it does not need any more.
-fn join(settings: &BalancerSettings, id: &ResourceId, tree: &mut Value, member: BalancerMember<'_>, zones: &[String]) {
+fn join(
+    settings: &AzureBalancerSettings,
+    id: &ResourceId,
+    tree: &mut Value,
+    member: BalancerMember<'_>,
+    zones: &[String],
+) {
     let BalancerMember { goal, place } = member;
     let base = &goal.names.base;
     let rules: Vec<&str> = goal.rules.iter().map(|it| it.name.as_str()).collect();
     let probes: Vec<&str> = goal.probes.iter().map(|it| it.name.as_str()).collect();
     let has = |names: &[&str], it: &Value| names.iter().any(|name| same(name, text(it, "/name")));
+    let former = frontends_of_rules(tree, base);
     remove(tree, RULES, |it| is_of(base, text(it, "/name")) && !has(&rules, it));
     remove(tree, PROBES, |it| is_of(base, text(it, "/name")) && !has(&probes, it));
     for frontend in &place.frontends {
@@ -143,7 +160,7 @@ fn join(settings: &BalancerSettings, id: &ResourceId, tree: &mut Value, member: 
         put(tree, RULES, rule_body(id, rule, &frontend.name, &pool), &["probe", "enableTcpReset"]);
     }
     let kept: Vec<&str> = place.frontends.iter().map(|it| it.name.as_str()).collect();
-    remove_frontends(tree, base, &kept);
+    remove_frontends(tree, base, &former, &kept);
 }
 
 fn put_frontend(tree: &mut Value, frontend: &PlacedFrontend, zones: &[String]) {

@@ -22,7 +22,7 @@ use crate::api::AzureApi;
 use crate::api::fields::text;
 use crate::api::operations;
 use crate::api::writes::{self, AzureWritten, has_failed, is_changing};
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// A Service of a batch, and its nodes.
 #[derive(Clone, Debug)]
@@ -42,8 +42,8 @@ pub(crate) fn ensure(services: &[BatchService<'_>]) -> Vec<Result<Progress>> {
 type Goals = Vec<Result<(ServiceGoal, AzureMemo)>>;
 
 /// Everything that is decided before the cloud is asked, and the cloud.
-fn prepared(services: &[BatchService<'_>]) -> Result<(BalancerSettings, BalancerCloud, Goals)> {
-    let settings = BalancerSettings::read()?;
+fn prepared(services: &[BatchService<'_>]) -> Result<(AzureBalancerSettings, BalancerCloud, Goals)> {
+    let settings = AzureBalancerSettings::read()?;
     let goal = |it: &BatchService<'_>| Ok((ServiceGoal::of(it.service, &settings)?, AzureMemo::of(it.service)?));
     let goals: Goals = services.iter().map(goal).collect();
     let mut groups = SortedSet::from([settings.account.group.clone()]);
@@ -58,14 +58,14 @@ fn prepared(services: &[BatchService<'_>]) -> Result<(BalancerSettings, Balancer
 
 /// A call for a batch.
 struct BatchCall<'a> {
-    settings: BalancerSettings,
+    settings: AzureBalancerSettings,
     cloud: BalancerCloud,
     turns: Vec<ServiceTurn<'a>>,
 }
 
 impl<'a> BatchCall<'a> {
     fn answers(
-        settings: BalancerSettings,
+        settings: AzureBalancerSettings,
         cloud: BalancerCloud,
         services: &[BatchService<'a>],
         goals: Goals,
@@ -76,7 +76,7 @@ impl<'a> BatchCall<'a> {
         for (it, goal) in services.iter().zip(goals) {
             let turn = goal.and_then(|(goal, memo)| {
                 let place = place(&goal, &settings, &cloud, &mut taken)?;
-                let reach = ServiceReach::of(it.service, &goal.owner, &settings, &cloud);
+                let reach = ServiceReach::of(it.service, &goal.owner, Some(&place), &settings, &cloud);
                 Ok(ServiceTurn::new(it.service, it.nodes.clone(), goal, place, memo, reach))
             });
             match turn {

@@ -11,7 +11,7 @@ use crate::api::AzureApi;
 use crate::api::fields::{items, tag, text, word, words};
 use crate::api::lists;
 use crate::id::same;
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// The tag of load balancers with the UID of the cluster that has made them.
 pub(crate) const BALANCER_MARK: &str = "aerostat-cluster";
@@ -33,7 +33,7 @@ impl BalancerCloud {
     /// # Errors
     ///
     /// Whatever the API answered; `invalid`, if another cluster with this one's name is there.
-    pub(crate) fn read(settings: &BalancerSettings, groups: &SortedSet<String>) -> Result<Self> {
+    pub(crate) fn read(settings: &AzureBalancerSettings, groups: &SortedSet<String>) -> Result<Self> {
         let mut balancers = SortedMap::new();
         for name in settings.balancer_names(false).into_iter().chain(settings.balancer_names(true)) {
             let shown: Option<Value> = AzureApi::Network.get(&settings.balancer_id(&name)).find()?;
@@ -52,15 +52,15 @@ impl BalancerCloud {
     }
 
     /// Refuses to go on where another cluster has made things under this one's name.
-    fn check_cluster(&self, settings: &BalancerSettings) -> Result<()> {
-        let other_mark = |it: &Value| {
-            let named = tag(it, CLUSTER_TAG).is_some_and(|it| same(it, &settings.cluster));
-            let mark = tag(it, MARK_TAG)?.parse::<Mark>().ok()?;
-            (named && mark.cluster != settings.cluster_uid).then(|| format!("public address {}", text(it, "/name")))
+    fn check_cluster(&self, settings: &AzureBalancerSettings) -> Result<()> {
+        let other_mark = |entry: &Value| {
+            let named = tag(entry, CLUSTER_TAG).is_some_and(|entry| same(entry, &settings.cluster));
+            let mark = tag(entry, MARK_TAG)?.parse::<Mark>().ok()?;
+            (named && mark.cluster != settings.cluster_uid).then(|| format!("public address {}", text(entry, "/name")))
         };
-        let other_balancer = |it: &Value| {
-            let mark = tag(it, BALANCER_MARK)?;
-            (mark != settings.cluster_uid).then(|| format!("load balancer {}", text(it, "/name")))
+        let other_balancer = |entry: &Value| {
+            let mark = tag(entry, BALANCER_MARK)?;
+            (mark != settings.cluster_uid).then(|| format!("load balancer {}", text(entry, "/name")))
         };
         let found = self.publics.iter().find_map(other_mark);
         let found = found.or_else(|| self.balancers.values().flatten().find_map(other_balancer));
@@ -111,7 +111,7 @@ impl BalancerCloud {
     /// # Errors
     ///
     /// Whatever the API answered.
-    pub(crate) fn zones(&self, settings: &BalancerSettings) -> Result<Vec<String>> {
+    pub(crate) fn zones(&self, settings: &AzureBalancerSettings) -> Result<Vec<String>> {
         self.zones.get_or_init(|| settings.zones.clone().map_or_else(|| zones(settings), Ok)).clone()
     }
 
@@ -131,7 +131,7 @@ impl BalancerCloud {
 /// # Errors
 ///
 /// `invalid`, naming it.
-pub(crate) fn check_group(settings: &BalancerSettings, cloud: &BalancerCloud) -> Result<()> {
+pub(crate) fn check_group(settings: &AzureBalancerSettings, cloud: &BalancerCloud) -> Result<()> {
     match &settings.security_group {
         Some(id) if cloud.security.is_none() => Err(Error::invalid(format_args!(
             "there is no network security group {} in resource group {}: correct settings securityGroupName and \
@@ -144,7 +144,7 @@ pub(crate) fn check_group(settings: &BalancerSettings, cloud: &BalancerCloud) ->
 }
 
 /// The zones in which the region has machines.
-fn zones(settings: &BalancerSettings) -> Result<Vec<String>> {
+fn zones(settings: &AzureBalancerSettings) -> Result<Vec<String>> {
     let path = ["subscriptions", &settings.account.subscription, "providers", "Microsoft.Compute"];
     let shown: Value = AzureApi::Compute.at(Method::Get, path.map(str::to_owned).into()).send()?.json()?;
     let machines = items(&shown, "/resourceTypes").iter().find(|it| same(text(it, "/resourceType"), "virtualMachines"));

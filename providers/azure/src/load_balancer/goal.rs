@@ -8,18 +8,18 @@ use aerostat_sdk::key::Key;
 use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Protocol, Result};
 
 use super::annotations as rows;
-use super::names::{ServiceNames, pool};
+use super::names::{AzureNames, pool};
 use super::private_link::LinkGoal;
 use super::probes::{ProbeGoal, probe_of};
 use super::security::SecurityGoal;
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// A Service as it is desired.
 #[derive(Clone, Debug)]
 pub(crate) struct ServiceGoal {
     /// `namespace/name`.
     pub(crate) owner: String,
-    pub(crate) names: ServiceNames,
+    pub(crate) names: AzureNames,
     pub(crate) is_internal: bool,
     /// One for each family.
     pub(crate) frontends: Vec<FrontendGoal>,
@@ -59,7 +59,7 @@ pub(crate) enum AddressGoal {
     Private { subnet: Option<String>, ip: Option<String> },
 }
 
-/// What public addresses of a Service are like.
+/// Properties of public addresses of a Service.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct PublicGoal {
     pub(crate) group: String,
@@ -93,12 +93,12 @@ impl ServiceGoal {
     /// # Errors
     ///
     /// `invalid`, naming the annotation or field, its value, and what is allowed.
-    pub(crate) fn of(service: &LoadBalancer, settings: &BalancerSettings) -> Result<Self> {
+    pub(crate) fn of(service: &LoadBalancer, settings: &AzureBalancerSettings) -> Result<Self> {
         let annotations = Annotations::of(service);
         let flag = |row: &Key<_>| annotations.get::<bool, _>(row);
         let is_internal = flag(&rows::INTERNAL)?;
         let subnet = annotations.read(&rows::INTERNAL_SUBNET)?.filter(|_| is_internal);
-        let names = ServiceNames::of(service, subnet.as_deref());
+        let names = AzureNames::of(service, subnet.as_deref());
         let families = families(service);
         let public = PublicGoal {
             group: annotations.read(&rows::RESOURCE_GROUP)?.unwrap_or_else(|| settings.account.group.clone()),
@@ -133,7 +133,12 @@ impl ServiceGoal {
         Ok(goal)
     }
 
-    fn add_rules(&mut self, service: &LoadBalancer, settings: &BalancerSettings, families: &[IpFamily]) -> Result<()> {
+    fn add_rules(
+        &mut self,
+        service: &LoadBalancer,
+        settings: &AzureBalancerSettings,
+        families: &[IpFamily],
+    ) -> Result<()> {
         let annotations = Annotations::of(service);
         let idle_minutes = annotations.get(&rows::IDLE_TIMEOUT)?;
         let no_reset = annotations.get(&rows::NO_RESET)?;
@@ -195,7 +200,7 @@ impl ServiceGoal {
     }
 
     /// The name of its pool on a load balancer.
-    pub(crate) fn pool(&self, settings: &BalancerSettings, family: IpFamily) -> String {
+    pub(crate) fn pool(&self, settings: &AzureBalancerSettings, family: IpFamily) -> String {
         pool(self.own_pool.as_ref().unwrap_or(&settings.cluster), family)
     }
 }
@@ -232,8 +237,8 @@ fn dns_label(annotations: Annotations<'_>) -> Result<Option<String>> {
 /// Where the address of a family comes from.
 fn address(
     service: &LoadBalancer,
-    settings: &BalancerSettings,
-    names: &ServiceNames,
+    settings: &AzureBalancerSettings,
+    names: &AzureNames,
     family: IpFamily,
     is_internal: bool,
     subnet: Option<String>,
@@ -270,7 +275,7 @@ fn address(
     }
 }
 
-fn check_configurations(named: &[String], settings: &BalancerSettings) -> Result<()> {
+fn check_configurations(named: &[String], settings: &AzureBalancerSettings) -> Result<()> {
     let unknown = |it: &&String| settings.several.iter().all(|other| !other.name.eq_ignore_ascii_case(it));
     match named.iter().find(unknown).filter(|_| !settings.several.is_empty()) {
         Some(name) => Err(Error::invalid(format_args!(
@@ -283,7 +288,7 @@ fn check_configurations(named: &[String], settings: &BalancerSettings) -> Result
 }
 
 /// The name of a pool that is the Service's own: on one of several load balancers, where only nodes with its pods take traffic.
-fn own_pool(service: &LoadBalancer, settings: &BalancerSettings) -> Option<String> {
+fn own_pool(service: &LoadBalancer, settings: &AzureBalancerSettings) -> Option<String> {
     let is_local = matches!(service.external_traffic_policy, ExternalTrafficPolicy::Local(_));
     (is_local && !settings.several.is_empty()).then(|| format!("{}-{}", service.owner.namespace, service.owner.name))
 }

@@ -21,7 +21,7 @@ const FIRST_DENIAL: u64 = 4_095;
 /// A Service before the security group.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct GroupMember<'a> {
-    /// Who may reach it; `None` if it has no rules.
+    /// Clients that may reach it; `None` if it has no rules.
     pub(crate) goal: Option<&'a SecurityGoal>,
     /// Its addresses.
     pub(crate) addresses: Vec<String>,
@@ -72,8 +72,10 @@ pub(crate) fn edited(shown: &Value, members: &[GroupMember<'_>]) -> Result<Value
     for rule in rules.iter_mut() {
         take_out(rule, members);
     }
-    rules.retain(|it| {
-        !is_ours(it) || !destinations(it).is_empty() || word(it, "/properties/destinationAddressPrefix") == Some("*")
+    rules.retain(|entry| {
+        !is_ours(entry)
+            || !destinations(entry).is_empty()
+            || word(entry, "/properties/destinationAddressPrefix") == Some("*")
     });
     for member in members {
         let Some(goal) = member.goal else { continue };

@@ -16,7 +16,7 @@ use crate::machines::INSTANCE_VIEW;
 /// Writes of one call: each is a read, too.
 const MOST: usize = 20;
 
-/// What is still to be done; empty if nothing is.
+/// The rest that is still to be done; empty if nothing is.
 #[derive(Debug, Default)]
 pub(crate) struct MembersLeft {
     pub(crate) why: Option<String>,
@@ -58,7 +58,7 @@ pub(crate) fn clear(balancer: &Value) -> Result<MembersLeft> {
     Ok(left)
 }
 
-/// What is written for a node whose interface is not known.
+/// The object that is written for a node whose interface is not known.
 fn written_of(provider_id: &str) -> Result<Option<ResourceId>> {
     let machine = MachineId::parse(provider_id)?;
     if machine.set().is_some() {

@@ -9,7 +9,7 @@ const LINK: &str = "+link";
 /// The most operations that are kept: a memo has at most 1 KiB.
 const MOST: usize = 6;
 
-/// What the next call has to know.
+/// The knowledge that the next call needs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(crate) struct AzureMemo {
     /// The load balancer's name.

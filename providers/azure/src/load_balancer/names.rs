@@ -35,14 +35,14 @@ pub(crate) fn family_word(family: IpFamily) -> &'static str {
 
 /// Names of one Service.
 #[derive(Clone, Debug)]
-pub(crate) struct ServiceNames {
+pub(crate) struct AzureNames {
     /// "a" and 31 digits of the UID.
     pub(crate) base: String,
     /// The base, and the subnet that an annotation names.
     prefix: String,
 }
 
-impl ServiceNames {
+impl AzureNames {
     /// Those of a Service, whose annotation may name a subnet.
     pub(crate) fn of(service: &LoadBalancer, subnet: Option<&str>) -> Self {
         let base = service.name.clone();
@@ -168,12 +168,12 @@ mod tests {
     #[test]
     fn long_names_are_cut() {
         let service = LoadBalancer::of("default", "web", "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11");
-        let names = ServiceNames::of(&service, Some(&format!("{}-x", "s".repeat(41))));
+        let names = AzureNames::of(&service, Some(&format!("{}-x", "s".repeat(41))));
         assert_eq!(names.frontend(true).len(), 75 + 5);
         assert!(names.frontend(false).ends_with("s_"), "{}", names.frontend(false));
         assert!(names.rule(Protocol::Tcp, 80, false).ends_with("-TCP-80"));
         assert_eq!(
-            ServiceNames::of(&service, None).public("c", Some("/x/p1"), true),
+            AzureNames::of(&service, None).public("c", Some("/x/p1"), true),
             format!("c-{}-p1-IPv6", service.name)
         );
     }

@@ -11,7 +11,7 @@ use super::subnets::check_subnet;
 use super::tree::{part, parts};
 use crate::api::fields::{tag, text, word};
 use crate::id::{last_of, same};
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// A Service and its place.
 #[derive(Clone, Debug)]
@@ -36,7 +36,7 @@ pub(crate) struct PlacedFrontend {
     pub(crate) ip: Option<String>,
 }
 
-/// What Services of this call have taken already.
+/// Places that Services of this call have taken already.
 #[derive(Debug, Default)]
 pub(crate) struct TakenPlaces {
     /// Frontends by public addresses.
@@ -54,7 +54,7 @@ pub(crate) struct TakenPlaces {
 /// `invalid`, saying what is missing or taken; whatever the API answered.
 pub(crate) fn place(
     goal: &ServiceGoal,
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     cloud: &BalancerCloud,
     taken: &mut TakenPlaces,
 ) -> Result<Placement> {
@@ -79,7 +79,7 @@ fn own_rules(cloud: &BalancerCloud, balancer: &str, base: &str) -> usize {
 /// The load balancer: the one where the Service is, if it may stay there, or the one with the fewest rules.
 fn balancer(
     goal: &ServiceGoal,
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     cloud: &BalancerCloud,
     taken: &TakenPlaces,
 ) -> Result<String> {
@@ -119,10 +119,10 @@ fn balancer(
         shown - own + more + goal.rules.len()
     };
     let fits: Vec<&String> = allowed.iter().filter(|it| rules(it) <= settings.most_rules).collect();
-    let stays = fits.iter().find(|it| {
-        let frontends = cloud.balancer(it).map(|it| parts(it, "frontendIPConfigurations")).unwrap_or_default();
-        frontends.iter().any(|it| is_of(&goal.names.base, text(it, "/name")))
-            || own_rules(cloud, it, &goal.names.base) > 0
+    let stays = fits.iter().find(|entry| {
+        let frontends = cloud.balancer(entry).map(|entry| parts(entry, "frontendIPConfigurations")).unwrap_or_default();
+        frontends.iter().any(|entry| is_of(&goal.names.base, text(entry, "/name")))
+            || own_rules(cloud, entry, &goal.names.base) > 0
     });
     let fewest = fits.iter().min_by_key(|it| rules(it));
     stays.or(fewest).map(|it| (*it).clone()).ok_or_else(|| match allowed.is_empty() {
@@ -140,7 +140,7 @@ fn balancer(
 fn named_public<'v>(
     frontend: &FrontendGoal,
     goal: &ServiceGoal,
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     cloud: &'v BalancerCloud,
 ) -> Result<Option<&'v Value>> {
     let group = &goal.public.group;
@@ -155,8 +155,9 @@ fn named_public<'v>(
         },
         AddressGoal::Numbered(ip) => {
             let prefix = settings.public_id(group, "").to_string().to_ascii_lowercase();
-            let is_it = |it: &&Value| {
-                text(it, "/properties/ipAddress") == ip && text(it, "/id").to_ascii_lowercase().starts_with(&prefix)
+            let is_it = |entry: &&Value| {
+                text(entry, "/properties/ipAddress") == ip
+                    && text(entry, "/id").to_ascii_lowercase().starts_with(&prefix)
             };
             match cloud.publics.iter().find(is_it) {
                 Some(it) => Ok(Some(it)),
@@ -172,7 +173,7 @@ fn frontend(
     goal: &ServiceGoal,
     frontend: &FrontendGoal,
     balancer: &str,
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     cloud: &BalancerCloud,
     taken: &mut TakenPlaces,
 ) -> Result<PlacedFrontend> {
@@ -187,9 +188,9 @@ fn frontend(
     if let AddressGoal::Private { subnet, ip } = &frontend.address {
         let subnet = settings.subnet_id(subnet.as_deref())?;
         let shown = cloud.balancer(balancer).and_then(|it| part(it, "frontendIPConfigurations", &frontend.name));
-        let is_there = shown.is_some_and(|it| {
-            let has_ip = ip.as_ref().is_none_or(|ip| text(it, "/properties/privateIPAddress") == ip);
-            has_ip && same(text(it, "/properties/subnet/id"), &subnet.to_string())
+        let is_there = shown.is_some_and(|entry| {
+            let has_ip = ip.as_ref().is_none_or(|ip| text(entry, "/properties/privateIPAddress") == ip);
+            has_ip && same(text(entry, "/properties/subnet/id"), &subnet.to_string())
         });
         if !is_there {
             check_subnet(&subnet, ip.as_deref())?;
@@ -238,7 +239,7 @@ fn check_owner(goal: &ServiceGoal, public: &Value) -> Result<()> {
 }
 
 /// Refuses a public address that something else has than the cluster's load balancers.
-fn check_use(public: &Value, settings: &BalancerSettings, cloud: &BalancerCloud) -> Result<()> {
+fn check_use(public: &Value, settings: &AzureBalancerSettings, cloud: &BalancerCloud) -> Result<()> {
     let Some(user) = word(public, "/properties/ipConfiguration/id") else { return Ok(()) };
     let names = settings.balancer_names(false).into_iter().chain(settings.balancer_names(true));
     let is_ours = names
@@ -286,8 +287,8 @@ fn check_ports(
         let Some(frontend) = frontends.iter().find(|it| it.family == rule.family) else { continue };
         let on_frontend =
             |it: &&Value| same(last_of(text(it, "/properties/frontendIPConfiguration/id")), &frontend.name);
-        let is_same_port = |it: &&Value| {
-            same(text(it, "/properties/protocol"), rule.protocol) && it["properties"]["frontendPort"] == rule.port
+        let is_same_port = |entry: &&Value| {
+            same(text(entry, "/properties/protocol"), rule.protocol) && entry["properties"]["frontendPort"] == rule.port
         };
         let others = rules.iter().filter(|it| !is_of(&goal.names.base, text(it, "/name")));
         let claim = format!("{balancer}/{}/{}/{}", frontend.name, rule.protocol, rule.port).to_ascii_lowercase();

@@ -8,7 +8,7 @@ use crate::api::fields::{items, text, word};
 use crate::id::{ResourceId, same};
 use crate::instance::{INTERFACE, SCALE_SET};
 use crate::machine::MachineId;
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// The labels of machines of the control plane.
 pub(crate) const CONTROL_PLANE: [&str; 2] = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master"];
@@ -21,7 +21,7 @@ pub(crate) struct PoolGoal<'a> {
     pub(crate) nodes: Vec<&'a Node>,
 }
 
-/// What a pool lacks.
+/// The difference between a pool and its nodes.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum PoolStep {
     /// Nothing.
@@ -43,7 +43,7 @@ pub(crate) struct PoolMember {
 
 /// The nodes of a load balancer, out of those of its Services: not those of the control plane, nor those that belong to another of
 /// several load balancers.
-pub(crate) fn nodes_of<'a>(balancer: &str, nodes: &[&'a Node], settings: &BalancerSettings) -> Vec<&'a Node> {
+pub(crate) fn nodes_of<'a>(balancer: &str, nodes: &[&'a Node], settings: &AzureBalancerSettings) -> Vec<&'a Node> {
     let is_control_plane = |it: &Node| it.labels.iter().any(|(key, _)| CONTROL_PLANE.contains(&key.as_str()));
     let own = balancer.strip_suffix("-internal").unwrap_or(balancer);
     let is_here = |node: &Node| {
@@ -60,13 +60,13 @@ fn scale_set(node: &Node) -> Option<String> {
     known.or_else(|| MachineId::parse(node.provider_id.as_deref()?).ok()?.set().map(|it| it.name().to_owned()))
 }
 
-/// What a pool lacks, of a load balancer as it is.
-pub(crate) fn step(settings: &BalancerSettings, shown: &Value, pool: &PoolGoal<'_>) -> PoolStep {
+/// The difference between a pool of a load balancer as it is and its nodes.
+pub(crate) fn step(settings: &AzureBalancerSettings, shown: &Value, pool: &PoolGoal<'_>) -> PoolStep {
     let Some(live) = part(shown, "backendAddressPools", &pool.name) else { return PoolStep::Same };
     if settings.by_address { by_address(settings, live, pool) } else { by_interface(live, pool) }
 }
 
-fn by_address(settings: &BalancerSettings, live: &Value, pool: &PoolGoal<'_>) -> PoolStep {
+fn by_address(settings: &AzureBalancerSettings, live: &Value, pool: &PoolGoal<'_>) -> PoolStep {
     let address = |it: &Node| it.address(AddressKind::InternalIp, pool.family).map(str::to_owned);
     let mut desired: SortedMap<String, String> = SortedMap::new();
     for node in &pool.nodes {
@@ -110,13 +110,19 @@ fn by_interface(live: &Value, pool: &PoolGoal<'_>) -> PoolStep {
         .collect();
     let machines: SortedMap<String, String> =
         shown.iter().filter_map(|it| Some((machine_of(it)?, it.clone()))).collect();
+    // An interface has a configuration of each family.
+    let interfaces: SortedMap<&str, &String> = shown.iter().map(|it| (interface_of(it), it)).collect();
     let (mut joins, mut kept) = (Vec::new(), SortedSet::new());
     for node in &pool.nodes {
         let Some(provider_id) = &node.provider_id else { continue };
+        // One without an address of the second family has no interface that could join.
+        if pool.family == IpFamily::Ipv6 && node.address(AddressKind::InternalIp, IpFamily::Ipv6).is_none() {
+            continue;
+        }
         let configuration = node.extra.iter().find(|(key, _)| key == INTERFACE).map(|(_, value)| value);
         let configuration = configuration.map(|it| it.to_ascii_lowercase());
         let machine = MachineId::parse(provider_id).ok().map(|it| it.id.key());
-        let member = configuration.clone().filter(|it| shown.contains(it));
+        let member = configuration.as_deref().and_then(|it| interfaces.get(interface_of(it)).copied().cloned());
         match member.or_else(|| machines.get(machine.as_ref()?).cloned()) {
             Some(member) => _ = kept.insert(member),
             None => joins.push(PoolMember { node: node.name.clone(), configuration, provider_id: provider_id.clone() }),
@@ -127,6 +133,11 @@ fn by_interface(live: &Value, pool: &PoolGoal<'_>) -> PoolStep {
         true => PoolStep::Same,
         false => PoolStep::Members { joins, leaves },
     }
+}
+
+/// The interface of which a configuration, in lower case, is a part.
+fn interface_of(configuration: &str) -> &str {
+    configuration.split_once("/ipconfigurations/").map_or(configuration, |(interface, _)| interface)
 }
 
 /// The machine of a scale set of which an interface's configuration is a part, in lower case.

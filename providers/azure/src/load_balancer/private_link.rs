@@ -13,7 +13,7 @@ use crate::api::fields::{items, tag, text};
 use crate::api::lists;
 use crate::api::writes::{self, AzureWritten, is_changing};
 use crate::id::{ResourceId, last_of};
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// A Private Link service as it is desired.
 #[derive(Clone, Debug)]
@@ -80,7 +80,11 @@ impl LinkGoal {
     /// # Errors
     ///
     /// Whatever the API answered; `invalid`, if one of its name is another Service's.
-    pub(crate) fn ensure(&self, frontend: LinkedFrontend<'_>, settings: &BalancerSettings) -> Result<Option<String>> {
+    pub(crate) fn ensure(
+        &self,
+        frontend: LinkedFrontend<'_>,
+        settings: &AzureBalancerSettings,
+    ) -> Result<Option<String>> {
         let name = self.name.clone().unwrap_or_else(|| format!("pls-{}", last_of(frontend.id)));
         let group = self.group.as_ref().unwrap_or(&settings.link_group);
         let id = settings.account.network(group, &["privateLinkServices", &name]);
@@ -127,7 +131,7 @@ impl LinkGoal {
         frontend: LinkedFrontend<'_>,
         name: &str,
         subnet: &ResourceId,
-        settings: &BalancerSettings,
+        settings: &AzureBalancerSettings,
     ) -> Value {
         let fixed = self.addresses.iter().map(|it| (format!("{}-{name}-static-{it}", subnet.name()), Some(it.clone())));
         let count = (self.count as usize).max(self.addresses.len()) - self.addresses.len();
@@ -183,12 +187,12 @@ fn open_subnet(id: &ResourceId) -> Result<Option<String>> {
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(crate) fn remove(owner: &str, settings: &BalancerSettings) -> Result<Option<String>> {
+pub(crate) fn remove(owner: &str, settings: &AzureBalancerSettings) -> Result<Option<String>> {
     let list = settings.account.network(&settings.link_group, &["privateLinkServices"]);
     let all = lists::all(AzureApi::Network, &list, &[])?;
-    let is_own = |it: &&Value| {
-        tag(it, LINK_TAG) == Some(owner)
-            && tag(it, CLUSTER_TAG).is_some_and(|it| it.eq_ignore_ascii_case(&settings.cluster))
+    let is_own = |entry: &&Value| {
+        tag(entry, LINK_TAG) == Some(owner)
+            && tag(entry, CLUSTER_TAG).is_some_and(|entry| entry.eq_ignore_ascii_case(&settings.cluster))
     };
     let mut why = None;
     for shown in all.iter().filter(is_own) {

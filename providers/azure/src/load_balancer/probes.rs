@@ -4,8 +4,8 @@ use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, Port, Protocol, Result};
 
 use super::annotations::{self as rows, ProbeProtocol};
-use super::names::{SHARED_PROBE, ServiceNames};
-use crate::settings::balancers::BalancerSettings;
+use super::names::{AzureNames, SHARED_PROBE};
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// The least product of interval and count that is too long, in seconds.
 const TOO_LONG: u32 = 120;
@@ -29,8 +29,8 @@ pub(crate) struct ProbeGoal {
 /// `invalid`, naming the annotation, its value, and the allowed values.
 pub(crate) fn probe_of(
     service: &LoadBalancer,
-    settings: &BalancerSettings,
-    names: &ServiceNames,
+    settings: &AzureBalancerSettings,
+    names: &AzureNames,
     port: &Port,
     is_second: bool,
 ) -> Result<Option<ProbeGoal>> {
@@ -73,7 +73,7 @@ pub(crate) fn probe_of(
 }
 
 /// The probe of a port's node port.
-fn own_probe(service: &LoadBalancer, names: &ServiceNames, port: &Port, is_second: bool) -> Result<Option<ProbeGoal>> {
+fn own_probe(service: &LoadBalancer, names: &AzureNames, port: &Port, is_second: bool) -> Result<Option<ProbeGoal>> {
     let annotations = Annotations::of(service);
     let named = annotations.read_at(&rows::PORT_PROTOCOL, port.port)?;
     let of_service = annotations.get(&rows::PROBE_PROTOCOL)?;

@@ -5,12 +5,13 @@ use serde_json::Value;
 
 use super::cloud::BalancerCloud;
 use super::names::{SERVICE_TAG, is_of, is_public_of};
+use super::placement::Placement;
 use super::tree::parts;
 use crate::api::fields::{tag, text};
 use crate::id::{last_of, same};
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
-/// What a Service has, or had.
+/// Addresses and ports that a Service has, or had.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ServiceReach {
     /// Addresses that stand in no security rule but its own.
@@ -22,8 +23,14 @@ pub(crate) struct ServiceReach {
 }
 
 impl ServiceReach {
-    /// That of a Service, which has `owner` as its tag in addresses.
-    pub(crate) fn of(service: &LoadBalancer, owner: &str, settings: &BalancerSettings, cloud: &BalancerCloud) -> Self {
+    /// That of a Service, which has `owner` as its tag in addresses, and is at this place, if it has one already.
+    pub(crate) fn of(
+        service: &LoadBalancer,
+        owner: &str,
+        place: Option<&Placement>,
+        settings: &AzureBalancerSettings,
+        cloud: &BalancerCloud,
+    ) -> Self {
         let base = &service.name;
         let mut reach = Self::default();
         let shown = service.current_ingress.iter().filter_map(|it| it.ip.clone());
@@ -38,6 +45,8 @@ impl ServiceReach {
                 .collect();
             let named = parts(balancer, "frontendIPConfigurations").iter().map(|it| text(it, "/name"));
             frontends.extend(named.filter(|it| is_of(base, it)));
+            let placed = place.filter(|it| same(&it.balancer, name)).into_iter().flat_map(|it| &it.frontends);
+            frontends.extend(placed.map(|it| it.name.as_str()));
             for frontend in &frontends {
                 cloud.address(name, frontend).into_iter().for_each(|it| _ = reach.former.insert(it));
             }
@@ -58,12 +67,12 @@ impl ServiceReach {
 }
 
 /// Whether an address is another Service's: its author may have written it into an annotation.
-fn is_anothers(ip: &str, base: &str, owner: &str, settings: &BalancerSettings, cloud: &BalancerCloud) -> bool {
-    let is_anothers_public = |it: &&Value| {
-        let services = tag(it, SERVICE_TAG).unwrap_or_default();
-        let is_own = is_public_of(&settings.cluster, base, text(it, "/name"))
-            || services.split(',').any(|it| it.trim() == owner);
-        text(it, "/properties/ipAddress") == ip && !services.is_empty() && !is_own
+fn is_anothers(ip: &str, base: &str, owner: &str, settings: &AzureBalancerSettings, cloud: &BalancerCloud) -> bool {
+    let is_anothers_public = |entry: &&Value| {
+        let services = tag(entry, SERVICE_TAG).unwrap_or_default();
+        let is_own = is_public_of(&settings.cluster, base, text(entry, "/name"))
+            || services.split(',').any(|entry| entry.trim() == owner);
+        text(entry, "/properties/ipAddress") == ip && !services.is_empty() && !is_own
     };
     let frontends = cloud.balancers.values().flatten().flat_map(|it| parts(it, "frontendIPConfigurations"));
     let mut privates = frontends.filter(|it| !is_of(base, text(it, "/name")));

@@ -8,19 +8,21 @@ use aerostat_sdk::{Deletion, Error, LoadBalancer, Result, SortedSet};
 use serde_json::Value;
 
 use super::addresses::{self, PublicState};
-use super::annotations::RESOURCE_GROUP;
+use super::annotations::{INTERNAL, PIP_PREFIX, PIP_PREFIX_IPV6, RESOURCE_GROUP};
 use super::balancer::BalancerMembers;
 use super::batch::has_parts;
 use super::cloud::BalancerCloud;
 use super::groups::GroupMember;
 use super::memo::AzureMemo;
+use super::names::AzureNames;
 use super::private_link;
 use super::reach::ServiceReach;
 use super::tree::parts;
 use super::writing::{POLL, SharedWrite, write_balancer, write_group};
+use crate::api::AzureApi;
 use crate::api::fields::text;
 use crate::api::writes::is_changing;
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// A Service that goes.
 struct LeavingService<'a> {
@@ -62,21 +64,50 @@ pub(crate) fn delete(unwanted: &[LoadBalancer]) -> Vec<Result<Deletion>> {
     }
 }
 
-fn prepared(unwanted: &[LoadBalancer]) -> Result<(BalancerSettings, BalancerCloud)> {
-    let settings = BalancerSettings::read()?;
+fn prepared(unwanted: &[LoadBalancer]) -> Result<(AzureBalancerSettings, BalancerCloud)> {
+    let settings = AzureBalancerSettings::read()?;
     let mut groups = SortedSet::from([settings.account.group.clone()]);
     // What cannot be read there was never obeyed.
     let named = unwanted.iter().filter_map(|it| Annotations::of(it).read(&RESOURCE_GROUP).ok().flatten());
     named.for_each(|it| _ = groups.insert(it));
-    let cloud = BalancerCloud::read(&settings, &groups)?;
+    let mut cloud = BalancerCloud::read(&settings, &groups)?;
+    for service in unwanted {
+        read_publics(service, &settings, &mut cloud)?;
+    }
     Ok((settings, cloud))
 }
 
-fn answers(unwanted: &[LoadBalancer], settings: &BalancerSettings, cloud: &mut BalancerCloud) -> Vec<Result<Deletion>> {
+/// Reads the public addresses that a Service may have made a moment ago: a list may show them late.
+fn read_publics(service: &LoadBalancer, settings: &AzureBalancerSettings, cloud: &mut BalancerCloud) -> Result<()> {
+    let annotations = Annotations::of(service);
+    let group = annotations.read(&RESOURCE_GROUP).ok().flatten().unwrap_or_else(|| settings.account.group.clone());
+    if annotations.read(&INTERNAL).ok().flatten() == Some(true) {
+        return Ok(());
+    }
+    let names = AzureNames::of(service, None);
+    let is_dual = service.ip_families.len() > 1;
+    let prefix = |row| annotations.read(row).ok().flatten();
+    let mut all = vec![names.public(&settings.cluster, prefix(&PIP_PREFIX).as_deref(), false)];
+    all.extend(is_dual.then(|| names.public(&settings.cluster, prefix(&PIP_PREFIX_IPV6).as_deref(), true)));
+    for name in all {
+        let id = settings.public_id(&group, &name);
+        if cloud.public(&id.to_string()).is_none() {
+            let found: Option<Value> = AzureApi::Network.get(&id).find()?;
+            found.into_iter().for_each(|it| cloud.set_public(it));
+        }
+    }
+    Ok(())
+}
+
+fn answers(
+    unwanted: &[LoadBalancer],
+    settings: &AzureBalancerSettings,
+    cloud: &mut BalancerCloud,
+) -> Vec<Result<Deletion>> {
     let mut all = Vec::new();
     for service in unwanted {
         let owner = format!("{}/{}", service.owner.namespace, service.owner.name);
-        let reach = ServiceReach::of(service, &owner, settings, cloud);
+        let reach = ServiceReach::of(service, &owner, None, settings, cloud);
         // Parts are found by their names: a memo that cannot be read keeps nothing.
         let memo = AzureMemo::of(service).unwrap_or_default();
         all.push(LeavingService { service, owner, memo, reach, wait: None, error: None });
@@ -88,7 +119,7 @@ fn answers(unwanted: &[LoadBalancer], settings: &BalancerSettings, cloud: &mut B
     all.into_iter().map(LeavingService::answer).collect()
 }
 
-fn leave_group(all: &mut [LeavingService<'_>], settings: &BalancerSettings, cloud: &mut BalancerCloud) {
+fn leave_group(all: &mut [LeavingService<'_>], settings: &AzureBalancerSettings, cloud: &mut BalancerCloud) {
     let mut members = Vec::new();
     for it in all.iter() {
         let ServiceReach { former, node_ports, others } = it.reach.clone();
@@ -98,7 +129,7 @@ fn leave_group(all: &mut [LeavingService<'_>], settings: &BalancerSettings, clou
     all.iter_mut().for_each(|it| it.heard(&written));
 }
 
-fn leave_links(all: &mut [LeavingService<'_>], settings: &BalancerSettings, cloud: &BalancerCloud) {
+fn leave_links(all: &mut [LeavingService<'_>], settings: &AzureBalancerSettings, cloud: &BalancerCloud) {
     for it in all.iter_mut().filter(|it| it.error.is_none()) {
         let internal = settings.balancer_names(true);
         let is_internal = internal.iter().any(|name| has_parts(cloud, name, &it.service.name));
@@ -110,7 +141,7 @@ fn leave_links(all: &mut [LeavingService<'_>], settings: &BalancerSettings, clou
 }
 
 /// Takes parts out of load balancers also while the security group is being changed: they are different objects.
-fn leave_balancers(all: &mut [LeavingService<'_>], settings: &BalancerSettings, cloud: &mut BalancerCloud) {
+fn leave_balancers(all: &mut [LeavingService<'_>], settings: &AzureBalancerSettings, cloud: &mut BalancerCloud) {
     for name in settings.balancer_names(false).into_iter().chain(settings.balancer_names(true)) {
         let meant: Vec<usize> = (0..all.len())
             .filter(|at| all[*at].error.is_none() && has_parts(cloud, &name, &all[*at].service.name))
@@ -142,7 +173,7 @@ fn is_empty(cloud: &BalancerCloud, name: &str) -> bool {
     cloud.balancer(name).is_some_and(|it| parts(it, "frontendIPConfigurations").is_empty())
 }
 
-fn leave_publics(all: &mut [LeavingService<'_>], settings: &BalancerSettings, cloud: &mut BalancerCloud) {
+fn leave_publics(all: &mut [LeavingService<'_>], settings: &AzureBalancerSettings, cloud: &mut BalancerCloud) {
     for it in all.iter_mut().filter(|it| it.error.is_none()) {
         let base = &it.service.name;
         let unneeded: Vec<Value> =

@@ -11,7 +11,7 @@ use super::names::allow_rule;
 /// Everybody outside.
 const INTERNET: &str = "Internet";
 
-/// Who may reach a Service, as it is desired.
+/// The clients that may reach a Service, as it is desired.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SecurityGoal {
     /// For each family, protocol, and each source or list of sources, one.
@@ -41,7 +41,7 @@ impl AllowGoal {
 }
 
 impl SecurityGoal {
-    /// Who may reach a Service; `None` if nothing is to be written for it.
+    /// The clients that may reach a Service; `None` if nothing is to be written for it.
     ///
     /// # Errors
     ///
@@ -81,10 +81,10 @@ impl SecurityGoal {
             for (protocol, word) in [(Protocol::Tcp, "Tcp"), (Protocol::Udp, "Udp"), (Protocol::Sctp, "*")] {
                 let ports = ports(service, protocol, goal.at_nodes.contains(family))?;
                 let all = sources.iter().filter(|_| !ports.is_empty());
-                let goals = all.map(|it| AllowGoal {
+                let goals = all.map(|entry| AllowGoal {
                     family: *family,
                     protocol: word,
-                    sources: it.clone(),
+                    sources: entry.clone(),
                     ports: ports.clone(),
                 });
                 goal.allowed.extend(goals);

@@ -46,13 +46,13 @@ fn tcp(port: u16) -> Port {
 }
 
 /// A cluster of two machines, and requests to its cloud.
-struct Stage {
+struct BalancerStage {
     host: Host,
     cloud: Rc<RefCell<FakeArm>>,
     nodes: Vec<Node>,
 }
 
-impl Stage {
+impl BalancerStage {
     fn new() -> Self {
         Self::of(FakeArm::default(), &[])
     }
@@ -147,7 +147,7 @@ impl Stage {
         panic!("it does not go: {:#?}", self.host.requests())
     }
 
-    /// What was written since so many requests: method and the last parts of paths.
+    /// Writes since so many requests: method and the last parts of paths.
     fn writes(&self, since: usize) -> Vec<String> {
         let sent = self.host.sent();
         let writes = sent[since..].iter().filter(|it| it.method != Method::Get);
@@ -221,7 +221,7 @@ fn slow_operations_are_waited_for() {
 
 #[test]
 fn azure_018_and_021_the_first_service() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let service = stage.ready(service());
     assert_eq!(ips(&service).len(), 1);
     let writes = [
@@ -240,7 +240,7 @@ fn azure_018_and_021_the_first_service() {
 
 #[test]
 fn azure_019_a_further_service_changes_no_other() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.ready(service());
     let before = stage.balancer();
     let asked = stage.asked();
@@ -261,7 +261,7 @@ fn azure_019_a_further_service_changes_no_other() {
 #[test]
 fn azure_020_ten_services_are_one_write_of_each() {
     let slow = FakeArm { takes: 3, ..FakeArm::default() };
-    let stage = Stage::of(slow, &[]);
+    let stage = BalancerStage::of(slow, &[]);
     let services = (0..10).map(|it| named(&format!("s{it}"), &uid(it)).with_port(tcp(80))).collect();
     stage.all_ready(services);
     let writes = stage.writes(0);
@@ -273,12 +273,12 @@ fn azure_020_ten_services_are_one_write_of_each() {
 fn azure_022_who_writes_in_between_loses_nothing() {
     let nat: fn(&mut Value) =
         |it| it["properties"]["inboundNatRules"] = json!([{ "name": "ssh", "properties": { "x": 1 } }]);
-    let rule: fn(&mut Value) = |it| {
+    let rule: fn(&mut Value) = |entry| {
         let by_hand =
             json!({ "name": "by-hand", "properties": { "priority": 500, "direction": "Inbound", "access": "Deny" } });
-        it["properties"]["securityRules"].as_array_mut().unwrap().push(by_hand);
+        entry["properties"]["securityRules"].as_array_mut().unwrap().push(by_hand);
     };
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.ready(service());
     stage.cloud.borrow_mut().meanwhile =
         vec![("/loadbalancers/".to_owned(), nat), ("/networksecuritygroups/".to_owned(), rule)];
@@ -287,7 +287,7 @@ fn azure_022_who_writes_in_between_loses_nothing() {
     let by_hand = part(&stage.group(), "securityRules", "by-hand");
     assert_eq!(by_hand["properties"]["access"], "Deny");
     // Four times is too often for one call: the next one goes on.
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let first = stage.ready(service());
     stage.cloud.borrow_mut().meanwhile = vec![("/loadbalancers/".to_owned(), nat); 4];
     let two = first.with_port(tcp(443));
@@ -297,9 +297,9 @@ fn azure_022_who_writes_in_between_loses_nothing() {
 
 #[test]
 fn azure_046_and_047_nodes_come_and_go() {
-    let mut stage = Stage::with_addresses();
+    let mut stage = BalancerStage::with_addresses();
     let service = stage.ready(service());
-    let members = |stage: &Stage| {
+    let members = |stage: &BalancerStage| {
         let pool = part(&stage.balancer(), "backendAddressPools", "kubernetes");
         let all = pool["properties"]["loadBalancerBackendAddresses"].as_array().unwrap().clone();
         all.iter().map(|it| it["properties"]["ipAddress"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
@@ -322,9 +322,9 @@ fn azure_046_and_047_nodes_come_and_go() {
 fn azure_046_machines_of_scale_sets_join_behind_their_model() {
     let mut cloud = FakeArm::default();
     cloud.scale_set(2);
-    let mut stage = Stage::of(cloud, &[]);
+    let mut stage = BalancerStage::of(cloud, &[]);
     let set = "Microsoft.Compute/virtualMachineScaleSets/vs";
-    let member = |it: usize| {
+    let member = |entry: usize| {
         let vm = rg(&format!("{set}/virtualMachines/{it}"));
         Node {
             extra: vec![("interface".to_owned(), format!("{vm}/networkInterfaces/nic0/ipConfigurations/ipc"))],
@@ -354,7 +354,7 @@ fn azure_046_machines_of_scale_sets_join_behind_their_model() {
 
 #[test]
 fn deletions_by_batch_are_one_write_of_each() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let services = stage.all_ready((0..5).map(|it| named(&format!("s{it}"), &uid(it)).with_port(tcp(80))).collect());
     let asked = stage.asked();
     let answers = stage.host.run(|| removals::delete(&services[1..]));

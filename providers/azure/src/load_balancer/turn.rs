@@ -18,13 +18,15 @@ pub(crate) struct ServiceTurn<'a> {
     pub(crate) goal: ServiceGoal,
     pub(crate) place: Placement,
     pub(crate) memo: AzureMemo,
-    /// What it had before this call.
+    /// Addresses and ports that it had before this call.
     pub(crate) reach: ServiceReach,
     /// Whether its addresses are there.
     pub(crate) has_addresses: bool,
     wait: Option<(Duration, String)>,
     error: Option<Error>,
     operations: Vec<String>,
+    /// Whether something may have been written whose name is not the Service's own.
+    is_written: bool,
 }
 
 impl<'a> ServiceTurn<'a> {
@@ -38,7 +40,19 @@ impl<'a> ServiceTurn<'a> {
         reach: ServiceReach,
     ) -> Self {
         let (wait, error, operations) = (None, None, Vec::new());
-        Self { service, nodes, goal, place, memo, reach, has_addresses: true, wait, error, operations }
+        Self {
+            service,
+            nodes,
+            goal,
+            place,
+            memo,
+            reach,
+            has_addresses: true,
+            wait,
+            error,
+            operations,
+            is_written: false,
+        }
     }
 
     /// Whether its next step may be taken.
@@ -70,8 +84,9 @@ impl<'a> ServiceTurn<'a> {
         self.operations.extend(operation);
     }
 
-    /// What came of a write that it shares with others.
+    /// Hears the outcome of a write that it shares with others.
     pub(crate) fn heard(&mut self, written: &Result<SharedWrite>) {
+        self.is_written = true;
         match written {
             Ok(SharedWrite::Done) => {}
             Ok(SharedWrite::Waits(pause, why, operation)) => {
@@ -84,12 +99,12 @@ impl<'a> ServiceTurn<'a> {
 
     /// Its addresses: those of its frontends, and further ones.
     pub(crate) fn addresses(&self, cloud: &BalancerCloud) -> Vec<String> {
-        let own = self.place.frontends.iter().filter_map(|it| {
+        let own = self.place.frontends.iter().filter_map(|entry| {
             let public = || {
-                let public = cloud.public(it.public.as_deref()?)?;
+                let public = cloud.public(entry.public.as_deref()?)?;
                 crate::api::fields::word(public, "/properties/ipAddress").map(str::to_owned)
             };
-            cloud.address(&self.place.balancer, &it.name).or_else(public)
+            cloud.address(&self.place.balancer, &entry.name).or_else(public)
         });
         let mut all: Vec<String> = own.collect();
         all.extend(self.goal.additional.iter().cloned());
@@ -107,7 +122,7 @@ impl<'a> ServiceTurn<'a> {
         }
         let memo = AzureMemo { balancer: self.place.balancer, operations, has_link, is_new: false };
         match (self.error, self.wait) {
-            (Some(error), _) if self.memo.is_new => Err(error),
+            (Some(error), _) if self.memo.is_new && !self.is_written => Err(error),
             (Some(error), _) => Ok(Progress::failed(memo.status(self.service), error)),
             (None, Some((pause, why))) => Ok(Progress::pending(memo.status(self.service), pause, why)),
             (None, None) => Ok(Progress::Ready(LoadBalancerStatus { ingress, ..memo.status(self.service) })),

@@ -14,7 +14,7 @@ use super::tree::part;
 use crate::api::AzureApi;
 use crate::api::fields::text;
 use crate::api::writes::{self, AzureWritten, has_failed, is_changing};
-use crate::settings::balancers::BalancerSettings;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// How often an object is read again in one call.
 const TIMES: usize = 3;
@@ -42,7 +42,7 @@ impl SharedWrite {
 ///
 /// Whatever the API answered.
 pub(crate) fn write_balancer(
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     cloud: &mut BalancerCloud,
     name: &str,
     members: &BalancerMembers<'_>,
@@ -86,7 +86,7 @@ fn makes_private(shown: Option<&Value>, members: &BalancerMembers<'_>) -> bool {
 }
 
 /// Deletes a load balancer without frontends. Scale sets leave it first.
-fn delete_balancer(settings: &BalancerSettings, cloud: &mut BalancerCloud, name: &str) -> Result<SharedWrite> {
+fn delete_balancer(settings: &AzureBalancerSettings, cloud: &mut BalancerCloud, name: &str) -> Result<SharedWrite> {
     let id = settings.balancer_id(name);
     let Some(shown) = cloud.balancer(name).cloned() else { return Ok(SharedWrite::Done) };
     if let Some(why) = members::clear(&shown)?.why {
@@ -94,9 +94,9 @@ fn delete_balancer(settings: &BalancerSettings, cloud: &mut BalancerCloud, name:
     }
     // Who has joined meanwhile is not deleted with it.
     let again: Option<Value> = AzureApi::Network.get(&id).find()?;
-    let same_parts = |it: &Value| {
-        it["properties"]["frontendIPConfigurations"] == shown["properties"]["frontendIPConfigurations"]
-            && it["properties"]["loadBalancingRules"] == shown["properties"]["loadBalancingRules"]
+    let same_parts = |entry: &Value| {
+        entry["properties"]["frontendIPConfigurations"] == shown["properties"]["frontendIPConfigurations"]
+            && entry["properties"]["loadBalancingRules"] == shown["properties"]["loadBalancingRules"]
     };
     match again {
         None => {
@@ -130,7 +130,7 @@ fn delete_balancer(settings: &BalancerSettings, cloud: &mut BalancerCloud, name:
 ///
 /// Whatever the API answered; a quota, if no priority is left.
 pub(crate) fn write_group(
-    settings: &BalancerSettings,
+    settings: &AzureBalancerSettings,
     cloud: &mut BalancerCloud,
     members: &[GroupMember<'_>],
 ) -> Result<SharedWrite> {

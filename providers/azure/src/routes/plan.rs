@@ -5,20 +5,22 @@ use std::net::IpAddr;
 use aerostat_sdk::{Error, Result, RouteChange, RouteOutcome};
 use serde_json::{Value, json};
 
-use super::{APPLIANCE, leads_to};
 use crate::api::fields::text;
 
+/// The kind of next hop that is written.
+pub(super) const APPLIANCE: &str = "VirtualAppliance";
+
 /// The routes of a table, and an answer for each change.
-pub(super) struct RoutePlan {
+pub(super) struct TablePlan {
     pub(super) answers: Vec<Result<RouteOutcome>>,
     pub(super) routes: Vec<Value>,
 }
 
 /// The routes after these changes, and what is to be said of each once they are written.
-pub(super) fn planned(routes: &[Value], changes: &[RouteChange]) -> RoutePlan {
+pub(super) fn planned(routes: &[Value], changes: &[RouteChange]) -> TablePlan {
     let mut after = routes.to_vec();
     let answers = changes.iter().map(|it| change(&mut after, it)).collect();
-    RoutePlan { answers, routes: after }
+    TablePlan { answers, routes: after }
 }
 
 fn change(routes: &mut Vec<Value>, change: &RouteChange) -> Result<RouteOutcome> {
@@ -27,7 +29,9 @@ fn change(routes: &mut Vec<Value>, change: &RouteChange) -> Result<RouteOutcome>
     let leads = |route: &Value, to: Option<&str>| {
         to.is_some() && to == Some(text(route, "/properties/nextHopIpAddress")) && is_appliance(route)
     };
-    let live: Vec<usize> = (0..routes.len()).filter(|at| leads_to(&routes[*at], &change.destination)).collect();
+    let live: Vec<usize> = (0..routes.len())
+        .filter(|at| is_same_network(text(&routes[*at], "/properties/addressPrefix"), &change.destination))
+        .collect();
     let other = live.iter().map(|at| &routes[*at]).find(|it| !leads(it, hop) && !leads(it, old));
     if let Some(other) = other {
         return Err(Error::invalid(format_args!(
@@ -61,13 +65,13 @@ fn is_appliance(route: &Value) -> bool {
 }
 
 /// The name of a node's route, as the vendor's controller makes it: the node's, and the network without dots, colons and slash.
-pub(super) fn name(node: &str, destination: &str) -> String {
+fn name(node: &str, destination: &str) -> String {
     let digits: String = destination.chars().filter(|it| !matches!(it, '.' | ':' | '/')).collect();
     format!("{node}____{digits}")
 }
 
 /// Whether two texts are one network: its first address and how many bits count.
-pub(super) fn is_same_network(one: &str, other: &str) -> bool {
+fn is_same_network(one: &str, other: &str) -> bool {
     let parsed = |text: &str| {
         let (address, bits) = text.split_once('/')?;
         Some((address.parse::<IpAddr>().ok()?, bits.parse::<u8>().ok()?))

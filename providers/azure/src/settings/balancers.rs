@@ -41,7 +41,7 @@ aerostat_sdk::table! {
 
 /// The settings about load balancers, as the operator wrote them.
 #[derive(Clone, Debug)]
-pub(crate) struct BalancerSettings {
+pub(crate) struct AzureBalancerSettings {
     /// Where everything is.
     pub(crate) account: AccountSettings,
     /// The cluster's name: a part of many names.
@@ -67,7 +67,7 @@ pub(crate) struct BalancerSettings {
     pub(crate) several: Vec<BalancerConfiguration>,
 }
 
-impl BalancerSettings {
+impl AzureBalancerSettings {
     /// The settings that the operator wrote.
     ///
     /// # Errors

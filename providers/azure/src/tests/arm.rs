@@ -1,11 +1,15 @@
 //! A resource manager in memory: objects with versions and operations, as far as the provider uses them.
 
+mod parts;
+mod shown;
+
 use std::collections::BTreeMap;
 
 use aerostat_sdk::Method;
-use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange};
-use aerostat_sdk::testing::{Body, FakeCloud, FakeMoment, Request, Response, reply};
+use aerostat_sdk::testing::{Body, FakeMoment, Request, Response, reply};
 use serde_json::{Value, json};
+
+use self::parts::{interface, machine};
 
 /// The cluster's subscription.
 pub(crate) const SUBSCRIPTION: &str = "11111111-2222-3333-4444-555555555555";
@@ -32,8 +36,11 @@ pub(crate) struct FakeArm {
     pub(crate) clock: u64,
     /// Refusals: method and part of a path, status, code, and how often.
     pub(crate) refusals: Vec<(String, u16, &'static str, usize)>,
-    /// What somebody else does to an object before the next PUT of it.
+    /// Changes that somebody else makes to an object before the next PUT of it.
     pub(crate) meanwhile: Vec<(String, fn(&mut Value))>,
+    /// Objects that lists do not show yet.
+    pub(crate) hidden: Vec<String>,
+    pub(crate) lags: bool,
     /// A frontend that the API refuses.
     pub(crate) bad_frontend: Option<String>,
     pub(crate) busy: BTreeMap<String, u64>,
@@ -50,6 +57,8 @@ impl Default for FakeArm {
             clock: 1_000,
             refusals: Vec::new(),
             meanwhile: Vec::new(),
+            hidden: Vec::new(),
+            lags: false,
             bad_frontend: None,
             busy: BTreeMap::new(),
             version: 0,
@@ -142,6 +151,10 @@ impl FakeArm {
 
     fn answered(&mut self, request: &Request, moment: FakeMoment) -> Response {
         self.settle(moment.now);
+        if !moment.lists_lag {
+            self.hidden.clear();
+        }
+        self.lags = moment.lists_lag;
         let line = format!("{} /{}", method(request), request.path.join("/"));
         if let Some(at) = self
             .refusals
@@ -187,9 +200,12 @@ impl FakeArm {
         let depth = key.matches('/').count() + 1;
         // Interfaces of a scale set's machines are one list, too.
         let of_set = key.strip_suffix("/networkinterfaces").filter(|it| it.contains("virtualmachinescalesets/"));
-        let is_in = |it: &str| match of_set {
-            Some(set) => it.starts_with(&format!("{set}/")) && it.contains("/networkinterfaces/"),
-            None => it.starts_with(&format!("{key}/")) && it.matches('/').count() == depth,
+        let is_in = |entry: &str| {
+            !self.hidden.contains(&entry.to_owned())
+                && match of_set {
+                    Some(set) => entry.starts_with(&format!("{set}/")) && entry.contains("/networkinterfaces/"),
+                    None => entry.starts_with(&format!("{key}/")) && entry.matches('/').count() == depth,
+                }
         };
         let items: Vec<&Value> = self.objects.iter().filter(|(it, _)| is_in(it)).map(|(_, it)| it).collect();
         let token = request.query.iter().find(|(name, _)| name.eq_ignore_ascii_case("$skiptoken"));
@@ -205,16 +221,12 @@ impl FakeArm {
     fn write(&mut self, key: &str, request: &Request, now: u64) -> Response {
         let Some(Body::Bytes(bytes)) = &request.body else { panic!("a PUT without a body") };
         let body: Value = serde_json::from_slice(bytes).unwrap();
-        for (part, change) in std::mem::take(&mut self.meanwhile) {
-            match key.contains(&part) && self.objects.contains_key(key) {
-                true => {
-                    let mut shown = self.objects[key].clone();
-                    change(&mut shown);
-                    let id = shown["id"].as_str().unwrap().to_owned();
-                    self.put(&id, shown);
-                }
-                false => self.meanwhile.push((part, change)),
-            }
+        let meant = self.meanwhile.iter().position(|(part, _)| key.contains(part) && self.objects.contains_key(key));
+        if let Some((_, change)) = meant.map(|at| self.meanwhile.remove(at)) {
+            let mut shown = self.objects[key].clone();
+            change(&mut shown);
+            let id = shown["id"].as_str().unwrap().to_owned();
+            self.put(&id, shown);
         }
         let id = format!("/{}", request.path.join("/"));
         if let Some((parent, kind, name)) = part_of(&id).filter(|_| !self.objects.contains_key(key)) {
@@ -244,6 +256,9 @@ impl FakeArm {
             }
         }
         let status = if old.is_some() { 200 } else { 201 };
+        if old.is_none() && self.lags {
+            self.hidden.push(key.to_owned());
+        }
         self.begin(&id, &mut shown, now);
         self.join(&id, &shown);
         reply(status, &self.objects[key])
@@ -315,8 +330,9 @@ impl FakeArm {
         } else {
             self.objects.remove(key);
         }
-        for nic in self.objects.values_mut().filter(|it| {
-            key.contains("/loadbalancers/") && it["id"].as_str().is_some_and(|it| it.contains("/networkInterfaces/"))
+        for nic in self.objects.values_mut().filter(|entry| {
+            key.contains("/loadbalancers/")
+                && entry["id"].as_str().is_some_and(|entry| entry.contains("/networkInterfaces/"))
         }) {
             for configuration in nic["properties"]["ipConfigurations"].as_array_mut().into_iter().flatten() {
                 if let Some(pools) = configuration["properties"]["loadBalancerBackendAddressPools"].as_array_mut() {
@@ -345,7 +361,7 @@ impl FakeArm {
         None
     }
 
-    /// What the API adds to an object.
+    /// Adds the fields that the API adds to an object.
     fn fill(&mut self, id: &str, shown: &mut Value, old: Option<&Value>) {
         let lower = id.to_ascii_lowercase();
         if lower.contains("/publicipaddresses/") {
@@ -392,7 +408,7 @@ impl FakeArm {
         }
     }
 
-    /// What a write to interfaces changes in pools.
+    /// Changes pools as a write to interfaces does.
     fn join(&mut self, id: &str, shown: &Value) {
         let lower = id.to_ascii_lowercase();
         let mut members: Vec<(String, Vec<String>)> = Vec::new();
@@ -474,91 +490,4 @@ fn method(request: &Request) -> &'static str {
 
 fn error(status: u16, code: &str) -> Response {
     reply(status, json!({ "error": { "code": code, "message": format!("it is {code}") } }))
-}
-
-fn machine(name: &str, nic: &str) -> Value {
-    json!({ "location": "westeurope", "zones": ["1"], "properties": {
-        "hardwareProfile": { "vmSize": "Standard_D2s_v5" }, "osProfile": { "computerName": name },
-        "networkProfile": { "networkInterfaces": [{ "id": nic, "properties": { "primary": true } }] },
-        "instanceView": { "platformFaultDomain": 1, "statuses": [{ "code": "ProvisioningState/succeeded" }, { "code": "PowerState/running" }] },
-    } })
-}
-
-fn interface(id: &str, vm: &str, ip: &str) -> Value {
-    json!({ "location": "westeurope", "properties": { "primary": true, "virtualMachine": { "id": vm }, "ipConfigurations": [{
-        "name": "ipc", "id": format!("{id}/ipConfigurations/ipc"), "properties": { "primary": true, "privateIPAddress": ip,
-        "privateIPAddressVersion": "IPv4", "subnet": { "id": rg("Microsoft.Network/virtualNetworks/vnet1/subnets/subnet1") } } }] } })
-}
-
-impl FakeCloud for FakeArm {
-    fn answer(&mut self, request: &Request, moment: FakeMoment) -> Response {
-        self.answered(request, moment)
-    }
-
-    fn objects(&self) -> Vec<CloudObject> {
-        let mut all = Vec::new();
-        for (key, shown) in &self.objects {
-            let kinds =
-                [("/publicipaddresses/", ""), ("/loadbalancers/", ""), ("/networksecuritygroups/", "securityRules")];
-            let Some((_, only)) = kinds.iter().find(|(it, _)| key.contains(it)) else { continue };
-            if only.is_empty() {
-                let mut body = json!({ "tags": shown["tags"], "sku": shown["sku"] });
-                if key.contains("/publicipaddresses/") {
-                    body["ip"] = shown["properties"]["ipAddress"].clone();
-                }
-                let kind = if key.contains("/loadbalancers/") { "shared balancer" } else { "public address" };
-                all.push(CloudObject { kind: kind.to_owned(), id: key.clone(), name: String::new(), body });
-            }
-            for (kind, parts) in shown["properties"].as_object().unwrap() {
-                if *kind == "ipConfigurations" {
-                    continue;
-                }
-                for part in parts.as_array().into_iter().flatten().filter(|it| !it["name"].is_null()) {
-                    let name = part["name"].as_str().unwrap().to_owned();
-                    let mut body = part["properties"].clone();
-                    for it in ["provisioningState", "backendIPConfigurations"] {
-                        body.as_object_mut().map(|body| body.remove(it));
-                    }
-                    all.push(CloudObject { kind: kind.clone(), id: format!("{key}/{name}"), name, body });
-                }
-            }
-        }
-        all
-    }
-
-    fn change(&mut self, change: &ForeignChange) -> Option<Changed> {
-        match change {
-            ForeignChange::AddMachine { name } => {
-                let last = u8::try_from(self.count() % 200 + 4).unwrap();
-                self.machine(name, last);
-            }
-            ForeignChange::AddForeign { name } => {
-                let pip = rg(&format!("Microsoft.Network/publicIPAddresses/{name}"));
-                self.put(
-                    &pip,
-                    json!({ "sku": { "name": "Standard" }, "tags": { "k8s-azure-service": "other/web" },
-                    "properties": { "ipAddress": "20.60.0.1" } }),
-                );
-                self.touch("Microsoft.Network/networkSecurityGroups/nsg1", |it| {
-                    let rule = json!({ "name": "by-hand", "properties": { "priority": 500, "direction": "Inbound", "note": 1 } });
-                    it["properties"]["securityRules"].as_array_mut().unwrap().push(rule);
-                });
-                return Some(Changed { id: Some(pip) });
-            }
-            _ => return None,
-        }
-        Some(Changed::default())
-    }
-
-    fn settings(&self) -> Vec<(&'static str, &'static str)> {
-        super::SETTINGS.to_vec()
-    }
-
-    fn busy(&self, _: &Request) -> Response {
-        error(429, "RetryableError")
-    }
-
-    fn refused(&self, _: &Request) -> Response {
-        error(400, "InvalidParameter")
-    }
 }

@@ -93,9 +93,9 @@ fn azure_003_what_fails_is_not_gone() {
 #[test]
 fn azure_005_to_007_power_states() {
     let power = |code: &str, provisioning: &str| {
-        changed(MEMBER, |it| {
-            it["properties"]["instanceView"]["statuses"][1]["code"] = json!(code);
-            it["properties"]["provisioningState"] = json!(provisioning);
+        changed(MEMBER, |entry| {
+            entry["properties"]["instanceView"]["statuses"][1]["code"] = json!(code);
+            entry["properties"]["provisioningState"] = json!(provisioning);
         })
         .map(|it| it.state)
     };
@@ -144,8 +144,9 @@ fn azure_014_addresses_come_from_lists() {
     let mut cloud = cloud();
     let pip = rg("Microsoft.Network/publicIPAddresses/node-1-ip");
     cloud.put(&pip, json!({ "properties": { "ipAddress": "20.1.1.1" } }));
-    cloud.touch("Microsoft.Network/networkInterfaces/node-1-nic", |it| {
-        it["properties"]["ipConfigurations"][0]["properties"]["publicIPAddress"] = json!({ "id": pip.to_uppercase() });
+    cloud.touch("Microsoft.Network/networkInterfaces/node-1-nic", |entry| {
+        entry["properties"]["ipConfigurations"][0]["properties"]["publicIPAddress"] =
+            json!({ "id": pip.to_uppercase() });
     });
     let (host, _) = host(cloud.clone());
     let found = all(&host).into_iter().find(|it| it.name == "node-1").unwrap();
@@ -194,8 +195,8 @@ fn small_pages_and_late_interfaces_lose_nobody() {
 #[test]
 fn masks_of_pod_networks_are_tags_of_scale_sets() {
     let mut cloud = cloud();
-    cloud.touch("Microsoft.Compute/virtualMachineScaleSets/vs", |it| {
-        it["tags"] = json!({ "KubernetesNodeCIDRMaskIPv4": "25", "kubernetesNodeCIDRMaskIPV6": "x" })
+    cloud.touch("Microsoft.Compute/virtualMachineScaleSets/vs", |entry| {
+        entry["tags"] = json!({ "KubernetesNodeCIDRMaskIPv4": "25", "kubernetesNodeCIDRMaskIPV6": "x" })
     });
     let found = get(cloud, &node(MEMBER)).unwrap().unwrap();
     let extra: Vec<&str> = found.extra.iter().map(|(key, _)| key.as_str()).collect();

@@ -10,7 +10,7 @@ fn internal() -> LoadBalancer {
 
 #[test]
 fn azure_023_subnets_are_named_and_must_be_there() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let elsewhere = internal().with_annotation(key("azure-load-balancer-internal-subnet"), "subnet2");
     stage.ready(elsewhere);
     let frontend = part(&stage.internal(), "frontendIPConfigurations", &format!("{BASE}-subnet2"));
@@ -32,7 +32,7 @@ fn azure_023_subnets_are_named_and_must_be_there() {
 
 #[test]
 fn azure_024_fixed_addresses_are_in_their_subnet() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let why = stage.refused(&internal().with_annotation(key("azure-load-balancer-ipv4"), "10.241.0.9"));
     assert!(why.contains("10.241.0.9 is not in subnet subnet1, which is 10.240.0.0/16"), "{why}");
     assert_eq!(stage.writes(0), [""; 0]);
@@ -48,7 +48,7 @@ fn azure_024_fixed_addresses_are_in_their_subnet() {
 
 #[test]
 fn azure_042_external_becomes_internal() {
-    let stage = Stage::with_addresses();
+    let stage = BalancerStage::with_addresses();
     let external = stage.ready(service());
     let asked = stage.asked();
     let internal = stage.ready(external.with_annotation(key("azure-load-balancer-internal"), "true"));
@@ -68,7 +68,7 @@ fn azure_042_external_becomes_internal() {
 
 #[test]
 fn azure_043_both_families_have_a_frontend() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let both = LoadBalancer { ip_families: vec![IpFamily::Ipv4, IpFamily::Ipv6], ..service() };
     let both = stage.ready(both.with_port(tcp(443)));
     assert!(ips(&both)[0].starts_with("20.50.") && ips(&both)[1].starts_with("2001:db8::"), "{:?}", ips(&both));
@@ -79,7 +79,7 @@ fn azure_043_both_families_have_a_frontend() {
     assert_eq!(stage.publics(), [format!("kubernetes-{BASE}"), format!("kubernetes-{BASE}-ipv6")]);
     stage.gone(&both);
     assert_eq!((stage.balancer(), stage.publics().len()), (Value::Null, 0));
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let internal = LoadBalancer { ip_families: vec![IpFamily::Ipv6], ..internal() };
     let internal = stage.ready(internal);
     let rule = part(&stage.internal(), "loadBalancingRules", &format!("{BASE}-TCP-80"));
@@ -92,7 +92,7 @@ fn azure_043_both_families_have_a_frontend() {
 
 #[test]
 fn azure_041_all_ports_are_for_internal_ones() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let key = key("azure-load-balancer-enable-high-availability-ports");
     let why = stage.refused(&service().with_annotation(&key, "true"));
     assert!(why.contains(&key), "{why}");

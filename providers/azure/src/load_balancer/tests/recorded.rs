@@ -3,7 +3,7 @@
 use super::*;
 
 /// The parts of a body that a recording names, without what the API adds.
-fn sent(stage: &Stage, words: &str) -> Value {
+fn sent(stage: &BalancerStage, words: &str) -> Value {
     let requests = stage.host.sent();
     let request =
         requests.iter().rev().find(|it| it.method == Method::Put && it.path.join("/").ends_with(words)).unwrap();
@@ -17,7 +17,7 @@ fn reference(balancer: &str, words: &str) -> Value {
 
 #[test]
 fn azure_018_bodies_of_the_first_service_are_as_recorded() {
-    let stage = Stage::with_addresses();
+    let stage = BalancerStage::with_addresses();
     stage.ready(service());
     let mut public = sent(&stage, &format!("publicIPAddresses/kubernetes-{BASE}"));
     let mark = public["tags"].as_object_mut().unwrap().remove("aerostat-owner").unwrap();
@@ -64,7 +64,7 @@ fn azure_018_bodies_of_the_first_service_are_as_recorded() {
 
 #[test]
 fn azure_023_and_041_bodies_of_internal_ones_are_as_recorded() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let internal = service().with_annotation(key("azure-load-balancer-internal"), "true");
     let all_ports = internal.clone().with_annotation(key("azure-load-balancer-enable-high-availability-ports"), "true");
     let internal = stage.ready(internal);
@@ -90,7 +90,7 @@ fn azure_023_and_041_bodies_of_internal_ones_are_as_recorded() {
 
 #[test]
 fn azure_056_private_link_is_as_recorded() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let internal = service().with_annotation(key("azure-load-balancer-internal"), "true");
     let linked = stage.ready(internal.clone().with_annotation(key("azure-pls-create"), "true"));
     let words: Vec<String> = stage.writes(0).into_iter().filter(|it| !it.contains("networkInterfaces")).collect();
@@ -125,7 +125,7 @@ fn azure_056_private_link_is_as_recorded() {
 
 #[test]
 fn takeover_writes_nothing() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.ready(service());
     // What the vendor's controller has made has its marks alone.
     let public = format!("Microsoft.Network/publicIPAddresses/kubernetes-{BASE}");

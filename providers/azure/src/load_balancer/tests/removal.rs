@@ -6,7 +6,7 @@ use super::*;
 
 #[test]
 fn azure_048_and_049_the_last_one_takes_the_balancer_along() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let first = stage.ready(service());
     let second = stage.ready(named("two", &uid(2)).with_port(tcp(80)));
     let asked = stage.asked();
@@ -25,12 +25,12 @@ fn azure_048_and_049_the_last_one_takes_the_balancer_along() {
 
 #[test]
 fn foreign_parts_keep_a_balancer() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let service = stage.ready(service());
-    stage.cloud.borrow_mut().touch("Microsoft.Network/loadBalancers/kubernetes", |it| {
+    stage.cloud.borrow_mut().touch("Microsoft.Network/loadBalancers/kubernetes", |entry| {
         let frontend = json!({ "name": "theirs", "properties": { "x": 1 } });
-        it["properties"]["frontendIPConfigurations"].as_array_mut().unwrap().push(frontend);
-        it["properties"]["outboundRules"] = json!([{ "name": "out", "properties": { "y": 2 } }]);
+        entry["properties"]["frontendIPConfigurations"].as_array_mut().unwrap().push(frontend);
+        entry["properties"]["outboundRules"] = json!([{ "name": "out", "properties": { "y": 2 } }]);
     });
     stage.gone(&service);
     let left = stage.balancer();
@@ -40,7 +40,7 @@ fn foreign_parts_keep_a_balancer() {
 
 #[test]
 fn azure_051_a_refused_deletion_is_waited_for() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let service = stage.ready(service());
     stage.cloud.borrow_mut().refusals = vec![("DELETE /".to_owned(), 400, "PublicIPAddressCannotBeDeleted", 2)];
     assert!(
@@ -52,9 +52,9 @@ fn azure_051_a_refused_deletion_is_waited_for() {
 
 #[test]
 fn addresses_of_a_process_that_died_are_found() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.cloud.borrow_mut().refusals = vec![("PUT /subscriptions/11111111-2222-3333-4444-555555555555/resourceGroups/rg1/providers/Microsoft.Network/loadBalancers".to_owned(), 500, "x", 1)];
-    assert!(stage.step(&service()).is_err());
+    assert!(matches!(stage.step(&service()), Ok(Progress::Failed(_))));
     assert_eq!(stage.publics().len(), 1);
     stage.gone(&service());
     assert_eq!(stage.publics(), [""; 0]);
@@ -63,7 +63,7 @@ fn addresses_of_a_process_that_died_are_found() {
 #[test]
 fn slow_deletions_leave_nothing() {
     let slow = FakeArm { takes: 9, ..FakeArm::default() };
-    let stage = Stage::of(slow, &[]);
+    let stage = BalancerStage::of(slow, &[]);
     let service = stage.ready(service());
     stage.gone(&service);
     stage.cloud.borrow_mut().clock += 20;

@@ -10,7 +10,7 @@ fn with(annotations: &[(&str, &str)]) -> LoadBalancer {
 
 /// The one probe of a Service.
 fn probe(service: LoadBalancer) -> Value {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.ready(service);
     let mut probe = super::super::tree::parts(&stage.balancer(), "probes")[0]["properties"].clone();
     for it in ["provisioningState", "numberOfProbes"] {
@@ -21,7 +21,7 @@ fn probe(service: LoadBalancer) -> Value {
 
 /// The properties of the rule for port 80.
 fn rule(service: LoadBalancer) -> Value {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.ready(service);
     part(&stage.balancer(), "loadBalancingRules", &format!("{BASE}-TCP-80"))["properties"].clone()
 }
@@ -29,7 +29,7 @@ fn rule(service: LoadBalancer) -> Value {
 #[test]
 fn azure_027_local_services_have_one_probe() {
     let local = LoadBalancer { external_traffic_policy: ExternalTrafficPolicy::Local(31_000), ..service() };
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.ready(local.with_port(tcp(443)).with_port(Port::new(Protocol::Udp, 53, 30_053)));
     let shown = stage.balancer();
     assert_eq!(names(&shown, "probes"), [format!("{BASE}-TCP-31000")]);
@@ -66,7 +66,7 @@ fn azure_028_probes_speak_what_ports_carry() {
 
 #[test]
 fn shared_probes_are_everybodys() {
-    let stage = Stage::of(FakeArm::default(), &[("clusterServiceLoadBalancerHealthProbeMode", "shared")]);
+    let stage = BalancerStage::of(FakeArm::default(), &[("clusterServiceLoadBalancerHealthProbeMode", "shared")]);
     let first = stage.ready(service());
     let second = stage.ready(named("two", &uid(2)).with_port(tcp(443)));
     assert_eq!(names(&stage.balancer(), "probes"), ["cluster-service-shared-health-probe"]);
@@ -85,7 +85,7 @@ fn azure_032_and_033_rules_follow_the_service() {
         ("azure-load-balancer-tcp-idle-timeout", "30"),
     ]));
     assert_eq!((&silent["enableTcpReset"], &silent["idleTimeoutInMinutes"]), (&json!(false), &json!(30)));
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let ports = with(&[("port_443_no_lb_rule", "true"), ("port_80_no_probe_rule", "true")]).with_port(tcp(443));
     stage.ready(ports);
     assert_eq!(
@@ -96,7 +96,7 @@ fn azure_032_and_033_rules_follow_the_service() {
 
 #[test]
 fn azure_034_sources_become_prefixes() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let ranges =
         LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned(), "192.168.0.0/16".to_owned()], ..service() };
     let limited = stage.ready(ranges);
@@ -108,7 +108,7 @@ fn azure_034_sources_become_prefixes() {
 
 #[test]
 fn azure_035_and_036_tags_and_denials_are_as_recorded() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let tagged = with(&[
         ("azure-allowed-service-tags", "AzureFrontDoor.Backend,AzureCloud"),
         ("azure-allowed-ip-ranges", "10.10.0.0/16"),
@@ -136,7 +136,7 @@ fn azure_035_and_036_tags_and_denials_are_as_recorded() {
 
 #[test]
 fn azure_037_no_rules_where_none_are_wanted() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let open = stage.ready(service());
     stage.ready(open.with_annotation(key("azure-disable-load-balancer-nsg-rule"), "true"));
     assert_eq!(names(&stage.group(), "securityRules"), [""; 0]);
@@ -144,7 +144,7 @@ fn azure_037_no_rules_where_none_are_wanted() {
 
 #[test]
 fn azure_038_without_floating_nodes_are_the_destination() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let service = stage.ready(with(&[("azure-disable-load-balancer-floating-ip", "true")]));
     let rule = part(&stage.balancer(), "loadBalancingRules", &format!("{BASE}-TCP-80"));
     assert_eq!(
@@ -160,7 +160,7 @@ fn azure_038_without_floating_nodes_are_the_destination() {
 
 #[test]
 fn azure_039_udp_has_no_probe_of_its_own() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.ready(named("dns", UID).with_port(Port::new(Protocol::Udp, 53, 30_053)));
     let rule = part(&stage.balancer(), "loadBalancingRules", &format!("{BASE}-UDP-53"));
     assert!(rule["properties"]["probe"].is_null() && rule["properties"]["enableTcpReset"].is_null());
@@ -169,7 +169,7 @@ fn azure_039_udp_has_no_probe_of_its_own() {
 
 #[test]
 fn azure_044_labels_are_set_and_taken_off() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let labelled = stage.ready(with(&[
         ("azure-dns-label-name", "aero"),
         ("azure-pip-tags", "a=b,c=d"),
@@ -188,14 +188,14 @@ fn azure_044_labels_are_set_and_taken_off() {
     let public = stage.public(&format!("kubernetes-{BASE}"));
     assert!(public["properties"]["dnsSettings"].is_null() && !public["tags"]["k8s-azure-dns-label-service"].is_null());
     drop(without);
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.cloud.borrow_mut().refusals = vec![("PUT /subscriptions".to_owned(), 400, "DnsRecordInUse", 1)];
     assert!(stage.refused(&with(&[("azure-dns-label-name", "aero")])).contains("DnsRecordInUse"));
 }
 
 #[test]
 fn azure_045_addresses_come_from_a_prefix() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let prefix = rg("Microsoft.Network/publicIPPrefixes/p1");
     stage.ready(with(&[("azure-pip-prefix-id", &prefix)]));
     let public = stage.public(&format!("kubernetes-{BASE}-p1"));

@@ -10,7 +10,7 @@ const SEVERAL: [(&str, &str); 3] = [
     ("loadBalancerBackendPoolConfigurationType", "nodeIP"),
 ];
 
-fn mine(stage: &Stage) {
+fn mine(stage: &BalancerStage) {
     let address = json!({ "tags": { "team": "web" }, "properties": { "ipAddress": "20.60.0.1" } });
     stage.cloud.borrow_mut().put(&rg("Microsoft.Network/publicIPAddresses/mine"), address);
 }
@@ -21,7 +21,7 @@ fn on_mine(name: &str, number: usize, port: u16) -> LoadBalancer {
 
 #[test]
 fn azure_026_and_050_peoples_addresses_are_shared() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     mine(&stage);
     let public = stage.public("mine");
     let first = stage.ready(on_mine("a", 1, 80));
@@ -45,7 +45,7 @@ fn azure_026_and_050_peoples_addresses_are_shared() {
 
 #[test]
 fn addresses_of_other_namespaces_are_refused() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let victim = stage.ready(service());
     let thief = LoadBalancer::of("thief", "t", uid(2)).with_port(tcp(8_080));
     let by_name = thief.clone().with_annotation(key("azure-pip-name"), format!("kubernetes-{BASE}"));
@@ -78,7 +78,7 @@ fn addresses_of_other_namespaces_are_refused() {
 fn azure_052_limits_lead_to_the_next_balancer() {
     let limited = |more: &[(&'static str, &'static str)]| {
         let settings: Vec<_> = more.iter().copied().chain([("maximumLoadBalancerRuleCount", "2")]).collect();
-        Stage::of(FakeArm::default(), &settings)
+        BalancerStage::of(FakeArm::default(), &settings)
     };
     let two = |number: usize| named(&format!("s{number}"), &uid(number)).with_port(tcp(80)).with_port(tcp(443));
     let stage = limited(&[]);
@@ -98,7 +98,7 @@ fn azure_052_limits_lead_to_the_next_balancer() {
 
 #[test]
 fn services_move_between_balancers_with_their_address() {
-    let stage = Stage::of(FakeArm::default(), &SEVERAL);
+    let stage = BalancerStage::of(FakeArm::default(), &SEVERAL);
     let first = stage.ready(service());
     let other = stage.ready(
         named("two", &uid(2))
@@ -116,7 +116,7 @@ fn services_move_between_balancers_with_their_address() {
 
 #[test]
 fn local_services_on_several_balancers_have_own_pools() {
-    let stage = Stage::of(FakeArm::default(), &SEVERAL);
+    let stage = BalancerStage::of(FakeArm::default(), &SEVERAL);
     let local =
         LoadBalancer { external_traffic_policy: aerostat_sdk::ExternalTrafficPolicy::Local(31_000), ..service() };
     let local = stage.ready(local);
@@ -132,13 +132,13 @@ fn local_services_on_several_balancers_have_own_pools() {
 
 #[test]
 fn azure_055_what_another_took_the_place_of_is_written_again() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.cloud.borrow_mut().refusals =
         vec![("PUT /".to_owned(), 409, "CanceledAndSupersededDueToAnotherOperation", 2)];
     assert!(matches!(stage.step(&service()), Ok(Progress::Pending(_))));
     let service = stage.ready(service());
-    stage.cloud.borrow_mut().touch("Microsoft.Network/loadBalancers/kubernetes", |it| {
-        it["properties"]["provisioningState"] = json!("Failed")
+    stage.cloud.borrow_mut().touch("Microsoft.Network/loadBalancers/kubernetes", |entry| {
+        entry["properties"]["provisioningState"] = json!("Failed")
     });
     let asked = stage.asked();
     stage.ready(service);
@@ -147,7 +147,7 @@ fn azure_055_what_another_took_the_place_of_is_written_again() {
 
 #[test]
 fn throttling_is_told_and_a_busy_object_is_not() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     stage.cloud.borrow_mut().refusals = vec![("PUT /".to_owned(), 429, "TooManyRequests", 1)];
     assert!(matches!(stage.step(&service()), Err(Error::RetryAfter(_))));
     stage.cloud.borrow_mut().refusals = vec![("PUT /".to_owned(), 429, "RetryableError", 1)];
@@ -156,7 +156,7 @@ fn throttling_is_told_and_a_busy_object_is_not() {
 
 #[test]
 fn one_that_the_api_refuses_costs_no_other() {
-    let stage = Stage::new();
+    let stage = BalancerStage::new();
     let services: Vec<_> = (1..4).map(|it| named(&format!("s{it}"), &uid(it)).with_port(tcp(80))).collect();
     stage.cloud.borrow_mut().bad_frontend = Some(services[1].name.clone());
     let answers = stage.batch(&services);
