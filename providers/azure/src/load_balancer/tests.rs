@@ -325,11 +325,11 @@ fn azure_046_machines_of_scale_sets_join_behind_their_model() {
     let mut stage = BalancerStage::of(cloud, &[]);
     let set = "Microsoft.Compute/virtualMachineScaleSets/vs";
     let member = |entry: usize| {
-        let vm = rg(&format!("{set}/virtualMachines/{it}"));
+        let vm = rg(&format!("{set}/virtualMachines/{entry}"));
         Node {
             extra: vec![("interface".to_owned(), format!("{vm}/networkInterfaces/nic0/ipConfigurations/ipc"))],
             provider_id: Some(format!("azure://{vm}")),
-            ..Node::named(format!("aks-np-{it:06}"))
+            ..Node::named(format!("aks-np-{entry:06}"))
         }
     };
     stage.nodes = vec![member(0), member(1)];
