@@ -25,7 +25,7 @@ use crate::api::AzureApi;
 use crate::api::fields::word;
 use crate::settings::AccountSettings;
 
-aerostat_sdk::export!(Azure: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
+aerostat_sdk::export!(Azure: Provider, Instances, LoadBalancers, LoadBalancerBatches, LoadBalancerInventory, Routes, PersistentVolumes);
 
 impl Provider for Azure {
     fn describe() -> Result<Description> {

@@ -30,26 +30,46 @@ pub(crate) use self::memo::memo_of;
 pub(crate) use self::names::{CLUSTER_TAG, MARK_TAG, SERVICE_TAG, base_in, base_of};
 pub(crate) use self::pools::CONTROL_PLANE;
 
-use aerostat_sdk::{Deletion, Error, LoadBalancer, LoadBalancers, Progress, Result};
+use std::time::Duration;
+
+use aerostat_sdk::{
+    BatchDescription, BatchItem, Deletion, LoadBalancer, LoadBalancerBatches, LoadBalancers, Node, Progress, Result,
+};
 
 use self::batch::BatchService;
 use crate::provider::Azure;
 
+/// Services of one call: each may be a public address to read and to write.
+const BATCH: u32 = 100;
+/// How long the host waits for further Services.
+const GATHER: Duration = Duration::from_secs(2);
+
 impl LoadBalancers for Azure {
-    /// A batch of one.
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        let nodes = desired.nodes.iter().collect();
-        one(batch::ensure(&[BatchService { service: desired, nodes }]))
+        Self::ensure_alone(desired)
     }
 
-    /// A batch of one.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        one(removal::delete(std::slice::from_ref(unwanted)))
+        Self::delete_alone(unwanted)
     }
 }
 
-fn one<T>(mut answers: Vec<Result<T>>) -> Result<T> {
-    answers.pop().unwrap_or_else(|| Err(Error::unavailable("there is no answer")))
+impl LoadBalancerBatches for Azure {
+    fn describe() -> Result<BatchDescription> {
+        Ok(BatchDescription::new(BATCH).gather(GATHER))
+    }
+
+    fn ensure_batch(desired: &[BatchItem], nodes: &[Node]) -> Vec<Result<Progress>> {
+        let services: Vec<BatchService<'_>> = desired
+            .iter()
+            .map(|item| BatchService { service: &item.load_balancer, nodes: item.nodes_of(nodes).collect() })
+            .collect();
+        batch::ensure(&services)
+    }
+
+    fn delete_batch(unwanted: &[LoadBalancer]) -> Vec<Result<Deletion>> {
+        removal::delete(unwanted)
+    }
 }
 
 #[cfg(test)]

@@ -91,7 +91,7 @@ fn applied(changes: &[RouteChange]) -> Result<Vec<Result<RouteOutcome>>> {
         let TablePlan { answers, routes: planned } = planned(routes, changes);
         let is_same = routes == planned;
         let waits = |why: &str| {
-            let all = answers.iter().map(|it| it.clone().and_then(|_| Ok(RouteOutcome::pending(POLL, why))));
+            let all = answers.iter().map(|it| it.clone().map(|_| RouteOutcome::pending(POLL, why)));
             all.collect()
         };
         if shown.as_ref().is_some_and(is_changing) {

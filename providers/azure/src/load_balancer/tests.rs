@@ -11,11 +11,12 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use aerostat_sdk::testing::{Body, Host, Request};
-use aerostat_sdk::{Address, Deletion, LoadBalancer, LoadBalancers, Method, Node, Port, Progress, Protocol, Result};
+use aerostat_sdk::{
+    Address, BatchItem, Deletion, LoadBalancer, LoadBalancerBatches, LoadBalancers, Method, Node, Port, Progress,
+    Protocol, Result,
+};
 use serde_json::{Value, json};
 
-use super::batch::{self, BatchService};
-use super::removal as removals;
 use crate::Azure;
 use crate::tests::{FakeArm, host, rg};
 
@@ -118,9 +119,10 @@ impl BalancerStage {
     }
 
     fn batch(&self, services: &[LoadBalancer]) -> Vec<Result<Progress>> {
-        let all: Vec<_> =
-            services.iter().map(|service| BatchService { service, nodes: self.nodes.iter().collect() }).collect();
-        self.host.run(|| batch::ensure(&all))
+        let nodes: Vec<u32> = (0..).zip(&self.nodes).map(|(at, _)| at).collect();
+        let item = |it: &LoadBalancer| BatchItem { load_balancer: it.clone(), nodes: nodes.clone() };
+        let items: Vec<_> = services.iter().map(item).collect();
+        self.host.run(|| Azure::ensure_batch(&items, &self.nodes))
     }
 
     fn refused(&self, service: &LoadBalancer) -> String {
@@ -357,7 +359,7 @@ fn deletions_by_batch_are_one_write_of_each() {
     let stage = BalancerStage::new();
     let services = stage.all_ready((0..5).map(|it| named(&format!("s{it}"), &uid(it)).with_port(tcp(80))).collect());
     let asked = stage.asked();
-    let answers = stage.host.run(|| removals::delete(&services[1..]));
+    let answers = stage.host.run(|| Azure::delete_batch(&services[1..]));
     assert!(answers.iter().all(|it| matches!(it, Ok(Deletion::Done))), "{answers:?}");
     let writes = stage.writes(asked);
     assert_eq!(writes.iter().filter(|it| it.contains("Put")).count(), 2);

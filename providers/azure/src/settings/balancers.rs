@@ -22,9 +22,9 @@ aerostat_sdk::table! {
     BALANCER_GROUP: Custom<String> = ("loadBalancerResourceGroup", GROUP, "The resource group of load balancers.")
         .otherwise("the value of resourceGroup");
     SKU: AnyCase<()> = ("loadBalancerSku", AnyCase(OneOf(&[("standard", ())])), "The SKU of load balancers. Basic ones are retired by the vendor, and those of SKU service are not made.")
-        .default("standard");
+        .default("standard").hint("the vendor has retired load balancers of SKU basic, and those of SKU service are not made here");
     POOL: AnyCase<bool> = ("loadBalancerBackendPoolConfigurationType", AnyCase(OneOf(&[("nodeIPConfiguration", false), ("nodeIP", true)])),
-        "Whether pools have interfaces of nodes, or their addresses: one write for all nodes.").default("nodeIPConfiguration");
+        "Whether pools have interfaces of nodes, or their addresses: one write for all nodes.").default("nodeIPConfiguration").hint("pools of pods are not made here");
     OUTBOUND: Bool = ("disableOutboundSNAT", Bool, "Whether nodes do not reach the outside through rules.").default("false");
     MOST_RULES: Integer = ("maximumLoadBalancerRuleCount", Integer::between(1, 1_500), "The most rules of a load balancer.").default("250");
     SHARED_PROBE: AnyCase<bool> = ("clusterServiceLoadBalancerHealthProbeMode", AnyCase(OneOf(&[("servicenodeport", false), ("shared", true)])),

@@ -24,6 +24,9 @@ pub(crate) fn next_link(list: &str, past: usize) -> String {
     format!("https://management.azure.com{list}?api-version=x&$skipToken={past}")
 }
 
+/// A change that somebody else makes.
+type ForeignEdit = fn(&mut Value);
+
 /// The resource manager.
 #[derive(Clone, Debug)]
 pub(crate) struct FakeArm {
@@ -37,7 +40,7 @@ pub(crate) struct FakeArm {
     /// Refusals: method and part of a path, status, code, and how often.
     pub(crate) refusals: Vec<(String, u16, &'static str, usize)>,
     /// Changes that somebody else makes to an object before the next PUT of it.
-    pub(crate) meanwhile: Vec<(String, fn(&mut Value))>,
+    pub(crate) meanwhile: Vec<(String, ForeignEdit)>,
     /// Objects that lists do not show yet.
     pub(crate) hidden: Vec<String>,
     pub(crate) lags: bool,
