@@ -30,7 +30,7 @@ use self::live::GceLive;
 use self::memo::{GceMemo, GceStage};
 use self::plan::{GceStep, are_backends, plan};
 use crate::api::objects::{self, GceObject};
-use crate::api::writes::GceWrite;
+use crate::api::writes::{GceVerb, GceWrite};
 use crate::provider::Gcp;
 use crate::settings::balancers::GceBalancerSettings;
 
@@ -64,7 +64,11 @@ impl LoadBalancers for Gcp {
             return Ok(Progress::pending(status(desired, &memo), POLL, why));
         }
         let tags = tags::of(desired, &goal)?;
-        step(desired, &GceGoal { tags, ..goal }, memo)
+        let goal = GceGoal { tags, ..goal };
+        match memo.stage == GceStage::New && memo.letters == goal.letters() {
+            true => Ok(begin(desired, &goal, memo)),
+            false => step(desired, &goal, memo),
+        }
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
@@ -75,9 +79,27 @@ impl LoadBalancers for Gcp {
 /// There is no memo. One that the Service never had consists of nothing; of one that somebody else made, everything is read.
 fn announce(desired: &LoadBalancer, goal: &GceGoal) -> Progress {
     let is_new = desired.current_ingress.is_empty() && desired.finalizers().next().is_none();
-    let stage = if is_new { GceStage::Settled } else { GceStage::Open };
+    // With a check or a backend service of its own, there is more to make first.
+    let is_plain = goal.ip.is_none() && !goal.is_local && !goal.shares_backend;
+    let stage = match (is_new, is_plain) {
+        (true, true) => GceStage::New,
+        (true, false) => GceStage::Making,
+        (false, _) => GceStage::Open,
+    };
     let memo = GceMemo::new(stage, &goal.letters());
     Progress::pending(status(desired, &memo), AT_ONCE, "its parts are this Service's from now on")
+}
+
+/// The first write of a new one: its target, as if all that it names were there, as it is where there is such a Service already.
+/// Otherwise the next call reads what lacks.
+fn begin(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Progress {
+    let body = if goal.is_internal { bodies::backend(goal) } else { bodies::pool(goal) };
+    let write = GceWrite::new(goal.target(), GceVerb::Insert, body);
+    let mut sent = send(&goal.settings.project, &desired.owner.uid, &memo, &[write]);
+    sent.again = None;
+    sent.refused = sent.refused.filter(|it| !matches!(it, Error::Invalid(_)));
+    let memo = if sent.refused.is_none() { memo.at(GceStage::Making) } else { memo };
+    after(desired, &memo, sent)
 }
 
 /// Reads what is there, and takes the next step.
@@ -90,7 +112,15 @@ fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Result<Progres
         let memo = memo.clone();
         let writes = match plan(goal, &live, &memo, &labels)? {
             GceStep::Elsewhere => return Ok(Progress::NotManaged),
-            GceStep::Ready(ip) => return Ok(Progress::Ready(ready(desired, goal, &memo, &ip))),
+            GceStep::Ready(ip) if live.unread.is_empty() => {
+                return Ok(Progress::Ready(ready(desired, goal, &memo, &ip)));
+            }
+            GceStep::Ready(_) => {
+                let forbidden = std::mem::take(&mut live.forbidden);
+                live = GceLive::read(goal, &memo.at(GceStage::Settled))?;
+                forbidden.into_iter().for_each(|it| _ = live.forbidden.insert(it));
+                continue;
+            }
             GceStep::Open(why) => {
                 let opened = memo.next(Vec::new()).at(GceStage::Open).with(&goal.letters());
                 return Ok(Progress::pending(status(desired, &opened), SOON, why));
@@ -98,7 +128,7 @@ fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Result<Progres
             GceStep::Try(unused) => return try_unused(desired, goal, &memo, unused),
             GceStep::Write(writes) => writes,
         };
-        let memo = if memo.stage == GceStage::Settled { memo } else { memo.with(&goal.letters()) };
+        let memo = if memo.stage.is_open() { memo.with(&goal.letters()) } else { memo };
         let sent = send(settings, &desired.owner.uid, &memo, &writes);
         let waits = sent.again.is_some() || sent.in_use.is_some() || sent.refused.is_some();
         if !sent.forbidden.is_empty() && !sent.any && !waits {

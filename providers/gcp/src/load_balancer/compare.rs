@@ -8,8 +8,21 @@ use crate::api::fields::from_project;
 pub(super) fn differs(wanted: &Value, shown: &Value) -> bool {
     wanted.as_object().into_iter().flatten().any(|(field, value)| {
         let is_ignored = matches!(&**field, "name" | "network" | "labels");
-        !is_ignored && plain(value) != plain(&shown[&**field])
+        !is_ignored && !is_same(value, &shown[&**field])
     })
+}
+
+fn is_same(wanted: &Value, shown: &Value) -> bool {
+    match wanted {
+        // A backend is its group: balancing modes and capacities are not wanted.
+        Value::Object(fields) if fields.contains_key("group") => is_same(&fields["group"], &shown["group"]),
+        Value::Object(fields) => fields.iter().all(|(field, it)| is_same(it, &shown[&**field])),
+        Value::Array(all) => {
+            let others = shown.as_array().map(Vec::as_slice).unwrap_or_default();
+            all.len() == others.len() && all.iter().all(|it| others.iter().any(|other| is_same(it, other)))
+        }
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => plain(wanted) == plain(shown),
+    }
 }
 
 /// A value in the one form in which it is compared.
@@ -17,19 +30,8 @@ fn plain(value: &Value) -> String {
     match value {
         Value::String(text) if text.contains("projects/") => from_project(text),
         Value::String(text) => text.to_lowercase(),
-        Value::Array(all) => {
-            let mut all: Vec<String> = all.iter().map(plain).collect();
-            all.sort_unstable();
-            format!("[{}]", all.join(","))
-        }
-        // A backend is its group: balancing modes and capacities are not wanted.
-        Value::Object(fields) if fields.contains_key("group") => plain(&fields["group"]),
-        Value::Object(fields) => {
-            let each: Vec<String> = fields.iter().map(|(name, value)| format!("{name}:{}", plain(value))).collect();
-            format!("{{{}}}", each.join(","))
-        }
         Value::Null => String::new(),
-        Value::Bool(_) | Value::Number(_) => value.to_string(),
+        other => other.to_string(),
     }
 }
 
@@ -52,5 +54,11 @@ mod tests {
         assert!(!differs(&wanted, &shown));
         shown["ports"] = json!(["80"]);
         assert!(differs(&wanted, &shown));
+        let check = json!({ "type": "HTTP", "httpHealthCheck": { "port": 10256, "requestPath": "/healthz" } });
+        let mut shown = check.clone();
+        shown["httpHealthCheck"]["proxyHeader"] = json!("NONE");
+        assert!(!differs(&check, &shown), "the API adds fields within fields");
+        shown["httpHealthCheck"]["port"] = json!(1);
+        assert!(differs(&check, &shown));
     }
 }

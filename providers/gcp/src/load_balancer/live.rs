@@ -20,6 +20,8 @@ pub(super) struct GceLive {
     pub(super) objects: SortedMap<GceObject, Value>,
     /// The instances in the cluster's group of each zone that has one.
     pub(super) members: SortedMap<String, Vec<MachinePlace>>,
+    /// Wanted objects that were not read: others say that they are as they should be, or they are read by a later step.
+    pub(super) unread: SortedSet<GceObject>,
     /// Firewalls of a network's project that the credential may not read or write.
     pub(super) forbidden: SortedSet<GceObject>,
     /// Addresses with the number that the rule has.
@@ -37,30 +39,68 @@ impl GceLive {
     pub(super) fn read(goal: &GceGoal, memo: &GceMemo) -> Result<Self> {
         let settings = &goal.settings.project;
         let mut live = Self::default();
-        let mut wanted = vec![goal.rule(), goal.target(), goal.check(), goal.check_firewall(), goal.names.firewall()];
-        if goal.has_deny_firewall() {
-            wanted.push(goal.names.deny_firewall());
+        if memo.stage == GceStage::Making && live.read_part(goal)? {
+            live.read_requested(goal)?;
+            return Ok(live);
         }
-        if memo.stage != GceStage::Settled {
+        let mut wanted = wanted(goal);
+        if memo.stage.is_open() {
             wanted.extend(own(&goal.names));
             wanted.extend(shared(&goal.names, &unwanted_letters(goal, memo)));
         }
         live.read_all(settings, wanted)?;
-        let zones: SortedSet<String> = if goal.is_internal { live.zones(goal) } else { SortedSet::default() };
+        live.read_members(goal)?;
+        if let Some(ip) = live.ip(goal).filter(|_| memo.stage.is_open()) {
+            live.holding = objects::addresses(settings, &ip)?;
+        }
+        live.read_requested(goal)?;
+        Ok(live)
+    }
+
+    /// What the next step of a making needs, and whether that is a part alone: before there is a rule, its target, and what that names
+    /// only as long as there is none; beside a rule, the firewalls for its address, until they are there.
+    fn read_part(&mut self, goal: &GceGoal) -> Result<bool> {
+        let settings = &goal.settings.project;
+        self.read_all(settings, [goal.rule()])?;
+        if !self.has(&goal.rule()) {
+            self.read_all(settings, [goal.target()])?;
+            if self.has(&goal.target()) {
+                self.unread.insert(goal.check());
+                self.unread.insert(goal.check_firewall());
+            } else {
+                self.read_all(settings, [goal.check(), goal.check_firewall()])?;
+                self.read_members(goal)?;
+            }
+            return Ok(true);
+        }
+        let firewalls = address_firewalls(goal);
+        self.read_all(settings, firewalls.clone())?;
+        let is_part = firewalls.iter().any(|it| !self.has(it) && !self.forbidden.contains(it));
+        if is_part {
+            wanted(goal).into_iter().filter(|it| *it != goal.rule() && !firewalls.contains(it)).for_each(|it| {
+                self.unread.insert(it);
+            });
+        }
+        Ok(is_part)
+    }
+
+    fn read_members(&mut self, goal: &GceGoal) -> Result<()> {
+        let zones: SortedSet<String> = if goal.is_internal { self.zones(goal) } else { SortedSet::default() };
         for zone in zones.iter() {
             let group = GceObject::group(zone, &goal.names.group());
-            if let Some(members) = objects::members(settings, &group)? {
-                live.members.insert(zone.clone(), members);
+            if let Some(members) = objects::members(&goal.settings.project, &group)? {
+                self.members.insert(zone.clone(), members);
             }
         }
-        let shown = live.ip(goal);
-        if let Some(ip) = shown.as_ref().filter(|_| memo.stage != GceStage::Settled) {
-            live.holding = objects::addresses(settings, ip)?;
-        }
+        Ok(())
+    }
+
+    fn read_requested(&mut self, goal: &GceGoal) -> Result<()> {
+        let shown = self.ip(goal);
         if let Some(ip) = goal.ip.as_ref().filter(|it| shown.as_ref() != Some(it)) {
-            live.requested = Some(objects::addresses(settings, ip)?);
+            self.requested = Some(objects::addresses(&goal.settings.project, ip)?);
         }
-        Ok(live)
+        Ok(())
     }
 
     /// All that a Service may have, to be deleted.
@@ -77,6 +117,10 @@ impl GceLive {
     fn read_all(&mut self, settings: &ProjectSettings, wanted: impl IntoIterator<Item = GceObject>) -> Result<()> {
         let wanted: SortedSet<GceObject> = wanted.into_iter().collect();
         for object in wanted {
+            // Some were read before.
+            if self.has(&object) {
+                continue;
+            }
             match objects::find(settings, &object) {
                 Ok(Some(shown)) => _ = self.objects.insert(object, shown),
                 Ok(None) => {}
@@ -115,6 +159,21 @@ impl GceLive {
 /// Whether it is a firewall of a network that has a project of its own.
 pub(super) fn is_of_other_project(object: &GceObject, settings: &ProjectSettings) -> bool {
     object.kind == GceKind::Firewalls && settings.network_project != settings.project
+}
+
+/// All that the load balancer consists of, but for instance groups.
+fn wanted(goal: &GceGoal) -> Vec<GceObject> {
+    let mut wanted = vec![goal.rule(), goal.target(), goal.check(), goal.check_firewall()];
+    wanted.extend(address_firewalls(goal));
+    wanted
+}
+
+/// The firewalls that need the rule's address.
+fn address_firewalls(goal: &GceGoal) -> Vec<GceObject> {
+    let mut firewalls = vec![goal.names.firewall()];
+    firewalls.extend(goal.has_deny_firewall().then(|| goal.names.deny_firewall()));
+    firewalls.extend((!goal.is_internal && goal.is_local).then(|| goal.check_firewall()));
+    firewalls
 }
 
 /// Objects with the Service's name in theirs, in the order in which they are deleted.

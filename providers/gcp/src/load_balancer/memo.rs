@@ -8,6 +8,10 @@ const LARGEST: usize = 1_000;
 /// How much of the Service's objects has to be read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum GceStage {
+    /// There is nothing: its target may lack nothing but itself.
+    New,
+    /// There is nothing but what is made of the letters, in its order: of what is made last, all else is read.
+    Making,
     /// There is nothing but what the letters say.
     Settled,
     /// There may be anything: it was made by somebody else, or is about to become something else.
@@ -17,7 +21,18 @@ pub(super) enum GceStage {
 }
 
 impl GceStage {
-    const WORDS: [(Self, &'static str); 3] = [(Self::Settled, "settled"), (Self::Open, "open"), (Self::Tried, "tried")];
+    const WORDS: [(Self, &'static str); 5] = [
+        (Self::New, "new"),
+        (Self::Making, "making"),
+        (Self::Settled, "settled"),
+        (Self::Open, "open"),
+        (Self::Tried, "tried"),
+    ];
+
+    /// Whether there may be more than the letters say.
+    pub(super) fn is_open(self) -> bool {
+        matches!(self, Self::Open | Self::Tried)
+    }
 }
 
 /// The words that an earlier call asked to keep.

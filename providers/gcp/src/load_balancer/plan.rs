@@ -58,7 +58,7 @@ pub(super) fn plan(goal: &GceGoal, live: &GceLive, memo: &GceMemo, labels: &Valu
         }
     }
     check_requested(goal, live)?;
-    let is_open = memo.stage != GceStage::Settled;
+    let is_open = memo.stage.is_open();
     let mut plan = GcePlan { goal, live, labels, is_open, writes: Vec::new() };
     plan.check();
     if goal.is_internal {
@@ -167,6 +167,9 @@ impl GcePlan<'_> {
     /// The health check; and the firewall beside it, if it needs no address.
     fn check(&mut self) {
         let object = self.goal.check();
+        if self.live.unread.contains(&object) {
+            return;
+        }
         let shown = self.live.get(&object);
         let body = bodies::check(self.goal, shown);
         match shown {
@@ -190,6 +193,10 @@ impl GcePlan<'_> {
 
     /// The cluster's instance group in each zone, with all nodes of the zone and no others.
     fn groups(&mut self) {
+        // What names them was made after them.
+        if self.live.unread.contains(&self.goal.check()) {
+            return;
+        }
         let name = self.goal.names.group();
         for zone in self.goal.zones() {
             if self.live.members.get(&zone).is_none() {
@@ -324,6 +331,7 @@ impl GcePlan<'_> {
             self.write(goal.rule(), GceVerb::Patch, json!({ "allowGlobalAccess": goal.has_global_access }));
         }
         match live.get(&goal.target()) {
+            _ if live.unread.contains(&goal.target()) => {}
             Some(target) => self.follow(target),
             None => self.make_target(goal.target()),
         }

@@ -50,12 +50,22 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     // Once its own objects are gone, what was shared was tried: it is not tried again and again.
     let has_own = own(&names).iter().any(|it| live.has(it));
     let memo = if has_own || is_first { memo.with(&letters_of(service, &names, &live)) } else { memo };
-    let step = next(&names, &live, &memo)?;
-    let writes = step.writes;
-    if writes.is_empty() {
-        return Ok(end(settings, &live));
-    }
-    let mut sent = send(project, &service.owner.uid, &memo, &writes);
+    let (step, mut sent) = loop {
+        let step = next(&names, &live, &memo)?;
+        if step.writes.is_empty() {
+            return Ok(end(settings, &live));
+        }
+        let sent = send(project, &service.owner.uid, &memo, &step.writes);
+        let goes_on = sent.any || sent.again.is_some() || sent.in_use.is_some() || sent.refused.is_some();
+        if goes_on || sent.forbidden.is_empty() {
+            break (step, sent);
+        }
+        // What may not be deleted stays, and the rest goes.
+        for object in sent.forbidden {
+            live.objects.remove(&object);
+            live.forbidden.insert(object);
+        }
+    };
     if let Some(error) = sent.refused {
         return match sent.any {
             true => Ok(failed(service, &GceMemo { operations: sent.operations, ..memo }, &error)),
@@ -66,9 +76,6 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
         sent.in_use = None;
     }
     let again = sent.again.or(sent.in_use);
-    if !sent.forbidden.is_empty() && !sent.any && again.is_none() {
-        return Ok(stays(settings, &sent.forbidden.into_iter().collect()));
-    }
     let waits = !sent.operations.is_empty();
     let why = match (&again, waits) {
         (_, true) => format!("waits for operations {}", sent.operations.join(", ")),

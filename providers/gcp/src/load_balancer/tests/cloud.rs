@@ -217,6 +217,14 @@ impl Cloud {
                 body[field] = json!(all);
             }
         }
+        let names = |field: &str, of: Option<&str>| -> Vec<String> {
+            let all = body[field].as_array().into_iter().flatten();
+            all.filter_map(|it| of.map_or(it, |of| &it[of]).as_str()).map(full).collect()
+        };
+        let named = names("healthChecks", None).into_iter().chain(names("backends", Some("group")));
+        if !named.into_iter().all(|it| self.objects.contains_key(&it[BASE.len()..])) {
+            return fault(404, "notFound");
+        }
         if path.contains("/backendServices/") {
             body["fingerprint"] = json!("f-1");
             for it in body["backends"].as_array_mut().unwrap() {

@@ -11,6 +11,7 @@ fn gcp_037_an_internal_one_has_a_group_in_each_zone() {
     writes.sort();
     let expected = [
         "POST backendServices LB",
+        "POST backendServices LB",
         "POST firewalls k8s-CID-node-hc",
         "POST firewalls k8s-fw-LB",
         "POST forwardingRules LB",
