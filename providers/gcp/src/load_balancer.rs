@@ -79,8 +79,8 @@ impl LoadBalancers for Gcp {
 /// There is no memo. One that the Service never had consists of nothing; of one that somebody else made, everything is read.
 fn announce(desired: &LoadBalancer, goal: &GceGoal) -> Progress {
     let is_new = desired.current_ingress.is_empty() && desired.finalizers().next().is_none();
-    // With a check or a backend service of its own, there is more to make first.
-    let is_plain = goal.ip.is_none() && !goal.is_local && !goal.shares_backend;
+    // An address that is asked for is looked at first, and a backend service in common is there, or not.
+    let is_plain = goal.ip.is_none() && !goal.shares_backend;
     let stage = match (is_new, is_plain) {
         (true, true) => GceStage::New,
         (true, false) => GceStage::Making,
@@ -90,12 +90,20 @@ fn announce(desired: &LoadBalancer, goal: &GceGoal) -> Progress {
     Progress::pending(status(desired, &memo), AT_ONCE, "its parts are this Service's from now on")
 }
 
-/// The first write of a new one: its target, as if all that it names were there, as it is where there is such a Service already.
-/// Otherwise the next call reads what lacks.
+/// The first writes of a new one: its target, as if all that it names were there, as it is where there is such a Service already; or a
+/// check of its own. The next call reads what lacks.
 fn begin(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Progress {
-    let body = if goal.is_internal { bodies::backend(goal) } else { bodies::pool(goal) };
-    let write = GceWrite::new(goal.target(), GceVerb::Insert, body);
-    let mut sent = send(&goal.settings.project, &desired.owner.uid, &memo, &[write]);
+    let insert = |object, body| GceWrite::new(object, GceVerb::Insert, body);
+    let writes = match (goal.is_local, goal.is_internal) {
+        (true, false) => vec![insert(goal.check(), bodies::check(goal, None))],
+        (true, true) => vec![
+            insert(goal.check(), bodies::check(goal, None)),
+            insert(goal.check_firewall(), bodies::check_firewall(goal, None)),
+        ],
+        (false, false) => vec![insert(goal.target(), bodies::pool(goal))],
+        (false, true) => vec![insert(goal.target(), bodies::backend(goal))],
+    };
+    let mut sent = send(&goal.settings.project, &desired.owner.uid, &memo, &writes);
     sent.again = None;
     sent.refused = sent.refused.filter(|it| !matches!(it, Error::Invalid(_)));
     let memo = if sent.refused.is_none() { memo.at(GceStage::Making) } else { memo };

@@ -103,15 +103,24 @@ impl GceLive {
         Ok(())
     }
 
-    /// All that a Service may have, to be deleted.
+    /// All that is a Service's own, to be deleted.
     ///
     /// # Errors
     ///
     /// Whatever the API answered.
-    pub(super) fn read_unwanted(names: &GceNames, settings: &ProjectSettings, letters: &str) -> Result<Self> {
+    pub(super) fn read_unwanted(names: &GceNames, settings: &ProjectSettings, memo: &GceMemo) -> Result<Self> {
         let mut live = Self::default();
-        live.read_all(settings, own(names).into_iter().chain(shared(names, letters)))?;
+        live.read_all(settings, own_of(names, memo))?;
         Ok(live)
+    }
+
+    /// The objects of these letters that Services share, and the firewalls beside them.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the API answered.
+    pub(super) fn read_shared(&mut self, names: &GceNames, settings: &ProjectSettings, letters: &str) -> Result<()> {
+        self.read_all(settings, shared(names, letters))
     }
 
     fn read_all(&mut self, settings: &ProjectSettings, wanted: impl IntoIterator<Item = GceObject>) -> Result<()> {
@@ -189,6 +198,23 @@ pub(super) fn own(names: &GceNames) -> Vec<GceObject> {
     ];
     for kind in CHECKS {
         own.extend([names.own(kind), names.check_firewall(kind, false)]);
+    }
+    own
+}
+
+/// The Service's objects of which there may be one: those of its letters, unless there may be more than they say.
+fn own_of(names: &GceNames, memo: &GceMemo) -> Vec<GceObject> {
+    let has = |letter: char| memo.letters.contains(letter);
+    if memo.stage.is_open() && (memo.stage != GceStage::Tried || has('e') || has('i')) {
+        return own(names);
+    }
+    let mut own = vec![names.own(GceKind::ForwardingRules)];
+    for (kind, letter, target) in [(CHECKS[0], 'e', GceKind::TargetPools), (CHECKS[1], 'i', GceKind::BackendServices)] {
+        if has(letter) {
+            own.extend([names.own(target), names.firewall()]);
+            own.extend(has('d').then(|| names.deny_firewall()));
+            own.extend(has('l').then(|| [names.own(kind), names.check_firewall(kind, false)]).into_iter().flatten());
+        }
     }
     own
 }

@@ -105,6 +105,12 @@ impl GceMemo {
         self
     }
 
+    /// The same without the letters of what is the Service's own: it is gone.
+    pub(super) fn without_own(mut self) -> Self {
+        self.letters.retain(|it| !"eild".contains(it));
+        self
+    }
+
     /// The same with further letters.
     pub(super) fn with(mut self, letters: &str) -> Self {
         let mut all: Vec<char> = self.letters.chars().chain(letters.chars()).collect();

@@ -28,7 +28,8 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
         return Ok(Deletion::Done);
     }
     let is_first = kept.is_none();
-    let memo = kept.unwrap_or_else(|| GceMemo::new(GceStage::Open, "")).with(SHARED);
+    let memo = kept.unwrap_or_else(|| GceMemo::new(GceStage::Open, ""));
+    let memo = if memo.stage.is_open() { memo.with(SHARED) } else { memo };
     let project = &settings.project;
     let running = match still_running(project, &memo) {
         Ok(running) => running,
@@ -40,7 +41,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
         return Ok(Deletion::pending(status(service, &GceMemo { operations: running, ..memo }), POLL, why));
     }
     let names = GceNames::of(service)?;
-    let mut live = GceLive::read_unwanted(&names, project, &memo.letters)?;
+    let mut live = GceLive::read_unwanted(&names, project, &memo)?;
     for object in own(&names) {
         let is_other = live.get(&object).is_some_and(|it| names.not_ours(&object, it).is_some());
         if is_other {
@@ -50,6 +51,9 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     // Once its own objects are gone, what was shared was tried: it is not tried again and again.
     let has_own = own(&names).iter().any(|it| live.has(it));
     let memo = if has_own || is_first { memo.with(&letters_of(service, &names, &live)) } else { memo };
+    if !has_own {
+        live.read_shared(&names, project, &memo.letters)?;
+    }
     let (step, mut sent) = loop {
         let step = next(&names, &live, &memo)?;
         if step.writes.is_empty() {
@@ -86,7 +90,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     let after = match (step.is_try && again.is_none(), step.tries_backends) {
         (false, _) => after,
         (true, true) => after.without_backends(),
-        (true, false) => after.at(GceStage::Tried),
+        (true, false) => after.at(GceStage::Tried).without_own(),
     };
     let pause = if waits || again.is_some() { POLL } else { SOON };
     Ok(Deletion::Pending(PendingStatus::new(status(service, &after), pause, why)))
@@ -127,7 +131,7 @@ fn next(names: &GceNames, live: &GceLive, memo: &GceMemo) -> Result<RemovalStep>
     if memo.stage != GceStage::Tried {
         let mut unused = tried(names, live, &memo.letters);
         let tries_backends = are_backends(&unused);
-        if !tries_backends {
+        if !tries_backends && memo.letters.contains('g') {
             let group = names.group();
             let zones = objects::zones_with_group(&group)?;
             unused.extend(zones.iter().map(|it| GceObject::group(it, &group)));
