@@ -22,7 +22,7 @@ use crate::guests;
 
 /// The mark before the words in the module, and the bytes of both.
 const MARK: &[u8] = b"like this:";
-const LIKE: usize = 128;
+const LIKE: usize = 256;
 
 /// The bytes of a version with these words, which are explained in `tests/guests/versioned`: `version=1.1.0 sizes`.
 ///

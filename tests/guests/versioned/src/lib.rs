@@ -29,7 +29,7 @@ const API: &str = "api";
 const PREFIX: &str = "versioned://";
 
 /// The properties of this version: words after the mark, as many bytes as there are.
-static LIKE: [u8; 128] = *b"like this:version=1.0.0                                                                                                         ";
+static LIKE: [u8; 256] = *b"like this:version=1.0.0                                                                                                                                                                                                                                         ";
 
 struct Versioned;
 
@@ -47,7 +47,7 @@ fn value(word: &str) -> Option<&'static str> {
 
 fn words() -> impl Iterator<Item = &'static str> {
     // The compiler must not know the words: a test writes others into the module.
-    let like: &'static [u8; 128] = black_box(&LIKE);
+    let like: &'static [u8; 256] = black_box(&LIKE);
     let words = std::str::from_utf8(like).unwrap_or_default().split_once(':').map_or("", |it| it.1);
     words.split_ascii_whitespace()
 }
