@@ -1,6 +1,7 @@
 //! `--cloud-config`: which provider, its settings, and what it may reach. Unknown keys are errors.
 
 mod credential;
+mod entra;
 mod file;
 mod google;
 mod keystone;

@@ -6,6 +6,7 @@ mod bearer;
 mod clock;
 mod credential;
 mod decoded;
+mod entra;
 mod error;
 mod form;
 mod google;
@@ -29,6 +30,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use budgets::WriteLimits;
+use http::header::HeaderName;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
@@ -36,6 +38,11 @@ pub(crate) use self::authenticated::Authenticated;
 pub(crate) use self::basic::header_of_files as basic_header;
 use self::credential::Credential;
 pub(crate) use self::credential::{CredentialRefusal, NotAuthorized};
+use self::entra::EntraCredential;
+pub use self::entra::{
+    AzureCloud, EntraClientName, EntraLogin, EntraProof, EntraSettings, EntraTenant, EntraWord, IdentityHeader,
+    IdentityService, ManagedIdentity,
+};
 pub use self::error::CredentialError;
 use self::google::GoogleCredential;
 pub use self::google::{GoogleSettings, GoogleTokens};
@@ -55,6 +62,9 @@ use crate::seen::Ending;
 
 /// How often credentials are kept fresh.
 const PERIOD: Duration = Duration::from_secs(10);
+
+/// The header with the token of another tenant ("Authenticate requests across tenants" of the documentation of Azure Resource Manager).
+const AUXILIARY: HeaderName = HeaderName::from_static("x-ms-authorization-auxiliary");
 
 /// The credentials of all endpoints. Cloning shares them.
 #[derive(Clone, Default)]
@@ -76,6 +86,7 @@ impl Credentials {
     pub fn load(settings: Vec<CredentialSettings>) -> Result<Self, CredentialError> {
         let changes = Arc::new(watch::Sender::default());
         let mut all: Vec<Arc<dyn Credential>> = Vec::with_capacity(settings.len());
+        let mut tenants = Vec::new();
         for CredentialSettings { name, kind, limits } in settings {
             if all.iter().any(|it| it.name() == name) {
                 return Err(CredentialError::Twice { credential: name });
@@ -95,9 +106,15 @@ impl Credentials {
                     all.push(Arc::new(GoogleCredential::load(name, *settings, limits, changes.clone())?));
                     continue;
                 }
+                CredentialKind::Entra(settings) => {
+                    tenants.push((name.clone(), settings.auxiliary.clone()));
+                    all.push(Arc::new(EntraCredential::load(name, *settings, limits, changes.clone())?));
+                    continue;
+                }
             };
             all.push(Arc::new(HeaderCredential::load(name, file, limits, changes.clone())?));
         }
+        check_auxiliary(&tenants)?;
         Ok(Self { all: all.into(), approval: Arc::default(), replacements: Arc::default(), changes })
     }
 
@@ -125,7 +142,8 @@ impl Credentials {
         let Some(known) = self.named(credential) else {
             return Err(EgressError::Credential { endpoint: endpoint.name.clone(), credential: credential.to_owned() });
         };
-        known.check(endpoint)
+        known.check(endpoint)?;
+        known.auxiliary().and_then(|it| self.named(it)).map_or(Ok(()), |it| it.check(endpoint))
     }
 
     /// Whether the credential brings a catalogue of services.
@@ -225,7 +243,12 @@ impl Credentials {
                 let credential = self.named(name);
                 let credential =
                     credential.ok_or_else(|| NotAuthorized::Refused(format!("there is no credential {name}")))?;
-                credential.authorize(permitted, now).await?
+                let authenticated = credential.authorize(permitted, now).await?;
+                let auxiliary = credential.auxiliary().and_then(|it| self.named(it));
+                match auxiliary.and_then(|it| it.as_auxiliary(authenticated.permitted())) {
+                    None => authenticated,
+                    Some(token) => authenticated.with_header(AUXILIARY, token?),
+                }
             }
         };
         Ok(authenticated.protecting(secrets))
@@ -277,4 +300,19 @@ impl Credentials {
     fn named(&self, name: &str) -> Option<&dyn Credential> {
         self.all.iter().find(|it| it.name() == name).map(|it| &**it)
     }
+}
+
+/// Whether each of these credentials of Entra's names another one of them, if any, that stands for itself.
+fn check_auxiliary(tenants: &[(String, Option<String>)]) -> Result<(), CredentialError> {
+    for (name, auxiliary) in tenants {
+        let Some(auxiliary) = auxiliary else { continue };
+        let because = match tenants.iter().find(|(it, _)| it == auxiliary) {
+            None => "is no credential with `entra`; write one for the other tenant, and its name",
+            Some(_) if auxiliary == name => "is itself; write the name of the one for the other tenant",
+            Some((_, Some(_))) => "has an auxiliary one itself; leave that out there",
+            Some((_, None)) => continue,
+        };
+        return Err(CredentialError::Auxiliary { credential: name.clone(), auxiliary: auxiliary.clone(), because });
+    }
+    Ok(())
 }

@@ -135,6 +135,7 @@ impl Egress {
             list: None,
             freshness: Freshness::ANY,
             requests: 0,
+            most: policy::REQUESTS,
             deletes: 0,
             wrote: false,
             marks: Vec::new(),
@@ -151,6 +152,7 @@ pub struct EgressCall {
     list: Option<ListReads>,
     freshness: Freshness,
     requests: u32,
+    most: u32,
     deletes: u32,
     wrote: bool,
     marks: Vec<String>,
@@ -170,6 +172,13 @@ impl EgressCall {
     #[must_use]
     pub fn resting_on(mut self, freshness: Freshness) -> Self {
         self.freshness = freshness;
+        self
+    }
+
+    /// Lets a call about several objects make so many times as many requests as one about one.
+    #[must_use]
+    pub fn about_several(mut self, objects: u32) -> Self {
+        self.most = policy::REQUESTS.saturating_mul(objects.max(1));
         self
     }
 
@@ -200,25 +209,30 @@ impl EgressCall {
         if let Some(watcher) = &self.egress.watcher {
             entry.watched_by(watcher.clone(), &request);
         }
-        if self.requests > policy::REQUESTS {
+        if self.requests > self.most {
             // One line has said it. A guest that goes on must not fill the log.
             entry.mute();
         }
-        let state =
-            CallState { mode: self.mode, leads: (sender.fence)(), requests: self.requests, deletes: self.deletes };
+        let state = CallState {
+            mode: self.mode,
+            leads: (sender.fence)(),
+            requests: self.requests,
+            most: self.most,
+            deletes: self.deletes,
+        };
         self.requests = self.requests.saturating_add(1);
         let unjudged = SeenRequest::unjudged(&request);
         let permitted = match policy::permit(&sender.endpoints, state, request) {
             Ok(permitted) => permitted,
             Err(denied) => {
-                self.seen.deny(unjudged, &denied);
+                self.seen.deny(unjudged, &denied, self.most);
                 return Err(entry.denied(&denied));
             }
         };
         entry.permitted(&permitted);
         if !entry.may_leave(&permitted) {
             let denied = Denied::new(Code::Leader, "nothing that writes leaves the host while a provider is tried");
-            self.seen.deny(unjudged, &denied);
+            self.seen.deny(unjudged, &denied, self.most);
             return Err(entry.denied(&denied));
         }
         if permitted.effect().takes_away() {
@@ -262,7 +276,7 @@ impl EgressCall {
     /// quota is nearly used up. Reads wait too. It counts as a request of the call; what is over that limit, a call without
     /// HTTP, and an endpoint that does not exist are ignored. People are informed, once in ten minutes for each endpoint.
     pub fn throttle(&mut self, endpoint: &str, pause: Duration, reason: &str) {
-        let counts = self.mode != Mode::None && self.requests < policy::REQUESTS;
+        let counts = self.mode != Mode::None && self.requests < self.most;
         self.requests = self.requests.saturating_add(1);
         if !counts {
             return;

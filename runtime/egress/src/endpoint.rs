@@ -195,7 +195,8 @@ impl Rule {
 /// A demand of a rule on its requests.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Requirement {
-    /// The header `if-match` with the version that was read: a PUT of a whole object must not undo others' changes.
+    /// The header `if-match` with the version that was read: a PUT of a whole object must not undo others' changes. Or the header
+    /// `if-none-match: *`, for an object that must not be there yet.
     IfMatch,
 }
 

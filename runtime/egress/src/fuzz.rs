@@ -351,6 +351,7 @@ fn state() -> impl Strategy<Value = CallState> {
         mode,
         leads,
         requests,
+        most: 100,
         deletes,
     })
 }

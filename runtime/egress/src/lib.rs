@@ -76,9 +76,10 @@ pub use crate::catalog::{CatalogPath, CatalogPlace};
 pub use crate::client_certificate::ClientCertificate;
 pub use crate::content::RuleContent;
 pub use crate::credentials::{
-    ApplicationCredentialName, AssumeRole, CredentialError, CredentialKind, CredentialSettings, Credentials,
-    GoogleSettings, GoogleTokens, KeySource, KeystoneDomain, KeystoneLogin, KeystoneName, KeystoneSettings, RoleArn,
-    Secrets, Sigv4Settings, Sts,
+    ApplicationCredentialName, AssumeRole, AzureCloud, CredentialError, CredentialKind, CredentialSettings,
+    Credentials, EntraClientName, EntraLogin, EntraProof, EntraSettings, EntraTenant, EntraWord, GoogleSettings,
+    GoogleTokens, IdentityHeader, IdentityService, KeySource, KeystoneDomain, KeystoneLogin, KeystoneName,
+    KeystoneSettings, ManagedIdentity, RoleArn, Secrets, Sigv4Settings, Sts,
 };
 pub use crate::effect::Effect;
 pub use crate::egress::{Egress, EgressCall, JudgedRequest};

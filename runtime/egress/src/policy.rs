@@ -6,7 +6,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, IF_MATCH};
+use http::header::{CONTENT_TYPE, HeaderMap, HeaderValue, IF_MATCH, IF_NONE_MATCH};
 
 pub(crate) use self::permitted::Permitted;
 use self::permitted::TOKENS;
@@ -18,7 +18,7 @@ use crate::endpoint::{Endpoint, Requirement, Rule};
 use crate::operation::{self, OperationPlace};
 use crate::request::{Body, GuestRequest, Method};
 
-/// Requests of one call, sent and refused ones together.
+/// Requests of one call about one object, sent and refused ones together.
 pub(crate) const REQUESTS: u32 = 100;
 /// The largest request body. No cloud's API needs more.
 const BODY_BYTES: usize = 8 << 20;
@@ -48,6 +48,8 @@ pub(crate) struct CallState {
     pub(crate) leads: bool,
     /// Requests that the call has made before.
     pub(crate) requests: u32,
+    /// The most that it may make.
+    pub(crate) most: u32,
     /// Deletions and detachments among them that were permitted.
     pub(crate) deletes: u32,
 }
@@ -221,16 +223,21 @@ pub(crate) struct OwnRequest {
     pub(crate) path: Vec<String>,
     /// A slash follows the path, for what is called a folder there.
     pub(crate) is_folder: bool,
+    /// Escaped, without the question mark; empty for none.
+    pub(crate) query: String,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Bytes,
 }
 
 /// Decides about a request of the host itself, at an endpoint of a credential's own.
 pub(crate) fn permit_own(endpoint: &Arc<Endpoint>, request: OwnRequest) -> Result<Permitted, Denied> {
-    let OwnRequest { method, path, is_folder, headers, body } = request;
+    let OwnRequest { method, path, is_folder, query, headers, body } = request;
     let (matching, mut target) = allowed(endpoint, method, &path, !body.is_empty())?;
     if is_folder {
         target.push('/');
+    }
+    if !query.is_empty() {
+        target = format!("{target}?{query}");
     }
     let carried = Carried { pairs: &[], own: &[], headers: &headers, body: &body };
     let MatchedRules { rule, effect, .. } = judge(endpoint, &matching, method, None, carried)?;
@@ -402,11 +409,16 @@ fn meets(requires: &[Requirement], headers: &HeaderMap) -> Result<(), String> {
         match required {
             Requirement::IfMatch => {
                 let version = headers.get(IF_MATCH).map(|it| it.as_bytes().trim_ascii()).unwrap_or_default();
+                // What must not be there yet undoes nothing.
+                let is_new = headers.get(IF_NONE_MATCH).is_some_and(|it| it.as_bytes().trim_ascii() == b"*");
+                if is_new && !headers.contains_key(IF_MATCH) {
+                    continue;
+                }
                 // A star matches whatever is there.
                 if version.is_empty() || version.contains(&b'*') {
                     return Err(
-                        "the request needs the header if-match with the version that was read, and no star; the \
-                                operator would have to take if-match out of `requires` of the rule"
+                        "the request needs the header if-match with the version that was read, and no star, or for what is \
+                                to be made if-none-match with a star; the operator would have to take if-match out of `requires` of the rule"
                             .to_owned(),
                     );
                 }
@@ -418,8 +430,8 @@ fn meets(requires: &[Requirement], headers: &HeaderMap) -> Result<(), String> {
 
 fn within_budgets(state: CallState, effect: Effect, body: &[u8]) -> Result<(), Denied> {
     let over = |what: String| Err(Denied::new(Code::Budget, format!("{what}; no config can allow it")));
-    if state.requests >= REQUESTS {
-        return over(format!("one call may make {REQUESTS} requests"));
+    if state.requests >= state.most {
+        return over(format!("one call may make {} requests", state.most));
     }
     if body.len() > BODY_BYTES {
         return over(format!("a request's body may have {BODY_BYTES} bytes"));

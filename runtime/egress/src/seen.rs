@@ -2,15 +2,17 @@
 
 use std::fmt;
 use std::hash::{DefaultHasher, Hash, Hasher as _};
+use std::ops::Range;
 use std::time::{Duration, SystemTime};
 
 use cloud_provider::printable;
 use http::StatusCode;
+use memchr::memmem;
 
 use crate::canonical;
 use crate::effect::Effect;
 use crate::outcome::{AnswerFailure, RequestOutcome};
-use crate::policy::{self, Code, Denied, Permitted, Recognized};
+use crate::policy::{Code, Denied, Permitted, Recognized};
 use crate::request::{GuestRequest, Method};
 use crate::response;
 
@@ -44,6 +46,8 @@ pub struct SeenRequest {
     creates: bool,
     /// Whether it holds a mark of the object that the call is about.
     is_marked: bool,
+    /// Which of the call's marks it holds, by their places: in its path, and one that makes whole objects in its body too.
+    marks: Vec<usize>,
     endpoint: String,
     method: Method,
     operation: Option<String>,
@@ -139,10 +143,21 @@ impl Seen {
         self.requests.iter().filter(move |it| it.effect == Some(Effect::Write) && is_unclear(&it.ending))
     }
 
+    /// The requests that are about one of several objects, whose marks stand at these places of the call's: those that hold one of
+    /// these, and those that hold nobody's.
+    #[must_use]
+    pub fn about(&self, own: &Range<usize>) -> Self {
+        let is_own = |it: &SeenRequest| it.marks.iter().any(|mark| own.contains(mark));
+        let of_it = self.requests.iter().filter(|it| it.marks.is_empty() || is_own(it));
+        Self { requests: of_it.map(|it| SeenRequest { is_marked: it.is_marked && is_own(it), ..it.clone() }).collect() }
+    }
+
     /// A request leaves now. Until [`Seen::end`] says more, its answer counts as lost. Answers its number.
     pub(crate) fn begin(&mut self, permitted: &Permitted, marks: &[String]) -> usize {
-        let is_marked = permitted.effect() == Effect::Write && marks.iter().any(|it| holds(permitted, it));
-        self.requests.push(SeenRequest { is_marked, ..SeenRequest::of(permitted) });
+        let held = |it: &(usize, &String)| holds(permitted, it.1);
+        let marks: Vec<_> = marks.iter().enumerate().filter(held).map(|(place, _)| place).collect();
+        let is_marked = permitted.effect() == Effect::Write && !marks.is_empty();
+        self.requests.push(SeenRequest { is_marked, marks, ..SeenRequest::of(permitted) });
         self.requests.len() - 1
     }
 
@@ -157,9 +172,9 @@ impl Seen {
         }
     }
 
-    /// The policy has refused a request.
-    pub(crate) fn deny(&mut self, unjudged: SeenRequest, denied: &Denied) {
-        if self.requests.len() <= policy::REQUESTS as usize {
+    /// The policy has refused a request, in a call that may make `most`.
+    pub(crate) fn deny(&mut self, unjudged: SeenRequest, denied: &Denied, most: u32) {
+        if self.requests.len() <= most as usize {
             self.requests.push(unjudged.denied(denied));
         }
     }
@@ -193,6 +208,7 @@ impl SeenRequest {
             effect: Some(effect),
             creates: effect == Effect::Write && method == Method::Post,
             is_marked: false,
+            marks: Vec::new(),
             endpoint: printable(endpoint, NAME_CHARACTERS),
             method,
             operation: None,
@@ -266,6 +282,13 @@ impl SeenRequest {
     #[must_use]
     pub fn marked(self) -> Self {
         Self { is_marked: true, ..self }
+    }
+
+    /// The same with the call's mark at this place.
+    #[must_use]
+    pub fn holding(mut self, place: usize) -> Self {
+        self.marks.push(place);
+        Self { is_marked: self.effect == Some(Effect::Write), ..self }
     }
 
     /// Whether it holds a mark of the object that the call is about.
@@ -370,8 +393,10 @@ impl Ending {
 
 /// Whether a request holds a text, of letters, digits and dashes, in its path, its query or its body.
 fn holds(permitted: &Permitted, text: &str) -> bool {
-    let (body, text) = (permitted.body(), text.as_bytes());
-    [permitted.target().as_bytes(), body].iter().any(|it| it.windows(text.len().max(1)).any(|it| it == text))
+    // What else a body holds is no sign whose it is: a PUT of all that an object has holds what stays.
+    let body = if permitted.effect() == Effect::Write { &permitted.body()[..] } else { &[] };
+    let has = |it: &[u8]| !text.is_empty() && memmem::find(it, text.as_bytes()).is_some();
+    has(permitted.target().as_bytes()) || has(body)
 }
 
 fn hash(it: &impl Hash) -> u64 {
@@ -381,117 +406,4 @@ fn hash(it: &impl Hash) -> u64 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(path: &str, ending: Ending) -> SeenRequest {
-        SeenRequest::new("api", Effect::Read, Method::Get, path, ending)
-    }
-
-    fn deletion(path: &str, ending: Ending) -> SeenRequest {
-        SeenRequest::new("api", Effect::Delete, Method::Delete, path, ending)
-    }
-
-    fn write(path: &str, ending: Ending) -> SeenRequest {
-        SeenRequest::new("api", Effect::Write, Method::Post, path, ending)
-    }
-
-    #[test]
-    fn statuses_are_sorted_by_what_they_say_of_the_cloud() {
-        for (statuses, ending) in [
-            (&[404, 410][..], Ending::Missing as fn(u16) -> Ending),
-            (&[401, 403], Ending::Forbidden),
-            (&[409, 423], Ending::Busy),
-            (&[400, 405, 412, 422], Ending::Refused),
-            (&[301, 304, 408, 499, 500, 502, 503, 599], Ending::Failed),
-        ] {
-            for &status in statuses {
-                assert_eq!(Ending::of_refusal(status), ending(status));
-            }
-        }
-    }
-
-    #[test]
-    fn a_read_that_was_repeated_with_success_was_answered() {
-        let unanswered = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).unanswered_reads().count();
-        let (failed, success) = (read("/a?page=2", Ending::Failed(500)), read("/a?page=2", Ending::Success));
-        assert_eq!(unanswered(&[failed.clone(), success.clone()]), 0);
-        assert_eq!(unanswered(&[success, failed.clone()]), 0, "what it was answered once, it knows");
-        assert_eq!(unanswered(&[failed.clone(), read("/a?page=3", Ending::Success)]), 1, "another page");
-        assert_eq!(unanswered(&[failed.clone(), failed]), 1);
-    }
-
-    #[test]
-    fn a_deletion_is_settled_by_the_absence_of_its_object() {
-        let failed = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).failed_deletions().count();
-        let lost = deletion("/a/7", Ending::Lost);
-        assert_eq!(failed(std::slice::from_ref(&lost)), 1);
-        assert_eq!(failed(&[lost.clone(), read("/a/7", Ending::Missing(404))]), 0);
-        assert_eq!(failed(&[lost.clone(), deletion("/a/7", Ending::Success)]), 0);
-        assert_eq!(failed(&[lost.clone(), read("/a/8", Ending::Missing(404))]), 1);
-        assert_eq!(failed(&[read("/a/7", Ending::Missing(404)), lost]), 1, "that was before");
-    }
-
-    #[test]
-    fn adv_156_members_of_one_object_go_one_by_one() {
-        let failed = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).failed_deletions().count();
-        let member = |body: &str, ending| {
-            let path = "/balancers/7/actions/remove_target";
-            SeenRequest::new("api", Effect::Detach, Method::Post, path, ending).with_body(body.as_bytes())
-        };
-        let (gone, lost) = (member("a", Ending::Success), member("b", Ending::Failed(500)));
-        assert_eq!(failed(&[gone.clone(), lost.clone()]), 1);
-        assert_eq!(failed(&[lost.clone(), gone.clone()]), 1);
-        assert_eq!(failed(&[lost.clone(), gone, member("b", Ending::Success)]), 0, "it was repeated");
-        let asked = |query: &str| deletion(&format!("/members?id={query}"), Ending::Failed(500));
-        assert_eq!(failed(&[asked("1"), read("/members?id=2", Ending::Missing(404))]), 1, "another member is gone");
-        assert_eq!(failed(&[asked("1"), read("/members?id=1", Ending::Missing(404))]), 0);
-        assert_eq!(failed(&[asked("1"), read("/members", Ending::Missing(404))]), 0, "all of them are");
-    }
-
-    #[test]
-    fn adv_156_of_puts_to_one_path_the_last_one_counts() {
-        let failed = |endings: &[Ending]| {
-            let puts = endings.iter().zip(["a", "b"]).map(|(ending, body)| {
-                SeenRequest::new("api", Effect::Update, Method::Put, "/7", *ending).with_body(body.as_bytes())
-            });
-            Seen::new(puts).failed_writes().count()
-        };
-        assert_eq!(failed(&[Ending::Success, Ending::Failed(500)]), 1);
-        assert_eq!(failed(&[Ending::Busy(409), Ending::Success]), 0, "what was read again was written again");
-    }
-
-    #[test]
-    fn adv_156_a_denied_page_of_an_operation_is_not_optional() {
-        let pages = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).unanswered_pages().count();
-        let request = |known: Recognized| {
-            let request = SeenRequest::new("ec2", Effect::Read, Method::Post, "/", Ending::Success);
-            request.denied(&Denied::new(Code::Content, "a parameter").knowing(known))
-        };
-        let describes = |name: &str| Recognized::Operation(name.to_owned(), Some(Effect::Read));
-        let page = SeenRequest::new("ec2", Effect::Read, Method::Post, "/", Ending::Success);
-        let page = page.with_body(b"MaxResults=100").of_operation("DescribeInstances");
-        assert_eq!(pages(&[page.clone(), request(describes("DescribeInstances"))]), 1);
-        assert_eq!(pages(&[page.clone(), request(describes("DescribeInstanceTopology"))]), 0);
-        assert_eq!(pages(&[page, request(Recognized::Nothing)]), 1);
-        let deleted = Seen::new([request(describes("DescribeInstances"))]);
-        assert_eq!(deleted.failed_deletions().count(), 0, "a read that is denied deletes nothing");
-    }
-
-    #[test]
-    fn a_creation_that_was_repeated_stays_unclear() {
-        let seen = Seen::new([write("/a", Ending::Lost), write("/a", Ending::Success)]);
-        assert_eq!((seen.unclear_writes().count(), seen.written().count()), (1, 1));
-    }
-
-    #[test]
-    fn what_is_forbidden_alone_makes_no_list_incomplete() {
-        let pages = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).unanswered_pages().count();
-        let (page, forbidden) = (read("/a?page=1", Ending::Success), Ending::Forbidden(403));
-        assert_eq!(pages(&[page.clone(), read("/topology", forbidden)]), 0);
-        assert_eq!(pages(&[page.clone(), read("/a?page=2", forbidden)]), 1, "a page of the same list");
-        assert_eq!(pages(&[read("/a?page=2", forbidden)]), 1, "nothing was read at all");
-        assert_eq!(pages(&[page.clone(), read("/topology", Ending::Failed(500))]), 1);
-        assert_eq!(pages(&[page, read("/topology", Ending::Forbidden(401))]), 1);
-    }
-}
+mod tests;

@@ -5,6 +5,7 @@ use egress::{
     WriteLimits,
 };
 
+use super::entra;
 use super::file;
 use super::google;
 use super::keystone;
@@ -16,12 +17,12 @@ const POD_IDENTITY: &str = "http://169.254.170.23/v1/credentials";
 const INSTANCE_METADATA: &str = "http://169.254.169.254";
 
 const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile: … }, sigv4: { region: …, … }, \
-                     keystone: { baseUrl: …, … } or google: { … }";
+                     keystone: { baseUrl: …, … }, google: { … } or entra: { … }";
 const SOURCES: &str = "sharedFile: { file: … }, webIdentity: { roleArn: …, tokenFile: … }, podIdentity: { tokenFile: … } or \
                        instanceMetadata: {}";
 
 pub(super) fn credential(credential: file::CredentialSection) -> Result<CredentialSettings, String> {
-    let file::CredentialSection { name, bearer, basic, sigv4, keystone, google, limits } = credential;
+    let file::CredentialSection { name, bearer, basic, sigv4, keystone, google, entra, limits } = credential;
     let named = |because: String| format!("credential {name}: {because}");
     let mut kinds = Vec::new();
     kinds.extend(bearer.map(|file::Bearer { file }| ("bearer", CredentialKind::Bearer { file })));
@@ -40,6 +41,10 @@ pub(super) fn credential(credential: file::CredentialSection) -> Result<Credenti
     if let Some(section) = google {
         let settings = google::settings(*section).map_err(named)?;
         kinds.push(("google", CredentialKind::Google(Box::new(settings))));
+    }
+    if let Some(section) = entra {
+        let settings = entra::settings(*section, |it| std::env::var(it).ok()).map_err(named)?;
+        kinds.push(("entra", CredentialKind::Entra(Box::new(settings))));
     }
     let words = kinds.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" and ");
     match (kinds.pop(), kinds.is_empty()) {

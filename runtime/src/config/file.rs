@@ -2,6 +2,7 @@
 
 mod credential;
 mod endpoint;
+mod entra;
 mod google;
 mod keystone;
 mod provider;
@@ -14,6 +15,7 @@ pub(super) use self::credential::{
     Basic, Bearer, CredentialSection, InstanceMetadata, PodIdentity, SharedFile, Sigv4, WebIdentity, WriteLimitsSection,
 };
 pub(super) use self::endpoint::{CatalogSection, EndpointSection, Operation, RuleSection};
+pub(super) use self::entra::{EntraSection, ManagedIdentitySection};
 pub(super) use self::google::{GoogleFederation, GoogleKey, GoogleMetadata, GoogleSection};
 pub(super) use self::keystone::{
     ApplicationCredentialSection, KeystoneDomainSection, KeystoneObject, KeystonePassword, KeystoneSection,

@@ -12,6 +12,7 @@ use sandbox::Source;
 
 use super::*;
 
+mod entra;
 mod google;
 mod keystone;
 

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use controllers::LONGEST_WINDOW;
 use egress::{
-    AllowedAddresses, BaseUrl, CatalogPath, Effect, KeyServiceUrl, Method, OperationPattern, Origin, PathPattern,
-    ProxyUrl, RegionName, Requirement, RoleArn,
+    AllowedAddresses, AzureCloud, BaseUrl, CatalogPath, Effect, EntraTenant, EntraWord, KeyServiceUrl, Method,
+    OperationPattern, Origin, PathPattern, ProxyUrl, RegionName, Requirement, RoleArn,
 };
 use ipnet::IpNet;
 use oci::{Image, TokenService};
@@ -248,6 +248,24 @@ impl FromText for RegionName {
 }
 
 impl FromText for RoleArn {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for AzureCloud {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for EntraTenant {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for EntraWord {
     fn from_text(text: &str) -> Result<Self, String> {
         Self::parse(text)
     }

@@ -11,7 +11,7 @@ const HEADER_BYTES: usize = 4 << 10;
 const HEADERS: [&str; 6] = ["accept", "content-type", "if-match", "if-none-match", "idempotency-key", "prefer"];
 
 /// Headers that no endpoint can open to guests: the credential's, the connection's, the proxies'.
-const FORBIDDEN_HEADERS: [&str; 26] = [
+const FORBIDDEN_HEADERS: [&str; 27] = [
     "accept-encoding",
     "api-key",
     "authorization",
@@ -35,12 +35,13 @@ const FORBIDDEN_HEADERS: [&str; 26] = [
     "x-auth-token",
     "x-http-method",
     "x-http-method-override",
+    "x-identity-header",
     "x-method-override",
     "x-service-token",
     "x-subject-token",
 ];
-const FORBIDDEN_HEADER_PREFIXES: [&str; 6] =
-    ["proxy-", "sec-", "x-amz-", "x-aws-ec2-metadata-", "x-forwarded-", "x-goog-"];
+const FORBIDDEN_HEADER_PREFIXES: [&str; 7] =
+    ["proxy-", "sec-", "x-amz-", "x-aws-ec2-metadata-", "x-forwarded-", "x-goog-", "x-ms-authorization-"];
 
 /// Checks headers against those that guests may set, here and everywhere. Names come back in lower case. The header of
 /// an operation may be one that is refused elsewhere for its beginning, such as `x-amz-target`. The error is a sentence
@@ -116,6 +117,8 @@ mod tests {
             "X-Auth-Token",
             "X-Service-Token",
             "X-Subject-Token",
+            "X-MS-Authorization-Auxiliary",
+            "X-Identity-Header",
             "X-Forwarded-For",
             "Forwarded",
             "X-HTTP-Method-Override",

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
 use budgets::WriteLimits;
+use http::HeaderValue;
 
 use super::authenticated::Authenticated;
 use super::secret::Secret;
@@ -40,6 +41,16 @@ pub(crate) trait Credential: Send + Sync {
 
     /// Where that catalogue says that a service is now.
     fn base_url(&self, _: &CatalogPlace) -> Option<BaseUrl> {
+        None
+    }
+
+    /// The credential whose token goes along with each request, for another tenant.
+    fn auxiliary(&self) -> Option<&str> {
+        None
+    }
+
+    /// Its token as it goes along with requests of another credential; `None` if the kind has no such.
+    fn as_auxiliary(&self, _: &Permitted) -> Option<Result<HeaderValue, NotAuthorized>> {
         None
     }
 
@@ -83,6 +94,8 @@ pub(crate) struct CredentialRefusal {
     pub(crate) code: String,
     /// The time by the clock of the server that refused it.
     pub(crate) date: Option<SystemTime>,
+    /// The demands of the server on the next token, in the words of the credential's kind.
+    pub(crate) challenge: Option<String>,
 }
 
 /// Why a request has no credential.

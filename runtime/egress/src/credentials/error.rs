@@ -12,6 +12,16 @@ pub enum CredentialError {
         /// The credential's name.
         credential: String,
     },
+    /// A token cannot go along with the requests of a credential.
+    #[error("credential {credential}: `entra.auxiliary` names {auxiliary}, which {because}")]
+    Auxiliary {
+        /// The credential's name.
+        credential: String,
+        /// The name of the other one.
+        auxiliary: String,
+        /// Continues the sentence, and says what to do.
+        because: &'static str,
+    },
     /// A file cannot be read.
     #[error(
         "credential {credential}: cannot read {file}; mount the Secret there, readable for this process, or correct `{key}`"

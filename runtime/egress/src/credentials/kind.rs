@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use super::entra::EntraSettings;
 use super::google::GoogleSettings;
 use super::keystone::KeystoneSettings;
 use crate::addresses::AllowedAddresses;
@@ -46,6 +47,8 @@ pub enum CredentialKind {
     Keystone(Box<KeystoneSettings>),
     /// `authorization: Bearer …`, with tokens of Google.
     Google(Box<GoogleSettings>),
+    /// `authorization: Bearer …`, with tokens of Microsoft Entra.
+    Entra(Box<EntraSettings>),
 }
 
 /// How requests to AWS are signed.

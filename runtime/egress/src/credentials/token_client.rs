@@ -105,7 +105,14 @@ mod tests {
             let body = Bytes::from_static(b"grant_type=client_credentials&client_secret=s3cret");
             let path = vec!["oauth".to_owned(), path.to_owned()];
             client
-                .send(OwnRequest { method: Method::Post, path, is_folder: false, headers: HeaderMap::new(), body })
+                .send(OwnRequest {
+                    method: Method::Post,
+                    path,
+                    is_folder: false,
+                    query: String::new(),
+                    headers: HeaderMap::new(),
+                    body,
+                })
                 .await
         }
 

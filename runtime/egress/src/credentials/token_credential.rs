@@ -146,6 +146,15 @@ impl<S: TokenSource> TokenCredential<S> {
         (!is_listed).then(|| (origin, self.source.origins_file().unwrap_or_default()))
     }
 
+    /// Why the token may not go to an origin, if it may not any more.
+    fn refused_at(&self, origin: &Origin) -> Option<NotAuthorized> {
+        let (origin, file) = self.unlisted(origin)?;
+        let file = file.display();
+        let because =
+            format!("credential {}: its token may no longer be sent to {origin}: {file} does not list it", self.name);
+        Some(NotAuthorized::Refused(because))
+    }
+
     fn take_over(&self, given: GivenToken, asked: Instant) {
         let GivenToken { token, lasts, catalog, account } = given;
         let mut header = S::header(&token);
@@ -240,6 +249,22 @@ impl<S: TokenSource> Credential for TokenCredential<S> {
         token.catalog.find(place).ok()
     }
 
+    fn auxiliary(&self) -> Option<&str> {
+        self.source.auxiliary()
+    }
+
+    fn as_auxiliary(&self, permitted: &Permitted) -> Option<Result<HeaderValue, NotAuthorized>> {
+        if !S::GOES_ALONG {
+            return None;
+        }
+        Some(self.held().and_then(|(token, _)| {
+            if let Some(refused) = permitted.origin().and_then(|it| self.refused_at(it)) {
+                return Err(refused);
+            }
+            Ok(token.header.1.clone())
+        }))
+    }
+
     fn generation(&self) -> u64 {
         self.state.lock().generation
     }
@@ -263,9 +288,8 @@ impl<S: TokenSource> Credential for TokenCredential<S> {
                 permitted.at(&base_url).map_err(refused)?
             }
         };
-        if let Some((origin, file)) = permitted.origin().and_then(|it| self.unlisted(it)) {
-            let because = format!("its token may no longer be sent to {origin}: {} does not list it", file.display());
-            return Err(refused(because));
+        if let Some(refused) = permitted.origin().and_then(|it| self.refused_at(it)) {
+            return Err(refused);
         }
         let authenticated = Authenticated::new(permitted, generation, self.secrets());
         let (name, value) = token.header.clone();
@@ -278,6 +302,7 @@ impl<S: TokenSource> Credential for TokenCredential<S> {
         (answer.status == StatusCode::UNAUTHORIZED).then(|| CredentialRefusal {
             is_before_all: true,
             date: date(),
+            challenge: S::challenge(&answer.headers),
             ..CredentialRefusal::default()
         })
     }
@@ -289,7 +314,8 @@ impl<S: TokenSource> Credential for TokenCredential<S> {
         }
         self.read(&mut renewals).await;
         let has_other_clock = refusal.date.is_some_and(|it| self.source.corrects_clock(it));
-        let is_late = has_other_clock || renewals.forced.is_none_or(|it| it.elapsed() >= FORCED);
+        let is_challenged = refusal.challenge.as_deref().is_some_and(|it| self.source.takes_challenge(it));
+        let is_late = has_other_clock || is_challenged || renewals.forced.is_none_or(|it| it.elapsed() >= FORCED);
         if renewals.last.is_none_or(|it| it < refused) && is_late && self.may_ask(&renewals) {
             renewals.forced = Some(Instant::now());
             self.fetch(&mut renewals).await;

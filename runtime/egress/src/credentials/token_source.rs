@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
+use http::HeaderMap;
 use http::header::{HeaderName, HeaderValue};
 use zeroize::Zeroizing;
 
@@ -36,6 +37,9 @@ pub(super) trait TokenSource: Send + Sync + 'static {
     /// Whether tokens come with a catalogue of services.
     const HAS_CATALOG: bool = false;
 
+    /// Whether a token may go along with requests of another credential.
+    const GOES_ALONG: bool = false;
+
     /// The header that carries a token.
     fn header(token: &str) -> (HeaderName, HeaderValue);
 
@@ -62,6 +66,21 @@ pub(super) trait TokenSource: Send + Sync + 'static {
 
     /// What was shown to whom it asks, so that it comes back nowhere.
     fn secrets(&self) -> Vec<Arc<Secret>>;
+
+    /// The credential whose token goes along with each request.
+    fn auxiliary(&self) -> Option<&str> {
+        None
+    }
+
+    /// The demands on the next token in the answer of a service that refuses one, if the kind knows such.
+    fn challenge(_headers: &HeaderMap) -> Option<String> {
+        None
+    }
+
+    /// The next token is asked for with these demands. Answers whether it is asked for at once because of them.
+    fn takes_challenge(&self, _claims: &str) -> bool {
+        false
+    }
 
     /// A service has refused a token at its time `date`. Answers whether tokens are made for another time from now on.
     fn corrects_clock(&self, _date: SystemTime) -> bool {

@@ -55,7 +55,8 @@ fn adv_158_requests_of_guests_cost_no_more_than_their_bytes() {
     let endpoints = [endpoint];
     let pieces: [&[u8]; 12] =
         [b"a", b"b/", b"/", b"&", b"=", b"Action=List", b"%2e", b"\xc3\xa4", b"token", b"..", b"Filter.1.Value", b"*"];
-    let state = CallState { mode: Mode::Write { deletes: 9 }, leads: true, requests: 0, deletes: 0 };
+    let state =
+        CallState { mode: Mode::Write { deletes: 9 }, leads: true, requests: 0, most: policy::REQUESTS, deletes: 0 };
     fuzz("requests of guests", Line { nanoseconds: 10_000, memory: 256 }, &pieces, |text| {
         let text = String::from_utf8_lossy(text);
         let segments: Vec<_> = text.split('/').collect();

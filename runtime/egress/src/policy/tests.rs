@@ -2,7 +2,8 @@ use super::*;
 use crate::operation::OperationPattern;
 use crate::testing::{endpoint, request};
 
-const WRITES: CallState = CallState { mode: Mode::Write { deletes: 2 }, leads: true, requests: 0, deletes: 0 };
+const WRITES: CallState =
+    CallState { mode: Mode::Write { deletes: 2 }, leads: true, requests: 0, most: REQUESTS, deletes: 0 };
 const READS: CallState = CallState { mode: Mode::Read, ..WRITES };
 
 fn permitted(state: CallState, request: GuestRequest) -> Result<Permitted, Denied> {
@@ -157,6 +158,9 @@ fn adv_a_form_cannot_authenticate() {
 fn budgets_are_of_one_call() {
     check(CallState { requests: 99, ..READS }, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
     check(CallState { requests: 100, ..READS }, get(&["v2"]), Err("E-EGRESS-BUDGET"));
+    let several = CallState { requests: 100, most: 300, ..READS };
+    check(several, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
+    check(CallState { requests: 300, ..several }, get(&["v2"]), Err("E-EGRESS-BUDGET"));
     let delete = || request(Method::Delete, &["v2", "load_balancers", "1"]);
     let rule = "api.allow[1] DELETE /v2/load_balancers/**";
     check(CallState { deletes: 1, ..WRITES }, delete(), Ok((rule, "/v2/load_balancers/1")));
@@ -411,6 +415,11 @@ fn adv_113_a_rule_can_require_the_version_that_was_read() {
     assert_eq!(code("part", &[]), Ok(()));
     assert_eq!(code("whole", &[("If-Match", "\"abc\"")]), Ok(()));
     for headers in [&[][..], &[("if-match", "")], &[("if-match", " ")], &[("if-match", "*")], &[("if-match", " * ")]] {
+        assert_eq!(code("whole", headers), Err(Code::Header), "{headers:?}");
+    }
+    // What must not be there yet undoes nobody's changes.
+    assert_eq!(code("whole", &[("if-none-match", "*")]), Ok(()));
+    for headers in [&[("if-none-match", "\"abc\"")][..], &[("if-none-match", "*"), ("if-match", "*")]] {
         assert_eq!(code("whole", headers), Err(Code::Header), "{headers:?}");
     }
 }

@@ -65,6 +65,9 @@ fn reached(config: &CloudConfig) -> Vec<String> {
             let urls = settings.token_urls();
             urls.into_iter().map(|it| through(it, url(&settings.proxy))).collect()
         }
+        CredentialKind::Entra(settings) => {
+            settings.authority().map(|it| through(it.to_string(), url(&settings.proxy))).into_iter().collect()
+        }
         CredentialKind::Bearer { .. } | CredentialKind::Basic { .. } | CredentialKind::Sigv4(_) => Vec::new(),
     });
     let registry = match &config.source {

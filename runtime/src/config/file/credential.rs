@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use egress::{BaseUrl, KeyServiceUrl, RegionName, RoleArn};
 use serde::Deserialize;
 
+use super::entra::EntraSection;
 use super::google::GoogleSection;
 use super::keystone::KeystoneSection;
 use super::reach::{ProxySection, TlsSection};
@@ -26,6 +27,8 @@ pub(crate) struct CredentialSection {
     pub(crate) keystone: Option<Box<KeystoneSection>>,
     /// Tokens for Google Cloud ([below](#tokens-for-google-cloud)).
     pub(crate) google: Option<Box<GoogleSection>>,
+    /// Tokens of Microsoft Entra, for Azure ([below](#tokens-for-azure)).
+    pub(crate) entra: Option<Box<EntraSection>>,
     /// Writes that may leave with it ([what is removed](removal.md)).
     pub(crate) limits: Option<WriteLimitsSection>,
 }

@@ -100,7 +100,8 @@ pub(crate) struct RuleSection {
     /// the leader writes, and each of the others has a limit. Of several rules that match, the most harmful effect
     /// counts. Default: GET and HEAD read, DELETE is `delete`, the others are `write`: the strictest limits.
     pub(crate) effect: Option<ScalarText<Effect>>,
-    /// `[if-match]`: a request names the version that it read. Default: nothing.
+    /// `[if-match]`: a request names the version that it read, or says that there must be none (`if-none-match: *`).
+    /// Default: nothing.
     #[serde(default)]
     pub(crate) requires: Vec<ScalarText<Requirement>>,
     /// Names that may stand in query and form ([below](#what-may-stand-in-requests)). Default: any.

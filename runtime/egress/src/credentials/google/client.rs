@@ -88,7 +88,7 @@ impl TokenGiver {
 
     /// The error is a sentence without its full stop.
     async fn send(&self, method: Method, headers: HeaderMap, body: Bytes) -> Result<CompleteAnswer, String> {
-        let request = OwnRequest { method, path: Vec::new(), is_folder: false, headers, body };
+        let request = OwnRequest { method, path: Vec::new(), is_folder: false, query: String::new(), headers, body };
         self.client.send(request).await.map_err(|failure| match failure {
             AnswerFailure::Denied(denied) => denied.to_string(),
             AnswerFailure::Paused(after) => format!("{} wants to be left alone for {after:?}", self.origin),

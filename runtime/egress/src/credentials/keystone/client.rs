@@ -58,6 +58,7 @@ impl KeystoneClient {
             method: Method::Post,
             path: TOKENS.map(str::to_owned).to_vec(),
             is_folder: false,
+            query: String::new(),
             headers,
             body: Bytes::copy_from_slice(body.as_bytes()),
         };

@@ -228,7 +228,13 @@ async fn no_guest_asks_for_a_token_itself() {
     };
     let permitted = crate::policy::permit(
         &[Arc::new(endpoint)],
-        crate::policy::CallState { mode: Mode::Write { deletes: 1 }, leads: true, requests: 0, deletes: 0 },
+        crate::policy::CallState {
+            mode: Mode::Write { deletes: 1 },
+            leads: true,
+            requests: 0,
+            most: crate::policy::REQUESTS,
+            deletes: 0,
+        },
         crate::request::GuestRequest { endpoint: "compute".to_owned(), ..testing::request(Method::Post, &["tokens"]) },
     );
     let base = BaseUrl::parse(&format!("{}/v3/auth", world.service.url)).unwrap();

@@ -99,8 +99,14 @@ impl KeyService {
             value.set_sensitive(true);
             (name, value)
         });
-        let request =
-            OwnRequest { method, path, is_folder, headers: HeaderMap::from_iter(headers), body: Bytes::new() };
+        let request = OwnRequest {
+            method,
+            path,
+            is_folder,
+            query: String::new(),
+            headers: HeaderMap::from_iter(headers),
+            body: Bytes::new(),
+        };
         self.0.send(request).await.map_err(|failure| match failure {
             AnswerFailure::Paused(after) => format!("the service that gives keys wants to be left alone for {after:?}"),
             failure => sts::without_answer(failure),

@@ -59,6 +59,7 @@ pub(super) fn refusal(answer: &CompleteAnswer) -> Option<CredentialRefusal> {
         is_before_all: true,
         code,
         date: date(&answer.headers),
+        challenge: None,
     })
 }
 

@@ -133,7 +133,7 @@ fn base_url(region: &RegionName) -> BaseUrl {
 fn request(mut headers: HeaderMap, body: Zeroizing<String>) -> OwnRequest {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(FORM));
     let body = Bytes::copy_from_slice(body.as_bytes());
-    OwnRequest { method: Method::Post, path: Vec::new(), is_folder: false, headers, body }
+    OwnRequest { method: Method::Post, path: Vec::new(), is_folder: false, query: String::new(), headers, body }
 }
 
 /// The session in an answer about `role`.
