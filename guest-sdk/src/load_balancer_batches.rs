@@ -129,9 +129,6 @@ mod tests {
     #[test]
     fn a_description_says_how_long_the_host_waits() {
         let description = BatchDescription::new(100).gather(Duration::from_secs(2)).concurrency(2);
-        assert_eq!(
-            (description.batch_size, description.concurrency, description.gather_milliseconds),
-            (100, 2, 2_000)
-        );
+        assert_eq!((description.batch_size, description.concurrency, description.gather_milliseconds), (100, 2, 2_000));
     }
 }

@@ -11,6 +11,9 @@ pub const HOSTILE: &str = env!("GUEST_HOSTILE");
 /// A provider that keeps every promise of the contract but one, which a setting names.
 pub const FAULTY: &str = env!("GUEST_FAULTY");
 
+/// A provider that takes several load balancers in one call.
+pub const BATCHED: &str = env!("GUEST_BATCHED");
+
 /// A provider that reads the state of its cloud from a script on loopback.
 pub const SCRIPTED: &str = env!("GUEST_SCRIPTED");
 
@@ -67,6 +70,7 @@ mod tests {
         for path in [
             HOSTILE,
             FAULTY,
+            BATCHED,
             SCRIPTED,
             LYING,
             SCRIPTED_NETWORK,

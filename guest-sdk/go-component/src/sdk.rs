@@ -34,10 +34,7 @@ pub const FILES: [(&str, &str); 54] = [
     ("instances/position.go", include_str!("../../go/instances/position.go")),
     ("internal/abi/abi_wasm.go", include_str!("../../go/internal/abi/abi_wasm.go")),
     ("internal/memory/types_wasm.go", include_str!("../../go/internal/memory/types_wasm.go")),
-    (
-        "loadbalancerbatches/loadbalancerbatches.go",
-        include_str!("../../go/loadbalancerbatches/loadbalancerbatches.go"),
-    ),
+    ("loadbalancerbatches/loadbalancerbatches.go", include_str!("../../go/loadbalancerbatches/loadbalancerbatches.go")),
     (
         "loadbalancerbatches/loadbalancerbatches_wasm.go",
         include_str!("../../go/loadbalancerbatches/loadbalancerbatches_wasm.go"),

@@ -30,6 +30,9 @@ pub struct Description {
     pub list_page_size: u32,
     /// The most calls of `ensure` and `delete` at a time, at least 1; `None` for any number.
     pub load_balancer_concurrency: Option<u32>,
+    /// Load balancers in the calls that run at a time, of a provider that takes several in one: so many have to be worked on side
+    /// by side to fill its calls. `None` of one that takes each alone.
+    pub load_balancer_batches: Option<u32>,
     /// Where its load balancers are reached.
     pub ingress: IngressDescription,
     /// Finalizers that earlier controllers of this cloud put on Services: the provider is told of them.

@@ -154,8 +154,12 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     Some(Task::new(liveness, run))
 }
 
-/// How many Services are worked on side by side: no more than the provider writes load balancers at a time.
+/// How many Services are worked on side by side: no more than the provider writes load balancers at a time. Where it takes several
+/// in one call, as many as fill its calls, since whoever waits for others costs nothing.
 fn side_by_side(syncs: usize, description: &Description) -> usize {
+    if let Some(all) = description.load_balancer_batches.and_then(|it| usize::try_from(it).ok()) {
+        return all.max(syncs);
+    }
     let most = description.load_balancer_concurrency.and_then(|it| usize::try_from(it).ok()).unwrap_or(syncs);
     if most < syncs {
         info!(

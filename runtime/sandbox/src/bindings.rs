@@ -1,6 +1,8 @@
 //! `wit/` as Rust. Each world is a module of its own, because a provider exports only what its cloud can do; the types
 //! are shared between them.
 
+pub(crate) mod load_balancer_batches;
+
 /// The imports of a provider.
 #[doc(hidden)]
 pub(crate) mod host {

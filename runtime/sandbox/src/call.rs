@@ -1,29 +1,33 @@
 //! One call of a provider: a store of its own, limits on all that it may use, and an end.
 
 mod events;
+mod function;
 mod last_lines;
 mod limiter;
+mod limits;
 mod linker;
 mod log;
 mod places;
 mod state;
 mod wasi;
 
-use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, OnceLock};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use cloud_provider::{Cluster, ConfigMapKey, Freshness, Reply};
-use egress::{CallId, Egress, ListReads, Mode, Seen};
+use egress::{CallId, Egress, ListReads, Seen};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use parking_lot::Mutex;
 use wasmtime::{Store, Trap, UpdateDeadline};
 use wasmtime_wasi::I32Exit;
 
+pub(crate) use self::function::Function;
 use self::limiter::{Exceeded, Limiter};
+pub use self::limits::CallLimits;
+use self::limits::REQUEST_TIMES;
 pub(crate) use self::linker::linker;
 use self::log::{GuestLog, Quota};
 use self::places::CallPlace;
@@ -41,139 +45,8 @@ use sha256::Digest;
 const HOSTCALL_BYTES: usize = 8 << 20;
 const COMPONENT_HANDLES: usize = 10_000;
 
-/// The limits of one call of a provider.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct CallLimits {
-    /// CPU time of the guest, and of the host with what the guest says. Waiting for the cloud costs nothing, and neither does what
-    /// the host does with the cloud's answers.
-    pub cpu: Duration,
-    /// Time from the beginning to the end, all requests to the cloud included.
-    pub wall: Duration,
-    /// Bytes of all linear memories together.
-    pub memory: usize,
-    /// How many calls run at once; the others wait. At least 1. Of a provider with several capabilities each owns a part
-    /// of half of these places, which no call of another takes.
-    pub concurrency: usize,
-    /// The most DELETEs of one `ensure`: a provider that went mad cannot empty an account.
-    pub deletes_per_ensure: u32,
-    /// The most DELETEs of one `delete`.
-    pub deletes_per_delete: u32,
-    /// How long the provider is left alone once it is in quarantine, and how long an object is set aside over which it
-    /// crashed. It doubles up to twenty times as long.
-    pub quarantine: Duration,
-}
-
-impl Default for CallLimits {
-    fn default() -> Self {
-        Self {
-            cpu: Duration::from_millis(500),
-            wall: Duration::from_secs(120),
-            memory: 64 << 20,
-            concurrency: 8,
-            deletes_per_ensure: 10,
-            deletes_per_delete: 20,
-            quarantine: Duration::from_secs(30),
-        }
-    }
-}
-
-/// A function that a provider exports.
-#[derive(Clone, Copy, Debug, Eq, Hash, PartialEq)]
-pub(crate) enum Function {
-    Describe,
-    Identity,
-    Get,
-    List,
-    CanonicalIds,
-    Ensure,
-    Delete,
-    DescribeInventory,
-    ListInventory,
-    DescribeRoutes,
-    NextHops,
-    ListRoutes,
-    /// With the most DELETEs that its changes may need.
-    Apply {
-        deletes: u32,
-    },
-    DescribeVolumes,
-    GetTopology,
-}
-
-impl Function {
-    /// The name in `wit/`, with that of its interface where several have a function of this name.
-    pub(crate) fn as_str(self) -> &'static str {
-        match self {
-            Self::Describe => "describe",
-            Self::Identity => "identity",
-            Self::Get => "get",
-            Self::List => "list",
-            Self::CanonicalIds => "canonical-ids",
-            Self::Ensure => "ensure",
-            Self::Delete => "delete",
-            Self::DescribeInventory => "load-balancer-inventory.describe",
-            Self::ListInventory => "load-balancer-inventory.list",
-            Self::DescribeRoutes => "routes.describe",
-            Self::NextHops => "next-hops",
-            Self::ListRoutes => "routes.list",
-            Self::Apply { .. } => "apply",
-            Self::DescribeVolumes => "persistent-volumes.describe",
-            Self::GetTopology => "get-topology",
-        }
-    }
-
-    /// The capability whose places a call may take; `None` for any.
-    fn capability(self) -> Option<Capability> {
-        match self {
-            Self::Describe
-            | Self::Identity
-            | Self::DescribeInventory
-            | Self::DescribeRoutes
-            | Self::DescribeVolumes => None,
-            Self::Get | Self::List | Self::CanonicalIds => Some(Capability::Instances),
-            Self::Ensure | Self::Delete | Self::ListInventory => Some(Capability::LoadBalancers),
-            Self::NextHops | Self::ListRoutes | Self::Apply { .. } => Some(Capability::Routes),
-            Self::GetTopology => Some(Capability::PersistentVolumes),
-        }
-    }
-
-    /// Whether it is asked at load, before anything is known of the cluster.
-    fn describes(self) -> bool {
-        matches!(self, Self::Describe | Self::DescribeInventory | Self::DescribeRoutes | Self::DescribeVolumes)
-    }
-
-    /// Whether its calls count against what the provider says of calls at a time.
-    fn is_limited(self) -> bool {
-        matches!(self, Self::Ensure | Self::Delete)
-    }
-
-    /// The requests that the egress lets through.
-    fn mode(self, limits: &CallLimits) -> Mode {
-        match self {
-            Self::Describe
-            | Self::CanonicalIds
-            | Self::DescribeInventory
-            | Self::DescribeRoutes
-            | Self::DescribeVolumes => Mode::None,
-            Self::Identity
-            | Self::Get
-            | Self::List
-            | Self::ListInventory
-            | Self::NextHops
-            | Self::ListRoutes
-            | Self::GetTopology => Mode::Read,
-            Self::Apply { deletes } => Mode::Write { deletes },
-            Self::Ensure => Mode::Write { deletes: limits.deletes_per_ensure },
-            Self::Delete => Mode::Write { deletes: limits.deletes_per_delete },
-        }
-    }
-}
-
-impl fmt::Display for Function {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
+/// The most times as many of these bytes in a call about several load balancers.
+const HOSTCALL_TIMES: u32 = 4;
 
 /// Which answers from before may serve a call's reads.
 #[derive(Default)]
@@ -256,10 +129,12 @@ impl Calls {
         body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T, Crash>>, Seen) {
         let start = Instant::now();
+        let limits = self.limits.of(function);
         let id = self.next_id(function);
         let log = Arc::new(Mutex::new(GuestLog::new(id.clone(), self.digest, self.quota.clone(), self.egress.clone())));
         let meter = Arc::new(Meter::default());
-        let egress = self.egress.open(id.clone(), function.mode(&self.limits)).marked_by(marks.to_vec());
+        let egress = self.egress.open(id.clone(), limits.mode(function)).marked_by(marks.to_vec());
+        let egress = egress.about_several(function.objects().min(REQUEST_TIMES));
         let egress = egress.resting_on(earlier.freshness);
         let egress = match earlier.list {
             Some(list) => egress.within(list),
@@ -270,15 +145,15 @@ impl Calls {
             egress,
             self.settings.clone(),
             self.cluster.get().filter(|_| !function.describes()).map(|it| convert::cluster(it, &self.config_maps)),
-            Limiter::new(self.limits.memory),
+            Limiter::new(limits.memory),
             meter.clone(),
             log.clone(),
             self.sandbox.tick(),
         );
-        let mut store = self.store(state, meter.clone());
+        let mut store = self.store(state.about_several(function.objects()), meter.clone(), function);
 
         let call = AssertUnwindSafe(body(&mut store)).catch_unwind();
-        let answer = match tokio::time::timeout(self.limits.wall, meter.measure(call)).await {
+        let answer = match tokio::time::timeout(limits.wall, meter.measure(call)).await {
             Ok(Ok(Ok(answer))) => Ok(answer),
             Ok(Ok(Err(error))) => Err(Crash::of(&error)),
             Ok(Err(_)) => Err(Crash::Panic),
@@ -315,7 +190,7 @@ impl Calls {
 
     /// The text for a person about a crash: "get was stopped …".
     pub(crate) fn explain(&self, function: Function, crash: &Crash) -> String {
-        let CallLimits { cpu, wall, memory, .. } = self.limits;
+        let CallLimits { cpu, wall, memory, .. } = self.limits.of(function);
         match crash {
             Crash::Trap { text, printed: Some(printed) } => {
                 format!("{function} crashed: {text}; the last that it printed: {printed}")
@@ -342,14 +217,14 @@ impl Calls {
         CallId { provider: self.provider.clone(), function: function.as_str(), id: CALLS.fetch_add(1, Relaxed) }
     }
 
-    fn store(&self, state: StoreState, meter: Arc<Meter>) -> Store<StoreState> {
+    fn store(&self, state: StoreState, meter: Arc<Meter>, function: Function) -> Store<StoreState> {
         let mut store = Store::new(self.sandbox.engine(), state);
         store.limiter(StoreState::limiter);
-        store.set_hostcall_fuel(HOSTCALL_BYTES);
+        store.set_hostcall_fuel(HOSTCALL_BYTES * function.objects().min(HOSTCALL_TIMES) as usize);
         store.set_max_component_handles(COMPONENT_HANDLES);
         // Yield on every tick, so that a busy guest cannot outlive its deadline and its neighbours get their turn.
         // Tokio's own yield also lets the runtime look at its timers and sockets.
-        let budget = self.limits.cpu;
+        let budget = self.limits.of(function).cpu;
         store.set_epoch_deadline(1);
         store.epoch_deadline_callback(move |_| {
             if meter.running() > budget {

@@ -10,6 +10,7 @@ pub(crate) mod http;
 pub(crate) mod instance;
 mod label;
 pub(crate) mod load_balancer;
+pub(crate) mod load_balancer_batches;
 pub(crate) mod load_balancer_inventory;
 mod page;
 pub(crate) mod persistent_volume;

@@ -203,6 +203,7 @@ fn capabilities(cloud: &Cloud) -> Vec<&'static str> {
     let found = [
         ("instances", cloud.instances.is_some()),
         ("load-balancers", cloud.load_balancers.is_some()),
+        ("load-balancer-batches", cloud.description.now().load_balancer_batches.is_some()),
         ("load-balancer-inventory", cloud.load_balancer_inventory.is_some()),
         ("routes", cloud.routes.is_some()),
         ("persistent-volumes", cloud.persistent_volumes.is_some()),

@@ -4,6 +4,7 @@
 
 mod acme;
 mod answers;
+mod batches;
 mod compiler;
 mod go;
 mod hiding;

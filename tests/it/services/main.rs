@@ -1,6 +1,7 @@
 //! The service-lb-controller against a real API server, with a cloud that does as it is told: cases 12.6 to 12.8.
 
 mod annotations;
+mod batches;
 mod changes;
 mod chaos;
 mod class;

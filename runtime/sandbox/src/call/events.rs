@@ -1,21 +1,36 @@
-use cloud_provider::Event;
+use cloud_provider::{Event, EventList};
 
 use crate::convert::is_subdomain;
 use crate::untrusted::printable;
 
-const PER_CALL: usize = 64;
+const PER_OBJECT: usize = 64;
+/// No question has more.
+const MOST: usize = EventList::MOST;
 const REASON_BYTES: usize = 128;
 const MESSAGE_BYTES: usize = 1 << 10;
 
 /// The events of one call: few, short, each once.
-#[derive(Default)]
-pub(super) struct CallEvents(Vec<Event>);
+pub(super) struct CallEvents {
+    kept: Vec<Event>,
+    most: usize,
+}
+
+impl Default for CallEvents {
+    fn default() -> Self {
+        Self::about_several(1)
+    }
+}
 
 impl CallEvents {
+    /// Those of a call about so many objects.
+    pub(super) fn about_several(objects: u32) -> Self {
+        Self { kept: Vec::new(), most: PER_OBJECT.saturating_mul(objects as usize).min(MOST) }
+    }
+
     /// Keeps `event`, or says why not.
     pub(super) fn add(&mut self, mut event: Event) -> Result<(), &'static str> {
-        if self.0.len() == PER_CALL {
-            return Err("there are 64 in this call already");
+        if self.kept.len() >= self.most {
+            return Err("there are as many in this call as there may be");
         }
         if !is_reason(&event.reason) {
             return Err("its reason is not one UpperCamelCase word");
@@ -25,14 +40,14 @@ impl CallEvents {
             return Err("what it is about is no name of a node: one is a DNS name in lower case");
         }
         event.message = printable(&event.message, MESSAGE_BYTES);
-        if !self.0.contains(&event) {
-            self.0.push(event);
+        if !self.kept.contains(&event) {
+            self.kept.push(event);
         }
         Ok(())
     }
 
     pub(super) fn into_vec(self) -> Vec<Event> {
-        self.0
+        self.kept
     }
 }
 

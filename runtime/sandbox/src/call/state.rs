@@ -62,6 +62,11 @@ impl StoreState {
         }
     }
 
+    /// The same for a call about so many objects: each has room for events.
+    pub(super) fn about_several(self, objects: u32) -> Self {
+        Self { events: CallEvents::about_several(objects), ..self }
+    }
+
     pub(super) fn limiter(&mut self) -> &mut dyn ResourceLimiter {
         &mut self.limiter
     }

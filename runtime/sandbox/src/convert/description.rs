@@ -76,6 +76,7 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
             .map(|it| if it == "*" { Ok(it) } else { key(it) })
             .collect::<Result<_, _>>()?,
         load_balancer_concurrency: load_balancer_concurrency.map(|it| it.max(1)),
+        load_balancer_batches: None,
         get_batch_size: get_batch_size.clamp(1, LARGEST_BATCH),
         list_page_size: list_page_size.clamp(1, LARGEST_BATCH),
         ingress: ingress(&extra),

@@ -135,7 +135,7 @@ impl CallGuard {
             CallVerdict::SetAside { probe: true } => self.doubt(probe).await,
             CallVerdict::LeftAlone(pause) => self.quarantined(pause, &crashed.text),
         }
-        Stopped { error, crashed: end == End::Crashed }
+        Stopped { error, crashed: end == End::Crashed, is_late: matches!(crashed.crash, Crash::Wall) }
     }
 
     /// The error about an object that is set aside now; `None` if a call about it may run.
@@ -197,6 +197,8 @@ pub(super) struct Stopped {
     pub(super) error: Error,
     /// Whether the guest itself was the reason: it trapped, or was out of CPU time or memory.
     pub(super) crashed: bool,
+    /// Whether its time was over.
+    pub(super) is_late: bool,
 }
 
 /// A call that crashed, or was stopped.

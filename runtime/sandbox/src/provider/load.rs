@@ -13,11 +13,12 @@ use super::guard::{CallGuard, ServingQuarantine};
 use super::lists::OpenLists;
 use super::loaded::Loaded;
 use super::settings::ProviderSettings;
-use super::{load_balancer_inventory, persistent_volumes, routes};
+use super::{load_balancer_batches, load_balancer_inventory, persistent_volumes, routes};
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::host::aerostat::cloud::types::Error;
 use crate::bindings::instances::ProvidesInstancesPre;
+use crate::bindings::load_balancer_batches::ProvidesLoadBalancerBatchesPre;
 use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
@@ -36,6 +37,7 @@ use crate::untrusted::printable;
 const PROVIDER: &str = "aerostat:cloud/provider";
 const INSTANCES: &str = "aerostat:cloud/instances";
 const LOAD_BALANCERS: &str = "aerostat:cloud/load-balancers";
+const BATCHES: &str = "aerostat:cloud/load-balancer-batches";
 const INVENTORY: &str = "aerostat:cloud/load-balancer-inventory";
 const ROUTES: &str = "aerostat:cloud/routes";
 const VOLUMES: &str = "aerostat:cloud/persistent-volumes";
@@ -102,6 +104,10 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
     let instances = exports.instances.then(|| ProvidesInstancesPre::new(pre.clone())).transpose().map_err(contract)?;
     let load_balancers =
         exports.load_balancers.then(|| ProvidesLoadBalancersPre::new(pre.clone())).transpose().map_err(contract)?;
+    // Without `load-balancers` it would be another contract.
+    let has_batches = exports.batches && exports.load_balancers;
+    let batches =
+        has_batches.then(|| ProvidesLoadBalancerBatchesPre::new(pre.clone())).transpose().map_err(contract)?;
     let inventory =
         exports.inventory.then(|| ProvidesLoadBalancerInventoryPre::new(pre.clone())).transpose().map_err(contract)?;
     let routes = exports.routes.then(|| ProvidesRoutesPre::new(pre.clone())).transpose().map_err(contract)?;
@@ -133,11 +139,14 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
     let allowed = settings.takes_finalizers;
     description.takes_finalizers = description.finalizers.iter().filter(|it| allowed.contains(it)).cloned().collect();
     calls.config_maps = description.config_maps.as_slice().into();
+    let batches = load_balancer_batches::described(&calls, batches).await.map_err(refused)?;
+    description.load_balancer_batches = batches.as_ref().map(|(_, it)| it.all());
     let inventory = load_balancer_inventory::described(&calls, inventory).await.map_err(refused)?;
     let routes = routes::described(&calls, routes).await.map_err(refused)?;
     let volumes = persistent_volumes::described(&calls, volumes).await.map_err(refused)?;
     calls.provider = description.name.as_str().into();
-    calls.share = Share::of(description.load_balancer_concurrency);
+    let batch_concurrency = batches.as_ref().map(|(_, it)| it.concurrency);
+    calls.share = Share::of(batch_concurrency.or(description.load_balancer_concurrency));
     let is_described = |label: &String| description.node_labels.iter().any(|it| it == "*" || it == label);
     let node_labels = settings.node_labels.into_iter().filter(is_described).collect();
     let version = shared.versions.fetch_add(1, Ordering::Relaxed);
@@ -148,6 +157,7 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
         provider,
         instances,
         load_balancers,
+        batches,
         inventory,
         routes,
         volumes,
@@ -185,6 +195,7 @@ fn check_version(interface: &str, version: &str, module: &str) -> Result<(), Loa
 struct Exports {
     instances: bool,
     load_balancers: bool,
+    batches: bool,
     inventory: bool,
     routes: bool,
     volumes: bool,
@@ -200,6 +211,7 @@ impl Exports {
                 PROVIDER => provider = true,
                 INSTANCES => found.instances = true,
                 LOAD_BALANCERS => found.load_balancers = true,
+                BATCHES => found.batches = true,
                 INVENTORY => found.inventory = true,
                 ROUTES => found.routes = true,
                 VOLUMES => found.volumes = true,
@@ -211,7 +223,7 @@ impl Exports {
     }
 
     fn capabilities(&self) -> Vec<Capability> {
-        let Self { instances, load_balancers, inventory, routes, volumes } = *self;
+        let Self { instances, load_balancers, batches: _, inventory, routes, volumes } = *self;
         let found = [
             (instances, Capability::Instances),
             (load_balancers || inventory, Capability::LoadBalancers),

@@ -16,10 +16,10 @@ use crate::convert;
 use crate::convert::load_balancer::AnnotationKeys;
 
 /// The key in a guest's `extra` that says that a list of all load balancers costs no request.
-const LISTED: &str = "host.listed";
+pub(super) const LISTED: &str = "host.listed";
 
 /// The key in a guest's `extra` that says that no call before this one has had the memo.
-const NEW_MEMO: &str = "host.new-memo";
+pub(super) const NEW_MEMO: &str = "host.new-memo";
 
 /// The load balancers of a provider that exports `load-balancers`.
 pub(super) struct LoadBalancersGuest {
@@ -62,7 +62,7 @@ impl LoadBalancers for LoadBalancersGuest {
 }
 
 /// Whether the cloud is waited for, and not only the memo.
-fn is_busy(pending: &PendingStatus) -> bool {
+pub(super) fn is_busy(pending: &PendingStatus) -> bool {
     !pending.after.is_zero()
 }
 
@@ -122,11 +122,16 @@ impl LoadBalancersGuest {
     }
 
     fn keys(&self) -> AnnotationKeys<'_> {
-        let Loaded { description, writes_annotations, .. } = &*self.loaded;
-        AnnotationKeys {
-            read: &description.annotations,
-            described: &description.writes_annotations,
-            allowed: writes_annotations,
-        }
+        keys(&self.loaded)
+    }
+}
+
+/// Which annotation keys pass between Services and the provider.
+pub(super) fn keys(loaded: &Loaded) -> AnnotationKeys<'_> {
+    let Loaded { description, writes_annotations, .. } = loaded;
+    AnnotationKeys {
+        read: &description.annotations,
+        described: &description.writes_annotations,
+        allowed: writes_annotations,
     }
 }

@@ -15,11 +15,13 @@ use super::lists::OpenLists;
 use super::object::{Object, Subject};
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::instances::ProvidesInstancesPre;
+use crate::bindings::load_balancer_batches::ProvidesLoadBalancerBatchesPre;
 use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::routes::ProvidesRoutesPre;
 use crate::call::{CallAnswer, Calls, Crash, Earlier, Function, StoreState};
+use crate::convert::load_balancer_batches::BatchLimits;
 use crate::convert::texts::{self, Texts};
 
 /// A provider that was checked, and how it is called.
@@ -28,6 +30,7 @@ pub(super) struct Loaded {
     pub(super) provider: ProvidesDescriptionPre<StoreState>,
     pub(super) instances: Option<ProvidesInstancesPre<StoreState>>,
     pub(super) load_balancers: Option<ProvidesLoadBalancersPre<StoreState>>,
+    pub(super) batches: Option<(ProvidesLoadBalancerBatchesPre<StoreState>, BatchLimits)>,
     pub(super) inventory: Option<(ProvidesLoadBalancerInventoryPre<StoreState>, InventoryDescription)>,
     pub(super) routes: Option<(ProvidesRoutesPre<StoreState>, Arc<RouteDescription>)>,
     pub(super) volumes: Option<(ProvidesPersistentVolumesPre<StoreState>, Arc<TopologyDescription>)>,
@@ -44,10 +47,11 @@ pub(super) struct Loaded {
 impl Loaded {
     /// The interfaces that it exports beside `provider`.
     pub(super) fn capabilities(&self) -> Vec<&'static str> {
-        let Self { instances, load_balancers, inventory, routes, volumes, .. } = self;
+        let Self { instances, load_balancers, batches, inventory, routes, volumes, .. } = self;
         let all = [
             (instances.is_some(), "instances"),
             (load_balancers.is_some(), "load-balancers"),
+            (batches.is_some(), "load-balancer-batches"),
             (inventory.is_some(), "load-balancer-inventory"),
             (routes.is_some(), "routes"),
             (volumes.is_some(), "persistent-volumes"),
@@ -99,14 +103,26 @@ impl Loaded {
         earlier: Earlier,
         body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T, Stopped>>, Seen) {
-        let permit = self.calls.permit(function).await;
-        if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {
-            return (Err(Stopped { error, crashed: false }).into(), Seen::default());
-        }
         let marks = match subject {
             Subject::One(object) => &object.marks[..],
             Subject::Nothing | Subject::Several => &[],
         };
+        self.attempt_marked(function, subject, earlier, marks, body).await
+    }
+
+    /// As [`Loaded::attempt`], with the texts by which requests show which objects they are about.
+    pub(super) async fn attempt_marked<T: CallAnswer + Texts>(
+        &self,
+        function: Function,
+        subject: Subject<'_>,
+        earlier: Earlier,
+        marks: &[String],
+        body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
+    ) -> (Reply<Result<T, Stopped>>, Seen) {
+        let permit = self.calls.permit(function).await;
+        if let Err(error) = self.guard.admit(subject, self.probe(&permit)).await {
+            return (Err(Stopped { error, crashed: false, is_late: false }).into(), Seen::default());
+        }
         let (Reply { answer, events, wrote }, seen) = self.calls.run(&permit, function, earlier, marks, body).await;
         // Whatever of it is shown is shown to everybody who may read Services, nodes or events.
         let holds_secret = self.calls.egress.holds_secret(&texts::joined(&answer));
@@ -123,7 +139,8 @@ impl Loaded {
         };
         let answer = if holds_secret {
             let error = self.unusable(function, "it holds a credential, and is withheld");
-            Err(Stopped { error, crashed: answer.is_err_and(|it| it.crashed) })
+            let is_late = answer.as_ref().is_err_and(|it| it.is_late);
+            Err(Stopped { error, crashed: answer.is_err_and(|it| it.crashed), is_late })
         } else {
             answer
         };

@@ -14,7 +14,9 @@ use tokio::time::Instant;
 use super::busy::Busy;
 use super::load::ProviderParts;
 use super::loaded::Loaded;
-use super::{identity, instances, load_balancer_inventory, load_balancers, persistent_volumes, routes};
+use super::{
+    identity, instances, load_balancer_batches, load_balancer_inventory, load_balancers, persistent_volumes, routes,
+};
 
 /// How long a version that no longer serves is kept for the lists that began with it: no list takes longer.
 const KEPT: Duration = Duration::from_secs(900);
@@ -107,7 +109,8 @@ impl Versions {
 impl Version {
     pub(super) fn new(loaded: Loaded) -> Self {
         let loaded = Arc::new(loaded);
-        let Loaded { description, provider, instances, load_balancers, inventory, routes, volumes, .. } = &*loaded;
+        let Loaded { description, provider, instances, load_balancers, batches, inventory, routes, volumes, .. } =
+            &*loaded;
         let identity: Arc<dyn Identity> =
             Arc::new(identity::IdentityGuest { pre: provider.clone(), loaded: loaded.clone() });
         let cloud = Cloud {
@@ -115,7 +118,15 @@ impl Version {
                 Arc::new(instances::InstancesGuest { pre, loaded: loaded.clone(), lists: Arc::default() })
             }),
             load_balancers: load_balancers.clone().map(|pre| -> Arc<dyn LoadBalancers> {
-                Arc::new(load_balancers::LoadBalancersGuest { pre, loaded: loaded.clone(), busy: Busy::default() })
+                match batches.clone() {
+                    Some((pre, description)) => {
+                        Arc::new(load_balancer_batches::BatchesGuest::new(pre, description, loaded.clone()))
+                    }
+                    None => {
+                        let busy = Busy::default();
+                        Arc::new(load_balancers::LoadBalancersGuest { pre, loaded: loaded.clone(), busy })
+                    }
+                }
             }),
             routes: routes.clone().map(|(pre, description)| -> Arc<dyn Routes> {
                 Arc::new(routes::RoutesGuest { pre, description, loaded: loaded.clone(), lists: Arc::default() })
