@@ -83,7 +83,7 @@ impl Asked {
         let body = body.map(|_| serde_json::from_str(&named).unwrap_or_else(|why| panic!("{line}: {why}")));
         let (path, query) =
             path.split_once('?').map_or((path, String::new()), |(path, query)| (path, format!("&{query}")));
-        let version = if path.starts_with("Network") || path.ends_with("/networkInterfaces") {
+        let version = if path.to_lowercase().starts_with("network") || path.ends_with("/networkInterfaces") {
             "2025-05-01"
         } else {
             "2025-04-01"

@@ -181,7 +181,9 @@ async fn microsofts_own_clients_make_list_and_delete_each_kind() {
     for (client, group, body) in &all {
         calls.push(call(client, group, &verb(group, "create_or_update"), &["sdk"], Some(body)));
         calls.push(call(client, group, "get", &["sdk"], None));
-        calls.push(call(client, group, "list", &[], None));
+        // Disks of a group have a method of another name.
+        let list = if *group == "disks" { "list_by_resource_group" } else { "list" };
+        calls.push(call(client, group, list, &[], None));
     }
     let address = call("network", "public_ip_addresses", "begin_delete", &["sdk"], None);
     let mut stale = calls[3].clone();
@@ -236,7 +238,9 @@ async fn microsofts_own_clients_make_list_and_delete_each_kind() {
             }
             "get" if is_last => became["error"]["code"] == "ResourceNotFound",
             "get" => became["ok"]["properties"]["provisioningState"] == "Succeeded",
-            "list" => became["ok"]["names"].as_array().is_some_and(|it| it.contains(&json!("sdk"))),
+            "list" | "list_by_resource_group" => {
+                became["ok"]["names"].as_array().is_some_and(|it| it.contains(&json!("sdk")))
+            }
             _ => became.get("ok").is_some(),
         };
         if !is_good {

@@ -2,6 +2,9 @@
 //!
 //! Each write begins an operation, which ends later. What it makes or changes is there at once, as with the real one, and is `Updating`
 //! until then; what it deletes is there until then.
+//!
+//! The words of paths have no letter case. Tests find requests, and faults meet them, by the usual one:
+//! `/subscriptions/*/resourceGroups/*/providers/Microsoft.Network/loadBalancers/*`.
 
 mod applications;
 mod assets;

@@ -1,5 +1,7 @@
 //! Applications of Entra, and how they prove who they are: by secrets, certificates and tokens of others.
 
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ring::digest::{SHA1_FOR_LEGACY_USE_ONLY, SHA256, digest};
@@ -10,7 +12,7 @@ use rustls_pki_types::pem::PemObject as _;
 use rustls_pki_types::{CertificateDer, PrivatePkcs8KeyDer};
 use serde_json::Value;
 
-use super::reading::{decoded, unix};
+use super::reading::decoded;
 
 /// The file with the application's certificate and its key.
 pub const CERTIFICATE: &str = include_str!("../../../azure/client.pem");
@@ -84,9 +86,11 @@ impl Application {
 
     /// Whether a token is signed by the application, or stands for it.
     pub(super) fn asserted(&self, jwt: &Jwt, client: &str, endpoint: &str) -> Result<(), (u32, String)> {
-        let time = |name: &str| jwt.claims[name].as_u64();
-        let now = unix();
-        if time("exp").is_none_or(|it| it + SKEW < now) || time("nbf").is_some_and(|it| it > now + SKEW) {
+        // Some clients write fractions of seconds.
+        let time = |name: &str| jwt.claims[name].as_f64();
+        let skew = Duration::from_secs(SKEW).as_secs_f64();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |it| it.as_secs_f64());
+        if time("exp").is_none_or(|it| it + skew < now) || time("nbf").is_some_and(|it| it > now + skew) {
             let why = "Client assertion is not within its valid time range. Current time and expiry time of assertion differ.";
             return Err((700_024, why.to_owned()));
         }
@@ -119,7 +123,7 @@ impl Application {
         if path(jwt.claim("aud")) != path(endpoint) {
             return Err((50_012, "Client assertion audience claim does not match Realm issuer.".to_owned()));
         }
-        if time("exp").zip(time("nbf").or(time("iat"))).is_some_and(|(to, from)| to.saturating_sub(from) > 86_400) {
+        if time("exp").zip(time("nbf").or(time("iat"))).is_some_and(|(to, from)| to - from > 86_400.0) {
             return Err((700_024, "Client assertion is not within its valid time range.".to_owned()));
         }
         Ok(())

@@ -10,7 +10,7 @@ use super::errors::{self, Refusal};
 use super::id::key;
 use super::kind::{Kind, Service};
 use super::ongoing::Ongoing;
-use super::world::{World, text};
+use super::world::{World, parts_mut, text};
 
 /// The API version in links to operations.
 const VERSION: &str = "2025-05-01";
@@ -74,7 +74,7 @@ impl World {
         let Some(body) = self.get_mut(id) else { return };
         body["properties"]["provisioningState"] = json!(state);
         for part in kind.parts() {
-            for it in body["properties"][*part].as_array_mut().into_iter().flatten() {
+            for it in parts_mut(body, part) {
                 it["properties"]["provisioningState"] = json!(state);
             }
         }

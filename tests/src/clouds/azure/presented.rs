@@ -6,7 +6,7 @@ use super::id::key;
 use super::kind::Kind;
 use super::ongoing::Stored;
 use super::references::{References, Tie};
-use super::world::{World, elements, referred, text};
+use super::world::{World, elements, parts_mut, referred, text};
 
 /// The fields of parts and resources that follow from others, and are never stored.
 pub(super) const DERIVED: [(Kind, &str, &[&str]); 9] = [
@@ -62,7 +62,7 @@ pub(super) fn shown(world: &World, references: &References, stored: &Stored, vie
         Kind::RouteTable => put_list(&mut body, "subnets", references.shown(Tie::Table, id)),
         Kind::AvailabilitySet => put_list(&mut body, "virtualMachines", references.shown(Tie::InSet, id)),
         Kind::Network => {
-            for it in body["properties"]["subnets"].as_array_mut().into_iter().flatten() {
+            for it in parts_mut(&mut body, "subnets") {
                 let users = references.shown(Tie::InSubnet, text(it, "id"));
                 put_list(it, "ipConfigurations", users);
             }
@@ -109,7 +109,7 @@ fn balancer(references: &References, body: &mut Value) {
         ("backendAddressPools", "backendAddressPool"),
         ("probes", "probe"),
     ] {
-        for it in body["properties"][part].as_array_mut().into_iter().flatten() {
+        for it in parts_mut(body, part) {
             let id = text(it, "id").to_owned();
             put_list(it, "loadBalancingRules", ids(&rules, field, &id));
             if part == "probes" {
@@ -143,7 +143,7 @@ pub(super) fn without_derived(kind: Kind, body: &mut Value) {
             take(&mut body["properties"]);
             continue;
         }
-        for it in body["properties"][*part].as_array_mut().into_iter().flatten() {
+        for it in parts_mut(body, part) {
             take(&mut it["properties"]);
         }
     }

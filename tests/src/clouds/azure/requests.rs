@@ -92,12 +92,9 @@ fn act(world: &mut World, request: &Recorded, asked: ArmPath) -> Result<Answer, 
     }
     match (&request.method, subject) {
         (&Method::GET, ArmSubject::Many { kind, within }) => {
-            let element = format!("{within}/x");
-            let owner = if kind == Kind::ScaleSetMachine { owner_of(kind, &element) } else { "" };
-            if !owner.is_empty() && world.get(owner).is_none() {
-                return Err(errors::parent_not_found(owner));
+            if kind == Kind::ScaleSetMachine && world.get(&within).is_none() {
+                return Err(errors::parent_not_found(&within));
             }
-            // A list of a scale set's interfaces is asked for with the set's own path.
             if kind == Kind::ScaleSetInterface && world.get(&within).is_none() {
                 return Err(errors::resource_not_found(&within, Kind::ScaleSet, group_name(&within)));
             }

@@ -90,7 +90,7 @@ impl World {
         named(kind, id, &mut body);
         body["properties"]["provisioningState"] = json!("Succeeded");
         for part in kind.parts() {
-            for it in body["properties"][*part].as_array_mut().into_iter().flatten() {
+            for it in parts_mut(&mut body, part) {
                 it["properties"]["provisioningState"] = json!("Succeeded");
             }
         }
@@ -146,9 +146,9 @@ impl World {
         };
         let is_interface = |it: &Stored| matches!(it.kind, Kind::Interface | Kind::ScaleSetInterface);
         for stored in self.resources.values_mut().filter(|it| is_interface(it)) {
-            let all = stored.body["properties"]["ipConfigurations"].as_array_mut();
-            for configuration in all.into_iter().flatten() {
-                if let Some(pools) = configuration["properties"]["loadBalancerBackendAddressPools"].as_array_mut() {
+            for configuration in parts_mut(&mut stored.body, "ipConfigurations") {
+                let pools = configuration.pointer_mut("/properties/loadBalancerBackendAddressPools");
+                if let Some(pools) = pools.and_then(Value::as_array_mut) {
                     pools.retain(|it| !is_gone(it));
                 }
             }
@@ -189,7 +189,7 @@ impl World {
             Service::Compute => format!("\"{number}\""),
         };
         for part in stored.kind.parts() {
-            for it in stored.body["properties"][*part].as_array_mut().into_iter().flatten() {
+            for it in parts_mut(&mut stored.body, part) {
                 it["etag"] = json!(etag);
             }
         }
@@ -214,7 +214,7 @@ pub(super) fn named(kind: Kind, id: &str, body: &mut Value) {
     body["name"] = json!(name_of(id));
     body["type"] = json!(kind.full_type());
     for part in kind.parts() {
-        for it in body["properties"][*part].as_array_mut().into_iter().flatten() {
+        for it in parts_mut(body, part) {
             let name = text(it, "name").to_owned();
             it["id"] = json!(format!("{id}/{part}/{name}"));
             it["type"] = json!(format!("{}/{part}", kind.full_type()));
@@ -240,6 +240,12 @@ pub(super) fn elements(list: &Value) -> impl Iterator<Item = &Value> {
 /// The elements of a list within the properties.
 pub(super) fn parts<'a>(body: &'a Value, part: &str) -> impl Iterator<Item = &'a Value> {
     elements(&body["properties"][part])
+}
+
+/// The same to be changed. A list that is not there is not made.
+pub(super) fn parts_mut<'a>(body: &'a mut Value, part: &str) -> impl Iterator<Item = &'a mut Value> {
+    let list = body.get_mut("properties").and_then(|it| it.get_mut(part));
+    list.and_then(Value::as_array_mut).into_iter().flatten()
 }
 
 /// The resource group of an id.

@@ -12,7 +12,7 @@ use super::kind::{Kind, Service};
 use super::operations::state_of;
 use super::presented::{Views, shown, without_derived};
 use super::rules;
-use super::world::{World, named, owner_of, parts, text};
+use super::world::{World, named, owner_of, parts, parts_mut, text};
 
 /// The body of a request: an object.
 pub(super) fn parsed(request: &Recorded) -> Result<Value, Refusal> {
@@ -57,8 +57,7 @@ pub(super) fn put_part(
     if body["properties"][part].is_null() {
         body["properties"][part] = json!([]);
     }
-    let all = body["properties"][part].as_array_mut().into_iter().flatten();
-    let earlier = all.into_iter().find(|it| text(it, "name").eq_ignore_ascii_case(name));
+    let earlier = parts_mut(&mut body, part).find(|it| text(it, "name").eq_ignore_ascii_case(name));
     let is_new = earlier.is_none();
     match earlier {
         Some(earlier) => {
@@ -96,6 +95,12 @@ pub(super) fn delete_part(
         return Ok(Answer::no_content());
     }
     body["properties"][part].as_array_mut().map(|it| it.retain(|it| !is_it(it)));
+    // A connection is the consumer's: no body of the service changes it.
+    if part == "privateEndpointConnections"
+        && let Some(there) = world.get_mut(id)
+    {
+        there["properties"][part] = body["properties"][part].clone();
+    }
     let (_, _, operation) = store(world, request, kind, id, body, "PUT")?;
     let mut answer = Answer { status: StatusCode::ACCEPTED, ..Answer::no_content() };
     world.tell(&mut answer, &operation);

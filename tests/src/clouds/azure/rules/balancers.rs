@@ -8,7 +8,7 @@ use crate::clouds::azure::change::Change;
 use crate::clouds::azure::errors::{self, Refusal};
 use crate::clouds::azure::id::key;
 use crate::clouds::azure::references::{References, Tie};
-use crate::clouds::azure::world::{World, elements, parts, referred, text};
+use crate::clouds::azure::world::{World, elements, parts, parts_mut, referred, text};
 
 use super::networks;
 
@@ -24,7 +24,7 @@ pub(super) fn prepare(world: &World, change: &Change<'_>, body: &mut Value) -> R
     if body["sku"].is_null() {
         body["sku"] = json!({ "name": "Basic" });
     }
-    for it in body["properties"]["probes"].as_array_mut().into_iter().flatten() {
+    for it in parts_mut(body, "probes") {
         check_probe(it)?;
         if it["properties"]["numberOfProbes"].is_null() {
             it["properties"]["numberOfProbes"] = json!(1);
@@ -55,7 +55,7 @@ fn frontends(world: &World, change: &Change<'_>, body: &mut Value) -> Result<(),
     let mut taken = BTreeSet::new();
     let mut addresses = BTreeSet::new();
     let before = change.before.clone().unwrap_or_default();
-    for it in body["properties"]["frontendIPConfigurations"].as_array_mut().into_iter().flatten() {
+    for it in parts_mut(body, "frontendIPConfigurations") {
         let name = text(it, "name").to_owned();
         let id = format!("{}/frontendIPConfigurations/{name}", change.id);
         let properties = &mut it["properties"];

@@ -8,7 +8,7 @@ use crate::clouds::azure::change::Change;
 use crate::clouds::azure::errors::{self, Refusal};
 use crate::clouds::azure::id::key;
 use crate::clouds::azure::references::Tie;
-use crate::clouds::azure::world::{World, parts, referred, text};
+use crate::clouds::azure::world::{World, parts, parts_mut, referred, text};
 
 use super::{balancers, networks};
 
@@ -23,7 +23,7 @@ pub(super) fn prepare(world: &World, change: &Change<'_>, body: &mut Value) -> R
         body["properties"]["primary"] = before["properties"]["primary"].clone();
     }
     let mut given = BTreeSet::new();
-    for it in body["properties"]["ipConfigurations"].as_array_mut().into_iter().flatten() {
+    for it in parts_mut(body, "ipConfigurations") {
         let name = text(it, "name").to_owned();
         let id = format!("{}/ipConfigurations/{name}", change.id);
         let pools = &it["properties"]["loadBalancerBackendAddressPools"];

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::clouds::azure::change::Change;
 use crate::clouds::azure::errors::{self, Refusal};
 use crate::clouds::azure::id::{key, parent_of};
-use crate::clouds::azure::world::{World, parts, referred, text};
+use crate::clouds::azure::world::{World, parts, parts_mut, referred, text};
 
 use super::networks;
 
@@ -21,7 +21,7 @@ pub(super) fn prepare(world: &World, change: &Change<'_>, body: &mut Value) -> R
     }
     let before = change.before.clone().unwrap_or_default();
     let mut given = BTreeSet::new();
-    for it in body["properties"]["ipConfigurations"].as_array_mut().into_iter().flatten() {
+    for it in parts_mut(body, "ipConfigurations") {
         let name = text(it, "name").to_owned();
         let id = referred(&it["properties"], "subnet").to_owned();
         let subnet = networks::subnet(world, &id).ok_or_else(|| errors::nothing_there(&id, change.id))?;

@@ -7,7 +7,7 @@ use crate::clouds::azure::errors::{self, Refusal};
 use crate::clouds::azure::id::parent_of;
 use crate::clouds::azure::kind::Kind;
 use crate::clouds::azure::references::pools_of_model;
-use crate::clouds::azure::world::{World, elements, parts, text};
+use crate::clouds::azure::world::{World, elements, parts, parts_mut, text};
 
 use super::balancers;
 
@@ -34,7 +34,7 @@ pub(super) fn follow(world: &mut World, id: &str) {
         let at = format!("{id}/networkInterfaces/{interface}");
         let mut touched: Vec<String> = elements(pools).map(|it| parent_of(text(it, "id")).to_owned()).collect();
         if let Some(there) = world.get_mut(&at) {
-            for it in there["properties"]["ipConfigurations"].as_array_mut().into_iter().flatten() {
+            for it in parts_mut(there, "ipConfigurations") {
                 if text(it, "name").eq_ignore_ascii_case(name) {
                     let properties = &mut it["properties"];
                     touched.extend(
