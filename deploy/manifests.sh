@@ -2,7 +2,7 @@
 # Writes the manifests of this folder, which are what the chart makes with its default values and places to fill in: make manifests.
 #
 # deploy/manifests.sh                     into this folder
-# deploy/manifests.sh FOLDER [FLAG…]      into another one; a release gives helm the flags --set registry=…, digests.…=…
+# deploy/manifests.sh FOLDER [FLAG…]      install-CLOUD.yaml alone into another one, by helm with these flags, as in --set registry=…
 #
 # HELM names another helm than target/helm/helm, which make helm builds.
 set -euo pipefail
@@ -60,7 +60,7 @@ for cloud in digitalocean hetzner aws gcp openstack; do
 	[ "$cloud" != openstack ] || flags+=("${openstack[@]}")
 	render "install-$cloud.yaml" "${flags[@]}" "$@"
 done
-[ "$out" = . ] || [ $# -eq 0 ] || exit 0 # a release has no more than these
+[ "$out" = . ] || [ $# -eq 0 ] || exit 0 # with flags no more than these
 
 for name in rbac config secret deployment poddisruptionbudget; do
 	one "$name.yaml" "$name" "${digitalocean[@]}"

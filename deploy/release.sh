@@ -5,6 +5,7 @@
 #   aerostat-image-VERSION.tar  the image for both, to be loaded; aerostat-image-VERSION the same as a folder (OCI layout)
 #   PROVIDER.wasm               one module for each folder of providers/
 #   aerostat-VERSION.tgz        the chart of deploy/chart
+#   install-PROVIDER.yaml       all for one cloud, with these digests; the registry is a place to fill in
 #   NAME.cdx.json               the SBOM of each program and module (CycloneDX 1.5)
 #   provenance.json             from what all of these were made, and how (in-toto, SLSA 1)
 #   aerostat-bundle-VERSION.tar image, modules and chart with SBOMs and provenance, as registries hold them, and the
@@ -74,14 +75,14 @@ bundle=aerostat-bundle-$version.tar
 names=("$image" "$bundle" provenance.json BUILT-WITH.txt)
 chart=()
 if [ -e deploy/chart/Chart.yaml ]; then
-	chart=(--chart deploy/chart)
+	chart=(--chart deploy/chart --manifests deploy)
 	names+=("aerostat-$version.tgz")
 fi
 for architecture in "${architectures[@]}"; do
 	names+=("aerostat-linux-$architecture" "aerostat-linux-$architecture.cdx.json")
 done
 for provider in "${providers[@]}"; do
-	names+=("$provider.wasm" "$provider.cdx.json")
+	names+=("$provider.wasm" "$provider.cdx.json" "install-$provider.yaml")
 done
 if [ "$what" = names ]; then
 	printf '%s\n' "${names[@]}" SHA256SUMS | LC_ALL=C sort

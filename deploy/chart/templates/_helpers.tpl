@@ -246,8 +246,9 @@ module:
 {{- .Values.bindAddress | default (ternary "0.0.0.0" "127.0.0.1" (not (not $open))) }}
 {{- end }}
 
+{{- /* Another tag is another image than the one that digests names. */ -}}
 {{- define "aerostat.image" -}}
-{{- $digest := .Values.image.digest | default .Values.digests.image }}
+{{- $digest := .Values.image.digest | default (ternary .Values.digests.image "" (not .Values.image.tag)) }}
 {{- printf "%s:%s" (.Values.image.repository | default .Values.registry) (.Values.image.tag | default .Chart.AppVersion) }}
 {{- if $digest }}@{{ $digest }}{{ end }}
 {{- end }}

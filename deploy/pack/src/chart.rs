@@ -1,4 +1,4 @@
-//! The chart, as Helm packs it and as registries hold it.
+//! The chart, as Helm packs it and as registries hold it, with the digests of its release.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -22,8 +22,8 @@ pub(crate) struct Chart {
 }
 
 impl Chart {
-    /// Reads the folder of a chart of this version.
-    pub(crate) fn read(folder: &Path, version: &str) -> Result<Self> {
+    /// Reads the folder of a chart of this version, and writes these digests into its values: `sha256:…` by the name below `digests`.
+    pub(crate) fn read(folder: &Path, version: &str, digests: &BTreeMap<String, String>) -> Result<Self> {
         let path = folder.join("Chart.yaml");
         let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
         let metadata: Value =
@@ -38,6 +38,8 @@ impl Chart {
         }
         let mut files = BTreeMap::new();
         collect(folder, &name, &mut files)?;
+        let values = files.get_mut(&format!("{name}/values.yaml")).context("the chart has no values.yaml")?;
+        values.bytes = filled(std::str::from_utf8(&values.bytes)?, digests)?.into_bytes();
         Ok(Self { tgz: gzip(&tar(&files, false)?)?, metadata: serde_json::to_vec(&metadata)?, name })
     }
 
@@ -52,6 +54,26 @@ impl Chart {
         };
         layout.add_manifest(&manifest)
     }
+}
+
+/// The values, with a digest in each place below `digests` whose artifact is in the release. Comments and order stay.
+fn filled(values: &str, digests: &BTreeMap<String, String>) -> Result<String> {
+    let (mut text, mut places, mut is_inside) = (String::new(), Vec::new(), false);
+    for line in values.lines() {
+        let name = line.strip_prefix("  ").and_then(|it| it.strip_suffix(": \"\"")).filter(|_| is_inside);
+        match name.and_then(|it| digests.get_key_value(it)) {
+            Some((name, digest)) => {
+                places.push(name);
+                text += &format!("  {name}: \"{digest}\"\n");
+            }
+            None => text += &format!("{line}\n"),
+        }
+        is_inside = line == "digests:" || (is_inside && line.starts_with(' '));
+    }
+    if let Some(missing) = digests.keys().find(|it| !places.contains(it)) {
+        bail!("values.yaml has no place for the digest of {missing}; add {missing}: \"\" below digests");
+    }
+    Ok(text)
 }
 
 /// All files of a folder, by their paths below `prefix`.

@@ -20,6 +20,8 @@ pub struct CompiledRelease {
     pub lock: PathBuf,
     /// The folder of the chart.
     pub chart: Option<PathBuf>,
+    /// The folder of the manifests, with `install-MODULE.yaml` for each module.
+    pub manifests: Option<PathBuf>,
     /// The folder of the contract.
     pub contract: Option<PathBuf>,
     /// Where the compiled files are.

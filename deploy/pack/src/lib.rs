@@ -17,6 +17,7 @@ mod chart;
 mod compiled;
 mod contract;
 mod image;
+mod manifest;
 mod module;
 mod provenance;
 mod release;

@@ -27,6 +27,9 @@ struct Arguments {
     /// The folder of the chart
     #[arg(long)]
     chart: Option<PathBuf>,
+    /// The folder of the manifests: install-NAME.yaml for each module
+    #[arg(long)]
+    manifests: Option<PathBuf>,
     /// The folder of the contract
     #[arg(long)]
     contract: Option<PathBuf>,
@@ -35,9 +38,11 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let Arguments { version, architectures, commit, source, lock, chart, contract, folder } = Arguments::parse();
+    let Arguments { version, architectures, commit, source, lock, chart, manifests, contract, folder } =
+        Arguments::parse();
+    let compiled = folder.clone();
     let release =
-        CompiledRelease { version, architectures, commit, source, lock, chart, contract, folder: folder.clone() };
+        CompiledRelease { version, architectures, commit, source, lock, chart, manifests, contract, folder: compiled };
     let written = pack(&release).and_then(|files| files.iter().try_for_each(|it| it.write(&folder)));
     match written {
         Ok(()) => ExitCode::SUCCESS,

@@ -10,11 +10,14 @@ use sha256::Digest;
 use crate::chart::Chart;
 use crate::compiled::CompiledRelease;
 use crate::contract::ContractPackage;
+use crate::manifest::pinned;
 use crate::module::ModuleDescription;
 use crate::{image, provenance};
 
 const SBOM: &str = "application/vnd.cyclonedx+json";
 const STATEMENT: &str = "application/vnd.in-toto+json";
+/// The name of the image among the digests of a release; the others are those of modules.
+const IMAGE: &str = "image";
 /// The name that a container runtime gives an image which it loads from a file.
 const LOADED: &str = "io.containerd.image.name";
 
@@ -50,7 +53,7 @@ struct Named {
     sboms: Vec<(Descriptor, String, Vec<u8>)>,
 }
 
-/// Packs image, chart, the contract, provenance, and one file with all artifacts.
+/// Packs image, chart, manifests, the contract, provenance, and one file with all artifacts.
 ///
 /// # Errors
 ///
@@ -62,12 +65,19 @@ pub fn pack(release: &CompiledRelease) -> Result<Vec<PackedFile>> {
 
     let image = add_image(&mut layout, release, &mut subjects)?;
     files.extend(loadable(&layout, &image.descriptor, version)?);
+    let mut digests = BTreeMap::from([(IMAGE.to_owned(), image.descriptor.digest.clone())]);
     let mut named = vec![image];
-    for module in modules(&release.folder)? {
-        named.push(add_module(&mut layout, release, &module, &mut subjects)?);
+    for name in modules(&release.folder)? {
+        let module = add_module(&mut layout, release, &name, &mut subjects)?;
+        digests.insert(name, module.descriptor.digest.clone());
+        named.push(module);
+    }
+    for manifest in manifests(release, &digests)? {
+        subjects.insert(manifest.path.clone(), Digest::of(&manifest.bytes));
+        files.push(manifest);
     }
     if let Some(folder) = &release.chart {
-        let chart = Chart::read(folder, version)?;
+        let chart = Chart::read(folder, version, &digests)?;
         let path = format!("{}-{version}.tgz", chart.name);
         subjects.insert(path.clone(), Digest::of(&chart.tgz));
         files.push(PackedFile { path, bytes: chart.tgz.clone() });
@@ -154,6 +164,19 @@ fn add_module(
     let sbom = format!("{name}.cdx.json");
     let sboms = vec![(descriptor.clone(), sbom.clone(), release.read(&sbom)?)];
     Ok(Named { name: release.name(&format!("aerostat/{name}"))?, descriptor, sboms })
+}
+
+/// The one file that installs aerostat, for each module, with the digests of image and module.
+fn manifests(release: &CompiledRelease, digests: &BTreeMap<String, String>) -> Result<Vec<PackedFile>> {
+    let Some(folder) = &release.manifests else { return Ok(Vec::new()) };
+    let modules = digests.iter().filter(|(name, _)| *name != IMAGE);
+    let packed = modules.map(|(name, digest)| {
+        let path = format!("install-{name}.yaml");
+        let text = std::fs::read_to_string(folder.join(&path)).with_context(|| format!("cannot read {path}"))?;
+        let text = pinned(&text, &release.version, &digests[IMAGE], digest).with_context(|| path.clone())?;
+        Ok(PackedFile { path, bytes: text.into_bytes() })
+    });
+    packed.collect()
 }
 
 /// The names of all modules, sorted.

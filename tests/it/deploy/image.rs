@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sha256::Digest;
 use tar::Archive;
 
-use crate::packed::{AMD64, ARM64, Compiled, VERSION, elf, file, json_of};
+use crate::packed::{AMD64, ARM64, Compiled, VALUES, VERSION, elf, file, json_of};
 use crate::setup::{container, object, template};
 
 /// A blob of the image's folder.
@@ -153,6 +153,7 @@ fn what_is_packed_twice_is_the_same_byte_for_byte() {
             &format!("{image}/oci-layout"),
             &format!("{image}/index.json"),
             &format!("{image}.tar"),
+            "install-acme.yaml",
             &format!("aerostat-{VERSION}.tgz"),
             "provenance.json",
             &format!("aerostat-bundle-{VERSION}.tar"),
@@ -163,7 +164,7 @@ fn what_is_packed_twice_is_the_same_byte_for_byte() {
     }
     assert_eq!(first.len(), second.len());
 
-    other.folder.write("chart/values.yaml", "replicas: 3\n");
+    other.folder.write("chart/values.yaml", VALUES.replace("replicas: 2", "replicas: 3"));
     assert_ne!(first, other.packed());
 }
 
@@ -173,6 +174,31 @@ fn the_chart_is_packed_as_helm_packs_it() {
     let tar = unzipped(file(&files, &format!("aerostat-{VERSION}.tgz")));
     let paths = ["-644 aerostat/Chart.yaml", "-644 aerostat/templates/deployment.yaml", "-644 aerostat/values.yaml"];
     assert_eq!(listed(&tar), paths);
+}
+
+/// The digests of what a packed release holds for registries, by the paths of the repositories.
+fn digests(files: &[PackedFile]) -> BTreeMap<String, String> {
+    let bundle = oci::Layout::read(&file(files, &format!("aerostat-bundle-{VERSION}.tar")).to_vec().into()).unwrap();
+    let artifacts = bundle.artifacts().unwrap();
+    artifacts.iter().map(|it| (it.name.to_string(), format!("sha256:{}", it.digest()))).collect()
+}
+
+#[test]
+fn chart_and_manifests_have_the_digests_of_their_release() {
+    let files = Compiled::new().packed();
+    let digests = digests(&files);
+    let (image, module) = (&digests[&format!("aerostat:{VERSION}")], &digests[&format!("aerostat/acme:{VERSION}")]);
+    let tar = unzipped(file(&files, &format!("aerostat-{VERSION}.tgz")));
+    let values = String::from_utf8(content(&tar, "aerostat/values.yaml")).unwrap();
+    let expected = VALUES.replace("image: \"\"", &format!("image: \"{image}\""));
+    assert_eq!(values, expected.replace("acme: \"\"", &format!("acme: \"{module}\"")));
+    let manifest = std::str::from_utf8(file(&files, "install-acme.yaml")).unwrap();
+    let lines = [
+        format!("image: \"registry.example.com/aerostat/acme:{VERSION}\""),
+        format!("digest: \"{module}\""),
+        format!("image: \"registry.example.com/aerostat:{VERSION}@{image}\" # yours"),
+    ];
+    assert_eq!(manifest.lines().collect::<Vec<_>>(), lines);
 }
 
 #[test]
@@ -193,6 +219,14 @@ fn what_cannot_be_packed_is_said() {
         &write("chart/Chart.yaml", b"name: aerostat\nversion: 9.9.9\n".to_vec()),
         "has the version \"9.9.9\", and this is",
     );
+    check(&write("chart/values.yaml", b"digests:\n  image: \"\"\n".to_vec()), "no place for the digest of acme");
+    check(&write("chart/values.yaml", b"image: \"\"\nacme: \"\"\n".to_vec()), "no place for the digest of acme");
+    check(&write("install-acme.yaml", b"image: \"registry.example.com/aerostat:1.2.3\"".to_vec()), "DIGEST-OF-THE-MAN");
+    check(
+        &write("install-acme.yaml", b"digest: sha256:DIGEST-OF-THE-MANIFEST".to_vec()),
+        "install-acme.yaml: it has no",
+    );
+    check(&|it| std::fs::remove_file(it.folder.path("install-acme.yaml")).unwrap(), "cannot read install-acme.yaml");
     check(&|it| std::fs::remove_file(it.folder.path("acme.cdx.json")).unwrap(), "acme.cdx.json");
     check(
         &|it| std::os::unix::fs::symlink("/etc/passwd", it.folder.path("chart/passwd")).unwrap(),
@@ -220,8 +254,9 @@ fn provenance_names_every_artifact_and_its_sources() {
     for name in ["aerostat-linux-amd64", "aerostat-linux-arm64", "acme.wasm"] {
         named.insert(name.to_owned(), Digest::of(&std::fs::read(compiled.folder.path(name)).unwrap()).to_string());
     }
-    let chart = format!("aerostat-{VERSION}.tgz");
-    named.insert(chart.clone(), Digest::of(file(&files, &chart)).to_string());
+    for packed in [format!("aerostat-{VERSION}.tgz"), "install-acme.yaml".to_owned()] {
+        named.insert(packed.clone(), Digest::of(file(&files, &packed)).to_string());
+    }
     assert_eq!(subjects, named.iter().map(|(name, digest)| (name.as_str(), digest.as_str())).collect());
     let definition = &statement["predicate"]["buildDefinition"];
     assert_eq!(definition["resolvedDependencies"][1]["digest"]["gitCommit"], "0123456789abcdef");

@@ -9,6 +9,9 @@ use tests::aerostat::binary;
 use tests::folder::Folder;
 use tests::guests;
 
+use crate::chart::CLOUDS;
+use crate::setup::deploy;
+
 /// The version of a release that nobody makes.
 pub(crate) const VERSION: &str = "1.2.3";
 
@@ -32,42 +35,56 @@ pub(crate) fn elf(machine: u16, segment: u32) -> Vec<u8> {
     bytes
 }
 
-/// A folder with what `make release` has compiled: two programs, the module `acme`, a chart; and with our contract.
+/// The values of the small chart, with places for digests.
+pub(crate) const VALUES: &str =
+    "replicas: 2\ndigests:\n  # of a release\n  image: \"\"\n  acme: \"\"\n  other: \"\"\nlast: {}\n";
+
+/// A folder with what `make release` has compiled: two programs and modules; and a chart, manifests and our contract.
 pub(crate) struct Compiled {
     pub(crate) folder: Folder,
+    version: &'static str,
+    /// The folders of the chart and of the manifests.
+    chart: PathBuf,
+    manifests: PathBuf,
 }
 
 impl Compiled {
+    /// With the module `acme`, a small chart and a small manifest.
     pub(crate) fn new() -> Self {
-        let folder = Folder::new();
-        for (architecture, machine) in [("amd64", AMD64), ("arm64", ARM64)] {
-            let program = [elf(machine, 1), vec![b'x'; 100_000]].concat();
-            folder.write(&format!("aerostat-linux-{architecture}"), program);
-            folder.write(&format!("aerostat-linux-{architecture}.cdx.json"), json!({ "of": architecture }).to_string());
-        }
-        folder.write("acme.wasm", std::fs::read(guests::ACME).unwrap());
-        folder.write("acme.cdx.json", json!({ "of": "acme" }).to_string());
-        folder.write("acme.module.json", inspected(Path::new(guests::ACME)));
-        folder.write("BUILT-WITH.txt", "rustc 1.95.0\nzig 0.16.0\n");
-        folder.write("Cargo.lock", "version = 4\n");
+        let folder = programs();
+        add_module(&folder, "acme", Path::new(guests::ACME));
         std::fs::create_dir_all(folder.path("chart/templates")).unwrap();
         folder.write(
             "chart/Chart.yaml",
             format!("apiVersion: v2\nname: aerostat\nversion: {VERSION}\nappVersion: {VERSION}\n"),
         );
-        folder.write("chart/values.yaml", "replicas: 2\n");
+        folder.write("chart/values.yaml", VALUES);
         folder.write("chart/templates/deployment.yaml", "kind: Deployment\n");
-        Self { folder }
+        let manifest = "image: \"registry.example.com/aerostat/acme:1.2.3\"\ndigest: \"sha256:DIGEST-OF-THE-MANIFEST\"\n\
+                        image: \"registry.example.com/aerostat:1.2.3\" # yours\n";
+        folder.write("install-acme.yaml", manifest);
+        Self { version: VERSION, chart: folder.path("chart"), manifests: folder.path(""), folder }
+    }
+
+    /// With all of what this project's release has, but for the programs, which are empty.
+    pub(crate) fn project() -> Self {
+        let folder = programs();
+        for name in CLOUDS {
+            // With the flags of a release, they lie beside one another.
+            add_module(&folder, name, &Path::new(guests::AWS).with_file_name(format!("{name}.wasm")));
+        }
+        Self { folder, version: env!("CARGO_PKG_VERSION"), chart: deploy().join("chart"), manifests: deploy() }
     }
 
     pub(crate) fn release(&self) -> CompiledRelease {
         CompiledRelease {
-            version: VERSION.to_owned(),
+            version: self.version.to_owned(),
             architectures: vec!["amd64".to_owned(), "arm64".to_owned()],
             commit: Some("0123456789abcdef".to_owned()),
             source: Some("https://git.example.com/aerostat".to_owned()),
             lock: self.folder.path("Cargo.lock"),
-            chart: Some(self.folder.path("chart")),
+            chart: Some(self.chart.clone()),
+            manifests: Some(self.manifests.clone()),
             contract: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("../wit")),
             folder: self.path(),
         }
@@ -84,6 +101,26 @@ impl Compiled {
     fn path(&self) -> PathBuf {
         self.folder.path("")
     }
+}
+
+/// A folder with the programs, and with what is written beside them.
+fn programs() -> Folder {
+    let folder = Folder::new();
+    for (architecture, machine) in [("amd64", AMD64), ("arm64", ARM64)] {
+        let program = [elf(machine, 1), vec![b'x'; 100_000]].concat();
+        folder.write(&format!("aerostat-linux-{architecture}"), program);
+        folder.write(&format!("aerostat-linux-{architecture}.cdx.json"), json!({ "of": architecture }).to_string());
+    }
+    folder.write("BUILT-WITH.txt", "rustc 1.95.0\nzig 0.16.0\n");
+    folder.write("Cargo.lock", "version = 4\n");
+    folder
+}
+
+/// Puts a module there, with its SBOM and its description.
+fn add_module(folder: &Folder, name: &str, module: &Path) {
+    folder.write(&format!("{name}.wasm"), std::fs::read(module).unwrap());
+    folder.write(&format!("{name}.cdx.json"), json!({ "of": name }).to_string());
+    folder.write(&format!("{name}.module.json"), inspected(module));
 }
 
 /// The description of a module by `aerostat module inspect`.

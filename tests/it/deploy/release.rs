@@ -1,7 +1,7 @@
 //! `make release` and `make publish`: which files there will be, and that pages name no others.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -14,6 +14,7 @@ use tests::registry::{Access, RealRegistry};
 use crate::chart::CLOUDS;
 use crate::packed::{AMD64, ARM64, Compiled, VERSION, elf};
 use crate::setup::{deploy, text};
+use crate::sources::Sources;
 
 /// Runs a script of `deploy/`, which builds nothing.
 fn run(script: &str, arguments: &[&str]) -> Output {
@@ -55,7 +56,8 @@ fn a_release_has_programs_modules_sboms_and_an_image() {
     // A provider that the chart has no preset for is not finished.
     let presets = CLOUDS.map(str::to_owned);
     let finished = providers().into_iter().filter(|it| presets.contains(it));
-    wanted.extend(finished.flat_map(|it| [format!("{it}.wasm"), format!("{it}.cdx.json")]));
+    wanted
+        .extend(finished.flat_map(|it| [format!("{it}.wasm"), format!("{it}.cdx.json"), format!("install-{it}.yaml")]));
     if deploy().join("chart/Chart.yaml").exists() {
         wanted.insert(format!("aerostat-{version}.tgz"));
     }
@@ -106,53 +108,11 @@ fn what_the_scripts_cannot_do_is_said_with_the_next_step() {
     }
 }
 
-/// A folder with our scripts, and with nothing built.
-struct Sources {
-    folder: Folder,
-    /// Where a release lies.
-    release: PathBuf,
-}
-
-/// The program of a release for this machine.
-const OWN: &str = if cfg!(target_arch = "aarch64") { "aerostat-linux-arm64" } else { "aerostat-linux-amd64" };
-
-impl Sources {
-    fn new() -> Self {
-        let folder = Folder::new();
-        for path in ["deploy", "providers/minimal", "target/release-artifacts/1.2.3"] {
-            std::fs::create_dir_all(folder.path(path)).unwrap();
-        }
-        for script in ["deploy/release.sh", "deploy/publish.sh"] {
-            std::fs::copy(deploy().join("..").join(script), folder.path(script)).unwrap();
-        }
-        folder.write("Cargo.toml", format!("[workspace.package]\nversion = \"{VERSION}\"\n"));
-        folder.write("providers/minimal/Cargo.toml", "");
-        Self { release: folder.path("target/release-artifacts/1.2.3"), folder }
-    }
-
-    fn run(&self, script: &str, arguments: &[&str], variables: &[(&str, &Path)]) -> Output {
-        let mut command = Command::new(self.folder.path("deploy").join(script));
-        command.args(arguments).envs(variables.iter().copied()).output().unwrap()
-    }
-
-    /// Puts the packed release of [`Compiled`] there, with the program of the tests.
-    fn release(&self) {
-        let compiled = Compiled::new();
-        for file in compiled.packed() {
-            file.write(&self.release).unwrap();
-        }
-        symlink(binary().unwrap(), self.release.join(OWN)).unwrap();
-        let bundle = format!("aerostat-bundle-{VERSION}.tar");
-        let sums = Command::new("sha256sum").args([OWN, &bundle]).current_dir(&self.release).output().unwrap();
-        std::fs::write(self.release.join("SHA256SUMS"), sums.stdout).unwrap();
-    }
-}
-
 #[tokio::test]
 async fn what_is_published_twice_has_the_same_digests() {
-    let sources = Sources::new();
-    sources.release();
-    let Sources { folder, release } = &sources;
+    let sources = Sources::new(VERSION);
+    sources.release(&Compiled::new().packed());
+    let Sources { folder, release, .. } = &sources;
     let registry = RealRegistry::distribution(Access::Password).await;
     let address = registry.address().to_owned();
     let login = json!({ "auths": { address.as_str(): { "username": "alice", "password": "correct-horse" } } });
@@ -222,8 +182,8 @@ const INTERP: u32 = 3;
 
 #[test]
 fn a_program_that_is_not_static_is_no_release() {
-    let sources = Sources::new();
-    let Sources { folder, release } = &sources;
+    let sources = Sources::new(VERSION);
+    let Sources { folder, release, .. } = &sources;
     let (built, tools) = (folder.path("built"), folder.path("tools"));
     std::fs::create_dir_all(folder.path("sysroot/lib/rustlib")).unwrap();
     std::fs::create_dir(&tools).unwrap();

@@ -89,6 +89,7 @@ impl Release {
             source: None,
             lock: workspace.join("Cargo.lock"),
             chart: Some(workspace.join("deploy/chart")),
+            manifests: None,
             contract: None,
             folder: folder.path(""),
         })?;

@@ -16,6 +16,7 @@ use tests::registry::{Access, Artifact, REPOSITORY, RealRegistry, Signer};
 
 use super::{DIGEST, objects, text_of, values};
 use crate::install::hold_lease;
+use crate::published::Published;
 use crate::setup::{Folder, Said, command_line, commands_for, container, deploy, files};
 
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -63,69 +64,62 @@ async fn left(cluster: &Cluster, of: &[Value]) -> Vec<String> {
     left
 }
 
-const REGISTRY: &str = "REGISTRY=registry.example.org/ours DIGEST=";
+/// The registry of the pages.
+const REGISTRY: &str = "REGISTRY=registry.example.com/aerostat";
+
+/// The only block of a page with this mark.
+fn block(page: &str, mark: &str) -> String {
+    let blocks = commands_for(page, mark);
+    let [block] = &blocks[..] else { panic!("{mark}: {blocks:#?}") };
+    block.clone()
+}
 
 #[tokio::test]
-async fn the_readmes_commands_install_upgrade_roll_back_and_uninstall() {
+async fn pages_install_upgrade_roll_back_and_uninstall() {
     let cluster = cluster().await;
-    let folder = folder();
-    empty(&folder, &cluster);
-    let of = |mark| {
-        let blocks = commands_for("README.md", mark);
-        assert_eq!(blocks.len(), 1, "{mark}: {blocks:#?}");
-        blocks[0].clone()
-    };
-    succeed(&folder, &cluster, &format!("{REGISTRY}{DIGEST}\n{}", of("chart")), "dop_v1_an&d/slashes\n");
+    let published = Published::new().await;
+    let folder = published.folder();
+    fs::write(folder.path("token"), "dop_v1_an&d/slashes").unwrap();
+    published.install(&cluster, &folder, "", &block("README.md", "chart"));
     let secrets: Api<Secret> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let data = secrets.get("aerostat").await.unwrap().data.unwrap();
     assert_eq!(data["token"].0, b"dop_v1_an&d/slashes");
     assert_eq!(data["token.origins"].0, b"https://api.digitalocean.com");
+    published.has_what_the_cluster_runs(&cluster, "digitalocean").await;
     let installed = deployment(&cluster).await;
-    let image = container(&installed.spec.clone().unwrap().template).image;
-    assert_eq!(image.as_deref(), Some("registry.example.org/ours:0.1.0"));
     let all = objects(&succeed(&folder, &cluster, "helm -n kube-system get manifest aerostat", "").out);
     assert_eq!(left(&cluster, &all).await.len(), all.len());
 
     // Another module needs no new Pods: what is read at start alone has not changed.
-    let other = DIGEST.replace('e', "f");
-    succeed(&folder, &cluster, &format!("DIGEST={other}\n{}", of("upgrade")), "");
+    let type_in = |words: &str, page, mark| {
+        published.type_in(&cluster, &folder, &format!("{REGISTRY} {words}"), &block(page, mark));
+    };
+    type_in(&format!("DIGEST={DIGEST}"), "README.md", "upgrade");
     let upgraded = deployment(&cluster).await;
     assert_eq!(upgraded.spec, installed.spec, "no new Pods");
     let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
-    assert!(config_maps.get("aerostat").await.unwrap().data.unwrap()["cloud.yaml"].contains(&other));
-    let more = "helm -n kube-system upgrade aerostat deploy/chart --reset-then-reuse-values \
+    let config = async || config_maps.get("aerostat").await.unwrap().data.unwrap().remove("cloud.yaml").unwrap();
+    assert!(config().await.contains(DIGEST));
+    // A release has a module of its own.
+    type_in(concat!("VERSION=", env!("CARGO_PKG_VERSION")), "../docs/upgrade.md", "upgrade");
+    published.has_what_the_cluster_runs(&cluster, "digitalocean").await;
+    assert!(!config().await.contains(DIGEST));
+    let more = "helm -n kube-system upgrade aerostat oci://$REGISTRY/charts/aerostat --reset-then-reuse-values \
                 --set settings.vpcId=ours,controllers.service-lb-controller=false";
-    succeed(&folder, &cluster, more, "");
+    published.type_in(&cluster, &folder, REGISTRY, more);
     let changed = deployment(&cluster).await.spec.unwrap();
     assert!(changed.template != installed.spec.clone().unwrap().template, "new Pods");
     assert!(container(&changed.template).args.unwrap().contains(&"--controllers=*,-service-lb-controller".to_owned()));
 
-    succeed(&folder, &cluster, "helm -n kube-system rollback aerostat 1", "");
+    type_in("", "../docs/upgrade.md", "rollback");
     assert_eq!(deployment(&cluster).await.spec, installed.spec);
-    assert!(config_maps.get("aerostat").await.unwrap().data.unwrap()["cloud.yaml"].contains(DIGEST));
+    published.has_what_the_cluster_runs(&cluster, "digitalocean").await;
 
     let said = succeed(&folder, &cluster, "helm -n kube-system uninstall aerostat --wait", "");
     assert!(!said.error.to_lowercase().contains("warning"), "{said:#?}");
     assert_eq!(left(&cluster, &all).await, [""; 0]);
     assert!(secrets.get_opt("aerostat").await.unwrap().is_some(), "the operator's own Secret stays");
     succeed(&folder, &cluster, "kubectl -n kube-system delete secret aerostat", "");
-}
-
-#[tokio::test]
-async fn one_file_is_applied_as_the_readme_says() {
-    let cluster = cluster().await;
-    let folder = folder();
-    empty(&folder, &cluster);
-    let blocks = commands_for("README.md", "file");
-    assert_eq!(blocks.len(), 1, "{blocks:#?}");
-    succeed(&folder, &cluster, &format!("{REGISTRY}{DIGEST}\n{}", blocks[0]), "dop_v1_an&d/slashes\n");
-    let template = deployment(&cluster).await.spec.unwrap().template;
-    assert_eq!(container(&template).image.as_deref(), Some("registry.example.org/ours:0.1.0"));
-    let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
-    let config = config_maps.get("aerostat").await.unwrap().data.unwrap().remove("cloud.yaml").unwrap();
-    assert!(config.contains(&format!("digest: \"{DIGEST}\"")), "{config}");
-    assert!(config.contains("image: \"registry.example.org/ours/digitalocean:0.1.0\""), "{config}");
-    clean(&folder, &cluster);
 }
 
 /// Deletes objects that a reset of the cluster leaves.
@@ -177,21 +171,21 @@ async fn stored(cluster: &Cluster, of: &[Value]) -> Vec<Value> {
 #[tokio::test]
 async fn manifests_of_before_become_a_release() {
     let cluster = cluster().await;
-    let folder = folder();
+    let published = Published::new().await;
+    let folder = published.folder();
     let values = values("digitalocean");
     fs::write(folder.path("values.yaml"), values.to_string()).unwrap();
     let all = objects(&text_of(&values));
     empty(&folder, &cluster);
-    succeed(&folder, &cluster, "helm -n kube-system install aerostat deploy/chart -f values.yaml", "");
+    let install = "helm -n kube-system install aerostat oci://$REGISTRY/charts/aerostat -f values.yaml";
+    published.type_in(&cluster, &folder, REGISTRY, install);
     let fresh = stored(&cluster, &all).await;
     succeed(&folder, &cluster, "helm -n kube-system uninstall aerostat --wait", "");
 
     for how in ["--server-side", ""] {
         apply_before(&folder, &cluster, how);
         let before = deployment(&cluster).await;
-        let blocks = commands_for("README.md", "adopt");
-        assert_eq!(blocks.len(), 1, "{blocks:#?}");
-        succeed(&folder, &cluster, &blocks[0], "");
+        published.type_in(&cluster, &folder, REGISTRY, &block("README.md", "adopt"));
         let after = deployment(&cluster).await;
         assert_eq!(after.metadata.uid, before.metadata.uid, "the same Deployment: its selector is what it was");
         assert_eq!(stored(&cluster, &all).await, fresh, "nothing of before is left over, {how}");

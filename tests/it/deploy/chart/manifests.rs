@@ -50,32 +50,6 @@ fn the_manifests_are_what_the_chart_makes() {
     }
 }
 
-/// The places that a person, or a release, fills in.
-const PLACES: [&str; 4] =
-    ["sha256:DIGEST-OF-THE-MANIFEST", "VPC-OF-THE-CLUSTER", "ID-OF-THE-CLUSTER", "ARN-OF-THE-ROLE"];
-
-#[test]
-fn a_release_fills_the_digests_in() {
-    let made = folder::Folder::new();
-    let output = Command::new(deploy().join("manifests.sh"))
-        .arg(made.path(""))
-        .args(["--set", "registry=registry.example.org/ours"])
-        .args(CLOUDS.iter().flat_map(|it| ["--set".to_owned(), format!("digests.{it}={}", super::DIGEST)]))
-        .env("HELM", control_plane::helm("helm").unwrap())
-        .output()
-        .unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let mut files_there = BTreeMap::new();
-    files(&made.path(""), Path::new(""), &mut files_there);
-    let names = CLOUDS.map(|it| format!("install-{it}.yaml"));
-    assert_eq!(files_there.keys().collect::<Vec<_>>(), names.iter().collect::<Vec<_>>());
-    for (name, text) in files_there {
-        assert!(!text.contains(PLACES[0]) && !text.contains("registry.example.com"), "{name}: {text}");
-        assert!(text.contains(&format!("digest: \"{}\"", super::DIGEST)), "{name}: {text}");
-        assert!(!text.contains("kind: Secret"), "{name}: to be applied again, it holds no place for a token");
-    }
-}
-
 #[tokio::test]
 async fn one_file_for_each_cloud_is_accepted_strictly() {
     let cluster = cluster().await;

@@ -4,7 +4,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use serde_json::{Value, json};
 
-use super::{CLOUDS, cloud_config, objects, only, rendered, run, texts, values, with};
+use super::{CLOUDS, DIGEST, cloud_config, objects, only, rendered, run, texts, values, with};
 use crate::setup::{container, text};
 
 #[test]
@@ -37,6 +37,21 @@ fn the_charts_version_is_the_workspaces() {
     let version = text("../Cargo.toml").split("\nversion = \"").nth(1).unwrap().split('"').next().unwrap().to_owned();
     let chart: Value = serde_saphyr::from_str(&text("chart/Chart.yaml")).unwrap();
     assert_eq!((chart["version"].as_str(), chart["appVersion"].as_str()), (Some(&*version), Some(&*version)));
+}
+
+#[test]
+fn another_tag_is_not_the_image_of_the_charts_digest() {
+    let image = |image: Value| {
+        let values = with("digitalocean", json!({ "digests": { "image": DIGEST }, "image": image }));
+        container(&only::<Deployment>(&rendered(&values), "Deployment").spec.unwrap().template).image.unwrap()
+    };
+    let version = env!("CARGO_PKG_VERSION");
+    assert_eq!(image(json!({})), format!("registry.example.com/aerostat:{version}@{DIGEST}"));
+    assert_eq!(image(json!({ "tag": "next" })), "registry.example.com/aerostat:next");
+    assert_eq!(
+        image(json!({ "tag": "next", "digest": DIGEST })),
+        format!("registry.example.com/aerostat:next@{DIGEST}")
+    );
 }
 
 #[test]
