@@ -1,4 +1,4 @@
-//! Services, when a release is uninstalled: as the README says none is left in its finalizer, and one that was forgotten is helped by
+//! Services, when a release is uninstalled: as the page says none is left in its finalizer, and one that was forgotten is helped by
 //! installing again.
 
 use k8s_openapi::api::core::v1::Service;
@@ -14,6 +14,9 @@ use tests::wait::until;
 use super::lifecycle::{folder, succeed};
 use super::values;
 use crate::setup::{Folder, commands_for};
+
+/// Succeeds where the release and its objects are there.
+const STAYS: &str = "helm -n kube-system status aerostat && kubectl -n kube-system get deployment aerostat";
 
 fn install(cluster: &Cluster, folder: &Folder) {
     std::fs::write(folder.path("values.yaml"), values("digitalocean").to_string()).unwrap();
@@ -40,7 +43,7 @@ async fn service(services: &Api<Service>, name: &str) {
 
 /// The simulated cloud answers while kubectl waits.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn uninstalled_as_the_readme_says_no_service_waits() {
+async fn uninstalled_as_the_page_says_no_service_waits() {
     let cluster = cluster().await;
     let folder = folder();
     let cloud = Simulator::start(Options::default()).await.unwrap();
@@ -54,15 +57,17 @@ async fn uninstalled_as_the_readme_says_no_service_waits() {
     service(&services, "forgotten").await;
     assert_eq!(cloud.load_balancers().all().len(), 2);
 
-    // Services that are to go are deleted while aerostat runs. The README's command waits for them.
-    let blocks = commands_for("README.md", "uninstall");
-    let [list, delete, uninstall] = &blocks[..] else { panic!("{blocks:#?}") };
-    let listed = succeed(&folder, &cluster, list, "").out;
-    assert!(listed.contains("shop") && listed.contains("forgotten"), "{listed}");
+    // Services that are to go are deleted while aerostat runs. The page's command waits for them.
+    let blocks = commands_for("../docs/uninstall.md", "uninstall");
+    let [delete, uninstall] = &blocks[..] else { panic!("{blocks:#?}") };
     succeed(&folder, &cluster, &format!("NAMESPACE=default NAME=shop\n{delete}"), "");
     assert!(services.get_opt("shop").await.unwrap().is_none());
     assert_eq!(cloud.load_balancers().all().len(), 1, "and its load balancer is gone");
-    succeed(&folder, &cluster, uninstall, "");
+    // Where one is left, it says so and changes nothing.
+    let said = succeed(&folder, &cluster, uninstall, "").out;
+    assert!(said.contains("default/forgotten [service.kubernetes.io/load-balancer-cleanup]"), "{said}");
+    succeed(&folder, &cluster, STAYS, "");
+    succeed(&folder, &cluster, "helm -n kube-system uninstall aerostat", "");
     // The kubelet ends it. Without its ServiceAccount it cannot give the Lease back.
     process.kill_and_shorten_its_lease(&cluster).await;
 
@@ -82,4 +87,5 @@ async fn uninstalled_as_the_readme_says_no_service_waits() {
     assert!(cloud.load_balancers().all().is_empty());
     again.stop().await;
     succeed(&folder, &cluster, uninstall, "");
+    assert!(!folder.run(&cluster, STAYS, "").success, "nobody waits, and it is gone");
 }
