@@ -23,7 +23,8 @@ use crate::setup::{
 };
 
 /// The provider of a pool, as Google names it.
-const POOL_PROVIDER: &str = "projects/424242424242/locations/global/workloadIdentityPools/aerostat/providers/cluster";
+pub(crate) const POOL_PROVIDER: &str =
+    "projects/424242424242/locations/global/workloadIdentityPools/aerostat/providers/cluster";
 /// The token that the kubelet projects.
 const PROJECTED: &str = "token-of-the-ServiceAccount";
 /// The address of the account of the key.
@@ -257,7 +258,7 @@ async fn googles_page_installs_what_runs_by_the_machine() {
 }
 
 /// Leads the way to tokens to the simulated givers.
-fn trusted(_: &Folder, url: &str, config: &mut Value) {
+pub(crate) fn trusted(_: &Folder, url: &str, config: &mut Value) {
     let tls = config["endpoints"][0]["tls"].clone();
     let google = &mut config["credentials"][0]["google"];
     assert!(google["federation"].is_object() && google.as_object().unwrap().len() == 1, "{google}");

@@ -12,14 +12,16 @@ use kube::api::{Api, DeleteParams};
 use pack::PackedFile;
 use serde_json::{Value, json};
 use tests::clouds::aws::CLUSTER;
+use tests::clouds::gcp::{PROJECT, REGION};
 use tests::clouds::openstack::{APPLICATION_CREDENTIAL, SECRET};
 use tests::control_plane::{self, Cluster, cluster};
 use tests::moto;
 use tests::registry::{Access, RealRegistry};
 use tests::simulator::Simulator;
-use tests::vendor::{Aws, Behaviour, DigitalOcean, Hetzner, OpenStack, Vendor, aws};
+use tests::vendor::{Aws, Behaviour, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor, aws};
 
 use crate::chart::CLOUDS;
+use crate::gcp::{POOL_PROVIDER, trusted};
 use crate::packed::{Compiled, file};
 use crate::served::{Differences, joins, mount};
 use crate::setup::{Folder, commands_for, container, deploy, text};
@@ -124,7 +126,10 @@ fn parts(page: &str, mark: &str) -> BTreeMap<String, String> {
     let (first, rest) = block.split_once("\n# ").unwrap();
     let parts = rest.split("\n# ").map(|part| {
         let (cloud, commands) = part.split_once('\n').unwrap();
-        (cloud.to_lowercase(), format!("{}\n{}\n", first.trim_start(), commands.trim_end()).trim_start().to_owned())
+        (
+            cloud.to_lowercase().replace("google cloud", "gcp"),
+            format!("{}\n{}\n", first.trim_start(), commands.trim_end()).trim_start().to_owned(),
+        )
     });
     parts.collect()
 }
@@ -211,7 +216,9 @@ async fn play<V: Vendor>(name: &str, cloud: &Simulator<V::Cloud>, words: &str, d
         assert_eq!(cluster.control_plane.aerostat_kubeconfig().await.unwrap(), cluster.kubeconfig);
         mount(&cluster, &folder).await;
         // The kubelet mounts it beside the config.
-        fs::write(folder.path("aws-token"), IDENTITY).unwrap();
+        for file in ["aws-token", "google-token"] {
+            fs::write(folder.path(file), IDENTITY).unwrap();
+        }
         joins::<V>(&cluster, &folder, cloud, Differences { machine, arguments: with_a_cache, ..differences() }).await;
         leave(&cluster, &folder).await;
     }
@@ -231,7 +238,7 @@ fn from_loopback(folder: &Folder, config: &mut Value) {
 
 /// Deletes what a reset of the cluster leaves.
 async fn leave(cluster: &Cluster, folder: &Folder) {
-    let all = "kubectl -n kube-system delete deployment/aerostat pdb/aerostat configmap/aerostat --ignore-not-found
+    let all = "kubectl -n kube-system delete deployment/aerostat pdb/aerostat configmap/aerostat configmap/ingress-uid --ignore-not-found
                kubectl -n kube-system delete secret -l owner=helm";
     let said = folder.run(cluster, all, "");
     assert!(said.success, "{said:#?}");
@@ -279,6 +286,26 @@ async fn aws_is_installed_from_a_registry() {
         ..Differences::default()
     };
     play::<Aws>("aws", &cloud, &words, differences).await;
+}
+
+/// Cases: manifests
+#[tokio::test]
+async fn google_cloud_is_installed_from_a_registry() {
+    let cloud = GoogleCloud::start(Behaviour::default()).await.unwrap();
+    cloud.accounts().trust(IDENTITY, POOL_PROVIDER);
+    let words = format!("PROJECT={PROJECT} REGION={REGION} POOL_PROVIDER={POOL_PROVIDER}");
+    let differences = || Differences {
+        config: |folder, url, config| {
+            from_loopback(folder, config);
+            trusted(folder, url, config);
+            let file = folder.path("google-federation.json");
+            let mut federation: Value = serde_json::from_str(&fs::read_to_string(&file).unwrap()).unwrap();
+            federation["token_url"] = json!(format!("{url}/v1/token"));
+            fs::write(&file, federation.to_string()).unwrap();
+        },
+        ..Differences::default()
+    };
+    play::<GoogleCloud>("gcp", &cloud, &words, differences).await;
 }
 
 /// Cases: manifests
