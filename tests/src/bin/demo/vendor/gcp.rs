@@ -78,6 +78,7 @@ impl Shown for GoogleCloud {
     /// Collections, and `{name}` for what is in them.
     fn asked(request: &Recorded) -> String {
         let path = request.path.strip_prefix(Self::BASE).unwrap_or(&request.path);
+        let path = if path.is_empty() { "/" } else { path };
         let is_collection = |it: &&str| *it == "operations" || Collection::ALL.iter().any(|all| all.many() == *it);
         let mut is_name = false;
         let parts = path.split('/').map(|part| {
