@@ -178,10 +178,6 @@ async fn faults_are_found_by_a_recording_alone() {
     for (fault, broken) in [
         ("none-on-error", "none-only-when-certain"),
         ("silent-gap", "list-tells-its-gaps"),
-        ("other-type", "list-and-get-agree"),
-        ("other-spelling", "ids-are-stable"),
-        ("ignores-limit", "list-keeps-its-limit"),
-        ("moving-account", "account-stays"),
         ("writes-again", "ready-writes-nothing"),
         ("final-errors", "errors-are-tried-again"),
         ("swallowed-error", "done-only-when-gone"),
