@@ -193,10 +193,10 @@ fn packed_digests() -> BTreeMap<String, String> {
     let bundle = format!("aerostat-bundle-{}.tar", env!("CARGO_PKG_VERSION"));
     let bundle = oci::Layout::read(&file(packed(), &bundle).to_vec().into()).unwrap();
     let artifacts = bundle.artifacts().unwrap();
-    let digests = artifacts.iter().filter_map(|it| {
-        let name = it.name.to_string().rsplit_once(':').unwrap().0.replace("aerostat/", "");
+    let digests = artifacts.iter().filter_map(|artifact| {
+        let name = artifact.name.to_string().rsplit_once(':').unwrap().0.replace("aerostat/", "");
         let name = if name == "aerostat" { "image".to_owned() } else { name };
-        (name == "image" || CLOUDS.contains(&&*name)).then(|| (name, format!("sha256:{}", it.digest())))
+        (name == "image" || CLOUDS.contains(&&*name)).then(|| (name, format!("sha256:{}", artifact.digest())))
     });
     digests.collect()
 }
