@@ -265,7 +265,7 @@ impl Credentials {
         if credential.refusal(answer).is_some() {
             return Some(Ending::Forbidden(answer.status.as_u16()));
         }
-        credential.is_throttling(answer).then_some(Ending::Throttled(None))
+        credential.is_throttling(answer).then_some(Ending::Throttled(answer.status.as_u16(), None))
     }
 
     /// Renews a credential that the cloud has refused, unless somebody has done so since `refused`.

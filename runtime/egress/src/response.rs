@@ -36,12 +36,13 @@ const UNIX_TIMES: u64 = 1_000_000_000;
 /// The longest time that such a header can mean in seconds: a longer one is in another unit.
 const LONGEST_RESET: Duration = Duration::from_secs(24 * 3600);
 
-/// The pause that an answer asks for, between a second and an hour: 429 or 503 with `retry-after`, and 429 without it that
-/// says when the limit ends. Where there are both, `retry-after` counts, as the draft has it.
+/// The pause that an answer asks for, between a second and an hour: 413, 429 or 503 with `retry-after`, and 429 without it that
+/// says when the limit ends. Where there are both, `retry-after` counts, as the draft has it. OpenStack's services, and proxies
+/// before them, say 413 for too many requests; without `retry-after` it is about the size of this one (RFC 9110, 15.5.14).
 pub(crate) fn pause(status: StatusCode, headers: &HeaderMap, now: SystemTime) -> Option<Duration> {
     let asked = match status {
         StatusCode::TOO_MANY_REQUESTS => retry_after(headers, now).or_else(|| reset(headers, now)),
-        StatusCode::SERVICE_UNAVAILABLE => retry_after(headers, now),
+        StatusCode::PAYLOAD_TOO_LARGE | StatusCode::SERVICE_UNAVAILABLE => retry_after(headers, now),
         _ => None,
     }?;
     if asked > *PAUSE.end() {
@@ -129,9 +130,12 @@ mod tests {
             let expected = expected.map(Duration::from_secs);
             assert_eq!(pause(StatusCode::TOO_MANY_REQUESTS, &headers, now()), expected, "{text}");
             assert_eq!(pause(StatusCode::SERVICE_UNAVAILABLE, &headers, now()), expected, "{text}");
+            assert_eq!(pause(StatusCode::PAYLOAD_TOO_LARGE, &headers, now()), expected, "{text}");
             assert_eq!(pause(StatusCode::OK, &headers, now()), None, "{text}");
         }
-        assert_eq!(pause(StatusCode::TOO_MANY_REQUESTS, &HeaderMap::new(), now()), None);
+        for status in [StatusCode::TOO_MANY_REQUESTS, StatusCode::PAYLOAD_TOO_LARGE] {
+            assert_eq!(pause(status, &HeaderMap::new(), now()), None);
+        }
     }
 
     #[test]
@@ -159,6 +163,7 @@ mod tests {
                 let expected = expected.map(Duration::from_secs);
                 assert_eq!(pause(StatusCode::TOO_MANY_REQUESTS, &headers, now), expected, "{name}: {text}");
                 assert_eq!(pause(StatusCode::SERVICE_UNAVAILABLE, &headers, now), None, "{name}: {text}");
+                assert_eq!(pause(StatusCode::PAYLOAD_TOO_LARGE, &headers, now), None, "{name}: {text}");
                 assert_eq!(pause(StatusCode::OK, &headers, now), None, "each answer has such a header");
             }
         }

@@ -65,8 +65,8 @@ pub enum Ending {
     Missing(u16),
     /// 401, 403: the cloud says nothing about what it was asked for.
     Forbidden(u16),
-    /// 429, and the pause that the cloud asks for.
-    Throttled(Option<Duration>),
+    /// 429, 413 with a pause, or what a cloud says so in other words: the status, and the pause that the cloud asks for.
+    Throttled(u16, Option<Duration>),
     /// 409 or 423: something else is under way.
     Busy(u16),
     /// Any other 4xx. Some clouds say so that something does not exist.
@@ -330,8 +330,8 @@ impl fmt::Display for SeenRequest {
             | Ending::Forbidden(status)
             | Ending::Busy(status)
             | Ending::Refused(status)
-            | Ending::Failed(status) => write!(f, "was answered with {status}"),
-            Ending::Throttled(_) => f.write_str("was answered with 429"),
+            | Ending::Failed(status)
+            | Ending::Throttled(status, _) => write!(f, "was answered with {status}"),
             Ending::Lost => f.write_str("was left without an answer"),
             Ending::NotSent => f.write_str("could not be sent"),
             Ending::Paused(_) => f.write_str("was not sent, because the endpoint is paused"),
@@ -353,8 +353,12 @@ impl Ending {
         };
         match answer.status {
             it if it.is_success() => Self::Success,
-            StatusCode::TOO_MANY_REQUESTS => {
-                Self::Throttled(response::pause(answer.status, &answer.headers, SystemTime::now()))
+            it @ (StatusCode::TOO_MANY_REQUESTS | StatusCode::PAYLOAD_TOO_LARGE) => {
+                match response::pause(it, &answer.headers, SystemTime::now()) {
+                    // What is too large is refused for itself.
+                    None if it == StatusCode::PAYLOAD_TOO_LARGE => Self::of_refusal(it.as_u16()),
+                    pause => Self::Throttled(it.as_u16(), pause),
+                }
             }
             it => Self::of_refusal(it.as_u16()),
         }

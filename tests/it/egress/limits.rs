@@ -71,11 +71,19 @@ async fn a_tls_handshake_has_its_time() {
 
 #[tokio::test]
 async fn adv_29_a_pause_is_clamped_and_holds_everyone_off() {
-    for (asked, seen, longest) in [("0", "1", 1_000), ("4294967295", "3600", 3_600_000), ("7", "7", 7_000)] {
-        let refusal = Step::answer("429 Too Many Requests", &[("retry-after", asked)], "");
+    let (busy, large) = ("429 Too Many Requests", "413 Payload Too Large");
+    for (status, asked, seen, longest) in [
+        (busy, "0", "1", 1_000),
+        (busy, "4294967295", "3600", 3_600_000),
+        (busy, "7", "7", 7_000),
+        (large, "7", "7", 7_000),
+    ] {
+        let refusal = Step::answer(status, &[("retry-after", asked)], "");
         let server = Capture::http(move |_| refusal.clone()).await;
         let lab = Setup::new([endpoint(&server.url())]).load().await;
-        let Outcome::Answered { status: 429, headers, .. } = lab.send(&get(&["v2"])).await else { panic!("{asked}") };
+        let Outcome::Answered { status: 429 | 413, headers, .. } = lab.send(&get(&["v2"])).await else {
+            panic!("{asked}")
+        };
         assert!(headers.contains(&("retry-after".to_owned(), seen.to_owned())), "{asked}: {headers:?}");
         match lab.send(&get(&["v2", "other"])).await {
             Outcome::RetryAfter(after) => assert!((1..=longest).contains(&after), "{asked}: {after}"),
@@ -105,7 +113,9 @@ async fn a_pause_ends() {
 
 #[tokio::test]
 async fn an_error_without_a_pause_holds_nobody_off() {
-    for status in ["429 Too Many Requests", "503 Service Unavailable", "500 Internal Server Error"] {
+    let errors =
+        ["413 Payload Too Large", "429 Too Many Requests", "503 Service Unavailable", "500 Internal Server Error"];
+    for status in errors {
         let server = Capture::http(move |_| Step::answer(status, &[], "")).await;
         let lab = Setup::new([endpoint(&server.url())]).load().await;
         for _ in 0..2 {

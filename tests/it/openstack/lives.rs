@@ -152,18 +152,21 @@ async fn openstack_055_retry_after_is_obeyed_by_all_that_asks() {
     ground.create("web", &json!({})).await;
     ground.address("web").await;
     let lists = "/load-balancer/v2.0/lbaas/loadbalancers";
-    let fault = Fault::status("GET", lists, 429).header("retry-after", &PAUSE.as_secs().to_string());
-    ground.cloud.inject(fault.times(1));
-    let begun = ground.cloud.requests().len();
-    ground.create("new", &json!({})).await;
-    let refused = || ground.cloud.requests_from(begun).into_iter().position(|it| it.status == Some(429));
-    let at = begun + wait::until("the cloud asks for a pause", async || refused()).await;
-    // A Service that has to be changed, and one that is new: nothing of either is asked for.
-    ground.annotate("web", &json!({ key("connection-limit"): "10" })).await;
-    ground.address("new").await;
-    let asked = ground.cloud.requests_from(at);
-    let next = asked[1..].iter().find(|it| it.path.starts_with("/load-balancer/")).unwrap();
-    let waited = next.at.duration_since(asked[0].at).unwrap();
-    assert!(waited >= PAUSE, "{next} came after {waited:?}");
+    // OpenStack's services have said 413 for too many requests, too.
+    for (status, new, limit) in [(429, "new", "10"), (413, "newer", "20")] {
+        let fault = Fault::status("GET", lists, status).header("retry-after", &PAUSE.as_secs().to_string());
+        ground.cloud.inject(fault.times(1));
+        let begun = ground.cloud.requests().len();
+        ground.create(new, &json!({})).await;
+        let refused = || ground.cloud.requests_from(begun).into_iter().position(|it| it.status == Some(status));
+        let at = begun + wait::until("the cloud asks for a pause", async || refused()).await;
+        // A Service that has to be changed, and one that is new: nothing of either is asked for.
+        ground.annotate("web", &json!({ key("connection-limit"): limit })).await;
+        ground.address(new).await;
+        let asked = ground.cloud.requests_from(at);
+        let next = asked[1..].iter().find(|it| it.path.starts_with("/load-balancer/")).unwrap();
+        let waited = next.at.duration_since(asked[0].at).unwrap();
+        assert!(waited >= PAUSE, "{status}: {next} came after {waited:?}");
+    }
     ground.stop().await;
 }

@@ -117,8 +117,8 @@ fn error(request: &SeenRequest, answered: &str) -> Error {
     let text = format!("{request}, and {answered}: that is not believed");
     match request.ending() {
         Ending::Forbidden(_) | Ending::Denied => Error::Denied(text),
-        Ending::Throttled(Some(after)) | Ending::Paused(after) => Error::RetryAfter { after, reason: text },
-        Ending::Throttled(None)
+        Ending::Throttled(_, Some(after)) | Ending::Paused(after) => Error::RetryAfter { after, reason: text },
+        Ending::Throttled(_, None)
         | Ending::Success
         | Ending::Missing(_)
         | Ending::Busy(_)

@@ -27,14 +27,15 @@ fn seen<const N: usize>(requests: [SeenRequest; N]) -> Seen {
 fn adv_156_none_after_a_read_without_an_answer_is_an_error() {
     let pause = Duration::from_secs(7);
     let answered = |ending| none::<()>(&seen([read("/machines/7", ending)]), Ok(None));
-    for ending in [FAILED, Ending::Busy(423), Ending::Lost, Ending::NotSent, Ending::Withheld, Ending::Throttled(None)]
+    for ending in
+        [FAILED, Ending::Busy(423), Ending::Lost, Ending::NotSent, Ending::Withheld, Ending::Throttled(429, None)]
     {
         assert!(matches!(answered(ending), Err(Error::Unavailable(_))), "{ending:?}");
     }
     for ending in [Ending::Forbidden(401), Ending::Forbidden(403), Ending::Denied] {
         assert!(matches!(answered(ending), Err(Error::Denied(_))), "{ending:?}");
     }
-    for ending in [Ending::Throttled(Some(pause)), Ending::Paused(pause)] {
+    for ending in [Ending::Throttled(413, Some(pause)), Ending::Paused(pause)] {
         assert!(matches!(answered(ending), Err(Error::RetryAfter { after, .. }) if after == pause), "{ending:?}");
     }
     for ending in [Ending::Success, Ending::Missing(404), Ending::Refused(400)] {
@@ -49,7 +50,7 @@ fn adv_156_none_after_a_read_without_an_answer_is_an_error() {
 #[test]
 fn adv_156_no_account_after_a_failed_read_is_an_error() {
     let told = |ending| account(&seen([read("/account", ending)]), Ok(None));
-    for ending in [FAILED, Ending::Lost, Ending::Throttled(None)] {
+    for ending in [FAILED, Ending::Lost, Ending::Throttled(429, None)] {
         assert!(matches!(told(ending), Err(Error::Unavailable(_))), "{ending:?}");
     }
     assert!(matches!(told(Ending::Forbidden(401)), Err(Error::Denied(_))));
@@ -79,7 +80,7 @@ fn adv_156_done_after_a_deletion_that_failed_is_an_error() {
     let answered = |requests: &[SeenRequest]| deletion(&Seen::new(requests.iter().cloned()), Deletion::Done);
     let of = |ending| deletion_of("/balancers/7", ending);
     for ending in
-        [FAILED, Ending::Busy(409), Ending::Busy(423), Ending::Throttled(None), Ending::Lost, Ending::Withheld]
+        [FAILED, Ending::Busy(409), Ending::Busy(423), Ending::Throttled(429, None), Ending::Lost, Ending::Withheld]
     {
         assert!(matches!(answered(&[of(ending)]), Err(Error::Unavailable(_))), "{ending:?}");
     }
