@@ -65,7 +65,10 @@ impl Keystone {
         copy(&installed().join("empty"), &folder.path(""));
         let written = fs::read_to_string(sources.join("keystone.conf")).expect("its configuration");
         let written = written.replace("FOLDER", folder.path("").to_str().expect("a folder under target/"));
-        let written = folder.write("keystone.conf", format!("{written}\n{config}\n"));
+        // Tests that share one write side by side, on a machine that may be busy.
+        let database = folder.path("keystone.db").display().to_string();
+        let patience = format!("[database]\nconnection = sqlite:///{database}?timeout={}", wait::DEADLINE.as_secs());
+        let written = folder.write("keystone.conf", format!("{written}\n{patience}\n{config}\n"));
         let chdir = sources.display().to_string();
         let access = folder.path("access.log").display().to_string();
         let arguments = [
@@ -85,11 +88,15 @@ impl Keystone {
             ("PYTHONWARNINGS", OsStr::new("ignore")),
         ];
         let log = folder.path("keystone.log");
-        let program = Program::start(&installed().join("bin/python"), &arguments, &environment, Some(&log));
-        let client = reqwest::Client::builder().no_proxy().timeout(wait::DEADLINE).build().expect("a client");
+        let program = Program::start(&python(), &arguments, &environment, Some(&log));
+        // Tests that share one have a runtime each, with which its connections would end.
+        let client = reqwest::Client::builder().no_proxy().timeout(wait::DEADLINE).pool_max_idle_per_host(0);
+        let client = client.build().expect("a client");
         let mut keystone = Self { _program: program, folder, address, client, token: String::new() };
         keystone.answers().await;
         keystone.token = keystone.administrator().await;
+        // It reads its policy with the first request, and refuses others that come meanwhile.
+        keystone.done(Method::GET, "/regions", Value::Null).await;
         keystone
     }
 
@@ -240,6 +247,17 @@ impl Keystone {
         self.login(json!({ "id": user, "password": password }), json!({ "id": project })).await
     }
 
+    /// The status with which it answers a login with an application credential.
+    pub async fn logs_in(&self, credential: &ApplicationCredential) -> u16 {
+        let login = json!({ "auth": { "identity": {
+            "methods": ["application_credential"],
+            "application_credential": { "id": credential.id, "secret": credential.secret },
+        } } });
+        let request = self.client.post(format!("{}/auth/tokens", self.base_url())).body(login.to_string());
+        let request = request.header("content-type", "application/json");
+        request.send().await.expect("Keystone answers").status().as_u16()
+    }
+
     async fn login(&self, user: Value, project: Value) -> String {
         let auth = json!({ "auth": {
             "identity": { "methods": ["password"], "password": { "user": user } }, "scope": { "project": project },
@@ -264,6 +282,16 @@ impl Keystone {
         let log = fs::read(self.folder.path("keystone.log")).unwrap_or_default();
         String::from_utf8_lossy(&log[log.len().saturating_sub(TAIL)..]).into_owned()
     }
+}
+
+/// The Python with which Keystone runs.
+///
+/// # Panics
+///
+/// Panics if Keystone is not installed.
+#[must_use]
+pub fn python() -> PathBuf {
+    installed().join("bin/python")
 }
 
 /// The virtual environment.
