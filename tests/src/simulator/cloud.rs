@@ -124,7 +124,7 @@ impl<B> Behaving<B> {
         Behaving { token, latency, limits, behaviour, checked }
     }
 
-    /// What the core of a simulator takes, and the behaviour.
+    /// Options of the core of a simulator, and the behaviour.
     pub fn split(self) -> (Options, B) {
         let Behaving { token, latency, limits, behaviour, checked } = self;
         (Options { token, latency, limits, checked }, behaviour)

@@ -57,7 +57,7 @@ impl GceLive {
         Ok(live)
     }
 
-    /// What the next step of a making needs, and whether that is a part alone: before there is a rule, its target, and what that names
+    /// Objects that the next step of a making needs, and whether that is a part alone: before there is a rule, its target, and what that names
     /// only as long as there is none; beside a rule, the firewalls for its address, until they are there.
     fn read_part(&mut self, goal: &GceGoal) -> Result<bool> {
         let settings = &goal.settings.project;
@@ -77,9 +77,10 @@ impl GceLive {
         self.read_all(settings, firewalls.clone())?;
         let is_part = firewalls.iter().any(|it| !self.has(it) && !self.forbidden.contains(it));
         if is_part {
-            wanted(goal).into_iter().filter(|it| *it != goal.rule() && !firewalls.contains(it)).for_each(|it| {
-                self.unread.insert(it);
-            });
+            let later = wanted(goal).into_iter().filter(|it| *it != goal.rule() && !firewalls.contains(it));
+            for object in later {
+                self.unread.insert(object);
+            }
         }
         Ok(is_part)
     }
