@@ -19,6 +19,7 @@ pub mod costly;
 pub mod faults;
 pub mod fixtures;
 pub mod folder;
+pub mod gcp_vendor;
 pub mod go_guests;
 pub mod guests;
 pub mod http_proxy;

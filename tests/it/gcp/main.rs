@@ -3,9 +3,15 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod asked;
+mod attacks;
 mod bad_input;
+mod balancers;
+mod clusters;
+mod ground;
 mod nodes;
 mod operations;
 mod recordings;
 mod rules;
 mod sdk;
+mod shared;
+mod vendor;

@@ -1,61 +1,26 @@
 //! Nodes and routes with the provider, as the binary runs it, by the key of a service account.
 
-use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use tests::clouds::gcp::{Collection, KEY, Options, PROJECT, Place, REGION, Simulator, World};
-use tests::control_plane::{Cluster, cluster};
-use tests::operator::Process;
-use tests::vendor::gcp;
-use tests::{kubelet, operator, wait};
+use tests::clouds::gcp::{Collection, KEY, PROJECT, Place, REGION, Simulator};
+use tests::operator::Setup;
+use tests::{kubelet, wait};
 
-/// A cluster, its project and the running binary.
-struct Ground {
-    cluster: Cluster,
-    cloud: Simulator,
-    process: Process,
-}
+use crate::ground::Ground;
 
-impl Ground {
-    /// `exchange`: tokens are asked for at the token endpoint.
-    async fn start(exchange: bool, flags: &[&str]) -> Self {
-        let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(Options::default()));
-        let cloud = cloud.unwrap();
-        cloud.with(World::build_plain);
-        let mut setup = gcp::setup(&cluster, &cloud).flags(flags);
-        if exchange {
-            let mut key: Value = serde_json::from_str(KEY).unwrap();
-            key["token_uri"] = json!(format!("{}/token", cloud.base_url()));
-            setup.folder.write("key.json", key.to_string());
-            setup.config["credentials"][0]["google"]["serviceAccountKey"]["exchange"] = json!(true);
-        }
-        let process = setup.started().await;
-        Self { cluster, cloud, process }
-    }
-
-    async fn join(&self, number: u32, zone: &str) -> Node {
-        let name = format!("node-{number}");
-        let place = Place::zone(PROJECT, &format!("{REGION}-{zone}"));
-        self.cloud.with(|world| _ = world.add_machine(&place, number, &name));
-        kubelet::join(&self.cluster.admin, &name).await.unwrap();
-        operator::initialized(&self.cluster, &name).await
-    }
-
-    fn nodes(&self) -> Api<Node> {
-        Api::all(self.cluster.admin.clone())
-    }
-
-    async fn stop(self) {
-        self.process.stop().await;
-        self.cloud.assert_valid();
-    }
+/// The key's tokens are asked for at the token endpoint.
+fn exchanging(setup: Setup, cloud: &Simulator) -> Setup {
+    let mut key: Value = serde_json::from_str(KEY).unwrap();
+    key["token_uri"] = json!(format!("{}/token", cloud.base_url()));
+    setup.folder.write("key.json", key.to_string());
+    setup.edit(|config| config["credentials"][0]["google"]["serviceAccountKey"]["exchange"] = json!(true))
 }
 
 #[tokio::test]
 async fn nodes_of_google_join_and_a_dead_one_goes() {
     let flags = ["--node-monitor-period=1s", "--node-deletion-warm-up=1s", "--node-deletion-grace-period=1s"];
-    let ground = Ground::start(true, &flags).await;
+    let ground = Ground::with(|_| {}, |setup, cloud| exchanging(setup, cloud).flags(&flags)).await;
     let node = ground.join(1, "b").await;
     assert_eq!(node.spec.as_ref().unwrap().provider_id.as_deref(), Some("gce://p1/europe-west1-b/node-1"));
     for (key, value) in [
@@ -91,7 +56,7 @@ async fn nodes_of_google_join_and_a_dead_one_goes() {
 #[tokio::test]
 async fn routes_of_google_lead_to_the_nodes() {
     let flags = ["--cluster-cidr=10.244.0.0/16", "--route-reconciliation-period=1s", "--route-deletion-warm-up=0s"];
-    let ground = Ground::start(false, &flags).await;
+    let ground = Ground::with(|_| {}, |setup, _| setup.flags(&flags)).await;
     for (number, zone) in [(1, "b"), (2, "c")] {
         ground.join(number, zone).await;
         let name = format!("node-{number}");

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use crate::clouds::gcp::{Assets, Collection, OperationTime, Options, PROJECT, Place, REGION, Simulator, World, link};
 use crate::simulator::{Fault, Recorded};
+use crate::vendor::{GoogleCloud, Vendor as _};
 
 use super::{Published, Served, number};
 
@@ -37,7 +38,7 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     let simulator = Simulator::start(options).await?;
     simulator.with(World::build_plain);
     let setup = Setup {
-        settings: super::settings(&[("project", PROJECT), ("region", REGION), ("nodeTags", "k8s-node")]),
+        settings: super::settings(GoogleCloud::SETTINGS),
         login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
         paths: ["compute", "network"].map(|it| (it.to_owned(), format!("/compute/v1/projects/{PROJECT}"))).into(),
         ..Setup::default()
@@ -150,5 +151,6 @@ fn object(collection: Collection, path: &str, body: &Value) -> CloudObject {
         fields.retain(|name, _| !STATES.contains(&&**name));
     }
     let name = body["name"].as_str().unwrap_or_default().to_owned();
-    CloudObject { kind: collection.one().to_owned(), id: path.to_owned(), name, body }
+    let kind = if collection == Collection::ForwardingRules { "load balancer" } else { collection.one() };
+    CloudObject { kind: kind.to_owned(), id: path.to_owned(), name, body }
 }

@@ -151,6 +151,11 @@ pub trait Vendor: Send + Sync + 'static {
         Self::default_name(uid(service))
     }
 
+    /// The id of a load balancer, out of its Service's memo.
+    fn id_in(memo: &str) -> &str {
+        memo
+    }
+
     /// The body of a 422 with this message.
     fn refusal(message: &str) -> String;
 

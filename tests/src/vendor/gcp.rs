@@ -16,9 +16,21 @@ use crate::clouds::gcp::{
 use crate::control_plane::Cluster;
 use crate::guests;
 use crate::operator::Setup;
-use crate::simulator::{Fault, Owner};
+use crate::simulator::{Fault, Owner, Recorded};
 
 use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
+
+/// The collections of what load balancers are made of.
+const MADE: [Collection; 8] = [
+    Collection::ForwardingRules,
+    Collection::Addresses,
+    Collection::TargetPools,
+    Collection::BackendServices,
+    Collection::InstanceGroups,
+    Collection::HttpHealthChecks,
+    Collection::HealthChecks,
+    Collection::Firewalls,
+];
 
 /// The vendor, with its provider and its simulated projects.
 #[derive(Debug)]
@@ -35,7 +47,8 @@ impl Vendor for GoogleCloud {
     const PAGE: &'static str = "gcp/README.md";
     const ENDPOINT: &'static str = "compute";
     const BASE: &'static str = "/compute/v1/projects/p1";
-    const SETTINGS: &'static [(&'static str, &'static str)] = &[("project", PROJECT), ("region", REGION)];
+    const SETTINGS: &'static [(&'static str, &'static str)] =
+        &[("project", PROJECT), ("region", REGION), ("nodeTags", "k8s-node")];
     const PROVIDER_ID: &'static str = "gce://p1/europe-west1-b/web-";
     const PREFIX: &'static str = "networking.gke.io/";
     /// There is none: the name is the UID's.
@@ -48,7 +61,20 @@ impl Vendor for GoogleCloud {
         "POST /compute/v1/projects/p1/regions/europe-west1/forwardingRules → 200",
     ];
     const NAMES: bool = false;
+    const OTHER_KIND: &'static [(&'static str, &'static str)] = &[("networking.gke.io/load-balancer-type", "Internal")];
     const FAST: &'static [(&'static str, &'static str)] = &[];
+
+    fn is_about_load_balancers(request: &Recorded) -> bool {
+        MADE.iter().any(|it| request.path.contains(&format!("/{}", it.many())))
+    }
+
+    /// All but forwarding rules.
+    fn leftovers(account: &Assets) -> Vec<String> {
+        account.with(|world| {
+            let all = MADE.into_iter().filter(|it| *it != Collection::ForwardingRules).flat_map(|it| world.all(it));
+            all.map(|(path, _)| path.to_owned()).collect()
+        })
+    }
 
     async fn start(behaviour: Behaviour) -> anyhow::Result<Simulator> {
         let Behaviour { creation, lists_late_by, names_are_unique: _, has_other_account: _ } = behaviour;
@@ -186,6 +212,11 @@ impl Vendor for GoogleCloud {
         name
     }
 
+    /// Its first word; others say how far it is.
+    fn id_in(memo: &str) -> &str {
+        memo.split(' ').next().unwrap_or(memo)
+    }
+
     fn refusal(message: &str) -> String {
         let one = json!({ "message": message, "domain": "global", "reason": "invalid" });
         json!({ "error": { "code": 400, "message": message, "errors": [one], "status": "INVALID_ARGUMENT" } })
@@ -260,7 +291,11 @@ fn machine(world: &World, id: u64) -> Option<String> {
 fn built(world: &World, rule: &Value) -> Built {
     let text = |key: &str| rule[key].as_str().unwrap_or_default();
     let pool = world.get(&region().path(Collection::TargetPools, text("name")));
-    let machines = pool.and_then(|it| it["instances"].as_array()).into_iter().flatten();
+    let service = world.get(&region().path(Collection::BackendServices, text("name")));
+    let groups = service.and_then(|it| it["backends"].as_array()).into_iter().flatten();
+    let groups = groups.filter_map(|it| world.get(it["group"].as_str()?.split_once("/v1/")?.1));
+    let members = groups.filter_map(|it| it["_members"].as_array()).flatten();
+    let machines = pool.and_then(|it| it["instances"].as_array()).into_iter().flatten().chain(members);
     let number = |it: &Value| it.as_str()?.rsplit('-').next()?.parse().ok();
     let range = text("portRange").split('-').filter_map(|it| it.parse().ok());
     let ports = rule["ports"].as_array().into_iter().flatten().filter_map(|it| it.as_str()?.parse().ok());

@@ -193,7 +193,7 @@ impl<V: Vendor> CrashTest<V> {
 
     /// The fault of a Service and its load balancer, if there is one.
     fn wrong(&self, service: &Service, ports: &[u16]) -> Option<String> {
-        let Some(id) = memo(service) else { return Some("there is no memo".to_owned()) };
+        let Some(id) = memo(service).map(V::id_in) else { return Some("there is no memo".to_owned()) };
         let Some(built) = self.rig.built().into_iter().find(|it| it.id == id) else {
             return Some(format!("there is no {id}"));
         };

@@ -126,7 +126,8 @@ impl Collection {
     }
 
     /// The collection of a path's resource.
-    pub(super) fn of(path: &str) -> Option<Collection> {
+    #[must_use]
+    pub fn of(path: &str) -> Option<Collection> {
         Collection::named(path.rsplit('/').nth(1)?)
     }
 }

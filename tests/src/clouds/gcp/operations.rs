@@ -86,6 +86,12 @@ impl World {
         }
     }
 
+    /// Whether no operation goes on.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.operations.values().all(|it| matches!(it.end, End::Over))
+    }
+
     /// Ends all operations now.
     pub fn finish(&mut self) {
         let open = self.operations.iter().filter(|(_, it)| !it.end.is_over());

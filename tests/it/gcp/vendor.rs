@@ -1,0 +1,82 @@
+//! Aerostat leaves on Services and in the project what Google's own controller manager leaves, and asks for no more: the recordings of
+//! `tests/golden/gcp/manager`, played against the simulated project.
+
+use kube::api::DeleteParams;
+use tests::beside::Compared;
+use tests::clouds::gcp::Collection;
+use tests::gcp_vendor::story::{EXTERNAL, INTERNAL, part, whole_state};
+use tests::gcp_vendor::{GcpStage, inherit, known};
+use tests::wait;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn aerostat_leaves_what_googles_own_manager_leaves() {
+    let say = |line: String| println!("{line}");
+    let played = async |name: &str, steps| {
+        let stage = GcpStage::new().await;
+        let compared = stage.play(name, &part(steps), &known::TABLE, say).await;
+        stage.end().await;
+        stage.cloud.assert_valid();
+        compared
+    };
+    let (external, internal) = tokio::join!(played("external", EXTERNAL), played("internal", INTERNAL));
+    let mut compared = Compared::default();
+    compared.add(external);
+    compared.add(internal);
+    let wrong = compared.verdict(&known::TABLE);
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+/// Takes over what theirs left after a step, without a write, and lets all of it go.
+async fn taken_over(step: &str) {
+    let stage = GcpStage::resting().await;
+    let left = whole_state(step);
+    let recorded = left["services"].as_array().unwrap().iter();
+    let recorded = recorded.map(|it| (it["name"].as_str().unwrap().to_owned(), it.clone())).collect();
+    let services = inherit(&stage, &whole_state(&format!("state-{step}")), &recorded).await;
+    assert!(services.len() > 1, "{services:?}");
+    stage.start().await;
+    stage.join_nodes().await;
+    let settled = async || {
+        for name in &services {
+            let status = stage.services().get(name).await.unwrap().status?;
+            let memo = status.conditions?.into_iter().find(|it| it.type_ == "aerostat.dev/memo")?;
+            memo.message.contains(" settled:").then_some(())?;
+        }
+        Some(())
+    };
+    wait::until("all are known", settled).await;
+    assert_eq!(stage.writes_since(0), [""; 0]);
+    for name in &services {
+        stage.services().delete(name, &DeleteParams::default()).await.unwrap();
+    }
+    wait::until("all Services are gone, with theirs' finalizers", async || {
+        let all = stage.services().list(&kube::api::ListParams::default()).await.unwrap().items;
+        all.iter().all(|it| !services.contains(it.metadata.name.as_ref().unwrap())).then_some(())
+    })
+    .await;
+    let kinds = [
+        Collection::ForwardingRules,
+        Collection::TargetPools,
+        Collection::BackendServices,
+        Collection::InstanceGroups,
+        Collection::HttpHealthChecks,
+        Collection::HealthChecks,
+        Collection::Firewalls,
+    ];
+    let left: Vec<_> = kinds.into_iter().flat_map(|it| stage.cloud.account().all(it)).collect();
+    assert!(left.is_empty(), "{left:#?}");
+    stage.end().await;
+    stage.cloud.assert_valid();
+}
+
+#[tokio::test]
+async fn external_ones_of_googles_manager_are_taken_over_unwritten() {
+    taken_over("external-second").await;
+    taken_over("external-static-ip").await;
+}
+
+#[tokio::test]
+async fn internal_ones_of_googles_manager_are_taken_over_unwritten() {
+    taken_over("internal-local").await;
+    taken_over("internal-udp").await;
+}

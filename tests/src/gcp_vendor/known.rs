@@ -1,0 +1,22 @@
+//! Differences from Google's own controller manager that are meant to be, with their reasons.
+
+use crate::beside::Meant;
+
+const fn always(pattern: &'static str, reason: &'static str) -> Meant {
+    Meant { pattern, reason, always: true }
+}
+
+const MARK: &str = "labels of forwarding rules name cluster and Service: a description proves nothing";
+const FINALIZER: &str = "aerostat has one finalizer, and takes theirs off with it";
+const DESTINATION: &str =
+    "the firewall of shared checks has no destination: theirs names the first Service's address for ever";
+
+const READ: &str = "what is deleted is read before: an object with the Service's name may be somebody else's by now";
+
+/// The table.
+pub const TABLE: [Meant; 4] = [
+    always("*: cloud/set/*/forwardingRules/*/labels: nothing → *", MARK),
+    always("*: services/*/finalizers/*: \"gke.networking.io/l4-*lb-v1\" → nothing", FINALIZER),
+    always("external/create: cloud/set/*-node-http-hc/destinationRanges: *", DESTINATION),
+    Meant { pattern: "internal: requests/reads: *", reason: READ, always: false },
+];

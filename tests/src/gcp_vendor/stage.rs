@@ -1,0 +1,271 @@
+//! A cluster, the project of the recordings, and the binary between them.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant, SystemTime};
+
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Service};
+use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use serde_json::{Map, Value, json};
+use tokio::sync::Mutex;
+
+use crate::beside::{Asked, Compared, ComparedStep, ManagerState, Meant, compare, unmeant};
+use crate::clouds::gcp::{Options, Simulator, World};
+use crate::control_plane::{Cluster, cluster};
+use crate::operator::{Process, Setup};
+use crate::vendor::gcp;
+use crate::{kubelet, operator, wait};
+
+use super::seen::{self, GcpNames};
+use super::story::{CLUSTER_ID, GcpChange, GcpStep, manifest};
+
+/// How long a step may take.
+const PATIENCE: Duration = Duration::from_secs(40);
+/// How long nothing is asked once a step is over.
+const QUIET: Duration = Duration::from_millis(1_500);
+/// The flags of the recordings.
+const FLAGS: [&str; 2] = ["--configure-cloud-routes=false", "--node-status-update-frequency=1h"];
+/// The controllers of the test's own control plane tell of Services, too.
+const OTHERS: [&str; 2] = ["ipallocator-repair-controller", "portallocator-repair-controller"];
+
+/// A place for the steps of a part.
+pub struct GcpStage {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// The project.
+    pub cloud: Simulator,
+    setup: Setup,
+    process: Mutex<Option<Process>>,
+    /// The Services that there were.
+    known: std::sync::Mutex<BTreeMap<String, Service>>,
+}
+
+impl GcpStage {
+    /// With the two nodes of the recordings, and the binary at work.
+    pub async fn new() -> Self {
+        let stage = Self::resting().await;
+        stage.start().await;
+        stage.join_nodes().await;
+        stage
+    }
+
+    /// The same without the binary, and without nodes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if something does not start.
+    pub async fn resting() -> Self {
+        let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(Options::default()));
+        let cloud = cloud.expect("the project starts");
+        cloud.with(World::build_recorded);
+        let config_maps: Api<ConfigMap> = Api::namespaced(cluster.admin.clone(), "kube-system");
+        let data = json!({
+            "metadata": { "name": "ingress-uid" }, "data": { "provider-uid": CLUSTER_ID, "uid": CLUSTER_ID },
+        });
+        let config_map = serde_json::from_value(data).expect("it is a ConfigMap");
+        config_maps.create(&PostParams::default(), &config_map).await.expect("the API server takes it");
+        allow_config_map(&cluster, "ingress-uid").await;
+        let setup = gcp::setup(&cluster, &cloud).flags(&FLAGS).edit(|config| {
+            config["provider"]["configMaps"] = json!(["kube-system/ingress-uid"]);
+            config["provider"]["finalizers"] = json!(["gke.networking.io/l4-netlb-v1", "gke.networking.io/l4-ilb-v1"]);
+        });
+        Self { cluster, cloud, setup, process: Mutex::default(), known: std::sync::Mutex::default() }
+    }
+
+    /// Lets the two nodes join.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the API server does not take them.
+    pub async fn join_nodes(&self) {
+        for name in ["node-1", "node-2"] {
+            kubelet::join(&self.cluster.admin, name).await.expect("the API server takes a node");
+            operator::initialized(&self.cluster, name).await;
+        }
+    }
+
+    /// Starts the binary, in the place of one that runs.
+    pub async fn start(&self) {
+        self.end().await;
+        *self.process.lock().await = Some(self.setup.started().await);
+    }
+
+    /// Ends the binary.
+    pub async fn end(&self) {
+        if let Some(process) = self.process.lock().await.take() {
+            process.stop().await;
+        }
+    }
+
+    /// The Services of the cluster.
+    #[must_use]
+    pub fn services(&self) -> Api<Service> {
+        Api::default_namespaced(self.cluster.admin.clone())
+    }
+
+    /// Plays the steps of a part, and compares each with its recording. `say` hears of each step how much was asked.
+    pub async fn play(&self, part: &str, steps: &[GcpStep], table: &[Meant], say: impl Fn(String)) -> Compared {
+        let mut compared = Vec::new();
+        for step in steps {
+            let played = self.play_step(step, table).await;
+            let line = |asked: &Asked| (asked.reads(), asked.writes());
+            say(format!("{}: {:?} of {:?}", step.name, line(&played.ours.asked), line(&played.theirs.asked)));
+            compared.push(played);
+        }
+        compare(table, part, &compared)
+    }
+
+    async fn play_step(&self, step: &GcpStep, table: &[Meant]) -> ComparedStep {
+        let (begun, time) = (self.cloud.requests().len(), Instant::now());
+        let (before, told) = (self.cloud.with(|world| seen::objects(world)), self.told().await);
+        self.change(step).await;
+        let theirs = self.theirs(step);
+        let mut ours = Value::Null;
+        let is_over = async || {
+            ours = self.ours(step, &before, &told).await;
+            let last = self.cloud.requests_from(begun).last().map(|it| it.at);
+            let is_quiet = time.elapsed() > QUIET
+                && last.is_none_or(|it| SystemTime::now().duration_since(it).is_ok_and(|it| it > QUIET));
+            (is_quiet && unmeant(table, &step.name, &theirs, &ours).is_empty()).then_some(())
+        };
+        wait::within(PATIENCE, is_over).await;
+        let asked = self.asked(begun);
+        ComparedStep {
+            name: step.name.clone(),
+            theirs: ManagerState { seen: theirs, asked: step.asked.clone() },
+            ours: ManagerState { seen: ours, asked },
+            alone: false,
+        }
+    }
+
+    async fn change(&self, step: &GcpStep) {
+        match step.change {
+            GcpChange::Restart => self.start().await,
+            GcpChange::Make => {
+                for name in &step.services {
+                    let service = serde_json::from_value(manifest(name, &step.left[name])).expect("it is a Service");
+                    let made = self.services().create(&PostParams::default(), &service).await;
+                    self.learn(made.expect("the API server takes it"));
+                }
+            }
+            GcpChange::Delete => {
+                for name in &step.services {
+                    self.services().delete(name, &DeleteParams::default()).await.expect("it is there");
+                }
+            }
+        }
+    }
+
+    /// Notes a Service, whose names stand for what is made up.
+    pub(super) fn learn(&self, service: Service) {
+        self.known.lock().expect("no other test fails here").insert(service.name_any(), service);
+    }
+
+    /// The objects and events that theirs left of the step.
+    fn theirs(&self, step: &GcpStep) -> Value {
+        let of = |it: &&String| step.left.contains_key(*it);
+        let services = step.services.iter().filter(of).map(|it| (it.clone(), seen::service(&step.left[it])));
+        let mut events = Map::new();
+        for event in step.events.as_array().into_iter().flatten() {
+            let on = event["on"].as_str().unwrap_or_default().trim_start_matches("Service/").to_owned();
+            let all = events.entry(on).or_insert_with(|| json!({}));
+            all[event["reason"].as_str().unwrap_or_default()] = event["type"].clone();
+        }
+        let seen = json!({
+            "services": services.collect::<Map<_, _>>(), "cloud": seen::recorded_changes(&step.cloud), "events": events,
+        });
+        GcpNames::recorded(&step.left).value(&seen)
+    }
+
+    /// The same of ours, since there were these objects and events.
+    async fn ours(&self, step: &GcpStep, before: &BTreeMap<String, Value>, told: &EventTimes) -> Value {
+        let mut services = Map::new();
+        for service in self.services().list(&ListParams::default()).await.expect("the API server answers").items {
+            let name = service.name_any();
+            if step.services.contains(&name) {
+                let value = serde_json::to_value(&service).expect("a Service is JSON");
+                services.insert(name, seen::service(&value));
+            }
+            self.learn(service);
+        }
+        let events = since(told, &self.told().await);
+        let now = self.cloud.with(|world| seen::objects(world));
+        let seen = json!({ "services": services, "cloud": seen::changed(before, &now), "events": events });
+        self.names().value(&seen)
+    }
+
+    fn names(&self) -> GcpNames {
+        GcpNames::of(self.known.lock().expect("no other test fails here").values())
+    }
+
+    /// The requests since. Whoever waits for operations is not counted: of theirs they were left out, too.
+    fn asked(&self, begun: usize) -> Asked {
+        let names = self.names();
+        let all = self.cloud.requests_from(begun).into_iter();
+        let asked = all.filter(|it| it.path != "/token" && !it.path.contains("/operations/")).map(|it| {
+            let writes = !it.method.is_safe() && !it.path.ends_with("/listInstances");
+            (format!("{} {}", it.method, names.text(&it.path)), writes)
+        });
+        Asked::of(asked)
+    }
+
+    /// How often each event about a Service was told until now: by Service, reason and type.
+    async fn told(&self) -> EventTimes {
+        let events: Api<Event> = Api::default_namespaced(self.cluster.admin.clone());
+        let mut told = EventTimes::new();
+        for event in events.list(&ListParams::default()).await.expect("the API server answers").items {
+            let from = event.source.as_ref().and_then(|it| it.component.clone());
+            let from = from.or(event.reporting_component.clone()).unwrap_or_default();
+            if event.involved_object.kind.as_deref() != Some("Service") || OTHERS.contains(&&*from) {
+                continue;
+            }
+            let about = event.involved_object.name.clone().unwrap_or_default();
+            let key = (about, event.reason.unwrap_or_default(), event.type_.unwrap_or_default());
+            let times = event.count.or_else(|| event.series.and_then(|it| it.count)).unwrap_or(1);
+            *told.entry(key).or_default() += times.max(1);
+        }
+        told
+    }
+
+    /// The writes since so many requests.
+    #[must_use]
+    pub fn writes_since(&self, begun: usize) -> Vec<String> {
+        let names = self.names();
+        let writes = self.cloud.requests_from(begun).into_iter();
+        let writes =
+            writes.filter(|it| !it.method.is_safe() && it.path != "/token" && !it.path.ends_with("/listInstances"));
+        writes.map(|it| names.text(&it.to_string())).collect()
+    }
+}
+
+/// How often events were told, by Service, reason and type.
+type EventTimes = BTreeMap<(String, String, String), i32>;
+
+/// The reasons of events that were told since, with their types, by Service.
+fn since(before: &EventTimes, now: &EventTimes) -> Value {
+    let mut new = Map::new();
+    for (key @ (about, reason, kind), times) in now {
+        if before.get(key).is_none_or(|it| it < times) {
+            let all = new.entry(about.clone()).or_insert_with(|| json!({}));
+            all[reason.as_str()] = json!(kind);
+        }
+    }
+    new.into()
+}
+
+/// Adds the right to read a ConfigMap to aerostat's Role.
+async fn allow_config_map(cluster: &Cluster, name: &str) {
+    let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let role = roles.get("cloud-controller-manager").await.expect("the cluster has aerostat's Role");
+    let mut rules = role.rules.unwrap_or_default();
+    rules.push(PolicyRule {
+        api_groups: Some(vec![String::new()]),
+        resources: Some(vec!["configmaps".to_owned()]),
+        resource_names: Some(vec![name.to_owned()]),
+        verbs: vec!["get".to_owned()],
+        ..PolicyRule::default()
+    });
+    let patch = Patch::Merge(json!({ "rules": rules }));
+    roles.patch("cloud-controller-manager", &PatchParams::default(), &patch).await.expect("it can be changed");
+}
