@@ -1,6 +1,6 @@
 //! Judges of routes.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use cloud_provider::{Route, RouteOwnership, RouteState};
 
@@ -33,14 +33,25 @@ pub(crate) fn changes_converge(transcript: &Transcript) -> PromiseJudgement {
 pub(crate) fn route_is_made_once(transcript: &Transcript) -> PromiseJudgement {
     judged(transcript, |played| {
         let Some(measure) = played.stories.first() else { return Vec::new() };
-        each_part(played, |story, part| {
-            let usual = counts(&measure.before, &measure.part(part.phase).filter(|_| part.is_over())?.after);
-            let found = counts(&story.before, &part.after);
-            let (kind, count) = found.iter().find(|(kind, count)| **count > usual.get(*kind).copied().unwrap_or(0))?;
-            let right = usual.get(kind).copied().unwrap_or(0);
-            Some(format!("after {}: {count} of {kind}, where {right} is right", part.phase.as_str()))
-        })
+        let mut broken = each_part(played, |story, part| {
+            let usual = measure.part(part.phase).filter(|_| part.is_over())?;
+            more(&counts(&measure.before, &usual.after), &counts(&story.before, &part.after), part.phase)
+        });
+        // The same changes once more, and a move, make no further one.
+        if let (Some(made), Some(moved)) = (measure.part(Phase::Create), measure.part(Phase::Change)) {
+            let before = &measure.before;
+            let grown = more(&counts(before, &made.after), &counts(before, &moved.after), Phase::Change);
+            broken.extend(grown.map(|it| finding(measure.title(), it)));
+        }
+        broken
     })
+}
+
+/// A kind of which there are more than is right.
+fn more(right: &BTreeMap<&str, usize>, found: &BTreeMap<&str, usize>, phase: Phase) -> Option<String> {
+    let usual = |kind: &str| right.get(kind).copied().unwrap_or_default();
+    let (kind, count) = found.iter().find(|(kind, count)| **count > usual(kind))?;
+    Some(format!("after {}: {count} of {kind}, where {} is right", phase.as_str(), usual(kind)))
 }
 
 pub(crate) fn routes_are_listed(transcript: &Transcript) -> PromiseJudgement {

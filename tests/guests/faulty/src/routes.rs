@@ -94,8 +94,11 @@ fn apply(change: &RouteChange) -> Result<RouteOutcome> {
     if is_desired && !fault::is(Fault::RewrittenRoute)? {
         return done();
     }
-    let before = change.before.as_ref().and_then(|it| it.next_hop.as_ref());
-    let other = found.iter().find(|it| it.machine.as_ref() != before && it.machine.as_ref() != hop);
+    // Without one before, whatever is there is another.
+    let before = change.before.as_ref().map(|it| it.next_hop.as_ref());
+    let is_planned =
+        |route: &AcmeRoute| hop.is_some() && route.machine.as_ref() == hop || before == Some(route.machine.as_ref());
+    let other = found.iter().find(|it| !is_planned(it));
     if let Some(other) = other.filter(|_| fault::is(Fault::OverwrittenRoute) != Ok(true)) {
         let AcmeRoute { id, destination, .. } = other;
         return Err(Error::invalid(format_args!("route {id} to {destination} leads elsewhere by now")));

@@ -1,12 +1,12 @@
 //! Changes that were planned for something else than what is there.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cloud_provider::{Route, RouteChange, RouteOutcome, RouteOwnership, RouteState};
-use tokio::time::sleep;
 
 use crate::error::Result;
 use crate::host::HostProcess;
+use crate::play::pace::{MOST_CALLS, rest};
 use crate::play::stage::Stage;
 use crate::protocol::ForeignChange;
 use crate::transcript::routes::{MistakenChange, MixedChanges, SaidOfRoute};
@@ -18,10 +18,8 @@ use super::targets::{ROUTES, RouteTargets, destination, planned};
 
 /// The number of the pod network at which somebody's route is.
 const TAKEN: usize = 8;
-/// How often a change that waits is asked for again.
-const MOST_CALLS: usize = 20;
-/// How long is waited in between.
-const PAUSE: Duration = Duration::from_millis(20);
+/// How long is waited at most before a change that waits is asked for again.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// All of them, beside the routes of a cluster, which go in the end.
 pub(super) async fn play(
@@ -46,7 +44,11 @@ pub(super) async fn play(
         mistaken.push(mistake(stage, &process, "a route is made where somebody else's is", change).await?);
     }
     clear(stage, &mut process, targets).await?;
-    let mixed = if is_taken && batch_size(&process) >= 3 { Some(mixed(&process, targets).await?) } else { None };
+    let mixed = if is_taken && batch_size(&process) >= 3 {
+        Some(mixed(&process, targets, stage.patience).await?)
+    } else {
+        None
+    };
     clear(stage, &mut process, targets).await?;
     Ok((mistaken, mixed))
 }
@@ -54,21 +56,21 @@ pub(super) async fn play(
 /// A change, until it is done or refused.
 async fn mistake(stage: &mut Stage, process: &HostProcess, title: &str, change: RouteChange) -> Result<MistakenChange> {
     let before = stage.objects().await?;
-    let said = asked(process, vec![change]).await?.pop();
+    let said = asked(process, vec![change], stage.patience).await?.pop();
     Ok(MistakenChange { title: title.to_owned(), said, before, after: stage.objects().await? })
 }
 
 /// Three changes in one call, of which the second cannot be made.
-async fn mixed(process: &HostProcess, targets: &RouteTargets) -> Result<MixedChanges> {
+async fn mixed(process: &HostProcess, targets: &RouteTargets, patience: Duration) -> Result<MixedChanges> {
     let changes = vec![planned(0, targets.get(0)), planned(TAKEN, targets.get(1)), planned(2, targets.get(2))];
     let destinations = changes.iter().map(|it| it.destination.clone()).collect();
-    Ok(MixedChanges { destinations, bad: 1, said: asked(process, changes).await? })
+    Ok(MixedChanges { destinations, bad: 1, said: asked(process, changes, patience).await? })
 }
 
 /// The last answers: whatever waits is asked for again, with all others.
-async fn asked(process: &HostProcess, mut changes: Vec<RouteChange>) -> Result<Vec<SaidOfRoute>> {
-    let mut all = Vec::new();
-    for _ in 0..MOST_CALLS {
+async fn asked(process: &HostProcess, mut changes: Vec<RouteChange>, patience: Duration) -> Result<Vec<SaidOfRoute>> {
+    let (start, mut all) = (Instant::now(), Vec::new());
+    for calls in 1..=MOST_CALLS {
         let answers = apply(process, &changes).await?;
         all = answers.iter().map(said).collect();
         for (change, answer) in changes.iter_mut().zip(&answers) {
@@ -82,10 +84,10 @@ async fn asked(process: &HostProcess, mut changes: Vec<RouteChange>) -> Result<V
             SaidOfRoute::Error(wrong) => wrong.is_final,
             SaidOfRoute::Pending(_) | SaidOfRoute::Unheard => false,
         };
-        if all.iter().all(is_last) {
+        if all.iter().all(is_last) || start.elapsed() >= patience {
             break;
         }
-        sleep(PAUSE).await;
+        rest(PAUSE, calls).await;
     }
     Ok(all)
 }
