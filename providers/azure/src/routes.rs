@@ -43,13 +43,22 @@ impl Routes for Azure {
         })
     }
 
-    fn list(_: Option<&str>, _: u32) -> Result<RoutePage> {
+    fn list(cursor: Option<&str>, limit: u32) -> Result<RoutePage> {
+        let past: usize = match cursor {
+            None => 0,
+            Some(it) => {
+                it.parse().map_err(|_| Error::invalid(format_args!("cursor {it:?} is not one of this list")))?
+            }
+        };
         let (_, id) = table()?;
         let shown: Option<Value> = AzureApi::Network.get(&id).find()?;
         // A table that is not there is made with the first route.
         let is_changing = shown.as_ref().is_some_and(is_changing);
         let routes = shown.as_ref().map(|it| items(it, "/properties/routes")).unwrap_or_default();
-        Ok(RoutePage::new(routes.iter().map(|it| route(it, is_changing)).collect(), None))
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX).max(1);
+        let part = routes.iter().skip(past).take(limit).map(|it| route(it, is_changing));
+        let next = (routes.len() > past.saturating_add(limit)).then(|| (past + limit).to_string());
+        Ok(RoutePage::new(part.collect(), next))
     }
 
     fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {

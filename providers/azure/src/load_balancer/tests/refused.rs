@@ -17,7 +17,7 @@ fn why(service: &LoadBalancer) -> String {
 }
 
 #[test]
-fn azure_029_to_031_values_are_refused_before_an_address_is_made() {
+fn azure_029_to_031_values_are_refused_before_an_address() {
     for (annotations, part) in [
         (
             &[
