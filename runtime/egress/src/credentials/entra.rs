@@ -361,7 +361,11 @@ impl TokenSource for EntraSource {
             origins::OriginsError::Unreadable(source) => self.unreadable(&beside, key, source),
             origins::OriginsError::Unusable(because) => self.unusable(&beside, because),
         })?;
-        if self.read.lock().bytes == first {
+        let is_known = {
+            let read = self.read.lock();
+            read.proof.is_some() && read.bytes == first
+        };
+        if is_known {
             return Ok(origins);
         }
         let words = self.proof(proof, &first).map_err(|because| self.unusable(file, because))?;

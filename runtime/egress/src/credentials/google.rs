@@ -357,7 +357,11 @@ impl TokenSource for GoogleSource {
             origins::OriginsError::Unreadable(source) => self.unreadable(&beside, key, source),
             origins::OriginsError::Unusable(because) => self.unusable(&beside, because),
         })?;
-        if self.read.lock().bytes == first {
+        let is_known = {
+            let read = self.read.lock();
+            read.login.is_some() && read.bytes == first
+        };
+        if is_known {
             return Ok(origins);
         }
         let login = self.login(&first).map_err(|because| self.unusable(file, because))?;

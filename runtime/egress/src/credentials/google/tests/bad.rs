@@ -40,8 +40,10 @@ async fn bad_keys_are_refused_by_name() {
         assert!(because.contains(part) && because.contains("key.json"), "{because}");
         assert!(!because.contains("of-somebody"), "{because}");
     }
-    world.write("key.json", "{");
-    assert!(refused(&world, world.of_key()).contains("is no key of a service account"));
+    for text in ["{", ""] {
+        world.write("key.json", text);
+        assert!(refused(&world, world.of_key()).contains("is no key of a service account"), "{text:?}");
+    }
     world.write("key.json", &" ".repeat(17_000));
     assert!(refused(&world, world.of_key()).contains("larger than 16 KiB"));
     std::fs::remove_file(world.folder.join("key.json")).unwrap();
