@@ -262,9 +262,17 @@ impl Keystone {
         let auth = json!({ "auth": {
             "identity": { "methods": ["password"], "password": { "user": user } }, "scope": { "project": project },
         } });
-        let request = self.client.post(format!("{}/auth/tokens", self.base_url())).body(auth.to_string());
-        let request = request.header("content-type", "application/json");
-        let answer = request.send().await.expect("Keystone answers");
+        let until = Instant::now() + wait::DEADLINE;
+        let answer = loop {
+            let request = self.client.post(format!("{}/auth/tokens", self.base_url())).body(auth.to_string());
+            let request = request.header("content-type", "application/json");
+            let answer = request.send().await.expect("Keystone answers");
+            // Of two that write at once SQLite may refuse one.
+            if !answer.status().is_server_error() || Instant::now() > until {
+                break answer;
+            }
+            sleep(Duration::from_millis(50)).await;
+        };
         assert_eq!(answer.status(), StatusCode::CREATED, "{}", self.log_tail());
         answer.headers()["x-subject-token"].to_str().expect("a token").to_owned()
     }
