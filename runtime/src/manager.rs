@@ -179,11 +179,6 @@ impl Process {
             leader.keep(Kept::new(loaded.egress.write_counts(), requested.clone(), node_deletions.clone(), window));
         }
         let webhooks = ServedWebhooks::serve(&settings, &loaded.cloud, metrics.webhooks, &health, &mut tasks).await?;
-        let credentials = loaded.credentials.clone();
-        tasks.spawn(async move {
-            credentials.watch().await;
-            "the watch of credential files"
-        });
         let egress = loaded.egress.clone();
         health.names_unreached(egress.unreached());
         tasks.spawn(async move {
@@ -267,6 +262,13 @@ impl Process {
     /// Learns what the provider must not reach and what it works for: before, it is asked nothing about the cloud. Nodes are
     /// watched from then on. Whoever `leads` may lose the Lease meanwhile.
     async fn know_cluster(&mut self, leads: bool) -> Result<Nodes, Failure> {
+        // A standby that asks its provider nothing needs no token: where a login is refused, Keystone counts the attempts of all replicas
+        // together, and locks the user. With webhooks each replica asks.
+        let credentials = self.loaded.credentials.clone();
+        self.tasks.spawn(async move {
+            credentials.watch().await;
+            "the watch of credential files"
+        });
         let url = self.api_server.url().clone();
         let (nodes, watch) = Nodes::watch(self.client.clone(), url.to_string());
         self.tasks.spawn(async move { match watch.await {} });

@@ -11,13 +11,13 @@ use http::Method;
 use k8s_openapi::api::authentication::v1::TokenRequest;
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Event, Node, ServiceAccount};
-use k8s_openapi::api::rbac::v1::ClusterRoleBinding;
+use k8s_openapi::api::rbac::v1::{ClusterRoleBinding, Role, RoleBinding};
 use kube::ResourceExt;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use rustix::process::{Pid, Resource, Rlimit, prlimit};
 use serde_json::{Map, Value, json};
 
-use crate::aerostat::{Aerostat, message};
+use crate::aerostat::{Aerostat, USER, message};
 use crate::clouds::digitalocean::Simulator;
 use crate::control_plane::Cluster;
 use crate::folder::Folder;
@@ -304,6 +304,26 @@ pub async fn event(cluster: &Cluster, name: &str, parts: &[&str]) -> Event {
     .await;
     let messages: Vec<_> = seen.iter().map(|it| (it.name_any(), it.message.clone())).collect();
     found.unwrap_or_else(|| panic!("no event about {name} says {parts:?}; there are {messages:#?}"))
+}
+
+/// Lets aerostat use these Leases, too, as an operator does who names them.
+pub async fn allow_leases(cluster: &Cluster, names: &[&str]) {
+    let (admin, apply) = (cluster.admin.clone(), PatchParams::apply("tests").force());
+    let role = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": "leases" },
+        "rules": [{
+            "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": names,
+            "verbs": ["get", "update", "patch"],
+        }],
+    });
+    Api::<Role>::namespaced(admin.clone(), "kube-system").patch("leases", &apply, &Patch::Apply(role)).await.unwrap();
+    let binding = json!({
+        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": { "name": "leases" },
+        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "leases" },
+        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER }],
+    });
+    let bindings: Api<RoleBinding> = Api::namespaced(admin, "kube-system");
+    bindings.patch("leases", &apply, &Patch::Apply(binding)).await.unwrap();
 }
 
 /// Asserts that a message holds all of these.

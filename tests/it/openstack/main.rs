@@ -6,6 +6,7 @@ mod answers;
 mod compared;
 mod ground;
 mod joins;
+mod keystone;
 mod large;
 mod lives;
 mod nodes;

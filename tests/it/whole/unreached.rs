@@ -4,15 +4,13 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::Event;
-use k8s_openapi::api::rbac::v1::{Role, RoleBinding};
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::api::{Api, ListParams};
 use serde_json::{Value, json};
-use tests::aerostat::USER;
 use tests::capture::{Blackhole, Capture, Step};
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::{Cluster, cluster};
 use tests::folder::Folder;
-use tests::operator::{Process, Setup, admin_token, initialized};
+use tests::operator::{Process, Setup, admin_token, allow_leases, initialized};
 use tests::port::free_port;
 use tests::tinyproxy::Tinyproxy;
 use tests::{kubelet, wait};
@@ -96,26 +94,6 @@ impl Unreachable {
         let series = format!("aerostat_endpoint_unreachable{{cause=\"{}\",endpoint=\"api\"}} ", self.cause);
         metrics.lines().find_map(|it| it.strip_prefix(&series)).map(str::to_owned)
     }
-}
-
-/// Lets aerostat use these Leases, too, as an operator does who names them.
-async fn allow_leases(cluster: &Cluster, names: &[&str]) {
-    let (admin, apply) = (cluster.admin.clone(), PatchParams::apply("tests").force());
-    let role = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "Role", "metadata": { "name": "leases" },
-        "rules": [{
-            "apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "resourceNames": names,
-            "verbs": ["get", "update", "patch"],
-        }],
-    });
-    Api::<Role>::namespaced(admin.clone(), "kube-system").patch("leases", &apply, &Patch::Apply(role)).await.unwrap();
-    let binding = json!({
-        "apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "metadata": { "name": "leases" },
-        "roleRef": { "apiGroup": "rbac.authorization.k8s.io", "kind": "Role", "name": "leases" },
-        "subjects": [{ "apiGroup": "rbac.authorization.k8s.io", "kind": "User", "name": USER }],
-    });
-    let bindings: Api<RoleBinding> = Api::namespaced(admin, "kube-system");
-    bindings.patch("leases", &apply, &Patch::Apply(binding)).await.unwrap();
 }
 
 /// Lets connections to a port of loopback pass on, until it is dropped.

@@ -149,6 +149,9 @@ impl Instances for Hostile {
 
 impl LoadBalancers for Hostile {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        if let Some(answer) = network::of_service(desired) {
+            return answer.map(|_| Progress::NotManaged);
+        }
         writes::ensure(desired).or_else(|| hiding::ensure(desired)).unwrap_or_else(|| load_balancers::ensure(desired))
     }
 

@@ -1,7 +1,8 @@
-//! Crimes against the network: whatever request a test thinks of. The node's name is the request, as JSON.
+//! Crimes against the network: whatever request a test thinks of. The node's name is the request, as JSON; or it is an annotation of a
+//! Service, where the API server takes no such name.
 
 use aerostat_sdk::bindings::host::aerostat::cloud::http::{Body, Error, Request, Response, send};
-use aerostat_sdk::{Method, Node};
+use aerostat_sdk::{LoadBalancer, Method, Node};
 use serde::{Deserialize, Serialize};
 
 use crate::{Answer, report};
@@ -52,6 +53,15 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         Ok(outcome) => report(outcome),
         Err(error) => report(error),
     })
+}
+
+/// The same for a Service's annotation. It is tried again where the host wants it later, as long as there is no token.
+pub(crate) fn of_service(desired: &LoadBalancer) -> Option<Answer> {
+    let answer = run(&Node::named(desired.annotation("hostile.example/see")?))?;
+    Some(answer.map_err(|error| match error {
+        aerostat_sdk::Error::Invalid(it) if it.contains("retry-after") => aerostat_sdk::Error::unavailable(it),
+        other => other,
+    }))
 }
 
 fn method(name: &str) -> Option<Method> {
