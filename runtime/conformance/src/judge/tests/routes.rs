@@ -110,6 +110,12 @@ fn routes_that_end_otherwise_are_told() {
     assert_eq!(taken, ["it is not invalid, but done"]);
     let held_up = of(|it| it.mixed.as_mut().unwrap().said[0] = refused());
     assert_eq!(held_up, ["the route to 10.244.1.0/24 can be made, and is an error (it leads elsewhere)"]);
+    let twice = of(|played| {
+        let after = vec![object("1", json!(ONE)), object("2", json!(ONE))];
+        let moved = RoutePart { phase: Phase::Change, after, again: None, ..played.stories[0].parts[0].clone() };
+        played.stories[0].parts.insert(1, moved);
+    });
+    assert_eq!(twice, ["after change: 2 of load balancer, where 1 is right"]);
     let harmed = of(|it| it.mistaken[0].before = vec![object("7", json!(1))]);
     assert_eq!(harmed, ["it has deleted load balancer 7 "]);
 }
