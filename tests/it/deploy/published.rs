@@ -75,9 +75,11 @@ impl Published {
         folder
     }
 
-    /// Types commands of a page that install, where the harness has applied the roles.
+    /// Types commands of a page that install, where neither the harness nor an earlier test has left any object of them. Hetzner has all.
     pub(crate) fn install(&self, cluster: &Cluster, folder: &Folder, words: &str, script: &str) {
-        let said = folder.run(cluster, "kubectl delete -f deploy/rbac.yaml --ignore-not-found", "");
+        let before = "kubectl delete -f deploy/install-hetzner.yaml --ignore-not-found
+                      kubectl -n kube-system delete secret/aerostat --ignore-not-found";
+        let said = folder.run(cluster, before, "");
         assert!(said.success, "{said:#?}");
         self.type_in(cluster, folder, words, script);
     }
