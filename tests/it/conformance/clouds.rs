@@ -5,7 +5,7 @@
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::go_guests;
 use tests::guests;
-use tests::published::{acme, acme_async, aws, digitalocean, gcp, hetzner, openstack};
+use tests::published::{acme, acme_async, aws, digitalocean, hetzner, openstack};
 
 use crate::setup::{tried, tried_beside};
 
@@ -78,15 +78,6 @@ async fn openstack_keeps_every_promise() {
     // No annotation writes tags, and nothing protects a load balancer. A call makes many requests: one of three ways in which they go wrong.
     let untried = [&["marks-are-not-forged", "kept-is-no-orphan"][..], &VOLUMES].concat();
     keeps_all_but(&untried, &tried(guests::OPENSTACK, &served.url, 3).await);
-}
-
-#[tokio::test]
-async fn gcp_keeps_every_promise() {
-    let served = gcp::serve(0, None).await.unwrap();
-    // No annotation writes tags, nothing protects a load balancer, and lists tell no revision. A call makes many requests: one of three
-    // ways in which they go wrong.
-    let untried = [SHARING, "marks-are-not-forged", "kept-is-no-orphan", "revision-tells-changes"];
-    keeps_all_but(&untried, &tried(guests::GCP, &served.url, 3).await);
 }
 
 #[tokio::test]

@@ -77,10 +77,8 @@ impl GceLive {
         self.read_all(settings, firewalls.clone())?;
         let is_part = firewalls.iter().any(|it| !self.has(it) && !self.forbidden.contains(it));
         if is_part {
-            let later = wanted(goal).into_iter().filter(|it| *it != goal.rule() && !firewalls.contains(it));
-            for object in later {
-                self.unread.insert(object);
-            }
+            let others = wanted(goal).into_iter().filter(|it| *it != goal.rule() && !firewalls.contains(it));
+            self.unread.extend(others);
         }
         Ok(is_part)
     }
@@ -128,7 +126,7 @@ impl GceLive {
         let wanted: SortedSet<GceObject> = wanted.into_iter().collect();
         for object in wanted {
             // Some were read before.
-            if self.has(&object) {
+            if self.has(&object) || self.forbidden.contains(&object) {
                 continue;
             }
             match objects::find(settings, &object) {

@@ -69,6 +69,9 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
             live.objects.remove(&object);
             live.forbidden.insert(object);
         }
+        if !own(&names).iter().any(|it| live.has(it)) {
+            live.read_shared(&names, project, &memo.letters)?;
+        }
     };
     if let Some(error) = sent.refused {
         return match sent.any {
@@ -90,6 +93,8 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     let after = match (step.is_try && again.is_none(), step.tries_backends) {
         (false, _) => after,
         (true, true) => after.without_backends(),
+        // What stays is told at the end, and so it is read again.
+        (true, false) if !live.forbidden.is_empty() => after.at(GceStage::Tried),
         (true, false) => after.at(GceStage::Tried).without_own(),
     };
     let pause = if waits || again.is_some() { POLL } else { SOON };
