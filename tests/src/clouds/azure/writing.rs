@@ -173,6 +173,9 @@ fn store(
     if body["location"].is_null() && kind == Kind::ScaleSetMachine {
         body["location"] = before.as_ref().map_or(Value::Null, |it| it["location"].clone());
     }
+    if body["properties"].is_null() {
+        body["properties"] = json!({});
+    }
     without_derived(kind, &mut body);
     let change = Change { id: &id, kind, before, references: world.references() };
     rules::prepare(world, &change, &mut body)?;
