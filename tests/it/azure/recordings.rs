@@ -230,7 +230,7 @@ fn version(path: &str, write: Option<&Value>) -> Option<String> {
 
 /// A body of entries.
 fn whole(kind: Kind, id: &str, all: &BTreeMap<String, Value>) -> Value {
-    let mut body = all[id].clone();
+    let mut body = all.get(id).cloned().unwrap_or_else(|| json!({ "properties": {} }));
     for part in parts(kind) {
         let prefix = format!("{id}/{part}/");
         let of_part = all.range(prefix.clone()..).take_while(|(it, _)| it.starts_with(&prefix));

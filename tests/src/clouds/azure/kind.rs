@@ -141,6 +141,11 @@ impl Kind {
         !matches!(self, Kind::AvailabilitySet | Kind::Disk)
     }
 
+    /// Whether its writes are done when they are answered: no operation begins, and it has no state.
+    pub(super) fn is_immediate(self) -> bool {
+        self == Kind::AvailabilitySet
+    }
+
     /// The kind with this namespace and these words.
     pub(super) fn with(namespace: &str, words: &[&str]) -> Option<Kind> {
         Kind::ALL.into_iter().find(|it| it.words() == (namespace, words))

@@ -68,6 +68,9 @@ fn declared(path: &str, operation: &Value) -> Value {
         Some(answer) => {
             responses["200"] = content(answer);
             responses["201"] = content(answer);
+            if answer == "compute/Disk" {
+                responses["202"] = content(answer);
+            }
             // Entra and the metadata service refuse with the fields of their own answers.
             if answer == "here/TokenAnswer" || answer == "here/Authority" {
                 responses["default"] = content("here/TokenAnswer");

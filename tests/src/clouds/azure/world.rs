@@ -88,7 +88,9 @@ impl World {
     /// Adds a resource as Azure would store it, done already, or puts it in the place of one with the same id.
     pub fn insert(&mut self, kind: Kind, id: &str, mut body: Value) {
         named(kind, id, &mut body);
-        body["properties"]["provisioningState"] = json!("Succeeded");
+        if !kind.is_immediate() {
+            body["properties"]["provisioningState"] = json!("Succeeded");
+        }
         for part in kind.parts() {
             for it in parts_mut(&mut body, part) {
                 it["properties"]["provisioningState"] = json!("Succeeded");

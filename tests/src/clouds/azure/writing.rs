@@ -25,9 +25,13 @@ pub(super) fn put(world: &mut World, request: &Recorded, kind: Kind, id: &str) -
     let body = parsed(request)?;
     let (is_new, id, operation) = store(world, request, kind, id, body, "PUT")?;
     let mut answer = Answer::ok(&seen(world, &id));
-    if is_new {
-        answer.status = StatusCode::CREATED;
-    }
+    // Each kind has its own word for it.
+    answer.status = match kind {
+        _ if kind.is_immediate() => return Ok(answer),
+        Kind::Disk => StatusCode::ACCEPTED,
+        _ if is_new => StatusCode::CREATED,
+        _ => StatusCode::OK,
+    };
     world.tell(&mut answer, &operation);
     Ok(answer)
 }
@@ -114,6 +118,10 @@ pub(super) fn delete(world: &mut World, request: &Recorded, kind: Kind, id: &str
     world.overlap(id)?;
     let references = world.references();
     rules::check_deletion(world, &references, id, kind)?;
+    if kind.is_immediate() {
+        world.remove(id);
+        return Ok(Answer { status: StatusCode::OK, ..Answer::no_content() });
+    }
     let operation = world.begin(id, "DELETE", "Deleting");
     world.mark(id);
     let mut answer = Answer { status: StatusCode::ACCEPTED, ..Answer::no_content() };
@@ -185,6 +193,9 @@ fn store(
     }
     let earlier = change.before;
     world.put(kind, &id, body.clone());
+    if kind.is_immediate() {
+        return Ok((is_new, id, String::new()));
+    }
     let operation = world.begin(&id, method, state_of(kind, is_new));
     rules::follow(world, &id, kind);
     earlier.iter().for_each(|it| world.mark_referred(it));
