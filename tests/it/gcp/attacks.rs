@@ -173,8 +173,8 @@ async fn too_many_requests_pause_the_endpoint() {
     ground.create("web", &json!({}), &json!({})).await;
     let refused = |all: &[tests::clouds::gcp::Recorded]| all.iter().position(|it| it.fault.is_some());
     ground.cloud.wait_for("the refusal", |all| refused(all).is_some()).await;
-    let is_compute = |it: &&tests::clouds::gcp::Recorded| {
-        !it.path.contains("/global/firewalls") && !it.path.contains("/global/routes")
+    let is_compute = |asked: &&tests::clouds::gcp::Recorded| {
+        !asked.path.contains("/global/firewalls") && !asked.path.contains("/global/routes")
     };
     ground
         .cloud

@@ -203,9 +203,9 @@ impl GcpStage {
     fn asked(&self, begun: usize) -> Asked {
         let names = self.names();
         let all = self.cloud.requests_from(begun).into_iter();
-        let asked = all.filter(|it| it.path != "/token" && !it.path.contains("/operations/")).map(|it| {
-            let writes = !it.method.is_safe() && !it.path.ends_with("/listInstances");
-            (format!("{} {}", it.method, names.text(&it.path)), writes)
+        let asked = all.filter(|it| it.path != "/token" && !it.path.contains("/operations/")).map(|request| {
+            let writes = !request.method.is_safe() && !request.path.ends_with("/listInstances");
+            (format!("{} {}", request.method, names.text(&request.path)), writes)
         });
         Asked::of(asked)
     }

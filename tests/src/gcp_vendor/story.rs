@@ -84,10 +84,10 @@ pub fn part(steps: Steps) -> Vec<GcpStep> {
 
 fn step(name: &str, change: GcpChange, services: &[&str]) -> GcpStep {
     let read = vendor_steps(VendorFormat::Gcp, &file(name)).unwrap_or_else(|error| panic!("{error:#}")).remove(0);
-    let asked = read.exchanges.iter().map(|it| {
+    let asked = read.exchanges.iter().map(|exchange| {
         // It is asked for by POST.
-        let writes = it.writes && !it.path.ends_with("/listInstances");
-        (format!("{} {}", it.method, it.path), writes)
+        let writes = exchange.writes && !exchange.path.ends_with("/listInstances");
+        (format!("{} {}", exchange.method, exchange.path), writes)
     });
     let raw = whole_state(name);
     GcpStep {

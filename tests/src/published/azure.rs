@@ -82,8 +82,11 @@ impl Published for Assets {
                 world.remove(&id(&format!("Microsoft.Network/networkInterfaces/{of}-nic")));
                 world.add_machine(numbered(of), name);
             }),
-            // Locks are another service's.
-            ForeignChange::Protect { .. } => return None,
+            // Locks are another service's. Route tables and disks are not played yet.
+            ForeignChange::Protect { .. }
+            | ForeignChange::AddForeignRoute { .. }
+            | ForeignChange::AddVolume { .. }
+            | ForeignChange::RemoveVolume { .. } => return None,
             ForeignChange::Advance { seconds } => self.with(|world| world.advance(Duration::from_secs(*seconds))),
         }
         Some(Changed::default())
