@@ -22,7 +22,7 @@ const ANSWER: Duration = Duration::from_secs(10);
 /// How long after its time a Lease counts, whose holder's clock may differ from ours.
 const LENIENT: i64 = 60;
 
-/// What the demo does in a cluster: verb, group, resource, namespace.
+/// Rights that the demo needs in a cluster: verb, group, resource, namespace.
 const NEEDED: [(&str, &str, &str, &str); 16] = [
     ("create", "", "namespaces", ""),
     ("delete", "", "namespaces", ""),
