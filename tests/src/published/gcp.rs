@@ -77,6 +77,10 @@ impl Published for Assets {
                 let id = self.with(|world| world.insert(&place, Collection::ForwardingRules, rule));
                 return Some(Changed { id: Some(id) });
             }
+            // Other kinds have no labels.
+            ForeignChange::Touch { id } if !["/forwardingRules/", "/addresses/"].iter().any(|it| id.contains(it)) => {
+                return None;
+            }
             ForeignChange::Touch { id } => self.with(|world| {
                 world.get_mut(id)?["labels"]["team"] = json!("blue");
                 Some(())

@@ -26,6 +26,13 @@ pub(super) fn labels(owner: &Owner) -> Result<Value> {
     Ok(json!({ CLUSTER_LABEL: cluster.to_ascii_lowercase(), SERVICE_LABEL: service.to_ascii_lowercase() }))
 }
 
+/// The labels of an object that is about to go, with these: somebody else's go on, over the address that is held, to the next rule.
+pub(super) fn labels_beside(shown: &Value, ours: &Value) -> Value {
+    let mut labels = shown["labels"].as_object().cloned().unwrap_or_default();
+    labels.extend(ours.as_object().cloned().unwrap_or_default());
+    Value::Object(labels)
+}
+
 /// The forwarding rule. Without `ip` the API chooses an address.
 pub(super) fn rule(goal: &GceGoal, ip: Option<&str>, labels: &Value) -> Value {
     let target = goal.target().reference(&goal.settings.project);

@@ -257,7 +257,7 @@ impl GcePlan<'_> {
             Some(ip) if self.live.holding.is_empty() => match held {
                 Some(_) => self.delete(object),
                 None => {
-                    let body = bodies::address(self.goal, &ip, self.labels);
+                    let body = bodies::address(self.goal, &ip, &bodies::labels_beside(rule, self.labels));
                     self.write(object, GceVerb::Insert, body);
                 }
             },
@@ -306,9 +306,10 @@ impl GcePlan<'_> {
 
     /// The rule, with the address that the Service asks for or that is held.
     fn make_rule(&mut self, held: Option<&Value>) {
+        let labels = held.map_or_else(|| self.labels.clone(), |it| bodies::labels_beside(it, self.labels));
         let held = held.filter(|it| self.can_use(it)).and_then(|it| word(it, "address"));
         let ip = self.goal.ip.clone().or(held);
-        let body = bodies::rule(self.goal, ip.as_deref(), self.labels);
+        let body = bodies::rule(self.goal, ip.as_deref(), &labels);
         self.write(self.goal.rule(), GceVerb::Insert, body);
     }
 
