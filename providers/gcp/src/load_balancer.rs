@@ -24,7 +24,7 @@ use aerostat_sdk::{
     Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers, Progress, Result, events,
 };
 
-use self::call::{POLL, SOON, SentWrites, send, status, still_running};
+use self::call::{POLL, SOON, SentWrites, follow, send, status};
 use self::goal::{GceGoal, MIXED, is_elsewhere, mixed_protocols};
 use self::live::GceLive;
 use self::memo::{GceMemo, GceStage};
@@ -52,8 +52,8 @@ impl LoadBalancers for Gcp {
         }
         let goal = GceGoal::of(desired, settings)?;
         let Some(memo) = GceMemo::of(desired)? else { return Ok(announce(desired, &goal)) };
-        let running = match still_running(&goal.settings.project, &memo) {
-            Ok(running) => running,
+        let running = match follow(&goal.settings.project, &memo) {
+            Ok(known) => known.running,
             // A limit is no end of the operation: it is asked about again.
             Err(error @ Error::RetryAfter(_)) => return Err(error),
             Err(error) => return Ok(Progress::failed(status(desired, &memo.next(Vec::new())), error)),

@@ -16,8 +16,10 @@ pub(crate) enum OperationState {
     Done,
     /// It has ended: what it should have deleted is used by something else, and stays.
     InUse,
-    /// The API does not know it, or cannot tell: what it was about has to be read.
+    /// The API does not know it: what it was about has to be read.
     Lost,
+    /// The API cannot tell for now: what it was about has to be read.
+    Unread,
 }
 
 /// The operation that answers a write. It may be done at once.
@@ -31,7 +33,7 @@ pub(crate) fn begun(response: &Response) -> Result<OperationState> {
     state(&shown, name)
 }
 
-/// A global operation of the network's project, by its name. Where it is not there, or cannot be read for now, it is lost.
+/// A global operation of the network's project, by its name. Where it is not there, it is lost.
 ///
 /// # Errors
 ///
@@ -50,7 +52,8 @@ pub(crate) fn find(api: &Client<'_>, scope: Vec<String>, name: &str) -> Result<O
     let request = request.query("fields", "name,status,error,httpErrorStatusCode");
     match request.find_response() {
         Ok(Some(response)) => state(&response.json()?, name.to_owned()),
-        Ok(None) | Err(Error::Unavailable(_)) => Ok(OperationState::Lost),
+        Ok(None) => Ok(OperationState::Lost),
+        Err(Error::Unavailable(_)) => Ok(OperationState::Unread),
         Err(error) => Err(error),
     }
 }

@@ -40,13 +40,22 @@ pub(super) fn status(service: &LoadBalancer, memo: &GceMemo) -> LoadBalancerStat
     service.status().memo(memo.text(&service.name))
 }
 
-/// The operations of a memo that still go on. A lost one is passed over: what it was about is read.
+/// The operations of a memo.
+#[derive(Debug, Default)]
+pub(super) struct KnownOperations {
+    /// Those that still go on.
+    pub(super) running: Vec<String>,
+    /// Whether the API could not tell of one.
+    pub(super) is_unread: bool,
+}
+
+/// Asks about a memo's operations. One that is lost or unread is passed over: what it was about is read.
 ///
 /// # Errors
 ///
 /// The error that one ended with, and refusals of the API.
-pub(super) fn still_running(settings: &ProjectSettings, memo: &GceMemo) -> Result<Vec<String>> {
-    let mut running = Vec::new();
+pub(super) fn follow(settings: &ProjectSettings, memo: &GceMemo) -> Result<KnownOperations> {
+    let mut known = KnownOperations::default();
     let mut failed = None;
     for operation in &memo.operations {
         let Some((scope, name)) = operation.split_once('/') else { continue };
@@ -57,13 +66,14 @@ pub(super) fn still_running(settings: &ProjectSettings, memo: &GceMemo) -> Resul
             zone => (GceScope::Zone, zone),
         };
         match operations::find(&scope.api(), scope.path(settings, zone), name) {
-            Ok(OperationState::Running(_)) => running.push(operation.clone()),
+            Ok(OperationState::Running(_)) => known.running.push(operation.clone()),
+            Ok(OperationState::Unread) => known.is_unread = true,
             Ok(OperationState::Done | OperationState::InUse | OperationState::Lost) => {}
             Err(error @ Error::RetryAfter(_)) => return Err(error),
             Err(error) => failed = failed.or(Some(error)),
         }
     }
-    failed.map_or(Ok(running), Err)
+    failed.map_or(Ok(known), Err)
 }
 
 /// Sends writes side by side. After one that says that requests come too fast, the rest is not sent.

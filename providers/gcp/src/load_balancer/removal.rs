@@ -3,7 +3,7 @@
 use aerostat_sdk::{Deletion, Error, LoadBalancer, PendingStatus, Result, SortedSet};
 
 use super::annotations::{self, OTHER_FINALIZERS};
-use super::call::{POLL, SOON, command, send, status, still_running};
+use super::call::{POLL, SOON, command, follow, send, status};
 use super::goal::shared_letter;
 use super::live::{GceLive, own};
 use super::memo::{GceMemo, GceStage};
@@ -31,14 +31,14 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     let memo = kept.unwrap_or_else(|| GceMemo::new(GceStage::Open, ""));
     let memo = if memo.stage.is_open() { memo.with(SHARED) } else { memo };
     let project = &settings.project;
-    let running = match still_running(project, &memo) {
-        Ok(running) => running,
+    let known = match follow(project, &memo) {
+        Ok(known) => known,
         Err(error @ Error::RetryAfter(_)) => return Err(error),
         Err(error) => return Ok(failed(service, &memo, &error)),
     };
-    if !running.is_empty() {
-        let why = format!("waits for operations {}", running.join(", "));
-        return Ok(Deletion::pending(status(service, &GceMemo { operations: running, ..memo }), POLL, why));
+    if !known.running.is_empty() {
+        let why = format!("waits for operations {}", known.running.join(", "));
+        return Ok(Deletion::pending(status(service, &GceMemo { operations: known.running, ..memo }), POLL, why));
     }
     let names = GceNames::of(service)?;
     let mut live = GceLive::read_unwanted(&names, project, &memo)?;
@@ -56,6 +56,11 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     }
     let (step, mut sent) = loop {
         let step = next(&names, &live, &memo)?;
+        // A call in which something could not be read proves no end.
+        if step.writes.is_empty() && known.is_unread {
+            let why = "an operation could not be read";
+            return Ok(Deletion::pending(status(service, &memo.next(Vec::new())), POLL, why));
+        }
         if step.writes.is_empty() {
             return Ok(end(settings, &live));
         }
