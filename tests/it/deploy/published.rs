@@ -75,9 +75,10 @@ impl Published {
         folder
     }
 
-    /// Types commands of a page that install, where neither the harness nor an earlier test has left any object of them. Hetzner has all.
+    /// Types commands of a page that install, where neither the harness nor an earlier test has left any object of them. Hetzner and Google
+    /// Cloud have all.
     pub(crate) fn install(&self, cluster: &Cluster, folder: &Folder, words: &str, script: &str) {
-        let before = "kubectl delete -f deploy/install-hetzner.yaml --ignore-not-found
+        let before = "kubectl delete -f deploy/install-hetzner.yaml -f deploy/install-gcp.yaml --ignore-not-found
                       kubectl -n kube-system delete secret/aerostat --ignore-not-found";
         let said = folder.run(cluster, before, "");
         assert!(said.success, "{said:#?}");

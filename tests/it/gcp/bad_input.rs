@@ -132,7 +132,7 @@ async fn bad_an_audience_that_the_pool_does_not_know_is_told() {
     says(told["message"].as_str().unwrap(), &["correct `audience`"]);
     // Another file is read at once.
     setup.folder.write("federation.json", federation(&format!("//iam.googleapis.com/{POOL_PROVIDER}")).to_string());
-    process.says("started cloud-node-controller").await;
+    process.says("the credential has a new token").await;
     let node = join(&cluster, &cloud, 1).await;
     initialized(&cluster, &node).await;
     process.stop().await;
