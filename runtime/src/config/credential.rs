@@ -43,7 +43,7 @@ pub(super) fn credential(credential: file::CredentialSection) -> Result<Credenti
         kinds.push(("google", CredentialKind::Google(Box::new(settings))));
     }
     if let Some(section) = entra {
-        let settings = entra::settings(*section, |it| std::env::var(it).ok()).map_err(named)?;
+        let settings = entra::settings(*section, environment).map_err(named)?;
         kinds.push(("entra", CredentialKind::Entra(Box::new(settings))));
     }
     let words = kinds.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" and ");
@@ -52,6 +52,15 @@ pub(super) fn credential(credential: file::CredentialSection) -> Result<Credenti
         (None, _) => Err(format!("credential {name} names no secret; write {FORMS}")),
         (Some(_), false) => Err(format!("credential {name} is {words}; write one of them")),
     }
+}
+
+/// A variable by which a platform tells where its managed identity is, if it is set.
+#[expect(
+    clippy::disallowed_methods,
+    reason = "platforms tell it in the environment alone, and which variables is written in the config"
+)]
+fn environment(name: &str) -> Option<String> {
+    std::env::var(name).ok()
 }
 
 fn settings_of(name: String, kind: CredentialKind, limits: Option<file::WriteLimitsSection>) -> CredentialSettings {

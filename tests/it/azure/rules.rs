@@ -248,7 +248,11 @@ async fn references_are_shown_on_both_ends() {
     let properties = &balancer["properties"];
     let rule = id("Network/loadBalancers/l/loadBalancingRules/r");
     for part in ["frontendIPConfigurations", "backendAddressPools", "probes"] {
-        assert_eq!(ids(&properties[part][0]["properties"]["loadBalancingRules"]), [rule.clone()], "{part}");
+        assert_eq!(
+            ids(&properties[part][0]["properties"]["loadBalancingRules"]),
+            std::slice::from_ref(&rule),
+            "{part}"
+        );
     }
     let member = id("Network/networkInterfaces/node-2-nic/ipConfigurations/ipc");
     assert_eq!(ids(&properties["backendAddressPools"][0]["properties"]["backendIPConfigurations"]), [member]);

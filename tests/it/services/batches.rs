@@ -1,5 +1,7 @@
 //! A provider that takes several load balancers in one call, in its sandbox, behind the controller.
 
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
 use std::sync::Arc;
 use std::time::Duration;
 

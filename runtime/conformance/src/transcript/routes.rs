@@ -53,6 +53,9 @@ pub(crate) struct RouteStory {
     pub(crate) parts: Vec<RoutePart>,
 }
 
+/// The routes of a page, and why some may be missing.
+pub(crate) type ToldRoutes = (Vec<Route>, Option<String>);
+
 /// A list of routes, page after page.
 #[derive(Clone, Debug)]
 pub(crate) struct RouteListing {
@@ -60,8 +63,8 @@ pub(crate) struct RouteListing {
     pub(crate) limit: u32,
     /// The trouble of its requests.
     pub(crate) trouble: Option<(usize, How)>,
-    /// In the order of the pages: the routes, and why some may be missing.
-    pub(crate) pages: Vec<Result<(Vec<Route>, Option<String>), Wrong>>,
+    /// In their order.
+    pub(crate) pages: Vec<Result<ToldRoutes, Wrong>>,
     /// Whether nobody read any further, because there was no end.
     pub(crate) is_endless: bool,
     /// The requests of all pages.
@@ -124,7 +127,7 @@ impl RoutePart {
     /// The last answer about a change.
     pub(crate) fn last(&self, change: usize) -> Option<&SaidOfRoute> {
         let all = self.calls.iter().flat_map(|it| &it.said);
-        all.filter(|(at, _)| *at == change).last().map(|(_, said)| said)
+        all.rev().find(|(at, _)| *at == change).map(|(_, said)| said)
     }
 
     /// Whether each change came to its end.

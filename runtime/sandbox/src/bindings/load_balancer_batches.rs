@@ -86,7 +86,7 @@ impl<T: Send + 'static> ProvidesLoadBalancerBatchesPre<T> {
         let instance = self.pre.instantiate_async(&mut *store).await?;
         instance.get_typed_func::<(Vec<BatchItem>, Vec<Node>), (Answers<Progress>,)>(&mut *store, &self.ensure)?;
         instance.get_typed_func::<(Vec<LoadBalancer>,), (Answers<Deletion>,)>(&mut *store, &self.delete)?;
-        let describe = instance.get_typed_func(&mut *store, &self.describe)?;
+        let describe = instance.get_typed_func(&mut *store, self.describe)?;
         called(&describe, store, ()).await
     }
 
@@ -98,7 +98,7 @@ impl<T: Send + 'static> ProvidesLoadBalancerBatchesPre<T> {
         nodes: Vec<Node>,
     ) -> wasmtime::Result<Answers<Progress>> {
         let instance = self.pre.instantiate_async(&mut *store).await?;
-        let ensure = instance.get_typed_func(&mut *store, &self.ensure)?;
+        let ensure = instance.get_typed_func(&mut *store, self.ensure)?;
         called(&ensure, store, (desired, nodes)).await
     }
 
@@ -109,7 +109,7 @@ impl<T: Send + 'static> ProvidesLoadBalancerBatchesPre<T> {
         unwanted: Vec<LoadBalancer>,
     ) -> wasmtime::Result<Answers<Deletion>> {
         let instance = self.pre.instantiate_async(&mut *store).await?;
-        let delete = instance.get_typed_func(&mut *store, &self.delete)?;
+        let delete = instance.get_typed_func(&mut *store, self.delete)?;
         called(&delete, store, (unwanted,)).await
     }
 }

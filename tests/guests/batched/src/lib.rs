@@ -1,6 +1,8 @@
 //! A provider that takes several load balancers in one call. A Service's name is what it does with it: an honest one has an address, and
 //! a memo that tells how many were in the call and which nodes it has.
 
+#![expect(clippy::disallowed_methods, reason = "a call that lasts is one of the crimes")]
+
 use std::time::Duration;
 
 use aerostat_sdk::{

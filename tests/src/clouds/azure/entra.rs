@@ -38,9 +38,7 @@ impl Entra {
     pub(super) fn answer(&self, tokens: &mut Tokens, request: &Recorded) -> Option<Answer> {
         let path: Vec<&str> = request.path.split('/').skip(1).collect();
         Some(match &path[..] {
-            [tenant, "oauth2", "v2.0", "token"] => match self.exchange(tokens, request, tenant) {
-                Ok(answer) | Err(answer) => answer,
-            },
+            [tenant, "oauth2", "v2.0", "token"] => self.exchange(tokens, request, tenant).unwrap_or_else(|it| *it),
             [tenant, "v2.0", ".well-known", "openid-configuration"] => self.configuration(tenant),
             ["common", "discovery", "instance"] => self.instances(),
             ["metadata", "identity", "oauth2", "token"] => self.managed(tokens, request),
@@ -80,41 +78,43 @@ impl Entra {
     }
 
     /// `POST /{tenant}/oauth2/v2.0/token`.
-    fn exchange(&self, tokens: &mut Tokens, request: &Recorded, tenant: &str) -> Result<Answer, Answer> {
+    fn exchange(&self, tokens: &mut Tokens, request: &Recorded, tenant: &str) -> Result<Answer, Box<Answer>> {
         let form: BTreeMap<String, String> = url::form_urlencoded::parse(&request.body)
             .map(|(key, value)| (key.into_owned(), value.into_owned()))
             .collect();
         let field = |name: &str| form.get(name).map(String::as_str).unwrap_or_default();
         if !is_tenant(tenant) {
-            return Err(unknown_tenant(tenant));
+            return Err(unknown_tenant(tenant).into());
         }
         for name in ["client_id", "grant_type", "scope"] {
             if field(name).is_empty() {
                 let why = format!("The request body must contain the following parameter: '{name}'.");
-                return Err(refused(400, "invalid_request", 900_144, &why));
+                return Err(refused(400, "invalid_request", 900_144, &why).into());
             }
         }
         if field("grant_type") != "client_credentials" {
-            return Err(refused(400, "unsupported_grant_type", 70_003, "The app requested an unsupported grant type."));
+            return Err(
+                refused(400, "unsupported_grant_type", 70_003, "The app requested an unsupported grant type.").into()
+            );
         }
         let client = field("client_id");
         let Some(application) = self.applications.get(client) else {
             let why = format!("Application with identifier '{client}' was not found in the directory '{tenant}'.");
-            return Err(refused(400, "unauthorized_client", 700_016, &why));
+            return Err(refused(400, "unauthorized_client", 700_016, &why).into());
         };
         if !field("scope").split(' ').any(is_scope) {
             let why = format!(
                 "The provided request must include a 'scope' input parameter that is valid: '{}'.",
                 field("scope")
             );
-            return Err(refused(400, "invalid_scope", 70_011, &why));
+            return Err(refused(400, "invalid_scope", 70_011, &why).into());
         }
         let endpoint = format!("{}/{tenant}/oauth2/v2.0/token", self.base);
         match (field("client_secret"), field("client_assertion")) {
             ("", "") => {
                 let why =
                     "The request body must contain the following parameter: 'client_assertion' or 'client_secret'.";
-                return Err(refused(401, "invalid_client", 7_000_218, why));
+                return Err(refused(401, "invalid_client", 7_000_218, why).into());
             }
             ("", assertion) => {
                 if field("client_assertion_type") != ASSERTION {
@@ -123,7 +123,8 @@ impl Entra {
                         "invalid_request",
                         7_000_214,
                         "The client assertion type is not supported.",
-                    ));
+                    )
+                    .into());
                 }
                 let jwt = Jwt::read(assertion)
                     .ok_or_else(|| refused(401, "invalid_client", 50_027, "Jwt token is invalid or malformed."))?;
@@ -148,7 +149,7 @@ impl Entra {
         }
         let client = match self.identity(request) {
             Ok(client) => client,
-            Err(answer) => return answer,
+            Err(answer) => return *answer,
         };
         let (token, seconds) = tokens.give(TENANT, "");
         let now = unix();
@@ -165,7 +166,7 @@ impl Entra {
             return plain(StatusCode::UNAUTHORIZED, "unauthorized", "The identity header is wrong");
         }
         if let Err(answer) = self.identity(request) {
-            return answer;
+            return *answer;
         }
         let (token, seconds) = tokens.give(TENANT, "");
         Answer::ok(&json!({
@@ -175,9 +176,11 @@ impl Entra {
     }
 
     /// The client id of the identity that a request names.
-    fn identity(&self, request: &Recorded) -> Result<String, Answer> {
+    fn identity(&self, request: &Recorded) -> Result<String, Box<Answer>> {
         if request.query_value("resource").is_none_or(str::is_empty) {
-            return Err(plain(StatusCode::BAD_REQUEST, "invalid_request", "Required audience parameter not specified"));
+            return Err(
+                plain(StatusCode::BAD_REQUEST, "invalid_request", "Required audience parameter not specified").into()
+            );
         }
         let by_client = request.query_value("client_id");
         let by_resource = ["msi_res_id", "mi_res_id"].into_iter().find_map(|it| request.query_value(it));
@@ -187,7 +190,7 @@ impl Entra {
             (None, Some(resource)) => self.identities.iter().find(|(_, it)| it.eq_ignore_ascii_case(resource)),
         };
         let unknown = || plain(StatusCode::BAD_REQUEST, "invalid_request", "Identity not found");
-        found.map(|(client, _)| client.clone()).ok_or_else(unknown)
+        found.map(|(client, _)| client.clone()).ok_or_else(|| unknown().into())
     }
 }
 

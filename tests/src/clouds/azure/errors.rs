@@ -223,7 +223,7 @@ pub(super) fn for_status(status: StatusCode) -> Answer {
         429 => ("TooManyRequests", "The request is being throttled as the limit has been reached."),
         500 => ("InternalServerError", "An error occurred."),
         503 => ("ServiceUnavailable", "The service is temporarily unavailable."),
-        500.. => ("ServerTimeout", "The request timed out."),
+        501.. => ("ServerTimeout", "The request timed out."),
         _ => ("BadRequest", reason),
     };
     Refusal::new(code, word, message).answer()

@@ -70,7 +70,9 @@ pub(super) fn put_part(
         }
         None => {
             wanted["name"] = json!(name);
-            body["properties"][part].as_array_mut().map(|it| it.push(wanted));
+            if let Some(parts) = body["properties"][part].as_array_mut() {
+                parts.push(wanted);
+            }
         }
     }
     let (_, id, operation) = store(world, request, kind, id, body, "PUT")?;
@@ -98,7 +100,9 @@ pub(super) fn delete_part(
     if !parts(&body, part).any(is_it) {
         return Ok(Answer::no_content());
     }
-    body["properties"][part].as_array_mut().map(|it| it.retain(|it| !is_it(it)));
+    if let Some(parts) = body["properties"][part].as_array_mut() {
+        parts.retain(|part| !is_it(part));
+    }
     // A connection is the consumer's: no body of the service changes it.
     if part == "privateEndpointConnections"
         && let Some(there) = world.get_mut(id)

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use base64::Engine as _;
 use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+use tokio::task::JoinSet;
 
 use super::*;
 
@@ -224,7 +225,8 @@ async fn another_tenants_token_goes_along() {
     let first = EntraSettings { auxiliary: Some("network".to_owned()), ..world.of_secret() };
     let credentials = Credentials::load(vec![of("azure", first.clone()), of("network", other.of_secret())]).unwrap();
     let egress = world.egress_of(credentials.clone());
-    let watched = tokio::spawn(credentials.watch());
+    let mut watching = JoinSet::new();
+    watching.spawn(credentials.watch());
     let answer = loop {
         match send(&egress, Method::Get).await {
             Err(SendError::RetryAfter(_)) => tokio::task::yield_now().await,
@@ -235,7 +237,7 @@ async fn another_tenants_token_goes_along() {
     let request = world.service.requests().remove(0);
     let sent = ["authorization", "x-ms-authorization-auxiliary"].map(|it| header(&request, it).unwrap());
     assert_eq!(sent, ["Bearer eyJ0.of-entra", "Bearer eyJ0.of-the-other-tenant"]);
-    watched.abort();
+    watching.abort_all();
     for (auxiliary, part) in [("nobody", "is no credential with `entra`"), ("azure", "is itself")] {
         let wrong = EntraSettings { auxiliary: Some(auxiliary.to_owned()), ..first.clone() };
         let error = Credentials::load(vec![of("azure", wrong)]).err().unwrap().to_string();
