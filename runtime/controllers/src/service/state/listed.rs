@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Freshness, LoadBalancer, LoadBalancerStatus, Progress, Reply, Result};
+use cloud_provider::{LoadBalancer, LoadBalancerStatus, Progress, Reply, Result};
 use tokio::time::Instant;
 
 use super::stage::{ListWord, NextCall, SyncState};
 use super::steps::{AskedNodes, Resync};
 use super::unwritten::{AnswerMeaning, Unwritten};
 use super::{Cause, ServiceState};
-use crate::freshness::{CallEnded, LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION, WriteEnded};
 use crate::service::backends::BackendNode;
 use crate::service::inventory::schedule::WaitingService;
 
@@ -61,19 +60,11 @@ impl ServiceState {
         self.creates() && self.work.new_memo.is_some()
     }
 
-    /// Whether an earlier life of this process has left it, and no call of this one has ended.
-    pub(crate) fn is_unasked(&self) -> bool {
-        self.work.answered.is_none() && self.work.memo.is_some()
-    }
-
-    /// How fresh a list must be that answers the next call about it too: it began after the last call ended or, for a creation,
+    /// When a list must have begun that answers the next call about it too: after the last call ended or, for a creation,
     /// after the last one that wrote. `None`: no list does.
-    pub(crate) fn listed_since(&self) -> Option<Freshness> {
-        match self.work.answered {
-            Some(_) if self.creates() => Some(LOAD_BALANCER_CREATION.since(WriteEnded(self.work.wrote))),
-            None if !self.is_unasked() => None,
-            answered => Some(LOAD_BALANCER_CHANGE.since(CallEnded(answered))),
-        }
+    pub(crate) fn listed_after(&self) -> Option<Option<Instant>> {
+        let answered = self.work.answered?;
+        Some(if self.creates() { self.work.wrote } else { Some(answered) })
     }
 
     /// The revision that its `ready` was seen with.
@@ -229,23 +220,6 @@ mod tests {
             state.answered(&reply, None, now);
             assert_eq!(state.creates(), creates, "{reply:?}");
         }
-    }
-
-    #[test]
-    fn a_list_answers_the_first_call_about_what_was_left() {
-        let now = Instant::now();
-        let mut left = state(now);
-        assert!(left.is_unasked());
-        let since = left.listed_since().unwrap();
-        assert!(since.allows(now, now + 2 * SECOND) && !since.allows(now, now + 4 * SECOND));
-        assert!(left.next_step(&wanted("small"), &Arc::default(), now).is_continue());
-        left.begin_call(None);
-        assert!(left.is_unasked(), "as long as the call is under way");
-        left.answered(&reply(false), None, now + SECOND);
-        assert!(!left.is_unasked());
-        assert!(!left.listed_since().unwrap().allows(now, now + 2 * SECOND), "that list is older than the call");
-        let new = ServiceState::new(&service(json!({})), &Counted::default(), now);
-        assert!(!new.is_unasked() && new.listed_since().is_none());
     }
 
     #[test]
