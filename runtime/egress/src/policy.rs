@@ -409,7 +409,7 @@ fn meets(requires: &[Requirement], headers: &HeaderMap) -> Result<(), String> {
         match required {
             Requirement::IfMatch => {
                 let version = headers.get(IF_MATCH).map(|it| it.as_bytes().trim_ascii()).unwrap_or_default();
-                // What must not be there yet undoes nothing.
+                // A write that makes an object (`if-none-match: *`) undoes nothing.
                 let is_new = headers.get(IF_NONE_MATCH).is_some_and(|it| it.as_bytes().trim_ascii() == b"*");
                 if is_new && !headers.contains_key(IF_MATCH) {
                     continue;

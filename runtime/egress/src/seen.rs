@@ -355,7 +355,7 @@ impl Ending {
             it if it.is_success() => Self::Success,
             it @ (StatusCode::TOO_MANY_REQUESTS | StatusCode::PAYLOAD_TOO_LARGE) => {
                 match response::pause(it, &answer.headers, SystemTime::now()) {
-                    // What is too large is refused for itself.
+                    // A body that is too large is refused for that.
                     None if it == StatusCode::PAYLOAD_TOO_LARGE => Self::of_refusal(it.as_u16()),
                     pause => Self::Throttled(it.as_u16(), pause),
                 }
@@ -397,7 +397,7 @@ impl Ending {
 
 /// Whether a request holds a text, of letters, digits and dashes, in its path, its query or its body.
 fn holds(permitted: &Permitted, text: &str) -> bool {
-    // What else a body holds is no sign whose it is: a PUT of all that an object has holds what stays.
+    // Other fields of a body do not tell the owner: a PUT of a whole object also holds the parts that stay.
     let body = if permitted.effect() == Effect::Write { &permitted.body()[..] } else { &[] };
     let has = |it: &[u8]| !text.is_empty() && memmem::find(it, text.as_bytes()).is_some();
     has(permitted.target().as_bytes()) || has(body)

@@ -20,7 +20,7 @@ const LATER: Duration = Duration::from_secs(2);
 pub(crate) enum AzureWritten {
     /// It is under way, or done: the object as the API shows it, null for a deletion, and the operation.
     Begun(Value, Option<String>),
-    /// Somebody has written in between, or made it: it has to be read again.
+    /// Another writer has changed or made the object meanwhile: it has to be read again.
     Changed,
     /// An earlier change has to end first: how soon to come back, and what the API says.
     Busy(Duration, String),

@@ -67,7 +67,7 @@ pub(crate) fn delete(unwanted: &[LoadBalancer]) -> Vec<Result<Deletion>> {
 fn prepared(unwanted: &[LoadBalancer]) -> Result<(AzureBalancerSettings, BalancerCloud)> {
     let settings = AzureBalancerSettings::read()?;
     let mut groups = SortedSet::from([settings.account.group.clone()]);
-    // What cannot be read there was never obeyed.
+    // An annotation that cannot be read was never obeyed.
     let named = unwanted.iter().filter_map(|it| Annotations::of(it).read(&RESOURCE_GROUP).ok().flatten());
     named.for_each(|it| _ = groups.insert(it));
     let mut cloud = BalancerCloud::read(&settings, &groups)?;

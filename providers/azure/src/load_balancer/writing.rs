@@ -92,7 +92,7 @@ fn delete_balancer(settings: &AzureBalancerSettings, cloud: &mut BalancerCloud, 
     if let Some(why) = members::clear(&shown)?.why {
         return Ok(SharedWrite::waits(why));
     }
-    // Who has joined meanwhile is not deleted with it.
+    // A Service whose frontend or rule was added meanwhile keeps the load balancer.
     let again: Option<Value> = AzureApi::Network.get(&id).find()?;
     let same_parts = |entry: &Value| {
         entry["properties"]["frontendIPConfigurations"] == shown["properties"]["frontendIPConfigurations"]

@@ -251,7 +251,7 @@ impl FakeArm {
         let mut shown = body;
         self.fill(&id, &mut shown, old.as_ref());
         if let Some(old) = &old {
-            // What a machine's write does not name stays.
+            // Fields that a machine's write does not name stay.
             if key.contains("/microsoft.compute/") {
                 let mut merged = old.clone();
                 merge(&mut merged, &shown);

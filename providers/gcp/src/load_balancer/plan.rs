@@ -193,7 +193,7 @@ impl GcePlan<'_> {
 
     /// The cluster's instance group in each zone, with all nodes of the zone and no others.
     fn groups(&mut self) {
-        // What names them was made after them.
+        // The backend service that names the groups was made after them.
         if self.live.unread.contains(&self.goal.check()) {
             return;
         }

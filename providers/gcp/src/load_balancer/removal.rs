@@ -69,7 +69,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
         if goes_on || sent.forbidden.is_empty() {
             break (step, sent);
         }
-        // What may not be deleted stays, and the rest goes.
+        // Objects that the credential may not delete stay, and the rest goes.
         for object in sent.forbidden {
             live.objects.remove(&object);
             live.forbidden.insert(object);
@@ -98,7 +98,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     let after = match (step.is_try && again.is_none(), step.tries_backends) {
         (false, _) => after,
         (true, true) => after.without_backends(),
-        // What stays is told at the end, and so it is read again.
+        // Firewalls that stay are told at the end, and so they are read again.
         (true, false) if !live.forbidden.is_empty() => after.at(GceStage::Tried),
         (true, false) => after.at(GceStage::Tried).without_own(),
     };

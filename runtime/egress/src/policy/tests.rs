@@ -417,7 +417,7 @@ fn adv_113_a_rule_can_require_the_version_that_was_read() {
     for headers in [&[][..], &[("if-match", "")], &[("if-match", " ")], &[("if-match", "*")], &[("if-match", " * ")]] {
         assert_eq!(code("whole", headers), Err(Code::Header), "{headers:?}");
     }
-    // What must not be there yet undoes nobody's changes.
+    // A write that makes an object (`if-none-match: *`) undoes nobody's changes.
     assert_eq!(code("whole", &[("if-none-match", "*")]), Ok(()));
     for headers in [&[("if-none-match", "\"abc\"")][..], &[("if-none-match", "*"), ("if-match", "*")]] {
         assert_eq!(code("whole", headers), Err(Code::Header), "{headers:?}");

@@ -127,7 +127,7 @@ fn azure_056_private_link_is_as_recorded() {
 fn takeover_writes_nothing() {
     let stage = BalancerStage::new();
     stage.ready(service());
-    // What the vendor's controller has made has its marks alone.
+    // Objects that the vendor's controller has made have its marks alone.
     let public = format!("Microsoft.Network/publicIPAddresses/kubernetes-{BASE}");
     let untagged: fn(&mut Value) = |it| _ = it["tags"].as_object_mut().unwrap().remove("aerostat-owner");
     stage.cloud.borrow_mut().touch(&public, untagged);
