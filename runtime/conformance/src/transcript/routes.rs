@@ -54,7 +54,7 @@ pub(crate) struct RouteStory {
 }
 
 /// The routes of a page, and why some may be missing.
-pub(crate) type ToldRoutes = (Vec<Route>, Option<String>);
+pub(crate) type RoutePageRead = (Vec<Route>, Option<String>);
 
 /// A list of routes, page after page.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub(crate) struct RouteListing {
     /// The trouble of its requests.
     pub(crate) trouble: Option<(usize, How)>,
     /// In their order.
-    pub(crate) pages: Vec<Result<ToldRoutes, Wrong>>,
+    pub(crate) pages: Vec<Result<RoutePageRead, Wrong>>,
     /// Whether nobody read any further, because there was no end.
     pub(crate) is_endless: bool,
     /// The requests of all pages.
