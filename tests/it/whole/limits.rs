@@ -40,7 +40,9 @@ async fn a_pause_is_obeyed_and_ends_in_time<V: Vendor>(rig: CloudRig<V>) {
     rig.served("before").await;
 
     rig.cloud.inject(V::pause(Fault::status("*", "/**", 429), PAUSE));
+    // One Service meets the refusal; all others come when the pause has begun, so that no request of theirs is under way already.
     rig.ports("before", &[80, 81]).await;
+    rig.cloud.wait_for("a refusal", |requests| requests.iter().any(|it| it.status == Some(429))).await;
     for index in 0..10 {
         rig.create(&service(&format!("after-{index}"), &[80], &[])).await;
     }
@@ -48,7 +50,6 @@ async fn a_pause_is_obeyed_and_ends_in_time<V: Vendor>(rig: CloudRig<V>) {
         rig.add_machine(id);
         kubelet::join(&rig.cluster.admin, &worker(id)).await.unwrap();
     }
-    rig.cloud.wait_for("a refusal", |requests| requests.iter().any(|it| it.status == Some(429))).await;
     let requests = rig.cloud.requests();
     let answered = requests.iter().filter(|it| it.status == Some(429)).map(|it| it.at + it.took.unwrap());
     let refused = answered.min().unwrap();
