@@ -101,8 +101,8 @@ impl Reads {
         Self { reuse, known: Mutex::default() }
     }
 
-    /// The answer to a read, and whether somebody else's request brought it. `send` is asked only if there is none. An answer
-    /// that has come serves if it is so fresh; one that is under way serves all.
+    /// The answer to a read, and whether somebody else's request brought it. `send` is asked only if there is none. One
+    /// that has come, or is under way, serves if it was asked for as late as that; one that waits for its turn serves all.
     pub(crate) async fn answer(
         &self,
         key: ReadKey,
@@ -136,8 +136,9 @@ impl Reads {
             Some(KnownRead::Answered { answer, asked, until }) if *until > now && freshness.allows(*asked, now) => {
                 return FoundRead::Answered(answer.clone());
             }
-            Some(KnownRead::InFlight { number, answer, .. }) => {
-                if let Some(answer) = answer.upgrade() {
+            Some(KnownRead::InFlight { number, answer, asked, left }) => {
+                let is_fresh = !left.is_marked() || freshness.allows(*asked, now);
+                if let Some(answer) = answer.upgrade().filter(|_| is_fresh) {
                     return FoundRead::InFlight { number: *number, answer, is_joined: true };
                 }
             }
@@ -300,7 +301,7 @@ mod tests {
         let second = Duration::from_secs(1);
         tokio::time::advance(second - Duration::from_nanos(1)).await;
         assert_eq!(body(reads.answer(key(), Freshness::within(second), none).await).0, "running", "it is young enough");
-        let now = Freshness::after(Instant::now());
+        let now = Freshness::since(Instant::now());
         let (answer, send) = request();
         let mut first = Box::pin(reads.answer(key(), now, send));
         assert!(poll!(&mut first).is_pending(), "what was asked for before does not serve");
@@ -309,6 +310,30 @@ mod tests {
         answer.send(outcome("success")).unwrap();
         assert_eq!(body(second.await), ("success".to_owned(), true));
         assert_eq!(body(first.await), ("success".to_owned(), false));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_read_under_way_serves_no_later_question() {
+        let reads = Reads::new(Duration::from_secs(60));
+        let ((turn, comes), (answer, arrives)) = (channel(), channel());
+        let mut first = Box::pin(reads.answer(key(), Freshness::ANY, waiting(comes, arrives)));
+        assert!(poll!(&mut first).is_pending());
+        tokio::time::advance(Duration::from_secs(1)).await;
+        let now = Freshness::since(Instant::now());
+        let mut second = Box::pin(reads.answer(key(), now, none));
+        assert!(poll!(&mut second).is_pending(), "it joins: the request has not left yet");
+        turn.send(()).unwrap();
+        assert!(poll!(&mut first).is_pending());
+        let (other, send) = request();
+        let mut third = Box::pin(reads.answer(key(), now, send));
+        assert!(poll!(&mut third).is_pending(), "the request that has left may have been answered already");
+        let mut fourth = Box::pin(reads.answer(key(), Freshness::ANY, none));
+        assert!(poll!(&mut fourth).is_pending());
+        answer.send(outcome("before")).unwrap();
+        other.send(outcome("after")).unwrap();
+        let answers = [first.await, second.await, third.await, fourth.await].map(|it| body(it).0);
+        assert_eq!(answers, ["before", "before", "after", "after"]);
+        assert_eq!(body(reads.answer(key(), now, none).await), ("after".to_owned(), true), "the later one is kept");
     }
 
     #[tokio::test]

@@ -57,6 +57,13 @@ pub(crate) struct Earlier {
     pub(crate) freshness: Freshness,
 }
 
+impl Earlier {
+    /// Any that is so fresh.
+    pub(crate) fn resting_on(freshness: Freshness) -> Self {
+        Self { freshness, ..Self::default() }
+    }
+}
+
 /// The right to run calls, one at a time. Only [`Calls::permit`] makes one.
 pub(crate) struct Permit<'a>(#[expect(dead_code, reason = "it counts until it is dropped")] CallPlace<'a>);
 

@@ -6,6 +6,7 @@ mod acme;
 mod answers;
 mod batches;
 mod compiler;
+mod freshness;
 mod go;
 mod hiding;
 mod host;

@@ -4,6 +4,7 @@ use async_trait::async_trait;
 use cloud_provider::{EventList, Reply, Result};
 use egress::Seen;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use super::guard::Stopped;
 use super::loaded::Loaded;
@@ -27,11 +28,12 @@ pub(super) trait Batch: Clone + Send + Sync + 'static {
 
     fn object(question: &Self::Question) -> Object;
 
-    /// One call of the guest, and what the egress saw of it.
+    /// One call of the guest, and what the egress saw of it. Its question began at this moment.
     async fn ask(
         &self,
         questions: &[Self::Question],
         subject: Subject<'_>,
+        began: Instant,
     ) -> (Reply<Result<Vec<Result<Self::Answer>>, Stopped>>, Seen);
 
     /// The answer, or an error if it is not believed after what the egress saw of its call.
@@ -49,18 +51,19 @@ pub(super) async fn answers<B: Batch>(
     size: u32,
     questions: &[B::Question],
 ) -> Reply<Vec<Result<B::Answer>>> {
-    let chunks = questions.chunks(size.max(1) as usize).map(|it| chunk(batch.clone(), it.to_vec()));
+    let began = Instant::now();
+    let chunks = questions.chunks(size.max(1) as usize).map(|it| chunk(batch.clone(), it.to_vec(), began));
     side_by_side(batch, chunks).await
 }
 
-async fn chunk<B: Batch>(batch: B, questions: Vec<B::Question>) -> Reply<Vec<Result<B::Answer>>> {
+async fn chunk<B: Batch>(batch: B, questions: Vec<B::Question>, began: Instant) -> Reply<Vec<Result<B::Answer>>> {
     let set_aside: Vec<_> = questions.iter().map(|it| batch.loaded().guard.is_set_aside(&B::object(it))).collect();
     let asked = questions.into_iter().zip(&set_aside).filter(|(_, error)| error.is_none());
     let asked: Vec<_> = asked.map(|(question, _)| question).collect();
     let Reply { answer, events, wrote } = match &asked[..] {
         [] => Reply::from(Vec::new()),
-        [question] => alone(&batch, question).await,
-        several => together(&batch, several).await,
+        [question] => alone(&batch, question, began).await,
+        several => together(&batch, several, began).await,
     };
     let mut answers = answer.into_iter();
     let answer = set_aside.into_iter().map(|it| it.map_or_else(|| next(&batch, &mut answers), Err));
@@ -68,8 +71,8 @@ async fn chunk<B: Batch>(batch: B, questions: Vec<B::Question>) -> Reply<Vec<Res
 }
 
 /// One call about several objects.
-async fn together<B: Batch>(batch: &B, questions: &[B::Question]) -> Reply<Vec<Result<B::Answer>>> {
-    let (Reply { answer, mut events, mut wrote }, seen) = batch.ask(questions, Subject::Several).await;
+async fn together<B: Batch>(batch: &B, questions: &[B::Question], began: Instant) -> Reply<Vec<Result<B::Answer>>> {
+    let (Reply { answer, mut events, mut wrote }, seen) = batch.ask(questions, Subject::Several, began).await;
     let answer = match answer {
         Ok(answers) => {
             let (mut believed, mut again) = (Vec::new(), 0);
@@ -78,7 +81,7 @@ async fn together<B: Batch>(batch: &B, questions: &[B::Question]) -> Reply<Vec<R
                 let mut answer = B::judged(&seen, answer);
                 if was_given && answer.is_err() && again < B::ASKED_AGAIN {
                     again += 1;
-                    let alone = alone(batch, question).await;
+                    let alone = alone(batch, question, began).await;
                     events.extend(alone.events);
                     wrote |= alone.wrote;
                     answer = next(batch, &mut alone.answer.into_iter());
@@ -90,7 +93,7 @@ async fn together<B: Batch>(batch: &B, questions: &[B::Question]) -> Reply<Vec<R
         Err(Stopped { crashed: true, .. }) => {
             let each = questions.iter().cloned().map(|question| {
                 let batch = batch.clone();
-                async move { alone(&batch, &question).await }
+                async move { alone(&batch, &question, began).await }
             });
             let each = side_by_side(batch, each).await;
             events.extend(each.events);
@@ -103,10 +106,10 @@ async fn together<B: Batch>(batch: &B, questions: &[B::Question]) -> Reply<Vec<R
 }
 
 /// One call about one object.
-async fn alone<B: Batch>(batch: &B, question: &B::Question) -> Reply<Vec<Result<B::Answer>>> {
+async fn alone<B: Batch>(batch: &B, question: &B::Question, began: Instant) -> Reply<Vec<Result<B::Answer>>> {
     let object = B::object(question);
     let (Reply { answer, events, wrote }, seen) =
-        batch.ask(std::slice::from_ref(question), Subject::One(&object)).await;
+        batch.ask(std::slice::from_ref(question), Subject::One(&object), began).await;
     let answers = answer.map_or_else(|it| vec![Err(it.error)], |it| as_many(batch, 1, it));
     Reply { answer: answers.into_iter().map(|it| B::judged(&seen, it)).collect(), events, wrote }
 }

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use cloud_provider::{Instance, Instances, Node, Page, Reply, Result};
+use cloud_provider::{Freshness, Instance, Instances, Node, Page, Reply, Result};
 use egress::Seen;
 use futures::FutureExt as _;
 use tokio::time::Instant;
@@ -43,7 +43,7 @@ impl Instances for InstancesGuest {
         let list = self.lists.take(cursor.as_deref(), Instant::now());
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
-            .call_page(Function::List, list.reads.clone(), |store| {
+            .call_page(Function::List, list.earlier(), |store| {
                 async move { ask(pre, store, start.as_deref(), limit).await }.boxed()
             })
             .await;
@@ -110,13 +110,18 @@ impl Batch for InstancesGuest {
         Object::node(node)
     }
 
-    async fn ask(&self, nodes: &[Node], subject: Subject<'_>) -> (Reply<Result<NodeAnswers, Stopped>>, Seen) {
+    async fn ask(
+        &self,
+        nodes: &[Node],
+        subject: Subject<'_>,
+        began: Instant,
+    ) -> (Reply<Result<NodeAnswers, Stopped>>, Seen) {
         let Loaded { description, node_labels, .. } = &*self.loaded;
         let pre = self.pre.clone();
         let asked: Vec<_> = nodes.iter().map(|it| convert::instance::node(it, node_labels)).collect();
         let (Reply { answer, mut events, wrote }, seen) = self
             .loaded
-            .attempt(Function::Get, subject, Earlier::default(), |store| {
+            .attempt(Function::Get, subject, Earlier::resting_on(Freshness::since(began)), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_instances().call_get(store, &asked).await

@@ -7,6 +7,8 @@ use egress::ListReads;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::time::Instant;
 
+use crate::call::Earlier;
+
 /// So many lists are remembered. With more, the one that began first is forgotten, and reads again.
 const REMEMBERED: usize = 4;
 /// A list that takes longer is over.
@@ -30,6 +32,13 @@ pub(super) struct OpenList {
     next: String,
     begun: Instant,
     pub(super) reads: ListReads,
+}
+
+impl OpenList {
+    /// The answers that serve its next page: those of its earlier pages, and others that were asked for since it began.
+    pub(super) fn earlier(&self) -> Earlier {
+        Earlier { list: Some(self.reads.clone()), freshness: Freshness::since(self.begun) }
+    }
 }
 
 impl OpenLists {

@@ -49,7 +49,7 @@ impl LoadBalancerInventory for InventoryGuest {
         let list = lists.take(cursor.as_deref(), Instant::now());
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
-            .call_page(Function::ListInventory, list.reads.clone(), |store| {
+            .call_page(Function::ListInventory, list.earlier(), |store| {
                 async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_load_balancer_inventory().call_list(store, start.as_deref(), limit).await

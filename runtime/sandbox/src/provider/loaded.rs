@@ -6,7 +6,7 @@ use std::time::Duration;
 use cloud_provider::{
     Description, Error, Event, InventoryDescription, Reply, Result, RouteDescription, TopologyDescription,
 };
-use egress::{ListReads, Seen};
+use egress::Seen;
 use futures::future::BoxFuture;
 use wasmtime::Store;
 
@@ -71,15 +71,14 @@ impl Loaded {
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 
-    /// As [`Loaded::call`], for one page of a list: equal reads are answered by what its earlier pages have read.
+    /// As [`Loaded::call`], for one page of a list: equal reads may be answered by what its earlier pages have read.
     pub(super) async fn call_page<T: CallAnswer + Texts>(
         &self,
         function: Function,
-        list: ListReads,
+        earlier: Earlier,
         body: impl for<'a> FnOnce(&'a mut Store<StoreState>) -> BoxFuture<'a, wasmtime::Result<T>> + Send,
     ) -> (Reply<Result<T>>, Seen) {
-        let (Reply { answer, events, wrote }, seen) =
-            self.attempt(function, Subject::Nothing, Earlier { list: Some(list), ..Earlier::default() }, body).await;
+        let (Reply { answer, events, wrote }, seen) = self.attempt(function, Subject::Nothing, earlier, body).await;
         (Reply { answer: answer.map_err(|it| it.error), events, wrote }, seen)
     }
 

@@ -3,6 +3,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use cloud_provider::{PersistentVolumes, Reply, Result, Topology, TopologyDescription, Volume};
 use egress::Seen;
+use tokio::time::Instant;
 
 use super::batch::{Batch, answers};
 use super::describe;
@@ -76,6 +77,7 @@ impl Batch for PersistentVolumesGuest {
         &self,
         volumes: &[Volume],
         subject: Subject<'_>,
+        _began: Instant,
     ) -> (Reply<Result<Vec<Result<Option<Topology>>>, Stopped>>, Seen) {
         let pre = self.pre.clone();
         let asked: Vec<_> = volumes.iter().map(convert::persistent_volume::volume).collect();

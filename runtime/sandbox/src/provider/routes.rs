@@ -60,9 +60,11 @@ impl Routes for RoutesGuest {
         let limit = limit.clamp(1, self.description.page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
         let list = self.lists.take(cursor.as_deref(), Instant::now());
+        // What a list of machines has read a moment ago serves, too: a change of a route says what must still be there.
+        let earlier = Earlier { list: Some(list.reads.clone()), freshness: Freshness::ANY };
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
-            .call_page(Function::ListRoutes, list.reads.clone(), |store| {
+            .call_page(Function::ListRoutes, earlier, |store| {
                 async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_routes().call_list(store, start.as_deref(), limit).await
@@ -114,6 +116,7 @@ impl Batch for NextHops {
         &self,
         networks: &[PodNetwork],
         subject: Subject<'_>,
+        _began: Instant,
     ) -> (Reply<Result<Vec<Result<String>>, Stopped>>, Seen) {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = networks.iter().map(|it| convert::routes::pod_network(it, &loaded.node_labels)).collect();
@@ -170,14 +173,14 @@ impl Batch for Apply {
         &self,
         changes: &[RouteChange],
         subject: Subject<'_>,
+        began: Instant,
     ) -> (Reply<Result<Vec<Result<RouteOutcome>>, Stopped>>, Seen) {
         let (pre, loaded) = (self.0.pre.clone(), self.loaded());
         let asked: Vec<_> = changes.iter().map(|it| convert::routes::change(it, &loaded.node_labels)).collect();
         let function = Function::Apply { deletes: self.deletes(changes) };
         // It comes back within a moment, to see what has become of something.
-        let earlier = Earlier { freshness: Freshness::after(Instant::now()), ..Earlier::default() };
         let (Reply { answer, mut events, wrote }, seen) = loaded
-            .attempt(function, subject, earlier, |store| {
+            .attempt(function, subject, Earlier::resting_on(Freshness::since(began)), |store| {
                 Box::pin(async move {
                     let guest = pre.instantiate_async(&mut *store).await?;
                     guest.aerostat_cloud_routes().call_apply(store, &asked).await
