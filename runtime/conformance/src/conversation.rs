@@ -1,4 +1,4 @@
-//! Conversations of a provider with its cloud, in one file: recorded at the gate, and played again without the cloud.
+//! Conversations of a provider with its cloud, in one file: recorded by the egress, and played again without the cloud.
 //!
 //! ```text
 //! LeavingRequest, before a credential is attached ┐

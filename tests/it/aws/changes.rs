@@ -1,5 +1,5 @@
 //! Changes of Services that have a Network Load Balancer, and what they cost. Numbers in names are those of the cases in
-//! `spec/providers/provider-aws.md` §9.
+//! `tests/CASES.md`.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Classic Load Balancers: the parts that one is built of. Numbers in names are those of the cases in
-//! `spec/providers/provider-aws.md` §9.
+//! `tests/CASES.md`.
 
 use k8s_openapi::api::core::v1::ServiceSpec;
 use serde_json::json;

@@ -1,5 +1,5 @@
 //! Nodes, with the binary between a cluster and AWS, from their join to the end of their machine. Numbers in names are those of
-//! the cases in `spec/providers/provider-aws.md` §9.
+//! the cases in `tests/CASES.md`.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! Services that AWS cannot serve, and the events that say so. Numbers in names are those of the cases in
-//! `spec/providers/provider-aws.md` §9.
+//! `tests/CASES.md`.
 
 use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Routes, with the binary between a cluster and AWS. Numbers in names are those of the cases in `spec/providers/provider-aws.md` §9.
+//! Routes, with the binary between a cluster and AWS. Numbers in names are those of the cases in `tests/CASES.md`.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
 //! Services of type LoadBalancer, with the binary between a cluster and AWS. Numbers in names are those of the cases in
-//! `spec/providers/provider-aws.md` §9.
+//! `tests/CASES.md`.
 
 use std::time::Duration;
 

@@ -1,5 +1,5 @@
 //! The Services of the story that cannot have what they ask for. Numbers in comments are those of the cases in
-//! `spec/providers/provider-aws.md` §9.
+//! `tests/CASES.md`.
 
 use serde_json::{Value, json};
 

@@ -1,5 +1,5 @@
 //! The Services of the story. Node ports are given, so that names and rules that hold them are the same each time. Numbers in comments are
-//! those of the cases in `spec/providers/provider-aws.md` §9.
+//! those of the cases in `tests/CASES.md`.
 
 use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
