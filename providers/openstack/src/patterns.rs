@@ -64,7 +64,7 @@ enum PatternAtom {
 
 impl NamePattern {
     fn glob(pattern: &str) -> Self {
-        let atom = |it| match it {
+        let atom = |letter| match letter {
             '*' => PatternStep { atom: PatternAtom::Any, least: 0, most: usize::MAX },
             '?' => once(PatternAtom::Any),
             other => once(literal(other)),

@@ -191,9 +191,9 @@ impl From<WireObject<TrimmedMachine, NodeHealth>> for KubeNode {
     fn from(wire: WireObject<TrimmedMachine, NodeHealth>) -> Self {
         let mut metadata = ObjectMeta::from(wire.metadata);
         metadata.finalizers = None;
-        metadata.annotations = metadata.annotations.map(|mut it| {
-            it.retain(|key, _| NODE_ANNOTATIONS.contains(&key.as_str()));
-            it
+        metadata.annotations = metadata.annotations.map(|mut annotations| {
+            annotations.retain(|key, _| NODE_ANNOTATIONS.contains(&key.as_str()));
+            annotations
         });
         Self { metadata, spec: wire.spec.map(NodeSpec::from), status: wire.status.map(NodeStatus::from) }
     }
@@ -223,12 +223,12 @@ impl From<TrimmedMachine> for NodeSpec {
 
 impl From<NodeHealth> for NodeStatus {
     fn from(NodeHealth { addresses, conditions }: NodeHealth) -> Self {
-        let condition = |it: Condition| NodeCondition {
+        let condition = |sent: Condition| NodeCondition {
             // Only the route controller's own is compared by its reason.
-            reason: it.reason.filter(|_| it.kind == NETWORK_UNAVAILABLE),
-            type_: it.kind,
-            status: it.status.unwrap_or_default(),
-            last_transition_time: it.last_transition_time,
+            reason: sent.reason.filter(|_| sent.kind == NETWORK_UNAVAILABLE),
+            type_: sent.kind,
+            status: sent.status.unwrap_or_default(),
+            last_transition_time: sent.last_transition_time,
             ..NodeCondition::default()
         };
         let is_read = |it: &Condition| CONDITIONS.contains(&it.kind.as_str());
@@ -394,8 +394,8 @@ mod tests {
             "spec": { "csi": { "driver": "d", "volumeHandle": "h" }, "claimRef": { "name": "c" } },
             "status": { "phase": "Bound", "lastPhaseTransitionTime": "2026-01-02T03:04:05Z" },
         });
-        check::<PersistentVolume>(sent("PersistentVolume", volume), |it| {
-            (it.metadata.finalizers, it.status) = (None, None);
+        check::<PersistentVolume>(sent("PersistentVolume", volume), |volume| {
+            (volume.metadata.finalizers, volume.status) = (None, None);
         });
     }
 

@@ -81,9 +81,11 @@ fn pages_name_files_that_a_release_has() {
     for page in ["../SECURITY.md", "../README.md", "README.md", "hetzner/README.md", "registry/README.md"] {
         let text = text(page);
         let words = text.split(|it: char| !(it.is_ascii_alphanumeric() || "-_.".contains(it)));
-        let words = words.map(|it| it.trim_end_matches('.')).filter(|it| {
-            [".cdx.json", "BUILT-WITH.txt", "SHA256SUMS", "provenance.json"].iter().any(|end| it.ends_with(end))
-                || ["aerostat-linux-", "aerostat-image-", "aerostat-bundle-"].iter().any(|start| it.starts_with(start))
+        let words = words.map(|it| it.trim_end_matches('.')).filter(|word| {
+            [".cdx.json", "BUILT-WITH.txt", "SHA256SUMS", "provenance.json"].iter().any(|end| word.ends_with(end))
+                || ["aerostat-linux-", "aerostat-image-", "aerostat-bundle-"]
+                    .iter()
+                    .any(|start| word.starts_with(start))
         });
         named.extend(words.map(str::to_owned));
     }

@@ -136,10 +136,16 @@ pub(crate) fn held(documents: &[Value]) -> BTreeSet<Right> {
 
 /// What rules ask for.
 pub(crate) fn asked(rules: impl IntoIterator<Item = RoleRule>) -> BTreeSet<Right> {
-    let rights = rules.into_iter().flat_map(|mut it| {
-        let verbs = std::mem::take(&mut it.verbs);
+    let rights = rules.into_iter().flat_map(|mut rule| {
+        let verbs = std::mem::take(&mut rule.verbs);
         let right = move |verb: &str| {
-            (it.namespace.clone(), it.group.to_owned(), it.resource.to_owned(), it.name.clone(), verb.to_owned())
+            (
+                rule.namespace.clone(),
+                rule.group.to_owned(),
+                rule.resource.to_owned(),
+                rule.name.clone(),
+                verb.to_owned(),
+            )
         };
         verbs.into_iter().map(right).collect::<Vec<_>>()
     });

@@ -113,9 +113,9 @@ pub(crate) async fn provider(module: &str, settings: &[(&str, &str)]) -> Provide
 /// The requests that a provider without operations asks for, what each does and what it carries. Sorted.
 pub(crate) fn described(description: &Description) -> Vec<String> {
     let rules = description.endpoints[0].allow.iter();
-    requests(rules.map(|it| {
-        let effect = it.own_effect().map(Effect::as_str);
-        (it.methods.clone(), it.paths.clone(), effect, described_content(&it.content))
+    requests(rules.map(|rule| {
+        let effect = rule.own_effect().map(Effect::as_str);
+        (rule.methods.clone(), rule.paths.clone(), effect, described_content(&rule.content))
     }))
 }
 

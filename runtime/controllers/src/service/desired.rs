@@ -171,9 +171,9 @@ fn source_ranges(service: &Service, description: &Description) -> Result<Vec<Str
 
 /// Ranges of addresses as they are written usually, each once and in order.
 fn canonical<'a>(ranges: impl Iterator<Item = &'a str>, field: &str) -> Result<BTreeSet<String>, Invalid> {
-    let range = |it: &str| match it.trim().parse::<IpNet>() {
+    let range = |text: &str| match text.trim().parse::<IpNet>() {
         Ok(range) => Ok(range.trunc().to_string()),
-        Err(_) => Err(Invalid(format!("{field}: {it:?} is no range of addresses, such as \"10.0.0.0/8\""))),
+        Err(_) => Err(Invalid(format!("{field}: {text:?} is no range of addresses, such as \"10.0.0.0/8\""))),
     };
     ranges.map(range).collect()
 }

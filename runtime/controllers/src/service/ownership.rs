@@ -11,9 +11,9 @@ use crate::service::status;
 
 /// An older Service with the same memo. Two can have it only if somebody has copied the status of one of them.
 pub(super) fn older_claimant(service: &Service, memo: &str, all: &[Arc<Service>]) -> Option<String> {
-    let age = |it: &Service| {
-        let created = it.metadata.creation_timestamp.as_ref().map(|it| it.0);
-        (created, it.metadata.uid.clone())
+    let age = |service: &Service| {
+        let created = service.metadata.creation_timestamp.as_ref().map(|it| it.0);
+        (created, service.metadata.uid.clone())
     };
     let mut same = all.iter().filter(|it| status::memo(it) == Some(memo));
     same.find(|it| it.metadata.uid != service.metadata.uid && age(it) < age(service)).map(|it| key(it))

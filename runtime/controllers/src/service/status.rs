@@ -50,10 +50,10 @@ fn kept_in<'a>(service: &'a Service, condition: &str) -> Option<&'a str> {
 /// Where the Service's status says that it is reached.
 pub(super) fn current(service: &Service) -> Vec<Ingress> {
     let text = |it: &Option<String>| it.clone().filter(|it| !it.is_empty());
-    let ingress = |it: &LoadBalancerIngress| Ingress {
-        ip: text(&it.ip),
-        hostname: text(&it.hostname),
-        ip_mode: it.ip_mode.as_deref().and_then(IpMode::parse),
+    let ingress = |shown: &LoadBalancerIngress| Ingress {
+        ip: text(&shown.ip),
+        hostname: text(&shown.hostname),
+        ip_mode: shown.ip_mode.as_deref().and_then(IpMode::parse),
     };
     let current = service.status.as_ref().and_then(|it| it.load_balancer.as_ref()?.ingress.as_deref());
     let current = current.unwrap_or_default().iter().map(ingress);

@@ -120,8 +120,8 @@ fn the_module_and_leader_migration_need_a_right_each() {
 fn each_config_map_of_an_earlier_controller_needs_a_right() {
     let names = ["kube-system/ingress-uid", "gke/one", "gke/two"];
     let objects = rendered(&with("digitalocean", json!({ "config": { "provider": { "configMaps": names } } })));
-    let may_get = names.map(|it| {
-        let (namespace, name) = it.split_once('/').unwrap();
+    let may_get = names.map(|path| {
+        let (namespace, name) = path.split_once('/').unwrap();
         let (namespace, name) = (Some(namespace.to_owned()), Some(name.to_owned()));
         RoleRule { namespace, group: "", resource: "configmaps", name, verbs: vec!["get"] }
     });

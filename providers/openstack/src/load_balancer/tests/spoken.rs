@@ -77,8 +77,10 @@ fn openstack_034_tls_ends_at_the_listener() {
         assert!(why(stage.ensured()).contains("default-tls-container-ref"), "{malformed}");
         assert_eq!(stage.cloud.borrow_mut().asked().requests.len(), 0, "{malformed}");
     }
-    let settings = |it: Stage| {
-        it.setting("loadBalancers.containerStore", "external").setting("loadBalancers.defaultTLSContainerRef", SECRET)
+    let settings = |stage: Stage| {
+        stage
+            .setting("loadBalancers.containerStore", "external")
+            .setting("loadBalancers.defaultTLSContainerRef", SECRET)
     };
     let mut stage = settings(Stage::new());
     stage.ensured().unwrap();

@@ -94,15 +94,15 @@ impl Orphans {
         if self.deleted.is_some_and(|it| listed.saturating_duration_since(it) < options.orphan_pause) {
             return None;
         }
-        let old = self.known.values().filter(|it| {
-            it.is_told
-                && !it.is_ambiguous
-                && it.item.proof == Proof::Unique
-                && it.item.owner.uid.is_some()
-                && it.item.owner.cluster_uid.is_some()
-                && it.item.memo.is_some()
-                && it.item.state != InventoryState::Changing
-                && listed.saturating_duration_since(it.since) >= options.orphan_age
+        let old = self.known.values().filter(|known| {
+            known.is_told
+                && !known.is_ambiguous
+                && known.item.proof == Proof::Unique
+                && known.item.owner.uid.is_some()
+                && known.item.owner.cluster_uid.is_some()
+                && known.item.memo.is_some()
+                && known.item.state != InventoryState::Changing
+                && listed.saturating_duration_since(known.since) >= options.orphan_age
         });
         old.min_by_key(|it| it.since).map(|it| &it.item)
     }

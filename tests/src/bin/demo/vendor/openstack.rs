@@ -82,10 +82,10 @@ impl Shown for OpenStack {
             let balancers = world
                 .all(Kind::LoadBalancer)
                 .map(|it| (format!("load balancer {}", text(it, "id")), balancer(world, it)));
-            let floating = world.all(Kind::FloatingIp).map(|it| {
+            let floating = world.all(Kind::FloatingIp).map(|address| {
                 (
-                    format!("floating IP {}", text(it, "floating_ip_address")),
-                    format!("leads to {}", text(it, "fixed_ip_address")),
+                    format!("floating IP {}", text(address, "floating_ip_address")),
+                    format!("leads to {}", text(address, "fixed_ip_address")),
                 )
             });
             let routes = routes(world).into_iter().map(|(to, hop)| (format!("route {to}"), format!("leads to {hop}")));
