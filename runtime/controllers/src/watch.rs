@@ -4,8 +4,9 @@
 //! a list of everything ► changes since then ► … ► changes since the newest of them ► … (forgotten?) ► a list
 //! ```
 //!
-//! kube's own watcher lets any API server begin with what its cache has, however old that is, and does not say how old. Here
-//! a list is a consistent read; a list that is older than what was seen is discarded all the same, and so is a change.
+//! kube's own watcher passes on a list of any version, and streams lists only where it is told that the API server can, which
+//! differs between the versions and settings of Kubernetes that are served here. This one finds that out, and discards a list or
+//! a change that is older than what was seen.
 
 use std::collections::HashMap;
 use std::convert::Infallible;
