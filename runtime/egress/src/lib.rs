@@ -23,7 +23,6 @@ mod check;
 mod client_certificate;
 mod content;
 mod credentials;
-pub mod der;
 mod destination;
 mod effect;
 mod egress;

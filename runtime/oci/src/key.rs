@@ -2,27 +2,24 @@
 
 use std::path::{Path, PathBuf};
 
-use egress::der::{BIT_STRING, DerElement, INTEGER, SEQUENCE};
 use ring::signature::{
     ECDSA_P256_SHA256_ASN1, ECDSA_P384_SHA384_ASN1, RSA_PKCS1_2048_8192_SHA256, UnparsedPublicKey,
     VerificationAlgorithm,
 };
-use rustls_pki_types::alg_id;
 use rustls_pki_types::pem::{PemObject as _, SectionKind};
 use tokio::io::AsyncReadExt as _;
+use x509_parser::oid_registry::{
+    OID_EC_P256, OID_KEY_TYPE_EC_PUBLIC_KEY, OID_NIST_EC_P384, OID_PKCS1_RSAENCRYPTION, OID_SIG_ED25519,
+};
+use x509_parser::prelude::FromDer as _;
+use x509_parser::public_key::PublicKey;
+use x509_parser::x509::SubjectPublicKeyInfo;
 
 use crate::error::PullError;
 use crate::remote::WrittenIn;
 
 /// The largest file.
 const LIMIT: u64 = 64 << 10;
-
-/// The bytes before the point of a key on P-256, and on P-384.
-const P256: [u8; 26] =
-    *b"\x30\x59\x30\x13\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x08\x2a\x86\x48\xce\x3d\x03\x01\x07\x03\x42\x00";
-const P384: [u8; 23] = *b"\x30\x76\x30\x10\x06\x07\x2a\x86\x48\xce\x3d\x02\x01\x06\x05\x2b\x81\x04\x00\x22\x03\x62\x00";
-/// The bytes before the point of a key on Ed25519.
-const ED25519: [u8; 12] = *b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
 
 /// A public key.
 pub(crate) struct SignerKey {
@@ -102,24 +99,38 @@ fn of(pem: &[u8]) -> Result<Parsed, String> {
 }
 
 fn of_der(der: &[u8]) -> Result<Parsed, String> {
-    if let Some(point) = der.strip_prefix(&P256) {
-        return if is_point(point, 32) { Ok((&ECDSA_P256_SHA256_ASN1, point.to_vec())) } else { Err(damaged()) };
+    let unknown = || "is a key of an unknown kind; keys on P-256, on P-384 and of RSA can be used".to_owned();
+    let info = match SubjectPublicKeyInfo::from_der(der) {
+        Ok((rest, info)) if rest.is_empty() && info.subject_public_key.unused_bits == 0 => info,
+        Ok(_) | Err(_) => return Err(damaged()),
+    };
+    let key = info.subject_public_key.data.to_vec();
+    let algorithm = &info.algorithm.algorithm;
+    if *algorithm == OID_KEY_TYPE_EC_PUBLIC_KEY {
+        let curve = info.algorithm.parameters.as_ref().and_then(|it| it.as_oid().ok()).ok_or_else(damaged)?;
+        let (algorithm, coordinate): (&'static dyn VerificationAlgorithm, _) = match () {
+            () if curve == OID_EC_P256 => (&ECDSA_P256_SHA256_ASN1, 32),
+            () if curve == OID_NIST_EC_P384 => (&ECDSA_P384_SHA384_ASN1, 48),
+            () => return Err(unknown()),
+        };
+        return if is_point(&key, coordinate) { Ok((algorithm, key)) } else { Err(damaged()) };
     }
-    if let Some(point) = der.strip_prefix(&P384) {
-        return if is_point(point, 48) { Ok((&ECDSA_P384_SHA384_ASN1, point.to_vec())) } else { Err(damaged()) };
-    }
-    if der.starts_with(&ED25519) {
+    if *algorithm == OID_SIG_ED25519 {
         return Err(
             "is a key on Ed25519, with which cosign signs in a form that cannot be verified here; use a key on P-256, \
                     which cosign generate-key-pair makes"
                 .to_owned(),
         );
     }
-    let key = rsa_key(der);
-    match (key, key.and_then(modulus).map(<[u8]>::len)) {
-        (Some(key), Some(256..=1024)) => Ok((&RSA_PKCS1_2048_8192_SHA256, key.to_vec())),
-        (Some(_), Some(bytes)) => Err(format!("is an RSA key of {} bits; from 2048 to 8192 can be used", bytes * 8)),
-        _ => Err("is a key of an unknown kind; keys on P-256, on P-384 and of RSA can be used".to_owned()),
+    if *algorithm != OID_PKCS1_RSAENCRYPTION {
+        return Err(unknown());
+    }
+    match info.parsed() {
+        Ok(PublicKey::RSA(rsa)) => match rsa.key_size() {
+            2048..=8192 => Ok((&RSA_PKCS1_2048_8192_SHA256, key)),
+            bits => Err(format!("is an RSA key of {bits} bits; from 2048 to 8192 can be used")),
+        },
+        Ok(_) | Err(_) => Err(damaged()),
     }
 }
 
@@ -129,19 +140,4 @@ fn damaged() -> String {
 
 fn is_point(point: &[u8], coordinate: usize) -> bool {
     point.len() == 1 + 2 * coordinate && point[0] == 4
-}
-
-/// The RSA key in a `SubjectPublicKeyInfo`.
-fn rsa_key(der: &[u8]) -> Option<&[u8]> {
-    let info = DerElement::only(der)?.tagged(SEQUENCE)?;
-    let (algorithm, rest) = DerElement::first(info)?;
-    let is_rsa = algorithm.tagged(SEQUENCE)? == alg_id::RSA_ENCRYPTION.as_ref();
-    DerElement::only(rest)?.tagged(BIT_STRING)?.strip_prefix(&[0]).filter(|_| is_rsa)
-}
-
-/// The modulus of an RSA key: its first number, without a sign.
-fn modulus(key: &[u8]) -> Option<&[u8]> {
-    let (modulus, _) = DerElement::first(DerElement::only(key)?.tagged(SEQUENCE)?)?;
-    let bytes = modulus.tagged(INTEGER)?;
-    Some(bytes.strip_prefix(&[0]).unwrap_or(bytes))
 }

@@ -83,7 +83,7 @@ async fn bad_input_key_file_that_is_no_public_key() {
         (ed25519.public_key(), "is a key on Ed25519"),
         (format!("{}{}", p256.public_key(), p256.public_key()), "something else than one public key"),
         (String::new(), "holds no key; write the public key"),
-        ("-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n".to_owned(), "of an unknown kind"),
+        ("-----BEGIN PUBLIC KEY-----\nMFkw\n-----END PUBLIC KEY-----\n".to_owned(), "is a damaged key; write it again"),
         (rsa(1024), "is an RSA key of 1024 bits; from 2048 to 8192 can be used"),
         (point_cut_off(&p256), "is a damaged key; write it again"),
     ] {
