@@ -24,6 +24,10 @@ pub(crate) const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4
 /// All clouds.
 pub(crate) const CLOUDS: [&str; 5] = ["aws", "digitalocean", "gcp", "hetzner", "openstack"];
 
+/// Deletes the policy that warns, which belongs to no namespace.
+pub(crate) const WITHOUT_WARNING: &str = "kubectl delete validatingadmissionpolicy/aerostat-uninstall \
+     validatingadmissionpolicybinding/aerostat-uninstall --ignore-not-found";
+
 /// The least that a cloud needs.
 pub(crate) fn values(cloud: &str) -> Value {
     let mut values = json!({ "provider": cloud, "module": { "oci": { "digest": DIGEST } } });

@@ -104,7 +104,9 @@ async fn the_api_server_accepts_all_that_the_chart_makes() {
         "Secret",
         "Service",
         "ServiceAccount",
-        "ServiceMonitor"
+        "ServiceMonitor",
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding"
     ]);
     assert_eq!(kinds, texts(&expected), "every template was reached");
     calico_judges_every_field(&cluster, &folder);

@@ -6,17 +6,24 @@ use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, PostParams};
 use serde_json::{Value, json};
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
-use tests::control_plane::{Cluster, cluster};
+use tests::control_plane::{self, Cluster, cluster};
 use tests::kubelet;
 use tests::operator::{Process, Setup, initialized};
 use tests::wait::until;
 
-use super::lifecycle::{folder, succeed};
-use super::values;
+use super::lifecycle::{empty, folder, succeed};
+use super::{text_of, values, with};
 use crate::setup::{Folder, commands_for};
 
 /// Succeeds where the release and its objects are there.
 const STAYS: &str = "helm -n kube-system status aerostat && kubectl -n kube-system get deployment aerostat";
+
+/// Whether somebody who deletes the Deployment is told what stays, and what to do.
+fn is_warned(said: &str) -> bool {
+    let parts =
+        ["Warning: ", "In the cloud stay the load balancers of Services", "waits in its finalizer", "Next step: "];
+    parts.iter().all(|it| said.contains(it))
+}
 
 fn install(cluster: &Cluster, folder: &Folder) {
     std::fs::write(folder.path("values.yaml"), values("digitalocean").to_string()).unwrap();
@@ -67,7 +74,9 @@ async fn uninstalled_as_the_page_says_no_service_waits() {
     let said = succeed(&folder, &cluster, uninstall, "").out;
     assert!(said.contains("default/forgotten [service.kubernetes.io/load-balancer-cleanup]"), "{said}");
     succeed(&folder, &cluster, STAYS, "");
-    succeed(&folder, &cluster, "helm -n kube-system uninstall aerostat", "");
+    // Without a look, too, it says what stays.
+    let said = succeed(&folder, &cluster, "helm -n kube-system uninstall aerostat", "");
+    assert!(is_warned(&said.error), "{said:#?}");
     // The kubelet ends it. Without its ServiceAccount it cannot give the Lease back.
     process.kill_and_shorten_its_lease(&cluster).await;
 
@@ -88,4 +97,38 @@ async fn uninstalled_as_the_page_says_no_service_waits() {
     again.stop().await;
     succeed(&folder, &cluster, uninstall, "");
     assert!(!folder.run(&cluster, STAYS, "").success, "nobody waits, and it is gone");
+}
+
+/// The API server begins to judge by a policy some time after it was made. A dry run deletes nothing.
+#[tokio::test]
+async fn whoever_uninstalls_is_told_what_stays() {
+    let cluster = cluster().await;
+    let folder = folder();
+    std::os::unix::fs::symlink(control_plane::helm("helm3").unwrap(), folder.path("bin/helm3")).unwrap();
+    std::fs::write(folder.path("values.yaml"), values("digitalocean").to_string()).unwrap();
+    for (install, uninstall) in [
+        ("helm -n kube-system install aerostat deploy/chart -f values.yaml", "helm -n kube-system uninstall aerostat"),
+        (
+            "helm3 -n kube-system install aerostat deploy/chart -f values.yaml",
+            "helm3 -n kube-system uninstall aerostat",
+        ),
+        (
+            "kubectl apply --server-side -f deploy/install-digitalocean.yaml",
+            "kubectl delete -f deploy/install-digitalocean.yaml",
+        ),
+    ] {
+        empty(&folder, &cluster);
+        let said = succeed(&folder, &cluster, install, "");
+        assert!(install.starts_with("kubectl") || said.out.contains("After it, in the cloud stay"), "{said:#?}");
+        until("the policy", async || {
+            let look = "kubectl -n kube-system delete deployment aerostat --dry-run=server";
+            is_warned(&succeed(&folder, &cluster, look, "").error).then_some(())
+        })
+        .await;
+        let said = succeed(&folder, &cluster, uninstall, "");
+        assert!(is_warned(&said.error), "{uninstall}: {said:#?}");
+        assert!(!folder.run(&cluster, "kubectl -n kube-system get deployment aerostat", "").success);
+    }
+    let value = with("digitalocean", json!({ "uninstallWarning": false }));
+    assert!(!text_of(&value).contains("ValidatingAdmissionPolicy"));
 }
