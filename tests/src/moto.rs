@@ -159,6 +159,24 @@ impl Moto {
         self.line.send(method, target, headers, body)
     }
 
+    /// The program `aws` of an administrator, as a script: as much of AWS's command line as pages type.
+    #[must_use]
+    pub fn command_line(&self) -> String {
+        let mut script = "#!/bin/sh\n".to_owned();
+        let own = [
+            ("AWS_ENDPOINT_URL", self.base_url()),
+            ("AWS_ACCESS_KEY_ID", self.administrator.id.clone()),
+            ("AWS_SECRET_ACCESS_KEY", self.administrator.secret.clone()),
+            ("AWS_DEFAULT_REGION", REGION.to_owned()),
+        ];
+        let isolated = environment().map(|(name, value)| (name, value.to_string_lossy().into_owned()));
+        for (name, value) in isolated.into_iter().chain(own) {
+            script.push_str(&format!("export {name}='{value}'\n"));
+        }
+        let program = Path::new(env!("CARGO_MANIFEST_DIR")).join("moto/cli.py");
+        script + &format!("exec '{}' '{}' \"$@\"\n", python().display(), program.display())
+    }
+
     /// Calls with the administrator's key, one after the other: the answers.
     ///
     /// # Panics

@@ -5,6 +5,7 @@
 mod annotations;
 mod aws;
 mod chart;
+mod command_lines;
 mod config;
 mod contract;
 mod demo;

@@ -1,7 +1,7 @@
 //! A release in a registry, and what installs it from there as the README says: the image and the module that the cluster is told to run
 //! are in that registry, and the binary becomes ready with them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::process::Command;
 use std::sync::OnceLock;
@@ -13,14 +13,14 @@ use pack::PackedFile;
 use serde_json::{Value, json};
 use tests::clouds::aws::CLUSTER;
 use tests::clouds::gcp::{PROJECT, REGION};
-use tests::clouds::openstack::{APPLICATION_CREDENTIAL, SECRET};
 use tests::control_plane::{self, Cluster, cluster};
 use tests::moto;
 use tests::registry::{Access, RealRegistry};
 use tests::simulator::Simulator;
 use tests::vendor::{Aws, Behaviour, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor, aws};
 
-use crate::chart::CLOUDS;
+use crate::chart::{CLOUDS, WITHOUT_WARNING};
+use crate::command_lines::{credential_of_openstack, openstack_client, role_of_aws};
 use crate::gcp::{POOL_PROVIDER, trusted};
 use crate::packed::{Compiled, file};
 use crate::served::{Differences, joins, mount};
@@ -169,6 +169,8 @@ fn each_cloud_has_the_same_commands_on_all_pages() {
         assert!(first.starts_with(" chart\n"), "deploy/{} begins with {first}", page(cloud));
         assert_eq!(commands_for(&page(cloud), "chart"), [commands.as_str()], "deploy/{}", page(cloud));
     }
+    let together: BTreeSet<_> = commands_for("../docs/install.md", "chart").into_iter().collect();
+    assert_eq!(together, readme.into_values().collect(), "docs/install.md");
 }
 
 #[test]
@@ -205,25 +207,29 @@ fn packed_digests() -> BTreeMap<String, String> {
 }
 
 /// Plays what two pages say of a cloud, by the chart and by one file: each time a node joins.
-async fn play<V: Vendor>(name: &str, cloud: &Simulator<V::Cloud>, words: &str, differences: fn() -> Differences) {
-    let cluster = cluster().await;
+async fn play<V: Vendor>(
+    cluster: &Cluster,
+    name: &str,
+    cloud: &Simulator<V::Cloud>,
+    words: &str,
+    differences: fn() -> Differences,
+) {
     let published = Published::new().await;
     for (machine, script) in [(1, &readme()[name]), (2, &by_file()[name])] {
-        let folder = published.folder();
-        for (file, text) in [("token", TOKEN), ("id", APPLICATION_CREDENTIAL), ("secret", SECRET)] {
-            fs::write(folder.path(file), text).unwrap();
-        }
-        published.install(&cluster, &folder, words, script);
-        published.has_what_the_cluster_runs(&cluster, name).await;
+        let folder = published.folder().with("openstack");
+        fs::write(folder.path("token"), TOKEN).unwrap();
+        openstack_client(&folder);
+        published.install(cluster, &folder, words, script);
+        published.has_what_the_cluster_runs(cluster, name).await;
         // The tokens of the ServiceAccount that was there before are worth nothing.
         assert_eq!(cluster.control_plane.aerostat_kubeconfig().await.unwrap(), cluster.kubeconfig);
-        mount(&cluster, &folder).await;
+        mount(cluster, &folder).await;
         // The kubelet mounts it beside the config.
         for file in ["aws-token", "google-token"] {
             fs::write(folder.path(file), IDENTITY).unwrap();
         }
-        joins::<V>(&cluster, &folder, cloud, Differences { machine, arguments: with_a_cache, ..differences() }).await;
-        leave(&cluster, &folder).await;
+        joins::<V>(cluster, &folder, cloud, Differences { machine, arguments: with_a_cache, ..differences() }).await;
+        leave(cluster, &folder).await;
     }
 }
 
@@ -243,8 +249,10 @@ fn from_loopback(folder: &Folder, config: &mut Value) {
 async fn leave(cluster: &Cluster, folder: &Folder) {
     let all = "kubectl -n kube-system delete deployment/aerostat pdb/aerostat configmap/aerostat configmap/ingress-uid --ignore-not-found
                kubectl -n kube-system delete secret -l owner=helm";
-    let said = folder.run(cluster, all, "");
-    assert!(said.success, "{said:#?}");
+    for script in [all, WITHOUT_WARNING] {
+        let said = folder.run(cluster, script, "");
+        assert!(said.success, "{said:#?}");
+    }
     let secrets: Api<Secret> = Api::namespaced(cluster.admin.clone(), "kube-system");
     // At AWS there is none.
     let _gone = secrets.delete("aerostat", &DeleteParams::default()).await;
@@ -255,7 +263,7 @@ async fn leave(cluster: &Cluster, folder: &Folder) {
 async fn digitalocean_is_installed_from_a_registry() {
     let cloud = DigitalOcean::start(Behaviour::default()).await.unwrap();
     cloud.set_token(TOKEN);
-    play::<DigitalOcean>("digitalocean", &cloud, "", at_loopback).await;
+    play::<DigitalOcean>(&cluster().await, "digitalocean", &cloud, "", at_loopback).await;
 }
 
 /// Cases: manifests
@@ -263,7 +271,7 @@ async fn digitalocean_is_installed_from_a_registry() {
 async fn hetzner_is_installed_from_a_registry() {
     let cloud = Hetzner::start(Behaviour::default()).await.unwrap();
     cloud.set_token(TOKEN);
-    play::<Hetzner>("hetzner", &cloud, "", at_loopback).await;
+    play::<Hetzner>(&cluster().await, "hetzner", &cloud, "", at_loopback).await;
 }
 
 fn at_loopback() -> Differences {
@@ -274,11 +282,12 @@ fn at_loopback() -> Differences {
 #[tokio::test]
 async fn aws_is_installed_from_a_registry() {
     let cloud = Aws::start(Behaviour::default()).await.unwrap();
-    let actions = json!({ "name": "aerostat", "actions": ["ec2:*", "elasticloadbalancing:*"] });
-    let role = cloud.moto().order("role", &actions);
+    let cluster = cluster().await;
+    let (vpc, region) = (aws::settings(&cloud)["vpc"].clone(), moto::REGION);
+    let words = format!("REGION={region} VPC={} CLUSTER_ID={CLUSTER}", vpc.as_str().unwrap());
+    let role = role_of_aws(&cluster, &cloud, &words).await;
     cloud.moto().order("token", &json!({ "token": IDENTITY, "role": role }));
-    let (vpc, role) = (aws::settings(&cloud)["vpc"].clone(), role.as_str().unwrap().to_owned());
-    let words = format!("REGION={} VPC={} CLUSTER_ID={CLUSTER} ROLE_ARN={role}", moto::REGION, vpc.as_str().unwrap());
+    let words = format!("{words} ROLE_ARN={role}");
     let differences = || Differences {
         config: |folder, url, config| {
             from_loopback(folder, config);
@@ -288,7 +297,7 @@ async fn aws_is_installed_from_a_registry() {
         },
         ..Differences::default()
     };
-    play::<Aws>("aws", &cloud, &words, differences).await;
+    play::<Aws>(&cluster, "aws", &cloud, &words, differences).await;
 }
 
 /// Cases: manifests
@@ -308,7 +317,7 @@ async fn google_cloud_is_installed_from_a_registry() {
         },
         ..Differences::default()
     };
-    play::<GoogleCloud>("gcp", &cloud, &words, differences).await;
+    play::<GoogleCloud>(&cluster().await, "gcp", &cloud, &words, differences).await;
 }
 
 /// Cases: manifests
@@ -317,8 +326,9 @@ async fn openstack_is_installed_from_a_registry() {
     let cloud = OpenStack::start(Behaviour::default()).await.unwrap();
     let words = format!(
         "KEYSTONE=https://keystone.cloud.test:5000 NOVA=https://nova.cloud.test NEUTRON=https://neutron.cloud.test
-         OCTAVIA=https://octavia.cloud.test REGION={}",
-        tests::clouds::openstack::REGION
+         OCTAVIA=https://octavia.cloud.test REGION={}\n{}",
+        tests::clouds::openstack::REGION,
+        credential_of_openstack()
     );
     let differences = || Differences {
         config: |folder, url, config| {
@@ -333,5 +343,5 @@ async fn openstack_is_installed_from_a_registry() {
         },
         ..Differences::default()
     };
-    play::<OpenStack>("openstack", &cloud, &words, differences).await;
+    play::<OpenStack>(&cluster().await, "openstack", &cloud, &words, differences).await;
 }
