@@ -6,6 +6,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use tests::kubelet;
 
+use crate::part;
+
 /// Tells what is new about nodes.
 #[derive(Default)]
 pub(crate) struct Nodes {
@@ -15,6 +17,8 @@ pub(crate) struct Nodes {
 #[derive(Clone, Default, PartialEq)]
 struct Seen {
     waiting: bool,
+    /// Whether it has the taint of nodes in an existing cluster.
+    marked: bool,
     ready: bool,
     provider_id: Option<String>,
     labels: BTreeMap<String, String>,
@@ -42,7 +46,11 @@ impl Nodes {
             lines.push(format!("labels       {}", labels.join("  ")));
         }
         if before.waiting && !now.waiting {
-            lines.push("taint gone   pods may run here".to_owned());
+            lines.push(if now.marked {
+                format!("taint gone   the demo's own, {}, stays: no pods of yours run here", part::LABEL)
+            } else {
+                "taint gone   pods may run here".to_owned()
+            });
         }
         if before.addresses != now.addresses {
             lines.push(format!("addresses    {}", now.addresses.join("  ")));
@@ -79,6 +87,7 @@ impl Seen {
         let conditions = node.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
         Seen {
             waiting: kubelet::is_uninitialized(node),
+            marked: part::is_marked(node),
             ready: conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True"),
             provider_id: node.spec.as_ref().and_then(|it| it.provider_id.clone()),
             labels: node.labels().clone(),

@@ -16,3 +16,9 @@ pub(crate) fn marked(mut node: Node) -> Node {
     node.spec.get_or_insert_default().taints.get_or_insert_default().push(taint);
     node
 }
+
+/// Whether a node has that taint.
+pub(crate) fn is_marked(node: &Node) -> bool {
+    let taints = node.spec.as_ref().and_then(|it| it.taints.as_deref());
+    taints.unwrap_or_default().iter().any(|it| it.key == LABEL)
+}
