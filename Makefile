@@ -165,6 +165,14 @@ test-pod: control-plane registries helm machine ## Install the chart on machines
 	@$(CARGO) build --locked -p aerostat --bins
 	@$(CARGO) test --locked -p tests --test pod -- --nocapture
 
+# The architecture of releases that is not this machine's.
+OTHER_ARCHITECTURE := $(if $(filter arm64,$(OWN_ARCHITECTURE)),amd64,arm64)
+
+.PHONY: test-other
+test-other: preflight $(ZIG) ## Build the program for the other architecture, arm64 on x86_64, and start it under qemu (Debian: qemu-user-static; 15 minutes at the first time). It is no part of make test.
+	@PROFILE=dev OUT=target/other-program ZIG=$(ZIG) deploy/release.sh program $(OTHER_ARCHITECTURE)
+	@deploy/starts.sh target/other-program/aerostat-linux-$(OTHER_ARCHITECTURE) "$$(awk -F '"' '/^version = / { print $$2; exit }' Cargo.toml)"
+
 .PHONY: test-openstack
 test-openstack: control-plane openstack ## Try the provider for OpenStack on a real one, on this machine: as root on Debian, a quarter of an hour. It is no part of make test.
 	@printf '\n==> Building aerostat, the providers and the test (minutes at the first time)\n'
