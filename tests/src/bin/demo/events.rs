@@ -25,7 +25,10 @@ impl Events {
         let times = event.count.filter(|it| *it > 1).map(|it| format!(" (×{it})")).unwrap_or_default();
         let message = event.message.as_deref().unwrap_or_default();
         let line = format!("event        {reason}{times}: {message}");
-        Some((about.name.clone().unwrap_or_default(), line, event.type_.as_deref() == Some("Warning")))
+        // The Lease's name is longer than the place for names.
+        let is_lease = about.kind.as_deref() == Some("Lease");
+        let name = if is_lease { "the Lease".to_owned() } else { about.name.clone().unwrap_or_default() };
+        Some((name, line, event.type_.as_deref() == Some("Warning")))
     }
 
     /// How many events had this reason.
