@@ -18,6 +18,10 @@ shift $(($# > 0))
 place='DIGEST-OF-THE-MANIFEST'
 aws=(--set "settings.region=eu-central-1,settings.vpc=VPC-OF-THE-CLUSTER,settings.clusterID=ID-OF-THE-CLUSTER"
 	--set "credentials.aws.roleArn=ARN-OF-THE-ROLE")
+azure=(--set "settings.subscriptionId=ID-OF-THE-SUBSCRIPTION,settings.resourceGroup=NAME-OF-THE-RESOURCE-GROUP"
+	--set "settings.location=westeurope,settings.vnetName=NAME-OF-THE-NETWORK,settings.subnetName=NAME-OF-THE-SUBNET"
+	--set "settings.securityGroupName=NAME-OF-THE-SECURITY-GROUP"
+	--set "credentials.entra.tenant=ID-OF-THE-TENANT,credentials.entra.clientId=ID-OF-THE-APPLICATION")
 gcp=(--set "settings.project=ID-OF-THE-PROJECT,settings.region=europe-west1"
 	--set "credentials.google.workloadIdentityProvider=PROVIDER-OF-THE-POOL")
 openstack=(--set "settings.region=RegionOne,openstack.authURL=https://keystone.example.com:5000/v3"
@@ -53,9 +57,10 @@ hetzner=(--set provider=hetzner "${of_config_map[@]}" --set "credentials.token=R
 keys=(--set "credentials.aws.source=sharedFile"
 	--set "credentials.aws.accessKeyId=REPLACE-WITH-YOUR-KEY-ID,credentials.aws.secretAccessKey=REPLACE-WITH-YOUR-SECRET-KEY")
 
-for cloud in digitalocean hetzner aws gcp openstack; do
+for cloud in digitalocean hetzner aws azure gcp openstack; do
 	flags=(--set "provider=$cloud,digests.$cloud=sha256:$place")
 	[ "$cloud" != aws ] || flags+=("${aws[@]}")
+	[ "$cloud" != azure ] || flags+=("${azure[@]}")
 	[ "$cloud" != gcp ] || flags+=("${gcp[@]}")
 	[ "$cloud" != openstack ] || flags+=("${openstack[@]}")
 	render "install-$cloud.yaml" "${flags[@]}" "$@"
@@ -71,6 +76,7 @@ for name in config secret; do
 done
 one aws/config.yaml config --set provider=aws "${of_config_map[@]}" "${aws[@]}"
 one aws/secret.yaml secret --set provider=aws "${of_config_map[@]}" "${aws[@]}" "${keys[@]}"
+one azure/config.yaml config --set provider=azure "${of_config_map[@]}" "${azure[@]}"
 for name in config rbac; do
 	one "gcp/$name.yaml" "$name" --set provider=gcp "${of_config_map[@]}" "${gcp[@]}"
 done

@@ -5,7 +5,7 @@
 {{- fail (printf "the namespace is %s: aerostat is at home in kube-system, where its Lease is looked for. Next step: --namespace kube-system" .Release.Namespace) }}
 {{- end }}
 {{- if not $values.provider }}
-{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, aws, gcp or openstack" }}
+{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, aws, azure, gcp or openstack" }}
 {{- end }}
 {{- if eq $values.provider "aws" }}
 {{- range list "region" "vpc" "clusterID" }}
@@ -15,6 +15,20 @@
 {{- end }}
 {{- if and (eq $values.credentials.aws.source "webIdentity") (not $values.credentials.aws.roleArn) }}
 {{- fail "credentials.aws.roleArn: no role is named. Next step: --set credentials.aws.roleArn=arn:…, or another credentials.aws.source" }}
+{{- end }}
+{{- end }}
+{{- if eq $values.provider "azure" }}
+{{- range list "subscriptionId" "resourceGroup" "location" }}
+{{- if not (index $values.settings .) }}
+{{- fail (printf "settings.%s: nothing is there, and Azure's provider needs it. Next step: --set settings.%s=…" . .) }}
+{{- end }}
+{{- end }}
+{{- if ne $values.credentials.entra.source "managedIdentity" }}
+{{- range list "tenant" "clientId" }}
+{{- if not (index $values.credentials.entra .) }}
+{{- fail (printf "credentials.entra.%s: nothing is there. Next step: --set credentials.entra.%s=…, or credentials.entra.source=managedIdentity" . .) }}
+{{- end }}
+{{- end }}
 {{- end }}
 {{- end }}
 {{- if eq $values.provider "gcp" }}
@@ -93,6 +107,7 @@
 {{- define "aerostat.presets" -}}
 {{- $all := dict
   "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
+  "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "digitalocean" (dict "name" "digitalocean" "controllers" list "settings" dict)
   "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "hetzner" (dict "name" "hcloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller")

@@ -17,6 +17,13 @@
 {{- end }}
 {{- range $cloud.credentials }}
 {{- if .keystone }}{{ $urls = append $urls .keystone.baseUrl }}{{ end }}
+{{- with .entra }}
+{{- if not (hasKey . "managedIdentity") }}
+{{- $all := dict "azurepubliccloud" "https://login.microsoftonline.com" "azureusgovernmentcloud" "https://login.microsoftonline.us"
+  "azurechinacloud" "https://login.chinacloudapi.cn" }}
+{{- $urls = append $urls (.authority | default (index $all (.cloud | default "AzurePublicCloud" | lower))) }}
+{{- end }}
+{{- end }}
 {{- with .google }}
 {{- if .federation }}{{ $urls = append (append $urls "https://sts.googleapis.com") "https://iamcredentials.googleapis.com" }}{{ end }}
 {{- if dig "serviceAccountKey" "exchange" false . }}{{ $urls = append $urls "https://oauth2.googleapis.com" }}{{ end }}
@@ -42,6 +49,7 @@
 {{- /* Keys and tokens of the machine or of EKS: only aerostat asks for them, and no provider. */ -}}
 {{- range $cloud.credentials }}
 {{- if and .google (hasKey (.google | default dict) "metadata") }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
+{{- if and .entra (hasKey (.entra | default dict) "managedIdentity") }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
 {{- if .sigv4 }}
 {{- if hasKey .sigv4 "instanceMetadata" }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
 {{- if hasKey .sigv4 "podIdentity" }}{{ $_ := set $networks "80" (list "169.254.170.23/32" "fd00:ec2::23/128") }}{{ end }}

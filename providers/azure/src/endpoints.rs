@@ -23,6 +23,13 @@ fn reads(endpoint: Endpoint, kind: &str) -> Endpoint {
     endpoint.allow([Method::Get], [&*all, &one], [&*action(kind, "read")])
 }
 
+/// Actions of whoever puts a pool, a subnet or a security group behind something of its own.
+const JOINS: [&str; 3] = [
+    "Microsoft.Network/loadBalancers/backendAddressPools/join/action",
+    "Microsoft.Network/virtualNetworks/subnets/join/action",
+    "Microsoft.Network/networkSecurityGroups/join/action",
+];
+
 /// A PUT of objects of a type.
 fn puts(endpoint: Endpoint, effect: Effect, path: &str, actions: &[&str]) -> Endpoint {
     endpoint.allow_as(effect, [Method::Put], [&*at(path)], actions.iter().copied())
@@ -34,7 +41,7 @@ pub(crate) fn compute() -> Endpoint {
     const MACHINES: &str = "Microsoft.Compute/virtualMachineScaleSets/*/virtualMachines";
     let endpoint = Endpoint::new(AzureApi::Compute.endpoint(), "Azure Resource Manager, for machines", PUBLIC)
         .parameter(VERSION, AzureApi::Compute.version())
-        .allow([Method::Get], ["/subscriptions/*/providers/Microsoft.Compute"], ["Microsoft.Compute/register/action"])
+        .allow([Method::Get], ["/subscriptions/*/providers/Microsoft.Compute"], ["Microsoft.Resources/subscriptions/providers/read"])
         .allow(
             [Method::Get],
             ["/subscriptions/*/providers/Microsoft.Compute/locations/*/operations/*"],
@@ -59,13 +66,11 @@ pub(crate) fn compute() -> Endpoint {
             ],
         )
         .allow([Method::Get], [&*at("Microsoft.Compute/disks/*")], ["Microsoft.Compute/disks/read"]);
-    let endpoint = puts(endpoint, SHARED, &format!("{SETS}/*"), &["Microsoft.Compute/virtualMachineScaleSets/write"]);
-    puts(
-        endpoint,
-        SHARED,
-        &format!("{MACHINES}/*"),
-        &["Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write"],
-    )
+    let written = |action| -> Vec<&str> { std::iter::once(action).chain(JOINS).collect() };
+    let endpoint =
+        puts(endpoint, SHARED, &format!("{SETS}/*"), &written("Microsoft.Compute/virtualMachineScaleSets/write"));
+    let action = "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/write";
+    puts(endpoint, SHARED, &format!("{MACHINES}/*"), &written(action))
 }
 
 /// Everything that is made for Services, routes, and what machines have of it.
@@ -81,7 +86,10 @@ pub(crate) fn network() -> Endpoint {
         .allow(
             [Method::Get],
             [&*at(&format!("{SETS}/networkInterfaces")), &at(&format!("{SETS}/virtualMachines/*/networkInterfaces/*"))],
-            ["Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read"],
+            [
+                "Microsoft.Compute/virtualMachineScaleSets/networkInterfaces/read",
+                "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces/read",
+            ],
         )
         .allow(
             [Method::Get],
@@ -89,7 +97,10 @@ pub(crate) fn network() -> Endpoint {
                 &*at(&format!("{SETS}/publicIPAddresses")),
                 &at(&format!("{SETS}/virtualMachines/*/networkInterfaces/*/ipConfigurations/*/publicIPAddresses/*")),
             ],
-            ["Microsoft.Compute/virtualMachineScaleSets/publicIPAddresses/read"],
+            [
+                "Microsoft.Compute/virtualMachineScaleSets/publicIPAddresses/read",
+                "Microsoft.Compute/virtualMachineScaleSets/virtualMachines/networkInterfaces/ipConfigurations/publicIPAddresses/read",
+            ],
         )
         .allow(
             [Method::Get],
@@ -119,13 +130,21 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
         endpoint,
         Effect::Write,
         "Microsoft.Network/loadBalancers/*",
-        &["Microsoft.Network/loadBalancers/write", "Microsoft.Network/publicIPAddresses/join/action"],
+        &[
+            "Microsoft.Network/loadBalancers/write",
+            "Microsoft.Network/publicIPAddresses/join/action",
+            "Microsoft.Network/virtualNetworks/subnets/join/action",
+            "Microsoft.Network/virtualNetworks/joinLoadBalancer/action",
+        ],
     );
     let endpoint = puts(
         endpoint,
         SHARED,
         "Microsoft.Network/loadBalancers/*/backendAddressPools/*",
-        &["Microsoft.Network/loadBalancers/backendAddressPools/write"],
+        &[
+            "Microsoft.Network/loadBalancers/backendAddressPools/write",
+            "Microsoft.Network/virtualNetworks/joinLoadBalancer/action",
+        ],
     );
     let endpoint = puts(
         endpoint,
@@ -148,20 +167,31 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
         "Microsoft.Network/networkInterfaces/*",
         &[
             "Microsoft.Network/networkInterfaces/write",
-            "Microsoft.Network/loadBalancers/backendAddressPools/join/action",
+            "Microsoft.Network/publicIPAddresses/join/action",
+            JOINS[0],
+            JOINS[1],
+            JOINS[2],
         ],
     );
     let endpoint = puts(
         endpoint,
         Effect::Update,
         "Microsoft.Network/virtualNetworks/*/subnets/*",
-        &["Microsoft.Network/virtualNetworks/subnets/write", "Microsoft.Network/virtualNetworks/subnets/join/action"],
+        &[
+            "Microsoft.Network/virtualNetworks/subnets/write",
+            "Microsoft.Network/networkSecurityGroups/join/action",
+            "Microsoft.Network/routeTables/join/action",
+        ],
     );
     let endpoint = puts(
         endpoint,
         Effect::Write,
         "Microsoft.Network/privateLinkServices/*",
-        &["Microsoft.Network/privateLinkServices/write"],
+        &[
+            "Microsoft.Network/privateLinkServices/write",
+            "Microsoft.Network/loadBalancers/frontendIPConfigurations/join/action",
+            "Microsoft.Network/virtualNetworks/subnets/join/action",
+        ],
     );
     let kinds = ["loadBalancers", "publicIPAddresses", "privateLinkServices"];
     kinds

@@ -8,6 +8,7 @@ mod module;
 mod network_policy;
 mod permissions;
 mod readme;
+mod role_definition;
 mod values;
 mod yaml;
 

@@ -7,6 +7,7 @@ use cloud_provider::{ConfigMapKey, Description, Endpoint, OperationPlace, Settin
 
 use super::custom_roles::is_google;
 use super::module::DescribedModule;
+use super::role_definition::is_azure;
 use super::yaml::{list, quoted};
 
 /// The credential that all endpoints name.
@@ -131,6 +132,10 @@ fn credentials(text: &mut String, description: &Description) {
         }
         None if description.endpoints.iter().all(is_google) => {
             line(text, 4, "google: { serviceAccountKey: { file: /etc/aerostat/google.json } }");
+        }
+        None if description.endpoints.iter().all(is_azure) => {
+            let login = format!("tenant: {FILL_IN}, clientId: {FILL_IN}");
+            line(text, 4, &format!("entra: {{ {login}, federatedToken: {{ file: /etc/aerostat/azure-token }} }}"));
         }
         None => line(text, 4, "bearer: { file: /etc/aerostat/token }"),
     }

@@ -128,6 +128,26 @@ fn roles_for_google_are_one_for_each_project() {
 }
 
 #[test]
+fn a_role_for_azure_is_one_for_all_subscriptions() {
+    let mut description = description();
+    description.endpoints[0].example_base_url = "https://management.azure.com".to_owned();
+    description.settings.push(Setting { name: "subscriptionId".to_owned(), ..Setting::default() });
+    let skeleton = made(&description, DescribedPage::Config).unwrap().to_string();
+    assert!(skeleton.contains("entra: { tenant: "), "{skeleton}");
+    CloudConfig::parse(&skeleton).unwrap_or_else(|error| panic!("{error}\n{skeleton}"));
+    let role = made(&description, DescribedPage::Permissions).unwrap();
+    assert_eq!(role.value["Actions"], serde_json::json!(["all", "machines:read"]));
+    assert_eq!(role.value["AssignableScopes"], serde_json::json!(["/subscriptions/ID-OF-THE-SUBSCRIPTION"]));
+    assert_eq!(serde_json::from_str::<Value>(&role.to_string()).unwrap(), role.value, "the file is the role");
+    let own = "\n    subscriptionId: AB\n    networkResourceSubscriptionID: cd\n    otherSubscription: ab\n";
+    let config = skeleton.replacen("settings:\n", &format!("settings:{own}"), 1);
+    let config = CloudConfig::parse(&config).unwrap_or_else(|error| panic!("{error}\n{config}"));
+    let module = DescribedModule { name: "out/acme.wasm", digest: Digest::of(b"acme"), description: &description };
+    let role = page(&module, DescribedPage::Permissions, Some(&config)).unwrap();
+    assert_eq!(role.value["AssignableScopes"], serde_json::json!(["/subscriptions/cd", "/subscriptions/ab"]));
+}
+
+#[test]
 fn scopes_are_told_with_their_effect() {
     let text = made(&description(), DescribedPage::Permissions).unwrap().to_string();
     assert!(text.contains("  all            update\n  machines:read  read\n"), "{text}");

@@ -12,6 +12,7 @@ pub(super) const HELP: &str = "Examples:
   aerostat provider describe acme.wasm --format=permissions
   aerostat provider describe openstack.wasm --format=permissions --cloud-config=cloud.yaml > access-rules.json
   aerostat provider describe gcp.wasm --format=permissions > role.yaml
+  aerostat provider describe azure.wasm --format=permissions > role.json
   aerostat provider describe acme.wasm --format=admission-policy | kubectl apply -f -
   aerostat provider describe acme.wasm --format=network-policy --cloud-config=cloud.yaml | kubectl apply -f -
 
@@ -19,8 +20,9 @@ Everything comes from one source, which is the description that the module gives
   config                 the skeleton of cloud.yaml, with the digest of this file and the rules that the module asks for
   readme                 tables for a README in Markdown: settings, annotations, node labels, endpoints
   permissions            the actions that the credential needs in the cloud: a policy of IAM for AWS, a custom role for Google Cloud (one
-                         for each project of --cloud-config), access rules of an application credential where Keystone's catalogue
-                         leads to the endpoints of --cloud-config, else the scopes
+                         for each project of --cloud-config), a role definition for Azure (for the subscriptions of --cloud-config),
+                         access rules of an application credential where Keystone's catalogue leads to the endpoints of
+                         --cloud-config, else the scopes
   network-policy         a NetworkPolicy for the Pods of aerostat: DNS, the API server, and the ports of the endpoints
   cilium-network-policy  the same for Cilium, which knows the endpoints by their names
   admission-policy       a ValidatingAdmissionPolicy that refuses annotations with values that the module would refuse: words, whole
