@@ -4,11 +4,12 @@ use aerostat_sdk::{Address, Instance, Node, SortedMap, State};
 use serde_json::Value;
 
 use crate::api::fields::{items, tag, text, word};
+use crate::id::last_of;
 use crate::machine::MachineId;
 
 /// In a node's `extra`: the configuration of its primary interface, by which it is a member of pools.
 pub(crate) const INTERFACE: &str = "interface";
-/// In a node's `extra`: its scale set's name, in lower case.
+/// In a node's `extra`: the name of its scale set or availability set, in lower case.
 pub(crate) const SCALE_SET: &str = "scale-set";
 
 /// Tags with the prefix lengths of pod networks, and what they become in `extra`.
@@ -102,8 +103,8 @@ pub(crate) fn instance(machine: &Value, id: &MachineId, set: Option<&Value>, int
             shown.and_then(|it| it.as_str().map(str::to_owned).or_else(|| it.as_u64().map(|it| it.to_string())));
         instance = shown.into_iter().filter(|it| !it.is_empty()).fold(instance, |it, shown| it.label(label, shown));
     }
-    if let Some(set) = id.set() {
-        instance = instance.extra(SCALE_SET, set.name().to_ascii_lowercase());
+    if let Some(set) = set_of(machine, id) {
+        instance = instance.extra(SCALE_SET, set);
     }
     for (name, key) in MASKS {
         let mask = set.and_then(|it| tag(it, name)).or_else(|| tag(machine, name));
@@ -111,6 +112,13 @@ pub(crate) fn instance(machine: &Value, id: &MachineId, set: Option<&Value>, int
         instance = mask.iter().fold(instance, |it, mask| it.extra(key, *mask));
     }
     instance
+}
+
+/// The name of the set that a machine is in, in lower case: a scale set of either kind, or an availability set.
+fn set_of(machine: &Value, id: &MachineId) -> Option<String> {
+    let shown = ["/properties/virtualMachineScaleSet/id", "/properties/availabilitySet/id"];
+    let named = || shown.iter().find_map(|it| word(machine, it)).map(|it| last_of(it).to_owned());
+    id.set().map(|it| it.name().to_owned()).or_else(named).map(|it| it.to_ascii_lowercase())
 }
 
 /// The addresses of a machine's primary interface: the primary private one, those of other families, then public ones.

@@ -25,7 +25,7 @@ impl Instances for Azure {
         }
         let settings = AccountSettings::read()?;
         match &node.provider_id {
-            Some(id) => by_id(&MachineId::parse(id)?),
+            Some(id) => by_id(&MachineId::parse(id)?, &settings),
             None => by_name(node, &settings),
         }
     }
@@ -45,14 +45,14 @@ fn label<'n>(node: &'n Node, key: &str) -> Option<&'n str> {
 }
 
 /// The machine with this id, and what hangs on it.
-fn by_id(id: &MachineId) -> Result<Option<Instance>> {
+fn by_id(id: &MachineId, settings: &AccountSettings) -> Result<Option<Instance>> {
     let machine: Option<Value> = AzureApi::Compute.get(&id.id).query(INSTANCE_VIEW.0, INSTANCE_VIEW.1).find()?;
     let Some(machine) = machine.filter(|it| instance::exists(it, id)) else { return Ok(None) };
     let set: Option<Value> = match id.set() {
         Some(set) => AzureApi::Compute.get(&set).find()?,
         None => flexible_set(&machine)?,
     };
-    shown(&machine, id, set.as_ref()).map(Some)
+    shown(&machine, id, set.as_ref(), settings).map(Some)
 }
 
 /// The scale set of a machine that has an id of its own.
@@ -62,7 +62,7 @@ fn flexible_set(machine: &Value) -> Result<Option<Value>> {
 }
 
 /// A machine with its primary interface and that interface's public addresses, each read by itself.
-fn shown(machine: &Value, id: &MachineId, set: Option<&Value>) -> Result<Instance> {
+fn shown(machine: &Value, id: &MachineId, set: Option<&Value>, settings: &AccountSettings) -> Result<Instance> {
     let mut interfaces = AzureInterfaces::default();
     let all =
         machine["properties"]["networkProfile"]["networkInterfaces"].as_array().map(Vec::as_slice).unwrap_or_default();
@@ -72,7 +72,7 @@ fn shown(machine: &Value, id: &MachineId, set: Option<&Value>) -> Result<Instanc
     let public: Vec<ResourceId> =
         interfaces.primary(machine).into_iter().flat_map(public_addresses).filter_map(ResourceId::parse).collect();
     for it in public {
-        let address: Option<Value> = AzureApi::Network.get(&it).find()?;
+        let address: Option<Value> = AzureApi::Network.get(&settings.spelled(it)).find()?;
         interfaces.add_addresses(address.as_slice());
     }
     Ok(instance::instance(machine, id, set, &interfaces))
@@ -81,6 +81,7 @@ fn shown(machine: &Value, id: &MachineId, set: Option<&Value>) -> Result<Instanc
 /// The machine whose kubelet registers as this node: by its computer's name, in any case.
 fn by_name(node: &Node, settings: &AccountSettings) -> Result<Option<Instance>> {
     let group = label(node, GROUP).filter(|it| crate::id::is_group(it)).unwrap_or(&settings.group);
+    let own = settings;
     let settings = AccountSettings { group: group.to_owned(), ..settings.clone() };
     let mut found: Vec<MachineId> = Vec::new();
     let mut take = |machines: &[Value], id: &dyn Fn(&Value) -> Option<MachineId>| {
@@ -97,7 +98,7 @@ fn by_name(node: &Node, settings: &AccountSettings) -> Result<Option<Instance>> 
     }
     match &found[..] {
         [] => Ok(None),
-        [one] => by_id(one),
+        [one] => by_id(one, own),
         [one, another, ..] => Err(Error::invalid(format_args!(
             "machines {} and {} are both called {}, and either could be this node: rename one of them",
             one.id, another.id, node.name

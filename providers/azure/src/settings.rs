@@ -8,7 +8,7 @@ use aerostat_sdk::form::{Custom, OneOf};
 use aerostat_sdk::{Result, settings};
 
 use self::words::{GROUP, NAME, SUBSCRIPTION};
-use crate::id::ResourceId;
+use crate::id::{ResourceId, same};
 
 aerostat_sdk::table! {
     /// Those about subscriptions, groups, networks and machines.
@@ -72,6 +72,13 @@ impl AccountSettings {
             subscription,
             group,
         })
+    }
+
+    /// An id that the API has shown, with the machines' group as the settings spell it: the operator's rules name that one, and the API
+    /// spells groups in any case.
+    pub(crate) fn spelled(&self, id: ResourceId) -> ResourceId {
+        let group = if same(&id.group, &self.group) { self.group.clone() } else { id.group };
+        ResourceId { group, ..id }
     }
 
     /// An object of Microsoft.Compute in the machines' group.

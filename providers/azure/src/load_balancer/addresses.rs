@@ -42,7 +42,7 @@ pub(crate) fn ensure_public(
         AddressGoal::Private { .. } => return Ok(PublicState::Ready),
         // Those that somebody names are read alone. Whoever named one with a Service's tag shares it.
         AddressGoal::Named(name) => {
-            return share(goal, &settings.public_id(&goal.public.group, name).to_string(), cloud);
+            return share(goal, &settings.public_id(&goal.public.group, name).to_string(), settings, cloud);
         }
         AddressGoal::Numbered(ip) => {
             let found = cloud
@@ -50,7 +50,7 @@ pub(crate) fn ensure_public(
                 .iter()
                 .find(|it| text(it, "/properties/ipAddress") == ip)
                 .map(|it| text(it, "/id").to_owned());
-            return found.map_or(Ok(PublicState::Ready), |it| share(goal, &it, cloud));
+            return found.map_or(Ok(PublicState::Ready), |it| share(goal, &it, settings, cloud));
         }
         AddressGoal::Own { name, prefix } => (name, prefix),
     };
@@ -185,7 +185,12 @@ fn without_service(services: &str, owner: &str) -> String {
 
 /// Adds a Service to the tag of an address that another Service of its namespace has. One without that tag is people's own, and is never
 /// written.
-fn share(goal: &ServiceGoal, id: &str, cloud: &mut BalancerCloud) -> Result<PublicState> {
+fn share(
+    goal: &ServiceGoal,
+    id: &str,
+    settings: &AzureBalancerSettings,
+    cloud: &mut BalancerCloud,
+) -> Result<PublicState> {
     let Some(shown) = cloud.public(id).cloned() else {
         return Err(Error::unavailable(format_args!("public address {id} is not there any more")));
     };
@@ -194,7 +199,7 @@ fn share(goal: &ServiceGoal, id: &str, cloud: &mut BalancerCloud) -> Result<Publ
     let (Some(id), false) = (ResourceId::parse(id), with == services) else { return Ok(settled(&shown, None)) };
     let mut body = shown.clone();
     set_tag(&mut body, SERVICE_TAG, &with);
-    write(&id, &body, Some(&shown), cloud)
+    write(&settings.account.spelled(id), &body, Some(&shown), cloud)
 }
 
 /// Public addresses that a Service has made, or shares, and that are not among those that it is to have.
@@ -236,6 +241,7 @@ pub(crate) fn release(
 ) -> Result<PublicState> {
     let name = text(public, "/name");
     let Some(id) = ResourceId::parse(text(public, "/id")) else { return Ok(PublicState::Ready) };
+    let id = settings.account.spelled(id);
     if text(public, "/properties/provisioningState") == "Deleting" {
         return Ok(PublicState::Waits(format!("public address {name} is being deleted"), None));
     }

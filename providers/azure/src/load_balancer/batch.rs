@@ -75,6 +75,7 @@ impl<'a> BatchCall<'a> {
         let mut turns = Vec::new();
         for (it, goal) in services.iter().zip(goals) {
             let turn = goal.and_then(|(goal, memo)| {
+                cloud.check_read(&goal.public.group)?;
                 let place = place(&goal, &settings, &cloud, &mut taken)?;
                 let reach = ServiceReach::of(it.service, &goal.owner, Some(&place), &settings, &cloud);
                 Ok(ServiceTurn::new(it.service, it.nodes.clone(), goal, place, memo, reach))
@@ -333,7 +334,7 @@ impl<'a> BatchCall<'a> {
                     let subnet = shown.map_or("", |it| text(it, "/properties/subnet/id"));
                     link.ensure(LinkedFrontend { owner: &turn.goal.owner, id: &id, subnet }, settings)
                 }
-                _ if may_have => private_link::remove(&turn.goal.owner, settings),
+                _ if may_have => private_link::remove(turn.service, settings),
                 _ => Ok(None),
             };
             match ensured {

@@ -23,12 +23,15 @@ pub(crate) struct BalancerCloud {
     /// Public addresses of all groups that matter.
     pub(crate) publics: Vec<Value>,
     pub(crate) security: Option<Value>,
+    /// Groups that Services name and that cannot be read, each with the reason.
+    unread: SortedMap<String, Error>,
     zones: OnceCell<Result<Vec<String>>>,
 }
 
 impl BalancerCloud {
     /// Reads load balancers by name, public addresses of these groups, and the security group. A load balancer is not there only if
-    /// the API says so of it: lists say so of everything for some seconds.
+    /// the API says so of it: lists say so of everything for some seconds. Groups beside the cluster's are those that Services name: one
+    /// that cannot be read costs no other Service its turn.
     ///
     /// # Errors
     ///
@@ -39,14 +42,18 @@ impl BalancerCloud {
             let shown: Option<Value> = AzureApi::Network.get(&settings.balancer_id(&name)).find()?;
             balancers.insert(name.to_ascii_lowercase(), shown);
         }
-        let mut publics = Vec::new();
+        let (mut publics, mut unread) = (Vec::new(), SortedMap::new());
         for group in groups {
             let list = settings.account.network(group, &["publicIPAddresses"]);
-            publics.extend(lists::all(AzureApi::Network, &list, &[])?);
+            match lists::all(AzureApi::Network, &list, &[]) {
+                Ok(shown) => publics.extend(shown),
+                Err(error) if same(group, &settings.account.group) => return Err(error),
+                Err(error) => _ = unread.insert(group.to_ascii_lowercase(), error),
+            }
         }
         let security =
             settings.security_group.as_ref().map(|it| AzureApi::Network.get(it).find()).transpose()?.flatten();
-        let cloud = Self { balancers, publics, security, zones: OnceCell::new() };
+        let cloud = Self { balancers, publics, security, unread, zones: OnceCell::new() };
         cloud.check_cluster(settings)?;
         Ok(cloud)
     }
@@ -72,6 +79,15 @@ impl BalancerCloud {
             ))),
             None => Ok(()),
         }
+    }
+
+    /// Refuses a Service whose public addresses are in a group that cannot be read.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the API, or the operator's rules, answered about it.
+    pub(crate) fn check_read(&self, group: &str) -> Result<()> {
+        self.unread.get(&group.to_ascii_lowercase()).map_or(Ok(()), |error| Err(error.clone()))
     }
 
     /// A load balancer by its name.

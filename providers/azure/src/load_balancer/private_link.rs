@@ -98,7 +98,14 @@ impl LinkGoal {
             Some(named) => settings.subnet_id(Some(named))?,
             None => ResourceId::parse(frontend.subnet).map_or_else(|| settings.subnet_id(None), Ok)?,
         };
-        let desired = self.body(frontend, &name, &subnet_id, settings);
+        let mut desired = self.body(frontend, &name, &subnet_id, settings);
+        // What an annotation does not say any more goes.
+        for (field, none) in NOTHING {
+            let is_there = shown.as_ref().is_some_and(|it| is_said(&it["properties"][field]));
+            if is_there && desired["properties"][field].is_null() {
+                desired["properties"][field] = none();
+            }
+        }
         if let Some(shown) = &shown {
             if is_changing(shown) {
                 return Ok(Some(format!("Private Link service {name} is being changed")));
@@ -167,6 +174,19 @@ impl LinkGoal {
     }
 }
 
+/// Properties that annotations may leave out, and what stands in their place once they were there.
+const NOTHING: [(&str, fn() -> Value); 4] = [
+    ("fqdns", || json!([])),
+    ("enableProxyProtocol", || json!(false)),
+    ("visibility", || json!({ "subscriptions": [] })),
+    ("autoApproval", || json!({ "subscriptions": [] })),
+];
+
+/// Whether a property says anything.
+fn is_said(shown: &Value) -> bool {
+    *shown == json!(true) || !items(shown, "").is_empty() || !items(shown, "/subscriptions").is_empty()
+}
+
 /// Lets Private Link services take addresses of a subnet.
 fn open_subnet(id: &ResourceId) -> Result<Option<String>> {
     let shown = subnet(id)?;
@@ -182,13 +202,17 @@ fn open_subnet(id: &ResourceId) -> Result<Option<String>> {
     })
 }
 
-/// Deletes all Private Link services of a Service; says what is still waited for. Connections to them are deleted first.
+/// Deletes all Private Link services of a Service in the group that its annotation names, or in that of the settings; says what is still
+/// waited for. Connections to them are deleted first.
 ///
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(crate) fn remove(owner: &str, settings: &AzureBalancerSettings) -> Result<Option<String>> {
-    let list = settings.account.network(&settings.link_group, &["privateLinkServices"]);
+pub(crate) fn remove(service: &LoadBalancer, settings: &AzureBalancerSettings) -> Result<Option<String>> {
+    let owner = &*format!("{}/{}", service.owner.namespace, service.owner.name);
+    let named = Annotations::of(service).read(&rows::PLS_GROUP).ok().flatten();
+    let group = named.as_ref().unwrap_or(&settings.link_group);
+    let list = settings.account.network(group, &["privateLinkServices"]);
     let all = lists::all(AzureApi::Network, &list, &[])?;
     let is_own = |entry: &&Value| {
         tag(entry, LINK_TAG) == Some(owner)
@@ -196,7 +220,7 @@ pub(crate) fn remove(owner: &str, settings: &AzureBalancerSettings) -> Result<Op
     };
     let mut why = None;
     for shown in all.iter().filter(is_own) {
-        let id = settings.account.network(&settings.link_group, &["privateLinkServices", text(shown, "/name")]);
+        let id = settings.account.network(group, &["privateLinkServices", text(shown, "/name")]);
         let connections = items(shown, "/properties/privateEndpointConnections");
         let mut ids: Vec<ResourceId> =
             connections.iter().map(|it| id.child(&["privateEndpointConnections", text(it, "/name")])).collect();

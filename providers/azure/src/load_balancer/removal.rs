@@ -72,15 +72,23 @@ fn prepared(unwanted: &[LoadBalancer]) -> Result<(AzureBalancerSettings, Balance
     named.for_each(|it| _ = groups.insert(it));
     let mut cloud = BalancerCloud::read(&settings, &groups)?;
     for service in unwanted {
-        read_publics(service, &settings, &mut cloud)?;
+        if cloud.check_read(&group_of(service, &settings)).is_ok() {
+            read_publics(service, &settings, &mut cloud)?;
+        }
     }
     Ok((settings, cloud))
+}
+
+/// The resource group of a Service's public addresses.
+fn group_of(service: &LoadBalancer, settings: &AzureBalancerSettings) -> String {
+    let named = Annotations::of(service).read(&RESOURCE_GROUP).ok().flatten();
+    named.unwrap_or_else(|| settings.account.group.clone())
 }
 
 /// Reads the public addresses that a Service may have made a moment ago: a list may show them late.
 fn read_publics(service: &LoadBalancer, settings: &AzureBalancerSettings, cloud: &mut BalancerCloud) -> Result<()> {
     let annotations = Annotations::of(service);
-    let group = annotations.read(&RESOURCE_GROUP).ok().flatten().unwrap_or_else(|| settings.account.group.clone());
+    let group = group_of(service, settings);
     if annotations.read(&INTERNAL).ok().flatten() == Some(true) {
         return Ok(());
     }
@@ -110,7 +118,10 @@ fn answers(
         let reach = ServiceReach::of(service, &owner, None, settings, cloud);
         // Parts are found by their names: a memo that cannot be read keeps nothing.
         let memo = AzureMemo::of(service).unwrap_or_default();
-        all.push(LeavingService { service, owner, memo, reach, wait: None, error: None });
+        // Where addresses cannot be read, there may be one: but not of a Service for which nothing was ever made.
+        let was_made = service.memo.is_some() || !service.current_ingress.is_empty();
+        let error = cloud.check_read(&group_of(service, settings)).err().filter(|_| was_made);
+        all.push(LeavingService { service, owner, memo, reach, wait: None, error });
     }
     leave_group(&mut all, settings, cloud);
     leave_links(&mut all, settings, cloud);
@@ -134,7 +145,7 @@ fn leave_links(all: &mut [LeavingService<'_>], settings: &AzureBalancerSettings,
         let internal = settings.balancer_names(true);
         let is_internal = internal.iter().any(|name| has_parts(cloud, name, &it.service.name));
         if it.memo.has_link || (it.service.memo.is_none() && is_internal) {
-            let left = private_link::remove(&it.owner, settings);
+            let left = private_link::remove(it.service, settings);
             it.heard(&left.map(|why| why.map_or(SharedWrite::Done, SharedWrite::waits)));
         }
     }

@@ -205,6 +205,23 @@ fn masks_of_pod_networks_are_tags_of_scale_sets() {
 }
 
 #[test]
+fn machines_of_all_kinds_name_their_sets() {
+    let set = |instance: Option<Instance>| {
+        let extra = instance.unwrap().extra;
+        extra.into_iter().find(|(key, _)| key == "scale-set").map(|(_, set)| set)
+    };
+    assert_eq!(set(get(cloud(), &node(MEMBER)).unwrap()).as_deref(), Some("vs"));
+    assert_eq!(set(get(cloud(), &node(MACHINE)).unwrap()), None);
+    let in_set = |field: &'static str, kind: &'static str| {
+        changed(MACHINE, move |shown| {
+            shown["properties"][field] = json!({ "id": rg(&format!("Microsoft.Compute/{kind}/AS1")) })
+        })
+    };
+    assert_eq!(set(in_set("availabilitySet", "availabilitySets")).as_deref(), Some("as1"));
+    assert_eq!(set(in_set("virtualMachineScaleSet", "virtualMachineScaleSets")).as_deref(), Some("as1"));
+}
+
+#[test]
 fn identity_is_subscriptions_group_and_network() {
     let (host, cloud) = host(cloud());
     let identity = || host.run(Azure::identity);

@@ -139,3 +139,25 @@ fn takeover_writes_nothing() {
     stage.gone(&service);
     assert_eq!(stage.publics(), [""; 0]);
 }
+
+#[test]
+fn private_links_in_another_group_lose_what_is_taken_back() {
+    let stage = BalancerStage::new();
+    let internal = service()
+        .with_annotation(key("azure-load-balancer-internal"), "true")
+        .with_annotation(key("azure-pls-create"), "true")
+        .with_annotation(key("azure-pls-resource-group"), "links");
+    let linked = stage.ready(internal.clone().with_annotation(key("azure-pls-fqdns"), "a.example b.example"));
+    let id = format!("Microsoft.Network/privateLinkServices/pls-{BASE}");
+    let id = rg(&id).replace("/rg1/", "/links/").to_ascii_lowercase();
+    let link = || stage.cloud.borrow().objects.get(&id).cloned().unwrap_or_default();
+    assert_eq!(link()["properties"]["fqdns"], json!(["a.example", "b.example"]));
+    let taken_back = LoadBalancer { annotations: internal.annotations, ..linked };
+    let linked = stage.ready(taken_back);
+    assert_eq!(link()["properties"]["fqdns"], json!([]));
+    let asked = stage.asked();
+    let linked = stage.ready(linked);
+    assert_eq!(stage.writes(asked), [""; 0]);
+    stage.gone(&linked);
+    assert_eq!(link(), Value::Null);
+}

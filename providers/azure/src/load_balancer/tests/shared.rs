@@ -165,3 +165,34 @@ fn one_that_the_api_refuses_costs_no_other() {
     assert_eq!(served, [true, false, true], "{answers:?}");
     assert_eq!(names(&stage.balancer(), "frontendIPConfigurations").len(), 2);
 }
+
+#[test]
+fn a_group_that_cannot_be_read_costs_no_other_service() {
+    let stage = BalancerStage::new();
+    stage.cloud.borrow_mut().refusals = vec![("resourceGroups/elsewhere".to_owned(), 403, "AuthorizationFailed", 100)];
+    let lost = named("lost", &uid(1)).with_port(tcp(81));
+    let lost = lost.with_annotation(key("azure-load-balancer-resource-group"), "elsewhere");
+    let answers = stage.batch(&[service(), lost.clone()]);
+    assert!(matches!(&answers[1], Err(Error::Denied(_))), "{answers:?}");
+    assert!(matches!(&answers[0], Ok(_)), "{answers:?}");
+    let served = stage.ready(service());
+    // It goes if nothing was ever made for it, and keeps what there may be if something was.
+    let made = LoadBalancer { current_ingress: served.current_ingress.clone(), ..lost.clone() };
+    let answers = stage.host.run(|| Azure::delete_batch(&[lost, served.clone(), made]));
+    assert!(matches!(&answers[..], [Ok(_), Ok(_), Err(Error::Denied(_))]), "{answers:?}");
+    stage.gone(&served);
+    assert_eq!(stage.publics().len(), 0);
+}
+
+#[test]
+fn groups_are_asked_for_as_the_settings_spell_them() {
+    let stage = BalancerStage::new();
+    let service = stage.ready(service());
+    let public = format!("Microsoft.Network/publicIPAddresses/kubernetes-{BASE}");
+    let shouted = rg(&public).replace("/rg1/", "/RG1/");
+    stage.cloud.borrow_mut().touch(&public, |it| it["id"] = json!(shouted));
+    stage.gone(&service);
+    assert_eq!(stage.publics().len(), 0);
+    let paths: Vec<String> = stage.host.sent().iter().map(|it| it.path.join("/")).collect();
+    assert!(paths.iter().all(|it| !it.contains("/RG1/")), "{paths:#?}");
+}
