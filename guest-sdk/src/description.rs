@@ -292,6 +292,13 @@ impl Endpoint {
         self.said("fields", members)
     }
 
+    /// Each request of what was allowed last names the version that it read (`if-match`), or says that there must be none
+    /// (`if-none-match: *`): an operator may require it, and the config that is made of the description does.
+    #[must_use]
+    pub fn names_version(self) -> Self {
+        self.said("requires", ["if-match"])
+    }
+
     fn said<'a>(mut self, what: &str, words: impl IntoIterator<Item = &'a str>) -> Self {
         // Before anything is allowed, it is said of the first thing, which the host refuses if there is none.
         let last = self.allow.len().saturating_sub(1);
@@ -378,7 +385,8 @@ mod tests {
             .only([])
             .allow([Method::Post], ["/"], [])
             .only(["Filter.*"])
-            .only_values("Id", ["i-*"]);
+            .only_values("Id", ["i-*"])
+            .names_version();
         let said: Vec<_> = endpoint.extra.iter().map(|(key, value)| format!("{key}={value}")).collect();
         let expected = [
             "allow.1.fields=port.tags",
@@ -387,6 +395,7 @@ mod tests {
             "allow.3.only=",
             "allow.3.only=Filter.*",
             "allow.3.where.Id=i-*",
+            "allow.3.requires=if-match",
         ];
         assert_eq!(said, expected);
     }

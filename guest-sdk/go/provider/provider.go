@@ -81,7 +81,12 @@ type Endpoint struct {
 	// - "allow.2.fields": a member of the JSON body, by the names that lead to it: "port.allowed_address_pairs". What is
 	//   below it is free.
 	//
-	// The operation and `parameters` are not named. An operator may allow more or less. Other names are for later.
+	// The operation and `parameters` are not named. An operator may allow more or less. Of the headers:
+	//
+	// - "allow.2.requires", which is "if-match": each of these requests names the version that it read, or says by
+	//   `if-none-match: *` that there must be none.
+	//
+	// Other names are for later.
 	Extra [][2]string
 }
 

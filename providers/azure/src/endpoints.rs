@@ -30,9 +30,9 @@ const JOINS: [&str; 3] = [
     "Microsoft.Network/networkSecurityGroups/join/action",
 ];
 
-/// A PUT of objects of a type.
+/// A PUT of objects of a type, over the version that was read.
 fn puts(endpoint: Endpoint, effect: Effect, path: &str, actions: &[&str]) -> Endpoint {
-    endpoint.allow_as(effect, [Method::Put], [&*at(path)], actions.iter().copied())
+    endpoint.allow_as(effect, [Method::Put], [&*at(path)], actions.iter().copied()).names_version()
 }
 
 /// Machines, scale sets and disks.
@@ -41,7 +41,11 @@ pub(crate) fn compute() -> Endpoint {
     const MACHINES: &str = "Microsoft.Compute/virtualMachineScaleSets/*/virtualMachines";
     let endpoint = Endpoint::new(AzureApi::Compute.endpoint(), "Azure Resource Manager, for machines", PUBLIC)
         .parameter(VERSION, AzureApi::Compute.version())
-        .allow([Method::Get], ["/subscriptions/*/providers/Microsoft.Compute"], ["Microsoft.Resources/subscriptions/providers/read"])
+        .allow(
+            [Method::Get],
+            ["/subscriptions/*/providers/Microsoft.Compute"],
+            ["Microsoft.Resources/subscriptions/providers/read"],
+        )
         .allow(
             [Method::Get],
             ["/subscriptions/*/providers/Microsoft.Compute/locations/*/operations/*"],

@@ -173,6 +173,8 @@ pub struct Permission {
     pub actions: Vec<String>,
     /// The content of these requests.
     pub content: Content,
+    /// Whether each of these requests names the version that it read, or says that there must be none.
+    pub names_version: bool,
 }
 
 impl Effect {
@@ -219,6 +221,9 @@ impl fmt::Display for Permission {
         }
         if !self.operations.is_empty() || self.own_effect().is_some() {
             write!(f, ", effect: {}", self.effect.as_str())?;
+        }
+        if self.names_version {
+            write!(f, ", requires: [if-match]")?;
         }
         write!(f, "{} }}", self.content)
     }
@@ -324,5 +329,7 @@ mod tests {
             ..Permission::default()
         };
         assert_eq!(permission.to_string(), "{ methods: [GET, PUT], paths: ['/v1/*', '/it''s/**'] }");
+        let named = Permission { effect: Effect::Detach, names_version: true, ..permission };
+        assert!(named.to_string().ends_with(", effect: detach, requires: [if-match] }"), "{named}");
     }
 }

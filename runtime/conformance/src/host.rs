@@ -9,8 +9,8 @@ use cloud_provider::{Cloud, Cluster, Demand, Description, OperationPlace, Permis
 use egress::{
     AllowedAddresses, ApplicationCredentialName, BaseUrl, CatalogPath, CatalogPlace, CredentialKind,
     CredentialSettings, Credentials, Egress, EgressSettings, Endpoint, EndpointLimits, EndpointPlace, KeySource,
-    KeystoneLogin, KeystoneSettings, Method, OperationPattern, Origin, PathPattern, RegionName, RequestWatcher, Rule,
-    RuleContent, Signing, Sigv4Settings, Sts, WriteLimits,
+    KeystoneLogin, KeystoneSettings, Method, OperationPattern, Origin, PathPattern, RegionName, RequestWatcher,
+    Requirement, Rule, RuleContent, Signing, Sigv4Settings, Sts, WriteLimits,
 };
 use prometheus::Registry;
 use sandbox::{Metrics, Module, Provider, ProviderSettings, Sandbox};
@@ -252,7 +252,7 @@ impl NativeHost {
 
 /// The rule that an operator would paste.
 fn rule(permission: &Permission) -> Result<Rule, ConformanceError> {
-    let Permission { methods, paths, operations, effect, actions: _, content } = permission;
+    let Permission { methods, paths, operations, effect, actions: _, content, names_version } = permission;
     // As in the operator's config: methods say what they do, unless the provider means something else.
     let effect = if operations.is_empty() { permission.own_effect() } else { Some(*effect) };
     let method = |it: &String| setting(Method::parse(it));
@@ -263,6 +263,7 @@ fn rule(permission: &Permission) -> Result<Rule, ConformanceError> {
     Ok(Rule {
         operations: operations.iter().map(|it| setting(OperationPattern::parse(it))).collect::<Result<_, _>>()?,
         effect: effect.map(|it| setting(egress::Effect::parse(it.as_str()))).transpose()?,
+        requires: names_version.then_some(Requirement::IfMatch).into_iter().collect(),
         content,
         ..Rule::new(
             methods.iter().map(method).collect::<Result<Vec<_>, _>>()?,

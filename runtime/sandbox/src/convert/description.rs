@@ -167,7 +167,7 @@ fn with_contents(mut allow: Vec<Permission>, extra: Vec<(String, String)>) -> Re
     for (key, value) in extra {
         let Some((number, said)) = key.strip_prefix("allow.").and_then(|it| it.split_once('.')) else { continue };
         let of = number.parse::<usize>().ok().and_then(|it| allow.get_mut(it));
-        let Some(Permission { content, .. }) = of else {
+        let Some(Permission { content, names_version, .. }) = of else {
             let key = printable(&key, 128);
             return Err(format!("it says {key:?} of a permission that its endpoint does not have"));
         };
@@ -175,6 +175,7 @@ fn with_contents(mut allow: Vec<Permission>, extra: Vec<(String, String)>) -> Re
             "only" if value.is_empty() => drop(content.only.get_or_insert_default()),
             "only" => content.only.get_or_insert_default().push(name("a parameter", value)?),
             "fields" => content.fields.push(name("a member", value)?),
+            "requires" => *names_version |= value == "if-match",
             _ => {
                 let Some(parameter) = said.strip_prefix("where.") else { continue };
                 let (parameter, value) = (name("a parameter", parameter.to_owned())?, name("a value", value)?);
@@ -205,6 +206,7 @@ fn permission(it: wit::Permission) -> Result<Permission, String> {
             wit::Effect::Delete => Effect::Delete,
         },
         actions: few("actions in a permission", actions)?.iter().map(|it| printable(it, TEXT_BYTES)).collect(),
+        names_version: false,
         content: Content::default(),
     })
 }

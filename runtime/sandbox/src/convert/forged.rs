@@ -41,7 +41,7 @@ texts::texts! {
         without get_batch_size, list_page_size, load_balancer_batches, load_balancer_concurrency, ingress, node_selector, takes_finalizers
     }
     cloud_provider::Endpoint { name, purpose, example_base_url, headers, parameters, allow; without operation }
-    cloud_provider::Permission { methods, paths, operations, actions, content; without effect }
+    cloud_provider::Permission { methods, paths, operations, actions, content; without effect, names_version }
     cloud_provider::Content { only, values, fields }
     cloud_provider::ConfigMapKey { config_map, key }
     cloud_provider::Setting { name, default, doc; without required, selects_nodes }
@@ -154,12 +154,16 @@ fn adv_109_every_text_of_a_description_is_printable() {
 
 #[test]
 fn adv_164_what_requests_carry_is_said_in_extra() {
-    let said = |pairs: &[(&str, &str)]| {
+    let permission = |pairs: &[(&str, &str)]| {
         let mut described = plain_description();
         described.endpoints[0].extra = pairs.iter().map(|(key, value)| (word(key), word(value))).collect();
-        description::description(described).map(|it| it.endpoints[0].allow[0].content.clone())
+        description::description(described).map(|it| it.endpoints[0].allow[0].clone())
     };
+    let said = |pairs: &[(&str, &str)]| permission(pairs).map(|it| it.content);
     assert_eq!(said(&[]), Ok(cloud_provider::Content::default()));
+    for (word, names_version) in [("if-match", true), ("if-none-match", false)] {
+        assert_eq!(permission(&[("allow.0.requires", word)]).unwrap().names_version, names_version);
+    }
     let pairs = [
         ("allow.0.only", ""),
         ("allow.0.only", "Filter.*"),

@@ -78,8 +78,15 @@ fn missing_rules(
     for ((methods, effect, operation, content), paths) in paths {
         operations.entry((methods, effect, paths, content)).or_default().push(operation);
     }
-    let rule = |((methods, effect, paths, content), operations): ((_, Option<Effect>, _, _), Vec<Option<String>>)| {
+    let names_version = |methods: &[String], paths: &[String]| {
+        described.allow.iter().any(|it| it.names_version && holds(it, methods, paths))
+    };
+    let rule = |((methods, effect, paths, content), operations): (
+        (Vec<_>, Option<Effect>, Vec<_>, _),
+        Vec<Option<String>>,
+    )| {
         Permission {
+            names_version: names_version(&methods, &paths),
             methods,
             paths,
             operations: operations.into_iter().flatten().collect(),
@@ -95,6 +102,12 @@ fn missing_rules(
         }
     };
     operations.into_iter().map(rule).collect()
+}
+
+/// Whether a permission is about all these requests.
+fn holds(permission: &Permission, methods: &[String], paths: &[String]) -> bool {
+    let Permission { methods: own, paths: places, .. } = permission;
+    methods.iter().all(|it| own.contains(it)) && paths.iter().all(|it| places.contains(it))
 }
 
 /// Whether requests say what they do where the operator has named it.
