@@ -20,9 +20,12 @@ pub(crate) use self::names::{CLUSTER_LABEL, ID_MAP, SERVICE_LABEL, owner_in};
 
 use std::time::Duration;
 
+use aerostat_sdk::json::revision;
 use aerostat_sdk::{
     Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers, Progress, Result, events,
 };
+
+use serde_json::json;
 
 use self::call::{POLL, SOON, SentWrites, follow, send, status};
 use self::goal::{GceGoal, MIXED, is_elsewhere, mixed_protocols};
@@ -32,6 +35,7 @@ use self::plan::{GceStep, are_backends, plan};
 use crate::api::objects::{self, GceObject};
 use crate::api::writes::{GceVerb, GceWrite};
 use crate::provider::Gcp;
+use crate::settings::ProjectSettings;
 use crate::settings::balancers::GceBalancerSettings;
 
 /// The pause where the next call waits only for the memo to be kept.
@@ -115,9 +119,8 @@ fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Result<Progres
     let settings = &goal.settings.project;
     let labels = bodies::labels(&desired.owner)?;
     let mut live = GceLive::read(goal, &memo)?;
-    warn_of_unread(&live, &settings.network_project);
+    let mut memo = warn_of_unread(&live, settings, memo);
     for _ in 0..PLANS {
-        let memo = memo.clone();
         let writes = match plan(goal, &live, &memo, &labels)? {
             GceStep::Elsewhere => return Ok(Progress::NotManaged),
             GceStep::Ready(ip) if live.unread.is_empty() => {
@@ -125,7 +128,7 @@ fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Result<Progres
             }
             GceStep::Ready(_) => {
                 let forbidden = std::mem::take(&mut live.forbidden);
-                live = GceLive::read(goal, &memo.at(GceStage::Settled))?;
+                live = GceLive::read(goal, &memo.clone().at(GceStage::Settled))?;
                 forbidden.into_iter().for_each(|it| _ = live.forbidden.insert(it));
                 continue;
             }
@@ -136,11 +139,14 @@ fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Result<Progres
             GceStep::Try(unused) => return try_unused(desired, goal, &memo, unused),
             GceStep::Write(writes) => writes,
         };
-        let memo = if memo.stage.is_open() { memo.with(&goal.letters()) } else { memo };
+        if memo.stage.is_open() {
+            memo = memo.with(&goal.letters());
+        }
         let sent = send(settings, &desired.owner.uid, &memo, &writes);
         let waits = sent.again.is_some() || sent.in_use.is_some() || sent.refused.is_some();
         if !sent.forbidden.is_empty() && !sent.any && !waits {
             sent.forbidden.into_iter().for_each(|it| _ = live.forbidden.insert(it));
+            memo = memo.refusing(sent.tried);
             continue;
         }
         return Ok(after(desired, &memo, sent));
@@ -160,6 +166,7 @@ fn after(desired: &LoadBalancer, memo: &GceMemo, sent: SentWrites) -> Progress {
     let pause = if waits || again.is_some() { POLL } else { SOON };
     // Where nothing was begun, the requests of the next call are those of this one.
     let kept = if sent.any { memo.next(sent.operations) } else { memo.clone() };
+    let kept = kept.refusing(sent.tried);
     let status = status(desired, &kept);
     match sent.refused {
         Some(error) => Progress::failed(status, error),
@@ -206,11 +213,19 @@ fn ready(desired: &LoadBalancer, goal: &GceGoal, memo: &GceMemo, ip: &str) -> Lo
 
 /// The memo of a load balancer of which a list has shown a part. `making` tells two parts of one Service apart.
 pub(crate) fn memo_of(balancer: &str, making: u64) -> String {
-    GceMemo { making, stage: GceStage::Open, letters: String::new(), operations: Vec::new() }.text(balancer)
+    GceMemo { making, stage: GceStage::Open, letters: String::new(), operations: Vec::new(), refused: Vec::new() }
+        .text(balancer)
 }
 
-fn warn_of_unread(live: &GceLive, project: &str) {
+/// Warns of firewalls that the credential may not read, of each once in a while.
+fn warn_of_unread(live: &GceLive, settings: &ProjectSettings, memo: GceMemo) -> GceMemo {
+    let project = &settings.network_project;
+    let mut told = Vec::new();
     for object in live.forbidden.iter() {
+        let read = revision(&json!(["GET", object.reference(settings)]));
+        if memo.is_refused(&read) {
+            continue;
+        }
         let message = format!(
             "the credential may not read {} in project {project}: let somebody who may see to it, as gcloud compute firewall-rules \
              describe {} --project {project} shows it",
@@ -218,7 +233,9 @@ fn warn_of_unread(live: &GceLive, project: &str) {
             object.name
         );
         events::warning(None, "LoadBalancerManualChange", &message);
+        told.push(read);
     }
+    memo.refusing(told)
 }
 
 #[cfg(test)]

@@ -55,6 +55,15 @@ impl GceWrite {
         Self::new(object, GceVerb::Delete, Value::Null)
     }
 
+    /// Another text for each other write.
+    pub(crate) fn revision(&self, settings: &ProjectSettings) -> String {
+        revision(&self.words(settings))
+    }
+
+    fn words(&self, settings: &ProjectSettings) -> Value {
+        json!([format!("{:?}", self.verb), self.object.reference(settings), self.body])
+    }
+
     /// Sends it. `making` is another one with each making, and the same where an answer was lost: so the API does nothing twice.
     ///
     /// # Errors
@@ -74,7 +83,7 @@ impl GceWrite {
             GceVerb::Call(word) => path.push(word.to_owned()),
             GceVerb::Put | GceVerb::Patch | GceVerb::Delete => {}
         }
-        let id = request_id(&json!([making, format!("{:?}", self.verb), self.object.reference(settings), self.body]));
+        let id = request_id(&json!([making, self.words(settings)]));
         let request = self.object.api().request(method, path).query("requestId", id);
         let request = if self.body.is_null() { request } else { request.json(&self.body) };
         let response = request.answer()?;

@@ -33,6 +33,8 @@ pub(super) struct SentWrites {
     pub(super) refused: Option<Error>,
     /// Firewalls that only somebody of the network's project can write.
     pub(super) forbidden: Vec<GceObject>,
+    /// The revisions of those writes, as far as they were tried.
+    pub(super) tried: Vec<String>,
 }
 
 /// The status with this memo, and the addresses that the Service shows.
@@ -81,6 +83,11 @@ pub(super) fn send(settings: &ProjectSettings, uid: &str, memo: &GceMemo, writes
     let mut sent = SentWrites::default();
     let making = format!("{uid} {}", memo.making);
     for write in writes {
+        // A firewall that may not be written is not tried, and told, by each call.
+        if is_of_other_project(&write.object, settings) && memo.is_refused(&write.revision(settings)) {
+            sent.forbidden.push(write.object.clone());
+            continue;
+        }
         match write.send(settings, &making) {
             Ok(WriteAnswer::Begun(state)) => {
                 sent.any = true;
@@ -92,6 +99,7 @@ pub(super) fn send(settings: &ProjectSettings, uid: &str, memo: &GceMemo, writes
             Ok(WriteAnswer::InUse(why)) => sent.in_use = Some(why),
             Ok(WriteAnswer::Forbidden(_)) if is_of_other_project(&write.object, settings) => {
                 tell(settings, write);
+                sent.tried.push(write.revision(settings));
                 sent.forbidden.push(write.object.clone());
             }
             Ok(WriteAnswer::Forbidden(error)) | Err(error) => {

@@ -4,6 +4,10 @@ use aerostat_sdk::{Error, LoadBalancer, Result, clock};
 
 /// The most bytes of a memo. Operations that do not fit are forgotten: what they were about is read.
 const LARGEST: usize = 1_000;
+/// How long a write that was refused is not tried again, in seconds.
+const REFUSED_FOR: u64 = 3_600;
+/// The beginning of the word of a refused write, which no operation's scope has.
+const REFUSED: char = '!';
 
 /// How much of the Service's objects has to be read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -45,12 +49,14 @@ pub(super) struct GceMemo {
     pub(super) letters: String,
     /// Operations that go on, each with its scope: "r/operation-1".
     pub(super) operations: Vec<String>,
+    /// Writes that the credential may not make: the revision of each, and the second at which it was refused.
+    pub(super) refused: Vec<(String, u64)>,
 }
 
 impl GceMemo {
     /// That of a Service without one.
     pub(super) fn new(stage: GceStage, letters: &str) -> Self {
-        Self { making: clock::now(), stage, letters: letters.to_owned(), operations: Vec::new() }
+        Self { making: clock::now(), stage, letters: letters.to_owned(), operations: Vec::new(), refused: Vec::new() }
     }
 
     /// The memo that the host kept, if it kept one.
@@ -72,21 +78,40 @@ impl GceMemo {
         let (stage, letters) = stage.split_once(':')?;
         let (stage, _) = GceStage::WORDS.into_iter().find(|(_, word)| *word == stage)?;
         (name == balancer).then_some(())?;
-        let operations = words.map(str::to_owned).collect();
-        Some(Self { making: making.parse().ok()?, stage, letters: letters.to_owned(), operations })
+        let (refused, operations): (Vec<&str>, Vec<&str>) = words.partition(|it| it.starts_with(REFUSED));
+        let refused = refused.into_iter().filter_map(|it| it.trim_start_matches(REFUSED).split_once('@'));
+        let refused = refused.filter_map(|(write, at)| Some((write.to_owned(), at.parse().ok()?))).collect();
+        let operations = operations.into_iter().map(str::to_owned).collect();
+        Some(Self { making: making.parse().ok()?, stage, letters: letters.to_owned(), operations, refused })
     }
 
     /// As it is kept.
     pub(super) fn text(&self, balancer: &str) -> String {
         let stage = GceStage::WORDS.into_iter().find(|(stage, _)| *stage == self.stage).map_or("", |(_, word)| word);
         let mut text = format!("{balancer} {} {stage}:{}", self.making, self.letters);
-        for it in self.operations.iter().filter(|it| !it.contains(' ')) {
+        let refused = self.refused.iter().map(|(write, at)| format!("{REFUSED}{write}@{at}"));
+        for it in refused.chain(self.operations.iter().filter(|it| !it.contains(' ')).cloned()) {
             if text.len() + it.len() < LARGEST {
                 text.push(' ');
-                text.push_str(it);
+                text.push_str(&it);
             }
         }
         text
+    }
+
+    /// Whether a write was refused a short while ago.
+    pub(super) fn is_refused(&self, write: &str) -> bool {
+        self.refused.iter().any(|(it, at)| it == write && clock::now() < at + REFUSED_FOR)
+    }
+
+    /// The same with writes that were refused now. Those that may be tried again are forgotten.
+    pub(super) fn refusing(mut self, writes: Vec<String>) -> Self {
+        if !writes.is_empty() {
+            let now = clock::now();
+            self.refused.retain(|(it, at)| !writes.contains(it) && now < at + REFUSED_FOR);
+            self.refused.extend(writes.into_iter().map(|it| (it, now)));
+        }
+        self
     }
 
     /// The memo after a step: another making, and these operations.
@@ -129,12 +154,14 @@ mod tests {
     fn memos_come_back_and_stay_small() {
         let service = LoadBalancer::of("default", "web", "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11");
         let many: Vec<_> = (0..40).map(|it| format!("r/operation-{it:052}")).collect();
-        let memo = GceMemo { making: 7, stage: GceStage::Open, letters: "ex".to_owned(), operations: many };
+        let refused = vec![("0123456789abcdef".to_owned(), 1_795_817_680)];
+        let memo = GceMemo { making: 7, stage: GceStage::Open, letters: "ex".to_owned(), operations: many, refused };
         let text = memo.text(&service.name);
         assert!(text.len() <= 1_024, "{}", text.len());
         let kept = LoadBalancer { memo: Some(text), ..service.clone() };
         let read = GceMemo::of(&kept).unwrap().unwrap();
         assert_eq!((read.making, read.stage, &*read.letters), (7, GceStage::Open, "ex"));
+        assert_eq!(read.refused, memo.refused);
         assert_eq!(read.operations[..], memo.operations[..read.operations.len()]);
         assert!(read.operations.len() > 8);
     }

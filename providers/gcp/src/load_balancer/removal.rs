@@ -50,7 +50,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     }
     // Once its own objects are gone, what was shared was tried: it is not tried again and again.
     let has_own = own(&names).iter().any(|it| live.has(it));
-    let memo = if has_own || is_first { memo.with(&letters_of(service, &names, &live)) } else { memo };
+    let mut memo = if has_own || is_first { memo.with(&letters_of(service, &names, &live)) } else { memo };
     if !has_own {
         live.read_shared(&names, project, &memo.letters)?;
     }
@@ -70,6 +70,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
             break (step, sent);
         }
         // Objects that the credential may not delete stay, and the rest goes.
+        memo = memo.refusing(sent.tried);
         for object in sent.forbidden {
             live.objects.remove(&object);
             live.forbidden.insert(object);
@@ -80,7 +81,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     };
     if let Some(error) = sent.refused {
         return match sent.any {
-            true => Ok(failed(service, &GceMemo { operations: sent.operations, ..memo }, &error)),
+            true => Ok(failed(service, &GceMemo { operations: sent.operations, ..memo }.refusing(sent.tried), &error)),
             false => Err(error),
         };
     }
@@ -94,7 +95,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
         (Some(why), false) => why.clone(),
         (None, false) => "the next step follows".to_owned(),
     };
-    let after = memo.next(sent.operations);
+    let after = memo.next(sent.operations).refusing(sent.tried);
     let after = match (step.is_try && again.is_none(), step.tries_backends) {
         (false, _) => after,
         (true, true) => after.without_backends(),

@@ -199,6 +199,11 @@ impl Stage {
         self.cloud.borrow_mut().cloud().objects.keys().map(short).collect()
     }
 
+    /// How often somebody else was asked for a write.
+    fn manual_changes(&self) -> usize {
+        self.events.iter().filter(|it| it.reason == "LoadBalancerManualChange").count()
+    }
+
     fn ip(&self) -> String {
         self.service.current_ingress[0].ip.clone().unwrap()
     }

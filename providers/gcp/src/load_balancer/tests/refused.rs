@@ -30,11 +30,27 @@ fn gcp_029_firewalls_of_a_networks_project_are_told() {
         stage.ip()
     );
     assert!(told.iter().any(|it| it.message.ends_with(&command)), "{told:?}");
+    // The same write is tried, and told, again an hour later.
+    let told = told.len();
+    stage.pause(3_500_000);
+    assert_eq!((stage.ensured().unwrap(), stage.manual_changes()), (Vec::new(), told));
+    stage.pause(100_000);
+    let tried = stage.ensured().unwrap();
+    assert_eq!(tried, ["POST firewalls k8s-CID-node-http-hc", "POST firewalls k8s-fw-LB"]);
+    assert_eq!(stage.manual_changes(), 2 * told);
+    assert_eq!((stage.ensured().unwrap(), stage.manual_changes()), (Vec::new(), 2 * told));
+    // Another write is tried at once.
+    stage.service.source_ranges = vec!["192.0.2.0/24".to_owned()];
+    assert_eq!(stage.ensured().unwrap(), ["POST firewalls k8s-fw-LB"]);
     stage.change(|cloud| cloud.refusals.clear());
+    stage.pause(3_600_000);
     stage.ensured().unwrap();
     stage.change(|cloud| cloud.refusals.push(("projects/net/global/firewalls", 403, "forbidden")));
+    let begun = stage.events.len();
     let why = Stage::why(stage.deleted());
     assert!(why.contains(&format!("gcloud compute firewall-rules delete k8s-fw-{LB} --project net")), "{why}");
+    let own = |it: &&Event| it.message.contains(&format!("delete k8s-fw-{LB} "));
+    assert_eq!(stage.events[begun..].iter().filter(own).count(), 1, "{:?}", &stage.events[begun..]);
 }
 
 #[test]
