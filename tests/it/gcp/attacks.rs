@@ -158,6 +158,29 @@ async fn links_to_other_hosts_lead_nowhere() {
     ground.stop().await;
 }
 
+#[tokio::test]
+async fn links_of_operations_to_other_hosts_lead_nowhere() {
+    let ground = Ground::start().await;
+    ground.cloud.behave(|it| it.operation_links = Some("https://evil.example"));
+    for (name, kind) in [("external", "External"), ("internal", "Internal")] {
+        let balancer = ground.create(name, &json!({ TYPE: kind }), &json!({})).await;
+        let address = ground.address(name).await;
+        // Its rule is made again, with an address that is held meanwhile.
+        ground.patch(name, &json!({ "spec": { "ports": [{ "name": "http", "port": 80, "protocol": "UDP" }] } })).await;
+        let rule = region().path(Collection::ForwardingRules, &balancer);
+        let is_udp = |world: &tests::clouds::gcp::World| world.get(&rule).is_some_and(|it| it["IPProtocol"] == "UDP");
+        assert_eq!(ground.becomes(name, "the protocol is another", is_udp).await, address);
+        ground.delete(name).await;
+    }
+    assert_eq!(ground.made(), [""; 0]);
+    let asked = ground.cloud.requests();
+    let own = |path: &str| path == "/token" || path.starts_with("/compute/v1/projects/p1/");
+    let others: Vec<_> = asked.iter().filter(|it| !own(&it.path) && it.path != "/compute/v1/projects/p1").collect();
+    assert!(others.is_empty(), "{others:?}");
+    assert!(asked.iter().any(|it| it.path.contains("/operations/operation-")), "operations are asked about");
+    ground.stop().await;
+}
+
 /// The body of a refusal with this reason.
 fn refusal(reason: &str) -> String {
     let one = json!({ "message": "Rate Limit Exceeded", "domain": "usageLimits", "reason": reason });

@@ -1,12 +1,14 @@
 //! Aerostat leaves on Services and in the project what Google's own controller manager leaves, and asks for no more: the recordings of
 //! `tests/golden/gcp/manager`, played against the simulated project.
 
-use kube::api::DeleteParams;
+use k8s_openapi::api::core::v1::Node;
+use kube::api::{Api, DeleteParams};
+use serde_json::{Map, Value};
 use tests::beside::Compared;
-use tests::clouds::gcp::Collection;
+use tests::clouds::gcp::{Collection, Recorded};
 use tests::gcp_vendor::story::{EXTERNAL, INTERNAL, part, whole_state};
 use tests::gcp_vendor::{GcpStage, inherit, known};
-use tests::wait;
+use tests::{operator, wait};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn aerostat_leaves_what_googles_own_manager_leaves() {
@@ -79,4 +81,39 @@ async fn external_ones_of_googles_manager_are_taken_over_unwritten() {
 async fn internal_ones_of_googles_manager_are_taken_over_unwritten() {
     taken_over("internal-local").await;
     taken_over("internal-udp").await;
+}
+
+#[tokio::test]
+async fn routes_of_googles_manager_are_taken_over_unwritten() {
+    let stage = GcpStage::routing().await;
+    assert!(inherit(&stage, &whole_state("state-routes-create"), &Map::new()).await.is_empty());
+    let routes = || stage.cloud.account().all(Collection::Routes);
+    let recorded = routes();
+    assert_eq!(recorded.len(), 2);
+    let begun = stage.cloud.requests().len();
+    stage.start().await;
+    let nodes: Api<Node> = Api::all(stage.cluster.admin.clone());
+    for name in ["node-1", "node-2"] {
+        operator::initialized(&stage.cluster, name).await;
+        wait::until("the node is told that its route is there", async || {
+            let conditions = nodes.get(name).await.unwrap().status?.conditions?;
+            let network = conditions.into_iter().find(|it| it.type_ == "NetworkUnavailable")?;
+            (network.status == "False" && network.reason.as_deref() == Some("RouteCreated")).then_some(())
+        })
+        .await;
+    }
+    // Nothing was begun that a later pass would end.
+    let lists =
+        |all: &[Recorded]| all.iter().filter(|it| it.is("GET", "/compute/v1/projects/p1/global/routes")).count();
+    let listed = lists(&stage.cloud.requests());
+    stage.cloud.wait_for("further passes", |all| lists(all) > listed + 1).await;
+    assert_eq!(stage.writes_since(begun), [""; 0]);
+    assert_eq!(routes(), recorded);
+
+    nodes.delete("node-2", &DeleteParams::default()).await.unwrap();
+    let leads = |route: &&Value| route["nextHopInstance"].as_str().unwrap().ends_with("/node-1");
+    let left: Vec<_> = recorded.iter().filter(leads).cloned().collect();
+    wait::until("the route of the node that left is gone", async || (routes() == left).then_some(())).await;
+    stage.end().await;
+    stage.cloud.assert_valid();
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
 
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, Service};
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -26,6 +26,13 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const QUIET: Duration = Duration::from_millis(1_500);
 /// The flags of the recordings.
 const FLAGS: [&str; 2] = ["--configure-cloud-routes=false", "--node-status-update-frequency=1h"];
+/// The flags of the recordings of routes, but faster.
+const ROUTES: [&str; 4] = [
+    "--configure-cloud-routes=true",
+    "--cluster-cidr=10.244.0.0/16",
+    "--route-reconciliation-period=1s",
+    "--route-deletion-warm-up=0s",
+];
 /// The controllers of the test's own control plane tell of Services, too.
 const OTHERS: [&str; 2] = ["ipallocator-repair-controller", "portallocator-repair-controller"];
 
@@ -56,6 +63,26 @@ impl GcpStage {
     ///
     /// Panics if something does not start.
     pub async fn resting() -> Self {
+        Self::with(&FLAGS).await
+    }
+
+    /// The same, of a binary that makes routes; the nodes of the recordings are there with their networks, and it has not seen them.
+    ///
+    /// # Panics
+    ///
+    /// Panics if something does not start.
+    pub async fn routing() -> Self {
+        let stage = Self::with(&ROUTES).await;
+        let nodes: Api<Node> = Api::all(stage.cluster.admin.clone());
+        for (name, network) in [("node-1", "10.244.1.0/24"), ("node-2", "10.244.2.0/24")] {
+            kubelet::join(&stage.cluster.admin, name).await.expect("the API server takes a node");
+            let patch = Patch::Merge(json!({ "spec": { "podCIDR": network, "podCIDRs": [network] } }));
+            nodes.patch(name, &PatchParams::default(), &patch).await.expect("the API server takes it");
+        }
+        stage
+    }
+
+    async fn with(flags: &[&str]) -> Self {
         let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(Options::default()));
         let cloud = cloud.expect("the project starts");
         cloud.with(World::build_recorded);
@@ -66,7 +93,7 @@ impl GcpStage {
         let config_map = serde_json::from_value(data).expect("it is a ConfigMap");
         config_maps.create(&PostParams::default(), &config_map).await.expect("the API server takes it");
         allow_config_map(&cluster, "ingress-uid").await;
-        let setup = gcp::setup(&cluster, &cloud).flags(&FLAGS).edit(|config| {
+        let setup = gcp::setup(&cluster, &cloud).flags(flags).edit(|config| {
             config["provider"]["configMaps"] = json!(["kube-system/ingress-uid"]);
             config["provider"]["finalizers"] = json!(["gke.networking.io/l4-netlb-v1", "gke.networking.io/l4-ilb-v1"]);
         });

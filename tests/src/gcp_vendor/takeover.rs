@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::Service;
+use k8s_openapi::api::core::v1::{Node, Service};
 use kube::ResourceExt as _;
-use kube::api::{Patch, PatchParams, PostParams};
+use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 
 use crate::clouds::gcp::{Collection, Place, Scope, World};
@@ -29,6 +29,10 @@ impl Restored {
         if let Some(port) = port.filter(|it| *it > 0) {
             self.ports.insert(format!("HC({name})"), port);
         }
+    }
+
+    fn add_node(&mut self, node: &Node) {
+        self.texts.push((format!("UID({})", node.name_any()), node.uid().unwrap_or_default()));
     }
 
     fn text(&self, text: &str) -> String {
@@ -72,8 +76,8 @@ impl Restored {
     }
 }
 
-/// Makes recorded Services with finalizers and status, as far as theirs served them, and puts the recorded project around them. Answers
-/// their names.
+/// Makes recorded Services with finalizers and status, as far as theirs served them, and puts the recorded project around them and around the
+/// nodes that there are. Answers the names of the Services.
 ///
 /// # Panics
 ///
@@ -81,6 +85,9 @@ impl Restored {
 pub async fn inherit(stage: &GcpStage, state: &Map<String, Value>, left: &Map<String, Value>) -> Vec<String> {
     let mut restored = Restored::default();
     let mut names = Vec::new();
+    let nodes: Api<Node> = Api::all(stage.cluster.admin.clone());
+    let nodes = nodes.list(&ListParams::default()).await.expect("the API server answers");
+    nodes.iter().for_each(|it| restored.add_node(it));
     for (name, recorded) in left {
         // Theirs served it.
         if recorded["status"]["loadBalancer"]["ingress"].is_null() {
@@ -105,6 +112,7 @@ pub async fn inherit(stage: &GcpStage, state: &Map<String, Value>, left: &Map<St
         Collection::HttpHealthChecks,
         Collection::HealthChecks,
         Collection::Firewalls,
+        Collection::Routes,
     ];
     stage.cloud.with(|world| restored.put(world, state, &of));
     names

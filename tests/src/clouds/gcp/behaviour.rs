@@ -34,6 +34,8 @@ pub struct Behaviour {
     pub failures: Vec<OperationFailure>,
     /// Whether a quota that is used up, a resource in use and a group too many are told by the operation, and not by the answer.
     pub refuses_in_operations: bool,
+    /// The origin to which all links of operations lead. Absent: Google's.
+    pub operation_links: Option<&'static str>,
     /// How late new resources come into lists.
     pub lists_late_by: Duration,
     /// How late new resources can be read by name.
@@ -67,6 +69,7 @@ impl Default for Behaviour {
             operations: OperationTime::Time(LASTS),
             failures: Vec::new(),
             refuses_in_operations: false,
+            operation_links: None,
             lists_late_by: Duration::ZERO,
             reads_late_by: Duration::ZERO,
             quotas: BTreeMap::new(),

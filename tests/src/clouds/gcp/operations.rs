@@ -50,6 +50,13 @@ impl World {
             Scope::Region(_) => body["region"] = json!(link(&place.to_string())),
             Scope::Zone(_) => body["zone"] = json!(link(&place.to_string())),
         }
+        if let Some(origin) = self.behaviour.operation_links {
+            for field in ["targetLink", "selfLink", "region", "zone"] {
+                if let Some(link) = body[field].as_str() {
+                    body[field] = json!(link.replace("https://www.googleapis.com", origin));
+                }
+            }
+        }
         let target = target.to_owned();
         let removes = verb == "delete";
         let ongoing = Ongoing { body, end, target, before, removes, failure: failure.or(planned) };
@@ -79,8 +86,8 @@ impl World {
 
     /// Counts that an operation, or what it is about, was read.
     pub(super) fn count_read(&mut self, path: &str) {
-        for it in self.operations.values_mut() {
-            if it.target == path || it.body["selfLink"] == json!(link(path)) {
+        for (own, it) in &mut self.operations {
+            if it.target == path || own == path {
                 it.end.count_read();
             }
         }
