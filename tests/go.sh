@@ -46,3 +46,18 @@ build() { # number, title, program, folder, flags of the linker, package
 	mv "$unfinished" "$out/$3"
 	printf '[%s/%s] %s: done after %s s\n' "$1" "$steps" "$2" $((SECONDS - started))
 }
+
+# For a folder that makes one program, from which the script runs: builds `$out/<program>` unless it is there from the same files.
+build_once() { # program, title, how long it takes, package, file…
+	local program=$1 title=$2 takes=$3 package=$4 from
+	shift 4
+	from=$(source_of_truth "$@")
+	mkdir -p "$out"
+	if [ -x "$out/$program" ] && [ "$(cat "$out/.built-from" 2>/dev/null)" = "$from" ]; then
+		return
+	fi
+	need_go ""
+	printf '==> Building %s (%s on two cores, once)\n' "$title" "$takes"
+	build 1 "$program" "$program" . '-s -w' "$package"
+	printf '%s\n' "$from" >"$out/.built-from"
+}

@@ -10,17 +10,5 @@ out=$(cd ../.. && pwd)/target/baseline
 # shellcheck source=tests/go.sh
 source ../go.sh
 
-sources() {
-	local files
-	mapfile -t files < <(find . -name "*.go" -o -name "go.*" | LC_ALL=C sort)
-	source_of_truth "${files[@]}"
-}
-
-mkdir -p "$out"
-if [ -x "$out/baseline" ] && [ "$(cat "$out/.built-from" 2>/dev/null)" = "$(sources)" ]; then
-	exit 0
-fi
-need_go ""
-printf '==> Building the baseline (2 minutes on two cores, once)\n'
-build 1 baseline baseline . '-s -w' .
-sources >"$out/.built-from"
+mapfile -t sources < <(find . -name "*.go" -o -name "go.*" | LC_ALL=C sort)
+build_once baseline "the baseline" "2 minutes" . "${sources[@]}"

@@ -11,11 +11,5 @@ out=$(cd ../.. && pwd)/target/cloud-provider-aws
 # shellcheck source=tests/go.sh
 source ../go.sh
 
-mkdir -p "$out"
-if [ -x "$out/aws-cloud-controller-manager" ] && [ "$(cat "$out/.built-from" 2>/dev/null)" = "$(source_of_truth go.mod go.sum)" ]; then
-	exit 0
-fi
-need_go ""
-printf '==> Building cloud-provider-aws %s (5 minutes on two cores, once)\n' "$version"
-build 1 aws-cloud-controller-manager aws-cloud-controller-manager . '-s -w' k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager
-source_of_truth go.mod go.sum >"$out/.built-from"
+build_once aws-cloud-controller-manager "cloud-provider-aws $version" "5 minutes" k8s.io/cloud-provider-aws/cmd/aws-cloud-controller-manager \
+	go.mod go.sum
