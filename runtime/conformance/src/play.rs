@@ -4,6 +4,7 @@ pub(crate) mod inventories;
 pub(crate) mod lives;
 pub(crate) mod machines;
 mod pace;
+pub(crate) mod reads;
 pub(crate) mod routes;
 mod sample;
 pub(crate) mod service;

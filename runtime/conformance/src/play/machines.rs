@@ -6,17 +6,14 @@ use cloud_provider::{Instances, Node};
 
 use crate::error::Result;
 use crate::host::HostProcess;
-use crate::protocol::{AdminFailure, ForeignChange, How, Orders};
+use crate::protocol::ForeignChange;
 use crate::transcript::{ListedPage, Listing, RecordedMachines, RecordedQuestion, Truth};
 
+use super::reads::{ReadPages, TroubledRead, lists_in_each_way, pages, read_in_each_way};
 use super::stage::{Stage, initialised, joining, wrong};
 
-/// No list here has more pages.
-const MOST_PAGES: usize = 50;
 /// How many machines are asked about one by one.
 const ASKED: usize = 2;
-/// The troubles of reads.
-const TROUBLES: [How; 2] = [How::LostBefore, How::Failed];
 /// A node that no machine stands behind.
 const NOBODY: &str = "nobody";
 /// The machine that goes.
@@ -56,25 +53,12 @@ async fn ask(
     node: &Node,
     truth: Truth,
 ) -> Result<()> {
-    let mut one = async |stage: &mut Stage, trouble: Option<(usize, How)>| -> Result<usize> {
-        stage.asked().await?;
-        stage
-            .admin
-            .order(Orders { fail: trouble.map(|(nth, how)| AdminFailure { nth, how }), lists_lag: false })
-            .await?;
+    let one = async || {
         let said = instances.get(std::slice::from_ref(node)).await.answer.pop();
-        let said = said.expect("there is one answer for each node").map_err(|error| wrong(&error));
-        stage.admin.order(Orders::default()).await?;
-        let (requests, _) = stage.asked().await?;
-        let count = requests.len();
-        questions.push(RecordedQuestion { title: title.to_owned(), trouble, truth, said, requests });
-        Ok(count)
+        said.expect("there is one answer for each node").map_err(|error| wrong(&error))
     };
-    let count = one(stage, None).await?;
-    for nth in 1..=count {
-        for how in TROUBLES {
-            one(stage, Some((nth, how))).await?;
-        }
+    for TroubledRead { trouble, said, requests } in read_in_each_way(stage, one).await? {
+        questions.push(RecordedQuestion { title: title.to_owned(), trouble, truth, said, requests });
     }
     Ok(())
 }
@@ -109,49 +93,19 @@ async fn leave(stage: &mut Stage, instances: &Arc<dyn Instances>, questions: &mu
 
 async fn lists(stage: &mut Stage, instances: &Arc<dyn Instances>, process: &HostProcess) -> Result<Vec<Listing>> {
     let own = process.cloud.description.now().list_page_size;
-    let mut lists = Vec::new();
-    for limit in [1, 2, own] {
-        lists.push(list(stage, instances, limit.min(own), None).await?);
-    }
-    let count = lists.last().map_or(0, |it| it.requests.len());
-    for nth in 1..=count {
-        for how in TROUBLES {
-            lists.push(list(stage, instances, own, Some((nth, how))).await?);
-        }
-    }
-    Ok(lists)
-}
-
-async fn list(
-    stage: &mut Stage,
-    instances: &Arc<dyn Instances>,
-    limit: u32,
-    trouble: Option<(usize, How)>,
-) -> Result<Listing> {
-    stage.asked().await?;
-    stage.admin.order(Orders { fail: trouble.map(|(nth, how)| AdminFailure { nth, how }), lists_lag: false }).await?;
-    let (mut pages, mut cursor, mut is_endless) = (Vec::new(), None, true);
-    while pages.len() < MOST_PAGES {
-        match instances.list(cursor, limit).await.answer {
-            Err(error) => {
-                pages.push(Err(wrong(&error)));
-                is_endless = false;
-                break;
-            }
-            Ok(page) => {
-                let gaps = page.gaps.into_iter().map(|it| it.reason).collect();
-                pages.push(Ok(ListedPage { instances: page.instances, gaps }));
-                cursor = page.next;
-            }
-        }
-        if cursor.is_none() {
-            is_endless = false;
-            break;
-        }
-    }
-    stage.admin.order(Orders::default()).await?;
-    let (requests, _) = stage.asked().await?;
-    Ok(Listing { limit, trouble, names: stage.names.clone(), pages, is_endless, requests })
+    let lists = lists_in_each_way(stage, own, async |limit| {
+        pages(async |cursor| {
+            let page = instances.list(cursor, limit).await.answer.map_err(|error| wrong(&error))?;
+            let gaps = page.gaps.into_iter().map(|it| it.reason).collect();
+            Ok((ListedPage { instances: page.instances, gaps }, page.next))
+        })
+        .await
+    });
+    let lists = lists.await?.into_iter().map(|(limit, TroubledRead { trouble, said, requests })| {
+        let ReadPages { pages, is_endless } = said;
+        Listing { limit, trouble, names: stage.names.clone(), pages, is_endless, requests }
+    });
+    Ok(lists.collect())
 }
 
 /// The canonical word of each node's id, as each of two processes says it.

@@ -5,13 +5,11 @@ use std::sync::Arc;
 use cloud_provider::{Error, PersistentVolumes, Topology, Volume};
 
 use crate::error::Result;
-use crate::protocol::{AdminFailure, ForeignChange, How, Orders};
+use crate::protocol::ForeignChange;
 use crate::transcript::volumes::{RecordedVolumeQuestion, RecordedVolumes};
 
+use super::reads::{TroubledRead, read_in_each_way};
 use super::stage::{Stage, joining, wrong};
-
-/// The troubles of reads.
-const TROUBLES: [How; 2] = [How::LostBefore, How::Failed];
 
 /// Everything about volumes; `None` without the capability, or where the simulator has none.
 pub(crate) async fn play(stage: &mut Stage) -> Result<Option<RecordedVolumes>> {
@@ -65,23 +63,12 @@ async fn ask(
     volume: &Volume,
     exists: bool,
 ) -> Result<()> {
-    let mut one = async |stage: &mut Stage, trouble: Option<(usize, How)>| -> Result<usize> {
-        stage.asked().await?;
-        let fail = trouble.map(|(nth, how)| AdminFailure { nth, how });
-        stage.admin.order(Orders { fail, lists_lag: false }).await?;
+    let one = async || {
         let answer = volumes.get_topology(std::slice::from_ref(volume)).await.answer.pop();
-        stage.admin.order(Orders::default()).await?;
-        let (requests, _) = stage.asked().await?;
-        let count = requests.len();
-        let said = heard(answer.expect("there is one answer for each volume"));
-        questions.push(RecordedVolumeQuestion { title: title.to_owned(), trouble, exists, said, requests });
-        Ok(count)
+        heard(answer.expect("there is one answer for each volume"))
     };
-    let count = one(stage, None).await?;
-    for nth in 1..=count {
-        for how in TROUBLES {
-            one(stage, Some((nth, how))).await?;
-        }
+    for TroubledRead { trouble, said, requests } in read_in_each_way(stage, one).await? {
+        questions.push(RecordedVolumeQuestion { title: title.to_owned(), trouble, exists, said, requests });
     }
     Ok(())
 }

@@ -6,10 +6,10 @@ use cloud_provider::Node;
 
 use crate::conversation::{NodeInput, NodesInput, VolumeInput};
 use crate::error::Result;
+use crate::play::reads::TroubledRead;
 use crate::play::stage::wrong;
-use crate::protocol::How;
 use crate::transcript::volumes::{RecordedVolumeQuestion, RecordedVolumes};
-use crate::transcript::{Listing, RecordedQuestion, Truth};
+use crate::transcript::{Listing, RecordedQuestion, Truth, Wrong};
 
 use super::stage::{RecordedStage, TROUBLES};
 
@@ -20,25 +20,11 @@ pub(super) async fn machines(stage: &mut RecordedStage) -> Result<Vec<RecordedQu
     let mut questions: Vec<RecordedQuestion> = Vec::new();
     for number in stage.calls_of("instances.get") {
         let nodes = nodes(stage, number)?;
-        let one = async |stage: &mut RecordedStage, trouble: Option<(usize, How)>| {
-            stage.begin(trouble);
-            stage.call(number);
-            let answers = instances.get(&nodes).await.answer;
-            (answers.into_iter().map(|it| it.map_err(|error| wrong(&error))).collect::<Vec<_>>(), stage.asked())
-        };
-        let (usual, requests) = one(stage, None).await;
-        if stage.is_unplayed(number) {
-            continue;
-        }
+        let heard = asked(stage, number, async || instances.get(&nodes).await.answer).await;
+        let Some(usual) = heard.first() else { continue };
         let truths: Vec<_> =
-            usual.iter().map(|it| if matches!(it, Ok(None)) { Truth::Gone } else { Truth::Runs }).collect();
-        let count = requests.len();
-        let mut heard = vec![(None, usual, requests)];
-        for (nth, how) in (1..=count).flat_map(|nth| TROUBLES.map(|how| (nth, how))) {
-            let (said, requests) = one(stage, Some((nth, how))).await;
-            heard.push((Some((nth, how)), said, requests));
-        }
-        for (trouble, said, requests) in heard {
+            usual.said.iter().map(|it| if matches!(it, Ok(None)) { Truth::Gone } else { Truth::Runs }).collect();
+        for TroubledRead { trouble, said, requests } in heard {
             for ((node, truth), said) in nodes.iter().zip(&truths).zip(said) {
                 let title = format!("{}, {}", stage.title(number), node.name);
                 let requests = requests.clone();
@@ -47,6 +33,30 @@ pub(super) async fn machines(stage: &mut RecordedStage) -> Result<Vec<RecordedQu
         }
     }
     Ok(questions)
+}
+
+/// The answers as they were recorded, and with each request of the call going wrong. None, if it asks for what was not recorded.
+async fn asked<T>(
+    stage: &mut RecordedStage,
+    number: usize,
+    ask: impl AsyncFn() -> Vec<cloud_provider::Result<T>>,
+) -> Vec<TroubledRead<Vec<std::result::Result<T, Wrong>>>> {
+    let one = async |stage: &mut RecordedStage, trouble| {
+        stage.begin(trouble);
+        stage.call(number);
+        let said = ask().await.into_iter().map(|it| it.map_err(|error| wrong(&error))).collect();
+        TroubledRead { trouble, said, requests: stage.asked() }
+    };
+    let usual = one(stage, None).await;
+    if stage.is_unplayed(number) {
+        return Vec::new();
+    }
+    let troubles: Vec<_> = (1..=usual.requests.len()).flat_map(|nth| TROUBLES.map(|how| (nth, how))).collect();
+    let mut heard = vec![usual];
+    for trouble in troubles {
+        heard.push(one(stage, Some(trouble)).await);
+    }
+    heard
 }
 
 fn nodes(stage: &RecordedStage, number: usize) -> Result<Vec<Node>> {
@@ -98,27 +108,13 @@ pub(super) async fn volumes(stage: &mut RecordedStage) -> Result<Option<Recorded
     let Some(volumes) = process.cloud.persistent_volumes.clone() else { return Ok(None) };
     let mut questions: Vec<RecordedVolumeQuestion> = Vec::new();
     for number in stage.calls_of("persistent-volumes.get-topology") {
-        let asked: Vec<VolumeInput> = stage.argument(number)?;
-        let asked: Vec<_> = asked.into_iter().map(VolumeInput::volume).collect();
-        let one = async |stage: &mut RecordedStage, trouble: Option<(usize, How)>| {
-            stage.begin(trouble);
-            stage.call(number);
-            let answers = volumes.get_topology(&asked).await.answer;
-            (answers.into_iter().map(|it| it.map_err(|error| wrong(&error))).collect::<Vec<_>>(), stage.asked())
-        };
-        let (usual, requests) = one(stage, None).await;
-        if stage.is_unplayed(number) {
-            continue;
-        }
-        let exist: Vec<_> = usual.iter().map(|it| !matches!(it, Ok(None))).collect();
-        let count = requests.len();
-        let mut heard = vec![(None, usual, requests)];
-        for (nth, how) in (1..=count).flat_map(|nth| TROUBLES.map(|how| (nth, how))) {
-            let (said, requests) = one(stage, Some((nth, how))).await;
-            heard.push((Some((nth, how)), said, requests));
-        }
-        for (trouble, said, requests) in heard {
-            for ((volume, exists), said) in asked.iter().zip(&exist).zip(said) {
+        let inputs: Vec<VolumeInput> = stage.argument(number)?;
+        let several: Vec<_> = inputs.into_iter().map(VolumeInput::volume).collect();
+        let heard = asked(stage, number, async || volumes.get_topology(&several).await.answer).await;
+        let Some(usual) = heard.first() else { continue };
+        let exist: Vec<_> = usual.said.iter().map(|it| !matches!(it, Ok(None))).collect();
+        for TroubledRead { trouble, said, requests } in heard {
+            for ((volume, exists), said) in several.iter().zip(&exist).zip(said) {
                 let title = format!("{}, {}", stage.title(number), volume.handle);
                 questions.push(RecordedVolumeQuestion {
                     title,

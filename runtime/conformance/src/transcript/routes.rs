@@ -67,8 +67,6 @@ pub(crate) struct RouteListing {
     pub(crate) pages: Vec<Result<RoutePageRead, Wrong>>,
     /// Whether nobody read any further, because there was no end.
     pub(crate) is_endless: bool,
-    /// The requests of all pages.
-    pub(crate) requests: Vec<ArrivedRequest>,
 }
 
 /// A change that is to be refused, because something else is there than it was planned for.

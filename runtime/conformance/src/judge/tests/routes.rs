@@ -27,7 +27,7 @@ fn route(hop: &str) -> Route {
 }
 
 fn listing(routes: Vec<Route>) -> RouteListing {
-    RouteListing { limit: 10, trouble: None, pages: vec![Ok((routes, None))], is_endless: false, requests: Vec::new() }
+    RouteListing { limit: 10, trouble: None, pages: vec![Ok((routes, None))], is_endless: false }
 }
 
 /// Routes of which one is made and deleted, as it should be.

@@ -2,22 +2,18 @@
 
 use crate::error::Result;
 use crate::host::HostProcess;
+use crate::play::reads::{ReadPages, TroubledRead, lists_in_each_way, pages, read};
 use crate::play::stage::{Stage, wrong};
-use crate::protocol::{AdminFailure, How, Orders};
-use crate::transcript::routes::RouteListing;
+use crate::transcript::routes::{RouteListing, RoutePageRead};
 use crate::trouble::Phase;
 
 use super::calls::applied;
 use super::targets::RouteTargets;
 
-/// No list here has more pages.
-const MOST_PAGES: usize = 50;
-/// The troubles of reads.
-const TROUBLES: [How; 2] = [How::LostBefore, How::Failed];
-
 /// The whole list in pages as long as the provider likes them, while nothing goes wrong.
 pub(super) async fn whole(stage: &mut Stage, process: &HostProcess) -> Result<RouteListing> {
-    list(stage, process, page_size(process), None).await
+    let limit = page_size(process);
+    Ok(listing(limit, read(stage, None, async || list(process, limit).await).await?))
 }
 
 /// Lists of some routes, which are made before and go afterwards.
@@ -25,16 +21,8 @@ pub(super) async fn play(stage: &mut Stage, targets: &RouteTargets) -> Result<Ve
     let mut process = stage.process().await?;
     applied(stage, &mut process, &targets.changes(Phase::Create, &[]), false).await?;
     let own = page_size(&process);
-    let mut lists = Vec::new();
-    for limit in [1, 2, own] {
-        lists.push(list(stage, &process, limit.min(own), None).await?);
-    }
-    let count = lists.last().map_or(0, |it| it.requests.len());
-    for nth in 1..=count {
-        for how in TROUBLES {
-            lists.push(list(stage, &process, own, Some((nth, how))).await?);
-        }
-    }
+    let lists = lists_in_each_way(stage, own, async |limit| list(&process, limit).await).await?;
+    let lists = lists.into_iter().map(|(limit, read)| listing(limit, read)).collect();
     clear(stage, &mut process, targets).await?;
     Ok(lists)
 }
@@ -49,33 +37,17 @@ fn page_size(process: &HostProcess) -> u32 {
     process.cloud.routes.as_ref().map_or(1, |it| it.description().page_size)
 }
 
-async fn list(
-    stage: &mut Stage,
-    process: &HostProcess,
-    limit: u32,
-    trouble: Option<(usize, How)>,
-) -> Result<RouteListing> {
-    stage.asked().await?;
-    stage.admin.order(Orders { fail: trouble.map(|(nth, how)| AdminFailure { nth, how }), lists_lag: false }).await?;
-    let (mut pages, mut cursor, mut is_endless) = (Vec::new(), None, true);
-    let routes = process.cloud.routes.clone();
-    while let Some(routes) = routes.as_ref().filter(|_| pages.len() < MOST_PAGES) {
-        match routes.list(cursor, limit).await.answer {
-            Err(error) => {
-                pages.push(Err(wrong(&error)));
-                cursor = None;
-            }
-            Ok(page) => {
-                pages.push(Ok((page.routes, page.incomplete)));
-                cursor = page.next;
-            }
-        }
-        if cursor.is_none() {
-            is_endless = false;
-            break;
-        }
-    }
-    stage.admin.order(Orders::default()).await?;
-    let (requests, _) = stage.asked().await?;
-    Ok(RouteListing { limit, trouble, pages, is_endless, requests })
+async fn list(process: &HostProcess, limit: u32) -> ReadPages<RoutePageRead> {
+    pages(async |cursor| {
+        // Whoever plays routes has asked whether the provider has any.
+        let Some(routes) = &process.cloud.routes else { return Ok(((Vec::new(), None), None)) };
+        let page = routes.list(cursor, limit).await.answer.map_err(|error| wrong(&error))?;
+        Ok(((page.routes, page.incomplete), page.next))
+    })
+    .await
+}
+
+fn listing(limit: u32, read: TroubledRead<ReadPages<RoutePageRead>>) -> RouteListing {
+    let TroubledRead { trouble, said: ReadPages { pages, is_endless }, .. } = read;
+    RouteListing { limit, trouble, pages, is_endless }
 }
