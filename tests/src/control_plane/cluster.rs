@@ -163,7 +163,8 @@ async fn take(control_plane: &'static ControlPlane, exclusive: MutexGuard<'stati
 #[cfg(test)]
 mod tests {
     use k8s_openapi::api::coordination::v1::Lease;
-    use k8s_openapi::api::core::v1::{ConfigMap, Node, Secret, Service};
+    use k8s_openapi::api::core::v1::{ConfigMap, Namespace, Node, Secret, Service};
+    use kube::ResourceExt;
     use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
     use serde_json::json;
 
@@ -177,12 +178,23 @@ mod tests {
         let mut node = crate::kubelet::node("left-over");
         node.metadata.finalizers = Some(vec!["example.com/hold".into()]);
         nodes.create(&PostParams::default(), &node).await.unwrap();
+        // In a namespace of its own: a load balancer would be made for it in the next test.
+        let namespace: Namespace = serde_json::from_value(json!({ "metadata": { "name": "of-one-test" } })).unwrap();
+        Api::all(before.admin.clone()).create(&PostParams::default(), &namespace).await.unwrap();
+        let service = json!({ "metadata": { "name": "left-over" }, "spec": { "ports": [{ "port": 80 }] } });
+        let service: Service = serde_json::from_value(service).unwrap();
+        let services = Api::namespaced(before.admin.clone(), "of-one-test");
+        services.create(&PostParams::default(), &service).await.unwrap();
         drop(before);
 
         let cluster = take_slot(slot, slot.exclusive.lock().await).await;
         let nodes: Api<Node> = Api::all(cluster.admin.clone());
         let left = nodes.list(&ListParams::default()).await.unwrap();
         assert_eq!(left.items.len(), 0);
+        let services: Api<Service> = Api::all(cluster.admin.clone());
+        let names: Vec<_> =
+            services.list(&ListParams::default()).await.unwrap().items.iter().map(ResourceExt::name_any).collect();
+        assert_eq!(names, ["kubernetes"]);
         assert_eq!(cluster.audit().requests().unwrap().len(), 0);
     }
 

@@ -28,10 +28,10 @@ pub(super) async fn reset(admin: &Client) -> Result<()> {
     everywhere::<MutatingWebhookConfiguration>(admin).await?;
     everywhere::<PersistentVolume>(admin).await?;
     everywhere::<Node>(admin).await?;
-    in_namespaces::<Service>(admin).await?;
-    in_namespaces::<Lease>(admin).await?;
-    in_namespaces::<ConfigMap>(admin).await?;
-    in_namespaces::<Event>(admin).await?;
+    everywhere::<Service>(admin).await?;
+    everywhere::<Lease>(admin).await?;
+    everywhere::<ConfigMap>(admin).await?;
+    everywhere::<Event>(admin).await?;
     // No API server of a test writes its own: what is there is a test's.
     let slices = ApiResource::erase::<EndpointSlice>(&());
     let own: Api<DynamicObject> = Api::namespaced_with(admin.clone(), "default", &slices);
@@ -41,15 +41,20 @@ pub(super) async fn reset(admin: &Client) -> Result<()> {
     Ok(())
 }
 
+/// Deletes all objects of a kind, in all namespaces: those of a namespace that a test has made, too.
 async fn everywhere<K: Resource<DynamicType = ()>>(admin: &Client) -> Result<()> {
     let kind = ApiResource::erase::<K>(&());
-    empty(&Api::all_with(admin.clone(), &kind), &kind).await
-}
-
-async fn in_namespaces<K: Resource<DynamicType = ()>>(admin: &Client) -> Result<()> {
-    let kind = ApiResource::erase::<K>(&());
-    for namespace in ["default", "kube-system", "kube-node-lease"] {
-        empty(&Api::namespaced_with(admin.clone(), namespace, &kind), &kind).await?;
+    let all = Api::all_with(admin.clone(), &kind);
+    for object in left(&all).await? {
+        let own = match object.namespace() {
+            Some(namespace) => Api::namespaced_with(admin.clone(), &namespace, &kind),
+            None => all.clone(),
+        };
+        delete(&own, &object).await?;
+    }
+    let gone = wait::within(wait::DEADLINE, async || left(&all).await.ok().filter(Vec::is_empty));
+    if gone.await.is_none() {
+        bail!("cannot delete all {}", kind.plural);
     }
     Ok(())
 }
@@ -60,17 +65,6 @@ async fn roles<K: Resource<DynamicType = ()>>(admin: &Client) -> Result<()> {
     let all = api.list(&ListParams::default()).await?.items;
     for object in all.iter().filter(|it| it.name_any().starts_with("cloud-controller-manager:")) {
         delete(&api, object).await?;
-    }
-    Ok(())
-}
-
-async fn empty(api: &Api<DynamicObject>, kind: &ApiResource) -> Result<()> {
-    for object in left(api).await? {
-        delete(api, &object).await?;
-    }
-    let gone = wait::within(wait::DEADLINE, async || left(api).await.ok().filter(Vec::is_empty));
-    if gone.await.is_none() {
-        bail!("cannot delete all {}", kind.plural);
     }
     Ok(())
 }
