@@ -57,13 +57,17 @@ pub(super) fn plan(change: &RouteChange, routes: &[ExtraRoute]) -> Result<EntryP
     // A right of a machine that a route leads to by now stays.
     let leads_to = |pair: &str| hop.as_deref() == Some(pair) || live.iter().any(|it| is_same(&it.nexthop, pair));
     let unpaired = pair.filter(|it| !leads_to(it)).map(str::to_owned);
+    // Where the machine that is meant has the right already, its route comes beside the one that leads elsewhere, which the host takes away
+    // once it sees both.
+    let is_right = pair.zip(hop.as_deref()).is_some_and(|(pair, hop)| is_same(pair, hop));
+    let is_left = is_elsewhere && !is_right;
     let removed = before.into_iter().filter(|it| !after.contains(it)).collect();
     let added = hop
         .as_ref()
-        .filter(|_| after.is_empty() && !is_elsewhere)
+        .filter(|_| after.is_empty() && !is_left)
         .map(|hop| ExtraRoute { destination: change.destination.clone(), nexthop: hop.clone() });
-    let is_unfinished = is_elsewhere && hop.is_some();
-    let hop = hop.filter(|_| !is_elsewhere);
+    let is_unfinished = is_left && hop.is_some();
+    let hop = hop.filter(|_| !is_left);
     Ok(EntryPlan { destination: change.destination.clone(), range, removed, added, hop, unpaired, is_unfinished })
 }
 

@@ -54,9 +54,11 @@ fn a_network_of_another_node_leaves_the_old_port() {
     let (answers, written) = writes(&neutron, &[towards(&stale, Some("10.6.0.12"))]);
     assert_eq!(answers, [Ok(RouteOutcome::Done)]);
     assert_eq!(written, ["/ports/p-11", "/routers/r-1/add_extraroutes", "/ports/p-12"]);
-    // The same, where the route was moved meanwhile and the pair stayed. It is not listed beside a route that the host may have to move.
+    // The same, where the route was moved meanwhile and the pair stayed: the host, to which the route is as desired, has it taken away.
     neutron.borrow_mut().let_through("10.6.0.11", &[ONE]);
-    assert_eq!(listed(&neutron).len(), 1);
+    let all = listed(&neutron);
+    assert_eq!((all.len(), &all[0].state, &all[1].state), (2, &RouteState::Active, &RouteState::Partial));
+    assert_eq!((all[1].next_hop.as_deref(), &all[1].id), (Some("10.6.0.11"), &stale.id));
     let (answers, written) = writes(&neutron, &[towards(&stale, None)]);
     assert_eq!((answers, written), (vec![Ok(RouteOutcome::Done)], vec!["/ports/p-11".to_owned()]));
     assert_eq!(neutron.borrow().routes(), [(ONE.to_owned(), "10.6.0.12".to_owned())]);
@@ -70,4 +72,27 @@ fn a_network_of_another_node_leaves_the_old_port() {
     neutron.borrow_mut().let_through("10.6.0.11", &[ONE]);
     let (answers, written) = writes(&neutron, &[towards(&stale, None)]);
     assert_eq!((answers, written.len()), (vec![Ok(RouteOutcome::Done)], 0));
+}
+
+#[test]
+fn a_route_that_leads_elsewhere_is_moved_before_pairs_go() {
+    // To a port that drops its packets, and to an address that nothing has: who has the network is the host's to say first.
+    for elsewhere in ["10.6.0.13", "10.6.0.99"] {
+        let neutron = Neutron::new(&[(ONE, elsewhere)]).shared();
+        neutron.borrow_mut().let_through("10.6.0.11", &[ONE]);
+        assert_eq!(listed(&neutron).len(), 1, "{elsewhere}");
+    }
+    // To a port that lets everything through: beside it comes the route to the machine that has the right and is meant, and then it goes.
+    let neutron = Neutron::new(&[(ONE, "10.6.0.14")]).shared();
+    neutron.borrow_mut().let_through("10.6.0.11", &[ONE]);
+    let all = listed(&neutron);
+    let (answers, written) = writes(&neutron, &[towards(&all[1], Some("10.6.0.11"))]);
+    assert_eq!((answers, written), (vec![Ok(RouteOutcome::Done)], vec!["/routers/r-1/add_extraroutes".to_owned()]));
+    let (route, other) = ((ONE.to_owned(), "10.6.0.11".to_owned()), (ONE.to_owned(), "10.6.0.14".to_owned()));
+    assert_eq!(neutron.borrow().routes(), [other, route.clone()]);
+    let all = listed(&neutron);
+    assert_eq!(all.iter().map(|it| &it.state).collect::<Vec<_>>(), [&RouteState::Active; 2]);
+    let (answers, _) = writes(&neutron, &[towards(&all[0], None)]);
+    assert_eq!((answers, neutron.borrow().routes()), (vec![Ok(RouteOutcome::Done)], vec![route]));
+    assert_eq!(neutron.borrow().pairs("10.6.0.11"), [ONE]);
 }
