@@ -9,6 +9,7 @@ mod joins;
 mod keystone;
 mod large;
 mod lives;
+mod machines;
 mod nodes;
 mod replayed;
 mod routes;
