@@ -1,4 +1,4 @@
-//! Attacks by a catalogue, and by a guest.
+//! Attacks by a catalogue, by a guest, and by authors of Services.
 
 use std::path::Path;
 
@@ -6,10 +6,13 @@ use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 use tests::capture::{Capture, Step};
+use tests::clouds::openstack::Kind;
 use tests::control_plane::cluster;
+use tests::vendor::{OpenStack, Vendor as _};
 use tests::{guests, kubelet, operator};
 
 use super::place::{Place, endpoint};
+use super::settled::{Settled, balancing};
 
 #[tokio::test]
 async fn attack_a_catalogue_to_the_metadata_address_is_told() {
@@ -126,4 +129,43 @@ async fn caught(crimes: &[(Value, Vec<&str>)]) {
     assert!(arrived.iter().all(|it| it.line == "GET /compute/v2.1/servers/detail"), "{arrived:?}");
     assert!(arrived.iter().all(|it| it.project.as_ref() == Some(&project.id)), "{arrived:?}");
     process.stop().await;
+}
+
+#[tokio::test]
+async fn attack_load_balancers_of_others_stay_as_they_are() {
+    let place = Place::start().await;
+    let (settled, other) = tokio::join!(Settled::at(&place), place.project());
+    settled.create("bank", "pay", &json!({})).await;
+    settled.served("bank", "pay").await;
+    let of_namespace = settled.balancer("bank", "pay").await;
+    let build = |name: &str| {
+        let name = name.to_owned();
+        move |world: &mut tests::clouds::openstack::World| {
+            let subnet = world.named(Kind::Subnet, "k8s");
+            world.build_balancer(&json!({ "name": name, "vip_subnet_id": subnet }))
+        }
+    };
+    let of_cluster = place.world(&settled.project, build("kube_service_other_bank_pay"));
+    let of_project = place.world(&other, build("kube_service_kubernetes_default_thief"));
+    let (own, others) = (balancing(&place, &settled.project), balancing(&place, &other));
+    let rows: [(&str, &str, &[&str]); 3] = [
+        ("of-cluster", &of_cluster, &["kube_service_other_bank_pay", "another cluster's", "it is not touched"]),
+        // A part in it is no theft; its port 80 is another's.
+        ("of-namespace", &of_namespace, &["80"]),
+        // It gets one of its own.
+        ("of-project", &of_project, &["which does not exist: another is built"]),
+    ];
+    for (name, id, parts) in rows {
+        settled.create("default", name, &json!({ OpenStack::ID: id })).await;
+        settled.told(name, &[&[id], parts].concat()).await;
+    }
+    settled.served("default", "of-project").await;
+    let now = balancing(&place, &settled.project);
+    let changed: Vec<_> = own.iter().filter(|it| !now.contains(it)).collect();
+    assert_eq!((changed, balancing(&place, &other)), (Vec::new(), others.clone()));
+    for (name, ..) in rows {
+        settled.delete("default", name).await;
+    }
+    assert_eq!((balancing(&place, &settled.project), balancing(&place, &other)), (own, others));
+    settled.stop().await;
 }

@@ -19,7 +19,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 /// The password of each user.
-const PASSWORD: &str = "word-of-the-tests";
+pub(super) const PASSWORD: &str = "word-of-the-tests";
 /// The services in the catalogue, and their paths.
 const SERVICES: [(&str, &str); 3] =
     [("compute", "/compute/v2.1"), ("network", "/network"), ("load-balancer", "/load-balancer")];
@@ -46,9 +46,11 @@ pub(super) struct Arrival {
     pub(super) project: Option<String>,
 }
 
-/// A project, and what a cluster in it logs in with.
+/// A project with its user, and what a cluster in it logs in with.
 pub(super) struct Project {
     pub(super) id: String,
+    pub(super) user: String,
+    pub(super) name: String,
     pub(super) credential: ApplicationCredential,
 }
 
@@ -118,7 +120,7 @@ impl Place {
         let id = self.keystone.project(&name).await;
         let user = self.keystone.user(&format!("of-{name}"), PASSWORD, &[&id]).await;
         let credential = self.keystone.application_credential(&user, PASSWORD, &id, json!({})).await;
-        let project = Project { id, credential };
+        let project = Project { id, user, name, credential };
         self.world(&project, |world| {
             world.build_plain();
             for (number, name) in [(1, "web-1"), (2, "web-2")] {
