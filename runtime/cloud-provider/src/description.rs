@@ -202,11 +202,13 @@ impl Effect {
 }
 
 impl Permission {
-    /// The effect of the requests, if it is another than that of the most harmful of their methods.
+    /// The effect of the requests, if it is another than that of the most harmful of their methods. A POST may read; what else changes
+    /// something by its method cannot, and has the effect of its method then.
     #[must_use]
     pub fn own_effect(&self) -> Option<Effect> {
         let by_method = self.methods.iter().map(|it| Effect::of_method(it)).max();
-        Some(self.effect).filter(|it| *it != Effect::Read && Some(*it) != by_method)
+        let may_read = || self.methods.iter().all(|it| matches!(it.as_str(), "GET" | "HEAD" | "POST"));
+        Some(self.effect).filter(|it| Some(*it) != by_method && (*it != Effect::Read || may_read()))
     }
 }
 
@@ -318,6 +320,9 @@ mod tests {
         assert_eq!(says(&["GET", "POST"], Effect::Write), None);
         assert_eq!(says(&["PUT", "DELETE"], Effect::Delete), None);
         assert_eq!(says(&["GET"], Effect::Read), None);
+        assert_eq!(says(&["POST"], Effect::Read).as_deref(), Some("read"));
+        assert_eq!(says(&["GET", "POST"], Effect::Read).as_deref(), Some("read"));
+        assert_eq!(says(&["PUT"], Effect::Read), None, "it changes something, whatever is said");
     }
 
     #[test]
