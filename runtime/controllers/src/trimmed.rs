@@ -10,9 +10,10 @@ use std::fmt::Debug;
 use crate::node_object::{KubeNode, NodeSpec, NodeStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
-    NodeAddress, NodeCondition, PersistentVolume, PersistentVolumeSpec, Service, ServiceSpec, ServiceStatus, Taint,
+    LoadBalancerStatus, NodeAddress, NodeCondition, PersistentVolume, PersistentVolumeSpec, Service, ServiceSpec,
+    ServiceStatus, Taint,
 };
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{ObjectMeta, Time};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use kube::Resource;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde::{Deserialize, Deserializer, Serialize};
@@ -54,7 +55,7 @@ impl Read for KubeNode {
 }
 
 impl Read for Service {
-    type Wire = WireObject<ServiceSpec, ServiceStatus>;
+    type Wire = WireObject<ServiceSpec, ServiceHealth>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         self.spec.as_ref()
@@ -130,17 +131,43 @@ struct NodeTaint {
 #[derive(Deserialize)]
 pub(crate) struct NodeHealth {
     addresses: Option<Vec<NodeAddress>>,
-    conditions: Option<Vec<Condition>>,
+    conditions: Option<Vec<MachineCondition>>,
 }
 
 /// What is read of a condition, and only of those that say whether the node is ready and its pods are reached.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Condition {
+struct MachineCondition {
     #[serde(default, rename = "type")]
     kind: String,
     status: Option<String>,
     reason: Option<String>,
+    #[serde(default, deserialize_with = "readable_time")]
+    last_transition_time: Option<Time>,
+}
+
+/// A Service's status.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct ServiceHealth {
+    conditions: Option<Vec<ServiceCondition>>,
+    load_balancer: Option<LoadBalancerStatus>,
+}
+
+/// A condition of a Service. Older managers of Google apply theirs without a time, and the API server stores null: it hides neither its Service
+/// nor, in a list, all others.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ServiceCondition {
+    #[serde(default, rename = "type")]
+    kind: String,
+    #[serde(default)]
+    status: String,
+    #[serde(default)]
+    reason: String,
+    #[serde(default)]
+    message: String,
+    observed_generation: Option<i64>,
     #[serde(default, deserialize_with = "readable_time")]
     last_transition_time: Option<Time>,
 }
@@ -199,10 +226,24 @@ impl From<WireObject<TrimmedMachine, NodeHealth>> for KubeNode {
     }
 }
 
-impl From<WireObject<ServiceSpec, ServiceStatus>> for Service {
-    fn from(wire: WireObject<ServiceSpec, ServiceStatus>) -> Self {
+impl From<WireObject<ServiceSpec, ServiceHealth>> for Service {
+    fn from(wire: WireObject<ServiceSpec, ServiceHealth>) -> Self {
         let metadata = ObjectMeta { labels: None, ..wire.metadata.into() };
-        Self { metadata, spec: wire.spec, status: wire.status }
+        Self { metadata, spec: wire.spec, status: wire.status.map(ServiceStatus::from) }
+    }
+}
+
+impl From<ServiceHealth> for ServiceStatus {
+    fn from(ServiceHealth { conditions, load_balancer }: ServiceHealth) -> Self {
+        let condition = |it: ServiceCondition| Condition {
+            type_: it.kind,
+            status: it.status,
+            reason: it.reason,
+            message: it.message,
+            observed_generation: it.observed_generation,
+            last_transition_time: it.last_transition_time.unwrap_or(Time(Timestamp::UNIX_EPOCH)),
+        };
+        Self { conditions: conditions.map(|it| it.into_iter().map(condition).collect()), load_balancer }
     }
 }
 
@@ -223,7 +264,7 @@ impl From<TrimmedMachine> for NodeSpec {
 
 impl From<NodeHealth> for NodeStatus {
     fn from(NodeHealth { addresses, conditions }: NodeHealth) -> Self {
-        let condition = |sent: Condition| NodeCondition {
+        let condition = |sent: MachineCondition| NodeCondition {
             // Only the route controller's own is compared by its reason.
             reason: sent.reason.filter(|_| sent.kind == NETWORK_UNAVAILABLE),
             type_: sent.kind,
@@ -231,7 +272,7 @@ impl From<NodeHealth> for NodeStatus {
             last_transition_time: sent.last_transition_time,
             ..NodeCondition::default()
         };
-        let is_read = |it: &Condition| CONDITIONS.contains(&it.kind.as_str());
+        let is_read = |it: &MachineCondition| CONDITIONS.contains(&it.kind.as_str());
         let conditions = conditions.map(|it| it.into_iter().filter(is_read).map(condition).collect());
         Self { addresses, conditions }
     }
@@ -312,6 +353,24 @@ mod tests {
             read::<Service>(&text);
             read::<PersistentVolume>(&text);
         });
+    }
+
+    #[test]
+    fn a_condition_without_a_time_hides_no_service() {
+        let service = |time: Value| {
+            let condition = json!({ "type": "LoadBalancerPortsError", "status": "True", "reason": "R", "message": "m",
+                "observedGeneration": 2, "lastTransitionTime": time });
+            let status = json!({ "conditions": [condition], "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } });
+            serde_json::from_value::<Trimmed<Service>>(sent("Service", json!({ "spec": {}, "status": status })))
+        };
+        let Trimmed(known) = service(json!("2026-01-02T03:04:05Z")).unwrap();
+        for time in [Value::Null, json!("99999-01-01T00:00:00Z")] {
+            let Trimmed(mut read) = service(time).unwrap();
+            let condition = &mut read.status.as_mut().unwrap().conditions.as_mut().unwrap()[0];
+            assert_eq!(condition.last_transition_time, Time(Timestamp::UNIX_EPOCH));
+            condition.last_transition_time = Time("2026-01-02T03:04:05Z".parse().unwrap());
+            assert_eq!(read, known, "all else is there");
+        }
     }
 
     #[test]
