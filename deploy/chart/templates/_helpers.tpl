@@ -227,9 +227,10 @@ module:
 {{- define "aerostat.cloud" -}}
 {{- include "aerostat.check" . -}}
 {{- $text := include (printf "aerostat.preset.%s" (.Values.provider | default "digitalocean")) . }}
-{{- if .Values.config }}
+{{- if or .Values.config .Values.proxy.url }}
 {{- $merged := fromYaml $text }}
 {{- include "aerostat.merge" (dict "base" $merged "over" .Values.config) }}
+{{- if .Values.proxy.url }}{{ include "aerostat.throughProxy" (dict "cloud" $merged "values" .Values.proxy) }}{{ end }}
 {{- toYaml $merged }}
 {{- else }}
 {{- $text }}

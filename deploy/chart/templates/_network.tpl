@@ -1,3 +1,23 @@
+{{- /* Puts the proxy of the values wherever cloud.yaml may have one and says nothing of it. The metadata of a machine are beside it. */ -}}
+{{- define "aerostat.throughProxy" -}}
+{{- $proxy := dict "url" .values.url }}
+{{- if .values.addresses }}{{ $_ := set $proxy "addresses" .values.addresses }}{{ end }}
+{{- if .values.existingSecret }}
+{{- $_ := set $proxy "login" (dict "userFile" "/etc/aerostat/proxy-user" "passwordFile" "/etc/aerostat/proxy-password") }}
+{{- end }}
+{{- $places := .cloud.endpoints | default list }}
+{{- range .cloud.credentials | default list }}
+{{- if .keystone }}{{ $places = append $places .keystone }}{{ end }}
+{{- if and .google (not (hasKey (.google | default dict) "metadata")) }}{{ $places = append $places .google }}{{ end }}
+{{- if and .sigv4 (or .sigv4.webIdentity .sigv4.assumeRole) }}
+{{- if not .sigv4.sts }}{{ $_ := set .sigv4 "sts" dict }}{{ end }}
+{{- $places = append $places .sigv4.sts }}
+{{- end }}
+{{- end }}
+{{- with .cloud.provider.module.oci }}{{ $places = append $places . }}{{ end }}
+{{- range $places }}{{ if not (hasKey . "proxy") }}{{ $_ := set . "proxy" $proxy }}{{ end }}{{ end }}
+{{- end }}
+
 {{- /* Where an endpoint may be: its URL, or the origins that a catalogue chooses among. */ -}}
 {{- define "aerostat.urls" -}}
 {{- $urls := list }}
@@ -10,6 +30,7 @@
 {{- define "aerostat.destinations" -}}
 {{- $cloud := include "aerostat.cloud" . | fromYaml }}
 {{- $urls := .Values.networkPolicy.origins }}
+{{- if .Values.proxy.url }}{{ $urls = append $urls .Values.proxy.url }}{{ end }}
 {{- range $cloud.endpoints }}{{ $urls = concat $urls (include "aerostat.urls" . | fromYamlArray) }}{{ end }}
 {{- if eq .Values.module.source "oci" }}
 {{- $hosts := concat (list (include "aerostat.moduleImage" .)) .Values.module.oci.tokenServices }}

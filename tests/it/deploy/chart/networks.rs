@@ -155,3 +155,66 @@ fn the_api_server_can_be_named_before_its_service_is_there() {
     let objects = rendered(&values("digitalocean"));
     assert_eq!(container(&only::<Deployment>(&objects, "Deployment").spec.unwrap().template).env, None);
 }
+
+/// The places in a config that have a proxy, as JSON pointers.
+fn proxied(config: &Value, at: &str) -> Vec<String> {
+    let below: Vec<(String, &Value)> = match config {
+        Value::Object(all) => all.iter().map(|(key, it)| (format!("{at}/{key}"), it)).collect(),
+        Value::Array(all) => all.iter().enumerate().map(|(index, it)| (format!("{at}/{index}"), it)).collect(),
+        _ => Vec::new(),
+    };
+    let own = config.get("proxy").map(|_| at.to_owned());
+    own.into_iter().chain(below.into_iter().flat_map(|(at, it)| proxied(it, &at))).collect()
+}
+
+#[test]
+fn a_proxy_of_the_values_stands_wherever_one_may_stand() {
+    let url = "http://proxy.example.com:3128";
+    let schema = serde_json::from_str(include_str!("../../../../docs/cloud-config.schema.json")).unwrap();
+    let schema = jsonschema::validator_for(&schema).unwrap();
+    let proxy = json!({ "proxy": { "url": url, "addresses": ["10.0.0.0/8"], "existingSecret": "proxy" } });
+    let of_tokens = [
+        ("aws", Some("/credentials/0/sigv4/sts")),
+        ("digitalocean", None),
+        ("gcp", Some("/credentials/0/google")),
+        ("hetzner", None),
+        ("openstack", Some("/credentials/0/keystone")),
+    ];
+    for (cloud, tokens) in of_tokens {
+        let objects = rendered(&with(cloud, proxy.clone()));
+        let config = super::cloud_config(&objects);
+        let endpoints = config["endpoints"].as_array().unwrap().len();
+        let mut expected: Vec<_> = (0..endpoints).map(|it| format!("/endpoints/{it}")).collect();
+        expected.extend(tokens.map(str::to_owned));
+        expected.push("/provider/module/oci".to_owned());
+        let places = proxied(&config, "");
+        assert_eq!(BTreeSet::from_iter(&places), BTreeSet::from_iter(&expected), "{cloud}");
+        let login = json!({ "userFile": "/etc/aerostat/proxy-user", "passwordFile": "/etc/aerostat/proxy-password" });
+        for place in places {
+            let found = &config.pointer(&place).unwrap()["proxy"];
+            assert_eq!(*found, json!({ "url": url, "addresses": ["10.0.0.0/8"], "login": login }), "{cloud}{place}");
+        }
+        let wrong: Vec<_> = schema.iter_errors(&config).map(|it| it.to_string()).collect();
+        assert_eq!(wrong, [""; 0], "{cloud}");
+        let deployment = objects.iter().find(|it| it["kind"] == "Deployment").unwrap();
+        let sources = &deployment["spec"]["template"]["spec"]["volumes"][0]["projected"]["sources"];
+        let is_login = |it: &Value| it["secret"]["name"] == "proxy";
+        assert_eq!(sources.as_array().unwrap().iter().filter(|it| is_login(it)).count(), 1, "{cloud}");
+        assert!(
+            names(&policy("cilium", cloud, proxy.clone())).contains(&"proxy.example.com:3128".to_owned()),
+            "{cloud}"
+        );
+    }
+    // What config says holds, also that there is none. The metadata of a machine are beside it.
+    let own = json!({ "name": "api", "baseUrl": "https://api.example.com", "allow": [], "proxy": null });
+    let mut more = proxy;
+    more["config"] = json!({ "endpoints": [own] });
+    assert_eq!(
+        super::cloud_config(&rendered(&with("digitalocean", more.clone())))["endpoints"][0]["proxy"],
+        Value::Null
+    );
+    more["config"] = json!({});
+    more["credentials"] = json!({ "google": { "source": "metadata" } });
+    let config = super::cloud_config(&rendered(&with("gcp", more)));
+    assert!(!proxied(&config, "").contains(&"/credentials/0/google".to_owned()), "{config}");
+}
