@@ -128,6 +128,53 @@ async fn the_role_is_what_the_provider_describes() {
     }
 }
 
+/// The rows of the page's tables of `gce.conf` and of the manager's flags, without their heads: the first cell, and the second.
+fn rows_of_gce_conf() -> Vec<(String, String)> {
+    let page = text("../docs/configuration.md");
+    let (_, after) = page.split_once("\n### From gce.conf\n").unwrap();
+    let section = after.split("\n## ").next().unwrap();
+    let rows = section.lines().filter_map(|it| it.strip_prefix("| ")?.strip_suffix(" |")?.split_once(" | "));
+    rows.filter(|it| it.0.starts_with('`')).map(|(key, here)| (key.to_owned(), here.to_owned())).collect()
+}
+
+/// The texts that a pattern's first group finds in a text.
+fn matched(pattern: &str, text: &str) -> Vec<String> {
+    let pattern = regex::Regex::new(pattern).unwrap();
+    pattern.captures_iter(text).map(|it| it[1].to_owned()).collect()
+}
+
+/// `make compare-gcp` compares `keys.txt` with what Google's package reads.
+#[tokio::test]
+async fn each_key_of_gce_conf_has_its_row_and_leads_somewhere() {
+    let rows = rows_of_gce_conf();
+    let (flags, keys): (Vec<_>, Vec<_>) = rows.iter().partition(|it| it.0.starts_with("`--"));
+    let told: Vec<String> = keys.iter().flat_map(|it| matched("`([^`]+)`", &it.0)).collect();
+    let known = include_str!("../../cloud-provider-gcp/keys.txt").lines().map(str::to_owned);
+    assert_eq!(told.iter().cloned().collect::<BTreeSet<_>>(), known.collect());
+    assert_eq!(told.len(), told.iter().collect::<BTreeSet<_>>().len(), "each once");
+    assert!(flags.len() > 5, "{flags:?}");
+
+    let description = described().await;
+    let schema: Value = serde_json::from_str(include_str!("../../../docs/cloud-config.schema.json")).unwrap();
+    let google = &schema["properties"]["credentials"]["items"]["properties"]["google"]["properties"];
+    for (key, here) in &rows {
+        for setting in matched("settings? `([^`]+)`", here) {
+            assert!(description.settings.iter().any(|it| it.name == setting), "{key}: there is no setting {setting}");
+        }
+        for field in matched("`google\\.([^`]+)`", here) {
+            assert!(google[&field].is_object(), "{key}: there is no google.{field}");
+        }
+        for endpoint in matched("endpoint `([^`]+)`", here) {
+            assert!(
+                description.endpoints.iter().any(|it| it.name == endpoint),
+                "{key}: there is no endpoint {endpoint}"
+            );
+        }
+        let says = ["setting `", "`baseUrl`", "`google.", "not needed", "refused", "nothing"];
+        assert!(says.iter().any(|it| here.contains(it)), "{key}: {here}");
+    }
+}
+
 #[test]
 fn a_key_by_value_goes_to_compute_engine_alone() {
     let more = json!({ "credentials": { "google": { "source": "key", "key": KEY, "workloadIdentityProvider": "" } } });
