@@ -62,6 +62,12 @@ compare-aws: control-plane moto cloud-provider-aws ## Play one story with AWS's 
 	@$(CARGO) build --locked -p aerostat -p tests --bins
 	@RECORD=$(RECORD) exec target/debug/compare_aws
 
+.PHONY: compare-gcp
+compare-gcp: control-plane cloud-provider-gcp ## Play the recorded stories with Google's own provider package and with aerostat, and show how they differ.
+	@printf '\n==> Building aerostat, the providers and the comparison (minutes at the first time)\n'
+	@$(CARGO) build --locked -p aerostat -p tests --bins
+	@exec target/debug/compare_gcp
+
 .PHONY: compare-openstack
 compare-openstack: control-plane ## Play the recorded stories of OpenStack's own controller manager with MANAGER=program, and show what differs.
 	@$(CARGO) build --locked -p aerostat -p tests --bins
@@ -257,6 +263,10 @@ baseline: preflight ## Build the Go program that the benchmark measures against 
 .PHONY: cloud-provider-aws
 cloud-provider-aws: preflight ## Build AWS's own manager, which aerostat is compared with, into target/ (5 minutes, once).
 	@tests/cloud-provider-aws/build.sh
+
+.PHONY: cloud-provider-gcp
+cloud-provider-gcp: preflight ## Build a manager of Google's own provider package, which aerostat is compared with, into target/ (3 minutes, once).
+	@tests/cloud-provider-gcp/build.sh
 
 .PHONY: preflight
 preflight:

@@ -20,7 +20,6 @@ pub mod stage;
 pub mod story;
 
 pub use self::command::VendorCommand;
-pub use self::manager::{Manager, Who};
 pub use self::places::Places;
 pub use self::recording::Recording;
 pub use self::stage::Stage;

@@ -17,5 +17,5 @@ mod recorded;
 pub use self::asked::Asked;
 pub use self::comparison::{Compared, ComparedStep, ManagerState, compare};
 pub use self::differences::{Difference, differences};
-pub use self::meant::{Meant, unmeant};
+pub use self::meant::{Meant, explained, unmeant};
 pub use self::recorded::{VendorFormat, VendorStep, by_name, vendor_steps};

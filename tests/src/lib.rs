@@ -28,6 +28,7 @@ pub mod kubelet;
 pub mod lagging;
 mod loopback;
 pub mod machine;
+pub mod manager;
 pub mod moto;
 pub mod openstack_vendor;
 pub mod operator;

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use tests::aws_vendor::story::{Part, Step};
-use tests::aws_vendor::{Manager, Recording, Stage, Who, known};
+use tests::aws_vendor::{Recording, Stage, known};
 use tests::beside::{Asked, Compared, ComparedStep, ManagerState, compare, differences, unmeant};
+use tests::manager::{Manager, Who};
 use tests::wait;
 
 /// How long a step may take.

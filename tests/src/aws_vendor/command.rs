@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use crate::clouds::aws::{CLUSTER, Simulator};
+use crate::manager::built;
 use crate::moto::REGION;
 
 use super::places::Places;
@@ -33,10 +34,7 @@ impl VendorCommand {
     /// Panics if the program has not been built, or the file cannot be written.
     #[must_use]
     pub fn new(cloud: &Simulator, places: &Places, config: &Path, managed_groups: bool) -> Self {
-        let program = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("../target/cloud-provider-aws")
-            .join("aws-cloud-controller-manager");
-        assert!(program.is_file(), "there is no {}. Next step: make cloud-provider-aws", program.display());
+        let program = built("cloud-provider-aws", "aws-cloud-controller-manager");
         let text = configuration(&cloud.base_url(), places, managed_groups);
         std::fs::write(config, text).unwrap_or_else(|error| panic!("{}: {error}", config.display()));
         let arguments = [

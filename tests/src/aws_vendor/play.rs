@@ -1,6 +1,8 @@
 //! Playing a part of the story.
 
-use super::manager::{Manager, Who};
+use crate::manager::{Manager, Who};
+
+use super::manager::start;
 use super::stage::Stage;
 use super::story::{Part, Step};
 
@@ -13,12 +15,12 @@ impl Stage {
     /// Panics if the API server or AWS refuses a change.
     pub async fn play(&self, who: Who, part: &Part, mut judge: impl AsyncFnMut(&Step, usize, &Manager)) {
         let mut begun = self.cloud.requests().len();
-        let mut manager = Manager::start(who, part, self).await;
+        let mut manager = start(who, part, self).await;
         for step in &part.steps {
             if step.restart {
                 begun = self.cloud.requests().len();
                 manager.stop().await;
-                manager = Manager::start(who, part, self).await;
+                manager = start(who, part, self).await;
             }
             for change in &step.changes {
                 self.apply(change).await;

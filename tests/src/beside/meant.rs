@@ -19,8 +19,15 @@ pub struct Meant {
 /// The differences after a step (`services/create`) that no row of the table means: to wait until there are none.
 #[must_use]
 pub fn unmeant(table: &[Meant], step: &str, theirs: &Value, ours: &Value) -> Vec<Difference> {
+    explained(table, step, theirs, ours).into_iter().filter(|it| it.1.is_none()).map(|it| it.0).collect()
+}
+
+/// All differences after a step, each with the reason of the first row that means it.
+#[must_use]
+pub fn explained(table: &[Meant], step: &str, theirs: &Value, ours: &Value) -> Vec<(Difference, Option<&'static str>)> {
     let all = differences(theirs, ours).into_iter();
-    all.filter(|it| rows(table, step, it).is_empty()).collect()
+    let reason = |it: &Difference| rows(table, step, it).first().map(|row| table[*row].reason);
+    all.map(|it| (reason(&it), it)).map(|(reason, it)| (it, reason)).collect()
 }
 
 /// Which rows a difference after a step is meant by.

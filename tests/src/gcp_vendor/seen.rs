@@ -125,6 +125,11 @@ fn shown(object: &Value) -> Value {
     object
 }
 
+/// Whether an object is the address that a person has.
+pub(super) fn is_of_a_person(path: &str) -> bool {
+    path.ends_with("/mine")
+}
+
 /// All objects by path.
 pub(super) fn objects(world: &World) -> BTreeMap<String, Value> {
     let all = SHOWN.into_iter().flat_map(|it| world.all(it));
@@ -145,11 +150,37 @@ pub(super) fn changed(before: &BTreeMap<String, Value>, after: &BTreeMap<String,
 /// The same of a recorded step, without what a person did.
 pub(super) fn recorded_changes(cloud: &Value) -> Value {
     let set = cloud["set"].as_object().into_iter().flatten();
-    let is_shown =
-        |path: &&String| Collection::of(path).is_some_and(|it| SHOWN.contains(&it)) && !path.ends_with("/mine");
+    let is_shown = |path: &&String| Collection::of(path).is_some_and(|it| SHOWN.contains(&it)) && !is_of_a_person(path);
     let set: Map<String, Value> =
         set.filter(|(path, _)| is_shown(path)).map(|(path, it)| (path.clone(), shown(it))).collect();
     json!({ "set": set, "unset": cloud["unset"] })
+}
+
+/// The beginnings of the labels that a cloud provider gives.
+const LABELS: [&str; 4] = [
+    "beta.kubernetes.io/instance-type",
+    "failure-domain.beta.kubernetes.io/",
+    "node.kubernetes.io/instance-type",
+    "topology.kubernetes.io/",
+];
+
+/// A Node as far as a cloud provider writes it.
+pub(super) fn node(node: &Value) -> Value {
+    let metadata = if node["metadata"].is_null() { node } else { &node["metadata"] };
+    let labels = metadata["labels"].as_object().into_iter().flatten();
+    let labels: Map<String, Value> = labels
+        .filter(|(key, _)| LABELS.iter().any(|it| key.starts_with(it)))
+        .map(|(key, value)| (key.clone(), value.clone()))
+        .collect();
+    let addresses = node["status"]["addresses"].as_array().into_iter().flatten();
+    let addresses: Vec<String> =
+        addresses.map(|it| [&it["type"], &it["address"]].map(|it| it.as_str().unwrap_or_default()).join(" ")).collect();
+    let taints = node["spec"]["taints"].as_array().into_iter().flatten().map(|it| it["key"].clone());
+    let own = taints.filter(|it| it.as_str().is_some_and(|it| it.starts_with("node.cloudprovider.kubernetes.io/")));
+    json!({
+        "labels": labels, "addresses": addresses, "taints": own.collect::<Vec<_>>(),
+        "providerID": node["spec"]["providerID"],
+    })
 }
 
 /// The annotations, finalizers and status of a Service.

@@ -1,4 +1,4 @@
-//! A cluster, the project of the recordings, and the binary between them.
+//! A cluster, the project of the recordings, and a manager between them.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant, SystemTime};
@@ -6,24 +6,22 @@ use std::time::{Duration, Instant, SystemTime};
 use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, Service};
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
 use crate::beside::{Asked, Compared, ComparedStep, ManagerState, Meant, compare, unmeant};
-use crate::clouds::gcp::{Options, Simulator, World};
+use crate::clouds::gcp::{Collection, MetadataServer, Options, PROJECT, Place, REGION, Simulator, World};
 use crate::control_plane::{Cluster, cluster};
-use crate::operator::{Process, Setup};
+use crate::manager::{Manager, Who};
+use crate::operator::Setup;
 use crate::vendor::gcp;
-use crate::{kubelet, operator, wait};
+use crate::{kubelet, wait};
 
+use super::package;
 use super::seen::{self, GcpNames};
 use super::story::{CLUSTER_ID, GcpChange, GcpStep, manifest};
 
-/// How long a step may take.
-const PATIENCE: Duration = Duration::from_secs(40);
-/// How long nothing is asked once a step is over.
-const QUIET: Duration = Duration::from_millis(1_500);
 /// The flags of the recordings.
 const FLAGS: [&str; 2] = ["--configure-cloud-routes=false", "--node-status-update-frequency=1h"];
 /// The flags of the recordings of routes, but faster.
@@ -43,7 +41,9 @@ pub struct GcpStage {
     /// The project.
     pub cloud: Simulator,
     setup: Setup,
-    process: Mutex<Option<Process>>,
+    /// The giver of tokens of Google's own.
+    metadata: MetadataServer,
+    manager: Mutex<Option<Manager>>,
     /// The Services that there were.
     known: std::sync::Mutex<BTreeMap<String, Service>>,
 }
@@ -97,32 +97,57 @@ impl GcpStage {
             config["provider"]["configMaps"] = json!(["kube-system/ingress-uid"]);
             config["provider"]["finalizers"] = json!(["gke.networking.io/l4-netlb-v1", "gke.networking.io/l4-ilb-v1"]);
         });
-        Self { cluster, cloud, setup, process: Mutex::default(), known: std::sync::Mutex::default() }
+        let metadata = MetadataServer::start(cloud.accounts().clone()).await;
+        Self { cluster, cloud, setup, metadata, manager: Mutex::default(), known: std::sync::Mutex::default() }
     }
 
     /// Lets the two nodes join.
     ///
     /// # Panics
     ///
-    /// Panics if the API server does not take them.
+    /// Panics if the API server does not take them, or nobody initialises them.
     pub async fn join_nodes(&self) {
         for name in ["node-1", "node-2"] {
             kubelet::join(&self.cluster.admin, name).await.expect("the API server takes a node");
-            operator::initialized(&self.cluster, name).await;
+            let nodes: Api<Node> = Api::all(self.cluster.admin.clone());
+            let initialized = wait::within(Duration::from_mins(2), async || {
+                let node = nodes.get(name).await.expect("the API server answers");
+                (!kubelet::is_uninitialized(&node)).then_some(())
+            });
+            assert!(initialized.await.is_some(), "{name} is not initialised\n{}", self.log_tail().await);
         }
     }
 
-    /// Starts the binary, in the place of one that runs.
+    /// Starts the binary, in the place of what runs.
     pub async fn start(&self) {
-        self.end().await;
-        *self.process.lock().await = Some(self.setup.started().await);
+        self.start_as(Who::Aerostat).await;
     }
 
-    /// Ends the binary.
+    /// Starts one of the two managers, in the place of what runs.
+    pub async fn start_as(&self, who: Who) {
+        self.end().await;
+        let manager = match who {
+            Who::Vendor => package::start(&self.cluster, &self.cloud, &self.metadata, &FLAGS),
+            Who::Aerostat => Manager::Aerostat(self.setup.started().await, None),
+        };
+        *self.manager.lock().await = Some(manager);
+    }
+
+    /// Ends the manager.
     pub async fn end(&self) {
-        if let Some(process) = self.process.lock().await.take() {
-            process.stop().await;
+        if let Some(manager) = self.manager.lock().await.take() {
+            manager.stop().await;
         }
+    }
+
+    /// Which manager runs.
+    async fn who(&self) -> Who {
+        self.manager.lock().await.as_ref().map_or(Who::Aerostat, Manager::who)
+    }
+
+    /// The end of what Google's own has said, if it is the one that runs.
+    pub async fn log_tail(&self) -> String {
+        self.manager.lock().await.as_ref().map(Manager::log_tail).unwrap_or_default()
     }
 
     /// The Services of the cluster.
@@ -133,6 +158,11 @@ impl GcpStage {
 
     /// Plays the steps of a part, and compares each with its recording. `say` hears of each step how much was asked.
     pub async fn play(&self, part: &str, steps: &[GcpStep], table: &[Meant], say: impl Fn(String)) -> Compared {
+        compare(table, part, &self.played(steps, table, say).await)
+    }
+
+    /// Plays the steps of a part, each beside its recording: `ours` is what the manager that runs leaves.
+    pub async fn played(&self, steps: &[GcpStep], table: &[Meant], say: impl Fn(String)) -> Vec<ComparedStep> {
         let mut compared = Vec::new();
         for step in steps {
             let played = self.play_step(step, table).await;
@@ -140,7 +170,7 @@ impl GcpStage {
             say(format!("{}: {:?} of {:?}", step.name, line(&played.ours.asked), line(&played.theirs.asked)));
             compared.push(played);
         }
-        compare(table, part, &compared)
+        compared
     }
 
     async fn play_step(&self, step: &GcpStep, table: &[Meant]) -> ComparedStep {
@@ -149,14 +179,15 @@ impl GcpStage {
         self.change(step).await;
         let theirs = self.theirs(step);
         let mut ours = Value::Null;
+        let (quiet, patience) = limits(self.who().await);
         let is_over = async || {
             ours = self.ours(step, &before, &told).await;
             let last = self.cloud.requests_from(begun).last().map(|it| it.at);
-            let is_quiet = time.elapsed() > QUIET
-                && last.is_none_or(|it| SystemTime::now().duration_since(it).is_ok_and(|it| it > QUIET));
+            let is_quiet = time.elapsed() > quiet
+                && last.is_none_or(|it| SystemTime::now().duration_since(it).is_ok_and(|it| it > quiet));
             (is_quiet && unmeant(table, &step.name, &theirs, &ours).is_empty()).then_some(())
         };
-        wait::within(PATIENCE, is_over).await;
+        wait::within(patience, is_over).await;
         let asked = self.asked(begun);
         ComparedStep {
             name: step.name.clone(),
@@ -168,7 +199,8 @@ impl GcpStage {
 
     async fn change(&self, step: &GcpStep) {
         match step.change {
-            GcpChange::Restart => self.start().await,
+            GcpChange::Join => self.join_nodes().await,
+            GcpChange::Restart => self.start_as(self.who().await).await,
             GcpChange::Make => {
                 for name in &step.services {
                     let service = serde_json::from_value(manifest(name, &step.left[name])).expect("it is a Service");
@@ -184,6 +216,17 @@ impl GcpStage {
         }
     }
 
+    /// Services that are read as they are: a condition without a time, as Google's package leaves it, is none to the typed client.
+    fn untyped(&self) -> Api<DynamicObject> {
+        Api::default_namespaced_with(self.cluster.admin.clone(), &ApiResource::erase::<Service>(&()))
+    }
+
+    async fn all_services(&self) -> Vec<(String, Value)> {
+        let all = self.untyped().list(&ListParams::default()).await.expect("the API server answers").items;
+        let value = |it: &DynamicObject| serde_json::to_value(it).expect("an object is JSON");
+        all.iter().map(|it| (it.name_any(), value(it))).collect()
+    }
+
     /// Notes a Service, whose names stand for what is made up.
     pub(super) fn learn(&self, service: Service) {
         self.known.lock().expect("no other test fails here").insert(service.name_any(), service);
@@ -195,12 +238,14 @@ impl GcpStage {
         let services = step.services.iter().filter(of).map(|it| (it.clone(), seen::service(&step.left[it])));
         let mut events = Map::new();
         for event in step.events.as_array().into_iter().flatten() {
-            let on = event["on"].as_str().unwrap_or_default().trim_start_matches("Service/").to_owned();
+            let Some(on) = event["on"].as_str().and_then(|it| it.strip_prefix("Service/")) else { continue };
             let all = events.entry(on).or_insert_with(|| json!({}));
             all[event["reason"].as_str().unwrap_or_default()] = event["type"].clone();
         }
+        let nodes: Map<_, _> = step.nodes.iter().map(|(name, it)| (name.clone(), seen::node(it))).collect();
         let seen = json!({
-            "services": services.collect::<Map<_, _>>(), "cloud": seen::recorded_changes(&step.cloud), "events": events,
+            "services": services.collect::<Map<_, _>>(), "nodes": nodes, "cloud": seen::recorded_changes(&step.cloud),
+            "events": events,
         });
         GcpNames::recorded(&step.left).value(&seen)
     }
@@ -208,17 +253,24 @@ impl GcpStage {
     /// The same of ours, since there were these objects and events.
     async fn ours(&self, step: &GcpStep, before: &BTreeMap<String, Value>, told: &EventTimes) -> Value {
         let mut services = Map::new();
-        for service in self.services().list(&ListParams::default()).await.expect("the API server answers").items {
-            let name = service.name_any();
+        for (name, service) in self.all_services().await {
             if step.services.contains(&name) {
-                let value = serde_json::to_value(&service).expect("a Service is JSON");
-                services.insert(name, seen::service(&value));
+                services.insert(name, seen::service(&service));
             }
-            self.learn(service);
+            self.learn(without_conditions(service));
+        }
+        let mut nodes = Map::new();
+        if !step.nodes.is_empty() {
+            let all: Api<Node> = Api::all(self.cluster.admin.clone());
+            for node in all.list(&ListParams::default()).await.expect("the API server answers").items {
+                let value = serde_json::to_value(&node).expect("a Node is JSON");
+                nodes.insert(node.name_any(), seen::node(&value));
+            }
         }
         let events = since(told, &self.told().await);
         let now = self.cloud.with(|world| seen::objects(world));
-        let seen = json!({ "services": services, "cloud": seen::changed(before, &now), "events": events });
+        let cloud = seen::changed(before, &now);
+        let seen = json!({ "services": services, "nodes": nodes, "cloud": cloud, "events": events });
         self.names().value(&seen)
     }
 
@@ -226,8 +278,9 @@ impl GcpStage {
         GcpNames::of(self.known.lock().expect("no other test fails here").values())
     }
 
-    /// The requests since. Whoever waits for operations is not counted: of theirs they were left out, too.
-    fn asked(&self, begun: usize) -> Asked {
+    /// The requests since so many of them. Whoever waits for operations is not counted: of theirs they were left out, too.
+    #[must_use]
+    pub fn asked(&self, begun: usize) -> Asked {
         let names = self.names();
         let all = self.cloud.requests_from(begun).into_iter();
         let asked = all.filter(|it| it.path != "/token" && !it.path.contains("/operations/")).map(|request| {
@@ -235,6 +288,61 @@ impl GcpStage {
             (format!("{} {}", request.method, names.text(&request.path)), writes)
         });
         Asked::of(asked)
+    }
+
+    /// All objects that load balancers consist of, but the address of a person, by path with names in it.
+    #[must_use]
+    pub fn objects(&self) -> Value {
+        let all = self.cloud.with(|world| seen::objects(world)).into_iter().filter(|it| !seen::is_of_a_person(&it.0));
+        self.names().value(&all.collect::<Map<_, _>>().into())
+    }
+
+    /// The path of the region's addresses.
+    #[must_use]
+    pub fn addresses_path(&self) -> String {
+        format!("/compute/v1/{}", Place::region(PROJECT, REGION).path(Collection::Addresses, ""))
+            .trim_end_matches('/')
+            .to_owned()
+    }
+
+    /// The Services with an address, each with the first of them.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the API server does not answer.
+    pub async fn served(&self) -> Vec<(String, String)> {
+        let all = self.all_services().await.into_iter();
+        all.filter_map(|(name, service)| Some((name, seen::address(&service)?))).collect()
+    }
+
+    /// Deletes all Services with load balancers, and waits until they are gone.
+    ///
+    /// # Panics
+    ///
+    /// Panics if one stays.
+    pub async fn delete_all(&self) {
+        let names = async || {
+            let all = self.all_services().await.into_iter().map(|it| it.0);
+            all.filter(|it| it != "kubernetes").collect::<Vec<_>>()
+        };
+        for name in names().await {
+            self.untyped().delete(&name, &DeleteParams::default()).await.expect("it is there");
+        }
+        let are_gone = wait::within(Duration::from_mins(5), async || names().await.is_empty().then_some(()));
+        assert!(are_gone.await.is_some(), "Services stay\n{}", self.log_tail().await);
+    }
+
+    /// Waits until something was asked since so many requests, and then nothing for so long.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it goes on for five minutes.
+    pub async fn rests(&self, begun: usize, quiet: Duration) {
+        let rested = wait::within(Duration::from_mins(5), async || {
+            let last = self.cloud.requests_from(begun).last().map(|it| it.at);
+            last.is_some_and(|it| it.elapsed().is_ok_and(|it| it > quiet)).then_some(())
+        });
+        assert!(rested.await.is_some(), "it does not come to rest\n{}", self.log_tail().await);
     }
 
     /// How often each event about a Service was told until now: by Service, reason and type.
@@ -263,6 +371,20 @@ impl GcpStage {
         let writes =
             writes.filter(|it| !it.method.is_safe() && it.path != "/token" && !it.path.ends_with("/listInstances"));
         writes.map(|it| names.text(&it.to_string())).collect()
+    }
+}
+
+fn without_conditions(mut service: Value) -> Service {
+    service["status"].as_object_mut().map(|it| it.remove("conditions"));
+    serde_json::from_value(service).expect("it is a Service")
+}
+
+/// How long nothing is asked once a step of a manager is over, and how long the step may take.
+fn limits(who: Who) -> (Duration, Duration) {
+    match who {
+        // It does not say when it has begun, and asks about each operation once a second.
+        Who::Vendor => (Duration::from_secs(6), Duration::from_mins(3)),
+        Who::Aerostat => (Duration::from_millis(1_500), Duration::from_secs(40)),
     }
 }
 

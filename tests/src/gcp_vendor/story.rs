@@ -24,6 +24,8 @@ pub struct GcpStep {
     pub cloud: Value,
     /// The Services that it is about.
     pub services: Vec<String>,
+    /// The Nodes after it, by name, as they were recorded, if it is about them.
+    pub nodes: Map<String, Value>,
     /// The beginning of the step.
     pub change: GcpChange,
 }
@@ -31,6 +33,8 @@ pub struct GcpStep {
 /// The beginning of a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum GcpChange {
+    /// The two nodes join.
+    Join,
     /// The Services are made.
     Make,
     /// Another process begins.
@@ -41,6 +45,9 @@ pub enum GcpChange {
 
 /// Steps of a part: the file's name, how it begins, and the Services that it is about.
 type Steps = &'static [(&'static str, GcpChange, &'static [&'static str])];
+
+/// Nodes.
+pub const NODES: Steps = &[("nodes-join", GcpChange::Join, &[])];
 
 /// External load balancers. Steps that were not recorded lie between: their Services are left out.
 pub const EXTERNAL: Steps = &[
@@ -97,13 +104,14 @@ fn step(name: &str, change: GcpChange, services: &[&str]) -> GcpStep {
         left: by_name(&raw["services"]),
         cloud: raw["cloud"].clone(),
         services: services.iter().map(|it| (*it).to_owned()).collect(),
+        nodes: if change == GcpChange::Join { by_name(&raw["nodes"]) } else { Map::new() },
         change,
     }
 }
 
-/// Recorded Services, each by its name.
-fn by_name(services: &Value) -> Map<String, Value> {
-    let all = services.as_array().into_iter().flatten();
+/// Recorded objects, each by its name.
+fn by_name(objects: &Value) -> Map<String, Value> {
+    let all = objects.as_array().into_iter().flatten();
     all.map(|it| (it["name"].as_str().unwrap_or_default().to_owned(), it.clone())).collect()
 }
 

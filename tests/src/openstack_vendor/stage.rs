@@ -15,10 +15,11 @@ use tokio::sync::Mutex;
 use crate::beside::{Asked, Compared, ComparedStep, ManagerState, Meant, compare, unmeant};
 use crate::clouds::openstack::{Kind, Options, Simulator, Taking, World};
 use crate::control_plane::{Cluster, cluster};
+use crate::manager::Manager;
 use crate::vendor::openstack;
 use crate::{kubelet, operator, wait};
 
-use super::manager::Manager;
+use super::manager;
 use super::names::Names;
 use super::requests::{Owners, action};
 use super::story::{Change, Step, Story};
@@ -146,7 +147,7 @@ impl Stage {
         let names = self.names();
         if let Some(program) = &self.theirs {
             let config = names.restore(&self.config);
-            *manager = Some(Manager::theirs(
+            *manager = Some(manager::theirs(
                 program,
                 &self.cluster,
                 &self.cloud,
@@ -164,7 +165,7 @@ impl Stage {
         for credential in setup.config["credentials"].as_array_mut().into_iter().flatten() {
             credential["limits"] = json!({ "deletions": 500, "creations": 500, "detachments": 500, "updates": 1_000 });
         }
-        *manager = Some(Manager::Aerostat(setup.started().await));
+        *manager = Some(Manager::Aerostat(setup.started().await, None));
     }
 
     /// Ends the binary.

@@ -8,7 +8,7 @@ mod takeover;
 use std::process::ExitCode;
 
 use anyhow::{Result, ensure};
-use tests::aws_vendor::Who;
+use tests::manager::Who;
 
 use crate::play::Played;
 

@@ -4,8 +4,9 @@ use std::time::Duration;
 
 use anyhow::Result;
 use tests::aws_vendor::story::{Part, Step};
-use tests::aws_vendor::{Manager, Recording, Stage, Who, known};
+use tests::aws_vendor::{Recording, Stage, known};
 use tests::beside::{Asked, Meant, unmeant};
+use tests::manager::{Manager, Who};
 
 /// How long nothing has to change before a step is over. AWS's manager pauses for five seconds at most.
 pub(crate) const QUIET: Duration = Duration::from_secs(8);

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 use tests::aws_vendor::story::Part;
-use tests::aws_vendor::{Recording, Stage, Who};
+use tests::aws_vendor::{Recording, Stage};
 use tests::beside::{Asked, differences};
+use tests::manager::Who;
 
 use crate::play::QUIET;
 
