@@ -150,7 +150,7 @@ struct MachineCondition {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct ServiceHealth {
-    conditions: Option<Vec<ServiceCondition>>,
+    conditions: Option<Vec<AppliedCondition>>,
     load_balancer: Option<LoadBalancerStatus>,
 }
 
@@ -158,7 +158,7 @@ pub(crate) struct ServiceHealth {
 /// nor, in a list, all others.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct ServiceCondition {
+struct AppliedCondition {
     #[serde(default, rename = "type")]
     kind: String,
     #[serde(default)]
@@ -235,13 +235,13 @@ impl From<WireObject<ServiceSpec, ServiceHealth>> for Service {
 
 impl From<ServiceHealth> for ServiceStatus {
     fn from(ServiceHealth { conditions, load_balancer }: ServiceHealth) -> Self {
-        let condition = |it: ServiceCondition| Condition {
-            type_: it.kind,
-            status: it.status,
-            reason: it.reason,
-            message: it.message,
-            observed_generation: it.observed_generation,
-            last_transition_time: it.last_transition_time.unwrap_or(Time(Timestamp::UNIX_EPOCH)),
+        let condition = |applied: AppliedCondition| Condition {
+            type_: applied.kind,
+            status: applied.status,
+            reason: applied.reason,
+            message: applied.message,
+            observed_generation: applied.observed_generation,
+            last_transition_time: applied.last_transition_time.unwrap_or(Time(Timestamp::UNIX_EPOCH)),
         };
         Self { conditions: conditions.map(|it| it.into_iter().map(condition).collect()), load_balancer }
     }

@@ -38,7 +38,7 @@ pub(crate) async fn stories(who: Who) -> Vec<PlayedPart> {
     all
 }
 
-/// What is not as it was recorded, and not meant to be otherwise.
+/// Differences from the recordings that are not meant to be.
 pub(crate) fn beside_recordings(parts: &[PlayedPart], table: &[Meant]) -> Vec<String> {
     let mut compared = Compared::default();
     parts.iter().for_each(|it| compared.add(compare(table, it.name, &it.steps)));
