@@ -7,8 +7,8 @@ use kube::Client;
 use kube::api::{Api, ListParams};
 use serde_json::{Map, Value};
 
-/// The component in a cloud controller manager's events about Services.
-const COMPONENT: &str = "service-controller";
+/// The components in a cloud controller manager's events about Services and about nodes that go.
+const COMPONENTS: [&str; 2] = ["service-controller", "cloud-node-lifecycle-controller"];
 
 /// How often each event was told: by reason, type and message.
 pub(super) type EventCounts = BTreeMap<(String, String, String), i32>;
@@ -20,7 +20,10 @@ pub(super) async fn told(client: &Client, service: &str) -> EventCounts {
     let mut told = EventCounts::new();
     let all = events.list(&about).await.expect("the API server answers").items;
     // The cluster's own controllers tell of Services, too.
-    let is_ours = |it: &Event| it.source.as_ref().is_some_and(|it| it.component.as_deref() == Some(COMPONENT));
+    let is_ours = |event: &Event| {
+        let source = event.source.as_ref().and_then(|it| it.component.as_deref());
+        source.is_some_and(|it| COMPONENTS.contains(&it))
+    };
     for event in all.into_iter().filter(is_ours) {
         let key =
             (event.reason.unwrap_or_default(), event.type_.unwrap_or_default(), event.message.unwrap_or_default());

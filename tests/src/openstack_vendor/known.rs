@@ -38,7 +38,7 @@ const fn sometimes(pattern: &'static str, reason: &'static str) -> Meant {
 }
 
 /// The table.
-pub const TABLE: [Meant; 38] = [
+pub const TABLE: [Meant; 40] = [
     always("*: cloud/loadbalancers/*/tags/*: nothing → \"aerostat:*", MARK),
     always("local-default/create: cloud/*/healthmonitor: nothing → *", LOCAL),
     always("local-default/create: cloud/*/monitor_port: nothing → 32102", LOCAL),
@@ -75,6 +75,8 @@ pub const TABLE: [Meant; 38] = [
     always("groups-off/node-5 *: events/*: * → nothing", JOINING),
     sometimes("created-in-error/create: events/LoadBalancerNotFound: nothing → *", SILENT),
     sometimes("created-in-error/create: cloud/loadbalancers: *", RETRIED),
+    sometimes("created-in-error/delete: events/SyncLoadBalancerFailed: nothing → *", RETRIED),
+    sometimes("created-in-error/delete: events/LoadBalancerNotFound: nothing → *", SILENT),
     sometimes("created-in-error: requests/*: *", RETRIED),
     sometimes("*: events/LoadBalancerPending: nothing → *", SILENT),
 ];
@@ -83,17 +85,20 @@ const MACHINES: &str =
     "a machine that is suspended or shelved is off: its volumes are let go, as the specification asks";
 const PAIRS: &str = "a right of a port without a route is taken away; theirs leaves it when a node leaves";
 
+const HAND: &str = "a route that a person leads to a node without a network is no reason for a condition on that node";
+
 const BACKEND: &str = "an event says that a node takes no traffic any more: theirs says nothing";
 const WATCHED: &str =
     "the recorder looked at the join until 30 of 32 pools were done, and one Service of twenty was not";
 
 /// The table of the parts that are no stories of one Service.
-pub const PARTS: [Meant; 7] = [
+pub const PARTS: [Meant; 8] = [
     always("*: cloud/*/tags/*: nothing → \"aerostat:*", MARK),
     sometimes("machines/node-6 is suspended: node/taints*: *", MACHINES),
     sometimes("machines/node-6 is shelved: node/taints*: *", MACHINES),
     sometimes("machines/*: events/NotABackend: nothing → *", BACKEND),
-    sometimes("routes/node-2 leaves: network/allowed_address_pairs/*: *", PAIRS),
+    sometimes("routes/*: network/allowed_address_pairs/<port node-2>: *", PAIRS),
+    sometimes("routes/next hop of node-2's route changed by hand: nodes/node-4/*: * → null", HAND),
     always("node-change/join node-5: events/basic/UpdatedLoadBalancer: *", WATCHED),
     always("node-change: requests/writes: *", WATCHED),
 ];

@@ -16,7 +16,6 @@ use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::freshness::{CallEnded, LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION, WriteEnded};
 use crate::last_list::LastList;
 
 use self::schedule::{Last, WaitingService, is_left_to_lists, is_worth_it};
@@ -114,20 +113,16 @@ impl LoadBalancerLists {
         is_left.then(|| next.saturating_duration_since(now) + RECHECK)
     }
 
-    /// How fresh the reads of a list have to be to answer a call too, which needs a list from `after` then; `None` if there is no
-    /// list so fresh. So many Services are about to be created, if this call is for a creation: then one list is read for all
-    /// of them.
-    pub(super) async fn answer(&self, after: Option<Instant>, creations: usize) -> Option<Freshness> {
-        let freshness = match creations {
-            0 => LOAD_BALANCER_CHANGE.since(CallEnded(after)),
-            _ => LOAD_BALANCER_CREATION.since(WriteEnded(after)),
-        };
+    /// How fresh the reads of a list have to be to answer a call too, which needs a list so fresh; `None` if there is none. So many
+    /// Services are about to be created, or are asked about for the first time, if this is one of them: then one list is read for
+    /// all of them.
+    pub(super) async fn answer(&self, freshness: Freshness, together: usize) -> Option<Freshness> {
         // Those who come while a list is read are answered by it too, however long it takes.
         let freshness = freshness.asked_at(Instant::now());
         if self.known(freshness).is_some() {
             return Some(freshness);
         }
-        if !is_worth_it(creations, self.pages()) {
+        if !is_worth_it(together, self.pages()) {
             return None;
         }
         self.get(freshness).await.is_ok().then_some(freshness)

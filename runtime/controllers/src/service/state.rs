@@ -34,6 +34,8 @@ use self::work::{Observed, Work};
 pub(super) struct ServiceStates {
     entries: HashMap<String, ServiceState>,
     counted: Counted,
+    /// When something was forgotten last.
+    forgotten: Option<Instant>,
 }
 
 /// What is remembered of one Service. All of it is behind one lock.
@@ -47,7 +49,7 @@ pub(super) struct ServiceState {
 impl ServiceStates {
     /// Nothing is remembered yet.
     pub(super) fn new(counted: Counted) -> Self {
-        Self { entries: HashMap::new(), counted }
+        Self { entries: HashMap::new(), counted, forgotten: None }
     }
 
     /// What is remembered under a key.
@@ -59,9 +61,14 @@ impl ServiceStates {
     pub(super) fn of(&mut self, key: &str, service: &Service, now: Instant) -> &mut ServiceState {
         let uid = service.metadata.uid.as_deref().unwrap_or_default();
         if self.entries.get(key).is_some_and(|it| it.uid != uid) {
-            self.entries.remove(key);
+            self.forget(key, now);
         }
-        self.entries.entry(key.to_owned()).or_insert_with(|| ServiceState::new(service, &self.counted, now))
+        let forgotten = self.forgotten;
+        self.entries.entry(key.to_owned()).or_insert_with(|| {
+            let mut state = ServiceState::new(service, &self.counted, now);
+            state.work.forgotten = forgotten;
+            state
+        })
     }
 
     /// As [`ServiceStates::get`], to read.
@@ -102,8 +109,10 @@ impl ServiceStates {
         self.entries.iter().map(|(key, state)| (key.as_str(), state))
     }
 
-    pub(super) fn forget(&mut self, key: &str) {
-        self.entries.remove(key);
+    pub(super) fn forget(&mut self, key: &str, now: Instant) {
+        if self.entries.remove(key).is_some() {
+            self.forgotten = Some(now);
+        }
     }
 }
 

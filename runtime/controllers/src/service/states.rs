@@ -44,6 +44,6 @@ impl States {
     }
 
     pub(super) fn forget(&self, key: &str) {
-        self.all(|states| states.forget(key));
+        self.all(|states| states.forget(key, Instant::now()));
     }
 }

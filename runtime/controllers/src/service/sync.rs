@@ -343,17 +343,21 @@ impl Syncer {
             return Err(CloudError::Invalid(too_many));
         }
         desired.nodes.clone_from(&backends.nodes);
-        let (about, memo, was_announced, listed_after, creations) = self.shared.states.all(|states| {
+        let (about, memo, was_announced, listed_since, together) = self.shared.states.all(|states| {
             let state = states.of(key, service, Instant::now());
             let was_announced = state.is_announced();
             desired.memo_is_new = state.begin_call(desired.memo.as_deref());
             let (about, memo) = (state.observed.about.clone(), state.work.memo.clone());
-            let (after, creates) = (state.listed_after(), state.creates());
-            let creations = if creates { states.iter().filter(|(_, it)| it.creates()).count() } else { 0 };
-            (about, memo, was_announced, after, creations)
+            let (since, creates, is_unasked) = (state.listed_since(), state.creates(), state.is_unasked());
+            let together = match (creates, is_unasked) {
+                (true, _) => states.iter().filter(|(_, it)| it.creates()).count(),
+                (false, true) => states.iter().filter(|(_, it)| it.is_unasked() && !it.is_at_ease()).count(),
+                (false, false) => 0,
+            };
+            (about, memo, was_announced, since, together)
         });
-        let freshness = match (&self.lists, listed_after) {
-            (Some(lists), Some(after)) => lists.answer(after, creations).await,
+        let freshness = match (&self.lists, listed_since) {
+            (Some(lists), Some(since)) => lists.answer(since, together).await,
             (Some(_), None) | (None, _) => None,
         };
         let newest = self.lists.as_ref().and_then(|it| it.newest());

@@ -67,7 +67,7 @@ impl Syncer {
                 Err(_) => EventEffect::Add,
             };
             if effect == EventEffect::Forget {
-                states.forget(key);
+                states.forget(key, Instant::now());
             }
             effect
         });

@@ -50,7 +50,7 @@ impl Syncer {
                     Continue((state.observed.about.clone(), unwanted, state.work.gone_since))
                 }
                 None => {
-                    states.forget(key);
+                    states.forget(key, now);
                     Break(None)
                 }
             }

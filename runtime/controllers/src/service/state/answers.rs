@@ -46,6 +46,7 @@ impl ServiceState {
 
     /// Begins or goes on to delete what was desired. Returns whether it begins.
     pub(crate) fn begin_deletion(&mut self, unwanted: &LoadBalancer, now: Instant) -> bool {
+        self.work.deleted = true;
         if let SyncState::Deleting { until, .. } = &mut self.work.state {
             *until = None;
             return false;

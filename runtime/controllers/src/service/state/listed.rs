@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{LoadBalancer, LoadBalancerStatus, Progress, Reply, Result};
+use cloud_provider::{Freshness, LoadBalancer, LoadBalancerStatus, Progress, Reply, Result};
 use tokio::time::Instant;
 
 use super::stage::{ListWord, NextCall, SyncState};
 use super::steps::{AskedNodes, Resync};
 use super::unwritten::{AnswerMeaning, Unwritten};
 use super::{Cause, ServiceState};
+use crate::freshness::{CallEnded, LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION, WriteEnded};
 use crate::service::backends::BackendNode;
 use crate::service::inventory::schedule::WaitingService;
 
@@ -60,11 +61,20 @@ impl ServiceState {
         self.creates() && self.work.new_memo.is_some()
     }
 
-    /// When a list must have begun that answers the next call about it too: after the last call ended or, for a creation,
+    /// Whether an earlier life of this process has left it, and no call of this one has ended.
+    pub(crate) fn is_unasked(&self) -> bool {
+        self.work.answered.is_none() && self.work.memo.is_some()
+    }
+
+    /// How fresh a list must be that answers the next call about it too: it began after the last call ended or, for a creation,
     /// after the last one that wrote. `None`: no list does.
-    pub(crate) fn listed_after(&self) -> Option<Option<Instant>> {
-        let answered = self.work.answered?;
-        Some(if self.creates() { self.work.wrote } else { Some(answered) })
+    pub(crate) fn listed_since(&self) -> Option<Freshness> {
+        match self.work.answered {
+            _ if self.work.deleted => None,
+            Some(_) if self.creates() => Some(LOAD_BALANCER_CREATION.since(WriteEnded(self.work.wrote))),
+            None if !self.is_unasked() => None,
+            answered => Some(LOAD_BALANCER_CHANGE.since(CallEnded(answered.or(self.work.forgotten)))),
+        }
     }
 
     /// The revision that its `ready` was seen with.
@@ -82,6 +92,7 @@ impl ServiceState {
             work.wrote = Some(now);
         }
         work.answered = Some(now);
+        work.deleted = false;
         let Some(question) = work.state.question_mut() else { return };
         // What failed before it wrote is still to be created.
         if reply.answer.is_ok() || reply.wrote {
@@ -148,7 +159,7 @@ mod tests {
 
     use super::*;
     use crate::service::desired::{compared_fields, desired};
-    use crate::service::state::{Counted, NextStep};
+    use crate::service::state::{Counted, NextStep, ServiceStates};
     use crate::service::testing::{SIZE, cluster, service, with_load_balancer};
 
     const SECOND: Duration = Duration::from_secs(1);
@@ -220,6 +231,55 @@ mod tests {
             state.answered(&reply, None, now);
             assert_eq!(state.creates(), creates, "{reply:?}");
         }
+    }
+
+    #[test]
+    fn a_list_answers_the_first_call_about_what_was_left() {
+        let now = Instant::now();
+        let mut left = state(now);
+        assert!(left.is_unasked());
+        let since = left.listed_since().unwrap();
+        assert!(since.allows(now, now + 2 * SECOND) && !since.allows(now, now + 4 * SECOND));
+        assert!(left.next_step(&wanted("small"), &Arc::default(), now).is_continue());
+        left.begin_call(None);
+        assert!(left.is_unasked(), "as long as the call is under way");
+        left.answered(&reply(false), None, now + SECOND);
+        assert!(!left.is_unasked());
+        assert!(!left.listed_since().unwrap().allows(now, now + 2 * SECOND), "that list is older than the call");
+        let new = ServiceState::new(&service(json!({})), &Counted::default(), now);
+        assert!(!new.is_unasked() && new.listed_since().is_none());
+    }
+
+    #[test]
+    fn a_list_from_before_a_deletion_answers_nothing() {
+        let now = Instant::now();
+        for answered in [false, true] {
+            let mut left = state(now);
+            if answered {
+                assert!(left.next_step(&wanted("small"), &Arc::default(), now).is_continue());
+                left.begin_call(None);
+                left.answered(&reply(false), None, now);
+            }
+            assert!(left.listed_since().unwrap().allows(now + SECOND, now + 2 * SECOND));
+            left.begin_deletion(&wanted("small"), now + 2 * SECOND);
+            assert_eq!(left.listed_since(), None, "a list may show what is deleted by now");
+            left.answered(&reply(false), None, now + 4 * SECOND);
+            assert!(left.listed_since().unwrap().allows(now + 5 * SECOND, now + 6 * SECOND));
+        }
+    }
+
+    #[test]
+    fn a_list_from_before_a_service_was_forgotten_answers_nothing() {
+        let now = Instant::now();
+        let (mut states, left) = (ServiceStates::default(), service(with_load_balancer()));
+        let first = states.of("default/s1", &left, now).listed_since().unwrap();
+        assert!(first.allows(now - SECOND, now), "nothing of this process was before");
+        states.forget("default/s1", now + 2 * SECOND);
+        let again = states.of("default/s1", &left, now + 3 * SECOND);
+        assert!(again.is_unasked());
+        let since = again.listed_since().unwrap();
+        assert!(!since.allows(now + SECOND, now + 3 * SECOND), "calls about it may have ended since");
+        assert!(since.allows(now + 3 * SECOND, now + 3 * SECOND));
     }
 
     #[test]

@@ -55,6 +55,10 @@ pub(crate) struct Work {
     pub(super) answered: Option<Instant>,
     /// When the last call about it ended that wrote to the cloud.
     pub(super) wrote: Option<Instant>,
+    /// Whether the last call about it was to delete it.
+    pub(super) deleted: bool,
+    /// When this process forgot a Service last before it knew this one: that may have been the same one, and written.
+    pub(super) forgotten: Option<Instant>,
     /// Where it was reached last.
     pub(crate) current: Vec<Ingress>,
     /// The answer of the provider that could not be written.
@@ -99,6 +103,8 @@ impl Work {
             new_memo: None,
             answered: None,
             wrote: None,
+            deleted: false,
+            forgotten: None,
             current: status::current(service),
             unwritten: None,
             burst: burst(),

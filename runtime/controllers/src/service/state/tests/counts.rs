@@ -98,7 +98,7 @@ fn adv_104_a_standing_load_balancer_is_not_waited_for() {
 fn adv_104_a_service_that_is_forgotten_does_not_wait() {
     let (mut story, service) = (counting(), service(json!({})));
     let _ = story.next_step(&service);
-    story.states.forget("default/s1");
+    story.states.forget("default/s1", story.now);
     assert_eq!(story.demand(), Demand { new: 1, ..Demand::default() });
 }
 
