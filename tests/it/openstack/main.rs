@@ -7,6 +7,7 @@ mod compared;
 mod ground;
 mod joins;
 mod keystone;
+mod kinds;
 mod large;
 mod lives;
 mod machines;

@@ -6,7 +6,7 @@ use futures::future::join_all;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
 use tests::clouds::openstack::{Kind, World};
-use tests::simulator::Fault;
+use tests::simulator::{Fault, Recorded};
 use tests::{operator, wait};
 
 use crate::ground::Ground;
@@ -152,5 +152,32 @@ async fn openstack_056_twenty_nodes_get_routes_by_one_request() {
         ground.cloud.with(|world| (pairs(world, 1) == [destination(1)]).then_some(()))
     })
     .await;
+    ground.stop().await;
+}
+
+#[tokio::test]
+async fn openstack_057_without_the_extension_the_list_is_written() {
+    let ground = Ground::with(
+        |world| {
+            let router = world.named(Kind::Router, "r1");
+            world.get_mut(Kind::Router, &router).unwrap()["routes"] =
+                json!([{ "destination": "192.168.77.0/24", "nexthop": "10.6.0.98" }]);
+        },
+        |setup, cloud| {
+            cloud.behave(|it| _ = it.extensions.remove("extraroute-atomic"));
+            let router = cloud.with(|world| world.named(Kind::Router, "r1"));
+            setup.edit(|it| it["provider"]["settings"]["routerID"] = json!(router)).flags(&FLAGS)
+        },
+    )
+    .await;
+    ground.join(&[1, 2]).await;
+    ground.give_networks(1..=2).await;
+    // A person's route is in each list that is written.
+    ground.has_routes(&[1, 2]).await;
+    let asked = ground.cloud.requests().into_iter();
+    let lists: Vec<_> = asked.filter(|it| it.is("PUT", "/network/v2.0/routers/*")).collect();
+    let is_guarded =
+        |sent: &Recorded| sent.headers.get("if-match").is_some_and(|it| it.as_bytes().starts_with(b"revision_number="));
+    assert!(!lists.is_empty() && lists.iter().all(is_guarded), "{lists:#?}");
     ground.stop().await;
 }

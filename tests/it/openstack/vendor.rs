@@ -12,6 +12,8 @@ use tests::openstack_vendor::{Stage, known, parts};
 /// was: each has a stage of its own.
 const ALONE: [&str; 7] = ["drift", "groups-g1", "groups-off", "many-nodes", "pending", "rename", "created-in-error"];
 
+/// Cases: openstack 23, openstack 25, openstack 26, openstack 27, openstack 29, openstack 31, openstack 32, openstack 33, openstack 34
+/// Cases: openstack 36, openstack 37, openstack 38, openstack 39, openstack 40, openstack 45, openstack 46, openstack 47, openstack 50, openstack 52
 #[tokio::test(flavor = "multi_thread")]
 async fn aerostat_leaves_what_openstacks_own_manager_leaves() {
     #[expect(clippy::disallowed_methods, reason = "a person plays one of them")]
@@ -38,6 +40,7 @@ async fn aerostat_leaves_what_openstacks_own_manager_leaves() {
     assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
 }
 
+/// Cases: openstack 5, openstack 6, openstack 41, openstack 42, openstack 60
 #[tokio::test(flavor = "multi_thread")]
 async fn parts_become_what_openstacks_own_manager_makes_of_them() {
     #[expect(clippy::disallowed_methods, reason = "a person plays one of them")]

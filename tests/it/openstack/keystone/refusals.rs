@@ -17,7 +17,7 @@ struct Unusable {
     name: &'static str,
     /// The login, where it is not the right one.
     login: Option<Value>,
-    /// What it names in the catalogue, where it is not the right one.
+    /// Its place in the catalogue, where it is not the right one.
     catalog: Value,
     /// The words of the event.
     parts: Vec<String>,
