@@ -38,7 +38,7 @@ const fn sometimes(pattern: &'static str, reason: &'static str) -> Meant {
 }
 
 /// The table.
-pub const TABLE: [Meant; 40] = [
+pub const TABLE: [Meant; 41] = [
     always("*: cloud/loadbalancers/*/tags/*: nothing → \"aerostat:*", MARK),
     always("local-default/create: cloud/*/healthmonitor: nothing → *", LOCAL),
     always("local-default/create: cloud/*/monitor_port: nothing → 32102", LOCAL),
@@ -63,6 +63,7 @@ pub const TABLE: [Meant; 40] = [
     always("many-nodes: requests/*: *", LARGE),
     always("forwarded-for/off: *", HTTP),
     sometimes("forwarded-for: requests/*: *", HTTP),
+    sometimes("forwarded-for/delete: events/EnsuredLoadBalancer: nothing → *", HTTP),
     always("serial-s1/port-removed: cloud/*/healthmonitor/name: *", NUMBERS),
     always("pending/waits is served: *", RECORDED),
     always("pending: requests/writes: *", RECORDED),
