@@ -1,5 +1,7 @@
 //! The config for OpenStack: what the provider needs is allowed, and nothing else is.
 
+mod leaving;
+
 use std::collections::BTreeSet;
 use std::fs;
 use std::process::Command;

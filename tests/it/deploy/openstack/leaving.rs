@@ -1,0 +1,81 @@
+//! The way in the place of OpenStack's own manager, and the way out: the pages' commands, before a real API server and a real Keystone.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use http::Method;
+use k8s_openapi::api::apps::v1::DaemonSet;
+use kube::api::{Api, DeleteParams, PostParams};
+use serde_json::{Value, json};
+use tests::control_plane::cluster;
+use tests::keystone::{ApplicationCredential, Keystone, python};
+
+use crate::setup::{Folder, commands_for, text};
+
+const PASSWORD: &str = "a-word-of-these-tests";
+/// The roles that the page gives the credential, beside the ones that Keystone begins with.
+const ROLE: &str = "load-balancer_member";
+const THEIRS: &str = "openstack-cloud-controller-manager";
+
+/// The command of a page that begins so, with the lines that it goes on in.
+fn command(page: &str, begin: &str) -> String {
+    let text = text(page);
+    let lines: Vec<_> = text.lines().skip_while(|it| !it.starts_with(begin)).collect();
+    let count = 1 + lines.iter().take_while(|it| it.ends_with('\\')).count();
+    lines[..count].join("\n")
+}
+
+#[tokio::test]
+async fn openstacks_pages_end_theirs_and_the_credential() {
+    let cluster = cluster().await;
+    let folder = Folder::new().with("openstack");
+    let daemon_sets: Api<DaemonSet> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let theirs = json!({
+        "metadata": { "name": THEIRS },
+        "spec": {
+            "selector": { "matchLabels": { "k8s-app": THEIRS } },
+            "template": {
+                "metadata": { "labels": { "k8s-app": THEIRS } },
+                "spec": {
+                    "nodeSelector": { "node-role.kubernetes.io/control-plane": "" },
+                    "containers": [{ "name": THEIRS, "image": "registry.example.org/theirs:1" }],
+                },
+            },
+        },
+    });
+    daemon_sets.create(&PostParams::default(), &serde_json::from_value(theirs).unwrap()).await.unwrap();
+    let [ends] = &commands_for("openstack/README.md", "replace")[..] else { panic!("one command ends theirs") };
+    let said = folder.run(&cluster, ends, "");
+    assert!(said.success, "{said:#?}");
+    let pods = daemon_sets.get(THEIRS).await.unwrap().spec.unwrap().template.spec.unwrap();
+    let selector = pods.node_selector.unwrap();
+    assert_eq!(selector.get("aerostat.dev/none").map(String::as_str), Some(""), "no node has it: {selector:?}");
+    daemon_sets.delete(THEIRS, &DeleteParams::default()).await.unwrap();
+
+    let keystone = Keystone::start().await;
+    let project = keystone.project("aerostat").await;
+    let user = keystone.user("operator", PASSWORD, &[&project]).await;
+    let role = keystone.done(Method::POST, "/roles", json!({ "role": { "name": ROLE } })).await;
+    let role = role["role"]["id"].as_str().unwrap();
+    let path = format!("/projects/{project}/users/{user}/roles/{role}");
+    keystone.done(Method::PUT, &path, Value::Null).await;
+    let client = folder.path("bin/openstack");
+    fs::write(&client, format!("#!{}\n{}", python().display(), include_str!("client.py"))).unwrap();
+    fs::set_permissions(&client, fs::Permissions::from_mode(0o755)).unwrap();
+    let run = |token: &str, command: &str| {
+        let place = format!("export OS_AUTH_URL={} OS_TOKEN={token} OS_USER_ID={user}\n", keystone.base_url());
+        let said = folder.run(&cluster, &format!("{place}{command}"), "");
+        assert!(said.success, "{said:#?}");
+    };
+    let token = keystone.token_of(&user, PASSWORD, &project).await;
+    run(&token, &command("openstack/README.md", "openstack application credential create"));
+    let made: Value = serde_json::from_slice(&fs::read(folder.path("made.json")).unwrap()).unwrap();
+    let rules: Vec<Value> = serde_json::from_str(&text("openstack/access-rules.json")).unwrap();
+    assert_eq!(made["access_rules"].as_array().map(Vec::len), Some(rules.len()), "Keystone has taken them all");
+    let word = |name: &str| made[name].as_str().unwrap().to_owned();
+    let credential = ApplicationCredential { id: word("id"), secret: word("secret") };
+    assert_eq!(keystone.logs_in(&credential).await, 201);
+    let [deletes] = &commands_for("../docs/uninstall.md", "openstack")[..] else { panic!("one command deletes it") };
+    run(&token, deletes);
+    assert_eq!(keystone.logs_in(&credential).await, 404);
+}
