@@ -8,14 +8,22 @@
 //!
 //! Each cloud brings its words (how a state is told, which requests only read) and its table. [`compare`] is the same for all.
 
+mod alike;
 mod asked;
 mod comparison;
 mod differences;
+mod events;
 mod meant;
 mod recorded;
+mod story;
 
+pub use self::alike::until_alike;
 pub use self::asked::Asked;
 pub use self::comparison::{Compared, ComparedStep, ManagerState, compare};
 pub use self::differences::{Difference, differences};
+pub use self::events::{SeenEvents, recorded_events};
 pub use self::meant::{Meant, explained, unmeant};
 pub use self::recorded::{VendorFormat, VendorStep, by_name, vendor_steps};
+pub use self::story::{
+    ServiceChange, ServiceStep, ServiceSteps, manifest, seen_service, service_steps, services_of, whole_recording,
+};

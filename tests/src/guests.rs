@@ -29,6 +29,9 @@ pub const VERSIONED: &str = env!("GUEST_VERSIONED");
 /// The provider for AWS.
 pub const AWS: &str = env!("GUEST_AWS");
 
+/// The provider for Azure, as it is shipped.
+pub const AZURE: &str = env!("GUEST_AZURE");
+
 /// The provider for DigitalOcean, as it is shipped.
 pub const DIGITALOCEAN: &str = env!("GUEST_DIGITALOCEAN");
 
@@ -76,6 +79,7 @@ mod tests {
             SCRIPTED_NETWORK,
             VERSIONED,
             AWS,
+            AZURE,
             DIGITALOCEAN,
             GCP,
             HETZNER,

@@ -6,6 +6,7 @@ pub mod aerostat;
 pub mod audit;
 pub mod audit_log;
 pub mod aws_vendor;
+pub mod azure_vendor;
 pub mod beside;
 pub mod capture;
 #[cfg(test)]
@@ -43,6 +44,7 @@ pub mod real_openstack;
 pub mod registry;
 pub mod rig;
 pub mod script;
+pub mod services;
 pub mod simulator;
 pub mod tinyproxy;
 pub mod vendor;

@@ -1,6 +1,8 @@
 //! A cloud as tests know it that hold for any: the same bodies run over each of them.
 
 pub mod aws;
+pub mod azure;
+mod described;
 mod description;
 pub mod digitalocean;
 pub mod gcp;
@@ -12,6 +14,7 @@ mod provider;
 mod service;
 
 pub use self::aws::Aws;
+pub use self::azure::AzureCloud;
 pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Readdresses, Vendor};
 pub use self::digitalocean::DigitalOcean;
 pub use self::gcp::GoogleCloud;

@@ -1,9 +1,12 @@
-//! Azure: the simulator by its rules, against recorded requests and with Microsoft's own clients.
+//! Azure: the simulator by its rules, against recorded requests and with Microsoft's own clients; and the provider against it.
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod asked;
+mod balancers;
+mod ground;
 mod identity;
+mod nodes;
 mod operations;
 mod recordings;
 mod rules;

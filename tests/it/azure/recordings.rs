@@ -8,6 +8,7 @@ use std::path::Path;
 use http::Method;
 use regex::{Captures, Regex};
 use serde_json::{Value, json};
+use tests::azure_vendor::entries::{entries, parts, state};
 use tests::clouds::azure::{CLIENT, Kind, LOCATION, SECRET, id};
 
 use crate::asked::{Answered, Asked};
@@ -62,68 +63,6 @@ fn named(text: &str) -> String {
     let ports = Regex::new(r#""(?:HC|NODEPORT)\(([^)]*)\)""#).unwrap();
     let text = ports.replace_all(&text, |it: &Captures<'_>| format!("{}", 30_000 + hex(&it[1]) % 2_700));
     text.replace("RG/", &id(""))
-}
-
-/// A resource as recordings have it: itself without its parts, and each part, by their ids.
-fn entries(kind: Kind, body: &Value) -> BTreeMap<String, Value> {
-    let mut whole = body.clone();
-    let mut all = BTreeMap::new();
-    let id = body["id"].as_str().unwrap().to_owned();
-    for part in parts(kind) {
-        let parts = whole["properties"].as_object_mut().and_then(|it| it.remove(*part));
-        for it in parts.as_ref().and_then(Value::as_array).into_iter().flatten() {
-            all.insert(it["id"].as_str().unwrap().to_owned(), bare(it));
-        }
-    }
-    all.insert(id, bare(&whole));
-    all
-}
-
-/// The lists whose elements are entries of their own.
-fn parts(kind: Kind) -> &'static [&'static str] {
-    match kind {
-        Kind::LoadBalancer => &[
-            "frontendIPConfigurations",
-            "backendAddressPools",
-            "loadBalancingRules",
-            "probes",
-            "inboundNatRules",
-            "inboundNatPools",
-            "outboundRules",
-        ],
-        Kind::Interface | Kind::ScaleSetInterface | Kind::PrivateLinkService => &["ipConfigurations"],
-        Kind::SecurityGroup => &["securityRules"],
-        Kind::RouteTable => &["routes"],
-        Kind::Network => &["subnets"],
-        _ => &[],
-    }
-}
-
-/// An entry without what is left out of recordings: ids, etags, states and what follows from others.
-fn bare(entry: &Value) -> Value {
-    let mut bare = entry.clone();
-    let fields = bare.as_object_mut().unwrap();
-    fields.retain(|name, _| !["id", "name", "type", "etag"].contains(&name.as_str()));
-    let derived = [
-        "provisioningState",
-        "loadBalancingRules",
-        "outboundRules",
-        "inboundNatRules",
-        "backendIPConfigurations",
-        "ipConfiguration",
-        "ipConfigurations",
-        "networkInterfaces",
-        "subnets",
-        "virtualMachine",
-        "defaultSecurityRules",
-        "alias",
-        "privateEndpointConnections",
-        "vmId",
-    ];
-    if let Some(properties) = bare["properties"].as_object_mut() {
-        properties.retain(|name, _| !derived.contains(&name.as_str()));
-    }
-    bare
 }
 
 /// A recorded request, played.
@@ -246,12 +185,6 @@ fn whole(kind: Kind, id: &str, all: &BTreeMap<String, Value>) -> Value {
     body
 }
 
-/// All entries of the cloud now.
-fn state(asked: &Asked) -> BTreeMap<String, Value> {
-    let kinds = Kind::ALL.into_iter();
-    kinds.flat_map(|kind| asked.cloud.account().all(kind).into_iter().flat_map(move |it| entries(kind, &it))).collect()
-}
-
 /// An entry in which each address that Azure chose is like any other.
 fn without_addresses(value: &Value) -> Value {
     let chosen = Regex::new(r"20\.50\.0\.\d+|10\.24[01]\.0\.1\d\d").unwrap();
@@ -275,7 +208,7 @@ async fn recorded_requests_get_their_recorded_status() {
                     wrong.push(format!("{folder}/{step}: {line} got {}, not {status}: {}", told.short(), told.body));
                 }
             }
-            let state = state(&asked);
+            let state = state(asked.cloud.account());
             for (id, entry) in recorded["cloud"]["set"].as_object().into_iter().flatten() {
                 let is = state.get(id).map(without_addresses).unwrap_or_default();
                 if is != without_addresses(entry) && !LEFT.iter().any(|it| id.ends_with(it)) {

@@ -8,10 +8,11 @@ use serde_json::{Value, json};
 use tests::clouds::gcp::{Collection, Options, Simulator, World};
 use tests::control_plane::{Cluster, cluster};
 use tests::operator::Process;
+use tests::services::address;
 use tests::vendor::gcp;
 use tests::wait;
 
-use crate::ground::{address, create, join, made};
+use crate::ground::{create, join, made};
 
 const TYPE: &str = "networking.gke.io/load-balancer-type";
 

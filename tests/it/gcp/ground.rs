@@ -3,13 +3,13 @@
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
-use serde_json::{Value, json};
+use kube::api::{Api, DeleteParams};
+use serde_json::Value;
 use tests::clouds::gcp::{Collection, Options, PROJECT, Place, REGION, Recorded, Simulator, World};
 use tests::control_plane::{Cluster, cluster};
 use tests::operator::{Process, Setup};
 use tests::vendor::{GoogleCloud, Vendor as _, gcp};
-use tests::{kubelet, operator, wait};
+use tests::{kubelet, operator, services, wait};
 
 /// All that a load balancer may consist of, and routes.
 const MADE: [Collection; 9] = [
@@ -86,12 +86,12 @@ impl Ground {
 
     /// Changes a Service by a merge patch.
     pub(crate) async fn patch(&self, name: &str, patch: &Value) {
-        self.services().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
+        services::patch(&self.cluster, name, patch).await;
     }
 
     /// The address that a Service gets.
     pub(crate) async fn address(&self, name: &str) -> String {
-        address(&self.cluster, name).await
+        services::address(&self.cluster, name).await
     }
 
     /// Waits until the load balancer is so, nothing goes on, and the Service has the rule's address. Answers that.
@@ -105,22 +105,15 @@ impl Ground {
                 let address = world.get(&rule)?["IPAddress"].as_str()?.to_owned();
                 (is_so(world) && !is_held && world.is_at_rest()).then_some(address)
             })?;
-            let shown = shown_address(&self.services().get(name).await.unwrap());
-            shown.filter(|it| *it == address)
+            let shown = services::shown_addresses(&self.services().get(name).await.unwrap());
+            (shown.first() == Some(&address)).then_some(address)
         })
         .await
     }
 
     /// Deletes a Service, and waits until it is gone.
     pub(crate) async fn delete(&self, name: &str) {
-        self.services().delete(name, &DeleteParams::default()).await.unwrap();
-        self.gone(name).await;
-    }
-
-    /// Waits until a Service is gone.
-    pub(crate) async fn gone(&self, name: &str) {
-        let gone = async || self.services().get_opt(name).await.unwrap().is_none().then_some(());
-        wait::until("the Service is gone", gone).await;
+        services::delete(&self.cluster, name).await;
     }
 
     /// Waits for an event about an object that says these.
@@ -156,22 +149,7 @@ pub(crate) async fn join(cluster: &Cluster, cloud: &Simulator, number: u32, zone
 
 /// Makes a Service in a cluster, as [`Ground::create`].
 pub(crate) async fn create(cluster: &Cluster, name: &str, annotations: &Value, spec: &Value) -> String {
-    let mut service = json!({
-        "metadata": { "name": name, "annotations": annotations },
-        "spec": { "type": "LoadBalancer", "ports": [{ "name": "http", "port": 80 }] },
-    });
-    for (field, value) in spec.as_object().into_iter().flatten() {
-        service["spec"][field] = value.clone();
-    }
-    let services: Api<Service> = Api::default_namespaced(cluster.admin.clone());
-    let made = services.create(&PostParams::default(), &serde_json::from_value(service).unwrap()).await.unwrap();
-    balancer_name(&made)
-}
-
-/// The address that a Service of a cluster gets.
-pub(crate) async fn address(cluster: &Cluster, name: &str) -> String {
-    let services: Api<Service> = Api::default_namespaced(cluster.admin.clone());
-    wait::until("the Service has its address", async || shown_address(&services.get(name).await.unwrap())).await
+    balancer_name(&services::create(cluster, name, annotations, spec).await)
 }
 
 /// All that was made in a cloud, by path below its project.
@@ -205,8 +183,4 @@ pub(crate) fn region() -> Place {
 
 fn balancer_name(service: &Service) -> String {
     GoogleCloud::default_name(&service.uid().unwrap())
-}
-
-fn shown_address(service: &Service) -> Option<String> {
-    service.status.as_ref()?.load_balancer.as_ref()?.ingress.as_ref()?.first()?.ip.clone()
 }

@@ -5,19 +5,16 @@ use std::time::Duration;
 use conformance::protocol::{Changed, CloudLogin, CloudObject, ForeignChange, Setup};
 use serde_json::{Value, json};
 
-use crate::clouds::azure::{
-    Assets, GROUP, Kind, LOCATION, Options, SUBSCRIPTION, Simulator, Taking, World, id, refusal,
-};
+use crate::azure_vendor::entries::entries;
+use crate::clouds::azure::{Assets, Kind, LOCATION, Options, Simulator, Taking, World, id, refusal};
 use crate::simulator::{Fault, Recorded};
+use crate::vendor::{AzureCloud, Vendor as _};
 
 use super::{Published, Served, number};
 
 /// The kinds of which a provider can make or change something.
 const SHOWN: [Kind; 5] =
     [Kind::LoadBalancer, Kind::PublicIp, Kind::SecurityGroup, Kind::RouteTable, Kind::PrivateLinkService];
-
-/// The fields that change by themselves, or with another resource.
-const STATES: [&str; 2] = ["etag", "provisioningState"];
 
 /// Serves it, with operations that last so long; without a time they end after two reads.
 ///
@@ -29,17 +26,12 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     options.behaviour.operations = pending.map_or(Taking::Reads(2), Taking::Time);
     let simulator = Simulator::start(options).await?;
     simulator.with(World::build_plain);
-    let settings = [
-        ("subscriptionId", SUBSCRIPTION),
-        ("resourceGroup", GROUP),
-        ("location", LOCATION),
-        ("vnetName", "vnet1"),
-        ("subnetName", "subnet1"),
-        ("securityGroupName", "nsg1"),
-        ("loadBalancerBackendPoolConfigurationType", "nodeIP"),
-    ];
+    simulator.with(|world| {
+        world.insert(Kind::RouteTable, &table(), json!({ "location": LOCATION, "properties": { "routes": [] } }));
+    });
+    let own = [("loadBalancerBackendPoolConfigurationType", "nodeIP"), ("routeTableName", "rt1")];
     let setup = Setup {
-        settings: super::settings(&settings),
+        settings: super::settings(AzureCloud::SETTINGS.iter().chain(&own)),
         login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
         ..Setup::default()
     };
@@ -51,8 +43,7 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
 impl Published for Assets {
     fn objects(&self) -> Vec<CloudObject> {
         self.with(|world| {
-            let all = SHOWN.into_iter().flat_map(|kind| world.all(kind).map(move |body| object(kind, body)));
-            all.collect()
+            SHOWN.into_iter().flat_map(|kind| world.all(kind).flat_map(move |it| objects(kind, it))).collect()
         })
     }
 
@@ -71,6 +62,7 @@ impl Published for Assets {
                 self.with(|world| world.insert(Kind::LoadBalancer, &id, body));
                 return Some(Changed { id: Some(id) });
             }
+            // Parts of resources have no tags.
             ForeignChange::Touch { id } => self.with(|world| {
                 world.get_mut(id)?["tags"]["team"] = json!("blue");
                 world.mark(id);
@@ -82,11 +74,31 @@ impl Published for Assets {
                 world.remove(&id(&format!("Microsoft.Network/networkInterfaces/{of}-nic")));
                 world.add_machine(numbered(of), name);
             }),
-            // Locks are another service's. Route tables and disks are not played yet.
-            ForeignChange::Protect { .. }
-            | ForeignChange::AddForeignRoute { .. }
-            | ForeignChange::AddVolume { .. }
-            | ForeignChange::RemoveVolume { .. } => return None,
+            ForeignChange::AddForeignRoute { destination } => {
+                let name = format!("somebodys-{}", destination.replace(['.', ':', '/'], "-"));
+                let route = json!({ "name": name, "id": format!("{}/routes/{name}", table()), "properties": {
+                    "addressPrefix": destination, "nextHopType": "VirtualAppliance", "nextHopIpAddress": "10.240.0.250",
+                } });
+                let id = route["id"].as_str().map(str::to_owned);
+                self.with(|world| {
+                    world.get_mut(&table())?["properties"]["routes"].as_array_mut()?.push(route);
+                    world.mark(&table());
+                    Some(())
+                })?;
+                return Some(Changed { id });
+            }
+            ForeignChange::AddVolume { .. } => {
+                let number = self.with(|world| world.all_ever(Kind::Disk).count());
+                let id = id(&format!("Microsoft.Compute/disks/data-{number}"));
+                let disk = json!({ "location": LOCATION, "zones": ["1"], "sku": { "name": "Premium_LRS" }, "properties": {
+                    "diskSizeGB": 4, "creationData": { "createOption": "Empty" },
+                } });
+                self.with(|world| world.insert(Kind::Disk, &id, disk));
+                return Some(Changed { id: Some(id) });
+            }
+            ForeignChange::RemoveVolume { id } => self.with(|world| drop(world.remove(id))),
+            // Locks are another service's.
+            ForeignChange::Protect { .. } => return None,
             ForeignChange::Advance { seconds } => self.with(|world| world.advance(Duration::from_secs(*seconds))),
         }
         Some(Changed::default())
@@ -116,22 +128,19 @@ fn refused(request: &Recorded, status: u16, code: &str, message: &str) -> Fault 
     Fault::status(request.method.as_str(), &request.path, status).body(refusal(code, message))
 }
 
-/// A resource without what changes by itself.
-fn object(kind: Kind, body: &Value) -> CloudObject {
-    let text = |name: &str| body[name].as_str().unwrap_or_default().to_owned();
-    let (id, name) = (text("id"), text("name"));
-    let mut body = body.clone();
-    strip(&mut body);
-    CloudObject { kind: kind.many().to_owned(), id, name, body }
+/// The route table of the suite.
+fn table() -> String {
+    id("Microsoft.Network/routeTables/rt1")
 }
 
-fn strip(value: &mut Value) {
-    match value {
-        Value::Object(all) => {
-            all.retain(|name, _| !STATES.contains(&&**name));
-            all.values_mut().for_each(strip);
-        }
-        Value::Array(all) => all.iter_mut().for_each(strip),
-        _ => {}
-    }
+/// A resource and its parts, each an object of its own: Services share the whole, and each has parts. A frontend stands for a load
+/// balancer.
+fn objects(kind: Kind, body: &Value) -> Vec<CloudObject> {
+    let object = |(id, body): (String, Value)| {
+        let words: Vec<&str> = id.rsplit('/').collect();
+        let (name, of) = (words[0].to_owned(), words[1]);
+        let kind = if of == "frontendIPConfigurations" { "frontend of a load balancer" } else { of };
+        CloudObject { kind: kind.to_owned(), id: id.clone(), name, body }
+    };
+    entries(kind, body).into_iter().map(object).collect()
 }

@@ -1,7 +1,5 @@
 //! Google Cloud.
 
-use std::process::Command;
-use std::sync::LazyLock;
 use std::time::Duration;
 
 use cloud_provider::{Address, AddressKind, Node};
@@ -9,7 +7,6 @@ use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt as _;
 use serde_json::{Value, json};
 
-use crate::aerostat::binary;
 use crate::clouds::gcp::{
     self, Assets, Collection, KEY, OperationTime, Options, PROJECT, Place, REGION, Simulator, World,
 };
@@ -18,6 +15,7 @@ use crate::guests;
 use crate::operator::Setup;
 use crate::simulator::{Fault, Owner, Recorded};
 
+use super::described::described;
 use super::description::{Behaviour, Built, Creation, Left, LeftBehind, Vendor, node_port, uid};
 
 /// The collections of what load balancers are made of.
@@ -241,7 +239,7 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
     let tls = json!({ "caFile": cloud.ca_file() });
     let file = setup.folder.write("key.json", KEY);
     setup.config["provider"]["settings"] = GoogleCloud::SETTINGS.iter().copied().collect();
-    let mut described = described();
+    let mut described = described(guests::GCP);
     for endpoint in described["endpoints"].as_array_mut().into_iter().flatten() {
         endpoint["baseUrl"] = json!(cloud.project_url(PROJECT));
         (endpoint["credential"], endpoint["tls"]) = (json!("google"), tls.clone());
@@ -254,18 +252,6 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
         "serviceAccountKey": { "file": file }, "tls": tls, "tokenOrigins": [cloud.base_url()], "addresses": ["127.0.0.0/8"],
     } }]);
     setup
-}
-
-/// The config that the provider's own description makes.
-fn described() -> Value {
-    static TEXT: LazyLock<String> = LazyLock::new(|| {
-        let binary = binary().unwrap_or_else(|error| panic!("{error:#}"));
-        let output = Command::new(binary).args(["provider", "describe", guests::GCP, "--format=config"]).output();
-        let output = output.expect("the binary starts");
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("the config is text")
-    });
-    serde_saphyr::from_str(&TEXT).expect("the config is YAML")
 }
 
 /// The zone of all machines.

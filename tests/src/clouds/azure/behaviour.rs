@@ -58,6 +58,8 @@ pub struct Behaviour {
     pub denied: BTreeSet<String>,
     /// The letter case of `resourceGroups` in ids of new resources: that of Compute is not that of the network.
     pub upper_case_groups: bool,
+    /// The ids of resources, in lower case, that lists leave out. They can still be asked for.
+    pub unlisted: BTreeSet<String>,
     /// The labels of names that somebody else in the world has: `shop` of `shop.westeurope.cloudapp.azure.com`.
     pub taken_labels: BTreeSet<String>,
 }
@@ -88,6 +90,7 @@ impl Default for Behaviour {
             largest_page: 120,
             denied: BTreeSet::new(),
             upper_case_groups: false,
+            unlisted: BTreeSet::new(),
             taken_labels: BTreeSet::new(),
         }
     }

@@ -25,7 +25,9 @@ pub(super) fn many(world: &World, request: &Recorded, kind: Kind, within: &str) 
     let is_listed = |it: &Stored| it.kind == kind && it.made + world.behaviour.lists_late_by <= now;
     let of_set = |it: &Stored| key(referred(&it.body["properties"], "virtualMachineScaleSet"));
     let is_wanted = |it: &Stored| set.as_ref().is_none_or(|set| of_set(it) == *set);
-    let all: Vec<_> = world.below(&prefix).filter(|(_, it)| is_listed(it) && is_wanted(it)).collect();
+    let is_shown = |key: &str| !world.behaviour.unlisted.contains(key);
+    let all = world.below(&prefix).filter(|(key, it)| is_listed(it) && is_wanted(it) && is_shown(key));
+    let all: Vec<_> = all.collect();
     let references = world.references();
     let views = Views { instance: wants_view(request) };
     let keys: Vec<&str> = all.iter().map(|(key, _)| *key).collect();

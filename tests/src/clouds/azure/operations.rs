@@ -98,6 +98,12 @@ impl World {
         }
     }
 
+    /// Whether no operation is at work.
+    #[must_use]
+    pub fn is_at_rest(&self) -> bool {
+        self.operations.values().all(|it| it.end.is_over())
+    }
+
     /// Ends all operations now.
     pub fn finish(&mut self) {
         let open: Vec<_> =

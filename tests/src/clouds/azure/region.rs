@@ -38,6 +38,7 @@ impl World {
             Kind::Network,
             &id("Microsoft.Network/virtualNetworks/vnet1"),
             json!({ "location": LOCATION, "properties": {
+                "resourceGuid": uuid::Uuid::new_v4().to_string(),
                 "addressSpace": { "addressPrefixes": ["10.240.0.0/16"] },
                 "subnets": [subnet("subnet1", "10.240.0.0/16"), subnet("subnet2", "10.241.0.0/16")],
             } }),
