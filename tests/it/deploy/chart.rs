@@ -22,7 +22,7 @@ use crate::setup::{Said, deploy};
 pub(crate) const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// All clouds.
-pub(crate) const CLOUDS: [&str; 5] = ["aws", "digitalocean", "gcp", "hetzner", "openstack"];
+pub(crate) const CLOUDS: [&str; 6] = ["aws", "azure", "digitalocean", "gcp", "hetzner", "openstack"];
 
 /// Deletes the policy that warns, which belongs to no namespace.
 pub(crate) const WITHOUT_WARNING: &str = "kubectl delete validatingadmissionpolicy/aerostat-uninstall \
@@ -34,6 +34,13 @@ pub(crate) fn values(cloud: &str) -> Value {
     if cloud == "aws" {
         values["settings"] = json!({ "region": "eu-west-1", "vpc": "vpc-0123456789abcdef0", "clusterID": "prod" });
         values["credentials"] = json!({ "aws": { "roleArn": "arn:aws:iam::123456789012:role/ccm" } });
+    }
+    if cloud == "azure" {
+        let subscription = "11111111-2222-3333-4444-555555555555";
+        let client = "88888888-0000-0000-0000-000000000002";
+        values["settings"] =
+            json!({ "subscriptionId": subscription, "resourceGroup": "cluster", "location": "westeurope" });
+        values["credentials"] = json!({ "entra": { "tenant": "contoso.example", "clientId": client } });
     }
     if cloud == "gcp" {
         let provider = "projects/123456789012/locations/global/workloadIdentityPools/aerostat/providers/cluster";

@@ -313,7 +313,7 @@ pub(crate) fn trusted(_: &Folder, url: &str, config: &mut Value) {
 }
 
 /// What a reset of the cluster leaves, where there is no Secret.
-async fn end(cluster: &Cluster) {
+pub(crate) async fn end(cluster: &Cluster) {
     let deployments: Api<k8s_openapi::api::apps::v1::Deployment> =
         Api::namespaced(cluster.admin.clone(), "kube-system");
     deployments.delete("aerostat", &DeleteParams::default()).await.unwrap();

@@ -4,6 +4,8 @@
 
 mod annotations;
 mod aws;
+mod azure;
+mod azure_page;
 mod chart;
 mod command_lines;
 mod config;

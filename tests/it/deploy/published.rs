@@ -17,8 +17,9 @@ use tests::control_plane::{self, Cluster, cluster};
 use tests::moto;
 use tests::registry::{Access, RealRegistry};
 use tests::simulator::Simulator;
-use tests::vendor::{Aws, Behaviour, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor, aws};
+use tests::vendor::{Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor, aws};
 
+use crate::azure_page;
 use crate::chart::{CLOUDS, WITHOUT_WARNING};
 use crate::command_lines::{credential_of_openstack, openstack_client, role_of_aws};
 use crate::gcp::{POOL_PROVIDER, trusted};
@@ -214,6 +215,18 @@ async fn play<V: Vendor>(
     words: &str,
     differences: fn() -> Differences,
 ) {
+    play_with::<V>(cluster, name, cloud, words, differences, IDENTITY).await;
+}
+
+/// The same with this token of the ServiceAccount for Entra.
+async fn play_with<V: Vendor>(
+    cluster: &Cluster,
+    name: &str,
+    cloud: &Simulator<V::Cloud>,
+    words: &str,
+    differences: fn() -> Differences,
+    azure_token: &str,
+) {
     let published = Published::new().await;
     for (machine, script) in [(1, &readme()[name]), (2, &by_file()[name])] {
         let folder = published.folder().with("openstack");
@@ -228,6 +241,7 @@ async fn play<V: Vendor>(
         for file in ["aws-token", "google-token"] {
             fs::write(folder.path(file), IDENTITY).unwrap();
         }
+        fs::write(folder.path("azure-token"), azure_token).unwrap();
         joins::<V>(cluster, &folder, cloud, Differences { machine, arguments: with_a_cache, ..differences() }).await;
         leave(cluster, &folder).await;
     }
@@ -318,6 +332,21 @@ async fn google_cloud_is_installed_from_a_registry() {
         ..Differences::default()
     };
     play::<GoogleCloud>(&cluster().await, "gcp", &cloud, &words, differences).await;
+}
+
+/// Cases: manifests
+#[tokio::test]
+async fn azure_is_installed_from_a_registry() {
+    let cloud = AzureCloud::start(Behaviour::default()).await.unwrap();
+    let token = azure_page::projected(&cloud);
+    let differences = || Differences {
+        config: |folder, url, config| {
+            from_loopback(folder, config);
+            azure_page::at_authority(folder, url, config);
+        },
+        ..Differences::default()
+    };
+    play_with::<AzureCloud>(&cluster().await, "azure", &cloud, &azure_page::words(), differences, &token).await;
 }
 
 /// Cases: manifests

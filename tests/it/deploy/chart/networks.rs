@@ -95,6 +95,27 @@ fn googles_givers_of_tokens_are_reached_as_the_source_needs() {
 }
 
 #[test]
+fn entra_is_reached_as_the_source_needs() {
+    let entra = |it: Value| json!({ "credentials": { "entra": it } });
+    let (azure, registry) = ("management.azure.com:443", "registry.example.com:443");
+    let reached = names(&policy("cilium", "azure", json!({})));
+    assert_eq!(reached, ["login.microsoftonline.com:443", azure, registry]);
+    let elsewhere = entra(json!({ "cloud": "AzureChinaCloud", "source": "secret" }));
+    let reached = names(&policy("cilium", "azure", elsewhere));
+    assert_eq!(reached, ["login.chinacloudapi.cn:443", "management.chinacloudapi.cn:443", registry]);
+    let authority = json!({ "credentials": [{ "name": "azure", "entra": { "tenant": "adfs",
+        "clientId": "c", "clientSecret": { "file": "/etc/aerostat/azure-secret" }, "authority": "https://login.stack.test:8443" } }] });
+    let reached = names(&policy("cilium", "azure", json!({ "config": authority })));
+    assert!(reached.contains(&"login.stack.test:8443".to_owned()), "{reached:?}");
+    let managed = entra(json!({ "source": "managedIdentity" }));
+    assert_eq!(names(&policy("cilium", "azure", managed.clone())), [azure, registry]);
+    for kind in ["kubernetes", "cilium", "calico", "calico-enterprise"] {
+        let reached = |source: Value| policy(kind, "azure", source).to_string().contains("169.254.169.254/32");
+        assert!(reached(managed.clone()) && !reached(json!({})), "{kind}");
+    }
+}
+
+#[test]
 fn the_standard_policy_lets_ports_through_and_no_link_local() {
     let more = json!({ "networkPolicy": { "apiServerPort": 8443, "origins": ["http://proxy.example.com:3128"] } });
     let policy: NetworkPolicy = serde_json::from_value(policy("kubernetes", "hetzner", more)).unwrap();

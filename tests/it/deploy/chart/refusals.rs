@@ -58,6 +58,9 @@ fn a_value_of_another_form_is_an_error_that_names_its_path() {
         ("/extraArgs/0", json!({ "extraArgs": ["cloud-config"] })),
         ("/config", json!({ "config": { "provider": { "module": {} } } })),
         ("/credentials/google/source", json!({ "credentials": { "google": { "source": "executable" } } })),
+        ("/credentials/entra/source", json!({ "credentials": { "entra": { "source": "certificate" } } })),
+        ("/credentials/entra/cloud", json!({ "credentials": { "entra": { "cloud": "AzureGermanCloud" } } })),
+        ("/credentials/entra/clientId", json!({ "credentials": { "entra": { "clientId": "ccm" } } })),
         (
             "/credentials/google/workloadIdentityProvider",
             json!({ "credentials": { "google": { "workloadIdentityProvider": "//iam.googleapis.com/projects/1" } } }),
@@ -78,12 +81,18 @@ fn values_that_do_not_fit_together_are_refused() {
     no_project["settings"]["project"] = json!("");
     let mut no_pool = values("gcp");
     no_pool["credentials"]["google"]["workloadIdentityProvider"] = json!("");
+    let mut no_group = values("azure");
+    no_group["settings"]["resourceGroup"] = json!("");
+    let mut no_application = values("azure");
+    no_application["credentials"]["entra"]["clientId"] = json!("");
     let plain = json!(["http://10.0.0.5:8774"]);
     for (path, values) in [
         ("provider", json!({ "module": { "oci": { "digest": DIGEST } } })),
         ("module.oci.digest", json!({ "provider": "digitalocean" })),
         ("settings.vpc", no_vpc),
         ("credentials.aws.roleArn", no_role),
+        ("settings.resourceGroup", no_group),
+        ("credentials.entra.clientId", no_application),
         ("settings.project", no_project),
         ("credentials.google.workloadIdentityProvider", no_pool),
         ("openstack.authURL", with("openstack", json!({ "openstack": { "authURL": "http://10.0.0.5:5000/v3" } }))),

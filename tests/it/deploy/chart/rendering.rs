@@ -153,6 +153,7 @@ fn secrets_by_value_are_in_secrets_and_nowhere_else() {
         with("hetzner", hetzner),
         with("aws", json!({ "credentials": { "aws": aws } })),
         with("gcp", json!({ "credentials": { "google": google } })),
+        with("azure", json!({ "credentials": { "entra": { "source": "secret", "secret": "mark-of-the-secret" } } })),
     ] {
         let marks: Vec<_> = texts(&values).into_iter().filter(|(_, it)| it.contains("mark-of-the-")).collect();
         // The notes are printed by an installation alone.
