@@ -27,6 +27,16 @@ const AWS: Module = Module {
     settings: &[("region", "eu-central-1"), ("vpc", "vpc-0123456789abcdef0"), ("clusterID", "prod")],
 };
 
+const AZURE: Module = Module {
+    name: "azure.wasm",
+    path: guests::AZURE,
+    settings: &[
+        ("subscriptionId", "11111111-2222-3333-4444-555555555555"),
+        ("resourceGroup", "rg1"),
+        ("location", "westeurope"),
+    ],
+};
+
 /// Asks the DigitalOcean provider.
 pub(crate) async fn measure() -> Result<()> {
     of(&DIGITALOCEAN).await
@@ -35,6 +45,11 @@ pub(crate) async fn measure() -> Result<()> {
 /// Asks the AWS provider.
 pub(crate) async fn measure_aws() -> Result<()> {
     of(&AWS).await
+}
+
+/// Asks the Azure provider.
+pub(crate) async fn measure_azure() -> Result<()> {
+    of(&AZURE).await
 }
 
 /// Asks a provider about a node of another cloud: it refuses without a request.
@@ -66,7 +81,7 @@ async fn of(module: &Module) -> Result<()> {
 async fn load(module: &Module) -> Result<Provider> {
     let limits = CallLimits::default();
     let base_url = BaseUrl::parse("https://api.example.com").map_err(anyhow::Error::msg)?;
-    let endpoints = ["api", "ec2", "elb", "elbv2"].map(|it| Endpoint::new(it, base_url.clone()));
+    let endpoints = ["api", "ec2", "elb", "elbv2", "compute", "network"].map(|it| Endpoint::new(it, base_url.clone()));
     let metrics = Metrics::register(&prometheus::Registry::new())?;
     let requests = egress::Metrics::register(&prometheus::Registry::new())?;
     let egress = EgressSettings {

@@ -6,6 +6,7 @@
 
 mod account;
 mod aws;
+mod azure;
 mod baseline;
 mod calls;
 mod changes;
@@ -41,7 +42,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 32] = [
+const ROWS: [(&str, &str); 37] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -70,6 +71,14 @@ const ROWS: [(&str, &str); 32] = [
     ("aws-resync", "what a resync of Network Load Balancers asks for"),
     ("aws-changes", "20 changes of nodes behind 50 Network Load Balancers"),
     ("aws-steady", "an hour at 1,000 nodes at AWS, all Ready"),
+    ("azure-join-1000", "1,000 nodes of a scale set join at once at Azure"),
+    (
+        "azure-services",
+        "load balancers of Azure, one by one and twenty at once; a start with these; a node that leaves",
+    ),
+    ("azure-services-240", "240 load balancers of Azure at once"),
+    ("azure-steady", "an hour at 1,000 nodes at Azure, all Ready"),
+    ("azure-call", "one call of the provider for Azure with a fresh instance, and the module's size"),
     ("gcp-join-1000", "1,000 nodes join at once at Google Cloud"),
     (
         "gcp-services",
@@ -141,6 +150,11 @@ async fn measure(row: &str) -> Result<()> {
         "aws-resync" => aws::balancers::resync().await,
         "aws-changes" => aws::balancers::changes().await,
         "aws-steady" => aws::nodes::steady().await,
+        "azure-join-1000" => azure::nodes::join().await,
+        "azure-services" => azure::balancers::measure().await,
+        "azure-services-240" => azure::balancers::many().await,
+        "azure-steady" => azure::nodes::steady().await,
+        "azure-call" => calls::measure_azure().await,
         "gcp-join-1000" => gcp::nodes::join().await,
         "gcp-services" => gcp::balancers::measure().await,
         "gcp-routes-300" => gcp::routes::measure().await,

@@ -25,7 +25,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use tests::vendor::{Aws, DigitalOcean, GoogleCloud, Hetzner, OpenStack};
+use tests::vendor::{Aws, AzureCloud, DigitalOcean, GoogleCloud, Hetzner, OpenStack};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::ground::Ground;
@@ -71,11 +71,14 @@ async fn chosen() -> Result<()> {
     }
     match cloud_name().as_str() {
         "aws" => demo::<Aws>().await,
+        "azure" => demo::<AzureCloud>().await,
         "gcp" => demo::<GoogleCloud>().await,
         "hetzner" => demo::<Hetzner>().await,
         "openstack" => demo::<OpenStack>().await,
         "" | "digitalocean" => demo::<DigitalOcean>().await,
-        other => bail!("there is no cloud {other:?} to show: CLOUD is aws, digitalocean, gcp, hetzner or openstack"),
+        other => {
+            bail!("there is no cloud {other:?} to show: CLOUD is aws, azure, digitalocean, gcp, hetzner or openstack")
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The clouds that the demo can show, and what is particular to each.
 
 mod aws;
+mod azure;
 mod digitalocean;
 mod gcp;
 mod hetzner;
@@ -93,6 +94,12 @@ pub(crate) trait Shown: Vendor {
         config["endpoints"][0]["tls"] = json!({ "caFile": cloud.ca_file() });
         config["credentials"][0]["bearer"]["file"] = json!(token);
         Ok(())
+    }
+
+    /// Whether a request may be a provider's: others are the host's own, for tokens.
+    fn is_providers(request: &Recorded) -> bool {
+        let _ = request;
+        true
     }
 
     /// The words for a request, without ids.

@@ -1,0 +1,136 @@
+//! Azure: a simulated subscription, beside the recorded figures of the vendor's own manager (`tests/golden/azure/README.md`, and the stories
+//! of the issue). Requests count here, and the time where operations take theirs.
+
+pub(crate) mod balancers;
+pub(crate) mod nodes;
+
+use std::fs;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use serde_json::{Value, json};
+use tests::clouds::azure::{Behaviour, CLIENT, GROUP, Options, SECRET, SUBSCRIPTION, Simulator, TENANT, Taking, World};
+use tests::guests;
+use tests::simulator::Recorded;
+use tests::vendor::manifest::cloud_config;
+use tests::vendor::{AzureCloud, Vendor as _};
+
+use crate::account::{Account, Config};
+use crate::cloud::{LATENCY, name};
+use crate::table::Table;
+
+/// A subscription whose operations take so long. Its answers are not checked: that would be measured too.
+async fn subscription(operation: Duration) -> Result<Simulator> {
+    let behaviour = Behaviour { operations: Taking::Time(operation), ..Behaviour::default() };
+    let cloud = Simulator::start(Options { latency: LATENCY, checked: false, ..Options::with(behaviour) }).await?;
+    cloud.with(World::build_plain);
+    Ok(cloud)
+}
+
+/// One with a machine for each node.
+pub(crate) async fn simulator(nodes: usize, operation: Duration) -> Result<Simulator> {
+    let cloud = subscription(operation).await?;
+    for number in 0..nodes {
+        let id = u32::try_from(number + 1)?;
+        cloud.with(|world| _ = world.add_machine(id, &name(number)));
+    }
+    Ok(cloud)
+}
+
+/// One with a uniform scale set, whose machines are called as the nodes.
+pub(crate) async fn scale_set(nodes: usize, operation: Duration) -> Result<Simulator> {
+    let cloud = subscription(operation).await?;
+    cloud.with(|world| {
+        world.add_scale_set("pool1");
+        for number in 0..nodes {
+            let instance = u32::try_from(number).expect("there are few nodes");
+            let machine = world.add_instance("pool1", instance);
+            if let Some(it) = world.get_mut(&machine) {
+                it["properties"]["osProfile"]["computerName"] = json!(name(number));
+            }
+        }
+    });
+    Ok(cloud)
+}
+
+/// Reads and writes beside tokens and the questions about operations; writes of what Services share are counted once more.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct AskedOfAzure {
+    pub(crate) reads: usize,
+    pub(crate) writes: usize,
+    pub(crate) operations: usize,
+    pub(crate) balancers: usize,
+    pub(crate) groups: usize,
+}
+
+impl AskedOfAzure {
+    pub(crate) fn of(requests: &[Recorded]) -> Self {
+        let mut asked = Self::default();
+        for request in requests.iter().filter(|it| it.path.starts_with("/subscriptions")) {
+            match (request.path.contains("/operations/"), request.method.is_safe()) {
+                (true, _) => asked.operations += 1,
+                (false, true) => asked.reads += 1,
+                (false, false) => {
+                    asked.writes += 1;
+                    let kind = request.path.rsplit('/').nth(1).unwrap_or_default();
+                    asked.balancers += usize::from(kind == "loadBalancers");
+                    asked.groups += usize::from(kind == "networkSecurityGroups");
+                }
+            }
+        }
+        asked
+    }
+
+    /// As in "10 + 5".
+    pub(crate) fn text(self) -> String {
+        format!("{} + {}", self.reads, self.writes)
+    }
+}
+
+/// A table with ours, what was recorded of the vendor's manager, and what is wanted.
+pub(crate) fn table(title: &str) -> Table {
+    Table::new(title, &["aerostat", "vendor, recorded", "wanted"])
+}
+
+/// A row of it.
+pub(crate) fn row(table: &mut Table, name: &str, ours: String, vendor: &str, wanted: &str) {
+    table.row(name, &[ours, vendor.to_owned(), wanted.to_owned()]);
+}
+
+impl Account for Simulator {
+    fn token(&self) -> &str {
+        &self.token
+    }
+
+    fn page(&self) -> &'static str {
+        AzureCloud::PAGE
+    }
+
+    fn arguments(&self) -> Result<Vec<String>> {
+        bail!("the baseline does not know Azure")
+    }
+
+    /// As it is shipped, with a secret.
+    fn config(&self, folder: &Path) -> Result<Config> {
+        let secret = folder.join("azure-secret");
+        fs::write(&secret, SECRET)?;
+        let shipped = cloud_config(AzureCloud::MANIFEST).to_string();
+        let shipped = shipped.replace("ID-OF-THE-SUBSCRIPTION", SUBSCRIPTION);
+        let mut shipped: Value = serde_json::from_str(&shipped.replace("NAME-OF-THE-RESOURCE-GROUP", GROUP))?;
+        let tls = json!({ "caFile": self.ca_file() });
+        let mut endpoints: Vec<_> = shipped["endpoints"].as_array().cloned().unwrap_or_default();
+        for endpoint in &mut endpoints {
+            (endpoint["baseUrl"], endpoint["tls"]) = (json!(self.base_url()), tls.clone());
+        }
+        let mut provider = shipped["provider"].take();
+        provider["module"] = json!({ "file": { "path": guests::AZURE, "sha256": guests::sha256(guests::AZURE) } });
+        provider["settings"] = AzureCloud::SETTINGS.iter().copied().collect();
+        let mut credential = shipped["credentials"][0].take();
+        credential["entra"] = json!({
+            "tenant": TENANT, "clientId": CLIENT, "clientSecret": { "file": secret }, "authority": self.base_url(), "tls": tls,
+            "addresses": ["127.0.0.0/8"],
+        });
+        Ok(Config { provider, endpoints, credential })
+    }
+}
