@@ -32,9 +32,9 @@ impl Ground {
 async fn openstack_024_a_driver_that_refused_once_is_remembered() {
     let driver = |it: &mut Value| it["provider"]["settings"]["loadBalancers.provider"] = json!("f5");
     let ground = Ground::with(|_| {}, |setup, _| setup.edit(driver)).await;
-    ground.cloud.behave(|it| {
-        it.drivers.insert("f5");
-        (it.nested, it.batches) = (false, false);
+    ground.cloud.behave(|behaviour| {
+        behaviour.drivers.insert("f5");
+        (behaviour.nested, behaviour.batches) = (false, false);
     });
     ground.join(&[1, 2]).await;
     let begun = ground.cloud.requests().len();
@@ -44,7 +44,7 @@ async fn openstack_024_a_driver_that_refused_once_is_remembered() {
         .await;
     let whole = "POST /loadbalancers 501";
     assert_eq!(ground.counted(begun, whole), 1, "{:?}", ground.writes_since(begun));
-    // A process that begins anew knows it from the cloud.
+    // A process that begins again knows it from the cloud.
     let ground = ground.restart(&[]).await;
     let begun = ground.cloud.requests().len();
     ground.create("second", &json!({})).await;

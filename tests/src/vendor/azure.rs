@@ -297,8 +297,8 @@ fn remove(world: &mut World, number: u64) {
 /// A frontend with its rules, in words that every cloud has.
 fn built(world: &World, balancer: &Value, frontend: &Value) -> Built {
     let name = text(frontend, "name");
-    let of_frontend = |it: &&Value| {
-        let of = text(&it["properties"]["frontendIPConfiguration"], "id");
+    let of_frontend = |rule: &&Value| {
+        let of = text(&rule["properties"]["frontendIPConfiguration"], "id");
         of.rsplit('/').next().is_some_and(|it| it.eq_ignore_ascii_case(name))
     };
     let rules: Vec<&Value> = list(balancer, "loadBalancingRules").iter().filter(of_frontend).collect();
@@ -306,8 +306,8 @@ fn built(world: &World, balancer: &Value, frontend: &Value) -> Built {
         rules.iter().filter_map(|it| u16::try_from(it["properties"]["frontendPort"].as_u64()?).ok()).collect();
     ports.sort_unstable();
     let pool = rules.first().map_or("", |it| text(&it["properties"]["backendAddressPool"], "id")).to_lowercase();
-    let is_in = |it: &&Value| {
-        !pool.is_empty() && it["properties"]["ipConfigurations"].to_string().to_lowercase().contains(&pool)
+    let is_in = |interface: &&Value| {
+        !pool.is_empty() && interface["properties"]["ipConfigurations"].to_string().to_lowercase().contains(&pool)
     };
     let number = |it: &Value| text(it, "name").strip_suffix("-nic")?.rsplit('-').next()?.parse().ok();
     let mut machines: Vec<u64> = world.all(Kind::Interface).filter(is_in).filter_map(number).collect();

@@ -100,26 +100,27 @@ impl Shown for AzureCloud {
 
     fn states(account: &Assets) -> BTreeMap<String, String> {
         account.with(|world| {
-            let balancers = world.all(Kind::LoadBalancer).map(|it| {
-                let rules: Vec<_> =
-                    parts(it, "loadBalancingRules").map(|it| it["properties"]["frontendPort"].to_string()).collect();
-                let frontends = parts(it, "frontendIPConfigurations").count();
-                let shown = format!("is {}: {frontends} frontend(s), ports {}", state(it), listed(&rules));
-                (format!("load balancer {}", text(it, "name")), shown)
+            let balancers = world.all(Kind::LoadBalancer).map(|balancer| {
+                let rules: Vec<_> = parts(balancer, "loadBalancingRules")
+                    .map(|it| it["properties"]["frontendPort"].to_string())
+                    .collect();
+                let frontends = parts(balancer, "frontendIPConfigurations").count();
+                let shown = format!("is {}: {frontends} frontend(s), ports {}", state(balancer), listed(&rules));
+                (format!("load balancer {}", text(balancer, "name")), shown)
             });
             let addresses =
-                world.all(Kind::PublicIp).filter(|it| it["tags"]["k8s-azure-service"].is_string()).map(|it| {
-                    let shown = format!("is {}: {}", state(it), text(&it["properties"], "ipAddress"));
-                    (format!("public address {}", short(it)), shown)
+                world.all(Kind::PublicIp).filter(|it| it["tags"]["k8s-azure-service"].is_string()).map(|address| {
+                    let shown = format!("is {}: {}", state(address), text(&address["properties"], "ipAddress"));
+                    (format!("public address {}", short(address)), shown)
                 });
-            let groups = world.all(Kind::SecurityGroup).map(|it| {
+            let groups = world.all(Kind::SecurityGroup).map(|group| {
                 let ports =
-                    parts(it, "securityRules").flat_map(|it| it["properties"]["destinationPortRanges"].as_array());
+                    parts(group, "securityRules").flat_map(|it| it["properties"]["destinationPortRanges"].as_array());
                 let ports: Vec<_> = ports.flatten().filter_map(Value::as_str).map(str::to_owned).collect();
-                (format!("security group {}", text(it, "name")), format!("lets ports {} in", listed(&ports)))
+                (format!("security group {}", text(group, "name")), format!("lets ports {} in", listed(&ports)))
             });
-            let routes = world.all(Kind::RouteTable).flat_map(|it| parts(it, "routes")).map(|it| {
-                let properties = &it["properties"];
+            let routes = world.all(Kind::RouteTable).flat_map(|it| parts(it, "routes")).map(|route| {
+                let properties = &route["properties"];
                 let to = format!("leads to {}", text(properties, "nextHopIpAddress"));
                 (format!("route {}", text(properties, "addressPrefix")), to)
             });
