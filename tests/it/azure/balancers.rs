@@ -44,8 +44,8 @@ async fn lives(annotations: Value, network: &str, name: &str) {
         .await;
     let after = ground.cloud.with(|world| balancer(world, name));
     for part in ["frontendIPConfigurations", "loadBalancingRules", "probes"] {
-        let without_etag = |balancer: &Value| {
-            let mut all = parts(balancer, part, &base);
+        let without_etag = |shown: &Value| {
+            let mut all = parts(shown, part, &base);
             all.iter_mut().for_each(|it| drop(it.as_object_mut().unwrap().remove("etag")));
             all
         };
@@ -161,8 +161,8 @@ async fn machines_of_scale_sets_join_a_pool() {
     }
     ground.create("web", &json!({}), &json!({})).await;
     ground.address("web").await;
-    let member = |number: u32| {
-        format!("Microsoft.Compute/virtualMachineScaleSets/pool1/virtualMachines/{number}/networkInterfaces/nic0")
+    let member = |instance: u32| {
+        format!("Microsoft.Compute/virtualMachineScaleSets/pool1/virtualMachines/{instance}/networkInterfaces/nic0")
     };
     ground.becomes("both are in the pool", |world| members(world, "kubernetes") == [member(1), member(2)]).await;
     ground.delete("web").await;

@@ -3,11 +3,17 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod asked;
+mod attacks;
+mod bad_input;
 mod balancers;
+mod failures;
 mod ground;
 mod identity;
 mod nodes;
 mod operations;
+mod others;
 mod recordings;
 mod rules;
 mod sdk;
+mod vendor;
+mod volumes;

@@ -5,7 +5,7 @@
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::go_guests;
 use tests::guests;
-use tests::published::{acme, acme_async, aws, azure, digitalocean, hetzner, openstack};
+use tests::published::{acme, acme_async, aws, digitalocean, hetzner, openstack};
 
 use crate::setup::{tried, tried_beside};
 
@@ -70,15 +70,6 @@ async fn aws_keeps_every_promise() {
     // A call makes three times as many requests as elsewhere: one of three ways in which they go wrong.
     let report = tried_beside(guests::AWS, &[&one.url, &other.url], 3).await;
     keeps_all_but(&[SHARING, "revision-tells-changes"], &report);
-}
-
-#[tokio::test]
-async fn azure_keeps_every_promise() {
-    let (one, other) = (azure::serve(0, None).await.unwrap(), azure::serve(0, None).await.unwrap());
-    // No annotation claims or shares by id, and locks are another service's. A call makes many requests: one of three ways in which they go
-    // wrong.
-    let report = tried_beside(guests::AZURE, &[&one.url, &other.url], 3).await;
-    keeps_all_but(&[SHARING, "kept-is-no-orphan"], &report);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ mod run;
 use std::time::Duration;
 
 use tests::random;
-use tests::vendor::{Aws, AzureCloud, Behaviour, Creation, DigitalOcean, Hetzner, OpenStack, Vendor};
+use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, Hetzner, OpenStack, Vendor};
 
 use self::run::CrashTest;
 
@@ -34,13 +34,6 @@ async fn kill_9_leaves_one_for_each_service_at_hetzner() {
 async fn kill_9_leaves_one_for_each_service_at_aws() {
     // A call makes three times as many requests as elsewhere. Each load balancer has a security group of its own, too.
     in_a_failing_cloud::<Aws>(36, &[("loadBalancers.nlbSecurityGroupMode", "Managed")]).await;
-}
-
-#[tokio::test]
-async fn kill_9_leaves_one_for_each_service_at_azure() {
-    // All Services share a load balancer, and each has an address of its own. A change takes as long as one wants.
-    let pending = random::number("AEROSTAT_PENDING").map(Duration::from_secs);
-    in_a_cloud_that_takes::<AzureCloud>(pending.map_or(Creation::Reads(2), Creation::Takes), 36, &[]).await;
 }
 
 #[tokio::test]

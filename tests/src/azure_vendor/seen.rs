@@ -128,7 +128,7 @@ fn is_shown(id: &str) -> bool {
     !MACHINES.iter().any(|it| id.ends_with(it))
 }
 
-/// Objects that were set and taken away between, by id.
+/// Entries that were set and that were taken away between, by id.
 pub(super) fn changed(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>) -> Value {
     let set = after.iter().filter(|(id, it)| before.get(*id) != Some(it));
     let set: Map<String, Value> = set.map(|(id, it)| (id.clone(), it.clone())).collect();

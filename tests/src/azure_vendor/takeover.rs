@@ -70,7 +70,8 @@ impl RestoredWords {
 /// Takes out what follows from other objects. The rules of a load balancer and the configurations of interfaces are lists of their own.
 fn without_derived(body: &mut Value) {
     for list in ["frontendIPConfigurations", "backendAddressPools", "probes"] {
-        for part in body["properties"][list].as_array_mut().into_iter().flatten() {
+        let parts = body["properties"].get_mut(list).and_then(Value::as_array_mut);
+        for part in parts.into_iter().flatten() {
             if let Some(properties) = part["properties"].as_object_mut() {
                 properties.retain(|name, _| !DERIVED.contains(&name.as_str()));
             }
