@@ -27,9 +27,9 @@ async fn bad_credentials_of_azure_are_told_in_entras_words() {
     let base = || tests::vendor::azure::setup(&ground.cluster, &ground.cloud);
     let token = |setup: Setup, text: &str| {
         let file = setup.folder.write("token", text);
-        entra(setup, |it| {
-            it.as_object_mut().unwrap().remove("clientSecret");
-            it["federatedToken"] = json!({ "file": file });
+        entra(setup, |login| {
+            login.as_object_mut().unwrap().remove("clientSecret");
+            login["federatedToken"] = json!({ "file": file });
         })
     };
     let wrong = base();
