@@ -47,11 +47,11 @@ pub(super) fn status(service: &LoadBalancer, memo: &GceMemo) -> LoadBalancerStat
 pub(super) struct KnownOperations {
     /// Those that still go on.
     pub(super) running: Vec<String>,
-    /// Whether the API could not tell of one.
-    pub(super) is_unread: bool,
+    /// Those of which the API could not tell.
+    pub(super) unread: Vec<String>,
 }
 
-/// Asks about a memo's operations. One that is lost or unread is passed over: what it was about is read.
+/// Asks about a memo's operations. One that is lost is passed over: what it was about is read.
 ///
 /// # Errors
 ///
@@ -69,7 +69,7 @@ pub(super) fn follow(settings: &ProjectSettings, memo: &GceMemo) -> Result<Known
         };
         match operations::find(&scope.api(), scope.path(settings, zone), name) {
             Ok(OperationState::Running(_)) => known.running.push(operation.clone()),
-            Ok(OperationState::Unread) => known.is_unread = true,
+            Ok(OperationState::Unread) => known.unread.push(operation.clone()),
             Ok(OperationState::Done | OperationState::InUse | OperationState::Lost) => {}
             Err(error @ Error::RetryAfter(_)) => return Err(error),
             Err(error) => failed = failed.or(Some(error)),

@@ -1,6 +1,6 @@
 //! The deletion of a load balancer: first what names others, then the rest; and at the end, by trying, what Services share.
 
-use aerostat_sdk::{Deletion, Error, LoadBalancer, PendingStatus, Result, SortedSet};
+use aerostat_sdk::{Deletion, Error, LoadBalancer, PendingStatus, Result, SortedSet, clock};
 
 use super::annotations::{self, OTHER_FINALIZERS};
 use super::call::{POLL, SOON, command, follow, send, status};
@@ -16,6 +16,8 @@ use crate::settings::balancers::GceBalancerSettings;
 
 /// The letters of the checks and instance groups that Services share.
 const SHARED: &str = "gxy";
+/// How long after its beginning an operation that the API cannot tell of is asked about again, in seconds.
+const UNREAD_FOR: u64 = 60;
 
 /// Takes one step towards its absence. What is another's stays.
 ///
@@ -36,9 +38,13 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
         Err(error @ Error::RetryAfter(_)) => return Err(error),
         Err(error) => return Ok(failed(service, &memo, &error)),
     };
-    if !known.running.is_empty() {
-        let why = format!("waits for operations {}", known.running.join(", "));
-        return Ok(Deletion::pending(status(service, &GceMemo { operations: known.running, ..memo }), POLL, why));
+    // The target of a deletion is there until its end: who reads that alone may take it for something that stays.
+    let is_asked_again = !known.unread.is_empty() && clock::now() < memo.making + UNREAD_FOR;
+    if !known.running.is_empty() || is_asked_again {
+        let pause = if is_asked_again { POLL * 5 } else { POLL };
+        let operations = [known.running, known.unread].concat();
+        let why = format!("waits for operations {}", operations.join(", "));
+        return Ok(Deletion::pending(status(service, &GceMemo { operations, ..memo }), pause, why));
     }
     let names = GceNames::of(service)?;
     let mut live = GceLive::read_unwanted(&names, project, &memo)?;
@@ -57,7 +63,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     let (step, mut sent) = loop {
         let step = next(&names, &live, &memo)?;
         // A call in which something could not be read proves no end.
-        if step.writes.is_empty() && known.is_unread {
+        if step.writes.is_empty() && !known.unread.is_empty() {
             let why = "an operation could not be read";
             return Ok(Deletion::pending(status(service, &memo.next(Vec::new())), POLL, why));
         }

@@ -72,7 +72,7 @@ impl GceRoutePass {
             to.is_some() && route.instance.as_deref() == to && self.cluster.could_own(route)
         };
         let is_made = live.iter().any(|it| leads(it, hop));
-        let removed: Vec<&GceRoute> = live.iter().filter(|it| leads(it, old) && !leads(it, hop)).collect();
+        let mut removed: Vec<&GceRoute> = live.iter().filter(|it| leads(it, old) && !leads(it, hop)).collect();
         if let (false, [], Some(other)) = (is_made, &removed[..], live.first()) {
             return Err(Error::invalid(format_args!(
                 "route {} to {} leads to {} by now, and is not touched",
@@ -87,6 +87,19 @@ impl GceRoutePass {
         }
         if let Some(waiting) = self.still_running(change)? {
             return Ok(waiting);
+        }
+        // Their deletions may have ended since the routes were listed.
+        if change.pending().is_some_and(|it| it.starts_with(WAITING)) {
+            let mut left = Vec::new();
+            for it in removed {
+                if api::find(&it.name)?.is_some() {
+                    left.push(it);
+                }
+            }
+            removed = left;
+            if removed.is_empty() && added.is_none() {
+                return Ok(RouteOutcome::Done);
+            }
         }
         self.write(change, &removed, added)
     }
