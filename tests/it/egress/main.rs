@@ -7,6 +7,7 @@ mod aws;
 mod client_certificates;
 mod credentials;
 mod floods;
+mod google;
 mod http2;
 mod keystone;
 mod limits;
