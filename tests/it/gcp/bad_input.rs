@@ -1,13 +1,13 @@
 //! Input that operators get wrong, and credentials that Google refuses: each is told with what to correct, and no node goes.
 
-use k8s_openapi::api::core::v1::Service;
-use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
-use tests::clouds::gcp::{KEY, Options, PROJECT, Place, REGION, Simulator, World};
+use tests::clouds::gcp::{Collection, KEY, Options, PROJECT, Place, REGION, Simulator, World};
 use tests::control_plane::{Cluster, cluster};
 use tests::kubelet;
 use tests::operator::{assert_waits, event, initialized, says};
 use tests::vendor::gcp;
+
+use crate::ground::{address, create};
 
 /// The provider of a pool that exists, and the token that it trusts.
 const POOL_PROVIDER: &str = "projects/424242424242/locations/global/workloadIdentityPools/pool/providers/cluster";
@@ -78,14 +78,36 @@ async fn bad_a_subnet_that_is_not_there_is_told_on_the_service() {
     let process = setup.started().await;
     let node = join(&cluster, &cloud, 1).await;
     initialized(&cluster, &node).await;
-    let service = json!({
-        "metadata": { "name": "web", "annotations": { "networking.gke.io/load-balancer-type": "Internal" } },
-        "spec": { "type": "LoadBalancer", "selector": { "app": "web" }, "ports": [{ "port": 80 }] },
-    });
-    let services: Api<Service> = Api::default_namespaced(cluster.admin.clone());
-    services.create(&PostParams::default(), &serde_json::from_value(service).unwrap()).await.unwrap();
+    create(&cluster, "web", &json!({ "networking.gke.io/load-balancer-type": "Internal" }), &json!({})).await;
     event(&cluster, "web", &["subnetworks/nowhere"]).await;
     process.stop().await;
+}
+
+#[tokio::test]
+async fn bad_nodes_without_a_network_tag_are_told_on_the_service() {
+    let (cluster, cloud) = ground().await;
+    let setup = gcp::setup(&cluster, &cloud).edit(|config| {
+        config["provider"]["settings"].as_object_mut().unwrap().remove("nodeTags");
+    });
+    let process = setup.started().await;
+    let node = join(&cluster, &cloud, 1).await;
+    initialized(&cluster, &node).await;
+    let balancer = create(&cluster, "web", &json!({}), &json!({})).await;
+    event(&cluster, "web", &["instance node-1 has no network tag that its name begins with", "setting nodeTags"]).await;
+    assert!(cloud.requests().iter().all(|it| it.method.is_safe()), "nothing is written");
+    process.stop().await;
+    // Once it has one, the next look at the Service makes up for it.
+    let place = Place::zone(PROJECT, &format!("{REGION}-b"));
+    cloud.with(|world| {
+        world.get_mut(&place.path(Collection::Instances, &node)).unwrap()["tags"]["items"] = json!(["other", "node"]);
+    });
+    let process = setup.started().await;
+    address(&cluster, "web").await;
+    let firewall = Place::global(PROJECT).path(Collection::Firewalls, &format!("k8s-fw-{balancer}"));
+    let tags = cloud.with(|world| world.get(&firewall).unwrap()["targetTags"].clone());
+    assert_eq!(tags, json!(["node"]));
+    process.stop().await;
+    cloud.assert_valid();
 }
 
 #[tokio::test]
