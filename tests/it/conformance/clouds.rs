@@ -5,7 +5,7 @@
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::go_guests;
 use tests::guests;
-use tests::published::{acme, acme_async, aws, digitalocean, hetzner, openstack};
+use tests::published::{acme, acme_async, aws, digitalocean, gcp, hetzner, openstack};
 
 use crate::setup::{tried, tried_beside};
 
@@ -78,6 +78,15 @@ async fn openstack_keeps_every_promise() {
     // No annotation writes tags, and nothing protects a load balancer. A call makes many requests: one of three ways in which they go wrong.
     let untried = [&["marks-are-not-forged", "kept-is-no-orphan"][..], &VOLUMES].concat();
     keeps_all_but(&untried, &tried(guests::OPENSTACK, &served.url, 3).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn gcp_keeps_every_promise() {
+    let (one, other) = (gcp::serve(0, None).await.unwrap(), gcp::serve(0, None).await.unwrap());
+    // Services share parts and no load balancer, no annotation writes labels, nothing protects a load balancer, and the list has no
+    // revisions. A call makes many requests: one of five ways in which they go wrong.
+    let untried = [SHARING, "marks-are-not-forged", "kept-is-no-orphan", "revision-tells-changes"];
+    keeps_all_but(&untried, &tried_beside(guests::GCP, &[&one.url, &other.url], 5).await);
 }
 
 #[tokio::test]
