@@ -9,6 +9,7 @@ use crate::clouds::gcp::{MetadataServer, PROJECT, REGION, Simulator};
 use crate::control_plane::Cluster;
 use crate::folder::Folder;
 use crate::manager::{Manager, VendorManager, built};
+use crate::port::free_port;
 
 fn program() -> PathBuf {
     built("cloud-provider-gcp", "gcp-cloud-controller-manager")
@@ -48,6 +49,8 @@ pub(super) fn start(cluster: &Cluster, cloud: &Simulator, metadata: &MetadataSer
         "--cloud-provider=gce".to_owned(),
         format!("--cloud-config={}", file.display()),
         "--cluster-name=kubernetes".to_owned(),
+        // It listens there, whether it has webhooks or not, and several run side by side.
+        format!("--webhook-secure-port={}", free_port()),
     ];
     arguments.extend(flags.iter().map(|it| (*it).to_owned()));
     let host = metadata.url().replace("http://", "");
