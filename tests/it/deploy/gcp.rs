@@ -207,7 +207,7 @@ fn federation_may_stand_for_a_service_account() {
     assert_eq!(sources[1], json!({ "serviceAccountToken": token }));
 }
 
-/// What the page's commands for all ways leave.
+/// Objects that the commands of the page for all ways leave.
 async fn begin() -> (Cluster, Folder) {
     let cluster = cluster().await;
     let folder = Folder::new().with("gcp").with("persistent-volumes").module(guests::GCP, "gcp.wasm");
@@ -312,7 +312,7 @@ pub(crate) fn trusted(_: &Folder, url: &str, config: &mut Value) {
     (google["tls"], google["tokenOrigins"], google["addresses"]) = (tls, json!([url]), json!(["127.0.0.0/8"]));
 }
 
-/// What a reset of the cluster leaves, where there is no Secret.
+/// Objects that a reset of the cluster leaves, where there is no Secret.
 pub(crate) async fn end(cluster: &Cluster) {
     let deployments: Api<k8s_openapi::api::apps::v1::Deployment> =
         Api::namespaced(cluster.admin.clone(), "kube-system");

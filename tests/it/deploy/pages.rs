@@ -48,7 +48,7 @@ pub(crate) async fn is_there(cluster: &Cluster, name: &str, module: &str) {
     assert!(there["provider.wasm"].0 == fs::read(module).unwrap(), "byte for byte");
 }
 
-/// What a reset of the cluster leaves.
+/// Objects that a reset of the cluster leaves.
 pub(crate) async fn leave(cluster: &Cluster) {
     let secrets: Api<Secret> = Api::namespaced(cluster.admin.clone(), "kube-system");
     secrets.delete("aerostat", &DeleteParams::default()).await.unwrap();

@@ -136,7 +136,7 @@ pub(super) fn objects(world: &World) -> BTreeMap<String, Value> {
     all.map(|(path, it)| (path.to_owned(), shown(it))).collect()
 }
 
-/// What was set and what was taken away between, by path.
+/// Objects that were set and taken away between, by path.
 pub(super) fn changed(before: &BTreeMap<String, Value>, after: &BTreeMap<String, Value>) -> Value {
     let set: Map<String, Value> = after
         .iter()
