@@ -5,9 +5,10 @@ use tests::clouds::gcp::{Collection, KEY, Options, PROJECT, Place, REGION, Simul
 use tests::control_plane::{Cluster, cluster};
 use tests::kubelet;
 use tests::operator::{assert_waits, event, initialized, says};
+use tests::services::address;
 use tests::vendor::gcp;
 
-use crate::ground::{address, create};
+use crate::ground::create;
 
 /// The provider of a pool that exists, and the token that it trusts.
 const POOL_PROVIDER: &str = "projects/424242424242/locations/global/workloadIdentityPools/pool/providers/cluster";
