@@ -257,6 +257,7 @@ mod tests {
         let permission = |methods: &[&str], paths: &[&str]| Permission {
             methods: words(methods),
             paths: words(paths),
+            effect: methods.iter().map(|it| cloud_provider::Effect::of_method(it)).max().unwrap_or_default(),
             actions: Vec::new(),
             ..Permission::default()
         };

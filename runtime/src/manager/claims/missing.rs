@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use cloud_provider::{Description, Permission};
+use cloud_provider::{Content, Description, Permission};
 use egress::{Effect, Endpoint, OperationPlace};
 
 use super::requests::asked;
@@ -55,6 +55,9 @@ fn missing_beyond(
     missing
 }
 
+/// Requests that differ in their operation alone: methods, effect, paths and content.
+type SimilarRequests = (Vec<String>, Option<Effect>, Vec<String>, Content);
+
 /// The rules that an endpoint's `allow` lacks for what was not asked for `before`. Requests that differ in one thing only
 /// are one rule.
 fn missing_rules(
@@ -81,17 +84,16 @@ fn missing_rules(
     let names_version = |methods: &[String], paths: &[String]| {
         described.allow.iter().any(|it| it.names_version && holds(it, methods, paths))
     };
-    let rule = |((methods, effect, paths, content), operations): (
-        (Vec<_>, Option<Effect>, Vec<_>, _),
-        Vec<Option<String>>,
-    )| {
+    let rule = |((methods, effect, paths, content), operations): (SimilarRequests, Vec<Option<String>>)| {
+        let by_method = methods.iter().map(|it| cloud_provider::Effect::of_method(it)).max().unwrap_or_default();
         Permission {
             names_version: names_version(&methods, &paths),
             methods,
             paths,
             operations: operations.into_iter().flatten().collect(),
             effect: match effect {
-                None | Some(Effect::Read) => cloud_provider::Effect::Read,
+                None => by_method,
+                Some(Effect::Read) => cloud_provider::Effect::Read,
                 Some(Effect::Update) => cloud_provider::Effect::Update,
                 Some(Effect::Detach) => cloud_provider::Effect::Detach,
                 Some(Effect::Write) => cloud_provider::Effect::Write,
@@ -138,7 +140,6 @@ fn quoted(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use cloud_provider::Content;
 
     use super::super::requests::parsed;
     use super::super::requests::tests::{described, endpoint};

@@ -119,6 +119,7 @@ mod tests {
         let permission = |(method, path): &(&str, &str)| Permission {
             methods: words(&[method]),
             paths: words(&[path]),
+            effect: cloud_provider::Effect::of_method(method),
             ..Permission::default()
         };
         let endpoint = cloud_provider::Endpoint {

@@ -8,7 +8,8 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 fn permission(method: &str, path: &str) -> Permission {
-    Permission { methods: words(&[method]), paths: words(&[path]), ..Permission::default() }
+    let effect = cloud_provider::Effect::of_method(method);
+    Permission { methods: words(&[method]), paths: words(&[path]), effect, ..Permission::default() }
 }
 
 fn annotation(key: &str, values: &str) -> Annotation {
