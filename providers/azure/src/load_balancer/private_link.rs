@@ -174,8 +174,10 @@ impl LinkGoal {
     }
 }
 
-/// Properties that annotations may leave out, and what stands in their place once they were there.
-const NOTHING: [(&str, fn() -> Value); 4] = [
+/// A property that annotations may leave out, and the value in its place once it was there.
+type OptionalProperty = (&'static str, fn() -> Value);
+
+const NOTHING: [OptionalProperty; 4] = [
     ("fqdns", || json!([])),
     ("enableProxyProtocol", || json!(false)),
     ("visibility", || json!({ "subscriptions": [] })),
