@@ -17,7 +17,7 @@ mod meant;
 mod recorded;
 mod story;
 
-pub use self::alike::until_alike;
+pub use self::alike::{StepLimits, until_alike};
 pub use self::asked::Asked;
 pub use self::comparison::{Compared, ComparedStep, ManagerState, compare};
 pub use self::differences::{Difference, differences};
@@ -25,5 +25,5 @@ pub use self::events::{SeenEvents, recorded_events};
 pub use self::meant::{Meant, explained, unmeant};
 pub use self::recorded::{VendorFormat, VendorStep, by_name, vendor_steps};
 pub use self::story::{
-    ServiceChange, ServiceStep, ServiceSteps, manifest, seen_service, service_steps, services_of, whole_recording,
+    ServiceChange, ServiceStep, ServiceSteps, manifest, objects_of, seen_service, service_steps, whole_recording,
 };

@@ -5,7 +5,7 @@ use futures::StreamExt as _;
 use kube::api::{DeleteParams, ListParams};
 use tests::azure_vendor::story::{PARTS, whole_state};
 use tests::azure_vendor::{AzureStage, inherit, known};
-use tests::beside::{Compared, services_of};
+use tests::beside::{Compared, objects_of};
 use tests::clouds::azure::Kind;
 use tests::wait;
 
@@ -32,7 +32,7 @@ async fn aerostat_leaves_what_azures_own_manager_leaves() {
 /// Takes over what theirs left after a step, without a write, and lets all of it go.
 async fn taken_over(folder: &str, step: &str) {
     let stage = AzureStage::resting(folder).await;
-    let left = services_of(&whole_state(&format!("{folder}/{step}")));
+    let left = objects_of(&whole_state(&format!("{folder}/{step}")), "services");
     let services = inherit(&stage, &whole_state(&format!("{folder}/state-{step}")), &left).await;
     assert!(services.len() > 1, "{services:?}");
     stage.inherit_nodes().await;

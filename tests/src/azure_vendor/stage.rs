@@ -10,8 +10,8 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
 use crate::beside::{
-    Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, ServiceChange, ServiceStep, compare, manifest,
-    recorded_events, seen_service, until_alike,
+    Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, ServiceChange, ServiceStep, StepLimits, compare,
+    manifest, recorded_events, seen_service, until_alike,
 };
 use crate::clouds::azure::{Kind, LOCATION, Options, Simulator, World, id, machine_address};
 use crate::control_plane::{Cluster, cluster};
@@ -22,8 +22,8 @@ use crate::{kubelet, operator};
 use super::seen::{self, AzureWords};
 use super::story::{between, is_counted};
 
-/// How long nothing is asked once a step is over: longer than Services are gathered.
-const QUIET: Duration = Duration::from_millis(2_500);
+/// Nothing is asked for longer than Services are gathered once a step is over.
+const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(2_500), patience: Duration::from_secs(40) };
 /// The flags of the recordings.
 const FLAGS: [&str; 2] = ["--configure-cloud-routes=false", "--node-status-update-frequency=1h"];
 
@@ -155,7 +155,7 @@ impl AzureStage {
         let theirs = Self::theirs(step, &before);
         let ours = async || self.ours(step, &before, &told).await;
         let last = || self.cloud.requests_from(begun).last().map(|it| it.at);
-        let ours = until_alike(table, &step.name, &theirs, QUIET, ours, last).await;
+        let ours = until_alike(table, &step.name, &theirs, LIMITS, ours, last).await;
         let asked = self.asked(begun);
         ComparedStep {
             name: step.name.clone(),
@@ -188,7 +188,7 @@ impl AzureStage {
     pub async fn rests(&self) {
         let count = self.cloud.requests().len();
         let last = || self.cloud.requests_from(count.saturating_sub(1)).last().map(|it| it.at);
-        until_alike(&[], "rest", &Value::Null, QUIET, async || Value::Null, last).await;
+        until_alike(&[], "rest", &Value::Null, LIMITS, async || Value::Null, last).await;
     }
 
     /// Adds the public addresses that a person has made before a step.

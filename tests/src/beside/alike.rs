@@ -7,20 +7,26 @@ use serde_json::Value;
 use super::meant::{Meant, unmeant};
 use crate::wait;
 
-/// How long a step may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// When a step is over.
+#[derive(Clone, Copy, Debug)]
+pub struct StepLimits {
+    /// How long nothing is asked by then.
+    pub quiet: Duration,
+    /// How long it may take.
+    pub patience: Duration,
+}
 
-/// Waits until what ours leaves of a step differs from theirs only by what a table means, and nothing was asked for so long. Answers what
+/// Waits until what ours leaves of a step differs from theirs only by what a table means, and nothing is asked any more. Answers what
 /// ours leaves, alike or not. `last` is when the last request of the step came.
 pub async fn until_alike(
     table: &[Meant],
     step: &str,
     theirs: &Value,
-    quiet: Duration,
+    limits: StepLimits,
     mut ours: impl AsyncFnMut() -> Value,
     last: impl Fn() -> Option<SystemTime>,
 ) -> Value {
-    let begun = Instant::now();
+    let (begun, quiet) = (Instant::now(), limits.quiet);
     let mut left = Value::Null;
     let is_over = async || {
         left = ours().await;
@@ -28,6 +34,6 @@ pub async fn until_alike(
         let is_quiet = begun.elapsed() > quiet && last().is_none_or(is_past);
         (is_quiet && unmeant(table, step, theirs, &left).is_empty()).then_some(())
     };
-    wait::within(PATIENCE, is_over).await;
+    wait::within(limits.patience, is_over).await;
     left
 }

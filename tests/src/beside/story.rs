@@ -95,7 +95,7 @@ pub fn service_steps(
             name: read.name,
             asked: Asked::of(read.exchanges.iter().filter_map(&counted)),
             events: read.events,
-            left: services_of(&raw),
+            left: objects_of(&raw, "services"),
             cloud: raw["cloud"].clone(),
             services: services.iter().map(|it| (*it).to_owned()).collect(),
             change: *change,
@@ -104,10 +104,10 @@ pub fn service_steps(
     steps.iter().map(step).collect()
 }
 
-/// Recorded Services, each by its name.
+/// Recorded objects of a kind, as in `services`, each by its name.
 #[must_use]
-pub fn services_of(recording: &Map<String, Value>) -> Map<String, Value> {
-    let all = recording["services"].as_array().into_iter().flatten();
+pub fn objects_of(recording: &Map<String, Value>, kind: &str) -> Map<String, Value> {
+    let all = recording[kind].as_array().into_iter().flatten();
     all.map(|it| (it["name"].as_str().unwrap_or_default().to_owned(), it.clone())).collect()
 }
 

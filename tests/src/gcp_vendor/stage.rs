@@ -1,16 +1,19 @@
 //! A cluster, the project of the recordings, and a manager between them.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant, SystemTime};
+use std::time::Duration;
 
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Node, Service};
 use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
 use kube::ResourceExt as _;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
 
-use crate::beside::{Asked, Compared, ComparedStep, ManagerState, Meant, compare, unmeant};
+use crate::beside::{
+    Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, StepLimits, compare, manifest, recorded_events,
+    until_alike,
+};
 use crate::clouds::gcp::{Collection, MetadataServer, Options, PROJECT, Place, REGION, Simulator, World};
 use crate::control_plane::{Cluster, cluster};
 use crate::manager::{Manager, Who};
@@ -20,7 +23,7 @@ use crate::{kubelet, wait};
 
 use super::package;
 use super::seen::{self, GcpNames};
-use super::story::{CLUSTER_ID, GcpChange, GcpStep, manifest};
+use super::story::{CLUSTER_ID, GcpChange, GcpStep};
 
 /// The flags of the recordings.
 const FLAGS: [&str; 2] = ["--configure-cloud-routes=false", "--node-status-update-frequency=1h"];
@@ -31,9 +34,6 @@ const ROUTES: [&str; 4] = [
     "--route-reconciliation-period=1s",
     "--route-deletion-warm-up=0s",
 ];
-/// The controllers of the test's own control plane tell of Services, too.
-const OTHERS: [&str; 2] = ["ipallocator-repair-controller", "portallocator-repair-controller"];
-
 /// A place for the steps of a part.
 pub struct GcpStage {
     /// The cluster.
@@ -174,20 +174,14 @@ impl GcpStage {
     }
 
     async fn play_step(&self, step: &GcpStep, table: &[Meant]) -> ComparedStep {
-        let (begun, time) = (self.cloud.requests().len(), Instant::now());
-        let (before, told) = (self.cloud.with(|world| seen::objects(world)), self.told().await);
+        let begun = self.cloud.requests().len();
+        let (before, told) =
+            (self.cloud.with(|world| seen::objects(world)), SeenEvents::until_now(&self.cluster).await);
         self.change(step).await;
         let theirs = self.theirs(step);
-        let mut ours = Value::Null;
-        let (quiet, patience) = limits(self.who().await);
-        let is_over = async || {
-            ours = self.ours(step, &before, &told).await;
-            let last = self.cloud.requests_from(begun).last().map(|it| it.at);
-            let is_quiet = time.elapsed() > quiet
-                && last.is_none_or(|it| SystemTime::now().duration_since(it).is_ok_and(|it| it > quiet));
-            (is_quiet && unmeant(table, &step.name, &theirs, &ours).is_empty()).then_some(())
-        };
-        wait::within(patience, is_over).await;
+        let ours = async || self.ours(step, &before, &told).await;
+        let last = || self.cloud.requests_from(begun).last().map(|it| it.at);
+        let ours = until_alike(table, &step.name, &theirs, limits(self.who().await), ours, last).await;
         let asked = self.asked(begun);
         ComparedStep {
             name: step.name.clone(),
@@ -236,22 +230,16 @@ impl GcpStage {
     fn theirs(&self, step: &GcpStep) -> Value {
         let of = |it: &&String| step.left.contains_key(*it);
         let services = step.services.iter().filter(of).map(|it| (it.clone(), seen::service(&step.left[it])));
-        let mut events = Map::new();
-        for event in step.events.as_array().into_iter().flatten() {
-            let Some(on) = event["on"].as_str().and_then(|it| it.strip_prefix("Service/")) else { continue };
-            let all = events.entry(on).or_insert_with(|| json!({}));
-            all[event["reason"].as_str().unwrap_or_default()] = event["type"].clone();
-        }
         let nodes: Map<_, _> = step.nodes.iter().map(|(name, it)| (name.clone(), seen::node(it))).collect();
         let seen = json!({
             "services": services.collect::<Map<_, _>>(), "nodes": nodes, "cloud": seen::recorded_changes(&step.cloud),
-            "events": events,
+            "events": recorded_events(&step.events),
         });
         GcpNames::recorded(&step.left).value(&seen)
     }
 
     /// The same of ours, since there were these objects and events.
-    async fn ours(&self, step: &GcpStep, before: &BTreeMap<String, Value>, told: &EventTimes) -> Value {
+    async fn ours(&self, step: &GcpStep, before: &BTreeMap<String, Value>, told: &SeenEvents) -> Value {
         let mut services = Map::new();
         for (name, service) in self.all_services().await {
             if step.services.contains(&name) {
@@ -267,7 +255,7 @@ impl GcpStage {
                 nodes.insert(node.name_any(), seen::node(&value));
             }
         }
-        let events = since(told, &self.told().await);
+        let events = SeenEvents::until_now(&self.cluster).await.since(told);
         let now = self.cloud.with(|world| seen::objects(world));
         let cloud = seen::changed(before, &now);
         let seen = json!({ "services": services, "nodes": nodes, "cloud": cloud, "events": events });
@@ -345,24 +333,6 @@ impl GcpStage {
         assert!(rested.await.is_some(), "it does not come to rest\n{}", self.log_tail().await);
     }
 
-    /// How often each event about a Service was told until now: by Service, reason and type.
-    async fn told(&self) -> EventTimes {
-        let events: Api<Event> = Api::default_namespaced(self.cluster.admin.clone());
-        let mut told = EventTimes::new();
-        for event in events.list(&ListParams::default()).await.expect("the API server answers").items {
-            let from = event.source.as_ref().and_then(|it| it.component.clone());
-            let from = from.or(event.reporting_component.clone()).unwrap_or_default();
-            if event.involved_object.kind.as_deref() != Some("Service") || OTHERS.contains(&&*from) {
-                continue;
-            }
-            let about = event.involved_object.name.clone().unwrap_or_default();
-            let key = (about, event.reason.unwrap_or_default(), event.type_.unwrap_or_default());
-            let times = event.count.or_else(|| event.series.and_then(|it| it.count)).unwrap_or(1);
-            *told.entry(key).or_default() += times.max(1);
-        }
-        told
-    }
-
     /// The writes since so many requests.
     #[must_use]
     pub fn writes_since(&self, begun: usize) -> Vec<String> {
@@ -380,27 +350,12 @@ fn without_conditions(mut service: Value) -> Service {
 }
 
 /// How long nothing is asked once a step of a manager is over, and how long the step may take.
-fn limits(who: Who) -> (Duration, Duration) {
+fn limits(who: Who) -> StepLimits {
     match who {
         // It does not say when it has begun, and asks about each operation once a second.
-        Who::Vendor => (Duration::from_secs(6), Duration::from_mins(3)),
-        Who::Aerostat => (Duration::from_millis(1_500), Duration::from_secs(40)),
+        Who::Vendor => StepLimits { quiet: Duration::from_secs(6), patience: Duration::from_mins(3) },
+        Who::Aerostat => StepLimits { quiet: Duration::from_millis(1_500), patience: Duration::from_secs(40) },
     }
-}
-
-/// How often events were told, by Service, reason and type.
-type EventTimes = BTreeMap<(String, String, String), i32>;
-
-/// The reasons of events that were told since, with their types, by Service.
-fn since(before: &EventTimes, now: &EventTimes) -> Value {
-    let mut new = Map::new();
-    for (key @ (about, reason, kind), times) in now {
-        if before.get(key).is_none_or(|it| it < times) {
-            let all = new.entry(about.clone()).or_insert_with(|| json!({}));
-            all[reason.as_str()] = json!(kind);
-        }
-    }
-    new.into()
 }
 
 /// Adds the right to read a ConfigMap to aerostat's Role.

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
-use crate::beside::{Asked, VendorFormat, vendor_steps};
+use crate::beside::{Asked, VendorFormat, objects_of, vendor_steps, whole_recording};
 
 /// The cluster's id in the recordings, from ConfigMap `kube-system/ingress-uid`.
 pub const CLUSTER_ID: &str = "b9162edb89ddb12b";
@@ -101,32 +101,12 @@ fn step(name: &str, change: GcpChange, services: &[&str]) -> GcpStep {
         name: read.name,
         asked: Asked::of(asked),
         events: read.events,
-        left: by_name(&raw["services"]),
+        left: objects_of(&raw, "services"),
         cloud: raw["cloud"].clone(),
         services: services.iter().map(|it| (*it).to_owned()).collect(),
-        nodes: if change == GcpChange::Join { by_name(&raw["nodes"]) } else { Map::new() },
+        nodes: if change == GcpChange::Join { objects_of(&raw, "nodes") } else { Map::new() },
         change,
     }
-}
-
-/// Recorded objects, each by its name.
-fn by_name(objects: &Value) -> Map<String, Value> {
-    let all = objects.as_array().into_iter().flatten();
-    all.map(|it| (it["name"].as_str().unwrap_or_default().to_owned(), it.clone())).collect()
-}
-
-/// A Service to be made, as the recording has it.
-#[must_use]
-pub fn manifest(name: &str, recorded: &Value) -> Value {
-    let mut spec = recorded["spec"].clone();
-    spec["type"] = json!("LoadBalancer");
-    for made_up in ["healthCheckNodePort", "ipFamilies"] {
-        spec.as_object_mut().map(|it| it.remove(made_up));
-    }
-    for port in spec["ports"].as_array_mut().into_iter().flatten() {
-        port.as_object_mut().map(|it| it.remove("nodePort"));
-    }
-    json!({ "metadata": { "name": name, "annotations": recorded["annotations"] }, "spec": spec })
 }
 
 /// A whole recording. Of `state-…` it is the simulated cloud after a step, by path, with names in it.
@@ -136,6 +116,5 @@ pub fn manifest(name: &str, recorded: &Value) -> Value {
 /// Panics if it cannot be read.
 #[must_use]
 pub fn whole_state(name: &str) -> Map<String, Value> {
-    let text = std::fs::read_to_string(file(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
-    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{name}: {error}"))
+    whole_recording(&file(name))
 }

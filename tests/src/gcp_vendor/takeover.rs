@@ -7,11 +7,11 @@ use kube::ResourceExt as _;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 
+use crate::beside::manifest;
 use crate::clouds::gcp::{Collection, Place, Scope, World};
 use crate::vendor::{GoogleCloud, Vendor as _};
 
 use super::stage::GcpStage;
-use super::story::manifest;
 
 /// Names in recordings, and what stands for them here.
 #[derive(Debug, Default)]
