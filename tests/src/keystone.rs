@@ -145,7 +145,17 @@ impl Keystone {
         }
         let path = format!("/users/{user}/application_credentials");
         let body = json!({ "application_credential": wanted });
-        let made = &self.done_as(&token, Method::POST, &path, body).await["application_credential"];
+        let (mut status, mut text_of) = self.answered_as(&token, Method::POST, &path, &body).await;
+        if text_of.contains("Could not find role assignment") {
+            // What it remembers of roles may be older than this one, where several are given at once. Giving it again makes it look.
+            let roles = self.done(Method::GET, "/roles?name=member", Value::Null).await;
+            let grant = format!("/projects/{project}/users/{user}/roles/{}", id(&roles["roles"][0]));
+            self.done(Method::PUT, &grant, Value::Null).await;
+            let token = self.token_of(user, password, project).await;
+            (status, text_of) = self.answered_as(&token, Method::POST, &path, &body).await;
+        }
+        assert!(status.is_success(), "POST {path}: {status} {text_of}\n{}", self.log_tail());
+        let made = &serde_json::from_str::<Value>(&text_of).expect("it is JSON")["application_credential"];
         ApplicationCredential { id: id(made), secret: text(&made["secret"]) }
     }
 
@@ -224,16 +234,19 @@ impl Keystone {
     }
 
     async fn done_as(&self, token: &str, method: Method, path: &str, body: Value) -> Value {
+        let (status, text) = self.answered_as(token, method.clone(), path, &body).await;
+        assert!(status.is_success(), "{method} {path}: {status} {text}\n{}", self.log_tail());
+        serde_json::from_str(&text).unwrap_or(Value::Null)
+    }
+
+    async fn answered_as(&self, token: &str, method: Method, path: &str, body: &Value) -> (http::StatusCode, String) {
         let request = self.client.request(method.clone(), format!("{}{path}", self.base_url()));
         let mut request = request.header("x-auth-token", token);
         if !body.is_null() {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
         let answer = request.send().await.expect("Keystone answers");
-        let status = answer.status();
-        let text = answer.text().await.expect("Keystone answers");
-        assert!(status.is_success(), "{method} {path}: {status} {text}\n{}", self.log_tail());
-        serde_json::from_str(&text).unwrap_or(Value::Null)
+        (answer.status(), answer.text().await.expect("Keystone answers"))
     }
 
     pub(crate) async fn administrator(&self) -> String {

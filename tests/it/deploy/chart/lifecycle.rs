@@ -180,6 +180,7 @@ async fn manifests_of_before_become_a_release() {
     fs::write(folder.path("values.yaml"), values.to_string()).unwrap();
     let all = objects(&text_of(&values));
     empty(&folder, &cluster);
+    clean(&folder, &cluster);
     let install = "helm -n kube-system install aerostat oci://$REGISTRY/charts/aerostat -f values.yaml";
     published.type_in(&cluster, &folder, REGISTRY, install);
     let fresh = stored(&cluster, &all).await;

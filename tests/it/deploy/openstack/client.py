@@ -25,6 +25,8 @@ def arguments():
     create.add_argument("name")
     create.add_argument("--role", action="append")
     create.add_argument("--access-rules", type=argparse.FileType())
+    create.add_argument("-f", choices=["value"])
+    create.add_argument("-c", action="append", choices=["id", "secret"])
     commands.add_parser("delete").add_argument("names", nargs="+")
     return parser.parse_args()
 
@@ -40,7 +42,10 @@ def main():
     roles = [{"name": name} for name in asked.role]
     wanted = {"name": asked.name, "roles": roles, "access_rules": json.load(asked.access_rules)}
     with open("made.json", "w", encoding="utf-8") as made:
-        json.dump(sent("POST", "", {"application_credential": wanted})["application_credential"], made)
+        credential = sent("POST", "", {"application_credential": wanted})["application_credential"]
+        json.dump(credential, made)
+    for column in asked.c:
+        print(credential[column])
 
 
 main()

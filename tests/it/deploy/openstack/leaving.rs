@@ -17,14 +17,6 @@ const PASSWORD: &str = "a-word-of-these-tests";
 const ROLE: &str = "load-balancer_member";
 const THEIRS: &str = "openstack-cloud-controller-manager";
 
-/// The command of a page that begins so, with the lines that it goes on in.
-fn command(page: &str, begin: &str) -> String {
-    let text = text(page);
-    let lines: Vec<_> = text.lines().skip_while(|it| !it.starts_with(begin)).collect();
-    let count = 1 + lines.iter().take_while(|it| it.ends_with('\\')).count();
-    lines[..count].join("\n")
-}
-
 #[tokio::test]
 async fn openstacks_pages_end_theirs_and_the_credential() {
     let cluster = cluster().await;
@@ -68,7 +60,8 @@ async fn openstacks_pages_end_theirs_and_the_credential() {
         assert!(said.success, "{said:#?}");
     };
     let token = keystone.token_of(&user, PASSWORD, &project).await;
-    run(&token, &command("openstack/README.md", "openstack application credential create"));
+    let [makes] = &commands_for("../docs/install.md", "credential")[..] else { panic!("one command makes it") };
+    run(&token, makes);
     let made: Value = serde_json::from_slice(&fs::read(folder.path("made.json")).unwrap()).unwrap();
     let rules: Vec<Value> = serde_json::from_str(&text("openstack/access-rules.json")).unwrap();
     assert_eq!(made["access_rules"].as_array().map(Vec::len), Some(rules.len()), "Keystone has taken them all");
