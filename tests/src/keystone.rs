@@ -240,7 +240,7 @@ impl Keystone {
     }
 
     async fn answered_as(&self, token: &str, method: Method, path: &str, body: &Value) -> (http::StatusCode, String) {
-        let request = self.client.request(method.clone(), format!("{}{path}", self.base_url()));
+        let request = self.client.request(method, format!("{}{path}", self.base_url()));
         let mut request = request.header("x-auth-token", token);
         if !body.is_null() {
             request = request.header("content-type", "application/json").body(body.to_string());
