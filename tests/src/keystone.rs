@@ -147,7 +147,7 @@ impl Keystone {
         let body = json!({ "application_credential": wanted });
         let (mut status, mut text_of) = self.answered_as(&token, Method::POST, &path, &body).await;
         if text_of.contains("Could not find role assignment") {
-            // What it remembers of roles may be older than this one, where several are given at once. Giving it again makes it look.
+            // Keystone may remember roles from before this one, where several are given at once. It looks again once the role is given again.
             let roles = self.done(Method::GET, "/roles?name=member", Value::Null).await;
             let grant = format!("/projects/{project}/users/{user}/roles/{}", id(&roles["roles"][0]));
             self.done(Method::PUT, &grant, Value::Null).await;

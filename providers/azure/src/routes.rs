@@ -91,7 +91,7 @@ fn route(shown: &Value, table_changes: bool) -> Route {
     Route { next_hop: Some(hop.to_owned()).filter(|it| is_appliance && !it.is_empty()), ..route }
 }
 
-/// Writes all changes at once. Who has written in between is not overwritten.
+/// Writes all changes at once. Changes of another writer in between are not overwritten.
 fn applied(changes: &[RouteChange]) -> Result<Vec<Result<RouteOutcome>>> {
     let (settings, id) = table()?;
     let mut shown: Option<Value> = AzureApi::Network.get(&id).find()?;

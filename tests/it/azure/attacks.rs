@@ -1,4 +1,4 @@
-//! What authors of Services may not have: addresses and frontends of others, and other groups; and how far one may go.
+//! Services whose authors ask for addresses and frontends of others, for other groups, and for more rules than there may be.
 
 use futures::future::join_all;
 use k8s_openapi::api::core::v1::{Namespace, Service};
@@ -132,7 +132,7 @@ async fn too_many_rules_are_told_and_others_are_served() {
     }
     let shown = ground.cloud.with(|world| balancer(world, "kubernetes"));
     assert_eq!(parts(&shown, "loadBalancingRules", "a").len(), 20);
-    // Nobody holds an address for nothing.
+    // A refused Service holds no address.
     let addresses = ground.cloud.with(|world| world.all(Kind::PublicIp).count());
     assert_eq!(addresses, 3, "two, and that of a machine");
     ground.create("small", &json!({}), &json!({ "ports": [{ "port": 9000 }] })).await;

@@ -1,4 +1,4 @@
-//! What Azure refuses, and what it says wrongly for a moment: nothing of others is lost, and nothing is left over.
+//! Requests that Azure refuses, and lists that are wrong for a moment: nothing of others is lost, and nothing is left over.
 
 use std::time::{Duration, Instant};
 

@@ -144,7 +144,7 @@ async fn routes_of_azure_are_one_write_and_exact() {
     })
     .await;
 
-    // Somebody else's route stays, and node-10 keeps its own when node-1 goes.
+    // A route of another writer stays, and node-10 keeps its own when node-1 goes.
     let begun = ground.cloud.requests().len();
     ground.cloud.with(|world| {
         let table = id("Microsoft.Network/routeTables/rt1");

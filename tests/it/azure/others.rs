@@ -1,4 +1,4 @@
-//! Somebody else who writes what Services share: another writer between a read and the write over it, and other clusters.
+//! Other writers of the objects that Services share: one between a read and the write over it, and other clusters.
 
 use std::pin::pin;
 

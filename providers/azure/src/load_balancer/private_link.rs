@@ -99,7 +99,7 @@ impl LinkGoal {
             None => ResourceId::parse(frontend.subnet).map_or_else(|| settings.subnet_id(None), Ok)?,
         };
         let mut desired = self.body(frontend, &name, &subnet_id, settings);
-        // What an annotation does not say any more goes.
+        // Properties go that no annotation says any more.
         for (field, none) in NOTHING {
             let is_there = shown.as_ref().is_some_and(|it| is_said(&it["properties"][field]));
             if is_there && desired["properties"][field].is_null() {

@@ -60,7 +60,7 @@ impl Routes for RoutesGuest {
         let limit = limit.clamp(1, self.description.page_size);
         let (pre, start) = (self.pre.clone(), cursor.clone());
         let list = self.lists.take(cursor.as_deref(), Instant::now());
-        // What a list of machines has read a moment ago serves, too: a change of a route says what must still be there.
+        // Reads of a list of machines from a moment ago serve, too: a change of a route says what must still be there.
         let earlier = Earlier { list: Some(list.reads.clone()), freshness: Freshness::ANY };
         let (Reply { answer, events, wrote }, seen) = self
             .loaded

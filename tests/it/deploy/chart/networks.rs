@@ -226,7 +226,7 @@ fn a_proxy_of_the_values_stands_wherever_one_may_stand() {
             "{cloud}"
         );
     }
-    // What config says holds, also that there is none. The metadata of a machine are beside it.
+    // The proxy of an endpoint in config holds, also that there is none. The metadata of a machine are beside it.
     let own = json!({ "name": "api", "baseUrl": "https://api.example.com", "allow": [], "proxy": null });
     let mut more = proxy;
     more["config"] = json!({ "endpoints": [own] });

@@ -39,7 +39,7 @@ fn page_size(process: &HostProcess) -> u32 {
 
 async fn list(process: &HostProcess, limit: u32) -> ReadPages<RoutePageRead> {
     pages(async |cursor| {
-        // Whoever plays routes has asked whether the provider has any.
+        // Plays of routes have asked before whether the provider has any.
         let Some(routes) = &process.cloud.routes else { return Ok(((Vec::new(), None), None)) };
         let page = routes.list(cursor, limit).await.answer.map_err(|error| wrong(&error))?;
         Ok(((page.routes, page.incomplete), page.next))
