@@ -65,6 +65,13 @@ sources=$(git ls-files -- '*.rs')
 at_most 94 "lines of documentation that begin with What, Who, Whose, Whoever, Of or Nobody, and not with their noun" \
     "$(grep -nHE '^\s*//[/!] (What|Who|Whose|Whoever|Of|Nobody)\b' $sources)"
 
+# Functions named `of_…` that are no tests build or find something "of" their argument.
+at_most 0 "names of tests that begin with what, who, whose, whoever, of or nobody, and not with their noun" "$(awk '
+    FNR == 1 { attribute = -9 }
+    /^ *#\[(tokio::)?test/ { attribute = FNR }
+    /fn ([a-z]+_[0-9]+_(and_[0-9]+_)*)*(what|who|whose|whoever|nobody)_/ ||
+        /fn ([a-z]+_[0-9]+_(and_[0-9]+_)*)*of_/ && FNR - attribute <= 3 { print FILENAME ":" FNR ":" $0 }' $sources)"
+
 at_most 0 "closures of several lines that call their argument it" \
     "$(grep -nHP '\|(&?mut |&)?it(: [^|]*)?\| (match [^{]*|[A-Z]\w* )?\{$' $sources)"
 

@@ -376,7 +376,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn adv_164_what_requests_carry_is_said_of_the_last_permission() {
+    fn adv_164_the_content_is_said_of_the_last_permission() {
         let endpoint = Endpoint::new("api", "", "")
             .allow([Method::Get], ["/a"], [])
             .allow([Method::Put], ["/b"], [])

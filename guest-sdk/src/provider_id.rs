@@ -47,7 +47,7 @@ mod tests {
     const PREFIX: &str = "acme://";
 
     #[test]
-    fn what_was_joined_is_split() {
+    fn a_joined_provider_id_is_split() {
         assert_eq!(split(PREFIX, &join(PREFIX, "a/b")), Ok("a/b"));
         assert_eq!(parse(PREFIX, &join(PREFIX, 42_u64), "a number"), Ok(42_u64));
     }

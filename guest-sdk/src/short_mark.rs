@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_short_mark_is_none() {
+    fn a_text_that_is_no_short_mark_gives_none() {
         let good = mark("one", "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11").unwrap().to_string();
         let (short, upper) = (&good[..49], good.to_uppercase());
         // More than 128 bits.

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn what_go_did_not_make_for_wasi_is_refused() {
+    fn a_module_that_go_did_not_make_for_wasi_is_refused() {
         refused("(component)", "it is no core WebAssembly module");
         refused("(module)", "it has no _initialize: build it with GOOS=wasip1");
         let low = r#"(module (memory 1) (data (i32.const 4096) "x") (func (export "_initialize")))"#;

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_fixed_stays_with_a_warning() {
+    fn a_fixed_field_stays_with_a_warning() {
         let key: Key<OneOf<u8>> =
             Key::new("zone", OneOf(&[("one", 1), ("two", 2)]), "").default("one").only_at_creation();
         let fixed = |value, live| {

@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn what_counts_at_a_creation_is_a_warning_later() {
+    fn an_annotation_of_the_creation_is_a_warning_later() {
         let warning = "AnnotationTolerated: annotation acme.example/zone: \"12\" has no effect on a load balancer that is \
                        there, and is not a whole number from 1 to 9";
         assert_eq!(read(&ZONE, "12", Some(7)), (Ok(None), vec![warning.to_owned()]));
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn what_may_not_stand_there_counts_as_the_default() {
+    fn an_unknown_value_counts_as_the_default() {
         let key = Key::new("kind", OneOf(&[("small", 1), ("large", 2)]), "").default("small");
         let kind = |value| {
             reading(key.name, value, None, |it: &mut Reading<'_, ()>| it.read_or_default(&key, "counts as small"))

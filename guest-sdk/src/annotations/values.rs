@@ -122,7 +122,7 @@ mod tests {
     use crate::form::{Integer, Text};
 
     #[test]
-    fn what_is_there_and_empty_is_there() {
+    fn an_empty_annotation_is_there() {
         let key: Key<Text> = Key::new("acme.example/size", Text("anything"), "");
         let service = LoadBalancer::of("default", "web", "uid").with_annotation(key.name, "");
         let annotations = Annotations::of(&service);

@@ -284,7 +284,7 @@ fn a_missing_load_balancer_that_is_listed_is_not_replaced() {
 }
 
 #[test]
-fn what_is_claimed_is_adopted_only_with_proof() {
+fn a_claimed_load_balancer_is_adopted_only_with_proof() {
     let cloud = Cloud { proof: Some("it is not yours".to_owned()), ..Cloud::default() }.with("lb-7", "other", true);
     let why = "annotation acme.example/id names load balancer lb-7 (other), which cannot be proven to be this Service's: it \
                is not yours";
@@ -295,7 +295,7 @@ fn what_is_claimed_is_adopted_only_with_proof() {
 }
 
 #[test]
-fn what_is_adopted_is_tagged_once() {
+fn an_adopted_load_balancer_is_tagged_once() {
     let cloud = Cloud { needs_tag: true, ..Cloud::default() }.with("lb-7", "other", true);
     let adopted = cloud.pending(&claiming("lb-7"), 1_000);
     assert_eq!(adopted.0, "tag lb-7");
@@ -352,7 +352,7 @@ fn a_remembered_load_balancer_is_deleted_by_its_id() {
 }
 
 #[test]
-fn adv_171_what_is_protected_is_marked_before_it_is_kept() {
+fn adv_171_a_protected_one_is_marked_before_it_is_kept() {
     let cloud = || Cloud { removal: Some(Removal::Protected("it is protected".to_owned())), ..Cloud::default() };
     let kept = cloud();
     assert_eq!(kept.delete(&with_memo("lb-1"), 1_000), Ok(Deletion::kept("it is protected")));
@@ -381,7 +381,7 @@ fn without_a_memo_the_mark_or_a_proof_decides() {
 }
 
 #[test]
-fn of_several_deletions_the_unfinished_one_counts() {
+fn an_unfinished_deletion_among_several_counts() {
     let cloud = Cloud { removal: Some(Removal::Busy("not yet".to_owned())), ..Cloud::default() };
     let cloud = cloud.with("lb-1", "a1", true).with("lb-2", "a1", true);
     assert!(matches!(cloud.delete(&service(), 1_000), Ok(Deletion::Pending(_))));
@@ -389,7 +389,7 @@ fn of_several_deletions_the_unfinished_one_counts() {
 }
 
 #[test]
-fn what_is_there_at_once_waits_for_no_poll() {
+fn a_creation_that_is_done_at_once_waits_for_no_poll() {
     let made = |creation: Creation| {
         let cloud = Cloud { creation: Some(creation), ..Cloud::default() };
         let (memo, pause, _) = cloud.pending(&announced("creating a1 since 1000"), 1_000);

@@ -34,7 +34,7 @@ fn text(status: u16) -> String {
 }
 
 #[test]
-fn what_is_there_is_found() {
+fn an_object_that_is_there_is_found() {
     assert_eq!(
         find(|| testing::answer(200, r#"{ "id": 7, "colour": "unknown fields are no harm" }"#)),
         Ok(Some(Thing { id: 7 }))
@@ -42,7 +42,7 @@ fn what_is_there_is_found() {
 }
 
 #[test]
-fn what_the_cloud_does_not_know_is_none() {
+fn an_object_that_the_cloud_does_not_know_is_none() {
     assert_eq!(find(|| testing::answer(404, "")), Ok(None));
 }
 
@@ -92,7 +92,7 @@ fn an_unreadable_answer_is_unavailable_and_never_none() {
 }
 
 #[test]
-fn what_the_host_could_not_do_keeps_its_kind() {
+fn a_failure_of_the_host_keeps_its_kind() {
     let fails = |failure: fn() -> Failure| find(move || Err(failure())).unwrap_err();
     let asked = "GET /things/7 at endpoint api";
     assert_eq!(
@@ -220,7 +220,7 @@ fn an_object_is_read_out_of_its_field() {
 }
 
 #[test]
-fn what_should_be_gone_may_be_gone_already() {
+fn a_deleted_object_may_be_gone_already() {
     let ask =
         |status| Host::new().answers(move |_| testing::answer(status, "")).run(|| delete("api", ["a"]).send_or_gone());
     assert_eq!(ask(404), Ok(()));

@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_in_the_way_is_an_error() {
+    fn a_value_in_the_way_is_an_error() {
         let mut edit = Edit::new(json!({ "a": 1 }));
         assert!(matches!(edit.set("/a/b", &2), Err(Error::Unavailable(_))));
         assert!(matches!(edit.set_item("/a", "name", &json!({})), Err(Error::Unavailable(_))));

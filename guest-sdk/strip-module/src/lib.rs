@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_off_is_an_error() {
+    fn a_module_that_is_cut_off_is_an_error() {
         let good = whole(COMPONENT_VERSION, &[section(7, &[0; 200])]);
         for bytes in [&good[..7], &good[..9], &good[..good.len() - 1], b"\x7fELF\0\0\0\0"] {
             assert!(stripped(bytes).is_err(), "{bytes:?}");

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_aws_has_not_is_invalid() {
+    fn a_provider_id_that_is_not_of_aws_is_invalid() {
         for text in
             ["gce://p/z/i-1", "", "aws://", "aws:///", "aws://z/i-1", "aws:///z/i-", "aws:///z/x", "z/i-1", "i-a b"]
         {

@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_104_what_was_refused_gives_its_place_back() {
+    fn adv_104_a_refused_write_gives_its_place_back() {
         let (mut count, now) = (Count::default(), Instant::now());
         let numbers = [(); 3].map(|()| count.take(3, SECOND, now, false).unwrap());
         assert_eq!(count.take(3, SECOND, now, false), Err(Refusal::Used(3)));
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_162_what_is_refused_needs_no_further_record() {
+    fn adv_162_a_refused_write_needs_no_further_record() {
         let (mut count, now) = (Count::default(), Instant::now());
         assert_eq!(count.take(20, WINDOW, now, true), Err(Refusal::Unrecorded));
         let recorded = count.record(WINDOW, now, false);

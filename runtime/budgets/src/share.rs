@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_71_of_five_hundred_nodes_fifty_may_go_in_any_ten_minutes() {
+    fn adv_71_a_tenth_of_the_nodes_may_go_in_any_ten_minutes() {
         let budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
         let (mut spent, start) = (Spent::default(), Instant::now());
         let mut at = Vec::new();
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn what_did_not_happen_does_not_count() {
+    fn a_deletion_that_did_not_happen_does_not_count() {
         let budget = Budget { percent: 10, least: 1, window: Duration::from_secs(600) };
         let (mut spent, now) = (Spent::default(), Instant::now());
         assert_eq!(spent.take(&budget, 10, now), Ok(()));

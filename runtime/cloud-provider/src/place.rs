@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn adv_111_what_the_clouds_provider_ids_tell() {
+    fn adv_111_provider_ids_tell_account_and_region() {
         for (provider_id, account, region) in [
             ("aws:///us-east-1a/i-0abc", None, None),
             ("gce://my-project/europe-west1-b/n1", Some("my-project"), Some("europe-west1")),

@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_the_cursor_or_hides_is_spelled_out() {
+    fn characters_that_move_the_cursor_or_hide_are_spelled_out() {
         check("a\n{\"b\"}", "a\\n{\"b\"}");
         check("\u{1b}[2J", "\\u{1b}[2J");
         check("a\u{9b}2J", "a\\u{9b}2J");
@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_is_cut_between_characters() {
+    fn a_long_text_is_cut_between_characters() {
         check("12345678901234567890", "12345678901234567890");
         check("123456789012345678901", "12345678901234567…");
         check("1234567890123456789\n", "12345678901234567…");

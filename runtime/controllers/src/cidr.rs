@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lies_in_a_network_is_between_its_bounds() {
+    fn a_network_inside_is_between_the_bounds() {
         let cidr = |text: &str| Cidr::parse(text).unwrap();
         let (low, high) = cidr("10.244.0.0/23").bounds();
         for inside in ["10.244.0.0/23", "10.244.0.0/24", "10.244.1.0/24", "10.244.1.255/32"] {

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn of_ten_thousand_unrelated_events_three_are_logged() {
+    fn three_of_ten_thousand_unrelated_events_are_logged() {
         let (mut unrelated, start) = (UnrelatedEvents::default(), Instant::now());
         let recorded = (0..10_000).filter(|_| unrelated.sample(start) != Sample::Skipped).count();
         assert_eq!(recorded, 3);

@@ -333,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_167_what_is_only_written_down_ends_no_back_off() {
+    fn adv_167_an_announcement_ends_no_back_off() {
         let now = Instant::now();
         let mut queue = Queue::new(Limits::per_key());
         queue.retry("a", Pause::AtLeast(SECOND), now, 0.0);
@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_postponed_has_not_failed_and_an_event_comes_first() {
+    fn a_postponed_key_has_not_failed_and_an_event_comes_first() {
         let (mut queue, now) = queue();
         queue.add("a", now);
         queue.take(now);

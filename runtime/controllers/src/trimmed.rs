@@ -374,7 +374,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_node_what_decisions_read_is_kept() {
+    fn a_trimmed_node_keeps_all_that_decisions_read() {
         let condition = |kind: &str, rest: Value| {
             let mut condition = json!({ "type": kind, "status": "True", "lastTransitionTime": "2026-01-02T03:04:05Z" });
             condition.as_object_mut().unwrap().extend(rest.as_object().unwrap().clone());
@@ -438,7 +438,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_service_spec_and_status_are_read() {
+    fn a_trimmed_service_keeps_spec_and_status() {
         let service = json!({
             "spec": { "type": "LoadBalancer", "ports": [{ "port": 80, "nodePort": 30080 }] },
             "status": { "conditions": [], "loadBalancer": { "ingress": [{ "ip": "192.0.2.1" }] } },
@@ -448,7 +448,7 @@ mod tests {
     }
 
     #[test]
-    fn of_a_volume_metadata_and_spec_are_read() {
+    fn a_trimmed_volume_keeps_metadata_and_spec() {
         let volume = json!({
             "spec": { "csi": { "driver": "d", "volumeHandle": "h" }, "claimRef": { "name": "c" } },
             "status": { "phase": "Bound", "lastPhaseTransitionTime": "2026-01-02T03:04:05Z" },
@@ -459,7 +459,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_object_is_an_error() {
+    fn a_value_that_is_no_object_is_an_error() {
         serde_json::from_value::<Trimmed<KubeNode>>(json!({})).unwrap_err();
     }
 }

@@ -78,7 +78,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compared_is_believed() {
+    fn a_version_that_cannot_be_compared_is_believed() {
         let mut seen = NewestVersion::default();
         assert!(seen.change("b") && seen.change("a") && !seen.change("a"));
         assert_eq!(seen.list("b"), Ok(()));

@@ -231,7 +231,7 @@ mod tests {
     use crate::testing::request;
 
     #[test]
-    fn of_long_names_and_paths_a_line_has_the_beginning() {
+    fn a_line_has_the_beginning_of_long_names_and_paths() {
         let call = CallId { provider: "acme".into(), function: "instances.list", id: 1 };
         let metrics = Metrics::register(&Registry::new()).unwrap();
         let long = "x".repeat(1 << 16);

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_plainly_an_origin_is_refused() {
+    fn a_base_url_that_is_not_plainly_an_origin_is_refused() {
         for (text, because) in [
             ("api.example.com", "no scheme"),
             ("ftp://api.example.com", "not https"),

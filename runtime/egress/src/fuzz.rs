@@ -43,7 +43,7 @@ struct Case {
 
 #[test]
 #[expect(clippy::disallowed_methods, reason = "how long to fuzz is said by whoever runs the tests")]
-fn what_is_permitted_is_what_was_asked_for_and_allowed() {
+fn a_permitted_request_was_asked_for_and_allowed() {
     let seconds = std::env::var("AEROSTAT_FUZZ_SECONDS").ok().map_or(SECONDS, |it| it.parse().expect("a number"));
     let end = Instant::now() + Duration::from_secs(seconds);
     let mut runner = TestRunner::new(Config { failure_persistence: None, ..Config::default() });

@@ -62,7 +62,7 @@ mod tests {
 
     /// All patterns of up to three characters against each other and all texts of up to four.
     #[test]
-    fn what_patterns_say_of_each_other_holds_for_all_texts() {
+    fn patterns_compare_as_their_texts_do() {
         let words = |characters: &str, most: usize| {
             let mut all = vec![String::new()];
             let mut newest = all.clone();

@@ -251,7 +251,7 @@ mod tests {
 
     /// All patterns of up to three characters against all operations of up to four.
     #[test]
-    fn what_a_covered_pattern_matches_the_wider_one_matches() {
+    fn a_wider_pattern_matches_all_that_a_covered_one_does() {
         let texts = |characters: &str, most: usize| {
             let mut all = vec![String::new()];
             let mut newest = all.clone();

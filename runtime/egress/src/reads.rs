@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_comes_while_it_is_in_flight_joins() {
+    async fn a_reader_joins_a_request_in_flight() {
         let reads = Reads::new(Duration::ZERO);
         let (answer, send) = request();
         let mut first = Box::pin(reads.answer(key(), Freshness::ANY, send));
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn whoever_joined_is_served_although_the_first_has_gone() {
+    async fn a_reader_that_joined_is_served_although_the_first_has_gone() {
         let reads = Reads::new(Duration::ZERO);
         let (answer, send) = request();
         let mut first = Box::pin(reads.answer(key(), Freshness::ANY, send));
@@ -350,7 +350,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_nobody_waits_for_any_more_is_asked_again() {
+    async fn a_request_without_a_reader_is_sent_again() {
         let reads = Reads::new(Duration::from_secs(60));
         let (answer, send) = request();
         let mut first = Box::pin(reads.answer(key(), Freshness::ANY, send));
@@ -363,7 +363,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_was_asked_before_a_write_ended_does_not_serve_after_it() {
+    async fn a_read_begun_before_a_write_ended_does_not_serve_after_it() {
         let reads = Reads::new(Duration::from_secs(60));
         let (early, send) = request();
         let mut before = Box::pin(reads.answer(key(), Freshness::ANY, send));

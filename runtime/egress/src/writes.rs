@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_104_what_may_have_been_done_counts() {
+    fn adv_104_a_write_that_may_have_been_done_counts() {
         for (status, refused) in
             [(200, false), (202, false), (303, false), (400, true), (403, true), (404, true), (408, false)]
                 .into_iter()

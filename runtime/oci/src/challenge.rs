@@ -114,7 +114,7 @@ mod tests {
     }
 
     #[test]
-    fn what_can_be_read_in_two_ways_is_refused() {
+    fn a_challenge_that_can_be_read_in_two_ways_is_refused() {
         for (values, part) in [
             (&["Bearer realm=\"a\",realm=\"b\""][..], "two realms"),
             (&["Bearer realm=\"a\", REALM=b"], "two realms"),

@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_told_without_the_secret() {
+    fn a_wrong_login_file_is_told_without_the_secret() {
         let error = shown("{ \"auths\": { \"registry.example.com\": { \"password\": [\"hunter22\"] } } }").unwrap_err();
         assert!(error.contains("no Docker config") && !error.contains("hunter22"), "{error}");
     }

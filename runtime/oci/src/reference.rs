@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn what_follows_an_at_sign_is_a_digest_and_is_not_repeated() {
+    fn the_text_after_an_at_sign_is_a_digest_and_is_not_repeated() {
         for text in [
             "alice:hunter22@registry.example.com/a",
             "registry.example.com/a@",

@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn adv_158_what_is_left_out_costs_nothing() {
+    async fn adv_158_work_that_is_left_out_costs_nothing() {
         let meter = Meter::default();
         let host = async {
             work(100);

@@ -306,7 +306,7 @@ fn one_module_is_loaded() {
 }
 
 #[test]
-fn what_is_not_yaml_or_not_there_is_named() {
+fn a_config_that_is_not_yaml_or_not_there_is_named() {
     assert!(CloudConfig::parse("provider: [").is_err());
     assert!(CloudConfig::parse("").is_err());
     let error = CloudConfig::read(Path::new("/nowhere/cloud.yaml")).unwrap_err().to_string();
@@ -357,7 +357,7 @@ fn a_module_in_a_registry_is_read() {
 }
 
 #[test]
-fn what_contradicts_itself_about_a_registry_is_refused() {
+fn a_registry_that_contradicts_itself_is_refused() {
     let image = "image: registry.example.com/acme/provider";
     for (text, parts) in [
         (format!("    oci: {{ {image} }}"), &["digest", "line"][..]),
@@ -394,7 +394,7 @@ fn bad_input_previous_equal_to_digest() {
 }
 
 #[test]
-fn adv_164_what_may_stand_is_said_without_doubt() {
+fn adv_164_the_content_of_a_rule_is_said_without_doubt() {
     let delete = "{ methods: [POST, PUT, DELETE], paths: [/v2/load_balancers/**] }";
     let changed = |keys: &str| format!("{{ methods: [PUT], paths: [/v2/load_balancers/**], {keys} }}");
     for (keys, parts) in [

@@ -390,7 +390,7 @@ mod tests {
     }
 
     #[test]
-    fn what_would_stop_everything_is_refused() {
+    fn a_zero_that_would_stop_everything_is_refused() {
         assert!(Duration::from_text("0s").is_err());
         assert!(PositiveNumber::from_text("0").is_err());
         assert!(RequestRate::from_text("0").is_err());

@@ -50,7 +50,7 @@ mod tests {
     }
 
     #[test]
-    fn what_differs_is_named_but_for_the_module() {
+    fn differences_are_named_but_for_the_module() {
         assert_eq!(differences("/a, sha256: 1", "/b, sha256: 2"), [""; 0]);
         assert_eq!(differences("kind: CloudConfig, ", "kind:   'CloudConfig', "), [""; 0], "how it is written");
         assert_eq!(differences("a: b", "a: c"), ["provider.settings"]);

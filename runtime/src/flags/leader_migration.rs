@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn case_246_what_is_missing_or_unknown_is_an_error() {
+    fn case_246_a_missing_or_unknown_field_is_an_error() {
         for (text, part) in [
             (file("leaderName: a\nextra: 1\n"), "extra"),
             (file("controllerLeaders: []\n"), "leaderName is missing"),

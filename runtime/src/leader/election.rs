@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_renews_blindly_what_may_be_lost() {
+    fn a_lease_that_may_be_lost_is_not_renewed_blindly() {
         let mut world = World::new();
         let (mut a, mut b) = (candidate("a"), candidate("b"));
         assert!(a.renewal(world.now()).is_none(), "never held");

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_162_what_was_written_outlives_the_process() {
+    fn adv_162_the_record_of_writes_outlives_the_process() {
         let history = History {
             written: vec![written(&[(130, 2), (5, 1), (0, 3)])],
             changes: vec![(61 * SECOND, 4)],

@@ -314,7 +314,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_130_what_is_asked_stands_beside_what_is_allowed() {
+    fn adv_130_asked_rules_stand_beside_allowed_ones() {
         let mut description = description();
         description.endpoints[0].headers = vec!["X-Acme-Version".to_owned(), "x-acme-trace".to_owned()];
         let mut api =

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_nodes_with_one_network_the_first_is_named() {
+    fn the_first_of_two_nodes_with_one_network_is_named() {
         let (one, two) = (node("a", &["10.244.1.0/24"], &[]), node("b", &["10.244.1.0/24"], &[]));
         let names = |nodes: [&KubeNode; 2]| of_nodes(nodes.map(|it| (it, None))).networks.remove(0).node;
         assert_eq!([names([&one, &two]), names([&two, &one])], ["a", "a"]);

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn adv_168_of_a_large_user_nothing_is_kept() {
+    async fn adv_168_nothing_of_a_large_user_is_kept() {
         let answer = r#"{ "spec": {}, "status": { "allowed": true } }"#;
         for (groups, kept) in [(1, 1), (1_000, 0)] {
             let (reviewer, _) = reviewer(Some(answer));

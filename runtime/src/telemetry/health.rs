@@ -213,7 +213,7 @@ mod tests {
     }
 
     #[test]
-    fn what_no_restart_mends_is_checked_by_readyz_alone() {
+    fn a_check_that_no_restart_mends_is_of_readyz_alone() {
         let health = health(&[("leaderElection", true)]);
         health.add_to_readiness("permissions", || false);
         let report = |page| health.report(page, true, &[]);
@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_reached_is_named_and_fails_nothing() {
+    fn an_unreached_endpoint_is_named_and_fails_nothing() {
         let health = health(&[("leaderElection", true)]);
         let out = Unreached { endpoint: "api".to_owned(), cause: "dns", sentence: String::new() };
         let (unreached, receiver) = watch::channel(Arc::from([out]));

@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_103_who_is_refused_often_waits_and_nobody_else() {
+    fn adv_103_a_user_refused_often_waits_and_no_other_does() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         for _ in 0..CRASHES {
             assert_eq!(ask(&mut failures, "mallory", CallEnd::Crashed, now), Ok(()));
@@ -211,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_168_of_a_long_name_a_digest_is_kept() {
+    fn adv_168_a_digest_of_a_long_name_is_kept() {
         let (mut failures, now) = (Failures::default(), Instant::now());
         let long = "ä".repeat(1 << 20);
         ask(&mut failures, &long, CallEnd::Crashed, now).unwrap();

@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn case_249_what_is_no_question_is_refused() {
+    fn case_249_a_body_that_is_no_question_is_refused() {
         assert_eq!(refused(b""), "the body is empty");
         assert!(refused(b"{").starts_with("it is no AdmissionReview: "));
         assert!(refused(b"[]").starts_with("it is no AdmissionReview: "));

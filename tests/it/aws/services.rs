@@ -203,7 +203,7 @@ async fn aws_019_020_028_029_a_classic_load_balancer_lives_and_ends() {
 }
 
 #[tokio::test]
-async fn what_the_vendor_has_left_is_taken_over_without_a_write() {
+async fn load_balancers_of_the_vendor_are_taken_over_unwritten() {
     let (rig, process) = running(2).await;
     create(&rig, &service("network", &[80, 443], &[NETWORK])).await;
     create(&rig, &service("classic", &[80], &[])).await;

@@ -45,7 +45,7 @@ async fn aerostat_leaves_what_the_manager_of_aws_leaves() {
 
 /// Cases: takeover, aws 20, aws 32
 #[tokio::test]
-async fn what_the_manager_of_aws_left_is_taken_over_unwritten() {
+async fn a_cluster_of_the_manager_of_aws_is_taken_over_unwritten() {
     let stage = Stage::new().await;
     let story = stage.story();
     let part = |name: &str| story.iter().find(|it| it.name == name).unwrap();

@@ -40,7 +40,7 @@ fn rule(name: &str, more: &str) -> String {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_told_in_azures_words() {
+async fn a_missing_resource_is_told_in_azures_words() {
     let asked = Asked::instant().await;
     for (line, told) in [
         ("GET Network/loadBalancers/l", "404 ResourceNotFound"),
@@ -179,7 +179,7 @@ async fn other_kinds_are_refused_for_each_fault() {
 }
 
 #[tokio::test]
-async fn what_is_in_use_cannot_be_deleted() {
+async fn a_resource_in_use_cannot_be_deleted() {
     let asked = ground().await;
     asked.cloud.with(|world| {
         world.add_scale_set("pool1");

@@ -51,7 +51,7 @@ async fn a_broken_promise_ends_with_1_in_three_forms() {
 }
 
 #[tokio::test]
-async fn what_is_given_wrong_is_one_sentence_with_a_next_step() {
+async fn a_wrong_argument_is_one_sentence_with_a_next_step() {
     let served = acme::serve(0, &[]).await.unwrap();
     let folder = Folder::new();
     let nothing = folder.write("nothing.wasm", "no component");

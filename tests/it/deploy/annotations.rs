@@ -32,7 +32,7 @@ fn common(title: &str) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_published_says_what_it_is() {
+async fn published_artifacts_name_their_content() {
     let registry = published().await;
     let annotations = async |name: &str| registry.manifest(name).await["annotations"].clone();
     let mut module = common("acme");

@@ -66,7 +66,7 @@ fn allowed_rules(config: &Value) -> BTreeMap<String, BTreeSet<String>> {
 }
 
 #[tokio::test]
-async fn what_the_provider_of_aws_describes_is_allowed_and_no_more() {
+async fn the_config_of_aws_allows_all_that_is_described_and_no_more() {
     let (config, description) = (config(), described().await);
     assert_eq!(allowed_rules(&config), described_rules(&description));
     let endpoints = config["endpoints"].as_array().unwrap();

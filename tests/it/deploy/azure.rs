@@ -120,7 +120,7 @@ fn lines<'a>(
 }
 
 #[tokio::test]
-async fn what_azures_provider_describes_is_allowed_and_no_more() {
+async fn the_config_of_azure_allows_all_described_and_no_more() {
     let (config, description) = (cloud_config_in("azure/config.yaml"), described().await);
     let written = config["endpoints"].as_array().unwrap();
     assert_eq!(written.len(), description.endpoints.len());

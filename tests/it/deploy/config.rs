@@ -6,7 +6,7 @@ use tests::guests;
 use crate::setup::{allowed, cloud_config, container, describe, described, object, template, texts};
 
 #[tokio::test]
-async fn what_the_provider_describes_is_allowed_and_nothing_else() {
+async fn the_config_allows_all_that_is_described_and_no_more() {
     let config = cloud_config();
     let description = describe(guests::DIGITALOCEAN).await;
     assert_eq!(description.endpoints.len(), 1);

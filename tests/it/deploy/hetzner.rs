@@ -12,7 +12,7 @@ fn config() -> Value {
 }
 
 #[tokio::test]
-async fn what_hetzners_provider_describes_is_allowed_and_nothing_else() {
+async fn the_config_of_hetzner_allows_all_described_and_no_more() {
     let (config, description) = (config(), describe(guests::HETZNER).await);
     assert_eq!(allowed(&config), described(&description));
     assert_eq!(config["endpoints"][0]["name"], description.endpoints[0].name);

@@ -129,7 +129,7 @@ fn the_images_user_is_the_pods() {
 }
 
 #[test]
-fn what_is_packed_twice_is_the_same_byte_for_byte() {
+fn two_images_of_one_build_are_the_same_byte_for_byte() {
     let (one, other) = (Compiled::new(), Compiled::new());
     // Another time, other rights, another order of files in their folder.
     let chart = other.folder.path("chart");
@@ -202,7 +202,7 @@ fn chart_and_manifests_have_the_digests_of_their_release() {
 }
 
 #[test]
-fn what_cannot_be_packed_is_said() {
+fn an_image_that_cannot_be_packed_is_told() {
     let check = |change: &dyn Fn(&Compiled), part: &str| {
         let compiled = Compiled::new();
         change(&compiled);

@@ -49,7 +49,7 @@ fn lines(methods: &[String], paths: &[String], effect: Option<&str>, carried: &s
 }
 
 #[tokio::test]
-async fn what_openstacks_provider_describes_is_allowed_and_no_more() {
+async fn the_config_of_openstack_allows_all_described_and_no_more() {
     let (config, description) = (config(), describe_with(guests::OPENSTACK, &[("region", "RegionOne")]).await);
     let written = config["endpoints"].as_array().unwrap();
     assert_eq!(written.len(), description.endpoints.len());

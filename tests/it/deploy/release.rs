@@ -99,7 +99,7 @@ fn pages_name_files_that_a_release_has() {
 }
 
 #[test]
-fn what_the_scripts_cannot_do_is_said_with_the_next_step() {
+fn the_scripts_end_with_a_cause_and_the_next_step() {
     let none: &[&str] = &[];
     for (script, arguments, parts) in [
         ("release.sh", &["nonsense"] as &[&str], ["there is no nonsense to build", "Next step: deploy/release.sh"]),
@@ -115,7 +115,7 @@ fn what_the_scripts_cannot_do_is_said_with_the_next_step() {
 }
 
 #[tokio::test]
-async fn what_is_published_twice_has_the_same_digests() {
+async fn artifacts_published_twice_have_the_same_digests() {
     let sources = Sources::new(VERSION);
     sources.release(&Compiled::new().packed());
     let Sources { folder, release, .. } = &sources;

@@ -23,7 +23,7 @@ tests::for_each_cloud! {
     half_a_page_backs_off,
     no_answer_at_all_backs_off,
     an_empty_list_is_an_answer_and_proves_no_absence,
-    what_the_operator_does_not_allow_is_denied,
+    a_request_that_the_operator_does_not_allow_is_denied,
 }
 
 /// A cloud with the machines `web-1` and `web-2`.
@@ -156,7 +156,7 @@ async fn an_empty_list_is_an_answer_and_proves_no_absence<V: Vendor>() {
     assert!(rig.get(web::<V>()).await.unwrap().is_some());
 }
 
-async fn what_the_operator_does_not_allow_is_denied<V: Vendor>() {
+async fn a_request_that_the_operator_does_not_allow_is_denied<V: Vendor>() {
     let cloud = V::start(Behaviour::default()).await.unwrap();
     let allowed = Some(&[V::machines()][..]);
     let differences = Differences { settings: V::SETTINGS, allowed, ..Differences::default() };

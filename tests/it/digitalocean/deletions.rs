@@ -8,7 +8,7 @@ use crate::setup::{NAME, Service};
 
 tests::for_each_cloud! {
     a_load_balancer_of_its_name_is_deleted_without_a_mark,
-    what_nothing_proves_stays_and_is_told,
+    an_unproven_load_balancer_stays_and_is_told,
     a_deletion_that_fails_is_not_done,
 }
 
@@ -43,7 +43,7 @@ async fn a_load_balancer_of_its_name_is_deleted_without_a_mark<V: Vendor>() {
     assert_eq!(V::built(rig.cloud.account()), []);
 }
 
-async fn what_nothing_proves_stays_and_is_told<V: Vendor>() {
+async fn an_unproven_load_balancer_stays_and_is_told<V: Vendor>() {
     let rig = rig::<V>().await;
     let mut service = Service::new(&rig).with("name", "web.example.com");
     service.served().await;

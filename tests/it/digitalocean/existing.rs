@@ -14,7 +14,7 @@ tests::for_each_cloud! {
     nodes_are_followed_although_the_cloud_refuses_a_change,
     nodes_are_followed_although_the_name_is_taken,
     a_chosen_name_can_be_changed_and_given_back,
-    what_somebody_changes_is_put_right,
+    a_change_by_somebody_is_put_right,
 }
 
 async fn rig<V: Vendor>() -> ProviderRig<V> {
@@ -46,16 +46,16 @@ fn one<V: Vendor>() -> String {
 }
 
 #[tokio::test]
-async fn do_33_what_is_as_desired_is_read_once_and_not_written() {
-    what_is_as_desired_is_only_read::<DigitalOcean>().await;
+async fn do_33_a_load_balancer_as_desired_is_read_once() {
+    a_load_balancer_as_desired_is_only_read::<DigitalOcean>().await;
 }
 
 #[tokio::test]
-async fn hcloud_28_what_is_as_desired_is_only_read() {
-    what_is_as_desired_is_only_read::<Hetzner>().await;
+async fn hcloud_28_a_load_balancer_as_desired_is_only_read() {
+    a_load_balancer_as_desired_is_only_read::<Hetzner>().await;
 }
 
-async fn what_is_as_desired_is_only_read<V: Vendor>() {
+async fn a_load_balancer_as_desired_is_only_read<V: Vendor>() {
     let rig = rig::<V>().await;
     let mut service = served(&rig).await;
     let before = rig.requests().len();
@@ -223,7 +223,7 @@ async fn a_chosen_name_can_be_changed_and_given_back<V: Vendor>() {
     }
 }
 
-async fn what_somebody_changes_is_put_right<V: Vendor>() {
+async fn a_change_by_somebody_is_put_right<V: Vendor>() {
     let rig = rig::<V>().await;
     let mut service = served(&rig).await;
     let before = only(&rig);

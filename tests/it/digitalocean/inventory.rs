@@ -15,7 +15,7 @@ tests::for_each_cloud! {
     a_revision_changes_with_what_somebody_changes,
     only_a_call_that_changes_the_cloud_has_written,
     a_list_has_pages,
-    what_a_list_has_read_costs_no_request,
+    a_listed_load_balancer_costs_no_request,
     a_creation_after_a_list_searches_no_second_time,
     a_late_list_makes_no_second_load_balancer,
 }
@@ -127,7 +127,7 @@ async fn a_list_has_pages<V: Vendor>() {
     assert_eq!(lists(&rig.requests()[before..], V::LOAD_BALANCERS), 3);
 }
 
-async fn what_a_list_has_read_costs_no_request<V: Vendor>() {
+async fn a_listed_load_balancer_costs_no_request<V: Vendor>() {
     const SERVICES: usize = 30;
     let rig = rig::<V>(Creation::Takes(Duration::from_millis(1))).await;
     let inventory = rig.inventory();

@@ -57,15 +57,15 @@ async fn an_error_of_the_cloud_is_not_absence<V: Vendor>() {
 
 #[tokio::test]
 async fn do_05_a_droplet_that_no_list_shows_may_exist() {
-    what_no_list_shows_may_exist::<DigitalOcean>().await;
+    a_machine_that_no_list_shows_may_exist::<DigitalOcean>().await;
 }
 
 #[tokio::test]
 async fn hcloud_04_a_server_that_no_list_shows_may_exist() {
-    what_no_list_shows_may_exist::<Hetzner>().await;
+    a_machine_that_no_list_shows_may_exist::<Hetzner>().await;
 }
 
-async fn what_no_list_shows_may_exist<V: Vendor>() {
+async fn a_machine_that_no_list_shows_may_exist<V: Vendor>() {
     let rig = two::<V>().await;
     V::hide_machine(rig.cloud.account(), 1);
     assert_eq!(rig.list_all(50).await.len(), 1);

@@ -212,7 +212,7 @@ async fn a_load_balancer_without_annotations_is_adopted_by_name() {
 }
 
 #[tokio::test]
-async fn what_the_vendor_tolerates_is_taken_over_with_a_warning() {
+async fn tolerated_annotations_are_taken_over_with_a_warning() {
     for (name, value) in [
         ("tls-passthrough", "perhaps"),
         ("algorithm", "random"),
@@ -233,7 +233,7 @@ async fn what_the_vendor_tolerates_is_taken_over_with_a_warning() {
 }
 
 #[tokio::test]
-async fn what_the_load_balancer_has_already_is_no_refusal() {
+async fn a_value_that_the_load_balancer_has_is_no_refusal() {
     let path = HealthCheck { path: "well".to_owned(), port: 30_080, proxy_protocol: None, ..plain().health_check };
     for (annotations, attributes) in [
         (
@@ -280,7 +280,7 @@ async fn what_the_load_balancer_has_already_is_no_refusal() {
 }
 
 #[tokio::test]
-async fn what_was_taken_over_is_deleted() {
+async fn a_load_balancer_that_was_taken_over_is_deleted() {
     let rig = rig(&[]).await;
     let mut service = Service::new(&rig).with("name", "web.example.com");
     built(&rig, &mut service, Attributes { name: "web.example.com".to_owned(), ..plain() });

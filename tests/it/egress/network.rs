@@ -107,7 +107,7 @@ async fn adv_04_names_that_lead_to_metadata_services_are_refused() {
 }
 
 #[tokio::test]
-async fn adv_05_what_is_left_of_an_answer_is_dialled_and_nothing_else() {
+async fn adv_05_the_rest_of_an_answer_is_dialled_and_nothing_else() {
     let refusing = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     lead("1.0.0.5", refusing);
     let (lab, trap) = trapped(&[&["1.0.0.5", "127.0.0.1"]], |_, setup| setup.route = route).await;

@@ -216,7 +216,7 @@ async fn an_answer_serves_only_one_generation_of_the_credential() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_bounded() {
+async fn the_memory_of_reads_is_bounded() {
     let server = Capture::http(|_| Step::ok(&"x".repeat(3 << 20))).await;
     let lab = lab(&server, LONG).await;
     for path in ["a", "b", "a", "b"] {

@@ -37,7 +37,7 @@ async fn play(tables: &[&[&str]]) {
 }
 
 #[tokio::test]
-async fn what_is_in_use_is_not_deleted() {
+async fn a_resource_in_use_is_not_deleted() {
     play(&[
         EXTERNAL,
         INTERNAL,

@@ -5,7 +5,7 @@ use cloud_provider::Deletion;
 use crate::setup::{LOCATION, Service, rig};
 
 #[tokio::test]
-async fn hcloud_41_what_is_protected_is_marked_and_kept() {
+async fn hcloud_41_a_protected_load_balancer_is_marked_and_kept() {
     let rig = rig(&[LOCATION]).await;
     let mut service = Service::new(&rig);
     service.served_with().await;

@@ -41,7 +41,7 @@ async fn delete(rig: &Rig, item: &InventoryItem) -> Result<Deletion> {
 }
 
 #[tokio::test]
-async fn what_nobody_has_any_more_is_deleted_by_its_mark() {
+async fn an_abandoned_load_balancer_is_deleted_by_its_mark() {
     let rig = rig(&[LOCATION]).await;
     Service::new(&rig).served_with().await;
     let inventory = rig.abilities.load_balancer_inventory.clone().unwrap();

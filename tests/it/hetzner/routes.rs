@@ -180,7 +180,7 @@ async fn a_change_that_the_cloud_gives_up_is_an_error() {
 }
 
 #[tokio::test]
-async fn what_runs_is_asked_about_again_and_again() {
+async fn a_running_action_is_asked_about_again_and_again() {
     let (rig, routes) = remembering_rig(&[]).await;
     rig.cloud.behave(|it| it.actions = Taking::Forever);
     let mut added = [change(DESTINATION, None, Some("10.0.0.2"))];

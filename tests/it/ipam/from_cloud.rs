@@ -137,7 +137,7 @@ async fn case_218_both_families_come_in_the_order_of_services() {
 }
 
 #[tokio::test]
-async fn case_218_what_is_right_is_not_asked_about() {
+async fn case_218_a_right_node_is_not_asked_about() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine("n1", &["10.0.1.0/24"]), machine("n2", &["10.0.2.0/24"])]);
@@ -157,7 +157,7 @@ async fn case_218_what_is_right_is_not_asked_about() {
 }
 
 #[tokio::test]
-async fn adv_152_what_is_not_the_clouds_is_written_nowhere() {
+async fn adv_152_a_network_that_is_not_the_clouds_is_not_written() {
     let cluster = cluster().await;
     // A kubelet that claims everything for its own Node keeps nobody from anything.
     create(&cluster, &with("evil", &["0.0.0.0/0"])).await;

@@ -84,7 +84,7 @@ async fn case_206_the_fifth_of_four_waits_for_a_deletion() {
 }
 
 #[tokio::test]
-async fn case_210_what_nodes_have_at_start_is_never_handed_out() {
+async fn case_210_blocks_of_nodes_at_start_are_never_handed_out() {
     let cluster = cluster().await;
     create(&cluster, &with("old", &["127.123.234.0/30"])).await;
     create(&cluster, &with("wide", &["127.123.234.8/29"])).await;

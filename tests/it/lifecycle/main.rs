@@ -4,6 +4,6 @@ mod account;
 mod cloud;
 mod controller;
 mod deletion;
-mod nobody;
+mod failing_cloud;
 mod taints;
 mod withheld;

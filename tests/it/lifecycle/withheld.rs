@@ -217,7 +217,7 @@ async fn a_node_the_list_lacks_and_get_finds_stays() {
 }
 
 #[tokio::test]
-async fn adv_71_of_five_hundred_nodes_a_tenth_goes_at_most() {
+async fn adv_71_a_tenth_of_five_hundred_nodes_goes_at_most() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has((1..=500).map(machine));

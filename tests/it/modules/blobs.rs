@@ -32,7 +32,7 @@ async fn a_digest_that_is_wrong_only_at_the_end_is_wrong() {
 }
 
 #[tokio::test]
-async fn of_10_gb_no_more_is_read_than_the_manifest_names() {
+async fn a_blob_of_10_gb_is_read_as_far_as_the_manifest_names() {
     let (_registry, setup) =
         served(vec![Step::raw("HTTP/1.1 200 OK\r\ncontent-length: 10737418240\r\n\r\n"), Step::Hang]).await;
     setup.unavailable(&["answered with more than the 8 bytes that are awaited"]).await;

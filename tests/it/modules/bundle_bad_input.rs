@@ -17,7 +17,7 @@ async fn refused(arguments: &[&str], parts: &[&str]) {
 }
 
 #[tokio::test]
-async fn of_a_bad_bundle_nothing_is_sent() {
+async fn nothing_of_a_bad_bundle_is_sent() {
     let (registry, folder) =
         (Capture::https(&["127.0.0.1"], |_| Step::answer("404 Not Found", &[], "")).await, Folder::new());
     let ca = flag("ca", &folder.write("ca.pem", registry.ca()));

@@ -71,7 +71,7 @@ async fn outlives_another(change: impl FnOnce(&mut oci::ModuleSettings, Digest),
 }
 
 #[tokio::test]
-async fn what_runs_and_what_ran_before_it_are_kept() {
+async fn the_serving_module_and_the_one_before_it_are_kept() {
     assert!(outlives_another(|_, _| (), true).await, "it serves while the next one is fetched");
     assert!(outlives_another(|it, first| it.previous = Some(first), false).await, "it is named as previous");
     assert!(!outlives_another(|_, _| (), false).await, "nobody needs it");
@@ -122,7 +122,7 @@ async fn a_key_that_is_taken_away_counts_for_the_folder_too() {
 }
 
 #[tokio::test]
-async fn what_was_kept_unsigned_is_not_taken_for_signed() {
+async fn a_module_kept_unsigned_is_not_taken_for_signed() {
     let (registry, mut setup, signer) = signed().await;
     let signed_by = setup.settings.signed_by.take();
     assert_eq!(setup.pulled().await.signer, None);

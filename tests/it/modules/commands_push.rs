@@ -59,7 +59,7 @@ async fn adv_57_an_upload_follows_no_redirect() {
 }
 
 #[tokio::test]
-async fn what_a_registry_has_is_not_sent_again() {
+async fn a_blob_that_a_registry_has_is_not_sent_again() {
     let folder = Folder::new();
     let registry = Capture::https(&["127.0.0.1"], |request| match method(request) {
         "HEAD" => Step::answer("200 OK", &[], ""),

@@ -66,7 +66,7 @@ async fn another_key_than_cosign_signed_with_is_refused() {
 }
 
 #[tokio::test]
-async fn what_cosign_only_attests_is_no_approval() {
+async fn an_attestation_of_cosign_is_no_approval() {
     let registry = registry().await;
     let setup = setup(&registry, "attested", "p256.pub");
     setup.refused(&["only attests https://example.com/scan, which is no approval"]).await;

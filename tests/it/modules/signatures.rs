@@ -205,7 +205,7 @@ async fn signatures_are_found_among_others_but_not_without_end() {
 }
 
 #[tokio::test]
-async fn of_signatures_under_the_tag_eight_are_looked_at() {
+async fn eight_signatures_under_the_tag_are_looked_at() {
     let (signer, other, digest) = (signer(), signer(), artifact().digest());
     let name = "registry.example.com/acme/provider";
     let payload = Signer::payload(name, &digest);
@@ -256,7 +256,7 @@ async fn a_bundle_of_more_than_1_mib_is_not_read() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_no_permission() {
+async fn an_unreadable_signature_is_no_permission() {
     let signer = signer();
     let digest = artifact().digest();
     let path = format!("referrers/sha256:{digest}");

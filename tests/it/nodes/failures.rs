@@ -156,7 +156,7 @@ async fn case_008_and_038_a_missing_machine_backs_off() {
 }
 
 #[tokio::test]
-async fn what_a_person_has_to_mend_is_shown_on_the_node() {
+async fn an_error_for_a_person_is_shown_on_the_node() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.answers("n1", Answer::Error(Error::Denied("HTTP 401: the token is not valid".to_owned())));
@@ -177,7 +177,7 @@ async fn shown(cluster: &Cluster, name: &str) -> (String, String) {
 }
 
 #[tokio::test]
-async fn what_time_does_not_heal_is_shown_on_the_node() {
+async fn an_error_that_time_does_not_heal_is_shown_on_the_node() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(2)]);
@@ -199,7 +199,7 @@ async fn what_time_does_not_heal_is_shown_on_the_node() {
 }
 
 #[tokio::test]
-async fn what_was_refused_is_tried_again_with_another_credential() {
+async fn a_refused_node_is_tried_again_with_another_credential() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.answers("n1", Answer::Error(Error::Denied("HTTP 401: the token is not valid".to_owned())));
@@ -324,7 +324,7 @@ async fn a_node_remade_during_a_write_is_asked_about_again() {
 }
 
 #[tokio::test]
-async fn what_is_in_flight_is_finished_when_the_process_ends() {
+async fn a_call_in_flight_is_finished_when_the_process_ends() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(1), machine(2)]);

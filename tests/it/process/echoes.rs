@@ -91,7 +91,7 @@ fn credentials(setup: Setup, sts: &Capture, agent: &Capture, metadata: &Capture)
 }
 
 #[tokio::test]
-async fn adv_121_who_gives_keys_may_repeat_what_it_is_shown() {
+async fn adv_121_a_service_of_keys_may_repeat_its_token() {
     let cluster = cluster().await;
     let sts = Capture::https(&["127.0.0.1"], |it| everywhere(TOKENS[0], it.connection)).await;
     let agent = Capture::http(|it| everywhere(TOKENS[1], it.connection)).await;

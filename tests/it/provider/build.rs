@@ -66,7 +66,7 @@ async fn a_folder_of_go_is_built_without_names() {
 }
 
 #[tokio::test]
-async fn what_go_cannot_build_ends_with_2() {
+async fn a_program_that_go_cannot_build_ends_with_2() {
     let folder = Folder::new();
     folder.write("go.mod", "module acme.example/provider\n\ngo 1.26\n");
     folder.write("main.go", "package main\n\nfunc main() {\n");
@@ -95,7 +95,7 @@ async fn a_component_that_is_no_provider_ends_with_1() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_built_ends_with_2() {
+async fn a_crate_that_cannot_be_built_ends_with_2() {
     let cases = [
         (crate_with("rlib", ""), "builds no component; write crate-type = [\"cdylib\", \"rlib\"]"),
         (crate_with("cdylib", "fn main() {"), "as it says above; correct the crate"),

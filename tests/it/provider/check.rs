@@ -76,7 +76,7 @@ async fn the_yaml_of_a_check_is_all_that_lacks() {
 }
 
 #[tokio::test]
-async fn what_a_config_allows_beyond_is_no_fault() {
+async fn a_wider_config_is_no_fault() {
     let folder = Folder::new();
     let mut config = json_of(0, &["provider", "describe", guests::ACME]).await;
     let rule = json!({ "methods": ["POST"], "paths": ["/users"] });

@@ -113,7 +113,7 @@ async fn a_route_of_somebody_else_is_a_conflict_and_stays() {
 }
 
 #[tokio::test]
-async fn of_two_nodes_with_one_network_the_younger_gets_an_event() {
+async fn the_younger_node_with_a_network_of_two_gets_an_event() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     create_all(&cluster, [node(1)]).await;

@@ -220,7 +220,7 @@ async fn next_hops_that_are_spelled_otherwise_move_only_a_few_routes() {
 }
 
 #[tokio::test]
-async fn what_is_somebody_elses_stays_whatever_else_goes() {
+async fn a_foreign_route_stays_whatever_else_goes() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.has(stale(5).into_iter().chain([foreign("10.244.200.0/24", "peering"), foreign("10.244.100.0/24", "gone")]));

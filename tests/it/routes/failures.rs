@@ -51,7 +51,7 @@ async fn case_189_without_a_list_nothing_is_done() {
 }
 
 #[tokio::test]
-async fn what_the_cloud_works_on_is_asked_for_again_after_its_pause() {
+async fn a_pending_route_is_asked_for_again_after_its_pause() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     let locked =
@@ -69,7 +69,7 @@ async fn what_the_cloud_works_on_is_asked_for_again_after_its_pause() {
 }
 
 #[tokio::test]
-async fn what_was_denied_is_tried_at_once_with_another_credential() {
+async fn a_denied_route_is_tried_at_once_with_another_credential() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
     cloud.always_answers(Some(Err(Error::Denied("the token may only read".to_owned()))));

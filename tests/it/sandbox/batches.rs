@@ -105,7 +105,7 @@ async fn twenty_services_are_one_call() {
 }
 
 #[tokio::test]
-async fn what_comes_while_a_call_runs_is_the_next_one() {
+async fn services_that_come_while_a_call_runs_are_the_next_one() {
     let batches = load(batched().setting("gather", "0")).await;
     let all = [services("nap", 1), services("web", 9).split_off(1)].concat();
     let replies = batches.ensure(&all).await;

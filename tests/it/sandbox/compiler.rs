@@ -19,7 +19,7 @@ async fn check(program: impl AsRef<Path>, expected: &str) {
 }
 
 #[tokio::test]
-async fn what_the_binary_compiles_runs() {
+async fn a_module_that_the_binary_compiled_runs() {
     let lab = compiled_by(tests::aerostat::binary().unwrap()).load().await;
     lab.assert_alive().await;
 }

@@ -90,7 +90,7 @@ async fn adv_156_none_after_a_failed_read_is_the_clouds_error() {
 }
 
 #[tokio::test]
-async fn adv_156_of_several_nodes_only_the_unanswered_is_doubted() {
+async fn adv_156_only_the_unanswered_of_several_nodes_is_doubted() {
     let cloud = cloud().await;
     let lab = with_api(Guest::hostile().setting("get-batch", "3"), &cloud).load().await;
     let nodes = [crime(&["GET /v1/500"], "none"), crime(&["GET /v1/404"], "none"), "an-honest-node".to_owned()];

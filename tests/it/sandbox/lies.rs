@@ -58,7 +58,7 @@ fn assert_refused<T: std::fmt::Debug>(answer: Result<T, Error>, expected: &str) 
 }
 
 #[tokio::test]
-async fn what_a_provider_exports_is_what_its_cloud_can_do() {
+async fn the_exports_of_a_provider_are_what_its_cloud_can_do() {
     let cloud = cloud("").await;
     assert!(cloud.instances.is_none() && cloud.load_balancers.is_none());
     let routes = cloud.routes.unwrap();

@@ -78,7 +78,7 @@ async fn a_failed_step_keeps_its_status() {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_one_line() {
+async fn the_reason_of_a_kept_load_balancer_is_one_line() {
     let lab = Guest::hostile().load().await;
     let answer = lab.load_balancers.delete(&service("kept")).await.answer;
     assert_eq!(answer, Ok(Deletion::Kept("deletion protection\\nis on".into())));
@@ -129,7 +129,7 @@ async fn a_call_that_does_not_return_is_ended_and_says_so() {
 }
 
 #[tokio::test]
-async fn what_the_guest_noticed_counts_whatever_it_answers() {
+async fn events_of_the_guest_count_whatever_it_answers() {
     let lab = Guest::hostile().load().await;
     let reply = lab.load_balancers.ensure(&service("many-events")).await;
     assert_eq!(reply.answer, Err(Error::Invalid("noted".into())));

@@ -85,7 +85,7 @@ async fn adv_39_a_gigabyte_of_log_is_256_lines() {
 }
 
 #[tokio::test]
-async fn adv_39_what_is_printed_is_capped_too() {
+async fn adv_39_printed_lines_are_capped_too() {
     let (paper, _guard) = Paper::unroll();
     let limits = CallLimits { cpu: Duration::from_secs(60), ..CallLimits::default() };
     let lab = Guest::hostile().limits(limits).load().await;

@@ -171,7 +171,7 @@ async fn a_config_map_of_more_than_1_mib_is_refused() {
 }
 
 #[tokio::test]
-async fn adv_52_what_runs_is_what_was_compared_while_the_file_changes() {
+async fn adv_52_the_compared_bytes_run_while_the_file_changes() {
     let folder = Folder::new("race");
     let good = component::only_provider();
     let bad = component::provider("", "(i32.const 256)");

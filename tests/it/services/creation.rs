@@ -63,7 +63,7 @@ async fn case_117_finalizer_call_and_status_come_in_this_order() {
 }
 
 #[tokio::test]
-async fn case_118_what_is_there_already_is_not_written() {
+async fn case_118_addresses_that_are_there_are_not_written() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));

@@ -82,7 +82,7 @@ async fn finalizers_of_an_earlier_controller_go_where_they_may() {
 }
 
 #[tokio::test]
-async fn case_129_what_is_not_there_is_deleted_at_once() {
+async fn case_129_a_missing_load_balancer_is_deleted_at_once() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     let mut left = service("s1");
@@ -236,7 +236,7 @@ async fn a_deletion_that_nobody_saw_is_made_up_for_at_the_start() {
 }
 
 #[tokio::test]
-async fn what_a_call_brought_before_the_deletion_is_taken_along() {
+async fn the_answer_of_a_call_before_the_deletion_is_taken_along() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", building("lb-1", Duration::from_secs(300)));

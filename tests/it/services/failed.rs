@@ -58,7 +58,7 @@ async fn a_failed_change_leaves_the_address_as_it_is() {
 }
 
 #[tokio::test]
-async fn what_the_cloud_protects_stays_and_its_service_goes() {
+async fn a_protected_load_balancer_stays_and_its_service_goes() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));

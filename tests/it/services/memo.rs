@@ -166,7 +166,7 @@ async fn a_memo_of_a_service_in_another_namespace_is_refused_as_well() {
 }
 
 #[tokio::test]
-async fn of_two_services_that_get_one_memo_at_once_one_keeps_it() {
+async fn one_of_two_services_keeps_a_memo_that_both_get() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     for name in ["s1", "s2"] {

@@ -63,7 +63,7 @@ async fn one_worker_serves_two_hundred_pending_load_balancers() {
 }
 
 #[tokio::test]
-async fn what_is_pending_does_not_keep_the_worker_from_others() {
+async fn a_pending_service_does_not_keep_the_worker_from_others() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = Controller::start(&cluster, &cloud, one());

@@ -163,7 +163,7 @@ async fn a_service_that_is_gone_is_not_updated() {
 }
 
 #[tokio::test]
-async fn what_only_lacked_nodes_is_tried_again_when_one_joins() {
+async fn a_service_that_lacked_nodes_is_tried_when_one_joins() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     let invalid = Answer::Error(Error::Invalid("no usable nodes".to_owned()));

@@ -32,7 +32,7 @@ fn rich() -> Value {
 }
 
 #[tokio::test]
-async fn what_a_put_replaces() {
+async fn a_put_replaces_all_attributes() {
     let same = |known: &Known| {
         let (mut now, plain) = (known["$now"].clone(), &known["$plain"]);
         for name in ["id", "name", "created_at", "ip", "status"] {

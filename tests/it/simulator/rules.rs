@@ -146,7 +146,7 @@ async fn forwarding_rules_are_checked() {
 }
 
 #[tokio::test]
-async fn what_the_rules_allow() {
+async fn allowed_rules_are_taken() {
     let terminated = |entry: &str| with(rule(entry, 443, "http"), "certificate_id", json!(CERTIFICATE));
     let passed_through = with(rule("https", 443, "https"), "tls_passthrough", json!(true));
     let shared = [terminated("https"), terminated("http3"), rule("tcp", 53, "tcp"), rule("udp", 53, "udp")];

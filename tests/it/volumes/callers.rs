@@ -20,7 +20,7 @@ const JSON: &str = "application/json";
 
 /// Cases: case 249, case 257
 #[tokio::test]
-async fn case_249_what_is_no_question_gets_a_status() {
+async fn case_249_a_body_that_is_no_question_gets_a_status() {
     let cluster = cluster().await;
     let script = Script::start().await;
     let webhook = Webhook::new(scripted(&cluster, &script).flags(&[NO_CONTROLLER]));

@@ -106,7 +106,7 @@ async fn case_226_a_provisioners_word_asks_nobody() {
 }
 
 #[tokio::test]
-async fn case_228_what_the_cloud_does_not_say_changes_nothing() {
+async fn case_228_silence_of_the_cloud_changes_nothing() {
     let cluster = cluster().await;
     let cloud = Cloud::new(1);
     cloud.answers("silent", Ok(Some(cloud_provider::Topology::default())));
@@ -186,7 +186,7 @@ async fn a_place_without_nodes_is_told() {
 
 /// A volume whose affinity somebody sets while the cloud is asked keeps it.
 #[tokio::test]
-async fn what_others_write_meanwhile_stays() {
+async fn writes_of_others_meanwhile_stay() {
     let cluster = cluster().await;
     let cloud = Cloud::new(1);
     create(&cluster, &volume("pv-1", DRIVER)).await.unwrap();

@@ -32,7 +32,7 @@ async fn a_cloud_that_fails_is_asked_again() {
 }
 
 #[tokio::test]
-async fn what_was_refused_is_asked_again_with_another_credential() {
+async fn a_refused_volume_is_tried_with_another_credential() {
     let cluster = cluster().await;
     let cloud = Cloud::new(1);
     cloud.answers("pv-1", Err(Error::Denied("HTTP 401: the token is not valid".to_owned())));

@@ -147,7 +147,7 @@ async fn webhook_and_controller_go_together() {
 
 /// A replica that stands by answers as well: a Service sends to all of them.
 #[tokio::test]
-async fn who_stands_by_answers_too() {
+async fn a_standby_answers_too() {
     let cluster = cluster().await;
     let lease = Lease {
         metadata: ObjectMeta { name: Some("cloud-controller-manager".to_owned()), ..ObjectMeta::default() },

@@ -79,17 +79,17 @@ async fn they_are_waited_for_with_a_few_lists<V: Vendor>(most: usize) {
 
 /// Cases: case 149
 #[tokio::test]
-async fn what_somebody_changes_in_the_cloud_is_put_right() {
-    what_somebody_changes_is_put_right::<DigitalOcean>().await;
+async fn a_change_in_the_cloud_is_put_right() {
+    a_change_by_somebody_is_put_right::<DigitalOcean>().await;
 }
 
 /// Cases: case 149
 #[tokio::test]
-async fn what_somebody_changes_at_hetzner_is_put_right() {
-    what_somebody_changes_is_put_right::<Hetzner>().await;
+async fn a_change_at_hetzner_is_put_right() {
+    a_change_by_somebody_is_put_right::<Hetzner>().await;
 }
 
-async fn what_somebody_changes_is_put_right<V: Vendor>() {
+async fn a_change_by_somebody_is_put_right<V: Vendor>() {
     let rig = CloudRig::<V>::with(Behaviour::default()).await.flags(&["--load-balancer-resync-period=2s"]);
     let process = rig.start().await;
     rig.workers(1).await;
@@ -175,18 +175,18 @@ async fn a_foreign_load_balancer_with_such_a_name_stays() {
 }
 
 #[tokio::test]
-async fn adv_171_what_hetzner_protects_is_no_orphan_afterwards() {
+async fn adv_171_a_protected_one_at_hetzner_is_no_orphan() {
     let protect: fn(&Assets, &str, bool) = |account, id, protected| {
         account.load_balancers().update(id.parse().unwrap(), |it| it.protected = protected);
     };
     let is_marked: fn(&Assets, &str) -> bool = |account, id| {
         account.load_balancers().get(id.parse().unwrap()).unwrap().labels.contains_key("aerostat.dev/kept")
     };
-    what_is_protected_is_no_orphan_afterwards::<Hetzner>(protect, is_marked).await;
+    a_protected_load_balancer_is_no_orphan_afterwards::<Hetzner>(protect, is_marked).await;
 }
 
 #[tokio::test]
-async fn adv_171_what_aws_protects_is_no_orphan_afterwards() {
+async fn adv_171_a_protected_one_at_aws_is_no_orphan() {
     let protect: fn(&Account, &str, bool) = |account, id, protected| {
         account.moto().order("protect", &json!({ "arn": id, "protected": protected }));
     };
@@ -195,12 +195,12 @@ async fn adv_171_what_aws_protects_is_no_orphan_afterwards() {
         let tags = &balancers.iter().find(|it| it.id == id).unwrap().tags;
         tags.get("aerostat.dev/kept").is_some_and(|it| it == "true")
     };
-    what_is_protected_is_no_orphan_afterwards::<Aws>(protect, is_marked).await;
+    a_protected_load_balancer_is_no_orphan_afterwards::<Aws>(protect, is_marked).await;
 }
 
 /// Load balancers without a Service are counted at once, and deleted only after an hour: a test can wait for the
 /// counts.
-async fn what_is_protected_is_no_orphan_afterwards<V: Vendor>(
+async fn a_protected_load_balancer_is_no_orphan_afterwards<V: Vendor>(
     protect: fn(&V::Cloud, &str, bool),
     is_marked: fn(&V::Cloud, &str) -> bool,
 ) {

@@ -113,12 +113,12 @@ async fn taken_over_without_writes_and_back<V: Vendor>(settings: &[(&str, &str)]
 }
 
 #[tokio::test]
-async fn what_the_vendor_left_behind_is_deleted_with_its_service() {
+async fn a_leftover_of_the_vendor_is_deleted_with_its_service() {
     deleted_with_its_service::<DigitalOcean>().await;
 }
 
 #[tokio::test]
-async fn what_hetzners_left_behind_is_deleted_with_its_service() {
+async fn a_leftover_of_hetzners_is_deleted_with_its_service() {
     deleted_with_its_service::<Hetzner>().await;
 }
 
@@ -136,13 +136,13 @@ async fn deleted_with_its_service<V: Vendor>() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_proven_stays_and_is_not_reported_deleted() {
+async fn an_unproven_one_stays_and_is_not_reported_deleted() {
     // A deletion has no nodes, and without clusterId nothing else says whose droplets they are.
     it_stays_and_is_not_reported_deleted::<DigitalOcean>().await;
 }
 
 #[tokio::test]
-async fn what_lost_its_mark_at_hetzner_is_not_reported_deleted() {
+async fn an_unmarked_one_at_hetzner_is_not_reported_deleted() {
     it_stays_and_is_not_reported_deleted::<Hetzner>().await;
 }
 

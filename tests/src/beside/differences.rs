@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_equal_has_no_differences() {
+    fn equal_values_have_no_differences() {
         let value = json!({ "a": ["x", "y"], "b": { "c": 1 } });
         assert_eq!(lines(&value, &value), [""; 0]);
         assert_eq!(lines(&value, &json!({ "a": ["y", "x"], "b": { "c": 1 } })), [""; 0], "texts have no order");

@@ -247,7 +247,7 @@ mod tests {
     /// Cases: case 258
     #[tokio::test]
     #[should_panic(expected = "does not allow aerostat")]
-    async fn what_is_forbidden_fails_the_test() {
+    async fn a_forbidden_request_fails_the_test() {
         let cluster = cluster().await;
         let nodes: Api<Node> = Api::all(cluster.aerostat.clone());
         let _ = nodes.create(&PostParams::default(), &crate::kubelet::node("n1")).await;

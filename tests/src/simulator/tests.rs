@@ -142,7 +142,7 @@ async fn a_cloud_gets_faults_limits_and_its_own_errors() {
 }
 
 #[tokio::test]
-async fn what_the_description_does_not_allow_is_reported() {
+async fn a_request_beyond_the_description_is_reported() {
     let simulator = serve(Options::default(), Disks::default()).await;
     send(&simulator, Method::GET, "/disks?size=1").await;
     send(&simulator, Method::GET, "/volumes").await;

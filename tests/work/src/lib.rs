@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_freed_meanwhile_is_not_counted_twice() {
+    fn memory_that_is_freed_meanwhile_is_not_counted_twice() {
         let memory = cost(|| (0..10).for_each(|_| drop(std::hint::black_box(vec![0_u8; 1 << 20])))).memory;
         assert!((1 << 20..2 << 20).contains(&memory), "{memory}");
     }

@@ -193,7 +193,7 @@ mod tests {
     }
 
     #[test]
-    fn what_stands_beside_a_list_is_kept() {
+    fn elements_beside_a_list_are_kept() {
         let text =
             "<R><Result><List><member>1</member><member>2</member></List><NextMarker>m</NextMarker></Result></R>";
         let mut count = 0;
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_whole_xml_is_refused() {
+    fn a_document_that_is_no_whole_xml_is_refused() {
         let deep = format!("{}{}", "<a>".repeat(40), "</a>".repeat(40));
         let entities = r#"<!DOCTYPE a [<!ENTITY b "bbbb">]><a>&b;</a>"#;
         for text in ["", "{}", "<a>", "<a></b>", "<a/><b/>", "</a>", "<a>&c;</a>", "<a", entities, &deep] {

@@ -193,7 +193,7 @@ fn a_list_that_does_not_end_is_refused() {
 }
 
 #[test]
-fn adv_171_what_is_marked_as_kept_is_shown_so() {
+fn adv_171_a_load_balancer_marked_as_kept_is_shown_so() {
     let account = host(|request| match action(request) {
         action @ "DescribeLoadBalancers" => {
             let found = ["ours", "kept", "taken"].map(|it| network(it, "active", "vpc-1"));

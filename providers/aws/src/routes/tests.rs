@@ -196,7 +196,7 @@ fn a_route_moves_and_goes() {
 }
 
 #[test]
-fn what_is_no_longer_as_planned_is_not_touched() {
+fn a_route_that_is_not_as_planned_is_not_touched() {
     for (before, was) in [(None, "none"), (Some(Route::new(POD, "i-3")), "one that leads to i-3")] {
         for after in [Some("i-1"), None] {
             let cloud = cloud(to(POD, "i-2"), |it| panic!("{it}"));

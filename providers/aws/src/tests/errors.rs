@@ -28,7 +28,7 @@ fn keys_that_aws_does_not_accept_are_told_from_missing_rights() {
 }
 
 #[test]
-fn what_was_asked_wrongly_is_invalid() {
+fn a_wrong_question_is_invalid() {
     let text = "DescribeInstances at endpoint ec2: 400 InvalidParameterValue: It is so. (request r-1)";
     assert_eq!(error(|| refused(400, "InvalidParameterValue")), Error::invalid(text));
     assert!(matches!(error(|| refused(400, "InvalidVpcID.NotFound")), Error::Unavailable(_)));
@@ -54,7 +54,7 @@ fn every_word_for_throttling_is_a_pause() {
 }
 
 #[test]
-fn what_is_not_aws_is_told_apart() {
+fn an_answer_that_is_not_of_aws_is_told_apart() {
     let html = error(|| answer(404, "<html>nginx</html>"));
     assert!(matches!(&html, Error::Unavailable(why) if why.ends_with("does baseUrl lead to it?")), "{html:?}");
     assert!(matches!(error(|| answer(200, "<html><br></html>")), Error::Unavailable(_)));

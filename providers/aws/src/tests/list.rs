@@ -133,7 +133,7 @@ fn a_list_that_fails_is_no_list() {
 }
 
 #[test]
-fn what_cannot_be_labelled_is_a_gap() {
+fn an_instance_that_cannot_be_labelled_is_a_gap() {
     let host = host(|request| match action(request) {
         "DescribeInstances" => {
             let labelled = Ec2::new("i-1");

@@ -272,7 +272,7 @@ fn azure_020_ten_services_are_one_write_of_each() {
 }
 
 #[test]
-fn azure_022_who_writes_in_between_loses_nothing() {
+fn azure_022_a_write_in_between_is_not_lost() {
     let nat: fn(&mut Value) =
         |it| it["properties"]["inboundNatRules"] = json!([{ "name": "ssh", "properties": { "x": 1 } }]);
     let rule: fn(&mut Value) = |entry| {

@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_unknown_and_what_is_equal_stays() {
+    fn unknown_fields_and_equal_ones_stay() {
         let shown = json!({ "properties": { "probes": [
             { "name": "A", "etag": "7", "properties": { "port": 1, "protocol": "TCP", "requestPath": "/", "numberOfProbes": 1 } },
             { "name": "other" },

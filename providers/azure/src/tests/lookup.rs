@@ -59,7 +59,7 @@ fn azure_001_members_of_scale_sets_run() {
 }
 
 #[test]
-fn azure_002_and_004_what_the_api_does_not_have_is_gone() {
+fn azure_002_and_004_a_machine_that_the_api_lacks_is_gone() {
     let missing = "Microsoft.Compute/virtualMachineScaleSets/vs/virtualMachines/9";
     let (host, _) = host(cloud());
     assert_eq!(host.run(|| Azure::get(&node(missing))), Ok(None));
@@ -73,7 +73,7 @@ fn azure_002_and_004_what_the_api_does_not_have_is_gone() {
 }
 
 #[test]
-fn azure_003_what_fails_is_not_gone() {
+fn azure_003_a_machine_behind_an_error_is_not_gone() {
     for (status, code) in [
         (429, ""),
         (500, ""),

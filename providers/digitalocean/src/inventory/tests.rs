@@ -47,7 +47,7 @@ fn a_load_balancer_of_ours_is_known_by_its_name_alone() {
 }
 
 #[test]
-fn what_has_another_name_is_not_ours() {
+fn a_load_balancer_with_another_name_is_not_ours() {
     let long = format!("{NAME}0");
     for name in [
         "web",
@@ -77,7 +77,7 @@ fn its_state_is_the_clouds() {
 }
 
 #[test]
-fn what_cannot_be_read_makes_the_list_incomplete() {
+fn an_unreadable_load_balancer_makes_the_list_incomplete() {
     let mut unread = shown(NAME);
     unread["forwarding_rules"] = json!("many");
     let (items, incomplete) = listed(&[shown(NAME), unread]);
@@ -122,7 +122,7 @@ fn a_list_goes_on_with_its_cursor() {
 }
 
 #[test]
-fn what_was_listed_a_moment_ago_is_not_read_again() {
+fn a_load_balancer_listed_a_moment_ago_is_not_read_again() {
     let service = |listed: bool| {
         let uid = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
         let service = LoadBalancer::of("default", "web", uid).with_port(Port::new(Protocol::Tcp, 80, 30_080));

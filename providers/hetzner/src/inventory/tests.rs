@@ -57,7 +57,7 @@ fn one_that_is_built_or_changed_is_changing() {
 }
 
 #[test]
-fn adv_171_what_is_marked_or_protected_is_kept() {
+fn adv_171_a_marked_or_protected_load_balancer_is_kept() {
     let (mut marked, mut protected) = (shown(1), shown(2));
     marked["labels"]["aerostat.dev/kept"] = json!("");
     protected["protection"]["delete"] = json!(true);
@@ -92,7 +92,7 @@ fn a_revision_changes_with_what_was_set_and_not_with_health() {
 }
 
 #[test]
-fn what_cannot_be_read_makes_the_list_incomplete() {
+fn an_unreadable_load_balancer_makes_the_list_incomplete() {
     let (page, _) = listed(vec![json!({ "id": 5, "labels": { "hcloud-ccm/service-uid": UID } }), shown(1)], &[]);
     assert_eq!(page.items.len(), 1);
     assert!(page.incomplete.unwrap().starts_with("load balancer 5 cannot be read"));

@@ -94,7 +94,7 @@ fn a_list_says_whose_routes_lead_where() {
 }
 
 #[test]
-fn what_is_as_desired_is_done_without_a_write() {
+fn a_route_as_desired_is_done_without_a_write() {
     let host = network(&[(DESTINATION, "10.0.0.5")], "success");
     let changes = [change(DESTINATION, None, Some("10.0.0.5")), change("10.244.2.0/24", Some("10.0.0.6"), None)];
     assert_eq!(apply(&host, &changes), [Ok(RouteOutcome::Done), Ok(RouteOutcome::Done)]);
@@ -126,7 +126,7 @@ fn one_change_is_sent_and_nobody_asks_for_it_at_once() {
 }
 
 #[test]
-fn what_runs_is_asked_about_before_anything_is_sent() {
+fn a_running_action_is_asked_about_before_a_write() {
     let host = network(&[], "running");
     let changes = [change(DESTINATION, None, Some("10.0.0.5")), change("10.244.2.0/24", None, Some("10.0.0.6"))];
     let first = apply(&host, &changes);

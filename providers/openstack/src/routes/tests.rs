@@ -209,7 +209,7 @@ fn a_move_takes_away_before_it_adds() {
 }
 
 #[test]
-fn of_several_next_hops_the_one_before_goes() {
+fn the_next_hop_before_goes_and_others_stay() {
     let neutron = Neutron::new(&[(ONE, "10.6.0.11"), (ONE, "10.6.0.14")]).shared();
     neutron.borrow_mut().let_through("10.6.0.11", &[ONE]);
     assert_eq!(apply(&neutron, &[change(ONE, Some("10.6.0.14"), None)]), [Ok(RouteOutcome::Done)]);

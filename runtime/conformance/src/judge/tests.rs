@@ -115,7 +115,7 @@ fn a_life_in_which_nothing_is_wrong_breaks_nothing() {
 }
 
 #[test]
-fn what_does_not_end_is_told_with_its_last_answer() {
+fn a_life_that_does_not_end_is_told_with_its_last_answer() {
     let mut stuck = life(lost());
     stuck.parts[0].calls = vec![call(pending(), Vec::new()), call(pending(), Vec::new())];
     let told = lives::ensure_converges(&of_lives(vec![life(None), stuck.clone()]));
@@ -130,7 +130,7 @@ fn what_does_not_end_is_told_with_its_last_answer() {
 }
 
 #[test]
-fn what_is_deleted_before_it_is_ready_leaves_nothing() {
+fn a_deletion_before_it_is_ready_leaves_nothing() {
     let mut given_up = life(lost());
     given_up.parts.remove(1);
     given_up.parts[0].calls = vec![call(pending(), Vec::new())];
@@ -165,14 +165,14 @@ fn a_change_that_makes_another_one_is_told() {
 }
 
 #[test]
-fn what_is_left_is_named() {
+fn a_leftover_object_is_named() {
     let mut left = life(None);
     left.parts[2].after = vec![object("7", json!(1))];
     assert_eq!(sentences(lives::nothing_left(&of_lives(vec![left]))), ["done, and load balancer 7  is left"]);
 }
 
 #[test]
-fn what_is_ready_is_not_written_again() {
+fn a_ready_load_balancer_is_not_written_again() {
     let mut again = life(None);
     again.parts[0].again = Some(call(ready(), vec![read("GET /7"), write("PUT /7")]));
     let told = sentences(lives::ready_writes_nothing(&of_lives(vec![again])));
@@ -404,7 +404,7 @@ fn a_setting_that_would_hold_a_secret_is_told_by_its_name() {
 }
 
 #[test]
-fn what_was_not_played_is_not_called_kept() {
+fn a_promise_that_was_not_played_is_not_called_kept() {
     for promise in crate::promise::PROMISES {
         let judgement = (promise.judge)(&transcript());
         let is_always_tried = ["settings-hold-no-secret", "requests-are-the-vendors"].contains(&promise.name);
@@ -466,7 +466,7 @@ fn an_item_that_only_its_name_proves_is_known_by_its_memo() {
 }
 
 #[test]
-fn what_is_protected_is_kept_and_listed_so() {
+fn a_protected_load_balancer_is_kept_and_listed_so() {
     let kept = || InventoryItem { kept: Some("protected".to_owned()), ..item("own", "kept", "1") };
     let with = |said, lists| {
         found(inventory::kept_is_no_orphan, |seen| {

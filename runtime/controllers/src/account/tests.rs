@@ -14,7 +14,7 @@ pub(super) fn account(cloud: &Arc<ScriptedCloud>) -> Account {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_replaced_provider_has_seen_is_not_asked_again() {
+async fn the_account_that_a_replaced_provider_saw_is_kept() {
     let cloud = cloud("a");
     let account = account(&cloud);
     assert_eq!(account.check().await, Ok(()));

@@ -216,7 +216,7 @@ fn adv_151_no_node_has_an_address_of_services() {
 }
 
 #[test]
-fn adv_151_what_a_node_shows_already_stays() {
+fn adv_151_an_address_that_a_node_shows_already_stays() {
     for shown in ["fe80::1", "10.96.3.1", "10.244.1.1", "10.1.0.1"] {
         let given_out = ClusterFacts { cluster_cidrs_are_given_out: true, ..facts() };
         assert_eq!(node_refused(&given_out, shown, &says(&[shown])), None, "{shown}");

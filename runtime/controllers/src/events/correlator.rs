@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_remembered_is_bounded() {
+    fn the_memory_of_events_is_bounded() {
         let mut correlator = Correlator::default();
         for nth in 0..2 * CACHE {
             correlator.correlate(event(&format!("n{nth}"), "hello"), at(0));

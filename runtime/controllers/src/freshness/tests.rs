@@ -151,7 +151,7 @@ fn nothing_is_deleted_by_an_answer_that_is_too_old() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_asked_each_time_is_asked_each_time() {
+async fn deletions_topologies_and_routes_are_asked_each_time() {
     let script = Arc::new(ScriptedCloud::of_account("ours"));
     let offered = Cloud {
         load_balancers: Some(script.clone()),

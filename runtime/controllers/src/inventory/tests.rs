@@ -261,7 +261,7 @@ async fn few_who_come_during_a_list_share_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_a_list_lacks_is_asked_about() {
+async fn a_machine_that_a_list_lacks_is_asked_about() {
     let fake = lacking(machines(9), &["n9"], Vec::new());
     let inventory = inventory(&fake, (1..=9).map(node));
     assert_eq!(inventory.joining(&node(9)).await, Ok(Some(instance(9))));

@@ -78,7 +78,7 @@ fn adv_103_large_clusters_are_not_refused() {
 }
 
 #[test]
-fn adv_103_what_a_kubelet_writes_is_cut_and_told() {
+fn adv_103_a_text_of_a_kubelet_is_cut_and_told() {
     let address = |value: String| Address { kind: AddressKind::InternalIp, value };
     let usual = cloud_provider::Node {
         name: "n1".to_owned(),

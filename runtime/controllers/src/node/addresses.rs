@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn case_062_what_is_in_order_stays() {
+    fn case_062_addresses_in_order_stay() {
         check("10.1.1.1", "Int 10.1.1.1, H h", "Int 10.1.1.1, H h");
     }
 
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn case_024_what_is_no_list_of_addresses_is_an_error() {
+    fn case_024_a_text_that_is_no_list_of_addresses_is_an_error() {
         let unreadable = |value: &str, reason: &str| {
             check_error(value, "Int 10.0.0.1", &format!("failed to parse node IP {value:?}: {reason}"));
         };

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_153_what_lies_inside_says_nothing_about_the_flag() {
+    fn adv_153_a_network_inside_says_nothing_about_the_flag() {
         let inside = [
             WhyNoBlock::Wide(net("10.244.0.0/16"), 24),
             WhyNoBlock::Services(net("10.244.0.0/20")),

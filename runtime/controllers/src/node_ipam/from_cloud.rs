@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn case_218_what_is_right_lacks_nothing() {
+    fn case_218_a_right_node_lacks_nothing() {
         let cloud = machine(&["10.0.1.0/24"]);
         let right = node(&["10.0.1.0/24"], available());
         assert!(is_right(&right));
@@ -166,14 +166,14 @@ mod tests {
     }
 
     #[test]
-    fn adv_152_what_is_no_network_is_not_passed_over() {
+    fn adv_152_a_text_that_is_no_network_is_not_passed_over() {
         let machine = machine(&["nonsense", "fd00::x/64"]);
         let wanted = lack(&node(&[], json!([])), &machine, &[Family::V4, Family::V6]);
         assert_eq!(wanted, Ok(Lack::Networks(nets(&["nonsense", "fd00::x/64"]))), "it is judged, and refused");
     }
 
     #[test]
-    fn adv_152_of_two_networks_of_one_family_none_is_taken() {
+    fn adv_152_two_networks_of_one_family_are_not_taken() {
         let (bare, twice) = (node(&[], json!([])), machine(&["10.0.1.0/24", "fd00::/64", "10.0.2.0/24"]));
         for families in [&[][..], &[Family::V4], &[Family::V6, Family::V4]] {
             let refused = lack(&bare, &twice, families).unwrap_err();

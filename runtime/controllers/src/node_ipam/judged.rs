@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_152_what_is_not_the_clusters_is_refused() {
+    fn adv_152_a_network_outside_of_the_cluster_is_refused() {
         let it = networks(&[("10.244.0.0/16", 24), ("fd00::/48", 64)], &["10.244.240.0/20"]);
         for (text, part) in [
             ("", "is no network"),
@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_152_what_another_node_has_is_refused() {
+    fn adv_152_a_network_of_another_node_is_refused() {
         let it = networks(&[("10.244.0.0/16", 24)], &[]);
         let pods = |_: &IpNet| Some(Holder::Pods("n1".to_owned(), net("10.244.1.0/24")));
         let because = it.judge("10.244.1.128/25", pods).unwrap_err();

@@ -267,7 +267,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_the_clouds_answers_in_a_row_come_to() {
+    fn answers_of_the_cloud_in_a_row_give_one_verdict() {
         let it = instance("10.0.0.1");
         let named = InstanceAnswer::Named(&it);
         let (missing, other, invalid) =
@@ -317,7 +317,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_was_said_of_another_provider_id_does_not_count() {
+    fn an_answer_about_another_provider_id_does_not_count() {
         let nodes = Nodes::of([node("n1", Some("fake://2"))]);
         nodes.record_answer("n1", "fake://1", InstanceAnswer::Named(&instance("10.0.0.1")), Instant::now());
         assert_eq!(nodes.confirmed(&node("n1", Some("fake://2"))), None);

@@ -384,7 +384,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_111_of_two_nodes_the_clouds_own_words_prove_one() {
+    fn adv_111_one_of_two_nodes_is_proven_by_the_clouds_own_words() {
         let both = [node("a", Some("x://1"), false), node("b", Some("x://1"), false)];
         for nodes in [&both, &{
             let [a, b] = both.clone();
@@ -433,7 +433,7 @@ mod tests {
     }
 
     #[test]
-    fn who_gives_a_provider_id_up_leaves_it_to_the_others() {
+    fn a_provider_id_that_is_given_up_goes_to_the_others() {
         let mut index = of(&["a", "b"].map(|it| node(it, Some("x://1"), false)));
         assert_eq!(index.apply(&node("a", Some("x://2"), false), Instant::now()), ["b"]);
         assert_eq!(index.holder("x://1"), Some("b"));

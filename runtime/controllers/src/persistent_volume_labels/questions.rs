@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_kubernetes_would_refuse_is_an_error() {
+    async fn a_label_that_kubernetes_would_refuse_is_an_error() {
         let cloud = cloud(10, 0);
         let answers = ask_all(&cloud, false, ["no label".to_owned(), "fine".to_owned()].into_iter()).await;
         assert!(matches!(&answers[0], Err(Error::Invalid(text)) if text.contains("\"no label\"")), "{answers:?}");

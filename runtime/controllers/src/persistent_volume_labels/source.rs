@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_not_asked_about() {
+    fn a_volume_that_is_too_large_is_not_asked_about() {
         let csi = |handle: &str, attribute: &str| {
             let csi =
                 json!({ "driver": "disk.example.com", "volumeHandle": handle, "volumeAttributes": { "a": attribute } });

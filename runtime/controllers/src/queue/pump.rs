@@ -293,7 +293,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn what_is_no_news_does_not_spoil_the_pause_of_a_worker() {
+    async fn a_key_without_news_does_not_spoil_the_pause_of_a_worker() {
         let (queue, began) = (queue(), Instant::now());
         queue.add("a");
         let work = queue.next().await.unwrap();

@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn case_200_what_was_deleted_counts_for_ten_minutes() {
+    fn case_200_a_deleted_route_counts_for_ten_minutes() {
         let (mut count, start) = (RouteCount::default(), Instant::now());
         for nth in 0..9 {
             count.take(cidr(nth), 100, start);

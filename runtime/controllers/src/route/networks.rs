@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_nodes_with_one_network_the_older_keeps_it() {
+    fn the_older_node_keeps_a_network_that_two_have() {
         let nodes = vec![
             node("young", "09", &["10.244.1.0/24"]),
             node("old", "01", &["10.244.1.0/24"]),

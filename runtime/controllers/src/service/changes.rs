@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn case_157_what_does_not_concern_load_balancers_makes_no_pass() {
+    async fn case_157_a_change_beside_load_balancers_makes_no_pass() {
         let both = changes();
         let (changes, watched) = &*both;
         join(&both, 1);

@@ -321,7 +321,7 @@ mod tests {
     }
 
     #[test]
-    fn case_110_what_else_is_a_change() {
+    fn case_110_other_fields_make_a_change() {
         check(json!({ "metadata": { "uid": "another" } }), true);
         let local = |port: u16| json!({ "spec": { "externalTrafficPolicy": "Local", "healthCheckNodePort": port } });
         check(local(31000), true);
@@ -399,7 +399,7 @@ mod tests {
     }
 
     #[test]
-    fn case_114_what_concerns_the_cluster_alone_is_no_change() {
+    fn case_114_a_field_of_the_cluster_alone_is_no_change() {
         check(json!({ "spec": { "internalExternalTrafficPolicyPolicy": "Local" } }), false);
         check(json!({ "spec": { "allocateLoadBalancerNodePorts": false } }), false);
         check(json!({ "spec": { "clusterIP": "10.96.0.8", "clusterIPs": ["10.96.0.8"] } }), false);
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_only_claims_a_load_balancer_can_be_left_out() {
+    fn claims_of_a_load_balancer_can_be_left_out() {
         let mut change = with_load_balancer();
         change["metadata"]["annotations"] = json!({ ID: "lb-1", SIZE: "2" });
         let unclaimed = unclaimed(compared(change), &cluster());
@@ -431,7 +431,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_is_said_and_still_can_be_deleted() {
+    fn an_unreadable_service_is_told_and_still_can_be_deleted() {
         let bad = |spec: Value| service(json!({ "spec": spec }));
         for (spec, expected) in [
             (json!({ "loadBalancerSourceRanges": ["nonsense"] }), "\"nonsense\" is no range"),

@@ -267,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn what_needs_a_person_is_tried_every_five_minutes() {
+    fn an_error_for_a_person_is_tried_every_five_minutes() {
         let (invalid, denied) = (CloudError::Invalid("bad".to_owned()), CloudError::Denied("no".to_owned()));
         for (error, failure_kind) in [(invalid, FailureKind::InvalidSpec), (denied, FailureKind::Denied)] {
             let error = Error::Ensure(error);

@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn case_106_what_is_looked_after() {
+    fn case_106_a_service_is_ensured_deleted_or_ignored() {
         check(json!({ "spec": { "type": "ClusterIP" } }), Kind::Ignore);
         check(json!({}), Kind::Ensure);
         check(finalized(json!({ "spec": { "type": "ClusterIP" } })), Kind::Delete);
@@ -243,7 +243,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_deleted_has_its_memo_and_no_nodes() {
+    fn an_unwanted_load_balancer_has_its_memo_and_no_nodes() {
         let mut change = with_load_balancer();
         change["spec"] = json!({ "type": "ClusterIP" });
         let Ok(Plan::Delete(unwanted)) = plan(&service(change), false, &cluster()) else { panic!("it is deleted") };

@@ -307,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_load_balancer_any_more_gets_a_memo_and_no_address() {
+    fn a_former_load_balancer_gets_a_memo_and_no_address() {
         let after = served(
             &service(json!({ "spec": { "type": "ClusterIP" } })),
             &status(vec![ip("192.0.2.1", None)]),

@@ -214,7 +214,7 @@ async fn a_long_pending_load_balancer_is_recorded_with_its_reason() {
 }
 
 #[tokio::test]
-async fn what_the_provider_did_not_delete_is_not_called_deleted() {
+async fn a_load_balancer_that_stays_is_not_called_deleted() {
     let gone = status("s1", "u1", None);
     let mut rig = Rig::new([], []);
     let kind = cloud_provider::EventKind::Warning;
@@ -319,7 +319,7 @@ async fn an_older_namesake_takes_nothing_from_a_service() {
 }
 
 #[tokio::test]
-async fn what_is_no_answer_about_a_service_deletes_nothing() {
+async fn an_answer_that_is_not_about_a_service_deletes_nothing() {
     let gone = status("s1", "u1", Some("lb-1"));
     let mut rig = Rig::new([], [Ok(Deletion::Done)]);
     rig.remember(&gone);
@@ -363,7 +363,7 @@ async fn bring_all(rig: &Rig, gone: &[Service]) -> usize {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_many_orphans_few_are_deleted_unless_approved() {
+async fn few_of_many_orphans_are_deleted_unless_approved() {
     let gone: Vec<_> = (0..50).map(|it| status(&format!("s{it}"), &format!("u{it}"), None)).collect();
     let mut rig = Rig::new([], (0..50).map(|_| Ok(Deletion::Done)));
     gone.iter().for_each(|it| rig.remember(it));

@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn of_thousands_of_keys_only_the_first_are_compared() {
+    fn only_the_first_of_thousands_of_keys_are_compared() {
         let keys: serde_json::Map<_, _> =
             (0..5_000).map(|it| (format!("kubernetes.example.com/a{it:04}"), json!("x"))).collect();
         let service = service(json!({ "metadata": { "annotations": keys } }));

@@ -194,7 +194,7 @@ async fn an_older_change_never_replaces_a_newer_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_deleted_while_it_is_listed_is_gone() {
+async fn an_object_deleted_while_it_is_listed_is_gone() {
     let rig = Rig::new([Answer::Lines(vec![
         event("ADDED", "n1", "3"),
         event("ADDED", "n2", "4"),
@@ -210,7 +210,7 @@ async fn what_is_deleted_while_it_is_listed_is_gone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_fails_again_and_again_is_asked_for_less_often() {
+async fn a_watch_that_fails_again_and_again_asks_less_often() {
     let rig = Rig::new((0..8).flat_map(|_| [vec![complete("5")], vec![forgotten()]].map(Answer::LinesAndEnd)));
     let requests = rig.asked(17).await;
     // Before each list but the first.

@@ -174,7 +174,7 @@ mod tests {
 
     /// All patterns of up to three parts against all paths of up to four segments.
     #[test]
-    fn what_a_covered_pattern_matches_the_wider_one_matches() {
+    fn a_wider_pattern_matches_all_that_a_covered_one_does() {
         let lists = |words: &[&str], most: usize| {
             let mut all = vec![Vec::new()];
             let mut newest = all.clone();

@@ -54,7 +54,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn adv_165_what_stands_is_what_is_listed(body in body(), fields in fields()) {
+    fn adv_165_an_admitted_body_has_listed_fields_alone(body in body(), fields in fields()) {
         let expected = body.as_object().and_then(|it| listed(it, &[], &fields)).is_some_and(|it| it > 0);
         let given = admit(fields.iter().map(Vec::as_slice).collect(), body.to_string().as_bytes());
         prop_assert_eq!(given.is_ok(), expected, "{} with {:?}: {:?}", body, fields, given);

@@ -186,7 +186,7 @@ fn adv_165_work_on_a_body_is_bounded() {
 }
 
 #[test]
-fn what_covers_lets_everything_stand_that_the_other_lets() {
+fn covering_content_lets_stand_all_that_the_other_lets() {
     let open = RuleContent::default();
     let id = || content(Some(&["Value"]), &[("InstanceId", &["i-*"])], &[]);
     for (wide, narrow, expected) in [

@@ -24,7 +24,7 @@ fn get(path: &[&str]) -> GuestRequest {
 }
 
 #[test]
-fn what_a_rule_names_passes() {
+fn a_request_that_a_rule_names_passes() {
     check(READS, get(&["v2", "droplets"]), Ok(("api.allow[0] GET /v2/**", "/v2/droplets")));
     check(READS, get(&["v2"]), Ok(("api.allow[0] GET /v2/**", "/v2")));
     let query = vec![("page".to_owned(), "2".to_owned()), ("tag".to_owned(), "a b".to_owned())];
@@ -66,7 +66,7 @@ fn calls_that_only_read_cannot_write() {
 }
 
 #[test]
-fn who_does_not_lead_cannot_write() {
+fn a_replica_that_does_not_lead_cannot_write() {
     let follows = CallState { leads: false, ..WRITES };
     check(follows, request(Method::Post, &["v2", "load_balancers"]), Err("E-EGRESS-LEADER"));
     check(follows, request(Method::Delete, &["v2", "load_balancers", "1"]), Err("E-EGRESS-LEADER"));
@@ -379,7 +379,7 @@ fn adv_114_a_form_goes_out_as_the_host_writes_it() {
 }
 
 #[test]
-fn adv_113_of_several_rules_the_most_harmful_effect_counts() {
+fn adv_113_the_most_harmful_effect_of_several_rules_counts() {
     let rule = |method, path: &str, effect| Rule { effect, ..Rule::new([method], [PathPattern::parse(path).unwrap()]) };
     let endpoint = [Arc::new(Endpoint {
         allow: vec![

@@ -66,7 +66,7 @@ fn adv_156_members_of_one_object_go_one_by_one() {
 }
 
 #[test]
-fn adv_156_of_puts_to_one_path_the_last_one_counts() {
+fn adv_156_the_last_of_several_puts_to_one_path_counts() {
     let failed = |endings: &[Ending]| {
         let puts = endings.iter().zip(["a", "b"]).map(|(ending, body)| {
             SeenRequest::new("api", Effect::Update, Method::Put, "/7", *ending).with_body(body.as_bytes())
@@ -95,7 +95,7 @@ fn adv_156_a_denied_page_of_an_operation_is_not_optional() {
 }
 
 #[test]
-fn of_several_objects_each_has_its_own_requests() {
+fn each_object_has_its_own_requests() {
     let lost = |path: &str| deletion(path, Ending::Lost);
     let seen = Seen::new([lost("/a/one").holding(0), lost("/a/two").holding(2), read("/lists", Ending::Failed(500))]);
     let failed = |own: Range<usize>| {
@@ -118,7 +118,7 @@ fn a_creation_that_was_repeated_stays_unclear() {
 }
 
 #[test]
-fn what_is_forbidden_alone_makes_no_list_incomplete() {
+fn a_forbidden_request_alone_makes_no_list_incomplete() {
     let pages = |requests: &[SeenRequest]| Seen::new(requests.iter().cloned()).unanswered_pages().count();
     let (page, forbidden) = (read("/a?page=1", Ending::Success), Ending::Forbidden(403));
     assert_eq!(pages(&[page.clone(), read("/topology", forbidden)]), 0);

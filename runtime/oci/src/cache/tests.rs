@@ -26,7 +26,7 @@ impl Drop for Folder {
 }
 
 #[tokio::test]
-async fn what_is_kept_comes_back() {
+async fn a_kept_module_comes_back() {
     use std::os::unix::fs::PermissionsExt as _;
     let (folder, cache) = Folder::open().await;
     let digest = Digest::of(b"module");
@@ -89,7 +89,7 @@ async fn adv_63_no_flipped_byte_is_read() {
 }
 
 #[tokio::test]
-async fn what_was_used_longest_ago_goes_first() {
+async fn the_module_used_longest_ago_goes_first() {
     let (folder, cache) = Folder::open().await;
     let bytes = |it: u8| vec![it; 1_000];
     let digests: Vec<_> = (0..5).map(|it| Digest::of(&bytes(it))).collect();

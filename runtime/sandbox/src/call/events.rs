@@ -85,7 +85,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_event_is_about_is_a_nodes_name() {
+    fn the_object_of_an_event_is_a_nodes_name() {
         let about = |name: &str| Event { about: Some(name.to_owned()), ..event("Note", "text") };
         assert_eq!(CallEvents::default().add(about("worker-1.example.com")), Ok(()));
         for wrong in ["acme://1", "worker\n1", "worker\u{202e}1", "Worker-1", "-a", &"x".repeat(254)] {

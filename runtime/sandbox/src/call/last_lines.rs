@@ -58,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_told_is_short_and_printable() {
+    fn the_last_lines_are_short_and_printable() {
         let told = lines(&["\u{1b}[2J\u{202e}", &"x".repeat(2048)]).told(|_| false).unwrap();
         assert!(told.starts_with("\\u{1b}[2J\\u{202e} xxx") && told.len() <= BYTES, "{told}");
     }

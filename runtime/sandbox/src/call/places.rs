@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn of_writing_calls_no_more_run_than_the_provider_says() {
+    fn writing_calls_are_no_more_than_the_provider_says() {
         let places = CallPlaces::new(8, &BOTH);
         let (balancers, one) = (Some(Capability::LoadBalancers), Some(Share::of(Some(1))));
         let held = places.take(balancers, one).now_or_never();

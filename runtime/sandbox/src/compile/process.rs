@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_too_long_is_not_read_to_its_end() {
+    async fn output_that_is_too_long_is_not_read_to_its_end() {
         let endless = || Some(tokio::io::repeat(0));
         let error = at_most(1_000, endless(), "machine code", "; raise it").await.unwrap_err().to_string();
         assert_eq!(error, "the compiler wrote more than 1000 bytes of machine code; raise it");

@@ -153,7 +153,7 @@ fn adv_109_every_text_of_a_description_is_printable() {
 }
 
 #[test]
-fn adv_164_what_requests_carry_is_said_in_extra() {
+fn adv_164_the_content_of_requests_is_said_in_extra() {
     let permission = |pairs: &[(&str, &str)]| {
         let mut described = plain_description();
         described.endpoints[0].extra = pairs.iter().map(|(key, value)| (word(key), word(value))).collect();

@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn of_two_lists_with_one_cursor_the_later_one_is_kept() {
+    fn the_later_of_two_lists_with_one_cursor_is_kept() {
         let (lists, start) = (OpenLists::default(), Instant::now());
         let (early, late) = (lists.take(None, start), lists.take(None, start + SECOND));
         lists.put(early.clone(), "2");

@@ -109,7 +109,7 @@ fn bad_answers_are_one_sentence_with_a_next_step() {
 }
 
 #[test]
-fn what_no_flag_says_is_asked_for() {
+fn a_value_without_a_flag_is_asked_for() {
     let mut given = flags(&["acme", "--errors=error.text"]);
     let mut shown = Vec::new();
     question::ask(&mut given, &mut &b"\nname\nnot-full\ndata\n"[..], &mut shown).unwrap();

@@ -204,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn adv_164_what_requests_carry_is_compared_too() {
+    fn adv_164_the_content_of_requests_is_compared_too() {
         let content = |only: &[&str], values: &[&str]| Content {
             only: (!only.is_empty()).then(|| only.iter().map(|it| (*it).to_owned()).collect()),
             values: values.iter().map(|it| ("ResourceId.*".to_owned(), vec![(*it).to_owned()])).collect(),

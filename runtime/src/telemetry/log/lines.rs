@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_escaped_in_json_reads_as_what_it_was() {
+    fn an_escaped_text_in_json_reads_as_it_was() {
         let text = "a\u{202e}\u{7f}\u{85}\u{e0041}\u{200b}b";
         let record = serde_json::json!({ "message": text }).to_string();
         let line = line(&record, Syntax::Json);

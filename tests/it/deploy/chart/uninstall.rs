@@ -101,7 +101,7 @@ async fn uninstalled_as_the_page_says_no_service_waits() {
 
 /// The API server begins to judge by a policy some time after it was made. A dry run deletes nothing.
 #[tokio::test]
-async fn whoever_uninstalls_is_told_what_stays() {
+async fn an_uninstallation_tells_what_stays() {
     let cluster = cluster().await;
     let folder = folder();
     std::os::unix::fs::symlink(control_plane::helm("helm3").unwrap(), folder.path("bin/helm3")).unwrap();

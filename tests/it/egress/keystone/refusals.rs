@@ -98,7 +98,7 @@ async fn bad_what_the_catalogue_lacks_is_named() {
 }
 
 #[tokio::test]
-async fn what_the_catalogue_lacks_is_an_event() {
+async fn a_service_that_the_catalogue_lacks_is_an_event() {
     let world = World::start().await;
     let told = Arc::<Mutex<Vec<String>>>::default();
     let (credentials, reports) = (Credentials::load(vec![world.by_password()]).unwrap(), told.clone());

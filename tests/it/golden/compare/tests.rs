@@ -70,7 +70,7 @@ fn check(change: impl FnOnce(&mut Observed), expected: &str) {
 }
 
 #[test]
-fn what_is_as_recorded_has_no_differences() {
+fn a_run_as_recorded_has_no_differences() {
     for file in files(&vendored()) {
         let scenario = read(&file);
         let differences = differences(&scenario, &as_recorded(&scenario));
@@ -190,7 +190,7 @@ fn a_difference_shows_what_changed_and_little_else() {
 }
 
 #[test]
-fn of_a_list_that_is_cut_short_the_number_of_names_counts() {
+fn the_number_of_names_in_a_list_cut_short_counts() {
     let names = |from: usize, to: usize| (from..to).map(|it| format!("n{it}")).collect::<Vec<_>>().join(" ");
     let message = |list: &str| {
         format!("Error updating [{list}] [node names limited, total number of nodes: 25], error: the cloud is down")

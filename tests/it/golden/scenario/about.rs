@@ -28,7 +28,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_recording_is_about_is_seen_in_its_content() {
+    fn the_subject_of_a_recording_is_seen_in_its_content() {
         let check = |change: Value, expected: Option<&str>| {
             let mut recording = json!({
                 "cloudWithout": ["routes"],

@@ -152,7 +152,7 @@ async fn adv_59_a_module_that_unpacks_to_1_gib_is_not_unpacked() {
 }
 
 #[tokio::test]
-async fn of_10_gb_sent_for_100_bytes_the_process_reads_no_more() {
+async fn the_process_reads_100_bytes_where_10_gb_are_sent() {
     let cluster = cluster().await;
     let small = Artifact::new(&[b'x'; 100]);
     for head in [

@@ -196,7 +196,7 @@ async fn renewed(cluster: &Cluster) -> Option<MicroTime> {
 }
 
 #[tokio::test]
-async fn what_was_rolled_back_is_tried_again_when_somebody_says_so() {
+async fn a_module_rolled_back_is_tried_again_by_hand() {
     let (rig, mut process, fragile) = rolled_back().await;
     // The process has read its own annotation once it has renewed the Lease twice.
     for _ in 0..2 {

@@ -41,7 +41,7 @@ async fn quiet(cloud: &Listing, name: &str) -> usize {
 }
 
 #[tokio::test]
-async fn case_149_what_changed_in_the_cloud_is_asked_about() {
+async fn case_149_a_change_in_the_cloud_is_asked_about() {
     let (cluster, cloud) = (cluster().await, Listing::new());
     let controller = serve(&cluster, &cloud, &["s1", "s2"]).await;
     let calls = (quiet(&cloud, "s1").await, quiet(&cloud, "s2").await);
@@ -68,7 +68,7 @@ async fn case_149_what_changed_in_the_cloud_is_asked_about() {
 }
 
 #[tokio::test]
-async fn case_149_what_had_to_be_written_again_is_never_accepted() {
+async fn case_149_a_repaired_revision_is_never_accepted() {
     let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = serve(&cluster, &cloud, &["s1"]).await;
     let calls = quiet(&cloud, "s1").await;
@@ -93,7 +93,7 @@ async fn case_149_without_revisions_each_is_asked_about_once_a_period() {
 }
 
 #[tokio::test]
-async fn nobody_is_spared_by_an_incomplete_list() {
+async fn no_service_is_spared_by_an_incomplete_list() {
     let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = serve(&cluster, &cloud, &["s1"]).await;
     let calls = quiet(&cloud, "s1").await;
@@ -117,7 +117,7 @@ async fn case_148_a_status_that_was_cleared_comes_back_without_a_call() {
 }
 
 #[tokio::test]
-async fn what_fails_while_it_is_repaired_is_shown() {
+async fn a_failure_of_a_repair_is_shown() {
     let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = serve(&cluster, &cloud, &["s1"]).await;
     quiet(&cloud, "s1").await;

@@ -122,7 +122,7 @@ async fn orphans_are_deleted_one_by_one_if_the_operator_says_so() {
 }
 
 #[tokio::test]
-async fn what_is_not_proven_to_be_an_orphan_is_not_deleted() {
+async fn an_orphan_without_proof_is_not_deleted() {
     let (cluster, cloud) = (cluster().await, Listing::new());
     bystander(&cluster).await;
     let mine = create(&cluster, &service("mine")).await;
@@ -144,7 +144,7 @@ async fn what_is_not_proven_to_be_an_orphan_is_not_deleted() {
 }
 
 #[tokio::test]
-async fn adv_171_what_is_kept_is_no_orphan_also_after_a_restart() {
+async fn adv_171_a_kept_one_is_no_orphan_also_after_a_restart() {
     let (cluster, cloud) = (cluster().await, Listing::new());
     bystander(&cluster).await;
     let kept = InventoryItem { kept: Some("it is protected".to_owned()), ..orphan(&cluster, "lb-1", UID).await };

@@ -88,7 +88,7 @@ async fn case_150_a_new_process_asks_only_about_what_has_changed() {
 }
 
 #[tokio::test]
-async fn case_150_what_has_changed_is_asked_about_first() {
+async fn case_150_a_changed_service_is_asked_about_first() {
     let (cluster, cloud) = (cluster().await, Listing::new());
     served_before(&cluster, &cloud).await;
     // The last one, whatever the order of their names is. The others are as they were: only their load balancers are not.

@@ -70,7 +70,7 @@ async fn without_a_list_each_is_asked_about_as_its_provider_says() {
 }
 
 #[tokio::test]
-async fn what_a_list_lacks_is_asked_about_as_its_provider_says() {
+async fn a_load_balancer_not_listed_is_asked_about_when_due() {
     let (cluster, cloud) = (cluster().await, Listing::new());
     let _controller = Controller::start(&cluster, &cloud, with(Default::default()));
     build(&cluster, &cloud).await;

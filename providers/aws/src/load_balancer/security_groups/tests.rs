@@ -222,7 +222,7 @@ fn rules_of_other_services_stay() {
 }
 
 #[test]
-fn what_is_shared_goes_with_the_last_one() {
+fn a_shared_rule_goes_with_its_last_load_balancer() {
     let revoke = |groups: Groups, others: Result<SortedSet<String>>| {
         let host = cloud(groups);
         let revoked = on(&host, |it| nodes::revoke(it, &[30_080, 10_256].into(), || others));
@@ -247,7 +247,7 @@ fn what_is_shared_goes_with_the_last_one() {
 }
 
 #[test]
-fn what_is_shared_goes_with_two_that_go_at_once() {
+fn a_shared_rule_goes_with_two_that_go_at_once() {
     let mut both = of_a();
     both.push(("tcp", 30_081, "10.0.0.0/8", CLIENT_B));
     let host = cloud_without(CLIENT_B, [("sg-1", both)].into());

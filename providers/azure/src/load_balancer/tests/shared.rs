@@ -131,7 +131,7 @@ fn local_services_on_several_balancers_have_own_pools() {
 }
 
 #[test]
-fn azure_055_what_another_took_the_place_of_is_written_again() {
+fn azure_055_a_superseded_change_is_written_again() {
     let stage = BalancerStage::new();
     stage.cloud.borrow_mut().refusals =
         vec![("PUT /".to_owned(), 409, "CanceledAndSupersededDueToAnotherOperation", 2)];

@@ -25,12 +25,12 @@ fn check(changes: &Value) -> Value {
 }
 
 #[test]
-fn what_is_as_desired_is_not_written() {
+fn a_load_balancer_as_desired_is_not_written() {
     assert_eq!(differs(&json!({}), &service()), FieldDifference::Nothing);
 }
 
 #[test]
-fn what_the_api_leaves_out_or_says_otherwise_is_no_difference() {
+fn a_field_left_out_or_said_otherwise_is_no_difference() {
     for same in [
         json!({ "firewall": null, "sticky_sessions": {}, "http_idle_timeout_seconds": null }),
         json!({ "redirect_http_to_https": null, "tag": null, "ipv6": null, "size_unit": null, "size": null }),
@@ -143,7 +143,7 @@ fn unmanaged_fields_are_sent_back() {
 }
 
 #[test]
-fn what_cannot_be_changed_stays_with_a_warning() {
+fn a_field_that_cannot_be_changed_stays_with_a_warning() {
     for (service, live, warning) in [
         (
             service().with_annotation(key::TYPE.name, "REGIONAL"),

@@ -62,7 +62,7 @@ fn numbers_are_within_bounds() {
 }
 
 #[test]
-fn what_is_no_port_is_refused() {
+fn a_value_that_is_no_port_is_refused() {
     for key in [key::HTTP_PORTS.name, key::TLS_PORTS.name, key::HTTP2_PORTS.name] {
         for value in ["x", "80,,81", "80;81", "0", "65536", "-1", "http"] {
             check(regional(), key, value, "a list of ports such as 80,8080");
@@ -105,7 +105,7 @@ fn names_addresses_and_ids_have_their_form() {
 }
 
 #[test]
-fn what_belongs_together_is_asked_for_together() {
+fn an_annotation_without_its_partner_asks_for_it() {
     let cookies = regional().with_annotation(key::STICKY_TYPE.name, "cookies");
     let why = |missing: &str| format!("annotation {}: \"cookies\" needs annotation {missing}", key::STICKY_TYPE.name);
     assert_eq!(refusal(&cookies), why(key::STICKY_COOKIE_NAME.name));
@@ -122,7 +122,7 @@ fn what_belongs_together_is_asked_for_together() {
 }
 
 #[test]
-fn what_excludes_each_other_is_refused() {
+fn annotations_that_exclude_each_other_are_refused() {
     let internal = service().with_annotation(key::NETWORK.name, "INTERNAL");
     check(internal, key::NETWORK_STACK.name, "DUALSTACK", "possible with an INTERNAL load balancer: IPV4");
     check(

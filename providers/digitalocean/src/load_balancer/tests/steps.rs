@@ -146,7 +146,7 @@ fn other_load_balancers_may_be_of_an_unknown_kind() {
 }
 
 #[test]
-fn what_could_not_be_created_may_be_adopted_later() {
+fn a_service_without_a_creation_may_adopt_later() {
     let cloud = || {
         Host::new().at(1_000).answers(|request| match (&request.body, &request.path[..]) {
             (Some(_), _) => answer(422, r#"{ "id": "unprocessable_entity", "message": "enough" }"#),

@@ -13,7 +13,7 @@ fn check(service: aerostat_sdk::LoadBalancer, key: &str, value: &str, pointer: &
 }
 
 #[test]
-fn what_is_no_boolean_does_not_pass_tls_through() {
+fn a_value_that_is_no_boolean_does_not_pass_tls_through() {
     let meaning = "counts as false: it is neither true nor false";
     let passthrough = "/forwarding_rules/0/tls_passthrough";
     check(regional(), key::TLS_PASSTHROUGH.name, "yes", passthrough, &json!(null), meaning);
@@ -38,7 +38,7 @@ fn an_override_with_the_value_false_counts_as_set() {
 }
 
 #[test]
-fn what_needs_the_override_and_lacks_it_names_it() {
+fn an_annotation_that_lacks_the_override_names_it() {
     let meaning = format!("has no effect without annotation {}", key::HEALTH_OVERRIDE.name);
     for (key, value) in
         [(key::HEALTH_PORT.name, "80"), (key::HEALTH_PATH.name, "/"), (key::HEALTH_PROTOCOL.name, "tcp")]
@@ -91,7 +91,7 @@ fn check_with(name: &str, value: &Value) -> Value {
 }
 
 #[test]
-fn what_the_load_balancer_has_stays_with_a_warning() {
+fn a_value_that_the_load_balancer_has_stays_with_a_warning() {
     let size = "a whole number from 0 to 100";
     stays(service(), key::SIZE_UNIT.name, "200", &json!({ "size_unit": 200, "size": null }), size);
     let timeout = json!({ "http_idle_timeout_seconds": 900 });
@@ -119,7 +119,7 @@ fn what_the_load_balancer_has_stays_with_a_warning() {
 }
 
 #[test]
-fn what_the_load_balancer_does_not_have_is_refused() {
+fn a_value_that_the_load_balancer_does_not_have_is_refused() {
     let service = service().with_annotation(key::SIZE_UNIT.name, "200");
     let live = live(&json!({ "size_unit": 199, "size": null }));
     let refused = aerostat_sdk::testing::Host::new()

@@ -44,7 +44,7 @@ fn gcp_015_an_external_one_is_made_without_an_address_to_hold() {
 }
 
 #[test]
-fn gcp_016_what_is_as_wanted_is_read_alone() {
+fn gcp_016_a_load_balancer_as_wanted_is_only_read() {
     let mut stage = Stage::new();
     stage.ensured().unwrap();
     stage.requests = 0;

@@ -112,7 +112,7 @@ fn limits_slow_down_everybody() {
 }
 
 #[test]
-fn what_is_anothers_is_not_touched() {
+fn anothers_object_is_not_touched() {
     for (kind, name) in [
         ("regions/europe-west1/forwardingRules", LB.to_owned()),
         ("regions/europe-west1/targetPools", LB.to_owned()),

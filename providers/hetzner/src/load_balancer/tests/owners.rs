@@ -80,7 +80,7 @@ fn anothers_mark_is_never_overwritten() {
 }
 
 #[test]
-fn adv_171_what_is_protected_is_marked_and_stays() {
+fn adv_171_a_protected_load_balancer_is_marked_and_stays() {
     let mut live = shown(5);
     live["protection"]["delete"] = json!(true);
     let cloud = Cloud::with(live.clone());
@@ -96,7 +96,7 @@ fn adv_171_what_is_protected_is_marked_and_stays() {
 }
 
 #[test]
-fn adv_171_what_a_service_has_is_not_kept() {
+fn adv_171_the_load_balancer_of_a_service_is_not_kept() {
     let mut live = shown(5);
     live["labels"]["aerostat.dev/kept"] = json!("");
     let cloud = Cloud::with(live.clone());
@@ -129,7 +129,7 @@ fn unmarked(name: &str, service: &LoadBalancer) -> (Result<Deletion>, Vec<String
 }
 
 #[test]
-fn what_lost_its_mark_is_deleted_if_something_else_proves_it() {
+fn an_unmarked_load_balancer_is_deleted_with_another_proof() {
     let unknown = LoadBalancer { current_ingress: Vec::new(), ..service() };
     // By the name that holds the UID, or by an address in the Service's status.
     for (name, service) in [(NAME, unknown.clone()), ("web", service().with_annotation(key("name"), "web"))] {

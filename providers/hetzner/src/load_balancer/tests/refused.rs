@@ -35,7 +35,7 @@ fn values_are_checked() {
 }
 
 #[test]
-fn what_cannot_be_built_is_not_announced() {
+fn an_impossible_load_balancer_is_not_announced() {
     check(|it| it.with_annotation(key("type"), "lb99"), "load balancer type not found: \"lb99\"");
     check(|it| it.with_annotation(key("use-private-ip"), "true"), "use private ip: missing network id");
     check(|it| it.with_annotation(key("disable-public-network"), "true"), "without a network nobody could reach it");

@@ -24,7 +24,7 @@ fn five() -> LoadBalancer {
 }
 
 #[test]
-fn what_is_as_desired_is_only_read() {
+fn a_load_balancer_as_desired_is_only_read() {
     let host = Cloud::with(shown(5)).host();
     let ingress = ready(host.run(|| Hetzner::ensure(&five())));
     assert_eq!(ingress, service().current_ingress);
@@ -45,7 +45,7 @@ fn a_new_one_is_ready_once_no_action_runs() {
 }
 
 #[test]
-fn what_was_listed_a_moment_ago_is_not_read_again() {
+fn a_load_balancer_listed_a_moment_ago_is_not_read_again() {
     let listed = vec![("host.listed".to_owned(), "true".to_owned())];
     let new = LoadBalancer { current_ingress: Vec::new(), extra: listed, ..five() };
     let host = Cloud::with(shown(5)).host();
@@ -144,7 +144,7 @@ fn ports_are_added_changed_and_removed() {
 }
 
 #[test]
-fn what_nothing_is_said_about_stays() {
+fn fields_without_an_annotation_stay() {
     let (steps, _) = written(&five(), |live| {
         live["algorithm"]["type"] = json!("least_connections");
         live["services"][0]["proxyprotocol"] = json!(true);
@@ -158,7 +158,7 @@ fn what_nothing_is_said_about_stays() {
 }
 
 #[test]
-fn what_is_said_is_written_once() {
+fn an_annotation_is_written_once() {
     let service = ["lb21", "least_connections", "v4.example.com", "v6.example.com", "true", "renamed"]
         .into_iter()
         .zip(["type", "algorithm-type", "ipv4-rdns", "ipv6-rdns", "uses-proxyprotocol", "name"])

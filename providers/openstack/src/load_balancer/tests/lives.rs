@@ -207,7 +207,7 @@ fn a_listener_between_tcp_and_http_is_made_again() {
 }
 
 #[test]
-fn what_a_person_damages_is_mended() {
+fn damage_by_a_person_is_mended() {
     let mut stage = Stage::new().annotated("enable-health-monitor", "true");
     stage.ensured().unwrap();
     stage.change(|cloud| cloud.listeners.clear());

@@ -5,7 +5,7 @@ use crate::transcript::{SharedStory, Theft, VersionStory};
 use super::*;
 
 #[test]
-fn what_a_thief_has_changed_or_deleted_is_named() {
+fn an_object_that_a_thief_changed_or_deleted_is_named() {
     let before = vec![object("7", json!(1)), object("8", json!(1))];
     let with = |held: Vec<CloudObject>, after: Vec<CloudObject>| {
         let theft = Theft { title: "a thief".to_owned(), before: before.clone(), held, after, may_share: false };

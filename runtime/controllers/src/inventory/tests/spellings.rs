@@ -104,7 +104,7 @@ async fn two_spellings_without_proof_are_no_backend_at_all() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_spellings_of_one_machine_each_is_the_others_twin() {
+async fn two_spellings_of_one_machine_are_twins() {
     let fake = lettered(0);
     let nodes = [settled(1, "fake://X1"), settled(2, "fake://x1"), settled(3, "fake://x3"), settled(4, "fake://-")];
     let inventory = inventory(&fake, nodes.clone());
@@ -146,7 +146,7 @@ async fn a_gap_counts_where_the_cloud_said_that_the_instance_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_an_instance_brought_comes_back_with_its_node() {
+async fn the_extra_of_an_instance_comes_back_with_its_node() {
     let fake = answering(Instance { extra: vec![("nic".into(), "7".into())], ..instance(1) });
     fake.list.answers(|_| unreachable!("it is not listed"));
     let node = settled(1, "fake://1");

@@ -135,7 +135,7 @@ fn case_010_a_provider_id_stays() {
 }
 
 #[test]
-fn case_018_what_the_cloud_does_not_know_makes_no_label() {
+fn case_018_a_fact_that_the_cloud_lacks_makes_no_label() {
     let unknown = Instance { machine_type: None, zone: None, region: None, ..instance() };
     let node = check(&waiting(), &unknown);
     assert_eq!(labels(&node), []);

@@ -41,7 +41,7 @@ fn case_204_blocks_come_in_their_order() {
 }
 
 #[test]
-fn case_205_what_is_occupied_is_skipped() {
+fn case_205_an_occupied_block_is_skipped() {
     let mut set = set("127.123.234.0/24", 30);
     assert_eq!(set.take_all(&net("127.123.234.0/26")), 16);
     let mut other = set.clone();
@@ -128,7 +128,7 @@ fn adv_154_a_network_is_in_one_block_or_in_none() {
 }
 
 #[test]
-fn adv_154_what_lies_in_a_wide_network_is_given_out_last() {
+fn adv_154_blocks_in_a_wide_network_are_given_out_last() {
     let mut set = set("10.42.0.0/21", 24);
     for wide in ["10.42.0.0/23", "10.42.0.0/22", "10.42.6.0/23", "10.42.0.0/21", "0.0.0.0/0"] {
         set.widen(&net(wide));

@@ -80,7 +80,7 @@ fn case_206_a_node_gets_what_another_left() {
 }
 
 #[test]
-fn case_210_what_a_node_has_is_never_given_to_another() {
+fn case_210_a_nodes_block_is_never_given_to_another() {
     let mut it = small();
     assert_eq!(decide(&node("a", &["10.0.0.0/30"]), &mut it), Ok(Decision::Nothing));
     assert_eq!(given(&mut it, "b"), nets(&["10.0.0.4/30"]));
@@ -127,7 +127,7 @@ fn case_213_a_refusal_gives_the_block_back() {
 }
 
 #[test]
-fn what_is_written_waits_for_the_watch() {
+fn a_written_network_waits_for_the_watch() {
     let mut it = small();
     given(&mut it, "a");
     assert!(!settle(&mut it, "a", WriteOutcome::Yes));

@@ -191,7 +191,7 @@ fn case_228_nothing_said_changes_nothing() {
 }
 
 #[test]
-fn what_is_already_so_is_not_written() {
+fn labels_that_are_there_are_not_written() {
     let answer = in_zones(&["z1"], "r1");
     let volume = pv(json!({}), Value::Null);
     let desired = with(&volume, &patched(&volume, &answer, LabelMoment::Later).unwrap());

@@ -59,7 +59,7 @@ fn pauses(answer: &Result<RouteOutcome>) -> Vec<(u64, bool)> {
 }
 
 #[test]
-fn case_196_what_fails_is_tried_again_after_longer_pauses() {
+fn case_196_a_failed_route_is_tried_after_longer_pauses() {
     let doubling = [5, 10, 20, 40, 80, 160, 300, 300];
     assert_eq!(pauses(&unavailable()), doubling.map(|it| (it, true)));
     assert_eq!(pauses(&Err(Error::Invalid("something else is there".to_owned()))), doubling.map(|it| (it, true)));
@@ -70,7 +70,7 @@ fn case_196_what_fails_is_tried_again_after_longer_pauses() {
 }
 
 #[test]
-fn what_is_pending_is_asked_about_later_until_something_is_done() {
+fn a_pending_route_is_asked_about_later_and_later() {
     const QUICK: Duration = Duration::from_millis(200);
     let in_seconds = |it: &Result<RouteOutcome>| pauses(it).into_iter().map(|it| it.0).collect::<Vec<_>>();
     assert_eq!(in_seconds(&pending(2 * SECOND)), [2, 2, 2, 3, 4, 6, 10, 10]);
@@ -168,7 +168,7 @@ fn a_route_that_keeps_changing_is_reported_after_a_while() {
 }
 
 #[test]
-fn what_is_known_is_corrected_by_answers() {
+fn the_known_routes_are_corrected_by_answers() {
     let known = vec![there(1, "old"), there(2, "hop-2"), there(3, "hop-3")];
     let moved = DestinationChange { before: Some(there(1, "old").route), ..creation(1) };
     let answers = [
@@ -187,7 +187,7 @@ fn what_is_known_is_corrected_by_answers() {
 }
 
 #[test]
-fn what_no_list_has_shown_is_a_guess_where_routes_have_names() {
+fn a_named_route_that_no_list_has_shown_is_a_guess() {
     let made = |known: Vec<ListedRoute>| {
         let known = corrected(known, &[(creation(4), Ok(RouteOutcome::Done))]);
         let before = known.iter().find(|it| it.cidr == cidr(4)).unwrap().route.clone();

@@ -244,7 +244,7 @@ fn changing_routes_are_waited_for_and_broken_ones_made_again() {
 }
 
 #[test]
-fn of_two_routes_with_one_destination_the_desired_one_stays() {
+fn the_desired_route_stays_where_two_have_one_destination() {
     let there = |hops: &[&str]| hops.iter().map(|it| route("10.244.1.0/24", it)).collect();
     let world = World::new(&[N1], there(&["other", "hop-1", "third"]));
     assert_eq!(world.changes(), ["10.244.1.0/24: other > -"], "one after the other");
@@ -279,7 +279,7 @@ fn releases_come_before_moves_and_moves_before_new_routes() {
 }
 
 #[test]
-fn what_rests_is_left_out_until_something_else_is_wanted() {
+fn a_resting_destination_is_left_out_until_it_changes() {
     let mut world = World::new(&[N1, N2], Vec::new());
     world.resting.insert(cidr("10.244.1.0/24"), Some("hop-1".to_owned()));
     assert_eq!(world.changes(), ["10.244.2.0/24: - > hop-2"]);

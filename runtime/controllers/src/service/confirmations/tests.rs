@@ -298,7 +298,7 @@ async fn answers_to_others_are_not_asked_for_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_nobody_refreshes_is_asked_for_now_and_then() {
+async fn a_list_without_a_reader_is_asked_for_now_and_then() {
     let rig = Rig::start(&names(1..=20), World { instances: names(1..=20), ..World::default() });
     rig.after(3601).await;
     assert_eq!(rig.cloud.list.asked(), 1 + 4);

@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_spared_by_an_incomplete_list() {
+    fn no_service_is_spared_by_an_incomplete_list() {
         let items = vec![item("a", Some("1"))];
         let list = incomplete(items, "a zone is silent", Instant::now());
         assert_eq!(finding(Some("a"), Some("1"), &list), Finding::Unknown);
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_kept_is_read_again() {
+    fn evidence_that_is_written_is_read_again() {
         let print = "0123456789abcdef";
         assert_eq!(proven_revision(&evidence(print, "r 1"), print), Some("r 1"));
         assert_eq!(proven_revision(&evidence("0123456789abcdee", "r 1"), print), None, "something else was asked for");

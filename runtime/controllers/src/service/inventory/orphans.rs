@@ -222,7 +222,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_is_not_proven_to_be_ours_is_never_deleted() {
+    fn an_orphan_without_proof_is_never_deleted() {
         let without = |change: fn(&mut InventoryItem)| {
             let mut item = orphan("a");
             change(&mut item);
@@ -238,7 +238,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn adv_171_what_is_kept_is_no_orphan_nor_is_what_belongs_to_it() {
+    fn adv_171_a_kept_load_balancer_and_its_parts_are_no_orphans() {
         let kept = |memo: &str| InventoryItem { kept: Some("it is protected".to_owned()), ..orphan(memo) };
         let part = InventoryItem { owner: orphan("a").owner, ..orphan("part of a") };
         let named = |memo: &str, name: &str| {

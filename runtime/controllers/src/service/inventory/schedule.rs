@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_looked_at_soon_is_looked_at_later_and_later() {
+    fn a_list_that_is_due_soon_is_due_later_and_later() {
         let soon = Duration::from_millis(500);
         for (seconds, most) in [(1, 3), (60, 18)] {
             let (late, lists) = play(Duration::ZERO, |_| SECOND * seconds, soon);
@@ -240,7 +240,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_list_shows_as_changing_is_not_asked_about() {
+    fn a_load_balancer_listed_as_changing_is_not_asked_about() {
         let now = Instant::now();
         let one = waiting("a", now, SECOND);
         let shown = |items, at| snapshot(items, now + at);

@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn case_150_what_was_there_before_is_settled_once() {
+    fn case_150_a_load_balancer_there_before_is_settled_once() {
         let now = Instant::now();
         let (mut before, nodes) = (state(now), Arc::default());
         assert!(before.settle_before(&wanted("small"), &nodes, "7".to_owned(), now));
@@ -295,7 +295,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_asked_about_before_its_time_once_it_is_at_rest() {
+    fn a_waiting_service_is_asked_about_once_it_rests() {
         let now = Instant::now();
         let (mut state, nodes) = (state(now), Arc::default());
         let small = wanted("small");
@@ -323,7 +323,7 @@ mod tests {
     }
 
     #[test]
-    fn case_148_what_is_restored_is_what_was_written() {
+    fn case_148_a_restored_status_is_the_written_one() {
         let now = Instant::now();
         let mut state = state(now);
         assert!(state.settle_before(&wanted("small"), &Arc::default(), "7".to_owned(), now));

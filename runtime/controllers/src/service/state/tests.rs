@@ -71,7 +71,7 @@ fn asks(cause: Cause, new_backends: bool) -> ControlFlow<NextStep, (Cause, Asked
 }
 
 #[test]
-fn what_is_fulfilled_is_not_asked_for_again() {
+fn a_fulfilled_service_is_not_asked_for_again() {
     let (mut story, service) = (story(), service(json!({})));
     assert_eq!(story.next_step(&service), asks(Cause::Service, true));
     assert_eq!(story.answered(&service, AnswerMeaning::Ready), Some(Cause::Service));
@@ -238,7 +238,7 @@ fn adv_105_flips_do_not_hurry_what_the_cloud_refuses() {
 }
 
 #[test]
-fn what_we_write_ourselves_is_no_change() {
+fn our_own_write_is_no_change() {
     let (mut story, before) = (story(), service(json!({})));
     let _ = story.next_step(&before);
     let mut change = with_load_balancer();
@@ -256,7 +256,7 @@ fn what_we_write_ourselves_is_no_change() {
 }
 
 #[test]
-fn what_changed_during_a_call_is_still_a_change() {
+fn a_change_during_a_call_is_still_a_change() {
     let (mut story, before) = (story(), service(json!({})));
     let _ = story.next_step(&before);
     let meanwhile = sized("2");
@@ -329,7 +329,7 @@ fn unknown_annotations_are_new_once_for_each_set() {
 }
 
 #[test]
-fn of_an_answer_that_is_outdated_only_the_memo_is_kept() {
+fn an_outdated_answer_gives_its_memo_alone() {
     let (mut story, service) = (story(), service(json!({})));
     let _ = story.next_step(&service);
     let (desired, other, until) = (compared(&service), compared(&sized("2")), story.now + SECOND);
@@ -399,7 +399,7 @@ fn case_136_another_uid_is_another_service() {
 }
 
 #[test]
-fn what_needs_a_person_is_shown_once() {
+fn an_error_for_a_person_is_shown_once() {
     let (mut story, service) = (story(), service(json!({})));
     let _ = story.next_step(&service);
     let state = story.of(&service);
@@ -414,7 +414,7 @@ fn what_needs_a_person_is_shown_once() {
 }
 
 #[test]
-fn what_was_refused_is_tried_again_with_other_credentials() {
+fn a_refused_service_is_tried_again_with_other_credentials() {
     let (mut story, service) = (story(), service(json!({})));
     story.of(&service).start_work(1);
     assert!(story.states.allowed(2).is_empty(), "it was not refused");

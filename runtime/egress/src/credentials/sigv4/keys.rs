@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_a_key_is_refused() {
+    fn keys_that_cannot_be_keys_are_refused() {
         for (id, secret, session) in [
             ("", "secret", None),
             ("AK ID", "secret", None),

@@ -53,7 +53,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_time_does_not_heal_is_refused() {
+    fn an_error_that_time_does_not_heal_is_refused() {
         let is_refused = |status: u16, code| {
             let status = StatusCode::from_u16(status).unwrap();
             NoKeys::answered(status, code, "why".to_owned()) == NoKeys::Refused("why".to_owned())

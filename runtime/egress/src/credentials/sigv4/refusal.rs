@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_word_about_the_signature_is_no_refusal() {
+    fn an_error_of_another_kind_is_no_refusal_of_the_signature() {
         assert_eq!(refused(400, &EC2.replace("RequestExpired", "InvalidInstanceID.NotFound")), None);
         assert_eq!(refused(403, &EC2.replace("RequestExpired", "UnauthorizedOperation")), None);
         assert_eq!(refused(200, QUERY), None, "the request was carried out");

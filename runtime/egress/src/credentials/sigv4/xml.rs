@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_read_before_the_text_breaks_off_counts() {
+    fn a_code_before_the_text_breaks_off_counts() {
         for end in ["", "<", "<a", "</", "&", "<!--", "</a>", "<![CDATA[", "<!DOCTYPE a>", "</Error><b/>"] {
             assert_eq!(code(&format!("<Error><Code>A</Code>{end}")), (Some("A".to_owned()), false), "{end}");
         }
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_deep_is_not_read() {
+    fn an_element_that_is_too_deep_is_not_read() {
         let within =
             |depth: usize| format!("{}<Error><Code>A</Code></Error>{}", "<a>".repeat(depth), "</a>".repeat(depth));
         assert_eq!(code(&within(DEEPEST - 2)), (Some("A".to_owned()), true));

@@ -58,7 +58,7 @@ fn adv_164_one_rule_lets_all_of_a_request_stand() {
 }
 
 #[test]
-fn adv_164_what_a_request_carries_makes_it_no_less_harmful() {
+fn adv_164_content_makes_a_request_no_less_harmful() {
     let spent = CallState { deletes: 2, ..WRITES };
     for form in [&[("Id", "1")][..], &[("Id", "1"), ("DryRun", "x")], &[("DryRun", "x")]] {
         let read = narrowed(READS, "Remove", form, &[]);

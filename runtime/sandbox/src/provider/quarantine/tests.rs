@@ -49,7 +49,7 @@ fn only_crashes_in_a_row_count() {
 }
 
 #[test]
-fn nobody_runs_until_one_has_probed() {
+fn no_call_runs_until_one_has_probed() {
     let start = Instant::now();
     let mut quarantine = quarantined(start);
     let admit = |quarantine: &mut Quarantine, now| quarantine.admit(now, Subject::One(&node(1)));

@@ -119,7 +119,7 @@ fn names_that_come_and_go_are_told() {
 }
 
 #[test]
-fn what_a_config_allows_does_not_matter() {
+fn the_rules_of_a_config_do_not_matter() {
     let endpoint = egress::Endpoint {
         allow: vec![Rule::new([Method::Delete], [PathPattern::parse("/**").unwrap()])],
         headers: words(&["X-Acme"]),

@@ -76,7 +76,7 @@ fn a_module_serves_after_ten_minutes_of_leading() {
 }
 
 #[test]
-fn what_is_not_there_is_fetched_again_later_and_later() {
+fn an_unavailable_module_is_fetched_again_later_and_later() {
     let mut story = Story::new();
     story.on(ModuleEvent::Configured(digest(2)), &[SwapAction::Fetch]);
     for minutes in [1, 2, 4, 8, 16, 32, 60, 60] {

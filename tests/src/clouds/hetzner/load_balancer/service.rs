@@ -187,7 +187,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_request_leaves_out_stays() {
+    fn a_field_that_a_request_leaves_out_stays() {
         let wanted = json!({
             "listen_port": 443, "destination_port": 30443, "protocol": "https", "proxyprotocol": true,
             "http": { "certificates": [7] },

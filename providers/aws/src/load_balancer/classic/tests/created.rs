@@ -201,7 +201,7 @@ fn a_shared_probe_asks_kube_proxy() {
 }
 
 #[test]
-fn what_the_vendor_made_is_taken_over_without_a_write() {
+fn a_load_balancer_of_the_vendor_is_taken_over_unwritten() {
     let cloud = Cloud::new();
     let service = service(&["i-1"]);
     ready(&cloud, &service);

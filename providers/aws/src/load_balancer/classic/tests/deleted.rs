@@ -72,7 +72,7 @@ fn a_lost_answer_leaves_nothing_behind() {
 }
 
 #[test]
-fn what_is_anothers_is_not_deleted() {
+fn anothers_load_balancer_is_not_deleted() {
     let tag = |cloud: &Cloud, key: &str, value: &str| {
         let mut state = cloud.state.borrow_mut();
         state.balancers.get_mut(NAME).unwrap().tags.insert(key.to_owned(), value.to_owned());

@@ -73,7 +73,7 @@ fn values_that_a_classic_one_cannot_have_are_refused() {
 }
 
 #[test]
-fn what_makes_no_difference_is_not_refused() {
+fn an_annotation_without_effect_is_not_refused() {
     let cloud = Cloud::new();
     // White space is a part of a port's name.
     for ports in ["443", "80 "] {
@@ -102,7 +102,7 @@ fn without_node_ports_there_is_nothing_to_lead_to() {
 }
 
 #[test]
-fn what_is_not_proven_is_not_touched() {
+fn an_unproven_load_balancer_is_not_touched() {
     let cloud = Cloud::new();
     ready(&cloud, &service(&["i-1"]));
     cloud.state.borrow_mut().balancers.get_mut(NAME).unwrap().tags.clear();

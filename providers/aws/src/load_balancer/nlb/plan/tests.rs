@@ -94,7 +94,7 @@ fn a_group_that_was_made_before_is_found_by_its_name() {
 }
 
 #[test]
-fn what_differs_of_checks_is_changed_and_no_more() {
+fn a_change_of_checks_has_the_fields_that_differ() {
     let desired = group_of("web", 30_080).health;
     let live = TargetHealth { timeout: Some(10), path: Some("/".to_owned()), ..desired.clone() };
     assert_eq!(health_change(&live, &desired), ChecksChange::default());

@@ -86,7 +86,7 @@ fn aws_036_mixed_protocols_are_refused() {
 }
 
 #[test]
-fn what_it_cannot_do_is_refused_before_anything_is_asked() {
+fn an_impossible_service_is_refused_before_any_request() {
     let sctp = without_ports().with_port(Port::new(Protocol::Sctp, 80, 30_080));
     let udp = || without_ports().with_port(Port::new(Protocol::Udp, 53, 30_053));
     let attributes = |service, value| annotated(service, "target-group-attributes", value);

@@ -36,7 +36,7 @@ fn everything_that_was_made_goes() {
 }
 
 #[test]
-fn aws_048_what_is_left_of_a_load_balancer_goes() {
+fn aws_048_leftovers_of_a_load_balancer_go() {
     for is_remembered in [true, false] {
         let cloud = Cloud::default();
         let Ok(Progress::Ready(status)) = ensure(&managed(cloud.host()), &service()) else { panic!() };
@@ -123,7 +123,7 @@ fn adv_171_a_protected_one_is_marked_and_kept() {
 }
 
 #[test]
-fn adv_171_what_cannot_be_marked_is_not_kept_yet() {
+fn adv_171_a_load_balancer_without_the_mark_is_not_kept_yet() {
     let cloud = Cloud::default();
     let service = served(&cloud, service());
     cloud.fault(|action| match action {
@@ -135,7 +135,7 @@ fn adv_171_what_cannot_be_marked_is_not_kept_yet() {
 }
 
 #[test]
-fn what_the_annotation_says_by_now_does_not_matter() {
+fn the_annotation_of_the_kind_does_not_matter_any_more() {
     let cloud = Cloud::default();
     let mut service = served(&cloud, service());
     service.annotations.clear();

@@ -18,7 +18,7 @@ fn set_tags(cloud: &Cloud, change: impl Fn(&mut Tags)) {
 }
 
 #[test]
-fn what_the_vendor_made_is_taken_over_without_a_write() {
+fn a_load_balancer_of_the_vendor_is_taken_over_unwritten() {
     let cloud = Cloud::default();
     ready(&cloud, &service());
     as_the_vendor(&cloud);
@@ -32,7 +32,7 @@ fn what_the_vendor_made_is_taken_over_without_a_write() {
 }
 
 #[test]
-fn what_the_vendor_made_goes_with_its_service() {
+fn a_load_balancer_of_the_vendor_goes_with_its_service() {
     let cloud = Cloud::default();
     ready(&cloud, &service());
     as_the_vendor(&cloud);
@@ -41,7 +41,7 @@ fn what_the_vendor_made_goes_with_its_service() {
 }
 
 #[test]
-fn what_is_not_proven_is_not_touched() {
+fn an_unproven_load_balancer_is_not_touched() {
     let others: [fn(&mut Tags); 4] = [
         |it| _ = it.insert("aerostat.dev/service-uid".to_owned(), "another".to_owned()),
         |it| _ = it.insert("aerostat.dev/cluster-uid".to_owned(), "another".to_owned()),

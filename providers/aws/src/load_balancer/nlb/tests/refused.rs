@@ -40,7 +40,7 @@ fn adv_170_elastic_ips_are_judged_where_one_is_made() {
 }
 
 #[test]
-fn what_makes_no_difference_is_not_refused() {
+fn an_annotation_without_effect_is_not_refused() {
     let udp = with_nodes(without_ports().with_port(Port::new(Protocol::Udp, 53, 30_053)), 1);
     for service in
         [annotated(udp, "ssl-cert", "web"), annotated(annotated(service(), "ssl-cert", "web"), "ssl-ports", "dns")]

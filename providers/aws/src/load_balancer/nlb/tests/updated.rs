@@ -44,7 +44,7 @@ fn aws_032_a_steady_one_costs_few_reads() {
 }
 
 #[test]
-fn what_was_listed_a_moment_ago_is_looked_for_there() {
+fn a_load_balancer_listed_a_moment_ago_is_found_in_a_list() {
     let cloud = Cloud::default();
     let mut service = served(&cloud, service());
     service.extra.push(("host.listed".to_owned(), "true".to_owned()));

@@ -43,7 +43,7 @@ fn at(address: &str) -> Arc<[BackendNode]> {
 }
 
 #[test]
-fn adv_104_what_a_provider_does_is_not_counted() {
+fn adv_104_calls_by_the_provider_are_not_counted() {
     let mut story = counting();
     story.backends = at("10.1.0.1");
     let _ = story.next_step(&with_id(""));
@@ -68,7 +68,7 @@ fn adv_104_what_a_provider_does_is_not_counted() {
 }
 
 #[test]
-fn adv_104_what_services_and_nodes_say_is_counted() {
+fn adv_104_changes_by_services_and_nodes_are_counted() {
     let mut story = counting();
     let _ = story.next_step(&sized("1"));
     assert_eq!(story.demand(), Demand { waiting: 1, new: 1, ..Demand::default() });

@@ -115,7 +115,7 @@ async fn keys_of_another_account_repeat_no_write() {
 }
 
 #[tokio::test]
-async fn who_refuses_everything_is_no_flood_of_questions() {
+async fn a_cloud_that_refuses_everything_gets_few_questions() {
     let (folder, sts) = (Folder::new(), sts().await);
     let cloud = TestServer::script(|_| refused("AuthFailure", "")).await;
     let credential = load(settings(folder.web_identity("token"), Some(&sts))).unwrap();

@@ -45,17 +45,17 @@ async fn check_error(error: Error, lists: usize) {
 }
 
 #[tokio::test]
-async fn nobody_loses_a_node_to_401_for_all() {
+async fn no_node_is_lost_to_401_for_all() {
     check_error(Error::Denied("HTTP 401: unable to authenticate you".to_owned()), 1).await;
 }
 
 #[tokio::test]
-async fn nobody_loses_a_node_to_500_for_all() {
+async fn no_node_is_lost_to_500_for_all() {
     check_error(unavailable(), 5).await;
 }
 
 #[tokio::test]
-async fn nobody_loses_a_node_to_404_for_all() {
+async fn no_node_is_lost_to_404_for_all() {
     let cluster = cluster().await;
     let (cloud, _controller) = hundred(&cluster, |cloud| {
         cloud.lists(List::Error(Error::Unavailable("HTTP 404: not found".to_owned())));
@@ -68,7 +68,7 @@ async fn nobody_loses_a_node_to_404_for_all() {
 }
 
 #[tokio::test]
-async fn nobody_loses_a_node_to_an_empty_list() {
+async fn no_node_is_lost_to_an_empty_list() {
     let cluster = cluster().await;
     let (_cloud, controller) = hundred(&cluster, |cloud| {
         cloud.lists(List::Without(names(1..=100)));
@@ -81,7 +81,7 @@ async fn nobody_loses_a_node_to_an_empty_list() {
 }
 
 #[tokio::test]
-async fn nobody_loses_a_node_to_half_a_list() {
+async fn no_node_is_lost_to_half_a_list() {
     let cluster = cluster().await;
     let (cloud, controller) = hundred(&cluster, |it| it.lists(List::Without(names(1..=50)))).await;
     controller.withholds(50, "contradiction").await;
@@ -91,7 +91,7 @@ async fn nobody_loses_a_node_to_half_a_list() {
 }
 
 #[tokio::test]
-async fn nobody_loses_a_node_to_a_foreign_accounts_list() {
+async fn no_node_is_lost_to_a_foreign_accounts_list() {
     let cluster = cluster().await;
     let (cloud, controller) = hundred(&cluster, |it| it.belongs_to("ours")).await;
     asked(&cloud, "list", 2).await;
@@ -105,7 +105,7 @@ async fn nobody_loses_a_node_to_a_foreign_accounts_list() {
 }
 
 #[tokio::test]
-async fn nobody_loses_a_node_to_a_list_of_another_account() {
+async fn no_node_is_lost_to_a_list_of_another_account() {
     let cluster = cluster().await;
     let (_cloud, controller) = hundred(&cluster, |cloud| {
         cloud.lists(List::Without(names(1..=100)));
@@ -118,7 +118,7 @@ async fn nobody_loses_a_node_to_a_list_of_another_account() {
 }
 
 #[tokio::test]
-async fn nobody_loses_a_node_to_a_hanging_api() {
+async fn no_node_is_lost_to_a_hanging_api() {
     let cluster = cluster().await;
     let (cloud, controller) = hundred(&cluster, |cloud| {
         cloud.lists(List::Silence);
