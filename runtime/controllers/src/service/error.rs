@@ -9,6 +9,7 @@ use crate::error::{BackOff, LONGEST_RETRY_AFTER, Pause, SHOWN, chain};
 use crate::object;
 use crate::service::backends::{BackendNode, names};
 use crate::service::desired::Invalid;
+use crate::service::state::RefusedMove;
 
 /// The longest pause between two tries of a deletion, in first pauses: 30 s. Upstream looks at every Service that has to
 /// be cleaned up each 30 s, whatever its back-off.
@@ -49,6 +50,9 @@ pub(super) enum Error {
     /// The finalizer could not be taken off.
     #[error("failed to remove load balancer cleanup finalizer")]
     Release(#[source] object::Error),
+    /// A fault of ours: its state was about to make a move that is not legal.
+    #[error("{0}")]
+    Fault(RefusedMove),
 }
 
 /// What kind of failure keeps a load balancer from being as desired.
@@ -89,7 +93,12 @@ impl Error {
     fn is_of_a_deletion(&self) -> bool {
         match self {
             Self::Delete(_) | Self::Vanished(_) | Self::Unknown(_) | Self::Release(_) => true,
-            Self::Finalizer(_) | Self::Ensure(_) | Self::Update { .. } | Self::Status(_) | Self::Withheld(_) => false,
+            Self::Finalizer(_)
+            | Self::Ensure(_)
+            | Self::Update { .. }
+            | Self::Status(_)
+            | Self::Withheld(_)
+            | Self::Fault(_) => false,
         }
     }
 
@@ -108,9 +117,12 @@ impl Error {
             Self::Vanished(source) => ("DeleteLoadBalancerFailed", format!("Error deleting load balancer: {source}")),
             Self::Unknown(_) => ("DeleteLoadBalancerFailed", format!("Error deleting load balancer: {}", chain(self))),
             Self::Withheld(why) => ("LoadBalancerNotDeleted", why.clone()),
-            Self::Finalizer(_) | Self::Ensure(_) | Self::Status(_) | Self::Delete(_) | Self::Release(_) => {
-                ("SyncLoadBalancerFailed", format!("Error syncing load balancer: {}", chain(self)))
-            }
+            Self::Finalizer(_)
+            | Self::Ensure(_)
+            | Self::Status(_)
+            | Self::Delete(_)
+            | Self::Release(_)
+            | Self::Fault(_) => ("SyncLoadBalancerFailed", format!("Error syncing load balancer: {}", chain(self))),
         }
     }
 
@@ -166,7 +178,12 @@ impl Error {
             Self::Ensure(error) | Self::Delete(error) | Self::Vanished(error) | Self::Update { source: error, .. } => {
                 Some(error)
             }
-            Self::Finalizer(_) | Self::Status(_) | Self::Release(_) | Self::Unknown(_) | Self::Withheld(_) => None,
+            Self::Finalizer(_)
+            | Self::Status(_)
+            | Self::Release(_)
+            | Self::Unknown(_)
+            | Self::Withheld(_)
+            | Self::Fault(_) => None,
         }
     }
 }

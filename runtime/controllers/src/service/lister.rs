@@ -117,12 +117,12 @@ impl Lister {
     fn resync(&self, list: &Snapshot) {
         let (now, period) = (Instant::now(), self.lists.options.resync_period);
         self.each_settled(|key, service, state| {
-            let resync = match finding(state.work.memo.as_deref(), state.revision(), list) {
+            let resync = match finding(state.work.memo.as_deref(), state.evidence(), list) {
                 Finding::Proven if status::current(service) == state.work.current => None,
                 Finding::Proven => Some(Resync::Restore),
                 Finding::Drifted => {
                     debug!(service = key, "its load balancer has changed in the cloud");
-                    self.shared.metrics.inventory.drifts.inc_by(u64::from(state.revision().is_some()));
+                    self.shared.metrics.inventory.drifts.inc_by(u64::from(state.evidence().is_some()));
                     Some(Resync::AskAt(now))
                 }
                 Finding::Unknown => Some(Resync::AskAt(now + place_in(period, &state.uid))),

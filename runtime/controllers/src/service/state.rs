@@ -23,8 +23,8 @@ use crate::service::backends::{BackendNode, other_names};
 use crate::service::desired::asked;
 
 pub(super) use self::counted::Counted;
-pub(super) use self::stage::NextCall;
 use self::stage::{ListWord, Question, SyncStage, SyncState};
+pub(super) use self::stage::{NextCall, RefusedMove};
 pub(super) use self::steps::{AskedNodes, Cause, EventEffect, NextStep, Resync};
 pub(super) use self::unwritten::{AnswerMeaning, Unwritten};
 use self::work::{Observed, Work};
@@ -132,6 +132,11 @@ impl ServiceState {
         self.work.state.question().map_or(&[], |it| &it.backends)
     }
 
+    /// The move of its state that was refused since this was asked last.
+    pub(super) fn take_refused(&mut self) -> Option<RefusedMove> {
+        self.work.refused.take()
+    }
+
     /// Whether a call may have given it a load balancer.
     pub(super) fn may_exist(&self) -> bool {
         !matches!(self.work.state, SyncState::New(_) | SyncState::Gone)
@@ -199,7 +204,7 @@ impl ServiceState {
                 question.announced = None;
             }
             if is_other || nodes == AskedNodes::Others {
-                question.revision = None;
+                question.last_evidence = None;
                 question.listed = ListWord::Open;
             } else if stage != SyncStage::Pending && question.listed == ListWord::AtRest {
                 // The list was believed, and the call failed.
@@ -207,25 +212,25 @@ impl ServiceState {
             }
             question
         };
-        self.work.state.become_of(|before| {
-            let question = match before {
-                Some(before) => ask(before),
-                None => Question::new(cause, desired.clone(), backends.clone()),
-            };
-            match stage {
-                SyncStage::New | SyncStage::Gone => SyncState::New(Some(question)),
-                SyncStage::Ensuring | SyncStage::Pending | SyncStage::Settled | SyncStage::Deleting => {
-                    SyncState::Ensuring(question)
-                }
+        let question = |before: Option<Question>| match before {
+            Some(before) => ask(before),
+            None => Question::new(cause, desired.clone(), backends.clone()),
+        };
+        match stage {
+            SyncStage::New | SyncStage::Gone => {
+                self.work.become_of(SyncStage::New, |before| SyncState::New(Some(question(before))));
             }
-        });
+            SyncStage::Ensuring | SyncStage::Pending | SyncStage::Settled | SyncStage::Deleting => {
+                self.work.become_of(SyncStage::Ensuring, |before| SyncState::Ensuring(question(before)));
+            }
+        }
         Continue((cause, nodes))
     }
 
     /// A call begins that may give it a load balancer. Returns whether it is the first one with its memo.
     pub(super) fn begin_call(&mut self, memo: Option<&str>) -> bool {
         if matches!(self.work.state, SyncState::New(Some(_))) {
-            self.work.state.become_of(|question| question.map_or(SyncState::New(None), SyncState::Ensuring));
+            self.work.go_on(SyncStage::Ensuring, SyncState::Ensuring);
         }
         memo.is_some() && self.work.new_memo.take().as_deref() == memo
     }

@@ -4,7 +4,7 @@ use k8s_openapi::api::core::v1::Service;
 use parking_lot::Mutex;
 use tokio::time::Instant;
 
-use crate::service::state::{Counted, ServiceState, ServiceStates};
+use crate::service::state::{Counted, RefusedMove, ServiceState, ServiceStates};
 
 /// What is remembered of Services, for all parts of the controller.
 #[derive(Default)]
@@ -43,7 +43,15 @@ impl States {
         })
     }
 
-    pub(super) fn forget(&self, key: &str) {
-        self.all(|states| states.forget(key, Instant::now()));
+    /// Ends a step of the work on a Service: what is not to be remembered after it is forgotten. Returns the move of its state that was
+    /// refused.
+    pub(super) fn end_step(&self, key: &str, forgets: bool) -> Option<RefusedMove> {
+        self.all(|states| {
+            let refused = states.get(key).and_then(ServiceState::take_refused);
+            if forgets {
+                states.forget(key, Instant::now());
+            }
+            refused
+        })
     }
 }

@@ -36,12 +36,12 @@ impl Syncer {
     /// Reconciles the Service under a key, several times if somebody changes it meanwhile.
     pub(super) async fn reconcile(&self, key: &str) -> Result<NextSync, Error> {
         for _ in 0..ATTEMPTS {
-            match self.steps(key).await? {
-                NextStep::Done => return Ok(NextSync::Done),
-                NextStep::Forget => {
-                    self.shared.states.forget(key);
-                    return Ok(NextSync::Done);
-                }
+            let step = self.steps(key).await;
+            if let Some(refused) = self.shared.states.end_step(key, matches!(step, Ok(NextStep::Forget))) {
+                return Err(Error::Fault(refused));
+            }
+            match step? {
+                NextStep::Done | NextStep::Forget => return Ok(NextSync::Done),
                 NextStep::After(pause) => return Ok(NextSync::After(pause)),
                 NextStep::Again => {
                     debug!(service = key, "the Service has changed meanwhile; it is reconciled again");

@@ -26,6 +26,7 @@ use crate::service::desired::compared_fields;
 use crate::service::error::Error;
 use crate::service::plan::{Plan, plan};
 use crate::service::services::key;
+use crate::service::state::AnswerMeaning;
 use crate::service::testing::{ID, cluster, service, with_load_balancer};
 use crate::worker::{NextSync, Reconcile as _};
 
@@ -185,6 +186,24 @@ async fn an_orphan_is_deleted_step_by_step() {
     assert_eq!(rig.deleted(), [Some("lb-1"), Some("lb-1"), Some("lb-1 going")].map(|it| it.map(str::to_owned)));
     assert!(rig.is_forgotten(&gone));
     assert_eq!(rig.told(), ["DeletingLoadBalancer", "DeletedLoadBalancer"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_illegal_move_of_a_state_is_refused_and_told_once() {
+    let gone = status("s1", "u1", Some("lb-1"));
+    let rig = Rig::new([], [pending(None), pending(None)]);
+    rig.remember(&gone);
+    rig.syncer.shared.states.with(&key(&gone), |state| {
+        state.follow(AnswerMeaning::Pending(Instant::now() + SECOND));
+        state.settle();
+        assert!(!state.is_at_ease(), "without a call there is no answer");
+    });
+    let told = rig.reconcile(&gone).await.unwrap_err();
+    let (reason, message) = told.event();
+    assert_eq!(reason, "SyncLoadBalancerFailed");
+    assert!(message.contains("is pending cannot become settled, and stays as it is: this is a fault"), "{message}");
+    tokio::time::advance(7 * SECOND).await;
+    assert_eq!(rig.reconcile(&gone).await.unwrap(), NextSync::After(7 * SECOND), "its work goes on");
 }
 
 #[tokio::test(start_paused = true)]

@@ -11,6 +11,7 @@ use super::ServiceState;
 use super::stage::{ListWord, NextCall, Question, SyncStage, SyncState};
 use super::steps::Cause;
 use super::unwritten::{AnswerMeaning, Unwritten};
+use super::work::LastCall;
 use crate::service::desired::compared_fields;
 use crate::service::error::FailureKind;
 use crate::service::long_pending::LongPending;
@@ -46,7 +47,7 @@ impl ServiceState {
 
     /// Begins or goes on to delete what was desired. Returns whether it begins.
     pub(crate) fn begin_deletion(&mut self, unwanted: &LoadBalancer, now: Instant) -> bool {
-        self.work.deleted = true;
+        self.work.last_call = LastCall::Delete;
         if let SyncState::Deleting { until, .. } = &mut self.work.state {
             *until = None;
             return false;
@@ -64,7 +65,7 @@ impl ServiceState {
             unwritten.keep_only_memo();
         }
         let desired = compared_fields(unwanted.clone());
-        self.work.state.become_of(|question| {
+        self.work.become_of(SyncStage::Deleting, |question| {
             let question = match question {
                 Some(question) => Question { desired, announced: None, ..question },
                 None => Question::new(Cause::Service, desired, Arc::default()),
@@ -91,7 +92,7 @@ impl ServiceState {
 
     /// The load balancer is gone. The Service may still be there, and then as we left it.
     pub(crate) fn end_deletion(&mut self, written: Option<&Arc<Service>>) {
-        self.work.state.become_of(|_| SyncState::Gone);
+        self.work.become_of(SyncStage::Gone, |_| SyncState::Gone);
         self.work.memo = None;
         self.work.current.clear();
         self.work.unwritten = None;
@@ -133,7 +134,7 @@ impl ServiceState {
             self.work.new_memo.clone_from(&status.memo);
         }
         let (backends, revision) = match self.work.state.question() {
-            Some(it) => (it.backends.clone(), it.asked_revision.clone().or_else(|| it.revision.clone())),
+            Some(it) => (it.backends.clone(), it.asked_revision.clone().or_else(|| it.last_evidence.clone())),
             None => (Arc::default(), None),
         };
         let unwritten = Unwritten { backends, revision, ..Unwritten::new(status, found, then) };
@@ -144,7 +145,7 @@ impl ServiceState {
     pub(crate) fn adopt_memo(&mut self, memo: &str) {
         self.work.memo = Some(memo.to_owned());
         if self.work.state.stage() == SyncStage::Settled {
-            self.work.state.become_of(|question| question.map_or(SyncState::New(None), SyncState::Ensuring));
+            self.work.go_on(SyncStage::Ensuring, SyncState::Ensuring);
         }
     }
 
@@ -160,10 +161,9 @@ impl ServiceState {
     pub(crate) fn follow(&mut self, then: AnswerMeaning) {
         match then {
             AnswerMeaning::Ready => self.settle(),
-            AnswerMeaning::Pending(until) => self.work.state.become_of(|question| match question {
-                Some(question) => SyncState::Pending { question, until },
-                None => SyncState::New(None),
-            }),
+            AnswerMeaning::Pending(until) => {
+                self.work.go_on(SyncStage::Pending, |question| SyncState::Pending { question, until });
+            }
             AnswerMeaning::Deleting(at) => {
                 if let SyncState::Deleting { until, .. } = &mut self.work.state {
                     *until = Some(at);
@@ -175,14 +175,10 @@ impl ServiceState {
 
     /// There is nothing left to do for the present spec.
     pub(crate) fn settle(&mut self) {
-        self.work.state.become_of(|question| match question {
-            Some(mut question) => {
-                question.revision = question.asked_revision.take().or(question.revision);
-                question.next_call = NextCall::GoesOn;
-                question.listed = ListWord::Open;
-                SyncState::Settled { question, resync: None }
-            }
-            None => SyncState::New(None),
+        self.work.go_on(SyncStage::Settled, |mut question| {
+            let evidence = question.asked_revision.take().or(question.last_evidence.take());
+            let question = Question { next_call: NextCall::GoesOn, listed: ListWord::Open, ..question };
+            SyncState::Settled { question, evidence, resync: None }
         });
         self.work.waiting = None;
         self.work.shown = None;

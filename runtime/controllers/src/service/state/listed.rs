@@ -8,6 +8,7 @@ use tokio::time::Instant;
 use super::stage::{ListWord, NextCall, SyncState};
 use super::steps::{AskedNodes, Resync};
 use super::unwritten::{AnswerMeaning, Unwritten};
+use super::work::LastCall;
 use super::{Cause, ServiceState};
 use crate::freshness::{CallEnded, LOAD_BALANCER_CHANGE, LOAD_BALANCER_CREATION, WriteEnded};
 use crate::service::backends::BackendNode;
@@ -18,7 +19,7 @@ impl ServiceState {
     pub(crate) fn waiting(&self) -> Option<WaitingService<'_>> {
         let work = &self.work;
         let SyncState::Pending { question, until } = &work.state else { return None };
-        let (memo, answered) = (work.memo.as_deref()?, work.answered?);
+        let (Some(memo), LastCall::Ensure(answered)) = (work.memo.as_deref(), work.last_call) else { return None };
         let wrote = work.wrote.unwrap_or(answered);
         let goes_on = self.creates() || work.unwritten.is_some() || question.listed != ListWord::Open;
         Some(WaitingService { memo, answered, wrote, due: *until }).filter(|_| !goes_on)
@@ -63,23 +64,26 @@ impl ServiceState {
 
     /// Whether an earlier life of this process has left it, and no call of this one has ended.
     pub(crate) fn is_unasked(&self) -> bool {
-        self.work.answered.is_none() && self.work.memo.is_some()
+        self.work.last_call == LastCall::None && self.work.memo.is_some()
     }
 
     /// How fresh a list must be that answers the next call about it too: it began after the last call ended or, for a creation,
     /// after the last one that wrote. `None`: no list does.
     pub(crate) fn listed_since(&self) -> Option<Freshness> {
-        match self.work.answered {
-            _ if self.work.deleted => None,
-            Some(_) if self.creates() => Some(LOAD_BALANCER_CREATION.since(WriteEnded(self.work.wrote))),
-            None if !self.is_unasked() => None,
-            answered => Some(LOAD_BALANCER_CHANGE.since(CallEnded(answered.or(self.work.forgotten)))),
+        match self.work.last_call {
+            LastCall::Ensure(_) if self.creates() => Some(LOAD_BALANCER_CREATION.since(WriteEnded(self.work.wrote))),
+            LastCall::Ensure(ended) => Some(LOAD_BALANCER_CHANGE.since(CallEnded(Some(ended)))),
+            LastCall::None if self.is_unasked() => Some(LOAD_BALANCER_CHANGE.since(CallEnded(self.work.forgotten))),
+            LastCall::None | LastCall::Delete => None,
         }
     }
 
-    /// The revision that its `ready` was seen with.
-    pub(crate) fn revision(&self) -> Option<&str> {
-        self.work.state.question()?.revision.as_deref()
+    /// The evidence that it is as desired, where it is: the revision that its `ready` was seen with.
+    pub(crate) fn evidence(&self) -> Option<&str> {
+        match &self.work.state {
+            SyncState::Settled { evidence, .. } => evidence.as_deref(),
+            _ => None,
+        }
     }
 
     /// A call about it has ended; `listed` is the revision that the newest list showed when it began, and when that list began.
@@ -91,8 +95,7 @@ impl ServiceState {
         if reply.wrote {
             work.wrote = Some(now);
         }
-        work.answered = Some(now);
-        work.deleted = false;
+        work.last_call = LastCall::Ensure(now);
         let Some(question) = work.state.question_mut() else { return };
         // What failed before it wrote is still to be created.
         if reply.answer.is_ok() || reply.wrote {
@@ -129,9 +132,9 @@ impl ServiceState {
             let _ = self.ask(Cause::Service, desired, backends, AskedNodes::Same, now);
             if let Some(question) = self.work.state.question_mut() {
                 question.announced = Some(now);
-                question.revision = Some(revision);
+                question.last_evidence = Some(revision);
             }
-            self.work.answered = Some(now);
+            self.work.last_call = LastCall::Ensure(now);
             self.settle();
         }
         is_new
@@ -185,7 +188,7 @@ mod tests {
         state.begin_call(None);
         state.answered(&reply(wrote), Some(listed), now);
         state.follow(AnswerMeaning::Ready);
-        state.revision().unwrap_or_default().to_owned()
+        state.evidence().unwrap_or_default().to_owned()
     }
 
     #[test]
@@ -288,7 +291,7 @@ mod tests {
         let (mut before, nodes) = (state(now), Arc::default());
         assert!(before.settle_before(&wanted("small"), &nodes, "7".to_owned(), now));
         assert!(before.is_at_ease());
-        assert_eq!(before.revision(), Some("7"));
+        assert_eq!(before.evidence(), Some("7"));
         assert!(!before.settle_before(&wanted("small"), &nodes, "8".to_owned(), now), "it is known by now");
         assert_eq!(before.next_step(&wanted("small"), &nodes, now).break_value(), Some(NextStep::Done));
         assert!(before.next_step(&wanted("large"), &nodes, now).is_continue(), "a change is asked for as ever");

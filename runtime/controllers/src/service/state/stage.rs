@@ -1,5 +1,6 @@
 //! How far a Service is, and where it may go from there. No client, no clock, no log.
 
+use std::fmt::{self, Display, Formatter};
 use std::mem;
 use std::sync::Arc;
 
@@ -18,8 +19,14 @@ pub(crate) enum SyncState {
     Ensuring(Question),
     /// The cloud is busy with it until about then.
     Pending { question: Question, until: Instant },
-    /// It is as desired, and this is still to be done about it.
-    Settled { question: Question, resync: Option<Resync> },
+    /// It is as desired.
+    Settled {
+        question: Question,
+        /// The evidence for that: the revision that a list showed when the cloud was asked for what it has now.
+        evidence: Option<String>,
+        /// The step that is still to be done about it.
+        resync: Option<Resync>,
+    },
     /// Its load balancer has to go; the cloud is busy with that until about then.
     Deleting {
         question: Question,
@@ -42,6 +49,13 @@ pub(crate) enum SyncStage {
     Gone,
 }
 
+/// A move from one stage to another that is not legal: a fault of ours. It was refused.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) struct RefusedMove {
+    pub(super) from: SyncStage,
+    pub(super) to: SyncStage,
+}
+
 /// The question that the cloud is asked, and the memory of its answers.
 #[derive(Debug)]
 pub(crate) struct Question {
@@ -53,9 +67,9 @@ pub(crate) struct Question {
     pub(super) cause: Cause,
     /// When an event said that the present work began.
     pub(super) announced: Option<Instant>,
-    /// The evidence of the last `ready`: the revision that a list showed when the cloud was asked for what it has now.
-    pub(super) revision: Option<String>,
-    /// The same of the last call, if that found it as the list has shown it.
+    /// The evidence with which it was settled before, while it is asked again.
+    pub(super) last_evidence: Option<String>,
+    /// The revision that a list showed when the last call began, if that call found it as the list has shown it.
     pub(super) asked_revision: Option<String>,
     pub(super) next_call: NextCall,
     pub(super) listed: ListWord,
@@ -110,6 +124,29 @@ impl SyncStage {
     }
 }
 
+impl Display for SyncStage {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        to.write_str(match self {
+            Self::New => "new",
+            Self::Ensuring => "being ensured",
+            Self::Pending => "pending",
+            Self::Settled => "settled",
+            Self::Deleting => "being deleted",
+            Self::Gone => "gone",
+        })
+    }
+}
+
+impl Display for RefusedMove {
+    fn fmt(&self, to: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            to,
+            "a load balancer that is {} cannot become {}, and stays as it is: this is a fault of aerostat; report it with this message",
+            self.from, self.to
+        )
+    }
+}
+
 impl SyncState {
     pub(crate) fn stage(&self) -> SyncStage {
         match self {
@@ -144,20 +181,27 @@ impl SyncState {
         }
     }
 
-    /// Makes it another one. This is the only way from one case to another.
-    pub(super) fn become_of(&mut self, next: impl FnOnce(Option<Question>) -> Self) {
-        let stage = self.stage();
+    /// Makes it `next`, which is of the stage `to`. This is the only way from one case to another: where that move is not legal, it stays
+    /// as it is.
+    pub(super) fn become_of(
+        &mut self,
+        to: SyncStage,
+        next: impl FnOnce(Option<Question>) -> Self,
+    ) -> Result<(), RefusedMove> {
+        let from = self.stage();
+        if !from.may_become(to) {
+            return Err(RefusedMove { from, to });
+        }
         let question = match mem::replace(self, Self::Gone) {
             Self::New(question) => question,
-            Self::Ensuring(question)
-            | Self::Pending { question, .. }
-            | Self::Settled { question, .. }
-            | Self::Deleting { question, .. } => Some(question),
+            Self::Ensuring(question) | Self::Pending { question, .. } | Self::Deleting { question, .. } => {
+                Some(question)
+            }
+            Self::Settled { question, evidence, .. } => Some(Question { last_evidence: evidence, ..question }),
             Self::Gone => None,
         };
-        let next = next(question);
-        debug_assert!(stage.may_become(next.stage()), "{stage:?} must not become {:?}", next.stage());
-        *self = next;
+        *self = next(question);
+        Ok(())
     }
 }
 
@@ -168,7 +212,7 @@ impl Question {
             backends,
             cause,
             announced: None,
-            revision: None,
+            last_evidence: None,
             asked_revision: None,
             next_call: NextCall::GoesOn,
             listed: ListWord::Open,
@@ -199,9 +243,21 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "Gone must not become Settled")]
-    fn a_move_that_is_not_legal_ends_a_test() {
-        let question = Question::new(Cause::Service, LoadBalancer::default(), Arc::default());
-        SyncState::Gone.become_of(|_| SyncState::Settled { question, resync: None });
+    fn a_move_that_is_not_legal_is_refused_in_all_pairs() {
+        let question = || Question::new(Cause::Service, LoadBalancer::default(), Arc::default());
+        let make = |stage| match stage {
+            New => SyncState::New(Some(question())),
+            Ensuring => SyncState::Ensuring(question()),
+            Pending => SyncState::Pending { question: question(), until: Instant::now() },
+            Settled => SyncState::Settled { question: question(), evidence: Some("7".to_owned()), resync: None },
+            Deleting => SyncState::Deleting { question: question(), until: None, foreign_memo: None },
+            Gone => SyncState::Gone,
+        };
+        for (from, to) in SyncStage::ALL.into_iter().flat_map(|from| SyncStage::ALL.map(|to| (from, to))) {
+            let mut state = make(from);
+            let moved = state.become_of(to, |_| make(to));
+            let expected = if from.may_become(to) { (Ok(()), to) } else { (Err(RefusedMove { from, to }), from) };
+            assert_eq!((moved, state.stage()), expected, "from {from:?} to {to:?}");
+        }
     }
 }

@@ -10,7 +10,7 @@ use token_bucket::TokenBucket;
 use tokio::time::Instant;
 
 use super::counted::Counted;
-use super::stage::SyncState;
+use super::stage::{Question, RefusedMove, SyncStage, SyncState};
 use super::unwritten::Unwritten;
 use crate::events::reference;
 use crate::service::changes::BackendPass;
@@ -51,12 +51,10 @@ pub(crate) struct Work {
     pub(crate) memo: Option<String>,
     /// The memo that was kept last, until a call begins with it.
     pub(super) new_memo: Option<String>,
-    /// When the last call about it ended.
-    pub(super) answered: Option<Instant>,
+    /// The last call about it.
+    pub(super) last_call: LastCall,
     /// When the last call about it ended that wrote to the cloud.
     pub(super) wrote: Option<Instant>,
-    /// Whether the last call about it was to delete it.
-    pub(super) deleted: bool,
     /// When this process forgot a Service last before it knew this one: that may have been the same one, and written.
     pub(super) forgotten: Option<Instant>,
     /// Where it was reached last.
@@ -78,6 +76,19 @@ pub(crate) struct Work {
     pub(super) shown: Option<String>,
     /// The kind of its last failure.
     pub(super) failure_kind: FailureKind,
+    /// The first move of its state that was refused, until it is told.
+    pub(super) refused: Option<RefusedMove>,
+}
+
+/// The last call of this process about one Service.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum LastCall {
+    /// There was none.
+    None,
+    /// One that gives it a load balancer. It ended then.
+    Ensure(Instant),
+    /// One that deletes it. It may be under way.
+    Delete,
 }
 
 impl Observed {
@@ -101,9 +112,8 @@ impl Work {
             gone_since: None,
             memo: status::memo(service).map(str::to_owned),
             new_memo: None,
-            answered: None,
+            last_call: LastCall::None,
             wrote: None,
-            deleted: false,
             forgotten: None,
             current: status::current(service),
             unwritten: None,
@@ -115,6 +125,21 @@ impl Work {
             waiting: None,
             shown: None,
             failure_kind: FailureKind::Transient,
+            refused: None,
+        }
+    }
+
+    /// Makes its state `next`, which is of the stage `to`. A move that is refused is kept, to be told.
+    pub(super) fn become_of(&mut self, to: SyncStage, next: impl FnOnce(Option<Question>) -> SyncState) {
+        if let Err(refused) = self.state.become_of(to, next) {
+            self.refused.get_or_insert(refused);
+        }
+    }
+
+    /// The same of what was asked for. What nobody has asked for has no answer, and stays as it is: it was forgotten since.
+    pub(super) fn go_on(&mut self, to: SyncStage, next: impl FnOnce(Question) -> SyncState) {
+        if self.state.question().is_some() {
+            self.become_of(to, |question| question.map_or(SyncState::New(None), next));
         }
     }
 }
