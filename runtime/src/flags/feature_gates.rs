@@ -11,11 +11,33 @@ const WEBHOOK: &str = "CloudControllerManagerWebhook";
 const WATCH_BASED_ROUTES: &str = "CloudControllerManagerWatchBasedRoutesReconciliation";
 const KNOWN: [&str; 2] = [WATCH_BASED_ROUTES, WEBHOOK];
 
+/// Gates that upstream's manager takes for the libraries that it is made of, and that mean nothing here: those of
+/// `k8s.io/component-base`, `k8s.io/controller-manager` and, of `k8s.io/apiserver` and `k8s.io/client-go`, those that clients have.
+const OF_LIBRARIES: [&str; 17] = [
+    "AllAlpha",
+    "AllBeta",
+    "APIServerIdentity",
+    "APIServerTracing",
+    "CBORServingAndStorage",
+    "ComponentFlagz",
+    "ComponentStatusz",
+    "ContextualLogging",
+    "ControllerManagerReleaseLeaderElectionLockOnExit",
+    "CoordinatedLeaderElection",
+    "InformerResourceVersion",
+    "LoggingAlphaOptions",
+    "LoggingBetaOptions",
+    "LoggingStableOptions",
+    "NativeHistograms",
+    "UnauthenticatedHTTP2DOSMitigation",
+    "WatchListClient",
+];
+
 /// As clap reads it.
 #[derive(Args, Debug)]
 pub(super) struct FeatureGateFlags {
     /// NAME=true or NAME=false, with commas: CloudControllerManagerWebhook serves --webhooks;
-    /// CloudControllerManagerWatchBasedRoutesReconciliation is always on
+    /// CloudControllerManagerWatchBasedRoutesReconciliation is always on; gates of upstream's libraries are a warning
     #[arg(long, help_heading = HEADING, value_name = "LIST", action = ArgAction::Append)]
     feature_gates: Vec<String>,
 }
@@ -33,7 +55,11 @@ impl FeatureGateFlags {
         let mut gates = FeatureGates::default();
         for item in self.feature_gates.iter().flat_map(|it| it.split(',')).map(str::trim).filter(|it| !it.is_empty()) {
             let (name, value) = item.split_once('=').map_or((item, None), |(name, value)| (name.trim(), Some(value)));
-            if !KNOWN.contains(&name) {
+            if OF_LIBRARIES.contains(&name) && value.is_some_and(|it| values::boolean(it.trim()).is_ok()) {
+                warnings.push(format!("--feature-gates={item} has no effect: the gate is one of upstream's libraries"));
+                continue;
+            }
+            if !KNOWN.contains(&name) && !OF_LIBRARIES.contains(&name) {
                 errors.push(format!(
                     "--feature-gates: unrecognized feature gate: {name}. There are {}; leave the others out",
                     KNOWN.join(" and ")
@@ -85,10 +111,17 @@ mod tests {
     }
 
     #[test]
+    fn gates_of_libraries_are_a_warning() {
+        let (_, warnings, errors) = check(&["AllBeta=true,NativeHistograms=false"]);
+        assert_eq!((warnings.len(), errors.len()), (2, 0), "{warnings:?} {errors:?}");
+        assert!(warnings[0].starts_with("--feature-gates=AllBeta=true has no effect"), "{warnings:?}");
+    }
+
+    #[test]
     fn other_gates_and_values_are_errors_by_name() {
         for (list, part) in [
-            ("AllAlpha=true", "unrecognized feature gate: AllAlpha"),
-            ("NativeHistograms=false", "unrecognized feature gate: NativeHistograms"),
+            ("Nope=true", "unrecognized feature gate: Nope"),
+            ("NativeHistograms=perhaps", "has no value"),
             ("CloudControllerManagerWebhook", "has no value"),
             ("CloudControllerManagerWebhook=perhaps", "has no value"),
         ] {

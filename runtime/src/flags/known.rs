@@ -66,7 +66,7 @@ const KNOWN: &[KnownFlag] = &[
     known("authorization-kubeconfig", Text, "", Moot(OWN_IDENTITY)),
     known("authorization-webhook-cache-authorized-ttl", Duration, "10s", MootIf(is_longer_than_kept, REVIEW_CACHE)),
     known("authorization-webhook-cache-unauthorized-ttl", Duration, "10s", MootIf(is_longer_than_kept, REVIEW_CACHE)),
-    known("cert-dir", Text, "", Missing("a certificate is given with --tls-cert-file, or made in memory")),
+    known("cert-dir", Text, "", Moot("a certificate is given with --tls-cert-file, or made in memory and written nowhere")),
     known("client-ca-file", Text, "", Missing(CLIENT_CERTIFICATES)),
     known("cloud-node-lifecycle-monitor-nodes-workers", Text, "1", Moot("the nodes that are asked about are asked about side by side")),
     known("contention-profiling", Bool, "false", Moot("there is no profiling")),

@@ -245,7 +245,7 @@ fn case_250_worker_counts_are_checked() {
 
 #[test]
 fn errors_come_together() {
-    let sentences = refused(&["--concurrent-node-syncs=0", "--secure-port=70000", "--cert-dir=/x"]);
+    let sentences = refused(&["--concurrent-node-syncs=0", "--secure-port=70000", "--permit-port-sharing=true"]);
     assert_eq!(sentences.lines().count(), 3, "{sentences}");
     assert!(sentences.contains("--secure-port 70000 must be between 0 and 65535"));
 }

@@ -58,7 +58,7 @@ const WITHOUT_EFFECT: &[(&str, &str, FlagAnswer)] = &[
     ("authorization-webhook-cache-authorized-ttl", "1s", Refusal),
     ("authorization-webhook-cache-unauthorized-ttl", "30s", Warning),
     ("authorization-webhook-cache-unauthorized-ttl", "0s", Refusal),
-    ("cert-dir", "/var/run/kubernetes", Refusal),
+    ("cert-dir", "/var/run/kubernetes", Warning),
     ("client-ca-file", "/etc/kubernetes/pki/ca.crt", Refusal),
     ("cloud-node-lifecycle-monitor-nodes-workers", "5", Warning),
     ("contention-profiling", "true", Warning),
@@ -105,6 +105,13 @@ const SUITES: &str = "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,TLS_ECDHE_RSA_WITH
 
 /// The command lines of vendors' own example manifests, behind the program's name.
 const MANIFESTS: &[(&str, &str)] = &[
+    (
+        "azure",
+        "--allocate-node-cidrs=true --cloud-provider=azure --cluster-cidr=10.244.0.0/16 \
+         --cluster-name=prod --configure-cloud-routes=false --controllers=*,-cloud-node \
+         --leader-elect=true --route-reconciliation-period=10s --secure-port=10268 --v=2",
+    ),
+    ("digitalocean", "--cloud-provider=digitalocean --leader-elect=true"),
     ("aws", "--v=2 --cloud-provider=aws --use-service-account-credentials=true --configure-cloud-routes=false"),
     (
         "kOps at AWS",
