@@ -4,6 +4,11 @@
 {{- if ne .Release.Namespace "kube-system" }}
 {{- fail (printf "the namespace is %s: aerostat is at home in kube-system, where its Lease is looked for. Next step: --namespace kube-system" .Release.Namespace) }}
 {{- end }}
+{{- range $values.extraArgs }}
+{{- if regexMatch "^--(secure-port|bind-address|cloud-config|cloud-provider)(=|$)" . }}
+{{- fail (printf "extraArgs: %s would be said twice, and probes, policies and mounts go by the first. Next step: the value port, bindAddress, config or provider" .) }}
+{{- end }}
+{{- end }}
 {{- if not $values.provider }}
 {{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, aws, azure, gcp or openstack" }}
 {{- end }}
@@ -145,6 +150,10 @@
 {{- $settings := dict }}
 {{- range $key, $value := $preset }}{{ $_ := set $settings $key $value }}{{ end }}
 {{- range $key, $value := .Values.settings }}{{ $_ := set $settings $key (toString $value) }}{{ end }}
+{{- /* Hetzner builds in a location or in a network zone: a zone of the values takes the preset's place. */ -}}
+{{- if and (hasKey .Values.settings "loadBalancers.networkZone") (not (hasKey .Values.settings "loadBalancers.location")) }}
+{{- $settings = omit $settings "loadBalancers.location" }}
+{{- end }}
 {{- dict "settings" $settings | toYaml }}
 {{- end }}
 

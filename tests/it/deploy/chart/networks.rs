@@ -163,6 +163,17 @@ fn on_the_nodes_network_nobody_else_reaches_it_unless_asked() {
 }
 
 #[test]
+fn the_port_of_the_values_is_that_of_all_objects() {
+    for kind in ["kubernetes", "cilium", "calico"] {
+        let more = json!({ "port": 10_267, "hostNetwork": false, "networkPolicy": { "kind": kind },
+            "metrics": { "monitor": "ServiceMonitor", "scraper": { "namespace": "m", "serviceAccount": "p" } } });
+        let objects = rendered(&with("digitalocean", more));
+        let with_port = |port: &str| objects.iter().filter(|it| it.to_string().contains(port)).count();
+        assert_eq!((with_port("10258"), with_port("10267")), (0, 3), "{kind}");
+    }
+}
+
+#[test]
 fn the_api_server_can_be_named_before_its_service_is_there() {
     for (written, host, port) in
         [("api.internal.example.com:443", "api.internal.example.com", "443"), ("[fd00::1]:6443", "fd00::1", "6443")]

@@ -51,6 +51,7 @@ fn a_value_of_another_form_is_an_error_that_names_its_path() {
         // YAML would make a number of it, and 1.1 of 1.10.
         ("/settings/network", json!({ "settings": { "network": 4711 } })),
         ("/replicas", json!({ "replicas": "2" })),
+        ("/port", json!({ "port": 0 })),
         ("/apiServer", json!({ "apiServer": "https://api.example.com" })),
         ("/module/oci/digest", json!({ "module": { "oci": { "digest": "latest" } } })),
         ("/controllers", json!({ "controllers": { "route": true } })),
@@ -99,6 +100,7 @@ fn values_that_do_not_fit_together_are_refused() {
         ("openstack.origins.compute", with("openstack", json!({ "openstack": { "origins": { "compute": plain } } }))),
         ("module.configMap.sha256", json!({ "provider": "hetzner", "module": { "source": "configMap" } })),
         ("module.file", json!({ "provider": "hetzner", "module": { "source": "file" } })),
+        ("extraArgs", with("hetzner", json!({ "extraArgs": ["--secure-port=10267"] }))),
         ("controllers.node-route-controller", with("digitalocean", on("node-route-controller"))),
         ("clusterCIDR", with("hetzner", on("node-route-controller"))),
         ("clusterCIDR", with("digitalocean", on("node-ipam-controller"))),

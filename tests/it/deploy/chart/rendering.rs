@@ -79,6 +79,12 @@ fn config_is_merged_over_the_preset_and_types_stay() {
     for same in ["endpoints", "credentials"] {
         assert_eq!(merged[same], preset[same], "{same}");
     }
+    let zone = with("hetzner", json!({ "settings": { "loadBalancers.networkZone": "eu-central" } }));
+    assert_eq!(
+        cloud_config(&rendered(&zone))["provider"]["settings"],
+        json!({ "loadBalancers.networkZone": "eu-central" }),
+        "a network zone takes the place of the location"
+    );
     assert_eq!(merged["provider"]["module"], preset["provider"]["module"]);
     // The version of AWS's API looks like a date, and is none.
     let aws = cloud_config(&rendered(&with("aws", json!({ "config": { "clusterNetworks": { "nodes": [] } } }))));
