@@ -74,3 +74,12 @@ pub(crate) async fn role_of_aws(cluster: &Cluster, cloud: &Simulator<<Aws as Ven
     assert_eq!(trusted["Condition"]["StringEquals"], wanted);
     said.out.trim().to_owned()
 }
+
+#[test]
+fn the_page_for_installing_edits_no_file_of_the_repository() {
+    let page = text(PAGE);
+    assert!(
+        !page.contains("sed -i") && page.matches("$(sed ").count() >= 3,
+        "what differs goes into the command alone"
+    );
+}
