@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{DIGEST, run, run_in, values, with};
+use crate::setup::text;
 
 fn refusal(values: &Value) -> String {
     let said = run("helm", &["template", "aerostat", "chart"], values);
@@ -19,7 +20,7 @@ fn places(values: &Value, at: &str) -> Vec<String> {
 
 #[test]
 fn an_unknown_value_is_an_error_that_names_its_path() {
-    let defaults: Value = serde_saphyr::from_str(&crate::setup::text("chart/values.yaml")).unwrap();
+    let defaults: Value = serde_saphyr::from_str(&text("chart/values.yaml")).unwrap();
     // Here stand names of others.
     let open = [
         "/settings",
@@ -58,6 +59,9 @@ fn a_value_of_another_form_is_an_error_that_names_its_path() {
         ("/networkPolicy/kind", json!({ "networkPolicy": { "kind": "weave" } })),
         ("/extraArgs/0", json!({ "extraArgs": ["cloud-config"] })),
         ("/config", json!({ "config": { "provider": { "module": {} } } })),
+        ("/config/endpoints/0", json!({ "config": { "endpoints": [{ "name": "api", "alow": [] }] } })),
+        ("/config/credentials/0", json!({ "config": { "credentials": [{ "name": "token", "baerer": {} }] } })),
+        ("/config/provider/limits", json!({ "config": { "provider": { "limits": { "memroy": "64Mi" } } } })),
         ("/credentials/google/source", json!({ "credentials": { "google": { "source": "executable" } } })),
         ("/credentials/entra/source", json!({ "credentials": { "entra": { "source": "certificate" } } })),
         ("/credentials/entra/cloud", json!({ "credentials": { "entra": { "cloud": "AzureGermanCloud" } } })),
@@ -70,6 +74,39 @@ fn a_value_of_another_form_is_an_error_that_names_its_path() {
         let refusal = refusal(&with("digitalocean", more));
         assert!(refusal.contains(&format!("at '{path}")), "{path}: {refusal}");
     }
+}
+
+/// The same schema without its sentences.
+fn bare(schema: &Value) -> Value {
+    match schema {
+        Value::Object(all) => {
+            let kept = all.iter().filter(|(key, value)| *key != "description" || !value.is_string());
+            kept.map(|(key, value)| (key.clone(), bare(value))).collect()
+        }
+        Value::Array(all) => all.iter().map(bare).collect(),
+        other => other.clone(),
+    }
+}
+
+/// `UPDATE_EXPECT=1` writes the values' schema, as it does for that of the configuration.
+#[test]
+fn config_of_the_values_has_the_schema_of_the_configuration() {
+    let configuration: Value = serde_json::from_str(&text("../docs/cloud-config.schema.json")).unwrap();
+    let mut schema: Value = serde_json::from_str(&text("chart/values.schema.json")).unwrap();
+    let written = schema.clone();
+    let config = schema["properties"]["config"]["properties"].as_object_mut().unwrap();
+    for (key, part) in config {
+        let wanted = &configuration["properties"][key];
+        match part["properties"].as_object_mut().filter(|_| key == "provider") {
+            Some(parts) => parts.iter_mut().for_each(|(key, part)| *part = bare(&wanted["properties"][key])),
+            None => *part = bare(wanted),
+        }
+    }
+    if std::env::var_os("UPDATE_EXPECT").is_some() {
+        let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
+        std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/chart/values.schema.json"), text).unwrap();
+    }
+    assert!(schema == written, "UPDATE_EXPECT=1 writes deploy/chart/values.schema.json anew");
 }
 
 #[test]
