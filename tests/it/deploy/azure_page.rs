@@ -7,7 +7,7 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use k8s_openapi::api::apps::v1::Deployment;
 use kube::api::Api;
 use serde_json::{Value, json};
-use tests::clouds::azure::{CLIENT, GROUP, LOCATION, SECRET, SUBSCRIPTION, Simulator, TENANT};
+use tests::clouds::azure::{CLIENT, GROUP, LOCATION, MetadataService, SECRET, SUBSCRIPTION, Simulator, TENANT};
 use tests::control_plane::{Cluster, cluster};
 use tests::guests;
 use tests::vendor::{AzureCloud, Behaviour, Vendor as _};
@@ -90,17 +90,31 @@ async fn azures_page_installs_what_runs_by_a_secret() {
     leave(&cluster).await;
 }
 
-/// A metadata service is asked in clear text, and the simulated one speaks TLS: what the commands leave is looked at, not played.
+/// Cases: manifests
 #[tokio::test]
-async fn azures_page_leaves_the_identity_of_the_machine() {
-    let (cluster, folder, _) = begin().await;
+async fn azures_page_installs_what_runs_by_the_identity_of_the_machine() {
+    let (cluster, folder, cloud) = begin().await;
     type_for(&cluster, &folder, "managed-identity");
     mount(&cluster, &folder).await;
-    let config: Value = serde_saphyr::from_str(&fs::read_to_string(folder.path("cloud.yaml")).unwrap()).unwrap();
-    assert_eq!(config["credentials"][0]["entra"], json!({ "managedIdentity": {} }));
     let deployments: Api<Deployment> = Api::namespaced(cluster.admin.clone(), "kube-system");
     let deployment = json!(deployments.get("aerostat").await.unwrap());
     let sources = &deployment["spec"]["template"]["spec"]["volumes"][0]["projected"]["sources"];
     assert_eq!(*sources, json!([{ "configMap": { "name": "aerostat" } }]), "no Secret, and no token");
+    let metadata = MetadataService::start(&cloud).await;
+    fs::write(folder.path("metadata-url"), metadata.url()).unwrap();
+    let by_machine = Differences {
+        config: |folder, _, config| {
+            let entra = &mut config["credentials"][0]["entra"];
+            assert_eq!(*entra, json!({ "managedIdentity": {} }));
+            entra["managedIdentity"]["url"] = json!(fs::read_to_string(folder.path("metadata-url")).unwrap());
+        },
+        ..Differences::default()
+    };
+    joins::<AzureCloud>(&cluster, &folder, &cloud, by_machine).await;
+    assert!(
+        !cloud.requests_to("GET", "/metadata/identity/oauth2/token").is_empty(),
+        "the machine's identity is asked for"
+    );
+    cloud.assert_valid();
     crate::gcp::end(&cluster).await;
 }
