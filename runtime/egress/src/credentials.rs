@@ -16,12 +16,14 @@ mod kind;
 mod no_token;
 mod origins;
 mod secret;
+mod secret_file;
 mod secrets;
 mod shown;
 mod sigv4;
 mod text_file;
 mod token_client;
 mod token_credential;
+mod token_giver;
 mod token_source;
 mod transport;
 

@@ -9,7 +9,7 @@ mod settings;
 #[cfg(test)]
 mod tests;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
@@ -23,7 +23,6 @@ use zeroize::Zeroizing;
 
 use self::answers::{EntraRefusal, EntraToken};
 use self::certificate::EntraCertificate;
-use self::client::EntraGiver;
 pub use self::settings::{
     AzureCloud, EntraClientName, EntraLogin, EntraProof, EntraSettings, EntraTenant, EntraWord, IdentityHeader,
     IdentityService, ManagedIdentity,
@@ -31,13 +30,15 @@ pub use self::settings::{
 use super::clock::Clock;
 use super::error::CredentialError;
 use super::no_token::NoToken;
+use super::origins;
 use super::secret::Secret;
+use super::secret_file::SecretFile;
 use super::secrets::Secrets;
 use super::shown::Shown;
 use super::token_credential::TokenCredential;
+use super::token_giver::{TokenGiver, is_for_a_person};
 use super::token_source::{GivenToken, TokenSource};
 use super::transport::Connect;
-use super::{origins, text_file};
 use crate::base_url::Origin;
 use crate::catalog::Catalog;
 use crate::error::EgressError;
@@ -58,7 +59,7 @@ pub(super) struct EntraSource {
     settings: EntraSettings,
     read: Mutex<ReadProof>,
     /// Made when the egress is.
-    giver: OnceLock<EntraGiver>,
+    giver: OnceLock<TokenGiver>,
     clock: Clock,
     shown: Shown,
     challenge: Mutex<TokenChallenge>,
@@ -113,15 +114,16 @@ impl EntraCredential {
 }
 
 impl EntraSource {
-    fn file(&self) -> Option<(&Path, &'static str)> {
-        match &self.settings.login {
-            EntraLogin::ManagedIdentity { .. } => None,
-            EntraLogin::Client { proof, .. } => Some(match proof {
+    fn file(&self) -> Option<SecretFile<'_>> {
+        let (file, key) = match &self.settings.login {
+            EntraLogin::ManagedIdentity { .. } => return None,
+            EntraLogin::Client { proof, .. } => match proof {
                 EntraProof::Secret { file } => (file, "entra.clientSecret.file"),
                 EntraProof::Certificate { file, .. } => (file, "entra.clientCertificate.file"),
                 EntraProof::FederatedToken { file } => (file, "entra.federatedToken.file"),
-            }),
-        }
+            },
+        };
+        Some(SecretFile { credential: &self.name, file, key })
     }
 
     /// The proof that a file's bytes hold. The error continues the sentence that begins with the file.
@@ -164,7 +166,7 @@ impl EntraSource {
     /// The token of an application. A clock that differs is corrected once.
     async fn of_client(
         &self,
-        giver: &EntraGiver,
+        giver: &TokenGiver,
         client: &EntraClientName,
         proof: &EntraProof,
         words: &ProofWords,
@@ -191,7 +193,7 @@ impl EntraSource {
             }
             let answer = giver.post_form(&pairs).await.map_err(NoToken::Failed)?;
             if answer.status.is_success() {
-                let token = answers::token(&answer.body, now).map_err(|it| unusable_answer(giver, &it))?;
+                let token = giver.given(answers::token(&answer.body, now))?;
                 self.challenge.lock().claims = None;
                 return Ok(token);
             }
@@ -202,7 +204,7 @@ impl EntraSource {
                 continue;
             }
             let place = giver.place();
-            if !client::is_for_a_person(answer.status) {
+            if !is_for_a_person(answer.status) {
                 return Err(NoToken::Failed(format!("{place} gives no token ({})", refusal.words)));
             }
             let next = next_step(&refusal, words);
@@ -222,7 +224,7 @@ impl EntraSource {
         now: SystemTime,
     ) -> Result<Zeroizing<String>, NoToken> {
         if let Some(end) = certificate.ends().filter(|it| *it <= now) {
-            let (file, _) = self.file().expect("a certificate is in a file");
+            let file = self.file().expect("a certificate is in a file").file;
             let end = jiff::Timestamp::try_from(end).map(|it| it.to_string()).unwrap_or_default();
             return Err(NoToken::Refused(format!(
                 "the certificate in {} ({}) ended at {end}; make a new one, register it with the application, and put it there",
@@ -241,14 +243,16 @@ impl EntraSource {
     /// The token of the machine's identity.
     async fn of_machine(
         &self,
-        giver: &EntraGiver,
+        giver: &TokenGiver,
         identity: &ManagedIdentity,
         service: &IdentityService,
     ) -> Result<(EntraToken, Vec<String>), NoToken> {
-        let answer = giver.get(service, identity, self.settings.scope.resource()).await.map_err(NoToken::Failed)?;
+        let answer = client::machine_token(giver, service, identity, self.settings.scope.resource())
+            .await
+            .map_err(NoToken::Failed)?;
         let place = giver.place();
         if answer.status.is_success() {
-            let token = answers::token(&answer.body, SystemTime::now()).map_err(|it| unusable_answer(giver, &it))?;
+            let token = giver.given(answers::token(&answer.body, SystemTime::now()))?;
             let asked = match identity {
                 ManagedIdentity::System => "machine".to_owned(),
                 ManagedIdentity::ClientId(id) | ManagedIdentity::ResourceId(id) => id.as_str().to_owned(),
@@ -266,18 +270,6 @@ impl EntraSource {
             refusal.words
         )))
     }
-
-    fn unreadable(&self, file: &Path, key: &'static str, source: std::io::Error) -> CredentialError {
-        CredentialError::Unreadable { credential: self.name.clone(), file: file.to_owned(), key, source }
-    }
-
-    fn unusable(&self, file: &Path, because: String) -> CredentialError {
-        CredentialError::Unusable { credential: self.name.clone(), file: file.to_owned(), because }
-    }
-}
-
-fn unusable_answer(giver: &EntraGiver, because: &str) -> NoToken {
-    NoToken::Failed(format!("the answer of {} {because}", giver.place()))
 }
 
 /// The words for a person after a refusal, by Entra's number ("Microsoft Entra authentication and authorization error codes").
@@ -320,8 +312,14 @@ impl TokenSource for EntraSource {
 
     fn connect(&self, outside: &dyn Connect) -> Result<(), EgressError> {
         let giver = match &self.settings.login {
-            EntraLogin::Client { client, .. } => EntraGiver::of_tenant(&self.name, client, &self.settings, outside)?,
-            EntraLogin::ManagedIdentity { service, .. } => EntraGiver::of_machine(&self.name, service, outside)?,
+            EntraLogin::Client { client, .. } => {
+                let EntraSettings { addresses, ca_file, proxy, .. } = self.settings.clone();
+                TokenGiver::new(&self.name, client::token_url(client), addresses, ca_file, proxy, outside)?
+            }
+            EntraLogin::ManagedIdentity { service, .. } => {
+                let name = format!("machine's identity of credential {}", self.name);
+                TokenGiver::of_machine(&name, client::machine_url(service), outside)?
+            }
         };
         // An egress that is built a second time goes the same way.
         let _ = self.giver.set(giver);
@@ -333,7 +331,7 @@ impl TokenSource for EntraSource {
     }
 
     fn origins_file(&self) -> Option<PathBuf> {
-        self.file().map(|(file, _)| origins::beside(file))
+        self.file().map(|it| origins::beside(it.file))
     }
 
     fn destinations(&self) -> Vec<Origin> {
@@ -345,32 +343,21 @@ impl TokenSource for EntraSource {
     }
 
     fn read(&self) -> Result<Option<Vec<Origin>>, CredentialError> {
-        let (Some((file, key)), EntraLogin::Client { proof, .. }) = (self.file(), &self.settings.login) else {
+        let (Some(file), EntraLogin::Client { proof, .. }) = (self.file(), &self.settings.login) else {
             return Ok(None);
         };
-        let read_once = || {
-            let bytes = text_file::read(file).map_err(|source| self.unreadable(file, key, source))?;
-            bytes.ok_or_else(|| self.unusable(file, "is larger than 16 KiB; put the proof there alone".to_owned()))
-        };
-        let (first, second) = (read_once()?, read_once()?);
-        if first != second {
-            return Err(self.unusable(file, "changes while it is read; it is read again soon".to_owned()));
-        }
-        let beside = origins::beside(file);
-        let origins = origins::read(&beside).map_err(|failed| match failed {
-            origins::OriginsError::Unreadable(source) => self.unreadable(&beside, key, source),
-            origins::OriginsError::Unusable(because) => self.unusable(&beside, because),
-        })?;
+        let bytes = file.read_twice("; put the proof there alone")?;
+        let origins = file.origins()?;
         let is_known = {
             let read = self.read.lock();
-            read.proof.is_some() && read.bytes == first
+            read.proof.is_some() && read.bytes == bytes
         };
         if is_known {
             return Ok(origins);
         }
-        let words = self.proof(proof, &first).map_err(|because| self.unusable(file, because))?;
+        let words = self.proof(proof, &bytes).map_err(|because| file.unusable(because))?;
         let mut read = self.read.lock();
-        *read = ReadProof { bytes: first, proof: Some(words), revision: read.revision + 1 };
+        *read = ReadProof { bytes, proof: Some(words), revision: read.revision + 1 };
         Ok(origins)
     }
 

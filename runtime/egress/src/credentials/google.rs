@@ -16,7 +16,7 @@ use std::time::{Duration, SystemTime};
 
 use async_trait::async_trait;
 use budgets::WriteLimits;
-use http::header::{AUTHORIZATION, HeaderName, HeaderValue};
+use http::header::{AUTHORIZATION, HeaderMap, HeaderName, HeaderValue};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -24,7 +24,7 @@ use zeroize::Zeroizing;
 
 use self::account_key::AccountKey;
 use self::answers::{TimedToken, TokenRefusal};
-use self::client::{GOOGLE, METADATA_FLAVOR, TokenGiver};
+use self::client::{GOOGLE, METADATA_FLAVOR};
 use self::federation_file::{Federation, SubjectToken};
 use self::settings::SCOPE;
 pub use self::settings::{GoogleSettings, GoogleTokens};
@@ -32,9 +32,11 @@ use super::clock::Clock;
 use super::error::CredentialError;
 use super::no_token::NoToken;
 use super::secret::Secret;
+use super::secret_file::SecretFile;
 use super::secrets::Secrets;
 use super::shown::Shown;
 use super::token_credential::TokenCredential;
+use super::token_giver::{TokenGiver, is_for_a_person};
 use super::token_source::{GivenToken, TokenSource};
 use super::transport::Connect;
 use super::{origins, text_file};
@@ -113,12 +115,13 @@ impl GoogleCredential {
 }
 
 impl GoogleSource {
-    fn file(&self) -> Option<(&Path, &'static str)> {
-        match &self.settings.tokens {
-            GoogleTokens::ServiceAccountKey { file, .. } => Some((file, "google.serviceAccountKey.file")),
-            GoogleTokens::Federation { file } => Some((file, "google.federation.file")),
-            GoogleTokens::Metadata { .. } => None,
-        }
+    fn file(&self) -> Option<SecretFile<'_>> {
+        let (file, key) = match &self.settings.tokens {
+            GoogleTokens::ServiceAccountKey { file, .. } => (file, "google.serviceAccountKey.file"),
+            GoogleTokens::Federation { file } => (file, "google.federation.file"),
+            GoogleTokens::Metadata { .. } => return None,
+        };
+        Some(SecretFile { credential: &self.name, file, key })
     }
 
     /// The login that a file's bytes hold. The error continues the sentence that begins with the file.
@@ -184,7 +187,7 @@ impl GoogleSource {
             let grant = ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
             let answer = giver.post_form(&[grant, ("assertion", &assertion)]).await.map_err(NoToken::Failed)?;
             if answer.status.is_success() {
-                return given(giver, answers::oauth(&answer.body));
+                return giver.given(answers::oauth(&answer.body));
             }
             let refusal = answers::refusal(&answer);
             let is_grant = refusal.code == INVALID_GRANT;
@@ -223,7 +226,7 @@ impl GoogleSource {
             let next = "; correct `audience`, or the provider of the pool: its issuer, audiences and conditions";
             return Err(refused(giver, &answer, &answers::refusal(&answer), &who, next));
         }
-        let first = given(giver, answers::oauth(&answer.body))?;
+        let first = giver.given(answers::oauth(&answer.body))?;
         let (Some(second), Some(impersonation)) = (second, &federation.impersonation) else { return Ok(first) };
         self.shown.add(&first.token);
         let body = json!({ "delegates": null, "scope": [SCOPE], "lifetime": format!("{}s", impersonation.seconds) });
@@ -233,7 +236,7 @@ impl GoogleSource {
                         `service_account_impersonation_url`";
             return Err(refused(second, &answer, &answers::refusal(&answer), "the federated identity", next));
         }
-        given(second, answers::impersonation(&answer.body, self.clock.at(SystemTime::now())))
+        second.given(answers::impersonation(&answer.body, self.clock.at(SystemTime::now())))
     }
 
     /// The token of the other identity provider, read each time: the kubelet replaces it.
@@ -243,14 +246,6 @@ impl GoogleSource {
         let token = read.map_err(|error| format!("reading failed: {error}"))??;
         self.shown.add(&token);
         Ok(token)
-    }
-
-    fn unreadable(&self, file: &Path, key: &'static str, source: std::io::Error) -> CredentialError {
-        CredentialError::Unreadable { credential: self.name.clone(), file: file.to_owned(), key, source }
-    }
-
-    fn unusable(&self, file: &Path, because: String) -> CredentialError {
-        CredentialError::Unusable { credential: self.name.clone(), file: file.to_owned(), because }
     }
 }
 
@@ -271,7 +266,7 @@ fn read_subject(file: &Path, field: Option<&str>) -> Result<Zeroizing<String>, S
 
 /// The token of the machine's service account.
 async fn of_machine(metadata: &TokenGiver) -> Result<TimedToken, NoToken> {
-    let answer = metadata.get().await.map_err(NoToken::Failed)?;
+    let answer = metadata.get(&[], HeaderMap::from_iter([(METADATA_FLAVOR, GOOGLE)])).await.map_err(NoToken::Failed)?;
     if answer.headers.get(METADATA_FLAVOR) != Some(&GOOGLE) {
         let place = metadata.place();
         return Err(NoToken::Failed(format!(
@@ -282,17 +277,13 @@ async fn of_machine(metadata: &TokenGiver) -> Result<TimedToken, NoToken> {
         let next = "; attach a service account to the machine, or write another source of tokens";
         return Err(refused(metadata, &answer, &answers::refusal(&answer), "the machine", next));
     }
-    given(metadata, answers::oauth(&answer.body))
-}
-
-fn given(giver: &TokenGiver, answer: Result<TimedToken, String>) -> Result<TimedToken, NoToken> {
-    answer.map_err(|because| NoToken::Failed(format!("the answer of {} {because}", giver.place())))
+    metadata.given(answers::oauth(&answer.body))
 }
 
 /// An answer that is no success, as a sentence without its full stop.
 fn refused(giver: &TokenGiver, answer: &CompleteAnswer, refusal: &TokenRefusal, who: &str, next: &str) -> NoToken {
     let (place, words) = (giver.place(), &refusal.words);
-    if client::is_for_a_person(answer.status) {
+    if is_for_a_person(answer.status) {
         return NoToken::Refused(format!("{place} refuses {who} ({words}){next}"));
     }
     NoToken::Failed(format!("{place} gives no token ({words})"))
@@ -318,12 +309,15 @@ impl TokenSource for GoogleSource {
     }
 
     fn connect(&self, outside: &dyn Connect) -> Result<(), EgressError> {
-        let giver =
-            |url: Option<BaseUrl>| url.map(|it| TokenGiver::new(&self.name, it, &self.settings, outside)).transpose();
+        let giver = |url: BaseUrl| {
+            let GoogleSettings { addresses, ca_file, proxy, .. } = self.settings.clone();
+            TokenGiver::new(&self.name, url, addresses, ca_file, proxy, outside)
+        };
         let [first, second] = self.urls();
-        let (mut first, second) = (giver(first)?, giver(second)?);
+        let (mut first, second) = (first.map(giver).transpose()?, second.map(giver).transpose()?);
         if let GoogleTokens::Metadata { url } = &self.settings.tokens {
-            first = Some(TokenGiver::metadata(&self.name, url, outside)?);
+            let name = format!("metadata server of credential {}", self.name);
+            first = Some(TokenGiver::of_machine(&name, client::metadata_url(url), outside)?);
         }
         // An egress that is built a second time goes the same ways.
         let _ = self.givers.set(Givers { first, second });
@@ -335,7 +329,7 @@ impl TokenSource for GoogleSource {
     }
 
     fn origins_file(&self) -> Option<PathBuf> {
-        self.file().map(|(file, _)| origins::beside(file))
+        self.file().map(|it| origins::beside(it.file))
     }
 
     fn destinations(&self) -> Vec<Origin> {
@@ -343,40 +337,27 @@ impl TokenSource for GoogleSource {
     }
 
     fn read(&self) -> Result<Option<Vec<Origin>>, CredentialError> {
-        let Some((file, key)) = self.file() else { return Ok(None) };
-        let read_once = || {
-            let bytes = text_file::read(file).map_err(|source| self.unreadable(file, key, source))?;
-            bytes.ok_or_else(|| self.unusable(file, "is larger than 16 KiB; put Google's file there alone".to_owned()))
-        };
-        let (first, second) = (read_once()?, read_once()?);
-        if first != second {
-            return Err(self.unusable(file, "changes while it is read; it is read again soon".to_owned()));
-        }
-        let beside = origins::beside(file);
-        let origins = origins::read(&beside).map_err(|failed| match failed {
-            origins::OriginsError::Unreadable(source) => self.unreadable(&beside, key, source),
-            origins::OriginsError::Unusable(because) => self.unusable(&beside, because),
-        })?;
+        let Some(file) = self.file() else { return Ok(None) };
+        let bytes = file.read_twice("; put Google's file there alone")?;
+        let origins = file.origins()?;
         let is_known = {
             let read = self.read.lock();
-            read.login.is_some() && read.bytes == first
+            read.login.is_some() && read.bytes == bytes
         };
         if is_known {
             return Ok(origins);
         }
-        let login = self.login(&first).map_err(|because| self.unusable(file, because))?;
+        let login = self.login(&bytes).map_err(|because| file.unusable(because))?;
         let before = self.urls();
         let mut read = self.read.lock();
-        let read_before = std::mem::replace(&mut *read, ReadFile { bytes: first, login: Some(login), revision: 0 });
+        let read_before = std::mem::replace(&mut *read, ReadFile { bytes, login: Some(login), revision: 0 });
         read.revision = read_before.revision + 1;
         drop(read);
         // The ways to givers of tokens are made once.
         if self.is_connected() && self.urls() != before {
             let revision = self.read.lock().revision;
             *self.read.lock() = ReadFile { revision, ..read_before };
-            return Err(
-                self.unusable(file, "names another giver of tokens than at the start; restart aerostat".to_owned())
-            );
+            return Err(file.unusable("names another giver of tokens than at the start; restart aerostat"));
         }
         Ok(origins)
     }

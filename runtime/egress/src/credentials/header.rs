@@ -1,6 +1,5 @@
 //! Credentials that are an `authorization` header. Its secrets are in files, which are read again when they change.
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Instant, SystemTime};
@@ -18,8 +17,9 @@ use super::basic::{self, LoginPart};
 use super::bearer;
 use super::credential::{Credential, CredentialRefusal, NotAuthorized};
 use super::error::CredentialError;
+use super::origins;
 use super::secret::Secret;
-use super::{origins, text_file};
+use super::secret_file::SecretFile;
 use crate::base_url::Origin;
 use crate::endpoint::Endpoint;
 use crate::error::EgressError;
@@ -245,46 +245,32 @@ impl CredentialFiles {
             }
             version = again;
         }
-        let because = "changes while it is read; it is read again soon".to_owned();
-        Err(self.unusable(self.kind.secret_file(), because))
+        Err(self.file(self.kind.secret_file()).changes())
     }
 
     fn read_parts(&self, generation: u64) -> Result<CredentialVersion, CredentialError> {
         let (header, secrets) = match &self.kind {
             SecretFiles::Bearer { file } => {
-                bearer::read(&self.read_line(file)?).map_err(|because| self.unusable(file, because))?
+                bearer::read(&self.read_line(file)?).map_err(|because| self.file(file).unusable(because))?
             }
             SecretFiles::Basic { user_file, password_file } => {
                 let (user, password) = (self.read_line(user_file)?, self.read_line(password_file)?);
                 basic::read(&user, &password).map_err(|(part, because)| match part {
-                    LoginPart::User => self.unusable(user_file, because),
-                    LoginPart::Password => self.unusable(password_file, because),
+                    LoginPart::User => self.file(user_file).unusable(because),
+                    LoginPart::Password => self.file(password_file).unusable(because),
                 })?
             }
         };
         let secrets = secrets.into_iter().map(Arc::new).collect();
-        Ok(CredentialVersion { header, secrets, origins: self.read_origins()?, generation })
+        Ok(CredentialVersion { header, secrets, origins: self.file(self.kind.secret_file()).origins()?, generation })
     }
 
     /// The bytes of a file without the end of its line.
     fn read_line(&self, file: &Path) -> Result<Zeroizing<Vec<u8>>, CredentialError> {
-        let text = text_file::read_line(file).map_err(|source| self.unreadable(file, source))?;
-        text.ok_or_else(|| self.unusable(file, "is larger than 16 KiB; put nothing but the secret there".to_owned()))
+        self.file(file).read_line("; put nothing but the secret there")
     }
 
-    fn read_origins(&self) -> Result<Option<Vec<Origin>>, CredentialError> {
-        origins::read(&self.origins).map_err(|failed| match failed {
-            origins::OriginsError::Unreadable(source) => self.unreadable(&self.origins, source),
-            origins::OriginsError::Unusable(because) => self.unusable(&self.origins, because),
-        })
-    }
-
-    fn unusable(&self, file: &Path, because: String) -> CredentialError {
-        CredentialError::Unusable { credential: self.credential.clone(), file: file.to_owned(), because }
-    }
-
-    fn unreadable(&self, file: &Path, source: io::Error) -> CredentialError {
-        let (credential, key) = (self.credential.clone(), self.kind.key_of(file));
-        CredentialError::Unreadable { credential, file: file.to_owned(), key, source }
+    fn file<'a>(&'a self, file: &'a Path) -> SecretFile<'a> {
+        SecretFile { credential: &self.credential, file, key: self.kind.key_of(file) }
     }
 }

@@ -31,6 +31,7 @@ use super::error::CredentialError;
 use super::kind::Sigv4Settings;
 use super::origins;
 use super::secret::Secret;
+use super::secret_file::SecretFile;
 use super::transport::Connect;
 use crate::base_url::{BaseUrl, CanonicalHost, Origin};
 use crate::endpoint::{Endpoint, RegionName};
@@ -110,26 +111,11 @@ impl Sigv4Credential {
             renewals: tokio::sync::Mutex::default(),
             changes,
         };
-        let read = credential.origins_file.as_deref().map_or(Ok(None), origins::read);
-        credential.state.lock().origins = credential.origins(read)?;
+        credential.state.lock().origins = listed_origins(&credential.name, &credential.source)?;
         if credential.source.plain_file().is_some() {
             credential.take_over(credential.source.read_shared_file()?, SystemTime::now());
         }
         Ok(credential)
-    }
-
-    /// The origins that the file lists now.
-    fn origins(
-        &self,
-        read: Result<Option<Vec<Origin>>, origins::OriginsError>,
-    ) -> Result<Option<Vec<Origin>>, CredentialError> {
-        let (credential, file) = (self.name.clone(), self.origins_file.clone().unwrap_or_default());
-        read.map_err(|failed| match failed {
-            origins::OriginsError::Unreadable(source) => {
-                CredentialError::Unreadable { credential, file, key: "sigv4", source }
-            }
-            origins::OriginsError::Unusable(because) => CredentialError::Unusable { credential, file, because },
-        })
     }
 
     fn take_over(&self, keys: SigningKeys, local: SystemTime) {
@@ -184,10 +170,10 @@ impl Sigv4Credential {
     /// [`Credential::keep`] at this machine's time `local`.
     async fn keep_at(&self, local: SystemTime) {
         let mut renewals = self.renewals.lock().await;
-        if let Some(file) = self.origins_file.clone() {
+        if self.origins_file.is_some() {
             // If it fails, the list stays as it was.
-            let read = tokio::task::spawn_blocking(move || origins::read(&file)).await;
-            match read.map(|it| self.origins(it)) {
+            let (name, source) = (self.name.clone(), self.source.clone());
+            match tokio::task::spawn_blocking(move || listed_origins(&name, &source)).await {
                 Ok(Ok(origins)) => self.state.lock().origins = origins,
                 Ok(Err(error)) => self.warn_once(&mut renewals, error.to_string()),
                 Err(error) => self.warn_once(&mut renewals, format!("reading failed: {error}")),
@@ -354,4 +340,9 @@ impl Credential for Sigv4Credential {
     async fn keep(&self) {
         self.keep_at(SystemTime::now()).await;
     }
+}
+
+/// The only origins that the keys go to, as the file beside the secret lists them now.
+fn listed_origins(credential: &str, source: &SigningKeySource) -> Result<Option<Vec<Origin>>, CredentialError> {
+    source.secret_file().map_or(Ok(None), |file| SecretFile { credential, file, key: "sigv4" }.origins())
 }

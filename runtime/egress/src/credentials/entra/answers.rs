@@ -13,8 +13,6 @@ use zeroize::Zeroizing;
 
 use crate::outcome::CompleteAnswer;
 
-/// The largest answer that is read.
-pub(super) const ANSWER_BYTES: usize = 64 << 10;
 /// The longest token: those of an account with many groups have some kilobytes.
 const TOKEN_BYTES: usize = 16 << 10;
 /// The longest words of a refusal that are repeated.

@@ -8,8 +8,6 @@ use zeroize::Zeroizing;
 
 use crate::outcome::CompleteAnswer;
 
-/// The largest answer that is read.
-pub(super) const ANSWER_BYTES: usize = 64 << 10;
 /// The longest token; Google names no limit, and those of today have some hundred to two thousand bytes.
 const TOKEN_BYTES: usize = 12 << 10;
 /// The longest words of a refusal that are repeated.

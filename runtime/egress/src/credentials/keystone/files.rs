@@ -1,12 +1,12 @@
 //! The files of a login.
 
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use zeroize::Zeroizing;
 
 use super::super::error::CredentialError;
-use super::super::{origins, text_file};
+use super::super::origins;
+use super::super::secret_file::SecretFile;
 use super::login::LoginWords;
 use super::settings::{ApplicationCredentialName, KeystoneLogin};
 use crate::base_url::Origin;
@@ -47,28 +47,23 @@ impl LoginFiles {
     /// The words of the files, as they are now. They may be replaced one after the other, and parts of two versions are none.
     pub(super) fn read(&self) -> Result<LoginWords, CredentialError> {
         let (first, second) = (self.read_once()?, self.read_once()?);
-        if first == second {
-            return Ok(first);
-        }
-        Err(self.unusable(&self.secret, "changes while it is read; it is read again soon".to_owned()))
+        if first == second { Ok(first) } else { Err(self.secret_file().changes()) }
     }
 
     /// The only origins that the secret and its tokens may go to, if they are limited.
     pub(super) fn read_origins(&self) -> Result<Option<Vec<Origin>>, CredentialError> {
-        let file = self.origins_file();
-        origins::read(&file).map_err(|failed| match failed {
-            origins::OriginsError::Unreadable(source) => self.unreadable(&file, self.secret_key, source),
-            origins::OriginsError::Unusable(because) => self.unusable(&file, because),
-        })
+        self.secret_file().origins()
     }
 
     fn read_once(&self) -> Result<LoginWords, CredentialError> {
-        let secret = self.line(&self.secret, self.secret_key)?;
+        let secret = line(self.secret_file())?;
         let id = match &self.id {
             Some(file) => {
-                let id = self.line(file, "keystone.applicationCredential.idFile")?;
+                let file =
+                    SecretFile { credential: &self.credential, file, key: "keystone.applicationCredential.idFile" };
+                let id = line(file)?;
                 if id.len() > ID_BYTES || !id.bytes().all(|it| it.is_ascii_graphic()) {
-                    return Err(self.unusable(file, "holds no id: it is too long, or not visible ASCII".to_owned()));
+                    return Err(file.unusable("holds no id: it is too long, or not visible ASCII"));
                 }
                 Some(id.to_string())
             }
@@ -77,23 +72,17 @@ impl LoginFiles {
         Ok(LoginWords { secret, id })
     }
 
-    fn line(&self, file: &Path, key: &'static str) -> Result<Zeroizing<String>, CredentialError> {
-        let text = text_file::read_line(file).map_err(|source| self.unreadable(file, key, source))?;
-        let text =
-            text.ok_or_else(|| self.unusable(file, "is larger than 16 KiB; put one word there alone".to_owned()))?;
-        let text = std::str::from_utf8(&text).map_err(|_| self.unusable(file, "is not UTF-8".to_owned()))?;
-        if text.is_empty() || text.chars().any(char::is_control) {
-            let because = "is empty, or has a control character or a second line; put one word there alone";
-            return Err(self.unusable(file, because.to_owned()));
-        }
-        Ok(Zeroizing::new(text.to_owned()))
+    fn secret_file(&self) -> SecretFile<'_> {
+        SecretFile { credential: &self.credential, file: &self.secret, key: self.secret_key }
     }
+}
 
-    fn unusable(&self, file: &Path, because: String) -> CredentialError {
-        CredentialError::Unusable { credential: self.credential.clone(), file: file.to_owned(), because }
+/// The one word in a file.
+fn line(file: SecretFile<'_>) -> Result<Zeroizing<String>, CredentialError> {
+    let text = file.read_line("; put one word there alone")?;
+    let text = std::str::from_utf8(&text).map_err(|_| file.unusable("is not UTF-8"))?;
+    if text.is_empty() || text.chars().any(char::is_control) {
+        return Err(file.unusable("is empty, or has a control character or a second line; put one word there alone"));
     }
-
-    fn unreadable(&self, file: &Path, key: &'static str, source: io::Error) -> CredentialError {
-        CredentialError::Unreadable { credential: self.credential.clone(), file: file.to_owned(), key, source }
-    }
+    Ok(Zeroizing::new(text.to_owned()))
 }

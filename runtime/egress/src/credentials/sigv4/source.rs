@@ -9,9 +9,9 @@ use zeroize::Zeroizing;
 use super::super::clock::Clock;
 use super::super::error::CredentialError;
 use super::super::kind::{AssumeRole, KeySource, Sigv4Settings};
+use super::super::secret_file::SecretFile;
 use super::super::secrets::Secrets;
 use super::super::shown::Shown;
-use super::super::text_file;
 use super::super::transport::Connect;
 use super::key_services::KeyService;
 use super::keys::SigningKeys;
@@ -173,17 +173,10 @@ impl SigningKeySource {
         let KeySource::SharedFile { file, profile } = &self.settings.keys else {
             unreachable!("only credentials with a shared file ask for it")
         };
-        let text = || {
-            let text =
-                text_file::read(file).map_err(|source| self.unreadable(file, "sigv4.sharedFile.file", source))?;
-            text.ok_or_else(|| self.unusable(file, "is larger than 16 KiB; leave the profile alone in it".to_owned()))
-        };
-        let (first, second) = (text()?, text()?);
-        if first != second {
-            return Err(self.unusable(file, "changes while it is read; it is read again soon".to_owned()));
-        }
-        let text = std::str::from_utf8(&first).map_err(|_| self.unusable(file, "is not UTF-8".to_owned()))?;
-        shared_file::read(text, profile).map_err(|because| self.unusable(file, because))
+        let file = SecretFile { credential: &self.credential, file, key: "sigv4.sharedFile.file" };
+        let text = file.read_twice("; leave the profile alone in it")?;
+        let text = std::str::from_utf8(&text).map_err(|_| file.unusable("is not UTF-8"))?;
+        shared_file::read(text, profile).map_err(|because| file.unusable(because))
     }
 
     fn read_token(&self, file: &Path) -> Result<Zeroizing<String>, CredentialError> {
@@ -191,23 +184,15 @@ impl SigningKeySource {
             KeySource::PodIdentity { .. } => "sigv4.podIdentity.tokenFile",
             _ => "sigv4.webIdentity.tokenFile",
         };
-        let text = text_file::read_line(file).map_err(|source| self.unreadable(file, key, source))?;
-        let text = text.ok_or_else(|| self.unusable(file, "is larger than 16 KiB, and so no token".to_owned()))?;
+        let file = SecretFile { credential: &self.credential, file, key };
+        let text = file.read_line(", and so no token")?;
         if text.is_empty() || !text.iter().all(u8::is_ascii_graphic) {
             let because =
                 "holds no token: it is empty, or holds what is not visible ASCII; look at the pod's projected volume";
-            return Err(self.unusable(file, because.to_owned()));
+            return Err(file.unusable(because));
         }
         let token: Zeroizing<String> = Zeroizing::new(text.iter().copied().map(char::from).collect());
         self.shown.add(&token);
         Ok(token)
-    }
-
-    fn unusable(&self, file: &Path, because: String) -> CredentialError {
-        CredentialError::Unusable { credential: self.credential.clone(), file: file.to_owned(), because }
-    }
-
-    fn unreadable(&self, file: &Path, key: &'static str, source: std::io::Error) -> CredentialError {
-        CredentialError::Unreadable { credential: self.credential.clone(), file: file.to_owned(), key, source }
     }
 }
