@@ -51,6 +51,17 @@ async fn a_conversation_is_played_again_without_its_cloud() {
         assert!(calls.iter().all(|it| it["differences"] == json!([])), "{played}");
     }
 
+    // What was recorded answers any call, by what it asks for.
+    let from_file = format!("--recording={file}");
+    let call = ["provider", "call", guests::ACME, "instances.get", r#"{"name": "web-1"}"#, &from_file];
+    let called = aerostat(&call).await;
+    assert_eq!(called.code, Some(0), "{called:?}");
+    says(&called.errors, &["GET ", "/machines/web-1 200, "]);
+    says(&called.out, &["\"web-1\""]);
+    let called = aerostat(&[&call[..4], &[r#"{"name": "web-9"}"#, &from_file]].concat()).await;
+    assert_eq!(called.code, Some(1), "{called:?}");
+    says(&called.errors, &["/machines/web-9 was not recorded"]);
+
     // Another answer of the cloud is another answer of the provider, and another request is told.
     let whole = read(&recording);
     assert_eq!(whole["calls"][3]["exchanges"][1]["body"]["json"]["ports"], json!({ "80": 30080 }), "{whole}");
@@ -219,6 +230,10 @@ async fn bad_input_of_record_and_replay() {
         (&["provider", "replay", acme, &foreign], &["is of the provider hcloud", "name the recording of this one"]),
         (&["provider", "replay", &none, &unknown], &["none.json; correct the path"]),
         (&["provider", "replay", acme], &["<RECORDING>"]),
+        (&["provider", "call", acme, "instances.list"], &["--cloud-config"]),
+        (&["provider", "call", acme, "instances.list", "--recording", &none], &["none.json; correct the path"]),
+        (&["provider", "call", acme, "instances.list", "--recording", &foreign], &["name the recording of this one"]),
+        (&["provider", "call", acme, "instances.list", "--recording", &unknown, "--dry-run"], &["--recording"]),
         (&["provider", "record", acme, &none, "instances.list"], &["--cloud-config"]),
         (&["provider", "record", acme, &none, "instances.find", &flag], &["\"instances.find\" is no function"]),
         (&["provider", "record", acme, &text, "instances.list", &flag], &["text.json", "it is no recording"]),

@@ -4,6 +4,7 @@ mod answers;
 mod ask;
 mod function;
 mod loaded;
+mod played;
 pub(crate) mod record;
 pub(crate) mod replay;
 mod shown;
@@ -12,12 +13,14 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context as _, Error, Result, bail};
+use conformance::{ReplayOrder, Replayer};
 use serde_json::{Value, json};
 
 use self::answers::CallOutcome;
 use self::ask::ask;
 use self::function::CallFunction;
 use self::loaded::{LoadedCall, cluster, load};
+use self::played::PlayedRequests;
 use self::shown::ShownRequests;
 use super::module_file;
 use crate::commands::answer::CommandAnswer;
@@ -29,30 +32,52 @@ use crate::flags::{CallFlags, Output};
 const ARGUMENT: u64 = 1 << 20;
 
 pub(crate) async fn run(flags: CallFlags, compiler: Option<&Path>) -> Result<CommandAnswer> {
-    let CallFlags { file, function, argument, cloud_config, dry_run, cluster_name, cluster_uid, output } = flags;
+    let CallFlags { file, function, argument, cloud_config, recording, dry_run, cluster_name, cluster_uid, output } =
+        flags;
     let function = CallFunction::parse(&function).map_err(Error::msg)?;
     let argument = read_argument(argument, function).await?;
-    check_uid(function, cluster_uid.as_deref())?;
-    let config = CloudConfig::read(&cloud_config)?;
-    let module = module_file::read(&file).await?;
-    let in_config = format!("cannot use --cloud-config {}", cloud_config.display());
-    let of = cluster(&cluster_name, &cluster_uid.unwrap_or_default());
-    let watch = |it: &egress::Egress| Arc::new(ShownRequests::new(it.clone(), dry_run, output == Output::Text));
-    let loaded = load(config, &in_config, module, compiler, of, watch).await?;
-    let LoadedCall { provider, watcher: shown, .. } = loaded;
+    let (module, config, played) = match (cloud_config, recording) {
+        (Some(path), _) => {
+            check_uid(function, cluster_uid.as_deref())?;
+            let config = CloudConfig::read(&path)?;
+            let in_config = format!("cannot use --cloud-config {}", path.display());
+            (module_file::read(&file).await?, (config, in_config), None)
+        }
+        (None, Some(path)) => {
+            let conversation = record::read(&path).await?;
+            let module = module_file::read(&file).await?;
+            let config = replay::config_of(&path, &conversation, &module, compiler).await?;
+            (module, (config, format!("cannot use {}", path.display())), Some(conversation))
+        }
+        (None, None) => bail!("there is neither a cloud nor a recording; add --cloud-config=FILE or --recording=FILE"),
+    };
+    let (name, uid) = match &played {
+        Some(it) => (it.cluster_name.clone(), it.cluster_uid.clone()),
+        None => (cluster_name, cluster_uid.unwrap_or_default()),
+    };
+    let replayer = played.map(|it| Replayer::new(it.exchanges(), ReplayOrder::ByKey));
+    let watch = |egress: &egress::Egress| {
+        Arc::new(PlayedRequests {
+            shown: ShownRequests::new(egress.clone(), dry_run, output == Output::Text),
+            replayer,
+        })
+    };
+    let loaded = load(config.0, &config.1, module, compiler, cluster(&name, &uid), watch).await?;
+    let LoadedCall { provider, watcher, .. } = loaded;
+    let shown = &watcher.shown;
 
     let cloud = provider.cloud();
     let outcome = tokio::select! {
         biased;
         stopped = shown.stopped() => CallResult::Stopped(stopped),
-        outcome = ask(&cloud, function, argument, &cluster_name) => CallResult::Answered(outcome?),
+        outcome = ask(&cloud, function, argument, &name) => CallResult::Answered(outcome?),
     };
     // The provider may have answered to the refusal before anybody looked.
     let outcome = match outcome {
         CallResult::Answered(_) if shown.has_stopped() => CallResult::Stopped(shown.stopped().await),
         outcome => outcome,
     };
-    Ok(answered(&outcome, function, &shown, output))
+    Ok(answered(&outcome, function, shown, output))
 }
 
 /// How a call has ended.

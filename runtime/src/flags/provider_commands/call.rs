@@ -12,10 +12,14 @@ pub(super) const HELP: &str = r#"Examples:
   aerostat provider call acme.wasm instances.list '{"limit": 50}' --cloud-config=cloud.yaml | jq '.instances[].name'
   aerostat provider call acme.wasm load-balancers.ensure @service.json --cloud-config=cloud.yaml --dry-run \
     --cluster-uid=$(kubectl get namespace kube-system -o jsonpath='{.metadata.uid}')
+  aerostat provider call acme.wasm instances.get '{"name": "web-1"}' --recording=acme.json
 
 The endpoints, rules, settings and credentials are those of --cloud-config, and requests go to the real cloud: through the same egress as
 in a cluster. Standard error has a line for each request: method, URL, status, milliseconds, bytes. The answer is JSON on standard output.
 Credentials are attached after the line is made, and are in no line.
+
+With --recording nothing leaves this machine: each request is answered by whatever was recorded for the same endpoint, method, path, query,
+operation and body (aerostat provider record), whichever function was called then. One that was not recorded has no answer.
 
 With --dry-run reads go through, and the first request that would write is shown with its body and not sent; there the call ends.
 
@@ -47,9 +51,12 @@ pub struct CallFlags {
     /// Its argument as JSON, or @ and a file with it
     #[arg(value_name = "JSON|@FILE")]
     pub argument: Option<String>,
-    /// The config with endpoints and credentials. Required
-    #[arg(long, value_name = "FILE", required = true)]
-    pub cloud_config: PathBuf,
+    /// The config with endpoints and credentials. Required, unless there is a recording
+    #[arg(long, value_name = "FILE", required_unless_present = "recording")]
+    pub cloud_config: Option<PathBuf>,
+    /// A recorded conversation, which answers in the place of the cloud
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["cloud_config", "dry_run", "cluster_name", "cluster_uid"])]
+    pub recording: Option<PathBuf>,
     /// Let reads through, show the first request that would write, and stop
     #[arg(long)]
     pub dry_run: bool,

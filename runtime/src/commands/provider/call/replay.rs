@@ -7,6 +7,7 @@ use std::sync::Arc;
 use anyhow::{Context as _, Error, Result, bail};
 use conformance::{Conversation, ReplayOrder, Replayer};
 use egress::{BaseUrl, Endpoint, EndpointPlace};
+use sandbox::Module;
 use serde::Serialize;
 
 use super::ask::ask;
@@ -52,19 +53,7 @@ pub(crate) async fn run(flags: ReplayFlags, compiler: Option<&Path>) -> Result<C
         bail!("{} has no calls; add one with aerostat provider record", recording.display());
     }
     let module = module_file::read(&file).await?;
-    let (name, digest) = (module.name().to_owned(), module.digest());
-    let description = examined(module.clone(), None, compiler).await?.description();
-    if description.name != conversation.provider.name {
-        bail!(
-            "{} is of the provider {}, and {name} is {}; name the recording of this one",
-            recording.display(),
-            conversation.provider.name,
-            description.name
-        );
-    }
-    let config = skeleton(&DescribedModule { name: &name, digest, description: &description });
-    let config = CloudConfig::parse(&config).map_err(Error::msg).with_context(|| format!("no config allows {name}"))?;
-    let config = recorded(config, &conversation)?;
+    let config = config_of(&recording, &conversation, &module, compiler).await?;
     let order = if by_key { ReplayOrder::ByKey } else { ReplayOrder::Strict };
     let replayer = Arc::new(Replayer::new(conversation.exchanges(), order));
     let in_recording = format!("cannot use {}", recording.display());
@@ -88,6 +77,32 @@ pub(crate) async fn run(flags: ReplayFlags, compiler: Option<&Path>) -> Result<C
         true => CommandAnswer::good(&replayed, output),
         false => CommandAnswer::found_bad(&replayed, output),
     })
+}
+
+/// The config under which a recording of a module is played.
+///
+/// # Errors
+///
+/// If the recording is another provider's, or the module cannot be described.
+pub(super) async fn config_of(
+    recording: &Path,
+    conversation: &Conversation,
+    module: &Module,
+    compiler: Option<&Path>,
+) -> Result<CloudConfig> {
+    let (name, digest) = (module.name(), module.digest());
+    let description = examined(module.clone(), None, compiler).await?.description();
+    if description.name != conversation.provider.name {
+        bail!(
+            "{} is of the provider {}, and {name} is {}; name the recording of this one",
+            recording.display(),
+            conversation.provider.name,
+            description.name
+        );
+    }
+    let config = skeleton(&DescribedModule { name, digest, description: &description });
+    let config = CloudConfig::parse(&config).map_err(Error::msg).with_context(|| format!("no config allows {name}"))?;
+    recorded(config, conversation)
 }
 
 /// What the module asks for, where it was recorded, and with nobody's credential.
