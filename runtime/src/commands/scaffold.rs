@@ -101,12 +101,14 @@ fn next_steps(plan: &ProviderPlan, lang: GuestLanguage, folder: &Path, count: us
         GuestLanguage::Rust => format!(
             "cargo test
   cargo build --release --target wasm32-wasip2
+  aerostat provider check target/wasm32-wasip2/release/{ident}.wasm --cloud-config=cloud.yaml
   cargo run --example cloud -- 8080 &
   aerostat provider conformance target/wasm32-wasip2/release/{ident}.wasm --cloud=http://127.0.0.1:8080"
         ),
         GuestLanguage::Go => format!(
             "go test ./...
   aerostat provider build --out={name}.wasm
+  aerostat provider check {name}.wasm --cloud-config=cloud.yaml
   go run ./cloud/serve 8080 &
   aerostat provider conformance {name}.wasm --cloud=http://127.0.0.1:8080"
         ),

@@ -11,7 +11,7 @@ case "${1:-all}" in
 all) for step in build test check conformance; do printf '==> %s\n' "$step" && ./ci.sh "$step"; done ;;
 build) aerostat provider build . --out="$module" ;;
 test) cargo test ;;
-check) aerostat provider check "$module" ;;
+check) aerostat provider check "$module" --cloud-config=cloud.yaml ;;
 conformance)
     cargo build --quiet --example cloud
     coproc CLOUD { exec cargo run --quiet --example cloud; }

@@ -28,9 +28,10 @@ async fn a_newcomer_comes_from_nothing_to_a_node() {
     let mut story = Story::begin("acme-cloud", &given).await;
     story.cargo(&["test"]).await;
     story.cargo(&["build", "--release", "--target", "wasm32-wasip2"]).await;
-    let cloud = story.cloud().await;
     let module = story.module();
     let module_file = module.to_str().unwrap();
+    story.checked(module_file).await;
+    let cloud = story.cloud().await;
     let report = story.aerostat(&["provider", "conformance", module_file, "--cloud", &cloud.url, "--every=3"]).await;
     for words in ["provider acme-cloud 0.1.0", "nothing-twice ", " 0 broken"] {
         assert!(report.contains(words), "no {words}: {report}");

@@ -82,6 +82,16 @@ impl Story {
         self.run(&shown, command).await
     }
 
+    /// `aerostat provider check` with the config of the folder, which lacks nothing.
+    pub(crate) async fn checked(&mut self, module_file: &str) {
+        let config = format!("--cloud-config={}", self.folder().join("cloud.yaml").display());
+        let checked = self.aerostat(&["provider", "check", module_file, &config]).await;
+        let provider = format!("provider    {} 0.1.0; ids {}://", self.name, self.name);
+        for words in [&provider, "missing     nothing"] {
+            assert!(checked.contains(words), "no {words}: {checked}");
+        }
+    }
+
     /// The cloud in memory, as `examples/cloud.rs` serves it.
     pub(crate) async fn cloud(&mut self) -> StartedCloud {
         let command = self.cargo_command(&["run", "--example", "cloud"]);
