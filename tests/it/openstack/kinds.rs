@@ -1,13 +1,14 @@
 //! Services of further kinds, and what comes of their parts: by the real binary.
 
-use egress::EndpointLimits;
 use serde_json::{Value, json};
-use tests::clouds::openstack::Kind;
+use tests::clouds::openstack::{Kind, Recorded, Side};
 use tests::simulator::Fault;
 use tests::vendor::{OpenStack, Vendor as _};
 use tests::wait;
 
 use crate::ground::Ground;
+
+const LISTENERS: &str = "/load-balancer/v2.0/lbaas/listeners";
 
 fn key(short: &str) -> String {
     format!("{}{short}", OpenStack::PREFIX)
@@ -127,12 +128,15 @@ async fn openstack_044_a_listener_in_error_is_made_again() {
     ground.create("web", &json!({})).await;
     ground.address("web").await;
     let listener = ground.of(Kind::Listener, "id");
-    // An answer serves equal reads of the next call for so long, and would not show what becomes of it.
-    tokio::time::sleep(EndpointLimits::default().reuse).await;
+    // An answer from before may serve the call after this change. Then this is the read after its write.
+    let is_read = |it: &Recorded| it.is("GET", LISTENERS) && it.query_value("loadbalancer_id").is_some();
+    let hold = ground.cloud.hold(1, Side::Before, is_read);
+    ground.annotate("web", &json!({ key("connection-limit"): "10" })).await;
+    hold.reached().await;
     ground.cloud.with(|world| {
         world.get_mut(Kind::Listener, &listener[0]).unwrap()["provisioning_status"] = json!("ERROR");
     });
-    ground.annotate("web", &json!({ key("connection-limit"): "10" })).await;
+    hold.resume();
     wait::until("another listens", async || {
         let now = ground.cloud.account().all(Kind::Listener);
         (now.len() == 1 && now[0]["id"] != listener[0] && now[0]["provisioning_status"] == "ACTIVE").then_some(())
