@@ -32,6 +32,15 @@ impl Ground {
 
     /// Without a node, in a region that was prepared so, with another config and other flags.
     pub(crate) async fn with(prepare: impl FnOnce(&mut World), edit: impl FnOnce(Setup, &Simulator) -> Setup) -> Self {
+        Self::among(&[], prepare, edit).await
+    }
+
+    /// The same, where these nodes have joined before the process starts.
+    pub(crate) async fn among(
+        nodes: &[String],
+        prepare: impl FnOnce(&mut World),
+        edit: impl FnOnce(Setup, &Simulator) -> Setup,
+    ) -> Self {
         let creation = Creation::Takes(Duration::from_millis(50));
         let (cluster, cloud) =
             tokio::join!(cluster(), OpenStack::start(Behaviour { creation, ..Behaviour::default() }));
@@ -40,6 +49,7 @@ impl Ground {
         let setup =
             OpenStack::setup(&cluster, &cloud).edit(|it| it["provider"]["settings"]["pollInterval"] = json!("1s"));
         let setup = edit(setup, &cloud);
+        join_all(nodes.iter().map(async |it| kubelet::join(&cluster.admin, it).await.unwrap())).await;
         let process = setup.started().await;
         Self { cluster, cloud, setup, process }
     }

@@ -85,7 +85,8 @@ fn page(world: &mut World, request: &Recorded, kind: Kind, which: impl Fn(&Value
         !fresh && (for_all || text(object, "project_id") == world.project) && which(object)
     };
     let all = world.all(kind).filter(listed).map(|it| presented::one(world, kind, it)).filter(|it| listing.shows(it));
-    let page = listing.page(all.collect());
+    let all: Vec<Value> = all.collect();
+    let page = listing.page(all.iter().collect(), Value::clone);
     let (page, links) =
         page.map_err(|marker| errors::octavia(404, &format!("{} {marker} not found.", kind.called())))?;
     if kind == Kind::LoadBalancer {

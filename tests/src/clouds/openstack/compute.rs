@@ -1,5 +1,7 @@
 //! Nova: servers and flavors, by microversion.
 
+use std::collections::BTreeMap;
+
 use http::Method;
 use serde_json::{Value, json};
 
@@ -25,7 +27,7 @@ pub(super) fn answer(world: &World, request: &Recorded, path: &[&str]) -> Result
         (&Method::GET, ["v2.1", "servers", "detail"]) => servers(world, request, minor, true),
         (&Method::GET, ["v2.1", "servers", id]) => {
             let server = found(world, Kind::Server, id, &format!("Instance {id} could not be found."))?;
-            Ok(Answer::ok(&json!({ "server": server_of(world, request, server, minor, true) })))
+            Ok(Answer::ok(&json!({ "server": server_of(&AddressCache::of(world), request, server, minor, true) })))
         }
         (&Method::GET, ["v2.1", "flavors", "detail"]) => Ok(Answer::ok(
             &json!({ "flavors": Vec::from_iter(world.all(Kind::Flavor).map(|it| flavor(request, it, minor))) }),
@@ -84,12 +86,13 @@ fn servers(world: &World, request: &Recorded, minor: u32, detail: bool) -> Resul
             && tags.iter().all(|tag| server["tags"].as_array().is_some_and(|all| all.contains(&json!(tag))))
     };
     let ours = |it: &&Value| text(it, "project_id") == world.project && it["_unlisted"] != json!(true);
-    let all = world.all(Kind::Server).filter(ours).filter(is_so).cloned().collect();
-    let (page, next) =
-        listing.page(all).map_err(|marker| errors::nova(400, "badRequest", &format!("marker [{marker}] not found")))?;
+    let all = world.all(Kind::Server).filter(ours).filter(is_so).collect();
     let brief = |it: &Value| json!({ "id": it["id"], "name": it["name"], "links": links(request, "servers", it) });
-    let page: Vec<_> =
-        page.iter().map(|it| if detail { server_of(world, request, it, minor, false) } else { brief(it) }).collect();
+    let cache = AddressCache::of(world);
+    let show = |it: &Value| if detail { server_of(&cache, request, it, minor, false) } else { brief(it) };
+    let (page, next) = listing
+        .page(all, show)
+        .map_err(|marker| errors::nova(400, "badRequest", &format!("marker [{marker}] not found")))?;
     let mut body = json!({ "servers": page });
     if let Some(marker) = next.next {
         body["servers_links"] = json!([listing.link("next", Some(&marker), None)]);
@@ -98,10 +101,10 @@ fn servers(world: &World, request: &Recorded, minor: u32, detail: bool) -> Resul
 }
 
 /// A server as this microversion shows it.
-fn server_of(world: &World, request: &Recorded, server: &Value, minor: u32, alone: bool) -> Value {
+fn server_of(cache: &AddressCache<'_>, request: &Recorded, server: &Value, minor: u32, alone: bool) -> Value {
     let mut shown = shown(server);
     let flavor_id = text(server, "_flavor");
-    let flavor = world.get(Kind::Flavor, flavor_id).cloned().unwrap_or(Value::Null);
+    let flavor = cache.world.get(Kind::Flavor, flavor_id).cloned().unwrap_or(Value::Null);
     shown["flavor"] = if minor >= 47 {
         json!({
             "vcpus": flavor["vcpus"], "ram": flavor["ram"], "disk": flavor["disk"], "ephemeral": 0, "swap": 0,
@@ -119,35 +122,54 @@ fn server_of(world: &World, request: &Recorded, server: &Value, minor: u32, alon
             all.insert("server_groups".to_owned(), json!([]));
         }
         // Nova has no floating address of its own: what is beside a fixed one is known to Neutron.
-        all.insert("addresses".to_owned(), addresses(world, text(server, "id")));
+        all.insert("addresses".to_owned(), cache.addresses(text(server, "id")));
     }
     shown
 }
 
-/// The addresses of a server as Nova's cache of Neutron has them: by the network's name, fixed and floating.
-fn addresses(world: &World, server: &str) -> Value {
-    let mut all = json!({});
-    for port in world.with(Kind::Port, "device_id", server) {
-        let network = world.get(Kind::Network, text(port, "network_id"));
-        let name = network.map_or("unknown", |it| text(it, "name"));
-        let mut add = |address: &str, kind: &str| {
-            let version = if address.contains(':') { 6 } else { 4 };
-            let one = json!({
-                "addr": address, "version": version, "OS-EXT-IPS:type": kind, "OS-EXT-IPS-MAC:mac_addr": port["mac_address"],
-            });
-            match all[name].as_array_mut() {
-                Some(list) => list.push(one),
-                None => all[name] = json!([one]),
-            }
+/// Neutron's ports and floating IPs, as Nova remembers them for each server.
+struct AddressCache<'w> {
+    world: &'w World,
+    by_server: BTreeMap<&'w str, Vec<&'w Value>>,
+    by_port: BTreeMap<&'w str, Vec<&'w Value>>,
+}
+
+impl<'w> AddressCache<'w> {
+    fn of(world: &'w World) -> Self {
+        let sorted = |kind: Kind, key: &str| {
+            let mut sorted: BTreeMap<&str, Vec<&Value>> = BTreeMap::new();
+            world.all(kind).for_each(|it| sorted.entry(text(it, key)).or_default().push(it));
+            sorted
         };
-        for fixed in port["fixed_ips"].as_array().into_iter().flatten() {
-            add(text(fixed, "ip_address"), "fixed");
-        }
-        for floating in world.with(Kind::FloatingIp, "port_id", text(port, "id")) {
-            add(text(floating, "floating_ip_address"), "floating");
-        }
+        let by_port = sorted(Kind::FloatingIp, "port_id");
+        AddressCache { world, by_server: sorted(Kind::Port, "device_id"), by_port }
     }
-    all
+
+    /// The addresses of a server, by the network's name, fixed and floating.
+    fn addresses(&self, server: &str) -> Value {
+        let mut all = json!({});
+        for port in self.by_server.get(server).into_iter().flatten() {
+            let network = self.world.get(Kind::Network, text(port, "network_id"));
+            let name = network.map_or("unknown", |it| text(it, "name"));
+            let mut add = |address: &str, kind: &str| {
+                let version = if address.contains(':') { 6 } else { 4 };
+                let one = json!({
+                    "addr": address, "version": version, "OS-EXT-IPS:type": kind, "OS-EXT-IPS-MAC:mac_addr": port["mac_address"],
+                });
+                match all[name].as_array_mut() {
+                    Some(list) => list.push(one),
+                    None => all[name] = json!([one]),
+                }
+            };
+            for fixed in port["fixed_ips"].as_array().into_iter().flatten() {
+                add(text(fixed, "ip_address"), "fixed");
+            }
+            for floating in self.by_port.get(text(port, "id")).into_iter().flatten() {
+                add(text(floating, "floating_ip_address"), "floating");
+            }
+        }
+        all
+    }
 }
 
 fn flavor(request: &Recorded, flavor: &Value, minor: u32) -> Value {

@@ -35,12 +35,12 @@ impl<'a> Listing<'a> {
         })
     }
 
-    /// One page of all that is shown, and the marker of the next: the id of the last object here.
+    /// One page of all that is listed, each as `show` makes it, and the marker of the next: the id of the last object here.
     ///
     /// # Errors
     ///
     /// Fails with the marker if no object has it.
-    pub(super) fn page(&self, all: Vec<Value>) -> Result<(Vec<Value>, Links), String> {
+    pub(super) fn page(&self, all: Vec<&Value>, show: impl Fn(&Value) -> Value) -> Result<(Vec<Value>, Links), String> {
         let marker = self.request.query_value("marker");
         let from = match marker {
             None => 0,
@@ -48,14 +48,14 @@ impl<'a> Listing<'a> {
         };
         let limit = self.limit.unwrap_or(all.len());
         let rest = all.len() - from;
-        let page: Vec<Value> = all.into_iter().skip(from).take(limit).collect();
-        let id_of = |it: Option<&Value>| it.and_then(|it| it["id"].as_str()).map(str::to_owned);
+        let page: Vec<&Value> = all.into_iter().skip(from).take(limit).collect();
+        let id_of = |it: Option<&&Value>| it.and_then(|it| it["id"].as_str()).map(str::to_owned);
         let links = Links {
             next: id_of(page.last()).filter(|_| rest > limit),
             previous: id_of(page.first()).filter(|_| marker.is_some()),
             first: id_of(page.first()),
         };
-        Ok((page.iter().map(|it| self.fields(it)).collect(), links))
+        Ok((page.into_iter().map(|it| self.fields(&show(it))).collect(), links))
     }
 
     /// An object with the fields that were asked for.

@@ -74,8 +74,9 @@ fn page(world: &World, request: &Recorded, kind: Kind) -> Result<Answer, Refused
         let fresh = kind == Kind::FloatingIp && world.made(id).is_some_and(|made| made + late > world.time());
         !fresh && (text(object, "project_id") == world.project || is_for_all(object))
     };
-    let all = world.all(kind).filter(listed).map(|it| presented(world, kind, it)).filter(|it| listing.shows(it));
-    let (page, links) = listing.page(all.collect()).map_err(|marker| not_found(kind, &marker))?;
+    let all = world.all(kind).filter(listed).filter(|it| listing.shows(it)).collect();
+    let page = listing.page(all, |it| presented(world, kind, it));
+    let (page, links) = page.map_err(|marker| not_found(kind, &marker))?;
     let mut body = json!({ kind.many(): page });
     if request.query_value("limit").is_some() {
         let next = links.next.map(|it| listing.link("next", Some(&it), None));
