@@ -8,6 +8,7 @@
 {{- $places := .cloud.endpoints | default list }}
 {{- range .cloud.credentials | default list }}
 {{- if .keystone }}{{ $places = append $places .keystone }}{{ end }}
+{{- if and .entra (not (hasKey (.entra | default dict) "managedIdentity")) }}{{ $places = append $places .entra }}{{ end }}
 {{- if and .google (not (hasKey (.google | default dict) "metadata")) }}{{ $places = append $places .google }}{{ end }}
 {{- if and .sigv4 (or .sigv4.webIdentity .sigv4.assumeRole) }}
 {{- if not .sigv4.sts }}{{ $_ := set .sigv4 "sts" dict }}{{ end }}
