@@ -160,6 +160,9 @@ mod tests {
         let five = "the routes to 10.244.0.0/24, 10.244.1.0/24, 10.244.2.0/24, 10.244.3.0/24, 10.244.4.0/24";
         assert!(said(5).starts_with(&format!("{five} are not deleted")), "{}", said(5));
         assert!(said(200).starts_with(&format!("{five} and 195 more are not deleted")), "{}", said(200));
+        assert!(said(1).contains("at most 10 percent of the routes, or one, are deleted"), "{}", said(1));
+        let begun = message(&[listed(1)], Facts { warm_up: Duration::from_secs(1), ..FACTS }, &BUDGET);
+        assert!(begun.contains("has only just begun to lead"), "{begun}");
     }
 
     #[test]

@@ -325,3 +325,15 @@ fn adv_154_a_wide_network_costs_as_little_as_a_block() {
     assert!(spent < std::time::Duration::from_secs(2), "{spent:?}");
     assert_eq!(used(&mut it), [5000 + 4096, 5000]);
 }
+
+#[test]
+fn the_networks_of_a_node_are_its_list_or_else_its_one() {
+    let of = |spec: serde_json::Value| {
+        let node = serde_json::from_value(json!({ "metadata": {}, "spec": spec })).unwrap();
+        networks(&node).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (one, other) = ("10.0.0.0/30", "fd00::/64");
+    assert_eq!(of(json!({ "podCIDR": one })), [one]);
+    assert_eq!(of(json!({ "podCIDR": "", "podCIDRs": [] })), [""; 0]);
+    assert_eq!(of(json!({ "podCIDR": other, "podCIDRs": [one, other] })), [one, other], "each once");
+}

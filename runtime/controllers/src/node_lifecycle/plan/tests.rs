@@ -182,4 +182,7 @@ fn every_reason_has_its_label_and_names_the_node() {
         assert_eq!(message.contains("aerostat.dev/delete-approved=true"), patience, "{message}");
     }
     assert_eq!(Reason::Grace(Duration::from_secs(1)).message("n"), Reason::Grace(Duration::from_secs(2)).message("n"));
+    let ends = |reason: fn(Duration) -> Reason| reason(Duration::from_secs(7)).ends_in();
+    assert_eq!([ends(Reason::Grace), ends(Reason::WarmUp)], [Some(Duration::from_secs(7)); 2]);
+    assert_eq!(Reason::Contradiction.ends_in(), None);
 }

@@ -249,12 +249,27 @@ fn the_desired_route_stays_where_two_have_one_destination() {
     let world = World::new(&[N1], there(&["other", "hop-1", "third"]));
     assert_eq!(world.changes(), ["10.244.1.0/24: other > -"], "one after the other");
     assert_eq!(world.kept(), ["n1 10.244.1.0/24"]);
+    for hops in [&["hop-1"][..], &["other", "hop-1"]] {
+        assert!(World::new(&[N1], there(hops)).plan().changing.is_empty(), "the cloud works on none of {hops:?}");
+    }
     let twice = World::new(&[N1], there(&["hop-1", "hop-1"]));
     assert_eq!(twice.changes(), ["10.244.1.0/24: hop-1 > -"]);
     let none = World::new(&[N1], there(&["other", "third"]));
     assert_eq!(none.changes(), ["10.244.1.0/24: other > hop-1"]);
     let nobodys = World::new(&[], there(&["other", "third"]));
     assert_eq!(nobodys.changes(), ["10.244.1.0/24: other > -"]);
+}
+
+#[test]
+fn case_200_the_share_is_one_of_routes_that_could_go() {
+    let routes = vec![
+        route("10.244.1.0/24", "hop-1"),
+        route("10.244.2.0/24", "gone"),
+        foreign("10.244.3.0/24", "peering"),
+        route("10.9.0.0/24", "elsewhere"),
+    ];
+    let (listed, _) = ListedRoute::all(routes);
+    assert_eq!(ours(&CLUSTER, &listed), 2, "neither a foreign one nor one outside of the cluster's networks");
 }
 
 #[test]
