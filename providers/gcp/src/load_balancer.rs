@@ -60,7 +60,7 @@ impl LoadBalancers for Gcp {
             Ok(known) => known.running,
             // A limit is no end of the operation: it is asked about again.
             Err(error @ Error::RetryAfter(_)) => return Err(error),
-            Err(error) => return Ok(Progress::failed(status(desired, &memo.next(Vec::new())), error)),
+            Err(error) => return Ok(Progress::failed(status(desired, &memo.after_failure()), error)),
         };
         if !running.is_empty() {
             let why = format!("waits for operations {}", running.join(", "));

@@ -119,6 +119,12 @@ impl GceMemo {
         Self { making: clock::now().max(self.making + 1), operations, ..self.clone() }
     }
 
+    /// The memo after an operation that failed, or could not be read: it may have been the try of a deletion, which is tried again.
+    pub(super) fn after_failure(&self) -> Self {
+        let stage = if self.stage == GceStage::Tried { GceStage::Open } else { self.stage };
+        self.next(Vec::new()).at(stage)
+    }
+
     /// The same in another stage.
     pub(super) fn at(self, stage: GceStage) -> Self {
         Self { stage, ..self }

@@ -65,7 +65,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
         // A call in which something could not be read proves no end.
         if step.writes.is_empty() && !known.unread.is_empty() {
             let why = "an operation could not be read";
-            return Ok(Deletion::pending(status(service, &memo.next(Vec::new())), POLL, why));
+            return Ok(Deletion::pending(status(service, &memo.after_failure()), POLL, why));
         }
         if step.writes.is_empty() {
             return Ok(end(settings, &live));
@@ -130,7 +130,7 @@ impl RemovalStep {
 /// An operation has failed. The contract has no failed deletion with a memo: the next call asks no more about it.
 fn failed(service: &LoadBalancer, memo: &GceMemo, error: &Error) -> Deletion {
     aerostat_sdk::events::warning(None, "LoadBalancerDeletionFailed", error.why());
-    Deletion::pending(status(service, &memo.next(Vec::new())), POLL * 5, error.why())
+    Deletion::pending(status(service, &memo.after_failure()), POLL * 5, error.why())
 }
 
 /// The next writes.

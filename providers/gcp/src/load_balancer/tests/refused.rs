@@ -104,6 +104,22 @@ fn gcp_035_lost_operations_are_followed_by_reading() {
 }
 
 #[test]
+fn a_shared_object_is_tried_again_where_its_deletion_failed() {
+    let mut stage = Stage::internal();
+    stage.ensured().unwrap();
+    stage.change(|cloud| cloud.failures.push(("Delete projects/p1/global/healthChecks", "INTERNAL_ERROR")));
+    while stage.events.is_empty() {
+        let (answer, _) = stage.call(Gcp::delete);
+        let Deletion::Pending(it) = answer.unwrap() else { panic!("the health check is left: {:?}", stage.left()) };
+        stage.service = stage.service.clone().after(it.status);
+        stage.pause(it.wait.milliseconds);
+    }
+    stage.change(|cloud| cloud.failures.clear());
+    stage.deleted().unwrap();
+    assert_eq!(stage.left(), [""; 0]);
+}
+
+#[test]
 fn limits_slow_down_everybody() {
     let mut stage = Stage::new();
     stage.change(|cloud| cloud.refusals.push(("httpHealthChecks", 403, "rateLimitExceeded")));
