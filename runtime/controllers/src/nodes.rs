@@ -213,6 +213,12 @@ impl Nodes {
         self.shared.watch_listeners.lock().push(Box::new(listener));
     }
 
+    /// Reads all nodes and, in `read`, what listeners have kept, while no event is dealt with: the two tell of the same events.
+    pub(crate) fn between_events<T>(&self, read: impl FnOnce() -> T) -> (Vec<Arc<KubeNode>>, T) {
+        let _none_meanwhile = self.listeners();
+        (self.watched.all(), read())
+    }
+
     pub(crate) fn apply(&self, event: Event<KubeNode>, writer: &mut WatchWriter<KubeNode>) {
         let listeners = self.listeners();
         let is_list = matches!(event, Event::InitDone);
@@ -286,6 +292,32 @@ mod tests {
         node.metadata.name = Some(name.into());
         node.metadata.resource_version = Some(version.into());
         node
+    }
+
+    #[test]
+    fn nodes_and_what_was_seen_of_them_tell_of_the_same_events() {
+        let (nodes, mut writer) = Nodes::new();
+        // How many nodes there are by what the watch has shown.
+        let seen = Arc::new(AtomicUsize::new(0));
+        let count = seen.clone();
+        nodes.listen_to_watch(move |_, after| {
+            match after {
+                Some(_) => count.fetch_add(1, Ordering::SeqCst),
+                None => count.fetch_sub(1, Ordering::SeqCst),
+            };
+        });
+        let known = nodes.clone();
+        let writing = std::thread::spawn(move || {
+            for _ in 0..20_000 {
+                nodes.apply(Event::Apply(node("a", "1")), &mut writer);
+                nodes.apply(Event::Delete(node("a", "2")), &mut writer);
+            }
+        });
+        while !writing.is_finished() {
+            let (nodes, seen) = known.between_events(|| seen.load(Ordering::SeqCst));
+            assert_eq!(nodes.len(), seen);
+        }
+        writing.join().unwrap();
     }
 
     #[test]

@@ -72,7 +72,8 @@ async fn clusters_of_one_name_share_a_project_in_peace() {
         wait::until("it is gone", async || services.get_opt(name).await.unwrap().is_none().then_some(())).await;
     }
     Api::<Node>::all(one.cluster.admin.clone()).delete("node-1", &DeleteParams::default()).await.unwrap();
-    wait::until("all of the first cluster is gone", async || (made(&cloud) == second).then_some(())).await;
+    wait::within(wait::DEADLINE, async || (made(&cloud) == second).then_some(())).await;
+    assert_eq!(made(&cloud), second, "all of the first cluster is gone");
     assert_eq!(bodies(&cloud, &second), before, "the first cluster touches nothing of the second one");
     one.process.stop().await;
     two.process.stop().await;

@@ -45,8 +45,9 @@ impl RouteController {
     /// Makes a pass: with a list, if one is due.
     pub(super) async fn pass(&self, state: &mut PassState) {
         self.metrics.route_syncs.inc();
-        let seen = self.changes.take();
-        let networks = networks(&self.cluster, self.nodes.all());
+        // A node that is gone from the one and not yet seen to go by the other would keep its route.
+        let (nodes, seen) = self.nodes.between_events(|| self.changes.take());
+        let networks = networks(&self.cluster, nodes);
         self.count(&networks, &seen.deleted, state);
         state.seen.changed.extend(seen.changed);
         let is_listed = if state.needs_list(Instant::now()) { self.list(state).await } else { state.routes.is_some() };
