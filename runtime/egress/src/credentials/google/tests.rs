@@ -38,18 +38,19 @@ struct World {
     folder: PathBuf,
 }
 
-/// The next answer of the giver; the tokens that the service refuses.
+/// The next answer of the giver; how many requests the service refuses, and a token that it takes no more.
 struct Said {
     status: &'static str,
     head: String,
     body: Value,
     refused: usize,
+    ended: Option<&'static str>,
 }
 
 impl World {
     async fn start() -> Self {
-        let said =
-            Said { status: "200 OK", head: "Metadata-Flavor: Google\r\n".to_owned(), body: Value::Null, refused: 0 };
+        let head = "Metadata-Flavor: Google\r\n".to_owned();
+        let said = Said { status: "200 OK", head, body: Value::Null, refused: 0, ended: None };
         let said = Arc::new(Mutex::new(said));
         let own = said.clone();
         let giver = TestServer::script(move |request| {
@@ -68,9 +69,9 @@ impl World {
         })
         .await;
         let own = said.clone();
-        let service = TestServer::script(move |_| {
+        let service = TestServer::script(move |request| {
             let mut said = own.lock();
-            let is_refused = said.refused > 0;
+            let is_refused = said.refused > 0 || said.ended.is_some_and(|it| request.contains(it));
             said.refused = said.refused.saturating_sub(1);
             (if is_refused { "401 Unauthorized" } else { "200 OK" }, said.head.clone(), "{}".to_owned())
         })

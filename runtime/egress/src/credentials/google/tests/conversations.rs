@@ -1,5 +1,7 @@
 //! Requests for tokens, as Google's own library sends them: google-auth, recorded in `tests/golden/google-auth.json`.
 
+use futures::future::join_all;
+
 use super::*;
 
 /// The requests of the recording with this name.
@@ -137,6 +139,22 @@ async fn a_refused_token_is_replaced_and_the_write_repeated() {
     let issued: Vec<_> = world.served().iter().map(|it| decoded(it)[1]["iat"].as_i64().unwrap()).collect();
     let later = issued[1] - issued[0];
     assert!((3_590..=3_610).contains(&later), "{later}: it was made for the time of Google's clock");
+}
+
+#[tokio::test]
+async fn many_requests_at_once_ask_for_one_google_token() {
+    let world = World::start().await;
+    let (credential, egress) = world.egress(world.of_federation(&world.federation()));
+    join_all((0..8).map(|_| credential.keep())).await;
+    assert_eq!(world.giver.requests().len(), 1, "whoever needs the first one waits for it");
+    world.say("200 OK", json!({ "access_token": "ya29.another", "expires_in": 3599 }));
+    world.said.lock().ended = Some("ya29.of-the-giver");
+    let statuses = join_all((0..8).map(|_| send(&egress, Method::Post))).await;
+    assert!(statuses.iter().all(|it| it.as_ref().is_ok_and(|it| it.status == 200)), "{statuses:?}");
+    assert_eq!(world.giver.requests().len(), 2, "one token replaces the refused one for all");
+    let served = world.served();
+    let with = |token: &str| served.iter().filter(|it| *it == token).count();
+    assert_eq!((with("ya29.of-the-giver"), with("ya29.another")), (8, 8), "each refused write is repeated once");
 }
 
 #[tokio::test]
