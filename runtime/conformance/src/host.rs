@@ -41,7 +41,7 @@ pub(crate) struct NativeHost {
     base_url: String,
     setup: Setup,
     /// The secret as an operator keeps it.
-    secret: Option<SecretFile>,
+    secret: Option<SimulatorSecret>,
     description: Arc<Description>,
     /// In the place of a simulator.
     recording: Option<RecordedPlaces>,
@@ -78,7 +78,7 @@ impl NativeHost {
             settings: setup.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
             ..ProviderSettings::default()
         };
-        let secret = setup.login.as_ref().map(SecretFile::write).transpose()?;
+        let secret = setup.login.as_ref().map(SimulatorSecret::write).transpose()?;
         let egress = egress(Vec::new(), Credentials::default())?;
         let provider = Provider::inspect(&sandbox, module.clone(), settings.clone(), egress, metrics()?).await?;
         let description = provider.description();
@@ -158,7 +158,7 @@ impl NativeHost {
     }
 
     fn credentials(&self) -> Result<Credentials, ConformanceError> {
-        let (Some(login), Some(SecretFile(file))) = (&self.setup.login, &self.secret) else {
+        let (Some(login), Some(SimulatorSecret(file))) = (&self.setup.login, &self.secret) else {
             return Ok(Credentials::default());
         };
         let kind = match login {
@@ -293,9 +293,9 @@ fn setting<T, E: std::fmt::Display>(result: Result<T, E>) -> Result<T, Conforman
 }
 
 /// A file with a simulator's secret, which goes away with the suite.
-struct SecretFile(PathBuf);
+struct SimulatorSecret(PathBuf);
 
-impl SecretFile {
+impl SimulatorSecret {
     fn write(login: &CloudLogin) -> Result<Self, ConformanceError> {
         let text = match login {
             CloudLogin::Bearer { token } => format!("{token}\n"),
@@ -310,7 +310,7 @@ impl SecretFile {
     }
 }
 
-impl Drop for SecretFile {
+impl Drop for SimulatorSecret {
     fn drop(&mut self) {
         // It is of a simulator: what is left is harmless.
         let _ = std::fs::remove_file(&self.0);

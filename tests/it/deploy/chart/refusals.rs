@@ -106,7 +106,7 @@ fn config_of_the_values_has_the_schema_of_the_configuration() {
         let text = serde_json::to_string_pretty(&schema).unwrap() + "\n";
         std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/../deploy/chart/values.schema.json"), text).unwrap();
     }
-    assert!(schema == written, "UPDATE_EXPECT=1 writes deploy/chart/values.schema.json anew");
+    assert!(schema == written, "UPDATE_EXPECT=1 writes deploy/chart/values.schema.json");
 }
 
 #[test]
