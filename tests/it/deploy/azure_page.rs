@@ -100,7 +100,7 @@ async fn azures_page_installs_what_runs_by_the_identity_of_the_machine() {
     let deployment = json!(deployments.get("aerostat").await.unwrap());
     let sources = &deployment["spec"]["template"]["spec"]["volumes"][0]["projected"]["sources"];
     assert_eq!(*sources, json!([{ "configMap": { "name": "aerostat" } }]), "no Secret, and no token");
-    let metadata = MetadataService::start(&cloud).await;
+    let metadata = MetadataService::start(cloud.client(&["http/1.1"]), cloud.base_url()).await;
     fs::write(folder.path("metadata-url"), metadata.url()).unwrap();
     let by_machine = Differences {
         config: |folder, _, config| {

@@ -9,7 +9,6 @@ use crate::error::{BackOff, LONGEST_RETRY_AFTER, Pause, SHOWN, chain};
 use crate::object;
 use crate::service::backends::{BackendNode, names};
 use crate::service::desired::Invalid;
-use crate::service::state::RefusedMove;
 
 /// The longest pause between two tries of a deletion, in first pauses: 30 s. Upstream looks at every Service that has to
 /// be cleaned up each 30 s, whatever its back-off.
@@ -52,7 +51,7 @@ pub(super) enum Error {
     Release(#[source] object::Error),
     /// A fault of ours: its state was about to make a move that is not legal.
     #[error("{0}")]
-    Fault(RefusedMove),
+    Fault(String),
 }
 
 /// What kind of failure keeps a load balancer from being as desired.

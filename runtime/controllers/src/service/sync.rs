@@ -38,7 +38,7 @@ impl Syncer {
         for _ in 0..ATTEMPTS {
             let step = self.steps(key).await;
             if let Some(refused) = self.shared.states.end_step(key, matches!(step, Ok(NextStep::Forget))) {
-                return Err(Error::Fault(refused));
+                return Err(Error::Fault(refused.to_string()));
             }
             match step? {
                 NextStep::Done | NextStep::Forget => return Ok(NextSync::Done),

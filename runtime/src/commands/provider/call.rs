@@ -1,6 +1,7 @@
 //! `aerostat provider call`: one function of a provider, with the endpoints and credentials of a config; and the same recorded and replayed.
 
 mod answers;
+mod argument;
 mod ask;
 mod function;
 mod loaded;
@@ -12,11 +13,12 @@ mod shown;
 use std::path::Path;
 use std::sync::Arc;
 
-use anyhow::{Context as _, Error, Result, bail};
+use anyhow::{Error, Result, bail};
 use conformance::{ReplayOrder, Replayer};
 use serde_json::{Value, json};
 
 use self::answers::CallOutcome;
+use self::argument::{check_uid, read_argument};
 use self::ask::ask;
 use self::function::CallFunction;
 use self::loaded::{LoadedCall, cluster, load};
@@ -27,9 +29,6 @@ use crate::commands::answer::CommandAnswer;
 use crate::commands::file;
 use crate::config::CloudConfig;
 use crate::flags::{CallFlags, Output};
-
-/// The largest argument in a file, in bytes.
-const ARGUMENT: u64 = 1 << 20;
 
 pub(crate) async fn run(flags: CallFlags, compiler: Option<&Path>) -> Result<CommandAnswer> {
     let CallFlags { file, function, argument, cloud_config, recording, dry_run, cluster_name, cluster_uid, output } =
@@ -85,32 +84,6 @@ enum CallResult {
     Answered(CallOutcome),
     /// Before this request, which would have written.
     Stopped(Value),
-}
-
-/// Refuses a call about what bears the cluster's mark, where nobody has said which cluster it is.
-fn check_uid(function: CallFunction, uid: Option<&str>) -> Result<()> {
-    if function.needs_cluster() && uid.is_none() {
-        bail!(
-            "{function} marks what it makes with the cluster's UID, and none was given; add --cluster-uid=$(kubectl get \
-             namespace kube-system -o jsonpath='{{.metadata.uid}}')"
-        );
-    }
-    Ok(())
-}
-
-async fn read_argument(argument: Option<String>, function: CallFunction) -> Result<Value> {
-    let Some(argument) = argument else { return Ok(Value::Null) };
-    let (text, place) = match argument.strip_prefix('@') {
-        Some(path) => {
-            let bytes = file::read_up_to(Path::new(path), ARGUMENT, "an argument of a call is smaller").await?;
-            let text = String::from_utf8(bytes).with_context(|| format!("{path} is no text; write JSON into it"))?;
-            (text, path.to_owned())
-        }
-        None => (argument, "the argument".to_owned()),
-    };
-    serde_json::from_str(&text).map_err(|error| {
-        Error::msg(format!("{place} of {function} is no JSON ({error}); write it as in {}", function.example()))
-    })
 }
 
 fn answered(result: &CallResult, function: CallFunction, shown: &ShownRequests, output: Output) -> CommandAnswer {

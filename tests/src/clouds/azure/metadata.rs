@@ -11,8 +11,6 @@ use http::{HeaderMap, StatusCode, Uri};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::Simulator;
-
 /// A metadata service. Dropping it closes its port.
 #[derive(Debug)]
 pub struct MetadataService {
@@ -28,15 +26,15 @@ struct Behind {
 }
 
 impl MetadataService {
-    /// Gives tokens of the machine's identities.
+    /// Gives tokens of the machine's identities, which the simulator at this URL answers.
     ///
     /// # Panics
     ///
     /// Panics if loopback has no free port.
-    pub async fn start(cloud: &Simulator) -> MetadataService {
+    pub async fn start(client: reqwest::Client, url: String) -> MetadataService {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.expect("loopback has a free port");
         let address = listener.local_addr().expect("a listener has an address");
-        let behind = Behind { client: cloud.client(&["http/1.1"]), url: cloud.base_url() };
+        let behind = Behind { client, url };
         let router = Router::new().route("/metadata/identity/oauth2/token", get(give)).with_state(behind);
         let mut server = JoinSet::new();
         server.spawn(async move { axum::serve(listener, router).await.expect("a listener goes on") });

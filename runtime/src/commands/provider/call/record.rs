@@ -11,11 +11,11 @@ use egress::{EndpointPlace, GuestResponse, LeavingRequest, RequestWatcher, SendE
 use serde::Serialize;
 use tokio::fs;
 
+use super::argument::{check_uid, read_argument};
 use super::ask::ask;
 use super::function::CallFunction;
 use super::loaded::{LoadedCall, cluster, load};
 use super::shown::ShownRequests;
-use super::{check_uid, read_argument};
 use crate::commands::answer::CommandAnswer;
 use crate::commands::file;
 use crate::commands::provider::module_file;
