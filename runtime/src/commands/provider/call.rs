@@ -26,7 +26,6 @@ use self::played::PlayedRequests;
 use self::shown::ShownRequests;
 use super::module_file;
 use crate::commands::answer::CommandAnswer;
-use crate::commands::file;
 use crate::config::CloudConfig;
 use crate::flags::{CallFlags, Output};
 
