@@ -51,7 +51,7 @@ async fn a_conversation_is_played_again_without_its_cloud() {
         assert!(calls.iter().all(|it| it["differences"] == json!([])), "{played}");
     }
 
-    // What was recorded answers any call, by what it asks for.
+    // A recording answers each request of a call by what the request asks for.
     let from_file = format!("--recording={file}");
     let call = ["provider", "call", guests::ACME, "instances.get", r#"{"name": "web-1"}"#, &from_file];
     let called = aerostat(&call).await;
