@@ -92,7 +92,7 @@ async fn azures_page_installs_what_runs_by_a_secret() {
 
 /// Cases: manifests
 #[tokio::test]
-async fn azures_page_installs_what_runs_by_the_identity_of_the_machine() {
+async fn azures_page_installs_what_runs_by_the_machine() {
     let (cluster, folder, cloud) = begin().await;
     type_for(&cluster, &folder, "managed-identity");
     mount(&cluster, &folder).await;
