@@ -13,25 +13,10 @@ const KNOWN: [&str; 2] = [WATCH_BASED_ROUTES, WEBHOOK];
 
 /// Gates that upstream's manager takes for the libraries that it is made of, and that mean nothing here: those of
 /// `k8s.io/component-base`, `k8s.io/controller-manager` and, of `k8s.io/apiserver` and `k8s.io/client-go`, those that clients have.
-const OF_LIBRARIES: [&str; 17] = [
-    "AllAlpha",
-    "AllBeta",
-    "APIServerIdentity",
-    "APIServerTracing",
-    "CBORServingAndStorage",
-    "ComponentFlagz",
-    "ComponentStatusz",
-    "ContextualLogging",
-    "ControllerManagerReleaseLeaderElectionLockOnExit",
-    "CoordinatedLeaderElection",
-    "InformerResourceVersion",
-    "LoggingAlphaOptions",
-    "LoggingBetaOptions",
-    "LoggingStableOptions",
-    "NativeHistograms",
-    "UnauthenticatedHTTP2DOSMitigation",
-    "WatchListClient",
-];
+const OF_LIBRARIES: &str = "AllAlpha AllBeta APIServerIdentity APIServerTracing CBORServingAndStorage ComponentFlagz \
+     ComponentStatusz ContextualLogging ControllerManagerReleaseLeaderElectionLockOnExit \
+     CoordinatedLeaderElection InformerResourceVersion LoggingAlphaOptions LoggingBetaOptions \
+     LoggingStableOptions NativeHistograms UnauthenticatedHTTP2DOSMitigation WatchListClient";
 
 /// As clap reads it.
 #[derive(Args, Debug)]
@@ -55,11 +40,12 @@ impl FeatureGateFlags {
         let mut gates = FeatureGates::default();
         for item in self.feature_gates.iter().flat_map(|it| it.split(',')).map(str::trim).filter(|it| !it.is_empty()) {
             let (name, value) = item.split_once('=').map_or((item, None), |(name, value)| (name.trim(), Some(value)));
-            if OF_LIBRARIES.contains(&name) && value.is_some_and(|it| values::boolean(it.trim()).is_ok()) {
+            let is_of_library = OF_LIBRARIES.split(' ').any(|it| it == name);
+            if is_of_library && value.is_some_and(|it| values::boolean(it.trim()).is_ok()) {
                 warnings.push(format!("--feature-gates={item} has no effect: the gate is one of upstream's libraries"));
                 continue;
             }
-            if !KNOWN.contains(&name) && !OF_LIBRARIES.contains(&name) {
+            if !KNOWN.contains(&name) && !is_of_library {
                 errors.push(format!(
                     "--feature-gates: unrecognized feature gate: {name}. There are {}; leave the others out",
                     KNOWN.join(" and ")
