@@ -24,6 +24,7 @@ pub(crate) use self::module::{ModuleSource, loosened};
 pub(crate) use self::text::ConfigMapName;
 use self::text::{ByteSize, ScalarText, WrittenOrigin};
 pub(crate) use self::written::WrittenConfig;
+use crate::flags::IdentityVariables;
 
 /// The operator's file, in the sandbox's words.
 #[derive(Debug)]
@@ -84,21 +85,22 @@ impl CloudConfig {
     pub(crate) fn read(path: &Path) -> Result<Self, ConfigError> {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path).map_err(|source| ConfigError::Read { path: name.clone(), source })?;
-        Self::parse(&text).map_err(|because| ConfigError::Use { path: name, because })
+        Self::parse_with(&text, &IdentityVariables::read()).map_err(|because| ConfigError::Use { path: name, because })
+    }
+
+    /// As [`CloudConfig::parse_with`], where the environment names nothing.
+    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+        Self::parse_with(text, &IdentityVariables::default())
     }
 
     /// Reads the file's text. The error is a sentence with its place in the text.
-    pub(crate) fn parse(text: &str) -> Result<Self, String> {
+    fn parse_with(text: &str, variables: &IdentityVariables) -> Result<Self, String> {
         let file: CloudConfigFile = serde_saphyr::from_str(text).map_err(|error| explain(&error))?;
-        let config = Self::try_from(file)?;
+        let config = Self::of(file, variables)?;
         Ok(Self { written: WrittenConfig::parse(text), ..config })
     }
-}
 
-impl TryFrom<CloudConfigFile> for CloudConfig {
-    type Error = String;
-
-    fn try_from(file: CloudConfigFile) -> Result<Self, String> {
+    fn of(file: CloudConfigFile, variables: &IdentityVariables) -> Result<Self, String> {
         // What was not destructured here would be a key without effect.
         let CloudConfigFile { api_version: _, kind: _, provider, endpoints, credentials, cluster_networks } = file;
         let file::ClusterNetworksSection { pods, nodes } = cluster_networks;
@@ -140,7 +142,10 @@ impl TryFrom<CloudConfigFile> for CloudConfig {
             creates_config_maps: creates_config_maps.into_iter().map(|it| it.0).collect(),
             provider_id_prefixes,
             endpoints: endpoints.into_iter().map(endpoint).collect::<Result<_, _>>()?,
-            credentials: credentials.into_iter().map(credential::credential).collect::<Result<_, _>>()?,
+            credentials: credentials
+                .into_iter()
+                .map(|it| credential::credential(it, variables))
+                .collect::<Result<_, _>>()?,
             cluster_networks: ClusterNetworks { pods: networks(pods), nodes: networks(nodes) },
             answers: AllowedAnswers {
                 load_balancer_addresses: networks(load_balancer_addresses),

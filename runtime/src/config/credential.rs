@@ -10,6 +10,7 @@ use super::file;
 use super::google;
 use super::keystone;
 use super::text::ScalarText;
+use crate::flags::IdentityVariables;
 
 /// The address of the agent of EKS Pod Identity on each node ("How EKS Pod Identity works", Amazon EKS User Guide).
 const POD_IDENTITY: &str = "http://169.254.170.23/v1/credentials";
@@ -21,7 +22,11 @@ const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile
 const SOURCES: &str = "sharedFile: { file: … }, webIdentity: { roleArn: …, tokenFile: … }, podIdentity: { tokenFile: … } or \
                        instanceMetadata: {}";
 
-pub(super) fn credential(credential: file::CredentialSection) -> Result<CredentialSettings, String> {
+/// The settings of one credential. The error is a sentence that says what to write.
+pub(super) fn credential(
+    credential: file::CredentialSection,
+    variables: &IdentityVariables,
+) -> Result<CredentialSettings, String> {
     let file::CredentialSection { name, bearer, basic, sigv4, keystone, google, entra, limits } = credential;
     let named = |because: String| format!("credential {name}: {because}");
     let mut kinds = Vec::new();
@@ -43,7 +48,7 @@ pub(super) fn credential(credential: file::CredentialSection) -> Result<Credenti
         kinds.push(("google", CredentialKind::Google(Box::new(settings))));
     }
     if let Some(section) = entra {
-        let settings = entra::settings(*section, environment).map_err(named)?;
+        let settings = entra::settings(*section, variables).map_err(named)?;
         kinds.push(("entra", CredentialKind::Entra(Box::new(settings))));
     }
     let words = kinds.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" and ");
@@ -52,15 +57,6 @@ pub(super) fn credential(credential: file::CredentialSection) -> Result<Credenti
         (None, _) => Err(format!("credential {name} names no secret; write {FORMS}")),
         (Some(_), false) => Err(format!("credential {name} is {words}; write one of them")),
     }
-}
-
-/// A variable by which a platform tells where its managed identity is, if it is set.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "platforms tell it in the environment alone, and which variables is written in the config"
-)]
-fn environment(name: &str) -> Option<String> {
-    std::env::var(name).ok()
 }
 
 fn settings_of(name: String, kind: CredentialKind, limits: Option<file::WriteLimitsSection>) -> CredentialSettings {

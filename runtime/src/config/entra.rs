@@ -6,6 +6,7 @@ use egress::{
 };
 
 use super::file;
+use crate::flags::IdentityVariables;
 
 /// The address of the instance metadata service ("Azure Instance Metadata Service").
 const METADATA: &str = "http://169.254.169.254";
@@ -13,11 +14,8 @@ const METADATA: &str = "http://169.254.169.254";
 const PROOFS: &str =
     "clientSecret: { file: … }, clientCertificate: { file: … }, federatedToken: { file: … } or managedIdentity: {}";
 
-/// The settings of a source of tokens, with what `environment` has under a name. The error is a sentence that says what to write.
-pub(super) fn settings(
-    section: file::EntraSection,
-    environment: impl Fn(&str) -> Option<String>,
-) -> Result<EntraSettings, String> {
+/// The settings of a source of tokens. The error is a sentence that says what to write.
+pub(super) fn settings(section: file::EntraSection, variables: &IdentityVariables) -> Result<EntraSettings, String> {
     let file::EntraSection {
         tenant,
         client_id,
@@ -69,7 +67,7 @@ pub(super) fn settings(
                     ));
                 }
             }
-            managed(section, environment)?
+            managed(section, variables)?
         }
         (None, None) => return Err(format!("`entra` has no proof of who asks; write {PROOFS}")),
     };
@@ -83,10 +81,7 @@ pub(super) fn settings(
     })
 }
 
-fn managed(
-    section: file::ManagedIdentitySection,
-    environment: impl Fn(&str) -> Option<String>,
-) -> Result<EntraLogin, String> {
+fn managed(section: file::ManagedIdentitySection, variables: &IdentityVariables) -> Result<EntraLogin, String> {
     let file::ManagedIdentitySection { client_id, resource_id, url, environment: is_in_environment } = section;
     let identity = match (client_id, resource_id) {
         (None, None) => ManagedIdentity::System,
@@ -101,14 +96,12 @@ fn managed(
     if url.is_some() {
         return Err("`managedIdentity` has `url` and `environment`; write one of them".to_owned());
     }
-    let value = |name: &str| {
-        let value = environment(name).filter(|it| !it.is_empty());
-        value.ok_or_else(|| format!("{name} is not in the environment, as `managedIdentity.environment` says"))
-    };
+    let missing = |name: &str| format!("{name} is not in the environment, as `managedIdentity.environment` says");
     // The service is beside the process; its name would have to be resolved, and may be anything.
-    let endpoint = value("IDENTITY_ENDPOINT")?.replacen("://localhost", "://127.0.0.1", 1);
+    let endpoint = variables.endpoint.as_ref().ok_or_else(|| missing("IDENTITY_ENDPOINT"))?;
+    let endpoint = endpoint.replacen("://localhost", "://127.0.0.1", 1);
     let url = KeyServiceUrl::parse(&endpoint).map_err(|because| format!("IDENTITY_ENDPOINT: {because}"))?;
-    let header = IdentityHeader::parse(&value("IDENTITY_HEADER")?)?;
+    let header = IdentityHeader::parse(variables.header.as_ref().ok_or_else(|| missing("IDENTITY_HEADER"))?)?;
     Ok(EntraLogin::ManagedIdentity { identity, service: IdentityService::Endpoint { url, header } })
 }
 
@@ -120,11 +113,7 @@ mod tests {
         let section =
             serde_json::from_value(serde_json::json!({ "managedIdentity": { "environment": true } })).unwrap();
         let value = |it: Option<&str>| it.map(str::to_owned);
-        settings(section, |name| match name {
-            "IDENTITY_ENDPOINT" => value(endpoint),
-            "IDENTITY_HEADER" => value(header),
-            _ => None,
-        })
+        settings(section, &IdentityVariables { endpoint: value(endpoint), header: value(header) })
     }
 
     #[test]

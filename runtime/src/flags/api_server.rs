@@ -9,6 +9,7 @@ use token_bucket::TokenBucket;
 use tokio::time::Instant;
 
 use super::command_line::CommandLine;
+use super::environment::variable;
 use super::values::given;
 
 /// Where Kubernetes puts a Pod's token, `ca.crt` and namespace.
@@ -80,9 +81,8 @@ pub(super) fn check(flags: &CommandLine, errors: &mut Vec<String>) -> ApiServerF
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "this is the one place that reads the environment")]
+/// The API server that Kubernetes names to a pod.
 fn in_cluster() -> Option<InCluster> {
-    let host = std::env::var("KUBERNETES_SERVICE_HOST").ok().filter(|it| !it.is_empty())?;
-    let port = std::env::var("KUBERNETES_SERVICE_PORT").ok().filter(|it| !it.is_empty())?;
+    let (host, port) = (variable("KUBERNETES_SERVICE_HOST")?, variable("KUBERNETES_SERVICE_PORT")?);
     Some(InCluster { host, port, service_account: SERVICE_ACCOUNT.into() })
 }
