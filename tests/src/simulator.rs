@@ -46,7 +46,7 @@ pub use self::fault::Fault;
 pub use self::hold::{Hold, Side};
 pub use self::limits::{Limits, Quota};
 pub use self::ordered::Ordered;
-pub use self::record::{Authorization, Recorded};
+pub use self::record::{Authorization, Recorded, RequestFields};
 pub use self::shared::{CloudClock, Settles, Shared};
 pub use self::taking::{End, Taking};
 
@@ -252,10 +252,10 @@ impl<C: Cloud> Control<C> {
         &self.handler.ours
     }
 
-    /// All requests so far, in the order of their arrival.
+    /// The requests so far, in the order of their arrival, without so many at the beginning.
     #[must_use]
-    pub fn requests(&self) -> Vec<Recorded> {
-        self.handler.requests()
+    pub fn requests_from(&self, index: usize) -> Vec<Recorded> {
+        self.handler.requests_from(index)
     }
 
     /// Lets one request go wrong, in the place of an earlier order; or none.

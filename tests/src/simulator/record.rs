@@ -1,13 +1,19 @@
 //! The requests that reached the simulator.
 
 use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use http::{HeaderMap, Method};
 
-/// One request, and what became of it.
+/// One request, and what became of it. A copy is cheap: tests look at all requests again and again.
 #[derive(Clone, Debug)]
-pub struct Recorded {
+pub struct Recorded(Arc<RequestFields>);
+
+/// The fields of a [`Recorded`] request.
+#[derive(Clone, Debug)]
+pub struct RequestFields {
     /// When it arrived.
     pub at: SystemTime,
     /// GET, POST, …
@@ -43,6 +49,27 @@ pub enum Authorization {
     Refused(String),
     /// The header that the cloud itself judges, as it stands: empty without one.
     Judged(String),
+}
+
+impl From<RequestFields> for Recorded {
+    fn from(fields: RequestFields) -> Self {
+        Self(Arc::new(fields))
+    }
+}
+
+impl Deref for Recorded {
+    type Target = RequestFields;
+
+    fn deref(&self) -> &RequestFields {
+        &self.0
+    }
+}
+
+impl DerefMut for Recorded {
+    /// Earlier copies stay as they are.
+    fn deref_mut(&mut self) -> &mut RequestFields {
+        Arc::make_mut(&mut self.0)
+    }
 }
 
 impl Recorded {

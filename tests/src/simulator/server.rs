@@ -25,7 +25,7 @@ use super::Cloud;
 use super::admin::Admin;
 use super::handler::{Handler, Outcome};
 use super::hold::Life;
-use super::record::{Authorization, Recorded};
+use super::record::{Authorization, Recorded, RequestFields};
 
 /// Serves until it is dropped.
 pub(super) async fn serve<C: Cloud>(
@@ -131,7 +131,7 @@ async fn respond<C: Cloud>(
         Some(value) => Authorization::Refused(String::from_utf8_lossy(value.as_bytes()).into_owned()),
     };
     let query = url::form_urlencoded::parse(head.uri.query().unwrap_or_default().as_bytes());
-    let request = Recorded {
+    let request = Recorded::from(RequestFields {
         at: SystemTime::now(),
         method: head.method,
         path: head.uri.path().to_owned(),
@@ -143,7 +143,7 @@ async fn respond<C: Cloud>(
         status: None,
         fault: None,
         took: None,
-    };
+    });
     let (answer, complete) = match handler.answer(request, &life).await {
         Outcome::Whole(answer) => (answer, true),
         Outcome::Half(answer) => (answer, false),
