@@ -27,7 +27,7 @@ async fn only_the_current_token_is_accepted() {
     let rotated = read(client.get(&url).bearer_auth("rotated").send().await.unwrap()).await.unwrap();
     assert_eq!(rotated.status, 200);
 
-    let offered: Vec<_> = simulator.requests().into_iter().map(|it| it.authorization).collect();
+    let offered: Vec<_> = simulator.requests().into_iter().map(|it| it.authorization.clone()).collect();
     assert_eq!(
         offered,
         [
