@@ -171,14 +171,16 @@ impl Rests {
     }
 
     /// When something has to be done, if the next list is due at `list` anyway: one that is needed a little earlier waits
-    /// for it.
-    pub(super) fn next(&self, list: Instant) -> Option<NextDue> {
+    /// for it. A wait that was over at the last plan, at `planned`, wakes nobody: its change was made then, or is not wanted,
+    /// or waits for something else.
+    pub(super) fn next(&self, list: Instant, planned: Option<Instant>) -> Option<NextDue> {
         let next = |rest: &Rest| {
             let lists = rest.needs_list || rest.changing.is_some();
             let is_shared = lists && list >= rest.due && list - rest.due <= SHARED;
             NextDue { at: if is_shared { list } else { rest.due }, lists }
         };
-        self.by_cidr.values().map(next).min_by_key(|it| (it.at, !it.lists))
+        let is_ahead = |it: &NextDue| it.lists || planned.is_none_or(|planned| it.at > planned);
+        self.by_cidr.values().map(next).filter(is_ahead).min_by_key(|it| (it.at, !it.lists))
     }
 }
 

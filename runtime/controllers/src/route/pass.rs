@@ -229,6 +229,7 @@ impl RouteController {
 
     fn plan(&self, networks: &RoutedNetworks, state: &mut PassState) -> (RoutePlan, Facts) {
         let now = Instant::now();
+        state.planned = Some(now);
         let known =
             state.routes.clone().unwrap_or_else(|| KnownRoutes { routes: Vec::new(), began: now, incomplete: None });
         let names: Vec<_> = networks.held.iter().map(|it| it.node.name_any()).collect();

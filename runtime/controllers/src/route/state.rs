@@ -49,6 +49,8 @@ pub(super) struct PassState {
     pub(super) rewrite: Option<Instant>,
     /// Whether routes are withheld.
     pub(super) withheld: Option<Instant>,
+    /// When the last plan was made.
+    pub(super) planned: Option<Instant>,
 }
 
 impl PassState {
@@ -69,12 +71,13 @@ impl PassState {
             written: HashMap::new(),
             rewrite: None,
             withheld: None,
+            planned: None,
         }
     }
 
     /// Whether a list has to come first.
     pub(super) fn needs_list(&self, now: Instant) -> bool {
-        let rests = self.rests.next(self.list_due).is_some_and(|it| it.lists && it.at <= now);
+        let rests = self.rests.next(self.list_due, self.planned).is_some_and(|it| it.lists && it.at <= now);
         self.may_list(now) && (self.list_due <= now || rests)
     }
 
@@ -140,11 +143,13 @@ impl PassState {
 
     /// When the next pass begins, if nothing happens before.
     pub(super) fn next(&self, warm_up: Instant) -> Instant {
-        let rests = self.rests.next(self.list_due);
+        let rests = self.rests.next(self.list_due, self.planned);
         let rests = rests.map(|it| if it.lists { it.at.max(self.no_list_before) } else { it.at });
         let withheld = self.withheld.map(|it| if it < warm_up { warm_up } else { it + WITHHELD });
-        let due = [Some(self.list_due), rests, self.hops.next(), self.rewrite, withheld, self.full_until];
-        due.into_iter().flatten().min().unwrap_or(self.list_due)
+        let is_ahead = |it: &Instant| self.planned.is_none_or(|planned| *it > planned);
+        let planned_for = [self.hops.next(), withheld, self.full_until].map(|it| it.filter(is_ahead));
+        let due = [Some(self.list_due), rests, self.rewrite].into_iter().chain(planned_for);
+        due.flatten().min().unwrap_or(self.list_due)
     }
 
     /// Conditions that could not be written are written again soon.
@@ -164,13 +169,17 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     fn failed(state: &mut PassState, now: Instant) {
+        answered(state, now, Err(Error::Unavailable("down".to_owned())));
+    }
+
+    /// The answer to the change that makes a route.
+    fn answered(state: &mut PassState, now: Instant, answer: cloud_provider::Result<RouteOutcome>) {
         let change = DestinationChange {
             cidr: Cidr::parse("10.244.1.0/24").unwrap(),
             before: None,
             after: Some(DesiredTarget { node: "n1".to_owned(), hop: "hop-1".to_owned() }),
             is_braked: false,
         };
-        let answer: cloud_provider::Result<RouteOutcome> = Err(Error::Unavailable("down".to_owned()));
         state.rests.answered(&[(change, answer)], now, || 0.0);
     }
 
@@ -237,6 +246,48 @@ mod tests {
             assert!(lists[8..].iter().all(|it| it.1), "the two find each other, {next} and {first}: {lists:?}");
             assert!(first > 0 || lists.iter().all(|it| it.1), "and stay together: {lists:?}");
         }
+    }
+
+    #[test]
+    fn waits_that_a_plan_has_seen_the_end_of_wake_nobody() {
+        let begin = Instant::now();
+        let mut state = PassState::new(begin);
+        state.list_succeeded(begin + 600 * SECOND);
+        let pending = RouteOutcome::Pending { after: 2 * SECOND, reason: "an operation".to_owned() };
+        answered(&mut state, begin, Ok(pending));
+        state.planned = Some(begin);
+        assert_eq!(state.next(begin), begin + 2 * SECOND);
+        // A list has shown the route before that, and so the change was not made again.
+        state.planned = Some(begin + 2 * SECOND);
+        assert_eq!(state.next(begin), begin + 600 * SECOND);
+        // Nor do others.
+        state.full_until = Some(begin + 3 * SECOND);
+        state.withheld = Some(begin);
+        assert_eq!(state.next(begin), begin + 3 * SECOND);
+        state.planned = state.full_until;
+        assert_eq!(state.next(begin), begin + WITHHELD);
+        state.planned = Some(begin + WITHHELD);
+        assert_eq!(state.next(begin), begin + 600 * SECOND);
+    }
+
+    #[test]
+    fn waits_that_are_over_hide_no_list_that_is_needed() {
+        let begin = Instant::now();
+        let mut state = PassState::new(begin);
+        state.list_succeeded(begin + 600 * SECOND);
+        let pending = RouteOutcome::Pending { after: 2 * SECOND, reason: "an operation".to_owned() };
+        answered(&mut state, begin, Ok(pending));
+        state.planned = Some(begin + 2 * SECOND);
+        let other = DestinationChange {
+            cidr: Cidr::parse("10.244.2.0/24").unwrap(),
+            before: None,
+            after: None,
+            is_braked: false,
+        };
+        let unclear = Err(Error::Unavailable("down".to_owned()));
+        state.rests.answered(&[(other, unclear)], begin + 3 * SECOND, || 0.0);
+        assert_eq!(state.next(begin), begin + 8 * SECOND);
+        assert!(state.needs_list(begin + 8 * SECOND));
     }
 
     #[test]

@@ -49,7 +49,7 @@ fn pauses(answer: &Result<RouteOutcome>) -> Vec<(u64, bool)> {
     let mut pauses = Vec::new();
     for _ in 0..8 {
         note(&mut rests, &creation(1), answer, now, 0.0);
-        let next = rests.next(far).unwrap();
+        let next = rests.next(far, None).unwrap();
         pauses.push(((next.at - now).as_secs(), next.lists));
         now = next.at;
         rests.listed();
@@ -79,7 +79,7 @@ fn a_pending_route_is_asked_about_later_and_later() {
     let mut pause = |at: u64, answers: &[Answered]| {
         let now = start + Duration::from_millis(at);
         rests.answered(answers, now, || 0.0);
-        rests.next(now + FULL_PAUSE).map(|it| (it.at - now).as_millis())
+        rests.next(now + FULL_PAUSE, None).map(|it| (it.at - now).as_millis())
     };
     let waits = |nth: usize| (creation(nth), pending(QUICK));
     let done = |nth: usize| (creation(nth), Ok(RouteOutcome::Done));
@@ -113,9 +113,9 @@ fn a_change_that_is_done_forgets_its_failures() {
     let (mut rests, now) = (Rests::default(), Instant::now());
     note(&mut rests, &creation(1), &unavailable(), now, 0.0);
     note(&mut rests, &creation(1), &Ok(RouteOutcome::Done), now, 0.0);
-    assert_eq!(rests.next(now), None);
+    assert_eq!(rests.next(now, None), None);
     note(&mut rests, &creation(1), &unavailable(), now, 1.0);
-    let pause = rests.next(now + FULL_PAUSE).unwrap().at - now;
+    let pause = rests.next(now + FULL_PAUSE, None).unwrap().at - now;
     assert_eq!(pause, Duration::from_millis(5500), "the first pause, and up to a tenth more");
 }
 
@@ -129,7 +129,11 @@ fn only_the_change_that_failed_rests() {
         ..creation(1)
     };
     note(&mut rests, &other, &unavailable(), now, 0.0);
-    assert_eq!(rests.next(now + FULL_PAUSE).map(|it| it.at - now), Some(5 * SECOND), "another change, another count");
+    assert_eq!(
+        rests.next(now + FULL_PAUSE, None).map(|it| it.at - now),
+        Some(5 * SECOND),
+        "another change, another count"
+    );
     rests.retain(|it| *it != cidr(1));
     assert!(rests.resting(now).is_empty());
 }
@@ -138,14 +142,19 @@ fn only_the_change_that_failed_rests() {
 fn a_list_that_is_needed_waits_for_one_that_is_due_soon() {
     let (mut rests, now) = (Rests::default(), Instant::now());
     note(&mut rests, &creation(1), &unavailable(), now, 0.0);
-    let next =
-        |list: u64| rests.next(now + Duration::from_secs(list)).map(|it| ((it.at - now).as_secs(), it.lists)).unwrap();
+    let next = |list: u64| {
+        rests.next(now + Duration::from_secs(list), None).map(|it| ((it.at - now).as_secs(), it.lists)).unwrap()
+    };
     assert_eq!(next(10), (10, true));
     assert_eq!(next(15), (15, true));
     assert_eq!(next(16), (5, true), "that is too long");
     assert_eq!(next(600), (5, true));
     rests.listed();
-    assert_eq!(rests.next(now + 10 * SECOND).map(|it| it.at - now), Some(5 * SECOND), "no list is needed any more");
+    assert_eq!(
+        rests.next(now + 10 * SECOND, None).map(|it| it.at - now),
+        Some(5 * SECOND),
+        "no list is needed any more"
+    );
 }
 
 #[test]
@@ -155,7 +164,7 @@ fn a_route_that_keeps_changing_is_reported_after_a_while() {
     let (mut now, mut looks, mut told) = (start, Vec::new(), 0);
     while now < start + Duration::from_secs(3600) {
         told += rests.changing(&changing, now).len();
-        let next = rests.next(start + 100 * FULL_PAUSE).unwrap();
+        let next = rests.next(start + 100 * FULL_PAUSE, None).unwrap();
         assert!(next.lists, "only a list shows what has become of it");
         looks.push((next.at - now).as_secs());
         now = next.at;
@@ -164,7 +173,7 @@ fn a_route_that_keeps_changing_is_reported_after_a_while() {
     assert_eq!(told, 1);
     assert!(rests.resting(start).is_empty(), "its change is no failure");
     rests.changing(&BTreeSet::new(), now);
-    assert_eq!(rests.next(now), None, "it is done");
+    assert_eq!(rests.next(now, None), None, "it is done");
 }
 
 #[test]
