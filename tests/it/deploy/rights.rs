@@ -9,7 +9,7 @@ use kube::api::{Api, ListParams, ObjectMeta, PostParams};
 use serde_json::Value;
 use tests::control_plane::{cluster, roles};
 use tests::guests;
-use tests::vendor::{Aws, AzureCloud, DigitalOcean, GoogleCloud, Hetzner, Vendor as _};
+use tests::vendor::{Aws, AzureCloud, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor as _};
 
 use crate::setup::{cloud_config, command_line, container, provider, template, text};
 
@@ -88,6 +88,7 @@ async fn each_clouds_page_applies_what_its_controllers_need() {
         (Aws::PAGE, guests::AWS),
         (GoogleCloud::PAGE, guests::GCP),
         (AzureCloud::PAGE, guests::AZURE),
+        (OpenStack::PAGE, guests::OPENSTACK),
     ] {
         let files = roles(&text(page));
         let held: BTreeSet<_> = files.iter().flat_map(|it| held_in(it.strip_prefix("deploy/").unwrap())).collect();

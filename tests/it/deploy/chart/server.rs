@@ -51,6 +51,14 @@ fn many() -> Vec<Value> {
     for source in ["podIdentity", "instanceMetadata"] {
         many.push(with("aws", json!({ "credentials": { "aws": { "source": source } } })));
     }
+    let google = [json!({ "source": "key", "key": "{}" }), json!({ "source": "metadata" })];
+    many.extend(google.map(|google| with("gcp", json!({ "credentials": { "google": google } }))));
+    let application = json!({ "source": "secret", "secret": "12345678" });
+    let entra = [application, json!({ "source": "managedIdentity" })];
+    many.extend(entra.map(|entra| with("azure", json!({ "credentials": { "entra": entra } }))));
+    let proxy =
+        json!({ "url": "http://proxy.example.com:3128", "addresses": ["10.0.0.0/8"], "existingSecret": "proxy" });
+    many.extend(CLOUDS.iter().map(|cloud| with(cloud, json!({ "proxy": &proxy }))));
     many
 }
 
