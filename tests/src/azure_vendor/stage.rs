@@ -180,6 +180,8 @@ impl AzureStage {
                 self.learn(made.expect("the API server takes it"));
                 crate::services::address(&self.cluster, name).await;
             }
+        }
+        if !between(&step.name).is_empty() {
             self.rests().await;
         }
     }
