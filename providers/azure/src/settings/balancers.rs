@@ -1,5 +1,7 @@
 //! Settings about load balancers.
 
+use std::time::Duration;
+
 use aerostat_sdk::form::{AnyCase, Bool, Custom, Integer, List, OneOf, Port};
 use aerostat_sdk::{Error, Result, cluster, settings};
 
@@ -37,6 +39,8 @@ aerostat_sdk::table! {
         "The zones of the region, which addresses are kept in.").otherwise("asked for when an address is made");
     LINK_GROUP: Custom<String> = ("privateLinkServiceResourceGroup", GROUP, "The resource group of Private Link services.")
         .otherwise("the value of resourceGroup");
+    GATHER: Integer = ("gatherMilliseconds", Integer::between(0, 10_000).of("milliseconds"),
+        "How long a Service waits for others, so that what they share is written once.").default("2000");
 }
 
 /// The settings about load balancers, as the operator wrote them.
@@ -102,6 +106,15 @@ impl AzureBalancerSettings {
         })
     }
 
+    /// How long the host waits for further Services.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub(crate) fn gather() -> Result<Duration> {
+        Ok(Duration::from_millis(settings::get(&GATHER)?.into()))
+    }
+
     /// Refuses those that cannot work.
     ///
     /// # Errors
@@ -115,6 +128,7 @@ impl AzureBalancerSettings {
         settings::get(&SHARED_PROBE_PORT)?;
         settings::read(&TAGS)?;
         settings::read(&ZONES)?;
+        Self::gather()?;
         BalancerConfiguration::all().map(drop)
     }
 
