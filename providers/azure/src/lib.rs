@@ -30,7 +30,6 @@ aerostat_sdk::export!(Azure: Provider, Instances, LoadBalancers, LoadBalancerBat
 impl Provider for Azure {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
-        settings::check()?;
         settings::balancers::AzureBalancerSettings::check()?;
         let description = Description::new("azure", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)

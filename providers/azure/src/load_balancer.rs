@@ -30,19 +30,16 @@ pub(crate) use self::memo::memo_of;
 pub(crate) use self::names::{CLUSTER_TAG, MARK_TAG, SERVICE_TAG, base_in, base_of};
 pub(crate) use self::pools::CONTROL_PLANE;
 
-use std::time::Duration;
-
 use aerostat_sdk::{
     BatchDescription, BatchItem, Deletion, LoadBalancer, LoadBalancerBatches, LoadBalancers, Node, Progress, Result,
 };
 
 use self::batch::BatchService;
 use crate::provider::Azure;
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// Services of one call: each may be a public address to read and to write.
 const BATCH: u32 = 100;
-/// How long the host waits for further Services.
-const GATHER: Duration = Duration::from_secs(2);
 
 impl LoadBalancers for Azure {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
@@ -56,7 +53,7 @@ impl LoadBalancers for Azure {
 
 impl LoadBalancerBatches for Azure {
     fn describe() -> Result<BatchDescription> {
-        Ok(BatchDescription::new(BATCH).gather(GATHER))
+        Ok(BatchDescription::new(BATCH).gather(AzureBalancerSettings::gather()?))
     }
 
     fn ensure_batch(desired: &[BatchItem], nodes: &[Node]) -> Vec<Result<Progress>> {

@@ -92,12 +92,12 @@ impl AccountSettings {
     }
 }
 
-/// Refuses settings that cannot work. A subscription that is missing is the host's to refuse: it asks for the description of a module
-/// before anything is configured, too.
+/// Whether a subscription is named. One that is missing is the host's to refuse: it asks for the description of a module before anything
+/// is configured, too.
 ///
 /// # Errors
 ///
-/// As [`AccountSettings::read`].
-pub(crate) fn check() -> Result<()> {
-    settings::read(&SUBSCRIPTION_ID)?.map_or(Ok(()), |_| AccountSettings::read().map(drop))
+/// `invalid`, if it is none.
+pub(crate) fn has_subscription() -> Result<bool> {
+    settings::read(&SUBSCRIPTION_ID).map(|it| it.is_some())
 }

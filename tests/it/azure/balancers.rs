@@ -26,6 +26,12 @@ fn by_address(setup: Setup) -> Setup {
     setup.edit(settings)
 }
 
+/// The same, and Services wait for each other as an operator's do.
+fn gathered(setup: Setup) -> Setup {
+    by_address(setup)
+        .edit(|config| drop(config["provider"]["settings"].as_object_mut().unwrap().remove("gatherMilliseconds")))
+}
+
 /// Two nodes, a new process without a write, a node that leaves, one that joins, and nothing that is left.
 async fn lives(annotations: Value, network: &str, name: &str) {
     let mut ground = Ground::start().await;
@@ -82,7 +88,7 @@ async fn an_internal_service_of_azure_lives_and_leaves_nothing() {
 /// Cases: azure 20
 #[tokio::test]
 async fn ten_services_at_once_are_one_write_of_each() {
-    let ground = Ground::started(by_address).await;
+    let ground = Ground::started(gathered).await;
     let begun = ground.cloud.requests().len();
     let all: Vec<String> = (0..10).map(|it| format!("web-{it}")).collect();
     let bases = join_all(all.iter().map(async |it| ground.create(it, &json!({}), &json!({})).await)).await;
@@ -120,7 +126,7 @@ async fn ten_services_at_once_are_one_write_of_each() {
 /// Cases: azure 46
 #[tokio::test]
 async fn a_node_that_comes_is_one_write_for_all_services() {
-    let ground = Ground::started(by_address).await;
+    let ground = Ground::started(gathered).await;
     let all: Vec<String> = (0..5).map(|it| format!("web-{it}")).collect();
     join_all(all.iter().map(async |it| ground.create(it, &json!({}), &json!({})).await)).await;
     join_all(all.iter().map(|it| ground.address(it))).await;

@@ -48,7 +48,7 @@ impl Ground {
         let cloud = cloud.unwrap();
         cloud.with(World::build_plain);
         cloud.with(prepare);
-        let mut setup = edit(azure::setup(&cluster, &cloud));
+        let mut setup = edit(azure::soon(azure::setup(&cluster, &cloud)));
         // Tests make more than a person does in an hour.
         setup.config["credentials"][0]["limits"] =
             json!({ "deletions": 500, "creations": 500, "detachments": 500, "updates": 1_000 });

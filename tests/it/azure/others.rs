@@ -132,14 +132,14 @@ async fn clusters_of_two_names_share_a_group_in_peace() {
     let cloud = Simulator::start(Options::default()).await.unwrap();
     cloud.with(World::build_plain);
     let (one, two) = tokio::join!(cluster(), cluster());
-    let first = azure::setup(&one, &cloud).flags(&["--cluster-name=one"]).started().await;
+    let first = azure::soon(azure::setup(&one, &cloud)).flags(&["--cluster-name=one"]).started().await;
     join(&one, &cloud, 1).await;
     create(&one, "web", &json!({}), &json!({})).await;
     let own = address(&one, "web").await;
     let before = of_cluster(&cloud, "one");
     assert_eq!(before.len(), 2, "{before:#?}");
 
-    let second = azure::setup(&two, &cloud).flags(&["--cluster-name=two"]).started().await;
+    let second = azure::soon(azure::setup(&two, &cloud)).flags(&["--cluster-name=two"]).started().await;
     join(&two, &cloud, 2).await;
     create(&two, "web", &json!({}), &json!({})).await;
     let other = address(&two, "web").await;
@@ -166,7 +166,7 @@ async fn a_second_cluster_of_one_name_stops_before_it_writes() {
     let cloud = Simulator::start(Options::default()).await.unwrap();
     cloud.with(World::build_plain);
     let (one, two) = tokio::join!(cluster(), cluster());
-    let first = azure::setup(&one, &cloud).started().await;
+    let first = azure::soon(azure::setup(&one, &cloud)).started().await;
     join(&one, &cloud, 1).await;
     create(&one, "web", &json!({}), &json!({})).await;
     create(&one, "inner", &json!({ "service.beta.kubernetes.io/azure-load-balancer-internal": "true" }), &json!({}))
@@ -177,7 +177,7 @@ async fn a_second_cluster_of_one_name_stops_before_it_writes() {
     first.stop().await;
     let before = of_cluster(&cloud, "kubernetes");
     let begun = cloud.requests().len();
-    let second = azure::setup(&two, &cloud).started().await;
+    let second = azure::soon(azure::setup(&two, &cloud)).started().await;
     join(&two, &cloud, 2).await;
     for (name, internal) in [("web", "false"), ("inner", "true")] {
         let annotations = json!({ "service.beta.kubernetes.io/azure-load-balancer-internal": internal });

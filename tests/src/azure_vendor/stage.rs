@@ -22,8 +22,8 @@ use crate::{kubelet, operator};
 use super::seen::{self, AzureWords};
 use super::story::{between, is_counted};
 
-/// Nothing is asked for longer than Services are gathered once a step is over.
-const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(2_500), patience: Duration::from_secs(40) };
+/// Once a step is over, nothing is asked for longer than it takes to come back to a Service and to gather others.
+const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(1_500), patience: Duration::from_secs(40) };
 /// The flags of the recordings.
 const FLAGS: [&str; 2] = ["--configure-cloud-routes=false", "--node-status-update-frequency=1h"];
 
@@ -59,7 +59,7 @@ impl AzureStage {
         let cloud = cloud.expect("the subscription starts");
         cloud.with(World::build_plain);
         cloud.with(|world| add_machines(world, folder));
-        let mut setup = azure::setup(&cluster, &cloud).flags(&FLAGS);
+        let mut setup = azure::soon(azure::setup(&cluster, &cloud)).flags(&FLAGS);
         let settings = &mut setup.config["provider"]["settings"];
         if ["node-ip", "several"].contains(&folder) {
             settings["loadBalancerBackendPoolConfigurationType"] = json!("nodeIP");
@@ -180,6 +180,8 @@ impl AzureStage {
                 self.learn(made.expect("the API server takes it"));
                 crate::services::address(&self.cluster, name).await;
             }
+        }
+        if !between(&step.name).is_empty() {
             self.rests().await;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use conformance::protocol::{Changed, CloudLogin, CloudObject, ForeignChange, Setup};
+use conformance::protocol::{Changed, CloudLogin, CloudObject, ForeignChange, Setup, TaggingAnnotation};
 use serde_json::{Value, json};
 
 use crate::azure_vendor::entries::entries;
@@ -33,6 +33,7 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     let setup = Setup {
         settings: super::settings(AzureCloud::SETTINGS.iter().chain(&own)),
         login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
+        tags: Some(TaggingAnnotation { annotation: format!("{}pip-tags", AzureCloud::PREFIX), at: "/tags".to_owned() }),
         ..Setup::default()
     };
     let served = super::serve(simulator, port, setup).await?;

@@ -20,7 +20,7 @@ pub(crate) fn begun(response: &Response) -> Option<String> {
     (is_one && is_name(location) && is_name(id)).then(|| format!("{location}/{id}"))
 }
 
-/// The reason why an operation has failed; `None` while it goes on, if it is done, or if nobody knows it any more. One that another
+/// The reason why an operation of something that has failed did; `None` while it goes on, if it is done, or if nobody knows it any more. One that another
 /// took the place of has not failed.
 ///
 /// # Errors
@@ -36,6 +36,12 @@ pub(crate) fn failure(api: AzureApi, subscription: &str, operation: &str) -> Res
     let shown: Value = match api.at(Method::Get, path.map(str::to_owned).into()).find() {
         Ok(shown) => shown.unwrap_or_default(),
         Err(error @ Error::RetryAfter(_)) => return Err(error),
+        // A role at a group reaches no further: that something has failed is told all the same.
+        Err(Error::Denied(why)) => {
+            return Ok(Some(Error::unavailable(format_args!(
+                "a write has failed, and operation {id} cannot be read: {why}"
+            ))));
+        }
         Err(_) => return Ok(None),
     };
     let status = text(&shown, "/status");

@@ -26,6 +26,37 @@ fn mark(owner: &Owner, settings: &AzureBalancerSettings) -> String {
     Mark { cluster: settings.cluster_uid.clone(), service: owner.uid.clone() }.to_string()
 }
 
+/// Reads public addresses that a Service names and that no list has shown: somebody may have made them a moment ago.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn read_named(
+    goal: &ServiceGoal,
+    settings: &AzureBalancerSettings,
+    cloud: &mut BalancerCloud,
+) -> Result<()> {
+    for frontend in &goal.frontends {
+        if let AddressGoal::Named(name) = &frontend.address {
+            read_public(&settings.public_id(&goal.public.group, name), cloud)?;
+        }
+    }
+    Ok(())
+}
+
+/// Reads a public address that no list has shown: lists show late what was made a moment ago.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn read_public(id: &ResourceId, cloud: &mut BalancerCloud) -> Result<()> {
+    if cloud.public(&id.to_string()).is_none() {
+        let found: Option<Value> = AzureApi::Network.get(id).find()?;
+        found.into_iter().for_each(|it| cloud.set_public(it));
+    }
+    Ok(())
+}
+
 /// Puts the public address of a frontend there, if it is the Service's to make; says where it stands.
 ///
 /// # Errors
@@ -55,11 +86,7 @@ pub(crate) fn ensure_public(
         AddressGoal::Own { name, prefix } => (name, prefix),
     };
     let id = settings.public_id(&goal.public.group, name);
-    if cloud.public(&id.to_string()).is_none() {
-        // A list may show late what was made a moment ago.
-        let found: Option<Value> = AzureApi::Network.get(&id).find()?;
-        found.into_iter().for_each(|it| cloud.set_public(it));
-    }
+    read_public(&id, cloud)?;
     let shown = cloud.public(&id.to_string()).cloned();
     let body = match &shown {
         Some(shown) => edited(shown, &goal.public, &goal.owner, settings),

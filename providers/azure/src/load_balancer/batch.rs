@@ -48,7 +48,7 @@ fn prepared(services: &[BatchService<'_>]) -> Result<(AzureBalancerSettings, Bal
     let goals: Goals = services.iter().map(goal).collect();
     let mut groups = SortedSet::from([settings.account.group.clone()]);
     goals.iter().flatten().for_each(|(goal, _)| _ = groups.insert(goal.public.group.clone()));
-    if let [Err(error)] = &goals[..] {
+    if let ([Err(error)], false) = (&goals[..], services.iter().any(|it| was_begun(it.service))) {
         return Err(error.clone());
     }
     let cloud = BalancerCloud::read(&settings, &groups)?;
@@ -66,7 +66,7 @@ struct BatchCall<'a> {
 impl<'a> BatchCall<'a> {
     fn answers(
         settings: AzureBalancerSettings,
-        cloud: BalancerCloud,
+        mut cloud: BalancerCloud,
         services: &[BatchService<'a>],
         goals: Goals,
     ) -> Vec<Result<Progress>> {
@@ -76,6 +76,7 @@ impl<'a> BatchCall<'a> {
         for (it, goal) in services.iter().zip(goals) {
             let turn = goal.and_then(|(goal, memo)| {
                 cloud.check_read(&goal.public.group)?;
+                addresses::read_named(&goal, &settings, &mut cloud)?;
                 let place = place(&goal, &settings, &cloud, &mut taken)?;
                 let reach = ServiceReach::of(it.service, &goal.owner, Some(&place), &settings, &cloud);
                 Ok(ServiceTurn::new(it.service, it.nodes.clone(), goal, place, memo, reach))
@@ -85,7 +86,12 @@ impl<'a> BatchCall<'a> {
                     turns.push(turn);
                     answers.push(None);
                 }
-                Err(error) => answers.push(Some(Err(error))),
+                Err(error) => {
+                    if matches!(error, Error::Invalid(_)) || error.is_quota() {
+                        give_back(it.service, &settings, &mut cloud);
+                    }
+                    answers.push(Some(Err(error)));
+                }
             }
         }
         let mut call = Self { settings, cloud, turns };
@@ -259,21 +265,19 @@ impl<'a> BatchCall<'a> {
     }
 
     fn fill_pools(&mut self) {
-        let mut pools: SortedMap<(String, String), (Vec<usize>, IpFamily)> = SortedMap::new();
+        let mut pools: Vec<(String, String, IpFamily, Vec<usize>)> = Vec::new();
         for (at, turn) in self.turns.iter().enumerate().filter(|(_, it)| it.goes_on()) {
+            let balancer = &turn.place.balancer;
             for frontend in &turn.place.frontends {
                 let pool = turn.goal.pool(&self.settings, frontend.family);
-                let key = (turn.place.balancer.clone(), pool);
-                if pools.get(&key).is_none() {
-                    pools.insert(key.clone(), (Vec::new(), frontend.family));
-                }
-                if let Some((turns, _)) = pools.get_mut(&key) {
-                    turns.push(at);
+                match pools.iter_mut().find(|(other, name, ..)| other == balancer && *name == pool) {
+                    Some((.., turns)) => turns.push(at),
+                    None => pools.push((balancer.clone(), pool, frontend.family, vec![at])),
                 }
             }
         }
-        for ((balancer, name), (turns, family)) in pools.iter() {
-            let written = self.fill_pool(balancer, name, *family, turns);
+        for (balancer, name, family, turns) in pools {
+            let written = self.fill_pool(&balancer, &name, family, &turns);
             turns.iter().for_each(|at| self.turns[*at].heard(&written));
         }
     }
@@ -363,6 +367,27 @@ impl<'a> BatchCall<'a> {
                     Err(error) => turn.refuse(error),
                 }
             }
+        }
+    }
+}
+
+/// Whether something was begun for a Service, and no address was ever shown.
+fn was_begun(service: &LoadBalancer) -> bool {
+    service.memo.is_some() && service.current_ingress.is_empty()
+}
+
+/// Lets go of public addresses that were made for a Service before it was refused: nobody was ever shown them. One that cannot go now goes
+/// in a later call.
+fn give_back(service: &LoadBalancer, settings: &AzureBalancerSettings, cloud: &mut BalancerCloud) {
+    if !was_begun(service) {
+        return;
+    }
+    let owner = format!("{}/{}", service.owner.namespace, service.owner.name);
+    let unneeded: Vec<Value> =
+        addresses::unneeded(&service.name, &owner, &[], settings, cloud).into_iter().cloned().collect();
+    for public in unneeded {
+        if !cloud.is_used(text(&public, "/id")) {
+            let _ = addresses::release(&service.name, &owner, &public, settings, cloud);
         }
     }
 }

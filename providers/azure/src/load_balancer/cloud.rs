@@ -2,7 +2,7 @@
 
 use std::cell::OnceCell;
 
-use aerostat_sdk::{Error, IpFamily, Mark, Method, Result, SortedMap, SortedSet};
+use aerostat_sdk::{Error, IpFamily, Mark, Method, Result, SortedMap, SortedSet, log};
 use serde_json::Value;
 
 use super::names::{CLUSTER_TAG, MARK_TAG};
@@ -159,10 +159,21 @@ pub(crate) fn check_group(settings: &AzureBalancerSettings, cloud: &BalancerClou
     }
 }
 
-/// The zones in which the region has machines.
+/// The zones in which the region has machines; none where the credential may not ask for them.
 fn zones(settings: &AzureBalancerSettings) -> Result<Vec<String>> {
     let path = ["subscriptions", &settings.account.subscription, "providers", "Microsoft.Compute"];
-    let shown: Value = AzureApi::Compute.at(Method::Get, path.map(str::to_owned).into()).send()?.json()?;
+    let shown: Value = match AzureApi::Compute.at(Method::Get, path.map(str::to_owned).into()).send() {
+        Ok(response) => response.json()?,
+        // A role at a group reaches no further.
+        Err(Error::Denied(why)) => {
+            let told = format!(
+                "the zones of the region cannot be asked for, and new addresses are in none: say them in setting zones: {why}"
+            );
+            log::warn(&told, &[]);
+            return Ok(Vec::new());
+        }
+        Err(error) => return Err(error),
+    };
     let machines = items(&shown, "/resourceTypes").iter().find(|it| same(text(it, "/resourceType"), "virtualMachines"));
     let mappings = machines.map(|it| items(it, "/zoneMappings")).unwrap_or_default();
     let is_here =

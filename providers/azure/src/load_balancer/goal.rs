@@ -4,14 +4,16 @@
 use std::net::IpAddr;
 
 use aerostat_sdk::annotations::{Annotations, exclusive};
+use aerostat_sdk::form::Form;
 use aerostat_sdk::key::Key;
 use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Protocol, Result};
 
 use super::annotations as rows;
-use super::names::{AzureNames, pool};
+use super::names::{AzureNames, OWN_TAGS, pool};
 use super::private_link::LinkGoal;
 use super::probes::{ProbeGoal, probe_of};
 use super::security::SecurityGoal;
+use crate::id::same;
 use crate::settings::balancers::AzureBalancerSettings;
 
 /// A Service as it is desired.
@@ -104,7 +106,7 @@ impl ServiceGoal {
             group: annotations.read(&rows::RESOURCE_GROUP)?.unwrap_or_else(|| settings.account.group.clone()),
             dns_label: dns_label(annotations)?,
             ip_tags: annotations.read(&rows::IP_TAGS)?.unwrap_or_default(),
-            tags: settings.tags.iter().cloned().chain(annotations.read(&rows::PIP_TAGS)?.unwrap_or_default()).collect(),
+            tags: settings.tags.iter().cloned().chain(tags(annotations)?).collect(),
         };
         let mut frontends = Vec::new();
         for (at, family) in families.iter().enumerate() {
@@ -294,24 +296,47 @@ fn own_pool(service: &LoadBalancer, settings: &AzureBalancerSettings) -> Option<
 }
 
 /// Further addresses of an external one.
+/// The tags that an author gives a public address: marks of ownership are none.
+fn tags(annotations: Annotations<'_>) -> Result<Vec<(String, String)>> {
+    let tags = annotations.read(&rows::PIP_TAGS)?.unwrap_or_default();
+    match tags.iter().find(|(name, _)| OWN_TAGS.iter().any(|it| same(it, name))) {
+        Some((name, _)) => Err(Error::invalid(format_args!(
+            "annotation {} has tag {name}, by which owners of public addresses are known: leave it out",
+            rows::PIP_TAGS.name
+        ))),
+        None => Ok(tags),
+    }
+}
+
 fn additional(service: &LoadBalancer) -> Result<Vec<String>> {
     Ok(Annotations::of(service).read(&rows::ADDITIONAL)?.unwrap_or_default())
+}
+
+/// Adds the ports for which a Service has annotations of a row, each with the row's name.
+fn add_ports<'a, F: Form>(
+    named: &mut Vec<(&'a str, &'a str)>,
+    annotations: Annotations<'a>,
+    row: &Key<F>,
+) -> Result<()> {
+    for (port, _) in annotations.read_each(row)? {
+        named.push((port, row.name));
+    }
+    Ok(())
 }
 
 /// Refuses annotations for ports that the Service does not have.
 fn check_ports(service: &LoadBalancer) -> Result<()> {
     let annotations = Annotations::of(service);
     let mut named: Vec<(&str, &str)> = Vec::new();
-    named.extend(annotations.read_each(&rows::PORT_NO_RULE)?.into_iter().map(|(it, _)| (it, rows::PORT_NO_RULE.name)));
-    named
-        .extend(annotations.read_each(&rows::PORT_NO_PROBE)?.into_iter().map(|(it, _)| (it, rows::PORT_NO_PROBE.name)));
-    named
-        .extend(annotations.read_each(&rows::PORT_PROTOCOL)?.into_iter().map(|(it, _)| (it, rows::PORT_PROTOCOL.name)));
-    named.extend(annotations.read_each(&rows::PORT_PORT)?.into_iter().map(|(it, _)| (it, rows::PORT_PORT.name)));
-    named
-        .extend(annotations.read_each(&rows::PORT_INTERVAL)?.into_iter().map(|(it, _)| (it, rows::PORT_INTERVAL.name)));
-    named.extend(annotations.read_each(&rows::PORT_COUNT)?.into_iter().map(|(it, _)| (it, rows::PORT_COUNT.name)));
-    named.extend(annotations.read_each(&rows::PORT_PATH)?.into_iter().map(|(it, _)| (it, rows::PORT_PATH.name)));
+    for row in [&rows::PORT_NO_RULE, &rows::PORT_NO_PROBE] {
+        add_ports(&mut named, annotations, row)?;
+    }
+    for row in [&rows::PORT_INTERVAL, &rows::PORT_COUNT] {
+        add_ports(&mut named, annotations, row)?;
+    }
+    add_ports(&mut named, annotations, &rows::PORT_PROTOCOL)?;
+    add_ports(&mut named, annotations, &rows::PORT_PORT)?;
+    add_ports(&mut named, annotations, &rows::PORT_PATH)?;
     let has = |number: &str| service.ports.iter().any(|it| it.port.to_string() == number);
     match named.iter().find(|(number, _)| number.parse::<u16>().is_err()) {
         Some((number, row)) => {

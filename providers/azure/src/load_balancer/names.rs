@@ -15,6 +15,8 @@ pub(crate) const DNS_TAG: &str = "k8s-azure-dns-label-service";
 pub(crate) const LINK_TAG: &str = "k8s-azure-owner-service";
 /// This provider's own mark, beside the vendor's.
 pub(crate) const MARK_TAG: &str = "aerostat-owner";
+/// The tags of public addresses that say whose they are.
+pub(crate) const OWN_TAGS: [&str; 4] = [SERVICE_TAG, CLUSTER_TAG, DNS_TAG, MARK_TAG];
 /// The probe that Services share.
 pub(crate) const SHARED_PROBE: &str = "cluster-service-shared-health-probe";
 /// The beginning of security rules that let clients in.

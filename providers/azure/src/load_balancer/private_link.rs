@@ -89,9 +89,13 @@ impl LinkGoal {
         let group = self.group.as_ref().unwrap_or(&settings.link_group);
         let id = settings.account.network(group, &["privateLinkServices", &name]);
         let shown: Option<Value> = AzureApi::Network.get(&id).find()?;
-        if let Some(other) = shown.as_ref().and_then(|it| tag(it, LINK_TAG)).filter(|it| *it != frontend.owner) {
+        if let Some(other) = shown.as_ref().filter(|it| !is_made_for(it, frontend.owner, settings)) {
             return Err(Error::invalid(format_args!(
-                "Private Link service {name} belongs to Service {other}: choose another name"
+                "Private Link service {name} belongs to {}: choose another name",
+                tag(other, LINK_TAG).map_or_else(
+                    || "no Service of this cluster".to_owned(),
+                    |it| format!("Service {it} of another name or cluster")
+                )
             )));
         }
         let subnet_id = match &self.subnet {
@@ -204,6 +208,12 @@ fn open_subnet(id: &ResourceId) -> Result<Option<String>> {
     })
 }
 
+/// Whether a Private Link service was made for this Service of this cluster.
+fn is_made_for(shown: &Value, owner: &str, settings: &AzureBalancerSettings) -> bool {
+    let is_clusters = tag(shown, CLUSTER_TAG).is_some_and(|it| it.eq_ignore_ascii_case(&settings.cluster));
+    is_clusters && tag(shown, LINK_TAG) == Some(owner)
+}
+
 /// Deletes all Private Link services of a Service in the group that its annotation names, or in that of the settings; says what is still
 /// waited for. Connections to them are deleted first.
 ///
@@ -216,12 +226,8 @@ pub(crate) fn remove(service: &LoadBalancer, settings: &AzureBalancerSettings) -
     let group = named.as_ref().unwrap_or(&settings.link_group);
     let list = settings.account.network(group, &["privateLinkServices"]);
     let all = lists::all(AzureApi::Network, &list, &[])?;
-    let is_own = |entry: &&Value| {
-        tag(entry, LINK_TAG) == Some(owner)
-            && tag(entry, CLUSTER_TAG).is_some_and(|entry| entry.eq_ignore_ascii_case(&settings.cluster))
-    };
     let mut why = None;
-    for shown in all.iter().filter(is_own) {
+    for shown in all.iter().filter(|it| is_made_for(it, owner, settings)) {
         let id = settings.account.network(group, &["privateLinkServices", text(shown, "/name")]);
         let connections = items(shown, "/properties/privateEndpointConnections");
         let mut ids: Vec<ResourceId> =

@@ -19,7 +19,6 @@ use super::private_link;
 use super::reach::ServiceReach;
 use super::tree::parts;
 use super::writing::{POLL, SharedWrite, write_balancer, write_group};
-use crate::api::AzureApi;
 use crate::api::fields::text;
 use crate::api::writes::is_changing;
 use crate::settings::balancers::AzureBalancerSettings;
@@ -98,11 +97,7 @@ fn read_publics(service: &LoadBalancer, settings: &AzureBalancerSettings, cloud:
     let mut all = vec![names.public(&settings.cluster, prefix(&PIP_PREFIX).as_deref(), false)];
     all.extend(is_dual.then(|| names.public(&settings.cluster, prefix(&PIP_PREFIX_IPV6).as_deref(), true)));
     for name in all {
-        let id = settings.public_id(&group, &name);
-        if cloud.public(&id.to_string()).is_none() {
-            let found: Option<Value> = AzureApi::Network.get(&id).find()?;
-            found.into_iter().for_each(|it| cloud.set_public(it));
-        }
+        addresses::read_public(&settings.public_id(&group, &name), cloud)?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@ mod internal;
 mod recorded;
 mod refused;
 mod removal;
+mod rights;
 mod security;
 mod shared;
 

@@ -1,11 +1,13 @@
 //! Settings about load balancers.
 
-use aerostat_sdk::form::{AnyCase, Bool, Custom, Integer, List, OneOf, Port};
-use aerostat_sdk::{Error, Result, cluster, settings};
+use std::time::Duration;
 
-use super::AccountSettings;
+use aerostat_sdk::form::{AnyCase, Bool, Custom, Integer, List, OneOf, Port};
+use aerostat_sdk::{Cluster, Error, Result, cluster, settings};
+
 use super::several::BalancerConfiguration;
 use super::words::{GROUP, NAME};
+use super::{AccountSettings, has_subscription};
 use crate::id::ResourceId;
 
 /// A tag, as `name=value`.
@@ -34,9 +36,11 @@ aerostat_sdk::table! {
         "The path of the shared health probe.").default("/healthz");
     TAGS: List<Custom<(String, String)>> = ("tags", List { of: TAG, what: "tags", example: "team=web,cost=7" }, "Tags of public addresses that are made.");
     ZONES: Custom<Vec<String>> = ("zones", Custom { allowed: "zones such as 1,2,3, or none", parse: zones },
-        "The zones of the region, which addresses are kept in.").otherwise("asked for when an address is made");
+        "The zones of the region, which addresses are kept in.").otherwise("asked for when an address is made; none if that is refused");
     LINK_GROUP: Custom<String> = ("privateLinkServiceResourceGroup", GROUP, "The resource group of Private Link services.")
         .otherwise("the value of resourceGroup");
+    GATHER: Integer = ("gatherMilliseconds", Integer::between(0, 10_000).of("milliseconds"),
+        "How long a Service waits for others, so that what they share is written once.").default("2000");
 }
 
 /// The settings about load balancers, as the operator wrote them.
@@ -74,11 +78,24 @@ impl AzureBalancerSettings {
     ///
     /// `invalid`, naming the setting, its value and the allowed values.
     pub(crate) fn read() -> Result<Self> {
+        Self::of(cluster()?)
+    }
+
+    /// Refuses those that cannot work, and those about the account.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::read`].
+    pub(crate) fn check() -> Result<()> {
+        Self::gather()?;
+        // No cluster is known yet.
+        if has_subscription()? { Self::of(Cluster::of("", "")).map(drop) } else { Ok(()) }
+    }
+
+    fn of(cluster: Cluster) -> Result<Self> {
         let account = AccountSettings::read()?;
-        let cluster = cluster()?;
         settings::get(&SKU)?;
-        let shared = settings::get(&SHARED_PROBE)?
-            .then(|| Ok::<_, Error>((settings::get(&SHARED_PROBE_PORT)?, settings::get(&SHARED_PROBE_PATH)?)));
+        let (port, path) = (settings::get(&SHARED_PROBE_PORT)?, settings::get(&SHARED_PROBE_PATH)?);
         let group = |key| Ok::<_, Error>(settings::read(key)?.unwrap_or_else(|| account.group.clone()));
         let security_group_group = group(&SECURITY_GROUP_GROUP)?;
         let security_group = settings::read(&SECURITY_GROUP)?;
@@ -91,7 +108,7 @@ impl AzureBalancerSettings {
             by_address: settings::get(&POOL)?,
             no_outbound: settings::get(&OUTBOUND)?,
             most_rules: settings::get(&MOST_RULES)? as usize,
-            shared_probe: shared.transpose()?,
+            shared_probe: settings::get(&SHARED_PROBE)?.then_some((port, path)),
             tags: settings::read(&TAGS)?.unwrap_or_default(),
             zones: settings::read(&ZONES)?,
             link_group: group(&LINK_GROUP)?,
@@ -102,20 +119,13 @@ impl AzureBalancerSettings {
         })
     }
 
-    /// Refuses those that cannot work.
+    /// How long the host waits for further Services.
     ///
     /// # Errors
     ///
     /// As [`Self::read`].
-    pub(crate) fn check() -> Result<()> {
-        settings::get(&SKU)?;
-        settings::get(&POOL)?;
-        settings::get(&MOST_RULES)?;
-        settings::get(&SHARED_PROBE)?;
-        settings::get(&SHARED_PROBE_PORT)?;
-        settings::read(&TAGS)?;
-        settings::read(&ZONES)?;
-        BalancerConfiguration::all().map(drop)
+    pub(crate) fn gather() -> Result<Duration> {
+        Ok(Duration::from_millis(settings::get(&GATHER)?.into()))
     }
 
     /// The load balancer of this name.

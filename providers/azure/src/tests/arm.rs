@@ -44,6 +44,8 @@ pub(crate) struct FakeArm {
     /// Objects that lists do not show yet.
     pub(crate) hidden: Vec<String>,
     pub(crate) lags: bool,
+    /// Objects that lists leave out, by their ids in lower case.
+    pub(crate) unlisted: Vec<String>,
     /// A frontend that the API refuses.
     pub(crate) bad_frontend: Option<String>,
     pub(crate) busy: BTreeMap<String, u64>,
@@ -62,6 +64,7 @@ impl Default for FakeArm {
             meanwhile: Vec::new(),
             hidden: Vec::new(),
             lags: false,
+            unlisted: Vec::new(),
             bad_frontend: None,
             busy: BTreeMap::new(),
             version: 0,
@@ -204,7 +207,7 @@ impl FakeArm {
         // Interfaces of a scale set's machines are one list, too.
         let of_set = key.strip_suffix("/networkinterfaces").filter(|it| it.contains("virtualmachinescalesets/"));
         let is_in = |entry: &str| {
-            !self.hidden.contains(&entry.to_owned())
+            !self.hidden.iter().chain(&self.unlisted).any(|it| it == entry)
                 && match of_set {
                     Some(set) => entry.starts_with(&format!("{set}/")) && entry.contains("/networkinterfaces/"),
                     None => entry.starts_with(&format!("{key}/")) && entry.matches('/').count() == depth,

@@ -6,7 +6,7 @@ use k8s_openapi::api::apps::v1::Deployment;
 use k8s_openapi::api::networking::v1::{NetworkPolicy, NetworkPolicyEgressRule};
 use serde_json::{Value, json};
 
-use super::{only, rendered, values, with};
+use super::{CLOUDS, only, rendered, values, with};
 use crate::setup::container;
 
 /// A policy of this kind off the node's network, and more.
@@ -205,19 +205,19 @@ fn a_proxy_of_the_values_stands_wherever_one_may_stand() {
     let schema = serde_json::from_str(include_str!("../../../../docs/cloud-config.schema.json")).unwrap();
     let schema = jsonschema::validator_for(&schema).unwrap();
     let proxy = json!({ "proxy": { "url": url, "addresses": ["10.0.0.0/8"], "existingSecret": "proxy" } });
-    let of_tokens = [
-        ("aws", Some("/credentials/0/sigv4/sts")),
-        ("digitalocean", None),
-        ("gcp", Some("/credentials/0/google")),
-        ("hetzner", None),
-        ("openstack", Some("/credentials/0/keystone")),
-    ];
-    for (cloud, tokens) in of_tokens {
+    let of_tokens = |cloud| match cloud {
+        "aws" => Some("/credentials/0/sigv4/sts"),
+        "azure" => Some("/credentials/0/entra"),
+        "gcp" => Some("/credentials/0/google"),
+        "openstack" => Some("/credentials/0/keystone"),
+        _ => None,
+    };
+    for cloud in CLOUDS {
         let objects = rendered(&with(cloud, proxy.clone()));
         let config = super::cloud_config(&objects);
         let endpoints = config["endpoints"].as_array().unwrap().len();
         let mut expected: Vec<_> = (0..endpoints).map(|it| format!("/endpoints/{it}")).collect();
-        expected.extend(tokens.map(str::to_owned));
+        expected.extend(of_tokens(cloud).map(str::to_owned));
         expected.push("/provider/module/oci".to_owned());
         let places = proxied(&config, "");
         assert_eq!(BTreeSet::from_iter(&places), BTreeSet::from_iter(&expected), "{cloud}");
@@ -246,7 +246,9 @@ fn a_proxy_of_the_values_stands_wherever_one_may_stand() {
         Value::Null
     );
     more["config"] = json!({});
-    more["credentials"] = json!({ "google": { "source": "metadata" } });
-    let config = super::cloud_config(&rendered(&with("gcp", more)));
-    assert!(!proxied(&config, "").contains(&"/credentials/0/google".to_owned()), "{config}");
+    for (cloud, kind, source) in [("gcp", "google", "metadata"), ("azure", "entra", "managedIdentity")] {
+        more["credentials"] = json!({ kind: { "source": source } });
+        let config = super::cloud_config(&rendered(&with(cloud, more.clone())));
+        assert!(!proxied(&config, "").contains(&format!("/credentials/0/{kind}")), "{config}");
+    }
 }

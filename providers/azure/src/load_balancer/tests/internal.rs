@@ -100,3 +100,25 @@ fn azure_041_all_ports_are_for_internal_ones() {
     stage.ready(sctp);
     assert_eq!(names(&stage.internal(), "loadBalancingRules").len(), 1);
 }
+
+#[test]
+fn private_links_of_others_are_left_alone() {
+    let stage = BalancerStage::new();
+    let internal = stage.ready(service().with_annotation(key("azure-load-balancer-internal"), "true"));
+    let link = "Microsoft.Network/privateLinkServices/mine";
+    let linked =
+        internal.with_annotation(key("azure-pls-create"), "true").with_annotation(key("azure-pls-name"), "mine");
+    for tags in [
+        json!({}),
+        json!({ "k8s-azure-cluster-name": "other", "k8s-azure-owner-service": "default/web" }),
+        json!({ "k8s-azure-cluster-name": "kubernetes", "k8s-azure-owner-service": "default/other" }),
+    ] {
+        stage.cloud.borrow_mut().put(&rg(link), json!({ "tags": tags, "properties": {} }));
+        let (before, asked) = (stage.object(link), stage.asked());
+        let why = stage.refused(&linked);
+        assert!(why.contains("Private Link service mine belongs to") && why.contains("choose another name"), "{why}");
+        assert_eq!((stage.object(link), stage.writes(asked)), (before, vec![]), "{tags}");
+    }
+    stage.gone(&linked);
+    assert_ne!(stage.object(link), Value::Null, "it stays when the Service goes");
+}

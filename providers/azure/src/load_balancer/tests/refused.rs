@@ -1,6 +1,6 @@
 //! Services that are refused before anything is made.
 
-use aerostat_sdk::{Error, LoadBalancer};
+use aerostat_sdk::{Error, IpFamily, LoadBalancer};
 
 use super::*;
 
@@ -61,6 +61,32 @@ fn azure_029_to_031_values_are_refused_before_an_address() {
         let why = why(&with(annotations));
         assert!(why.contains(part), "{annotations:?}: {why}");
     }
+}
+
+#[test]
+fn marks_of_owners_are_no_tags_of_an_author() {
+    for (tag, value) in [
+        ("aerostat-owner", "aerostat:c1a5e000-1111-2222-3333-444455556666:0e2f6f1c"),
+        ("AEROSTAT-Owner", "x"),
+        ("k8s-azure-service", "default/victim"),
+        ("k8s-azure-cluster-name", "other"),
+        ("k8s-azure-dns-label-service", "default/victim"),
+    ] {
+        let why = why(&with(&[("azure-pip-tags", &format!("team=web,{tag}={value}"))]));
+        assert!(why.contains("azure-pip-tags has tag ") && why.contains(tag), "{why}");
+    }
+    let stage = BalancerStage::new();
+    let served = stage.ready(with(&[("azure-pip-tags", "team=web")]));
+    let public = stage.public(&format!("kubernetes-{BASE}"));
+    assert_eq!(public["tags"]["team"], "web", "{public}");
+    // One that is served keeps its marks, and its address.
+    let forged =
+        LoadBalancer { annotations: Vec::new(), ..served }.with_annotation(key("azure-pip-tags"), "aerostat-owner=x");
+    let asked = stage.asked();
+    assert!(stage.refused(&forged).contains("aerostat-owner"));
+    assert_eq!(stage.writes(asked), [""; 0]);
+    stage.gone(&forged);
+    assert_eq!(stage.publics(), [""; 0]);
 }
 
 #[test]
@@ -156,4 +182,33 @@ fn another_cluster_of_the_same_name_is_left_alone() {
         "{answer:?}"
     );
     assert_eq!(stage.writes(asked), [""; 0]);
+}
+
+/// What stands for any value: the vendor's controller reads all but "true" as false, and the one for retired load balancers not at all.
+const ANYTHING: [&str; 5] = ["true or false", "__auto__", "names with spaces", "subscriptions with spaces", "or *"];
+
+#[test]
+fn each_annotation_with_a_refused_value_names_itself_and_its_range() {
+    let description = BalancerStage::new().host.run(<Azure as aerostat_sdk::Provider>::describe).unwrap();
+    let mut refused = 0;
+    for row in description.annotations {
+        if ANYTHING.iter().any(|it| row.values.contains(it)) {
+            continue;
+        }
+        let name = row.key.rsplit('/').next().unwrap().replace('*', "80");
+        let mut service = with(&[(&name, "!")]);
+        if name.ends_with("ipv6") {
+            service.ip_families = vec![IpFamily::Ipv4, IpFamily::Ipv6];
+        }
+        // Read of internal ones alone.
+        if name.contains("-pls-") || name.ends_with("-internal-subnet") {
+            service = service.with_annotation(key("azure-load-balancer-internal"), "true");
+            service = service.with_annotation(key("azure-pls-create"), "true");
+        }
+        let why = why(&service);
+        let range = row.values.split(',').next().unwrap();
+        assert!(why.contains(&name) && why.contains(range), "{name}, {}: {why}", row.values);
+        refused += 1;
+    }
+    assert_eq!(refused, 44 - 14);
 }

@@ -44,6 +44,14 @@ fn azure_026_and_050_peoples_addresses_are_shared() {
 }
 
 #[test]
+fn addresses_that_no_list_shows_yet_are_asked_for_by_name() {
+    let stage = BalancerStage::new();
+    mine(&stage);
+    stage.cloud.borrow_mut().unlisted = vec![rg("Microsoft.Network/publicIPAddresses/mine").to_ascii_lowercase()];
+    assert_eq!(ips(&stage.ready(on_mine("a", 1, 80))), ["20.60.0.1"]);
+}
+
+#[test]
 fn addresses_of_other_namespaces_are_refused() {
     let stage = BalancerStage::new();
     let victim = stage.ready(service());
@@ -94,6 +102,35 @@ fn azure_052_limits_lead_to_the_next_balancer() {
     stage.ready(two(2));
     assert_eq!(names(&stage.object("Microsoft.Network/loadBalancers/lb2"), "loadBalancingRules").len(), 2);
     assert!(matches!(stage.step(&two(3)), Err(error) if error.is_quota()));
+}
+
+#[test]
+fn addresses_of_services_that_do_not_fit_are_given_back() {
+    let slow = FakeArm { takes: 3, ..FakeArm::default() };
+    let stage = BalancerStage::of(slow, &[("maximumLoadBalancerRuleCount", "1")]);
+    // Both get an address before either is on the load balancer.
+    let begun = |service: LoadBalancer| match stage.step(&service) {
+        Ok(Progress::Pending(pending)) => service.after(pending.status),
+        other => panic!("{other:?}"),
+    };
+    let (one, two) = (begun(service()), begun(named("two", &uid(2)).with_port(tcp(80))));
+    assert_eq!(stage.publics().len(), 2);
+    let one = stage.ready(one);
+    for _ in 0..5 {
+        assert!(matches!(stage.step(&two), Err(error) if error.is_quota()));
+    }
+    assert_eq!(stage.publics(), [format!("kubernetes-{BASE}")]);
+    // One that is refused while its address is being made has none either, and one that is served keeps it.
+    let wrong = |it: LoadBalancer| it.with_annotation(key("azure-load-balancer-tcp-idle-timeout"), "3");
+    stage.refused(&wrong(one.clone()));
+    assert_eq!(stage.publics(), [format!("kubernetes-{BASE}")]);
+    stage.gone(&one);
+    let three = wrong(begun(named("three", &uid(3)).with_port(tcp(80))));
+    for _ in 0..5 {
+        stage.refused(&three);
+    }
+    assert_eq!(stage.publics(), [""; 0]);
+    assert_eq!(ips(&stage.ready(two)).len(), 1);
 }
 
 #[test]
