@@ -1,11 +1,10 @@
 //! Everything that carries marks of this cluster: public addresses by their tags, and frontends by their names.
 
-use aerostat_sdk::json::revision;
 use aerostat_sdk::{
     Error, Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, Mark,
     MarkedOwner, Proof, Result,
 };
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use crate::api::fields::{tag, text, word};
 use crate::api::writes::{has_failed, is_changing};
@@ -20,7 +19,8 @@ const PAGE: u32 = 500;
 
 impl LoadBalancerInventory for Azure {
     fn describe() -> Result<InventoryDescription> {
-        Ok(InventoryDescription::new(PAGE, true))
+        // What a Service has is parts of several objects: no one of them tells of a change of the others.
+        Ok(InventoryDescription::new(PAGE, false))
     }
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<InventoryPage> {
@@ -77,8 +77,6 @@ fn public(shown: &Value, settings: &AzureBalancerSettings) -> Option<InventoryIt
     item.memo = uid.map(|it| memo_of(&base_of(&it), "address"));
     item.ingress = word(shown, "/properties/ipAddress").map(Ingress::ip).into_iter().collect();
     item.state = state(shown);
-    item.revision =
-        Some(revision(&json!([shown["tags"], shown["properties"]["ipAddress"], shown["properties"]["dnsSettings"]])));
     Some(item)
 }
 
@@ -95,8 +93,6 @@ fn frontends<'v>(balancer: &'v Value, name: &'v str, publics: &'v [Value]) -> im
         let address = word(shown, "/properties/privateIPAddress").or_else(|| word(public?, "/properties/ipAddress"));
         item.ingress = address.map(Ingress::ip).into_iter().collect();
         item.state = state(balancer);
-        // Everything on a load balancer is one object: its version changes with each of its parts.
-        item.revision = word(balancer, "/etag").map(|it| revision(&json!(it)));
         Some(item)
     })
 }

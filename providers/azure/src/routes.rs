@@ -62,7 +62,21 @@ impl Routes for Azure {
     }
 
     fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
-        applied(changes).unwrap_or_else(|error| changes.iter().map(|_| Err(error.clone())).collect())
+        in_halves(changes)
+    }
+}
+
+/// Writes all changes at once. If the API refuses that, halves of them are tried: one that cannot be made holds up no other.
+fn in_halves(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
+    match applied(changes) {
+        Ok(answers) => answers,
+        Err(Error::Invalid(_)) if changes.len() > 1 => {
+            let (first, second) = changes.split_at(changes.len() / 2);
+            let mut answers = in_halves(first);
+            answers.extend(in_halves(second));
+            answers
+        }
+        Err(error) => changes.iter().map(|_| Err(error.clone())).collect(),
     }
 }
 

@@ -24,7 +24,7 @@ pub(crate) struct BalancerCloud {
     pub(crate) publics: Vec<Value>,
     pub(crate) security: Option<Value>,
     /// Groups that Services name and that cannot be read, each with the reason.
-    unread: SortedMap<String, Error>,
+    unread: Vec<(String, Error)>,
     zones: OnceCell<Result<Vec<String>>>,
 }
 
@@ -42,13 +42,13 @@ impl BalancerCloud {
             let shown: Option<Value> = AzureApi::Network.get(&settings.balancer_id(&name)).find()?;
             balancers.insert(name.to_ascii_lowercase(), shown);
         }
-        let (mut publics, mut unread) = (Vec::new(), SortedMap::new());
+        let (mut publics, mut unread) = (Vec::new(), Vec::new());
         for group in groups {
             let list = settings.account.network(group, &["publicIPAddresses"]);
             match lists::all(AzureApi::Network, &list, &[]) {
                 Ok(shown) => publics.extend(shown),
                 Err(error) if same(group, &settings.account.group) => return Err(error),
-                Err(error) => _ = unread.insert(group.to_ascii_lowercase(), error),
+                Err(error) => unread.push((group.clone(), error)),
             }
         }
         let security =
@@ -87,7 +87,7 @@ impl BalancerCloud {
     ///
     /// Whatever the API, or the operator's rules, answered about it.
     pub(crate) fn check_read(&self, group: &str) -> Result<()> {
-        self.unread.get(&group.to_ascii_lowercase()).map_or(Ok(()), |error| Err(error.clone()))
+        self.unread.iter().find(|(it, _)| same(it, group)).map_or(Ok(()), |(_, error)| Err(error.clone()))
     }
 
     /// A load balancer by its name.

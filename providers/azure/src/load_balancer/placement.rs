@@ -43,8 +43,8 @@ pub(crate) struct TakenPlaces {
     frontends: SortedMap<String, String>,
     /// Services by load balancer, frontend, protocol and port.
     ports: SortedMap<String, String>,
-    /// Rules that load balancers get, beside those that they have.
-    rules: SortedMap<String, usize>,
+    /// The load balancer of each rule that one gets, beside those that they have.
+    rules: Vec<String>,
 }
 
 /// The place of a Service.
@@ -66,7 +66,7 @@ pub(crate) fn place(
     check_addresses(goal, cloud)?;
     check_ports(goal, &frontends, &balancer, cloud, taken)?;
     let more = goal.rules.len().saturating_sub(own_rules(cloud, &balancer, &goal.names.base));
-    *taken.rules.get_or_default(balancer.to_ascii_lowercase()) += more;
+    taken.rules.extend(std::iter::repeat_n(balancer.clone(), more));
     Ok(Placement { balancer, frontends })
 }
 
@@ -115,7 +115,7 @@ fn balancer(
     let rules = |name: &String| {
         let shown = cloud.balancer(name).map_or(0, |it| parts(it, "loadBalancingRules").len());
         let own = own_rules(cloud, name, &goal.names.base);
-        let more = taken.rules.get(&name.to_ascii_lowercase()).copied().unwrap_or_default();
+        let more = taken.rules.iter().filter(|it| same(it, name)).count();
         shown - own + more + goal.rules.len()
     };
     let fits: Vec<&String> = allowed.iter().filter(|it| rules(it) <= settings.most_rules).collect();

@@ -50,6 +50,22 @@ fn writes(host: &Host) -> usize {
 }
 
 #[test]
+fn routes_that_are_refused_hold_up_no_others() {
+    let (host, cloud) = host(cloud(&[]));
+    // All three, and then the first alone.
+    cloud.borrow_mut().refusals = vec![("PUT /".to_owned(), 400, "InvalidRequestFormat", 2)];
+    let changes =
+        [1, 2, 3].map(|it| to(&format!("10.244.{it}.0/24"), &format!("node-{it}"), &format!("10.240.0.{it}")));
+    let answers = apply(&host, &changes);
+    let done = RouteOutcome::Done;
+    assert!(
+        matches!(&answers[..], [Err(Error::Invalid(_)), Ok(two), Ok(three)] if *two == done && *three == done),
+        "{answers:?}"
+    );
+    assert_eq!((names(&cloud.borrow()).len(), writes(&host)), (2, 3));
+}
+
+#[test]
 fn azure_057_and_062_a_hundred_routes_are_one_write() {
     let (host, cloud) = host(cloud(&[]));
     let changes: Vec<_> =
