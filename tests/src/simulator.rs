@@ -252,10 +252,10 @@ impl<C: Cloud> Control<C> {
         &self.handler.ours
     }
 
-    /// All requests so far, in the order of their arrival.
+    /// All requests so far in the order of their arrival, without so many at the beginning.
     #[must_use]
-    pub fn requests(&self) -> Vec<Recorded> {
-        self.handler.requests()
+    pub fn requests_from(&self, index: usize) -> Vec<Recorded> {
+        self.handler.requests_from(index)
     }
 
     /// Lets one request go wrong, in the place of an earlier order; or none.

@@ -27,10 +27,9 @@ impl<C: Published> Routes<C> {
 
     fn asked(&self) -> Asked {
         let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        let all = self.control.requests();
-        let new = all[*told..].iter().filter(|it| C::is_the_providers(it));
-        let requests = new.map(request::<C>).collect();
-        *told = all.len();
+        let new = self.control.requests_from(*told);
+        *told += new.len();
+        let requests = new.iter().filter(|it| C::is_the_providers(it)).map(request::<C>).collect();
         Asked { requests, dead: self.control.has_ended(), wrong: self.control.take_violations() }
     }
 
