@@ -45,8 +45,8 @@ pub use self::module_commands::{DiffFlags, Inspect, ModuleCommand, OptionalKeys,
 pub use self::new_provider::{GuestLanguage, IdOrigin, NewProviderFlags};
 pub use self::node_ipam::NodeIpam;
 pub use self::provider_commands::{
-    BuildFlags, CallFlags, CheckFlags, Conformance, DescribeFlags, DescribedPage, ProviderCommand, RecordFlags,
-    ReplayFlags,
+    AskedPart, BuildFlags, CallFlags, CheckFlags, Conformance, DescribeFlags, DescribedPage, ProviderCommand,
+    RecordFlags, ReplayFlags,
 };
 pub use self::registry_flags::Registry;
 pub use self::routes::RouteControllerFlags;
@@ -429,6 +429,8 @@ fn serving(flags: &CommandLine, errors: &mut Vec<String>) -> Option<Serving> {
     (port != 0).then(|| Serving { address: SocketAddr::new(flags.bind_address, port), certificate })
 }
 
+#[cfg(test)]
+mod command_help;
 #[cfg(test)]
 mod defaults;
 #[cfg(test)]

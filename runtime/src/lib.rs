@@ -41,12 +41,12 @@ use std::path::PathBuf;
 pub use crate::commands::CommandAnswer;
 pub use crate::failure::Failure;
 pub use crate::flags::{
-    ApiServerFlags, BuildFlags, BundleCommand, CallFlags, CheckFlags, Conformance, ControllerName, Controllers,
-    DescribeFlags, DescribedPage, DiffFlags, FlagsError, GuestLanguage, IdOrigin, InCluster, Inspect, Invocation,
-    LeaderElection, LeaderMigration, LeaseOwner, Log, LogFormat, ModuleCommand, NewProviderFlags, NodeFlags, NodeIpam,
-    NodeLifecycle, OptionalKeys, Output, ProviderCommand, PullFlags, Push, PushBundle, RateLimit, RecordFlags,
-    Registry, ReplayFlags, RouteControllerFlags, RunSettings, SaveBundle, ServiceFlags, Serving, Verify, Webhooks,
-    command, failure_code,
+    ApiServerFlags, AskedPart, BuildFlags, BundleCommand, CallFlags, CheckFlags, Conformance, ControllerName,
+    Controllers, DescribeFlags, DescribedPage, DiffFlags, FlagsError, GuestLanguage, IdOrigin, InCluster, Inspect,
+    Invocation, LeaderElection, LeaderMigration, LeaseOwner, Log, LogFormat, ModuleCommand, NewProviderFlags,
+    NodeFlags, NodeIpam, NodeLifecycle, OptionalKeys, Output, ProviderCommand, PullFlags, Push, PushBundle, RateLimit,
+    RecordFlags, Registry, ReplayFlags, RouteControllerFlags, RunSettings, SaveBundle, ServiceFlags, Serving, Verify,
+    Webhooks, command, failure_code,
 };
 pub use crate::overrides::Overrides;
 pub use crate::permissions::{NeededRights, RoleRule, rules};

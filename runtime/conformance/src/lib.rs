@@ -37,7 +37,7 @@ pub use crate::conversation::{
     Replayer, RouteChangeInput, VolumeInput,
 };
 pub use crate::error::ConformanceError;
-pub use crate::promise::{PROMISES, Promise};
+pub use crate::promise::{PROMISES, Promise, SuitePart};
 pub use crate::recording::{RecordedSuite, run_recorded};
 pub use crate::report::{ConformanceReport, Cost, PartTime, PromiseOutcome};
 pub use crate::suite::{PATIENCE, Suite, run};

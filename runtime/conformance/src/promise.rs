@@ -19,6 +19,35 @@ pub struct Promise {
     pub(crate) judge: fn(&Transcript) -> PromiseJudgement,
 }
 
+/// A part of what is played, which needs no other.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum SuitePart {
+    /// Questions about machines, one by one and in lists.
+    Machines,
+    /// Lives of load balancers, thefts, and what others change.
+    LoadBalancers,
+    /// Lists of load balancers.
+    Inventory,
+    /// Routes.
+    Routes,
+    /// Volumes.
+    Volumes,
+}
+
+impl Promise {
+    /// The part that has to be played so that it can be judged.
+    #[must_use]
+    pub fn part(&self) -> SuitePart {
+        match self.page {
+            PROVIDER | HTTP | INSTANCES => SuitePart::Machines,
+            INVENTORY => SuitePart::Inventory,
+            ROUTES => SuitePart::Routes,
+            VOLUMES => SuitePart::Volumes,
+            _ => SuitePart::LoadBalancers,
+        }
+    }
+}
+
 const fn promise(
     name: &'static str,
     sentence: &'static str,
@@ -153,6 +182,12 @@ pub const PROMISES: &[Promise] = &[
         "pending is no failure: each wait ends, and some call is the last.",
         BALANCERS,
         lives::pending_moves_on,
+    ),
+    promise(
+        "waits-are-pending",
+        "A call takes one step and says when to call again: none asks again and again until something is done, or to be called at once.",
+        BALANCERS,
+        lives::waits_are_pending,
     ),
     promise(
         "memo-is-kept",

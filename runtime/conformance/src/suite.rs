@@ -11,7 +11,7 @@ use crate::host::NativeHost;
 use crate::judge::PromiseJudgement;
 use crate::play::stage::Stage;
 use crate::play::{inventories, lives, machines, routes, shares, thefts, touched, versions, volumes};
-use crate::promise::PROMISES;
+use crate::promise::{PROMISES, SuitePart};
 use crate::report::{ConformanceReport, PartTime, PromiseOutcome, Tried, costs};
 use crate::transcript::Transcript;
 
@@ -32,6 +32,8 @@ pub struct Suite {
     pub older: Option<Module>,
     /// How long a load balancer is waited for: [`PATIENCE`] unless it is known to be made faster.
     pub patience: Duration,
+    /// The part that is played alone, where not all are.
+    pub only: Option<SuitePart>,
 }
 
 /// Plays everything, and judges every promise.
@@ -40,7 +42,7 @@ pub struct Suite {
 ///
 /// If the simulator does not answer, or the provider cannot be loaded. A promise that is broken is no error.
 pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
-    let Suite { sandbox, module, clouds, every, older, patience } = suite;
+    let Suite { sandbox, module, clouds, every, older, patience, only } = suite;
     let start = Instant::now();
     let (mut stages, mut exceptions, mut unplayed) = (Vec::new(), BTreeMap::new(), BTreeMap::new());
     let mut older_host = None;
@@ -68,11 +70,14 @@ pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
     // Whatever comes after is told without what is compiled once.
     drop(first.process().await?);
     timings.end("load", 0);
-    let transcript = play(stages, older_host.as_ref(), every, &mut timings).await?;
+    let transcript = play(stages, older_host.as_ref(), every, only, &mut timings).await?;
     let tried = PROMISES.iter().map(|promise| {
         let outcome = match exceptions.get(promise.name) {
             Some(why) => PromiseOutcome::Excepted(why.clone()),
             None => match (promise.judge)(&transcript) {
+                PromiseJudgement::Untried(_) if only.is_some_and(|it| it != promise.part()) => {
+                    PromiseOutcome::Untried("another part was asked for alone".to_owned())
+                }
                 PromiseJudgement::Untried(why) => PromiseOutcome::Untried(why.to_owned()),
                 PromiseJudgement::Tried(findings) if findings.is_empty() => PromiseOutcome::Kept,
                 PromiseJudgement::Tried(findings) => PromiseOutcome::Broken(findings),
@@ -117,13 +122,15 @@ async fn play(
     mut stages: Vec<Stage>,
     older: Option<&NativeHost>,
     every: usize,
+    only: Option<SuitePart>,
     timings: &mut PartTimes,
 ) -> Result<Transcript, ConformanceError> {
+    let is_played = |part: SuitePart| only.is_none_or(|it| it == part);
     let stage = stages.first_mut().expect("whoever plays has a simulator");
     let description = stage.host.description().clone();
-    let machines = machines::play(stage).await?;
+    let machines = if is_played(SuitePart::Machines) { machines::play(stage).await? } else { None };
     timings.end("machines", machines.as_ref().map_or(0, |it| it.questions.len() + it.lists.len()));
-    let has_balancers = stage.process().await?.cloud.load_balancers.is_some();
+    let has_balancers = is_played(SuitePart::LoadBalancers) && stage.process().await?.cloud.load_balancers.is_some();
     let (mut lives, mut node_change, mut thefts, mut forgeries, mut touched) = (None, None, None, None, None);
     let (mut shared, mut versions) = (None, None);
     if has_balancers {
@@ -144,11 +151,11 @@ async fn play(
             timings.end("versions", versions.as_ref().map_or(0, Vec::len));
         }
     }
-    let inventories = inventories::play(stage).await?;
+    let inventories = if is_played(SuitePart::Inventory) { inventories::play(stage).await? } else { None };
     timings.end("inventories", 0);
-    let routes = routes::play(stage, every).await?;
+    let routes = if is_played(SuitePart::Routes) { routes::play(stage, every).await? } else { None };
     timings.end("routes", routes.as_ref().map_or(0, |it| it.stories.len()));
-    let volumes = volumes::play(stage).await?;
+    let volumes = if is_played(SuitePart::Volumes) { volumes::play(stage).await? } else { None };
     timings.end("volumes", volumes.as_ref().map_or(0, |it| it.questions.len()));
     // With the requests that nobody has looked at yet.
     let mut wrong = Vec::new();

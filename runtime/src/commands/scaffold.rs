@@ -11,17 +11,29 @@ mod question;
 mod rust;
 mod template;
 
+use std::fmt;
 use std::fs;
 use std::io::{self, IsTerminal, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::{Context, Result, anyhow, bail};
+use serde::Serialize;
 
 use self::plan::{ProviderPlan, SdkSource};
 use self::template::NewFile;
 use super::CommandAnswer;
 use crate::flags::{GuestLanguage, NewProviderFlags};
+
+/// A folder that was made.
+#[derive(Serialize)]
+struct MadeFolder {
+    folder: String,
+    /// Paths in it.
+    files: Vec<String>,
+    /// Command lines, in their order.
+    next: Vec<String>,
+}
 
 pub(super) fn run(mut flags: NewProviderFlags) -> Result<CommandAnswer> {
     // The mistakes that no answer could mend.
@@ -47,7 +59,9 @@ pub(super) fn run(mut flags: NewProviderFlags) -> Result<CommandAnswer> {
             error.context(format!("{} cannot be made: choose a folder that you may write to", folder.display()))
         );
     }
-    Ok(CommandAnswer::Good(next_steps(&plan, flags.lang, &folder, files.len())))
+    let next = next_steps(&plan, flags.lang, &folder);
+    let files = files.into_iter().map(|it| it.path).collect();
+    Ok(CommandAnswer::good(&MadeFolder { folder: folder.display().to_string(), files, next }, flags.output))
 }
 
 /// The absolute path of the SDK's folder for a language: the one with the manifest that names the SDK.
@@ -95,33 +109,39 @@ fn write_file(folder: &Path, NewFile { path, text, is_program }: &NewFile) -> io
     Ok(())
 }
 
-fn next_steps(plan: &ProviderPlan, lang: GuestLanguage, folder: &Path, count: usize) -> String {
-    let (shown, ident, name) = (folder.display(), plan.ident(), &plan.name);
-    let steps = match lang {
-        GuestLanguage::Rust => format!(
-            "cargo test
-  cargo build --release --target wasm32-wasip2
-  aerostat provider check target/wasm32-wasip2/release/{ident}.wasm --cloud-config=cloud.yaml
-  cargo run --example cloud -- 8080 &
-  aerostat provider conformance target/wasm32-wasip2/release/{ident}.wasm --cloud=http://127.0.0.1:8080"
+fn next_steps(plan: &ProviderPlan, lang: GuestLanguage, folder: &Path) -> Vec<String> {
+    let (ident, name) = (plan.ident(), &plan.name);
+    let (tests, build, module, serve) = match lang {
+        GuestLanguage::Rust => (
+            "cargo test",
+            "cargo build --release --target wasm32-wasip2".to_owned(),
+            format!("target/wasm32-wasip2/release/{ident}.wasm"),
+            "cargo run --example cloud -- 8080 &",
         ),
-        GuestLanguage::Go => format!(
-            "go test ./...
-  aerostat provider build --out={name}.wasm
-  aerostat provider check {name}.wasm --cloud-config=cloud.yaml
-  go run ./cloud/serve 8080 &
-  aerostat provider conformance {name}.wasm --cloud=http://127.0.0.1:8080"
+        GuestLanguage::Go => (
+            "go test ./...",
+            format!("aerostat provider build --out={name}.wasm"),
+            format!("{name}.wasm"),
+            "go run ./cloud/serve 8080 &",
         ),
     };
-    format!(
-        "{shown} has {count} files. Next:
+    vec![
+        format!("cd {}", folder.display()),
+        tests.to_owned(),
+        build,
+        format!("aerostat provider check {module} --cloud-config=cloud.yaml"),
+        serve.to_owned(),
+        format!("aerostat provider conformance {module} --cloud=http://127.0.0.1:8080"),
+    ]
+}
 
-  cd {shown}
-  {steps}
-
-README.md says which file holds what of the cloud.
-"
-    )
+impl fmt::Display for MadeFolder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { folder, files, next } = self;
+        writeln!(f, "{folder} has {} files. Next:\n", files.len())?;
+        next.iter().try_for_each(|it| writeln!(f, "  {it}"))?;
+        writeln!(f, "\nREADME.md says which file holds what of the cloud.")
+    }
 }
 
 #[cfg(test)]

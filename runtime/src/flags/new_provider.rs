@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::command_output::Output;
+
 pub(super) const HELP: &str = "Examples:
   aerostat provider new acme
-  aerostat provider new acme --lang=go
+  aerostat provider new acme --lang=go --output=json
   aerostat provider new acme --ids=name --url=https://api.acme.example/v2 --errors=errors.0.reason
   aerostat provider new acme --tags=50 --pages=pages:meta.pages --page-items=data --page-query=page,page_size --smallest-page=25
 
-A folder is made that is a crate of its own, or a module of Go with aerostat's SDK in it. It builds, passes its tests and keeps every promise of the contract at once, against a cloud
-in memory that comes with it; what is left is to make both speak as the vendor's cloud does. In a terminal what no flag says is asked for.
+A folder is made that is a crate of its own, or a module of Go with aerostat's SDK in it. It builds, passes its tests and keeps every
+promise of the contract at once, against a cloud in memory that comes with it; what is left is to make both speak as the vendor's cloud
+does. In a terminal what no flag says is asked for.
 
 A load balancer whose id the cloud gives is recognised by a tag: of 82 characters, or of 50 where tags end there. Where the provider
 chooses the name of a load balancer and a PUT makes it (--ids=name), no tag is needed.
@@ -61,6 +64,9 @@ pub struct NewProviderFlags {
     /// A folder with aerostat-sdk: for Rust in the place of the published one, for Go in the place of a copy
     #[arg(long, value_name = "FOLDER")]
     pub sdk: Option<PathBuf>,
+    /// How the result is printed: text or json
+    #[arg(long, value_name = "FORMAT", value_enum, default_value_t, hide_possible_values = true)]
+    pub output: Output,
 }
 
 /// A language that providers are written in.

@@ -8,7 +8,7 @@ mod record;
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand};
+use clap::{Args, Subcommand, ValueEnum};
 
 pub use self::build::BuildFlags;
 pub use self::call::CallFlags;
@@ -22,6 +22,7 @@ const CONFORMANCE_HELP: &str = "Examples:
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080 --junit=conformance.xml --output=json
   aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080 --older=acme-1.0.0.wasm
+  aerostat provider conformance acme.wasm --cloud=http://127.0.0.1:8080 --only=routes
   target/debug/simulator hetzner                        a simulator of ours, which prints its URL
   aerostat provider conformance acme.wasm --recording=acme.json       without any cloud: what a recorded conversation can prove
 
@@ -67,6 +68,21 @@ pub enum ProviderCommand {
     New(Box<NewProviderFlags>),
 }
 
+/// A part of what conformance tries.
+#[derive(Clone, Copy, Debug, Eq, PartialEq, ValueEnum)]
+pub enum AskedPart {
+    /// Questions about machines.
+    Machines,
+    /// Load balancers.
+    LoadBalancers,
+    /// Lists of load balancers.
+    Inventory,
+    /// Routes.
+    Routes,
+    /// Volumes.
+    Volumes,
+}
+
 /// `aerostat provider conformance`.
 #[derive(Args, Clone, Debug)]
 pub struct Conformance {
@@ -85,6 +101,9 @@ pub struct Conformance {
     /// An older version of the component, which has to go on with load balancers that this one has begun, and the other way round
     #[arg(long, value_name = "FILE.wasm")]
     pub older: Option<PathBuf>,
+    /// The part that is tried alone: machines, load-balancers, inventory, routes or volumes. Without it: all
+    #[arg(long, value_name = "PART", value_enum, hide_possible_values = true, conflicts_with = "recording")]
+    pub only: Option<AskedPart>,
     /// A file for the report in JUnit's XML, which is replaced
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,

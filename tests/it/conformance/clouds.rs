@@ -48,7 +48,7 @@ fn keeps_all_but(untried: &[&str], report: &ConformanceReport) {
     eprintln!("{report}");
 }
 
-/// Cases: lost-answer, theft-by-id, theft-by-name, do 3, do 41, do 42
+/// Cases: lost-answer, theft-by-id, theft-by-name, do 3, do 4, do 36, do 41, do 42
 #[tokio::test]
 async fn digitalocean_keeps_every_promise() {
     let served = digitalocean::serve(0).await.unwrap();
@@ -57,14 +57,15 @@ async fn digitalocean_keeps_every_promise() {
     keeps_all_but(&untried, &tried(guests::DIGITALOCEAN, &served.url, 1).await);
 }
 
-/// Cases: lost-answer, theft-by-id, theft-by-name, hcloud 3, hcloud 40, hcloud 44
+/// Cases: lost-answer, theft-by-id, theft-by-name, hcloud 3, hcloud 4, hcloud 40, hcloud 41, hcloud 42, hcloud 44
 #[tokio::test]
 async fn hetzner_keeps_every_promise() {
     let served = hetzner::serve(0).await.unwrap();
     keeps_all_but(&[SHARING, "marks-are-not-forged"], &tried(guests::HETZNER, &served.url, 1).await);
 }
 
-#[tokio::test]
+// Moto is waited for in the simulator's own thread: with one thread the two would take turns.
+#[tokio::test(flavor = "multi_thread")]
 async fn aws_keeps_every_promise() {
     let (one, other) = (aws::serve(0).await.unwrap(), aws::serve(0).await.unwrap());
     // A call makes three times as many requests as elsewhere: one of three ways in which they go wrong.

@@ -27,6 +27,12 @@ async fn a_provider_that_keeps_all_ends_with_0() {
     for words in ["provider acme 1.0.0", "nothing-twice", "create a load balancer", " 0 broken"] {
         assert!(out.contains(words), "no {words}: {out}");
     }
+    // One part alone says nothing of the others.
+    let output = conformance(&[guests::ACME, "--cloud", &served.url, "--only=machines", "--output=json"]).await;
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let of = |name: &str| report["promises"].as_array().unwrap().iter().find(|it| it["name"] == name).cloned().unwrap();
+    assert_eq!((output.status.code(), &of("none-only-when-certain")["outcome"]), (Some(0), &Value::from("kept")));
+    assert_eq!(of("nothing-twice")["reason"], "another part was asked for alone");
 }
 
 #[tokio::test]

@@ -18,10 +18,6 @@ tests::for_each_cloud! {
     an_answer_404_to_a_list_is_not_absence,
     an_answer_429_with_a_pause_is_obeyed,
     an_answer_429_that_says_nothing_else_backs_off,
-    an_answer_500_backs_off,
-    nonsense_for_json_backs_off,
-    half_a_page_backs_off,
-    no_answer_at_all_backs_off,
     an_empty_list_is_an_answer_and_proves_no_absence,
     a_request_that_the_operator_does_not_allow_is_denied,
 }
@@ -129,22 +125,6 @@ async fn an_answer_429_without_retry_after_is_obeyed_by_its_reset() {
 async fn an_answer_429_that_says_nothing_else_backs_off<V: Vendor>() {
     let fault = |path: &str| Fault::status("GET", path, 429).header("ratelimit-reset", "");
     check::<V>(fault, unavailable, &words::<V>(429)).await;
-}
-
-async fn an_answer_500_backs_off<V: Vendor>() {
-    check::<V>(|path| Fault::status("GET", path, 500), unavailable, &words::<V>(500)).await;
-}
-
-async fn nonsense_for_json_backs_off<V: Vendor>() {
-    check::<V>(|path| Fault::nonsense("GET", path), unavailable, "200 with an answer that cannot be read: ").await;
-}
-
-async fn half_a_page_backs_off<V: Vendor>() {
-    check::<V>(|path| Fault::half("GET", path), unavailable, "the answer was lost").await;
-}
-
-async fn no_answer_at_all_backs_off<V: Vendor>() {
-    check::<V>(|path| Fault::nothing("GET", path), unavailable, "the answer was lost").await;
 }
 
 async fn an_empty_list_is_an_answer_and_proves_no_absence<V: Vendor>() {

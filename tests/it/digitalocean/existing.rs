@@ -106,36 +106,6 @@ async fn a_missing_known_load_balancer_is_built_again<V: Vendor>() {
 }
 
 #[tokio::test]
-async fn do_36_a_busy_load_balancer_is_changed_later() {
-    a_busy_load_balancer_is_changed_later::<DigitalOcean>().await;
-}
-
-#[tokio::test]
-async fn hcloud_37_a_busy_load_balancer_is_changed_later() {
-    a_busy_load_balancer_is_changed_later::<Hetzner>().await;
-}
-
-async fn a_busy_load_balancer_is_changed_later<V: Vendor>() {
-    let rig = rig::<V>().await;
-    let mut service = served(&rig).await;
-    for method in ["POST", "PUT"] {
-        rig.cloud.inject(V::busy(method, &all_of::<V>()));
-    }
-    service.desired.ports.push(port(Protocol::Tcp, 443));
-    for _ in 0..3 {
-        let reply = service.ask().await;
-        assert_eq!(reply.events, []);
-        assert!(matches!(reply.answer, Ok(Progress::Pending(_))), "{reply:?}");
-    }
-    service.desired.ports.pop();
-    service.desired.nodes.push(V::worker(2));
-    assert!(matches!(service.step().await, Ok(Progress::Pending(_))), "targets as well");
-    rig.cloud.clear_faults();
-    service.served().await;
-    assert_eq!(only(&rig).machines, [1, 2]);
-}
-
-#[tokio::test]
 async fn do_37_a_used_up_limit_is_obeyed() {
     a_used_up_limit_is_obeyed::<DigitalOcean>().await;
 }

@@ -4,7 +4,6 @@ use std::net::Ipv4Addr;
 
 use cloud_provider::{Error, Instance, State};
 use tests::clouds::digitalocean::{Droplet, Options, Status};
-use tests::simulator::Fault;
 use tests::vendor::{Behaviour, Differences, DigitalOcean, Hetzner, ProviderRig, Vendor};
 
 use crate::setup::{joining, node, start, with};
@@ -32,27 +31,6 @@ async fn do_02_a_droplet_that_is_off_exists_and_is_stopped() {
     assert_eq!(found(web().status(Status::Off)).await.state, State::Stopped);
     assert_eq!(found(web().status(Status::Archive)).await.state, State::Stopped);
     assert_eq!(found(web().status(Status::New)).await.state, State::Running);
-}
-
-#[tokio::test]
-async fn do_04_an_error_of_the_cloud_is_not_absence() {
-    an_error_of_the_cloud_is_not_absence::<DigitalOcean>().await;
-}
-
-#[tokio::test]
-async fn hcloud_04_an_error_of_the_cloud_is_not_absence() {
-    an_error_of_the_cloud_is_not_absence::<Hetzner>().await;
-}
-
-async fn an_error_of_the_cloud_is_not_absence<V: Vendor>() {
-    let rig = two::<V>().await;
-    for status in [401, 403, 423, 429, 500, 502, 503, 504] {
-        let path = format!("{}/*", V::MACHINES);
-        rig.cloud.inject(Fault::status("GET", &path, status).header("ratelimit-reset", "").times(1));
-        let answer = rig.get(machine::<V>(1)).await;
-        assert!(answer.is_err(), "{status}: {answer:?}");
-        assert!(status < 429 || matches!(answer, Err(Error::Unavailable(_))), "{status}: {answer:?}");
-    }
 }
 
 #[tokio::test]

@@ -70,34 +70,6 @@ async fn theft_by_id_annotation_on_a_served_service_is_ignored() {
 
 /// Cases: theft-by-name
 #[tokio::test]
-async fn theft_by_name_annotation_is_refused() {
-    let rig = with_foreign(&[]).await;
-    let mut service = Service::new(&rig).with("name", "foreign");
-    let why = service.invalid().await;
-    for words in [FOREIGN, "is the name of load balancer", "not this Service's: choose another"] {
-        assert!(why.contains(words), "{why}");
-    }
-    assert_eq!(effects(&rig), [""; 0]);
-    // Nor does a Service with a load balancer of its own get it.
-    service.remove("name");
-    service.served().await;
-    let written = effects(&rig);
-    service.set("name", "foreign");
-    service.invalid().await;
-    assert_eq!(effects(&rig), written);
-    service.gone().await;
-    assert_eq!(rig.only(), FOREIGN);
-}
-
-/// The writes that were not refused.
-fn effects<V: Vendor>(rig: &ProviderRig<V>) -> Vec<String> {
-    let mut writes = rig.writes();
-    writes.retain(|it| !it.contains("→ 4"));
-    writes
-}
-
-/// Cases: theft-by-name
-#[tokio::test]
 async fn theft_of_the_name_that_another_service_will_need_is_refused() {
     a_default_name_is_not_stolen::<DigitalOcean>().await;
 }

@@ -3,7 +3,6 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod creations;
-mod deletions;
 mod inventory;
 mod large;
 mod machines;

@@ -2,6 +2,7 @@
 
 use std::process::{Output, Stdio};
 
+use serde_json::Value;
 use tests::aerostat::binary;
 use tests::folder::Folder;
 use tokio::process::Command;
@@ -59,6 +60,15 @@ async fn a_folder_is_complete_and_its_steps_are_told() {
     {
         assert!(made.join(file).is_file(), "{file}");
     }
+    // The same for programs.
+    let other = folder.path("other");
+    let output = new(&["acme", &format!("--folder={}", other.display()), "--output=json"]).await;
+    let told: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let files = told["files"].as_array().unwrap();
+    assert_eq!((files.len(), told["folder"].as_str()), (15, other.to_str()), "{told}");
+    assert!(files.iter().all(|it| other.join(it.as_str().unwrap()).is_file()), "{told}");
+    let next = told["next"].as_array().unwrap().iter().map(|it| it.as_str().unwrap());
+    assert!(next.clone().all(|it| said.contains(&it.replace("other", "acme"))) && next.count() == 6, "{told}");
     // Steps of a pipeline that a shell can read, each known.
     let read = Command::new("bash").args(["-n", "ci.sh"]).current_dir(&made).status().await.unwrap();
     assert!(read.success());

@@ -92,6 +92,7 @@ async fn help_teaches_by_example_and_tells_exit_codes() {
         &["provider", "check"],
         &["provider", "conformance"],
         &["provider", "describe"],
+        &["provider", "new"],
         &["module", "diff"],
     ] {
         let ended = aerostat(&[command, &["--help"]].concat()).await;

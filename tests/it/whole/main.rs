@@ -16,7 +16,6 @@ mod nodes;
 mod pauses;
 mod poison;
 mod rights;
-mod routes;
 mod setup;
 mod takeover;
 mod theft;

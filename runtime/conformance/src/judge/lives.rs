@@ -12,6 +12,8 @@ use super::{NO_BALANCERS, PromiseJudgement, finding};
 
 /// The host's warning about a write that would not be found again.
 const MEMO_MISSING: &str = "MemoMissing";
+/// So many equal reads in a row may be the pages of a list: more are a wait.
+const MOST_EQUAL: usize = 10;
 
 pub(crate) fn ensure_converges(transcript: &Transcript) -> PromiseJudgement {
     parts(transcript, |life, part| match part.phase {
@@ -124,6 +126,31 @@ pub(crate) fn pending_moves_on(transcript: &Transcript) -> PromiseJudgement {
         };
         is_stuck.then(story).into_iter().collect()
     })
+}
+
+pub(crate) fn waits_are_pending(transcript: &Transcript) -> PromiseJudgement {
+    parts(transcript, |life, part| {
+        let polled = part.calls.iter().find_map(polled);
+        let hurried = || part.calls.windows(2).find_map(|it| hurried(&it[0], &it[1]));
+        let told = polled.or_else(hurried).map(|it| finding(life.title(), format!("{}: {it}", part.phase.as_str())));
+        told.into_iter().collect()
+    })
+}
+
+/// The read that one call makes again and again.
+fn polled(call: &RecordedCall) -> Option<String> {
+    let same = call.requests.chunk_by(|one, next| !next.writes && one.line == next.line);
+    let longest = same.max_by_key(|it| it.len()).filter(|it| it.len() > MOST_EQUAL)?;
+    Some(format!("one call of {} sends {} {} times in a row", call.function, longest[0].line, longest.len()))
+}
+
+/// The answer that asks for another call at once, although there is nothing new: only a new memo is worth that.
+fn hurried(before: &RecordedCall, call: &RecordedCall) -> Option<String> {
+    let SaidAnswer::Pending { memo, after, reason } = &call.said else { return None };
+    let is_new = memo_of(&before.said) != memo.as_ref() || call.requests.iter().any(|it| it.writes);
+    let is_heard = before.said != SaidAnswer::Unheard;
+    (after.is_zero() && is_heard && !is_new)
+        .then(|| format!("{} has nothing new, and asks to be called at once: pending ({reason})", call.function))
 }
 
 pub(crate) fn memos_differ(transcript: &Transcript) -> PromiseJudgement {

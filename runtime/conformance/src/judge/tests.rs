@@ -102,6 +102,7 @@ fn a_life_in_which_nothing_is_wrong_breaks_nothing() {
         lives::creation_is_announced,
         lives::ready_writes_nothing,
         lives::pending_moves_on,
+        lives::waits_are_pending,
         lives::memo_is_kept,
         errors::errors_are_tried_again,
         lives::refusals_are_final,
@@ -177,6 +178,28 @@ fn a_ready_load_balancer_is_not_written_again() {
     again.parts[0].again = Some(call(ready(), vec![read("GET /7"), write("PUT /7")]));
     let told = sentences(lives::ready_writes_nothing(&of_lives(vec![again])));
     assert_eq!(told, ["it was ready after create, and the next ensure sends PUT /7"]);
+}
+
+#[test]
+fn a_wait_within_a_call_and_one_of_no_time_are_told() {
+    let told = |calls: Vec<RecordedCall>| {
+        let mut waits = life(None);
+        waits.parts[0].calls = calls;
+        sentences(lives::waits_are_pending(&of_lives(vec![waits])))
+    };
+    let asks =
+        |times: usize| call(ready(), [vec![write("POST /"), read("GET /8")], vec![read("GET /7"); times]].concat());
+    assert_eq!(told(vec![asks(10)]), [""; 0], "a list may have pages");
+    assert_eq!(told(vec![asks(11)]), ["create: one call of ensure sends GET /7 11 times in a row"]);
+    let at_once = |memo: &str, requests| {
+        let (memo, after, reason) = (Some(memo.to_owned()), Duration::ZERO, "it is built".to_owned());
+        call(SaidAnswer::Pending { memo, after, reason }, requests)
+    };
+    let hurry = ["create: ensure has nothing new, and asks to be called at once: pending (it is built)"];
+    assert_eq!(told(vec![at_once("7", vec![]), at_once("7", vec![read("GET /7")])]), hurry);
+    assert_eq!(told(vec![at_once("6", vec![]), at_once("7", vec![read("GET /7")])]), [""; 0], "the memo is new");
+    assert_eq!(told(vec![at_once("7", vec![]), at_once("7", vec![write("PUT /7")])]), [""; 0], "a step was made");
+    assert_eq!(told(vec![call(pending(), vec![]), call(pending(), vec![read("GET /7")])]), [""; 0]);
 }
 
 #[test]

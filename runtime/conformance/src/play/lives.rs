@@ -11,7 +11,7 @@ use crate::protocol::{AdminFailure, Orders};
 use crate::transcript::{Life, Part, RecordedCall, SaidAnswer};
 use crate::trouble::{Phase, Trouble, troubles};
 
-use super::pace::{LAGGING_CALLS, MOST_CALLS, rest};
+use super::pace::{LAGGING_CALLS, MOST_CALLS, Standstill, rest};
 use super::sample::sample;
 use super::service::PlayedService;
 use super::stage::Stage;
@@ -24,9 +24,8 @@ pub(crate) async fn play(stages: &mut [Stage], every: usize) -> Result<Vec<Life>
     let Some(first) = stages.first_mut() else { return Ok(Vec::new()) };
     let mut lives = vec![live(first, None).await?];
     let Some(measure) = lives.first().filter(|it| it.parts.iter().all(Part::is_over)) else { return Ok(lives) };
-    let unplayed: Vec<_> = first.host.setup().unplayed.keys().cloned().collect();
-    let is_played = |it: &Trouble| !unplayed.iter().any(|part| it.title().contains(part));
-    let troubles = sample(troubles_of(measure).into_iter().filter(is_played), every.max(1));
+    let played = troubles_of(measure).into_iter().filter(|it| first.is_played(&it.title()));
+    let troubles = sample(played, every.max(1));
     // In turn, so that what takes long is not all in one.
     let count = stages.len();
     let dealt = |at: usize| troubles.iter().skip(at).step_by(count).copied().collect();
@@ -189,12 +188,37 @@ pub(crate) async fn settle(
     service: &mut PlayedService,
     phase: Phase,
 ) -> Result<Vec<RecordedCall>> {
+    called_until(stage, process, service, phase, |_| false).await
+}
+
+/// The same of a thief, who may never come to an end: also until each call only repeats the error of the one before it.
+pub(super) async fn settle_or_stand_still(
+    stage: &mut Stage,
+    process: &mut HostProcess,
+    service: &mut PlayedService,
+    phase: Phase,
+) -> Result<()> {
+    let mut standstill = Standstill::new(stage.patience);
+    let is_enough = |RecordedCall { said, requests, .. }: &RecordedCall| {
+        let is_error = matches!(said, SaidAnswer::Error(_) | SaidAnswer::Failed { .. });
+        standstill.is_reached(is_error.then(|| (said.clone(), requests.clone())))
+    };
+    called_until(stage, process, service, phase, is_enough).await.map(drop)
+}
+
+async fn called_until(
+    stage: &mut Stage,
+    process: &mut HostProcess,
+    service: &mut PlayedService,
+    phase: Phase,
+    mut is_enough: impl FnMut(&RecordedCall) -> bool,
+) -> Result<Vec<RecordedCall>> {
     let mut calls = Vec::new();
     let start = Instant::now();
     while calls.len() < MOST_CALLS && start.elapsed() < stage.patience {
         let (call, pause) = step(stage, process, service, phase, false).await?;
         let is_final = matches!(&call.said, SaidAnswer::Error(wrong) if wrong.is_final);
-        let is_over = is_last(phase, &call.said) || is_final;
+        let is_over = is_last(phase, &call.said) || is_final || is_enough(&call);
         calls.push(call);
         if is_over {
             break;

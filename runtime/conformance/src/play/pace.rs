@@ -1,6 +1,6 @@
 //! How often a provider is called, and how soon again.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tokio::time::sleep;
 
@@ -8,14 +8,65 @@ use tokio::time::sleep;
 pub(super) const MOST_CALLS: usize = 400;
 /// How many calls lists lag for after something was made.
 pub(super) const LAGGING_CALLS: usize = 5;
-/// How much longer is waited after each call than after the one before it: an earlier call is always safe, and clouds here take
-/// little time.
-const PAUSE_STEP: Duration = Duration::from_millis(10);
+/// How much longer is waited after each call than after the one before it: an earlier call is always safe, and most clouds here count
+/// reads, and no time. Where one takes seconds, the longest pause comes before all calls are used up.
+const PAUSE_STEP: Duration = Duration::from_millis(1);
 /// How long is waited between two calls at most.
 const LONGEST_PAUSE: Duration = Duration::from_millis(100);
+
+/// After so many errors that are equal, over this part of the patience, nothing else is waited for.
+const EQUAL_CALLS: usize = 10;
+const STILL: u32 = 20;
+
+/// Whether nothing happens any more but one error: each call asks the same, and ends in the same.
+pub(super) struct Standstill<T> {
+    patience: Duration,
+    since: Instant,
+    last: Option<T>,
+    equal: usize,
+}
+
+impl<T: PartialEq> Standstill<T> {
+    pub(super) fn new(patience: Duration) -> Self {
+        Self { patience: patience / STILL, since: Instant::now(), last: None, equal: 0 }
+    }
+
+    /// Takes one more call into account: all that it came to if that is an error, nothing otherwise.
+    pub(super) fn is_reached(&mut self, error: Option<T>) -> bool {
+        if error.is_none() || error != self.last {
+            (self.since, self.last, self.equal) = (Instant::now(), error, 0);
+            return false;
+        }
+        self.equal += 1;
+        self.equal >= EQUAL_CALLS && self.since.elapsed() >= self.patience
+    }
+}
 
 /// Waits as long as the provider asked for after so many calls, and not for long.
 pub(super) async fn rest(pause: Duration, calls: usize) {
     let longest = PAUSE_STEP.saturating_mul(u32::try_from(calls).unwrap_or(u32::MAX)).min(LONGEST_PAUSE);
     sleep(pause.min(longest)).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// After how many calls all stands still.
+    fn reached(error: impl Fn(usize) -> Option<usize>) -> Option<usize> {
+        let mut standstill = Standstill::new(Duration::ZERO);
+        (1..=50).find(|at| standstill.is_reached(error(*at)))
+    }
+
+    #[test]
+    fn only_equal_errors_are_a_standstill() {
+        assert_eq!(reached(|_| Some(7)), Some(11));
+        assert_eq!(reached(|_| None), None, "a cloud may take its time");
+        assert_eq!(reached(Some), None);
+        assert_eq!(
+            reached(|at| (at != 8).then_some(7)),
+            Some(19),
+            "what was equal before something happened does not count"
+        );
+    }
 }

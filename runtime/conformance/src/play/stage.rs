@@ -61,6 +61,11 @@ impl Stage {
         Ok((asked.requests, asked.dead))
     }
 
+    /// Whether the simulator wants a story with this title to be played.
+    pub(crate) fn is_played(&self, title: &str) -> bool {
+        !self.host.setup().unplayed.keys().any(|part| title.contains(part))
+    }
+
     /// All objects.
     pub(crate) async fn objects(&self) -> Result<Vec<CloudObject>, ConformanceError> {
         Ok(self.admin.world().await?.objects)

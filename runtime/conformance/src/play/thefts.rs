@@ -8,7 +8,7 @@ use crate::protocol::{ClaimingAnnotation, CloudObject, ForeignChange, Held, Tagg
 use crate::transcript::{Forgery, Theft};
 use crate::trouble::Phase;
 
-use super::lives::settle;
+use super::lives::{settle, settle_or_stand_still};
 use super::service::PlayedService;
 use super::stage::Stage;
 use super::touched::new;
@@ -135,10 +135,10 @@ async fn steal(
 ) -> Result<Theft> {
     let before = stage.objects().await?;
     if ensures {
-        settle(stage, process, &mut thief, Phase::Create).await?;
+        settle_or_stand_still(stage, process, &mut thief, Phase::Create).await?;
     }
     let held = stage.objects().await?;
-    settle(stage, process, &mut thief, Phase::Delete).await?;
+    settle_or_stand_still(stage, process, &mut thief, Phase::Delete).await?;
     let after = stage.objects().await?;
     Ok(Theft { title: title.to_owned(), before, held, after, may_share: false })
 }

@@ -125,6 +125,7 @@ mod tests {
             "ensure-converges",
             "nothing-twice",
             "pending-moves-on",
+            "waits-are-pending",
             "refusals-are-final",
             "delete-converges",
             "nothing-left",

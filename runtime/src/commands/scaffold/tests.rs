@@ -150,3 +150,22 @@ fn a_folder_of_go_speaks_as_the_answers_say() {
         assert_eq!(file("balancers.go").contains("types.ShortMark"), origin == "--ids=cloud");
     }
 }
+
+#[test]
+fn every_default_that_help_prints_is_the_plans() {
+    let plan = |arguments: &[&str]| format!("{:?}", plan(arguments).unwrap());
+    let (bare, mut printed) = (plan(&["acme"]), 0);
+    for argument in <Line as clap::CommandFactory>::command().get_arguments() {
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        let said = help.split_once("Without it: ").map(|(_, it)| it.trim_matches('`').replace("NAME", "acme"));
+        let default = argument.get_default_values().first().map(|it| it.to_string_lossy().into_owned());
+        let (Some(name), Some(value)) = (argument.get_long(), said.or(default)) else { continue };
+        printed += 1;
+        if name == "folder" {
+            assert_eq!(value, "acme, here");
+            continue;
+        }
+        assert_eq!(plan(&["acme", &format!("--{name}={value}")]), bare, "--{name}={value}");
+    }
+    assert_eq!(printed, 12, "each but the name and the folder of the SDK");
+}

@@ -10,6 +10,9 @@ use serde_json::{Value, json};
 use crate::API;
 use crate::fault::{self, Fault};
 
+/// How often a call asks that does not wait to be called again.
+const POLLS: usize = 12;
+
 /// A balancer.
 #[derive(Clone, Deserialize)]
 pub(crate) struct Balancer {
@@ -22,12 +25,17 @@ pub(crate) struct Balancer {
 }
 
 /// The answer about a balancer: it is ready once it has an address.
-pub(crate) fn progress(balancer: Balancer, memo: Option<String>) -> Result<Progress> {
+pub(crate) fn progress(mut balancer: Balancer, memo: Option<String>) -> Result<Progress> {
+    let polls = if fault::is(Fault::PollsInCall)? { POLLS } else { 0 };
+    for _ in 0..polls {
+        balancer = find(&balancer.id)?.unwrap_or(balancer);
+    }
     let status = LoadBalancerStatus::new(balancer.ip.into_iter().map(Ingress::ip));
     let status = LoadBalancerStatus { memo, ..status };
     let is_unready = status.ingress.is_empty() || fault::is(Fault::EndlessPending)?;
+    let pause = Duration::from_secs(if fault::is(Fault::HastyPending)? { 0 } else { 1 });
     Ok(match is_unready {
-        true => Progress::pending(status, Duration::from_secs(1), "the cloud builds the balancer"),
+        true => Progress::pending(status, pause, "the cloud builds the balancer"),
         false => Progress::Ready(status),
     })
 }

@@ -56,6 +56,8 @@ faults! {
     ForgedMarks = "forged-marks": "An author's labels take the place of marks.",
     WritesAgain = "writes-again": "Every call writes.",
     EndlessPending = "endless-pending": "It is never ready.",
+    PollsInCall = "polls-in-call": "A call asks again and again until the balancer is ready.",
+    HastyPending = "hasty-pending": "What takes time is to be asked about at once.",
     OneMemo = "one-memo": "All Services have one memo.",
     MovingMemo = "moving-memo": "The memo is another one each time.",
     FinalErrors = "final-errors": "All errors are the author's fault.",

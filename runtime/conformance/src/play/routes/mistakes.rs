@@ -6,7 +6,7 @@ use cloud_provider::{Route, RouteChange, RouteOutcome, RouteOwnership, RouteStat
 
 use crate::error::Result;
 use crate::host::HostProcess;
-use crate::play::pace::{MOST_CALLS, rest};
+use crate::play::pace::{MOST_CALLS, Standstill, rest};
 use crate::play::stage::Stage;
 use crate::protocol::ForeignChange;
 use crate::transcript::routes::{MistakenChange, MixedChanges, SaidOfRoute};
@@ -67,9 +67,10 @@ async fn mixed(process: &HostProcess, targets: &RouteTargets, patience: Duration
     Ok(MixedChanges { destinations, bad: 1, said: asked(process, changes, patience).await? })
 }
 
-/// The last answers: whatever waits is asked for again, with all others.
+/// The last answers: whatever waits is asked for again, with all others, until each call ends as the one before it.
 async fn asked(process: &HostProcess, mut changes: Vec<RouteChange>, patience: Duration) -> Result<Vec<SaidOfRoute>> {
     let (start, mut all) = (Instant::now(), Vec::new());
+    let mut standstill = Standstill::new(patience);
     for calls in 1..=MOST_CALLS {
         let answers = apply(process, &changes).await?;
         all = answers.iter().map(said).collect();
@@ -84,7 +85,11 @@ async fn asked(process: &HostProcess, mut changes: Vec<RouteChange>, patience: D
             SaidOfRoute::Error(wrong) => wrong.is_final,
             SaidOfRoute::Pending(_) | SaidOfRoute::Unheard => false,
         };
-        if all.iter().all(is_last) || start.elapsed() >= patience {
+        let waits = all.iter().any(|it| matches!(it, SaidOfRoute::Pending(_)));
+        if all.iter().all(is_last)
+            || standstill.is_reached((!waits).then(|| all.clone()))
+            || start.elapsed() >= patience
+        {
             break;
         }
         rest(PAUSE, calls).await;

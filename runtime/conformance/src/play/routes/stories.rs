@@ -24,11 +24,11 @@ pub(super) async fn play(stage: &mut Stage, targets: &RouteTargets, every: usize
     }
     let requests = |phase| measure.part(phase).map(|it| it.requests().cloned().collect()).unwrap_or_default();
     let troubles = troubles(&Phase::ALL.map(requests));
-    let unplayed: Vec<_> = stage.host.setup().unplayed.keys().cloned().collect();
     // A route that is given up at once is another change.
-    let is_played = |it: &Trouble| !it.gives_up && !unplayed.iter().any(|part| route_title(Some(*it)).contains(part));
+    let is_played = |it: &Trouble| !it.gives_up && stage.is_played(&route_title(Some(*it)));
+    let troubles: Vec<_> = troubles.into_iter().filter(is_played).collect();
     let mut unended = 0;
-    for trouble in sample(troubles.into_iter().filter(is_played), every.max(1)) {
+    for trouble in sample(troubles.into_iter(), every.max(1)) {
         let story = story(stage, targets, Some(trouble)).await?;
         unended += usize::from(!story.is_over());
         stories.push(story);
