@@ -22,28 +22,34 @@ async fn addresses_of_other_services_are_refused() {
     let mine =
         json!({ "name": "mine", "address": "203.0.113.200", "addressType": "EXTERNAL", "networkTier": "PREMIUM" });
     ground.cloud.with(|world| _ = world.insert(&region(), Collection::Addresses, mine));
-    ground.create("one", &json!({}), &json!({})).await;
-    let one = ground.address("one").await;
-    ground.create("reserved", &json!({}), &json!({ "loadBalancerIP": "203.0.113.200" })).await;
-    assert_eq!(ground.address("reserved").await, "203.0.113.200");
-    ground.create("inner", &json!({ TYPE: "Internal" }), &json!({})).await;
-    let inner = ground.address("inner").await;
+    let made = async |name, kind, spec| {
+        ground.create(name, &json!({ TYPE: kind }), &spec).await;
+        ground.address(name).await
+    };
+    let (one, reserved, inner) = tokio::join!(
+        made("one", "External", json!({})),
+        made("reserved", "External", json!({ "loadBalancerIP": "203.0.113.200" })),
+        made("inner", "Internal", json!({})),
+    );
+    assert_eq!(reserved, "203.0.113.200");
     let before = ground.made();
 
-    ground.create("thief", &json!({}), &json!({ "loadBalancerIP": one })).await;
-    ground.told("thief", &[&one, "is neither static nor assigned to the LB"]).await;
-    ground.create("second-thief", &json!({}), &json!({ "loadBalancerIP": "203.0.113.200" })).await;
-    ground.told("second-thief", &["requested ip \"203.0.113.200\" is address mine", "has: choose another"]).await;
-    ground.create("inner-thief", &json!({ TYPE: "Internal" }), &json!({ "loadBalancerIP": inner })).await;
-    ground.told("inner-thief", &[&inner, "is in-use and would result in a conflict"]).await;
-    for name in ["thief", "second-thief", "inner-thief"] {
+    let refused = async |name, kind, address: &str, parts: [&str; 2]| {
+        ground.create(name, &json!({ TYPE: kind }), &json!({ "loadBalancerIP": address })).await;
+        ground.told(name, &parts).await;
         ground.delete(name).await;
-    }
+    };
+    tokio::join!(
+        refused("thief", "External", &one, [&one, "is neither static nor assigned to the LB"]),
+        refused("second-thief", "External", &reserved, ["203.0.113.200\" is address mine", "has: choose another"]),
+        refused("inner-thief", "Internal", &inner, [&inner, "is in-use and would result in a conflict"]),
+    );
     assert_eq!(ground.made(), before);
-    for (name, address) in [("one", &*one), ("reserved", "203.0.113.200"), ("inner", &*inner)] {
+    let goes = async |name, address: &str| {
         assert_eq!(ground.address(name).await, address);
         ground.delete(name).await;
-    }
+    };
+    tokio::join!(goes("one", &one), goes("reserved", &reserved), goes("inner", &inner));
     // What a person has reserved stays.
     assert_eq!(ground.made(), ["regions/europe-west1/addresses/mine"]);
     ground.stop().await;
@@ -162,7 +168,7 @@ async fn links_to_other_hosts_lead_nowhere() {
 async fn links_of_operations_to_other_hosts_lead_nowhere() {
     let ground = Ground::start().await;
     ground.cloud.behave(|it| it.operation_links = Some("https://evil.example"));
-    for (name, kind) in [("external", "External"), ("internal", "Internal")] {
+    let lives = async |name, kind| {
         let balancer = ground.create(name, &json!({ TYPE: kind }), &json!({})).await;
         let address = ground.address(name).await;
         // Its rule is made again, with an address that is held meanwhile.
@@ -171,7 +177,8 @@ async fn links_of_operations_to_other_hosts_lead_nowhere() {
         let is_udp = |world: &tests::clouds::gcp::World| world.get(&rule).is_some_and(|it| it["IPProtocol"] == "UDP");
         assert_eq!(ground.becomes(name, "the protocol is another", is_udp).await, address);
         ground.delete(name).await;
-    }
+    };
+    tokio::join!(lives("external", "External"), lives("internal", "Internal"));
     assert_eq!(ground.made(), [""; 0]);
     let asked = ground.cloud.requests();
     let own = |path: &str| path == "/token" || path.starts_with("/compute/v1/projects/p1/");

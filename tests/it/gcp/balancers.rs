@@ -72,42 +72,79 @@ async fn an_internal_load_balancer_lives_and_leaves_nothing() {
     lives(json!({ TYPE: "Internal" }), "10.132.", Collection::BackendServices).await;
 }
 
-#[tokio::test]
-async fn addresses_stay_wherever_the_api_lets_them() {
-    let ground = Ground::start().await;
-    for kind in ["External", "Internal"] {
-        let balancer = ground.create("web", &json!({ TYPE: kind }), &json!({})).await;
-        let address = ground.address("web").await;
+/// A Service whose changes keep its address.
+struct Kept<'a> {
+    ground: &'a Ground,
+    name: String,
+    balancer: String,
+    address: String,
+    target: Collection,
+}
+
+impl<'a> Kept<'a> {
+    async fn create(ground: &'a Ground, kind: &str, what: &str) -> Self {
+        let name = format!("{}-{what}", kind.to_lowercase());
+        let balancer = ground.create(&name, &json!({ TYPE: kind }), &json!({})).await;
+        let address = ground.address(&name).await;
         let target = if kind == "Internal" { Collection::BackendServices } else { Collection::TargetPools };
-        let keeps = async |what: &str, patch: Value, is_so: &dyn Fn(&World) -> bool| {
-            ground.patch("web", &patch).await;
-            assert_eq!(ground.becomes("web", what, is_so).await, address, "{kind}: {what}");
+        Self { ground, name, balancer, address, target }
+    }
+
+    /// Changes its `spec`, and waits until its load balancer is so.
+    async fn keeps(&self, spec: Value, is_so: impl Fn(&World) -> bool) {
+        self.ground.patch(&self.name, &json!({ "spec": spec })).await;
+        let what = format!("{} with {spec}", self.name);
+        assert_eq!(self.ground.becomes(&self.name, &what, is_so).await, self.address, "{what}");
+    }
+
+    /// Gives it another policy, and the first one again. Then it is deleted.
+    async fn changes_policy(&self) {
+        let check = |world: &World| {
+            let checks = field(world, self.target, &self.balancer, "healthChecks");
+            checks[0].as_str().unwrap_or("").to_owned()
         };
-        let checks =
-            |world: &World| field(world, target, &balancer, "healthChecks")[0].as_str().unwrap_or("").to_owned();
-        let local = json!({ "spec": { "externalTrafficPolicy": "Local" } });
-        keeps("traffic policy Local", local, &|world| checks(world).ends_with(&balancer)).await;
-        let cluster = json!({ "spec": { "externalTrafficPolicy": "Cluster" } });
-        keeps("traffic policy Cluster", cluster, &|world| checks(world).ends_with("-node")).await;
-        let affinity = |value: &'static str| {
-            let balancer = balancer.clone();
-            move |world: &World| field(world, target, &balancer, "sessionAffinity") == value
-        };
-        keeps("affinity", json!({ "spec": { "sessionAffinity": "ClientIP" } }), &affinity("CLIENT_IP")).await;
-        keeps("no affinity", json!({ "spec": { "sessionAffinity": "None" } }), &affinity("NONE")).await;
-        let udp = json!({ "spec": { "ports": [{ "name": "http", "port": 80, "protocol": "UDP" }] } });
-        keeps("protocol", udp, &|world| rule(world, &balancer)["IPProtocol"] == "UDP").await;
-        let ports = json!({ "spec": { "ports": [{ "name": "http", "port": 80 }, { "name": "https", "port": 443 }] } });
+        self.keeps(json!({ "externalTrafficPolicy": "Local" }), |world| check(world).ends_with(&self.balancer)).await;
+        self.keeps(json!({ "externalTrafficPolicy": "Cluster" }), |world| check(world).ends_with("-node")).await;
+        self.ground.delete(&self.name).await;
+    }
+
+    /// Gives it affinity, and takes it away. Then it is deleted.
+    async fn changes_affinity(&self) {
+        for (wanted, shown) in [("ClientIP", "CLIENT_IP"), ("None", "NONE")] {
+            let is_so = |world: &World| field(world, self.target, &self.balancer, "sessionAffinity") == shown;
+            self.keeps(json!({ "sessionAffinity": wanted }), is_so).await;
+        }
+        self.ground.delete(&self.name).await;
+    }
+
+    /// Gives it another protocol, and then two ports. Then it is deleted.
+    async fn changes_ports(&self) {
+        let udp = json!({ "ports": [{ "name": "http", "port": 80, "protocol": "UDP" }] });
+        self.keeps(udp, |world| rule(world, &self.balancer)["IPProtocol"] == "UDP").await;
         let both = |world: &World| {
-            let rule = rule(world, &balancer);
+            let rule = rule(world, &self.balancer);
             rule["portRange"] == "80-443"
                 || rule["ports"] == json!(["443", "80"])
                 || rule["ports"] == json!(["80", "443"])
         };
-        keeps("ports", ports, &both).await;
-        ground.delete("web").await;
-        assert_eq!(ground.made(), [""; 0]);
+        self.keeps(json!({ "ports": [{ "name": "http", "port": 80 }, { "name": "https", "port": 443 }] }), both).await;
+        self.ground.delete(&self.name).await;
     }
+}
+
+#[tokio::test]
+async fn addresses_stay_wherever_the_api_lets_them() {
+    let ground = Ground::start().await;
+    let of = |kind, change| Kept::create(&ground, kind, change);
+    let changed = async |kind| {
+        tokio::join!(
+            async { of(kind, "policy").await.changes_policy().await },
+            async { of(kind, "affinity").await.changes_affinity().await },
+            async { of(kind, "ports").await.changes_ports().await },
+        )
+    };
+    tokio::join!(changed("External"), changed("Internal"));
+    assert_eq!(ground.made(), [""; 0]);
     ground.stop().await;
 }
 

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 
-use k8s_openapi::api::core::v1::{Node, Service};
+use futures::future::join_all;
+use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
 use tests::clouds::gcp::{Collection, Options, Simulator, World};
 use tests::control_plane::{Cluster, cluster};
 use tests::operator::Process;
-use tests::services::address;
+use tests::services::{self, address};
 use tests::vendor::gcp;
 use tests::wait;
 
@@ -33,13 +34,17 @@ impl Neighbour {
         let network = format!("10.24{number}.1.0/24");
         let patch = Patch::Merge(json!({ "spec": { "podCIDR": network, "podCIDRs": [network] } }));
         nodes.patch(&format!("node-{number}"), &PatchParams::default(), &patch).await.unwrap();
-        for (name, kind) in [("external", "External"), ("internal", "Internal")] {
-            create(&cluster, name, &json!({ TYPE: kind }), &json!({})).await;
-            address(&cluster, name).await;
-        }
+        join_all([("external", "External"), ("internal", "Internal")].map(|(name, kind)| {
+            let cluster = &cluster;
+            async move {
+                create(cluster, name, &json!({ TYPE: kind }), &json!({})).await;
+                address(cluster, name).await
+            }
+        }))
+        .await;
         wait::until("the node has its route", async || {
             let is_there = |world: &World| world.all(Collection::Routes).any(|(_, it)| it["destRange"] == *network);
-            cloud.with(|world| is_there(world) && world.is_at_rest()).then_some(())
+            cloud.with(|world| is_there(world) && world.is_at_rest("/routes/")).then_some(())
         })
         .await;
         Self { cluster, process }
@@ -66,11 +71,7 @@ async fn clusters_of_one_name_share_a_project_in_peace() {
     assert_eq!(bodies(&cloud, &first), before, "the second cluster changes nothing of the first one");
 
     let before = bodies(&cloud, &second);
-    let services: Api<Service> = Api::default_namespaced(one.cluster.admin.clone());
-    for name in ["external", "internal"] {
-        services.delete(name, &DeleteParams::default()).await.unwrap();
-        wait::until("it is gone", async || services.get_opt(name).await.unwrap().is_none().then_some(())).await;
-    }
+    join_all(["external", "internal"].map(|it| services::delete(&one.cluster, it))).await;
     Api::<Node>::all(one.cluster.admin.clone()).delete("node-1", &DeleteParams::default()).await.unwrap();
     wait::within(wait::DEADLINE, async || (made(&cloud) == second).then_some(())).await;
     assert_eq!(made(&cloud), second, "all of the first cluster is gone");

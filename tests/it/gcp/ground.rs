@@ -94,7 +94,7 @@ impl Ground {
         services::address(&self.cluster, name).await
     }
 
-    /// Waits until the load balancer is so, nothing goes on, and the Service has the rule's address. Answers that.
+    /// Waits until the load balancer is so, nothing goes on about it, and the Service has the rule's address. Answers that.
     pub(crate) async fn becomes(&self, name: &str, what: &str, is_so: impl Fn(&World) -> bool) -> String {
         let service = self.services().get(name).await.unwrap();
         let balancer = balancer_name(&service);
@@ -103,7 +103,7 @@ impl Ground {
             let address = self.cloud.with(|world| {
                 let is_held = world.get(&region().path(Collection::Addresses, &balancer)).is_some();
                 let address = world.get(&rule)?["IPAddress"].as_str()?.to_owned();
-                (is_so(world) && !is_held && world.is_at_rest()).then_some(address)
+                (is_so(world) && !is_held && world.is_at_rest(&balancer)).then_some(address)
             })?;
             let shown = services::shown_addresses(&self.services().get(name).await.unwrap());
             (shown.first() == Some(&address)).then_some(address)

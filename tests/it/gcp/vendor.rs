@@ -73,14 +73,12 @@ async fn taken_over(step: &str) {
 
 #[tokio::test]
 async fn external_ones_of_googles_manager_are_taken_over_unwritten() {
-    taken_over("external-second").await;
-    taken_over("external-static-ip").await;
+    tokio::join!(taken_over("external-second"), taken_over("external-static-ip"));
 }
 
 #[tokio::test]
 async fn internal_ones_of_googles_manager_are_taken_over_unwritten() {
-    taken_over("internal-local").await;
-    taken_over("internal-udp").await;
+    tokio::join!(taken_over("internal-local"), taken_over("internal-udp"));
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 //! received, or has carried out, the nth request from then on. For each Service that was not yet as its user wants it this is
 //! one point at which the process died. Numbers and faults come from a seed, which a failure prints; `AEROSTAT_SEED`
 //! repeats it. `AEROSTAT_POINTS` says how many points there are to be, and `AEROSTAT_PENDING` how many seconds each change of a load
-//! balancer of OpenStack takes.
+//! balancer of OpenStack, and each operation of Google Cloud, takes.
 //!
 //! Cases: kill-9
 
@@ -13,7 +13,7 @@ mod run;
 use std::time::Duration;
 
 use tests::random;
-use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, Hetzner, OpenStack, Vendor};
+use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor};
 
 use self::run::CrashTest;
 
@@ -39,8 +39,13 @@ async fn kill_9_leaves_one_for_each_service_at_aws() {
 #[tokio::test]
 async fn kill_9_leaves_one_for_each_service_at_openstack() {
     // Each change is made in one write after the other, and the load balancer is PENDING meanwhile.
-    let pending = random::number("AEROSTAT_PENDING").map(Duration::from_secs);
-    in_a_cloud_that_takes::<OpenStack>(pending.map_or(Creation::Reads(2), Creation::Takes), 36, &[]).await;
+    in_a_cloud_that_takes::<OpenStack>(pending(), 36, &[]).await;
+}
+
+#[tokio::test]
+async fn kill_9_leaves_one_for_each_service_at_google_cloud() {
+    // Each write has an operation. Half of the Services share a health check and an instance group, the others a check of another kind.
+    in_a_cloud_that_takes::<GoogleCloud>(pending(), 36, &[]).await;
 }
 
 async fn in_a_failing_cloud<V: Vendor>(one_in: u64, settings: &[(&str, &str)]) {
@@ -53,6 +58,12 @@ async fn in_a_cloud_that_takes<V: Vendor>(creation: Creation, one_in: u64, setti
         Behaviour { creation, names_are_unique: false, lists_late_by: Duration::from_secs(1), ..Behaviour::default() };
     let settings = [V::FAST, settings].concat();
     CrashTest::<V>::start(behaviour, one_in, &settings).await.run(points()).await;
+}
+
+/// How long a change takes where clouds take their time.
+fn pending() -> Creation {
+    let pending = random::number("AEROSTAT_PENDING").map(Duration::from_secs);
+    pending.map_or(Creation::Reads(2), Creation::Takes)
 }
 
 fn points() -> u64 {

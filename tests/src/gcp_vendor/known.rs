@@ -11,6 +11,10 @@ const FINALIZER: &str = "aerostat has one finalizer, and takes theirs off with i
 const DESTINATION: &str =
     "the firewall of shared checks has no destination: theirs names the first Service's address for ever";
 
+const NAMES: &str = "a node has its names, too: theirs has them of the machine alone on which it runs";
+const IDENTITY: &str =
+    "project and network are read at the start: nothing is concluded from the answers of others with their names";
+
 const READ: &str = "what is deleted is read before: an object with the Service's name may be somebody else's by now";
 
 /// The project of the tests gives each machine an external address, that of the recordings the first alone.
@@ -40,8 +44,11 @@ pub const PACKAGE: [Meant; 4] = [
 ];
 
 /// The table.
-pub const TABLE: [Meant; 5] = [
+pub const TABLE: [Meant; 8] = [
     MACHINES,
+    Meant { pattern: "nodes/join: nodes/*/addresses/*: nothing → \"InternalDNS *", reason: NAMES, always: false },
+    Meant { pattern: "nodes/join: nodes/*/addresses/*: nothing → \"Hostname *", reason: NAMES, always: false },
+    Meant { pattern: "nodes: requests/reads: *", reason: IDENTITY, always: false },
     always("*: cloud/set/*/forwardingRules/*/labels: nothing → *", MARK),
     always("*: services/*/finalizers/*: \"gke.networking.io/l4-*lb-v1\" → nothing", FINALIZER),
     always("external/create: cloud/set/*-node-http-hc/destinationRanges: *", DESTINATION),

@@ -5,7 +5,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result, ensure};
 
-use crate::clouds::gcp::{MetadataServer, PROJECT, REGION, Simulator};
+use crate::clouds::gcp::{Collection, MetadataServer, PROJECT, Place, REGION, Simulator, link};
 use crate::control_plane::Cluster;
 use crate::folder::Folder;
 use crate::manager::{Manager, VendorManager, built};
@@ -34,13 +34,16 @@ pub fn package_keys() -> Result<Vec<String>> {
 pub(super) fn start(cluster: &Cluster, cloud: &Simulator, metadata: &MetadataServer, flags: &[&str]) -> Manager {
     let program = program();
     let folder = Folder::new();
+    // With a name it would begin the link with its endpoint, and hold that against the link that the API answers, text against text: it
+    // would make each internal rule of its own again, too.
+    let subnet = link(&Place::region(PROJECT, REGION).path(Collection::Subnetworks, "default"));
     let lines = [
         "[global]".to_owned(),
         format!("project-id = {PROJECT}"),
         format!("local-zone = {REGION}-b"),
         "regional = true".to_owned(),
         "network-name = default".to_owned(),
-        "subnetwork-name = default".to_owned(),
+        format!("subnetwork-name = {subnet}"),
         "node-tags = k8s-node".to_owned(),
         format!("api-endpoint = {}/", cloud.compute_url()),
     ];

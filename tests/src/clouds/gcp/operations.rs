@@ -93,10 +93,10 @@ impl World {
         }
     }
 
-    /// Whether no operation goes on.
+    /// Whether no operation goes on about an object with this in its path.
     #[must_use]
-    pub fn is_at_rest(&self) -> bool {
-        self.operations.values().all(|it| matches!(it.end, End::Over))
+    pub fn is_at_rest(&self, about: &str) -> bool {
+        self.operations.values().all(|it| matches!(it.end, End::Over) || !it.target.contains(about))
     }
 
     /// Ends all operations now.
