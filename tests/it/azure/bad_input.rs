@@ -5,7 +5,7 @@ use tests::clouds::azure::{CLIENT, SECRET, id};
 use tests::kubelet;
 use tests::operator::{Setup, assert_waits, event, initialized, says};
 
-use crate::ground::Ground;
+use crate::ground::{Ground, gathered};
 
 /// Changes the `entra` credential.
 fn entra(setup: Setup, change: impl FnOnce(&mut Value)) -> Setup {
@@ -69,18 +69,21 @@ async fn bad_credentials_of_azure_are_told_in_entras_words() {
 
 #[tokio::test]
 async fn bad_networks_of_azure_are_told_by_their_setting() {
-    let nowhere = |config: &mut Value| config["provider"]["settings"]["vnetName"] = json!("nowhere");
-    let ground = Ground::with(|_| {}, |setup| setup.edit(nowhere)).await;
+    let nowhere = |key: &'static str| move |config: &mut Value| config["provider"]["settings"][key] = json!("nowhere");
+    let mut ground = Ground::with(|_| {}, |setup| setup.edit(nowhere("resourceGroup"))).await;
     let node = waiting_node(&ground, 1).await;
-    let parts = ["there is no virtual network nowhere", "correct settings vnetName"];
-    event(&ground.cluster, &node, &parts).await;
+    // Lists say so of a group that is there, too: it is told once that lasts.
+    event(&ground.cluster, &node, &["Resource group 'nowhere' could not be found", "correct the setting"]).await;
+    ground.setup = tests::vendor::azure::setup(&ground.cluster, &ground.cloud).edit(nowhere("vnetName"));
+    ground.restart().await;
+    event(&ground.cluster, &node, &["there is no virtual network nowhere", "correct settings vnetName"]).await;
     assert_waits(&ground.cluster, &node).await;
     ground.stop().await;
 }
 
 #[tokio::test]
 async fn bad_security_groups_and_empty_answers_write_nothing() {
-    let ground = Ground::start().await;
+    let ground = Ground::started(gathered).await;
     let group = id("Microsoft.Network/networkSecurityGroups/nsg1");
     let body = ground.cloud.with(|world| world.remove(&group)).unwrap();
     let begun = ground.cloud.requests().len();

@@ -9,7 +9,7 @@ use tests::operator::Setup;
 use tests::services::shown_addresses;
 use tests::wait;
 
-use crate::ground::{Ground, balancer, group, members, names, parts};
+use crate::ground::{Ground, balancer, gathered, group, members, names, parts};
 
 const INTERNAL: &str = "service.beta.kubernetes.io/azure-load-balancer-internal";
 
@@ -24,12 +24,6 @@ fn by_address(setup: Setup) -> Setup {
         config["provider"]["settings"]["loadBalancerBackendPoolConfigurationType"] = json!("nodeIP");
     };
     setup.edit(settings)
-}
-
-/// The same, and Services wait for each other as an operator's do.
-fn gathered(setup: Setup) -> Setup {
-    by_address(setup)
-        .edit(|config| drop(config["provider"]["settings"].as_object_mut().unwrap().remove("gatherMilliseconds")))
 }
 
 /// Two nodes, a new process without a write, a node that leaves, one that joins, and nothing that is left.
@@ -88,7 +82,7 @@ async fn an_internal_service_of_azure_lives_and_leaves_nothing() {
 /// Cases: azure 20
 #[tokio::test]
 async fn ten_services_at_once_are_one_write_of_each() {
-    let ground = Ground::started(gathered).await;
+    let ground = Ground::started(|setup| gathered(by_address(setup))).await;
     let begun = ground.cloud.requests().len();
     let all: Vec<String> = (0..10).map(|it| format!("web-{it}")).collect();
     let bases = join_all(all.iter().map(async |it| ground.create(it, &json!({}), &json!({})).await)).await;
@@ -126,7 +120,7 @@ async fn ten_services_at_once_are_one_write_of_each() {
 /// Cases: azure 46
 #[tokio::test]
 async fn a_node_that_comes_is_one_write_for_all_services() {
-    let ground = Ground::started(gathered).await;
+    let ground = Ground::started(|setup| gathered(by_address(setup))).await;
     let all: Vec<String> = (0..5).map(|it| format!("web-{it}")).collect();
     join_all(all.iter().map(async |it| ground.create(it, &json!({}), &json!({})).await)).await;
     join_all(all.iter().map(|it| ground.address(it))).await;

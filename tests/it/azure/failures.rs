@@ -198,6 +198,39 @@ async fn rights_that_are_missing_are_named_with_their_scope() {
     ground.stop().await;
 }
 
+#[tokio::test]
+async fn a_role_at_the_group_alone_is_enough() {
+    let mut ground = Ground::start().await;
+    let of_subscription =
+        ["Microsoft.Resources/subscriptions/providers/read", "Microsoft.Network/locations/operations/read"];
+    ground.cloud.behave(|it| it.denied.extend(of_subscription.map(str::to_owned)));
+    ground.create("web", &json!({}), &json!({})).await;
+    ground.address("web").await;
+    ground.says("say them in setting zones").await;
+    let made = |world: &World| {
+        let publics = world.all(Kind::PublicIp);
+        publics.filter(|it| it["tags"]["k8s-azure-service"] == "default/web").cloned().collect::<Vec<_>>()
+    };
+    let [public] = &ground.cloud.with(|world| made(world))[..] else { panic!("one address is made") };
+    assert_eq!(public.get("zones"), None, "{public}");
+
+    // Why something has failed, its operation does not tell this credential.
+    let failure = OperationFailure {
+        method: "PUT",
+        kind: Kind::LoadBalancer,
+        code: "InternalServerError",
+        message: "it failed by itself".to_owned(),
+    };
+    ground.cloud.behave(|it| it.failures = vec![failure]);
+    ground.create("second", &json!({}), &json!({ "ports": [{ "port": 443 }] })).await;
+    ground.told("second", &["a write has failed", "cannot be read", of_subscription[1]]).await;
+    ground.cloud.behave(|it| it.failures.clear());
+    ground.address("second").await;
+    tokio::join!(ground.delete("web"), ground.delete("second"));
+    assert_eq!((ground.made(), ground.rules()), (vec![], vec![]));
+    ground.stop().await;
+}
+
 /// Cases: azure 44
 #[tokio::test]
 async fn labels_and_quotas_are_told_in_azures_words() {

@@ -122,6 +122,11 @@ impl Ground {
         services::delete(&self.cluster, name).await;
     }
 
+    /// Waits for a line of the binary's log.
+    pub(crate) async fn says(&mut self, text: &str) {
+        self.process.as_mut().unwrap().says(text).await;
+    }
+
     /// Waits for an event about an object that says these.
     pub(crate) async fn told(&self, name: &str, parts: &[&str]) {
         operator::event(&self.cluster, name, parts).await;
@@ -152,6 +157,13 @@ impl Ground {
         self.rest().await;
         self.cloud.assert_valid();
     }
+}
+
+/// Services wait for each other as an operator's do: as long as the egress answers reads from memory, too.
+pub(crate) fn gathered(setup: Setup) -> Setup {
+    setup.edit(|config| {
+        config["provider"]["settings"].as_object_mut().unwrap().remove("gatherMilliseconds").unwrap();
+    })
 }
 
 /// Lets a machine join a cluster as a node.

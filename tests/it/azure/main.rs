@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod alike;
 mod asked;
 mod attacks;
 mod bad_input;
@@ -15,5 +16,4 @@ mod others;
 mod recordings;
 mod rules;
 mod sdk;
-mod vendor;
 mod volumes;

@@ -4,7 +4,8 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt as _;
 use kube::api::{DeleteParams, Patch, PatchParams};
 use serde_json::{Value, json};
-use tests::clouds::azure::{TENANT, World, id};
+use tests::azure_vendor::story::whole_state;
+use tests::clouds::azure::{Kind, TENANT, World, id};
 use tests::{kubelet, operator, wait};
 
 use crate::ground::Ground;
@@ -105,44 +106,72 @@ fn routes(world: &World) -> Vec<(String, String, String)> {
     all
 }
 
-/// Cases: azure 57, azure 58, azure 59, azure 61
-#[tokio::test]
-async fn routes_of_azure_are_one_write_and_exact() {
-    let flags = ["--cluster-cidr=10.244.0.0/16", "--route-reconciliation-period=1s", "--route-deletion-warm-up=0s"];
-    let table = |setup: tests::operator::Setup| {
-        setup.edit(|config| config["provider"]["settings"]["routeTableName"] = json!("rt1"))
-    };
-    // Nodes join while nobody makes routes.
-    let mut ground =
-        Ground::with(|_| {}, |setup| table(setup).flags(&flags).flags(&["--configure-cloud-routes=false"])).await;
-    for number in [1, 2, 3, 10] {
-        ground.join(number).await;
+/// The route of a node's pod network.
+fn route(number: u32) -> (String, String, String) {
+    let hop = tests::clouds::azure::machine_address(number);
+    (format!("node-{number}____10244{number}024"), format!("10.244.{number}.0/24"), hop)
+}
+
+/// The writes of route tables since so many requests.
+fn table_writes(ground: &Ground, begun: usize) -> Vec<String> {
+    let all = ground.writes_since(begun).into_iter();
+    all.filter(|it| it.contains("routeTables")).collect()
+}
+
+/// Nodes with pod networks, which have joined before anybody makes routes; and how much was asked when that begins.
+async fn with_routes(prepare: impl FnOnce(&mut World), numbers: &[u32]) -> (Ground, usize) {
+    let routes = "--configure-cloud-routes=false";
+    let flags =
+        ["--cluster-cidr=10.244.0.0/16", "--route-reconciliation-period=1s", "--route-deletion-warm-up=0s", routes];
+    let table = |config: &mut Value| config["provider"]["settings"]["routeTableName"] = json!("rt1");
+    let mut ground = Ground::with(prepare, |setup| setup.edit(table).flags(&flags)).await;
+    for number in numbers {
+        ground.join(*number).await;
         let cidr = format!("10.244.{number}.0/24");
         let patch = json!({ "spec": { "podCIDR": cidr, "podCIDRs": [cidr] } });
         let name = format!("node-{number}");
         ground.nodes().patch(&name, &PatchParams::default(), &Patch::Merge(patch)).await.unwrap();
     }
-    ground.setup.flags.retain(|it| it != "--configure-cloud-routes=false");
+    ground.setup.flags.retain(|it| it != routes);
     let begun = ground.cloud.requests().len();
     ground.restart().await;
-    let route = |number: u32| {
-        let hop = tests::clouds::azure::machine_address(number);
-        (format!("node-{number}____10244{number}024"), format!("10.244.{number}.0/24"), hop)
-    };
-    let mut expected = [1, 2, 3, 10].map(route);
-    expected.sort();
-    ground.becomes("all nodes have their routes", |world| routes(world) == expected).await;
-    let writes = |ground: &Ground, begun| -> Vec<String> {
-        let all = ground.writes_since(begun).into_iter();
-        all.filter(|it| it.contains("routeTables")).collect()
-    };
-    assert_eq!(writes(&ground, begun), ["PUT routeTables/rt1 201"], "the table is made with all routes");
+    (ground, begun)
+}
+
+async fn has_network(ground: &Ground, name: &str) {
     wait::until("the network of a node is available", async || {
-        let node = ground.nodes().get("node-1").await.unwrap();
+        let node = ground.nodes().get(name).await.unwrap();
         let all = node.status?.conditions?;
         all.iter().any(|it| it.type_ == "NetworkUnavailable" && it.status == "False").then_some(())
     })
     .await;
+}
+
+#[tokio::test]
+async fn routes_of_azures_manager_are_taken_over_unwritten() {
+    let table = id("Microsoft.Network/routeTables/rt1");
+    let left = whole_state("vm/state-routes-create")["RG/Microsoft.Network/routeTables/rt1"].clone();
+    let left: Value = serde_json::from_str(&left.to_string().replace("RG/", &id(""))).unwrap();
+    let (ground, begun) = with_routes(|world| world.insert(Kind::RouteTable, &table, left), &[1, 2]).await;
+    for name in ["node-1", "node-2"] {
+        has_network(&ground, name).await;
+    }
+    assert_eq!(table_writes(&ground, begun), [""; 0]);
+    // They are known as its own.
+    ground.nodes().delete("node-2", &DeleteParams::default()).await.unwrap();
+    ground.becomes("the route of a deleted node goes", |world| routes(world) == [route(1)]).await;
+    ground.stop().await;
+}
+
+/// Cases: azure 57, azure 58, azure 59, azure 61
+#[tokio::test]
+async fn routes_of_azure_are_one_write_and_exact() {
+    let (ground, begun) = with_routes(|_| {}, &[1, 2, 3, 10]).await;
+    let mut expected = [1, 2, 3, 10].map(route);
+    expected.sort();
+    ground.becomes("all nodes have their routes", |world| routes(world) == expected).await;
+    assert_eq!(table_writes(&ground, begun), ["PUT routeTables/rt1 201"], "the table is made with all routes");
+    has_network(&ground, "node-1").await;
 
     // A route of another writer stays, and node-10 keeps its own when node-1 goes.
     let begun = ground.cloud.requests().len();
@@ -158,6 +187,6 @@ async fn routes_of_azure_are_one_write_and_exact() {
         vec![route(2), route(3), route(10), ("office".to_owned(), "10.9.0.0/16".to_owned(), String::new())];
     expected.sort();
     ground.becomes("the route of a deleted node goes", |world| routes(world) == expected).await;
-    assert_eq!(writes(&ground, begun), ["PUT routeTables/rt1 200"]);
+    assert_eq!(table_writes(&ground, begun), ["PUT routeTables/rt1 200"]);
     ground.stop().await;
 }

@@ -5,7 +5,7 @@
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::go_guests;
 use tests::guests;
-use tests::published::{acme, acme_async, aws, digitalocean, gcp, hetzner, openstack};
+use tests::published::{acme, acme_async, aws, azure, digitalocean, gcp, hetzner, openstack};
 
 use crate::setup::{tried, tried_beside};
 
@@ -88,6 +88,14 @@ async fn gcp_keeps_every_promise() {
     // revisions. A call makes many requests: one of five ways in which they go wrong.
     let untried = [SHARING, "marks-are-not-forged", "kept-is-no-orphan", "revision-tells-changes"];
     keeps_all_but(&untried, &tried_beside(guests::GCP, &[&one.url, &other.url], 5).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn azure_keeps_every_promise() {
+    let (one, other) = (azure::serve(0, None).await.unwrap(), azure::serve(0, None).await.unwrap());
+    // Locks are another service's, and the list has no revisions. A call makes many requests: one of five ways in which they go wrong.
+    let untried = [SHARING, "kept-is-no-orphan", "revision-tells-changes"];
+    keeps_all_but(&untried, &tried_beside(guests::AZURE, &[&one.url, &other.url], 5).await);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@
 //! received, or has carried out, the nth request from then on. For each Service that was not yet as its user wants it this is
 //! one point at which the process died. Numbers and faults come from a seed, which a failure prints; `AEROSTAT_SEED`
 //! repeats it. `AEROSTAT_POINTS` says how many points there are to be, and `AEROSTAT_PENDING` how many seconds each change of a load
-//! balancer of OpenStack, and each operation of Google Cloud, takes.
+//! balancer of OpenStack, and each operation of Azure and Google Cloud, takes.
 //!
 //! Cases: kill-9
 
@@ -13,7 +13,7 @@ mod run;
 use std::time::Duration;
 
 use tests::random;
-use tests::vendor::{Aws, Behaviour, Creation, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor};
+use tests::vendor::{Aws, AzureCloud, Behaviour, Creation, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor};
 
 use self::run::CrashTest;
 
@@ -34,6 +34,14 @@ async fn kill_9_leaves_one_for_each_service_at_hetzner() {
 async fn kill_9_leaves_one_for_each_service_at_aws() {
     // A call makes three times as many requests as elsewhere. Each load balancer has a security group of its own, too.
     in_a_failing_cloud::<Aws>(36, &[("loadBalancers.nlbSecurityGroupMode", "Managed")]).await;
+}
+
+#[tokio::test]
+async fn kill_9_leaves_one_for_each_service_at_azure() {
+    // A public address, parts of a load balancer that all share, and a security rule: each write is an operation.
+    let pending = random::number("AEROSTAT_PENDING").map(Duration::from_secs);
+    let soon = [("gatherMilliseconds", "100")];
+    in_a_cloud_that_takes::<AzureCloud>(pending.map_or(Creation::Reads(2), Creation::Takes), 36, &soon).await;
 }
 
 #[tokio::test]

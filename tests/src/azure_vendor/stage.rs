@@ -22,8 +22,9 @@ use crate::{kubelet, operator};
 use super::seen::{self, AzureWords};
 use super::story::{between, is_counted};
 
-/// Once a step is over, nothing is asked for longer than it takes to come back to a Service and to gather others.
-const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(1_500), patience: Duration::from_secs(40) };
+/// Once a step is over, nothing is asked for longer than it takes to come back to a Service and to gather others, and than the egress
+/// answers reads from memory: a person may make an address before the next step.
+const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(2_200), patience: Duration::from_secs(40) };
 /// The flags of the recordings.
 const FLAGS: [&str; 2] = ["--configure-cloud-routes=false", "--node-status-update-frequency=1h"];
 

@@ -29,7 +29,12 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     simulator.with(|world| {
         world.insert(Kind::RouteTable, &table(), json!({ "location": LOCATION, "properties": { "routes": [] } }));
     });
-    let own = [("loadBalancerBackendPoolConfigurationType", "nodeIP"), ("routeTableName", "rt1")];
+    // The suite makes one call after the other.
+    let own = [
+        ("loadBalancerBackendPoolConfigurationType", "nodeIP"),
+        ("routeTableName", "rt1"),
+        ("gatherMilliseconds", "0"),
+    ];
     let setup = Setup {
         settings: super::settings(AzureCloud::SETTINGS.iter().chain(&own)),
         login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
@@ -135,7 +140,7 @@ fn table() -> String {
 }
 
 /// A resource and its parts, each an object of its own: Services share the whole, and each has parts. A frontend stands for a load
-/// balancer.
+/// balancer. Services share security rules, too: each has its destinations in them.
 fn objects(kind: Kind, body: &Value) -> Vec<CloudObject> {
     let object = |(id, body): (String, Value)| {
         let words: Vec<&str> = id.rsplit('/').collect();
@@ -143,5 +148,21 @@ fn objects(kind: Kind, body: &Value) -> Vec<CloudObject> {
         let kind = if of == "frontendIPConfigurations" { "frontend of a load balancer" } else { of };
         CloudObject { kind: kind.to_owned(), id: id.clone(), name, body }
     };
-    entries(kind, body).into_iter().map(object).collect()
+    entries(kind, body).into_iter().map(object).flat_map(destinations).collect()
+}
+
+/// A security rule by its destinations; anything else as it is.
+fn destinations(mut object: CloudObject) -> Vec<CloudObject> {
+    let Some(rule) = object.body["properties"].as_object_mut().filter(|_| object.kind == "securityRules") else {
+        return vec![object];
+    };
+    let several = rule.remove("destinationAddressPrefixes").and_then(|it| it.as_array().cloned()).unwrap_or_default();
+    let all = rule.remove("destinationAddressPrefix").into_iter().chain(several);
+    let part = |destination: Value| {
+        let mut part = object.clone();
+        part.id = format!("{} to {}", object.id, destination.as_str().unwrap_or_default());
+        part.body["properties"]["destinationAddressPrefix"] = destination;
+        part
+    };
+    all.map(part).collect()
 }

@@ -86,7 +86,10 @@ fn refusal(response: &Response, endpoint: &str) -> Option<Error> {
             Some(Error::retry_after(pause, complaint))
         }
         (it, _) if is_busy_code(it) => Some(Error::unavailable(complaint)),
-        ("ResourceGroupNotFound" | "SubscriptionNotFound", _) => Some(Error::unavailable(complaint)),
+        // Lists say so for some seconds of a group that is there.
+        ("ResourceGroupNotFound" | "SubscriptionNotFound", _) => {
+            Some(Error::unavailable(format_args!("{complaint} (if that lasts, correct the setting that names it)")))
+        }
         (it, _) => ended(it, &complaint),
     }
 }

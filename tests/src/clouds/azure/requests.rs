@@ -66,9 +66,7 @@ fn act(world: &mut World, request: &Recorded, asked: ArmPath) -> Result<Answer, 
     let is_get = request.method == Method::GET;
     match &subject {
         ArmSubject::Operation { operation, is_result } => {
-            let service =
-                if request.path.contains(Service::Compute.namespace()) { Service::Compute } else { Service::Network };
-            return operations::polled(world, service, operation, *is_result);
+            return operations::polled(world, service_of(request), operation, *is_result);
         }
         ArmSubject::Provider(service) if is_get => return Ok(Answer::ok(&provider(*service, &subscription))),
         ArmSubject::Subscription if is_get => {
@@ -98,7 +96,11 @@ fn act(world: &mut World, request: &Recorded, asked: ArmPath) -> Result<Answer, 
             if kind == Kind::ScaleSetInterface && world.get(&within).is_none() {
                 return Err(errors::resource_not_found(&within, Kind::ScaleSet, group_name(&within)));
             }
-            listing::many(world, request, kind, &within).map(|it| Answer::ok(&it))
+            let list = listing::many(world, request, kind, &within)?;
+            // Whoever reads a list has read what is in it.
+            let shown = list["value"].as_array().into_iter().flatten();
+            shown.for_each(|it| world.count_read(None, text(it, "id")));
+            Ok(Answer::ok(&list))
         }
         (&Method::GET, ArmSubject::One { kind, id }) => read(world, request, kind, &id).map(|it| Answer::ok(&it)),
         (&Method::GET, ArmSubject::Parts { kind, id, part }) => {
@@ -227,6 +229,13 @@ fn check_action(world: &World, request: &Recorded, asked: &ArmPath) -> Result<()
         ArmSubject::One { kind, .. } | ArmSubject::Many { kind, .. } => (kind, None, None),
         ArmSubject::Parts { kind, part, .. } | ArmSubject::Part { kind, part, .. } => (kind, Some(*part), None),
         ArmSubject::Verb { kind, verb, .. } => (kind, None, Some(verb.as_str())),
+        ArmSubject::Provider(_) => {
+            return check_right(world, request, "Microsoft.Resources/subscriptions/providers/read");
+        }
+        ArmSubject::Operation { .. } => {
+            let namespace = service_of(request).namespace();
+            return check_right(world, request, &format!("{namespace}/locations/operations/read"));
+        }
         _ => return Ok(()),
     };
     let what = match (&request.method, verb) {
@@ -237,6 +246,14 @@ fn check_action(world: &World, request: &Recorded, asked: &ArmPath) -> Result<()
         _ => "write".to_owned(),
     };
     let part = part.map(|it| format!("/{it}")).unwrap_or_default();
-    let action = format!("{}{part}/{what}", kind.full_type());
-    if world.behaviour.denied.contains(&action) { Err(errors::forbidden(&action, &request.path)) } else { Ok(()) }
+    check_right(world, request, &format!("{}{part}/{what}", kind.full_type()))
+}
+
+fn check_right(world: &World, request: &Recorded, action: &str) -> Result<(), Refusal> {
+    if world.behaviour.denied.contains(action) { Err(errors::forbidden(action, &request.path)) } else { Ok(()) }
+}
+
+/// The service whose operation a request is about.
+fn service_of(request: &Recorded) -> Service {
+    if request.path.contains(Service::Compute.namespace()) { Service::Compute } else { Service::Network }
 }

@@ -188,7 +188,7 @@ fn another_cluster_of_the_same_name_is_left_alone() {
 const ANYTHING: [&str; 5] = ["true or false", "__auto__", "names with spaces", "subscriptions with spaces", "or *"];
 
 #[test]
-fn each_annotation_with_a_refused_value_names_itself_and_its_range() {
+fn annotations_refuse_values_by_their_name_and_range() {
     let description = BalancerStage::new().host.run(<Azure as aerostat_sdk::Provider>::describe).unwrap();
     let mut refused = 0;
     for row in description.annotations {
