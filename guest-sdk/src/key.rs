@@ -75,7 +75,7 @@ enum Default {
 pub(crate) enum KeyPlace {
     Annotation,
     Setting,
-    /// Of a StorageClass.
+    /// A parameter of a StorageClass.
     Parameter,
 }
 

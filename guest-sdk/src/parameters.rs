@@ -23,7 +23,7 @@ use crate::{DesiredVolume, Result};
 /// let plain = DesiredVolume::of("default", "data", "uid", 1 << 30);
 /// assert_eq!(Parameters::of(&plain).get(&TIER), Ok(1));
 /// let wrong = plain.with_parameter("tier", "huge");
-/// let error = aerostat_sdk::Error::invalid("parameter tier: \"huge\" is not \"slow\" or \"fast\"");
+/// let error = aerostat_sdk::Error::invalid("parameter tier: \"huge\" is not slow or fast");
 /// assert_eq!(Parameters::of(&wrong).get(&TIER), Err(error));
 /// ```
 #[derive(Clone, Copy, Debug)]

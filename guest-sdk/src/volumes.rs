@@ -6,9 +6,9 @@ use std::time::Duration;
 use crate::bindings::volumes::exports::aerostat::cloud::volumes::Guest;
 use crate::key::Row;
 use crate::{
-    AccessMode, AttachMode, ClaimOwner, CloudVolume, DesiredVolume, ExpandedVolume, Growth, KnownVolume, Mark,
-    MarkedClaim, Pause, PendingVolume, Result, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription,
-    VolumeDetachment, VolumeExpansion, VolumePage, VolumePlace, VolumeSource, VolumeSourceKind, VolumeState, cluster,
+    AccessMode, AttachMode, ClaimOwner, CloudVolume, DesiredVolume, ExpandedVolume, Growth, KnownVolume, MarkedClaim,
+    Pause, PendingVolume, Result, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription,
+    VolumeDetachment, VolumeExpansion, VolumePage, VolumePlace, VolumeSource, VolumeSourceKind, VolumeState,
 };
 
 /// In the `extra` of a desired volume: no call of `create` came before this one.
@@ -287,25 +287,6 @@ impl KnownVolume {
     /// A volume with this handle, for a vendor's own tests.
     pub fn of(handle: impl Into<String>) -> Self {
         Self { handle: handle.into(), name: String::new(), attributes: Vec::new(), memo: None, extra: Vec::new() }
-    }
-}
-
-impl ClaimOwner {
-    /// The mark of what is made for this claim.
-    ///
-    /// # Errors
-    ///
-    /// As [`cluster`].
-    pub fn mark(&self) -> Result<Mark> {
-        Ok(Mark { cluster: cluster()?.uid, service: self.uid.clone() })
-    }
-}
-
-impl MarkedClaim {
-    /// The owner that a mark names.
-    #[must_use]
-    pub fn of(mark: &Mark) -> Self {
-        Self { cluster_uid: Some(mark.cluster.clone()), uid: Some(mark.service.clone()), ..Self::default() }
     }
 }
 

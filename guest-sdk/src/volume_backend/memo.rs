@@ -2,7 +2,7 @@
 
 use crate::{DesiredVolume, Error, Result};
 
-/// What is known of a volume that was or may have been created. The time is in seconds since 1970.
+/// The knowledge of a volume that was or may have been created. The time is in seconds since 1970.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum VolumeMemo {
     /// The cloud has named this handle.

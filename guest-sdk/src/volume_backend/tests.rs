@@ -333,6 +333,20 @@ fn a_volume_at_another_machine_is_not_moved() {
 }
 
 #[test]
+fn a_volume_at_work_is_neither_detached_nor_deleted_yet() {
+    let busy = || {
+        let mut cloud = Disks::<true>::default().with("pvc-1", json!({ "size": 1, "mark": "", "at": null }));
+        cloud.actions.begin("disk-2", 2_000_000, FakeMoment::default());
+        cloud
+    };
+    let known = KnownVolume::of("disk-2");
+    let (detached, requests, _) = call(busy(), || detach(&Acme::<true>, &known, "m-1"));
+    assert!(matches!(detached, Ok(VolumeDetachment::Pending(_))) && requests.len() == 1, "it may be an attachment");
+    let (deleted, requests, _) = call(busy(), || delete(&Acme::<true>, &known));
+    assert!(matches!(deleted, Ok(VolumeDeletion::Pending(_))) && requests.len() == 1, "{requests:?}");
+}
+
+#[test]
 fn a_larger_volume_does_not_shrink() {
     let disk = Disks::<true>::default().with("pvc-1", json!({ "size": 12, "mark": "", "at": null }));
     let (larger, requests, _) = call(disk, || expand(&Acme::<true>, &KnownVolume::of("disk-2"), 10 * GIB));

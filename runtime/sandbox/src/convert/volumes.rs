@@ -29,7 +29,7 @@ const PLACES: usize = 16;
 const MACHINES: usize = 256;
 /// Later would be an outage.
 const LONGEST_WAIT: Duration = Duration::from_secs(300);
-/// What StorageClasses say to the program that makes volumes, and no driver.
+/// The beginning of keys by which a StorageClass speaks to the program that makes volumes, and to no driver.
 const RESERVED: &str = "csi.storage.k8s.io/";
 /// In the `extra` of a desired volume: no call of `create` came before.
 const FIRST_CREATE: &str = "host.first-create";
