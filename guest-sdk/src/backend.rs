@@ -88,6 +88,7 @@ pub use self::creation::{Creation, gave_up};
 pub use self::delete::delete;
 pub use self::ensure::{ensure, tag};
 pub use self::found::{Found, refuse_taken_name};
+pub(crate) use self::memo::remaining;
 pub use self::targets::Difference;
 
 #[cfg(test)]

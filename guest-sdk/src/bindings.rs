@@ -51,6 +51,8 @@ exports! {
     /// The export of providers that know where volumes are.
     persistent_volumes: "provides-persistent-volumes", "__export_persistent_volumes",
         "aerostat_sdk::bindings::persistent_volumes"
+    /// The export of providers with disks for pods.
+    volumes: "provides-volumes", "__export_volumes", "aerostat_sdk::bindings::volumes"
 }
 
 /// The export of providers that take several load balancers at a time.

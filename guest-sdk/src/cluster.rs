@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::{Cluster, Error, Owner, Result, host};
+use crate::{ClaimOwner, Cluster, Error, MarkedClaim, Owner, Result, host};
 
 /// The beginning of a mark.
 const MARK: &str = "aerostat";
@@ -54,6 +54,25 @@ impl Owner {
     /// As [`cluster`].
     pub fn mark(&self) -> Result<Mark> {
         Ok(Mark { cluster: cluster()?.uid, service: self.uid.clone() })
+    }
+}
+
+impl ClaimOwner {
+    /// The mark of what is made for this claim.
+    ///
+    /// # Errors
+    ///
+    /// As [`cluster`].
+    pub fn mark(&self) -> Result<Mark> {
+        Ok(Mark { cluster: cluster()?.uid, service: self.uid.clone() })
+    }
+}
+
+impl MarkedClaim {
+    /// The owner that a mark names.
+    #[must_use]
+    pub fn of(mark: &Mark) -> Self {
+        Self { cluster_uid: Some(mark.cluster.clone()), uid: Some(mark.service.clone()), ..Self::default() }
     }
 }
 

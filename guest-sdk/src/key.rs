@@ -40,7 +40,7 @@
 use std::fmt;
 
 use crate::form::Form;
-use crate::{Annotation, Description, Error, Result, Setting};
+use crate::{Annotation, ClassParameter, Description, Error, Result, Setting};
 
 /// The most characters of a value that a message shows.
 const SHOWN: usize = 120;
@@ -75,6 +75,8 @@ enum Default {
 pub(crate) enum KeyPlace {
     Annotation,
     Setting,
+    /// A parameter of a StorageClass.
+    Parameter,
 }
 
 /// A row of any form, for a table of all of them.
@@ -87,6 +89,9 @@ pub trait Row {
 
     /// Its row in the provider's description, as a setting.
     fn setting(&self) -> Setting;
+
+    /// Its row in the description of volumes, as a parameter of a StorageClass or an annotation of a claim.
+    fn parameter(&self) -> ClassParameter;
 }
 
 impl<F: Copy> Key<F> {
@@ -121,7 +126,7 @@ impl<F: Copy> Key<F> {
         Self { only_at_creation: true, ..self }
     }
 
-    /// A setting that the operator has to write.
+    /// A setting that the operator has to write, or a parameter that a StorageClass has to have.
     #[must_use]
     pub const fn required(self) -> Self {
         Self { is_required: true, ..self }
@@ -218,6 +223,16 @@ impl<F: Form> Row for Key<F> {
             selects_nodes: self.selects_nodes,
         }
     }
+
+    fn parameter(&self) -> ClassParameter {
+        ClassParameter {
+            key: self.name.to_owned(),
+            values: self.form.allowed(),
+            required: self.is_required,
+            default: self.default_for_people(),
+            doc: self.doc.to_owned(),
+        }
+    }
 }
 
 impl Description {
@@ -256,6 +271,7 @@ impl fmt::Display for KeyPlace {
         f.write_str(match self {
             Self::Annotation => "annotation",
             Self::Setting => "setting",
+            Self::Parameter => "parameter",
         })
     }
 }
@@ -270,6 +286,7 @@ pub(crate) fn missing(place: KeyPlace, name: &str) -> Error {
     let next = match place {
         KeyPlace::Annotation => "",
         KeyPlace::Setting => ": write it under provider.settings",
+        KeyPlace::Parameter => ": write it under parameters of the StorageClass",
     };
     Error::invalid(format_args!("{place} {name} is missing{next}"))
 }

@@ -24,6 +24,7 @@ mod load_balancers;
 pub mod log;
 pub mod nodes;
 mod pages;
+pub mod parameters;
 mod persistent_volumes;
 pub mod provider_id;
 #[cfg(not(target_arch = "wasm32"))]
@@ -34,6 +35,8 @@ mod short_mark;
 pub mod sorted;
 #[cfg(not(target_arch = "wasm32"))]
 pub mod testing;
+pub mod volume_backend;
+mod volumes;
 
 #[doc(hidden)]
 pub mod bindings;
@@ -63,6 +66,13 @@ pub use crate::bindings::routes::exports::aerostat::cloud::routes::{
     Change as RouteChange, Outcome as RouteOutcome, Ownership as RouteOwnership, Page as RoutePage, PodNetwork, Route,
     RouteDescription, State as RouteState, Target as RouteTarget,
 };
+pub use crate::bindings::volumes::exports::aerostat::cloud::volumes::{
+    AccessMode, AttachMode, Attachment as VolumeAttachment, Creation as VolumeCreation, Deletion as VolumeDeletion,
+    DesiredVolume, Detachment as VolumeDetachment, ExpandedVolume, Expansion as VolumeExpansion, Growth, KnownVolume,
+    MarkedOwner as MarkedClaim, Owner as ClaimOwner, Page as VolumePage, Parameter as ClassParameter,
+    PendingStatus as PendingVolume, Source as VolumeSource, SourceKind as VolumeSourceKind, State as VolumeState,
+    TopologySegments as VolumePlace, Volume as CloudVolume, VolumeDescription,
+};
 pub use crate::change::Change;
 pub use crate::cluster::{Mark, NoMark, cluster};
 pub use crate::description::Provider;
@@ -76,6 +86,7 @@ pub use crate::persistent_volumes::PersistentVolumes;
 pub use crate::routes::Routes;
 pub use crate::short_mark::ShortMark;
 pub use crate::sorted::{SortedMap, SortedSet};
+pub use crate::volumes::Volumes;
 
 /// Makes a type the provider of this component, with the named capabilities and no others.
 ///
@@ -155,6 +166,12 @@ macro_rules! export_capability {
         #[cfg(target_arch = "wasm32")]
         $crate::bindings::persistent_volumes::__export_persistent_volumes!(
             $provider with_types_in $crate::bindings::persistent_volumes
+        );
+    };
+    ($provider:ident, Volumes) => {
+        #[cfg(target_arch = "wasm32")]
+        $crate::bindings::volumes::__export_volumes!(
+            $provider with_types_in $crate::bindings::volumes
         );
     };
 }

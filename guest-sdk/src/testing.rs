@@ -11,9 +11,10 @@
 //!
 //! Beyond single answers there is a cloud in memory, [`FakeCloud`]: with ids that it gives ([`FakeObjects`]), actions that take
 //! their time ([`FakeActions`]), and a clock that moves. [`converge`] lets each request of a load balancer's life go wrong in each
-//! way, and [`serve`] serves the same cloud to `aerostat provider conformance`.
+//! way, [`converge_volumes`] those of a volume's, and [`serve`] serves the same cloud to `aerostat provider conformance`.
 
 mod converge;
+mod converge_volumes;
 mod fake_cloud;
 mod fake_objects;
 mod host;
@@ -25,6 +26,7 @@ mod simulated_cloud;
 mod trouble;
 
 pub use self::converge::converge;
+pub use self::converge_volumes::converge_volumes;
 pub use self::fake_cloud::{FakeCloud, FakeMoment, reply};
 pub use self::fake_objects::{FakeActions, FakeObject, FakeObjects};
 pub use self::host::{Event, Host, Outcome, answer};

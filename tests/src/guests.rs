@@ -20,6 +20,9 @@ pub const SCRIPTED: &str = env!("GUEST_SCRIPTED");
 /// A provider whose routes and volumes are lies.
 pub const LYING: &str = env!("GUEST_LYING");
 
+/// A provider of volumes for claims that are lies.
+pub const LYING_VOLUMES: &str = env!("GUEST_LYING_VOLUMES");
+
 /// A provider of routes and volumes that reads the state of its cloud from a script on loopback.
 pub const SCRIPTED_NETWORK: &str = env!("GUEST_SCRIPTED_NETWORK");
 
@@ -76,6 +79,7 @@ mod tests {
             BATCHED,
             SCRIPTED,
             LYING,
+            LYING_VOLUMES,
             SCRIPTED_NETWORK,
             VERSIONED,
             AWS,

@@ -4,7 +4,7 @@ use anyhow::Result;
 use wit_parser::{PackageId, Resolve};
 
 /// The package's files in one: only the first has to name it.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("host.wit", include_str!("../../../wit/host.wit")),
     ("http.wit", include_str!("../../../wit/http.wit")),
     ("instances.wit", include_str!("../../../wit/instances.wit")),
@@ -15,6 +15,7 @@ const FILES: [(&str, &str); 11] = [
     ("provider.wit", include_str!("../../../wit/provider.wit")),
     ("routes.wit", include_str!("../../../wit/routes.wit")),
     ("types.wit", include_str!("../../../wit/types.wit")),
+    ("volumes.wit", include_str!("../../../wit/volumes.wit")),
     ("worlds.wit", include_str!("../../../wit/worlds.wit")),
 ];
 

@@ -1,7 +1,7 @@
 //! The SDK for Go, as this program was built with it: a provider's folder gets a copy, and needs no other place to take it from.
 
 /// Every file of `guest-sdk/go` but its tests: its path there, and its text.
-pub const FILES: [(&str, &str); 54] = [
+pub const FILES: [(&str, &str); 56] = [
     ("README.md", include_str!("../../go/README.md")),
     ("backend/backend.go", include_str!("../../go/backend/backend.go")),
     ("backend/delete.go", include_str!("../../go/backend/delete.go")),
@@ -68,6 +68,8 @@ pub const FILES: [(&str, &str); 54] = [
     ("types/mark.go", include_str!("../../go/types/mark.go")),
     ("types/provider_id.go", include_str!("../../go/types/provider_id.go")),
     ("types/types.go", include_str!("../../go/types/types.go")),
+    ("volumes/volumes.go", include_str!("../../go/volumes/volumes.go")),
+    ("volumes/volumes_wasm.go", include_str!("../../go/volumes/volumes_wasm.go")),
 ];
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ impl Memo {
 }
 
 /// How much of `pause`, which began at `since`, is left at `now`. `None`, if it is over.
-pub(super) fn remaining(since: u64, pause: Duration, now: u64) -> Option<Duration> {
+pub(crate) fn remaining(since: u64, pause: Duration, now: u64) -> Option<Duration> {
     // A clock that was set back must not make the wait longer than it was.
     let passed = Duration::from_secs(now.saturating_sub(since));
     pause.checked_sub(passed).filter(|it| !it.is_zero())

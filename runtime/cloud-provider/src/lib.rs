@@ -21,6 +21,7 @@ mod persistent_volume;
 mod place;
 mod routes;
 mod text;
+mod volumes;
 
 pub use crate::cluster::Cluster;
 pub use crate::content::Content;
@@ -48,6 +49,11 @@ pub use crate::routes::{
     Routes,
 };
 pub use crate::text::{is_printable, is_visible, printable};
+pub use crate::volumes::{
+    AccessMode, AttachMode, ClaimOwner, ClassParameter, CloudVolume, CloudVolumes, DesiredVolume, KnownVolume,
+    MarkedClaim, PendingVolume, TooLarge, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription,
+    VolumeDetachment, VolumeExpansion, VolumeGrowth, VolumePage, VolumePlace, VolumeSource, VolumeState,
+};
 
 use std::sync::Arc;
 
@@ -70,6 +76,8 @@ pub struct Cloud {
     pub load_balancer_inventory: Option<Arc<dyn LoadBalancerInventory>>,
     /// Where volumes are.
     pub persistent_volumes: Option<Arc<dyn PersistentVolumes>>,
+    /// Disks for claims.
+    pub volumes: Option<Arc<dyn CloudVolumes>>,
 }
 
 impl Cloud {
@@ -84,6 +92,7 @@ impl Cloud {
             routes: None,
             load_balancer_inventory: None,
             persistent_volumes: None,
+            volumes: None,
         }
     }
 }

@@ -48,4 +48,6 @@ exports! {
     routes: "provides-routes"
     /// The exports of a provider that knows where volumes are.
     persistent_volumes: "provides-persistent-volumes"
+    /// The exports of a provider with disks for pods.
+    volumes: "provides-volumes"
 }

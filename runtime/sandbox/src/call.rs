@@ -89,6 +89,11 @@ pub(crate) struct Calls {
 }
 
 impl Calls {
+    /// The UID of the cluster, once it is known.
+    pub(crate) fn cluster_uid(&self) -> Option<String> {
+        self.cluster.get().map(|it| it.uid.clone())
+    }
+
     #[expect(clippy::too_many_arguments, reason = "each is another thing, and passed in by its name")]
     pub(crate) fn new(
         sandbox: Sandbox,

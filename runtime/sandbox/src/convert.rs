@@ -16,6 +16,7 @@ mod page;
 pub(crate) mod persistent_volume;
 pub(crate) mod routes;
 pub(crate) mod texts;
+pub(crate) mod volumes;
 
 pub(crate) use self::label::is_subdomain;
 

@@ -23,6 +23,7 @@ mod quarantine;
 mod routes;
 mod settings;
 mod versions;
+mod volumes;
 
 use std::sync::Arc;
 use std::time::Duration;

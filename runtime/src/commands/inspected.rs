@@ -207,6 +207,7 @@ fn capabilities(cloud: &Cloud) -> Vec<&'static str> {
         ("load-balancer-inventory", cloud.load_balancer_inventory.is_some()),
         ("routes", cloud.routes.is_some()),
         ("persistent-volumes", cloud.persistent_volumes.is_some()),
+        ("volumes", cloud.volumes.is_some()),
     ];
     found.into_iter().filter_map(|(name, is_there)| is_there.then_some(name)).collect()
 }

@@ -22,3 +22,4 @@ mod source;
 mod swap;
 mod text;
 mod time;
+mod volumes;

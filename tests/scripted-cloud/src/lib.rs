@@ -11,9 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use cloud_provider::{
-    Cloud, Deletion, Description, Instance, InventoryDescription, InventoryPage, LoadBalancer, Node, Page, PodNetwork,
-    Progress, Reply, Result, RouteChange, RouteDescription, RouteOutcome, RoutePage, Topology, TopologyDescription,
-    Volume,
+    AccessMode, Cloud, CloudVolume, Deletion, Description, DesiredVolume, Instance, InventoryDescription,
+    InventoryPage, KnownVolume, LoadBalancer, Node, Page, PodNetwork, Progress, Reply, Result, RouteChange,
+    RouteDescription, RouteOutcome, RoutePage, Topology, TopologyDescription, Volume, VolumeAttachment, VolumeCreation,
+    VolumeDeletion, VolumeDescription, VolumeDetachment, VolumeExpansion, VolumePage,
 };
 use parking_lot::Mutex;
 use tokio::sync::watch;
@@ -54,6 +55,22 @@ pub struct ScriptedCloud {
     pub apply: Script<Vec<RouteChange>, Answers<RouteOutcome>>,
     /// Where volumes are.
     pub get_topology: Script<Vec<Volume>, Answers<Option<Topology>>>,
+    /// A step towards a volume for a claim, and whether it is the first.
+    pub create_volume: Script<(DesiredVolume, bool), Reply<Result<VolumeCreation>>>,
+    /// A step towards the absence of one whose claim is gone.
+    pub abandon_volume: Script<DesiredVolume, Reply<Result<VolumeDeletion>>>,
+    /// A step towards the absence of a volume.
+    pub delete_volume: Script<KnownVolume, Reply<Result<VolumeDeletion>>>,
+    /// A step of a volume towards a machine.
+    pub attach_volume: Script<(KnownVolume, String), Reply<Result<VolumeAttachment>>>,
+    /// A step of a volume away from a machine.
+    pub detach_volume: Script<(KnownVolume, String), Reply<Result<VolumeDetachment>>>,
+    /// A step of a volume towards so many bytes.
+    pub expand_volume: Script<(KnownVolume, u64), Reply<Result<VolumeExpansion>>>,
+    /// The volumes with these handles.
+    pub get_volumes: Script<Vec<String>, Answers<Option<CloudVolume>>>,
+    /// A page of all volumes.
+    pub list_volumes: Script<Place, Reply<Result<VolumePage>>>,
     log: Log,
     machines: Arc<Mutex<Vec<Instance>>>,
     /// Those whose `ensure` came right after a list.
@@ -63,6 +80,7 @@ pub struct ScriptedCloud {
     replaced: Mutex<Option<Instant>>,
     routes: Mutex<RouteDescription>,
     volumes: Mutex<TopologyDescription>,
+    claimed_volumes: Mutex<VolumeDescription>,
     inventory: Mutex<InventoryDescription>,
 }
 
@@ -126,6 +144,46 @@ impl Default for ScriptedCloud {
                 |them| Some(format!("get-topology {}", texts(them.iter().map(|it| it.handle.as_str())))),
                 |them| vec![Ok(None); them.len()].into(),
             ),
+            create_volume: Script::new(
+                &log,
+                |(it, _)| Some(format!("create {}", it.name)),
+                |(it, _)| Reply::from(Ok(VolumeCreation::Ready(volume(&it)))),
+            ),
+            abandon_volume: Script::new(
+                &log,
+                |it| Some(format!("abandon {}", it.name)),
+                |_| Reply::from(Ok(VolumeDeletion::Done)),
+            ),
+            delete_volume: Script::new(
+                &log,
+                |it| Some(format!("delete {}", it.handle)),
+                |_| Reply::from(Ok(VolumeDeletion::Done)),
+            ),
+            attach_volume: Script::new(
+                &log,
+                |(it, node)| Some(format!("attach {} {node}", it.handle)),
+                |_| Reply::from(Ok(VolumeAttachment::Ready(Vec::new()))),
+            ),
+            detach_volume: Script::new(
+                &log,
+                |(it, node)| Some(format!("detach {} {node}", it.handle)),
+                |_| Reply::from(Ok(VolumeDetachment::Done)),
+            ),
+            expand_volume: Script::new(
+                &log,
+                |(it, bytes)| Some(format!("expand {} {bytes}", it.handle)),
+                |(_, bytes)| Reply::from(Ok(VolumeExpansion::Ready { bytes, node_must_grow: true })),
+            ),
+            get_volumes: Script::new(
+                &log,
+                |them| Some(format!("get-volumes {}", texts(them.iter().map(String::as_str)))),
+                |them| vec![Ok(None); them.len()].into(),
+            ),
+            list_volumes: Script::new(
+                &log,
+                |(cursor, _)| Some(format!("list-volumes {}", cursor.as_deref().unwrap_or("0"))),
+                |_| Reply::from(Ok(VolumePage::default())),
+            ),
             log,
             machines,
             listed: Mutex::default(),
@@ -140,6 +198,15 @@ impl Default for ScriptedCloud {
                 ip_families: Vec::new(),
             }),
             volumes: Mutex::new(TopologyDescription { batch_size: 1, sources: Vec::new(), drivers: Vec::new() }),
+            claimed_volumes: Mutex::new(VolumeDescription {
+                driver: "csi.fakecloud.example".to_owned(),
+                access_modes: vec![AccessMode::OneNode],
+                step_bytes: 1,
+                largest_bytes: 1 << 50,
+                get_batch_size: 1,
+                list_page_size: 100,
+                ..VolumeDescription::default()
+            }),
             inventory: Mutex::new(InventoryDescription { page_size: 100, revisions: true }),
         }
     }
@@ -232,6 +299,11 @@ impl ScriptedCloud {
         *self.volumes.lock() = description;
     }
 
+    /// Describes its volumes for claims like this.
+    pub fn describes_claimed_volumes(&self, description: VolumeDescription) {
+        *self.claimed_volumes.lock() = description;
+    }
+
     /// Describes its lists of load balancers like this.
     pub fn describes_inventory(&self, description: InventoryDescription) {
         *self.inventory.lock() = description;
@@ -272,6 +344,17 @@ pub fn page<T>(all: impl IntoIterator<Item = T>, (cursor, limit): &Place) -> (Ve
     let items: Vec<_> = rest.by_ref().take(*limit as usize).collect();
     let next = rest.next().map(|_| (from + items.len()).to_string());
     (items, next)
+}
+
+/// The volume that is as it was asked for.
+fn volume(desired: &DesiredVolume) -> CloudVolume {
+    CloudVolume {
+        handle: format!("handle-of-{}", desired.name),
+        name: desired.name.clone(),
+        bytes: desired.bytes,
+        places: desired.places.iter().take(1).cloned().collect(),
+        ..CloudVolume::default()
+    }
 }
 
 fn machine<'a>(machines: &'a [Instance], node: &Node) -> Option<&'a Instance> {

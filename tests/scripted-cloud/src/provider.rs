@@ -5,9 +5,11 @@ use std::sync::atomic::Ordering;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Deletion, Freshness, Identity, Instance, Instances, InventoryDescription, InventoryPage, LoadBalancer,
-    LoadBalancerInventory, LoadBalancers, Node, Page, PersistentVolumes, PodNetwork, Progress, Reply, Result,
-    RouteChange, RouteDescription, RouteOutcome, RoutePage, Routes, Topology, TopologyDescription, Volume,
+    AttachMode, CloudVolume, CloudVolumes, Deletion, DesiredVolume, Freshness, Identity, Instance, Instances,
+    InventoryDescription, InventoryPage, KnownVolume, LoadBalancer, LoadBalancerInventory, LoadBalancers, Node, Page,
+    PersistentVolumes, PodNetwork, Progress, Reply, Result, RouteChange, RouteDescription, RouteOutcome, RoutePage,
+    Routes, Topology, TopologyDescription, Volume, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription,
+    VolumeDetachment, VolumeExpansion, VolumePage,
 };
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -118,5 +120,48 @@ impl PersistentVolumes for ScriptedCloud {
 
     async fn get_topology(&self, volumes: &[Volume]) -> Answers<Option<Topology>> {
         self.get_topology.call(volumes.to_vec()).await
+    }
+}
+
+#[async_trait]
+impl CloudVolumes for ScriptedCloud {
+    fn description(&self) -> Arc<VolumeDescription> {
+        Arc::new(self.claimed_volumes.lock().clone())
+    }
+
+    async fn check(&self) -> Result<()> {
+        self.check.call(()).await
+    }
+
+    async fn create(&self, desired: &DesiredVolume, is_first: bool) -> Reply<Result<VolumeCreation>> {
+        self.create_volume.call((desired.clone(), is_first)).await
+    }
+
+    async fn abandon(&self, unwanted: &DesiredVolume) -> Reply<Result<VolumeDeletion>> {
+        self.abandon_volume.call(unwanted.clone()).await
+    }
+
+    async fn delete(&self, unwanted: &KnownVolume) -> Reply<Result<VolumeDeletion>> {
+        self.delete_volume.call(unwanted.clone()).await
+    }
+
+    async fn attach(&self, volume: &KnownVolume, node_id: &str, _: &AttachMode) -> Reply<Result<VolumeAttachment>> {
+        self.attach_volume.call((volume.clone(), node_id.to_owned())).await
+    }
+
+    async fn detach(&self, volume: &KnownVolume, node_id: &str) -> Reply<Result<VolumeDetachment>> {
+        self.detach_volume.call((volume.clone(), node_id.to_owned())).await
+    }
+
+    async fn expand(&self, volume: &KnownVolume, bytes: u64) -> Reply<Result<VolumeExpansion>> {
+        self.expand_volume.call((volume.clone(), bytes)).await
+    }
+
+    async fn get(&self, handles: &[String]) -> Answers<Option<CloudVolume>> {
+        self.get_volumes.call(handles.to_vec()).await
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<VolumePage>> {
+        self.list_volumes.call((cursor, limit)).await
     }
 }

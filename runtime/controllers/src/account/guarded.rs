@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Cloud, Deletion, Freshness, Instance, Instances, InventoryDescription, InventoryPage, LoadBalancer,
-    LoadBalancerInventory, LoadBalancers, Page, PersistentVolumes, PodNetwork, Progress, Reply, Result, RouteChange,
-    RouteDescription, RouteOutcome, RoutePage, Routes, Topology, TopologyDescription, Volume,
+    AttachMode, Cloud, CloudVolume, CloudVolumes, Deletion, DesiredVolume, Freshness, Instance, Instances,
+    InventoryDescription, InventoryPage, KnownVolume, LoadBalancer, LoadBalancerInventory, LoadBalancers, Page,
+    PersistentVolumes, PodNetwork, Progress, Reply, Result, RouteChange, RouteDescription, RouteOutcome, RoutePage,
+    Routes, Topology, TopologyDescription, Volume, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription,
+    VolumeDetachment, VolumeExpansion, VolumePage,
 };
 
 use super::Account;
@@ -26,6 +28,7 @@ impl Account {
             routes,
             load_balancer_inventory,
             persistent_volumes,
+            volumes,
         } = cloud;
         let account = || self.clone();
         Cloud {
@@ -39,6 +42,7 @@ impl Account {
                 .map(|inner| -> Arc<dyn LoadBalancerInventory> { Arc::new(Guarded { account: account(), inner }) }),
             persistent_volumes: persistent_volumes
                 .map(|inner| -> Arc<dyn PersistentVolumes> { Arc::new(Guarded { account: account(), inner }) }),
+            volumes: volumes.map(|inner| -> Arc<dyn CloudVolumes> { Arc::new(Guarded { account: account(), inner }) }),
         }
     }
 
@@ -185,6 +189,53 @@ impl PersistentVolumes for Guarded<dyn PersistentVolumes> {
     }
 }
 
+#[async_trait]
+impl CloudVolumes for Guarded<dyn CloudVolumes> {
+    fn description(&self) -> Arc<VolumeDescription> {
+        self.inner.description()
+    }
+
+    async fn check(&self) -> Result<()> {
+        self.account.check().await
+    }
+
+    async fn create(&self, desired: &DesiredVolume, is_first: bool) -> Reply<Result<VolumeCreation>> {
+        self.account.written(self.inner.create(desired, is_first)).await
+    }
+
+    async fn abandon(&self, unwanted: &DesiredVolume) -> Reply<Result<VolumeDeletion>> {
+        self.account.written(self.inner.abandon(unwanted)).await
+    }
+
+    async fn delete(&self, unwanted: &KnownVolume) -> Reply<Result<VolumeDeletion>> {
+        self.account.written(self.inner.delete(unwanted)).await
+    }
+
+    async fn attach(&self, volume: &KnownVolume, node_id: &str, mode: &AttachMode) -> Reply<Result<VolumeAttachment>> {
+        self.account.written(self.inner.attach(volume, node_id, mode)).await
+    }
+
+    async fn detach(&self, volume: &KnownVolume, node_id: &str) -> Reply<Result<VolumeDetachment>> {
+        self.account.written(self.inner.detach(volume, node_id)).await
+    }
+
+    async fn expand(&self, volume: &KnownVolume, bytes: u64) -> Reply<Result<VolumeExpansion>> {
+        self.account.written(self.inner.expand(volume, bytes)).await
+    }
+
+    async fn get(&self, handles: &[String]) -> Reply<Vec<Result<Option<CloudVolume>>>> {
+        let reply = self.account.believed(self.inner.get(handles));
+        let (check, reply) = tokio::join!(self.account.check(), reply);
+        check.and(reply).unwrap_or_else(|error| errors(error, handles.len()))
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<VolumePage>> {
+        let reply = self.account.believed(self.inner.list(cursor, limit));
+        let (check, reply) = tokio::join!(self.account.check(), reply);
+        check.and(reply).unwrap_or_else(|error| Reply::from(Err(error)))
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use cloud_provider::{Error, Owner};
@@ -221,6 +272,30 @@ mod tests {
         assert!(matches!(load_balancers.ensure(&service).await.answer, Err(Error::Denied(_))));
         assert!(matches!(load_balancers.delete(&service).await.answer, Err(Error::Denied(_))));
         assert_eq!(nothing.calls().len(), 2, "the cloud was not called");
+    }
+
+    #[tokio::test]
+    async fn another_account_gets_no_volumes() {
+        let bank = bank("a");
+        let account = account(&bank);
+        let nothing = Arc::new(ScriptedCloud::default());
+        let cloud = Cloud { volumes: Some(nothing.clone()), ..Cloud::new(Arc::default(), bank.clone()) };
+        let volumes = account.guard(cloud).volumes.unwrap();
+        let desired = DesiredVolume { name: "pvc-1".to_owned(), ..DesiredVolume::default() };
+        let known = KnownVolume { handle: "vol-1".to_owned(), ..KnownVolume::default() };
+        assert_eq!(volumes.abandon(&desired).await.answer, Ok(VolumeDeletion::Done));
+        assert_eq!(nothing.take_calls(), ["abandon pvc-1"]);
+        bank.version().send_replace(2);
+        bank.names(Ok(Some("b".to_owned())));
+        assert!(matches!(volumes.create(&desired, true).await.answer, Err(Error::Denied(_))));
+        assert!(matches!(volumes.abandon(&desired).await.answer, Err(Error::Denied(_))));
+        assert!(matches!(volumes.delete(&known).await.answer, Err(Error::Denied(_))));
+        assert!(matches!(volumes.attach(&known, "m-1", &AttachMode::default()).await.answer, Err(Error::Denied(_))));
+        assert!(matches!(volumes.detach(&known, "m-1").await.answer, Err(Error::Denied(_))));
+        assert!(matches!(volumes.expand(&known, 1).await.answer, Err(Error::Denied(_))));
+        assert_eq!(nothing.calls(), [""; 0], "the cloud was not called");
+        assert!(matches!(volumes.get(&["vol-1".to_owned()]).await.answer[..], [Err(Error::Denied(_))]));
+        assert!(matches!(volumes.list(None, 10).await.answer, Err(Error::Denied(_))));
     }
 
     #[tokio::test]

@@ -34,6 +34,15 @@ pub(crate) enum Function {
     },
     DescribeVolumes,
     GetTopology,
+    DescribeDisks,
+    CreateVolume,
+    AbandonVolume,
+    DeleteVolume,
+    AttachVolume,
+    DetachVolume,
+    ExpandVolume,
+    GetVolumes,
+    ListVolumes,
 }
 
 impl Function {
@@ -58,6 +67,15 @@ impl Function {
             Self::DeleteBatch { .. } => "load-balancer-batches.delete",
             Self::DescribeVolumes => "persistent-volumes.describe",
             Self::GetTopology => "get-topology",
+            Self::DescribeDisks => "volumes.describe",
+            Self::CreateVolume => "volumes.create",
+            Self::AbandonVolume => "abandon",
+            Self::DeleteVolume => "volumes.delete",
+            Self::AttachVolume => "attach",
+            Self::DetachVolume => "detach",
+            Self::ExpandVolume => "expand",
+            Self::GetVolumes => "volumes.get",
+            Self::ListVolumes => "volumes.list",
         }
     }
 
@@ -69,13 +87,22 @@ impl Function {
             | Self::DescribeInventory
             | Self::DescribeBatches
             | Self::DescribeRoutes
-            | Self::DescribeVolumes => None,
+            | Self::DescribeVolumes
+            | Self::DescribeDisks => None,
             Self::Get | Self::List | Self::CanonicalIds => Some(Capability::Instances),
             Self::Ensure | Self::Delete | Self::EnsureBatch { .. } | Self::DeleteBatch { .. } | Self::ListInventory => {
                 Some(Capability::LoadBalancers)
             }
             Self::NextHops | Self::ListRoutes | Self::Apply { .. } => Some(Capability::Routes),
             Self::GetTopology => Some(Capability::PersistentVolumes),
+            Self::CreateVolume
+            | Self::AbandonVolume
+            | Self::DeleteVolume
+            | Self::AttachVolume
+            | Self::DetachVolume
+            | Self::ExpandVolume
+            | Self::GetVolumes
+            | Self::ListVolumes => Some(Capability::Volumes),
         }
     }
 
@@ -88,6 +115,7 @@ impl Function {
                 | Self::DescribeBatches
                 | Self::DescribeRoutes
                 | Self::DescribeVolumes
+                | Self::DescribeDisks
         )
     }
 

@@ -10,6 +10,8 @@ use super::function::Function;
 const CPU_TIMES: u32 = 20;
 const WALL_TIMES: u32 = 5;
 pub(super) const REQUEST_TIMES: u32 = 20;
+/// The most volumes that one call takes away for one claim: a second one of its name may be there.
+const VOLUMES_OF_A_CLAIM: u32 = 2;
 
 /// The limits of one call of a provider.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -55,15 +57,21 @@ impl CallLimits {
             | Function::DescribeInventory
             | Function::DescribeBatches
             | Function::DescribeRoutes
-            | Function::DescribeVolumes => Mode::None,
+            | Function::DescribeVolumes
+            | Function::DescribeDisks => Mode::None,
             Function::Identity
             | Function::Get
             | Function::List
             | Function::ListInventory
             | Function::NextHops
             | Function::ListRoutes
-            | Function::GetTopology => Mode::Read,
+            | Function::GetTopology
+            | Function::GetVolumes
+            | Function::ListVolumes => Mode::Read,
             Function::Apply { deletes } => Mode::Write { deletes },
+            Function::AttachVolume | Function::ExpandVolume => Mode::Write { deletes: 0 },
+            Function::CreateVolume | Function::DeleteVolume | Function::DetachVolume => Mode::Write { deletes: 1 },
+            Function::AbandonVolume => Mode::Write { deletes: VOLUMES_OF_A_CLAIM },
             Function::Ensure | Function::EnsureBatch { .. } => Mode::Write { deletes: self.deletes_per_ensure },
             Function::Delete | Function::DeleteBatch { .. } => Mode::Write { deletes: self.deletes_per_delete },
         }

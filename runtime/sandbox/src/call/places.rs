@@ -13,6 +13,7 @@ pub(crate) enum Capability {
     LoadBalancers,
     Routes,
     PersistentVolumes,
+    Volumes,
 }
 
 /// The places of all calls of a provider, of whichever version of it.

@@ -79,7 +79,7 @@ fn is_revision(text: &str) -> bool {
 }
 
 /// A UID in Kubernetes' form: 8, 4, 4, 4 and 12 hexadecimal digits in lower case.
-fn uid_of(what: &str, text: Option<String>) -> Result<Option<String>, String> {
+pub(super) fn uid_of(what: &str, text: Option<String>) -> Result<Option<String>, String> {
     let is_uid = |uid: &str| {
         uid.len() == UID_BYTES
             && uid.bytes().enumerate().all(|(index, it)| match index {
@@ -93,7 +93,8 @@ fn uid_of(what: &str, text: Option<String>) -> Result<Option<String>, String> {
     }
 }
 
-fn mark(what: &str, text: Option<String>) -> Result<Option<String>, String> {
+/// The name of an owner, or a sentence on what is wrong with it.
+pub(super) fn mark(what: &str, text: Option<String>) -> Result<Option<String>, String> {
     match nonempty(text) {
         Some(it) if it.len() > MARK_BYTES || !is_printable(&it) => {
             Err(format!("its {what} {:?} is not printable text of up to {MARK_BYTES} bytes", printable(&it, 64)))

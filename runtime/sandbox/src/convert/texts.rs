@@ -11,6 +11,7 @@ use crate::bindings::load_balancer_inventory::exports::aerostat::cloud::load_bal
 use crate::bindings::load_balancers::exports::aerostat::cloud::load_balancers as balancers;
 use crate::bindings::persistent_volumes::exports::aerostat::cloud::persistent_volumes as volumes;
 use crate::bindings::routes::exports::aerostat::cloud::routes;
+use crate::bindings::volumes::exports::aerostat::cloud::volumes as disks;
 
 /// A value that holds texts.
 pub(crate) trait Texts {
@@ -98,6 +99,13 @@ texts! {
     inventory::MarkedOwner { cluster_uid, uid, namespace, name }
     volumes::Topology { region, zones, labels, accessible_topologies, extra }
     volumes::TopologySegments { segments }
+    disks::PendingStatus { memo, wait }
+    disks::Volume {
+        handle, name, state, accessible_topologies, attributes, attached_to, owner, source, extra; without bytes
+    }
+    disks::MarkedOwner { cluster_uid, uid, namespace, name }
+    disks::TopologySegments { segments }
+    disks::Page { volumes, next, incomplete }
     Event { about, reason, message; without kind }
 }
 
@@ -127,6 +135,73 @@ impl Texts for balancers::Deletion {
             Self::Done => {}
             Self::Pending(pending) => pending.each(visit),
             Self::Kept(reason) => reason.each(visit),
+        }
+    }
+}
+
+impl Texts for disks::Creation {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Ready(volume) => volume.each(visit),
+            Self::Pending(pending) => pending.each(visit),
+            Self::NoRoom(reason) => reason.each(visit),
+        }
+    }
+}
+
+impl Texts for disks::Deletion {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Done => {}
+            Self::Pending(pending) => pending.each(visit),
+            Self::InUse(nodes) => nodes.each(visit),
+        }
+    }
+}
+
+impl Texts for disks::Attachment {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Ready(context) => context.each(visit),
+            Self::Pending(pending) => pending.each(visit),
+            Self::Occupied(text) | Self::Full(text) => text.each(visit),
+        }
+    }
+}
+
+impl Texts for disks::Detachment {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Done => {}
+            Self::Pending(pending) => pending.each(visit),
+        }
+    }
+}
+
+impl Texts for disks::Expansion {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Ready(_) => {}
+            Self::Pending(pending) => pending.each(visit),
+            Self::InUse(nodes) => nodes.each(visit),
+        }
+    }
+}
+
+impl Texts for disks::Source {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Empty => {}
+            Self::Snapshot(handle) | Self::Volume(handle) => handle.each(visit),
+        }
+    }
+}
+
+impl Texts for disks::State {
+    fn each(&self, visit: &mut dyn FnMut(&str)) {
+        match self {
+            Self::Failed(reason) => reason.each(visit),
+            Self::Ready | Self::Changing => {}
         }
     }
 }

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use cloud_provider::{
-    Cloud, CurrentDescription, Deletion, Freshness, Identity, Instance, Instances, InventoryDescription, InventoryPage,
-    LoadBalancer, LoadBalancerInventory, LoadBalancers, Node, Page, PersistentVolumes, PodNetwork, Progress, Reply,
-    Result, RouteChange, RouteDescription, RouteOutcome, RoutePage, Routes, Topology, TopologyDescription, Volume,
+    AttachMode, Cloud, CloudVolume, CloudVolumes, CurrentDescription, Deletion, DesiredVolume, Freshness, Identity,
+    Instance, Instances, InventoryDescription, InventoryPage, KnownVolume, LoadBalancer, LoadBalancerInventory,
+    LoadBalancers, Node, Page, PersistentVolumes, PodNetwork, Progress, Reply, Result, RouteChange, RouteDescription,
+    RouteOutcome, RoutePage, Routes, Topology, TopologyDescription, Volume, VolumeAttachment, VolumeCreation,
+    VolumeDeletion, VolumeDescription, VolumeDetachment, VolumeExpansion, VolumePage,
 };
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -33,6 +35,7 @@ pub(super) fn cloud(versions: &Arc<Versions>) -> Cloud {
         load_balancer_inventory: has("load-balancer-inventory")
             .then(|| facade.clone() as Arc<dyn LoadBalancerInventory>),
         persistent_volumes: has("persistent-volumes").then(|| facade.clone() as Arc<dyn PersistentVolumes>),
+        volumes: has("volumes").then(|| facade.clone() as Arc<dyn CloudVolumes>),
     }
 }
 
@@ -59,8 +62,12 @@ impl Version {
         self.cloud.load_balancer_inventory.as_deref().expect(ALL)
     }
 
-    fn volumes(&self) -> &dyn PersistentVolumes {
+    fn topologies(&self) -> &dyn PersistentVolumes {
         self.cloud.persistent_volumes.as_deref().expect(ALL)
+    }
+
+    fn volumes(&self) -> &dyn CloudVolumes {
+        self.cloud.volumes.as_deref().expect(ALL)
     }
 }
 
@@ -178,11 +185,65 @@ impl Routes for Facade {
 #[async_trait]
 impl PersistentVolumes for Facade {
     fn description(&self) -> Arc<TopologyDescription> {
-        self.serving().volumes().description()
+        self.serving().topologies().description()
     }
 
     async fn get_topology(&self, volumes: &[Volume]) -> Reply<Vec<Result<Option<Topology>>>> {
         let version = self.serving();
-        version.volumes().get_topology(volumes).await
+        version.topologies().get_topology(volumes).await
+    }
+}
+
+#[async_trait]
+impl CloudVolumes for Facade {
+    fn description(&self) -> Arc<VolumeDescription> {
+        self.serving().volumes().description()
+    }
+
+    async fn create(&self, desired: &DesiredVolume, is_first: bool) -> Reply<Result<VolumeCreation>> {
+        let version = self.serving();
+        version.volumes().create(desired, is_first).await
+    }
+
+    async fn abandon(&self, unwanted: &DesiredVolume) -> Reply<Result<VolumeDeletion>> {
+        let version = self.serving();
+        version.volumes().abandon(unwanted).await
+    }
+
+    async fn delete(&self, unwanted: &KnownVolume) -> Reply<Result<VolumeDeletion>> {
+        let version = self.serving();
+        version.volumes().delete(unwanted).await
+    }
+
+    async fn attach(&self, volume: &KnownVolume, node_id: &str, mode: &AttachMode) -> Reply<Result<VolumeAttachment>> {
+        let version = self.serving();
+        version.volumes().attach(volume, node_id, mode).await
+    }
+
+    async fn detach(&self, volume: &KnownVolume, node_id: &str) -> Reply<Result<VolumeDetachment>> {
+        let version = self.serving();
+        version.volumes().detach(volume, node_id).await
+    }
+
+    async fn expand(&self, volume: &KnownVolume, bytes: u64) -> Reply<Result<VolumeExpansion>> {
+        let version = self.serving();
+        version.volumes().expand(volume, bytes).await
+    }
+
+    async fn get(&self, handles: &[String]) -> Reply<Vec<Result<Option<CloudVolume>>>> {
+        let version = self.serving();
+        version.volumes().get(handles).await
+    }
+
+    async fn list(&self, cursor: Option<String>, limit: u32) -> Reply<Result<VolumePage>> {
+        let (version, cursor) = match self.0.of_list(cursor, Instant::now()) {
+            Ok(it) => it,
+            Err(error) => return Err(error).into(),
+        };
+        let mut reply = version.volumes().list(cursor, limit).await;
+        if let Ok(page) = &mut reply.answer {
+            version.mark(&mut page.next);
+        }
+        reply
     }
 }

@@ -1,7 +1,7 @@
 //! A provider's answers, held against the same call's requests as the egress saw them. Values only.
 
 use cloud_provider::{
-    Deletion, Error, Event, EventKind, Gap, InventoryPage, Page, Progress, Result, RouteOutcome, RoutePage,
+    Deletion, Error, Event, EventKind, Gap, InventoryPage, Page, Progress, Result, RouteOutcome, RoutePage, VolumePage,
 };
 use egress::{Ending, Seen, SeenRequest};
 
@@ -43,6 +43,21 @@ pub(super) fn routes(seen: &Seen, mut page: RoutePage) -> RoutePage {
 pub(super) fn load_balancers(seen: &Seen, mut page: InventoryPage) -> InventoryPage {
     page.incomplete = page.incomplete.or_else(|| missing(seen));
     page
+}
+
+/// The same of a page of volumes.
+pub(super) fn volumes(seen: &Seen, mut page: VolumePage) -> VolumePage {
+    page.incomplete = page.incomplete.or_else(|| missing(seen));
+    page
+}
+
+/// A volume is as it shall be only if no write of the call failed and, where none was carried out, every read was answered.
+pub(super) fn settled<T>(seen: &Seen, answer: T) -> Result<T> {
+    let unread = || seen.unanswered_reads().next().filter(|_| !seen.has_deleted() && seen.written().next().is_none());
+    match seen.failed_deletions().chain(seen.failed_writes()).next().or_else(unread) {
+        Some(request) => Err(error(request, "the provider answers that the volume is as it shall be")),
+        None => Ok(answer),
+    }
 }
 
 /// A load balancer is gone only if no deletion of the call failed and, where none was carried out, every read was answered.

@@ -13,7 +13,7 @@ use super::guard::{CallGuard, ServingQuarantine};
 use super::lists::OpenLists;
 use super::loaded::Loaded;
 use super::settings::ProviderSettings;
-use super::{load_balancer_batches, load_balancer_inventory, persistent_volumes, routes};
+use super::{load_balancer_batches, load_balancer_inventory, persistent_volumes, routes, volumes};
 use crate::bindings::description::ProvidesDescriptionPre;
 use crate::bindings::description::exports::aerostat::cloud::provider as wit;
 use crate::bindings::host::aerostat::cloud::types::Error;
@@ -23,6 +23,7 @@ use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::routes::ProvidesRoutesPre;
+use crate::bindings::volumes::ProvidesVolumesPre;
 use crate::call::{
     CallPlaces, Calls, Capability, Crash, Earlier, Function, Permit, Share, StoreState, Success, is_inert, linker,
 };
@@ -40,7 +41,8 @@ const LOAD_BALANCERS: &str = "aerostat:cloud/load-balancers";
 const BATCHES: &str = "aerostat:cloud/load-balancer-batches";
 const INVENTORY: &str = "aerostat:cloud/load-balancer-inventory";
 const ROUTES: &str = "aerostat:cloud/routes";
-const VOLUMES: &str = "aerostat:cloud/persistent-volumes";
+const TOPOLOGIES: &str = "aerostat:cloud/persistent-volumes";
+const VOLUMES: &str = "aerostat:cloud/volumes";
 
 /// The interfaces of ours that a guest may import.
 const OFFERED: [&str; 5] = [
@@ -111,7 +113,9 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
     let inventory =
         exports.inventory.then(|| ProvidesLoadBalancerInventoryPre::new(pre.clone())).transpose().map_err(contract)?;
     let routes = exports.routes.then(|| ProvidesRoutesPre::new(pre.clone())).transpose().map_err(contract)?;
-    let volumes = exports.volumes.then(|| ProvidesPersistentVolumesPre::new(pre)).transpose().map_err(contract)?;
+    let topologies =
+        exports.topologies.then(|| ProvidesPersistentVolumesPre::new(pre.clone())).transpose().map_err(contract)?;
+    let volumes = exports.volumes.then(|| ProvidesVolumesPre::new(pre)).transpose().map_err(contract)?;
 
     let capabilities = exports.capabilities();
     let places = shared.places.get_or_init(|| Arc::new(CallPlaces::new(settings.limits.concurrency, &capabilities)));
@@ -143,7 +147,8 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
     description.load_balancer_batches = batches.as_ref().map(|(_, it)| it.all());
     let inventory = load_balancer_inventory::described(&calls, inventory).await.map_err(refused)?;
     let routes = routes::described(&calls, routes).await.map_err(refused)?;
-    let volumes = persistent_volumes::described(&calls, volumes).await.map_err(refused)?;
+    let topologies = persistent_volumes::described(&calls, topologies).await.map_err(refused)?;
+    let volumes = volumes::described(&calls, volumes).await.map_err(refused)?;
     calls.provider = description.name.as_str().into();
     let batch_concurrency = batches.as_ref().map(|(_, it)| it.concurrency);
     calls.share = Share::of(batch_concurrency.or(description.load_balancer_concurrency));
@@ -160,6 +165,7 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
         batches,
         inventory,
         routes,
+        topologies,
         volumes,
         load_balancer_lists: OpenLists::default(),
         calls,
@@ -198,6 +204,7 @@ struct Exports {
     batches: bool,
     inventory: bool,
     routes: bool,
+    topologies: bool,
     volumes: bool,
 }
 
@@ -214,6 +221,7 @@ impl Exports {
                 BATCHES => found.batches = true,
                 INVENTORY => found.inventory = true,
                 ROUTES => found.routes = true,
+                TOPOLOGIES => found.topologies = true,
                 VOLUMES => found.volumes = true,
                 _ => continue,
             }
@@ -223,12 +231,13 @@ impl Exports {
     }
 
     fn capabilities(&self) -> Vec<Capability> {
-        let Self { instances, load_balancers, batches: _, inventory, routes, volumes } = *self;
+        let Self { instances, load_balancers, batches: _, inventory, routes, topologies, volumes } = *self;
         let found = [
             (instances, Capability::Instances),
             (load_balancers || inventory, Capability::LoadBalancers),
             (routes, Capability::Routes),
-            (volumes, Capability::PersistentVolumes),
+            (topologies, Capability::PersistentVolumes),
+            (volumes, Capability::Volumes),
         ];
         found.into_iter().filter_map(|(is_there, it)| is_there.then_some(it)).collect()
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use cloud_provider::{
     Description, Error, Event, InventoryDescription, Reply, Result, RouteDescription, TopologyDescription,
+    VolumeDescription,
 };
 use egress::Seen;
 use futures::future::BoxFuture;
@@ -20,6 +21,7 @@ use crate::bindings::load_balancer_inventory::ProvidesLoadBalancerInventoryPre;
 use crate::bindings::load_balancers::ProvidesLoadBalancersPre;
 use crate::bindings::persistent_volumes::ProvidesPersistentVolumesPre;
 use crate::bindings::routes::ProvidesRoutesPre;
+use crate::bindings::volumes::ProvidesVolumesPre;
 use crate::call::{CallAnswer, Calls, Crash, Earlier, Function, StoreState};
 use crate::convert::load_balancer_batches::BatchLimits;
 use crate::convert::texts::{self, Texts};
@@ -33,7 +35,8 @@ pub(super) struct Loaded {
     pub(super) batches: Option<(ProvidesLoadBalancerBatchesPre<StoreState>, BatchLimits)>,
     pub(super) inventory: Option<(ProvidesLoadBalancerInventoryPre<StoreState>, InventoryDescription)>,
     pub(super) routes: Option<(ProvidesRoutesPre<StoreState>, Arc<RouteDescription>)>,
-    pub(super) volumes: Option<(ProvidesPersistentVolumesPre<StoreState>, Arc<TopologyDescription>)>,
+    pub(super) topologies: Option<(ProvidesPersistentVolumesPre<StoreState>, Arc<TopologyDescription>)>,
+    pub(super) volumes: Option<(ProvidesVolumesPre<StoreState>, Arc<VolumeDescription>)>,
     /// The reads of lists of load balancers: they answer other calls about load balancers too.
     pub(super) load_balancer_lists: OpenLists,
     pub(super) calls: Calls,
@@ -47,14 +50,15 @@ pub(super) struct Loaded {
 impl Loaded {
     /// The interfaces that it exports beside `provider`.
     pub(super) fn capabilities(&self) -> Vec<&'static str> {
-        let Self { instances, load_balancers, batches, inventory, routes, volumes, .. } = self;
+        let Self { instances, load_balancers, batches, inventory, routes, topologies, volumes, .. } = self;
         let all = [
             (instances.is_some(), "instances"),
             (load_balancers.is_some(), "load-balancers"),
             (batches.is_some(), "load-balancer-batches"),
             (inventory.is_some(), "load-balancer-inventory"),
             (routes.is_some(), "routes"),
-            (volumes.is_some(), "persistent-volumes"),
+            (topologies.is_some(), "persistent-volumes"),
+            (volumes.is_some(), "volumes"),
         ];
         all.into_iter().filter_map(|(is_there, it)| is_there.then_some(it)).collect()
     }

@@ -1,8 +1,9 @@
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 
-use cloud_provider::{LoadBalancer, Node, PodNetwork, RouteChange, Volume};
+use cloud_provider::{DesiredVolume, KnownVolume, LoadBalancer, Node, PodNetwork, RouteChange, Volume};
 
 use crate::call::Function;
+use crate::untrusted::printable;
 
 /// An object as far as a call concerns it: a Service whose `ensure` crashes can still be deleted.
 pub(super) type ObjectKey = (Function, String);
@@ -71,6 +72,35 @@ impl Object {
             key: (Function::GetTopology, format!("{:016x}", hasher.finish())),
             name: format!("PersistentVolume {}", volume.name),
             next: "tell the provider's vendor, and look at what is unusual about the PersistentVolume",
+            marks: Vec::new(),
+        }
+    }
+
+    /// A claim whose volume is created, or abandoned.
+    pub(super) fn desired_volume(function: Function, claim: &DesiredVolume) -> Self {
+        let owner = &claim.owner;
+        Self {
+            key: (function, owner.uid.clone()),
+            name: format!("PersistentVolumeClaim {}/{}", owner.namespace, owner.name),
+            next: "change the claim's class, or tell the provider's vendor",
+            marks: vec![owner.uid.clone(), claim.name.clone()],
+        }
+    }
+
+    /// A volume that Kubernetes has. It is the same object only if everything is the same that a provider sees of it.
+    pub(super) fn known_volume(function: Function, volume: &KnownVolume) -> Self {
+        let KnownVolume { handle, name, attributes, memo: _ } = volume;
+        let mut hasher = DefaultHasher::new();
+        (handle, name, attributes).hash(&mut hasher);
+        let title = if name.is_empty() {
+            format!("volume {}", printable(handle, 128))
+        } else {
+            format!("PersistentVolume {name}")
+        };
+        Self {
+            key: (function, format!("{:016x}", hasher.finish())),
+            name: title,
+            next: "nothing is forgotten meanwhile; tell the provider's vendor",
             marks: Vec::new(),
         }
     }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{
-    Cloud, Description, Error, Identity, Instances, LoadBalancerInventory, LoadBalancers, PersistentVolumes, Result,
-    Routes,
+    Cloud, CloudVolumes, Description, Error, Identity, Instances, LoadBalancerInventory, LoadBalancers,
+    PersistentVolumes, Result, Routes,
 };
 use parking_lot::{Mutex, RwLock};
 use tokio::sync::watch;
@@ -16,6 +16,7 @@ use super::load::ProviderParts;
 use super::loaded::Loaded;
 use super::{
     identity, instances, load_balancer_batches, load_balancer_inventory, load_balancers, persistent_volumes, routes,
+    volumes,
 };
 
 /// How long a version that no longer serves is kept for the lists that began with it: no list takes longer.
@@ -109,8 +110,18 @@ impl Versions {
 impl Version {
     pub(super) fn new(loaded: Loaded) -> Self {
         let loaded = Arc::new(loaded);
-        let Loaded { description, provider, instances, load_balancers, batches, inventory, routes, volumes, .. } =
-            &*loaded;
+        let Loaded {
+            description,
+            provider,
+            instances,
+            load_balancers,
+            batches,
+            inventory,
+            routes,
+            topologies,
+            volumes: disks,
+            ..
+        } = &*loaded;
         let identity: Arc<dyn Identity> =
             Arc::new(identity::IdentityGuest { pre: provider.clone(), loaded: loaded.clone() });
         let cloud = Cloud {
@@ -134,8 +145,11 @@ impl Version {
             load_balancer_inventory: inventory.clone().map(|(pre, description)| -> Arc<dyn LoadBalancerInventory> {
                 Arc::new(load_balancer_inventory::InventoryGuest { pre, description, loaded: loaded.clone() })
             }),
-            persistent_volumes: volumes.clone().map(|(pre, description)| -> Arc<dyn PersistentVolumes> {
+            persistent_volumes: topologies.clone().map(|(pre, description)| -> Arc<dyn PersistentVolumes> {
                 Arc::new(persistent_volumes::PersistentVolumesGuest { pre, description, loaded: loaded.clone() })
+            }),
+            volumes: disks.clone().map(|(pre, description)| -> Arc<dyn CloudVolumes> {
+                Arc::new(volumes::VolumesGuest { pre, description, loaded: loaded.clone(), lists: Arc::default() })
             }),
             ..Cloud::new(description.clone(), identity)
         };

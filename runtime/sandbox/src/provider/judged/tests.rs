@@ -158,3 +158,26 @@ fn adv_157_a_write_that_leaves_no_memo_is_told() {
     assert_eq!(reasons([named.clone()], None, &ready(None)), ["MemoMissing"]);
     assert_eq!(reasons([named.marked()], None, &ready(None)), [""; 0], "it is made once");
 }
+
+#[test]
+fn adv_156_a_volume_is_not_settled_after_a_request_that_failed() {
+    let attached = |ending| SeenRequest::new("api", Effect::Update, Method::Post, "/volumes/7/attach", ending);
+    for odd in [
+        seen([read("/volumes/7", FAILED)]),
+        seen([creation(Ending::Lost)]),
+        seen([deletion_of("/volumes/7", FAILED)]),
+        seen([read("/volumes/7", Ending::Success), attached(Ending::Busy(423))]),
+    ] {
+        assert!(settled(&odd, ()).is_err(), "{odd:?}");
+    }
+    for even in [
+        seen([]),
+        seen([read("/volumes/7", Ending::Missing(404))]),
+        seen([read("/tags", FAILED), deletion_of("/volumes/7", Ending::Success)]),
+        seen([read("/tags", FAILED), creation(Ending::Success)]),
+    ] {
+        assert_eq!(settled(&even, ()), Ok(()), "{even:?}");
+    }
+    let half = volumes(&seen([read("/volumes?page=2", FAILED)]), VolumePage::default());
+    assert!(half.incomplete.is_some());
+}

@@ -1,0 +1,168 @@
+//! One step towards a volume.
+
+use std::time::Duration;
+
+use super::cloud::{Making, SOON, VolumeBackend, is_foreign};
+use super::memo::VolumeMemo;
+use crate::backend::remaining;
+use crate::{
+    Change, CloudVolume, Cluster, DesiredVolume, Error, PendingVolume, Result, VolumeCreation, VolumeState, clock,
+    cluster, events,
+};
+
+/// Takes one step towards the volume that a claim asks for.
+///
+/// # Errors
+///
+/// Those of `backend`; [`Error::Invalid`] for a memo that this provider did not write, and for a volume of the same name that is
+/// another's where names are unique.
+pub fn create<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<VolumeCreation> {
+    let memo = VolumeMemo::of(desired, |it| backend.is_handle(it))?;
+    let cluster = cluster()?;
+    if let Some(VolumeMemo::Made { handle, .. }) = &memo
+        && let Some(live) = backend.find(handle)?
+    {
+        let volume = backend.volume(&live);
+        if !is_foreign(&volume, &cluster) {
+            return settle(backend, desired, memo.as_ref(), &live, &volume);
+        }
+    }
+    let Claimed { ours, others } = claimed(backend, desired, &cluster)?;
+    let mut ours = ours.into_iter();
+    if let Some((live, volume)) = ours.next() {
+        let doubled: Vec<_> = ours.map(|(_, it)| it.title()).collect();
+        if !doubled.is_empty() {
+            let message = format!(
+                "beside {} there is {}, with the name or mark of this claim, too: look into the cloud, where it costs money",
+                volume.title(),
+                doubled.join(", ")
+            );
+            events::warning(None, "VolumeDoubled", &message);
+        }
+        return settle(backend, desired, memo.as_ref(), &live, &volume);
+    }
+    if let Some(other) = others.first() {
+        let title = other.title();
+        if B::NAMES_ARE_UNIQUE {
+            return Err(Error::invalid(format_args!(
+                "{title} has the name of this claim's volume, and cannot be proven to be this claim's: it is not touched. Next \
+                 step: rename or delete it in the cloud, or make a PersistentVolume of it by hand"
+            )));
+        }
+        let message = format!("{title} has the name of this claim's volume, and is not this claim's: another is made");
+        events::warning(None, "VolumeNameTaken", &message);
+    }
+    let now = clock::now();
+    let since = match &memo {
+        Some(memo) => memo.since(),
+        None if desired.is_first_create() => return send(backend, desired),
+        None => now,
+    };
+    match remaining(since, backend.pauses().create_again, now) {
+        Some(left) => Ok(lost(desired, since, left.min(backend.pauses().poll))),
+        None => send(backend, desired),
+    }
+}
+
+/// The volumes with a claim's name or mark.
+pub(super) struct Claimed<L> {
+    /// Those that are proven to be the claim's.
+    pub(super) ours: Vec<(L, CloudVolume)>,
+    /// The others.
+    pub(super) others: Vec<CloudVolume>,
+}
+
+/// Looks for the claim's volumes, those with its own mark first.
+pub(super) fn claimed<B: VolumeBackend>(
+    backend: &B,
+    desired: &DesiredVolume,
+    cluster: &Cluster,
+) -> Result<Claimed<B::Live>> {
+    let (mut marked, mut named, mut others) = (Vec::new(), Vec::new(), Vec::new());
+    for live in backend.named(desired)? {
+        let volume = backend.volume(&live);
+        let owner = &volume.owner;
+        let is_marked =
+            owner.uid.as_ref() == Some(&desired.owner.uid) && owner.cluster_uid.as_ref() == Some(&cluster.uid);
+        let is_unmarked = owner.uid.is_none() && owner.cluster_uid.is_none();
+        if is_marked {
+            marked.push((live, volume));
+        } else if is_unmarked && volume.name == desired.name && backend.is_vendors(&live) {
+            named.push((live, volume));
+        } else {
+            others.push(volume);
+        }
+    }
+    marked.append(&mut named);
+    Ok(Claimed { ours: marked, others })
+}
+
+/// It is there, and is the claim's.
+fn settle<B: VolumeBackend>(
+    backend: &B,
+    desired: &DesiredVolume,
+    memo: Option<&VolumeMemo>,
+    live: &B::Live,
+    volume: &CloudVolume,
+) -> Result<VolumeCreation> {
+    let title = volume.title();
+    let unusable = match &volume.state {
+        VolumeState::Changing => {
+            let since = memo.map_or_else(clock::now, VolumeMemo::since);
+            return Ok(made(
+                &volume.handle,
+                since,
+                backend.pauses().poll,
+                format_args!("the cloud is at work on {title}"),
+            ));
+        }
+        VolumeState::Failed(why) => format!("{title} has failed ({why})"),
+        VolumeState::Ready if volume.bytes < desired.bytes => {
+            format!("{title} has {} bytes, fewer than the {} that were asked for", volume.bytes, desired.bytes)
+        }
+        VolumeState::Ready => return Ok(VolumeCreation::Ready(volume.clone())),
+    };
+    if !volume.attached_to.is_empty() {
+        return Err(Error::invalid(format_args!(
+            "{unusable}, and is attached to {}: it is neither used nor deleted. Next step: look at it in the cloud",
+            volume.attached_to.join(", ")
+        )));
+    }
+    let message = format!("{unusable}: it is deleted, and another is made");
+    events::warning(None, "VolumeReplaced", &message);
+    let because = match backend.delete(live)? {
+        Change::Done(()) => message,
+        Change::Busy(why) => why,
+    };
+    Ok(made(&volume.handle, clock::now(), SOON, because))
+}
+
+fn send<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<VolumeCreation> {
+    let (name, poll) = (&desired.name, backend.pauses().poll);
+    Ok(match backend.create(desired)? {
+        Making::Made(live) => {
+            let volume = backend.volume(&live);
+            let memo = VolumeMemo::Made { handle: volume.handle.clone(), since: clock::now() };
+            return settle(backend, desired, Some(&memo), &live, &volume);
+        }
+        Making::Begun(handle) => made(&handle, clock::now(), poll, format_args!("the cloud makes volume {name}")),
+        Making::NoRoom(why) => VolumeCreation::NoRoom(why),
+        // What was known before is as true as before: nothing was sent that the cloud has taken.
+        Making::Busy(why) => VolumeCreation::Pending(PendingVolume::new(desired.memo.clone(), SOON, why)),
+        Making::Unclear(why) => {
+            let message = format!("volume {name} may have been created or not: {why}");
+            events::warning(None, "VolumeCreationUnclear", &message);
+            lost(desired, clock::now(), SOON)
+        }
+    })
+}
+
+fn made(handle: &str, since: u64, after: Duration, because: impl std::fmt::Display) -> VolumeCreation {
+    let memo = VolumeMemo::Made { handle: handle.to_owned(), since };
+    VolumeCreation::Pending(PendingVolume::new(Some(memo.text()), after, because))
+}
+
+fn lost(desired: &DesiredVolume, since: u64, after: Duration) -> VolumeCreation {
+    let because = format_args!("volume {} may have been created, and is looked for", desired.name);
+    VolumeCreation::Pending(PendingVolume::new(Some(VolumeMemo::Lost { since }.text()), after, because))
+}

@@ -1,0 +1,368 @@
+//! The promises, with a cloud in memory: lost answers, late lists, volumes of others, and of the vendor's controller.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::http::{self, Response};
+use crate::testing::protocol::{Changed, CloudObject, ForeignChange};
+use crate::testing::{self, FakeActions, FakeCloud, FakeMoment, FakeObjects, Host, Request, SimulatedCloud, reply};
+use crate::{
+    AttachMode, Change, CloudVolume, Cluster, DesiredVolume, Error, Growth, KnownVolume, MarkedClaim, Method, Result,
+    VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription, VolumeDetachment, VolumeExpansion, VolumePage,
+    VolumeState, Volumes,
+};
+
+const GIB: u64 = 1 << 30;
+const CLUSTER: &str = "c1a5e000-1111-2222-3333-444455556666";
+const UID: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
+
+/// A cloud whose names are unique, or not.
+struct Disks<const UNIQUE: bool> {
+    disks: FakeObjects,
+    actions: FakeActions,
+    machines: Vec<String>,
+}
+
+impl<const UNIQUE: bool> Default for Disks<UNIQUE> {
+    fn default() -> Self {
+        let mut disks = FakeObjects::new("disk", "disk-");
+        disks.make("pvc-other", json!({ "size": 7, "mark": "", "at": null }), FakeMoment::default());
+        Self { disks, actions: FakeActions::default(), machines: Vec::new() }
+    }
+}
+
+impl<const UNIQUE: bool> Disks<UNIQUE> {
+    fn shown(&self, id: &str, moment: FakeMoment) -> Value {
+        let disk = self.disks.get(id).unwrap();
+        let busy = self.actions.is_busy(id, moment);
+        json!({ "id": id, "name": disk.name, "busy": busy, "disk": disk.body })
+    }
+
+    fn with(mut self, name: &str, body: Value) -> Self {
+        self.disks.make(name, body, FakeMoment::default());
+        self
+    }
+}
+
+impl<const UNIQUE: bool> FakeCloud for Disks<UNIQUE> {
+    fn answer(&mut self, request: &Request, moment: FakeMoment) -> testing::Response {
+        let path: Vec<_> = request.path.iter().map(String::as_str).collect();
+        let body: Value = match &request.body {
+            Some(testing::Body::Bytes(bytes)) => serde_json::from_slice(bytes).unwrap(),
+            _ => Value::Null,
+        };
+        match (request.method, &path[..]) {
+            (Method::Get, ["disks"]) => {
+                let name = &request.query[0].1;
+                let ids: Vec<_> =
+                    self.disks.listed(moment).filter(|(_, it)| it.name == *name).map(|(id, _)| id.to_owned()).collect();
+                reply(200, json!(ids.iter().map(|id| self.shown(id, moment)).collect::<Vec<_>>()))
+            }
+            (Method::Post, ["disks"]) => {
+                let name = body["name"].as_str().unwrap();
+                if UNIQUE && self.disks.all().any(|(_, it)| it.name == name) {
+                    return reply(409, r#"{ "message": "the name is taken" }"#);
+                }
+                let disk = json!({ "size": body["size"], "mark": body["mark"], "at": null });
+                let id = self.disks.make(name, disk, moment);
+                self.actions.begin(&id, 3, moment);
+                reply(201, self.shown(&id, moment))
+            }
+            (_, ["disks", id, ..]) if self.disks.get(id).is_none() => reply(404, "{}"),
+            (Method::Get, ["disks", id]) => reply(200, self.shown(id, moment)),
+            (_, ["disks", id, ..]) if self.actions.is_busy(id, moment) => reply(409, r#"{ "message": "it is busy" }"#),
+            (Method::Delete, ["disks", id]) => {
+                assert!(self.disks.get(id).unwrap().body["at"].is_null(), "it is attached");
+                self.disks.remove(id);
+                reply(204, "")
+            }
+            (Method::Post, ["disks", id, "at"]) => {
+                let disk = self.disks.get_mut(id).unwrap();
+                if !body["at"].is_null() && !disk.body["at"].is_null() {
+                    return reply(422, r#"{ "message": "it is attached elsewhere" }"#);
+                }
+                disk.body["at"] = body["at"].clone();
+                self.actions.begin(id, 2, moment);
+                reply(202, "{}")
+            }
+            (Method::Post, ["disks", id, "size"]) => {
+                self.disks.get_mut(id).unwrap().body["size"] = body["size"].clone();
+                self.actions.begin(id, 2, moment);
+                reply(202, "{}")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn objects(&self) -> Vec<CloudObject> {
+        self.disks.shown()
+    }
+
+    fn change(&mut self, change: &ForeignChange) -> Option<Changed> {
+        let ForeignChange::AddMachine { name } = change else { return None };
+        self.machines.push(name.clone());
+        Some(Changed { id: Some(format!("m-{}", self.machines.len())) })
+    }
+}
+
+/// The provider of that cloud.
+struct Acme<const UNIQUE: bool>;
+
+impl<const UNIQUE: bool> VolumeBackend for Acme<UNIQUE> {
+    type Live = Value;
+
+    const NAMES_ARE_UNIQUE: bool = UNIQUE;
+    const GROWTH: Growth = Growth::Online;
+
+    fn is_handle(&self, text: &str) -> bool {
+        text.starts_with("disk-")
+    }
+
+    fn pauses(&self) -> VolumePauses {
+        let create_again = Duration::from_secs(if UNIQUE { 0 } else { 60 });
+        VolumePauses { poll: Duration::from_secs(1), create_again, appear: Duration::from_secs(60) }
+    }
+
+    fn find(&self, handle: &str) -> Result<Option<Value>> {
+        http::get("api", ["disks", handle]).find()
+    }
+
+    fn named(&self, desired: &DesiredVolume) -> Result<Vec<Value>> {
+        http::get("api", ["disks"]).query("name", &desired.name).send()?.json()
+    }
+
+    fn volume(&self, live: &Value) -> CloudVolume {
+        let disk = &live["disk"];
+        let mark: Result<crate::Mark, _> = disk["mark"].as_str().unwrap().parse();
+        let state = match (live["busy"].as_bool(), disk["failed"].as_str()) {
+            (Some(true), _) => VolumeState::Changing,
+            (_, Some(why)) => VolumeState::Failed(why.to_owned()),
+            _ => VolumeState::Ready,
+        };
+        CloudVolume::new(
+            live["id"].as_str().unwrap(),
+            live["name"].as_str().unwrap(),
+            disk["size"].as_u64().unwrap() * GIB,
+        )
+        .owner(mark.map(|it| MarkedClaim::of(&it)).unwrap_or_default())
+        .state(state)
+        .attached_to(disk["at"].as_str())
+    }
+
+    fn is_vendors(&self, live: &Value) -> bool {
+        live["disk"]["mark"] == "vendor"
+    }
+
+    fn create(&self, desired: &DesiredVolume) -> Result<Making<Value>> {
+        let mark = desired.owner.mark()?.to_string();
+        let body = json!({ "name": desired.name, "size": desired.bytes / GIB, "mark": mark });
+        let taken = |it: &Response| (it.status() == 409).then(|| Making::Unclear(it.complaint()));
+        Making::sent_unless(http::post("api", ["disks"]).json(&body), taken, Response::json)
+    }
+
+    fn delete(&self, live: &Value) -> Result<Change<()>> {
+        http::delete("api", ["disks", live["id"].as_str().unwrap()]).change_or_gone()
+    }
+
+    fn publish_context(&self, live: &Value, _: &str) -> Vec<(String, String)> {
+        vec![("name".to_owned(), live["name"].as_str().unwrap().to_owned())]
+    }
+
+    fn attach(&self, live: &Value, node_id: &str, _: &AttachMode) -> Result<Attaching> {
+        let request = http::post("api", ["disks", live["id"].as_str().unwrap(), "at"]).json(&json!({ "at": node_id }));
+        Ok(request.change()?.into())
+    }
+
+    fn detach(&self, live: &Value, _: &str) -> Result<Change<()>> {
+        let request = http::post("api", ["disks", live["id"].as_str().unwrap(), "at"]).json(&json!({ "at": null }));
+        Ok(request.change()?.map(drop))
+    }
+
+    fn expand(&self, live: &Value, bytes: u64) -> Result<Change<()>> {
+        let path = ["disks", live["id"].as_str().unwrap(), "size"];
+        Ok(http::post("api", path).json(&json!({ "size": bytes / GIB })).change()?.map(drop))
+    }
+}
+
+impl<const UNIQUE: bool> Volumes for Acme<UNIQUE> {
+    fn describe() -> Result<VolumeDescription> {
+        Ok(VolumeDescription::new("csi.acme.example"))
+    }
+    fn create(desired: &DesiredVolume) -> Result<VolumeCreation> {
+        create(&Self, desired)
+    }
+    fn abandon(unwanted: &DesiredVolume) -> Result<VolumeDeletion> {
+        abandon(&Self, unwanted)
+    }
+    fn delete(unwanted: &KnownVolume) -> Result<VolumeDeletion> {
+        delete(&Self, unwanted)
+    }
+    fn attach(volume: &KnownVolume, node_id: &str, mode: &AttachMode) -> Result<VolumeAttachment> {
+        attach(&Self, volume, node_id, mode)
+    }
+    fn detach(volume: &KnownVolume, node_id: &str) -> Result<VolumeDetachment> {
+        detach(&Self, volume, node_id)
+    }
+    fn expand(volume: &KnownVolume, bytes: u64) -> Result<VolumeExpansion> {
+        expand(&Self, volume, bytes)
+    }
+    fn get(handle: &str) -> Result<Option<CloudVolume>> {
+        Ok(Self.find(handle)?.map(|it| Self.volume(&it)))
+    }
+    fn list(_: Option<&str>, _: u32) -> Result<VolumePage> {
+        Ok(VolumePage::new(Vec::new(), None))
+    }
+}
+
+fn desired() -> DesiredVolume {
+    DesiredVolume::of("default", "data", UID, 10 * GIB)
+}
+
+fn mark(cluster: &str, uid: &str) -> String {
+    crate::Mark { cluster: cluster.to_owned(), service: uid.to_owned() }.to_string()
+}
+
+fn mode() -> AttachMode {
+    AttachMode { read_only: false, block: false, access_modes: desired().access_modes }
+}
+
+/// One call before this cloud: its answer, the requests, and the events' reasons.
+fn call<const UNIQUE: bool, T>(cloud: Disks<UNIQUE>, of: impl FnOnce() -> T) -> (T, Vec<String>, Vec<String>) {
+    let cloud = SimulatedCloud::new(cloud).shared();
+    let host = Host::of(&cloud).cluster(Cluster::of("kubernetes", CLUSTER));
+    let answer = host.run(of);
+    (answer, host.requests(), host.events().into_iter().map(|it| it.reason).collect())
+}
+
+#[test]
+fn a_volume_survives_each_request_that_goes_wrong() {
+    assert_eq!(testing::converge_volumes::<Acme<true>, _>(Disks::<true>::default, &desired()), [""; 0]);
+    assert_eq!(testing::converge_volumes::<Acme<false>, _>(Disks::<false>::default, &desired()), [""; 0]);
+}
+
+#[test]
+fn a_volume_of_another_is_never_taken() {
+    let name = desired().name;
+    for other in ["", "someone's", &mark("another-cluster", UID), &mark(CLUSTER, "another-claim")] {
+        let disk = json!({ "size": 10, "mark": other, "at": null });
+        let (refused, requests, _) =
+            call(Disks::<true>::default().with(&name, disk.clone()), || create(&Acme::<true>, &desired()));
+        assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("it is not touched")), "{refused:?}");
+        assert_eq!(requests.len(), 1, "{requests:?}");
+        let (made, requests, told) = call(Disks::<false>::default().with(&name, disk.clone()), || {
+            create(&Acme::<false>, &desired().first_create())
+        });
+        assert!(matches!(made, Ok(VolumeCreation::Pending(_))) && requests.len() == 2, "{requests:?}");
+        assert_eq!(told, ["VolumeNameTaken"]);
+        let (left, requests, _) =
+            call(Disks::<false>::default().with(&name, disk), || abandon(&Acme::<false>, &desired()));
+        assert!(matches!(left, Ok(VolumeDeletion::Pending(_))) && requests.len() == 1, "{requests:?}");
+    }
+}
+
+#[test]
+fn a_volume_of_the_vendors_controller_is_found_by_its_name() {
+    let vendors = json!({ "size": 12, "mark": "vendor", "at": null });
+    let (found, requests, _) =
+        call(Disks::<true>::default().with(&desired().name, vendors), || create(&Acme::<true>, &desired()));
+    assert!(matches!(found, Ok(VolumeCreation::Ready(it)) if it.bytes == 12 * GIB), "{requests:?}");
+}
+
+#[test]
+fn the_marked_one_of_two_volumes_is_used_and_the_other_told() {
+    let (name, ours) = (desired().name, mark(CLUSTER, UID));
+    let cloud = Disks::<false>::default()
+        .with(&name, json!({ "size": 10, "mark": "vendor", "at": null }))
+        .with(&name, json!({ "size": 10, "mark": ours, "at": null }));
+    let (found, _, told) = call(cloud, || create(&Acme::<false>, &desired()));
+    assert!(matches!(&found, Ok(VolumeCreation::Ready(it)) if it.handle == "disk-3"), "{found:?}");
+    assert_eq!(told, ["VolumeDoubled"]);
+}
+
+#[test]
+fn a_volume_that_failed_or_is_too_small_is_made_again() {
+    let ours = mark(CLUSTER, UID);
+    for odd in [json!({ "size": 10, "failed": "no disk" }), json!({ "size": 9 })] {
+        let disk = |at: Value| {
+            let mut disk = odd.clone();
+            (disk["mark"], disk["at"]) = (json!(ours), at);
+            Disks::<true>::default().with(&desired().name, disk)
+        };
+        let (again, requests, told) = call(disk(Value::Null), || create(&Acme::<true>, &desired()));
+        assert!(matches!(again, Ok(VolumeCreation::Pending(_))), "{again:?}");
+        assert_eq!(
+            (requests.last().unwrap().as_str(), &told[..]),
+            ("DELETE api /disks/disk-2", &["VolumeReplaced".to_owned()][..])
+        );
+        let (used, requests, _) = call(disk(json!("m-1")), || create(&Acme::<true>, &desired()));
+        assert!(matches!(used, Err(Error::Invalid(_))) && requests.len() == 1, "{requests:?}");
+    }
+}
+
+#[test]
+fn a_volume_of_another_cluster_or_in_use_is_not_deleted() {
+    let known = KnownVolume::of("disk-2");
+    let disk =
+        |mark: &str, at: Value| Disks::<true>::default().with("pvc-1", json!({ "size": 1, "mark": mark, "at": at }));
+    let (foreign, requests, _) =
+        call(disk(&mark("another-cluster", UID), Value::Null), || delete(&Acme::<true>, &known));
+    assert!(matches!(foreign, Err(Error::Denied(_))) && requests.len() == 1, "{requests:?}");
+    let (used, requests, _) = call(disk("", json!("m-1")), || delete(&Acme::<true>, &known));
+    assert_eq!((used, requests.len()), (Ok(VolumeDeletion::InUse(vec!["m-1".to_owned()])), 1));
+    let (gone, ..) = call(disk("", Value::Null), || delete(&Acme::<true>, &known));
+    assert_eq!(gone, Ok(VolumeDeletion::Done), "one without marks was made by hand");
+    let (odd, requests, _) = call(disk("", Value::Null), || delete(&Acme::<true>, &KnownVolume::of("../disk-2")));
+    assert!(matches!(odd, Err(Error::Invalid(_))) && requests.is_empty(), "{requests:?}");
+    let (missing, ..) = call(disk("", Value::Null), || delete(&Acme::<true>, &KnownVolume::of("disk-9")));
+    assert_eq!(missing, Ok(VolumeDeletion::Done));
+}
+
+#[test]
+fn a_volume_at_another_machine_is_not_moved() {
+    let disk = Disks::<true>::default().with("pvc-1", json!({ "size": 1, "mark": "", "at": "m-1" }));
+    let (occupied, requests, _) = call(disk, || attach(&Acme::<true>, &KnownVolume::of("disk-2"), "m-2", &mode()));
+    assert_eq!((occupied, requests.len()), (Ok(VolumeAttachment::Occupied("m-1".to_owned())), 1));
+    let disk = Disks::<true>::default().with("pvc-1", json!({ "size": 1, "mark": "", "at": "m-1" }));
+    let (there, ..) = call(disk, || attach(&Acme::<true>, &KnownVolume::of("disk-2"), "m-1", &mode()));
+    assert_eq!(there, Ok(VolumeAttachment::Ready(vec![("name".to_owned(), "pvc-1".to_owned())])));
+    let disk = Disks::<true>::default().with("pvc-1", json!({ "size": 1, "mark": "", "at": "m-1" }));
+    let (elsewhere, requests, _) = call(disk, || detach(&Acme::<true>, &KnownVolume::of("disk-2"), "m-2"));
+    assert_eq!((elsewhere, requests.len()), (Ok(VolumeDetachment::Done), 1), "that of another machine stays");
+}
+
+#[test]
+fn a_volume_at_work_is_neither_detached_nor_deleted_yet() {
+    let busy = || {
+        let mut cloud = Disks::<true>::default().with("pvc-1", json!({ "size": 1, "mark": "", "at": null }));
+        cloud.actions.begin("disk-2", 2_000_000, FakeMoment::default());
+        cloud
+    };
+    let known = KnownVolume::of("disk-2");
+    let (detached, requests, _) = call(busy(), || detach(&Acme::<true>, &known, "m-1"));
+    assert!(matches!(detached, Ok(VolumeDetachment::Pending(_))) && requests.len() == 1, "it may be an attachment");
+    let (deleted, requests, _) = call(busy(), || delete(&Acme::<true>, &known));
+    assert!(matches!(deleted, Ok(VolumeDeletion::Pending(_))) && requests.len() == 1, "{requests:?}");
+}
+
+#[test]
+fn a_larger_volume_does_not_shrink() {
+    let disk = Disks::<true>::default().with("pvc-1", json!({ "size": 12, "mark": "", "at": null }));
+    let (larger, requests, _) = call(disk, || expand(&Acme::<true>, &KnownVolume::of("disk-2"), 10 * GIB));
+    let expected = crate::ExpandedVolume::on_node(12 * GIB);
+    assert_eq!((larger, requests.len()), (Ok(VolumeExpansion::Ready(expected)), 1));
+}
+
+#[test]
+fn a_memo_of_another_program_stops_a_creation() {
+    for memo in ["disk-2", "made vol-7 since 1", "lost since x", "lost since 1 2"] {
+        let forged = DesiredVolume { memo: Some(memo.to_owned()), ..desired() };
+        for answer in [
+            call(Disks::<true>::default(), || create(&Acme::<true>, &forged).map(drop)),
+            call(Disks::<true>::default(), || abandon(&Acme::<true>, &forged).map(drop)),
+        ] {
+            assert!(matches!(answer, (Err(Error::Invalid(_)), requests, _) if requests.is_empty()), "{memo}");
+        }
+    }
+}
