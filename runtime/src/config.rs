@@ -4,6 +4,7 @@ mod credential;
 mod entra;
 mod file;
 mod google;
+mod ibm_iam;
 mod keystone;
 mod module;
 mod text;

@@ -44,6 +44,9 @@ pub const GCP: &str = env!("GUEST_GCP");
 /// The provider for Hetzner Cloud, as it is shipped.
 pub const HETZNER: &str = env!("GUEST_HETZNER");
 
+/// The provider for IBM Cloud, as it is shipped.
+pub const IBM: &str = env!("GUEST_IBM");
+
 /// The provider for OpenStack, as it is shipped.
 pub const OPENSTACK: &str = env!("GUEST_OPENSTACK");
 

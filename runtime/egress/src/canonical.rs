@@ -35,10 +35,10 @@ pub(crate) fn path(base: &[String], segments: &[String]) -> Result<String, Strin
     if path.len() > TARGET_BYTES { Err(format!("is longer than {TARGET_BYTES} bytes")) } else { Ok(path) }
 }
 
-/// Whether a path is one at which Keystone, Entra or the identity of a machine gives tokens, or tells of them: the host's own login
-/// must not be used there, and no other.
+/// Whether a path is one at which Keystone, Entra, IBM Cloud's IAM or the identity of a machine gives tokens, or tells of them: the host's
+/// own login must not be used there, and no other.
 pub(crate) fn asks_for_tokens<'a>(segments: impl Iterator<Item = &'a str>) -> bool {
-    let (mut before, mut is_oauth) = ("", false);
+    let (mut before, mut is_oauth, mut is_identity) = ("", false, false);
     for segment in segments {
         let is_parent = ["auth", "v2.0"].iter().any(|it| before.eq_ignore_ascii_case(it));
         if is_parent && segment.eq_ignore_ascii_case("tokens") {
@@ -47,7 +47,11 @@ pub(crate) fn asks_for_tokens<'a>(segments: impl Iterator<Item = &'a str>) -> bo
         if is_oauth && ["token", "authorize", "devicecode"].iter().any(|it| segment.eq_ignore_ascii_case(it)) {
             return true;
         }
+        if is_identity && ["token", "iam_token", "iam_tokens"].iter().any(|it| segment.eq_ignore_ascii_case(it)) {
+            return true;
+        }
         is_oauth |= segment.eq_ignore_ascii_case("oauth2");
+        is_identity |= ["identity", "instance_identity"].iter().any(|it| segment.eq_ignore_ascii_case(it));
         before = segment;
     }
     false

@@ -218,7 +218,7 @@ fn list(them: &[impl fmt::Display], between: &str) -> String {
     them.iter().map(ToString::to_string).collect::<Vec<_>>().join(between)
 }
 
-/// Whether a body is said to be JSON, and in the one encoding that is read here.
+/// Whether a body is said to be JSON, or a change of JSON (RFC 7396), and in the one encoding that is read here.
 fn is_json(headers: &HeaderMap) -> Result<(), String> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let said = match (types.next(), types.next()) {
@@ -226,7 +226,8 @@ fn is_json(headers: &HeaderMap) -> Result<(), String> {
         _ => String::new(),
     };
     let (media_type, parameters) = said.split_once(';').unwrap_or((&said, "charset=utf-8"));
-    if media_type.trim() == "application/json" && parameters.trim() == "charset=utf-8" {
+    let is_known = matches!(media_type.trim(), "application/json" | "application/merge-patch+json");
+    if is_known && parameters.trim() == "charset=utf-8" {
         return Ok(());
     }
     Err("the rule names `fields`, and the request does not say that its body is application/json in UTF-8".to_owned())

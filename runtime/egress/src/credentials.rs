@@ -11,6 +11,7 @@ mod error;
 mod form;
 mod google;
 mod header;
+mod ibm_iam;
 mod keystone;
 mod kind;
 mod no_token;
@@ -21,6 +22,7 @@ mod secrets;
 mod shown;
 mod sigv4;
 mod text_file;
+mod timed_token;
 mod token_client;
 mod token_credential;
 mod token_giver;
@@ -49,6 +51,8 @@ pub use self::error::CredentialError;
 use self::google::GoogleCredential;
 pub use self::google::{GoogleSettings, GoogleTokens};
 use self::header::{HeaderCredential, SecretFiles};
+use self::ibm_iam::IbmCredential;
+pub use self::ibm_iam::{IbmIamSettings, IbmProfile, IbmProfileWord, IbmTokens};
 use self::keystone::KeystoneCredential;
 pub use self::keystone::{ApplicationCredentialName, KeystoneDomain, KeystoneLogin, KeystoneName, KeystoneSettings};
 pub use self::kind::{AssumeRole, CredentialKind, CredentialSettings, KeySource, RoleArn, Sigv4Settings, Sts};
@@ -111,6 +115,10 @@ impl Credentials {
                 CredentialKind::Entra(settings) => {
                     tenants.push((name.clone(), settings.auxiliary.clone()));
                     all.push(Arc::new(EntraCredential::load(name, *settings, limits, changes.clone())?));
+                    continue;
+                }
+                CredentialKind::IbmIam(settings) => {
+                    all.push(Arc::new(IbmCredential::load(name, *settings, limits, changes.clone())?));
                     continue;
                 }
             };

@@ -77,8 +77,9 @@ pub use crate::content::RuleContent;
 pub use crate::credentials::{
     ApplicationCredentialName, AssumeRole, AzureCloud, CredentialError, CredentialKind, CredentialSettings,
     Credentials, EntraClientName, EntraLogin, EntraProof, EntraSettings, EntraTenant, EntraWord, GoogleSettings,
-    GoogleTokens, IdentityHeader, IdentityService, KeySource, KeystoneDomain, KeystoneLogin, KeystoneName,
-    KeystoneSettings, ManagedIdentity, RoleArn, Secrets, Sigv4Settings, Sts,
+    GoogleTokens, IbmIamSettings, IbmProfile, IbmProfileWord, IbmTokens, IdentityHeader, IdentityService, KeySource,
+    KeystoneDomain, KeystoneLogin, KeystoneName, KeystoneSettings, ManagedIdentity, RoleArn, Secrets, Sigv4Settings,
+    Sts,
 };
 pub use crate::effect::Effect;
 pub use crate::egress::{Egress, EgressCall, JudgedRequest};

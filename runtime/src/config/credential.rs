@@ -8,6 +8,7 @@ use egress::{
 use super::entra;
 use super::file;
 use super::google;
+use super::ibm_iam;
 use super::keystone;
 use super::text::ScalarText;
 use crate::flags::IdentityVariables;
@@ -18,7 +19,7 @@ const POD_IDENTITY: &str = "http://169.254.170.23/v1/credentials";
 const INSTANCE_METADATA: &str = "http://169.254.169.254";
 
 const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile: … }, sigv4: { region: …, … }, \
-                     keystone: { baseUrl: …, … }, google: { … } or entra: { … }";
+                     keystone: { baseUrl: …, … }, google: { … }, entra: { … } or ibmIam: { … }";
 const SOURCES: &str = "sharedFile: { file: … }, webIdentity: { roleArn: …, tokenFile: … }, podIdentity: { tokenFile: … } or \
                        instanceMetadata: {}";
 
@@ -27,7 +28,7 @@ pub(super) fn credential(
     credential: file::CredentialSection,
     variables: &IdentityVariables,
 ) -> Result<CredentialSettings, String> {
-    let file::CredentialSection { name, bearer, basic, sigv4, keystone, google, entra, limits } = credential;
+    let file::CredentialSection { name, bearer, basic, sigv4, keystone, google, entra, ibm_iam, limits } = credential;
     let named = |because: String| format!("credential {name}: {because}");
     let mut kinds = Vec::new();
     kinds.extend(bearer.map(|file::Bearer { file }| ("bearer", CredentialKind::Bearer { file })));
@@ -50,6 +51,10 @@ pub(super) fn credential(
     if let Some(section) = entra {
         let settings = entra::settings(*section, variables).map_err(named)?;
         kinds.push(("entra", CredentialKind::Entra(Box::new(settings))));
+    }
+    if let Some(section) = ibm_iam {
+        let settings = ibm_iam::settings(*section).map_err(named)?;
+        kinds.push(("ibmIam", CredentialKind::IbmIam(Box::new(settings))));
     }
     let words = kinds.iter().map(|(word, _)| *word).collect::<Vec<_>>().join(" and ");
     match (kinds.pop(), kinds.is_empty()) {

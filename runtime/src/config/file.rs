@@ -4,6 +4,7 @@ mod credential;
 mod endpoint;
 mod entra;
 mod google;
+mod ibm_iam;
 mod keystone;
 mod provider;
 mod reach;
@@ -17,6 +18,7 @@ pub(super) use self::credential::{
 pub(super) use self::endpoint::{CatalogSection, EndpointSection, Operation, RuleSection};
 pub(super) use self::entra::{EntraSection, ManagedIdentitySection};
 pub(super) use self::google::{GoogleFederation, GoogleKey, GoogleMetadata, GoogleSection};
+pub(super) use self::ibm_iam::{IbmApiKey, IbmComputeResource, IbmIamSection, IbmInstanceIdentity, IbmProfileSection};
 pub(super) use self::keystone::{
     ApplicationCredentialSection, KeystoneDomainSection, KeystoneObject, KeystonePassword, KeystoneSection,
     KeystoneToken, KeystoneTrust,

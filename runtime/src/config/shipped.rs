@@ -88,7 +88,10 @@ fn adv_163_no_shipped_config_frees_whole_objects() {
             }
         }
     }
-    assert_eq!(found, 14, "two for each cloud, and for two of them one with a registry and a login");
+    assert_eq!(
+        found, 15,
+        "two for each cloud of the chart, for two of them one with a registry and a login, and one for IBM Cloud"
+    );
 }
 
 /// The effect that a method does not tell, the rule tells: the providers' descriptions decide which words fit.

@@ -14,6 +14,7 @@ use super::*;
 
 mod entra;
 mod google;
+mod ibm_iam;
 mod keystone;
 
 const SHA256: &str = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";

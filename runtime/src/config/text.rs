@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use controllers::LONGEST_WINDOW;
 use egress::{
-    AllowedAddresses, AzureCloud, BaseUrl, CatalogPath, Effect, EntraTenant, EntraWord, KeyServiceUrl, Method,
-    OperationPattern, Origin, PathPattern, ProxyUrl, RegionName, Requirement, RoleArn,
+    AllowedAddresses, AzureCloud, BaseUrl, CatalogPath, Effect, EntraTenant, EntraWord, IbmProfileWord, KeyServiceUrl,
+    Method, OperationPattern, Origin, PathPattern, ProxyUrl, RegionName, Requirement, RoleArn,
 };
 use ipnet::IpNet;
 use oci::{Image, TokenService};
@@ -266,6 +266,12 @@ impl FromText for EntraTenant {
 }
 
 impl FromText for EntraWord {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
+    }
+}
+
+impl FromText for IbmProfileWord {
     fn from_text(text: &str) -> Result<Self, String> {
         Self::parse(text)
     }

@@ -14,6 +14,7 @@ mod demo;
 mod enough;
 mod gcp;
 mod hetzner;
+mod ibm;
 mod image;
 mod install;
 mod manifests;

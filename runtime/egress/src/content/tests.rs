@@ -160,6 +160,11 @@ fn adv_165_a_body_is_json_that_says_so() {
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
     let carried = Carried { pairs: &[], own: &[], headers: &headers, body: body.as_bytes() };
     assert!(content(None, &[], &PORT).admits(carried).is_ok());
+    assert_eq!(refusal(&PORT, "application/merge-patch+json", body), "", "a change is named by its members, too");
+    assert!(
+        !refusal(&PORT, "application/merge-patch+json", r#"{"port":null}"#).is_empty(),
+        "one that takes away what is around them"
+    );
     let pairs = [("fields".to_owned(), "id".to_owned())];
     assert!(content(None, &[], &PORT).admits(Carried { pairs: &pairs, ..carried }).is_err(), "no query is named");
     assert!(content(Some(&["fields"]), &[], &PORT).admits(Carried { pairs: &pairs, ..carried }).is_ok());

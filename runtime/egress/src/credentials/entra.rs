@@ -37,11 +37,12 @@ use super::secrets::Secrets;
 use super::shown::Shown;
 use super::token_credential::TokenCredential;
 use super::token_giver::{TokenGiver, is_for_a_person};
-use super::token_source::{GivenToken, TokenSource};
+use super::token_source::{GivenToken, TokenSource, before_end};
 use super::transport::Connect;
 use crate::base_url::Origin;
 use crate::catalog::Catalog;
 use crate::error::EgressError;
+use crate::request::Method;
 
 /// The words of a proof that is an assertion.
 const ASSERTION: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -302,8 +303,11 @@ fn next_step(refusal: &EntraRefusal, proof: &ProofWords) -> String {
 
 #[async_trait]
 impl TokenSource for EntraSource {
-    const EARLY: Duration = Duration::from_secs(300);
     const GOES_ALONG: bool = true;
+
+    fn due(lasts: Duration) -> Duration {
+        before_end(lasts, Duration::from_secs(300))
+    }
 
     fn header(token: &str) -> (HeaderName, HeaderValue) {
         let value = Zeroizing::new(format!("Bearer {token}"));
@@ -318,7 +322,7 @@ impl TokenSource for EntraSource {
             }
             EntraLogin::ManagedIdentity { service, .. } => {
                 let name = format!("machine's identity of credential {}", self.name);
-                TokenGiver::of_machine(&name, client::machine_url(service), outside)?
+                TokenGiver::of_machine(&name, client::machine_url(service), &[Method::Get], outside)?
             }
         };
         // An egress that is built a second time goes the same way.
@@ -366,14 +370,7 @@ impl TokenSource for EntraSource {
     }
 
     async fn ask(&self) -> Result<GivenToken, NoToken> {
-        let without = |text: String| match Secrets::new(self.secrets()).are_in(text.as_bytes()) {
-            true => "Entra answers with words that hold a credential and are withheld".to_owned(),
-            false => text,
-        };
-        let asked = self.asked().await.map_err(|none| match none {
-            NoToken::Failed(because) => NoToken::Failed(without(because)),
-            NoToken::Refused(because) => NoToken::Refused(without(because)),
-        });
+        let asked = self.asked().await.map_err(|none| none.without(&Secrets::new(self.secrets()), "Entra"));
         let (EntraToken { token, lasts, client_id: _ }, account) = asked?;
         Ok(GivenToken { token, lasts, catalog: Catalog { entries: Vec::new() }, account })
     }

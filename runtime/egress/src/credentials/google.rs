@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use zeroize::Zeroizing;
 
 use self::account_key::AccountKey;
-use self::answers::{TimedToken, TokenRefusal};
+use self::answers::TokenRefusal;
 use self::client::{GOOGLE, METADATA_FLAVOR};
 use self::federation_file::{Federation, SubjectToken};
 use self::settings::SCOPE;
@@ -35,15 +35,17 @@ use super::secret::Secret;
 use super::secret_file::SecretFile;
 use super::secrets::Secrets;
 use super::shown::Shown;
+use super::timed_token::TimedToken;
 use super::token_credential::TokenCredential;
 use super::token_giver::{TokenGiver, is_for_a_person};
-use super::token_source::{GivenToken, TokenSource};
+use super::token_source::{GivenToken, TokenSource, before_end};
 use super::transport::Connect;
 use super::{origins, text_file};
 use crate::base_url::{BaseUrl, Origin};
 use crate::catalog::Catalog;
 use crate::error::EgressError;
 use crate::outcome::CompleteAnswer;
+use crate::request::Method;
 
 /// The scope of a token that is good for asking for another one.
 const IAM_SCOPE: &str = "https://www.googleapis.com/auth/iam";
@@ -187,7 +189,7 @@ impl GoogleSource {
             let grant = ("grant_type", "urn:ietf:params:oauth:grant-type:jwt-bearer");
             let answer = giver.post_form(&[grant, ("assertion", &assertion)]).await.map_err(NoToken::Failed)?;
             if answer.status.is_success() {
-                return giver.given(answers::oauth(&answer.body));
+                return giver.given(TimedToken::read(&answer.body));
             }
             let refusal = answers::refusal(&answer);
             let is_grant = refusal.code == INVALID_GRANT;
@@ -226,7 +228,7 @@ impl GoogleSource {
             let next = "; correct `audience`, or the provider of the pool: its issuer, audiences and conditions";
             return Err(refused(giver, &answer, &answers::refusal(&answer), &who, next));
         }
-        let first = giver.given(answers::oauth(&answer.body))?;
+        let first = giver.given(TimedToken::read(&answer.body))?;
         let (Some(second), Some(impersonation)) = (second, &federation.impersonation) else { return Ok(first) };
         self.shown.add(&first.token);
         let body = json!({ "delegates": null, "scope": [SCOPE], "lifetime": format!("{}s", impersonation.seconds) });
@@ -277,7 +279,7 @@ async fn of_machine(metadata: &TokenGiver) -> Result<TimedToken, NoToken> {
         let next = "; attach a service account to the machine, or write another source of tokens";
         return Err(refused(metadata, &answer, &answers::refusal(&answer), "the machine", next));
     }
-    metadata.given(answers::oauth(&answer.body))
+    metadata.given(TimedToken::read(&answer.body))
 }
 
 /// An answer that is no success, as a sentence without its full stop.
@@ -300,8 +302,10 @@ fn differs(date: SystemTime, local: SystemTime) -> Option<String> {
 
 #[async_trait]
 impl TokenSource for GoogleSource {
-    // As google-auth does: the metadata server keeps a token until four minutes before its end.
-    const EARLY: Duration = Duration::from_secs(225);
+    fn due(lasts: Duration) -> Duration {
+        // As google-auth does: the metadata server keeps a token until four minutes before its end.
+        before_end(lasts, Duration::from_secs(225))
+    }
 
     fn header(token: &str) -> (HeaderName, HeaderValue) {
         let value = Zeroizing::new(format!("Bearer {token}"));
@@ -317,7 +321,7 @@ impl TokenSource for GoogleSource {
         let (mut first, second) = (first.map(giver).transpose()?, second.map(giver).transpose()?);
         if let GoogleTokens::Metadata { url } = &self.settings.tokens {
             let name = format!("metadata server of credential {}", self.name);
-            first = Some(TokenGiver::of_machine(&name, client::metadata_url(url), outside)?);
+            first = Some(TokenGiver::of_machine(&name, client::metadata_url(url), &[Method::Get], outside)?);
         }
         // An egress that is built a second time goes the same ways.
         let _ = self.givers.set(Givers { first, second });
@@ -367,14 +371,7 @@ impl TokenSource for GoogleSource {
     }
 
     async fn ask(&self) -> Result<GivenToken, NoToken> {
-        let without = |text: String| match Secrets::new(self.secrets()).are_in(text.as_bytes()) {
-            true => "Google answers with words that hold a credential and are withheld".to_owned(),
-            false => text,
-        };
-        let asked = self.asked().await.map_err(|none| match none {
-            NoToken::Failed(because) => NoToken::Failed(without(because)),
-            NoToken::Refused(because) => NoToken::Refused(without(because)),
-        });
+        let asked = self.asked().await.map_err(|none| none.without(&Secrets::new(self.secrets()), "Google"));
         let (TimedToken { token, lasts }, account) = asked?;
         Ok(GivenToken { token, lasts, catalog: Catalog { entries: Vec::new() }, account })
     }

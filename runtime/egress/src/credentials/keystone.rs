@@ -29,7 +29,7 @@ use super::no_token::NoToken;
 use super::secret::Secret;
 use super::secrets::Secrets;
 use super::token_credential::TokenCredential;
-use super::token_source::{GivenToken, TokenSource};
+use super::token_source::{GivenToken, TokenSource, before_end};
 use super::transport::Connect;
 use crate::base_url::Origin;
 use crate::error::EgressError;
@@ -71,8 +71,11 @@ impl KeystoneCredential {
 
 #[async_trait]
 impl TokenSource for KeystoneSource {
-    const EARLY: Duration = Duration::from_secs(60);
     const HAS_CATALOG: bool = true;
+
+    fn due(lasts: Duration) -> Duration {
+        before_end(lasts, Duration::from_secs(60))
+    }
 
     fn header(token: &str) -> (HeaderName, HeaderValue) {
         let value = HeaderValue::from_str(token).expect("a token is checked to be visible ASCII when it is read");

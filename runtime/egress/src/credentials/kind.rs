@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use super::entra::EntraSettings;
 use super::google::GoogleSettings;
+use super::ibm_iam::IbmIamSettings;
 use super::keystone::KeystoneSettings;
 use crate::addresses::AllowedAddresses;
 use crate::base_url::BaseUrl;
@@ -49,6 +50,8 @@ pub enum CredentialKind {
     Google(Box<GoogleSettings>),
     /// `authorization: Bearer …`, with tokens of Microsoft Entra.
     Entra(Box<EntraSettings>),
+    /// `authorization: Bearer …`, with tokens of IBM Cloud's IAM.
+    IbmIam(Box<IbmIamSettings>),
 }
 
 /// How requests to AWS are signed.

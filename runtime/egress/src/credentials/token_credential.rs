@@ -159,10 +159,9 @@ impl<S: TokenSource> TokenCredential<S> {
         let GivenToken { token, lasts, catalog, account } = given;
         let mut header = S::header(&token);
         header.1.set_sensitive(true);
-        let due = if lasts > 2 * S::EARLY { lasts - S::EARLY } else { lasts / 2 };
         // Far away is as good as never.
         let later = |after| asked.checked_add(after).unwrap_or(asked + Duration::from_secs(86_400));
-        let (due, ends) = (later(due), later(lasts));
+        let (due, ends) = (later(S::due(lasts)), later(lasts));
         let token = HeldToken { header, secret: Arc::new(Secret::new(token)), catalog, account, due, ends };
         let mut state = self.state.lock();
         // What waits was denied meanwhile, and is tried again.

@@ -29,16 +29,23 @@ pub(super) struct GivenToken {
     pub(super) account: Vec<String>,
 }
 
+/// The time after which a token that lasts so long is renewed: so `early` before its end; one that lasts less than twice as long, in
+/// the middle of its time.
+pub(super) fn before_end(lasts: Duration, early: Duration) -> Duration {
+    if lasts > 2 * early { lasts - early } else { lasts / 2 }
+}
+
 /// A source of tokens.
 #[async_trait]
 pub(super) trait TokenSource: Send + Sync + 'static {
-    /// So long before its end a token is renewed; one that lasts less than twice as long, in the middle of its time.
-    const EARLY: Duration;
     /// Whether tokens come with a catalogue of services.
     const HAS_CATALOG: bool = false;
 
     /// Whether a token may go along with requests of another credential.
     const GOES_ALONG: bool = false;
+
+    /// After how much of its life a token is renewed.
+    fn due(lasts: Duration) -> Duration;
 
     /// The header that carries a token.
     fn header(token: &str) -> (HeaderName, HeaderValue);

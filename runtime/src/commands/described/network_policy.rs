@@ -68,6 +68,9 @@ fn reached(config: &CloudConfig) -> Vec<String> {
         CredentialKind::Entra(settings) => {
             settings.authority().map(|it| through(it.to_string(), url(&settings.proxy))).into_iter().collect()
         }
+        CredentialKind::IbmIam(settings) => {
+            settings.iam().map(|it| through(it.to_string(), url(&settings.proxy))).into_iter().collect()
+        }
         CredentialKind::Bearer { .. } | CredentialKind::Basic { .. } | CredentialKind::Sigv4(_) => Vec::new(),
     });
     let registry = match &config.source {

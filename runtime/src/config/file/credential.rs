@@ -7,13 +7,14 @@ use serde::Deserialize;
 
 use super::entra::EntraSection;
 use super::google::GoogleSection;
+use super::ibm_iam::IbmIamSection;
 use super::keystone::KeystoneSection;
 use super::reach::{ProxySection, TlsSection};
 use crate::config::text::{AddressList, HeaderText, LimitWindow, ScalarText};
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
 pub(crate) struct CredentialSection {
     /// The name that endpoints write as `credential`.
     pub(crate) name: String,
@@ -29,6 +30,8 @@ pub(crate) struct CredentialSection {
     pub(crate) google: Option<Box<GoogleSection>>,
     /// Tokens of Microsoft Entra, for Azure ([below](#tokens-for-azure)).
     pub(crate) entra: Option<Box<EntraSection>>,
+    /// Tokens of IBM Cloud's IAM ([below](#tokens-for-ibm-cloud)).
+    pub(crate) ibm_iam: Option<Box<IbmIamSection>>,
     /// Writes that may leave with it ([what is removed](removal.md)).
     pub(crate) limits: Option<WriteLimitsSection>,
 }

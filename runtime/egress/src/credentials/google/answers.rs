@@ -1,29 +1,16 @@
 //! Answers of Google's givers of tokens. Pure.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use http::header::DATE;
 use serde::Deserialize;
 use zeroize::Zeroizing;
 
+use super::super::timed_token::TimedToken;
 use crate::outcome::CompleteAnswer;
 
-/// The longest token; Google names no limit, and those of today have some hundred to two thousand bytes.
-const TOKEN_BYTES: usize = 12 << 10;
 /// The longest words of a refusal that are repeated.
 const WORDS: usize = 200;
-
-/// A token with its time.
-pub(super) struct TimedToken {
-    pub(super) token: Zeroizing<String>,
-    pub(super) lasts: Duration,
-}
-
-#[derive(Deserialize)]
-struct OauthAnswer {
-    access_token: Zeroizing<String>,
-    expires_in: u64,
-}
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -32,31 +19,12 @@ struct ImpersonationAnswer {
     expire_time: String,
 }
 
-/// The token of an OAuth endpoint, of the Security Token Service or of the metadata server. The error continues "the answer of …".
-pub(super) fn oauth(body: &[u8]) -> Result<TimedToken, String> {
-    let OauthAnswer { access_token, expires_in } = serde_json::from_slice(body).map_err(|_| unknown())?;
-    timed(access_token, Duration::from_secs(expires_in))
-}
-
 /// The token of a service account, whose end is a time by the clock `now`.
 pub(super) fn impersonation(body: &[u8], now: SystemTime) -> Result<TimedToken, String> {
-    let ImpersonationAnswer { access_token, expire_time } = serde_json::from_slice(body).map_err(|_| unknown())?;
+    let ImpersonationAnswer { access_token, expire_time } =
+        serde_json::from_slice(body).map_err(|_| "is not what its API describes".to_owned())?;
     let ends: jiff::Timestamp = expire_time.parse().map_err(|_| "has a time that is none".to_owned())?;
-    timed(access_token, SystemTime::from(ends).duration_since(now).unwrap_or_default())
-}
-
-fn unknown() -> String {
-    "is not what its API describes".to_owned()
-}
-
-fn timed(token: Zeroizing<String>, lasts: Duration) -> Result<TimedToken, String> {
-    if token.is_empty() || token.len() > TOKEN_BYTES || !token.bytes().all(|it| it.is_ascii_graphic()) {
-        return Err(format!("has a token that is empty, longer than {TOKEN_BYTES} bytes, or not visible ASCII"));
-    }
-    if lasts.is_zero() {
-        return Err("has a token that had ended when it was given".to_owned());
-    }
-    Ok(TimedToken { token, lasts })
+    TimedToken::new(access_token, SystemTime::from(ends).duration_since(now).unwrap_or_default())
 }
 
 /// A refusal in the words of Google.

@@ -1,0 +1,171 @@
+//! Load balancers, with their listeners, pools and members.
+
+use aerostat_sdk::http::Request;
+use aerostat_sdk::{Method, Result};
+use serde::{Deserialize, Serialize};
+
+use super::{VpcId, at, get, lists};
+
+/// The content type of a change.
+const MERGE_PATCH: &str = "application/merge-patch+json";
+
+/// A load balancer. It has no field for its VPC: that is the one of its subnets.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct VpcBalancer {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) hostname: String,
+    pub(crate) is_public: bool,
+    pub(crate) operating_status: String,
+    pub(crate) provisioning_status: String,
+    #[serde(default)]
+    pub(crate) subnets: Vec<VpcId>,
+}
+
+/// A listener: a port that clients dial.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct VpcListener {
+    pub(crate) id: String,
+    pub(crate) port: u16,
+    pub(crate) protocol: String,
+    pub(crate) default_pool: Option<VpcPoolReference>,
+    pub(crate) idle_connection_timeout: Option<u32>,
+}
+
+/// A pool as others refer to it.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct VpcPoolReference {
+    pub(crate) id: String,
+    pub(crate) name: String,
+}
+
+/// A pool: nodes that traffic of one port goes to.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct VpcPool {
+    pub(crate) id: String,
+    pub(crate) name: String,
+    pub(crate) health_monitor: VpcMonitor,
+    #[serde(default)]
+    pub(crate) proxy_protocol: String,
+    #[serde(default)]
+    pub(crate) members: Vec<VpcId>,
+}
+
+/// The check of a pool's members.
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub(crate) struct VpcMonitor {
+    pub(crate) delay: u32,
+    pub(crate) max_retries: u32,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) port: Option<u16>,
+    pub(crate) timeout: u32,
+    #[serde(rename = "type")]
+    pub(crate) kind: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) url_path: Option<String>,
+}
+
+/// A member of a pool.
+#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+pub(crate) struct VpcMember {
+    pub(crate) port: u16,
+    pub(crate) target: VpcMemberTarget,
+}
+
+/// The target of a member. One that somebody made by hand may have no address.
+#[derive(Clone, Debug, Deserialize, Eq, Ord, PartialEq, PartialOrd, Serialize)]
+pub(crate) struct VpcMemberTarget {
+    #[serde(default)]
+    pub(crate) address: String,
+}
+
+impl VpcBalancer {
+    /// For a person: its id, and its name.
+    pub(crate) fn title(&self) -> String {
+        format!("load balancer {} ({})", self.id, self.name)
+    }
+}
+
+/// All load balancers of the region: there is no filter.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn all() -> Result<Vec<VpcBalancer>> {
+    lists::all(&get(["load_balancers"]), "load_balancers")
+}
+
+/// A page of them, and the token of the next one.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn page(start: Option<&str>, limit: u32) -> Result<(Vec<VpcBalancer>, Option<String>)> {
+    lists::page(get(["load_balancers"]), "load_balancers", start, limit)
+}
+
+/// The load balancer with this id.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn find(id: &str) -> Result<Option<VpcBalancer>> {
+    get(["load_balancers", id]).find()
+}
+
+/// Its listeners.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn listeners(id: &str) -> Result<Vec<VpcListener>> {
+    get(["load_balancers", id, "listeners"]).send()?.json_in("listeners")
+}
+
+/// Its pools.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn pools(id: &str) -> Result<Vec<VpcPool>> {
+    get(["load_balancers", id, "pools"]).send()?.json_in("pools")
+}
+
+/// The members of a pool.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn members(id: &str, pool: &str) -> Result<Vec<VpcMember>> {
+    get(["load_balancers", id, "pools", pool, "members"]).send()?.json_in("members")
+}
+
+/// The request that makes one, with everything in it.
+pub(crate) fn create(body: &impl Serialize) -> Request {
+    at(Method::Post, ["load_balancers"]).json(body)
+}
+
+/// The request that deletes one.
+pub(crate) fn delete(id: &str) -> Request {
+    at(Method::Delete, ["load_balancers", id])
+}
+
+/// The request that makes a listener or a pool of it: `part` is their name in paths.
+pub(crate) fn add(id: &str, part: &str, body: &impl Serialize) -> Request {
+    at(Method::Post, ["load_balancers", id, part]).json(body)
+}
+
+/// The request that changes a listener or a pool of it.
+pub(crate) fn change(id: &str, part: &str, own: &str, body: &impl Serialize) -> Request {
+    at(Method::Patch, ["load_balancers", id, part, own]).json(body).header("content-type", MERGE_PATCH)
+}
+
+/// The request that takes a listener or a pool away from it.
+pub(crate) fn remove(id: &str, part: &str, own: &str) -> Request {
+    at(Method::Delete, ["load_balancers", id, part, own])
+}
+
+/// The request that gives a pool other members, all of them.
+pub(crate) fn replace_members(id: &str, pool: &str, body: &impl Serialize) -> Request {
+    at(Method::Put, ["load_balancers", id, "pools", pool, "members"]).json(body)
+}

@@ -1,0 +1,69 @@
+//! The endpoint, and what has to be allowed on it: the smallest rules that all parts of the provider need.
+
+use aerostat_sdk::{Effect, Endpoint, Method};
+
+use crate::api::{PARAMETERS, VPC};
+
+/// The URL of a region inside of the cloud. Without `private.` it is reached from everywhere.
+const PRIVATE: &str = "https://us-south.private.iaas.cloud.ibm.com/v1";
+
+/// The API of the VPC in one region.
+pub(crate) fn vpc() -> Endpoint {
+    let endpoint = Endpoint::new(VPC, "the API of IBM Cloud VPC in the cluster's region", PRIVATE);
+    let endpoint = PARAMETERS
+        .iter()
+        .fold(endpoint, |it, (name, value)| it.parameter(*name, *value))
+        .allow([Method::Get], ["/vpcs/*"], ["is.vpc.vpc.read"])
+        .allow(
+            [Method::Get],
+            ["/instances", "/instances/*"],
+            ["is.instance.instance.list", "is.instance.instance.read"],
+        )
+        .allow([Method::Get], ["/floating_ips"], ["is.floating-ip.floating-ip.list"])
+        .allow([Method::Get], ["/volumes/*"], ["is.volume.volume.read"]);
+    balancers(endpoint)
+}
+
+/// The members of a load balancer that is made.
+const CREATION: [&str; 6] = ["is_public", "listeners", "name", "pools", "resource_group", "subnets"];
+/// Those of a pool and of a listener that are made later.
+const POOL: [&str; 6] = ["algorithm", "health_monitor", "members", "name", "protocol", "proxy_protocol"];
+const LISTENER: [&str; 5] = ["connection_limit", "default_pool", "idle_connection_timeout", "port", "protocol"];
+
+/// The action for changes of a load balancer and its parts.
+const MANAGE: &str = "is.load-balancer.load-balancer.manage";
+
+/// Load balancers. One costs money: it counts as a whole object.
+fn balancers(endpoint: Endpoint) -> Endpoint {
+    let parts = ["/load_balancers/*/listeners", "/load_balancers/*/pools", "/load_balancers/*/pools/*/members"];
+    endpoint
+        .allow([Method::Get], ["/subnets"], ["is.subnet.subnet.list"])
+        .allow([Method::Get], ["/load_balancers"], ["is.load-balancer.load-balancer.list"])
+        .allow([Method::Get], ["/load_balancers/*"].into_iter().chain(parts), ["is.load-balancer.load-balancer.view"])
+        .allow(
+            [Method::Post],
+            ["/load_balancers"],
+            ["is.load-balancer.load-balancer.create", "is.subnet.subnet.operate"],
+        )
+        .fields(CREATION)
+        .allow([Method::Delete], ["/load_balancers/*"], ["is.load-balancer.load-balancer.delete"])
+        .only([])
+        .allow_as(Effect::Update, [Method::Post], ["/load_balancers/*/pools"], [MANAGE])
+        .fields(POOL)
+        .allow_as(Effect::Update, [Method::Post], ["/load_balancers/*/listeners"], [MANAGE])
+        .fields(LISTENER)
+        .allow_as(Effect::Update, [Method::Patch], ["/load_balancers/*/pools/*"], [MANAGE])
+        .fields(["health_monitor", "name", "proxy_protocol"])
+        .allow_as(Effect::Update, [Method::Patch], ["/load_balancers/*/listeners/*"], [MANAGE])
+        .fields(["idle_connection_timeout"])
+        // All members are replaced: it may take some away.
+        .allow_as(Effect::Detach, [Method::Put], ["/load_balancers/*/pools/*/members"], [MANAGE])
+        .fields(["members"])
+        .allow_as(
+            Effect::Detach,
+            [Method::Delete],
+            ["/load_balancers/*/pools/*", "/load_balancers/*/listeners/*"],
+            [MANAGE],
+        )
+        .only([])
+}

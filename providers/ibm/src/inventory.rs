@@ -1,0 +1,101 @@
+//! The list of all load balancers whose names say that they are this cluster's. Anybody may choose such a name: it proves nothing.
+
+use aerostat_sdk::form::{Custom, Form as _};
+use aerostat_sdk::{
+    Ingress, InventoryDescription, InventoryItem, InventoryPage, InventoryState, LoadBalancerInventory, MarkedOwner,
+    Proof, Result,
+};
+
+use crate::api::lists::PAGE;
+use crate::api::load_balancers::{self as api, VpcBalancer};
+use crate::api::subnets;
+use crate::load_balancer::beginning;
+use crate::provider::Ibm;
+use crate::settings::IbmAccountSettings;
+
+impl LoadBalancerInventory for Ibm {
+    fn describe() -> Result<InventoryDescription> {
+        Ok(InventoryDescription::new(PAGE, false))
+    }
+
+    fn list(cursor: Option<&str>, limit: u32) -> Result<InventoryPage> {
+        let settings = IbmAccountSettings::read()?;
+        let Some(vpc) = &settings.vpc else { return Ok(InventoryPage::new(Vec::new(), None)) };
+        let (found, next) = api::page(cursor, limit.clamp(1, PAGE))?;
+        let subnets = if found.is_empty() { Vec::new() } else { subnets::all(vpc)? };
+        let beginning = beginning(&settings);
+        let is_in_vpc = |live: &VpcBalancer| live.subnets.iter().any(|own| subnets.iter().any(|it| it.id == own.id));
+        let is_here = |it: &&VpcBalancer| is_in_vpc(it) && it.name.starts_with(&beginning);
+        let items = found.iter().filter(is_here).map(|it| item(it, &it.name[beginning.len()..]));
+        Ok(InventoryPage::new(items.collect(), next))
+    }
+}
+
+/// `uid` is the end of the name: the Service's UID without dashes, if it is not cut.
+fn item(live: &VpcBalancer, uid: &str) -> InventoryItem {
+    let owner = MarkedOwner { uid: dashed(uid), ..MarkedOwner::default() };
+    let mut item = InventoryItem::new(live.title(), owner, Proof::ByName);
+    item.memo = Some(live.id.clone());
+    item.state = match &*live.provisioning_status {
+        "active" => InventoryState::Ready,
+        "failed" => InventoryState::Failed("the cloud says that it has failed".to_owned()),
+        _ => InventoryState::Changing,
+    };
+    item.ingress = vec![Ingress::hostname(&live.hostname)];
+    item
+}
+
+/// A UID with its dashes; `None` if it is none.
+fn dashed(text: &str) -> Option<String> {
+    if text.len() != 32 || !text.is_ascii() {
+        return None;
+    }
+    let parts = [&text[..8], &text[8..12], &text[12..16], &text[16..20], &text[20..]];
+    Custom::uuid("").parse(&parts.join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use aerostat_sdk::testing::answer;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::tests::{page_of, settings};
+
+    fn shown(number: usize, name: &str, subnet: &str, status: &str) -> Value {
+        json!({
+            "id": format!("lb-{number}"), "name": name, "hostname": format!("lb-{number}.example"), "is_public": true,
+            "operating_status": "online", "provisioning_status": status, "subnets": [{ "id": subnet }],
+        })
+    }
+
+    #[test]
+    fn ibm_037_a_name_tells_a_service_and_proves_nothing() {
+        let uid = "0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a11";
+        let all = vec![
+            shown(1, &format!("kube-c1-{uid}"), "s1", "active"),
+            shown(2, &format!("kube-c1-{uid}"), "of-another-vpc", "active"),
+            shown(3, &format!("kube-c2-{uid}"), "s1", "active"),
+            shown(4, "kube-c1-by-hand", "s1", "update_pending"),
+            shown(5, "shared", "s1", "active"),
+        ];
+        let host = settings().answers(move |request| match &*request.path[0] {
+            "subnets" => {
+                let subnet = json!({ "id": "s1", "name": "a", "ipv4_cidr_block": "10.0.0.0/24", "zone": { "name": "us-south-1" } });
+                answer(200, json!({ "subnets": [subnet] }).to_string())
+            }
+            _ => page_of(request, "load_balancers", &all),
+        });
+        let page = host.run(|| Ibm::list(None, 100)).unwrap();
+        let found: Vec<_> = page
+            .items
+            .iter()
+            .map(|it| (it.memo.as_deref().unwrap(), it.owner.uid.as_deref(), it.state.clone()))
+            .collect();
+        let web = Some("0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11");
+        assert_eq!(found, [("lb-1", web, InventoryState::Ready), ("lb-4", None, InventoryState::Changing)]);
+        assert!(page.items.iter().all(|it| it.proof == Proof::ByName && it.revision.is_none()));
+        let next = host.run(|| Ibm::list(None, 2)).unwrap().next;
+        assert_eq!(next.as_deref(), Some("at/2"));
+    }
+}

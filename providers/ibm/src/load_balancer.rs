@@ -1,0 +1,229 @@
+//! A load balancer for a Service: made by one request with everything in it, and changed by one at a time ever after.
+
+mod annotations;
+mod desired;
+mod members;
+mod names;
+mod step;
+mod subnets;
+
+pub(crate) use self::annotations::TABLE;
+pub(crate) use self::members::EDGE;
+pub(crate) use self::names::beginning;
+
+use std::cell::OnceCell;
+
+use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
+use aerostat_sdk::events::Warnings;
+use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, LoadBalancers, Progress, Result, SortedSet};
+
+use self::annotations::NAME;
+use self::desired::DesiredVpcBalancer;
+use self::step::{BalancerParts, LivePool};
+use crate::api;
+use crate::api::load_balancers::{self as balancers, VpcBalancer};
+use crate::api::subnets::VpcSubnet;
+use crate::provider::Ibm;
+use crate::settings::IbmAccountSettings;
+use crate::settings::balancers::IbmBalancerSettings;
+
+impl LoadBalancers for Ibm {
+    fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+        backend::ensure(&IbmCall::of(desired)?)
+    }
+
+    fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
+        match IbmAccountSettings::read()?.vpc {
+            Some(_) => backend::delete(&IbmCall::of(unwanted)?),
+            // Nothing was made there.
+            None => Ok(Deletion::Done),
+        }
+    }
+}
+
+/// One call about one Service.
+struct IbmCall<'a> {
+    service: &'a LoadBalancer,
+    account: IbmAccountSettings,
+    settings: IbmBalancerSettings,
+    /// The id of the VPC.
+    vpc: String,
+    /// Read once.
+    subnets: OnceCell<Vec<VpcSubnet>>,
+}
+
+impl<'a> IbmCall<'a> {
+    fn of(service: &'a LoadBalancer) -> Result<Self> {
+        let account = IbmAccountSettings::read()?;
+        let Some(vpc) = account.vpc.clone() else {
+            return Err(Error::invalid(
+                "a Service of type LoadBalancer is not served on classic infrastructure: its load balancers are pods of the cluster, which \
+                 the vendor's controller makes",
+            ));
+        };
+        Ok(Self { service, account, settings: IbmBalancerSettings::read()?, vpc, subnets: OnceCell::new() })
+    }
+
+    fn subnets(&self) -> Result<&[VpcSubnet]> {
+        if let Some(known) = self.subnets.get() {
+            return Ok(known);
+        }
+        let read = api::subnets::all(&self.vpc)?;
+        Ok(self.subnets.get_or_init(|| read))
+    }
+
+    /// Whether a load balancer of the region is the Service's: it has the name that holds the cluster's id and the Service's UID, or it is the
+    /// one that the Service's status shows; and it is in the VPC. A name that somebody chose proves nothing.
+    fn is_marked(&self, live: &VpcBalancer) -> Result<bool> {
+        let is_shown = || self.service.current_ingress.iter().any(|it| it.hostname.as_deref() == Some(&*live.hostname));
+        let is_named = live.name == names::own(self.service, &self.account) || is_shown();
+        Ok(is_named && self.is_in_vpc(live)?)
+    }
+
+    fn is_in_vpc(&self, live: &VpcBalancer) -> Result<bool> {
+        let subnets = self.subnets()?;
+        Ok(!live.subnets.is_empty() && live.subnets.iter().all(|it| subnets.iter().any(|subnet| subnet.id == it.id)))
+    }
+
+    /// The listeners and the pools of a load balancer, and the members of the pools that have such a name as ours.
+    fn parts(id: &str) -> Result<BalancerParts> {
+        let listeners = balancers::listeners(id)?;
+        let mut pools = Vec::new();
+        for pool in balancers::pools(id)? {
+            let is_ours = names::port_of(&pool.name).is_some();
+            let members = match is_ours {
+                // Without references there is nothing to ask for.
+                true if pool.members.is_empty() => Some(Vec::new()),
+                true => {
+                    let mut members = balancers::members(id, &pool.id)?;
+                    members.sort();
+                    Some(members)
+                }
+                false => None,
+            };
+            pools.push(LivePool { pool, members });
+        }
+        Ok(BalancerParts { listeners, pools })
+    }
+
+    /// Makes the next change of a load balancer that takes changes. `None` if it is as desired.
+    fn change(&self, live: &VpcBalancer, desired: &mut DesiredVpcBalancer) -> Result<Option<Change<String>>> {
+        let parts = Self::parts(&live.id)?;
+        let members = parts.pools.iter().filter_map(|it| it.members.as_ref()).flatten();
+        let chosen: SortedSet<String> = members.map(|it| it.target.address.clone()).collect();
+        let addresses = desired.addresses(self.service, &chosen);
+        let Some(step) = step::next(&live.id, &parts, desired, &addresses) else { return Ok(None) };
+        let does = step.does;
+        Ok(Some(step.request.change()?.map(|_| does)))
+    }
+}
+
+impl Backend for IbmCall<'_> {
+    type Live = VpcBalancer;
+
+    fn service(&self) -> &LoadBalancer {
+        self.service
+    }
+
+    fn is_id(&self, text: &str) -> bool {
+        crate::settings::id(text).is_some()
+    }
+
+    fn pauses(&self) -> Pauses {
+        self.settings.pauses
+    }
+
+    fn list(&self) -> Result<Vec<Found>> {
+        let mut found = Vec::new();
+        for live in balancers::all()? {
+            let is_marked = self.is_marked(&live)?;
+            // Names of other VPCs are others' to choose.
+            if is_marked || self.is_in_vpc(&live)? {
+                found.push(Found::new(live.id, live.name, is_marked));
+            }
+        }
+        Ok(found)
+    }
+
+    fn find(&self, id: &str) -> Result<Option<VpcBalancer>> {
+        // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
+        if self.service.is_listed()
+            && let Some(listed) = balancers::all()?.into_iter().find(|it| it.id == id)
+        {
+            return Ok(Some(listed));
+        }
+        balancers::find(id)
+    }
+
+    fn found(&self, live: &VpcBalancer) -> Found {
+        // It is remembered: whose it is was decided before.
+        Found::new(&live.id, &live.name, true)
+    }
+
+    fn can_create(&self) -> Result<()> {
+        self.settings.can_create()?;
+        DesiredVpcBalancer::of(self.service, &self.account, None)?;
+        if self.service.nodes.is_empty() { Err(LoadBalancer::without_nodes("")) } else { Ok(()) }
+    }
+
+    fn create(&self, listed: &[Found]) -> Result<Creation> {
+        let mut desired = DesiredVpcBalancer::of(self.service, &self.account, None)?;
+        backend::refuse_taken_name(listed, &NAME, &desired.name, None)?;
+        let subnets = subnets::of_service(self.service, &self.settings, self.subnets()?)?;
+        let addresses = desired.addresses(self.service, &SortedSet::new());
+        let body = step::creation(&desired, &addresses, &subnets, self.settings.resource_group.as_deref());
+        std::mem::take(&mut desired.warnings).emit();
+        let is_taken = |code: &str| ["conflict", "unique", "duplicate", "already"].iter().any(|it| code.contains(it));
+        balancers::create(&body).create_unless(
+            |response| response.status() == 409 || is_taken(&api::code(response)),
+            |response| response.json::<VpcBalancer>().map(|it| self.found(&it)),
+        )
+    }
+
+    fn update(&self, live: &VpcBalancer) -> Result<Update> {
+        match &*live.provisioning_status {
+            "active" => {}
+            "create_pending" => return Ok(Update::Building),
+            "failed" => {
+                return Err(Error::unavailable(format_args!(
+                    "the cloud says that {} has failed: look at it in the cloud; deleted there, another is made",
+                    live.title()
+                )));
+            }
+            other => return Ok(Update::Busy(format!("{} is {other}", live.title()))),
+        }
+        let mut desired = DesiredVpcBalancer::of(self.service, &self.account, Some(live))?;
+        let change = self.change(live, &mut desired)?;
+        let warnings: Warnings = std::mem::take(&mut desired.warnings);
+        match change {
+            Some(Change::Busy(why)) => Ok(Update::Busy(why)),
+            Some(Change::Done(does)) => {
+                warnings.emit();
+                Ok(Update::Busy(format!("{}: {does}", live.title())))
+            }
+            None => {
+                let ingress = vec![Ingress::hostname(&live.hostname)];
+                if live.operating_status != "online" && self.service.current_ingress != ingress {
+                    return Ok(Update::Building);
+                }
+                warnings.emit();
+                Ok(Update::Done(ingress))
+            }
+        }
+    }
+
+    fn delete(&self, id: &str) -> Result<Removal> {
+        match balancers::delete(id).change_or_gone()? {
+            Change::Done(()) => Ok(Removal::Gone),
+            // It is refused as well while an earlier deletion goes on.
+            Change::Busy(why) => match balancers::find(id)? {
+                None => Ok(Removal::Gone),
+                Some(live) if live.provisioning_status == "delete_pending" => Ok(Removal::Gone),
+                Some(_) => Ok(Removal::Busy(why)),
+            },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

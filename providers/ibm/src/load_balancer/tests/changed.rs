@@ -1,0 +1,158 @@
+//! Changes of a Service: one write each, in the vendor's order, and none where nothing differs.
+
+use aerostat_sdk::ExternalTrafficPolicy;
+
+use super::*;
+
+/// A load balancer that serves the Service.
+fn made(service: &mut LoadBalancer) -> Played {
+    let played = Played::new(FakeVpc::default());
+    played.settle(service);
+    played
+}
+
+#[test]
+fn ibm_016_a_service_that_is_served_costs_no_write() {
+    let mut service = service();
+    let played = made(&mut service);
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    service.nodes.reverse();
+    assert_eq!(played.settle(&mut service), [""; 0], "the order of nodes is nothing");
+}
+
+#[test]
+fn ibm_017_nodes_that_come_and_go_are_one_write_a_pool() {
+    let mut service = service();
+    let played = made(&mut service);
+    service.nodes.remove(0);
+    service.nodes.extend([node(4), node(5), node(6)]);
+    assert_eq!(played.settle(&mut service), ["PUT /lb-1/pools/pool-1/members"]);
+    service.nodes.pop();
+    assert_eq!(played.settle(&mut service), ["PUT /lb-1/pools/pool-1/members"]);
+    service.nodes.clear();
+    assert_eq!(played.settle(&mut service), ["PUT /lb-1/pools/pool-1/members"], "none are none");
+    assert_eq!(played.bodies().last(), Some(&json!({ "members": [] })));
+}
+
+#[test]
+fn ibm_018_two_pools_change_one_after_the_other() {
+    let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    let played = made(&mut service);
+    service.nodes.push(node(4));
+    let first = played.call(&mut service);
+    assert!(matches!(&first, Ok(Progress::Pending(it)) if it.wait.reason.contains("gets its members")), "{first:?}");
+    let busy = played.call(&mut service);
+    assert!(matches!(&busy, Ok(Progress::Pending(it)) if it.wait.reason.contains("update_pending")), "{busy:?}");
+    assert_eq!(played.settle(&mut service).len(), 1, "and the second when the cloud is done with the first");
+    assert!(played.host.events().is_empty(), "{:?}", played.host.events());
+}
+
+#[test]
+fn ibm_019_another_node_port_changes_the_pool_and_its_members() {
+    let mut service = service();
+    let played = made(&mut service);
+    service.ports[0].node_port = Some(30_090);
+    assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1", "PUT /lb-1/pools/pool-1/members"]);
+    let bodies = played.bodies();
+    let monitor = json!({ "delay": 5, "max_retries": 2, "port": 30_090, "timeout": 2, "type": "tcp" });
+    assert_eq!(bodies[bodies.len() - 2], json!({ "name": "tcp-80-30090", "health_monitor": monitor }));
+}
+
+#[test]
+fn ibm_020_and_021_ports_come_and_go_with_their_pools() {
+    let mut service = annotated("enable-features", "Proxy-Protocol");
+    let played = made(&mut service);
+    service.ports.push(Port::new(Protocol::Tcp, 443, 30_443));
+    assert_eq!(played.settle(&mut service), ["POST /lb-1/pools", "POST /lb-1/listeners"]);
+    let bodies = played.bodies();
+    assert_eq!(bodies[1]["proxy_protocol"], "v1", "a pool that is made later, too");
+    assert_eq!(bodies[2]["default_pool"], json!({ "id": "pool-9" }));
+    service.ports.remove(0);
+    assert_eq!(played.settle(&mut service), ["DELETE /lb-1/listeners/listener-5", "DELETE /lb-1/pools/pool-1"]);
+}
+
+#[test]
+fn ibm_022_a_local_service_is_checked_at_its_own_port() {
+    let mut service = service();
+    let played = made(&mut service);
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"]);
+    let monitor =
+        json!({ "delay": 5, "max_retries": 2, "port": 31_000, "timeout": 2, "type": "http", "url_path": "/healthz" });
+    assert_eq!(played.bodies().last().unwrap()["health_monitor"], monitor);
+}
+
+#[test]
+fn ibm_023_a_type_that_cannot_be_changed_is_told() {
+    let mut service = annotated("ip-type", "private");
+    let played = made(&mut service);
+    service.annotations.clear();
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    assert_eq!(played.reasons(), ["LoadBalancerImmutable"]);
+}
+
+#[test]
+fn ibm_029_the_proxy_protocol_is_turned_on_and_off() {
+    let mut service = service();
+    let played = made(&mut service);
+    service = service.with_annotation(format!("{PREFIX}enable-features"), "proxy-protocol");
+    for (expected, features) in [("v1", "proxy-protocol"), ("disabled", "")] {
+        service.annotations[0].1 = features.to_owned();
+        assert_eq!(played.settle(&mut service), ["PATCH /lb-1/pools/pool-1"]);
+        assert_eq!(played.bodies().last().unwrap()["proxy_protocol"], expected);
+    }
+}
+
+#[test]
+fn the_checks_that_annotations_ask_for_are_written() {
+    let mut service = service();
+    let played = made(&mut service);
+    for (name, value) in [
+        ("vpc-health-check-protocol", "https"),
+        ("vpc-health-check-port", "30443"),
+        ("vpc-health-check-path", "/ready"),
+        ("vpc-health-check-delay", "20"),
+        ("vpc-health-check-timeout", "10"),
+        ("vpc-health-check-retries", "3"),
+        ("vpc-idle-connection-timeout", "120"),
+        ("vpc-member-quota", "1"),
+    ] {
+        service = service.with_annotation(format!("{PREFIX}{name}"), value);
+    }
+    service.nodes.push(node(4));
+    let written = played.settle(&mut service);
+    assert_eq!(
+        written,
+        ["PATCH /lb-1/pools/pool-1", "PATCH /lb-1/listeners/listener-5"],
+        "one node a zone takes traffic already"
+    );
+    let bodies = played.bodies();
+    let monitor =
+        json!({ "delay": 20, "max_retries": 3, "port": 30_443, "timeout": 10, "type": "https", "url_path": "/ready" });
+    assert_eq!(bodies[1]["health_monitor"], monitor);
+    assert_eq!(bodies[2], json!({ "idle_connection_timeout": 120 }));
+}
+
+#[test]
+fn parts_that_somebody_else_made_stay() {
+    let mut service = service();
+    let played = made(&mut service);
+    let mut cloud = played.cloud.borrow_mut();
+    let body = &mut cloud.cloud().balancers.get_mut("lb-1").unwrap().body;
+    body["pools"].as_array_mut().unwrap().push(json!({
+        "id": "pool-x", "name": "by-hand", "protocol": "tcp", "proxy_protocol": "disabled",
+        "health_monitor": { "delay": 5, "max_retries": 2, "timeout": 2, "type": "tcp" }, "members": [{ "id": "m", "port": 1, "target": { "id": "i" } }],
+    }));
+    body["listeners"].as_array_mut().unwrap().push(json!({
+        "id": "listener-x", "port": 8080, "protocol": "tcp", "default_pool": { "id": "pool-x", "name": "by-hand" },
+    }));
+    drop(cloud);
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    service.ports.push(Port::new(Protocol::Tcp, 8_080, 30_808));
+    let written = played.settle(&mut service);
+    assert_eq!(
+        written,
+        ["DELETE /lb-1/listeners/listener-x", "POST /lb-1/pools", "POST /lb-1/listeners"],
+        "the port is the Service's"
+    );
+}

@@ -1,0 +1,140 @@
+//! Services that cannot be served, and values that are refused rather than guessed.
+
+use aerostat_sdk::IpFamily;
+
+use super::*;
+
+/// The error of a Service's first call. Nothing is written.
+fn refused(mut service: LoadBalancer) -> String {
+    let played = Played::new(FakeVpc::default());
+    let mut last = String::new();
+    for _ in 0..2 {
+        last = match played.call(&mut service) {
+            Err(Error::Invalid(why)) => return why,
+            Ok(Progress::Failed(failed)) => failed.error.why().to_owned(),
+            other => format!("{other:?}"),
+        };
+    }
+    assert!(played.host.bodies().is_empty(), "{:?}", played.host.requests());
+    last
+}
+
+#[test]
+fn ibm_024_to_027_bad_values_of_annotations_are_named() {
+    for (name, value, part) in [
+        ("ip-type", "pubic", "\"pubic\" is not public or private"),
+        ("enable-features", "proxy-protocol,nlb", "is not a list of features such as proxy-protocol"),
+        ("vpc-lb-name", "kube-c1-of-another", "is not a name of at most 63"),
+        ("vpc-lb-name", "Shared", "is not a name of at most 63"),
+        ("vpc-node-selector", "foo=bar", "with one of these labels: ibm-cloud.kubernetes.io/internal-ip"),
+        ("vpc-node-selector", "kubernetes.io/arch", "is not one label=value"),
+        ("vpc-node-selector", "kubernetes.io/arch=amd64,kubernetes.io/os=linux", "is not one label=value"),
+        ("vpc-subnets", "sub-10,nope", "\"nope\" is no id, name or network of a subnet of this VPC"),
+        ("vpc-subnets", "sub-10,,", "is not a list of ids"),
+        ("zone", "us-south-9", "none of the subnets in setting g2VpcSubnetNames is in zone"),
+        ("zone", "US", "is not the name of a zone"),
+        ("vpc-health-check-protocol", "udp", "is not http, https or tcp"),
+        ("vpc-health-check-port", "30080", "needs annotation"),
+        ("vpc-health-check-path", "ready", "is not a path that begins with /"),
+        ("vpc-health-check-delay", "2", "has to be more than annotation"),
+        ("vpc-health-check-timeout", "60", "is not a whole number from 1 to 59"),
+        ("vpc-health-check-retries", "0", "is not a whole number from 1 to 10"),
+        ("vpc-idle-connection-timeout", "49", "is not a whole number from 50 to 7200"),
+        ("vpc-member-quota", "51", "is not a whole number from 0 to 50"),
+    ] {
+        let why = refused(annotated(name, value));
+        assert!(why.contains(part) && why.contains(name), "{name}: {value}: {why}");
+    }
+}
+
+#[test]
+fn ibm_025_subnets_are_named_by_id_name_or_network() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = annotated("vpc-subnets", "sub-10, 10.240.1.0/24,0717-s1");
+    played.settle(&mut service);
+    assert_eq!(played.bodies()[0]["subnets"], json!([{ "id": "0717-s1" }, { "id": "0727-s2" }]));
+}
+
+#[test]
+fn ibm_026_a_configured_subnet_is_named_exactly() {
+    let played = Played::new(FakeVpc::default());
+    played.settle(&mut service());
+    assert_eq!(
+        played.bodies()[0]["subnets"],
+        json!([{ "id": "0717-s1" }, { "id": "0727-s2" }]),
+        "sub-1 is another one than sub-10"
+    );
+}
+
+#[test]
+fn ibm_030_protocols_and_families_that_are_not_there_are_refused() {
+    let mut udp = service();
+    udp.ports[0].protocol = Protocol::Udp;
+    assert!(refused(udp).contains("only TCP protocol is supported: port 80 is UDP"));
+    let mut sctp = service();
+    sctp.ports[0].protocol = Protocol::Sctp;
+    assert!(refused(sctp).contains("port 80 is SCTP"));
+    let mut without = service();
+    without.ports[0].node_port = None;
+    assert!(refused(without).contains("node port"));
+    let only = LoadBalancer { ip_families: vec![IpFamily::Ipv6], ..service() };
+    assert!(refused(only).contains("add IPv4 to ipFamilies"));
+}
+
+#[test]
+fn ibm_033_one_that_has_failed_is_told_and_stays() {
+    let mut vpc = FakeVpc::default();
+    vpc.ends_in = "failed";
+    let played = Played::new(vpc);
+    let mut service = service();
+    for _ in 0..20 {
+        let _ = played.call(&mut service);
+        played.cloud.borrow_mut().advance(Duration::from_secs(1));
+    }
+    let failed = played.call(&mut service);
+    assert!(
+        matches!(&failed, Err(Error::Unavailable(why)) if why.contains("load balancer lb-1") && why.contains("has failed")),
+        "{failed:?}"
+    );
+    assert!(played.host.requests().iter().all(|it| !it.starts_with("DELETE")));
+}
+
+#[test]
+fn ibm_038_a_used_up_quota_is_told_and_nothing_is_announced() {
+    let refuses: fn() -> aerostat_sdk::testing::Response = || cloud::error(400, "load_balancer_over_quota");
+    let mut vpc = FakeVpc::default();
+    vpc.refuses = Some(refuses);
+    let played = Played::new(vpc);
+    let mut service = service();
+    let _ = played.call(&mut service);
+    let refused = played.call(&mut service);
+    let Ok(Progress::Failed(failed)) = &refused else { panic!("{refused:?}") };
+    assert!(failed.error.is_quota() && service.memo.is_none(), "{failed:?}");
+}
+
+#[test]
+fn ibm_039_without_nodes_nothing_is_made_yet() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = LoadBalancer { nodes: Vec::new(), ..service() };
+    let waiting = played.call(&mut service);
+    assert!(matches!(&waiting, Err(Error::Unavailable(why)) if why.contains("no ready nodes")), "{waiting:?}");
+    service.nodes.push(node(1));
+    assert_eq!(played.settle(&mut service), ["POST "]);
+}
+
+#[test]
+fn ibm_041_fields_without_effect_are_told() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ..service() };
+    played.settle(&mut service);
+    assert!(played.reasons().contains(&"ServiceFieldsIgnored".to_owned()), "{:?}", played.reasons());
+}
+
+#[test]
+fn ibm_043_classic_infrastructure_has_no_load_balancers() {
+    let classic = Host::new().setting("accountID", "acc").setting("clusterID", "c1").setting("region", "us-south");
+    let classic = classic.setting("clusterDefaultProvider", "classic");
+    let refused = classic.run(|| Ibm::ensure(&service()));
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("not served on classic")), "{refused:?}");
+    assert_eq!(classic.run(|| Ibm::delete(&service())), Ok(Deletion::Done), "nothing was made");
+}

@@ -1,0 +1,66 @@
+//! The settings of load balancers.
+
+use std::time::Duration;
+
+use aerostat_sdk::backend::Pauses;
+use aerostat_sdk::form::{Custom, List, Span};
+use aerostat_sdk::{Error, Result, settings};
+
+const SECOND: Duration = Duration::from_secs(1);
+
+aerostat_sdk::table! {
+    /// All of them.
+    pub(crate) const TABLE;
+    SUBNET_NAMES: List<Custom<String>> = ("g2VpcSubnetNames",
+        List { of: Custom { allowed: "no empty item", parse: item }, what: "names or ids of subnets", example: "sub-1,sub-2" },
+        "The subnets of the VPC that load balancers are in, by their exact names. Needed for load balancers.");
+    RESOURCE_GROUP: Custom<String> = ("resourceGroupID", Custom { allowed: "the id of a resource group", parse: super::id },
+        "The resource group of new load balancers.").otherwise("the account's default");
+    POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
+        "How long to wait before a load balancer that is being built is read again.").default("15s");
+    CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
+        "After a creation without a clear answer: how long the load balancer must be absent from the list before it is created again.")
+        .default("60s");
+}
+
+/// The settings of load balancers.
+pub(crate) struct IbmBalancerSettings {
+    /// Names or ids.
+    pub(crate) subnets: Vec<String>,
+    pub(crate) resource_group: Option<String>,
+    pub(crate) pauses: Pauses,
+}
+
+impl IbmBalancerSettings {
+    /// The settings that the operator wrote.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the setting, its value and the allowed values.
+    pub(crate) fn read() -> Result<Self> {
+        Ok(Self {
+            subnets: settings::read(&SUBNET_NAMES)?.unwrap_or_default(),
+            resource_group: settings::read(&RESOURCE_GROUP)?,
+            pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
+        })
+    }
+
+    /// Whether a load balancer has a place.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, if no subnet is configured.
+    pub(crate) fn can_create(&self) -> Result<()> {
+        if self.subnets.is_empty() {
+            return Err(Error::invalid(format_args!(
+                "setting {} is missing, and so load balancers have no place: write it under provider.settings",
+                SUBNET_NAMES.name
+            )));
+        }
+        Ok(())
+    }
+}
+
+fn item(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| text.to_owned())
+}
