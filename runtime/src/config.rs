@@ -1,5 +1,6 @@
 //! `--cloud-config`: which provider, its settings, and what it may reach. Unknown keys are errors.
 
+mod acs3;
 mod credential;
 mod entra;
 mod file;
@@ -7,6 +8,7 @@ mod google;
 mod ibm_iam;
 mod keystone;
 mod module;
+mod sts;
 mod text;
 mod written;
 
@@ -221,11 +223,12 @@ fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
     let (ca_file, client_certificate) = files.map_err(|because| format!("endpoint {name}: {because}"))?;
     let rule = |(index, it)| rule(it).map_err(|because| format!("endpoint {name}, allow[{index}]: {because}"));
     let allow = allow.into_iter().enumerate().map(rule).collect::<Result<_, _>>()?;
+    let signing = signing.map(self::signing).transpose().map_err(|because| format!("endpoint {name}: {because}"))?;
     Ok(Endpoint {
         name,
         place,
         credential,
-        signing: signing.map(|it| Signing { region: it.region.0, service: it.service.0.0 }),
+        signing,
         operation: operation.map(|place| match place {
             file::Operation::Parameter(name) => OperationPlace::Parameter(name),
             file::Operation::Header(name) => OperationPlace::Header(name),
@@ -245,6 +248,18 @@ fn endpoint(endpoint: file::EndpointSection) -> Result<Endpoint, String> {
             ..default
         },
     })
+}
+
+/// For what signatures are. The error is a sentence that says what to write.
+fn signing(section: file::SigningSection) -> Result<Signing, String> {
+    let file::SigningSection { region, service, version } = section;
+    match (region, service, version) {
+        (Some(region), Some(service), None) => Ok(Signing::Sigv4 { region: region.0, service: service.0.0 }),
+        (None, None, Some(version)) => Ok(Signing::Acs3 { version: version.0 }),
+        _ => Err("`signing` says not for what; write { region: …, service: … } for a credential with sigv4, or { version: … } for one \
+                  with acs3"
+            .to_owned()),
+    }
 }
 
 /// Where an endpoint is. The error is a sentence that says what to write.

@@ -29,6 +29,9 @@ pub const SCRIPTED_NETWORK: &str = env!("GUEST_SCRIPTED_NETWORK");
 /// A provider in as many versions as a test makes of its bytes: see [`versioned`](crate::versioned).
 pub const VERSIONED: &str = env!("GUEST_VERSIONED");
 
+/// The provider for Alibaba Cloud, as it is shipped.
+pub const ALIBABA: &str = env!("GUEST_ALIBABA");
+
 /// The provider for AWS.
 pub const AWS: &str = env!("GUEST_AWS");
 
@@ -85,6 +88,7 @@ mod tests {
             LYING_VOLUMES,
             SCRIPTED_NETWORK,
             VERSIONED,
+            ALIBABA,
             AWS,
             AZURE,
             DIGITALOCEAN,

@@ -220,7 +220,7 @@ impl NativeHost {
             Some(CloudLogin::Sigv4 { region, services, .. }) => {
                 let service = services.get(&described.name);
                 let missing = || ConformanceError::Setup(format!("login.sigv4.services lacks {}", described.name));
-                Some(Signing {
+                Some(Signing::Sigv4 {
                     region: setting(RegionName::parse(region))?,
                     service: service.ok_or_else(missing)?.clone(),
                 })

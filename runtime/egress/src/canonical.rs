@@ -67,19 +67,26 @@ pub(crate) fn encode_path<'a>(segments: impl IntoIterator<Item = &'a String>) ->
     if path.is_empty() { "/".to_owned() } else { path }
 }
 
-/// Checks a query and writes it, without the question mark. The error is a sentence without its full stop.
-pub(crate) fn query(pairs: &[(String, String)]) -> Result<String, String> {
-    let query = encode_pairs("query", pairs, PAIRS)?;
+/// Whether a parameter of this name is refused unless a rule opens it.
+pub(crate) fn needs_opening(name: &str) -> bool {
+    parameters::is_openable(name)
+}
+
+/// Checks a query and writes it, without the question mark. `opened` are names that a rule of the endpoint opens. The error is a
+/// sentence without its full stop.
+pub(crate) fn query(pairs: &[(String, String)], opened: &[&str]) -> Result<String, String> {
+    let query = encode_pairs("query", pairs, opened, PAIRS)?;
     if query.len() > TARGET_BYTES { Err(format!("the query is longer than {TARGET_BYTES} bytes")) } else { Ok(query) }
 }
 
-/// Checks a form and writes it as a body. The error is a sentence without its full stop.
-pub(crate) fn form(pairs: &[(String, String)]) -> Result<String, String> {
-    encode_pairs("form", pairs, FORM_PAIRS)
+/// Checks a form and writes it as a body. `opened` are names that a rule of the endpoint opens. The error is a sentence without its
+/// full stop.
+pub(crate) fn form(pairs: &[(String, String)], opened: &[&str]) -> Result<String, String> {
+    encode_pairs("form", pairs, opened, FORM_PAIRS)
 }
 
 /// Checks names and values, and writes them one behind the other. `place` is what a guest calls where they stand.
-fn encode_pairs(place: &str, pairs: &[(String, String)], most: usize) -> Result<String, String> {
+fn encode_pairs(place: &str, pairs: &[(String, String)], opened: &[&str], most: usize) -> Result<String, String> {
     if pairs.len() > most {
         return Err(format!("the {place} has more than {most} pairs"));
     }
@@ -92,7 +99,7 @@ fn encode_pairs(place: &str, pairs: &[(String, String)], most: usize) -> Result<
         if key.chars().chain(value.chars()).any(char::is_control) {
             return Err(format!("the {place}'s {shown} holds a control character"));
         }
-        if parameters::is_forbidden(key) {
+        if parameters::is_forbidden(key) && !opened.contains(&key.as_str()) {
             return Err(forbidden(place, key));
         }
         if !encoded.is_empty() {
@@ -163,15 +170,15 @@ mod tests {
         let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
             pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
         };
-        assert_eq!(form(&[]).as_deref(), Ok(""));
-        let written = form(&pairs(&[("Action", "RunInstances"), ("UserData", "a&b=c d+e%\u{fc}")]));
+        assert_eq!(form(&[], &[]).as_deref(), Ok(""));
+        let written = form(&pairs(&[("Action", "RunInstances"), ("UserData", "a&b=c d+e%\u{fc}")]), &[]);
         assert_eq!(written.as_deref(), Ok("Action=RunInstances&UserData=a%26b%3Dc%20d%2Be%25%C3%BC"));
         for key in ["AWSAccessKeyId", "Signature", "SecurityToken", "X-Amz-Signature", "password", "", "a\nb"] {
-            assert!(form(&pairs(&[("Action", "Describe"), (key, "x")])).is_err(), "{key:?}");
+            assert!(form(&pairs(&[("Action", "Describe"), (key, "x")]), &[]).is_err(), "{key:?}");
         }
-        assert!(form(&pairs(&[("a", "1\r\n")])).is_err());
-        assert!(form(&vec![("a".to_owned(), String::new()); 1_000]).is_ok());
-        assert!(form(&vec![("a".to_owned(), String::new()); 1_001]).is_err());
+        assert!(form(&pairs(&[("a", "1\r\n")]), &[]).is_err());
+        assert!(form(&vec![("a".to_owned(), String::new()); 1_000], &[]).is_ok());
+        assert!(form(&vec![("a".to_owned(), String::new()); 1_001], &[]).is_err());
     }
 
     #[test]
@@ -179,9 +186,9 @@ mod tests {
         let pairs = |pairs: &[(&str, &str)]| -> Vec<(String, String)> {
             pairs.iter().map(|&(key, value)| (key.to_owned(), value.to_owned())).collect()
         };
-        assert_eq!(query(&[]).as_deref(), Ok(""));
+        assert_eq!(query(&[], &[]).as_deref(), Ok(""));
         assert_eq!(
-            query(&pairs(&[("page", "2"), ("tag", "a&b=c d+e")])).as_deref(),
+            query(&pairs(&[("page", "2"), ("tag", "a&b=c d+e")]), &[]).as_deref(),
             Ok("page=2&tag=a%26b%3Dc%20d%2Be")
         );
         for key in [
@@ -197,12 +204,12 @@ mod tests {
             "",
             "a\nb",
         ] {
-            assert!(query(&pairs(&[(key, "x")])).is_err(), "{key:?}");
+            assert!(query(&pairs(&[(key, "x")]), &[]).is_err(), "{key:?}");
         }
         for key in ["page", "per_page", "name", "tag_name", "filter[name]", "pageToken", "keyword", "methods"] {
-            assert!(query(&pairs(&[(key, "x")])).is_ok(), "{key:?}");
+            assert!(query(&pairs(&[(key, "x")]), &[]).is_ok(), "{key:?}");
         }
-        assert!(query(&pairs(&[("page", "1\r\n")])).is_err());
-        assert!(query(&vec![("a".to_owned(), String::new()); 65]).is_err());
+        assert!(query(&pairs(&[("page", "1\r\n")]), &[]).is_err());
+        assert!(query(&vec![("a".to_owned(), String::new()); 65], &[]).is_err());
     }
 }

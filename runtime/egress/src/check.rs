@@ -7,7 +7,7 @@ use crate::credentials::Credentials;
 use crate::effect::Effect;
 use crate::endpoint::{Endpoint, EndpointPlace};
 use crate::error::EgressError;
-use crate::operation::OperationPlace;
+use crate::operation::{OperationPattern, OperationPlace};
 use crate::request::Method;
 
 /// Checks what can be checked before anything runs.
@@ -82,7 +82,7 @@ fn check_place(endpoint: &Endpoint, credentials: &Credentials) -> Result<(), Egr
 fn check_operation(endpoint: &Endpoint) -> Result<(), EgressError> {
     let refused = |because: String| Err(EgressError::Operation { endpoint: endpoint.name.clone(), because });
     match &endpoint.operation {
-        Some(OperationPlace::Parameter(name)) if canonical::query(&[(name.clone(), String::new())]).is_err() => {
+        Some(OperationPlace::Parameter(name)) if canonical::query(&[(name.clone(), String::new())], &[]).is_err() => {
             return refused(format!("no request can carry the parameter {name:?} of `operation`; name the API's own"));
         }
         Some(OperationPlace::Header(name)) if canonical::cannot_be_operation(&name.to_ascii_lowercase()) => {
@@ -93,7 +93,7 @@ fn check_operation(endpoint: &Endpoint) -> Result<(), EgressError> {
         Some(_) | None => {}
     }
     let fixed: Vec<_> = endpoint.parameters.to_vec();
-    if let Err(because) = canonical::query(&fixed) {
+    if let Err(because) = canonical::query(&fixed, &[]) {
         return refused(format!("`parameters` cannot be sent: {because}"));
     }
     for (index, rule) in endpoint.allow.iter().enumerate() {
@@ -117,6 +117,14 @@ fn check_operation(endpoint: &Endpoint) -> Result<(), EgressError> {
                 ));
             }
             (Some(_), false, Some(_)) | (None, true, _) => {}
+        }
+        if let Some(opened) = rule.content.opened().next()
+            && (rule.operations.is_empty() || rule.operations.iter().any(OperationPattern::has_star))
+        {
+            return refused(format!(
+                "{place} opens the parameter {opened}, which is refused everywhere else; name in its `operations` the few that have \
+                 it, without a star"
+            ));
         }
         if rule.content.has_fields() && endpoint.operation.is_some() {
             return refused(format!(

@@ -8,7 +8,7 @@ use std::fmt;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
-use crate::canonical::shown;
+use crate::canonical::{self, shown};
 use crate::glob;
 
 /// The longest name or value of a pattern, in bytes.
@@ -85,6 +85,15 @@ impl RuleContent {
         only.is_none() && values.is_empty() && fields.is_empty()
     }
 
+    /// The names that `only` opens: it names them as they are, without a star, and they are refused everywhere else.
+    pub(crate) fn opened(&self) -> impl Iterator<Item = &str> {
+        self.only.iter().flatten().map(|it| it.0.as_str()).filter(|it| canonical::needs_opening(it))
+    }
+
+    fn opens(&self, name: &str) -> bool {
+        self.opened().any(|it| it == name)
+    }
+
     /// Whether it names members of a JSON body, so that a request must have one.
     #[must_use]
     pub fn has_fields(&self) -> bool {
@@ -94,6 +103,10 @@ impl RuleContent {
     /// Whether all that stands in a request may stand there. The error is a sentence without its full stop. It names no
     /// value of the request.
     pub(crate) fn admits(&self, carried: Carried<'_>) -> Result<(), String> {
+        let is_closed = |name: &&String| canonical::needs_opening(name) && !self.opens(name);
+        if let Some(name) = carried.pairs.iter().map(|(name, _)| name).find(is_closed) {
+            return Err(format!("the parameter {} is closed, and `only` of the rule does not name it", shown(name)));
+        }
         if self.is_open() {
             return Ok(());
         }
@@ -150,6 +163,9 @@ impl RuleContent {
     /// Whether all that `other` lets stand, this lets stand. It is never said wrongly.
     #[must_use]
     pub fn covers(&self, other: &Self) -> bool {
+        if !other.opened().all(|it| self.opens(it)) {
+            return false;
+        }
         if self.is_open() || other.is_open() {
             return self.is_open();
         }

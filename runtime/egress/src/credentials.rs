@@ -1,5 +1,6 @@
 //! Credentials: proof to a cloud of who asks. The host attaches them after the policy has decided; no guest ever sees one.
 
+mod acs3;
 mod authenticated;
 mod basic;
 mod bearer;
@@ -20,7 +21,9 @@ mod secret;
 mod secret_file;
 mod secrets;
 mod shown;
+mod signing;
 mod sigv4;
+mod sts;
 mod text_file;
 mod timed_token;
 mod token_client;
@@ -38,6 +41,8 @@ use http::header::HeaderName;
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::watch;
 
+use self::acs3::Acs3Credential;
+pub use self::acs3::{Acs3Keys, Acs3Settings, RamArn, RamRoleTaken};
 pub(crate) use self::authenticated::Authenticated;
 pub(crate) use self::basic::header_of_files as basic_header;
 use self::credential::Credential;
@@ -55,9 +60,10 @@ use self::ibm_iam::IbmCredential;
 pub use self::ibm_iam::{IbmIamSettings, IbmProfile, IbmProfileWord, IbmTokens};
 use self::keystone::KeystoneCredential;
 pub use self::keystone::{ApplicationCredentialName, KeystoneDomain, KeystoneLogin, KeystoneName, KeystoneSettings};
-pub use self::kind::{AssumeRole, CredentialKind, CredentialSettings, KeySource, RoleArn, Sigv4Settings, Sts};
+pub use self::kind::{AssumeRole, CredentialKind, CredentialSettings, KeySource, RoleArn, Sigv4Settings};
 pub use self::secrets::Secrets;
 use self::sigv4::Sigv4Credential;
+pub use self::sts::Sts;
 pub(crate) use self::transport::{Connect, Transport};
 use crate::base_url::BaseUrl;
 use crate::endpoint::{Endpoint, EndpointPlace};
@@ -102,6 +108,10 @@ impl Credentials {
                 CredentialKind::Basic { user_file, password_file } => SecretFiles::Basic { user_file, password_file },
                 CredentialKind::Sigv4(settings) => {
                     all.push(Arc::new(Sigv4Credential::load(name, *settings, limits, changes.clone())?));
+                    continue;
+                }
+                CredentialKind::Acs3(settings) => {
+                    all.push(Arc::new(Acs3Credential::load(name, *settings, limits, changes.clone())?));
                     continue;
                 }
                 CredentialKind::Keystone(settings) => {

@@ -24,7 +24,7 @@ pub struct Endpoint {
     pub place: EndpointPlace,
     /// The name of the credential that requests carry; without it they carry none.
     pub credential: Option<String>,
-    /// The region and service that a signature of a request is for, where the credential signs.
+    /// For what a signature of a request is, where the credential signs.
     pub signing: Option<Signing>,
     /// Where a request says what it does, if not in its method and path. Then every rule names operations.
     pub operation: Option<OperationPlace>,
@@ -122,13 +122,45 @@ impl fmt::Display for EndpointPlace {
     }
 }
 
-/// The region and service that a signature by AWS's Signature Version 4 is for. It is worth nothing elsewhere.
+/// For what a signature is: it is worth nothing elsewhere.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Signing {
-    /// The region: `eu-west-1`.
-    pub region: RegionName,
-    /// The service, as signatures name it: `ec2`, `elasticloadbalancing`.
-    pub service: String,
+pub enum Signing {
+    /// By AWS's Signature Version 4.
+    Sigv4 {
+        /// The region: `eu-west-1`.
+        region: RegionName,
+        /// The service, as signatures name it: `ec2`, `elasticloadbalancing`.
+        service: String,
+    },
+    /// By Alibaba Cloud's ACS3-HMAC-SHA256.
+    Acs3 {
+        /// The version of the product's API, which the host sends as `x-acs-version`: `2014-05-26`.
+        version: AcsVersion,
+    },
+}
+
+/// The version of a product's API, by its day.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct AcsVersion(String);
+
+impl AcsVersion {
+    /// Reads `2014-05-26`.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what to write, if it is no day.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        match text.parse::<jiff::civil::Date>() {
+            Ok(day) if day.to_string() == text => Ok(Self(text.to_owned())),
+            _ => Err(format!("{text:?} is no version of an API; write its day, as in 2014-05-26")),
+        }
+    }
+
+    /// The version.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// The name of a region, as signatures have it.

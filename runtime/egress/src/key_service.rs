@@ -4,14 +4,15 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use crate::base_url::{BaseUrl, CanonicalHost};
 
-/// Where clouds have the services that give keys to machines and pods: the instance's metadata (of Google, too), the ECS agent, and the
-/// agent of EKS Pod Identity (the same list as in AWS's SDKs). Only this process itself may ask there, at an address that is written out.
-pub(crate) const ADDRESSES: [IpAddr; 5] = [
+/// Where clouds have the services that give keys to machines and pods: the instance's metadata (of Google, too), the ECS agent, the
+/// agent of EKS Pod Identity (the same list as in AWS's SDKs), and the metadata of Alibaba Cloud's machines. Only this process itself may ask there, at an address that is written out.
+pub(crate) const ADDRESSES: [IpAddr; 6] = [
     IpAddr::V4(Ipv4Addr::new(169, 254, 169, 254)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x254)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 2)),
     IpAddr::V4(Ipv4Addr::new(169, 254, 170, 23)),
     IpAddr::V6(Ipv6Addr::new(0xfd00, 0x0ec2, 0, 0, 0, 0, 0, 0x23)),
+    IpAddr::V4(Ipv4Addr::new(100, 100, 100, 200)),
 ];
 
 /// Whether a service that gives keys may be there.
@@ -38,7 +39,7 @@ impl KeyServiceUrl {
             return Ok(Self(url));
         }
         Err("the host is none of the addresses at which clouds give keys to machines and pods; write 169.254.169.254, \
-             169.254.170.2, 169.254.170.23, [fd00:ec2::254], [fd00:ec2::23] or a loopback address"
+             169.254.170.2, 169.254.170.23, 100.100.100.200, [fd00:ec2::254], [fd00:ec2::23] or a loopback address"
             .to_owned())
     }
 
@@ -56,6 +57,7 @@ mod tests {
         for url in [
             "http://169.254.169.254",
             "http://[fd00:ec2::23]/v1/credentials",
+            "http://100.100.100.200",
             "http://127.0.0.1:8080/a",
             "https://[::1]",
         ] {

@@ -75,15 +75,17 @@ pub use crate::catalog::{CatalogPath, CatalogPlace};
 pub use crate::client_certificate::ClientCertificate;
 pub use crate::content::RuleContent;
 pub use crate::credentials::{
-    ApplicationCredentialName, AssumeRole, AzureCloud, CredentialError, CredentialKind, CredentialSettings,
-    Credentials, EntraClientName, EntraLogin, EntraProof, EntraSettings, EntraTenant, EntraWord, GoogleSettings,
-    GoogleTokens, IbmIamSettings, IbmProfile, IbmProfileWord, IbmTokens, IdentityHeader, IdentityService, KeySource,
-    KeystoneDomain, KeystoneLogin, KeystoneName, KeystoneSettings, ManagedIdentity, RoleArn, Secrets, Sigv4Settings,
-    Sts,
+    Acs3Keys, Acs3Settings, ApplicationCredentialName, AssumeRole, AzureCloud, CredentialError, CredentialKind,
+    CredentialSettings, Credentials, EntraClientName, EntraLogin, EntraProof, EntraSettings, EntraTenant, EntraWord,
+    GoogleSettings, GoogleTokens, IbmIamSettings, IbmProfile, IbmProfileWord, IbmTokens, IdentityHeader,
+    IdentityService, KeySource, KeystoneDomain, KeystoneLogin, KeystoneName, KeystoneSettings, ManagedIdentity, RamArn,
+    RamRoleTaken, RoleArn, Secrets, Sigv4Settings, Sts,
 };
 pub use crate::effect::Effect;
 pub use crate::egress::{Egress, EgressCall, JudgedRequest};
-pub use crate::endpoint::{Endpoint, EndpointLimits, EndpointPlace, RegionName, Requirement, Rule, Signing};
+pub use crate::endpoint::{
+    AcsVersion, Endpoint, EndpointLimits, EndpointPlace, RegionName, Requirement, Rule, Signing,
+};
 pub use crate::error::EgressError;
 pub use crate::fetch::{Fetch, FetchAnswer, FetchError, FetchRequest, FetchSettings};
 pub use crate::key_service::KeyServiceUrl;

@@ -99,6 +99,30 @@ pub(crate) fn has_fixed(fixed: &[(String, String)], pairs: &[(String, String)]) 
     Ok(())
 }
 
+/// Names that say how a request is meant, in the form of Alibaba Cloud's APIs that has all in parameters. Where the host says it in
+/// headers and signs these, a cloud that takes it in both would choose by itself.
+const MEANT: [&str; 8] = [
+    "format",
+    "signaturemethod",
+    "signaturenonce",
+    "signaturetype",
+    "signatureversion",
+    "timestamp",
+    "version",
+    "xacsversion",
+];
+
+/// Checks that no parameter says how a request is meant that is signed by headers. The error is a sentence without its full stop.
+pub(crate) fn has_no_meaning(pairs: &[(String, String)]) -> Result<(), String> {
+    match pairs.iter().find(|(name, _)| MEANT.contains(&plain(name).as_str())) {
+        None => Ok(()),
+        Some((name, _)) => Err(format!(
+            "the parameter {} says how a request is meant, which the host says in signed headers; no config can allow it",
+            shown(name)
+        )),
+    }
+}
+
 /// A name without what servers may overlook: letter case and separators.
 fn plain(name: &str) -> String {
     name.chars().filter(|it| it.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -123,6 +147,11 @@ impl OperationPattern {
             ));
         }
         Ok(Self(text.to_owned()))
+    }
+
+    /// Whether it stands for more than one operation.
+    pub(crate) fn has_star(&self) -> bool {
+        self.0.contains('*')
     }
 
     /// Whether the operation is one of those that the pattern stands for.
@@ -201,6 +230,26 @@ mod tests {
         for name in ["Action", "action", "X-Acs-Action", "XAcsAction"] {
             assert_eq!(operation(place(), &[(name, "DeleteInstance")], &[describe]), None, "{name}");
             assert_eq!(operation(place(), &[(name, "DeleteInstance")], &[]), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn adv_113_a_signed_request_has_its_version_in_a_header_alone() {
+        let check = |name: &str| has_no_meaning(&[(name.to_owned(), "2014-05-26".to_owned())]);
+        for name in [
+            "Version",
+            "version",
+            "VERSION ",
+            "Format",
+            "Timestamp",
+            "SignatureVersion",
+            "Signature.Method",
+            "x-acs-version",
+        ] {
+            assert!(check(name).is_err(), "{name}");
+        }
+        for name in ["AddressIpVersion", "RegionId", "InstanceIds", "EngineVersion"] {
+            assert!(check(name).is_ok(), "{name}");
         }
     }
 

@@ -14,7 +14,7 @@ use crate::base_url::BaseUrl;
 use crate::canonical::{self, PathPattern, shown};
 use crate::content::Carried;
 use crate::effect::Effect;
-use crate::endpoint::{Endpoint, Requirement, Rule};
+use crate::endpoint::{Endpoint, Requirement, Rule, Signing};
 use crate::operation::{self, OperationPlace};
 use crate::request::{Body, GuestRequest, Method};
 
@@ -162,7 +162,8 @@ fn permit_at(
     };
     let mut headers =
         canonical::headers(&headers, &endpoint.headers, operation_header).map_err(refused(Code::Header))?;
-    let written_query = canonical::query(&query).map_err(refused(Code::Query))?;
+    let opened: Vec<_> = endpoint.allow.iter().flat_map(|it| it.content.opened()).collect();
+    let written_query = canonical::query(&query, &opened).map_err(refused(Code::Query))?;
     let mut pairs = query;
     let is_form = matches!(body, Some(Body::Form(_)));
     let body = match body {
@@ -176,7 +177,7 @@ fn permit_at(
             Bytes::from(bytes)
         }
         Some(Body::Form(form)) => {
-            let written = canonical::form(&form).map_err(refused(Code::Query))?;
+            let written = canonical::form(&form, &opened).map_err(refused(Code::Query))?;
             if headers.insert(CONTENT_TYPE, HeaderValue::from_static(canonical::FORM)).is_some() {
                 let because = "the header \"content-type\" is the host's to set where the body is a form";
                 return Err(refused(Code::Header)(because.to_owned()));
@@ -185,6 +186,9 @@ fn permit_at(
             Bytes::from(written)
         }
     };
+    if matches!(endpoint.signing, Some(Signing::Acs3 { .. })) {
+        operation::has_no_meaning(&pairs).map_err(refused(Code::Operation))?;
+    }
     operation::has_fixed(&endpoint.parameters, &pairs).map_err(refused(Code::Operation))?;
     let operation = match &endpoint.operation {
         Some(place) => Some(place.of(&pairs, &headers).map_err(refused(Code::Operation))?),

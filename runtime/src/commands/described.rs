@@ -7,6 +7,7 @@ mod custom_roles;
 mod module;
 mod network_policy;
 mod permissions;
+mod ram_policy;
 mod readme;
 mod role_definition;
 mod values;

@@ -1,15 +1,14 @@
 //! `credentials`: where secrets are, and how keys are asked for.
 
-use egress::{
-    AllowedAddresses, AssumeRole, CredentialKind, CredentialSettings, KeyServiceUrl, KeySource, Sigv4Settings, Sts,
-    WriteLimits,
-};
+use egress::{AssumeRole, CredentialKind, CredentialSettings, KeyServiceUrl, KeySource, Sigv4Settings, WriteLimits};
 
+use super::acs3;
 use super::entra;
 use super::file;
 use super::google;
 use super::ibm_iam;
 use super::keystone;
+use super::sts;
 use super::text::ScalarText;
 use crate::flags::IdentityVariables;
 
@@ -19,7 +18,7 @@ const POD_IDENTITY: &str = "http://169.254.170.23/v1/credentials";
 const INSTANCE_METADATA: &str = "http://169.254.169.254";
 
 const FORMS: &str = "bearer: { file: … }, basic: { userFile: …, passwordFile: … }, sigv4: { region: …, … }, \
-                     keystone: { baseUrl: …, … }, google: { … }, entra: { … } or ibmIam: { … }";
+                     acs3: { region: …, … }, keystone: { baseUrl: …, … }, google: { … }, entra: { … } or ibmIam: { … }";
 const SOURCES: &str = "sharedFile: { file: … }, webIdentity: { roleArn: …, tokenFile: … }, podIdentity: { tokenFile: … } or \
                        instanceMetadata: {}";
 
@@ -28,7 +27,8 @@ pub(super) fn credential(
     credential: file::CredentialSection,
     variables: &IdentityVariables,
 ) -> Result<CredentialSettings, String> {
-    let file::CredentialSection { name, bearer, basic, sigv4, keystone, google, entra, ibm_iam, limits } = credential;
+    let file::CredentialSection { name, bearer, basic, sigv4, acs3, keystone, google, entra, ibm_iam, limits } =
+        credential;
     let named = |because: String| format!("credential {name}: {because}");
     let mut kinds = Vec::new();
     kinds.extend(bearer.map(|file::Bearer { file }| ("bearer", CredentialKind::Bearer { file })));
@@ -39,6 +39,10 @@ pub(super) fn credential(
     );
     if let Some(section) = sigv4 {
         kinds.push(("sigv4", CredentialKind::Sigv4(Box::new(sigv4_settings(&name, *section)?))));
+    }
+    if let Some(section) = acs3 {
+        let settings = acs3::settings(*section).map_err(named)?;
+        kinds.push(("acs3", CredentialKind::Acs3(Box::new(settings))));
     }
     if let Some(section) = keystone {
         let settings = keystone::settings(*section).map_err(named)?;
@@ -110,7 +114,6 @@ fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, St
             return Err(format!("credential {name} has several sources of keys; write one of {SOURCES}"));
         }
     };
-    let sts = sts.unwrap_or_default();
     Ok(Sigv4Settings {
         region: region.0,
         keys,
@@ -120,11 +123,6 @@ fn sigv4_settings(name: &str, settings: file::Sigv4) -> Result<Sigv4Settings, St
             source_arn: role.source_arn.map(|it| it.0.0),
             source_account: role.source_account.map(|it| it.0.0),
         }),
-        sts: Sts {
-            base_url: sts.base_url.map(|it| it.0),
-            addresses: sts.addresses.map_or(AllowedAddresses::Public, |it| it.0),
-            ca_file: sts.tls.map(|it| it.ca_file),
-            proxy: sts.proxy.map(file::ProxySection::proxy),
-        },
+        sts: sts::settings(sts),
     })
 }

@@ -1,5 +1,6 @@
 //! The file, key by key.
 
+mod acs3;
 mod credential;
 mod endpoint;
 mod entra;
@@ -12,10 +13,11 @@ mod reach;
 use ipnet::IpNet;
 use serde::Deserialize;
 
+pub(super) use self::acs3::{AccessKeyFiles, Acs3Section, EcsMetadata, OidcSection};
 pub(super) use self::credential::{
     Basic, Bearer, CredentialSection, InstanceMetadata, PodIdentity, SharedFile, Sigv4, WebIdentity, WriteLimitsSection,
 };
-pub(super) use self::endpoint::{CatalogSection, EndpointSection, Operation, RuleSection};
+pub(super) use self::endpoint::{CatalogSection, EndpointSection, Operation, RuleSection, SigningSection};
 pub(super) use self::entra::{EntraSection, ManagedIdentitySection};
 pub(super) use self::google::{GoogleFederation, GoogleKey, GoogleMetadata, GoogleSection};
 pub(super) use self::ibm_iam::{IbmApiKey, IbmComputeResource, IbmIamSection, IbmInstanceIdentity, IbmProfileSection};
@@ -26,7 +28,7 @@ pub(super) use self::keystone::{
 pub(super) use self::provider::{
     CompileLimitsSection, ConfigMap, ModuleFile, ModuleSection, Oci, ProviderSection, SignedBySection,
 };
-pub(super) use self::reach::ProxySection;
+pub(super) use self::reach::{ProxySection, StsSection};
 use super::text::{Constant, Only, ScalarText};
 
 #[derive(Deserialize)]

@@ -64,6 +64,7 @@ fn shipped(path: &Path) -> Vec<CloudConfig> {
         let text = text
             .replace("SHA256-OF-THE-MODULE", digest)
             .replace("DIGEST-OF-THE-MANIFEST", digest)
+            .replace("ACCOUNT-ID", "1234567890123456")
             .replace("ARN-OF-THE-ROLE", "arn:aws:iam::123456789012:role/ccm");
         CloudConfig::parse(&text).unwrap_or_else(|because| panic!("{}: {because}", path.display()))
     };
@@ -89,8 +90,8 @@ fn adv_163_no_shipped_config_frees_whole_objects() {
         }
     }
     assert_eq!(
-        found, 15,
-        "two for each cloud of the chart, for two of them one with a registry and a login, and one for IBM Cloud"
+        found, 16,
+        "two for each cloud of the chart, for two of them one with a registry and a login, and one each for Alibaba Cloud and IBM Cloud"
     );
 }
 

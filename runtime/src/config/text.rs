@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use controllers::LONGEST_WINDOW;
 use egress::{
-    AllowedAddresses, AzureCloud, BaseUrl, CatalogPath, Effect, EntraTenant, EntraWord, IbmProfileWord, KeyServiceUrl,
-    Method, OperationPattern, Origin, PathPattern, ProxyUrl, RegionName, Requirement, RoleArn,
+    AcsVersion, AllowedAddresses, AzureCloud, BaseUrl, CatalogPath, Effect, EntraTenant, EntraWord, IbmProfileWord,
+    KeyServiceUrl, Method, OperationPattern, Origin, PathPattern, ProxyUrl, RamArn, RegionName, Requirement, RoleArn,
 };
 use ipnet::IpNet;
 use oci::{Image, TokenService};
@@ -300,6 +300,32 @@ impl FromText for SigningService {
             true => Ok(Self(text.to_owned())),
             false => Err(format!("\"{text}\" is no service; write its name in signatures, as in ec2")),
         }
+    }
+}
+
+/// The name of a role of Alibaba Cloud's.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct RamRoleArn(pub(super) RamArn);
+
+impl FromText for RamRoleArn {
+    fn from_text(text: &str) -> Result<Self, String> {
+        RamArn::parse_role(text).map(Self)
+    }
+}
+
+/// The name of an identity provider of Alibaba Cloud's.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct OidcProviderArn(pub(super) RamArn);
+
+impl FromText for OidcProviderArn {
+    fn from_text(text: &str) -> Result<Self, String> {
+        RamArn::parse_provider(text).map(Self)
+    }
+}
+
+impl FromText for AcsVersion {
+    fn from_text(text: &str) -> Result<Self, String> {
+        Self::parse(text)
     }
 }
 

@@ -39,9 +39,7 @@ async fn kill_9_leaves_one_for_each_service_at_aws() {
 #[tokio::test]
 async fn kill_9_leaves_one_for_each_service_at_azure() {
     // A public address, parts of a load balancer that all share, and a security rule: each write is an operation.
-    let pending = random::number("AEROSTAT_PENDING").map(Duration::from_secs);
-    let soon = [("gatherMilliseconds", "100")];
-    in_a_cloud_that_takes::<AzureCloud>(pending.map_or(Creation::Reads(2), Creation::Takes), 36, &soon).await;
+    in_a_cloud_that_takes::<AzureCloud>(pending(), 36, &[("gatherMilliseconds", "100")]).await;
 }
 
 #[tokio::test]

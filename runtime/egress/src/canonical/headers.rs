@@ -40,8 +40,18 @@ const FORBIDDEN_HEADERS: [&str; 27] = [
     "x-service-token",
     "x-subject-token",
 ];
-const FORBIDDEN_HEADER_PREFIXES: [&str; 7] =
-    ["proxy-", "sec-", "x-amz-", "x-aws-ec2-metadata-", "x-forwarded-", "x-goog-", "x-ms-authorization-"];
+const FORBIDDEN_HEADER_PREFIXES: [&str; 10] = [
+    "proxy-",
+    "sec-",
+    "x-acs-",
+    "x-acsproxy-",
+    "x-aliyun-ecs-metadata-",
+    "x-amz-",
+    "x-aws-ec2-metadata-",
+    "x-forwarded-",
+    "x-goog-",
+    "x-ms-authorization-",
+];
 
 /// Checks headers against those that guests may set, here and everywhere. Names come back in lower case. The header of
 /// an operation may be one that is refused elsewhere for its beginning, such as `x-amz-target`. The error is a sentence
@@ -150,6 +160,18 @@ mod tests {
         assert!(header("X-Amz-Target", Some("x-amz-target")));
         assert!(!header("x-amz-target", None));
         assert!(!header("x-amz-security-token", Some("x-amz-target")));
+        assert!(header("X-Acs-Action", Some("x-acs-action")) && !header("x-acs-action", None));
+        for name in [
+            "x-acs-security-token",
+            "x-acs-date",
+            "x-acs-version",
+            "x-acs-signature-nonce",
+            "x-acs-content-sha256",
+            "x-acsproxy-ascm-context",
+            "x-aliyun-ecs-metadata-token",
+        ] {
+            assert!(!header(name, Some("x-acs-action")), "{name}");
+        }
         assert!(!cannot_be_operation("x-amz-target") && !cannot_be_operation("x-acs-action"));
         for name in
             ["authorization", "host", "x-amz-security-token", "x-forwarded-for", "accept", "content-type", "a b"]

@@ -108,6 +108,15 @@ const PAGES_AND_REPETITIONS: [&str; 10] = [
     "synctoken",
 ];
 
+/// Names that clouds have for ordinary parameters of some operations, spelled like this: a rule may open them. `Cookie` names the cookie
+/// by which a listener of Alibaba Cloud keeps clients at one backend.
+const OPENABLE: [&str; 1] = ["Cookie"];
+
+/// Whether a rule that names a parameter like this opens it, although it is refused everywhere else.
+pub(super) fn is_openable(name: &str) -> bool {
+    OPENABLE.contains(&name)
+}
+
 /// Whether no guest may use a parameter of this name.
 pub(super) fn is_forbidden(name: &str) -> bool {
     // A name such as `auth[token]` or `$httpHeaders` is read in parts by some servers.

@@ -2,15 +2,14 @@
 
 use std::path::PathBuf;
 
+use super::acs3::Acs3Settings;
 use super::entra::EntraSettings;
 use super::google::GoogleSettings;
 use super::ibm_iam::IbmIamSettings;
 use super::keystone::KeystoneSettings;
-use crate::addresses::AllowedAddresses;
-use crate::base_url::BaseUrl;
+use super::sts::Sts;
 use crate::endpoint::RegionName;
 use crate::key_service::KeyServiceUrl;
-use crate::proxy::Proxy;
 use budgets::WriteLimits;
 
 /// A credential as the operator wrote it: a reference, never the secret itself.
@@ -44,6 +43,8 @@ pub enum CredentialKind {
     },
     /// A signature of each request, by AWS's Signature Version 4.
     Sigv4(Box<Sigv4Settings>),
+    /// A signature of each request, by Alibaba Cloud's ACS3-HMAC-SHA256.
+    Acs3(Box<Acs3Settings>),
     /// `x-auth-token: …`, with tokens of OpenStack's Keystone.
     Keystone(Box<KeystoneSettings>),
     /// `authorization: Bearer …`, with tokens of Google.
@@ -109,19 +110,6 @@ pub struct AssumeRole {
     pub source_arn: Option<String>,
     /// On behalf of which account, for conditions on `aws:SourceAccount`.
     pub source_account: Option<String>,
-}
-
-/// Where the Security Token Service is.
-#[derive(Clone, Debug)]
-pub struct Sts {
-    /// The region's own, if not written.
-    pub base_url: Option<BaseUrl>,
-    /// Which addresses its host may have.
-    pub addresses: AllowedAddresses,
-    /// A PEM file with the only certificate authorities to trust; without it, the system's.
-    pub ca_file: Option<PathBuf>,
-    /// The proxy through which it is reached.
-    pub proxy: Option<Proxy>,
 }
 
 /// The name of a role.

@@ -7,6 +7,7 @@ use cloud_provider::{ConfigMapKey, Description, Endpoint, OperationPlace, Settin
 
 use super::custom_roles::is_google;
 use super::module::DescribedModule;
+use super::ram_policy::{AlibabaEndpoint, alibaba};
 use super::role_definition::is_azure;
 use super::yaml::{list, quoted};
 
@@ -94,12 +95,16 @@ pub(crate) fn endpoint_section(described: &Endpoint) -> String {
 }
 
 fn endpoint(text: &mut String, endpoint: &Endpoint) {
+    let signed = alibaba(endpoint);
     let Endpoint { name, purpose, example_base_url, headers, operation, parameters, allow } = endpoint;
     line(text, 2, &format!("- name: {} # {purpose}", quoted(name)));
     line(text, 4, &format!("baseUrl: {}", quoted(example_base_url)));
     line(text, 4, &format!("credential: {CREDENTIAL}"));
     if let Some((service, region)) = aws(example_base_url) {
         line(text, 4, &format!("signing: {{ region: {region}, service: {service} }}"));
+    }
+    if let Some(signed) = signed {
+        line(text, 4, &format!("signing: {{ version: {} }}", quoted(signed.version)));
     }
     match operation {
         Some(OperationPlace::Parameter(name)) => {
@@ -137,7 +142,13 @@ fn credentials(text: &mut String, description: &Description) {
             let login = format!("tenant: {FILL_IN}, clientId: {FILL_IN}");
             line(text, 4, &format!("entra: {{ {login}, federatedToken: {{ file: /etc/aerostat/azure-token }} }}"));
         }
-        None => line(text, 4, "bearer: { file: /etc/aerostat/token }"),
+        None => match description.endpoints.iter().find_map(alibaba) {
+            Some(AlibabaEndpoint { region, .. }) => {
+                let files = "idFile: /etc/aerostat/access-key-id, secretFile: /etc/aerostat/access-key-secret";
+                line(text, 4, &format!("acs3: {{ region: {region}, accessKey: {{ {files} }} }}"));
+            }
+            None => line(text, 4, "bearer: { file: /etc/aerostat/token }"),
+        },
     }
 }
 

@@ -71,6 +71,9 @@ fn reached(config: &CloudConfig) -> Vec<String> {
         CredentialKind::IbmIam(settings) => {
             settings.iam().map(|it| through(it.to_string(), url(&settings.proxy))).into_iter().collect()
         }
+        CredentialKind::Acs3(settings) => {
+            settings.sts_url().map(|it| through(it, url(&settings.sts.proxy))).into_iter().collect()
+        }
         CredentialKind::Bearer { .. } | CredentialKind::Basic { .. } | CredentialKind::Sigv4(_) => Vec::new(),
     });
     let registry = match &config.source {

@@ -7,11 +7,11 @@ use cloud_provider::{Description, Effect, Endpoint};
 use serde_json::{Value, json};
 
 use super::config::aws;
-use super::{access_rules, custom_roles, role_definition};
+use super::{access_rules, custom_roles, ram_policy, role_definition};
 use crate::config::CloudConfig;
 
-/// The permissions of the credential: a policy of IAM where all endpoints are AWS's, custom roles where they are Google's, a role
-/// definition where they are Azure's, access rules where the config leads to them by the catalogue of OpenStack's Keystone, else the scopes
+/// The permissions of the credential: a policy of IAM where all endpoints are AWS's, one of RAM where they are Alibaba Cloud's, custom roles
+/// where they are Google's, a role definition where they are Azure's, access rules where the config leads to them by the catalogue of OpenStack's Keystone, else the scopes
 /// at each endpoint.
 ///
 /// # Errors
@@ -32,6 +32,10 @@ pub(super) fn needed(description: &Description, config: Option<&CloudConfig>) ->
     if !description.endpoints.is_empty() && description.endpoints.iter().all(role_definition::is_azure) {
         let role = role_definition::of(description, config);
         return Ok((role_definition::text(&role), role));
+    }
+    if !description.endpoints.is_empty() && description.endpoints.iter().all(|it| ram_policy::alibaba(it).is_some()) {
+        let policy = ram_policy::of(description);
+        return Ok((ram_policy::text(&policy), policy));
     }
     let rules = config.map_or(Ok(Vec::new()), |config| access_rules::of(description, config))?;
     if !rules.is_empty() {

@@ -88,11 +88,32 @@ fn a_skeleton_for_aws_signs_its_requests() {
     ec2.allow.iter_mut().for_each(|it| it.operations = words(&["Describe*"]));
     let text = made(&description, DescribedPage::Config).unwrap().to_string();
     let config = CloudConfig::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
-    assert_eq!(config.endpoints[0].signing.as_ref().unwrap().service, "ec2");
+    let signing = config.endpoints[0].signing.as_ref();
+    assert!(matches!(signing, Some(egress::Signing::Sigv4 { service, .. }) if service == "ec2"), "{signing:?}");
     let policy = made(&description, DescribedPage::Permissions).unwrap();
     let statements = &policy.value["Statement"];
     assert_eq!(statements[0]["Action"], serde_json::json!(["machines:read"]));
     assert_eq!(statements[1]["Action"], serde_json::json!(["all"]), "the most harmful request counts");
+}
+
+#[test]
+fn a_skeleton_for_alibaba_cloud_signs_its_requests() {
+    let mut description = description();
+    let ecs = &mut description.endpoints[0];
+    ecs.example_base_url = "https://ecs.cn-hangzhou.aliyuncs.com".to_owned();
+    ecs.operation = Some(OperationPlace::Header("x-acs-action".to_owned()));
+    ecs.parameters = vec![("RegionId".to_owned(), "cn-hangzhou".to_owned())];
+    ecs.allow.iter_mut().for_each(|it| it.operations = words(&["Describe*"]));
+    let text = made(&description, DescribedPage::Config).unwrap().to_string();
+    let config = CloudConfig::parse(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let signing = config.endpoints[0].signing.as_ref();
+    assert!(
+        matches!(signing, Some(egress::Signing::Acs3 { version }) if version.as_str() == "2014-05-26"),
+        "{signing:?}"
+    );
+    let policy = made(&description, DescribedPage::Permissions).unwrap();
+    let statement = serde_json::json!([{ "Effect": "Allow", "Action": ["all", "machines:read"], "Resource": "*" }]);
+    assert_eq!(policy.value, serde_json::json!({ "Version": "1", "Statement": statement }));
 }
 
 #[test]

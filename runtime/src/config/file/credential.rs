@@ -2,15 +2,16 @@
 
 use std::path::PathBuf;
 
-use egress::{BaseUrl, KeyServiceUrl, RegionName, RoleArn};
+use egress::{KeyServiceUrl, RegionName, RoleArn};
 use serde::Deserialize;
 
+use super::acs3::Acs3Section;
 use super::entra::EntraSection;
 use super::google::GoogleSection;
 use super::ibm_iam::IbmIamSection;
 use super::keystone::KeystoneSection;
-use super::reach::{ProxySection, TlsSection};
-use crate::config::text::{AddressList, HeaderText, LimitWindow, ScalarText};
+use super::reach::StsSection;
+use crate::config::text::{HeaderText, LimitWindow, ScalarText};
 
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -24,6 +25,8 @@ pub(crate) struct CredentialSection {
     pub(crate) basic: Option<Basic>,
     /// A signature of each request, by AWS's Signature Version 4 ([below](#keys-for-aws)).
     pub(crate) sigv4: Option<Box<Sigv4>>,
+    /// A signature of each request, by Alibaba Cloud's ACS3 ([below](#keys-for-alibaba-cloud)).
+    pub(crate) acs3: Option<Box<Acs3Section>>,
     /// Tokens of OpenStack's identity service ([below](#openstacks-keystone)).
     pub(crate) keystone: Option<Box<KeystoneSection>>,
     /// Tokens for Google Cloud ([below](#tokens-for-google-cloud)).
@@ -151,18 +154,4 @@ pub(crate) struct AssumeRoleSection {
     pub(crate) source_arn: Option<ScalarText<HeaderText>>,
     /// The header `x-amz-source-account`. As text: an account may begin with 0. Default: none.
     pub(crate) source_account: Option<ScalarText<HeaderText>>,
-}
-
-#[derive(Default, Deserialize)]
-#[cfg_attr(test, derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields, rename_all = "camelCase")]
-pub(crate) struct StsSection {
-    /// Its address. Default: the region's own.
-    pub(crate) base_url: Option<ScalarText<BaseUrl>>,
-    /// `public`, or networks. Default: `public`.
-    pub(crate) addresses: Option<AddressList>,
-    /// Certificate authorities in the place of the system's. Default: the system's.
-    pub(crate) tls: Option<TlsSection>,
-    /// The proxy through which it is reached ([below](#through-a-proxy)). Default: none.
-    pub(crate) proxy: Option<ProxySection>,
 }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use egress::{BaseUrl, CatalogPath, Effect, Method, OperationPattern, PathPattern, RegionName, Requirement};
+use egress::{
+    AcsVersion, BaseUrl, CatalogPath, Effect, Method, OperationPattern, PathPattern, RegionName, Requirement,
+};
 use serde::Deserialize;
 
 use super::reach::{MutualTlsSection, ProxySection};
@@ -29,7 +31,7 @@ pub(crate) struct EndpointSection {
     pub(crate) origins: Vec<WrittenOrigin>,
     /// The name of the credential that its requests get. Default: none.
     pub(crate) credential: Option<String>,
-    /// For what signatures are, where the credential is `sigv4`. Default: none.
+    /// For what signatures are, where the credential is `sigv4` or `acs3`. Default: none.
     pub(crate) signing: Option<SigningSection>,
     /// Where a request says what it does, for APIs with one path for everything: `{ parameter: Action }` or `{
     /// header: x-acs-action }`. Then each rule names `operations` and its `effect`, each request says its operation
@@ -72,15 +74,17 @@ pub(crate) struct CatalogSection {
     pub(crate) path: Option<ScalarText<CatalogPath>>,
 }
 
-/// The name for which a signature was made.
+/// For what a signature is.
 #[derive(Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SigningSection {
-    /// The region, as in `eu-west-1`.
-    pub(crate) region: ScalarText<RegionName>,
-    /// The service as signatures name it: `ec2`, `elasticloadbalancing`.
-    pub(crate) service: ScalarText<SigningService>,
+    /// With `sigv4`: the region, as in `eu-west-1`. Default: none.
+    pub(crate) region: Option<ScalarText<RegionName>>,
+    /// With `sigv4`: the service as signatures name it, `ec2` or `elasticloadbalancing`. Default: none.
+    pub(crate) service: Option<ScalarText<SigningService>>,
+    /// With `acs3`, and alone: the version of the product's API, as in `2014-05-26`. Default: none.
+    pub(crate) version: Option<ScalarText<AcsVersion>>,
 }
 
 #[derive(Deserialize)]

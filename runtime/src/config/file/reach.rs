@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use egress::{AllowedAddresses, ClientCertificate, Proxy, ProxyLogin, ProxyUrl};
+use egress::{AllowedAddresses, BaseUrl, ClientCertificate, Proxy, ProxyLogin, ProxyUrl};
 use serde::Deserialize;
 
 use crate::config::text::{AddressList, ScalarText};
@@ -74,4 +74,19 @@ pub(crate) struct ProxyLoginSection {
     pub(crate) user_file: PathBuf,
     /// The password; read for each connection.
     pub(crate) password_file: PathBuf,
+}
+
+/// Where sessions of roles come from.
+#[derive(Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields, rename_all = "camelCase")]
+pub(crate) struct StsSection {
+    /// Its address. Default: the region's own.
+    pub(crate) base_url: Option<ScalarText<BaseUrl>>,
+    /// `public`, or networks. Default: `public`.
+    pub(crate) addresses: Option<AddressList>,
+    /// Certificate authorities in the place of the system's. Default: the system's.
+    pub(crate) tls: Option<TlsSection>,
+    /// The proxy through which it is reached ([below](#through-a-proxy)). Default: none.
+    pub(crate) proxy: Option<ProxySection>,
 }

@@ -193,7 +193,7 @@ pub(super) fn endpoint(api: &Api, base_url: &str) -> Endpoint {
 
 /// An endpoint whose requests are signed, and nothing is allowed yet.
 pub(super) fn signed(api: &Api, base_url: &str) -> Endpoint {
-    let signing = Signing { region: RegionName::parse("eu-west-1").unwrap(), service: api.service.to_owned() };
+    let signing = Signing::Sigv4 { region: RegionName::parse("eu-west-1").unwrap(), service: api.service.to_owned() };
     let mut endpoint = Endpoint {
         credential: Some("aws".to_owned()),
         signing: Some(signing),

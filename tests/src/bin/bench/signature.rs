@@ -89,7 +89,7 @@ fn egress(url: &str, folder: &Folder) -> Result<Egress> {
         let mut endpoint = Endpoint {
             credential: Some(name.to_owned()),
             signing: if name == "signature" {
-                Some(Signing { region: region()?, service: "ec2".to_owned() })
+                Some(Signing::Sigv4 { region: region()?, service: "ec2".to_owned() })
             } else {
                 None
             },

@@ -6,13 +6,12 @@ use http::HeaderMap;
 use http::header::DATE;
 
 use super::super::credential::CredentialRefusal;
+use super::super::signing::is_code;
 use super::xml;
 use crate::outcome::CompleteAnswer;
 
 /// So much of an answer is looked at for an error: the code stands before the message.
 const ERROR_BYTES: usize = 4 << 10;
-/// The longest code. AWS's longest have about fifty characters.
-const CODE_BYTES: usize = 64;
 
 /// Codes with which a request is refused because of who signed it or when, before anything is done. From "Common errors" of the
 /// EC2, Elastic Load Balancing and STS API references, and from the list that AWS's SDKs renew and correct their clocks by.
@@ -95,12 +94,6 @@ pub(super) fn code(answer: &CompleteAnswer) -> Option<String> {
         found.rsplit('#').next().map(str::to_owned)
     };
     in_xml.map(|it| it.to_string()).or_else(of_header).or_else(in_json).filter(|it| is_code(it))
-}
-
-/// Whether a word can be the code of an error, such as `InvalidInstanceID.NotFound`, and so may be shown. Whoever answers may write
-/// a token in its place.
-pub(super) fn is_code(word: &str) -> bool {
-    (1..=CODE_BYTES).contains(&word.len()) && word.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'.')
 }
 
 /// The beginning of a text, in whole characters.

@@ -3,7 +3,7 @@
 //! Sections in brackets are profiles; lines in them are `name = value`; a line that begins with `#` or `;` is a comment. Profiles
 //! that name a program, a source profile or a role are not followed: the config says where keys come from.
 
-use super::keys::SigningKeys;
+use super::super::signing::SigningKeys;
 
 const ID: &str = "aws_access_key_id";
 const SECRET: &str = "aws_secret_access_key";
@@ -86,9 +86,9 @@ mod tests {
         for (profile, id, secret, session) in
             [("default", "AKIDEFAULT", "s3cr3t/with=signs", None), ("prod", "ASIAPROD", "other", Some("a+b/c=="))]
         {
-            let keys = read(FILE, profile).map(|it| it.for_signing()).unwrap();
-            assert_eq!((keys.access_key_id(), keys.secret_access_key()), (id, secret));
-            assert_eq!(keys.session_token(), session);
+            let keys = read(FILE, profile).unwrap();
+            assert_eq!((keys.id(), keys.secret().as_str()), (id, secret));
+            assert_eq!(keys.session().map(|it| it.as_str()), session);
         }
         assert!(read(&FILE.replace('\n', "\r\n"), "prod").is_ok());
         let missing = read(FILE, "test").err().unwrap();

@@ -9,8 +9,8 @@ use zeroize::Zeroizing;
 
 use super::super::authenticated::Authenticated;
 use super::super::secret::Secret;
-use super::keys::SigningKeys;
-use crate::endpoint::Signing;
+use super::super::signing::SigningKeys;
+use crate::endpoint::RegionName;
 use crate::policy::Permitted;
 
 /// The request that is signed: all of it that will leave.
@@ -27,7 +27,8 @@ struct Signable<'a> {
 pub(super) fn signed(
     permitted: Permitted,
     keys: &SigningKeys,
-    signing: &Signing,
+    region: &RegionName,
+    service: &str,
     generation: u64,
     now: SystemTime,
 ) -> Result<Authenticated, String> {
@@ -38,7 +39,7 @@ pub(super) fn signed(
         headers: permitted.headers(),
         body: permitted.body(),
     };
-    let headers = headers(&signable, keys, signing, now)?;
+    let headers = headers(&signable, keys, region, service, now)?;
     let mut secrets = keys.secrets().to_vec();
     for (_, value) in headers.iter().filter(|(name, _)| *name == http::header::AUTHORIZATION) {
         // Whoever has it can send the same request again, for some minutes.
@@ -53,15 +54,19 @@ pub(super) fn signed(
 fn headers(
     request: &Signable<'_>,
     keys: &SigningKeys,
-    signing: &Signing,
+    region: &RegionName,
+    service: &str,
     now: SystemTime,
 ) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
     let failed = |error: &dyn std::fmt::Display| format!("the request cannot be signed: {error}");
-    let identity = keys.for_signing().into();
+    let session = keys.session().map(|it| it.to_string());
+    let secret = keys.secret().to_string();
+    let identity =
+        aws_credential_types::Credentials::new(keys.id(), secret, session, keys.expires(), "aerostat").into();
     let params = SigningParams::builder()
         .identity(&identity)
-        .region(signing.region.as_str())
-        .name(&signing.service)
+        .region(region.as_str())
+        .name(service)
         .time(now)
         .settings(SigningSettings::default())
         .build()
@@ -117,7 +122,7 @@ mod tests {
         // Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request
         let scope: Vec<_> = expected.split('/').collect();
         let keys = keys(scope[0].rsplit('=').next().unwrap(), session);
-        let signing = Signing { region: RegionName::parse(scope[2]).unwrap(), service: scope[3].to_owned() };
+        let region = RegionName::parse(scope[2]).unwrap();
         let now = format!(
             "{}-{}-{}T{}:{}:{}Z",
             &date[..4],
@@ -131,7 +136,7 @@ mod tests {
         let url = format!("https://{host}{target}");
         // The file's last line has an end of its own.
         let request = Signable { method, url: &url, headers: &headers, body: body.trim_end().as_bytes() };
-        let signed = super::headers(&request, &keys, &signing, now.into()).unwrap();
+        let signed = super::headers(&request, &keys, &region, scope[3], now.into()).unwrap();
         let value = |name: &str| signed.iter().find(|(it, _)| it == name).map(|(_, it)| it.to_str().unwrap());
         assert_eq!(value("authorization"), Some(expected), "{name}");
         assert_eq!((value("x-amz-date"), value("x-amz-security-token")), (Some(date), session), "{name}");

@@ -1,33 +1,41 @@
 //! Where keys come from, and how they are asked for.
 
 use std::path::Path;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::SystemTime;
 
 use zeroize::Zeroizing;
 
+use super::super::authenticated::Authenticated;
 use super::super::clock::Clock;
+use super::super::credential::CredentialRefusal;
 use super::super::error::CredentialError;
 use super::super::kind::{AssumeRole, KeySource, Sigv4Settings};
 use super::super::secret_file::SecretFile;
 use super::super::secrets::Secrets;
 use super::super::shown::Shown;
+use super::super::signing::{NoKeys, SigningKeys, SigningSource, read_file, read_token};
 use super::super::transport::Connect;
 use super::key_services::KeyService;
-use super::keys::SigningKeys;
-use super::no_keys::NoKeys;
-use super::shared_file;
 use super::sts::StsClient;
+use super::{refusal, shared_file, sign};
+use crate::base_url::{BaseUrl, CanonicalHost};
+use crate::endpoint::{Endpoint, Signing};
 use crate::error::EgressError;
+use crate::outcome::CompleteAnswer;
+use crate::policy::Permitted;
+
+/// The parts by which AWS's own names for endpoints are known; those of a region have it as a label.
+const AWS: [&str; 2] = [".amazonaws.", ".api.aws"];
 
 /// Where the keys of one credential come from.
-pub(super) struct SigningKeySource {
+pub(crate) struct SigningKeySource {
     credential: String,
     settings: Sigv4Settings,
     /// Made when the egress is.
     clients: OnceLock<Clients>,
-    pub(super) clock: Clock,
-    pub(super) shown: Shown,
+    clock: Clock,
+    shown: Shown,
 }
 
 /// Whom a source asks.
@@ -55,52 +63,11 @@ impl SigningKeySource {
         Ok(source)
     }
 
-    /// The file whose keys requests are signed with themselves; `None` if keys are asked for.
-    pub(super) fn plain_file(&self) -> Option<&Path> {
-        match &self.settings {
-            Sigv4Settings { keys: KeySource::SharedFile { file, .. }, assume_role: None, .. } => Some(file),
-            _ => None,
-        }
-    }
-
-    /// The file beside which a list of origins may be.
-    pub(super) fn secret_file(&self) -> Option<&Path> {
-        match &self.settings.keys {
-            KeySource::SharedFile { file, .. } => Some(file),
-            KeySource::WebIdentity { token_file, .. } | KeySource::PodIdentity { token_file, .. } => Some(token_file),
-            KeySource::InstanceMetadata { .. } => None,
-        }
-    }
-
-    /// Makes the ways to whom it asks.
-    pub(super) fn connect(&self, outside: &dyn Connect) -> Result<(), EgressError> {
-        let Sigv4Settings { region, keys, assume_role, sts } = &self.settings;
-        let name = &self.credential;
-        let needs_sts = assume_role.is_some() || matches!(keys, KeySource::WebIdentity { .. });
-        let sts = needs_sts.then(|| StsClient::new(name, region, sts, outside)).transpose()?;
-        let key_service = match keys {
-            KeySource::PodIdentity { url, .. } => {
-                Some(KeyService::new(&format!("pod identity of credential {name}"), url, outside)?)
-            }
-            KeySource::InstanceMetadata { url } => {
-                Some(KeyService::new(&format!("instance metadata of credential {name}"), url, outside)?)
-            }
-            KeySource::SharedFile { .. } | KeySource::WebIdentity { .. } => None,
-        };
-        // An egress that is built a second time goes the same ways.
-        let _ = self.clients.set(Clients { sts, key_service });
-        Ok(())
-    }
-
-    /// New keys. `local` is this machine's time. No error holds what somebody was shown, whatever they answer.
-    pub(super) async fn fetch(self: &std::sync::Arc<Self>, local: SystemTime) -> Result<SigningKeys, NoKeys> {
-        let fetched = self.ask(local).await;
-        fetched.map_err(|error| error.without(&Secrets::new(self.shown.secrets())))
-    }
-
-    async fn ask(self: &std::sync::Arc<Self>, local: SystemTime) -> Result<SigningKeys, NoKeys> {
+    async fn ask(self: &Arc<Self>, local: SystemTime) -> Result<SigningKeys, NoKeys> {
         let keys = match &self.settings.keys {
-            KeySource::SharedFile { .. } => self.read(|it| it.read_shared_file()).await?,
+            KeySource::SharedFile { .. } => {
+                read_file(&self.credential, self, |source| source.read_shared_file()).await?
+            }
             KeySource::WebIdentity { role_arn, .. } => {
                 let token = self.token().await?;
                 self.sts()?.with_web_identity(role_arn, &token).await?
@@ -139,8 +106,8 @@ impl SigningKeySource {
         self.clients.get().and_then(|it| it.key_service.as_ref()).ok_or(NoKeys::NotConnected)
     }
 
-    async fn token(self: &std::sync::Arc<Self>) -> Result<Zeroizing<String>, NoKeys> {
-        self.read(|source| match &source.settings.keys {
+    async fn token(self: &Arc<Self>) -> Result<Zeroizing<String>, NoKeys> {
+        read_file(&self.credential, self, |source: &Self| match &source.settings.keys {
             KeySource::WebIdentity { token_file, .. } | KeySource::PodIdentity { token_file, .. } => {
                 source.read_token(token_file)
             }
@@ -149,27 +116,7 @@ impl SigningKeySource {
         .await
     }
 
-    /// Reads a file where that keeps nobody waiting.
-    async fn read<T: Send + 'static>(
-        self: &std::sync::Arc<Self>,
-        read: impl FnOnce(&Self) -> Result<T, CredentialError> + Send + 'static,
-    ) -> Result<T, NoKeys> {
-        let source = self.clone();
-        let read = tokio::task::spawn_blocking(move || read(&source)).await;
-        match read {
-            Ok(Ok(read)) => Ok(read),
-            Ok(Err(error)) => {
-                let cause = std::error::Error::source(&error).map(|it| format!(": {it}")).unwrap_or_default();
-                // Each names the credential, and so does whoever says it.
-                let text = format!("{error}{cause}");
-                let own = format!("credential {}: ", self.credential);
-                Err(NoKeys::Failed(text.strip_prefix(&own).unwrap_or(&text).to_owned()))
-            }
-            Err(error) => Err(NoKeys::Failed(format!("reading failed: {error}"))),
-        }
-    }
-
-    pub(super) fn read_shared_file(&self) -> Result<SigningKeys, CredentialError> {
+    fn read_shared_file(&self) -> Result<SigningKeys, CredentialError> {
         let KeySource::SharedFile { file, profile } = &self.settings.keys else {
             unreachable!("only credentials with a shared file ask for it")
         };
@@ -184,15 +131,108 @@ impl SigningKeySource {
             KeySource::PodIdentity { .. } => "sigv4.podIdentity.tokenFile",
             _ => "sigv4.webIdentity.tokenFile",
         };
-        let file = SecretFile { credential: &self.credential, file, key };
-        let text = file.read_line(", and so no token")?;
-        if text.is_empty() || !text.iter().all(u8::is_ascii_graphic) {
-            let because =
-                "holds no token: it is empty, or holds what is not visible ASCII; look at the pod's projected volume";
-            return Err(file.unusable(because));
+        read_token(SecretFile { credential: &self.credential, file, key }, &self.shown)
+    }
+}
+
+impl SigningSource for SigningKeySource {
+    const KEY: &'static str = "sigv4";
+
+    fn connect(&self, outside: &dyn Connect) -> Result<(), EgressError> {
+        let Sigv4Settings { region, keys, assume_role, sts } = &self.settings;
+        let name = &self.credential;
+        let needs_sts = assume_role.is_some() || matches!(keys, KeySource::WebIdentity { .. });
+        let sts = needs_sts.then(|| StsClient::new(name, region, sts, outside)).transpose()?;
+        let key_service = match keys {
+            KeySource::PodIdentity { url, .. } => {
+                Some(KeyService::new(&format!("pod identity of credential {name}"), url, outside)?)
+            }
+            KeySource::InstanceMetadata { url } => {
+                Some(KeyService::new(&format!("instance metadata of credential {name}"), url, outside)?)
+            }
+            KeySource::SharedFile { .. } | KeySource::WebIdentity { .. } => None,
+        };
+        // An egress that is built a second time goes the same ways.
+        let _ = self.clients.set(Clients { sts, key_service });
+        Ok(())
+    }
+
+    fn plain_file(&self) -> Option<&Path> {
+        match &self.settings {
+            Sigv4Settings { keys: KeySource::SharedFile { file, .. }, assume_role: None, .. } => Some(file),
+            _ => None,
         }
-        let token: Zeroizing<String> = Zeroizing::new(text.iter().copied().map(char::from).collect());
-        self.shown.add(&token);
-        Ok(token)
+    }
+
+    fn read_plain_file(&self) -> Result<SigningKeys, CredentialError> {
+        self.read_shared_file()
+    }
+
+    fn secret_file(&self) -> Option<&Path> {
+        match &self.settings.keys {
+            KeySource::SharedFile { file, .. } => Some(file),
+            KeySource::WebIdentity { token_file, .. } | KeySource::PodIdentity { token_file, .. } => Some(token_file),
+            KeySource::InstanceMetadata { .. } => None,
+        }
+    }
+
+    async fn fetch(self: &Arc<Self>, local: SystemTime) -> Result<SigningKeys, NoKeys> {
+        let fetched = self.ask(local).await;
+        fetched.map_err(|error| error.without(&Secrets::new(self.shown.secrets())))
+    }
+
+    fn clock(&self) -> &Clock {
+        &self.clock
+    }
+
+    fn shown(&self) -> &Shown {
+        &self.shown
+    }
+
+    fn check(&self, name: &str, endpoint: &Endpoint) -> Result<(), String> {
+        let own = &self.settings.region;
+        let region = own.as_str();
+        let Some(Signing::Sigv4 { region: signed, .. }) = &endpoint.signing else {
+            return Err(format!(
+                "the credential {name} signs, and needs to know for what; write signing: {{ region: {region}, service: … }}"
+            ));
+        };
+        if signed != own {
+            return Err(format!(
+                "`signing` names the region {}, and the credential {name} signs for {region} alone; correct one of them",
+                signed.as_str()
+            ));
+        }
+        let Some(origin) = endpoint.place.base_url().map(BaseUrl::origin) else { return Ok(()) };
+        if let CanonicalHost::Name(host) = origin.host()
+            && AWS.iter().any(|it| host.contains(it))
+            && !host.split('.').any(|it| it == region)
+        {
+            return Err(format!(
+                "its base URL is {origin}, whose name does not hold the region {region} of `signing`; correct one of them"
+            ));
+        }
+        Ok(())
+    }
+
+    fn sign(
+        permitted: Permitted,
+        keys: &SigningKeys,
+        generation: u64,
+        now: SystemTime,
+    ) -> Result<Authenticated, String> {
+        let endpoint = permitted.endpoint().clone();
+        match &endpoint.signing {
+            Some(Signing::Sigv4 { region, service }) => sign::signed(permitted, keys, region, service, generation, now),
+            Some(Signing::Acs3 { .. }) | None => Err("the endpoint has no `signing` for AWS".to_owned()),
+        }
+    }
+
+    fn refusal(answer: &CompleteAnswer) -> Option<CredentialRefusal> {
+        refusal::refusal(answer)
+    }
+
+    fn is_throttling(answer: &CompleteAnswer) -> bool {
+        refusal::is_throttling(answer)
     }
 }

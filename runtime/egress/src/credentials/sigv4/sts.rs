@@ -10,21 +10,23 @@ use zeroize::Zeroizing;
 
 use super::super::clock::Clock;
 use super::super::form::form;
-use super::super::kind::{AssumeRole, RoleArn, Sts};
+use super::super::kind::{AssumeRole, RoleArn};
+use super::super::signing::{NoKeys, SigningKeys, limits, without_answer};
+use super::super::sts::Sts;
 use super::super::token_client::TokenClient;
 use super::super::transport::Connect;
-use super::keys::SigningKeys;
-use super::no_keys::NoKeys;
 use super::{refusal, sign, xml};
 use crate::base_url::BaseUrl;
 use crate::canonical::{FORM, PathPattern};
-use crate::endpoint::{Endpoint, EndpointLimits, RegionName, Rule, Signing};
+use crate::endpoint::{Endpoint, RegionName, Rule};
 use crate::error::EgressError;
-use crate::outcome::{AnswerFailure, CompleteAnswer};
+use crate::outcome::CompleteAnswer;
 use crate::policy::OwnRequest;
 use crate::request::Method;
 
 const VERSION: &str = "2011-06-15";
+/// The word for an identity provider that does not answer: `AssumeRoleWithWebIdentity` of the same reference.
+const IDENTITY_PROVIDER: &str = "IDPCommunicationError";
 /// How the session is called in CloudTrail and in the ARN of whoever uses it.
 const SESSION_NAME: &str = "aerostat";
 /// For how long a session is asked. No role can forbid an hour, and a role that was taken with another role's keys has no more.
@@ -34,7 +36,7 @@ const SECONDS: &str = "3600";
 pub(super) struct StsClient {
     client: TokenClient,
     credential: String,
-    signing: Signing,
+    region: RegionName,
 }
 
 impl StsClient {
@@ -53,8 +55,8 @@ impl StsClient {
             limits: limits(),
             ..Endpoint::new(&format!("sts of credential {credential}"), base_url)
         };
-        let signing = Signing { region: region.clone(), service: "sts".to_owned() };
-        Ok(Self { client: TokenClient::new(endpoint, outside)?, credential: credential.to_owned(), signing })
+        let client = TokenClient::new(endpoint, outside)?;
+        Ok(Self { client, credential: credential.to_owned(), region: region.clone() })
     }
 
     /// A session for a token of a service account. Who asks is in the token, so that the request is not signed.
@@ -96,7 +98,7 @@ impl StsClient {
         }
         let send = || {
             let request = request(headers.clone(), form(&pairs));
-            self.client.send_as(request, |it| sign::signed(it, keys, &self.signing, 0, clock.at(local)))
+            self.client.send_as(request, |it| sign::signed(it, keys, &self.region, "sts", 0, clock.at(local)))
         };
         let mut answer = send().await.map_err(without_answer)?;
         if let Some(date) = refusal::refusal(&answer).and_then(|it| it.date)
@@ -106,12 +108,6 @@ impl StsClient {
         }
         self::keys(role_arn, answer)
     }
-}
-
-/// How fast a service that gives keys has to be.
-pub(super) fn limits() -> EndpointLimits {
-    let second = std::time::Duration::from_secs(1);
-    EndpointLimits { total: 10 * second, first_byte: 8 * second, response_bytes: 64 << 10, ..EndpointLimits::default() }
 }
 
 /// The region's own service. The suffixes are those of `partitions.json` in AWS's SDKs.
@@ -136,6 +132,11 @@ fn request(mut headers: HeaderMap, body: Zeroizing<String>) -> OwnRequest {
     OwnRequest { method: Method::Post, path: Vec::new(), is_folder: false, query: String::new(), headers, body }
 }
 
+/// Whether another try may help against an error with this code, although its status is one of the client's fault.
+fn is_for_now(code: &str) -> bool {
+    code == IDENTITY_PROVIDER || refusal::is_about_throttling(code)
+}
+
 /// The session in an answer about `role`.
 fn keys(role: &RoleArn, answer: CompleteAnswer) -> Result<SigningKeys, NoKeys> {
     let role = role.as_str();
@@ -145,7 +146,7 @@ fn keys(role: &RoleArn, answer: CompleteAnswer) -> Result<SigningKeys, NoKeys> {
         let because = format!(
             "STS does not give a session of the role {role} ({reason}); correct the role's name, or its trust policy"
         );
-        return Err(NoKeys::answered(answer.status, code.as_deref(), because));
+        return Err(NoKeys::answered(answer.status, code.as_deref().is_some_and(is_for_now), because));
     }
     let body = Zeroizing::new(answer.body);
     Ok(session(&body).map_err(|because| format!("the answer of STS about the role {role} {because}"))?)
@@ -170,15 +171,6 @@ pub(super) fn session(body: &[u8]) -> Result<SigningKeys, String> {
     SigningKeys::new(&id, &secret, Some(&token), Some(expires.into()), owner.as_ref().unwrap_or(&id))
 }
 
-/// Why there was no answer, as a sentence without its full stop.
-pub(super) fn without_answer(failure: AnswerFailure) -> String {
-    match failure {
-        AnswerFailure::Denied(denied) => denied.to_string(),
-        AnswerFailure::Paused(after) => format!("STS wants to be left alone for {after:?}"),
-        AnswerFailure::Unreachable(because) | AnswerFailure::Interrupted(because) => because,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -195,13 +187,19 @@ mod tests {
     }
 
     #[test]
+    fn errors_that_time_heals_are_known() {
+        assert!(is_for_now("Throttling") && is_for_now("IDPCommunicationError"));
+        assert!(!is_for_now("InvalidIdentityToken") && !is_for_now("ExpiredTokenException"));
+    }
+
+    #[test]
     fn bad_an_answer_without_a_session_gives_no_keys() {
         let whole = "<AssumeRoleResponse xmlns=\"https://sts.amazonaws.com/doc/2011-06-15/\"><AssumeRoleResult><AssumedRoleUser>\
                      <Arn>arn:aws:sts::1:assumed-role/a/b</Arn></AssumedRoleUser><Credentials><AccessKeyId>ASIA1</AccessKeyId>\
                      <SecretAccessKey>s</SecretAccessKey><SessionToken>t</SessionToken><Expiration>2026-11-23T07:00:00Z\
                      </Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>";
         let keys = session(whole.as_bytes()).unwrap();
-        assert_eq!(keys.for_signing().access_key_id(), "ASIA1");
+        assert_eq!(keys.id(), "ASIA1");
         for (from, to) in [
             ("Credentials", "Something"),
             ("SecretAccessKey", "Secret"),

@@ -137,7 +137,7 @@ async fn bad_a_wrong_region_is_said_before_anything_is_sent() {
     let check =
         |endpoint: Endpoint| try_egress(endpoint, &credential).err().map(|it| it.to_string()).unwrap_or_default();
     let signing =
-        |region: &str| Some(Signing { region: RegionName::parse(region).unwrap(), service: "ec2".to_owned() });
+        |region: &str| Some(Signing::Sigv4 { region: RegionName::parse(region).unwrap(), service: "ec2".to_owned() });
     assert_eq!(check(ec2("https://ec2.eu-west-1.amazonaws.com")), "");
     assert_eq!(
         check(Endpoint { signing: signing("us-east-1"), ..ec2("https://ec2.us-east-1.amazonaws.com") }),

@@ -3,7 +3,8 @@
 use http::{HeaderMap, StatusCode};
 use measured_work::{Line, fuzz};
 
-use super::super::{key_services, refusal, sts};
+use super::super::super::signing::keys_of;
+use super::super::{refusal, sts};
 use crate::outcome::CompleteAnswer;
 
 const XML: [&[u8]; 16] = [
@@ -58,6 +59,6 @@ fn adv_158_sessions_of_sts_cost_no_more_than_their_bytes() {
 #[test]
 fn adv_158_keys_of_machines_cost_no_more_than_their_bytes() {
     let line = Line { nanoseconds: 2_000, memory: 8 };
-    let read = |text: &[u8]| drop(key_services::keys(answer(StatusCode::OK, text), |_| None));
+    let read = |text: &[u8]| drop(keys_of(answer(StatusCode::OK, text), |_| None));
     fuzz("keys of machines and pods", line, &JSON, read);
 }

@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use super::super::super::credential::Credential as _;
 use super::super::super::kind::KeySource;
+use super::super::super::signing::SigningSource as _;
 use super::world::*;
 use crate::key_service::KeyServiceUrl;
 use crate::request::SendError;
@@ -194,7 +195,7 @@ async fn while_nobody_gives_new_keys_the_old_ones_serve_to_their_end() {
     assert_eq!(sts.requests().len(), 3, "it is asked again each time");
     let permitted = {
         // By the cloud's clock two hours have passed.
-        assert!(credential.source.clock.correct(SystemTime::now() + 2 * HOUR, SystemTime::now(), "aws"));
+        assert!(credential.source.clock().correct(SystemTime::now() + 2 * HOUR, SystemTime::now(), "aws"));
         unreachable(&egress).await
     };
     assert!(permitted.contains("its keys have ended") && permitted.contains("status 503"), "{permitted}");

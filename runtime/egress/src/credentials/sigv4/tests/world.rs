@@ -8,7 +8,8 @@ use std::time::{Duration, SystemTime};
 use budgets::WriteLimits;
 use prometheus::Registry;
 
-use super::super::super::kind::{AssumeRole, KeySource, RoleArn, Sigv4Settings, Sts};
+use super::super::super::kind::{AssumeRole, KeySource, RoleArn, Sigv4Settings};
+use super::super::super::sts::Sts;
 use super::super::super::{CredentialError, Credentials};
 use super::super::Sigv4Credential;
 use crate::addresses::AllowedAddresses;
@@ -110,7 +111,7 @@ pub(super) fn ec2(base_url: &str) -> Endpoint {
     };
     let mut endpoint = Endpoint {
         credential: Some("aws".to_owned()),
-        signing: Some(Signing { region: RegionName::parse("eu-west-1").unwrap(), service: "ec2".to_owned() }),
+        signing: Some(Signing::Sigv4 { region: RegionName::parse("eu-west-1").unwrap(), service: "ec2".to_owned() }),
         operation: Some(OperationPlace::Parameter("Action".to_owned())),
         parameters: vec![("Version".to_owned(), "2016-11-15".to_owned())],
         allow: vec![rule("Describe*", Effect::Read), rule("Create*", Effect::Write), rule("Delete*", Effect::Delete)],

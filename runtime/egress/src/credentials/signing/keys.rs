@@ -9,7 +9,7 @@ use super::super::secret::Secret;
 use super::super::shown::Shown;
 
 /// A key, its secret, and the session that they belong to, if there is one.
-pub(super) struct SigningKeys {
+pub(crate) struct SigningKeys {
     id: String,
     secret: Zeroizing<String>,
     session: Option<Zeroizing<String>>,
@@ -27,14 +27,14 @@ const SHORTEST: Duration = Duration::from_secs(60);
 
 impl SigningKeys {
     /// Checks what somebody has given. The error continues a sentence that says where it stands, and does not hold it.
-    pub(super) fn new(
+    pub(crate) fn new(
         id: &str,
         secret: &str,
         session: Option<&str>,
         expires: Option<SystemTime>,
         owner: &str,
     ) -> Result<Self, String> {
-        if id.is_empty() || id.len() > 128 || !id.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_') {
+        if id.is_empty() || id.len() > 128 || !id.bytes().all(|it| it.is_ascii_alphanumeric() || b"_.".contains(&it)) {
             return Err("has an access key id that is none: letters and digits, as in AKIAIOSFODNN7EXAMPLE".to_owned());
         }
         let is_visible = |it: &str| !it.is_empty() && it.bytes().all(|it| it.is_ascii_graphic());
@@ -49,38 +49,52 @@ impl SigningKeys {
         Ok(Self { id: id.to_owned(), secret, session, expires, owner: owner.to_owned(), secrets })
     }
 
-    /// The keys in the signer's form.
-    pub(super) fn for_signing(&self) -> aws_credential_types::Credentials {
-        let session = self.session.as_ref().map(|it| it.to_string());
-        aws_credential_types::Credentials::new(&*self.id, self.secret.to_string(), session, self.expires, "aerostat")
+    /// The key's id, which is no secret.
+    pub(crate) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The key's secret.
+    pub(crate) fn secret(&self) -> &Zeroizing<String> {
+        &self.secret
+    }
+
+    /// The token of their session.
+    pub(crate) fn session(&self) -> Option<&Zeroizing<String>> {
+        self.session.as_ref()
+    }
+
+    /// When they end, if somebody has said so.
+    pub(crate) fn expires(&self) -> Option<SystemTime> {
+        self.expires
     }
 
     /// The secrets that no answer may hold.
-    pub(super) fn secrets(&self) -> &[Arc<Secret>] {
+    pub(crate) fn secrets(&self) -> &[Arc<Secret>] {
         &self.secrets
     }
 
     /// They are used to ask for others.
-    pub(super) fn show(&self, shown: &Shown) {
+    pub(crate) fn show(&self, shown: &Shown) {
         std::iter::once(&self.secret).chain(&self.session).for_each(|it| shown.add(it));
     }
 
-    pub(super) fn is_same(&self, other: &Self) -> bool {
+    pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.id == other.id && self.secret == other.secret && self.session == other.session
     }
 
     /// Whether both are certainly of one account.
-    pub(super) fn has_owner_of(&self, other: &Self) -> bool {
+    pub(crate) fn has_owner_of(&self, other: &Self) -> bool {
         self.owner == other.owner
     }
 
     /// When they ended, if they have by now.
-    pub(super) fn ended(&self, now: SystemTime) -> Option<SystemTime> {
+    pub(crate) fn ended(&self, now: SystemTime) -> Option<SystemTime> {
         self.expires.filter(|it| *it <= now)
     }
 
     /// When new ones are due, for keys that came at `now`; `None` if nobody knows of an end.
-    pub(super) fn due(&self, now: SystemTime) -> Option<SystemTime> {
+    pub(crate) fn due(&self, now: SystemTime) -> Option<SystemTime> {
         let left = self.expires?.duration_since(now).unwrap_or_default();
         Some(now + left.mul_f64(USED).max(SHORTEST.min(left)))
     }

@@ -1,0 +1,17 @@
+//! The APIs: their requests, their answers, and what their refusals mean.
+
+mod codes;
+pub(crate) mod disks;
+pub(crate) mod errors;
+mod fields;
+pub(crate) mod instances;
+pub(crate) mod interfaces;
+mod product;
+pub(crate) mod route_tables;
+pub(crate) mod vpcs;
+
+pub(crate) use self::codes::is_busy;
+pub(crate) use self::product::{AcsProduct, ECS, VPC};
+
+/// Items that a page is asked for, and ids in one request: the most that ECS takes.
+pub(crate) const PAGE: u32 = 100;

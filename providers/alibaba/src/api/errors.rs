@@ -1,0 +1,101 @@
+//! Refusals, sorted by what the host does next: `{"Code": "…", "Message": "…", "RequestId": "…"}`.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use aerostat_sdk::Error;
+use aerostat_sdk::http::{self, Refused, Response};
+use serde_json::Value;
+
+use super::codes::{is_about_keys, is_busy, refused};
+use super::fields::text;
+
+/// How long an API is left alone that throttles: nobody says for how long, and its limits are those of a minute or less.
+const REST: Duration = Duration::from_secs(5);
+/// The most characters of the cloud's sentence that a message keeps.
+const WORDS: usize = 400;
+/// The largest answer in which an error is looked for.
+const ERROR_BYTES: usize = 64 << 10;
+
+/// Why there is nothing of what was asked for.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct AcsRefusal {
+    /// The cloud's code; empty, if it has not answered.
+    pub(crate) code: String,
+    /// The error for the host.
+    pub(crate) error: Error,
+}
+
+impl AcsRefusal {
+    /// Whether the same request goes through once an earlier change is over.
+    pub(crate) fn is_busy(&self) -> bool {
+        is_busy(&self.code)
+    }
+}
+
+impl From<Error> for AcsRefusal {
+    fn from(error: Error) -> Self {
+        Self { code: String::new(), error }
+    }
+}
+
+impl From<AcsRefusal> for Error {
+    fn from(refusal: AcsRefusal) -> Self {
+        refusal.error
+    }
+}
+
+/// A request, as messages name it.
+#[derive(Clone, Copy)]
+pub(super) struct AskedAction<'a> {
+    pub(super) endpoint: &'a str,
+    pub(super) action: &'a str,
+}
+
+/// The refusal that an answer is.
+pub(super) fn refusal(asked: AskedAction<'_>, response: &Response) -> AcsRefusal {
+    let body = Some(response.body()).filter(|it| it.len() <= ERROR_BYTES).unwrap_or_default();
+    let said: Value = serde_json::from_slice(body).unwrap_or_default();
+    let (code, status) = (text(&said, "Code"), response.status());
+    let why = complaint(asked, status, &said);
+    let AskedAction { endpoint, action } = asked;
+    let error = match refused(&code, status) {
+        Some(Refused::RateLimit) => {
+            let pause = response.retry_after().unwrap_or(REST);
+            http::throttle(endpoint, pause, &why);
+            Error::retry_after(pause, why)
+        }
+        Some(Refused::Denied) if is_about_keys(&code) => Error::denied(format_args!(
+            "{why}. The cloud does not accept the credential's keys: check where they come from"
+        )),
+        Some(Refused::Denied) if !code.is_empty() => {
+            Error::denied(format_args!("{why}. The credential needs {endpoint}:{action}"))
+        }
+        Some(refused) => refused.error(&why).unwrap_or(Error::Unavailable(why)),
+        None => Error::unavailable(format_args!("{why}, but not in the API's words: does baseUrl lead to it?")),
+    };
+    AcsRefusal { code, error }
+}
+
+/// The refusal that a successful answer is which cannot be read.
+pub(super) fn unreadable(asked: AskedAction<'_>, why: &dyn Display) -> AcsRefusal {
+    let AskedAction { endpoint, action } = asked;
+    Error::unavailable(format_args!("{action} at endpoint {endpoint}: an answer that cannot be read: {why}")).into()
+}
+
+/// The answer for a person: "DescribeInstances at endpoint ecs: 400 InvalidParameter: … (request …)".
+fn complaint(asked: AskedAction<'_>, status: u16, said: &Value) -> String {
+    let mut complaint = format!("{} at endpoint {}: {status}", asked.action, asked.endpoint);
+    for (separator, name) in [(" ", "Code"), (": ", "Message")] {
+        let words = text(said, name);
+        if !words.is_empty() {
+            complaint.push_str(separator);
+            complaint.extend(words.chars().map(|it| if it.is_control() { ' ' } else { it }).take(WORDS));
+        }
+    }
+    let id: String = text(said, "RequestId").chars().filter(char::is_ascii_graphic).take(64).collect();
+    if !id.is_empty() {
+        complaint.push_str(&format!(" (request {id})"));
+    }
+    complaint
+}

@@ -1,0 +1,75 @@
+//! One of Alibaba Cloud's products: an API with one path, whose requests say in a header what they do.
+
+use aerostat_sdk::http;
+use serde_json::Value;
+
+use super::errors::{self, AcsRefusal, AskedAction};
+
+/// The most pairs that the host sends in a query.
+const QUERY_PAIRS: usize = 64;
+/// The most bytes of a query, encoded, that are certain to be within the host's 8 KiB.
+const QUERY_BYTES: usize = 8 << 10;
+
+/// One of the products.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct AcsProduct {
+    /// The name of the endpoint, and the beginning of its actions in policies of RAM.
+    pub(crate) endpoint: &'static str,
+}
+
+/// Machines.
+pub(crate) const ECS: AcsProduct = AcsProduct { endpoint: "ecs" };
+/// Networks.
+pub(crate) const VPC: AcsProduct = AcsProduct { endpoint: "vpc" };
+
+impl AcsProduct {
+    /// The header with the action. All others of its kind are the host's.
+    pub(crate) const ACTION: &'static str = "x-acs-action";
+    /// The parameter that each request carries.
+    pub(crate) const REGION: &'static str = "RegionId";
+
+    /// The action of RAM for an action of the API.
+    pub(crate) fn ram_action(self, action: &str) -> String {
+        format!("{}:{action}", self.endpoint)
+    }
+
+    /// Sends a request for this action with these parameters beside the region, and reads the answer. Long ones go into the form, where
+    /// they have room.
+    pub(crate) fn call(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Result<Value, AcsRefusal> {
+        let asked = AskedAction { endpoint: self.endpoint, action };
+        let all = [&[(Self::REGION, region)], pairs].concat();
+        let request =
+            http::post(self.endpoint, [""; 0]).header("accept", "application/json").header(Self::ACTION, action);
+        let request = match is_short(&all) {
+            true => request.queries(&all),
+            false => request.form(all),
+        };
+        let response = request.answer()?;
+        if !response.is_success() {
+            return Err(errors::refusal(asked, &response));
+        }
+        serde_json::from_slice(response.body()).map_err(|why| errors::unreadable(asked, &why))
+    }
+}
+
+/// Whether a query has room for these.
+fn is_short(pairs: &[(&str, &str)]) -> bool {
+    let encoded = |text: &str| -> usize {
+        text.bytes().map(|it| if it.is_ascii_alphanumeric() || b"-._~".contains(&it) { 1 } else { 3 }).sum()
+    };
+    let bytes: usize = pairs.iter().map(|(name, value)| encoded(name) + encoded(value) + 2).sum();
+    pairs.len() <= QUERY_PAIRS && bytes < QUERY_BYTES
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_requests_have_no_room_in_a_query() {
+        let word = "a".repeat(QUERY_BYTES - 100);
+        assert!(is_short(&[("a", &word)]));
+        assert!(!is_short(&[("a", &word), ("b", &"\"".repeat(40))]));
+        assert!(is_short(&[("a", "b"); QUERY_PAIRS]) && !is_short(&[("a", "b"); QUERY_PAIRS + 1]));
+    }
+}

@@ -1,0 +1,149 @@
+//! Route tables of the VPC, and their entries.
+
+use aerostat_sdk::Result;
+use serde_json::Value;
+
+use super::errors::AcsRefusal;
+use super::fields::{items, text};
+use super::product::VPC;
+
+/// Entries in one request to change them: the most that the API takes.
+pub(crate) const BATCH: usize = 50;
+/// Entries of a page.
+pub(crate) const PAGE: u32 = 500;
+/// The kind of next hops that nodes are.
+pub(crate) const INSTANCE: &str = "Instance";
+
+/// An entry of a route table.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct VpcRoute {
+    pub(crate) id: String,
+    pub(crate) destination: String,
+    pub(crate) description: String,
+    pub(crate) status: String,
+    /// Its only next hop: the kind, and the id.
+    pub(crate) next_hop: Option<(String, String)>,
+}
+
+/// An entry that is to be made.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct NewRoute<'a> {
+    pub(crate) destination: &'a str,
+    pub(crate) instance: &'a str,
+    pub(crate) description: &'a str,
+}
+
+/// Why one entry of a request was refused.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct RefusedRoute {
+    pub(crate) destination: String,
+    pub(crate) code: String,
+    pub(crate) message: String,
+}
+
+impl VpcRoute {
+    fn from_fields(shown: &Value) -> Self {
+        let hop = match items(shown, "NextHops", "NextHop") {
+            [hop] => Some((text(hop, "NextHopType"), text(hop, "NextHopId"))),
+            _ => None,
+        };
+        Self {
+            id: text(shown, "RouteEntryId"),
+            destination: text(shown, "DestinationCidrBlock"),
+            description: text(shown, "Description"),
+            status: text(shown, "Status"),
+            next_hop: hop,
+        }
+    }
+
+    /// The instance to which it leads.
+    pub(crate) fn instance(&self) -> Option<&str> {
+        self.next_hop.as_ref().filter(|(kind, id)| kind == INSTANCE && !id.is_empty()).map(|(_, id)| id.as_str())
+    }
+
+    /// Whether a change of it is under way.
+    pub(crate) fn is_changing(&self) -> bool {
+        self.status != "Available"
+    }
+}
+
+/// The ids of the VPC's route tables for its own subnets.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn tables(region: &str, vpc: &str) -> Result<Vec<String>> {
+    let shown = VPC.call("DescribeRouteTableList", region, &[("VpcId", vpc), ("PageSize", "50")])?;
+    let tables = items(&shown, "RouterTableList", "RouterTableListType");
+    Ok(tables.iter().map(|it| text(it, "RouteTableId")).filter(|it| !it.is_empty()).collect())
+}
+
+/// A page of the entries that somebody has made, at most `size`, from `cursor` on.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn page(
+    region: &str,
+    table: &str,
+    cursor: Option<&str>,
+    size: u32,
+) -> Result<(Vec<VpcRoute>, Option<String>)> {
+    let size = size.to_string();
+    let mut pairs = vec![("RouteTableId", table), ("RouteEntryType", "Custom"), ("MaxResult", &*size)];
+    pairs.extend(cursor.map(|it| ("NextToken", it)));
+    let shown = VPC.call("DescribeRouteEntryList", region, &pairs)?;
+    let routes = items(&shown, "RouteEntrys", "RouteEntry").iter().map(VpcRoute::from_fields).collect();
+    Ok((routes, Some(text(&shown, "NextToken")).filter(|it| !it.is_empty())))
+}
+
+/// All entries that somebody has made.
+///
+/// # Errors
+///
+/// As [`page`].
+pub(crate) fn all(region: &str, table: &str) -> Result<Vec<VpcRoute>> {
+    aerostat_sdk::pages(None::<String>, |cursor| {
+        let (routes, next) = page(region, table, cursor.as_deref(), PAGE)?;
+        Ok((routes, next.map(Some)))
+    })
+}
+
+/// Makes entries, at most [`BATCH`]. Answers which of them were refused.
+pub(crate) fn create(region: &str, table: &str, routes: &[NewRoute<'_>]) -> Result<Vec<RefusedRoute>, AcsRefusal> {
+    let mut fields = Vec::new();
+    for (route, number) in routes.iter().zip(1_usize..) {
+        let NewRoute { destination, instance, description } = route;
+        let of_route = [
+            ("RouteTableId", table),
+            ("DstCidrBlock", destination),
+            ("NextHop", instance),
+            ("NextHopType", INSTANCE),
+            ("Description", description),
+        ];
+        fields.extend(of_route.map(|(name, value)| (format!("RouteEntries.{number}.{name}"), value)));
+    }
+    send("CreateRouteEntries", region, &fields)
+}
+
+/// Deletes entries by their ids, at most [`BATCH`]. Answers which of them were refused.
+pub(crate) fn delete(region: &str, table: &str, routes: &[&VpcRoute]) -> Result<Vec<RefusedRoute>, AcsRefusal> {
+    let mut fields = Vec::new();
+    for (route, number) in routes.iter().zip(1_usize..) {
+        let of_route = [("RouteTableId", table), ("RouteEntryId", route.id.as_str())];
+        fields.extend(of_route.map(|(name, value)| (format!("RouteEntries.{number}.{name}"), value)));
+    }
+    send("DeleteRouteEntries", region, &fields)
+}
+
+fn send(action: &str, region: &str, fields: &[(String, &str)]) -> Result<Vec<RefusedRoute>, AcsRefusal> {
+    let pairs: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let shown = VPC.call(action, region, &pairs)?;
+    let refused = shown["FailedRouteEntries"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let refused = refused.iter().map(|shown| RefusedRoute {
+        destination: text(shown, "DstCidrBlock"),
+        code: text(shown, "FailedCode"),
+        message: text(shown, "FailedMessage"),
+    });
+    Ok(refused.collect())
+}

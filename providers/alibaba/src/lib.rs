@@ -1,0 +1,54 @@
+//! The Alibaba Cloud provider: instances of ECS for nodes, routes for pods, and where disks are.
+
+#![forbid(unsafe_code)]
+
+mod api;
+mod endpoints;
+mod instance;
+mod instances;
+mod machine;
+mod provider;
+mod routes;
+mod settings;
+mod volumes;
+
+pub use crate::provider::Alibaba;
+
+use aerostat_sdk::{Description, Error, Provider, Result};
+
+use crate::api::vpcs;
+use crate::settings::VpcSettings;
+
+aerostat_sdk::export!(Alibaba: Provider, Instances, Routes, PersistentVolumes);
+
+impl Provider for Alibaba {
+    fn describe() -> Result<Description> {
+        // Settings that cannot work are refused before anything is asked.
+        settings::check()?;
+        let (region, table) = (settings::region()?, settings::route_table()?);
+        Ok(Description::new("alicloud", env!("CARGO_PKG_VERSION"))
+            .provider_id_prefix(machine::BARE)
+            .provider_id_prefix(machine::LEGACY)
+            .provider_id_prefix(machine::HYBRID)
+            .endpoint(endpoints::ecs(region.as_deref()))
+            .endpoint(endpoints::vpc(region.as_deref(), table.as_deref()))
+            .settings(settings::TABLE)
+            .node_label(machine::LINGJUN_LABEL)
+            .get_batch_size(api::PAGE)
+            .list_page_size(api::PAGE))
+    }
+
+    /// The account, by whom the VPC belongs to: a credential of another account does not see it.
+    fn identity() -> Result<Option<String>> {
+        let VpcSettings { region, vpc, .. } = VpcSettings::read()?;
+        let owner = vpcs::owner(&region, &vpc)?.ok_or_else(|| {
+            Error::denied(format_args!(
+                "the credential's account has no VPC {vpc} in {region}: it is another account, or setting vpc is wrong"
+            ))
+        })?;
+        Ok(Some(format!("account {owner}, region {region}, {vpc}")))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,99 @@
+//! Routes of the VPC's route table: each leads to the instance of a node.
+//!
+//! The API carries out one change of a table at a time, and takes fifty entries in it. There is no replacement: what leads elsewhere is
+//! deleted first, and its entry made once it is gone.
+
+mod marks;
+mod pass;
+
+use aerostat_sdk::{
+    Error, IpFamily, PodNetwork, Result, Route, RouteChange, RouteDescription, RouteOutcome, RoutePage, RouteState,
+    Routes,
+};
+
+use self::marks::{mark, ownership};
+use self::pass::TablePass;
+use crate::api::route_tables::{self as api, BATCH, PAGE, VpcRoute};
+use crate::machine::AliMachine;
+use crate::provider::Alibaba;
+use crate::settings::{self, VpcSettings};
+
+impl Routes for Alibaba {
+    fn describe() -> Result<RouteDescription> {
+        let batch = u32::try_from(BATCH).unwrap_or(u32::MAX);
+        Ok(RouteDescription::new([IpFamily::Ipv4]).batch_size(batch).page_size(PAGE))
+    }
+
+    /// The node's instance, by its id. Nobody is asked.
+    fn next_hop(network: &PodNetwork) -> Result<String> {
+        let PodNetwork { destination, node } = network;
+        if destination.contains(':') {
+            return Err(Error::invalid(format_args!("routes of a VPC's tables are IPv4 here: {destination} is not")));
+        }
+        let region = VpcSettings::read()?.region;
+        match node.provider_id.as_deref().map(|it| AliMachine::parse(it, &region)).transpose()? {
+            Some(AliMachine::Instance(id)) => Ok(id.to_owned()),
+            Some(AliMachine::Hybrid(id) | AliMachine::LingJun(id)) => Err(Error::invalid(format_args!(
+                "node {} is {id}, no instance of ECS: no route leads to it",
+                node.name
+            ))),
+            None => Err(Error::invalid(format_args!("node {} has no provider id yet", node.name))),
+        }
+    }
+
+    fn list(cursor: Option<&str>, limit: u32) -> Result<RoutePage> {
+        let settings = VpcSettings::read()?;
+        let (table, mark) = (table(&settings)?, mark()?);
+        let (routes, next) = api::page(&settings.region, &table, cursor, limit.clamp(1, PAGE))?;
+        Ok(RoutePage::new(routes.iter().map(|it| shown(it, &mark)).collect(), next))
+    }
+
+    fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
+        let run = || {
+            let settings = VpcSettings::read()?;
+            let (table, mark) = (table(&settings)?, mark()?);
+            let live = api::all(&settings.region, &table)?;
+            Ok((settings.region, table, mark, live))
+        };
+        match run() {
+            Ok((region, table, mark, live)) => TablePass { region, table, mark, live }.run(changes),
+            Err(error) => changes.iter().map(|_| Err(Error::clone(&error))).collect(),
+        }
+    }
+}
+
+/// The cluster's route table.
+///
+/// # Errors
+///
+/// `invalid`, if it is not the only one of the VPC and none is set.
+fn table(settings: &VpcSettings) -> Result<String> {
+    if let Some(id) = settings::route_table()? {
+        return Ok(id);
+    }
+    let mut found = api::tables(&settings.region, &settings.vpc)?;
+    found.sort();
+    match &found[..] {
+        [table] => Ok(table.clone()),
+        [] => Err(Error::invalid(format_args!(
+            "{} has no route table, or the credential does not see it: correct setting vpc",
+            settings.vpc
+        ))),
+        _ => Err(Error::invalid(format_args!(
+            "{} has several route tables: {}. Set {} to the one of the nodes' subnets",
+            settings.vpc,
+            found.join(", "),
+            settings::ROUTE_TABLE.name
+        ))),
+    }
+}
+
+/// A route as the host knows it.
+fn shown(route: &VpcRoute, mark: &str) -> Route {
+    let state = if route.is_changing() { RouteState::Changing } else { RouteState::Active };
+    let shown = Route::new(&*route.destination, "").state(state).ownership(ownership(route, mark)).id(&*route.id);
+    Route { next_hop: route.instance().map(str::to_owned), ..shown }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,334 @@
+//! Routes before a table in memory, natively.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use aerostat_sdk::testing::{Body, Host, Outcome, Request, answer};
+use aerostat_sdk::{
+    Cluster, Error, Node, PodNetwork, Result, Route, RouteChange, RouteOutcome, RouteOwnership, RouteState,
+    RouteTarget, Routes,
+};
+use serde_json::{Value, json};
+
+use crate::Alibaba;
+
+const UID: &str = "c1a5e000-1111-2222-3333-444455556666";
+const POD: &str = "10.244.1.0/24";
+
+/// The network of a cluster: its route tables, and the interfaces of its machines.
+#[derive(Clone)]
+struct Network(Rc<RefCell<State>>);
+
+struct State {
+    tables: Vec<&'static str>,
+    entries: Vec<Value>,
+    /// Primary interfaces that drop packets of pods, by the number of their instance.
+    checking: Vec<usize>,
+    /// Codes with which the next writes are refused, each with the action, and a part of what it is about.
+    refusals: Vec<(&'static str, &'static str, &'static str)>,
+    /// An entry that somebody makes just before the next creation.
+    rival: Option<Value>,
+    sent: Vec<String>,
+}
+
+fn entry(destination: &str, instance: &str, description: &str) -> Value {
+    json!({
+        "RouteEntryId": format!("rte-{}", destination.replace(['.', '/'], "-")), "DestinationCidrBlock": destination,
+        "Description": description, "Status": "Available", "Type": "Custom",
+        "NextHops": { "NextHop": [{ "NextHopType": "Instance", "NextHopId": instance }] },
+    })
+}
+
+fn mark() -> String {
+    format!("aerostat:{UID}")
+}
+
+fn values(request: &Request) -> Vec<(String, String)> {
+    let form = match &request.body {
+        Some(Body::Form(pairs)) => pairs.clone(),
+        _ => Vec::new(),
+    };
+    request.query.iter().cloned().chain(form).collect()
+}
+
+impl Network {
+    fn new(entries: Vec<Value>) -> Self {
+        let (tables, checking, refusals, sent) = (vec!["vtb-1"], Vec::new(), Vec::new(), Vec::new());
+        Self(Rc::new(RefCell::new(State { tables, entries, checking, refusals, rival: None, sent })))
+    }
+
+    fn host(&self) -> Host {
+        let network = self.clone();
+        let host = Host::new().setting("region", "cn-hangzhou").setting("vpc", "vpc-1");
+        host.cluster(Cluster::of("prod", UID)).answers(move |request| network.0.borrow_mut().answer(request))
+    }
+
+    fn apply(&self, changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
+        self.host().run(|| Alibaba::apply(changes))
+    }
+
+    /// The outcome of one change.
+    fn one(&self, change: RouteChange) -> Result<RouteOutcome> {
+        self.apply(&[change]).pop().unwrap()
+    }
+
+    fn list(&self) -> Result<Vec<Route>> {
+        self.host().run(|| Alibaba::list(None, 500)).map(|it| it.routes)
+    }
+
+    fn sent(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.borrow_mut().sent)
+    }
+}
+
+impl State {
+    fn answer(&mut self, request: &Request) -> Outcome {
+        let pairs = values(request);
+        let (_, action) = request.headers.iter().find(|(name, _)| name == "x-acs-action").unwrap();
+        let value = |name: &str| pairs.iter().find(|(it, _)| it == name).map(|(_, value)| value.clone());
+        self.sent.push(action.clone());
+        if let Some(at) = self.refusals.iter().position(|(it, part, _)| it == action && part.is_empty()) {
+            let (_, _, code) = self.refusals.remove(at);
+            return answer(400, json!({ "Code": code, "Message": "m" }).to_string());
+        }
+        let ok = |body: Value| answer(200, body.to_string());
+        match &**action {
+            "DescribeRouteTableList" => {
+                let tables: Vec<_> = self.tables.iter().map(|it| json!({ "RouteTableId": it })).collect();
+                ok(json!({ "RouterTableList": { "RouterTableListType": tables } }))
+            }
+            "DescribeRouteEntryList" => {
+                assert_eq!(value("RouteTableId").as_deref(), Some("vtb-1"));
+                let size: usize = value("MaxResult").unwrap().parse().unwrap();
+                let start: usize = value("NextToken").map_or(0, |it| it.parse().unwrap());
+                let page: Vec<_> = self.entries.iter().skip(start).take(size).collect();
+                let is_last = start + size >= self.entries.len();
+                let next = if is_last { String::new() } else { (start + size).to_string() };
+                ok(json!({ "RouteEntrys": { "RouteEntry": page }, "NextToken": next }))
+            }
+            "DescribeInstances" => {
+                let ids: Vec<String> = serde_json::from_str(&value("InstanceIds").unwrap()).unwrap();
+                let shown = ids.iter().map(|id| {
+                    let number = id.rsplit('-').next().unwrap();
+                    let interface = json!({ "NetworkInterfaceId": format!("eni-{number}"), "Type": "Primary" });
+                    json!({ "InstanceId": id, "NetworkInterfaces": { "NetworkInterface": [interface] } })
+                });
+                ok(json!({ "Instances": { "Instance": shown.collect::<Vec<_>>() }, "NextToken": "" }))
+            }
+            "DescribeNetworkInterfaces" => {
+                assert_eq!(value("MaxResults").as_deref(), Some("100"));
+                let ids = pairs.iter().filter(|(name, _)| name.starts_with("NetworkInterfaceId."));
+                let shown = ids.map(|(_, id)| {
+                    let number: usize = id.rsplit('-').next().unwrap().parse().unwrap();
+                    json!({ "NetworkInterfaceId": id, "SourceDestCheck": self.checking.contains(&number) })
+                });
+                let shown: Vec<_> = shown.collect();
+                ok(json!({ "NetworkInterfaceSets": { "NetworkInterfaceSet": shown } }))
+            }
+            "ModifyNetworkInterfaceAttribute" => {
+                assert_eq!(value("SourceDestCheck").as_deref(), Some("false"));
+                let number: usize = value("NetworkInterfaceId").unwrap().rsplit('-').next().unwrap().parse().unwrap();
+                self.checking.retain(|it| *it != number);
+                ok(json!({}))
+            }
+            "CreateRouteEntries" | "DeleteRouteEntries" => ok(self.write(action, &value)),
+            other => panic!("{other}"),
+        }
+    }
+
+    fn write(&mut self, action: &str, value: &dyn Fn(&str) -> Option<String>) -> Value {
+        self.entries.extend(self.rival.take());
+        let mut failed = Vec::new();
+        for number in 1.. {
+            let of = |name: &str| value(&format!("RouteEntries.{number}.{name}"));
+            let Some(table) = of("RouteTableId") else { break };
+            assert!(table == "vtb-1" && number <= 50);
+            if action == "DeleteRouteEntries" {
+                let id = of("RouteEntryId").unwrap();
+                let before = self.entries.len();
+                self.entries.retain(|it| it["RouteEntryId"] != id.as_str());
+                assert_ne!(before, self.entries.len(), "{id} is there");
+                continue;
+            }
+            let (destination, hop) = (of("DstCidrBlock").unwrap(), of("NextHop").unwrap());
+            assert_eq!(of("NextHopType").as_deref(), Some("Instance"));
+            let told = self.refusals.iter().find(|(it, part, _)| *it == action && destination.contains(part));
+            let is_taken = self.entries.iter().any(|it| it["DestinationCidrBlock"] == destination.as_str());
+            let code = told.map(|it| it.2).or(is_taken.then_some("VPC_ROUTE_ENTRY_CIDR_BLOCK_DUPLICATE"));
+            match code {
+                Some(code) => failed.push(json!({
+                    "DstCidrBlock": destination, "NextHop": hop, "FailedCode": code, "FailedMessage": "m",
+                })),
+                None => self.entries.push(entry(&destination, &hop, &of("Description").unwrap())),
+            }
+        }
+        json!({ "FailedCount": failed.len(), "FailedRouteEntries": failed })
+    }
+}
+
+fn change(destination: &str, before: Option<&str>, after: Option<&str>) -> RouteChange {
+    let target = |it: &str| RouteTarget { next_hop: it.to_owned(), node: Node::named("n") };
+    let before = before.map(|it| Route::new(destination, it));
+    RouteChange { destination: destination.to_owned(), before, after: after.map(target), extra: Vec::new() }
+}
+
+#[test]
+fn alibaba_034_routes_of_120_nodes_are_three_requests() {
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().checking = vec![7, 60];
+    let all: Vec<_> = (0..120).map(|it| change(&format!("10.244.{it}.0/24"), None, Some(&format!("i-{it}")))).collect();
+    for part in all.chunks(50) {
+        assert!(network.apply(part).iter().all(|it| *it == Ok(RouteOutcome::Done)));
+    }
+    let sent = network.sent();
+    let count = |action: &str| sent.iter().filter(|it| *it == action).count();
+    assert_eq!((count("CreateRouteEntries"), count("ModifyNetworkInterfaceAttribute")), (3, 2));
+    assert_eq!(sent.len(), 3 * 5 + 2);
+    let listed = network.list().unwrap();
+    assert!(listed.len() == 120 && listed.iter().all(|it| it.ownership == RouteOwnership::Ours));
+    assert_eq!(listed[7].next_hop.as_deref(), Some("i-7"));
+}
+
+#[test]
+fn alibaba_013_a_machine_forwards_before_a_route_leads_there() {
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().checking = vec![1];
+    let refusal = ("ModifyNetworkInterfaceAttribute", "", "InvalidOperation.Conflict");
+    network.0.borrow_mut().refusals = vec![refusal];
+    let both = [change(POD, None, Some("i-1")), change("10.244.2.0/24", None, Some("i-2"))];
+    let outcomes = network.apply(&both);
+    assert!(matches!(&outcomes[0], Ok(RouteOutcome::Pending(pause)) if pause.reason.contains("eni-1")), "{outcomes:?}");
+    assert_eq!(outcomes[1], Ok(RouteOutcome::Done), "another's interface holds up no other route");
+    assert_eq!(network.list().unwrap().len(), 1);
+    assert_eq!(network.one(change(POD, None, Some("i-1"))), Ok(RouteOutcome::Done));
+    let expected =
+        ["DescribeInstances", "DescribeNetworkInterfaces", "ModifyNetworkInterfaceAttribute", "CreateRouteEntries"];
+    let sent = network.sent();
+    assert_eq!(sent[sent.len() - 4..], expected);
+    network.0.borrow_mut().refusals = vec![("ModifyNetworkInterfaceAttribute", "", "Forbidden.RAM")];
+    network.0.borrow_mut().checking = vec![3];
+    let refused = network.one(change("10.244.3.0/24", None, Some("i-3")));
+    assert!(matches!(refused, Err(Error::Denied(why)) if why.contains("ecs:ModifyNetworkInterfaceAttribute")));
+}
+
+#[test]
+fn alibaba_035_a_route_that_stands_is_not_written() {
+    for description in [mark(), String::new(), "by hand".to_owned()] {
+        let network = Network::new(vec![entry(POD, "i-1", &description)]);
+        assert_eq!(network.one(change(POD, None, Some("i-1"))), Ok(RouteOutcome::Done), "{description}");
+        assert_eq!(network.sent(), ["DescribeRouteTableList", "DescribeRouteEntryList"]);
+    }
+}
+
+#[test]
+fn alibaba_035_a_route_that_leads_elsewhere_goes_first() {
+    let network = Network::new(vec![entry(POD, "i-old", "")]);
+    let moved = || change(POD, Some("i-old"), Some("i-1"));
+    assert!(matches!(network.one(moved()), Ok(RouteOutcome::Pending(pause)) if pause.reason.contains("goes first")));
+    assert_eq!(network.one(moved()), Ok(RouteOutcome::Done));
+    assert_eq!(network.list().unwrap()[0].next_hop.as_deref(), Some("i-1"));
+    for (live, before) in [("i-rival", Some("i-old")), ("i-rival", None)] {
+        let network = Network::new(vec![entry(POD, live, "")]);
+        let refused = network.one(change(POD, before, Some("i-1"))).unwrap_err();
+        assert!(refused.why().contains("leads to Instance i-rival by now"), "{refused:?}");
+        assert_eq!(network.list().unwrap()[0].next_hop.as_deref(), Some("i-rival"));
+    }
+}
+
+#[test]
+fn alibaba_036_a_duplicate_is_done_only_with_the_same_next_hop() {
+    for (rival, is_done) in [("i-1", true), ("i-rival", false)] {
+        let network = Network::new(Vec::new());
+        network.0.borrow_mut().rival = Some(entry(POD, rival, ""));
+        let both = [change(POD, None, Some("i-1")), change("10.244.2.0/24", None, Some("i-1"))];
+        let outcomes = network.apply(&both);
+        assert_eq!(outcomes[0] == Ok(RouteOutcome::Done), is_done, "{rival}: {outcomes:?}");
+        assert_eq!(outcomes[1], Ok(RouteOutcome::Done), "the other network of the same machine");
+    }
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().refusals = vec![("CreateRouteEntries", "10.244.1.", "QuotaExceeded.RouteEntry")];
+    let both = [change(POD, None, Some("i-1")), change("10.244.2.0/24", None, Some("i-2"))];
+    let outcomes = network.apply(&both);
+    assert!(
+        matches!(&outcomes[0], Err(Error::Invalid(why)) if why.contains("QuotaExceeded.RouteEntry")),
+        "{outcomes:?}"
+    );
+    assert_eq!(outcomes[1], Ok(RouteOutcome::Done));
+}
+
+#[test]
+fn alibaba_037_the_entry_of_a_node_that_went_is_removed() {
+    let network = Network::new(vec![entry(POD, "i-1", &mark()), entry("10.244.2.0/24", "i-2", &mark())]);
+    assert_eq!(network.one(change(POD, Some("i-1"), None)), Ok(RouteOutcome::Done));
+    assert_eq!(network.one(change(POD, Some("i-1"), None)), Ok(RouteOutcome::Done), "repeated");
+    assert_eq!(network.list().unwrap().len(), 1);
+}
+
+#[test]
+fn alibaba_038_two_tables_are_an_error_that_names_both() {
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().tables = vec!["vtb-2", "vtb-1"];
+    let refused = network.list().unwrap_err();
+    assert!(refused.why().contains("several route tables: vtb-1, vtb-2. Set routeTable"), "{refused:?}");
+    let host = network.host().setting("routeTable", "vtb-1");
+    assert!(host.run(|| Alibaba::list(None, 500)).is_ok());
+    network.0.borrow_mut().tables = Vec::new();
+    assert!(network.list().unwrap_err().why().contains("vpc-1 has no route table"));
+}
+
+#[test]
+fn routes_of_others_are_shown_as_theirs() {
+    let mut gateway = entry("10.244.3.0/24", "ngw-1", "");
+    gateway["NextHops"]["NextHop"][0]["NextHopType"] = json!("NatGateway");
+    let mut pending = entry("10.244.4.0/24", "i-4", &mark());
+    pending["Status"] = json!("Pending");
+    let theirs = entry("10.244.5.0/24", "i-5", "aerostat:another");
+    let network =
+        Network::new(vec![entry(POD, "i-1", &mark()), entry("10.244.2.0/24", "i-2", ""), gateway, pending, theirs]);
+    let shown: Vec<_> = network.list().unwrap().into_iter().map(|it| (it.ownership, it.state, it.next_hop)).collect();
+    let hop = |it: &str| Some(it.to_owned());
+    let expected = [
+        (RouteOwnership::Ours, RouteState::Active, hop("i-1")),
+        (RouteOwnership::Unmarked, RouteState::Active, hop("i-2")),
+        (RouteOwnership::Foreign, RouteState::Active, None),
+        (RouteOwnership::Ours, RouteState::Changing, hop("i-4")),
+        (RouteOwnership::Foreign, RouteState::Active, hop("i-5")),
+    ];
+    assert_eq!(shown, expected);
+    for (destination, hop) in [("10.244.3.0/24", "ngw-1"), ("10.244.5.0/24", "i-5")] {
+        let refused = network.one(change(destination, Some(hop), None));
+        assert!(matches!(refused, Err(Error::Invalid(_))), "{destination}");
+    }
+    assert!(matches!(network.one(change("10.244.4.0/24", Some("i-4"), None)), Ok(RouteOutcome::Pending(_))));
+    assert_eq!(network.list().unwrap().len(), 5);
+}
+
+#[test]
+fn one_change_of_a_table_waits_for_another() {
+    for code in ["OperationConflict", "IncorrectStatus.RouteEntry", "VPC_ROUTE_ENTRY_STATUS_ERROR", "OperationFailed.X"]
+    {
+        let network = Network::new(Vec::new());
+        network.0.borrow_mut().refusals = vec![("CreateRouteEntries", "", code)];
+        let outcome = network.one(change(POD, None, Some("i-1")));
+        assert!(matches!(&outcome, Ok(RouteOutcome::Pending(_))), "{code}: {outcome:?}");
+        assert_eq!(network.one(change(POD, None, Some("i-1"))), Ok(RouteOutcome::Done), "{code}");
+    }
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().refusals = vec![("CreateRouteEntries", "", "Throttling.User")];
+    assert!(matches!(network.one(change(POD, None, Some("i-1"))), Err(Error::RetryAfter(_))));
+}
+
+#[test]
+fn next_hops_are_instances_of_ecs() {
+    let host = Network::new(Vec::new()).host();
+    let hop = |destination: &str, id: Option<&str>| {
+        let node = id.into_iter().fold(Node::named("n"), |node, id| node.with_provider_id(id));
+        host.run(|| Alibaba::next_hop(&PodNetwork { destination: destination.to_owned(), node }))
+    };
+    for id in ["cn-hangzhou.i-1", "alicloud://cn-hangzhou.i-1"] {
+        assert_eq!(hop(POD, Some(id)).as_deref(), Ok("i-1"), "one route, whichever way the node spells its id");
+    }
+    for (destination, id) in [(POD, Some("ack-hybrid://x")), (POD, None), ("2001:db8::/64", Some("cn-hangzhou.i-1"))] {
+        assert!(matches!(hop(destination, id), Err(Error::Invalid(_))), "{destination} {id:?}");
+    }
+}

@@ -1,0 +1,54 @@
+//! The config for Alibaba Cloud: what the provider needs is allowed, nothing else is, and the policy of RAM says the same.
+
+use std::collections::BTreeMap;
+use std::process::Command;
+
+use cloud_provider::Description;
+use serde_json::json;
+use tests::aerostat::binary;
+use tests::guests;
+
+use crate::setup::{cloud_config_in, describe_with, described_content, text, texts, written_content};
+
+/// With the settings of the config, and the VPC that an operator writes.
+async fn described() -> Description {
+    describe_with(guests::ALIBABA, &[("region", "cn-hangzhou"), ("vpc", "vpc-1")]).await
+}
+
+#[tokio::test]
+async fn the_config_of_alibaba_allows_all_described_and_no_more() {
+    let (config, description) = (cloud_config_in("alibaba/config.yaml"), described().await);
+    let endpoints = config["endpoints"].as_array().unwrap();
+    assert_eq!(endpoints.len(), description.endpoints.len());
+    for (written, described) in endpoints.iter().zip(&description.endpoints) {
+        assert_eq!(
+            (&written["name"], &written["baseUrl"]),
+            (&json!(described.name), &json!(described.example_base_url))
+        );
+        let parameters: BTreeMap<_, _> = described.parameters.iter().cloned().collect();
+        assert_eq!(written["parameters"], json!(parameters));
+        assert_eq!(written["operation"], json!({ "header": "x-acs-action" }));
+        let rules = described.allow.iter().map(|rule| {
+            let effect = format!("{:?}", rule.effect).to_lowercase();
+            (texts(&json!(rule.operations)), effect, described_content(&rule.content))
+        });
+        let allowed = written["allow"].as_array().unwrap().iter().map(|rule| {
+            assert_eq!((&rule["methods"], &rule["paths"]), (&json!(["POST"]), &json!(["/"])));
+            (texts(&rule["operations"]), rule["effect"].as_str().unwrap().to_owned(), written_content(rule))
+        });
+        assert!(allowed.eq(rules), "{}", described.name);
+    }
+    assert_eq!(texts(&config["provider"]["providerIDPrefixes"]), description.provider_id_prefixes);
+    assert_eq!(texts(&config["provider"]["nodeLabels"]), description.node_labels);
+    assert_eq!(description.name, "alicloud");
+}
+
+#[test]
+fn the_policy_is_what_alibabas_provider_describes() {
+    let described = Command::new(binary().unwrap())
+        .args(["provider", "describe", guests::ALIBABA, "--format=permissions"])
+        .output()
+        .unwrap();
+    assert!(described.status.success(), "{}", String::from_utf8_lossy(&described.stderr));
+    assert_eq!(String::from_utf8(described.stdout).unwrap(), text("alibaba/policy.json"));
+}
