@@ -52,7 +52,7 @@ pub trait CloudVolumes: Send + Sync {
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum VolumeCreation {
     /// It is there: as large as was asked for, in one of its places, and this claim's by its marks, if it has any.
-    Ready(CloudVolume),
+    Ready(Box<CloudVolume>),
     /// It will be: come back later. No failure.
     Pending(PendingVolume),
     /// There is no room for it in any of its places just now, for this reason: one line.

@@ -147,7 +147,7 @@ impl Default for ScriptedCloud {
             create_volume: Script::new(
                 &log,
                 |(it, _)| Some(format!("create {}", it.name)),
-                |(it, _)| Reply::from(Ok(VolumeCreation::Ready(volume(&it)))),
+                |(it, _)| Reply::from(Ok(VolumeCreation::Ready(Box::new(volume(&it))))),
             ),
             abandon_volume: Script::new(
                 &log,

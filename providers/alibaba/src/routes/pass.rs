@@ -153,8 +153,8 @@ impl TablePass {
         }
         for part in ready.chunks(api::BATCH) {
             let new = |(destination, instance): &(&'a str, &'a str)| NewRoute {
-                destination: *destination,
-                instance: *instance,
+                destination,
+                instance,
                 description: &self.mark,
             };
             let routes: Vec<_> = part.iter().map(new).collect();

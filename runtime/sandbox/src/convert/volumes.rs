@@ -204,7 +204,7 @@ pub(crate) fn creation(
         wit::Creation::Ready(it) => {
             let volume = volume(it, described)?;
             check_created(&volume, desired, cluster_uid)?;
-            VolumeCreation::Ready(volume)
+            VolumeCreation::Ready(Box::new(volume))
         }
         wit::Creation::Pending(it) => VolumeCreation::Pending(pending(it)?),
         wit::Creation::NoRoom(why) => VolumeCreation::NoRoom(page::reason(&why)),

@@ -111,7 +111,7 @@ impl VolumesGuest {
 
 /// A volume that is to go, as a guest is told of it.
 enum Unwanted {
-    Desired(wit::DesiredVolume),
+    Desired(Box<wit::DesiredVolume>),
     Known(wit::KnownVolume),
 }
 
@@ -142,7 +142,7 @@ impl CloudVolumes for VolumesGuest {
     }
 
     async fn abandon(&self, unwanted: &DesiredVolume) -> Reply<Result<VolumeDeletion>> {
-        let asked = Unwanted::Desired(convert::volumes::desired(unwanted, false, &self.description));
+        let asked = Unwanted::Desired(Box::new(convert::volumes::desired(unwanted, false, &self.description)));
         let object = Object::desired_volume(Function::AbandonVolume, unwanted);
         self.gone(Function::AbandonVolume, &object, asked).await
     }

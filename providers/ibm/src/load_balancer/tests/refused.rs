@@ -67,7 +67,7 @@ fn ibm_026_a_configured_subnet_is_named_exactly() {
 }
 
 #[test]
-fn ibm_030_protocols_and_families_that_are_not_there_are_refused() {
+fn ibm_030_protocols_and_families_that_lack_are_refused() {
     let mut udp = service();
     udp.ports[0].protocol = Protocol::Udp;
     assert!(refused(udp).contains("only TCP protocol is supported: port 80 is UDP"));
