@@ -43,12 +43,12 @@ pub(crate) fn refused(requests: &[Recorded]) -> f64 {
     answered(requests, 429)
 }
 
-/// Waits until the cloud was asked for nothing for so long.
+/// Waits until the cloud was asked for nothing for so long, from now on at the earliest: the first request of a step may still come.
 pub(crate) async fn quiet<C: Cloud>(cloud: &Simulator<C>, pause: Duration, patience: Duration) -> Result<()> {
+    let begun = SystemTime::now();
     let silent = wait::within(patience, async || {
-        let last = cloud.requests().last().map(|it| it.at);
-        let silent = last.is_none_or(|it| it.elapsed().is_ok_and(|it| it >= pause));
-        silent.then_some(())
+        let last = cloud.requests().last().map_or(begun, |it| it.at.max(begun));
+        last.elapsed().is_ok_and(|it| it >= pause).then_some(())
     });
     silent.await.context("the cloud is asked again and again")
 }
