@@ -184,6 +184,8 @@ fn texts_of_steps_are_searched_and_refused_or_printable() {
     }
 }
 
+type VolumeEdit = fn(&mut wit::Volume);
+
 #[test]
 fn a_created_volume_is_the_one_that_was_asked_for() {
     let created = |change: fn(&mut wit::Volume)| {
@@ -197,7 +199,7 @@ fn a_created_volume_is_the_one_that_was_asked_for() {
     );
     let other = "9d1f0000-9a5e-4a8e-8f0b-1f6d3f6f2a11";
     assert!(created(|it| it.owner.uid = Some(word("9d1f0000-9a5e-4a8e-8f0b-1f6d3f6f2a11"))).is_err(), "{other}");
-    let changes: [(&str, fn(&mut wit::Volume)); 6] = [
+    let changes: [(&str, VolumeEdit); 6] = [
         ("called", |it| it.name = word("pvc-other")),
         ("mark of another", |it| it.owner.cluster_uid = Some(word("9d1f0000-9a5e-4a8e-8f0b-1f6d3f6f2a11"))),
         ("fewer than", |it| it.bytes -= 1),
