@@ -68,9 +68,6 @@ impl Error {
         match self {
             Self::Metadata { source: CloudError::Invalid(_), .. } => Some("InstanceMetadataInvalid"),
             Self::Metadata { source: CloudError::Denied(_), .. } => Some("InstanceMetadataDenied"),
-            Self::Metadata { source: CloudError::Unavailable(_), .. } if is_lasting => {
-                Some("InstanceMetadataUnavailable")
-            }
             Self::NotFound(_) if is_lasting => Some("InstanceNotFound"),
             Self::Plan(plan::Error::NoProviderId(_)) if is_lasting => Some("NoProviderID"),
             Self::Plan(plan::Error::ProvidedNodeIp { .. }) if is_lasting => Some("ProvidedNodeIPInvalid"),
@@ -239,18 +236,4 @@ fn warn_of(node: &str, discarded: &[Discarded]) {
 fn age(node: &KubeNode) -> f64 {
     let created = node.metadata.creation_timestamp.as_ref().map_or_else(Timestamp::now, |it| it.0);
     Timestamp::now().duration_since(created).as_secs_f64().max(0.0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn failures_that_last_are_shown_on_the_node() {
-        let failed = |source| Error::Metadata { node: "n1".to_owned(), source };
-        let down = failed(CloudError::Unavailable("404 ResourceGroupNotFound".to_owned()));
-        assert_eq!(down.reason(LASTING - 1), None, "time may heal it");
-        assert_eq!(down.reason(LASTING), Some("InstanceMetadataUnavailable"));
-        assert_eq!(failed(CloudError::Invalid(String::new())).reason(0), Some("InstanceMetadataInvalid"));
-    }
 }
