@@ -147,7 +147,7 @@ fn send<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<Volume
         }
         Making::Begun(handle) => made(&handle, clock::now(), poll, format_args!("the cloud makes volume {name}")),
         Making::NoRoom(why) => VolumeCreation::NoRoom(why),
-        // What was known before is as true as before: nothing was sent that the cloud has taken.
+        // The memo is as true as before: the cloud has taken no request.
         Making::Busy(why) => VolumeCreation::Pending(PendingVolume::new(desired.memo.clone(), SOON, why)),
         Making::Unclear(why) => {
             let message = format!("volume {name} may have been created or not: {why}");

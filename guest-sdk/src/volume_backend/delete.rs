@@ -49,7 +49,7 @@ pub fn abandon<B: VolumeBackend>(backend: &B, unwanted: &DesiredVolume) -> Resul
         left = claimed(backend, unwanted, &cluster)?.ours;
     }
     let now = clock::now();
-    // What is deleted in this call was there: the time in which nothing may appear begins again.
+    // A volume that this call deletes was there: the time in which no other may appear begins again.
     for (live, volume) in &left {
         match delete_one(backend, live, volume)? {
             VolumeDeletion::Done => {}

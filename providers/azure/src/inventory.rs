@@ -19,7 +19,7 @@ const PAGE: u32 = 500;
 
 impl LoadBalancerInventory for Azure {
     fn describe() -> Result<InventoryDescription> {
-        // What a Service has is parts of several objects: no one of them tells of a change of the others.
+        // A Service has parts of several objects: the revision of one tells of no change of the others.
         Ok(InventoryDescription::new(PAGE, false))
     }
 

@@ -57,7 +57,7 @@ fn in_vpc(node: &Node, id: Option<&IbmMachineId>, settings: &IbmAccountSettings)
         Some(IbmMachineId::Instance(id)) => instances::find(id)?,
         Some(IbmMachineId::Named(name)) => match named(node, vpc, name)? {
             Some(found) => Some(found),
-            // Somebody may have renamed it.
+            // A person may have renamed the instance.
             None => {
                 return Err(Error::unavailable(format_args!(
                     "no instance of VPC {vpc} is called {name}, as the provider id of node {} says; names can be changed, so that this \

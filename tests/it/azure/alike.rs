@@ -78,6 +78,6 @@ async fn those_on_scale_sets_are_taken_over_unwritten() {
 
 #[tokio::test]
 async fn internal_ones_of_azures_manager_are_taken_over_unwritten() {
-    // What became of the Services on a scale set was not recorded: they are the same.
+    // The recording has no end state of Services on a scale set: that of single machines is the same.
     tokio::join!(taken_over("vm", "internal-pls", "vm"), taken_over("scale-set", "internal-pls", "vm"));
 }

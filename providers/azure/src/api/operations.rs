@@ -20,7 +20,7 @@ pub(crate) fn begun(response: &Response) -> Option<String> {
     (is_one && is_name(location) && is_name(id)).then(|| format!("{location}/{id}"))
 }
 
-/// The reason why an operation of something that has failed did; `None` while it goes on, if it is done, or if nobody knows it any more. One that another
+/// The reason why the operation of a failed object failed; `None` while it goes on, if it is done, or if nobody knows it any more. One that another
 /// took the place of has not failed.
 ///
 /// # Errors

@@ -85,7 +85,7 @@ fn operations_at_another_host_are_not_remembered() {
         assert_eq!(memo.split(' ').count(), 3, "{memo}");
         assert!(host.sent().iter().all(|it| it.path[0] == "subscriptions"), "{url}");
     }
-    // Of one at the endpoint location and name are remembered, and no path.
+    // The memo holds location and name of an operation at the endpoint, and no path.
     const OWN: &str = "https://management.azure.com/own";
     for (path, expected) in [
         (

@@ -159,7 +159,7 @@ impl<S: SigningSource> SigningCredential<S> {
 
     fn take_over(&self, keys: SigningKeys, local: SystemTime) {
         let mut state = self.state.lock();
-        // What waits was denied meanwhile, and is tried again.
+        // Requests that wait were denied meanwhile, and are tried again.
         let was_refused = state.failure.take().is_some_and(|it| it.is_refusal);
         state.due = keys.due(self.source.clock().at(local));
         if state.keys.as_ref().is_some_and(|it| it.is_same(&keys)) {

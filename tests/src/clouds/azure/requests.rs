@@ -97,7 +97,7 @@ fn act(world: &mut World, request: &Recorded, asked: ArmPath) -> Result<Answer, 
                 return Err(errors::resource_not_found(&within, Kind::ScaleSet, group_name(&within)));
             }
             let list = listing::many(world, request, kind, &within)?;
-            // Whoever reads a list has read what is in it.
+            // A list counts as a read of each object in it.
             let shown = list["value"].as_array().into_iter().flatten();
             shown.for_each(|it| world.count_read(None, text(it, "id")));
             Ok(Answer::ok(&list))

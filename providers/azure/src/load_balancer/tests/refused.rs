@@ -184,7 +184,7 @@ fn another_cluster_of_the_same_name_is_left_alone() {
     assert_eq!(stage.writes(asked), [""; 0]);
 }
 
-/// What stands for any value: the vendor's controller reads all but "true" as false, and the one for retired load balancers not at all.
+/// Words of rows that take any value: the vendor's controller reads all but "true" as false, and the one for retired load balancers not at all.
 const ANYTHING: [&str; 5] = ["true or false", "__auto__", "names with spaces", "subscriptions with spaces", "or *"];
 
 #[test]

@@ -56,7 +56,7 @@ pub(super) fn signed(
     };
     let (headers, signature) = headers(&signable, keys, version, &nonce()?, now)?;
     let mut secrets = keys.secrets().to_vec();
-    // Whoever has it can send the same request once, for some minutes.
+    // A signature lets its holder send the same request once, for some minutes.
     secrets.push(Arc::new(Secret::new(Zeroizing::new(signature))));
     let authenticated = Authenticated::new(permitted, generation, secrets);
     Ok(headers.into_iter().fold(authenticated, |it, (name, value)| it.with_header(name, value)))

@@ -143,7 +143,7 @@ impl AcsKeySource {
             }
             _ => None,
         };
-        // Who has another key may be of another account.
+        // Another key may belong to another account.
         SigningKeys::new(&id, &secret, token.as_ref().map(|it| it.as_str()), expires, &id).map_err(|because| {
             secret_key.unusable(format!("and the files beside it are no key: one {because}; correct it"))
         })
