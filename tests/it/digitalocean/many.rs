@@ -1,12 +1,10 @@
 //! Many Services at once, with ten workers of the host: how much of the cloud's quota each costs.
 
-use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::time::Duration;
 
 use cloud_provider::Progress;
 use tests::vendor::{Behaviour, Creation, Differences, DigitalOcean, Hetzner, ProviderRig, Vendor};
-use tokio::time::{Instant, sleep};
+use tokio::time::{Instant, sleep_until};
 
 use crate::setup::Service;
 
@@ -17,35 +15,22 @@ const WORKERS: usize = 10;
 /// How long all of it may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Services that wait for a worker, each with the time at which it is due.
-struct Queue<'a>(Mutex<VecDeque<(Instant, Service<'a>)>>);
-
-impl<'a> Queue<'a> {
-    fn add(&self, due: Instant, service: Service<'a>) {
-        self.0.lock().unwrap().push_back((due, service));
-    }
-
-    fn take(&self) -> Option<Service<'a>> {
-        let (mut waiting, now) = (self.0.lock().unwrap(), Instant::now());
-        let place = waiting.iter().position(|(due, _)| *due <= now)?;
-        waiting.remove(place).map(|(_, service)| service)
-    }
-
-    /// Makes one step after the other, until all Services are served.
-    async fn work(&self, served: &Mutex<usize>) {
-        let deadline = Instant::now() + PATIENCE;
-        while *served.lock().unwrap() < SERVICES {
-            assert!(Instant::now() < deadline, "not all are served in time");
-            let Some(mut service) = self.take() else {
-                sleep(Duration::from_millis(5)).await;
-                continue;
-            };
-            match service.step().await.unwrap() {
-                Progress::Ready(_) => *served.lock().unwrap() += 1,
-                Progress::Pending(it) => self.add(Instant::now() + it.after, service),
-                other @ (Progress::Failed(..) | Progress::NotManaged) => panic!("another answer: {other:?}"),
-            }
-        }
+/// Ten Services at a time, as ten workers take them, until all are served. What the lists cost hangs on these turns, and not on
+/// how fast the machine is.
+async fn serve(mut waiting: Vec<(Instant, Service<'_>)>) {
+    let deadline = Instant::now() + PATIENCE;
+    while let Some(first) = waiting.iter().map(|(due, _)| *due).min() {
+        assert!(first < deadline, "not all are served in time");
+        sleep_until(first).await;
+        waiting.sort_by_key(|(due, _)| *due);
+        let due = waiting.iter().take(WORKERS).filter(|(due, _)| *due <= Instant::now()).count();
+        let turn = waiting.drain(..due).map(async |(_, mut service)| match service.step().await.unwrap() {
+            Progress::Ready(_) => None,
+            Progress::Pending(it) => Some((Instant::now() + it.after, service)),
+            other @ (Progress::Failed(..) | Progress::NotManaged) => panic!("another answer: {other:?}"),
+        });
+        let left: Vec<_> = futures::future::join_all(turn).await;
+        waiting.extend(left.into_iter().flatten());
     }
 }
 
@@ -67,12 +52,11 @@ async fn lists_are_shared<V: Vendor>(most: usize) {
     let settings = &[V::SETTINGS, &[("pollInterval", "4s")]].concat();
     let differences = Differences { settings, usual_limits: true, ..Differences::default() };
     let rig = ProviderRig::<V>::over(V::start(behaviour).await.unwrap(), differences).await.with_machines(1);
-    let (queue, served) = (Queue(Mutex::default()), Mutex::new(0));
-    for number in 0..SERVICES {
+    let waiting = (0..SERVICES).map(|number| {
         let uid = format!("{number:08x}-2222-3333-4444-555555555555");
-        queue.add(Instant::now(), Service::new(&rig).named(&format!("web-{number}"), &uid));
-    }
-    futures::future::join_all((0..WORKERS).map(|_| queue.work(&served))).await;
+        (Instant::now(), Service::new(&rig).named(&format!("web-{number}"), &uid))
+    });
+    serve(waiting.collect()).await;
     assert_eq!(V::built(rig.cloud.account()).len(), SERVICES);
     let requests = rig.requests();
     let lists = requests.iter().filter(|it| it.contains("page=1")).count();
