@@ -40,8 +40,13 @@ known-cloud:
 # Machines with a real kubelet, where `make test-pod` has made them before: then its story is a part of `make test`.
 MACHINES := $(if $(filter 0,$(shell id -u)),$(if $(wildcard target/machine-program/*),$(if $(wildcard target/machine/pause),machine)))
 
+# Some of them wait for the network, and some for a processor.
+.PHONY: third-parties
+third-parties: preflight
+	@+$(MAKE) --no-print-directory --jobs=3 control-plane registries moto keystone google azure helm proxy wkg $(MACHINES)
+
 .PHONY: test
-test: control-plane registries moto keystone google azure helm proxy wkg $(MACHINES) ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone, and Google's and Microsoft's own clients.
+test: third-parties ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone, and Google's and Microsoft's own clients.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -195,7 +200,7 @@ wkg: preflight $(WKG) ## Build wkg, with which people get packages of WIT out of
 
 $(WKG):
 	@printf '==> Building wkg into target/tools (2 minutes, once)\n'
-	@CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --locked --debug --root $(@D)/.. --target-dir target/tools/build-wkg wkg@$(WKG_VERSION)
+	@env -u MAKEFLAGS -u MFLAGS CARGO_PROFILE_DEV_DEBUG=0 $(CARGO) install --locked --debug --root $(@D)/.. --target-dir target/tools/build-wkg wkg@$(WKG_VERSION)
 	@rm -rf target/tools/build-wkg
 
 .PHONY: publish-sdk
@@ -268,6 +273,7 @@ cloud-provider-aws: preflight ## Build AWS's own manager, which aerostat is comp
 cloud-provider-gcp: preflight ## Build a manager of Google's own provider package, which aerostat is compared with, into target/ (3 minutes, once).
 	@tests/cloud-provider-gcp/build.sh
 
+# make's slots are not Rust's, which has its own.
 .PHONY: preflight
 preflight:
-	@tests/preflight.sh
+	@env -u MAKEFLAGS -u MFLAGS tests/preflight.sh
