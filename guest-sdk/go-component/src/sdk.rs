@@ -1,7 +1,7 @@
 //! The SDK for Go, as this program was built with it: a provider's folder gets a copy, and needs no other place to take it from.
 
 /// Every file of `guest-sdk/go` but its tests: its path there, and its text.
-pub const FILES: [(&str, &str); 56] = [
+pub const FILES: [(&str, &str); 57] = [
     ("README.md", include_str!("../../go/README.md")),
     ("backend/backend.go", include_str!("../../go/backend/backend.go")),
     ("backend/delete.go", include_str!("../../go/backend/delete.go")),
@@ -11,6 +11,7 @@ pub const FILES: [(&str, &str); 56] = [
     ("cloudtest/converge.go", include_str!("../../go/cloudtest/converge.go")),
     ("cloudtest/serve.go", include_str!("../../go/cloudtest/serve.go")),
     ("cloudtest/simulated.go", include_str!("../../go/cloudtest/simulated.go")),
+    ("cloudtest/warnings.go", include_str!("../../go/cloudtest/warnings.go")),
     ("config/cluster.go", include_str!("../../go/config/cluster.go")),
     ("config/config.go", include_str!("../../go/config/config.go")),
     ("config/config_native.go", include_str!("../../go/config/config_native.go")),

@@ -375,6 +375,16 @@ mod tests {
     use super::*;
 
     #[test]
+    fn promises_are_in_the_table_of_their_page() {
+        let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/conformance.md");
+        let text = std::fs::read_to_string(page).unwrap();
+        let told: Vec<_> = text.lines().filter(|it| it.starts_with("| [`")).collect();
+        let row = |Promise { name, sentence, page, .. }: &Promise| format!("| [`{name}`](../{page}) | {sentence} |");
+        let rows: Vec<_> = PROMISES.iter().map(row).collect();
+        assert_eq!(told, rows, "docs/conformance.md has not these rows:\n{}", rows.join("\n"));
+    }
+
+    #[test]
     fn each_promise_has_a_name_and_a_page_of_its_own() {
         let names: BTreeSet<_> = PROMISES.iter().map(|it| it.name).collect();
         assert_eq!(names.len(), PROMISES.len());

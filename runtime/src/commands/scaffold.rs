@@ -9,6 +9,7 @@ mod go;
 mod plan;
 mod question;
 mod rust;
+mod rust_sdk;
 mod template;
 
 use std::fmt;
@@ -46,7 +47,7 @@ pub(super) fn run(mut flags: NewProviderFlags) -> Result<CommandAnswer> {
         question::ask(&mut flags, &mut io::stdin().lock(), &mut io::stderr())?;
     }
     let sdk = match &flags.sdk {
-        None => SdkSource::Published,
+        None => SdkSource::Copied,
         Some(path) => SdkSource::Folder(sdk_folder(path, flags.lang)?),
     };
     let plan = ProviderPlan::of(&flags, sdk)?;
@@ -96,13 +97,13 @@ fn write(folder: &Path, files: &[NewFile]) -> Result<()> {
     Ok(written?)
 }
 
-fn write_file(folder: &Path, NewFile { path, text, is_program }: &NewFile) -> io::Result<()> {
+fn write_file(folder: &Path, NewFile { path, bytes, is_program }: &NewFile) -> io::Result<()> {
     let path = folder.join(path);
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
     }
     let mut file = fs::File::create_new(&path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     if *is_program {
         file.set_permissions(fs::Permissions::from_mode(0o755))?;
     }

@@ -12,7 +12,7 @@ pub(super) const HELP: &str = "Examples:
   aerostat provider new acme --ids=name --url=https://api.acme.example/v2 --errors=errors.0.reason
   aerostat provider new acme --tags=50 --pages=pages:meta.pages --page-items=data --page-query=page,page_size --smallest-page=25
 
-A folder is made that is a crate of its own, or a module of Go with aerostat's SDK in it. It builds, passes its tests and keeps every
+A folder is made that is a crate or a module of Go of its own, with aerostat's SDK in it. It builds, passes its tests and keeps every
 promise of the contract at once, against a cloud in memory that comes with it; what is left is to make both speak as the vendor's cloud
 does. In a terminal what no flag says is asked for.
 
@@ -61,7 +61,7 @@ pub struct NewProviderFlags {
     /// The field of an error that people can read, with numbers for places in lists: errors.0.reason. Without it: message
     #[arg(long, value_name = "FIELD")]
     pub errors: Option<String>,
-    /// A folder with aerostat-sdk: for Rust in the place of the published one, for Go in the place of a copy
+    /// A folder with aerostat-sdk, in the place of the copy that comes with the folder
     #[arg(long, value_name = "FOLDER")]
     pub sdk: Option<PathBuf>,
     /// How the result is printed: text or json

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # What a pipeline does with the provider, step by step. Without arguments: build, test, check and conformance.
 #
-# ci.sh push registry.example.com/newcloud/provider:0.1.0      LOGIN names a docker config.json
-# ci.sh sign registry.example.com/newcloud/provider@sha256:…   KEY names cosign's key: operators verify with aerostat module verify
+# ci.sh push registry.example.com/newcloud/provider:0.1.0   LOGIN names a docker config.json
+# ci.sh sign                                                what was pushed last; KEY names cosign's key: operators verify with aerostat module verify
 set -euo pipefail
 cd "$(dirname "$0")"
 module=newcloud.wasm
@@ -21,7 +21,7 @@ conformance)
     read -r url <&"${CLOUD[0]}"
     aerostat provider conformance "$module" --cloud="$url" --junit=conformance.xml
     ;;
-push) aerostat module push "$module" "$2" --login="$LOGIN" ;;
-sign) cosign sign --yes --key="$KEY" "$2" ;;
+push) aerostat module push "$module" "$2" --login="$LOGIN" --output=json | tee pushed.json ;;
+sign) cosign sign --yes --key="$KEY" "$(sed -n 's/.*"reference": *"\([^"]*\)".*/\1/p' pushed.json)" ;;
 *) printf 'there is no step %s: build, test, check, conformance, push or sign\n' "$1" >&2 && exit 1 ;;
 esac

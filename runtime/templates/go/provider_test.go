@@ -28,6 +28,17 @@ func TestMachineIsFoundByItsNodesNameAndByItsID(t *testing.T) {
 	}
 }
 
+func TestItsDescriptionHasNoMistakeThatCanBeSeen(t *testing.T) {
+	cloudtest.Simulate(cloud.New()).Host(t)
+	described, err := newCloud{}.Describe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, warning := range cloudtest.Warnings(described) {
+		t.Error(warning)
+	}
+}
+
 func TestEveryPromiseIsKeptWhateverIsLostOnTheWay(t *testing.T) {
 	for _, broken := range cloudtest.Converge(t, newCloud{}, func() cloudtest.Cloud { return cloud.New() }) {
 		t.Error(broken)

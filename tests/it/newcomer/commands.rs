@@ -1,10 +1,13 @@
 //! Bad input of `aerostat provider new`: exit codes, one sentence, and a next step.
 
+use std::os::unix::fs::PermissionsExt;
 use std::process::{Output, Stdio};
 
 use serde_json::Value;
 use tests::aerostat::binary;
 use tests::folder::Folder;
+use tests::guests;
+use tests::registry::{Access, RealRegistry};
 use tokio::process::Command;
 
 async fn new(arguments: &[&str]) -> Output {
@@ -54,7 +57,7 @@ async fn a_folder_is_complete_and_its_steps_are_told() {
     let made = folder.path("acme");
     let output = new(&["acme", &format!("--folder={}", made.display())]).await;
     let said = String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success() && said.contains("has 15 files") && said.contains("release/acme.wasm"), "{said}");
+    assert!(output.status.success() && said.contains(" files. Next:") && said.contains("release/acme.wasm"), "{said}");
     for file in
         ["Cargo.toml", ".cargo/config.toml", ".github/workflows/provider.yaml", "src/balancers.rs", "tests/cloud.rs"]
     {
@@ -65,15 +68,48 @@ async fn a_folder_is_complete_and_its_steps_are_told() {
     let output = new(&["acme", &format!("--folder={}", other.display()), "--output=json"]).await;
     let told: Value = serde_json::from_slice(&output.stdout).unwrap();
     let files = told["files"].as_array().unwrap();
-    assert_eq!((files.len(), told["folder"].as_str()), (15, other.to_str()), "{told}");
+    assert_eq!(told["folder"].as_str(), other.to_str(), "{told}");
+    assert!(said.contains(&format!("has {} files", files.len())), "{said}");
     assert!(files.iter().all(|it| other.join(it.as_str().unwrap()).is_file()), "{told}");
     let next = told["next"].as_array().unwrap().iter().map(|it| it.as_str().unwrap());
     assert!(next.clone().all(|it| said.contains(&it.replace("other", "acme"))) && next.count() == 6, "{told}");
     // Steps of a pipeline that a shell can read, each known.
     let read = Command::new("bash").args(["-n", "ci.sh"]).current_dir(&made).status().await.unwrap();
     assert!(read.success());
+    let workflow = std::fs::read_to_string(made.join(".github/workflows/provider.yaml")).unwrap();
+    let workflow: Value = serde_saphyr::from_str(&workflow).unwrap();
+    let steps = workflow["jobs"]["provider"]["steps"].as_array().unwrap().iter().filter_map(|it| it["run"].as_str());
+    for script in steps.clone() {
+        assert!(Command::new("bash").args(["-n", "-c", script]).status().await.unwrap().success(), "{script}");
+    }
+    let steps: Vec<_> = steps.flat_map(str::lines).filter_map(|it| it.strip_prefix("./ci.sh")).collect();
+    assert!(matches!(steps[..], ["", push, " sign"] if push.starts_with(" push ")), "{steps:?}");
     let unknown = Command::new("./ci.sh").arg("bake").current_dir(&made).output().await.unwrap();
     assert!(String::from_utf8_lossy(&unknown.stderr).contains("build, test, check, conformance, push or sign"));
+}
+
+#[tokio::test]
+async fn a_pipeline_signs_the_digest_that_it_has_pushed() {
+    let (registry, folder) = (RealRegistry::distribution(Access::Anyone).await, Folder::new());
+    let made = folder.path("acme");
+    assert!(new(&["acme", &format!("--folder={}", made.display())]).await.status.success());
+    let mut push = Command::new(binary().unwrap());
+    push.args(["module", "push", guests::ACME, &format!("{}/acme/provider:1", registry.address()), "--output=json"]);
+    let pushed = push.arg("--ca").arg(registry.ca_file()).output().await.unwrap();
+    let told: Value = serde_json::from_slice(&pushed.stdout).unwrap();
+    std::fs::write(made.join("pushed.json"), &pushed.stdout).unwrap();
+    let cosign = folder.write("cosign", "#!/bin/sh\necho \"$@\"\n");
+    std::fs::set_permissions(&cosign, PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", cosign.parent().unwrap().display());
+    let mut sign = Command::new("./ci.sh");
+    let signed = sign.arg("sign").current_dir(&made).env("PATH", path).env("KEY", "acme.key").output().await.unwrap();
+    let reference = told["reference"].as_str().unwrap();
+    assert!(reference.contains("@sha256:"), "{told}");
+    assert_eq!(
+        String::from_utf8_lossy(&signed.stdout),
+        format!("sign --yes --key=acme.key {reference}\n"),
+        "{signed:?}"
+    );
 }
 
 #[tokio::test]

@@ -45,7 +45,8 @@ async fn a_newcomer_comes_from_nothing_to_a_node() {
 
 #[tokio::test]
 async fn a_cloud_whose_names_are_chosen_keeps_every_promise_too() {
-    let mut story = Story::begin("named", &["--ids=name", "--pages=not-full"]).await;
+    let sdk = format!("--sdk={}/../guest-sdk", env!("CARGO_MANIFEST_DIR"));
+    let mut story = Story::begin("named", &["--ids=name", "--pages=not-full", &sdk]).await;
     // The same stories as of the command, natively.
     story.cargo(&["test"]).await;
     story.tell();

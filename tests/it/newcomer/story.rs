@@ -30,8 +30,8 @@ impl Story {
     pub(crate) async fn begin(name: &str, flags: &[&str]) -> Self {
         let mut story = Self { folder: Folder::new(), name: name.to_owned(), typed: Vec::new() };
         let folder = story.folder();
-        let (sdk, folder) = (format!("--sdk={ROOT}/guest-sdk"), format!("--folder={}", folder.display()));
-        let arguments = ["provider", "new", name, &sdk, &folder].into_iter().chain(flags.iter().copied());
+        let folder = format!("--folder={}", folder.display());
+        let arguments = ["provider", "new", name, &folder].into_iter().chain(flags.iter().copied());
         let shown =
             std::iter::once(format!("aerostat provider new {name}")).chain(flags.iter().map(|it| (*it).to_owned()));
         let shown = shown.collect::<Vec<_>>().join(" ");

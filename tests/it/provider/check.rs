@@ -10,16 +10,41 @@ use crate::setup::{aerostat, ends, flag, json_of, says};
 const FILLED_IN: [(&str, &str); 3] =
     [("region", "eu-central-1"), ("vpc", "vpc-0123456789abcdef0"), ("clusterID", "prod")];
 
+/// Our providers, and what an operator fills in for each.
+const ALL: [(&str, &[(&str, &str)]); 9] = [
+    (guests::ACME, &[]),
+    (guests::DIGITALOCEAN, &[]),
+    (guests::HETZNER, &[]),
+    (guests::AWS, &FILLED_IN),
+    (guests::OPENSTACK, &[("region", "RegionOne")]),
+    (guests::GCP, &[("project", "my-project"), ("region", "europe-west1")]),
+    (
+        guests::AZURE,
+        &[
+            ("subscriptionId", "11111111-2222-3333-4444-555555555555"),
+            ("resourceGroup", "prod"),
+            ("location", "westeurope"),
+        ],
+    ),
+    (guests::ALIBABA, &[("region", "cn-hangzhou"), ("vpc", "vpc-bp1abc")]),
+    // With machines of classic infrastructure no VPC is needed.
+    (
+        guests::IBM,
+        &[("accountID", "a1b2c3"), ("clusterID", "prod"), ("region", "us-south\n    clusterDefaultProvider: classic")],
+    ),
+];
+
 #[tokio::test]
 async fn our_providers_fit_the_configs_made_for_them() {
-    for guest in [guests::ACME, guests::DIGITALOCEAN, guests::HETZNER, guests::AWS] {
+    for (guest, filled_in) in ALL {
         let folder = Folder::new();
         let text = ends(0, &["provider", "describe", guest]).await;
-        let text = FILLED_IN.iter().fold(text, |text, (name, value)| {
+        let text = filled_in.iter().fold(text, |text, (name, value)| {
             text.replace(&format!("'{name}': FILL-IN"), &format!("'{name}': {value}"))
         });
         let config = folder.write("cloud.yaml", text);
         let text = ends(0, &["provider", "check", guest, &flag("cloud-config", &config)]).await;
+        assert!(!text.contains("# Add this to the config"), "{text}");
         says(&text, &["contract    0.1.0", "exports     ", "provider", "of 4096 KiB at most", "missing     nothing"]);
         says(&text, &["of WASI, which reach nothing here", "compiled    in "]);
     }

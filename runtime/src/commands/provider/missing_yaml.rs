@@ -8,7 +8,8 @@ use crate::commands::described::{endpoint_section, quoted};
 use crate::config::CloudConfig;
 use crate::manager::claims::{MissingLine, is_pinned, missing};
 
-/// The keys of `provider` and `endpoints` that the config lacks; empty if it lacks none.
+/// The keys of `provider` and `endpoints` that the config lacks; empty if it lacks none. Finalizers and ConfigMaps of an earlier controller
+/// are the operator's choice, and never lack.
 pub(super) fn missing_yaml(description: &Description, config: &CloudConfig) -> String {
     let mut text = String::new();
     let provider = provider(description, config);
@@ -39,14 +40,6 @@ fn provider(description: &Description, config: &CloudConfig) -> String {
     }
     let written = description.writes_annotations.iter();
     items(&mut text, "writesAnnotations", written.filter(|it| !config.provider.writes_annotations.contains(it)));
-    let known = description.finalizers.iter();
-    items(&mut text, "finalizers", known.filter(|it| !config.provider.takes_finalizers.contains(it)));
-    let allowed: Vec<_> = config.config_maps.iter().map(ToString::to_string).collect();
-    let read = description.config_maps.iter().map(|it| &it.config_map);
-    items(&mut text, "configMaps", read.filter(|it| !allowed.contains(it)));
-    let allowed: Vec<_> = config.creates_config_maps.iter().map(ToString::to_string).collect();
-    let made = description.cluster_ids.iter().map(|it| &it.config_map);
-    items(&mut text, "createsConfigMaps", made.filter(|it| !allowed.contains(it)));
     let read = missing_labels(description, config);
     items(&mut text, "nodeLabels", read.iter());
     text

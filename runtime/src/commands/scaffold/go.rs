@@ -42,13 +42,8 @@ pub(super) fn files(plan: &ProviderPlan) -> Vec<NewFile> {
         IdOrigin::Name => &BY_NAME,
     };
     let mut files: Vec<_> = FILES.iter().chain(balancers).map(|it| it.filled(|key| line(plan, key), &words)).collect();
-    if matches!(plan.sdk, SdkSource::Published) {
-        let copied = |(path, text): &(&str, &str)| NewFile {
-            path: format!("sdk/{path}"),
-            text: (*text).to_owned(),
-            is_program: false,
-        };
-        files.extend(go_component::sdk::FILES.iter().map(copied));
+    if matches!(plan.sdk, SdkSource::Copied) {
+        files.extend(go_component::sdk::FILES.iter().map(|(path, text)| NewFile::of_sdk(path, text.as_bytes())));
     }
     files
 }
@@ -66,7 +61,7 @@ fn line(plan: &ProviderPlan, key: &str) -> Option<String> {
     let by_cloud = *ids == IdOrigin::Cloud;
     Some(match key {
         "sdk" => match sdk {
-            SdkSource::Published => "replace aerostat.dev/sdk => ./sdk".to_owned(),
+            SdkSource::Copied => "replace aerostat.dev/sdk => ./sdk".to_owned(),
             SdkSource::Folder(path) => format!("replace aerostat.dev/sdk => {path:?}"),
         },
         "words" => format!("var api = http.Client{{Endpoint: \"api\", Words: []string{{{}}}}}", errors.names()),

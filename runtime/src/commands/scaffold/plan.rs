@@ -68,8 +68,8 @@ pub(super) enum PageEnding {
 /// Where the SDK comes from.
 #[derive(Clone, Debug)]
 pub(super) enum SdkSource {
-    /// The registry.
-    Published,
+    /// A copy in the new folder.
+    Copied,
     /// This folder.
     Folder(String),
 }

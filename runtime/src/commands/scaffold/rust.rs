@@ -1,11 +1,9 @@
-//! The template for Rust: a crate in `templates/rust`, and what a plan changes in it.
+//! The template for Rust: a crate in `templates/rust`, what a plan changes in it, and the SDK beside it.
 
 use super::plan::{LONG_MARK, PageEnding, ProviderPlan, SdkSource};
+use super::rust_sdk;
 use super::template::{NewFile, TemplateFile};
 use crate::flags::IdOrigin;
-
-/// The published SDK.
-const SDK: &str = env!("CARGO_PKG_VERSION");
 
 macro_rules! template {
     ($($path:literal: $file:literal),+ $(,)?) => {
@@ -35,7 +33,7 @@ const FILES: [TemplateFile; 14] = template! {
 const BY_CLOUD: [TemplateFile; 1] = template! { "src/balancers.rs": "src/balancers_by_cloud.rs" };
 const BY_NAME: [TemplateFile; 1] = template! { "src/balancers.rs": "src/balancers_by_name.rs" };
 
-/// All files of the provider that a plan stands for.
+/// All files of the provider that a plan stands for. Without another folder, the SDK is among them.
 pub(super) fn files(plan: &ProviderPlan) -> Vec<NewFile> {
     let words = [
         ("https://api.newcloud.example/v1", plan.url.clone()),
@@ -48,7 +46,12 @@ pub(super) fn files(plan: &ProviderPlan) -> Vec<NewFile> {
         IdOrigin::Cloud => &BY_CLOUD,
         IdOrigin::Name => &BY_NAME,
     };
-    FILES.iter().chain(balancers).map(|it| it.filled(|key| line(plan, key), &words)).collect()
+    let mut files: Vec<_> = FILES.iter().chain(balancers).map(|it| it.filled(|key| line(plan, key), &words)).collect();
+    if matches!(plan.sdk, SdkSource::Copied) {
+        files.push(NewFile::of_sdk("Cargo.toml", rust_sdk::manifest().as_bytes()));
+        files.extend(rust_sdk::FILES.iter().map(|(path, bytes)| NewFile::of_sdk(path, bytes)));
+    }
+    files
 }
 
 /// The line of the template that has this key; `None` where it goes.
@@ -64,7 +67,7 @@ fn line(plan: &ProviderPlan, key: &str) -> Option<String> {
     let by_cloud = *ids == IdOrigin::Cloud;
     Some(match key {
         "sdk" => match sdk {
-            SdkSource::Published => format!("aerostat-sdk = \"{SDK}\""),
+            SdkSource::Copied => "aerostat-sdk = { path = \"sdk\" }".to_owned(),
             SdkSource::Folder(path) => format!("aerostat-sdk = {{ path = \"{path}\" }}"),
         },
         "words" => format!("pub(crate) const API: Client<'_> = Client::new(\"api\").words({});", errors.list()),

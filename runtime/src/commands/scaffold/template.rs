@@ -10,7 +10,7 @@ pub(super) struct TemplateFile {
 #[derive(Debug)]
 pub(super) struct NewFile {
     pub(super) path: String,
-    pub(super) text: String,
+    pub(super) bytes: Vec<u8>,
     pub(super) is_program: bool,
 }
 
@@ -33,6 +33,13 @@ impl TemplateFile {
             }
         }
         let text = words.iter().fold(text, |text, (word, new)| text.replace(word, new));
-        NewFile { path: self.path.to_owned(), is_program: text.starts_with("#!"), text }
+        NewFile { path: self.path.to_owned(), is_program: text.starts_with("#!"), bytes: text.into_bytes() }
+    }
+}
+
+impl NewFile {
+    /// A file of the SDK, by its path there, in the folder `sdk`.
+    pub(super) fn of_sdk(path: &str, bytes: &[u8]) -> Self {
+        Self { path: format!("sdk/{path}"), bytes: bytes.to_owned(), is_program: false }
     }
 }

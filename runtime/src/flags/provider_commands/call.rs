@@ -24,7 +24,7 @@ operation and body (aerostat provider record), whichever function was called the
 With --dry-run reads go through, and the first request that would write is shown with its body and not sent; there the call ends.
 
 Functions and their arguments, in the words of wit/ with lowerCamelCase; absent members have no value:
-  provider.describe, provider.identity       none
+  provider.identity                          none
   instances.get                              {"name", "providerID", "addresses": [{"kind": "InternalIP", "value"}], …}, or a list of these
   instances.list                             {"cursor", "limit"}
   instances.canonical-ids                    ["acme://1", …]

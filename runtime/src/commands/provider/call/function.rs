@@ -81,6 +81,22 @@ impl fmt::Display for CallFunction {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::flags::ProviderCommand;
+
+    #[test]
+    fn functions_that_help_tells_of_can_be_called() {
+        let command = <ProviderCommand as clap::Subcommand>::augment_subcommands(clap::Command::new("provider"));
+        let help = command.find_subcommand("call").unwrap().get_after_help().unwrap().to_string();
+        let rows = help.split("Functions and their arguments").nth(1).unwrap().lines();
+        let mut told = Vec::new();
+        for row in rows.filter(|it| it.starts_with("  ") && !it.starts_with("   ")) {
+            let names = row.trim_start().split("  ").next().unwrap();
+            let interface = names.split('.').next().unwrap();
+            let whole = |it: &str| if it.starts_with('.') { format!("{interface}{it}") } else { it.to_owned() };
+            told.extend(names.split(", ").map(whole));
+        }
+        assert_eq!(told, ALL.map(|(_, name, _)| name));
+    }
 
     #[test]
     fn functions_have_the_names_of_the_contract() {
