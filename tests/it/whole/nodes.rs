@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use serde_json::json;
 use tests::simulator::{Fault, Owner, Recorded};
-use tests::vendor::{Aws, Behaviour, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor};
+use tests::vendor::{Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, worker};
@@ -105,6 +105,13 @@ async fn no_failure_of_aws_deletes_a_node() {
 
 /// Cases: failing-cloud
 #[tokio::test]
+async fn no_failure_of_azure_deletes_a_node() {
+    // As below; and a refusal proves nothing without the code that says that the machine is not there.
+    no_failure_deletes_a_node::<AzureCloud>(&["404 for all", "an empty account", FOREIGN]).await;
+}
+
+/// Cases: failing-cloud
+#[tokio::test]
 async fn no_failure_of_hetzner_deletes_a_node() {
     no_failure_deletes_a_node::<Hetzner>(ALL).await;
 }
@@ -165,7 +172,7 @@ async fn no_failure_deletes_a_node<V: Vendor>(names: &[&str]) {
     removed(&rig, 2);
     // Where lists are at such a path, too, the first machine is found.
     if V::MACHINE_LISTS == V::MACHINES {
-        rig.cloud.inject(Fault::status("GET", &format!("{}/*", V::MACHINES), 404));
+        rig.cloud.inject(V::denial());
     }
     post_ready(&rig, false).await;
     let lost = async || Some(nodes(&rig).await).filter(|it| *it < NODES as usize);

@@ -104,7 +104,8 @@ impl Vendor for AzureCloud {
         let number = u32::try_from(number).expect("numbers of machines are small");
         account.with(|world| {
             remove(world, number.into());
-            world.add_machine(number, name)
+            let machine = world.add_machine(number, name);
+            world.behaviour.unlisted.remove(&machine.to_lowercase());
         });
     }
 
@@ -124,6 +125,13 @@ impl Vendor for AzureCloud {
                 world.behaviour.unlisted.insert(it.to_lowercase());
             }
         });
+    }
+
+    /// Its code is the proof: 404 alone says nothing.
+    fn denial() -> Fault {
+        let message =
+            "The Resource 'Microsoft.Compute/virtualMachines/worker' under resource group 'rg1' was not found.";
+        Fault::status("GET", &format!("{}/*", Self::MACHINES), 404).body(azure::refusal("ResourceNotFound", message))
     }
 
     fn lists_late_by(account: &Assets, time: Duration) {

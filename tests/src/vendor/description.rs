@@ -119,6 +119,12 @@ pub trait Vendor: Send + Sync + 'static {
     /// From now on lists show a load balancer only so long after it was made.
     fn lists_late_by(account: &Self::Cloud, time: Duration);
 
+    /// The answer by which the cloud denies each machine that is asked for at its own place.
+    #[must_use]
+    fn denial() -> Fault {
+        Fault::status("GET", &format!("{}/*", Self::MACHINES), 404)
+    }
+
     /// Lets the account have so many load balancers, and no more.
     fn limit(account: &Self::Cloud, load_balancers: usize);
 

@@ -23,6 +23,7 @@ pub(super) fn parsed(request: &Recorded) -> Result<Value, Refusal> {
 /// `PUT` of a resource.
 pub(super) fn put(world: &mut World, request: &Recorded, kind: Kind, id: &str) -> Result<Answer, Refusal> {
     let body = parsed(request)?;
+    world.overtake(kind, id);
     let (is_new, id, operation) = store(world, request, kind, id, body, "PUT")?;
     let mut answer = Answer::ok(&seen(world, &id));
     // Each kind has its own word for it.
