@@ -30,6 +30,9 @@ endpoints:
       - { methods: [GET], paths: [/, /aggregated/instances, /zones/*/instances/*] }
       # Operations: the ends of writes.
       - { methods: [GET], paths: [/global/operations/*, /regions/*/operations/*, /zones/*/operations/*] }
+      - methods: [POST]
+        paths: [/global/operations/*/wait, /regions/*/operations/*/wait, /zones/*/operations/*/wait]
+        effect: read
       # Load balancers are their forwarding rules and addresses.
       - methods: [GET]
         paths:
@@ -79,7 +82,8 @@ endpoints:
     baseUrl: {{ printf "https://compute.googleapis.com/compute/v1/projects/%s" ($settings.networkProject | default $project) | quote }}
     credential: google
     allow:
-      - { methods: [GET], paths: [/, /global/networks/*, /global/operations/*] }
+      - { methods: [GET], paths: [/, /global/networks/*, /global/operations, /global/operations/*] }
+      - { methods: [POST], paths: [/global/operations/*/wait], effect: read }
       # Routes of pods.
       - { methods: [GET], paths: [/global/routes, /global/routes/*] }
       - methods: [POST]

@@ -9,17 +9,23 @@ use crate::api;
 /// The URL of a project, as the operator would write it.
 const PROJECT_URL: &str = "https://compute.googleapis.com/compute/v1/projects/PROJECT";
 
+/// Operations, of all scopes.
+const OPERATIONS: [&str; 3] = ["/global/operations/*", "/regions/*/operations/*", "/zones/*/operations/*"];
+/// Their verb for who waits until their end. The provider waits for none.
+const WAITS: [&str; 3] = ["/global/operations/*/wait", "/regions/*/operations/*/wait", "/zones/*/operations/*/wait"];
+/// The permissions that reading them needs.
+const OPERATION_ACTIONS: [&str; 3] =
+    ["compute.globalOperations.get", "compute.regionOperations.get", "compute.zoneOperations.get"];
+
 /// Compute Engine in the machines' project.
 pub(crate) fn compute() -> Endpoint {
     let endpoint = Endpoint::new(api::COMPUTE, "Compute Engine in the project of the machines", PROJECT_URL)
         .allow([Method::Get], ["/"], ["compute.projects.get"])
         .allow([Method::Get], ["/aggregated/instances"], ["compute.instances.list"])
         .allow([Method::Get], ["/zones/*/instances/*"], ["compute.instances.get"])
-        .allow(
-            [Method::Get],
-            ["/global/operations/*", "/regions/*/operations/*", "/zones/*/operations/*"],
-            ["compute.globalOperations.get", "compute.regionOperations.get", "compute.zoneOperations.get"],
-        );
+        .allow([Method::Get], OPERATIONS, OPERATION_ACTIONS)
+        // It only looks, whatever its method says: a version of the provider that lets the API wait needs no other config.
+        .allow_as(Effect::Read, [Method::Post], WAITS, OPERATION_ACTIONS);
     let endpoint = global(regional(groups(endpoint)), ["healthChecks", "httpHealthChecks"], Method::Put);
     endpoint
         .allow_as(Effect::Update, [Method::Patch], ["/regions/*/forwardingRules/*"], ["compute.forwardingRules.update"])
@@ -43,7 +49,12 @@ pub(crate) fn network() -> Endpoint {
     )
     .allow([Method::Get], ["/global/routes"], ["compute.routes.list"])
     .allow([Method::Get], ["/global/routes/*"], ["compute.routes.get"])
-    .allow([Method::Get], ["/global/operations/*"], ["compute.globalOperations.get"])
+    .allow(
+        [Method::Get],
+        ["/global/operations", OPERATIONS[0]],
+        ["compute.globalOperations.list", OPERATION_ACTIONS[0]],
+    )
+    .allow_as(Effect::Read, [Method::Post], [WAITS[0]], [OPERATION_ACTIONS[0]])
     .allow_as(Effect::Update, [Method::Post], ["/global/routes"], ROUTE_ACTIONS)
     .fields(["description", "destRange", "name", "network", "nextHopInstance", "priority"])
     .allow_as(Effect::Detach, [Method::Delete], ["/global/routes/*"], ["compute.routes.delete", POLICY])

@@ -21,7 +21,7 @@ use aerostat_sdk::{Description, Error, Provider, Result};
 use crate::api::projects::{self, GceProject};
 use crate::settings::ProjectSettings;
 
-aerostat_sdk::export!(Gcp: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
+aerostat_sdk::export!(Gcp: Provider, Instances, LoadBalancers, LoadBalancerBatches, LoadBalancerInventory, Routes, PersistentVolumes);
 
 impl Provider for Gcp {
     fn describe() -> Result<Description> {

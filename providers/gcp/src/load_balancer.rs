@@ -13,6 +13,7 @@ mod memo;
 mod names;
 mod plan;
 mod removal;
+mod round;
 mod tags;
 
 pub(crate) use self::annotations::{FINALIZERS, OTHER_FINALIZERS, SUBNET_LABEL, TABLE, WRITTEN};
@@ -22,7 +23,8 @@ use std::time::Duration;
 
 use aerostat_sdk::json::revision;
 use aerostat_sdk::{
-    Deletion, Error, Ingress, LoadBalancer, LoadBalancerStatus, LoadBalancers, Progress, Result, events,
+    BatchDescription, BatchItem, Deletion, Error, Ingress, LoadBalancer, LoadBalancerBatches, LoadBalancerStatus,
+    LoadBalancers, Node, Progress, Result, events,
 };
 
 use serde_json::json;
@@ -32,7 +34,8 @@ use self::goal::{GceGoal, MIXED, is_elsewhere, mixed_protocols};
 use self::live::GceLive;
 use self::memo::{GceMemo, GceStage};
 use self::plan::{GceStep, are_backends, plan};
-use crate::api::objects::{self, GceObject};
+use self::round::GceRound;
+use crate::api::objects::GceObject;
 use crate::api::writes::{GceVerb, GceWrite};
 use crate::provider::Gcp;
 use crate::settings::ProjectSettings;
@@ -42,41 +45,74 @@ use crate::settings::balancers::GceBalancerSettings;
 const AT_ONCE: Duration = Duration::ZERO;
 /// How often a step is planned again in one call because the credential may not write firewalls.
 const PLANS: usize = 4;
+/// Load balancers of one call: each may make as many requests as one of its own.
+const BATCH: u32 = 10;
+/// How many calls run at a time.
+const CALLS: u32 = 4;
+/// How long a call waits for further load balancers: those that follow one change, and come together.
+const GATHER: Duration = Duration::from_millis(100);
 
 impl LoadBalancers for Gcp {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        let settings = GceBalancerSettings::read()?;
-        if is_elsewhere(desired, &settings)? {
-            return Ok(Progress::NotManaged);
-        }
-        if let Some(why) = mixed_protocols(desired) {
-            events::warning(None, MIXED, why);
-            let error = Error::invalid(format_args!("mixed protocol is not supported for LoadBalancer: {why}"));
-            return Ok(Progress::failed(desired.status().with_ports_error(MIXED, why), error));
-        }
-        let goal = GceGoal::of(desired, settings)?;
-        let Some(memo) = GceMemo::of(desired)? else { return Ok(announce(desired, &goal)) };
-        let running = match follow(&goal.settings.project, &memo) {
-            Ok(known) => known.running,
-            // A limit is no end of the operation: it is asked about again.
-            Err(error @ Error::RetryAfter(_)) => return Err(error),
-            Err(error) => return Ok(Progress::failed(status(desired, &memo.after_failure()), error)),
-        };
-        if !running.is_empty() {
-            let why = format!("waits for operations {}", running.join(", "));
-            let memo = GceMemo { operations: running, ..memo };
-            return Ok(Progress::pending(status(desired, &memo), POLL, why));
-        }
-        let tags = tags::of(desired, &goal)?;
-        let goal = GceGoal { tags, ..goal };
-        match memo.stage == GceStage::New && memo.letters == goal.letters() {
-            true => Ok(begin(desired, &goal, memo)),
-            false => step(desired, &goal, memo),
-        }
+        Self::ensure_alone(desired)
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        removal::delete(unwanted, &GceBalancerSettings::read()?)
+        Self::delete_alone(unwanted)
+    }
+}
+
+impl LoadBalancerBatches for Gcp {
+    fn describe() -> Result<BatchDescription> {
+        Ok(BatchDescription::new(BATCH).concurrency(CALLS).gather(GATHER))
+    }
+
+    fn ensure_batch(desired: &[BatchItem], nodes: &[Node]) -> Vec<Result<Progress>> {
+        let round = GceRound::of(desired.iter().map(|it| &it.load_balancer));
+        let each = desired.iter().map(|item| {
+            let nodes = item.nodes_of(nodes).cloned().collect();
+            ensured(&LoadBalancer { nodes, ..item.load_balancer.clone() }, &round)
+        });
+        each.collect()
+    }
+
+    fn delete_batch(unwanted: &[LoadBalancer]) -> Vec<Result<Deletion>> {
+        let round = GceRound::of(unwanted.iter());
+        unwanted.iter().map(|it| removal::delete(it, &GceBalancerSettings::read()?, &round)).collect()
+    }
+}
+
+/// Takes one step with one of a call's load balancers.
+fn ensured(desired: &LoadBalancer, round: &GceRound) -> Result<Progress> {
+    let settings = GceBalancerSettings::read()?;
+    if is_elsewhere(desired, &settings)? {
+        return Ok(Progress::NotManaged);
+    }
+    if let Some(why) = mixed_protocols(desired) {
+        events::warning(Some(&desired.owner.uid), MIXED, why);
+        let error = Error::invalid(format_args!("mixed protocol is not supported for LoadBalancer: {why}"));
+        return Ok(Progress::failed(desired.status().with_ports_error(MIXED, why), error));
+    }
+    let goal = GceGoal::of(desired, settings)?;
+    let Some(memo) = GceMemo::of(desired)? else { return Ok(announce(desired, &goal)) };
+    let running = match follow(&goal.settings.project, &memo, round) {
+        Ok(known) => known.running,
+        // A limit is no end of the operation: it is asked about again.
+        Err(error @ Error::RetryAfter(_)) => return Err(error),
+        Err(error) => return Ok(Progress::failed(status(desired, &memo.after_failure()), error)),
+    };
+    if !running.is_empty() {
+        let why = format!("waits for operations {}", running.join(", "));
+        let memo = GceMemo { operations: running, ..memo };
+        return Ok(Progress::pending(status(desired, &memo), POLL, why));
+    }
+    let tags = tags::of(desired, &goal)?;
+    let goal = GceGoal { tags, ..goal };
+    match memo.stage == GceStage::New && memo.letters == goal.letters() {
+        true if round.is_of_one() => Ok(begin(desired, &goal, memo, round)),
+        // Of several that are made together none is the first to find out that what they share is not there.
+        true => step(desired, &goal, memo.at(GceStage::Making), round),
+        false => step(desired, &goal, memo, round),
     }
 }
 
@@ -96,7 +132,7 @@ fn announce(desired: &LoadBalancer, goal: &GceGoal) -> Progress {
 
 /// The first writes of a new one: its target, as if all that it names were there, as it is where there is such a Service already; or a
 /// check of its own. The next call reads what lacks.
-fn begin(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Progress {
+fn begin(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo, round: &GceRound) -> Progress {
     let insert = |object, body| GceWrite::new(object, GceVerb::Insert, body);
     let writes = match (goal.is_local, goal.is_internal) {
         (true, false) => vec![insert(goal.check(), bodies::check(goal, None))],
@@ -107,7 +143,7 @@ fn begin(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Progress {
         (false, false) => vec![insert(goal.target(), bodies::pool(goal))],
         (false, true) => vec![insert(goal.target(), bodies::backend(goal))],
     };
-    let mut sent = send(&goal.settings.project, &desired.owner.uid, &memo, &writes);
+    let mut sent = send(&goal.settings.project, &desired.owner.uid, &memo, &writes, round);
     sent.again = None;
     sent.refused = sent.refused.filter(|it| !matches!(it, Error::Invalid(_)));
     let memo = if sent.refused.is_none() { memo.at(GceStage::Making) } else { memo };
@@ -115,11 +151,11 @@ fn begin(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Progress {
 }
 
 /// Reads what is there, and takes the next step.
-fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Result<Progress> {
+fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo, round: &GceRound) -> Result<Progress> {
     let settings = &goal.settings.project;
     let labels = bodies::labels(&desired.owner)?;
-    let mut live = GceLive::read(goal, &memo)?;
-    let mut memo = warn_of_unread(&live, settings, memo);
+    let mut live = GceLive::read(goal, &memo, round)?;
+    let mut memo = warn_of_unread(desired, &live, settings, memo);
     for _ in 0..PLANS {
         let writes = match plan(goal, &live, &memo, &labels)? {
             GceStep::Elsewhere => return Ok(Progress::NotManaged),
@@ -128,7 +164,7 @@ fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Result<Progres
             }
             GceStep::Ready(_) => {
                 let forbidden = std::mem::take(&mut live.forbidden);
-                live = GceLive::read(goal, &memo.clone().at(GceStage::Settled))?;
+                live = GceLive::read(goal, &memo.clone().at(GceStage::Settled), round)?;
                 forbidden.into_iter().for_each(|it| _ = live.forbidden.insert(it));
                 continue;
             }
@@ -136,13 +172,13 @@ fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo) -> Result<Progres
                 let opened = memo.next(Vec::new()).at(GceStage::Open).with(&goal.letters());
                 return Ok(Progress::pending(status(desired, &opened), SOON, why));
             }
-            GceStep::Try(unused) => return try_unused(desired, goal, &memo, unused),
+            GceStep::Try(unused) => return try_unused(desired, goal, &memo, unused, round),
             GceStep::Write(writes) => writes,
         };
         if memo.stage.is_open() {
             memo = memo.with(&goal.letters());
         }
-        let sent = send(settings, &desired.owner.uid, &memo, &writes);
+        let sent = send(settings, &desired.owner.uid, &memo, &writes, round);
         let waits = sent.again.is_some() || sent.in_use.is_some() || sent.refused.is_some();
         if !sent.forbidden.is_empty() && !sent.any && !waits {
             sent.forbidden.into_iter().for_each(|it| _ = live.forbidden.insert(it));
@@ -175,15 +211,19 @@ fn after(desired: &LoadBalancer, memo: &GceMemo, sent: SentWrites) -> Progress {
 }
 
 /// Deletes what Services share and this one needs no more. What something else uses stays.
-fn try_unused(desired: &LoadBalancer, goal: &GceGoal, memo: &GceMemo, mut unused: Vec<GceObject>) -> Result<Progress> {
+fn try_unused(
+    desired: &LoadBalancer,
+    goal: &GceGoal,
+    memo: &GceMemo,
+    mut unused: Vec<GceObject>,
+    round: &GceRound,
+) -> Result<Progress> {
     let backends = are_backends(&unused);
     if !backends && live::unwanted_letters(goal, memo).contains('g') {
-        let name = goal.names.group();
-        let zones = objects::zones_with_group(&name)?;
-        unused.extend(zones.iter().map(|it| GceObject::group(it, &name)));
+        unused.extend(round.groups(&goal.names)?);
     }
     let writes: Vec<GceWrite> = unused.into_iter().map(GceWrite::delete).collect();
-    let mut sent = send(&goal.settings.project, &desired.owner.uid, memo, &writes);
+    let mut sent = send(&goal.settings.project, &desired.owner.uid, memo, &writes, round);
     sent.in_use = None;
     let is_over = sent.again.is_none() && sent.refused.is_none();
     sent.any |= is_over;
@@ -218,7 +258,7 @@ pub(crate) fn memo_of(balancer: &str, making: u64) -> String {
 }
 
 /// Warns of firewalls that the credential may not read, of each once in a while.
-fn warn_of_unread(live: &GceLive, settings: &ProjectSettings, memo: GceMemo) -> GceMemo {
+fn warn_of_unread(service: &LoadBalancer, live: &GceLive, settings: &ProjectSettings, memo: GceMemo) -> GceMemo {
     let project = &settings.network_project;
     let mut told = Vec::new();
     for object in live.forbidden.iter() {
@@ -232,7 +272,7 @@ fn warn_of_unread(live: &GceLive, settings: &ProjectSettings, memo: GceMemo) -> 
             object.title(),
             object.name
         );
-        events::warning(None, "LoadBalancerManualChange", &message);
+        events::warning(Some(&service.owner.uid), "LoadBalancerManualChange", &message);
         told.push(read);
     }
     memo.refusing(told)

@@ -1,9 +1,12 @@
 //! Load balancers with the provider, as the binary runs it: from creation to deletion, and what changes between.
 
-use serde_json::{Value, json};
-use tests::clouds::gcp::{Collection, World};
+use std::collections::BTreeSet;
 
-use crate::ground::{Ground, region};
+use futures::future::join_all;
+use serde_json::{Value, json};
+use tests::clouds::gcp::{Collection, Recorded, World};
+
+use crate::ground::{Ground, region, writes};
 
 const TYPE: &str = "networking.gke.io/load-balancer-type";
 
@@ -70,6 +73,26 @@ async fn an_external_load_balancer_lives_and_leaves_nothing() {
 #[tokio::test]
 async fn an_internal_load_balancer_lives_and_leaves_nothing() {
     lives(json!({ TYPE: "Internal" }), "10.132.", Collection::BackendServices).await;
+}
+
+/// Five at once, with what was recorded of Google's own manager: reads and writes without questions about operations.
+#[tokio::test]
+async fn load_balancers_made_at_once_ask_less_than_googles_manager() {
+    const RECORDED: (usize, usize) = (54, 27);
+    let ground = Ground::start().await;
+    let begun = ground.cloud.requests().len();
+    let names = ["one", "two", "three", "four", "five"];
+    join_all(names.map(async |it| ground.create(it, &json!({}), &json!({})).await)).await;
+    let addresses: BTreeSet<String> = join_all(names.map(|it| ground.address(it))).await.into_iter().collect();
+    assert_eq!(addresses.len(), names.len());
+    let asked = ground.cloud.requests_from(begun);
+    let asked = asked.iter().filter(|it| !it.path.contains("/operations/") && it.path.contains("/projects/"));
+    let (writes, reads): (Vec<&Recorded>, Vec<&Recorded>) = asked.partition(|it| writes(it));
+    assert!(writes.len() <= RECORDED.1, "{writes:#?}");
+    assert!(reads.len() <= RECORDED.0, "{reads:#?}");
+    join_all(names.map(|it| ground.delete(it))).await;
+    assert_eq!(ground.made(), [""; 0]);
+    ground.stop().await;
 }
 
 /// A Service whose changes keep its address.

@@ -164,6 +164,22 @@ pub(crate) fn addresses(settings: &ProjectSettings, ip: &str) -> Result<Vec<Valu
     Ok(items(&page, "items").iter().filter(|it| it["address"] == ip).cloned().collect())
 }
 
+/// The objects of a kind with these names, as far as they are there. Names of objects have no character that means anything in an
+/// expression.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn named(settings: &ProjectSettings, kind: GceKind, names: &[String]) -> Result<Vec<Value>> {
+    pages(None, |token: &Option<String>| {
+        let request = kind.scope().api().get(GceObject::new(kind, "").collection(settings));
+        let request = request.query("filter", format_args!("name eq \"({})\"", names.join("|")));
+        let request = request.query("maxResults", super::PAGE);
+        let page: Value = token.iter().fold(request, |it, token| it.query("pageToken", token)).send()?.json()?;
+        Ok((items(&page, "items").to_vec(), word(&page, "nextPageToken").map(Some)))
+    })
+}
+
 /// The instances in a group; `None` if there is no such group.
 ///
 /// # Errors

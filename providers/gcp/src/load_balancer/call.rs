@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::live::is_of_other_project;
 use super::memo::GceMemo;
+use super::round::GceRound;
 use crate::api::fields::items;
 use crate::api::objects::{GceKind, GceObject, GceScope};
 use crate::api::operations::{self, OperationState};
@@ -56,7 +57,7 @@ pub(super) struct KnownOperations {
 /// # Errors
 ///
 /// The error that one ended with, and refusals of the API.
-pub(super) fn follow(settings: &ProjectSettings, memo: &GceMemo) -> Result<KnownOperations> {
+pub(super) fn follow(settings: &ProjectSettings, memo: &GceMemo, round: &GceRound) -> Result<KnownOperations> {
     let mut known = KnownOperations::default();
     let mut failed = None;
     for operation in &memo.operations {
@@ -67,7 +68,7 @@ pub(super) fn follow(settings: &ProjectSettings, memo: &GceMemo) -> Result<Known
             "r" => (GceScope::Region, ""),
             zone => (GceScope::Zone, zone),
         };
-        match operations::find(&scope.api(), scope.path(settings, zone), name) {
+        match round.operation(operation, || operations::find(&scope.api(), scope.path(settings, zone), name)) {
             Ok(OperationState::Running(_)) => known.running.push(operation.clone()),
             Ok(OperationState::Unread) => known.unread.push(operation.clone()),
             Ok(OperationState::Done | OperationState::InUse | OperationState::Lost) => {}
@@ -79,7 +80,13 @@ pub(super) fn follow(settings: &ProjectSettings, memo: &GceMemo) -> Result<Known
 }
 
 /// Sends writes side by side. After one that says that requests come too fast, the rest is not sent.
-pub(super) fn send(settings: &ProjectSettings, uid: &str, memo: &GceMemo, writes: &[GceWrite]) -> SentWrites {
+pub(super) fn send(
+    settings: &ProjectSettings,
+    uid: &str,
+    memo: &GceMemo,
+    writes: &[GceWrite],
+    round: &GceRound,
+) -> SentWrites {
     let mut sent = SentWrites::default();
     let making = format!("{uid} {}", memo.making);
     for write in writes {
@@ -88,7 +95,7 @@ pub(super) fn send(settings: &ProjectSettings, uid: &str, memo: &GceMemo, writes
             sent.forbidden.push(write.object.clone());
             continue;
         }
-        match write.send(settings, &making) {
+        match round.send(settings, write, &making) {
             Ok(WriteAnswer::Begun(state)) => {
                 sent.any = true;
                 if let OperationState::Running(name) = state {
@@ -98,7 +105,7 @@ pub(super) fn send(settings: &ProjectSettings, uid: &str, memo: &GceMemo, writes
             Ok(WriteAnswer::Again(why)) => sent.again = Some(why),
             Ok(WriteAnswer::InUse(why)) => sent.in_use = Some(why),
             Ok(WriteAnswer::Forbidden(_)) if is_of_other_project(&write.object, settings) => {
-                tell(settings, write);
+                tell(settings, uid, write);
                 sent.tried.push(write.revision(settings));
                 sent.forbidden.push(write.object.clone());
             }
@@ -125,14 +132,14 @@ fn scope(object: &GceObject) -> &str {
 }
 
 /// Tells the people of the network's project which command makes up for a write.
-fn tell(settings: &ProjectSettings, write: &GceWrite) {
+fn tell(settings: &ProjectSettings, uid: &str, write: &GceWrite) {
     let message = format!(
         "the credential may not write {} in project {}. Let somebody who may run: {}",
         write.object.title(),
         settings.network_project,
         command(settings, write)
     );
-    events::warning(None, "LoadBalancerManualChange", &message);
+    events::warning(Some(uid), "LoadBalancerManualChange", &message);
 }
 
 /// The command of `gcloud` that does the same as the write of a firewall.

@@ -231,10 +231,10 @@ fn nodes(service: &LoadBalancer, settings: &GceBalancerSettings, subnet: Option<
         match place {
             _ if in_other_subnet => {}
             Some(Ok(place)) => places.push(place),
-            Some(Err(why)) => events::warning(None, "NodeNotBalanced", why.why()),
+            Some(Err(why)) => events::warning(Some(&service.owner.uid), "NodeNotBalanced", why.why()),
             None => {
                 let message = format!("node {} has no provider id yet, and takes no traffic", node.name);
-                events::warning(None, "NodeNotBalanced", &message);
+                events::warning(Some(&service.owner.uid), "NodeNotBalanced", &message);
             }
         }
     }

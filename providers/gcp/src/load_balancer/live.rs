@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::goal::{GceGoal, shared_backends};
 use super::memo::{GceMemo, GceStage};
 use super::names::GceNames;
+use super::round::GceRound;
 use crate::api::fields::{items, text, word};
 use crate::api::objects::{self, GceKind, GceObject};
 use crate::machine::MachinePlace;
@@ -36,10 +37,10 @@ impl GceLive {
     /// # Errors
     ///
     /// Whatever the API answered.
-    pub(super) fn read(goal: &GceGoal, memo: &GceMemo) -> Result<Self> {
+    pub(super) fn read(goal: &GceGoal, memo: &GceMemo, round: &GceRound) -> Result<Self> {
         let settings = &goal.settings.project;
         let mut live = Self::default();
-        if memo.stage == GceStage::Making && live.read_part(goal)? {
+        if memo.stage == GceStage::Making && live.read_part(goal, round)? {
             live.read_requested(goal)?;
             return Ok(live);
         }
@@ -48,8 +49,12 @@ impl GceLive {
             wanted.extend(own(&goal.names));
             wanted.extend(shared(&goal.names, &unwanted_letters(goal, memo)));
         }
-        live.read_all(settings, wanted)?;
-        live.read_members(goal)?;
+        // Before anything is cleaned up, what is not there has to be gone.
+        live.read_all(settings, wanted, |object| match memo.stage.is_open() {
+            true => round.find(settings, object),
+            false => round.find_listed(settings, object),
+        })?;
+        live.read_members(goal, round)?;
         if let Some(ip) = live.ip(goal).filter(|_| memo.stage.is_open()) {
             live.holding = objects::addresses(settings, &ip)?;
         }
@@ -59,22 +64,23 @@ impl GceLive {
 
     /// Objects that the next step of a making needs, and whether that is a part alone: before there is a rule, its target, and what that names
     /// only as long as there is none; beside a rule, the firewalls for its address, until they are there.
-    fn read_part(&mut self, goal: &GceGoal) -> Result<bool> {
+    fn read_part(&mut self, goal: &GceGoal, round: &GceRound) -> Result<bool> {
         let settings = &goal.settings.project;
-        self.read_all(settings, [goal.rule()])?;
+        let find = |it: &GceObject| round.find_listed(settings, it);
+        self.read_all(settings, [goal.rule()], find)?;
         if !self.has(&goal.rule()) {
-            self.read_all(settings, [goal.target()])?;
+            self.read_all(settings, [goal.target()], find)?;
             if self.has(&goal.target()) {
                 self.unread.insert(goal.check());
                 self.unread.insert(goal.check_firewall());
             } else {
-                self.read_all(settings, [goal.check(), goal.check_firewall()])?;
-                self.read_members(goal)?;
+                self.read_all(settings, [goal.check(), goal.check_firewall()], find)?;
+                self.read_members(goal, round)?;
             }
             return Ok(true);
         }
         let firewalls = address_firewalls(goal);
-        self.read_all(settings, firewalls.clone())?;
+        self.read_all(settings, firewalls.clone(), find)?;
         let is_part = firewalls.iter().any(|it| !self.has(it) && !self.forbidden.contains(it));
         if is_part {
             let others = wanted(goal).into_iter().filter(|it| *it != goal.rule() && !firewalls.contains(it));
@@ -83,11 +89,11 @@ impl GceLive {
         Ok(is_part)
     }
 
-    fn read_members(&mut self, goal: &GceGoal) -> Result<()> {
+    fn read_members(&mut self, goal: &GceGoal, round: &GceRound) -> Result<()> {
         let zones: SortedSet<String> = if goal.is_internal { self.zones(goal) } else { SortedSet::default() };
         for zone in zones.iter() {
             let group = GceObject::group(zone, &goal.names.group());
-            if let Some(members) = objects::members(&goal.settings.project, &group)? {
+            if let Some(members) = round.members(&goal.settings.project, &group)? {
                 self.members.insert(zone.clone(), members);
             }
         }
@@ -107,9 +113,14 @@ impl GceLive {
     /// # Errors
     ///
     /// Whatever the API answered.
-    pub(super) fn read_unwanted(names: &GceNames, settings: &ProjectSettings, memo: &GceMemo) -> Result<Self> {
+    pub(super) fn read_unwanted(
+        names: &GceNames,
+        settings: &ProjectSettings,
+        memo: &GceMemo,
+        round: &GceRound,
+    ) -> Result<Self> {
         let mut live = Self::default();
-        live.read_all(settings, own_of(names, memo))?;
+        live.read_all(settings, own_of(names, memo), |it| round.find(settings, it))?;
         Ok(live)
     }
 
@@ -118,18 +129,29 @@ impl GceLive {
     /// # Errors
     ///
     /// Whatever the API answered.
-    pub(super) fn read_shared(&mut self, names: &GceNames, settings: &ProjectSettings, letters: &str) -> Result<()> {
-        self.read_all(settings, shared(names, letters))
+    pub(super) fn read_shared(
+        &mut self,
+        names: &GceNames,
+        settings: &ProjectSettings,
+        letters: &str,
+        round: &GceRound,
+    ) -> Result<()> {
+        self.read_all(settings, shared(names, letters), |it| round.find(settings, it))
     }
 
-    fn read_all(&mut self, settings: &ProjectSettings, wanted: impl IntoIterator<Item = GceObject>) -> Result<()> {
+    fn read_all(
+        &mut self,
+        settings: &ProjectSettings,
+        wanted: impl IntoIterator<Item = GceObject>,
+        find: impl Fn(&GceObject) -> Result<Option<Value>>,
+    ) -> Result<()> {
         let wanted: SortedSet<GceObject> = wanted.into_iter().collect();
         for object in wanted {
             // Some were read before.
             if self.has(&object) || self.forbidden.contains(&object) {
                 continue;
             }
-            match objects::find(settings, &object) {
+            match find(&object) {
                 Ok(Some(shown)) => _ = self.objects.insert(object, shown),
                 Ok(None) => {}
                 Err(Error::Denied(_)) if is_of_other_project(&object, settings) => _ = self.forbidden.insert(object),

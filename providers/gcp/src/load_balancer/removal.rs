@@ -9,8 +9,9 @@ use super::live::{GceLive, own};
 use super::memo::{GceMemo, GceStage};
 use super::names::GceNames;
 use super::plan::{are_backends, idle_firewalls, tried};
+use super::round::GceRound;
 use crate::api::fields::text;
-use crate::api::objects::{self, GceKind, GceObject};
+use crate::api::objects::{GceKind, GceObject};
 use crate::api::writes::GceWrite;
 use crate::settings::balancers::GceBalancerSettings;
 
@@ -24,7 +25,7 @@ const UNREAD_FOR: u64 = 60;
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> Result<Deletion> {
+pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings, round: &GceRound) -> Result<Deletion> {
     let kept = GceMemo::of(service)?;
     if kept.is_none() && service.finalizers().any(|it| OTHER_FINALIZERS.contains(&it)) {
         return Ok(Deletion::Done);
@@ -33,7 +34,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     let memo = kept.unwrap_or_else(|| GceMemo::new(GceStage::Open, ""));
     let memo = if memo.stage.is_open() { memo.with(SHARED) } else { memo };
     let project = &settings.project;
-    let known = match follow(project, &memo) {
+    let known = match follow(project, &memo, round) {
         Ok(known) => known,
         Err(error @ Error::RetryAfter(_)) => return Err(error),
         Err(error) => return Ok(failed(service, &memo, &error)),
@@ -47,7 +48,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
         return Ok(Deletion::pending(status(service, &GceMemo { operations, ..memo }), pause, why));
     }
     let names = GceNames::of(service)?;
-    let mut live = GceLive::read_unwanted(&names, project, &memo)?;
+    let mut live = GceLive::read_unwanted(&names, project, &memo, round)?;
     for object in own(&names) {
         let is_other = live.get(&object).is_some_and(|it| names.not_ours(&object, it).is_some());
         if is_other {
@@ -58,10 +59,10 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
     let has_own = own(&names).iter().any(|it| live.has(it));
     let mut memo = if has_own || is_first { memo.with(&letters_of(service, &names, &live)) } else { memo };
     if !has_own {
-        live.read_shared(&names, project, &memo.letters)?;
+        live.read_shared(&names, project, &memo.letters, round)?;
     }
     let (step, mut sent) = loop {
-        let step = next(&names, &live, &memo)?;
+        let step = next(&names, &live, &memo, round)?;
         // A call in which something could not be read proves no end.
         if step.writes.is_empty() && !known.unread.is_empty() {
             let why = "an operation could not be read";
@@ -70,7 +71,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
         if step.writes.is_empty() {
             return Ok(end(settings, &live));
         }
-        let sent = send(project, &service.owner.uid, &memo, &step.writes);
+        let sent = send(project, &service.owner.uid, &memo, &step.writes, round);
         let goes_on = sent.any || sent.again.is_some() || sent.in_use.is_some() || sent.refused.is_some();
         if goes_on || sent.forbidden.is_empty() {
             break (step, sent);
@@ -82,7 +83,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings) -> 
             live.forbidden.insert(object);
         }
         if !own(&names).iter().any(|it| live.has(it)) {
-            live.read_shared(&names, project, &memo.letters)?;
+            live.read_shared(&names, project, &memo.letters, round)?;
         }
     };
     if let Some(error) = sent.refused {
@@ -129,12 +130,12 @@ impl RemovalStep {
 
 /// An operation has failed. The contract has no failed deletion with a memo: the next call asks no more about it.
 fn failed(service: &LoadBalancer, memo: &GceMemo, error: &Error) -> Deletion {
-    aerostat_sdk::events::warning(None, "LoadBalancerDeletionFailed", error.why());
+    aerostat_sdk::events::warning(Some(&service.owner.uid), "LoadBalancerDeletionFailed", error.why());
     Deletion::pending(status(service, &memo.after_failure()), POLL * 5, error.why())
 }
 
 /// The next writes.
-fn next(names: &GceNames, live: &GceLive, memo: &GceMemo) -> Result<RemovalStep> {
+fn next(names: &GceNames, live: &GceLive, memo: &GceMemo, round: &GceRound) -> Result<RemovalStep> {
     let left: Vec<GceObject> = own(names).into_iter().filter(|it| live.has(it)).collect();
     let rank = |object: &GceObject| match object.kind {
         // Nothing hangs on firewalls and addresses: they go at once.
@@ -149,9 +150,7 @@ fn next(names: &GceNames, live: &GceLive, memo: &GceMemo) -> Result<RemovalStep>
         let mut unused = tried(names, live, &memo.letters);
         let tries_backends = are_backends(&unused);
         if !tries_backends && memo.letters.contains('g') {
-            let group = names.group();
-            let zones = objects::zones_with_group(&group)?;
-            unused.extend(zones.iter().map(|it| GceObject::group(it, &group)));
+            unused.extend(round.groups(names)?);
         }
         if !unused.is_empty() {
             return Ok(RemovalStep { is_try: true, tries_backends, ..RemovalStep::own(unused) });

@@ -4,13 +4,14 @@ mod cloud;
 mod external;
 mod internal;
 mod refused;
+mod together;
 
 use std::time::Duration;
 
 use aerostat_sdk::testing::{Event, FakeCloud as _, Host, SharedCloud, SimulatedCloud};
 use aerostat_sdk::{
-    Deletion, Error, Instance, Instances, LoadBalancer, LoadBalancers, Node, Page, Port, Progress, Protocol, Result,
-    testing,
+    BatchItem, Deletion, Error, Instance, Instances, LoadBalancer, LoadBalancerBatches, LoadBalancers, Node, Page,
+    Port, Progress, Protocol, Result, testing,
 };
 use serde_json::{Value, json};
 

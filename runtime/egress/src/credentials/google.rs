@@ -6,6 +6,7 @@ mod answers;
 mod client;
 mod federation_file;
 mod settings;
+mod universe;
 
 #[cfg(test)]
 mod tests;
@@ -134,11 +135,19 @@ impl GoogleSource {
         };
         if let GoogleTokens::ServiceAccountKey { exchange, .. } = &self.settings.tokens {
             let key = AccountKey::read(bytes)?;
-            let own = key.own_token_url.as_deref().or(exchange.then_some(account_key::AUDIENCE));
+            if let Some(universe) = &key.universe {
+                let giver = key.own_token_url.as_ref().unwrap_or(&key.audience);
+                universe::listed(universe, giver, &self.settings.origins)?;
+            }
+            let asks = *exchange || key.universe.is_some();
+            let own = key.own_token_url.as_deref().or(asks.then_some(&*key.audience));
             let own = own.map(url).transpose()?;
             return Ok(GoogleLogin::Key(Arc::new(key), own));
         }
         let federation = federation_file::read(bytes)?;
+        if let Some(universe) = &federation.universe {
+            universe::listed(universe, &format!("https://sts.{universe}/v1/token"), &self.settings.origins)?;
+        }
         let urls = FederationUrls {
             exchange: url(&federation.token_url)?,
             impersonation: federation.impersonation.as_ref().map(|it| url(&it.url)).transpose()?,

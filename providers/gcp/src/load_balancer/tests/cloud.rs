@@ -31,6 +31,10 @@ pub(super) struct Cloud {
     pub(super) refusals: Vec<(&'static str, u16, &'static str)>,
     /// Parts of writes whose operations fail with a code.
     pub(super) failures: Vec<(&'static str, &'static str)>,
+    /// The kind of objects of which lists have nothing yet.
+    pub(super) lists_lack: Option<&'static str>,
+    /// Whether the credential may read objects, and list none.
+    pub(super) forbids_lists: bool,
     /// Whether operations cannot be read.
     pub(super) loses_operations: bool,
     /// The project of a shared VPC.
@@ -293,10 +297,24 @@ impl Cloud {
                 }
                 reply(200, json!({ "items": scopes }))
             }
-            [.., "forwardingRules" | "addresses" | "firewalls"] => {
+            [
+                ..,
+                "forwardingRules" | "addresses" | "firewalls" | "targetPools" | "backendServices" | "healthChecks"
+                | "httpHealthChecks",
+            ] if self.forbids_lists => fault(403, "forbidden"),
+            [
+                ..,
+                list @ ("forwardingRules" | "addresses" | "firewalls" | "targetPools" | "backendServices"
+                | "healthChecks" | "httpHealthChecks"),
+            ] => {
                 let ip = query("filter").and_then(|it| it.strip_prefix("address eq "));
+                let names = query("filter").and_then(|it| it.strip_prefix("name eq \"(")?.strip_suffix(")\""));
+                let is_named = |shown: &Value| {
+                    self.lists_lack != Some(*list)
+                        && names.is_none_or(|all| all.split('|').any(|name| shown["name"] == name))
+                };
                 let here = self.objects.iter().filter(|(it, _)| it.rsplit_once('/').is_some_and(|(it, _)| it == path));
-                let here = here.map(|(_, it)| it).filter(|it| ip.is_none_or(|ip| it["address"] == ip));
+                let here = here.map(|(_, it)| it).filter(|it| ip.is_none_or(|ip| it["address"] == ip) && is_named(it));
                 reply(200, json!({ "items": here.collect::<Vec<_>>() }))
             }
             _ => self.objects.get(&path).map_or_else(|| fault(404, "notFound"), |it| reply(200, it)),

@@ -16,9 +16,10 @@ use serde_json::{Value, json};
 use zeroize::Zeroizing;
 
 use super::settings::SCOPE;
+use super::universe;
 
-/// The recipient of an assertion, whichever endpoint the file names.
-pub(super) const AUDIENCE: &str = "https://oauth2.googleapis.com/token";
+/// The recipient of an assertion, whichever endpoint the file names, in Google's own universe.
+const AUDIENCE: &str = "https://oauth2.googleapis.com/token";
 /// The endpoints that Google writes into its files, in the course of the years.
 const GOOGLES: [&str; 3] =
     [AUDIENCE, "https://accounts.google.com/o/oauth2/token", "https://www.googleapis.com/oauth2/v4/token"];
@@ -34,6 +35,10 @@ pub(super) struct AccountKey {
     pair: RsaKeyPair,
     /// The endpoint that the file asks for, if it is none that Google writes there.
     pub(super) own_token_url: Option<String>,
+    /// The domain of its universe, if it is not Google's own. Tokens of another one are asked for.
+    pub(super) universe: Option<String>,
+    /// The recipient of its assertions.
+    pub(super) audience: String,
 }
 
 #[derive(Deserialize)]
@@ -44,6 +49,7 @@ struct KeyFile {
     private_key_id: Option<String>,
     private_key: Option<Zeroizing<String>>,
     token_uri: Option<String>,
+    universe_domain: Option<String>,
 }
 
 impl AccountKey {
@@ -52,7 +58,7 @@ impl AccountKey {
         let file: KeyFile = serde_json::from_slice(bytes).map_err(|_| {
             "is no key of a service account: it is not the JSON that Google gives with a new key".to_owned()
         })?;
-        let KeyFile { kind, client_email, private_key_id, private_key, token_uri } = file;
+        let KeyFile { kind, client_email, private_key_id, private_key, token_uri, universe_domain } = file;
         if kind != "service_account" {
             let kind = cloud_provider::printable(&kind, 40);
             return Err(format!("is of type {kind:?}, not service_account; write it where that type belongs"));
@@ -67,11 +73,15 @@ impl AccountKey {
         let der =
             PrivatePkcs8KeyDer::from_pem_slice(private_key.unwrap_or_default().as_bytes()).map_err(|_| broken())?;
         let pair = RsaKeyPair::from_pkcs8(der.secret_pkcs8_der()).map_err(|_| broken())?;
+        let universe = universe::other(universe_domain)?;
+        let audience = universe.as_deref().map_or_else(|| AUDIENCE.to_owned(), universe::token_url);
         Ok(Self {
             email: name("client_email", client_email)?,
             key_id: name("private_key_id", private_key_id)?,
             pair,
             own_token_url: token_uri.filter(|it| !GOOGLES.contains(&it.as_str())),
+            universe,
+            audience,
         })
     }
 
@@ -82,7 +92,7 @@ impl AccountKey {
 
     /// An assertion, for which the token endpoint gives a token.
     pub(super) fn assertion(&self, now: SystemTime) -> Result<Zeroizing<String>, String> {
-        self.signed(now, json!({ "iss": self.email, "aud": AUDIENCE, "scope": SCOPE }))
+        self.signed(now, json!({ "iss": self.email, "aud": self.audience, "scope": SCOPE }))
     }
 
     fn signed(&self, now: SystemTime, mut claims: Value) -> Result<Zeroizing<String>, String> {

@@ -7,6 +7,8 @@ use std::path::PathBuf;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::universe;
+
 /// The longest word of the file that is kept.
 const WORD_BYTES: usize = 2 << 10;
 /// The longest and the usual time for which a token of a service account is asked for, in seconds.
@@ -18,6 +20,8 @@ pub(super) struct Federation {
     pub(super) audience: String,
     pub(super) subject_token_type: String,
     pub(super) token_url: String,
+    /// The domain of its universe, if it is not Google's own.
+    pub(super) universe: Option<String>,
     pub(super) subject: SubjectToken,
     /// The service account whose token is asked for with the first one.
     pub(super) impersonation: Option<Impersonation>,
@@ -45,6 +49,7 @@ struct FederationFile {
     audience: Option<String>,
     subject_token_type: Option<String>,
     token_url: Option<String>,
+    universe_domain: Option<String>,
     credential_source: Option<Map<String, Value>>,
     service_account_impersonation_url: Option<String>,
     service_account_impersonation: Option<Lifetime>,
@@ -90,6 +95,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Federation, String> {
         audience: word("audience", file.audience)?,
         subject_token_type: word("subject_token_type", file.subject_token_type)?,
         token_url: word("token_url", file.token_url)?,
+        universe: universe::other(file.universe_domain)?,
         subject: subject(&file.credential_source.unwrap_or_default())?,
         impersonation: url
             .map(|url| {

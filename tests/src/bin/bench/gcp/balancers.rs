@@ -122,9 +122,9 @@ pub(crate) async fn measure() -> Result<()> {
 
     let many = AT_ONCE;
     let step = ground.make(0..many, false, many).await?;
-    show(&mut table, "five external ones at once", &step, "54 + 27, 61 s", "20 s or less");
+    show(&mut table, "five external ones at once", &step, "54 + 27, 61 s", "20 s or less, and fewer requests");
     let step = ground.make(0..many, true, 2 * many).await?;
-    show(&mut table, "five internal ones at once", &step, "66 + 31, 70 s", "20 s or less");
+    show(&mut table, "five internal ones at once", &step, "66 + 31, 70 s", "20 s or less, and fewer requests");
 
     ground.running.stop().await?;
     Leadership::of(&ground.control_plane).await?.clear().await?;
@@ -154,7 +154,8 @@ pub(crate) async fn measure() -> Result<()> {
     let since = SystemTime::now();
     let nodes: Api<Node> = Api::all(ground.control_plane.admin().await?);
     nodes.delete(&name(0), &DeleteParams::default()).await?;
-    show(&mut table, "a node leaves, with these ten", &ground.step(since, None).await?, "30 + 10, 30 s", "");
+    let step = ground.step(since, None).await?;
+    show(&mut table, "a node leaves, with these ten", &step, "30 + 10, 30 s", "fewer requests");
     ground.running.stop().await?;
     ground.cloud.stop().await;
     ground.control_plane.stop().await?;

@@ -32,6 +32,8 @@ async fn bad_keys_are_refused_by_name() {
         ("type", "authorized_user", "not service_account"),
         ("token_uri", "https://evil.example/token", "is not Google's (https://evil.example)"),
         ("token_uri", "http://169.254.169.254/token", "no URL of one"),
+        ("universe_domain", "evil.example", "is of the universe evil.example, not googleapis.com"),
+        ("universe_domain", "evil.example/a", "no usable universe_domain"),
     ] {
         let mut file: Value = serde_json::from_str(KEY).unwrap();
         file[key] = value.into();
@@ -60,6 +62,29 @@ async fn adv_117_tokens_go_to_google_and_to_listed_givers_alone() {
         let because = refused(&world, world.of_federation(&file));
         assert!(because.contains("google.tokenOrigins"), "{because}");
     }
+}
+
+#[tokio::test]
+async fn adv_117_files_of_another_universe_are_refused_unless_listed() {
+    let world = World::start().await;
+    let mut file = world.federation();
+    file["universe_domain"] = "evil.example".into();
+    let because = refused(&world, world.of_federation(&file));
+    assert!(because.contains("universe evil.example") && because.contains("google.tokenOrigins"), "{because}");
+    // The giver that the operator lists is asked, with an assertion that is good there alone.
+    let mut key = world.key_of_giver();
+    key["universe_domain"] = "apis.example".into();
+    world.write("key.json", &key.to_string());
+    let (credential, egress) = world.egress(world.of_key());
+    credential.keep().await;
+    assert_eq!(send(&egress, Method::Get).await.map(|it| it.status), Ok(200));
+    let requests = world.giver.requests();
+    let assertion = requests[0].split("assertion=").nth(1).unwrap();
+    let assertion = assertion.replace("%2E", ".").replace("%2D", "-").replace("%5F", "_");
+    assert_eq!(decoded(&assertion)[1]["aud"], "https://oauth2.apis.example/token");
+    key["universe_domain"] = "googleapis.com".into();
+    world.write("key.json", &key.to_string());
+    assert!(world.load(world.of_key()).is_ok(), "it is Google's own");
 }
 
 #[tokio::test]
