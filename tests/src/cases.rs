@@ -20,6 +20,9 @@ const WORDS: usize = 4;
 /// How many characters the name of a test has at most.
 const LONGEST_NAME: usize = 60;
 
+/// The last of OpenStack's cases.
+const OPENSTACK: u32 = 61;
+
 /// The command that writes the page.
 const WRITE: &str = "AEROSTAT_WRITE_CASES=1 cargo test -p tests --lib the_page_of_cases_is_up_to_date";
 
@@ -37,6 +40,17 @@ fn the_page_of_cases_is_up_to_date() {
         panic!("tests/CASES.md:{} is\n{is}\nand should be\n{should_be}\nWrite it with: {WRITE}", index + 1);
     }
     assert_eq!(page, written, "write tests/CASES.md with: {WRITE}");
+}
+
+#[test]
+fn cases_of_openstack_are_real_or_listed_with_a_reason() {
+    let page = fs::read_to_string(root().join("tests/openstack/README.md")).expect("the page is there");
+    let rows = page.lines().filter_map(|it| it.strip_prefix("| ")?.split_once(" | "));
+    let listed = rows.flat_map(|(cases, _)| cases.split(", ")).map(|it| format!("openstack {it}"));
+    let played = tests().into_iter().filter(|it| it.kind() == "real_openstack").flat_map(|it| it.cases);
+    let known: BTreeSet<String> = played.chain(listed).collect();
+    let lost: Vec<_> = (1..=OPENSTACK).filter(|it| !known.contains(&format!("openstack {it}"))).collect();
+    assert!(lost.is_empty(), "no test of tests/it/real_openstack plays these, and its page does not say why: {lost:?}");
 }
 
 #[test]

@@ -47,6 +47,54 @@ fn camel(key: &str) -> String {
 mod tests {
     use super::*;
 
+    /// The keys of cloud.conf about load balancers.
+    const KEYS: [&str; 28] = [
+        "enabled",
+        "lb-version",
+        "lb-provider",
+        "lb-method",
+        "subnet-id",
+        "member-subnet-id",
+        "network-id",
+        "floating-network-id",
+        "floating-subnet-id",
+        "floating-subnet",
+        "floating-subnet-tags",
+        "create-monitor",
+        "monitor-delay",
+        "monitor-timeout",
+        "monitor-max-retries",
+        "monitor-max-retries-down",
+        "manage-security-groups",
+        "internal-lb",
+        "node-selector",
+        "cascade-delete",
+        "flavor-id",
+        "availability-zone",
+        "enable-ingress-hostname",
+        "ingress-hostname-suffix",
+        "max-shared-lb",
+        "container-store",
+        "provider-requires-serial-api-calls",
+        "default-tls-container-ref",
+    ];
+
+    #[test]
+    fn each_key_of_cloud_conf_stands_where_the_page_says() {
+        let described = include_str!("../../../providers/openstack/README.md");
+        let page = include_str!("../../../docs/configuration.md");
+        let (_, table) = page.split_once("### From cloud.conf and clouds.yaml").unwrap();
+        let rows: Vec<_> = table.lines().filter(|it| it.starts_with("| LoadBalancer |")).collect();
+        for key in KEYS {
+            let (setting, _) = settings(&format!("[LoadBalancer]\n{key}=x")).remove(0);
+            let is_setting = described.contains(&format!("\n| `{setting}` | "));
+            match rows.iter().find(|it| it.contains(&format!("`{key}`")) && !it.contains("all but those below")) {
+                Some(row) => assert_eq!(row.contains(&format!("`{setting}`")), is_setting, "{row}"),
+                None => assert!(is_setting, "{key} has no row, and {setting} is no setting"),
+            }
+        }
+    }
+
     #[test]
     fn a_config_becomes_settings() {
         let text = "[Global]\nregion=RegionOne\nusername=admin\n[LoadBalancer]\nmax-shared-lb=3\nprovider-requires-serial-api-calls=true\n\
