@@ -9,6 +9,7 @@
 //! `make openstack` installs it. In region [`REGION`] the catalogue leads through recorders, in [`INNER`], which the services ask each other
 //! in, to them. What is in it: [`Ground`].
 
+mod asking;
 mod cloud;
 mod ground;
 mod group;

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use http::{Method, StatusCode};
+use http::Method;
 use reqwest::Client;
 use serde_json::{Value, json};
 
+use super::asking::{self, PATIENCE};
 use crate::keystone::Keystone;
 use crate::wait;
 
@@ -158,7 +159,7 @@ impl Cloud {
         }
     }
 
-    /// Asks a service, with a token.
+    /// Asks a service, with a token. What only reads is asked again where no answer comes: a busy machine answers late.
     ///
     /// # Errors
     ///
@@ -180,9 +181,9 @@ impl Cloud {
         if !body.is_null() {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
-        let answer = request.send().await.unwrap_or_else(|error| panic!("{method} {service} {path}: {error:#}"));
-        let status: StatusCode = answer.status();
-        let text = answer.text().await.expect("the answer has an end");
+        let request = request.build().expect("a request");
+        let answer = asking::answer(&self.client, &request, PATIENCE).await;
+        let (status, text) = answer.unwrap_or_else(|error| panic!("{method} {service} {path}: {error:#}"));
         if !status.is_success() {
             return Err(Refusal { status: status.as_u16(), text });
         }

@@ -137,28 +137,37 @@ impl BodyPlans<'_> {
         body
     }
 
-    /// All ports of a load balancer that is made, each with its pool, monitor, and at most `members` members.
-    pub(crate) fn populated(&self, members: usize) -> Vec<Value> {
-        let listener = |port: &ServicePort| {
-            let mut pool = self.pool(port);
-            let behind: Vec<_> =
-                self.members_of(port).iter().take(members).map(|member| self.member(port, member)).collect();
-            if !behind.is_empty() {
-                put(&mut pool, "members", Value::Array(behind));
-            }
-            if let Some(monitor) = self.desired_monitor(port) {
-                put(&mut pool, "healthmonitor", Value::Object(self.monitor(port, monitor)));
-            }
-            let mut body = self.listener(port);
-            put(&mut body, "default_pool", Value::Object(pool));
-            Value::Object(body)
+    /// The ports of a load balancer that is made, each with its pool, its monitor and members: as many of them, and then of ports, as fit into one
+    /// request beside `rest` bytes.
+    pub(crate) fn populated(&self, rest: usize) -> Vec<Value> {
+        let members = self.members_that_fit(rest);
+        let mut bytes = rest + 32;
+        let fits = |listener: &Value| {
+            bytes += size(listener) + 1;
+            bytes <= LARGEST
         };
-        self.desired.listeners.iter().map(listener).collect()
+        self.desired.listeners.iter().map(|it| self.populated_listener(it, members)).take_while(fits).collect()
+    }
+
+    /// A port with its pool, its monitor, and at most `members` members.
+    fn populated_listener(&self, port: &ServicePort, members: usize) -> Value {
+        let mut pool = self.pool(port);
+        let behind: Vec<_> =
+            self.members_of(port).iter().take(members).map(|member| self.member(port, member)).collect();
+        if !behind.is_empty() {
+            put(&mut pool, "members", Value::Array(behind));
+        }
+        if let Some(monitor) = self.desired_monitor(port) {
+            put(&mut pool, "healthmonitor", Value::Object(self.monitor(port, monitor)));
+        }
+        let mut body = self.listener(port);
+        put(&mut body, "default_pool", Value::Object(pool));
+        Value::Object(body)
     }
 
     /// How many members each pool of a creation may have, so that `rest` bytes and its ports fit into one request.
-    pub(crate) fn members_that_fit(&self, rest: usize) -> usize {
-        let bare = self.populated(0).iter().map(size).sum::<usize>();
+    fn members_that_fit(&self, rest: usize) -> usize {
+        let bare = self.desired.listeners.iter().map(|it| size(&self.populated_listener(it, 0))).sum::<usize>();
         let largest = |it: &ServicePort| self.members.iter().map(|member| size(&self.member(it, member)) + 1).max();
         let pools = self.desired.listeners.iter().filter(|it| it.node_port.is_some());
         let row: usize = pools.filter_map(largest).sum();

@@ -1,4 +1,4 @@
-//! The creation of a load balancer: one request with all of its ports, and with as many members as it can hold.
+//! The creation of a load balancer: one request with its ports, and with as many members as it can hold.
 
 use aerostat_sdk::backend::{Creation, Found, gave_up};
 use aerostat_sdk::events::Warnings;
@@ -101,8 +101,8 @@ pub(crate) fn create(call: &BalancerCall<'_>) -> Result<Creation> {
     warnings.emit();
     let is_known = settings.serial || serial::is_known(&settings.provider, features)?;
     if !is_known {
-        let fit = plans.members_that_fit(size(&Value::Object(body.clone())));
-        put(&mut body, "listeners", Value::Array(plans.populated(fit)));
+        let listeners = plans.populated(size(&Value::Object(body.clone())));
+        put(&mut body, "listeners", Value::Array(listeners));
         match send(call, body)? {
             SentCreation::Refused => {}
             SentCreation::Answered(creation) => return Ok(creation),

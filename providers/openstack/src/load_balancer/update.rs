@@ -300,7 +300,6 @@ impl<'a> Comparison<'a> {
         }
     }
 
-    /// Warns about what is not as it may seem.
     /// An event says that a load balancer with the cluster's former name gets another one, when it does.
     fn tell_rename(&self) {
         let names = &self.call.names;
@@ -314,6 +313,7 @@ impl<'a> Comparison<'a> {
         }
     }
 
+    /// Warns about what is not as it may seem.
     fn warn(&self, warnings: &mut Warnings) {
         let desired = self.desired;
         if desired.ranges_are_ignored {

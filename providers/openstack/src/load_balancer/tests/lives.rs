@@ -381,6 +381,22 @@ fn ten_ports_of_many_nodes_fit_into_requests() {
 }
 
 #[test]
+fn ports_that_one_request_cannot_hold_follow_it() {
+    let mut stage = Stage::new();
+    stage.service.ports = (0..42).map(|it| Port::new(Protocol::Tcp, 8_000 + it, 31_000 + it)).collect();
+    stage.service.source_ranges = (0..120).map(|it| format!("198.51.{it}.0/24")).collect();
+    let writes = stage.ensured().unwrap();
+    let count = |what: &str| writes.iter().filter(|it| it.starts_with(what)).count();
+    assert_eq!(count("POST /loadbalancers"), 1, "{writes:?}");
+    assert!((1..42).contains(&count("POST /listeners")), "{writes:?}");
+    stage.change(|cloud| {
+        assert!(cloud.largest <= 100_000, "{}", cloud.largest);
+        assert_eq!((cloud.listeners.len(), cloud.members.len()), (42, 126));
+    });
+    assert_eq!(stage.ensured().unwrap(), [""; 0]);
+}
+
+#[test]
 fn a_pool_too_large_for_one_request_is_changed_in_parts() {
     let mut stage = Stage::new();
     let nodes = (0..1_500_u16).map(|number| {
