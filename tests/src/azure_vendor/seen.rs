@@ -125,7 +125,8 @@ pub(super) fn objects(account: &Assets) -> BTreeMap<String, Value> {
 }
 
 fn is_shown(id: &str) -> bool {
-    !MACHINES.iter().any(|it| id.ends_with(it))
+    // The other writer's are none of the recording's.
+    !MACHINES.iter().any(|it| id.ends_with(it)) && !id.contains("/by-hand-")
 }
 
 /// Entries that were set and that were taken away between, by id.

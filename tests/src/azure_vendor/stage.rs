@@ -1,6 +1,6 @@
 //! A cluster, the resource group of the recordings, and the binary between them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Service};
@@ -13,7 +13,7 @@ use crate::beside::{
     Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, ServiceChange, ServiceStep, StepLimits, compare,
     manifest, recorded_events, seen_service, until_alike,
 };
-use crate::clouds::azure::{Kind, LOCATION, Options, Simulator, World, id, machine_address};
+use crate::clouds::azure::{Kind, LOCATION, Options, Recorded, Simulator, World, id, machine_address};
 use crate::control_plane::{Cluster, cluster};
 use crate::operator::{Process, Setup};
 use crate::vendor::azure;
@@ -50,7 +50,8 @@ impl AzureStage {
         stage
     }
 
-    /// The same without the binary, and without nodes. Operations end at once, as in the recordings.
+    /// The same without the binary, and without nodes. Operations end at once, as in the recordings; and another writer changes load balancers
+    /// and the security group each time between a read and the write over it.
     ///
     /// # Panics
     ///
@@ -60,6 +61,7 @@ impl AzureStage {
         let cloud = cloud.expect("the subscription starts");
         cloud.with(World::build_plain);
         cloud.with(|world| add_machines(world, folder));
+        cloud.behave(|it| it.has_other_writer = true);
         let mut setup = azure::soon(azure::setup(&cluster, &cloud)).flags(&FLAGS);
         let settings = &mut setup.config["provider"]["settings"];
         if ["node-ip", "several"].contains(&folder) {
@@ -158,6 +160,8 @@ impl AzureStage {
         let last = || self.cloud.requests_from(begun).last().map(|it| it.at);
         let ours = until_alike(table, &step.name, &theirs, LIMITS, ours, last).await;
         let asked = self.asked(begun);
+        let lost = self.cloud.with(|world| world.lost_by_others());
+        assert!(lost.is_empty(), "{}: another writer has lost {lost:#?}", step.name);
         ComparedStep {
             name: step.name.clone(),
             theirs: ManagerState { seen: theirs, asked: step.asked.clone() },
@@ -251,7 +255,7 @@ impl AzureStage {
     /// The requests since.
     fn asked(&self, begun: usize) -> Asked {
         let words = self.words();
-        let all = self.cloud.requests_from(begun).into_iter().filter(|it| is_counted(&it.path));
+        let all = without_repetitions(self.cloud.requests_from(begun)).filter(|it| is_counted(&it.path));
         Asked::of(all.map(|it| (format!("{} {}", it.method, words.text(&it.path)), !it.method.is_safe())))
     }
 
@@ -263,6 +267,18 @@ impl AzureStage {
         let writes = all.filter(|it| !it.method.is_safe() && is_counted(&it.path));
         writes.map(|it| words.text(&it.to_string())).collect()
     }
+}
+
+/// Requests without writes that the other writer was ahead of, and without the read after each: theirs met nobody.
+fn without_repetitions(requests: Vec<Recorded>) -> impl Iterator<Item = Recorded> {
+    let mut refused = BTreeSet::new();
+    requests.into_iter().filter(move |request| match request.status {
+        Some(412) => {
+            refused.insert(request.path.clone());
+            false
+        }
+        _ => !request.method.is_safe() || !refused.remove(&request.path),
+    })
 }
 
 /// The machines that a folder's recordings begin with.

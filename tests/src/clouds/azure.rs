@@ -19,6 +19,7 @@ mod listing;
 mod metadata;
 mod ongoing;
 mod operations;
+mod other_writer;
 mod power;
 mod presented;
 mod published;

@@ -62,6 +62,8 @@ pub struct Behaviour {
     pub unlisted: BTreeSet<String>,
     /// The labels of names that somebody else in the world has: `shop` of `shop.westeurope.cloudapp.azure.com`.
     pub taken_labels: BTreeSet<String>,
+    /// Whether another writer changes load balancers and security groups, each time between somebody's read and the write over it.
+    pub has_other_writer: bool,
 }
 
 /// A fraction of what it is in truth, and longer than a request.
@@ -92,6 +94,7 @@ impl Default for Behaviour {
             upper_case_groups: false,
             unlisted: BTreeSet::new(),
             taken_labels: BTreeSet::new(),
+            has_other_writer: false,
         }
     }
 }

@@ -11,6 +11,7 @@ use super::behaviour::Behaviour;
 use super::id::{key, name_of, parent_of};
 use super::kind::{Kind, Service};
 use super::ongoing::{Ongoing, Stored};
+use super::other_writer::OtherWriter;
 use super::throttle::Throttles;
 
 /// Everything that exists. Operations whose time has come end at the next request.
@@ -29,6 +30,7 @@ pub struct World {
     /// Operations by id.
     pub(super) operations: BTreeMap<String, Ongoing>,
     pub(super) throttles: Throttles,
+    pub(super) other_writer: OtherWriter,
     /// The address under which the simulator is reached: links to pages and operations begin so.
     pub(super) base: String,
     count: u64,
@@ -52,6 +54,7 @@ impl World {
             gone: BTreeMap::new(),
             operations: BTreeMap::new(),
             throttles: Throttles::default(),
+            other_writer: OtherWriter::default(),
             base: String::new(),
             count: 0,
             clock: CloudClock::default(),
@@ -124,6 +127,7 @@ impl World {
     /// Takes a resource away with what lies in it, and lets others forget it.
     pub fn remove(&mut self, id: &str) -> Option<Value> {
         let stored = self.resources.remove(&key(id))?;
+        self.other_writer.forget(id);
         let below = format!("{}/", key(id));
         let within: Vec<String> = self.resources.keys().filter(|it| it.starts_with(&below)).cloned().collect();
         for it in within {
@@ -155,6 +159,18 @@ impl World {
                 }
             }
         }
+    }
+
+    /// How often another writer was ahead of a write.
+    #[must_use]
+    pub fn times_overtaken(&self) -> u32 {
+        self.other_writer.times()
+    }
+
+    /// The entries of the other writer that are not in their resources any more.
+    #[must_use]
+    pub fn lost_by_others(&self) -> Vec<String> {
+        self.other_writer.lost(|id| self.get(id))
     }
 
     /// All resources by the ids as they compare.
