@@ -13,6 +13,7 @@ use tests::wait;
 /// How many parts are played side by side.
 const AT_A_TIME: usize = 3;
 
+/// Cases: azure 22
 #[tokio::test(flavor = "multi_thread")]
 async fn aerostat_leaves_what_azures_own_manager_leaves() {
     let say = |line: String| println!("{line}");

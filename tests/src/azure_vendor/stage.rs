@@ -272,12 +272,12 @@ impl AzureStage {
 /// Requests without writes that the other writer was ahead of, and without the read after each: theirs met nobody.
 fn without_repetitions(requests: Vec<Recorded>) -> impl Iterator<Item = Recorded> {
     let mut refused = BTreeSet::new();
-    requests.into_iter().filter(move |it| match it.status {
+    requests.into_iter().filter(move |request| match request.status {
         Some(412) => {
-            refused.insert(it.path.clone());
+            refused.insert(request.path.clone());
             false
         }
-        _ => !it.method.is_safe() || !refused.remove(&it.path),
+        _ => !request.method.is_safe() || !refused.remove(&request.path),
     })
 }
 

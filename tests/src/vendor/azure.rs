@@ -34,6 +34,7 @@ impl Vendor for AzureCloud {
     const MODULE: &'static str = guests::AZURE;
     const MANIFEST: &'static str = include_str!("../../../deploy/azure/config.yaml");
     const PAGE: &'static str = "azure/README.md";
+    const CLUSTER: &'static str = "kubernetes";
     const ENDPOINT: &'static str = "compute";
     const SETTINGS: &'static [(&'static str, &'static str)] = &[
         ("subscriptionId", SUBSCRIPTION),

@@ -28,6 +28,8 @@ pub trait Vendor: Send + Sync + 'static {
     const MANIFEST: &'static str;
     /// The page of `deploy/` that an operator of this cloud follows, by its path in that folder.
     const PAGE: &'static str;
+    /// The name of a rig's cluster, where objects of the cloud are called by it.
+    const CLUSTER: &'static str = "";
     /// How the provider calls the cloud's API.
     const ENDPOINT: &'static str;
     /// The part of each path that belongs to the API's address, and not to the provider's request.

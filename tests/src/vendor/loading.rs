@@ -75,6 +75,17 @@ pub async fn load(
     endpoints: Vec<Endpoint>,
     credentials: Credentials,
 ) -> Provider {
+    load_for("", path, settings, endpoints, credentials).await
+}
+
+/// The same for a cluster of this name.
+pub async fn load_for(
+    cluster: &str,
+    path: &str,
+    settings: ProviderSettings,
+    endpoints: Vec<Endpoint>,
+    credentials: Credentials,
+) -> Provider {
     let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
     let module = source.fetch(&NoConfigMaps).await.unwrap();
     let metrics = Metrics::register(&Registry::new()).unwrap();
@@ -90,8 +101,8 @@ pub async fn load(
     let egress = Egress::new(egress, requests).unwrap();
     let provider = Provider::load(&SANDBOX, module, settings, egress, metrics).await;
     let provider = provider.unwrap_or_else(|error| panic!("{error:?}"));
-    let (uid, pod_cidrs) = (CLUSTER_UID.to_owned(), vec![PODS.to_owned()]);
-    provider.set_cluster(Cluster { uid, pod_cidrs, ..Cluster::default() });
+    let (name, uid, pod_cidrs) = (cluster.to_owned(), CLUSTER_UID.to_owned(), vec![PODS.to_owned()]);
+    provider.set_cluster(Cluster { name, uid, pod_cidrs, ..Cluster::default() });
     provider
 }
 

@@ -87,7 +87,8 @@ impl<V: Vendor> ProviderRig<V> {
             writes_annotations: texts(&shipped["provider"]["writesAnnotations"]),
             ..ProviderSettings::default()
         };
-        let provider = loading::load(V::MODULE, settings, endpoints, Credentials::load(credentials).unwrap()).await;
+        let credentials = Credentials::load(credentials).unwrap();
+        let provider = loading::load_for(V::CLUSTER, V::MODULE, settings, endpoints, credentials).await;
         let abilities = provider.cloud();
         let (instances, load_balancers) =
             (abilities.instances.clone().unwrap(), abilities.load_balancers.clone().unwrap());

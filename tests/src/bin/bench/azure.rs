@@ -2,6 +2,7 @@
 //! of the issue). Requests count here, and the time where operations take theirs.
 
 pub(crate) mod balancers;
+pub(crate) mod large;
 pub(crate) mod nodes;
 
 use std::fs;
@@ -9,8 +10,10 @@ use std::path::Path;
 use std::time::Duration;
 
 use anyhow::{Result, bail};
-use serde_json::{Value, json};
-use tests::clouds::azure::{Behaviour, CLIENT, GROUP, Options, SECRET, SUBSCRIPTION, Simulator, TENANT, Taking, World};
+use serde_json::json;
+use tests::clouds::azure::{
+    Behaviour, CLIENT, GROUP, Kind, Options, SECRET, SUBSCRIPTION, Simulator, TENANT, Taking, World,
+};
 use tests::guests;
 use tests::simulator::Recorded;
 use tests::vendor::manifest::cloud_config;
@@ -43,15 +46,38 @@ pub(crate) async fn scale_set(nodes: usize, operation: Duration) -> Result<Simul
     let cloud = subscription(operation).await?;
     cloud.with(|world| {
         world.add_scale_set("pool1");
+        (0..nodes).for_each(|number| add_instance(world, "pool1", number));
+    });
+    Ok(cloud)
+}
+
+/// The load balancers of a cluster that has more Services than one has rules for, each with the scale set that is behind it.
+const SEVERAL: [(&str, &str); 3] = [("kubernetes", "pool1"), ("lb2", "pool2"), ("lb3", "pool3")];
+
+/// One with a scale set for each of several load balancers. The nodes are machines of each in turn.
+pub(crate) async fn several(nodes: usize, operation: Duration) -> Result<Simulator> {
+    let cloud = subscription(operation).await?;
+    cloud.with(|world| {
+        SEVERAL.iter().for_each(|(_, set)| drop(world.add_scale_set(set)));
         for number in 0..nodes {
-            let instance = u32::try_from(number).expect("there are few nodes");
-            let machine = world.add_instance("pool1", instance);
-            if let Some(it) = world.get_mut(&machine) {
-                it["properties"]["osProfile"]["computerName"] = json!(name(number));
-            }
+            add_instance(world, SEVERAL[number % SEVERAL.len()].1, number);
         }
     });
     Ok(cloud)
+}
+
+/// The manifest with the cloud's configuration, as the page fills it in.
+pub(crate) fn shipped() -> String {
+    let named = AzureCloud::MANIFEST.replace("ID-OF-THE-SUBSCRIPTION", SUBSCRIPTION);
+    named.replace("NAME-OF-THE-RESOURCE-GROUP", GROUP)
+}
+
+/// Adds the machine of a node to a scale set.
+fn add_instance(world: &mut World, set: &str, number: usize) {
+    let machine = world.add_instance(set, u32::try_from(number).expect("there are few nodes"));
+    if let Some(it) = world.get_mut(&machine) {
+        it["properties"]["osProfile"]["computerName"] = json!(name(number));
+    }
 }
 
 /// Reads and writes beside tokens and the questions about operations; writes of what Services share are counted once more.
@@ -74,7 +100,7 @@ impl AskedOfAzure {
                 (false, false) => {
                     asked.writes += 1;
                     let kind = request.path.rsplit('/').nth(1).unwrap_or_default();
-                    asked.balancers += usize::from(kind == "loadBalancers");
+                    asked.balancers += usize::from(kind == "loadBalancers" && request.method == http::Method::PUT);
                     asked.groups += usize::from(kind == "networkSecurityGroups");
                 }
             }
@@ -111,13 +137,11 @@ impl Account for Simulator {
         bail!("the baseline does not know Azure")
     }
 
-    /// As it is shipped, with a secret.
+    /// As it is shipped, with a secret; and with a load balancer for each scale set, where there are several.
     fn config(&self, folder: &Path) -> Result<Config> {
         let secret = folder.join("azure-secret");
         fs::write(&secret, SECRET)?;
-        let shipped = cloud_config(AzureCloud::MANIFEST).to_string();
-        let shipped = shipped.replace("ID-OF-THE-SUBSCRIPTION", SUBSCRIPTION);
-        let mut shipped: Value = serde_json::from_str(&shipped.replace("NAME-OF-THE-RESOURCE-GROUP", GROUP))?;
+        let mut shipped = cloud_config(&shipped());
         let tls = json!({ "caFile": self.ca_file() });
         let mut endpoints: Vec<_> = shipped["endpoints"].as_array().cloned().unwrap_or_default();
         for endpoint in &mut endpoints {
@@ -126,6 +150,13 @@ impl Account for Simulator {
         let mut provider = shipped["provider"].take();
         provider["module"] = json!({ "file": { "path": guests::AZURE, "sha256": guests::sha256(guests::AZURE) } });
         provider["settings"] = AzureCloud::SETTINGS.iter().copied().collect();
+        if self.with(|world| world.all(Kind::ScaleSet).count()) == SEVERAL.len() {
+            provider["settings"]["loadBalancerBackendPoolConfigurationType"] = json!("nodeIP");
+            for (name, set) in SEVERAL {
+                provider["settings"][format!("multipleStandardLoadBalancerConfigurations.{name}.primaryVMSet")] =
+                    json!(set);
+            }
+        }
         let mut credential = shipped["credentials"][0].take();
         credential["entra"] = json!({
             "tenant": TENANT, "clientId": CLIENT, "clientSecret": { "file": secret }, "authority": self.base_url(), "tls": tls,

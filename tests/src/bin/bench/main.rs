@@ -42,7 +42,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 37] = [
+const ROWS: [(&str, &str); 38] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -76,9 +76,10 @@ const ROWS: [(&str, &str); 37] = [
         "azure-services",
         "load balancers of Azure, one by one and twenty at once; a start with these; a node that leaves",
     ),
-    ("azure-services-240", "240 load balancers of Azure at once"),
+    ("azure-services-500", "500 load balancers of Azure at once, on three of them"),
     ("azure-steady", "an hour at 1,000 nodes at Azure, all Ready"),
     ("azure-call", "one call of the provider for Azure with a fresh instance, and the module's size"),
+    ("azure-large-call", "a call with a load balancer of 250 rules and 1,000 interfaces: its memory and time"),
     ("gcp-join-1000", "1,000 nodes join at once at Google Cloud"),
     (
         "gcp-services",
@@ -152,7 +153,8 @@ async fn measure(row: &str) -> Result<()> {
         "aws-steady" => aws::nodes::steady().await,
         "azure-join-1000" => azure::nodes::join().await,
         "azure-services" => azure::balancers::measure().await,
-        "azure-services-240" => azure::balancers::many().await,
+        "azure-services-500" => azure::balancers::many().await,
+        "azure-large-call" => azure::large::measure().await,
         "azure-steady" => azure::nodes::steady().await,
         "azure-call" => calls::measure_azure().await,
         "gcp-join-1000" => gcp::nodes::join().await,

@@ -77,9 +77,18 @@ fn kind(request: &Recorded) -> String {
     if let Some(path) = request.path.strip_prefix("/compute/v1/projects/") {
         return format!("{} {}", request.method, of_google(path));
     }
+    if let Some((_, path)) = request.path.split_once("/providers/Microsoft.") {
+        return format!("{} {}", request.method, of_azure(path));
+    }
     // The second segment is the kind of object, the third an id, the fourth a part of it.
     let path = request.path.split('/').enumerate().map(|(index, it)| if index == 3 { "*" } else { it });
     format!("{} {}", request.method, path.collect::<Vec<_>>().join("/"))
+}
+
+/// A path of Azure behind its namespace, with `*` for names: they follow their types.
+fn of_azure(path: &str) -> String {
+    let segments = path.split('/').enumerate();
+    segments.map(|(index, it)| if index > 0 && index % 2 == 0 { "*" } else { it }).collect::<Vec<_>>().join("/")
 }
 
 /// A path of Compute Engine behind `projects/`, with `*` for names: they follow their collections.

@@ -1,5 +1,5 @@
-//! Another writer of what Services share. It puts something of its own into a load balancer or a security group a moment before a write of that,
-//! which is refused, and keeps away from the next one.
+//! Another writer of objects that Services share. It puts something of its own into a load balancer or a security group a moment before a write
+//! of that, which is refused, and keeps away from the next one.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -7,85 +7,76 @@ use serde_json::{Value, json};
 
 use super::id::key;
 use super::kind::Kind;
-use super::region::LOCATION;
-use super::world::{World, elements, text};
 
-/// What another writer has done.
+/// The lists into which it puts something.
+const LISTS: [(Kind, &str); 2] = [(Kind::LoadBalancer, "probes"), (Kind::SecurityGroup, "securityRules")];
+
+/// The other writer's work so far.
 #[derive(Debug, Default)]
 pub(super) struct OtherWriter {
     /// How often it has written.
     count: u32,
     /// The objects whose next write it leaves alone, by their ids as they compare.
     left_alone: BTreeSet<String>,
-    /// The names of what it has put into each object, by the ids as they compare.
+    /// The names of its entries in each object, by the ids as they compare.
     made: BTreeMap<String, Vec<String>>,
 }
 
-/// The list into which it puts something, of the kinds that it writes.
-fn list_of(kind: Kind) -> Option<&'static str> {
-    match kind {
-        Kind::LoadBalancer => Some("probes"),
-        Kind::SecurityGroup => Some("securityRules"),
-        _ => None,
-    }
-}
-
-impl World {
-    /// Writes in the name of the other writer, if there is one, before a write of this resource.
-    pub(super) fn overtake(&mut self, kind: Kind, id: &str) {
-        let Some(list) = list_of(kind).filter(|_| self.behaviour.has_other_writer) else { return };
-        let mut body = self.get(id).cloned().unwrap_or_else(
-            || json!({ "location": LOCATION, "sku": { "name": "Standard" }, "properties": { "provisioningState": "Succeeded" } }),
-        );
-        let is_at_rest = text(&body["properties"], "provisioningState") == "Succeeded";
-        if !is_at_rest || self.other_writer.left_alone.remove(&key(id)) {
-            return;
+impl OtherWriter {
+    /// The resource as the other writer leaves it, if it is ahead of a write. `there` is the resource as it is, `wanted` the body of that write.
+    pub(super) fn ahead(&mut self, kind: Kind, id: &str, there: Option<&Value>, wanted: &Value) -> Option<Value> {
+        let list = LISTS.iter().find(|(of, _)| *of == kind)?.1;
+        let fresh = || json!({ "location": wanted["location"], "sku": wanted["sku"], "properties": { "provisioningState": "Succeeded" } });
+        let mut body = there.cloned().unwrap_or_else(fresh);
+        let is_at_rest = body["properties"]["provisioningState"] == "Succeeded";
+        if !is_at_rest || self.left_alone.remove(&key(id)) {
+            return None;
         }
-        self.other_writer.count += 1;
-        self.other_writer.left_alone.insert(key(id));
-        let number = self.other_writer.count;
-        let name = format!("by-hand-{number}");
-        let properties = match kind {
-            Kind::LoadBalancer => {
-                json!({ "protocol": "Tcp", "port": 20_000 + number, "intervalInSeconds": 5, "numberOfProbes": 1, "probeThreshold": 1 })
-            }
-            _ => json!({
-                "priority": 100 + number, "direction": "Inbound", "access": "Allow", "protocol": "Tcp", "sourcePortRange": "*",
-                "sourceAddressPrefix": "192.0.2.0/24", "destinationAddressPrefix": "*",
-                "destinationPortRange": (20_000 + number).to_string(),
-            }),
-        };
-        if !body["properties"][list].is_array() {
-            body["properties"][list] = json!([]);
+        self.count += 1;
+        self.left_alone.insert(key(id));
+        let name = format!("by-hand-{}", self.count);
+        let entry = json!({ "name": name, "properties": properties(kind, self.count) });
+        match body["properties"][list].as_array_mut() {
+            Some(all) => all.push(entry),
+            None => body["properties"][list] = json!([entry]),
         }
-        if let Some(all) = body["properties"][list].as_array_mut() {
-            all.push(json!({ "name": name, "properties": properties }));
-        }
-        self.insert(kind, id, body);
-        self.other_writer.made.entry(key(id)).or_default().push(name);
+        self.made.entry(key(id)).or_default().push(name);
+        Some(body)
     }
 
-    /// What the other writer has made in a resource goes with it.
-    pub(super) fn forget_other_writer(&mut self, id: &str) {
-        self.other_writer.made.remove(&key(id));
+    /// Its entries go with their resource.
+    pub(super) fn forget(&mut self, id: &str) {
+        self.made.remove(&key(id));
     }
 
-    /// How often the other writer has written.
-    #[must_use]
-    pub fn times_overtaken(&self) -> u32 {
-        self.other_writer.count
+    /// How often it has written.
+    pub(super) fn times(&self) -> u32 {
+        self.count
     }
 
-    /// What the other writer has made in resources that are there, and is not in them any more: `…/probes/by-hand-3`.
-    #[must_use]
-    pub fn lost_by_others(&self) -> Vec<String> {
-        let lists = |body: &Value| ["probes", "securityRules"].map(|it| body["properties"][it].clone());
+    /// Its entries that are not in their resources any more: `…/by-hand-3`.
+    pub(super) fn lost<'v>(&self, resource: impl Fn(&str) -> Option<&'v Value>) -> Vec<String> {
         let mut lost = Vec::new();
-        for (id, made) in &self.other_writer.made {
-            let lists = self.get(id).map(lists).unwrap_or_default();
-            let has = |name: &String| lists.iter().flat_map(elements).any(|it| text(it, "name") == name);
-            lost.extend(made.iter().filter(|it| !has(it)).map(|it| format!("{id}/{it}")));
+        for (id, made) in &self.made {
+            let lists = LISTS.iter().map(|(_, list)| resource(id).map(|it| &it["properties"][*list]));
+            let there: Vec<&Value> = lists.flatten().filter_map(Value::as_array).flatten().collect();
+            let is_there = |name: &String| there.iter().any(|it| it["name"] == **name);
+            lost.extend(made.iter().filter(|it| !is_there(it)).map(|it| format!("{id}/{it}")));
         }
         lost
     }
+}
+
+/// The properties of an entry that is like no other's.
+fn properties(kind: Kind, number: u32) -> Value {
+    let port = 20_000 + number;
+    if kind == Kind::LoadBalancer {
+        return json!({
+            "protocol": "Tcp", "port": port, "intervalInSeconds": 5, "numberOfProbes": 1, "probeThreshold": 1,
+        });
+    }
+    json!({
+        "priority": 100 + number, "direction": "Inbound", "access": "Allow", "protocol": "Tcp", "sourcePortRange": "*",
+        "sourceAddressPrefix": "192.0.2.0/24", "destinationAddressPrefix": "*", "destinationPortRange": port.to_string(),
+    })
 }

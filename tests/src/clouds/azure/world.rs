@@ -127,7 +127,7 @@ impl World {
     /// Takes a resource away with what lies in it, and lets others forget it.
     pub fn remove(&mut self, id: &str) -> Option<Value> {
         let stored = self.resources.remove(&key(id))?;
-        self.forget_other_writer(id);
+        self.other_writer.forget(id);
         let below = format!("{}/", key(id));
         let within: Vec<String> = self.resources.keys().filter(|it| it.starts_with(&below)).cloned().collect();
         for it in within {
@@ -159,6 +159,18 @@ impl World {
                 }
             }
         }
+    }
+
+    /// How often another writer was ahead of a write.
+    #[must_use]
+    pub fn times_overtaken(&self) -> u32 {
+        self.other_writer.times()
+    }
+
+    /// The entries of the other writer that are not in their resources any more.
+    #[must_use]
+    pub fn lost_by_others(&self) -> Vec<String> {
+        self.other_writer.lost(|id| self.get(id))
     }
 
     /// All resources by the ids as they compare.
