@@ -13,9 +13,9 @@ const DOMAIN_BYTES: usize = 253;
 /// The domain that a file names in the place of Google's own; `None` for that. The error continues the sentence that begins with the file.
 pub(super) fn other(domain: Option<String>) -> Result<Option<String>, String> {
     let Some(domain) = domain.filter(|it| it != OWN) else { return Ok(None) };
-    let is_label = |it: &str| {
+    let is_label = |label: &str| {
         let is_part = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
-        !it.is_empty() && it.len() <= 63 && it.bytes().all(is_part)
+        !label.is_empty() && label.len() <= 63 && label.bytes().all(is_part)
     };
     let is_domain = domain.len() <= DOMAIN_BYTES && domain.contains('.') && domain.split('.').all(is_label);
     if is_domain {
