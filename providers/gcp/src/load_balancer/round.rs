@@ -14,20 +14,20 @@ use crate::machine::MachinePlace;
 use crate::settings::ProjectSettings;
 
 /// Answers by what was asked.
-type Answers<K, V> = RefCell<SortedMap<K, Result<V>>>;
+type RoundAnswers<K, V> = RefCell<SortedMap<K, Result<V>>>;
 
 /// The requests of one call.
 #[derive(Default)]
 pub(super) struct GceRound {
     /// The names of its load balancers.
     balancers: Vec<String>,
-    objects: Answers<GceObject, Option<Value>>,
+    objects: RoundAnswers<GceObject, Option<Value>>,
     /// Those that lists have shown, or lacked.
-    listed: Answers<GceObject, Option<Value>>,
-    members: Answers<GceObject, Option<Vec<MachinePlace>>>,
-    zones: Answers<String, Vec<String>>,
-    operations: Answers<String, OperationState>,
-    writes: Answers<String, WriteAnswer>,
+    listed: RoundAnswers<GceObject, Option<Value>>,
+    members: RoundAnswers<GceObject, Option<Vec<MachinePlace>>>,
+    zones: RoundAnswers<String, Vec<String>>,
+    operations: RoundAnswers<String, OperationState>,
+    writes: RoundAnswers<String, WriteAnswer>,
 }
 
 impl GceRound {
@@ -116,7 +116,7 @@ impl GceRound {
 }
 
 /// The answer that is known, or that of `ask`.
-fn once<K: Ord, V: Clone>(known: &Answers<K, V>, key: K, ask: impl FnOnce() -> Result<V>) -> Result<V> {
+fn once<K: Ord, V: Clone>(known: &RoundAnswers<K, V>, key: K, ask: impl FnOnce() -> Result<V>) -> Result<V> {
     if let Some(answer) = known.borrow().get(&key) {
         return answer.clone();
     }

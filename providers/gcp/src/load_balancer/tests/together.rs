@@ -55,8 +55,8 @@ impl JointStage {
             }
             let nodes = self.services[0].nodes.clone();
             let places: Vec<u32> = (0..).zip(&nodes).map(|(place, _)| place).collect();
-            let item = |it: &usize| {
-                let load_balancer = LoadBalancer { nodes: Vec::new(), ..self.services[*it].clone() };
+            let item = |number: &usize| {
+                let load_balancer = LoadBalancer { nodes: Vec::new(), ..self.services[*number].clone() };
                 BatchItem { load_balancer, nodes: places.clone() }
             };
             let items: Vec<BatchItem> = waiting.iter().map(item).collect();
