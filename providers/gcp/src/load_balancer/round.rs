@@ -13,7 +13,7 @@ use crate::api::writes::{GceWrite, WriteAnswer};
 use crate::machine::MachinePlace;
 use crate::settings::ProjectSettings;
 
-/// RoundAnswers by what was asked.
+/// Answers by what was asked.
 type RoundAnswers<K, V> = RefCell<SortedMap<K, Result<V>>>;
 
 /// The requests of one call.
@@ -92,7 +92,7 @@ impl GceRound {
         Ok(zones.iter().map(|it| GceObject::group(it, &name)).collect())
     }
 
-    /// State of an operation; `read` asks.
+    /// What has become of an operation; `read` asks.
     ///
     /// # Errors
     ///

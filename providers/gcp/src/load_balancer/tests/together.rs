@@ -5,7 +5,7 @@ use aerostat_sdk::testing::Request;
 use super::*;
 
 /// Services of one cluster, which are worked on together.
-struct RoundOfServices {
+struct JointStage {
     stage: Stage,
     services: Vec<LoadBalancer>,
     /// Requests beside the questions about operations, since the last look.
@@ -17,7 +17,7 @@ fn line(sent: &Request) -> String {
     format!("{:?} {}", sent.method, sent.path.join("/")).to_uppercase()
 }
 
-impl RoundOfServices {
+impl JointStage {
     /// So many of each kind.
     fn new(external: usize, internal: usize) -> Self {
         let stage = Stage::new();
@@ -119,7 +119,7 @@ impl RoundOfServices {
 
 #[test]
 fn external_ones_made_at_once_share_their_reads() {
-    let mut together = RoundOfServices::new(5, 0);
+    let mut together = JointStage::new(5, 0);
     let (reads, writes) = together.ensured();
     // A check with its firewall; of each a pool, a rule and a firewall. The vendor: 54 + 27.
     assert_eq!(writes, 2 + 5 * 3);
@@ -129,7 +129,7 @@ fn external_ones_made_at_once_share_their_reads() {
 
 #[test]
 fn internal_ones_made_at_once_share_their_reads() {
-    let mut together = RoundOfServices::new(0, 5);
+    let mut together = JointStage::new(0, 5);
     let (reads, writes) = together.ensured();
     // A check with its firewall, two groups and their machines; of each a backend service, a rule and a firewall. The vendor: 66 + 31.
     assert_eq!(writes, 2 + 2 * 2 + 5 * 3);
@@ -138,7 +138,7 @@ fn internal_ones_made_at_once_share_their_reads() {
 
 #[test]
 fn nodes_that_leave_are_taken_out_of_groups_once() {
-    let mut together = RoundOfServices::new(5, 5);
+    let mut together = JointStage::new(5, 5);
     together.with_nodes(&[1, 2, 3]);
     together.ensured();
     together.with_nodes(&[1, 2]);
@@ -150,7 +150,7 @@ fn nodes_that_leave_are_taken_out_of_groups_once() {
 
 #[test]
 fn load_balancers_that_go_together_leave_nothing() {
-    let mut together = RoundOfServices::new(3, 3);
+    let mut together = JointStage::new(3, 3);
     together.ensured();
     let (_, writes) = together.deleted();
     // Of each three; two checks with firewalls, two groups.
@@ -160,9 +160,9 @@ fn load_balancers_that_go_together_leave_nothing() {
 
 #[test]
 fn a_list_that_lacks_something_makes_nothing_twice() {
-    let mut together = RoundOfServices::new(3, 0);
+    let mut together = JointStage::new(3, 0);
     together.ensured();
-    let rules = |it: &RoundOfServices| it.stage.left().iter().filter(|it| it.starts_with("forwardingRules")).count();
+    let rules = |it: &JointStage| it.stage.left().iter().filter(|it| it.starts_with("forwardingRules")).count();
     assert_eq!(rules(&together), 3);
     together.stage.change(|cloud| cloud.lists_lack = Some("forwardingRules"));
     let nodes = together.services[0].nodes.clone();
@@ -177,7 +177,7 @@ fn a_list_that_lacks_something_makes_nothing_twice() {
 
 #[test]
 fn lists_that_are_forbidden_are_reads_of_each() {
-    let mut together = RoundOfServices::new(3, 0);
+    let mut together = JointStage::new(3, 0);
     together.stage.change(|cloud| cloud.forbids_lists = true);
     let (_, writes) = together.ensured();
     assert_eq!(writes, 2 + 3 * 3);
@@ -185,7 +185,7 @@ fn lists_that_are_forbidden_are_reads_of_each() {
 
 #[test]
 fn warnings_of_a_call_name_their_services() {
-    let mut together = RoundOfServices::new(2, 0);
+    let mut together = JointStage::new(2, 0);
     together.services.iter_mut().for_each(|it| it.nodes.push(Node::named("joining")));
     together.ensured();
     let about: Vec<_> = together.stage.events.iter().filter_map(|it| it.about.clone()).collect();
