@@ -63,7 +63,7 @@ mod tests {
         let service = async {
             for answer in answers {
                 let (mut connection, _) = listener.accept().await.unwrap();
-                connection.read(&mut [0; 1024]).await.unwrap();
+                assert_ne!(connection.read(&mut [0; 1024]).await.unwrap(), 0, "a request");
                 connection.write_all(answer.as_bytes()).await.unwrap();
             }
         };
