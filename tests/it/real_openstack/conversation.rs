@@ -5,7 +5,6 @@ use std::path::Path;
 use k8s_openapi::api::core::v1::Node;
 use serde_json::{Value, json};
 use tests::kubelet;
-use tests::operator::initialized;
 use tests::real_openstack::Asked;
 
 use crate::setup::{Site, annotated, merge, play, port};
@@ -33,7 +32,7 @@ fn a_conversation_is_recorded() {
             spec.pod_cidr = Some(format!("10.244.{number}.0/24"));
             spec.pod_cidrs = Some(vec![format!("10.244.{number}.0/24")]);
             kubelet::join_as(&site.cluster.admin, node).await.unwrap();
-            initialized(&site.cluster, &name).await;
+            site.initialized(&name).await;
         };
         join(1).await;
         join(2).await;

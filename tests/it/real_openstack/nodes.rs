@@ -94,7 +94,7 @@ fn openstack_015_a_floating_ip_is_external() {
         })
         .await;
         kubelet::join(&site.cluster.admin, "web-1").await.unwrap();
-        operator::initialized(&site.cluster, "web-1").await;
+        site.initialized("web-1").await;
         let found =
             site.eventually("addresses", async || addresses(&operator::node(&site.cluster, "web-1").await)).await;
         eprintln!("    {found:?}");

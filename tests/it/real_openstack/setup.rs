@@ -8,7 +8,7 @@ use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tests::control_plane::{Cluster, cluster};
-use tests::operator::{Process, Setup, initialized};
+use tests::operator::{self, Process, Setup};
 use tests::real_openstack::operator::operator;
 use tests::real_openstack::{Asked, RealOpenstack};
 use tests::{kubelet, wait};
@@ -88,9 +88,18 @@ impl Site {
             ids.push(self.join(name, *number).await);
         }
         for (name, _) in names {
-            initialized(&self.cluster, name).await;
+            self.initialized(name).await;
         }
         ids
+    }
+
+    /// Waits until aerostat has initialised a node, as long as Nova and Neutron may take to answer.
+    pub(crate) async fn initialized(&self, name: &str) {
+        self.eventually(&format!("node {name} is initialised"), async || {
+            let node = operator::node(&self.cluster, name).await;
+            (!kubelet::is_uninitialized(&node)).then_some(())
+        })
+        .await;
     }
 
     pub(crate) fn services(&self) -> Api<Service> {
