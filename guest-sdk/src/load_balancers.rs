@@ -57,9 +57,10 @@ impl LoadBalancer {
         self.extra.iter().any(|(key, value)| key == "host.listed" && value == "true")
     }
 
-    /// Whether this is the first call of [`LoadBalancers::ensure`] with this memo (`host.new-memo`): what it announces, no call
+    /// Whether no call of [`LoadBalancers::ensure`] before this one has had this memo (`host.new-memo`): what it announces, no call
     /// has sent yet. If the cloud refuses it for certain, [`Progress::Failed`] without a memo takes
-    /// the announcement back. `false` also where the host does not know, as after a restart: then look into the cloud first.
+    /// the announcement back, and a [`LoadBalancers::delete`] has nothing to wait for. `false` also where the host does not know, as after a
+    /// restart: then look into the cloud first.
     #[must_use]
     pub fn is_memo_new(&self) -> bool {
         self.extra.iter().any(|(key, value)| key == "host.new-memo" && value == "true")

@@ -115,6 +115,19 @@ func TestDeletionWaitsForWhatMayStillAppear(t *testing.T) {
 	}
 }
 
+func TestDeletionDoesNotWaitForWhatWasNeverSent(t *testing.T) {
+	it, _ := begins(t)
+	it.ensures(t)
+	if answer, err := Delete[Found](it); answer != (loadbalancers.DeletionDone{}) || err != nil {
+		t.Fatal(answer, err)
+	}
+	it.service.Extra = nil
+	answer, err := Delete[Found](it)
+	if _, waits := answer.(loadbalancers.DeletionPending); !waits || err != nil {
+		t.Fatal(answer, err)
+	}
+}
+
 func TestMemoOfAnotherStopsEverything(t *testing.T) {
 	it, _ := begins(t)
 	for _, memo := range []string{"", "creating a2 since 1", "creating a1 since -1", "lb-1 lb-2", "i-1"} {

@@ -19,8 +19,15 @@ func Delete[L any](it Backend[L]) (loadbalancers.Deletion, error) {
 	case memoID:
 		return deleteOne(it, memo.id)
 	case memoCreating:
-		// When it was sent, if at all, nobody knows: it counts from now.
-		return deleteCreated(it, now())
+		if !it.Service().IsMemoNew() {
+			// When it was sent, if at all, nobody knows: it counts from now.
+			return deleteCreated(it, now())
+		}
+		// No call has sent its creation: nothing may still appear in the list.
+		if deletion, err := deleteMarked(it); deletion != nil || err != nil {
+			return deletion, err
+		}
+		return loadbalancers.DeletionDone{}, nil
 	case memoLost:
 		return deleteCreated(it, memo.since)
 	}

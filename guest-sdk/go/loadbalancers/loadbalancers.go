@@ -178,10 +178,10 @@ type LoadBalancer struct {
 	// "host.listed": `load-balancer-inventory` listed the load balancers a moment ago, and the reads of that list cost
 	// no request in this call.
 	//
-	// "host.new-memo": this is the first `ensure` with this memo. Where the memo announces a creation, no call has sent
-	// it yet, and there is nothing to look for. If the cloud then refuses it for certain, `failed` without a memo takes
-	// the announcement back. Without this word an earlier call may have sent it and lost the answer, or the host does not
-	// know, as after a restart: look into the cloud before you make it.
+	// "host.new-memo": no `ensure` before this call has had this memo. Where the memo announces a creation, no call has sent
+	// it yet, and there is nothing to look for, in a `delete` neither. If the cloud then refuses it for certain, `failed`
+	// without a memo takes the announcement back. Without this word an earlier call may have sent it and lost the answer, or
+	// the host does not know, as after a restart: look into the cloud before you make it.
 	//
 	// And with another value, perhaps several times:
 	//

@@ -13,9 +13,9 @@ func (it *LoadBalancer) Status() LoadBalancerStatus {
 	return LoadBalancerStatus{Ingress: it.CurrentIngress, Memo: it.Memo}
 }
 
-// IsMemoNew tells whether this is the first Ensure with this memo (host.new-memo): what it announces, no call has sent yet. If the cloud
-// refuses it for certain, ProgressFailed without a memo takes the announcement back. It is false also where the host does not know, as
-// after a restart: then look into the cloud first.
+// IsMemoNew tells whether no Ensure before this call has had this memo (host.new-memo): what it announces, no call has sent yet. If the
+// cloud refuses it for certain, ProgressFailed without a memo takes the announcement back, and a Delete has nothing to wait for. It is false
+// also where the host does not know, as after a restart: then look into the cloud first.
 func (it *LoadBalancer) IsMemoNew() bool {
 	return slices.Contains(it.Extra, [2]string{"host.new-memo", "true"})
 }

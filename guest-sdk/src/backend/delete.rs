@@ -16,6 +16,10 @@ pub fn delete<B: Backend>(backend: &B) -> Result<Deletion> {
         // Only once the memo holds the id alone has the host made sure that no other Service has it.
         None | Some(Memo::Untagged(_)) => delete_unremembered(backend),
         Some(Memo::Id(id)) => delete_one(backend, &id),
+        // No call has sent its creation: nothing may still appear in the list.
+        Some(Memo::Creating { .. }) if backend.service().is_memo_new() => {
+            Ok(delete_marked(backend)?.unwrap_or(Deletion::Done))
+        }
         // When it was sent, if at all, nobody knows: it counts from now.
         Some(Memo::Creating { .. }) => delete_created(backend, clock::now()),
         Some(Memo::Lost { since }) => delete_created(backend, since),

@@ -342,6 +342,18 @@ fn a_deletion_waits_for_what_may_still_appear() {
 }
 
 #[test]
+fn a_deletion_does_not_wait_for_what_was_never_sent() {
+    let cloud = Cloud { hidden_from_lists: true, ..Cloud::default() }.with("lb-1", "a1", true);
+    assert_eq!(cloud.delete(&announced("creating a1 since 1000"), 1_001), Ok(Deletion::Done));
+    assert_eq!(cloud.calls(), ["list"]);
+    let listed = Cloud { hidden_from_lists: false, ..cloud };
+    assert_eq!(listed.delete(&announced("creating a1 since 1000"), 1_001), Ok(Deletion::Done));
+    assert_eq!(listed.balancers.take(), [], "it has the mark, whoever made it");
+    let lost = listed.delete(&announced("lost a1 since 1000"), 1_001);
+    assert!(matches!(lost, Ok(Deletion::Pending(_))), "what was sent is waited for: {lost:?}");
+}
+
+#[test]
 fn a_remembered_load_balancer_is_deleted_by_its_id() {
     let cloud = Cloud::default().with("lb-1", "chosen", true).with("lb-2", "other", true);
     assert_eq!(cloud.delete(&with_memo("lb-1"), 1_000), Ok(Deletion::Done));

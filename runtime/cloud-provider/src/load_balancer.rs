@@ -165,8 +165,8 @@ pub struct LoadBalancer {
     pub owner: Owner,
     /// The memo that an earlier [`LoadBalancerStatus`] asked to keep. Proof of ownership. Never empty.
     pub memo: Option<String>,
-    /// Whether this is the first call of `ensure` since the memo was kept, whichever process made it: then no earlier call can
-    /// have begun what the memo announces. `false` where that is not known.
+    /// Whether no call of `ensure` before this one has had the memo, whichever process made it: then none can have begun what the
+    /// memo announces. `false` where that is not known.
     pub memo_is_new: bool,
     /// The addresses that the Service's status shows now, ours or an earlier controller's. Proof for adoption.
     pub current_ingress: Vec<Ingress>,

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tests::clouds::openstack::{Kind, Taking};
+use tests::clouds::openstack::{Kind, Side, Taking};
 use tests::simulator::Fault;
 use tests::vendor::{OpenStack, Vendor as _};
 use tests::wait;
@@ -63,6 +63,22 @@ async fn openstack_023_two_writes_make_it_one_a_pool_follows() {
     assert!(polls > 0, "{asked:#?}");
     assert_eq!(ground.warnings("web").await, [""; 0]);
     ground.delete("web").await;
+    ground.stop().await;
+}
+
+#[tokio::test]
+async fn a_service_that_goes_before_its_creation_waits_for_nothing() {
+    let ground = Ground::start().await;
+    let begun = ground.cloud.requests().len();
+    // What the creation needs is read before it is announced.
+    let hold = ground.cloud.hold(1, Side::Before, |it| it.is("GET", "/network/v2.0/networks"));
+    ground.create("web", &json!({})).await;
+    hold.reached().await;
+    ground.begin_deletion("web").await;
+    hold.resume();
+    // For a creation that may have been sent the deletion waits twice as long as this does.
+    ground.gone("web").await;
+    assert_eq!((ground.writes_since(begun), ground.left()), (vec![], vec![]));
     ground.stop().await;
 }
 

@@ -19,14 +19,14 @@ use crate::service::syncer::Syncer;
 
 impl Syncer {
     /// Begins to delete a load balancer, or goes on. `service` is the one that has it, `None` if that has vanished: then a beginning counts
-    /// among the deletions of such. `claimed` is a memo on it that is an older Service's. Returns the memo of another Service that this
-    /// deletion has met.
+    /// among the deletions of such. `claimed` is a memo on it that is an older Service's. Says in `unwanted` whether its memo is new: what
+    /// was announced, and never begun, leaves nothing to wait for. Returns the memo of another Service that this deletion has met.
     pub(super) fn begin_deletion(
         &self,
         key: &str,
         service: Option<&Service>,
         about: &ObjectReference,
-        unwanted: &LoadBalancer,
+        unwanted: &mut LoadBalancer,
         claimed: Option<&str>,
     ) -> Result<Option<String>, Error> {
         let now = Instant::now();
@@ -51,6 +51,7 @@ impl Syncer {
             if let Some(memo) = claimed {
                 state.meets_foreign_memo(memo);
             }
+            unwanted.memo_is_new = claimed.is_none() && state.is_memo_new(unwanted.memo.as_deref());
             Ok(state.foreign_memo())
         })
     }

@@ -235,6 +235,11 @@ impl ServiceState {
         memo.is_some() && self.work.new_memo.take().as_deref() == memo
     }
 
+    /// Whether no call that may give it a load balancer has begun with this memo.
+    pub(super) fn is_memo_new(&self, memo: Option<&str>) -> bool {
+        memo.is_some() && self.work.new_memo.as_deref() == memo
+    }
+
     /// Counts what is about to be asked of the cloud for Kubernetes' sake. What the provider said itself is no change: the
     /// annotations that it writes, the addresses of machines, and which instances exist.
     fn count(&mut self, desired: &LoadBalancer, backends: &[BackendNode], now: Instant) {

@@ -96,7 +96,7 @@ impl Syncer {
         let about = reference(service.as_ref());
         let claimed = self.older_claimant(&service);
         let claimed_memo = claimed.as_ref().map(|(memo, _)| memo.as_str());
-        let foreign_memo = self.begin_deletion(key, Some(&service), &about, &unwanted, claimed_memo)?;
+        let foreign_memo = self.begin_deletion(key, Some(&service), &about, &mut unwanted, claimed_memo)?;
         if let Some((memo, older_claimant)) = &claimed {
             self.record_foreign_memo(&about, memo, older_claimant);
             unwanted = LoadBalancer { memo: None, ..unclaimed(unwanted, &self.shared.cluster) };

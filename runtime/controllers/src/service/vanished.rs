@@ -55,7 +55,7 @@ impl Syncer {
                 }
             }
         });
-        let (about, unwanted, gone_since) = match found {
+        let (about, mut unwanted, gone_since) = match found {
             Continue(found) => found,
             Break(pause) => return Ok(pause),
         };
@@ -68,7 +68,7 @@ impl Syncer {
             return Ok(None);
         }
         self.shared.load_balancers.check().await.map_err(Error::Vanished)?;
-        let foreign_memo = self.begin_deletion(key, None, &about, &unwanted, None)?;
+        let foreign_memo = self.begin_deletion(key, None, &about, &mut unwanted, None)?;
         match self.delete(&about, unwanted.clone(), foreign_memo).await.map_err(Error::Vanished)? {
             Deletion::Pending(it) => {
                 let answered = Instant::now();

@@ -18,7 +18,7 @@ use super::describe;
 use super::gather::{Gatherer, Together};
 use super::guard::Stopped;
 use super::judged;
-use super::load_balancers::{self, LISTED, NEW_MEMO};
+use super::load_balancers;
 use super::loaded::Loaded;
 use super::object::{Object, Subject};
 use crate::bindings::load_balancer_batches::{self as wit, ProvidesLoadBalancerBatchesPre};
@@ -338,10 +338,7 @@ impl BatchFunction for EnsureCalls {
         let lists = questions.iter().map(|it| loaded.load_balancer_lists.sealed(it.listed?, Instant::now()));
         let list = lists.collect::<Option<Vec<_>>>().and_then(|mut it| it.pop());
         for (item, question) in desired.iter_mut().zip(questions) {
-            let words = [(LISTED, list.is_some()), (NEW_MEMO, question.desired.memo_is_new)];
-            let said =
-                words.into_iter().filter(|(_, is_so)| *is_so).map(|(word, _)| (word.to_owned(), "true".to_owned()));
-            item.load_balancer.extra.extend(said);
+            item.load_balancer.extra.extend(load_balancers::words(&question.desired, list.is_some()));
         }
         let function = Self::function(u32::try_from(batch.len()).unwrap_or(u32::MAX));
         let (pre, count) = (calls.pre.clone(), batch.len());
@@ -407,8 +404,12 @@ impl BatchFunction for DeleteCalls {
     ) -> (Reply<Result<wit::Answers<WitDeletion>, Stopped>>, Seen) {
         let (calls, loaded) = (self.calls(), &self.0.loaded);
         let keys = load_balancers::keys(loaded);
-        let unwanted = |it| convert::load_balancer::desired(it, &loaded.node_labels, &keys);
-        let unwanted: Vec<_> = questions.iter().map(unwanted).collect();
+        let mut unwanted = Vec::new();
+        for question in questions {
+            let mut asked = convert::load_balancer::desired(question, &loaded.node_labels, &keys);
+            asked.extra.extend(load_balancers::words(question, false));
+            unwanted.push(asked);
+        }
         let function = Self::function(u32::try_from(questions.len()).unwrap_or(u32::MAX));
         let pre = calls.pre.clone();
         let asked = calls

@@ -16,10 +16,10 @@ use crate::convert;
 use crate::convert::load_balancer::AnnotationKeys;
 
 /// The key in a guest's `extra` that says that a list of all load balancers costs no request.
-pub(super) const LISTED: &str = "host.listed";
+const LISTED: &str = "host.listed";
 
-/// The key in a guest's `extra` that says that no call before this one has had the memo.
-pub(super) const NEW_MEMO: &str = "host.new-memo";
+/// The key in a guest's `extra` that says that no `ensure` before this call has had the memo.
+const NEW_MEMO: &str = "host.new-memo";
 
 /// The load balancers of a provider that exports `load-balancers`.
 pub(super) struct LoadBalancersGuest {
@@ -41,7 +41,8 @@ impl LoadBalancers for LoadBalancersGuest {
     async fn delete(&self, unwanted: &LoadBalancer) -> Reply<Result<Deletion>> {
         let keys = self.keys();
         let pre = self.pre.clone();
-        let asked = convert::load_balancer::desired(unwanted, &self.loaded.node_labels, &keys);
+        let mut asked = convert::load_balancer::desired(unwanted, &self.loaded.node_labels, &keys);
+        asked.extra.extend(words(unwanted, false));
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
             .call_after(Function::Delete, &Object::deleted(unwanted), self.earlier(unwanted, None), |store| {
@@ -86,12 +87,7 @@ impl LoadBalancersGuest {
         let keys = self.keys();
         let pre = self.pre.clone();
         let mut asked = convert::load_balancer::desired(desired, &self.loaded.node_labels, &keys);
-        if listed.is_some() {
-            asked.extra.push((LISTED.to_owned(), "true".to_owned()));
-        }
-        if desired.memo_is_new {
-            asked.extra.push((NEW_MEMO.to_owned(), "true".to_owned()));
-        }
+        asked.extra.extend(words(desired, listed.is_some()));
         let (Reply { answer, events, wrote }, seen) = self
             .loaded
             .call_after(Function::Ensure, &Object::ensured(desired), self.earlier(desired, listed), |store| {
@@ -124,6 +120,12 @@ impl LoadBalancersGuest {
     fn keys(&self) -> AnnotationKeys<'_> {
         keys(&self.loaded)
     }
+}
+
+/// What a guest is told beside a load balancer: whether it was just listed, and whether its memo is new.
+pub(super) fn words(of: &LoadBalancer, is_listed: bool) -> impl Iterator<Item = (String, String)> {
+    let words = [(LISTED, is_listed), (NEW_MEMO, of.memo_is_new)];
+    words.into_iter().filter(|(_, is_so)| *is_so).map(|(word, _)| (word.to_owned(), "true".to_owned()))
 }
 
 /// Which annotation keys pass between Services and the provider.

@@ -181,6 +181,20 @@ fn the_start_of_work_is_announced_once_for_each_spec() {
 }
 
 #[test]
+fn a_memo_is_new_until_a_call_begins_with_it() {
+    let (mut story, service) = (story(), service(json!({})));
+    let _ = story.next_step(&service);
+    let status = LoadBalancerStatus { memo: Some("creating".to_owned()), ..LoadBalancerStatus::default() };
+    let state = story.of(&service);
+    assert!(!state.is_memo_new(None) && !state.is_memo_new(Some("creating")), "another process may have kept it");
+    state.keep(status, None, AnswerMeaning::MemoOnly);
+    assert!(state.is_memo_new(Some("creating")) && state.is_memo_new(Some("creating")), "a deletion only looks");
+    assert!(!state.is_memo_new(Some("lost")));
+    assert!(state.begin_call(Some("creating")));
+    assert!(!state.is_memo_new(Some("creating")));
+}
+
+#[test]
 fn the_eleventh_change_has_to_wait() {
     let mut story = story();
     for size in 0..10 {
