@@ -40,7 +40,7 @@ aerostat_sdk::table! {
     LINK_GROUP: Custom<String> = ("privateLinkServiceResourceGroup", GROUP, "The resource group of Private Link services.")
         .otherwise("the value of resourceGroup");
     GATHER: Integer = ("gatherMilliseconds", Integer::between(0, 10_000).of("milliseconds"),
-        "How long a Service waits for others, so that what they share is written once. Shorter than answers are kept (limits.reuse), one list serves them, too.").default("1000");
+        "How long a Service waits for others, so that what they share is written once.").default("2000");
 }
 
 /// The settings about load balancers, as the operator wrote them.
