@@ -2,16 +2,20 @@
 
 mod codes;
 pub(crate) mod disks;
-pub(crate) mod errors;
+mod errors;
 mod fields;
 pub(crate) mod instances;
 pub(crate) mod interfaces;
+pub(crate) mod listeners;
+pub(crate) mod load_balancers;
 mod product;
 pub(crate) mod route_tables;
+pub(crate) mod server_groups;
 pub(crate) mod vpcs;
 
 pub(crate) use self::codes::is_busy;
-pub(crate) use self::product::{AcsProduct, ECS, VPC};
+pub(crate) use self::errors::AcsRefusal;
+pub(crate) use self::product::{AcsProduct, ECS, SLB, VPC};
 
 /// Items that a page is asked for, and ids in one request: the most that ECS takes.
 pub(crate) const PAGE: u32 = 100;

@@ -2,7 +2,7 @@
 
 use aerostat_sdk::{Effect, Endpoint, OperationPlace};
 
-use crate::api::{AcsProduct, ECS, VPC};
+use crate::api::{AcsProduct, ECS, SLB, VPC};
 
 /// The region that stands for any before one is configured.
 const EXAMPLE: &str = "cn-hangzhou";
@@ -16,6 +16,127 @@ pub(crate) fn ecs(region: Option<&str>) -> Endpoint {
         .only_values("NetworkInterfaceId", ["eni-*"])
         .only_values("SourceDestCheck", ["false"])
 }
+
+/// Classic Load Balancers.
+pub(crate) fn slb(region: Option<&str>) -> Endpoint {
+    const BALANCER: (&str, &[&str]) = ("LoadBalancerId", &["lb-*"]);
+    const GROUP: (&str, &[&str]) = ("VServerGroupId", &["rsp-*"]);
+    const CHECKS: [&str; 4] = ["HealthCheck*", "healthCheckInterval", "HealthyThreshold", "UnhealthyThreshold"];
+    const LISTENER: [&str; 21] = [
+        "AclId",
+        "AclStatus",
+        "AclType",
+        "Bandwidth",
+        "ConnectionDrain*",
+        "CookieTimeout",
+        "Description",
+        "EnableHttp2",
+        "EstablishedTimeout",
+        "ForwardPort",
+        "IdleTimeout",
+        "ListenerForward",
+        "ListenerPort",
+        "PersistenceTimeout",
+        "ProxyProtocolV2Enabled",
+        "RequestTimeout",
+        "Scheduler",
+        "ServerCertificateId",
+        "StickySession*",
+        "TLSCipherPolicy",
+        "XForwardedFor_*",
+    ];
+    let reads = [
+        "DescribeLoadBalancers",
+        "DescribeLoadBalancerAttribute",
+        "DescribeLoadBalancerListeners",
+        "DescribeVServerGroups",
+        "DescribeVServerGroupAttribute",
+    ];
+    let creation = [
+        "Address",
+        "AddressIPVersion",
+        "AddressType",
+        "Bandwidth",
+        "ClientToken",
+        "DeleteProtection",
+        "InstanceChargeType",
+        "InternetChargeType",
+        "LoadBalancerName",
+        "LoadBalancerSpec",
+        "MasterZoneId",
+        "ModificationProtection*",
+        "ResourceGroupId",
+        "SlaveZoneId",
+        "Tag.*.Key",
+        "Tag.*.Value",
+    ];
+    let attributes = [
+        "Bandwidth",
+        "DeleteProtection",
+        "InternetChargeType",
+        "LoadBalancerName",
+        "LoadBalancerSpec",
+        "ModificationProtection*",
+    ];
+    let tags = ["Tag.*.Key", "Tag.*.Value"];
+    let resource = [("ResourceId.1", &["lb-*"][..]), ("ResourceType", &["instance"])];
+    let network = [("VSwitchId", &["vsw-*"][..]), ("VpcId", &["vpc-*"])];
+    let listener: Vec<&str> = CHECKS.iter().chain(&LISTENER).copied().collect();
+    let of_listener = [BALANCER, GROUP, ("VServerGroup", &["on"])];
+    let rules: [SlbRule<'_>; 10] = [
+        (Effect::Write, &["CreateLoadBalancer"], &creation, &network),
+        (
+            Effect::Update,
+            &[
+                "ModifyLoadBalancerInstanceSpec",
+                "ModifyLoadBalancerInternetSpec",
+                "SetLoadBalancerDeleteProtection",
+                "SetLoadBalancerModificationProtection",
+                "SetLoadBalancerName",
+            ],
+            &attributes,
+            &[BALANCER],
+        ),
+        (Effect::Update, &["TagResources"], &tags, &resource),
+        (Effect::Detach, &["UntagResources"], &["TagKey.*"], &resource),
+        (
+            Effect::Update,
+            &[
+                "CreateLoadBalancerHTTPListener",
+                "CreateLoadBalancerHTTPSListener",
+                "CreateLoadBalancerTCPListener",
+                "CreateLoadBalancerUDPListener",
+                "SetLoadBalancerHTTPListenerAttribute",
+                "SetLoadBalancerHTTPSListenerAttribute",
+                "SetLoadBalancerTCPListenerAttribute",
+                "SetLoadBalancerUDPListenerAttribute",
+            ],
+            &listener,
+            &of_listener,
+        ),
+        (Effect::Update, &["StartLoadBalancerListener"], &["ListenerPort", "ListenerProtocol"], &[BALANCER]),
+        (Effect::Update, &["CreateVServerGroup"], &["BackendServers"], &[BALANCER, ("VServerGroupName", &["k8s/*"])]),
+        (Effect::Update, &["AddVServerGroupBackendServers", "SetVServerGroupAttribute"], &["BackendServers"], &[GROUP]),
+        (
+            Effect::Detach,
+            &["DeleteLoadBalancerListener", "DeleteVServerGroup", "RemoveVServerGroupBackendServers"],
+            &["BackendServers", "ListenerPort", "ListenerProtocol"],
+            &[BALANCER, GROUP],
+        ),
+        (Effect::Delete, &["DeleteLoadBalancer"], &[], &[BALANCER]),
+    ];
+    let start = reading(endpoint(SLB, "Classic Load Balancers", region), SLB, &reads);
+    rules.into_iter().fold(start, |endpoint, (effect, operations, names, values)| {
+        let actions: Vec<_> = operations.iter().map(|it| SLB.ram_action(it)).collect();
+        let endpoint =
+            endpoint.allow_operations(effect, operations.iter().copied(), actions.iter().map(String::as_str));
+        let endpoint = endpoint.only(names.iter().copied());
+        values.iter().fold(endpoint, |endpoint, (name, patterns)| endpoint.only_values(name, patterns.iter().copied()))
+    })
+}
+
+/// What operations do, their names, the names in them, and those with patterns of values.
+type SlbRule<'a> = (Effect, &'a [&'a str], &'a [&'a str], &'a [(&'a str, &'a [&'a str])]);
 
 /// The network of the cluster, and its route table.
 pub(crate) fn vpc(region: Option<&str>, table: Option<&str>) -> Endpoint {

@@ -1,6 +1,7 @@
 //! One of Alibaba Cloud's products: an API with one path, whose requests say in a header what they do.
 
-use aerostat_sdk::http;
+use aerostat_sdk::backend::{Creation, Found, gave_up};
+use aerostat_sdk::http::{self, Attempt, Request, Response};
 use serde_json::Value;
 
 use super::errors::{self, AcsRefusal, AskedAction};
@@ -19,6 +20,8 @@ pub(crate) struct AcsProduct {
 
 /// Machines.
 pub(crate) const ECS: AcsProduct = AcsProduct { endpoint: "ecs" };
+/// Classic Load Balancers.
+pub(crate) const SLB: AcsProduct = AcsProduct { endpoint: "slb" };
 /// Networks.
 pub(crate) const VPC: AcsProduct = AcsProduct { endpoint: "vpc" };
 
@@ -36,17 +39,50 @@ impl AcsProduct {
     /// Sends a request for this action with these parameters beside the region, and reads the answer. Long ones go into the form, where
     /// they have room.
     pub(crate) fn call(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Result<Value, AcsRefusal> {
-        let asked = AskedAction { endpoint: self.endpoint, action };
+        let response = self.request(action, region, pairs).answer()?;
+        self.read(action, &response)
+    }
+
+    /// Sends the request that makes a load balancer, which `found` reads in the answer.
+    ///
+    /// # Errors
+    ///
+    /// That it was certainly not made.
+    pub(crate) fn create(
+        self,
+        action: &str,
+        region: &str,
+        pairs: &[(&str, &str)],
+        found: impl FnOnce(&Value) -> Option<Found>,
+    ) -> Result<Creation, AcsRefusal> {
+        let response = match self.request(action, region, pairs).attempt()? {
+            Attempt::Answered(response) => response,
+            Attempt::Lost(why) => return Ok(Creation::Unclear(why)),
+        };
+        let is_made = response.is_success();
+        match self.read(action, &response) {
+            Ok(made) => Ok(found(&made)
+                .map_or_else(|| Creation::Unclear(format!("{action}: an answer without an id")), Creation::Begun)),
+            Err(refusal) if is_made || gave_up(response.status()) => Ok(Creation::Unclear(refusal.error.to_string())),
+            Err(refusal) if refusal.is_busy() => Ok(Creation::Busy(refusal.error.to_string())),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    fn request(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Request {
         let all = [&[(Self::REGION, region)], pairs].concat();
         let request =
             http::post(self.endpoint, [""; 0]).header("accept", "application/json").header(Self::ACTION, action);
-        let request = match is_short(&all) {
+        match is_short(&all) {
             true => request.queries(&all),
             false => request.form(all),
-        };
-        let response = request.answer()?;
+        }
+    }
+
+    fn read(self, action: &str, response: &Response) -> Result<Value, AcsRefusal> {
+        let asked = AskedAction { endpoint: self.endpoint, action };
         if !response.is_success() {
-            return Err(errors::refusal(asked, &response));
+            return Err(errors::refusal(asked, response));
         }
         serde_json::from_slice(response.body()).map_err(|why| errors::unreadable(asked, &why))
     }

@@ -1,0 +1,322 @@
+//! Classic Load Balancers in memory: what is sent for a Service, and what becomes of the answers.
+
+mod cloud;
+mod recorded;
+
+use std::time::Duration;
+
+use aerostat_sdk::testing::{self, FakeCloud as _, Host, Request, SharedCloud, SimulatedCloud};
+use aerostat_sdk::{
+    Deletion, Error, ExternalTrafficPolicy, Ingress, LoadBalancer, LoadBalancers as _, Node, Port, Progress, Protocol,
+    Result,
+};
+use serde_json::{Value, json};
+
+use self::cloud::FakeSlb;
+use super::annotations::{OLDER_PREFIX, PREFIX};
+use crate::provider::Alibaba;
+use crate::tests::action;
+
+const UID: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
+
+fn node(number: usize) -> Node {
+    Node::named(format!("node-{number}")).with_provider_id(format!("cn-hangzhou.i-bp{number:03}"))
+}
+
+/// A Service with TCP port 80 and three nodes.
+fn service() -> LoadBalancer {
+    let service = LoadBalancer::of("default", "web", UID).with_port(Port::new(Protocol::Tcp, 80, 30_080));
+    (1..=3).map(node).fold(service, LoadBalancer::with_node)
+}
+
+fn annotated(name: &str, value: &str) -> LoadBalancer {
+    service().with_annotation(format!("{PREFIX}{name}"), value)
+}
+
+/// A cluster before a cloud.
+struct Played {
+    host: Host,
+    cloud: SharedCloud<FakeSlb>,
+}
+
+impl Played {
+    fn new(cloud: FakeSlb) -> Self {
+        let settings = cloud.settings();
+        let cloud = SimulatedCloud::new(cloud).shared();
+        let host = settings.into_iter().fold(Host::of(&cloud), |it, (name, value)| it.setting(name, value));
+        Self { host, cloud }
+    }
+
+    fn call(&self, service: &mut LoadBalancer) -> Result<Progress> {
+        let host = self.host.clone().at(self.cloud.borrow().now());
+        let answer = host.run(|| Alibaba::ensure(service));
+        let had = service.memo.clone();
+        service.extra.clear();
+        let status = match &answer {
+            Ok(Progress::Ready(status)) => Some(status.clone()),
+            Ok(Progress::Pending(it)) => Some(it.status.clone()),
+            Ok(Progress::Failed(it)) => Some(it.status.clone()),
+            _ => None,
+        };
+        if let Some(status) = status {
+            *service = service.clone().after(status);
+            if service.memo.is_some() && service.memo != had {
+                service.extra.push(("host.new-memo".to_owned(), "true".to_owned()));
+            }
+        }
+        self.cloud.borrow_mut().advance(Duration::from_millis(500));
+        answer
+    }
+
+    /// Calls until it is ready. Returns the requests.
+    fn settle(&self, service: &mut LoadBalancer) -> Vec<Request> {
+        let before = self.host.sent().len();
+        for _ in 0..20 {
+            if let Ok(Progress::Ready(_)) = self.call(service) {
+                return self.host.sent().split_off(before);
+            }
+        }
+        panic!("it is not ready: {:?}", self.host.requests());
+    }
+
+    fn reasons(&self) -> Vec<String> {
+        self.host.events().into_iter().map(|it| it.reason).collect()
+    }
+
+    /// The only load balancer.
+    fn live(&self) -> Value {
+        let objects = self.cloud.borrow_mut().cloud().objects();
+        assert_eq!(objects.len(), 1, "{objects:?}");
+        objects[0].body.clone()
+    }
+}
+
+fn actions(requests: &[Request]) -> Vec<&str> {
+    requests.iter().map(action).collect()
+}
+
+fn writes(requests: &[Request]) -> Vec<&str> {
+    actions(requests).into_iter().filter(|it| !it.starts_with("Describe")).collect()
+}
+
+/// The only listener.
+fn listener(live: &Value) -> &Value {
+    let [listener] = &live["Listeners"].as_array().unwrap()[..] else { panic!("{live}") };
+    listener
+}
+
+#[test]
+fn lives_of_classic_load_balancers_keep_the_promises() {
+    assert_eq!(testing::converge::<Alibaba, _>(FakeSlb::default), [""; 0]);
+}
+
+#[test]
+fn alibaba_014_a_service_without_annotations_is_served() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    let expected = [
+        "DescribeLoadBalancers",
+        "CreateLoadBalancer",
+        "DescribeLoadBalancerAttribute",
+        "DescribeLoadBalancerListeners",
+        "DescribeVServerGroups",
+        "CreateVServerGroup",
+        "CreateLoadBalancerTCPListener",
+        "StartLoadBalancerListener",
+    ];
+    assert_eq!(actions(&played.settle(&mut service)), expected);
+    assert_eq!(service.current_ingress, [Ingress::ip("203.0.113.1")]);
+    let again = played.settle(&mut service);
+    assert_eq!(writes(&again), [""; 0], "alibaba_015");
+    assert_eq!(again.len(), 4);
+}
+
+#[test]
+fn alibaba_017_another_vswitch_has_an_address() {
+    let played = Played::new(FakeSlb { full: vec!["vsw-1"], ..FakeSlb::default() });
+    let host = played.host.clone().setting("vswitches", "vsw-1,vsw-2");
+    let played = Played { host, ..played };
+    let mut service = annotated("address-type", "intranet");
+    played.settle(&mut service);
+    assert_eq!((&played.live()["VSwitchId"], &played.live()["VpcId"]), (&json!("vsw-2"), &json!("vpc-1")));
+    let played = Played::new(FakeSlb { full: vec!["vsw-1"], ..FakeSlb::default() });
+    let mut chosen = annotated("address-type", "intranet").with_annotation(format!("{PREFIX}vswitch-id"), "vsw-1");
+    let _ = played.call(&mut chosen);
+    let refused = played.call(&mut chosen);
+    assert!(matches!(&refused, Ok(Progress::Failed(it)) if it.error.why().contains("VSwitch")), "{refused:?}");
+}
+
+#[test]
+fn alibaba_018_another_address_type_is_a_warning() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    service = service.with_annotation(format!("{PREFIX}address-type"), "intranet");
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    assert_eq!(played.reasons().len(), 1);
+}
+
+#[test]
+fn alibaba_019_of_two_with_the_same_tags_none_is_touched() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    let body = played.live();
+    played.cloud.borrow_mut().cloud().balancers.make("copy", body, testing::FakeMoment::default());
+    service.memo = None;
+    let _ = played.call(&mut service);
+    let before = played.host.sent().len();
+    let refused = played.call(&mut service);
+    assert!(
+        matches!(&refused, Ok(Progress::Failed(it)) if it.error.why().contains("lb-1") && it.error.why().contains("lb-2")),
+        "{refused:?}"
+    );
+    assert_eq!(writes(&played.host.sent()[before..]), [""; 0]);
+}
+
+#[test]
+fn alibaba_022_https_comes_before_http_that_leads_there() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = annotated("protocol-port", "https:443,http:80")
+        .with_annotation(format!("{PREFIX}cert-id"), "c")
+        .with_annotation(format!("{PREFIX}forward-port"), "80:443")
+        .with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    let sent = played.settle(&mut service);
+    let made: Vec<_> = writes(&sent).into_iter().filter(|it| it.contains("Listener")).collect();
+    let expected = [
+        "CreateLoadBalancerHTTPSListener",
+        "StartLoadBalancerListener",
+        "CreateLoadBalancerHTTPListener",
+        "StartLoadBalancerListener",
+    ];
+    assert_eq!(made, expected);
+    let live = played.live();
+    assert_eq!(
+        (&live["Listeners"][1]["ListenerForward"], &live["Listeners"][1]["ForwardPort"]),
+        (&json!("on"), &json!("443"))
+    );
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+}
+
+#[test]
+fn alibaba_023_another_protocol_is_another_listener() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    service = service.with_annotation(format!("{OLDER_PREFIX}protocol-port"), "http:80");
+    let expected = ["DeleteLoadBalancerListener", "CreateLoadBalancerHTTPListener", "StartLoadBalancerListener"];
+    assert_eq!(writes(&played.settle(&mut service)), expected);
+}
+
+#[test]
+fn alibaba_024_local_is_a_check_of_the_health_port() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    assert_eq!(writes(&played.settle(&mut service)), ["SetLoadBalancerTCPListenerAttribute"]);
+    let live = played.live();
+    let values = ["HealthCheckType", "HealthCheckConnectPort", "HealthCheckURI"].map(|it| listener(&live)[it].clone());
+    assert_eq!(values, ["http", "31000", "/healthz"].map(Value::from));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    service.external_traffic_policy = ExternalTrafficPolicy::Cluster;
+    assert_eq!(writes(&played.settle(&mut service)), ["SetLoadBalancerTCPListenerAttribute"]);
+    assert_eq!(listener(&played.live())["HealthCheckType"], "tcp");
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+}
+
+#[test]
+fn alibaba_025_machines_go_in_by_twenty_and_forty() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = LoadBalancer { nodes: (1..=95).map(node).collect(), ..service() };
+    let sent = played.settle(&mut service);
+    let adds = writes(&sent).into_iter().filter(|it| it.contains("BackendServers")).count();
+    assert_eq!(adds, 2, "20 with the group, 40 and 35 behind it");
+    assert_eq!(played.live()["Groups"][0]["Servers"].as_array().unwrap().len(), 95);
+    service.nodes.remove(7);
+    assert_eq!(writes(&played.settle(&mut service)), ["RemoveVServerGroupBackendServers"]);
+}
+
+#[test]
+fn alibaba_026_a_full_group_loses_what_is_gone_first() {
+    let played = Played::new(FakeSlb { most_servers: 3, ..FakeSlb::default() });
+    let mut service = service();
+    played.settle(&mut service);
+    service.nodes = (2..=4).map(node).collect();
+    let expected =
+        ["AddVServerGroupBackendServers", "RemoveVServerGroupBackendServers", "AddVServerGroupBackendServers"];
+    assert_eq!(writes(&played.settle(&mut service)), expected);
+    let live = played.live();
+    let ids: Vec<_> = live["Groups"][0]["Servers"].as_array().unwrap().iter().map(|it| &it["ServerId"]).collect();
+    assert_eq!(ids, ["i-bp002", "i-bp003", "i-bp004"]);
+}
+
+#[test]
+fn alibaba_031_a_load_balancer_that_is_kept_loses_no_listener() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = annotated("preserve-lb-on-delete", "true");
+    played.settle(&mut service);
+    let deletion = played.host.run(|| Alibaba::delete(&service));
+    assert!(matches!(deletion, Ok(Deletion::Kept(_))), "{deletion:?}");
+    let live = played.live();
+    assert_eq!((&live["DeleteProtection"], listener(&live)["Status"].as_str()), (&json!("off"), Some("running")));
+    let keys: Vec<_> = live["Tags"].as_array().unwrap().iter().map(|it| it["TagKey"].as_str().unwrap()).collect();
+    assert_eq!(keys, ["aerostat.dev/cluster-uid", "aerostat.dev/service-uid", "aerostat.dev/kept"]);
+}
+
+#[test]
+fn alibaba_032_a_load_balancer_that_is_gone_is_deleted() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    played.cloud.borrow_mut().cloud().balancers.remove("lb-1");
+    assert_eq!(played.host.run(|| Alibaba::delete(&service)), Ok(Deletion::Done));
+}
+
+#[test]
+fn alibaba_033_an_address_of_the_internet_may_be_forbidden() {
+    let played = Played::new(FakeSlb::default());
+    let host = played.host.clone().setting("disablePublicSLB", "true");
+    let refused = host.run(|| Alibaba::ensure(&service()));
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("disablePublicSLB")), "{refused:?}");
+    assert!(host.requests().is_empty());
+}
+
+#[test]
+fn a_load_balancer_with_other_tags_is_not_touched() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    let other = json!([{ "TagKey": "aerostat.dev/cluster-uid", "TagValue": "x" }, { "TagKey": "aerostat.dev/service-uid", "TagValue": UID }]);
+    played.cloud.borrow_mut().cloud().balancers.get_mut("lb-1").unwrap().body["Tags"] = other;
+    service.nodes.pop();
+    let before = played.host.sent().len();
+    assert!(matches!(played.call(&mut service), Err(Error::Invalid(_))));
+    assert!(matches!(played.host.run(|| Alibaba::delete(&service)), Ok(Deletion::Kept(_))));
+    assert_eq!(writes(&played.host.sent()[before..]), [""; 0]);
+}
+
+#[test]
+fn values_that_are_not_allowed_are_refused_before_a_creation() {
+    for (name, value) in [
+        ("bandwidth", "abc"),
+        ("protocol-port", "http:81"),
+        ("protocol-port", "https:80"),
+        ("scheduler", "best"),
+        ("default-weight", "101"),
+        ("id", "lb-mine"),
+        ("address-type", "intranet"),
+        ("additional-resource-tags", "ack.aliyun.com=c2"),
+    ] {
+        let played = Played::new(FakeSlb::default());
+        let mut service = annotated(name, value);
+        let refused = played.call(&mut service).and_then(|_| played.call(&mut service));
+        let is_refused = match &refused {
+            Err(Error::Invalid(_)) => true,
+            Ok(Progress::Failed(it)) => matches!(it.error, Error::Invalid(_)),
+            _ => false,
+        };
+        assert!(is_refused, "{name} {value}: {refused:?}");
+        assert_eq!(writes(&played.host.sent()), [""; 0], "{name} {value}");
+    }
+}
