@@ -9,8 +9,10 @@ mod instances;
 mod inventory;
 mod load_balancer;
 mod machine;
+mod network;
 mod provider;
 mod routes;
+mod services;
 mod settings;
 mod volumes;
 
@@ -36,10 +38,12 @@ impl Provider for Alibaba {
             .provider_id_prefix(machine::HYBRID)
             .endpoint(endpoints::ecs(region.as_deref()))
             .endpoint(endpoints::slb(region.as_deref()))
+            .endpoint(endpoints::nlb(region.as_deref()))
             .endpoint(endpoints::vpc(region.as_deref(), table.as_deref()))
             .settings(settings::TABLE)
             .settings(settings::balancers::TABLE)
             .annotations(load_balancer::TABLE)
+            .annotations(network::TABLE)
             .node_label(machine::LINGJUN_LABEL)
             .get_batch_size(api::PAGE)
             .list_page_size(api::PAGE))

@@ -1,11 +1,11 @@
 //! A Classic Load Balancer for a Service.
 
-mod annotations;
-mod attributes;
-mod creation;
-mod desired;
+pub(crate) mod annotations;
+pub(crate) mod attributes;
+pub(crate) mod creation;
+pub(crate) mod desired;
 mod listening;
-mod marks;
+pub(crate) mod marks;
 mod names;
 mod update;
 
@@ -16,43 +16,37 @@ pub(crate) use self::marks::{CLUSTER_UID, KEPT, SERVICE_UID};
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
-use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, LoadBalancers, Progress, Result, cluster};
+use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, cluster};
 
-use self::annotations::{ADDRESS_TYPE, HOSTNAME, ID, PRESERVE, renamed};
+use self::annotations::{ADDRESS_TYPE, HOSTNAME, ID as OWN, PRESERVE, renamed};
 use self::desired::DesiredSlb;
-use self::marks::{SlbRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
+use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
 use self::names::PartNames;
 use self::update::SlbUpdate;
 use crate::api::AcsRefusal;
 use crate::api::load_balancers::{self as balancers, SlbBalancer};
-use crate::provider::Alibaba;
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
 
-/// The class of Network Load Balancers.
-const NETWORK_CLASS: &str = "alibabacloud.com/nlb";
+/// The beginning of ids.
+pub(crate) const ID: &str = "lb-";
 
-impl LoadBalancers for Alibaba {
-    fn ensure(desired: &LoadBalancer) -> Result<Progress> {
-        let service = renamed(desired);
-        if service.load_balancer_class.as_deref() == Some(NETWORK_CLASS) {
-            return Err(Error::invalid(format_args!(
-                "loadBalancerClass {NETWORK_CLASS}: Network Load Balancers are not served yet: leave the class out for a Classic Load Balancer"
-            )));
-        }
-        if let Some(id) = Annotations::of(&service).text(ID.name) {
-            return Err(Error::invalid(format_args!(
-                "annotation {}: {id:?}: a load balancer that somebody else made is not served yet, and is not touched: take the annotation \
-                 away for one of the Service's own",
-                ID.name
-            )));
-        }
-        backend::ensure(&SlbCall::of(&service)?)
+/// Takes one step towards it.
+pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+    let service = renamed(desired);
+    if let Some(id) = Annotations::of(&service).text(OWN.name) {
+        return Err(Error::invalid(format_args!(
+            "annotation {}: {id:?}: a load balancer that somebody else made is not served yet, and is not touched: take the annotation \
+             away for one of the Service's own",
+            OWN.name
+        )));
     }
+    backend::ensure(&SlbCall::of(&service)?)
+}
 
-    fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        backend::delete(&SlbCall::of(&renamed(unwanted))?)
-    }
+/// Takes one step towards its absence.
+pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
+    backend::delete(&SlbCall::of(&renamed(unwanted))?)
 }
 
 /// One call about one Service.
@@ -74,8 +68,8 @@ impl<'a> SlbCall<'a> {
         Ok(Self { service, region, vpc, settings, cluster_uid, names })
     }
 
-    fn relation(&self, live: &SlbBalancer) -> SlbRelation {
-        relation(live, self.service, &self.cluster_uid, self.settings.cluster_id.as_deref())
+    fn relation(&self, live: &SlbBalancer) -> TagRelation {
+        relation(&live.tags, self.service, &self.cluster_uid, self.settings.cluster_id.as_deref())
     }
 
     fn desired(&self, live: Option<&SlbBalancer>) -> Result<DesiredSlb> {
@@ -133,7 +127,7 @@ impl Backend for SlbCall<'_> {
     }
 
     fn is_id(&self, text: &str) -> bool {
-        crate::settings::dashed_id(text, "lb-").is_some()
+        crate::settings::dashed_id(text, ID).is_some()
     }
 
     fn pauses(&self) -> Pauses {
@@ -143,7 +137,7 @@ impl Backend for SlbCall<'_> {
     fn list(&self) -> Result<Vec<Found>> {
         // Ours have the vendor's tag, too.
         let all = balancers::tagged(&self.region, (VENDOR_NAME, &self.service.name))?;
-        let own: Vec<&SlbBalancer> = all.iter().filter(|it| self.relation(it) == SlbRelation::Own).collect();
+        let own: Vec<&SlbBalancer> = all.iter().filter(|it| self.relation(it) == TagRelation::Own).collect();
         if let [first, second, ..] = own[..] {
             return Err(Error::invalid(format_args!(
                 "{} and {} both have the tags of this Service, and neither is touched: delete one of them, or its tags",
@@ -151,7 +145,7 @@ impl Backend for SlbCall<'_> {
                 second.title()
             )));
         }
-        Ok(all.iter().map(|it| Found::new(&it.id, &it.name, self.relation(it) == SlbRelation::Own)).collect())
+        Ok(all.iter().map(|it| Found::new(&it.id, &it.name, self.relation(it) == TagRelation::Own)).collect())
     }
 
     fn find(&self, id: &str) -> Result<Option<SlbBalancer>> {
@@ -166,7 +160,7 @@ impl Backend for SlbCall<'_> {
     }
 
     fn found(&self, live: &SlbBalancer) -> Found {
-        Found::new(&live.id, &live.name, self.relation(live) == SlbRelation::Own)
+        Found::new(&live.id, &live.name, self.relation(live) == TagRelation::Own)
     }
 
     fn can_create(&self) -> Result<()> {
@@ -181,7 +175,7 @@ impl Backend for SlbCall<'_> {
     }
 
     fn update(&self, live: &SlbBalancer) -> Result<Update> {
-        if self.relation(live) == SlbRelation::Other {
+        if self.relation(live) == TagRelation::Other {
             return Err(Error::invalid(format_args!(
                 "{} has the tags of another Service, and is not touched",
                 live.title()
@@ -206,7 +200,7 @@ impl Backend for SlbCall<'_> {
     }
 
     fn follow_nodes(&self, live: &SlbBalancer) -> Result<Change<()>> {
-        if self.relation(live) == SlbRelation::Other {
+        if self.relation(live) == TagRelation::Other {
             return Ok(Change::Done(()));
         }
         let desired = self.desired(Some(live))?;
@@ -219,7 +213,7 @@ impl Backend for SlbCall<'_> {
 
     fn delete(&self, id: &str) -> Result<Removal> {
         let Some(live) = balancers::find(&self.region, id)? else { return Ok(Removal::Gone) };
-        if self.relation(&live) == SlbRelation::Other {
+        if self.relation(&live) == TagRelation::Other {
             return Ok(Removal::Foreign(format!("{} has the tags of another Service", live.title())));
         }
         if Annotations::of(self.service).text(PRESERVE.name).is_some() {

@@ -6,11 +6,17 @@ mod described;
 mod errors;
 mod list;
 mod lookup;
+pub(crate) mod pairs;
+pub(crate) mod played;
 pub(crate) mod published;
+pub(crate) mod recorded;
 mod volumes;
 
 use aerostat_sdk::testing::{Body, Host, Outcome, Request, answer};
 use serde_json::{Value, json};
+
+/// The cluster's id at the vendor's, as in the recordings.
+pub(crate) const CLUSTER_ID: &str = "c1234567890abcdef";
 
 /// The settings of a cluster.
 pub(crate) fn settings() -> Host {

@@ -9,7 +9,7 @@ use super::product::SLB;
 /// Listeners of a page.
 const PAGE: &str = "100";
 
-/// What a listener carries.
+/// The protocol of a listener.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
 pub(crate) enum SlbProtocol {
     Tcp,
@@ -95,7 +95,7 @@ impl SlbListener {
         // What requests call HealthCheckSwitch, answers call HealthCheck.
         let names = [parameter, if parameter == "HealthCheckSwitch" { "HealthCheck" } else { parameter }];
         let places = names.iter().flat_map(|it| [&config[*it], &self.shown[*it]]);
-        places.into_iter().find_map(|it| match it {
+        places.into_iter().find_map(|value| match value {
             Value::String(text) => Some(text.clone()),
             Value::Number(number) => Some(number.to_string()),
             Value::Bool(flag) => Some(flag.to_string()),

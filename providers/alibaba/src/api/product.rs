@@ -5,6 +5,7 @@ use aerostat_sdk::http::{self, Attempt, Request, Response};
 use serde_json::Value;
 
 use super::errors::{self, AcsRefusal, AskedAction};
+use super::fields::{list, text};
 
 /// The most pairs that the host sends in a query.
 const QUERY_PAIRS: usize = 64;
@@ -22,6 +23,8 @@ pub(crate) struct AcsProduct {
 pub(crate) const ECS: AcsProduct = AcsProduct { endpoint: "ecs" };
 /// Classic Load Balancers.
 pub(crate) const SLB: AcsProduct = AcsProduct { endpoint: "slb" };
+/// Network Load Balancers.
+pub(crate) const NLB: AcsProduct = AcsProduct { endpoint: "nlb" };
 /// Networks.
 pub(crate) const VPC: AcsProduct = AcsProduct { endpoint: "vpc" };
 
@@ -67,6 +70,38 @@ impl AcsProduct {
             Err(refusal) if refusal.is_busy() => Ok(Creation::Busy(refusal.error.to_string())),
             Err(refusal) => Err(refusal),
         }
+    }
+
+    /// A page of a list with tokens, of at most `size` items, and the next token.
+    pub(super) fn page(
+        self,
+        action: &str,
+        region: &str,
+        pairs: &[(&str, &str)],
+        cursor: Option<&str>,
+        size: u32,
+    ) -> Result<(Value, Option<String>), AcsRefusal> {
+        let size = size.to_string();
+        let mut all = [pairs, &[("MaxResults", &*size)]].concat();
+        all.extend(cursor.map(|it| ("NextToken", it)));
+        let shown = self.call(action, region, &all)?;
+        let next = Some(text(&shown, "NextToken")).filter(|it| !it.is_empty());
+        Ok((shown, next))
+    }
+
+    /// The items of all pages of a list with tokens.
+    pub(super) fn all(
+        self,
+        action: &str,
+        region: &str,
+        pairs: &[(&str, &str)],
+        field: &str,
+        size: u32,
+    ) -> Result<Vec<Value>, AcsRefusal> {
+        Ok(aerostat_sdk::pages(None::<String>, |cursor| {
+            let (shown, next) = self.page(action, region, pairs, cursor.as_deref(), size)?;
+            Ok((list(&shown, field).to_vec(), next.map(Some)))
+        })?)
     }
 
     fn request(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Request {

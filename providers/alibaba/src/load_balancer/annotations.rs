@@ -11,6 +11,8 @@ macro_rules! vendor {
     };
 }
 
+pub(crate) use vendor;
+
 /// The beginning of the keys.
 pub(crate) const PREFIX: &str = vendor!("");
 /// The beginning of older keys.
@@ -30,8 +32,8 @@ aerostat_sdk::table! {
         "The vSwitch that one of the address type intranet is in.").otherwise("one of setting vswitches").only_at_creation();
     ADDRESS: Custom<String> = (vendor!("ip"), Custom::ipv4("an IPv4 address"), "The address of one of the address type intranet.")
         .otherwise("the cloud's choice").only_at_creation();
-    IP_VERSION: OneOf<&'static str> = (vendor!("ip-version"), OneOf(&[("ipv4", "ipv4"), ("ipv6", "ipv6")]),
-        "The family of its address. It cannot be changed later.").default("ipv4");
+    IP_VERSION: OneOf<&'static str> = (vendor!("ip-version"), OneOf(&[("ipv4", "ipv4"), ("ipv6", "ipv6"), ("DualStack", "DualStack")]),
+        "The family of its address: ipv6 is a Classic one's, DualStack a Network one's. It cannot be changed later.").default("ipv4");
     RESOURCE_GROUP: Custom<String> = (vendor!("resource-group-id"), Custom { allowed: "the id of a resource group such as rg-1", parse: group },
         "Its resource group.").otherwise("setting resourceGroup").only_at_creation();
     PRIMARY_ZONE: Custom<String> = (vendor!("master-zoneid"), Custom::slug("the id of a zone such as cn-hangzhou-b"),
@@ -59,15 +61,16 @@ aerostat_sdk::table! {
         "The name that the Service's status shows in place of the address.").otherwise("the address");
     PROTOCOLS: List<Custom<(SlbProtocol, u16)>> = (vendor!("protocol-port"),
         List { of: Custom { allowed: "a protocol (tcp, udp, http, https), a colon and a port", parse: protocol }, what: "protocols of ports", example: "https:443,http:80" },
-        "The protocols of ports.").otherwise("those of the Service");
-    CERTIFICATE: Custom<String> = (vendor!("cert-id"), Custom { allowed: "the id of a certificate", parse: word }, "The certificate of ports with https.");
+        "The protocols of ports. A Network Load Balancer has tcp, udp and tcpssl.").otherwise("those of the Service");
+    CERTIFICATE: Custom<String> = (vendor!("cert-id"), Custom { allowed: "the id of a certificate", parse: words }, "The certificate of ports with https, or, several with commas between them, those of ports with tcpssl.");
     FORWARD: List<Custom<(u16, u16)>> = (vendor!("forward-port"),
         List { of: Custom { allowed: "two ports and a colon", parse: ports }, what: "ports", example: "80:443" },
         "Ports with http that send clients to a port with https.");
     SCHEDULER: OneOf<&'static str> = (vendor!("scheduler"),
         OneOf(&[("rr", "rr"), ("wrr", "wrr"), ("wlc", "wlc"), ("sch", "sch"), ("qch", "qch"), ("tch", "tch")]),
         "How nodes are chosen.").otherwise("rr");
-    IDLE_TIMEOUT: Integer = (vendor!("idle-timeout"), Integer::between(1, 60), "Seconds after which idle connections of http and https end.").otherwise("15");
+    IDLE_TIMEOUT: Integer = (vendor!("idle-timeout"), Integer::between(1, 900), "Seconds after which idle connections end: of a Network Load Balancer, or, at most 60, of http and https.")
+        .otherwise("the cloud's");
     REQUEST_TIMEOUT: Integer = (vendor!("request-timeout"), Integer::between(1, 180), "Seconds that a node has for an answer, with http and https.").otherwise("60");
     ESTABLISHED_TIMEOUT: Integer = (vendor!("established-timeout"), Integer::between(10, 900), "Seconds after which idle connections of tcp end.").otherwise("900");
     PERSISTENCE_TIMEOUT: Integer = (vendor!("persistence-timeout"), Integer::between(0, 3_600), "Seconds for which a client of tcp stays with a node.").otherwise("0");
@@ -121,7 +124,7 @@ aerostat_sdk::table! {
 }
 
 /// The Service with its annotations under their newer keys.
-pub(super) fn renamed(service: &LoadBalancer) -> LoadBalancer {
+pub(crate) fn renamed(service: &LoadBalancer) -> LoadBalancer {
     let (older, mut annotations): (Vec<_>, Vec<_>) =
         service.annotations.iter().cloned().partition(|(key, _)| key.starts_with(OLDER_PREFIX));
     for (key, value) in older {
@@ -152,7 +155,7 @@ fn spec(text: &str) -> Option<String> {
 }
 
 /// One word: an id, or a host.
-fn word(text: &str) -> Option<String> {
+pub(crate) fn word(text: &str) -> Option<String> {
     let is_part = |it: u8| it.is_ascii_alphanumeric() || b"-_.$".contains(&it);
     (!text.is_empty() && text.len() <= 80 && text.bytes().all(is_part)).then(|| text.to_owned())
 }
@@ -174,15 +177,19 @@ fn tag(text: &str) -> Option<(String, String)> {
 }
 
 fn protocol(text: &str) -> Option<(SlbProtocol, u16)> {
-    let (word, port) = text.split_once(':')?;
+    let (word, number) = text.split_once(':')?;
     let protocol = SlbProtocol::ALL.into_iter().find(|it| it.word().eq_ignore_ascii_case(word.trim()))?;
-    Some((protocol, port.trim().parse().ok().filter(|it| *it != 0)?))
+    Some((protocol, port(number)?))
 }
 
 fn ports(text: &str) -> Option<(u16, u16)> {
     let (from, to) = text.split_once(':')?;
-    let port = |it: &str| it.trim().parse().ok().filter(|it| *it != 0);
     Some((port(from)?, port(to)?))
+}
+
+/// The number of a port.
+pub(crate) fn port(text: &str) -> Option<u16> {
+    text.trim().parse().ok().filter(|it| *it != 0)
 }
 
 fn check_port(text: &str) -> Option<String> {

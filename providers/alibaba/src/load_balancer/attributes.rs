@@ -1,4 +1,4 @@
-//! What a load balancer is beside its listeners. What no annotation names stays as it is.
+//! The attributes of a load balancer, beside its listeners. What no annotation names stays as it is.
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, LoadBalancer};
@@ -36,7 +36,7 @@ pub(super) fn write(service: &LoadBalancer, region: &str, live: &SlbBalancer) ->
 }
 
 /// Why others cannot change it in the console, as the vendor's controller says it.
-pub(super) const REASON: &str = "managed.by.ack";
+pub(crate) const REASON: &str = "managed.by.ack";
 
 /// Writes what is paid for traffic.
 fn write_charge(

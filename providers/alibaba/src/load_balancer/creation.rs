@@ -108,7 +108,7 @@ pub(super) fn send(
 }
 
 /// A token that only this creation has: a repetition of it makes no second load balancer. The time in the memo tells creations apart.
-fn token(service: &LoadBalancer, switch: usize) -> String {
+pub(crate) fn token(service: &LoadBalancer, switch: usize) -> String {
     let since = service.memo.as_deref().and_then(|it| it.rsplit(' ').next()).unwrap_or_default();
     format!("{}-{since}-{switch}", service.owner.uid)
 }

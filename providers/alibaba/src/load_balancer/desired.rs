@@ -73,8 +73,8 @@ impl DesiredSlb {
 
     /// The machines of a group.
     pub(super) fn servers(&self, node_port: u16, group: &str) -> Vec<SlbServer> {
-        let server = |it: &String| SlbServer {
-            instance: it.clone(),
+        let server = |id: &String| SlbServer {
+            instance: id.clone(),
             port: node_port,
             weight: self.weight,
             description: group.to_owned(),
@@ -165,6 +165,12 @@ fn warn(
 ) -> Result<()> {
     let address_type = annotations.get(&rows::ADDRESS_TYPE)?;
     let version = annotations.get(&rows::IP_VERSION)?;
+    if version == "DualStack" {
+        return Err(Error::invalid(format_args!(
+            "annotation {}: {version} is for Network Load Balancers: a Classic one has ipv4 or ipv6",
+            rows::IP_VERSION.name
+        )));
+    }
     if let Some(live) = live {
         let is_chosen = annotations.text(rows::ADDRESS_TYPE.name).is_some();
         if is_chosen && !live.address_type.is_empty() && live.address_type != address_type {
@@ -208,7 +214,7 @@ fn warn(
 }
 
 /// The instances of nodes, each once and in the order of their ids.
-fn instances(nodes: &[Node], region: &str, warnings: &mut Warnings) -> Vec<String> {
+pub(crate) fn instances(nodes: &[Node], region: &str, warnings: &mut Warnings) -> Vec<String> {
     let (mut instances, mut others) = (SortedSet::new(), Vec::new());
     for node in nodes {
         match node.provider_id.as_deref().map(|it| AliMachine::parse(it, region)) {

@@ -3,7 +3,7 @@
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::form::Form;
 use aerostat_sdk::key::Key;
-use aerostat_sdk::{ExternalTrafficPolicy, LoadBalancer, Result};
+use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, Result};
 
 use super::annotations as rows;
 use crate::api::listeners::SlbListener;
@@ -36,6 +36,18 @@ impl ParameterReader<'_> {
             self.parameters.0.push((parameter, value.to_string()));
         }
         Ok(())
+    }
+}
+
+impl ParameterReader<'_> {
+    /// Refuses a value that only the other kind of load balancers can have.
+    fn refuse(&self, parameter: &str, name: &str, is_allowed: impl Fn(&str) -> bool) -> Result<()> {
+        match self.parameters.value(parameter) {
+            Some(value) if !is_allowed(value) => Err(Error::invalid(format_args!(
+                "annotation {name}: {value:?} is for Network Load Balancers: a Classic one cannot have it"
+            ))),
+            _ => Ok(()),
+        }
     }
 }
 
@@ -77,11 +89,13 @@ impl ListenerParameters {
         reader.read(&UPPER, &rows::STICKY_TYPE, "StickySessionType")?;
         reader.read(&UPPER, &rows::COOKIE_TIMEOUT, "CookieTimeout")?;
         reader.read(&UPPER, &rows::IDLE_TIMEOUT, "IdleTimeout")?;
+        reader.refuse("IdleTimeout", rows::IDLE_TIMEOUT.name, |it| it.parse::<u16>().is_ok_and(|it| it <= 60))?;
         reader.read(&UPPER, &rows::REQUEST_TIMEOUT, "RequestTimeout")?;
         reader.read(&UPPER, &rows::FORWARDED_PROTO, "XForwardedFor_proto")?;
         reader.read(&UPPER, &rows::FORWARDED_PORT, "XForwardedFor_SLBPORT")?;
         reader.read(&UPPER, &rows::FORWARDED_CLIENT_PORT, "XForwardedFor_ClientSrcPort")?;
         reader.read(&[Https], &rows::CERTIFICATE, "ServerCertificateId")?;
+        reader.refuse("ServerCertificateId", rows::CERTIFICATE.name, |it| !it.contains(','))?;
         reader.read(&[Https], &rows::TLS_POLICY, "TLSCipherPolicy")?;
         reader.read(&[Https], &rows::HTTP2, "EnableHttp2")?;
         let mut parameters = reader.parameters;

@@ -3,100 +3,26 @@
 mod cloud;
 mod recorded;
 
-use std::time::Duration;
-
-use aerostat_sdk::testing::{self, FakeCloud as _, Host, Request, SharedCloud, SimulatedCloud};
+use aerostat_sdk::testing::{self, FakeCloud as _};
 use aerostat_sdk::{
-    Deletion, Error, ExternalTrafficPolicy, Ingress, LoadBalancer, LoadBalancers as _, Node, Port, Progress, Protocol,
-    Result,
+    Deletion, Error, ExternalTrafficPolicy, Ingress, LoadBalancer, LoadBalancers as _, Port, Progress, Protocol,
 };
 use serde_json::{Value, json};
 
 use self::cloud::FakeSlb;
 use super::annotations::{OLDER_PREFIX, PREFIX};
 use crate::provider::Alibaba;
-use crate::tests::action;
-
-const UID: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
-
-fn node(number: usize) -> Node {
-    Node::named(format!("node-{number}")).with_provider_id(format!("cn-hangzhou.i-bp{number:03}"))
-}
-
-/// A Service with TCP port 80 and three nodes.
-fn service() -> LoadBalancer {
-    let service = LoadBalancer::of("default", "web", UID).with_port(Port::new(Protocol::Tcp, 80, 30_080));
-    (1..=3).map(node).fold(service, LoadBalancer::with_node)
-}
+use crate::tests::played::{Played, UID, actions, node, service, writes};
 
 fn annotated(name: &str, value: &str) -> LoadBalancer {
     service().with_annotation(format!("{PREFIX}{name}"), value)
 }
 
-/// A cluster before a cloud.
-struct Played {
-    host: Host,
-    cloud: SharedCloud<FakeSlb>,
-}
-
-impl Played {
-    fn new(cloud: FakeSlb) -> Self {
-        let settings = cloud.settings();
-        let cloud = SimulatedCloud::new(cloud).shared();
-        let host = settings.into_iter().fold(Host::of(&cloud), |it, (name, value)| it.setting(name, value));
-        Self { host, cloud }
-    }
-
-    fn call(&self, service: &mut LoadBalancer) -> Result<Progress> {
-        let host = self.host.clone().at(self.cloud.borrow().now());
-        let answer = host.run(|| Alibaba::ensure(service));
-        let had = service.memo.clone();
-        service.extra.clear();
-        let status = match &answer {
-            Ok(Progress::Ready(status)) => Some(status.clone()),
-            Ok(Progress::Pending(it)) => Some(it.status.clone()),
-            Ok(Progress::Failed(it)) => Some(it.status.clone()),
-            _ => None,
-        };
-        if let Some(status) = status {
-            *service = service.clone().after(status);
-            if service.memo.is_some() && service.memo != had {
-                service.extra.push(("host.new-memo".to_owned(), "true".to_owned()));
-            }
-        }
-        self.cloud.borrow_mut().advance(Duration::from_millis(500));
-        answer
-    }
-
-    /// Calls until it is ready. Returns the requests.
-    fn settle(&self, service: &mut LoadBalancer) -> Vec<Request> {
-        let before = self.host.sent().len();
-        for _ in 0..20 {
-            if let Ok(Progress::Ready(_)) = self.call(service) {
-                return self.host.sent().split_off(before);
-            }
-        }
-        panic!("it is not ready: {:?}", self.host.requests());
-    }
-
-    fn reasons(&self) -> Vec<String> {
-        self.host.events().into_iter().map(|it| it.reason).collect()
-    }
-
-    /// The only load balancer.
-    fn live(&self) -> Value {
-        let objects = self.cloud.borrow_mut().cloud().objects();
-        assert_eq!(objects.len(), 1, "{objects:?}");
-        objects[0].body.clone()
-    }
-}
-
-fn actions(requests: &[Request]) -> Vec<&str> {
-    requests.iter().map(action).collect()
-}
-
-fn writes(requests: &[Request]) -> Vec<&str> {
-    actions(requests).into_iter().filter(|it| !it.starts_with("Describe")).collect()
+/// The only load balancer.
+fn balancer(played: &Played<FakeSlb>) -> Value {
+    let objects = played.cloud.borrow_mut().cloud().objects();
+    assert_eq!(objects.len(), 1, "{objects:?}");
+    objects[0].body.clone()
 }
 
 /// The only listener.
@@ -138,7 +64,7 @@ fn alibaba_017_another_vswitch_has_an_address() {
     let played = Played { host, ..played };
     let mut service = annotated("address-type", "intranet");
     played.settle(&mut service);
-    assert_eq!((&played.live()["VSwitchId"], &played.live()["VpcId"]), (&json!("vsw-2"), &json!("vpc-1")));
+    assert_eq!((&balancer(&played)["VSwitchId"], &balancer(&played)["VpcId"]), (&json!("vsw-2"), &json!("vpc-1")));
     let played = Played::new(FakeSlb { full: vec!["vsw-1"], ..FakeSlb::default() });
     let mut chosen = annotated("address-type", "intranet").with_annotation(format!("{PREFIX}vswitch-id"), "vsw-1");
     let _ = played.call(&mut chosen);
@@ -157,11 +83,11 @@ fn alibaba_018_another_address_type_is_a_warning() {
 }
 
 #[test]
-fn alibaba_019_of_two_with_the_same_tags_none_is_touched() {
+fn alibaba_019_two_with_the_same_tags_are_not_touched() {
     let played = Played::new(FakeSlb::default());
     let mut service = service();
     played.settle(&mut service);
-    let body = played.live();
+    let body = balancer(&played);
     played.cloud.borrow_mut().cloud().balancers.make("copy", body, testing::FakeMoment::default());
     service.memo = None;
     let _ = played.call(&mut service);
@@ -190,7 +116,7 @@ fn alibaba_022_https_comes_before_http_that_leads_there() {
         "StartLoadBalancerListener",
     ];
     assert_eq!(made, expected);
-    let live = played.live();
+    let live = balancer(&played);
     assert_eq!(
         (&live["Listeners"][1]["ListenerForward"], &live["Listeners"][1]["ForwardPort"]),
         (&json!("on"), &json!("443"))
@@ -215,13 +141,13 @@ fn alibaba_024_local_is_a_check_of_the_health_port() {
     played.settle(&mut service);
     service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
     assert_eq!(writes(&played.settle(&mut service)), ["SetLoadBalancerTCPListenerAttribute"]);
-    let live = played.live();
+    let live = balancer(&played);
     let values = ["HealthCheckType", "HealthCheckConnectPort", "HealthCheckURI"].map(|it| listener(&live)[it].clone());
     assert_eq!(values, ["http", "31000", "/healthz"].map(Value::from));
     assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
     service.external_traffic_policy = ExternalTrafficPolicy::Cluster;
     assert_eq!(writes(&played.settle(&mut service)), ["SetLoadBalancerTCPListenerAttribute"]);
-    assert_eq!(listener(&played.live())["HealthCheckType"], "tcp");
+    assert_eq!(listener(&balancer(&played))["HealthCheckType"], "tcp");
     assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
 }
 
@@ -232,7 +158,7 @@ fn alibaba_025_machines_go_in_by_twenty_and_forty() {
     let sent = played.settle(&mut service);
     let adds = writes(&sent).into_iter().filter(|it| it.contains("BackendServers")).count();
     assert_eq!(adds, 2, "20 with the group, 40 and 35 behind it");
-    assert_eq!(played.live()["Groups"][0]["Servers"].as_array().unwrap().len(), 95);
+    assert_eq!(balancer(&played)["Groups"][0]["Servers"].as_array().unwrap().len(), 95);
     service.nodes.remove(7);
     assert_eq!(writes(&played.settle(&mut service)), ["RemoveVServerGroupBackendServers"]);
 }
@@ -246,7 +172,7 @@ fn alibaba_026_a_full_group_loses_what_is_gone_first() {
     let expected =
         ["AddVServerGroupBackendServers", "RemoveVServerGroupBackendServers", "AddVServerGroupBackendServers"];
     assert_eq!(writes(&played.settle(&mut service)), expected);
-    let live = played.live();
+    let live = balancer(&played);
     let ids: Vec<_> = live["Groups"][0]["Servers"].as_array().unwrap().iter().map(|it| &it["ServerId"]).collect();
     assert_eq!(ids, ["i-bp002", "i-bp003", "i-bp004"]);
 }
@@ -258,7 +184,7 @@ fn alibaba_031_a_load_balancer_that_is_kept_loses_no_listener() {
     played.settle(&mut service);
     let deletion = played.host.run(|| Alibaba::delete(&service));
     assert!(matches!(deletion, Ok(Deletion::Kept(_))), "{deletion:?}");
-    let live = played.live();
+    let live = balancer(&played);
     assert_eq!((&live["DeleteProtection"], listener(&live)["Status"].as_str()), (&json!("off"), Some("running")));
     let keys: Vec<_> = live["Tags"].as_array().unwrap().iter().map(|it| it["TagKey"].as_str().unwrap()).collect();
     assert_eq!(keys, ["aerostat.dev/cluster-uid", "aerostat.dev/service-uid", "aerostat.dev/kept"]);
@@ -304,6 +230,7 @@ fn values_that_are_not_allowed_are_refused_before_a_creation() {
         ("protocol-port", "https:80"),
         ("scheduler", "best"),
         ("default-weight", "101"),
+        ("ip-version", "DualStack"),
         ("id", "lb-mine"),
         ("address-type", "intranet"),
         ("additional-resource-tags", "ack.aliyun.com=c2"),

@@ -71,13 +71,14 @@ impl SlbUpdate<'_> {
     /// others go first.
     fn remove_listeners(&self, live: &mut Vec<SlbListener>) -> Result<(), AcsRefusal> {
         let is_udp = |it: SlbProtocol| it == SlbProtocol::Udp;
-        let is_wrong = |it: &SlbListener| {
-            let mut ports = self.desired.ports.iter().filter(|port| port.port == it.port);
-            if let Some(port) = ports.clone().find(|port| is_at(it, port)) {
-                return forward_of(it) != port.forward;
+        let is_wrong = |listener: &SlbListener| {
+            let mut ports = self.desired.ports.iter().filter(|port| port.port == listener.port);
+            if let Some(port) = ports.clone().find(|port| is_at(listener, port)) {
+                return forward_of(listener) != port.forward;
             }
             // At the same number, tcp and udp stand beside each other.
-            self.names.is_ours(&it.description) || ports.any(|port| is_udp(port.protocol) == is_udp(it.protocol))
+            self.names.is_ours(&listener.description)
+                || ports.any(|port| is_udp(port.protocol) == is_udp(listener.protocol))
         };
         let (mut wrong, right): (Vec<_>, Vec<_>) = std::mem::take(live).into_iter().partition(is_wrong);
         wrong.sort_by_key(|it| forward_of(it).is_none());

@@ -14,6 +14,7 @@ fn endpoints_are_those_of_the_region() {
         [
             ("ecs", "https://ecs.cn-hangzhou.aliyuncs.com"),
             ("slb", "https://slb.cn-hangzhou.aliyuncs.com"),
+            ("nlb", "https://nlb.cn-hangzhou.aliyuncs.com"),
             ("vpc", "https://vpc.cn-hangzhou.aliyuncs.com"),
         ]
     );

@@ -2,12 +2,10 @@
 
 use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange};
 use aerostat_sdk::testing::{FakeCloud, FakeMoment, FakeObjects, Request, Response, reply};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::tests::{Machines, action, instance, published};
-
-/// The cluster's id at the vendor's, as in the recordings.
-const CLUSTER_ID: &str = "c1234567890abcdef";
+use crate::tests::pairs::{Pairs, members, pairs, refusal, text};
+use crate::tests::{CLUSTER_ID, Machines, action, instance, published};
 
 /// The cloud.
 #[derive(Debug)]
@@ -33,29 +31,9 @@ impl Default for FakeSlb {
     }
 }
 
-pub(super) fn refusal(status: u16, code: &str) -> Response {
-    reply(status, json!({ "Code": code, "Message": format!("it is {code}"), "RequestId": "R-1" }))
-}
-
-/// The parameters of a request, without the region.
-type Pairs = Map<String, Value>;
-
-fn pairs(request: &Request) -> Pairs {
-    let all = published::parameters(request).into_iter().filter(|(name, _)| *name != "RegionId");
-    all.map(|(name, value)| (name.to_owned(), value.into())).collect()
-}
-
-fn text<'p>(pairs: &'p Pairs, name: &str) -> &'p str {
-    pairs.get(name).and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The items of `Tag.1.Key` and its like.
+/// The tags of a request, as the API shows them.
 fn tags(pairs: &Pairs) -> Vec<Value> {
-    let numbers = 1..=pairs.len();
-    let key = |number: usize| pairs.get(&format!("Tag.{number}.Key"));
-    numbers
-        .filter_map(|it| Some(json!({ "TagKey": key(it)?, "TagValue": pairs[&format!("Tag.{it}.Value")] })))
-        .collect()
+    members(pairs, "Tag").iter().map(|it| json!({ "TagKey": it["Key"], "TagValue": it["Value"] })).collect()
 }
 
 impl FakeSlb {
@@ -107,7 +85,7 @@ impl FakeSlb {
         self.balancers.all().find(|(_, it)| has(&it.body)).map(|(id, _)| id.to_owned())
     }
 
-    /// What is done with a group.
+    /// Actions on a group.
     fn do_with_group(&mut self, action: &str, pairs: &Pairs) -> Response {
         let id = text(pairs, "VServerGroupId").to_owned();
         let Some(balancer) = self.balancer_of(&id) else { return refusal(404, "InvalidVServerGroupId.NotFound") };
@@ -150,7 +128,7 @@ impl FakeSlb {
         reply(200, json!({ "VServerGroupId": id, "BackendServers": { "BackendServer": servers } }))
     }
 
-    /// What is done with the listeners and groups of a load balancer.
+    /// Actions on the listeners and groups of a load balancer.
     fn do_with_parts(&mut self, action: &str, id: &str, pairs: &Pairs) -> Response {
         let number = self.given + 1;
         self.given += u64::from(action == "CreateVServerGroup");
@@ -214,10 +192,10 @@ impl FakeSlb {
     }
 
     fn listeners(&self, id: &str) -> Response {
-        let shown = |it: &Value| {
-            let protocol = it["ListenerProtocol"].as_str().unwrap().to_uppercase();
-            let mut shown = it.clone();
-            shown[format!("{protocol}ListenerConfig")] = it.clone();
+        let shown = |listener: &Value| {
+            let protocol = listener["ListenerProtocol"].as_str().unwrap().to_uppercase();
+            let mut shown = listener.clone();
+            shown[format!("{protocol}ListenerConfig")] = listener.clone();
             shown
         };
         let Some(it) = self.balancers.get(id) else { return reply(200, json!({ "Listeners": [] })) };
@@ -232,8 +210,12 @@ impl FakeCloud for FakeSlb {
         if request.endpoint == "ecs" {
             return self.machines.answer(request).unwrap();
         }
-        assert_eq!(request.endpoint, "slb");
         let (action, pairs) = (action(request), pairs(request));
+        // Of a Service that has no memo Network Load Balancers are looked for, too.
+        if (&*request.endpoint, action) == ("nlb", "ListLoadBalancers") {
+            return reply(200, json!({ "LoadBalancers": [], "NextToken": "" }));
+        }
+        assert_eq!(request.endpoint, "slb");
         let id = text(&pairs, "LoadBalancerId").to_owned();
         match action {
             "DescribeLoadBalancers" => return self.list(&pairs, moment),
@@ -316,6 +298,6 @@ impl FakeCloud for FakeSlb {
     }
 
     fn writes(&self, request: &Request) -> bool {
-        !action(request).starts_with("Describe")
+        !["Describe", "List"].iter().any(|it| action(request).starts_with(it))
     }
 }

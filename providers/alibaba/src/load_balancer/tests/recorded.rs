@@ -1,89 +1,13 @@
-//! The writes of the vendor's own manager, and ours for the same: `tests/golden/alibaba`.
-
-use std::collections::BTreeMap;
+//! The writes of the vendor's own manager, and ours for the same.
 
 use super::*;
-use crate::tests::published;
+use crate::tests::recorded::{Written, ours, recorded as written, recorded_service};
 
-/// A Service of the recordings.
-fn recorded_service(name: &str, port: Port) -> LoadBalancer {
-    let service = LoadBalancer::of("default", name, UID).with_port(port);
-    let node = |it: usize| Node::named(format!("node-{it}")).with_provider_id(format!("cn-hangzhou.i-bp{it:016}"));
-    (1..=3).map(node).fold(service, LoadBalancer::with_node)
-}
-
-type Written = Vec<(String, BTreeMap<String, Value>)>;
-
-/// A write with what can be compared: not the token, our tags, the ids that the cloud gives, nor the five keys of the vendor's own in a
-/// list of machines.
-fn comparable(action: &str, pairs: impl Iterator<Item = (String, String)>) -> (String, BTreeMap<String, Value>) {
-    let is_compared = |name: &str| {
-        let own_tag = ["Tag.3.", "Tag.4."].iter().any(|it| name.starts_with(it));
-        !own_tag && !["ClientToken", "RegionId", "LoadBalancerId", "VServerGroupId", "VServerGroup"].contains(&name)
-    };
-    let value = |name: &str, text: String| match name {
-        "BackendServers" => {
-            let servers: Vec<Value> = serde_json::from_str(&text).unwrap();
-            let field = |it: &Value, upper: &str, lower: &str| {
-                if it[upper].is_null() { it[lower].clone() } else { it[upper].clone() }
-            };
-            let server = |it: &Value| {
-                json!([
-                    field(it, "ServerId", "serverId"),
-                    field(it, "Port", "port"),
-                    field(it, "Weight", "weight"),
-                    field(it, "Type", "type"),
-                    field(it, "Description", "description")
-                ])
-            };
-            servers.iter().map(server).collect()
-        }
-        _ => text.into(),
-    };
-    let pairs = pairs.filter(|(name, _)| is_compared(name)).map(|(name, text)| {
-        let value = value(&name, text);
-        (name, value)
-    });
-    (action.to_owned(), pairs.collect())
-}
-
-/// The writes of a recording.
 fn recorded(file: &str) -> Written {
-    let path = format!("{}/../../tests/golden/alibaba/{file}.json", env!("CARGO_MANIFEST_DIR"));
-    // The UID is a word there.
-    let own = LoadBalancer::of("default", "web", UID).name;
-    let named = |text: String, name: &str| text.replace(&format!("a<uid-of-{name} without dashes, 31>"), &own);
-    let text = ["web", "intra", "dns"].into_iter().fold(std::fs::read_to_string(path).unwrap(), named);
-    let recorded: Value = serde_json::from_str(&text).unwrap();
-    let requests = recorded["requests"].as_array().unwrap().iter().filter(|it| it["api"] == "slb");
-    let told = requests.map(|it| {
-        let pairs = it["params"]
-            .as_object()
-            .unwrap()
-            .iter()
-            .map(|(name, value)| (name.clone(), value.as_str().unwrap().to_owned()));
-        comparable(it["action"].as_str().unwrap(), pairs)
-    });
-    told.filter(|(action, _)| !action.starts_with("Describe") && !action.starts_with("List")).collect()
+    written(file, &["slb"])
 }
 
-/// Ours, where a group is made together with its machines: as the two requests of the vendor's.
-fn ours(sent: &[Request]) -> Written {
-    let mut written = Written::new();
-    for request in sent.iter().filter(|it| !action(it).starts_with("Describe")) {
-        let pairs = published::parameters(request).into_iter().map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let (action, mut pairs) = comparable(action(request), pairs);
-        let servers = if action == "CreateVServerGroup" { pairs.remove("BackendServers") } else { None };
-        written.push((action, pairs));
-        if let Some(servers) = servers {
-            let pairs = [("BackendServers".to_owned(), servers)].into_iter().collect();
-            written.push(("AddVServerGroupBackendServers".to_owned(), pairs));
-        }
-    }
-    written
-}
-
-fn played() -> Played {
+fn played() -> Played<FakeSlb> {
     let played = Played::new(FakeSlb::default());
     let host = played.host.clone().setting("vswitches", "vsw-b");
     Played { host, ..played }
@@ -115,11 +39,11 @@ fn creations_are_those_of_the_vendors_manager() {
 }
 
 #[test]
-fn what_the_vendors_manager_left_is_taken_over_without_a_write() {
+fn load_balancers_of_the_vendors_manager_are_taken_over() {
     let played = played();
     let mut web = recorded_service("web", Port::new(Protocol::Tcp, 80, 30_080));
     played.settle(&mut web);
-    let tags = played.live()["Tags"].as_array().unwrap()[..2].to_vec();
+    let tags = balancer(&played)["Tags"].as_array().unwrap()[..2].to_vec();
     assert_eq!(
         tags.iter().map(|it| it["TagKey"].as_str().unwrap()).collect::<Vec<_>>(),
         ["kubernetes.do.not.delete", "ack.aliyun.com"]
