@@ -160,9 +160,13 @@ mod tests {
     fn the_load_balancer_of_the_api_server_is_no_item() {
         let cluster = settings().run(|| cluster().unwrap().uid);
         let own = [(CLUSTER_UID, &*cluster), (SERVICE_UID, "u1")];
-        // The second does not have the tag that was asked for.
-        let all =
-            vec![shown(1, &own), shown(2, &[("ack.aliyun.com", "c1")]), shown(3, &[own[0], own[1], (KEPT, "true")])];
+        // The second and the last do not have the tag that was asked for.
+        let all = vec![
+            shown(1, &own),
+            shown(2, &[("ack.aliyun.com", "c1")]),
+            shown(3, &[own[0], own[1], (KEPT, "true")]),
+            shown(4, &[(CLUSTER_UID, "other"), own[1]]),
+        ];
         let host = settings().answers(move |request| {
             published::check(request);
             let shown = json!({ "LoadBalancers": { "LoadBalancer": all }, "TotalCount": 250 });

@@ -302,6 +302,21 @@ fn network_parts_of_others_are_not_touched() {
 }
 
 #[test]
+fn groups_of_others_are_no_groups_of_the_service() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    let name = service.name.clone();
+    let other = json!([{ "Key": "aerostat.dev/cluster-uid", "Value": "x" }, { "Key": "kubernetes.do.not.delete", "Value": name }]);
+    played.cloud.borrow_mut().cloud().groups.get_mut("sgp-1").unwrap().body["Tags"] = other;
+    service.nodes.pop();
+    let expected = ["CreateServerGroup", "AddServersToServerGroup", "UpdateListenerAttribute"];
+    assert_eq!(writes(&played.settle(&mut service)), expected);
+    assert_eq!(delete(&played, &mut service), Deletion::Done);
+    assert_eq!(only(&played, "server group")["Servers"].as_array().unwrap().len(), 3);
+}
+
+#[test]
 fn network_values_that_are_not_allowed_are_refused() {
     for (name, value) in [
         ("zone-maps", "cn-hangzhou-b"),
@@ -340,7 +355,10 @@ fn load_balancers_of_the_other_kind_are_not_replaced() {
     service.load_balancer_class = None;
     let before = played.host.sent().len();
     let refused = played.call(&mut service);
-    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("nlb-1")), "{refused:?}");
+    assert!(
+        matches!(&refused, Err(Error::Invalid(why)) if why.contains("nlb-1") && why.contains("loadBalancerClass")),
+        "{refused:?}"
+    );
     assert_eq!(played.host.sent().len(), before);
     assert_eq!(delete(&played, &mut service), Deletion::Done, "the memo says which kind it is");
     assert_eq!(count(&played), 0);
