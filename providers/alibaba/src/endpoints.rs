@@ -98,7 +98,8 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
     let network = [("VSwitchId", &["vsw-*"][..]), ("VpcId", &["vpc-*"])];
     let listener: Vec<&str> = CHECKS.iter().chain(&LISTENER).copied().collect();
     let of_listener = [BALANCER, GROUP, ("VServerGroup", &["on"])];
-    let rules: [AcsRule<'_>; 10] = [
+    let with_cookie = [&listener[..], &["Cookie"]].concat();
+    let rules: [AcsRule<'_>; 11] = [
         (Effect::Write, &["CreateLoadBalancer"], &creation, &network),
         (
             Effect::Update,
@@ -117,16 +118,24 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
         (
             Effect::Update,
             &[
-                "CreateLoadBalancerHTTPListener",
-                "CreateLoadBalancerHTTPSListener",
                 "CreateLoadBalancerTCPListener",
                 "CreateLoadBalancerUDPListener",
-                "SetLoadBalancerHTTPListenerAttribute",
-                "SetLoadBalancerHTTPSListenerAttribute",
                 "SetLoadBalancerTCPListenerAttribute",
                 "SetLoadBalancerUDPListenerAttribute",
             ],
             &listener,
+            &of_listener,
+        ),
+        // The host refuses the name Cookie everywhere but here.
+        (
+            Effect::Update,
+            &[
+                "CreateLoadBalancerHTTPListener",
+                "CreateLoadBalancerHTTPSListener",
+                "SetLoadBalancerHTTPListenerAttribute",
+                "SetLoadBalancerHTTPSListenerAttribute",
+            ],
+            &with_cookie,
             &of_listener,
         ),
         (Effect::Update, &["StartLoadBalancerListener"], &["ListenerPort", "ListenerProtocol"], &[BALANCER]),

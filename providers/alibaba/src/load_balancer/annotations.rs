@@ -84,6 +84,8 @@ aerostat_sdk::table! {
     STICKY: OneOf<&'static str> = (vendor!("sticky-session"), ON_OFF, "Whether a client of http or https stays with a node.").otherwise("off");
     STICKY_TYPE: OneOf<&'static str> = (vendor!("sticky-session-type"), OneOf(&[("insert", "insert"), ("server", "server")]),
         "Whose cookie says with which.");
+    COOKIE: Custom<String> = (vendor!("cookie"), Custom { allowed: "a name of 1 to 200 letters, digits, dashes and underscores", parse: cookie },
+        "The name of the cookie, with server.");
     COOKIE_TIMEOUT: Integer = (vendor!("cookie-timeout"), Integer::between(1, 86_400), "Seconds for which a cookie holds, with insert.");
     FORWARDED_PROTO: OneOf<&'static str> = (vendor!("xforwardedfor-proto"), ON_OFF, "Whether the header X-Forwarded-Proto is written.").otherwise("off");
     FORWARDED_PORT: OneOf<&'static str> = (vendor!("xforwardedfor-slbport"), ON_OFF, "Whether the header X-Forwarded-Port is written.").otherwise("off");
@@ -164,6 +166,11 @@ pub(crate) fn word(text: &str) -> Option<String> {
 fn words(text: &str) -> Option<String> {
     let words: Option<Vec<String>> = text.split(',').map(|it| word(it.trim())).collect();
     Some(words?.join(","))
+}
+
+fn cookie(text: &str) -> Option<String> {
+    let is_part = |it: u8| it.is_ascii_alphanumeric() || b"-_".contains(&it);
+    ((1..=200).contains(&text.len()) && text.bytes().all(is_part)).then(|| text.to_owned())
 }
 
 fn tag(text: &str) -> Option<(String, String)> {

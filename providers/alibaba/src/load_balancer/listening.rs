@@ -87,6 +87,7 @@ impl ListenerParameters {
         reader.read(&UPPER, &rows::CHECK_METHOD, "HealthCheckMethod")?;
         reader.read(&UPPER, &rows::STICKY, "StickySession")?;
         reader.read(&UPPER, &rows::STICKY_TYPE, "StickySessionType")?;
+        reader.read(&UPPER, &rows::COOKIE, "Cookie")?;
         reader.read(&UPPER, &rows::COOKIE_TIMEOUT, "CookieTimeout")?;
         reader.read(&UPPER, &rows::IDLE_TIMEOUT, "IdleTimeout")?;
         reader.refuse("IdleTimeout", rows::IDLE_TIMEOUT.name, |it| it.parse::<u16>().is_ok_and(|it| it <= 60))?;

@@ -125,6 +125,24 @@ fn alibaba_022_https_comes_before_http_that_leads_there() {
 }
 
 #[test]
+fn cookies_are_named_for_http_alone() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = annotated("protocol-port", "http:80")
+        .with_annotation(format!("{PREFIX}sticky-session"), "on")
+        .with_annotation(format!("{PREFIX}sticky-session-type"), "server")
+        .with_annotation(format!("{PREFIX}cookie"), "route-1")
+        .with_port(Port::new(Protocol::Tcp, 90, 30_090));
+    played.settle(&mut service);
+    let live = balancer(&played);
+    let cookies = [0, 1].map(|it| live["Listeners"][it]["Cookie"].clone());
+    assert_eq!(cookies, [json!("route-1"), Value::Null]);
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    let mut other = annotated("protocol-port", "http:80").with_annotation(format!("{PREFIX}cookie"), "a; Secure");
+    let refused = played.call(&mut other);
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("cookie")), "{refused:?}");
+}
+
+#[test]
 fn alibaba_023_another_protocol_is_another_listener() {
     let played = Played::new(FakeSlb::default());
     let mut service = service();
