@@ -2,20 +2,268 @@
 
 use aerostat_sdk::{Effect, Endpoint, OperationPlace};
 
-use crate::api::{AcsProduct, ECS, VPC};
+use crate::api::{AcsProduct, ECS, NLB, SLB, VPC};
 
 /// The region that stands for any before one is configured.
 const EXAMPLE: &str = "cn-hangzhou";
 
-/// Machines, their network interfaces, and disks.
+/// Machines, their network interfaces, disks, and security groups.
 pub(crate) fn ecs(region: Option<&str>) -> Endpoint {
-    const FORWARD: &str = "ModifyNetworkInterfaceAttribute";
-    let reads = ["DescribeInstances", "DescribeNetworkInterfaces", "DescribeDisks"];
-    reading(endpoint(ECS, "machines, their network interfaces, and disks", region), ECS, &reads)
-        .allow_operations(Effect::Update, [FORWARD], [&*ECS.ram_action(FORWARD)])
-        .only_values("NetworkInterfaceId", ["eni-*"])
-        .only_values("SourceDestCheck", ["false"])
+    const GROUP: (&str, &[&str]) = ("SecurityGroupId", &["sg-*"]);
+    let reads = [
+        "DescribeInstances",
+        "DescribeNetworkInterfaces",
+        "DescribeDisks",
+        "DescribeSecurityGroups",
+        "DescribeSecurityGroupAttribute",
+    ];
+    let creation = ["ClientToken", "Description", "Tag.*.Key", "Tag.*.Value"];
+    let of_creation: [(&str, &[&str]); 3] =
+        [("SecurityGroupName", &["k8s-nlb-*"]), ("SecurityGroupType", &["enterprise"]), ("VpcId", &["vpc-*"])];
+    let interface: [(&str, &[&str]); 2] = [("NetworkInterfaceId", &["eni-*"]), ("SourceDestCheck", &["false"])];
+    let rules: [AcsRule<'_>; 5] = [
+        (Effect::Update, &["ModifyNetworkInterfaceAttribute"], &[], &interface),
+        (Effect::Write, &["CreateSecurityGroup"], &creation, &of_creation),
+        (Effect::Update, &["AuthorizeSecurityGroup"], &["Permissions.*"], &[GROUP]),
+        (Effect::Detach, &["RevokeSecurityGroup"], &["Permissions.*"], &[GROUP]),
+        (Effect::Delete, &["DeleteSecurityGroup"], &[], &[GROUP]),
+    ];
+    let purpose = "machines, their network interfaces, disks, and security groups";
+    allowing(reading(endpoint(ECS, purpose, region), ECS, &reads), ECS, &rules)
 }
+
+/// Classic Load Balancers.
+pub(crate) fn slb(region: Option<&str>) -> Endpoint {
+    const BALANCER: (&str, &[&str]) = ("LoadBalancerId", &["lb-*"]);
+    const GROUP: (&str, &[&str]) = ("VServerGroupId", &["rsp-*"]);
+    const CHECKS: [&str; 4] = ["HealthCheck*", "healthCheckInterval", "HealthyThreshold", "UnhealthyThreshold"];
+    const LISTENER: [&str; 21] = [
+        "AclId",
+        "AclStatus",
+        "AclType",
+        "Bandwidth",
+        "ConnectionDrain*",
+        "CookieTimeout",
+        "Description",
+        "EnableHttp2",
+        "EstablishedTimeout",
+        "ForwardPort",
+        "IdleTimeout",
+        "ListenerForward",
+        "ListenerPort",
+        "PersistenceTimeout",
+        "ProxyProtocolV2Enabled",
+        "RequestTimeout",
+        "Scheduler",
+        "ServerCertificateId",
+        "StickySession*",
+        "TLSCipherPolicy",
+        "XForwardedFor_*",
+    ];
+    let reads = [
+        "DescribeLoadBalancers",
+        "DescribeLoadBalancerAttribute",
+        "DescribeLoadBalancerListeners",
+        "DescribeVServerGroups",
+        "DescribeVServerGroupAttribute",
+    ];
+    let creation = [
+        "Address",
+        "AddressIPVersion",
+        "AddressType",
+        "Bandwidth",
+        "ClientToken",
+        "DeleteProtection",
+        "InstanceChargeType",
+        "InternetChargeType",
+        "LoadBalancerName",
+        "LoadBalancerSpec",
+        "MasterZoneId",
+        "ModificationProtection*",
+        "ResourceGroupId",
+        "SlaveZoneId",
+        "Tag.*.Key",
+        "Tag.*.Value",
+    ];
+    let attributes = [
+        "Bandwidth",
+        "DeleteProtection",
+        "InternetChargeType",
+        "LoadBalancerName",
+        "LoadBalancerSpec",
+        "ModificationProtection*",
+    ];
+    let tags = ["Tag.*.Key", "Tag.*.Value"];
+    let resource = [("ResourceId.1", &["lb-*"][..]), ("ResourceType", &["instance"])];
+    let network = [("VSwitchId", &["vsw-*"][..]), ("VpcId", &["vpc-*"])];
+    let listener: Vec<&str> = CHECKS.iter().chain(&LISTENER).copied().collect();
+    let of_listener = [BALANCER, GROUP, ("VServerGroup", &["on"])];
+    let with_cookie = [&listener[..], &["Cookie"]].concat();
+    let rules: [AcsRule<'_>; 11] = [
+        (Effect::Write, &["CreateLoadBalancer"], &creation, &network),
+        (
+            Effect::Update,
+            &[
+                "ModifyLoadBalancerInstanceSpec",
+                "ModifyLoadBalancerInternetSpec",
+                "SetLoadBalancerDeleteProtection",
+                "SetLoadBalancerModificationProtection",
+                "SetLoadBalancerName",
+            ],
+            &attributes,
+            &[BALANCER],
+        ),
+        (Effect::Update, &["TagResources"], &tags, &resource),
+        (Effect::Detach, &["UntagResources"], &["TagKey.*"], &resource),
+        (
+            Effect::Update,
+            &[
+                "CreateLoadBalancerTCPListener",
+                "CreateLoadBalancerUDPListener",
+                "SetLoadBalancerTCPListenerAttribute",
+                "SetLoadBalancerUDPListenerAttribute",
+            ],
+            &listener,
+            &of_listener,
+        ),
+        // The host refuses the name Cookie everywhere but here.
+        (
+            Effect::Update,
+            &[
+                "CreateLoadBalancerHTTPListener",
+                "CreateLoadBalancerHTTPSListener",
+                "SetLoadBalancerHTTPListenerAttribute",
+                "SetLoadBalancerHTTPSListenerAttribute",
+            ],
+            &with_cookie,
+            &of_listener,
+        ),
+        (Effect::Update, &["StartLoadBalancerListener"], &["ListenerPort", "ListenerProtocol"], &[BALANCER]),
+        (Effect::Update, &["CreateVServerGroup"], &["BackendServers"], &[BALANCER, ("VServerGroupName", &["k8s/*"])]),
+        (Effect::Update, &["AddVServerGroupBackendServers", "SetVServerGroupAttribute"], &["BackendServers"], &[GROUP]),
+        (
+            Effect::Detach,
+            &["DeleteLoadBalancerListener", "DeleteVServerGroup", "RemoveVServerGroupBackendServers"],
+            &["BackendServers", "ListenerPort", "ListenerProtocol"],
+            &[BALANCER, GROUP],
+        ),
+        (Effect::Delete, &["DeleteLoadBalancer"], &[], &[BALANCER]),
+    ];
+    allowing(reading(endpoint(SLB, "Classic Load Balancers", region), SLB, &reads), SLB, &rules)
+}
+
+/// Network Load Balancers.
+pub(crate) fn nlb(region: Option<&str>) -> Endpoint {
+    const BALANCER: (&str, &[&str]) = ("LoadBalancerId", &["nlb-*"]);
+    const GROUP: (&str, &[&str]) = ("ServerGroupId", &["sgp-*"]);
+    const LISTENER: (&str, &[&str]) = ("ListenerId", &["lsn-*"]);
+    const LISTENING: [&str; 13] = [
+        "AlpnEnabled",
+        "AlpnPolicy",
+        "CaCertificateIds.*",
+        "CaEnabled",
+        "CertificateIds.*",
+        "ClientToken",
+        "Cps",
+        "IdleTimeout",
+        "ListenerDescription",
+        "ListenerPort",
+        "ListenerProtocol",
+        "ProxyProtocolEnabled",
+        "SecurityPolicyId",
+    ];
+    let reads = [
+        "GetLoadBalancerAttribute",
+        "ListAsynJobs",
+        "ListListeners",
+        "ListLoadBalancers",
+        "ListServerGroups",
+        "ListServerGroupServers",
+    ];
+    let creation = [
+        "AddressIpVersion",
+        "AddressType",
+        "ClientToken",
+        "DeletionProtectionConfig.Enabled",
+        "LoadBalancerName",
+        "ModificationProtectionConfig.*",
+        "ResourceGroupId",
+        "Tag.*.Key",
+        "Tag.*.Value",
+        "ZoneMappings.*.AllocationId",
+        "ZoneMappings.*.PrivateIPv4Address",
+        "ZoneMappings.*.ZoneId",
+    ];
+    let switches: [(&str, &[&str]); 2] = [("VpcId", &["vpc-*"]), ("ZoneMappings.*.VSwitchId", &["vsw-*"])];
+    let attributes = [
+        "AddressType",
+        "CrossZoneEnabled",
+        "DeletionProtectionEnabled",
+        "LoadBalancerName",
+        "ModificationProtectionReason",
+        "ModificationProtectionStatus",
+    ];
+    let sending = [
+        "AnyPortEnabled",
+        "ClientToken",
+        "ConnectionDrain*",
+        "HealthCheckConfig.*",
+        "PreserveClientIpEnabled",
+        "Protocol",
+        "Scheduler",
+        "Tag.*.Key",
+        "Tag.*.Value",
+    ];
+    let group_name: [(&str, &[&str]); 2] = [("ServerGroupName", &["k8s.*"]), switches[0]];
+    let servers = ["Servers.*.Description", "Servers.*.Port", "Servers.*.ServerId", "Servers.*.Weight"];
+    let of_servers: [(&str, &[&str]); 2] = [GROUP, ("Servers.*.ServerType", &["Ecs"])];
+    let membership = [BALANCER, ("SecurityGroupIds.*", &["sg-*"][..])];
+    let tagged = [("ResourceId.1", &["nlb-*"][..]), ("ResourceType", &["loadbalancer"])];
+    let rules: [AcsRule<'_>; 12] = [
+        (Effect::Write, &["CreateLoadBalancer"], &creation, &switches),
+        (
+            Effect::Update,
+            &["UpdateLoadBalancerAddressTypeConfig", "UpdateLoadBalancerAttribute", "UpdateLoadBalancerProtection"],
+            &attributes,
+            &[BALANCER],
+        ),
+        (Effect::Update, &["LoadBalancerJoinSecurityGroup"], &[], &membership),
+        (Effect::Detach, &["LoadBalancerLeaveSecurityGroup"], &[], &membership),
+        (Effect::Update, &["TagResources"], &["Tag.*.Key", "Tag.*.Value"], &tagged),
+        (Effect::Detach, &["UntagResources"], &["TagKey.*"], &tagged),
+        (Effect::Update, &["CreateListener"], &LISTENING, &[BALANCER, GROUP]),
+        (Effect::Update, &["StartListener", "UpdateListenerAttribute"], &LISTENING, &[LISTENER, GROUP]),
+        (Effect::Write, &["CreateServerGroup"], &sending, &group_name),
+        (
+            Effect::Update,
+            &["AddServersToServerGroup", "UpdateServerGroupAttribute", "UpdateServerGroupServersAttribute"],
+            &[&sending[2..7], &servers].concat(),
+            &of_servers,
+        ),
+        (
+            Effect::Detach,
+            &["DeleteListener", "RemoveServersFromServerGroup"],
+            &servers,
+            &[&of_servers[..], &[LISTENER]].concat(),
+        ),
+        (Effect::Delete, &["DeleteLoadBalancer", "DeleteServerGroup"], &[], &[BALANCER, GROUP]),
+    ];
+    allowing(reading(endpoint(NLB, "Network Load Balancers", region), NLB, &reads), NLB, &rules)
+}
+
+/// Allows operations that write, rule by rule.
+fn allowing(start: Endpoint, product: AcsProduct, rules: &[AcsRule<'_>]) -> Endpoint {
+    rules.iter().fold(start, |endpoint, (effect, operations, names, values)| {
+        let actions: Vec<_> = operations.iter().map(|it| product.ram_action(it)).collect();
+        let endpoint =
+            endpoint.allow_operations(*effect, operations.iter().copied(), actions.iter().map(String::as_str));
+        let endpoint = if names.is_empty() { endpoint } else { endpoint.only(names.iter().copied()) };
+        values.iter().fold(endpoint, |endpoint, (name, patterns)| endpoint.only_values(name, patterns.iter().copied()))
+    })
+}
+
+/// A rule: the effect of operations, their names, the names in them, and those with patterns of values.
+type AcsRule<'a> = (Effect, &'a [&'a str], &'a [&'a str], &'a [(&'a str, &'a [&'a str])]);
 
 /// The network of the cluster, and its route table.
 pub(crate) fn vpc(region: Option<&str>, table: Option<&str>) -> Endpoint {

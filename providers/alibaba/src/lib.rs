@@ -1,4 +1,4 @@
-//! The Alibaba Cloud provider: instances of ECS for nodes, routes for pods, and where disks are.
+//! The Alibaba Cloud provider: instances of ECS for nodes, load balancers for Services, routes for pods, and where disks are.
 
 #![forbid(unsafe_code)]
 
@@ -6,9 +6,13 @@ mod api;
 mod endpoints;
 mod instance;
 mod instances;
+mod inventory;
+mod load_balancer;
 mod machine;
+mod network;
 mod provider;
 mod routes;
+mod services;
 mod settings;
 mod volumes;
 
@@ -18,21 +22,28 @@ use aerostat_sdk::{Description, Error, Provider, Result};
 
 use crate::api::vpcs;
 use crate::settings::VpcSettings;
+use crate::settings::balancers::SlbSettings;
 
-aerostat_sdk::export!(Alibaba: Provider, Instances, Routes, PersistentVolumes);
+aerostat_sdk::export!(Alibaba: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
 impl Provider for Alibaba {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         settings::check()?;
+        SlbSettings::read()?;
         let (region, table) = (settings::region()?, settings::route_table()?);
         Ok(Description::new("alicloud", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::BARE)
             .provider_id_prefix(machine::LEGACY)
             .provider_id_prefix(machine::HYBRID)
             .endpoint(endpoints::ecs(region.as_deref()))
+            .endpoint(endpoints::slb(region.as_deref()))
+            .endpoint(endpoints::nlb(region.as_deref()))
             .endpoint(endpoints::vpc(region.as_deref(), table.as_deref()))
             .settings(settings::TABLE)
+            .settings(settings::balancers::TABLE)
+            .annotations(load_balancer::TABLE)
+            .annotations(network::TABLE)
             .node_label(machine::LINGJUN_LABEL)
             .get_batch_size(api::PAGE)
             .list_page_size(api::PAGE))

@@ -1,5 +1,7 @@
 //! The settings of the provider.
 
+pub(crate) mod balancers;
+
 use aerostat_sdk::form::{Bool, Custom};
 use aerostat_sdk::{Result, settings};
 
@@ -79,6 +81,14 @@ fn vpc_id(text: &str) -> Option<String> {
 
 fn table_id(text: &str) -> Option<String> {
     id(text, "vtb-")
+}
+
+/// An id with this beginning, that may have dashes behind it.
+pub(crate) fn dashed_id(text: &str, beginning: &str) -> Option<String> {
+    let rest = text.strip_prefix(beginning)?;
+    let is_word =
+        !rest.is_empty() && rest.bytes().all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-');
+    (is_word && text.len() <= 64).then(|| text.to_owned())
 }
 
 /// An id with this beginning.

@@ -6,13 +6,20 @@ mod described;
 mod errors;
 mod list;
 mod lookup;
+pub(crate) mod pairs;
+pub(crate) mod played;
+pub(crate) mod published;
+pub(crate) mod recorded;
 mod volumes;
 
 use aerostat_sdk::testing::{Body, Host, Outcome, Request, answer};
 use serde_json::{Value, json};
 
+/// The cluster's id at the vendor's, as in the recordings.
+pub(crate) const CLUSTER_ID: &str = "c1234567890abcdef";
+
 /// The settings of a cluster.
-fn settings() -> Host {
+pub(crate) fn settings() -> Host {
     Host::new().setting("region", "cn-hangzhou").setting("vpc", "vpc-1")
 }
 
@@ -23,7 +30,7 @@ fn refused(status: u16, code: &str) -> Outcome {
 }
 
 /// The action of a request.
-fn action(request: &Request) -> &str {
+pub(crate) fn action(request: &Request) -> &str {
     let [(_, value)] = &request.headers.iter().filter(|(name, _)| name == "x-acs-action").collect::<Vec<_>>()[..]
     else {
         panic!("{request:?} has no action");
@@ -44,7 +51,7 @@ fn asked<'a>(request: &'a Request, name: &str) -> Option<&'a str> {
 }
 
 /// The instance with this number as ECS shows it.
-fn instance(number: usize) -> Value {
+pub(crate) fn instance(number: usize) -> Value {
     json!({
         "InstanceId": format!("i-bp{number}"), "InstanceName": format!("node-{number}"), "HostName": format!("Node-{number}"),
         "InstanceType": "ecs.g7.large", "Status": "Running", "ZoneId": "cn-hangzhou-b", "RegionId": "cn-hangzhou",
@@ -61,9 +68,9 @@ fn instance(number: usize) -> Value {
 }
 
 /// An account's machines in one VPC.
-#[derive(Clone, Default)]
-struct Machines {
-    instances: Vec<Value>,
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Machines {
+    pub(crate) instances: Vec<Value>,
     /// Whether the credential lacks the right to see them: then all lists are empty.
     is_blind: bool,
 }
@@ -77,7 +84,7 @@ impl Machines {
         settings().answers(move |request| self.answer(request))
     }
 
-    fn answer(&self, request: &Request) -> Outcome {
+    pub(crate) fn answer(&self, request: &Request) -> Outcome {
         assert_eq!(
             (&*request.endpoint, action(request), asked(request, "RegionId")),
             ("ecs", "DescribeInstances", Some("cn-hangzhou"))

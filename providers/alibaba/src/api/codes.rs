@@ -28,6 +28,12 @@ pub(crate) fn is_busy(code: &str) -> bool {
         || code == "VPC_ROUTE_ENTRY_STATUS_ERROR"
 }
 
+/// Whether no more can be had of something.
+fn is_quota(code: &str) -> bool {
+    let kinds = ["QuotaExceeded", "QuotaInsufficient", "AuthorizationLimitExceed"];
+    code.ends_with("OverLimit") || kinds.iter().any(|it| code.starts_with(it))
+}
+
 /// The kind of a refusal with this code; `None`, if it does not come from the API. Without a code, the status says it.
 pub(super) fn refused(code: &str, status: u16) -> Option<Refused> {
     Some(match code {
@@ -36,7 +42,8 @@ pub(super) fn refused(code: &str, status: u16) -> Option<Refused> {
         it if it.starts_with("Forbidden") || it.starts_with("NoPermission") || it.starts_with("Unauthorized") => {
             Refused::Denied
         }
-        it if it.ends_with(".NotFound") => Refused::NotFound,
+        it if it.ends_with(".NotFound") || it.starts_with("ResourceNotFound.") => Refused::NotFound,
+        it if is_quota(it) => Refused::Quota,
         it if is_busy(it) => Refused::Busy,
         "InternalError" | "ServiceUnavailable" => Refused::Failure,
         "" => match status {
@@ -69,6 +76,9 @@ mod tests {
             ("SignatureDoesNotMatch", 400, Refused::Denied),
             ("", 403, Refused::Denied),
             ("InvalidVpcId.NotFound", 404, Refused::NotFound),
+            ("ResourceNotFound.loadBalancer", 404, Refused::NotFound),
+            ("QuotaExceeded.ServersNum", 400, Refused::Quota),
+            ("InstanceBackendServerNumberOverLimit", 400, Refused::Quota),
             ("InvalidOperation.Conflict", 400, Refused::Busy),
             ("Conflict.Lock", 400, Refused::Busy),
             ("OperationConflict", 400, Refused::Busy),

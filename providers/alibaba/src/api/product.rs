@@ -1,9 +1,11 @@
 //! One of Alibaba Cloud's products: an API with one path, whose requests say in a header what they do.
 
-use aerostat_sdk::http;
+use aerostat_sdk::backend::{Creation, Found, gave_up};
+use aerostat_sdk::http::{self, Attempt, Request, Response};
 use serde_json::Value;
 
 use super::errors::{self, AcsRefusal, AskedAction};
+use super::fields::{list, text};
 
 /// The most pairs that the host sends in a query.
 const QUERY_PAIRS: usize = 64;
@@ -19,6 +21,10 @@ pub(crate) struct AcsProduct {
 
 /// Machines.
 pub(crate) const ECS: AcsProduct = AcsProduct { endpoint: "ecs" };
+/// Classic Load Balancers.
+pub(crate) const SLB: AcsProduct = AcsProduct { endpoint: "slb" };
+/// Network Load Balancers.
+pub(crate) const NLB: AcsProduct = AcsProduct { endpoint: "nlb" };
 /// Networks.
 pub(crate) const VPC: AcsProduct = AcsProduct { endpoint: "vpc" };
 
@@ -36,17 +42,82 @@ impl AcsProduct {
     /// Sends a request for this action with these parameters beside the region, and reads the answer. Long ones go into the form, where
     /// they have room.
     pub(crate) fn call(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Result<Value, AcsRefusal> {
-        let asked = AskedAction { endpoint: self.endpoint, action };
+        let response = self.request(action, region, pairs).answer()?;
+        self.read(action, &response)
+    }
+
+    /// Sends the request that makes a load balancer, which `found` reads in the answer.
+    ///
+    /// # Errors
+    ///
+    /// That it was certainly not made.
+    pub(crate) fn create(
+        self,
+        action: &str,
+        region: &str,
+        pairs: &[(&str, &str)],
+        found: impl FnOnce(&Value) -> Option<Found>,
+    ) -> Result<Creation, AcsRefusal> {
+        let response = match self.request(action, region, pairs).attempt()? {
+            Attempt::Answered(response) => response,
+            Attempt::Lost(why) => return Ok(Creation::Unclear(why)),
+        };
+        let is_made = response.is_success();
+        match self.read(action, &response) {
+            Ok(made) => Ok(found(&made)
+                .map_or_else(|| Creation::Unclear(format!("{action}: an answer without an id")), Creation::Begun)),
+            Err(refusal) if is_made || gave_up(response.status()) => Ok(Creation::Unclear(refusal.error.to_string())),
+            Err(refusal) if refusal.is_busy() => Ok(Creation::Busy(refusal.error.to_string())),
+            Err(refusal) => Err(refusal),
+        }
+    }
+
+    /// A page of a list with tokens, of at most `size` items, and the next token.
+    pub(super) fn page(
+        self,
+        action: &str,
+        region: &str,
+        pairs: &[(&str, &str)],
+        cursor: Option<&str>,
+        size: u32,
+    ) -> Result<(Value, Option<String>), AcsRefusal> {
+        let size = size.to_string();
+        let mut all = [pairs, &[("MaxResults", &*size)]].concat();
+        all.extend(cursor.map(|it| ("NextToken", it)));
+        let shown = self.call(action, region, &all)?;
+        let next = Some(text(&shown, "NextToken")).filter(|it| !it.is_empty());
+        Ok((shown, next))
+    }
+
+    /// The items of all pages of a list with tokens.
+    pub(super) fn all(
+        self,
+        action: &str,
+        region: &str,
+        pairs: &[(&str, &str)],
+        field: &str,
+        size: u32,
+    ) -> Result<Vec<Value>, AcsRefusal> {
+        Ok(aerostat_sdk::pages(None::<String>, |cursor| {
+            let (shown, next) = self.page(action, region, pairs, cursor.as_deref(), size)?;
+            Ok((list(&shown, field).to_vec(), next.map(Some)))
+        })?)
+    }
+
+    fn request(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Request {
         let all = [&[(Self::REGION, region)], pairs].concat();
         let request =
             http::post(self.endpoint, [""; 0]).header("accept", "application/json").header(Self::ACTION, action);
-        let request = match is_short(&all) {
+        match is_short(&all) {
             true => request.queries(&all),
             false => request.form(all),
-        };
-        let response = request.answer()?;
+        }
+    }
+
+    fn read(self, action: &str, response: &Response) -> Result<Value, AcsRefusal> {
+        let asked = AskedAction { endpoint: self.endpoint, action };
         if !response.is_success() {
-            return Err(errors::refusal(asked, &response));
+            return Err(errors::refusal(asked, response));
         }
         serde_json::from_slice(response.body()).map_err(|why| errors::unreadable(asked, &why))
     }

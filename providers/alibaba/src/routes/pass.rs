@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use aerostat_sdk::{Error, Result, RouteChange, RouteOutcome, RouteOwnership, SortedMap, SortedSet};
 
-use crate::api::errors::AcsRefusal;
+use crate::api::AcsRefusal;
 use crate::api::route_tables::{self as api, NewRoute, RefusedRoute, VpcRoute};
 use crate::api::{instances, interfaces};
 

@@ -1,0 +1,240 @@
+//! A Classic Load Balancer for a Service.
+
+pub(crate) mod annotations;
+pub(crate) mod attributes;
+pub(crate) mod creation;
+pub(crate) mod desired;
+mod listening;
+pub(crate) mod marks;
+mod names;
+mod update;
+
+#[cfg(test)]
+pub(crate) use self::annotations::PREFIX;
+pub(crate) use self::annotations::TABLE;
+pub(crate) use self::marks::{CLUSTER_UID, KEPT, SERVICE_UID};
+
+use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
+use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, cluster};
+
+use self::annotations::{ADDRESS_TYPE, HOSTNAME, ID as OWN, PRESERVE, renamed};
+use self::desired::DesiredSlb;
+use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
+use self::names::PartNames;
+use self::update::SlbUpdate;
+use crate::api::AcsRefusal;
+use crate::api::load_balancers::{self as balancers, SlbBalancer};
+use crate::settings::VpcSettings;
+use crate::settings::balancers::SlbSettings;
+
+/// The beginning of ids.
+pub(crate) const ID: &str = "lb-";
+
+/// Takes one step towards it.
+pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
+    let service = renamed(desired);
+    if let Some(id) = Annotations::of(&service).text(OWN.name) {
+        return Err(Error::invalid(format_args!(
+            "annotation {}: {id:?}: a load balancer that somebody else made is not served yet, and is not touched: take the annotation \
+             away for one of the Service's own",
+            OWN.name
+        )));
+    }
+    backend::ensure(&SlbCall::of(&service)?)
+}
+
+/// Takes one step towards its absence.
+pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
+    backend::delete(&SlbCall::of(&renamed(unwanted))?)
+}
+
+/// One call about one Service.
+struct SlbCall<'a> {
+    service: &'a LoadBalancer,
+    region: String,
+    vpc: String,
+    settings: SlbSettings,
+    cluster_uid: String,
+    names: PartNames,
+}
+
+impl<'a> SlbCall<'a> {
+    fn of(service: &'a LoadBalancer) -> Result<Self> {
+        let VpcSettings { region, vpc, .. } = VpcSettings::read()?;
+        let settings = SlbSettings::read()?;
+        let cluster_uid = cluster()?.uid;
+        let names = PartNames::new(&service.owner, settings.cluster_id.as_ref().unwrap_or(&cluster_uid));
+        Ok(Self { service, region, vpc, settings, cluster_uid, names })
+    }
+
+    fn relation(&self, live: &SlbBalancer) -> TagRelation {
+        relation(&live.tags, self.service, &self.cluster_uid, self.settings.cluster_id.as_deref())
+    }
+
+    fn desired(&self, live: Option<&SlbBalancer>) -> Result<DesiredSlb> {
+        DesiredSlb::of(self.service, &self.names, &self.region, live)
+    }
+
+    fn update_of<'u>(&'u self, live: &'u SlbBalancer, desired: &'u DesiredSlb) -> SlbUpdate<'u> {
+        SlbUpdate { region: &self.region, balancer: &live.id, names: &self.names, desired }
+    }
+
+    /// Refuses what an account of the operator's does not give.
+    fn allow_internet(&self) -> Result<()> {
+        let annotations = Annotations::of(self.service);
+        if self.settings.refuses_internet && annotations.get(&ADDRESS_TYPE)? == "internet" {
+            return Err(Error::invalid(format_args!(
+                "setting disablePublicSLB: Services get no address of the internet here: write annotation {}: intranet",
+                ADDRESS_TYPE.name
+            )));
+        }
+        Ok(())
+    }
+
+    fn delete_one(&self, live: &SlbBalancer) -> Result<(), AcsRefusal> {
+        if live.delete_protection == "on" {
+            let off = [("DeleteProtection", "off")];
+            balancers::change(&self.region, "SetLoadBalancerDeleteProtection", &live.id, &off)?;
+        }
+        balancers::delete(&self.region, &live.id)
+    }
+
+    fn mark_kept(&self, live: &SlbBalancer) -> Result<(), AcsRefusal> {
+        if live.tag(KEPT).is_none() {
+            balancers::tag(&self.region, &live.id, &[(KEPT, "true")])?;
+        }
+        if live.delete_protection == "on" {
+            let off = [("DeleteProtection", "off")];
+            balancers::change(&self.region, "SetLoadBalancerDeleteProtection", &live.id, &off)?;
+        }
+        if live.modification_protection == "ConsoleProtection" {
+            let none = [("ModificationProtectionStatus", "NonProtection")];
+            balancers::change(&self.region, "SetLoadBalancerModificationProtection", &live.id, &none)?;
+        }
+        if live.tag(VENDOR_NAME).is_some() || live.tag(VENDOR_CLUSTER).is_some() {
+            balancers::untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
+        }
+        Ok(())
+    }
+}
+
+impl Backend for SlbCall<'_> {
+    type Live = SlbBalancer;
+
+    fn service(&self) -> &LoadBalancer {
+        self.service
+    }
+
+    fn is_id(&self, text: &str) -> bool {
+        crate::settings::dashed_id(text, ID).is_some()
+    }
+
+    fn pauses(&self) -> Pauses {
+        self.settings.pauses
+    }
+
+    fn list(&self) -> Result<Vec<Found>> {
+        // Ours have the vendor's tag, too.
+        let all = balancers::tagged(&self.region, (VENDOR_NAME, &self.service.name))?;
+        let own: Vec<&SlbBalancer> = all.iter().filter(|it| self.relation(it) == TagRelation::Own).collect();
+        if let [first, second, ..] = own[..] {
+            return Err(Error::invalid(format_args!(
+                "{} and {} both have the tags of this Service, and neither is touched: delete one of them, or its tags",
+                first.title(),
+                second.title()
+            )));
+        }
+        Ok(all.iter().map(|it| Found::new(&it.id, &it.name, self.relation(it) == TagRelation::Own)).collect())
+    }
+
+    fn find(&self, id: &str) -> Result<Option<SlbBalancer>> {
+        // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
+        if self.service.is_listed() {
+            let listed = balancers::tagged(&self.region, (CLUSTER_UID, &self.cluster_uid))?;
+            if let Some(listed) = listed.into_iter().find(|it| it.id == id) {
+                return Ok(Some(listed));
+            }
+        }
+        Ok(balancers::find(&self.region, id)?)
+    }
+
+    fn found(&self, live: &SlbBalancer) -> Found {
+        Found::new(&live.id, &live.name, self.relation(live) == TagRelation::Own)
+    }
+
+    fn can_create(&self) -> Result<()> {
+        self.allow_internet()?;
+        let desired = self.desired(None)?;
+        creation::switches(self.service, &self.settings)?;
+        if desired.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }
+    }
+
+    fn create(&self, _listed: &[Found]) -> Result<Creation> {
+        creation::send(self.service, &self.settings, &self.region, &self.vpc, &self.cluster_uid)
+    }
+
+    fn update(&self, live: &SlbBalancer) -> Result<Update> {
+        if self.relation(live) == TagRelation::Other {
+            return Err(Error::invalid(format_args!(
+                "{} has the tags of another Service, and is not touched",
+                live.title()
+            )));
+        }
+        let mut desired = self.desired(Some(live))?;
+        let warnings = std::mem::take(&mut desired.warnings);
+        let written =
+            attributes::write(self.service, &self.region, live).and_then(|()| self.update_of(live, &desired).write());
+        match written {
+            Ok(()) => {}
+            Err(refusal) if refusal.is_busy() => return Ok(Update::Busy(refusal.error.to_string())),
+            Err(refusal) => return Err(refusal.error),
+        }
+        warnings.emit();
+        if live.address.is_empty() {
+            return Ok(Update::Building);
+        }
+        let hostname = Annotations::of(self.service).read(&HOSTNAME)?;
+        let ingress = hostname.map_or_else(|| Ingress::ip(&live.address), Ingress::hostname);
+        Ok(Update::Done(vec![ingress]))
+    }
+
+    fn follow_nodes(&self, live: &SlbBalancer) -> Result<Change<()>> {
+        if self.relation(live) == TagRelation::Other {
+            return Ok(Change::Done(()));
+        }
+        let desired = self.desired(Some(live))?;
+        match self.update_of(live, &desired).follow_nodes() {
+            Ok(()) => Ok(Change::Done(())),
+            Err(refusal) if refusal.is_busy() => Ok(Change::Busy(refusal.error.to_string())),
+            Err(refusal) => Err(refusal.error),
+        }
+    }
+
+    fn delete(&self, id: &str) -> Result<Removal> {
+        let Some(live) = balancers::find(&self.region, id)? else { return Ok(Removal::Gone) };
+        if self.relation(&live) == TagRelation::Other {
+            return Ok(Removal::Foreign(format!("{} has the tags of another Service", live.title())));
+        }
+        if Annotations::of(self.service).text(PRESERVE.name).is_some() {
+            return Ok(Removal::Protected(format!("annotation {} keeps {}", PRESERVE.name, live.title())));
+        }
+        match self.delete_one(&live) {
+            Ok(()) => Ok(Removal::Gone),
+            Err(refusal) if refusal.is_busy() => Ok(Removal::Busy(refusal.error.to_string())),
+            Err(refusal) => Err(refusal.error),
+        }
+    }
+
+    fn keep(&self, id: &str) -> Result<Change<()>> {
+        let Some(live) = balancers::find(&self.region, id)? else { return Ok(Change::Done(())) };
+        match self.mark_kept(&live) {
+            Ok(()) => Ok(Change::Done(())),
+            Err(refusal) if refusal.is_busy() => Ok(Change::Busy(refusal.error.to_string())),
+            Err(refusal) => Err(refusal.error),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

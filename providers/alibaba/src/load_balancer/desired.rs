@@ -1,0 +1,232 @@
+//! A Service in the words of the cloud. Pure.
+
+use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::events::Warnings;
+use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Node, Protocol, Result, SortedSet};
+
+use super::annotations as rows;
+use super::listening::ListenerParameters;
+use super::names::PartNames;
+use crate::api::listeners::SlbProtocol;
+use crate::api::load_balancers::SlbBalancer;
+use crate::api::server_groups::SlbServer;
+use crate::machine::AliMachine;
+
+/// A load balancer as the Service asks for it.
+#[derive(Debug)]
+pub(super) struct DesiredSlb {
+    pub(super) ports: Vec<DesiredSlbPort>,
+    pub(super) is_local: bool,
+    pub(super) ignores_weights: bool,
+    pub(super) warnings: Warnings,
+    weight: u32,
+    /// The instances of the nodes that take traffic, each once.
+    instances: Vec<String>,
+}
+
+/// One of its ports: a listener.
+#[derive(Debug)]
+pub(super) struct DesiredSlbPort {
+    pub(super) port: u16,
+    pub(super) protocol: SlbProtocol,
+    pub(super) node_port: u16,
+    pub(super) description: String,
+    /// The name of its group.
+    pub(super) group: String,
+    pub(super) parameters: ListenerParameters,
+    /// The port that clients are sent to.
+    pub(super) forward: Option<u16>,
+}
+
+impl DesiredSlb {
+    /// As a Service asks for it, whose load balancer is `live` if it has one.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, where this cloud cannot serve it, or a value is not allowed.
+    pub(super) fn of(
+        service: &LoadBalancer,
+        names: &PartNames,
+        region: &str,
+        live: Option<&SlbBalancer>,
+    ) -> Result<Self> {
+        let annotations = Annotations::of(service);
+        let mut warnings = Warnings::default();
+        let ports = ports(service, annotations, names)?;
+        let is_local = matches!(service.external_traffic_policy, ExternalTrafficPolicy::Local(_));
+        warn(service, annotations, live, &ports, &mut warnings)?;
+        let instances = instances(&service.nodes, region, &mut warnings);
+        Ok(Self {
+            ports,
+            is_local,
+            ignores_weights: annotations.get(&rows::IGNORE_WEIGHTS)?,
+            warnings,
+            weight: annotations.get(&rows::WEIGHT)?,
+            instances,
+        })
+    }
+
+    /// Whether there is an instance to send to.
+    pub(super) fn has_instances(&self) -> bool {
+        !self.instances.is_empty()
+    }
+
+    /// The machines of a group.
+    pub(super) fn servers(&self, node_port: u16, group: &str) -> Vec<SlbServer> {
+        let server = |id: &String| SlbServer {
+            instance: id.clone(),
+            port: node_port,
+            weight: self.weight,
+            description: group.to_owned(),
+        };
+        self.instances.iter().map(server).collect()
+    }
+
+    /// The groups, each once: its name and its node port.
+    pub(super) fn groups(&self) -> Vec<(&str, u16)> {
+        let mut seen = SortedSet::new();
+        let ports = self.ports.iter().filter(|it| it.forward.is_none());
+        ports.filter(|it| seen.insert(it.node_port)).map(|it| (it.group.as_str(), it.node_port)).collect()
+    }
+}
+
+fn ports(service: &LoadBalancer, annotations: Annotations<'_>, names: &PartNames) -> Result<Vec<DesiredSlbPort>> {
+    service.allow_protocols(&[Protocol::Tcp, Protocol::Udp])?;
+    let protocols = annotations.read(&rows::PROTOCOLS)?.unwrap_or_default();
+    let forwards = annotations.read(&rows::FORWARD)?.unwrap_or_default();
+    let is_port = |number: u16| service.ports.iter().any(|it| it.port == number);
+    let named = protocols.iter().map(|(_, port)| *port).chain(forwards.iter().flat_map(|(from, to)| [*from, *to]));
+    if let Some(other) = named.into_iter().find(|it| !is_port(*it)) {
+        return Err(Error::invalid(format_args!(
+            "annotations {} and {}: port {other} is none of the Service",
+            rows::PROTOCOLS.name,
+            rows::FORWARD.name
+        )));
+    }
+    let mut ports: Vec<DesiredSlbPort> = Vec::new();
+    for port in &service.ports {
+        let chosen = protocols.iter().find(|(_, it)| *it == port.port).map(|(protocol, _)| *protocol);
+        let own = if port.protocol == Protocol::Udp { SlbProtocol::Udp } else { SlbProtocol::Tcp };
+        let protocol = match chosen {
+            Some(chosen) if (chosen == SlbProtocol::Udp) == (own == SlbProtocol::Udp) => chosen,
+            // A port has one number for tcp and udp.
+            Some(_) if service.ports.iter().filter(|it| it.port == port.port).count() > 1 => own,
+            Some(chosen) => {
+                return Err(Error::invalid(format_args!(
+                    "annotation {}: port {} of the Service carries {}, and {} is not that",
+                    rows::PROTOCOLS.name,
+                    port.port,
+                    port.protocol.as_str(),
+                    chosen.word()
+                )));
+            }
+            None => own,
+        };
+        let forward = forwards.iter().find(|(from, _)| *from == port.port).map(|(_, to)| *to);
+        let forward = forward.filter(|_| protocol == SlbProtocol::Http);
+        let parameters = ListenerParameters::of(service, protocol)?;
+        if protocol == SlbProtocol::Https && parameters.value("ServerCertificateId").is_none() {
+            return Err(Error::invalid(format_args!(
+                "annotation {} is missing: port {} has https, which needs a certificate",
+                rows::CERTIFICATE.name,
+                port.port
+            )));
+        }
+        let node_port = port.required_node_port()?;
+        ports.push(DesiredSlbPort {
+            port: port.port,
+            protocol,
+            node_port,
+            description: names.listener(port.port),
+            group: names.group(node_port),
+            parameters,
+            forward,
+        });
+    }
+    let is_https = |number: u16| ports.iter().any(|it| it.port == number && it.protocol == SlbProtocol::Https);
+    let is_http = |number: u16| ports.iter().any(|it| it.port == number && it.protocol == SlbProtocol::Http);
+    if let Some((from, to)) = forwards.iter().find(|(from, to)| !is_http(*from) || !is_https(*to)) {
+        return Err(Error::invalid(format_args!(
+            "annotation {}: {from}:{to} is not a port with http and one with https: say so in annotation {}",
+            rows::FORWARD.name,
+            rows::PROTOCOLS.name
+        )));
+    }
+    Ok(ports)
+}
+
+/// Says what has no effect here.
+fn warn(
+    service: &LoadBalancer,
+    annotations: Annotations<'_>,
+    live: Option<&SlbBalancer>,
+    ports: &[DesiredSlbPort],
+    warnings: &mut Warnings,
+) -> Result<()> {
+    let address_type = annotations.get(&rows::ADDRESS_TYPE)?;
+    let version = annotations.get(&rows::IP_VERSION)?;
+    if version == "DualStack" {
+        return Err(Error::invalid(format_args!(
+            "annotation {}: {version} is for Network Load Balancers: a Classic one has ipv4 or ipv6",
+            rows::IP_VERSION.name
+        )));
+    }
+    if let Some(live) = live {
+        let is_chosen = annotations.text(rows::ADDRESS_TYPE.name).is_some();
+        if is_chosen && !live.address_type.is_empty() && live.address_type != address_type {
+            warnings.immutable("its address type", &live.address_type, address_type);
+        }
+        let is_chosen = annotations.text(rows::IP_VERSION.name).is_some();
+        if is_chosen && !live.ip_version.is_empty() && live.ip_version != version {
+            warnings.immutable("the family of its address", &live.ip_version, version);
+        }
+    }
+    let family = if version == "ipv6" { IpFamily::Ipv6 } else { IpFamily::Ipv4 };
+    let mut ignored = Vec::new();
+    if !service.ip_families.is_empty() && !service.ip_families.contains(&family) {
+        ignored.push(format!("ipFamilies: annotation {} says which address there is", rows::IP_VERSION.name));
+    }
+    if service.source_ranges.iter().any(|it| it != "0.0.0.0/0") {
+        ignored.push(format!(
+            "loadBalancerSourceRanges: every client comes in; annotations {}, {} and {} name a list of access",
+            rows::ACL_STATUS.name,
+            rows::ACL_ID.name,
+            rows::ACL_TYPE.name
+        ));
+    }
+    if service.load_balancer_ip.is_some() {
+        ignored.push(format!("loadBalancerIP: annotation {} names an address", rows::ADDRESS.name));
+    }
+    if service.client_ip_affinity_seconds.is_some() {
+        ignored.push("sessionAffinity ClientIP".to_owned());
+    }
+    let is_local = matches!(service.external_traffic_policy, ExternalTrafficPolicy::Local(_));
+    if is_local && let Some(udp) = ports.iter().find(|it| it.protocol == SlbProtocol::Udp) {
+        ignored.push(format!(
+            "externalTrafficPolicy Local at port {} with udp: there are no checks by HTTP, and nodes without pods get packets, too",
+            udp.port
+        ));
+    }
+    if !ignored.is_empty() {
+        warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
+    }
+    Ok(())
+}
+
+/// The instances of nodes, each once and in the order of their ids.
+pub(crate) fn instances(nodes: &[Node], region: &str, warnings: &mut Warnings) -> Vec<String> {
+    let (mut instances, mut others) = (SortedSet::new(), Vec::new());
+    for node in nodes {
+        match node.provider_id.as_deref().map(|it| AliMachine::parse(it, region)) {
+            Some(Ok(AliMachine::Instance(id))) => {
+                instances.insert(id.to_owned());
+            }
+            _ => others.push(node.name.as_str()),
+        }
+    }
+    if !others.is_empty() {
+        let names = aerostat_sdk::nodes::named(&others);
+        warnings.add("NodesSkipped", format_args!("{names} can take no traffic: no instance of ECS in {region}"));
+    }
+    instances.into_iter().collect()
+}

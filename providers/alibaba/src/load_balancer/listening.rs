@@ -1,0 +1,176 @@
+//! The parameters of a listener, by its protocol. Pure.
+
+use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::form::Form;
+use aerostat_sdk::key::Key;
+use aerostat_sdk::{Error, ExternalTrafficPolicy, LoadBalancer, Result};
+
+use super::annotations as rows;
+use crate::api::listeners::SlbListener;
+use crate::api::listeners::SlbProtocol::{self, Http, Https, Tcp, Udp};
+
+/// The port of checks that means the node port.
+const NODE_PORT: &str = "-520";
+
+/// Parameters that a listener has to have. What no annotation names is as it is, and the API's choice at first.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct ListenerParameters(Vec<(&'static str, String)>);
+
+/// Annotations, and the protocol that decides which of them count.
+struct ParameterReader<'a> {
+    annotations: Annotations<'a>,
+    protocol: SlbProtocol,
+    parameters: ListenerParameters,
+}
+
+impl ParameterReader<'_> {
+    fn read<T: ToString, F: for<'b> Form<Value<'b> = T>>(
+        &mut self,
+        protocols: &[SlbProtocol],
+        key: &Key<F>,
+        parameter: &'static str,
+    ) -> Result<()> {
+        if protocols.contains(&self.protocol)
+            && let Some(value) = self.annotations.read(key)?
+        {
+            self.parameters.0.push((parameter, value.to_string()));
+        }
+        Ok(())
+    }
+}
+
+impl ParameterReader<'_> {
+    /// Refuses a value that only the other kind of load balancers can have.
+    fn refuse(&self, parameter: &str, name: &str, is_allowed: impl Fn(&str) -> bool) -> Result<()> {
+        match self.parameters.value(parameter) {
+            Some(value) if !is_allowed(value) => Err(Error::invalid(format_args!(
+                "annotation {name}: {value:?} is for Network Load Balancers: a Classic one cannot have it"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl ListenerParameters {
+    /// Those of a Service's port with this protocol.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the annotation, its value and the allowed values.
+    pub(super) fn of(service: &LoadBalancer, protocol: SlbProtocol) -> Result<Self> {
+        const ALL: [SlbProtocol; 4] = SlbProtocol::ALL;
+        const LOWER: [SlbProtocol; 2] = [Tcp, Udp];
+        const UPPER: [SlbProtocol; 2] = [Http, Https];
+        let annotations = Annotations::of(service);
+        let mut reader = ParameterReader { annotations, protocol, parameters: Self::default() };
+        reader.read(&ALL, &rows::SCHEDULER, "Scheduler")?;
+        reader.read(&ALL, &rows::ACL_STATUS, "AclStatus")?;
+        reader.read(&ALL, &rows::ACL_ID, "AclId")?;
+        reader.read(&ALL, &rows::ACL_TYPE, "AclType")?;
+        reader.read(&LOWER, &rows::PROXY_PROTOCOL, "ProxyProtocolV2Enabled")?;
+        reader.read(&[Tcp], &rows::PERSISTENCE_TIMEOUT, "PersistenceTimeout")?;
+        reader.read(&[Tcp], &rows::ESTABLISHED_TIMEOUT, "EstablishedTimeout")?;
+        reader.read(&[Tcp], &rows::DRAIN, "ConnectionDrain")?;
+        reader.read(&[Tcp], &rows::DRAIN_TIMEOUT, "ConnectionDrainTimeout")?;
+        reader.read(&LOWER, &rows::CHECK_SWITCH, "HealthCheckSwitch")?;
+        reader.read(&UPPER, &rows::CHECK_FLAG, "HealthCheck")?;
+        reader.read(&[Tcp], &rows::CHECK_TYPE, "HealthCheckType")?;
+        reader.read(&[Tcp, Http, Https], &rows::CHECK_PATH, "HealthCheckURI")?;
+        reader.read(&ALL, &rows::CHECK_PORT, "HealthCheckConnectPort")?;
+        reader.read(&ALL, &rows::HEALTHY, "HealthyThreshold")?;
+        reader.read(&ALL, &rows::UNHEALTHY, "UnhealthyThreshold")?;
+        reader.read(&ALL, &rows::CHECK_INTERVAL, "HealthCheckInterval")?;
+        reader.read(&LOWER, &rows::CHECK_CONNECT_TIMEOUT, "HealthCheckConnectTimeout")?;
+        reader.read(&UPPER, &rows::CHECK_TIMEOUT, "HealthCheckTimeout")?;
+        reader.read(&[Tcp, Http, Https], &rows::CHECK_DOMAIN, "HealthCheckDomain")?;
+        reader.read(&[Tcp, Http, Https], &rows::CHECK_CODES, "HealthCheckHttpCode")?;
+        reader.read(&UPPER, &rows::CHECK_METHOD, "HealthCheckMethod")?;
+        reader.read(&UPPER, &rows::STICKY, "StickySession")?;
+        reader.read(&UPPER, &rows::STICKY_TYPE, "StickySessionType")?;
+        reader.read(&UPPER, &rows::COOKIE, "Cookie")?;
+        reader.read(&UPPER, &rows::COOKIE_TIMEOUT, "CookieTimeout")?;
+        reader.read(&UPPER, &rows::IDLE_TIMEOUT, "IdleTimeout")?;
+        reader.refuse("IdleTimeout", rows::IDLE_TIMEOUT.name, |it| it.parse::<u16>().is_ok_and(|it| it <= 60))?;
+        reader.read(&UPPER, &rows::REQUEST_TIMEOUT, "RequestTimeout")?;
+        reader.read(&UPPER, &rows::FORWARDED_PROTO, "XForwardedFor_proto")?;
+        reader.read(&UPPER, &rows::FORWARDED_PORT, "XForwardedFor_SLBPORT")?;
+        reader.read(&UPPER, &rows::FORWARDED_CLIENT_PORT, "XForwardedFor_ClientSrcPort")?;
+        reader.read(&[Https], &rows::CERTIFICATE, "ServerCertificateId")?;
+        reader.refuse("ServerCertificateId", rows::CERTIFICATE.name, |it| !it.contains(','))?;
+        reader.read(&[Https], &rows::TLS_POLICY, "TLSCipherPolicy")?;
+        reader.read(&[Https], &rows::HTTP2, "EnableHttp2")?;
+        let mut parameters = reader.parameters;
+        if let ExternalTrafficPolicy::Local(port) = service.external_traffic_policy
+            && parameters.leaves_checks()
+        {
+            parameters.check_at(protocol, port);
+        }
+        Ok(parameters)
+    }
+
+    /// Whether no annotation says what is checked.
+    fn leaves_checks(&self) -> bool {
+        ["HealthCheckSwitch", "HealthCheck", "HealthCheckType", "HealthCheckURI", "HealthCheckConnectPort"]
+            .iter()
+            .all(|it| self.value(it).is_none())
+    }
+
+    /// Checks that ask a node whether it has a pod: none for udp, which has no such checks.
+    fn check_at(&mut self, protocol: SlbProtocol, port: u16) {
+        match protocol {
+            Udp => return,
+            Tcp => self.0.push(("HealthCheckType", "http".to_owned())),
+            Http | Https => self.0.push(("HealthCheck", "on".to_owned())),
+        }
+        self.0.push(("HealthCheckURI", LoadBalancer::HEALTH_CHECK_PATH.to_owned()));
+        self.0.push(("HealthCheckConnectPort", port.to_string()));
+    }
+
+    /// The value of a parameter.
+    pub(super) fn value(&self, parameter: &str) -> Option<&str> {
+        self.0.iter().find(|(it, _)| *it == parameter).map(|(_, value)| value.as_str())
+    }
+
+    /// The parameters of the request that makes the listener: those without which it is none, with the values of the vendor's controller.
+    pub(super) fn at_creation(&self, protocol: SlbProtocol) -> Vec<(&'static str, &str)> {
+        let usual: &[(&str, &str)] = match protocol {
+            Tcp | Udp => &[("Bandwidth", "-1"), ("Scheduler", "rr")],
+            Http => &[("HealthCheck", "off"), ("Scheduler", "rr"), ("StickySession", "off")],
+            Https => &[("Bandwidth", "-1"), ("HealthCheck", "off"), ("Scheduler", "rr"), ("StickySession", "off")],
+        };
+        let usual = usual.iter().copied().filter(|(name, _)| self.value(name).is_none());
+        usual.chain(self.all()).map(|(name, value)| (name_at_creation(name, protocol), value)).collect()
+    }
+
+    /// The parameters of the request that changes a listener; `None` if it has them all.
+    pub(super) fn for_change<'a>(&'a self, live: &SlbListener, is_local: bool) -> Option<Vec<(&'static str, &'a str)>> {
+        let back = if !is_local && self.leaves_checks() { checks_of_cluster(live) } else { &[] };
+        let is_same = self.all().all(|(name, value)| live.value(name).as_deref() == Some(value));
+        (!is_same || !back.is_empty()).then(|| self.all().chain(back.iter().copied()).collect())
+    }
+
+    fn all(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+}
+
+/// The parameters that take back the checks of externalTrafficPolicy Local, if a listener has these.
+fn checks_of_cluster(live: &SlbListener) -> &'static [(&'static str, &'static str)] {
+    let is = |name: &str, value: &str| live.value(name).as_deref() == Some(value);
+    let is_local = is("HealthCheckURI", LoadBalancer::HEALTH_CHECK_PATH) && !is("HealthCheckConnectPort", NODE_PORT);
+    match live.protocol {
+        Tcp if is_local && is("HealthCheckType", "http") => {
+            &[("HealthCheckType", "tcp"), ("HealthCheckConnectPort", NODE_PORT)]
+        }
+        Http | Https if is_local && is("HealthCheck", "on") => &[("HealthCheck", "off")],
+        _ => &[],
+    }
+}
+
+/// Two actions spell one name in their own way.
+fn name_at_creation(name: &'static str, protocol: SlbProtocol) -> &'static str {
+    match protocol {
+        Tcp | Udp if name == "HealthCheckInterval" => "healthCheckInterval",
+        _ => name,
+    }
+}

@@ -1,0 +1,267 @@
+//! Classic Load Balancers in memory: what is sent for a Service, and what becomes of the answers.
+
+mod cloud;
+mod recorded;
+
+use aerostat_sdk::testing::{self, FakeCloud as _};
+use aerostat_sdk::{
+    Deletion, Error, ExternalTrafficPolicy, Ingress, LoadBalancer, LoadBalancers as _, Port, Progress, Protocol,
+};
+use serde_json::{Value, json};
+
+use self::cloud::FakeSlb;
+use super::annotations::{OLDER_PREFIX, PREFIX};
+use crate::provider::Alibaba;
+use crate::tests::played::{Played, UID, actions, node, service, writes};
+
+fn annotated(name: &str, value: &str) -> LoadBalancer {
+    service().with_annotation(format!("{PREFIX}{name}"), value)
+}
+
+/// The only load balancer.
+fn balancer(played: &Played<FakeSlb>) -> Value {
+    let objects = played.cloud.borrow_mut().cloud().objects();
+    assert_eq!(objects.len(), 1, "{objects:?}");
+    objects[0].body.clone()
+}
+
+/// The only listener.
+fn listener(live: &Value) -> &Value {
+    let [listener] = &live["Listeners"].as_array().unwrap()[..] else { panic!("{live}") };
+    listener
+}
+
+#[test]
+fn lives_of_classic_load_balancers_keep_the_promises() {
+    assert_eq!(testing::converge::<Alibaba, _>(FakeSlb::default), [""; 0]);
+}
+
+#[test]
+fn alibaba_014_a_service_without_annotations_is_served() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    let expected = [
+        "DescribeLoadBalancers",
+        "CreateLoadBalancer",
+        "DescribeLoadBalancerAttribute",
+        "DescribeLoadBalancerListeners",
+        "DescribeVServerGroups",
+        "CreateVServerGroup",
+        "CreateLoadBalancerTCPListener",
+        "StartLoadBalancerListener",
+    ];
+    assert_eq!(actions(&played.settle(&mut service)), expected);
+    assert_eq!(service.current_ingress, [Ingress::ip("203.0.113.1")]);
+    let again = played.settle(&mut service);
+    assert_eq!(writes(&again), [""; 0], "alibaba_015");
+    assert_eq!(again.len(), 4);
+}
+
+#[test]
+fn alibaba_017_another_vswitch_has_an_address() {
+    let played = Played::new(FakeSlb { full: vec!["vsw-1"], ..FakeSlb::default() });
+    let host = played.host.clone().setting("vswitches", "vsw-1,vsw-2");
+    let played = Played { host, ..played };
+    let mut service = annotated("address-type", "intranet");
+    played.settle(&mut service);
+    assert_eq!((&balancer(&played)["VSwitchId"], &balancer(&played)["VpcId"]), (&json!("vsw-2"), &json!("vpc-1")));
+    let played = Played::new(FakeSlb { full: vec!["vsw-1"], ..FakeSlb::default() });
+    let mut chosen = annotated("address-type", "intranet").with_annotation(format!("{PREFIX}vswitch-id"), "vsw-1");
+    let _ = played.call(&mut chosen);
+    let refused = played.call(&mut chosen);
+    assert!(matches!(&refused, Ok(Progress::Failed(it)) if it.error.why().contains("VSwitch")), "{refused:?}");
+}
+
+#[test]
+fn alibaba_018_another_address_type_is_a_warning() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    service = service.with_annotation(format!("{PREFIX}address-type"), "intranet");
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    assert_eq!(played.reasons().len(), 1);
+}
+
+#[test]
+fn alibaba_019_two_with_the_same_tags_are_not_touched() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    let body = balancer(&played);
+    played.cloud.borrow_mut().cloud().balancers.make("copy", body, testing::FakeMoment::default());
+    service.memo = None;
+    let _ = played.call(&mut service);
+    let before = played.host.sent().len();
+    let refused = played.call(&mut service);
+    assert!(
+        matches!(&refused, Ok(Progress::Failed(it)) if it.error.why().contains("lb-1") && it.error.why().contains("lb-2")),
+        "{refused:?}"
+    );
+    assert_eq!(writes(&played.host.sent()[before..]), [""; 0]);
+}
+
+#[test]
+fn alibaba_022_https_comes_before_http_that_leads_there() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = annotated("protocol-port", "https:443,http:80")
+        .with_annotation(format!("{PREFIX}cert-id"), "c")
+        .with_annotation(format!("{PREFIX}forward-port"), "80:443")
+        .with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    let sent = played.settle(&mut service);
+    let made: Vec<_> = writes(&sent).into_iter().filter(|it| it.contains("Listener")).collect();
+    let expected = [
+        "CreateLoadBalancerHTTPSListener",
+        "StartLoadBalancerListener",
+        "CreateLoadBalancerHTTPListener",
+        "StartLoadBalancerListener",
+    ];
+    assert_eq!(made, expected);
+    let live = balancer(&played);
+    assert_eq!(
+        (&live["Listeners"][1]["ListenerForward"], &live["Listeners"][1]["ForwardPort"]),
+        (&json!("on"), &json!("443"))
+    );
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+}
+
+#[test]
+fn cookies_are_named_for_http_alone() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = annotated("protocol-port", "http:80")
+        .with_annotation(format!("{PREFIX}sticky-session"), "on")
+        .with_annotation(format!("{PREFIX}sticky-session-type"), "server")
+        .with_annotation(format!("{PREFIX}cookie"), "route-1")
+        .with_port(Port::new(Protocol::Tcp, 90, 30_090));
+    played.settle(&mut service);
+    let live = balancer(&played);
+    let cookies = [0, 1].map(|it| live["Listeners"][it]["Cookie"].clone());
+    assert_eq!(cookies, [json!("route-1"), Value::Null]);
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    let mut other = annotated("protocol-port", "http:80").with_annotation(format!("{PREFIX}cookie"), "a; Secure");
+    let refused = played.call(&mut other);
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("cookie")), "{refused:?}");
+}
+
+#[test]
+fn alibaba_023_another_protocol_is_another_listener() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    service = service.with_annotation(format!("{OLDER_PREFIX}protocol-port"), "http:80");
+    let expected = ["DeleteLoadBalancerListener", "CreateLoadBalancerHTTPListener", "StartLoadBalancerListener"];
+    assert_eq!(writes(&played.settle(&mut service)), expected);
+}
+
+#[test]
+fn alibaba_024_local_is_a_check_of_the_health_port() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    assert_eq!(writes(&played.settle(&mut service)), ["SetLoadBalancerTCPListenerAttribute"]);
+    let live = balancer(&played);
+    let values = ["HealthCheckType", "HealthCheckConnectPort", "HealthCheckURI"].map(|it| listener(&live)[it].clone());
+    assert_eq!(values, ["http", "31000", "/healthz"].map(Value::from));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    service.external_traffic_policy = ExternalTrafficPolicy::Cluster;
+    assert_eq!(writes(&played.settle(&mut service)), ["SetLoadBalancerTCPListenerAttribute"]);
+    assert_eq!(listener(&balancer(&played))["HealthCheckType"], "tcp");
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+}
+
+#[test]
+fn alibaba_025_machines_go_in_by_twenty_and_forty() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = LoadBalancer { nodes: (1..=95).map(node).collect(), ..service() };
+    let sent = played.settle(&mut service);
+    let adds = writes(&sent).into_iter().filter(|it| it.contains("BackendServers")).count();
+    assert_eq!(adds, 2, "20 with the group, 40 and 35 behind it");
+    assert_eq!(balancer(&played)["Groups"][0]["Servers"].as_array().unwrap().len(), 95);
+    service.nodes.remove(7);
+    assert_eq!(writes(&played.settle(&mut service)), ["RemoveVServerGroupBackendServers"]);
+}
+
+#[test]
+fn alibaba_026_a_full_group_loses_what_is_gone_first() {
+    let played = Played::new(FakeSlb { most_servers: 3, ..FakeSlb::default() });
+    let mut service = service();
+    played.settle(&mut service);
+    service.nodes = (2..=4).map(node).collect();
+    let expected =
+        ["AddVServerGroupBackendServers", "RemoveVServerGroupBackendServers", "AddVServerGroupBackendServers"];
+    assert_eq!(writes(&played.settle(&mut service)), expected);
+    let live = balancer(&played);
+    let ids: Vec<_> = live["Groups"][0]["Servers"].as_array().unwrap().iter().map(|it| &it["ServerId"]).collect();
+    assert_eq!(ids, ["i-bp002", "i-bp003", "i-bp004"]);
+}
+
+#[test]
+fn alibaba_031_a_load_balancer_that_is_kept_loses_no_listener() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = annotated("preserve-lb-on-delete", "true");
+    played.settle(&mut service);
+    let deletion = played.host.run(|| Alibaba::delete(&service));
+    assert!(matches!(deletion, Ok(Deletion::Kept(_))), "{deletion:?}");
+    let live = balancer(&played);
+    assert_eq!((&live["DeleteProtection"], listener(&live)["Status"].as_str()), (&json!("off"), Some("running")));
+    let keys: Vec<_> = live["Tags"].as_array().unwrap().iter().map(|it| it["TagKey"].as_str().unwrap()).collect();
+    assert_eq!(keys, ["aerostat.dev/cluster-uid", "aerostat.dev/service-uid", "aerostat.dev/kept"]);
+}
+
+#[test]
+fn alibaba_032_a_load_balancer_that_is_gone_is_deleted() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    played.cloud.borrow_mut().cloud().balancers.remove("lb-1");
+    assert_eq!(played.host.run(|| Alibaba::delete(&service)), Ok(Deletion::Done));
+}
+
+#[test]
+fn alibaba_033_an_address_of_the_internet_may_be_forbidden() {
+    let played = Played::new(FakeSlb::default());
+    let host = played.host.clone().setting("disablePublicSLB", "true");
+    let refused = host.run(|| Alibaba::ensure(&service()));
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("disablePublicSLB")), "{refused:?}");
+    assert!(host.requests().is_empty());
+}
+
+#[test]
+fn a_load_balancer_with_other_tags_is_not_touched() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    let other = json!([{ "TagKey": "aerostat.dev/cluster-uid", "TagValue": "x" }, { "TagKey": "aerostat.dev/service-uid", "TagValue": UID }]);
+    played.cloud.borrow_mut().cloud().balancers.get_mut("lb-1").unwrap().body["Tags"] = other;
+    service.nodes.pop();
+    let before = played.host.sent().len();
+    assert!(matches!(played.call(&mut service), Err(Error::Invalid(_))));
+    assert!(matches!(played.host.run(|| Alibaba::delete(&service)), Ok(Deletion::Kept(_))));
+    assert_eq!(writes(&played.host.sent()[before..]), [""; 0]);
+}
+
+#[test]
+fn values_that_are_not_allowed_are_refused_before_a_creation() {
+    for (name, value) in [
+        ("bandwidth", "abc"),
+        ("protocol-port", "http:81"),
+        ("protocol-port", "https:80"),
+        ("scheduler", "best"),
+        ("default-weight", "101"),
+        ("ip-version", "DualStack"),
+        ("id", "lb-mine"),
+        ("address-type", "intranet"),
+        ("additional-resource-tags", "ack.aliyun.com=c2"),
+    ] {
+        let played = Played::new(FakeSlb::default());
+        let mut service = annotated(name, value);
+        let refused = played.call(&mut service).and_then(|_| played.call(&mut service));
+        let is_refused = match &refused {
+            Err(Error::Invalid(_)) => true,
+            Ok(Progress::Failed(it)) => matches!(it.error, Error::Invalid(_)),
+            _ => false,
+        };
+        assert!(is_refused, "{name} {value}: {refused:?}");
+        assert_eq!(writes(&played.host.sent()), [""; 0], "{name} {value}");
+    }
+}

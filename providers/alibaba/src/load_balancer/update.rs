@@ -1,0 +1,180 @@
+//! The writes that make a load balancer as a Service asks for it. What others made in it stays, but for a listener at a port of the Service.
+
+use aerostat_sdk::{SortedMap, SortedSet};
+
+use super::desired::{DesiredSlb, DesiredSlbPort};
+use super::names::PartNames;
+use crate::api::AcsRefusal;
+use crate::api::listeners::{self, SlbListener, SlbProtocol};
+use crate::api::server_groups::{self as groups, BATCH, FIRST, SlbGroup, SlbServer};
+
+/// One load balancer, and what it should be.
+pub(super) struct SlbUpdate<'a> {
+    pub(super) region: &'a str,
+    pub(super) balancer: &'a str,
+    pub(super) names: &'a PartNames,
+    pub(super) desired: &'a DesiredSlb,
+}
+
+impl SlbUpdate<'_> {
+    /// Writes what differs: listeners away, groups and their machines, listeners, groups away.
+    pub(super) fn write(&self) -> Result<(), AcsRefusal> {
+        let mut live = listeners::all(self.region, self.balancer)?;
+        let all = groups::all(self.region, self.balancer)?;
+        let mut used: SortedSet<String> = SortedSet::new();
+        self.remove_listeners(&mut live)?;
+        let mut ids: SortedMap<&str, String> = SortedMap::new();
+        for (name, node_port) in self.desired.groups() {
+            let servers = self.desired.servers(node_port, name);
+            let id = match group_of(name, &all, &live) {
+                Some(group) => {
+                    self.write_servers(&group.id, &servers)?;
+                    group.id.clone()
+                }
+                None => self.make_group(name, &servers)?,
+            };
+            used.insert(id.clone());
+            *ids.get_or_default(name) = id;
+        }
+        // A port that sends clients to another one comes after that.
+        let (last, first): (Vec<_>, Vec<_>) = self.desired.ports.iter().partition(|it| it.forward.is_some());
+        for port in first.into_iter().chain(last) {
+            let group = ids.get(&*port.group).map(String::as_str).unwrap_or_default();
+            self.write_listener(port, group, live.iter().find(|it| is_at(it, port)))?;
+        }
+        for group in all.iter().filter(|it| self.names.is_ours(&it.name) && !used.contains(&it.id)) {
+            let is_listened = live.iter().any(|it| it.group == group.id && !self.is_changed(it));
+            if !is_listened {
+                groups::delete(self.region, &group.id)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Lets the groups that are there follow the nodes.
+    pub(super) fn follow_nodes(&self) -> Result<(), AcsRefusal> {
+        let all = groups::all(self.region, self.balancer)?;
+        for (name, node_port) in self.desired.groups() {
+            for group in all.iter().filter(|it| it.name == name) {
+                self.write_servers(&group.id, &self.desired.servers(node_port, name))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a listener is at a port of the Service, and so sends to a group of it by now.
+    fn is_changed(&self, live: &SlbListener) -> bool {
+        self.desired.ports.iter().any(|it| is_at(live, it))
+    }
+
+    /// Deletes listeners of ports that the Service has no more, and those in the way of another protocol. Those that send clients to
+    /// others go first.
+    fn remove_listeners(&self, live: &mut Vec<SlbListener>) -> Result<(), AcsRefusal> {
+        let is_udp = |it: SlbProtocol| it == SlbProtocol::Udp;
+        let is_wrong = |listener: &SlbListener| {
+            let mut ports = self.desired.ports.iter().filter(|port| port.port == listener.port);
+            if let Some(port) = ports.clone().find(|port| is_at(listener, port)) {
+                return forward_of(listener) != port.forward;
+            }
+            // At the same number, tcp and udp stand beside each other.
+            self.names.is_ours(&listener.description)
+                || ports.any(|port| is_udp(port.protocol) == is_udp(listener.protocol))
+        };
+        let (mut wrong, right): (Vec<_>, Vec<_>) = std::mem::take(live).into_iter().partition(is_wrong);
+        wrong.sort_by_key(|it| forward_of(it).is_none());
+        for it in &wrong {
+            listeners::do_with(self.region, self.balancer, (it.port, it.protocol), "DeleteLoadBalancerListener")?;
+        }
+        *live = right;
+        Ok(())
+    }
+
+    fn make_group(&self, name: &str, servers: &[SlbServer]) -> Result<String, AcsRefusal> {
+        let first = &servers[..servers.len().min(FIRST)];
+        let id = groups::create(self.region, self.balancer, name, first)?;
+        self.change_servers(&id, "AddVServerGroupBackendServers", &servers[first.len()..])?;
+        Ok(id)
+    }
+
+    /// First adds what is missing, then takes away what is too many. Machines with another description are somebody's own.
+    fn write_servers(&self, group: &str, desired: &[SlbServer]) -> Result<(), AcsRefusal> {
+        let live = groups::servers(self.region, group)?;
+        let key = |it: &SlbServer| (it.instance.clone(), it.port);
+        let there: SortedMap<(String, u16), &SlbServer> = live.iter().map(|it| (key(it), it)).collect();
+        let wanted: SortedSet<(String, u16)> = desired.iter().map(key).collect();
+        let missing: Vec<SlbServer> = desired.iter().filter(|it| !there.contains_key(&key(it))).cloned().collect();
+        let is_ours = |it: &&SlbServer| self.names.is_ours(&it.description);
+        let unwanted: Vec<SlbServer> =
+            live.iter().filter(is_ours).filter(|it| !wanted.contains(&key(it))).cloned().collect();
+        let is_heavier =
+            |it: &&SlbServer| there.get(&key(it)).is_some_and(|live| is_ours(live) && live.weight != it.weight);
+        let weighed: Vec<SlbServer> =
+            desired.iter().filter(|_| !self.desired.ignores_weights).filter(is_heavier).cloned().collect();
+        let (add, remove) = ("AddVServerGroupBackendServers", "RemoveVServerGroupBackendServers");
+        match self.change_servers(group, add, &missing) {
+            Err(full) if full.code.ends_with("OverLimit") && !unwanted.is_empty() => {
+                self.change_servers(group, remove, &unwanted)?;
+                // A part of them may be there by now.
+                let there: SortedSet<_> = groups::servers(self.region, group)?.iter().map(key).collect();
+                let rest: Vec<_> = missing.iter().filter(|it| !there.contains(&key(it))).cloned().collect();
+                self.change_servers(group, add, &rest)?;
+            }
+            added => {
+                added?;
+                self.change_servers(group, remove, &unwanted)?;
+            }
+        }
+        self.change_servers(group, "SetVServerGroupAttribute", &weighed)
+    }
+
+    fn change_servers(&self, group: &str, action: &str, servers: &[SlbServer]) -> Result<(), AcsRefusal> {
+        servers.chunks(BATCH).try_for_each(|some| groups::change(self.region, group, action, some))
+    }
+
+    fn write_listener(&self, port: &DesiredSlbPort, group: &str, live: Option<&SlbListener>) -> Result<(), AcsRefusal> {
+        let at = (port.port, port.protocol);
+        let write = |action: &str, pairs: &[(&str, &str)]| {
+            listeners::write(self.region, self.balancer, port.port, action, pairs)
+        };
+        let Some(live) = live else {
+            let mut pairs = port.parameters.at_creation(port.protocol);
+            pairs.push(("Description", &*port.description));
+            let to = port.forward.map(|it| it.to_string());
+            match &to {
+                Some(to) => pairs.extend([("ListenerForward", "on"), ("ForwardPort", to.as_str())]),
+                None => pairs.push(("VServerGroupId", group)),
+            }
+            write(port.protocol.create(), &pairs)?;
+            return listeners::do_with(self.region, self.balancer, at, "StartLoadBalancerListener");
+        };
+        let parameters = port.parameters.for_change(live, self.desired.is_local);
+        let is_elsewhere = live.group != group || live.description != port.description;
+        if port.forward.is_none() && (is_elsewhere || parameters.is_some()) {
+            let mut pairs = parameters.unwrap_or_default();
+            pairs.extend([("Description", &*port.description), ("VServerGroup", "on"), ("VServerGroupId", group)]);
+            write(port.protocol.set(), &pairs)?;
+        }
+        match live.is_stopped {
+            true => listeners::do_with(self.region, self.balancer, at, "StartLoadBalancerListener"),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Whether a listener is that of a port.
+fn is_at(live: &SlbListener, port: &DesiredSlbPort) -> bool {
+    (live.port, live.protocol) == (port.port, port.protocol)
+}
+
+/// The port that a listener sends clients to.
+fn forward_of(live: &SlbListener) -> Option<u16> {
+    let is_on = live.value("ListenerForward").as_deref() == Some("on");
+    live.value("ForwardPort").filter(|_| is_on)?.parse().ok()
+}
+
+/// The group with this name: of several the one that a listener sends to.
+fn group_of<'a>(name: &str, all: &'a [SlbGroup], live: &[SlbListener]) -> Option<&'a SlbGroup> {
+    let mut named = all.iter().filter(|it| it.name == name);
+    let used = named.clone().find(|group| live.iter().any(|it| it.group == group.id));
+    used.or_else(|| named.next())
+}

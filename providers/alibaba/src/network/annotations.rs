@@ -1,0 +1,94 @@
+//! The annotations that only Network Load Balancers have, and the values that others have for them.
+
+use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::form::{Custom, Integer, List, OneOf, Text};
+use aerostat_sdk::key::{Key, Row as _};
+use aerostat_sdk::{Error, Result};
+
+use crate::api::network_listeners::NlbProtocol;
+use crate::api::network_load_balancers::NlbZone;
+use crate::load_balancer::annotations::{port, vendor, word};
+
+/// The words for a flag.
+const TRUE_FALSE: OneOf<&str> = OneOf(&[("on", "true"), ("off", "false")]);
+
+aerostat_sdk::table! {
+    /// Those that Classic Load Balancers do not have.
+    pub(crate) const TABLE;
+    ZONES: List<Custom<NlbZone>> = (vendor!("zone-maps"),
+        List { of: Custom { allowed: "a zone, a colon and a vSwitch, with an address of the VPC and the id of an elastic address behind further colons", parse: zone },
+            what: "zones", example: "cn-hangzhou-b:vsw-1,cn-hangzhou-g:vsw-2" },
+        "The zones of a Network Load Balancer, which needs them, and its vSwitch in each. Other zones later are a warning.");
+    CROSS_ZONE: OneOf<&'static str> = (vendor!("cross-zone-enabled"), TRUE_FALSE, "Whether it sends to nodes in other zones, too.").otherwise("on");
+    SECURITY_GROUPS: List<Custom<String>> = (vendor!("security-group-ids"),
+        List { of: Custom { allowed: "the id of a security group such as sg-1", parse: group }, what: "ids of security groups", example: "sg-1,sg-2" },
+        "Security groups of one's own that say who reaches a Network Load Balancer.");
+    CPS: Integer = (vendor!("cps"), Integer::between(0, 1_000_000), "New connections a second of a listener; 0 is no limit.").otherwise("0");
+    PRESERVE_CLIENT: OneOf<&'static str> = (vendor!("preserve-client-ip"), TRUE_FALSE, "Whether nodes see the client's address.").otherwise("on");
+    CA: OneOf<&'static str> = (vendor!("cacert"), TRUE_FALSE, "Whether clients of tcpssl show certificates, too.").otherwise("off");
+    CA_CERTIFICATE: Custom<String> = (vendor!("cacert-id"), Custom { allowed: "the id of a certificate", parse: word },
+        "The certificate of the authority that theirs are from.");
+    ALPN: OneOf<&'static str> = (vendor!("alpn"), TRUE_FALSE, "Whether tcpssl agrees on a protocol.").otherwise("off");
+    ALPN_POLICY: OneOf<&'static str> = (vendor!("alpn-policy"),
+        OneOf(&[("HTTP1Only", "HTTP1Only"), ("HTTP2Only", "HTTP2Only"), ("HTTP2Preferred", "HTTP2Preferred"), ("HTTP2Optional", "HTTP2Optional")]),
+        "Which one.");
+    PORT_RANGE: Text = (vendor!("listener-port-range"), Text("ranges of ports"), "Not served, and refused.");
+    BANDWIDTH_PACKAGE: Text = (vendor!("bandwidth-package-id"), Text("the id of a package"), "Not served, and refused.");
+    IPV6_ADDRESS_TYPE: Text = (vendor!("ipv6-address-type"), Text("internet or intranet"), "Not served, and refused.");
+    MORE_CERTIFICATES: Text = (vendor!("additional-cert-ids"), Text("ids of certificates"), "Not served, and refused.");
+    GROUP_TYPE: Text = (vendor!("server-group-type"), Text("instance or ip"), "Not served, and refused: nodes are sent to by their instances.");
+}
+
+/// The protocols of ports.
+pub(super) const PROTOCOLS: Key<List<Custom<(NlbProtocol, u16)>>> = Key::new(
+    vendor!("protocol-port"),
+    List {
+        of: Custom { allowed: "a protocol (tcp, udp, tcpssl), a colon and a port", parse: protocol },
+        what: "protocols of ports",
+        example: "tcpssl:443",
+    },
+    "The protocols of ports.",
+);
+/// The certificates of ports with tcpssl.
+pub(super) const CERTIFICATES: Key<List<Custom<String>>> = Key::new(
+    vendor!("cert-id"),
+    List {
+        of: Custom { allowed: "the id of a certificate", parse: word },
+        what: "ids of certificates",
+        example: "c1,c2",
+    },
+    "The certificates of ports with tcpssl.",
+);
+/// Refuses what is not served.
+///
+/// # Errors
+///
+/// `invalid`, naming the annotation.
+pub(super) fn check(annotations: Annotations<'_>) -> Result<()> {
+    for key in [PORT_RANGE, BANDWIDTH_PACKAGE, IPV6_ADDRESS_TYPE, MORE_CERTIFICATES, GROUP_TYPE] {
+        if annotations.text(key.name()).is_some() {
+            return Err(Error::invalid(format_args!("annotation {}: it is not served: take it away", key.name())));
+        }
+    }
+    Ok(())
+}
+
+fn zone(text: &str) -> Option<NlbZone> {
+    let mut parts = text.split(':').map(str::trim);
+    let (zone, switch) = (word(parts.next()?)?, crate::settings::dashed_id(parts.next()?, "vsw-")?);
+    let some = |it: Option<&str>| it.filter(|it| !it.is_empty()).map(str::to_owned);
+    let (address, elastic) = (some(parts.next()), some(parts.next()));
+    let is_address = address.as_ref().is_none_or(|it| it.parse::<std::net::Ipv4Addr>().is_ok());
+    let is_elastic = elastic.as_ref().is_none_or(|it| crate::settings::dashed_id(it, "eip-").is_some());
+    (is_address && is_elastic && parts.next().is_none()).then_some(NlbZone { zone, switch, address, elastic })
+}
+
+fn group(text: &str) -> Option<String> {
+    crate::settings::dashed_id(text, "sg-")
+}
+
+fn protocol(text: &str) -> Option<(NlbProtocol, u16)> {
+    let (word, number) = text.split_once(':')?;
+    let protocol = NlbProtocol::ALL.into_iter().find(|it| it.word().eq_ignore_ascii_case(word.trim()))?;
+    Some((protocol, port(number)?))
+}

@@ -1,0 +1,51 @@
+//! The attributes of a load balancer, beside its listeners and groups. What no annotation names stays as it is.
+
+use aerostat_sdk::annotations::Annotations;
+
+use super::annotations::CROSS_ZONE;
+use super::call::NlbCall;
+use super::step::NlbStop;
+use crate::api::network_load_balancers::{self as balancers, NlbBalancer};
+use crate::load_balancer::annotations as rows;
+use crate::load_balancer::attributes::REASON;
+
+impl NlbCall<'_> {
+    /// Writes what differs from the annotations.
+    pub(super) fn write_attributes(&self, live: &NlbBalancer) -> Result<(), NlbStop> {
+        let annotations = Annotations::of(self.service);
+        let write = |action: &str, pairs: &[(&str, &str)]| {
+            self.send(action, &[&[("LoadBalancerId", &*live.id)], pairs].concat())
+        };
+        let name = annotations.read(&rows::NAME)?.filter(|it| *it != live.name);
+        let cross_zone = annotations.read(&CROSS_ZONE)?.filter(|it| (*it == "true") != live.is_cross_zone);
+        let pairs = [("LoadBalancerName", name.as_deref()), ("CrossZoneEnabled", cross_zone)];
+        let pairs: Vec<(&str, &str)> = pairs.into_iter().filter_map(|(name, value)| Some((name, value?))).collect();
+        if !pairs.is_empty() {
+            write("UpdateLoadBalancerAttribute", &pairs)?;
+        }
+        let address = annotations.read(&rows::ADDRESS_TYPE)?;
+        if let Some(word) = address.filter(|it| !live.address_type.eq_ignore_ascii_case(it)) {
+            write("UpdateLoadBalancerAddressTypeConfig", &[("AddressType", word)])?;
+        }
+        let mut protection = Vec::new();
+        let deletion = annotations.read(&rows::DELETE_PROTECTION)?.map(|it| it == "on");
+        if let Some(is_on) = deletion.filter(|it| *it != live.is_delete_protected) {
+            protection.push(("DeletionProtectionEnabled", if is_on { "true" } else { "false" }));
+        }
+        let modification = annotations.read(&rows::MODIFICATION_PROTECTION)?;
+        if let Some(word) = modification.filter(|it| *it != live.modification_protection) {
+            protection.push(("ModificationProtectionStatus", word));
+            protection.extend((word == "ConsoleProtection").then_some(("ModificationProtectionReason", REASON)));
+        }
+        if !protection.is_empty() {
+            write("UpdateLoadBalancerProtection", &protection)?;
+        }
+        let tags = annotations.read(&rows::TAGS)?.unwrap_or_default();
+        let missing = tags.iter().filter(|(key, value)| live.tag(key) != Some(value));
+        let missing: Vec<(&str, &str)> = missing.map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        if missing.is_empty() {
+            return Ok(());
+        }
+        Ok(balancers::tag(&self.region, "loadbalancer", &live.id, &missing)?)
+    }
+}

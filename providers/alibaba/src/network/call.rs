@@ -1,0 +1,273 @@
+//! One call about one Service: what the SDK asks of a cloud.
+
+use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::backend::{Backend, Creation, Found, Pauses, Removal, Update};
+use aerostat_sdk::{Change, Error, Ingress, LoadBalancer, Result, clock, cluster};
+
+use super::desired::{NlbDesired, zones};
+use super::jobs::NlbJobs;
+use super::names::{ID, NlbNames};
+use super::step::{NlbStop, change};
+use crate::api::network_load_balancers::{self as balancers, NlbBalancer};
+use crate::api::{NLB, network_groups as groups, security_groups};
+use crate::load_balancer::annotations::{ADDRESS_TYPE, PRESERVE};
+use crate::load_balancer::marks::{CLUSTER_UID, KEPT, SERVICE_UID, TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
+use crate::settings::VpcSettings;
+use crate::settings::balancers::SlbSettings;
+
+/// The kind of load balancers in requests about tags.
+const KIND: &str = "loadbalancer";
+
+/// One call about one Service.
+pub(super) struct NlbCall<'a> {
+    pub(super) service: &'a LoadBalancer,
+    pub(super) region: String,
+    pub(super) vpc: String,
+    pub(super) settings: SlbSettings,
+    pub(super) cluster_uid: String,
+    pub(super) names: NlbNames,
+    pub(super) jobs: NlbJobs,
+}
+
+impl<'a> NlbCall<'a> {
+    pub(super) fn of(service: &'a LoadBalancer, jobs: NlbJobs) -> Result<Self> {
+        let VpcSettings { region, vpc, .. } = VpcSettings::read()?;
+        let settings = SlbSettings::read()?;
+        let cluster_uid = cluster()?.uid;
+        let names = NlbNames::new(&service.owner, settings.cluster_id.as_ref().unwrap_or(&cluster_uid));
+        Ok(Self { service, region, vpc, settings, cluster_uid, names, jobs })
+    }
+
+    /// The relation of what has these tags to the Service.
+    pub(super) fn relation(&self, tags: &[(String, String)]) -> TagRelation {
+        relation(tags, self.service, &self.cluster_uid, self.settings.cluster_id.as_deref())
+    }
+
+    pub(super) fn desired(&self, live: Option<&NlbBalancer>) -> Result<NlbDesired> {
+        NlbDesired::of(self.service, &self.names, &self.region, live)
+    }
+
+    /// The tags of what is made: the vendor's, and ours.
+    pub(super) fn tags(&self) -> Vec<(&str, &str)> {
+        let mut tags = vec![(VENDOR_NAME, &*self.service.name)];
+        tags.extend(self.settings.cluster_id.as_deref().map(|it| (VENDOR_CLUSTER, it)));
+        tags.extend([(CLUSTER_UID, &*self.cluster_uid), (SERVICE_UID, &*self.service.owner.uid)]);
+        tags
+    }
+
+    /// The tag by which the Service's parts are listed: those of the vendor's controller have it, too.
+    pub(super) fn mark(&self) -> (&str, &str) {
+        (VENDOR_NAME, &self.service.name)
+    }
+
+    /// Sends a change that may be a job.
+    pub(super) fn send(&self, action: &str, pairs: &[(&str, &str)]) -> Result<(), NlbStop> {
+        let answer = NLB.call(action, &self.region, pairs)?;
+        self.begun(action, &answer)
+    }
+
+    /// Remembers the job in the answer to a change.
+    pub(super) fn begun(&self, action: &str, answer: &serde_json::Value) -> Result<(), NlbStop> {
+        self.jobs.begun(&self.region, action, answer["JobId"].as_str().unwrap_or_default().to_owned())
+    }
+
+    /// A token for one creation: this part of what was announced.
+    pub(super) fn token(&self, part: &str) -> Result<String, NlbStop> {
+        Ok(format!("{}-{part}-{}", self.service.owner.uid, self.jobs.since()?))
+    }
+
+    /// Refuses what an account of the operator's does not give.
+    fn allow_internet(&self) -> Result<()> {
+        let annotations = Annotations::of(self.service);
+        if self.settings.refuses_internet && annotations.get(&ADDRESS_TYPE)? == "internet" {
+            return Err(Error::invalid(format_args!(
+                "setting disablePublicSLB: Services get no address of the internet here: write annotation {}: intranet",
+                ADDRESS_TYPE.name
+            )));
+        }
+        Ok(())
+    }
+
+    /// Makes it as the Service asks for: what earlier calls have begun has to be over first.
+    fn write(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<(), NlbStop> {
+        self.jobs.settle(&self.region)?;
+        self.write_attributes(live)?;
+        // Who comes in is said before anything listens, and what nobody needs goes last.
+        let security = self.write_security(live, desired)?;
+        let ids = self.write_groups(desired)?;
+        self.write_listeners(live, desired, &ids)?;
+        self.jobs.settle(&self.region)?;
+        self.remove_groups(&ids)?;
+        if let Some(id) = security {
+            security_groups::delete(&self.region, &id)?;
+        }
+        self.jobs.settle(&self.region)
+    }
+
+    fn protect_no_more(&self, live: &NlbBalancer) -> Result<(), NlbStop> {
+        if !live.is_delete_protected {
+            return Ok(());
+        }
+        let pairs = [("LoadBalancerId", &*live.id), ("DeletionProtectionEnabled", "false")];
+        self.send("UpdateLoadBalancerProtection", &pairs)
+    }
+
+    /// Takes one step towards its absence: first it goes, then its groups.
+    fn remove(&self, live: Option<&NlbBalancer>) -> Result<(), NlbStop> {
+        self.jobs.settle(&self.region)?;
+        if let Some(live) = live {
+            self.protect_no_more(live)?;
+            self.send("DeleteLoadBalancer", &[("LoadBalancerId", &live.id)])?;
+            self.jobs.settle(&self.region)?;
+            return match balancers::find(&self.region, &live.id)? {
+                None => self.remove(None),
+                Some(_) => Err(NlbStop::Waits(format!("{} is being deleted", live.title()))),
+            };
+        }
+        for group in
+            groups::tagged(&self.region, self.mark())?.iter().filter(|it| self.relation(&it.tags) == TagRelation::Own)
+        {
+            self.delete_group(&group.id)?;
+        }
+        for group in security_groups::tagged(&self.region, self.mark())?
+            .iter()
+            .filter(|it| self.relation(&it.tags) == TagRelation::Own)
+        {
+            security_groups::delete(&self.region, &group.id)?;
+        }
+        self.jobs.settle(&self.region)?;
+        // Groups that were about to be made may be listed late.
+        match self.jobs.announced() {
+            Some(since) if clock::now().saturating_sub(since) < self.settings.pauses.create_again.as_secs() => {
+                Err(NlbStop::Waits("its parts that were being made are looked for".to_owned()))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn mark_kept(&self, live: &NlbBalancer) -> Result<(), NlbStop> {
+        if live.tag(KEPT).is_none() {
+            balancers::tag(&self.region, KIND, &live.id, &[(KEPT, "true")])?;
+        }
+        self.protect_no_more(live)?;
+        if live.modification_protection == "ConsoleProtection" {
+            let pairs = [("LoadBalancerId", &*live.id), ("ModificationProtectionStatus", "NonProtection")];
+            self.send("UpdateLoadBalancerProtection", &pairs)?;
+        }
+        if live.tag(VENDOR_NAME).is_some() || live.tag(VENDOR_CLUSTER).is_some() {
+            balancers::untag(&self.region, &live.id, &[VENDOR_NAME, VENDOR_CLUSTER])?;
+        }
+        Ok(())
+    }
+}
+
+impl Backend for NlbCall<'_> {
+    type Live = NlbBalancer;
+
+    fn service(&self) -> &LoadBalancer {
+        self.service
+    }
+
+    fn is_id(&self, text: &str) -> bool {
+        crate::settings::dashed_id(text, ID).is_some()
+    }
+
+    fn pauses(&self) -> Pauses {
+        self.settings.pauses
+    }
+
+    fn list(&self) -> Result<Vec<Found>> {
+        let all = balancers::tagged(&self.region, self.mark())?;
+        let own: Vec<&NlbBalancer> = all.iter().filter(|it| self.relation(&it.tags) == TagRelation::Own).collect();
+        if let [first, second, ..] = own[..] {
+            return Err(Error::invalid(format_args!(
+                "{} and {} both have the tags of this Service, and neither is touched: delete one of them, or its tags",
+                first.title(),
+                second.title()
+            )));
+        }
+        Ok(all.iter().map(|it| self.found(it)).collect())
+    }
+
+    fn find(&self, id: &str) -> Result<Option<NlbBalancer>> {
+        // A list that was read a moment ago costs nothing. What it lacks is asked about alone.
+        if self.service.is_listed() {
+            let listed = balancers::tagged(&self.region, (CLUSTER_UID, &self.cluster_uid))?;
+            if let Some(listed) = listed.into_iter().find(|it| it.id == id) {
+                return Ok(Some(listed));
+            }
+        }
+        Ok(balancers::find(&self.region, id)?)
+    }
+
+    fn found(&self, live: &NlbBalancer) -> Found {
+        Found::new(&live.id, &live.name, self.relation(&live.tags) == TagRelation::Own)
+    }
+
+    fn can_create(&self) -> Result<()> {
+        self.allow_internet()?;
+        zones(self.service)?;
+        if self.desired(None)?.has_instances() { Ok(()) } else { Err(LoadBalancer::without_nodes("")) }
+    }
+
+    fn create(&self, _listed: &[Found]) -> Result<Creation> {
+        self.send_creation()
+    }
+
+    fn update(&self, live: &NlbBalancer) -> Result<Update> {
+        if self.relation(&live.tags) == TagRelation::Other {
+            return Err(Error::invalid(format_args!(
+                "{} has the tags of another Service, and is not touched",
+                live.title()
+            )));
+        }
+        match &*live.status {
+            "Provisioning" => return Ok(Update::Building),
+            "CreateFailed" => {
+                return Err(Error::invalid(format_args!(
+                    "the cloud could not make {}: delete it there, and another is made",
+                    live.title()
+                )));
+            }
+            "Configuring" => return Ok(Update::Busy(format!("{} carries out an earlier change", live.title()))),
+            _ => {}
+        }
+        let mut desired = self.desired(Some(live))?;
+        let warnings = std::mem::take(&mut desired.warnings);
+        match change(self.write(live, &desired))? {
+            Change::Done(()) => {}
+            Change::Busy(why) => return Ok(Update::Busy(why)),
+        }
+        warnings.emit();
+        if live.dns_name.is_empty() {
+            return Ok(Update::Building);
+        }
+        Ok(Update::Done(vec![Ingress::hostname(&live.dns_name)]))
+    }
+
+    fn follow_nodes(&self, live: &NlbBalancer) -> Result<Change<()>> {
+        if self.relation(&live.tags) == TagRelation::Other {
+            return Ok(Change::Done(()));
+        }
+        let desired = self.desired(Some(live))?;
+        change(self.follow(&desired))
+    }
+
+    fn delete(&self, id: &str) -> Result<Removal> {
+        let live = balancers::find(&self.region, id)?;
+        if let Some(live) = &live {
+            if self.relation(&live.tags) == TagRelation::Other {
+                return Ok(Removal::Foreign(format!("{} has the tags of another Service", live.title())));
+            }
+            if Annotations::of(self.service).text(PRESERVE.name).is_some() {
+                return Ok(Removal::Protected(format!("annotation {} keeps {}", PRESERVE.name, live.title())));
+            }
+        }
+        Ok(change(self.remove(live.as_ref()))?.into())
+    }
+
+    fn keep(&self, id: &str) -> Result<Change<()>> {
+        let Some(live) = balancers::find(&self.region, id)? else { return Ok(Change::Done(())) };
+        change(self.mark_kept(&live))
+    }
+}

@@ -1,0 +1,90 @@
+//! The security group that lets in the ranges of a Service, as the vendor's controller makes it.
+
+use aerostat_sdk::Error;
+
+use super::call::NlbCall;
+use super::desired::NlbDesired;
+use super::step::NlbStop;
+use crate::api::fields::numbered;
+use crate::api::network_load_balancers::NlbBalancer;
+use crate::api::security_groups::{self as groups, EcsRule};
+use crate::load_balancer::marks::TagRelation;
+
+/// The beginning of names.
+const NAME: &str = "k8s-nlb-";
+
+impl NlbCall<'_> {
+    /// Lets the load balancer be in the groups that say who comes in. Answers one of ours that is needed no more, once it has left that.
+    pub(super) fn write_security(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<Option<String>, NlbStop> {
+        let found = groups::tagged(&self.region, self.mark())?;
+        let own = found.iter().find(|it| self.relation(&it.tags) == TagRelation::Own).map(|it| it.id.clone());
+        let needed = match (desired.ranges.is_empty(), own.clone()) {
+            (true, _) => None,
+            (false, Some(id)) => Some(id),
+            (false, None) => Some(self.make_security()?),
+        };
+        if let Some(id) = &needed {
+            self.write_rules(id, desired)?;
+        }
+        let chosen = desired.security_groups.iter().flatten();
+        let wanted: Vec<&String> = chosen.chain(&needed).collect();
+        let is_ours = |it: &String| own.as_ref() == Some(it);
+        let is_unwanted = |it: &&String| !wanted.contains(it) && (is_ours(it) || desired.security_groups.is_some());
+        let missing: Vec<&str> =
+            wanted.iter().filter(|it| !live.security_groups.contains(it)).map(|it| it.as_str()).collect();
+        let unwanted: Vec<&str> = live.security_groups.iter().filter(is_unwanted).map(String::as_str).collect();
+        self.change_membership(live, "LoadBalancerJoinSecurityGroup", &missing)?;
+        self.change_membership(live, "LoadBalancerLeaveSecurityGroup", &unwanted)?;
+        if !missing.is_empty() || !unwanted.is_empty() {
+            self.jobs.settle(&self.region)?;
+        }
+        Ok(own.filter(|_| needed.is_none()))
+    }
+
+    fn change_membership(&self, live: &NlbBalancer, action: &str, ids: &[&str]) -> Result<(), NlbStop> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let names: Vec<String> = (1..=ids.len()).map(|it| format!("SecurityGroupIds.{it}")).collect();
+        let mut pairs = vec![("LoadBalancerId", &*live.id)];
+        pairs.extend(names.iter().map(String::as_str).zip(ids.iter().copied()));
+        self.send(action, &pairs)
+    }
+
+    fn make_security(&self) -> Result<String, NlbStop> {
+        let (name, token) = (format!("{NAME}{}", self.service.name), self.token("sg")?);
+        let tags = numbered("Tag", self.tags().into_iter().map(|(key, value)| [("Key", key), ("Value", value)]));
+        let mut pairs = vec![
+            ("ClientToken", &*token),
+            ("Description", self.names.security()),
+            ("SecurityGroupName", &*name),
+            ("SecurityGroupType", "enterprise"),
+            ("VpcId", &*self.vpc),
+        ];
+        pairs.extend(tags.iter().map(|(name, value)| (name.as_str(), *value)));
+        match groups::create(&self.region, &pairs)? {
+            id if id.is_empty() => Err(Error::unavailable("CreateSecurityGroup: an answer without an id").into()),
+            id => Ok(id),
+        }
+    }
+
+    /// First lets in what is missing, then keeps out what is too many.
+    fn write_rules(&self, group: &str, desired: &NlbDesired) -> Result<(), NlbStop> {
+        let rule = |range: &str, policy: &str, priority: &str| EcsRule {
+            range: range.to_owned(),
+            policy: policy.to_owned(),
+            priority: priority.to_owned(),
+        };
+        let mut wanted: Vec<EcsRule> = desired.ranges.iter().map(|it| rule(it, "accept", "1")).collect();
+        wanted.push(rule("0.0.0.0/0", "drop", "100"));
+        let live = groups::rules(&self.region, group)?;
+        let without = |all: &[EcsRule], others: &[EcsRule]| -> Vec<EcsRule> {
+            all.iter().filter(|it| !others.contains(it)).cloned().collect()
+        };
+        let (missing, unwanted) = (without(&wanted, &live), without(&live, &wanted));
+        let write =
+            |action: &str, rules: &[EcsRule]| groups::change(&self.region, group, action, self.names.security(), rules);
+        write("AuthorizeSecurityGroup", &missing)?;
+        Ok(write("RevokeSecurityGroup", &unwanted)?)
+    }
+}

@@ -1,0 +1,509 @@
+//! Network Load Balancers in memory: each change takes its time, and what is at work refuses the next one.
+
+use std::collections::BTreeMap;
+
+use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange, Setup};
+use aerostat_sdk::testing::{FakeActions, FakeCloud, FakeMoment, FakeObjects, Request, Response, reply};
+use serde_json::{Value, json};
+
+use crate::load_balancer::PREFIX;
+use crate::tests::pairs::{Pairs, members, pairs, refusal, text};
+use crate::tests::{CLUSTER_ID, Machines, action, instance, published};
+
+/// The zones of Services, as in the recordings.
+pub(super) const ZONES: &str = "cn-hangzhou-b:vsw-b,cn-hangzhou-g:vsw-g";
+/// How long a job takes, in seconds.
+const JOB: u64 = 3;
+
+/// The cloud.
+#[derive(Debug)]
+pub(super) struct FakeNlb {
+    pub(super) machines: Machines,
+    pub(super) balancers: FakeObjects,
+    pub(super) groups: FakeObjects,
+    pub(super) listeners: FakeObjects,
+    pub(super) security: FakeObjects,
+    pub(super) jobs: FakeActions,
+    /// The ids that creations with these tokens gave.
+    pub(super) tokens: BTreeMap<String, String>,
+    /// An action whose next job fails, and the jobs that have failed.
+    pub(super) fails: Option<&'static str>,
+    pub(super) failed: Vec<String>,
+    /// The most machines of a group.
+    pub(super) most_servers: usize,
+}
+
+impl Default for FakeNlb {
+    fn default() -> Self {
+        Self {
+            machines: Machines::default(),
+            balancers: FakeObjects::new("load balancer", "nlb-"),
+            groups: FakeObjects::new("server group", "sgp-"),
+            listeners: FakeObjects::new("listener", "lsn-"),
+            security: FakeObjects::new("security group", "sg-"),
+            jobs: FakeActions::default(),
+            tokens: BTreeMap::new(),
+            fails: None,
+            failed: Vec::new(),
+            most_servers: 200,
+        }
+    }
+}
+
+/// The objects of a list that have the tag that is asked for.
+fn listed(objects: &FakeObjects, pairs: &Pairs, moment: FakeMoment) -> Vec<String> {
+    let asked = json!({ "Key": text(pairs, "Tag.1.Key"), "Value": text(pairs, "Tag.1.Value") });
+    let has = |body: &Value| body["Tags"].as_array().unwrap().contains(&asked);
+    objects.listed(moment).filter(|(_, it)| has(&it.body)).map(|(id, _)| id.to_owned()).collect()
+}
+
+/// A page of shown objects: the token is the number of those before it.
+fn page(field: &str, shown: &[Value], pairs: &Pairs) -> Response {
+    let size: usize = text(pairs, "MaxResults").parse().unwrap();
+    assert!((1..=100).contains(&size));
+    let start: usize = pairs.get("NextToken").map_or(0, |it| it.as_str().unwrap().parse().unwrap());
+    let next = if shown.len() > start + size { (start + size).to_string() } else { String::new() };
+    let items: Vec<&Value> = shown.iter().skip(start).take(size).collect();
+    reply(200, json!({ field: items, "NextToken": next, "TotalCount": shown.len() }))
+}
+
+/// A body with the parameters of these names, as numbers, flags and texts.
+fn put(body: &mut Value, pairs: &Pairs, names: &[&str]) {
+    for (name, value) in pairs.iter().filter(|(name, _)| names.iter().any(|it| name.split('.').next() == Some(it))) {
+        let word = value.as_str().unwrap();
+        let value = match (word, word.parse::<u64>()) {
+            ("true", _) => true.into(),
+            ("false", _) => false.into(),
+            (_, Ok(number)) => number.into(),
+            _ => word.into(),
+        };
+        let parts: Vec<&str> = name.split('.').collect();
+        match parts[..] {
+            [name] => body[name] = value,
+            ["HealthCheckConfig", name] => body["HealthCheck"][name] = value,
+            [list, _] => {
+                if body[list].is_null() {
+                    body[list] = json!([]);
+                }
+                body[list].as_array_mut().unwrap().push(value);
+            }
+            _ => panic!("{name}"),
+        }
+    }
+}
+
+impl FakeNlb {
+    /// Begins the job of a change, unless it fails: then nothing is changed.
+    fn job(&mut self, action: &str, object: &str, moment: FakeMoment) -> (Value, bool) {
+        let id = self.jobs.begin(object, JOB, moment);
+        let fails = self.fails == Some(action);
+        if fails {
+            self.fails = None;
+            self.failed.push(id.clone());
+        }
+        (json!({ "JobId": id }), !fails)
+    }
+
+    fn shown_balancer(&self, id: &str, moment: FakeMoment) -> Value {
+        let it = self.balancers.get(id).unwrap();
+        let is_busy = self.jobs.is_busy(id, moment);
+        let status = match (it.body["IsNew"] == true, is_busy) {
+            (_, false) => "Active",
+            (true, true) => "Provisioning",
+            (false, true) => "Configuring",
+        };
+        let mut shown = it.body.clone();
+        shown["LoadBalancerId"] = id.into();
+        shown["LoadBalancerName"] = it.name.as_str().into();
+        shown["DNSName"] = format!("{id}.cn-hangzhou.nlb.aliyuncs.example").into();
+        shown["LoadBalancerStatus"] = status.into();
+        shown["AddressIpVersion"] = "Ipv4".into();
+        shown
+    }
+
+    fn make_balancer(&mut self, pairs: &Pairs, moment: FakeMoment) -> Response {
+        let token = text(pairs, "ClientToken").to_owned();
+        if let Some(id) = self.tokens.get(&token) {
+            return reply(200, json!({ "LoadbalancerId": id, "OrderId": 1 }));
+        }
+        let body = json!({
+            "Tags": members(pairs, "Tag"), "ZoneMappings": members(pairs, "ZoneMappings"), "SecurityGroupIds": [], "IsNew": true,
+            "AddressType": text(pairs, "AddressType"), "CrossZoneEnabled": true,
+            "DeletionProtectionConfig": { "Enabled": text(pairs, "DeletionProtectionConfig.Enabled") == "true" },
+            "ModificationProtectionConfig": { "Status": text(pairs, "ModificationProtectionConfig.Status") },
+        });
+        let id = self.balancers.make(text(pairs, "LoadBalancerName"), body, moment);
+        self.tokens.insert(token, id.clone());
+        self.jobs.begin(&id, 2 * JOB, moment);
+        reply(200, json!({ "LoadbalancerId": id, "OrderId": 1 }))
+    }
+
+    /// Actions on a load balancer.
+    fn do_with_balancer(&mut self, action: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
+        let id = text(pairs, "LoadBalancerId").to_owned();
+        if self.balancers.get(&id).is_none() {
+            return refusal(404, "ResourceNotFound.loadBalancer");
+        }
+        if action == "GetLoadBalancerAttribute" {
+            return reply(200, self.shown_balancer(&id, moment));
+        }
+        if self.jobs.is_busy(&id, moment) {
+            return refusal(400, "IncorrectStatus.loadBalancer");
+        }
+        if action == "UpdateLoadBalancerProtection" {
+            let body = &mut self.balancers.get_mut(&id).unwrap().body;
+            if let Some(word) = pairs.get("DeletionProtectionEnabled") {
+                body["DeletionProtectionConfig"]["Enabled"] = (word == "true").into();
+            }
+            if let Some(word) = pairs.get("ModificationProtectionStatus") {
+                body["ModificationProtectionConfig"]["Status"] = word.clone();
+            }
+            return reply(200, json!({}));
+        }
+        if action == "DeleteLoadBalancer"
+            && self.balancers.get(&id).unwrap().body["DeletionProtectionConfig"]["Enabled"] == true
+        {
+            return refusal(400, "OperationDenied.DeletionProtection");
+        }
+        if action == "CreateListener" {
+            return self.make_listener(&id, pairs, moment);
+        }
+        let (answer, goes) = self.job(action, &id, moment);
+        if !goes {
+            return reply(200, answer);
+        }
+        let body = &mut self.balancers.get_mut(&id).unwrap().body;
+        body["IsNew"] = false.into();
+        let ids = pairs.iter().filter(|(name, _)| name.starts_with("SecurityGroupIds.")).map(|(_, it)| it.clone());
+        let groups = body["SecurityGroupIds"].as_array_mut().unwrap();
+        match action {
+            "DeleteLoadBalancer" => {
+                self.balancers.remove(&id);
+                let own = self.listeners.all().filter(|(_, it)| it.body["LoadBalancerId"] == *id);
+                for listener in own.map(|(id, _)| id.to_owned()).collect::<Vec<_>>() {
+                    self.listeners.remove(&listener);
+                }
+            }
+            "LoadBalancerJoinSecurityGroup" => groups.extend(ids),
+            "LoadBalancerLeaveSecurityGroup" => {
+                let gone: Vec<Value> = ids.collect();
+                groups.retain(|it| !gone.contains(it));
+            }
+            "UpdateLoadBalancerAttribute" => put(body, pairs, &["CrossZoneEnabled"]),
+            "UpdateLoadBalancerAddressTypeConfig" => put(body, pairs, &["AddressType"]),
+            other => panic!("{other}"),
+        }
+        reply(200, answer)
+    }
+
+    fn make_listener(&mut self, balancer: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
+        let token = text(pairs, "ClientToken").to_owned();
+        if let Some(id) = self.tokens.get(&token) {
+            return reply(200, json!({ "ListenerId": id }));
+        }
+        let (port, protocol) = (text(pairs, "ListenerPort"), text(pairs, "ListenerProtocol"));
+        let same = |body: &Value| {
+            body["LoadBalancerId"] == balancer
+                && body["ListenerPort"].as_u64() == port.parse().ok()
+                && (body["ListenerProtocol"] == "UDP") == (protocol == "UDP")
+        };
+        if self.listeners.all().any(|(_, it)| same(&it.body)) {
+            return refusal(400, "ResourceAlreadyExist.Listener");
+        }
+        assert!(self.groups.get(text(pairs, "ServerGroupId")).is_some(), "{pairs:?}");
+        let mut body = json!({ "LoadBalancerId": balancer, "ListenerStatus": "Running" });
+        put(&mut body, pairs, &LISTENING);
+        let (mut answer, goes) = self.job("CreateListener", balancer, moment);
+        self.balancers.get_mut(balancer).unwrap().body["IsNew"] = false.into();
+        if goes {
+            let id = self.listeners.make("", body, moment);
+            answer["ListenerId"] = id.as_str().into();
+            self.tokens.insert(token, id);
+        }
+        reply(200, answer)
+    }
+
+    /// Actions on a listener.
+    fn do_with_listener(&mut self, action: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
+        let id = text(pairs, "ListenerId").to_owned();
+        let Some(it) = self.listeners.get(&id) else { return refusal(404, "ResourceNotFound.listener") };
+        assert!(self.balancers.get(it.body["LoadBalancerId"].as_str().unwrap()).is_some());
+        if self.jobs.is_busy(&id, moment) {
+            return refusal(400, "IncorrectStatus.listener");
+        }
+        let (answer, goes) = self.job(action, &id, moment);
+        match action {
+            _ if !goes => {}
+            "DeleteListener" => _ = self.listeners.remove(&id),
+            "UpdateListenerAttribute" => put(&mut self.listeners.get_mut(&id).unwrap().body, pairs, &LISTENING),
+            "StartListener" => self.listeners.get_mut(&id).unwrap().body["ListenerStatus"] = "Running".into(),
+            other => panic!("{other}"),
+        }
+        reply(200, answer)
+    }
+
+    fn make_group(&mut self, pairs: &Pairs, moment: FakeMoment) -> Response {
+        let token = text(pairs, "ClientToken").to_owned();
+        if let Some(id) = self.tokens.get(&token) {
+            return reply(200, json!({ "ServerGroupId": id }));
+        }
+        let mut body = json!({
+            "Tags": members(pairs, "Tag"), "Servers": [], "Scheduler": "Wrr", "Protocol": text(pairs, "Protocol"),
+            "HealthCheck": { "HealthCheckEnabled": true, "HealthCheckType": "TCP", "HealthCheckConnectPort": 0 },
+        });
+        put(&mut body, pairs, &SENDING);
+        let id = self.groups.make(text(pairs, "ServerGroupName"), body, moment);
+        let (mut answer, _) = self.job("CreateServerGroup", &id, moment);
+        answer["ServerGroupId"] = id.as_str().into();
+        self.tokens.insert(token, id);
+        reply(200, answer)
+    }
+
+    /// Actions on a group.
+    fn do_with_group(&mut self, action: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
+        let id = text(pairs, "ServerGroupId").to_owned();
+        let Some(it) = self.groups.get(&id) else { return refusal(404, "ResourceNotFound.serverGroup") };
+        let mut servers = it.body["Servers"].as_array().unwrap().clone();
+        if action == "ListServerGroupServers" {
+            return page("Servers", &servers, pairs);
+        }
+        if self.jobs.is_busy(&id, moment) {
+            return refusal(400, "IncorrectStatus.serverGroup");
+        }
+        let written = members(pairs, "Servers");
+        assert!(written.len() <= 40);
+        let is = |one: &Value, other: &Value| one["ServerId"] == other["ServerId"] && one["Port"] == other["Port"];
+        let is_used = self.listeners.all().any(|(_, it)| it.body["ServerGroupId"] == *id);
+        match action {
+            "AddServersToServerGroup" => {
+                assert!(!written.iter().any(|it| servers.iter().any(|own| is(own, it))), "{written:?}");
+                if servers.len() + written.len() > self.most_servers {
+                    return refusal(400, "QuotaExceeded.ServersNum");
+                }
+                servers.extend(written);
+            }
+            "RemoveServersFromServerGroup" => servers.retain(|own| !written.iter().any(|it| is(own, it))),
+            "UpdateServerGroupServersAttribute" => {
+                for it in written {
+                    let at = servers.iter().position(|own| is(own, &it)).unwrap();
+                    servers[at] = it;
+                }
+            }
+            "DeleteServerGroup" if is_used => return refusal(400, "ResourceInUse.serverGroup"),
+            _ => {}
+        }
+        let (answer, goes) = self.job(action, &id, moment);
+        match action {
+            _ if !goes => {}
+            "DeleteServerGroup" => _ = self.groups.remove(&id),
+            "UpdateServerGroupAttribute" => put(&mut self.groups.get_mut(&id).unwrap().body, pairs, &SENDING),
+            _ => self.groups.get_mut(&id).unwrap().body["Servers"] = servers.into(),
+        }
+        reply(200, answer)
+    }
+
+    /// Actions on security groups.
+    fn do_with_security(&mut self, action: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
+        if action == "DescribeSecurityGroups" {
+            let shown: Vec<Value> = listed(&self.security, pairs, moment)
+                .into_iter()
+                .map(|id| {
+                    let it = self.security.get(&id).unwrap();
+                    json!({ "SecurityGroupId": id, "SecurityGroupName": it.name, "Tags": { "Tag": tags(&it.body) } })
+                })
+                .collect();
+            return reply(200, json!({ "SecurityGroups": { "SecurityGroup": shown }, "NextToken": "" }));
+        }
+        if action == "CreateSecurityGroup" {
+            let token = text(pairs, "ClientToken").to_owned();
+            let made = self.tokens.get(&token).cloned();
+            let id = made.unwrap_or_else(|| {
+                let body =
+                    json!({ "Tags": members(pairs, "Tag"), "Rules": [], "Description": text(pairs, "Description") });
+                self.security.make(text(pairs, "SecurityGroupName"), body, moment)
+            });
+            self.tokens.insert(token, id.clone());
+            return reply(200, json!({ "SecurityGroupId": id }));
+        }
+        let id = text(pairs, "SecurityGroupId").to_owned();
+        let Some(it) = self.security.get_mut(&id) else { return refusal(404, "InvalidSecurityGroupId.NotFound") };
+        let rules = it.body["Rules"].as_array_mut().unwrap();
+        match action {
+            "DescribeSecurityGroupAttribute" => {
+                let rules = rules.clone();
+                return reply(200, json!({ "SecurityGroupId": id, "Permissions": { "Permission": rules } }));
+            }
+            "AuthorizeSecurityGroup" => {
+                for rule in members(pairs, "Permissions").into_iter().filter(|it| !it.is_null()) {
+                    if !rules.contains(&rule) {
+                        rules.push(rule);
+                    }
+                }
+            }
+            "RevokeSecurityGroup" => {
+                let gone = members(pairs, "Permissions");
+                rules.retain(|it| !gone.iter().any(|gone| gone["SourceCidrIp"] == it["SourceCidrIp"]));
+            }
+            "DeleteSecurityGroup" => {
+                let is_used = |body: &Value| body["SecurityGroupIds"].as_array().unwrap().contains(&id.clone().into());
+                if self.balancers.all().any(|(_, it)| is_used(&it.body)) {
+                    return refusal(400, "DependencyViolation");
+                }
+                self.security.remove(&id);
+            }
+            other => panic!("{other}"),
+        }
+        reply(200, json!({}))
+    }
+}
+
+/// The tags of a body as ECS shows them.
+fn tags(body: &Value) -> Vec<Value> {
+    let shown = |it: &Value| json!({ "TagKey": it["Key"], "TagValue": it["Value"] });
+    body["Tags"].as_array().unwrap().iter().map(shown).collect()
+}
+
+/// The parameters of listeners, and of groups.
+const LISTENING: [&str; 13] = [
+    "ListenerPort",
+    "ListenerProtocol",
+    "ListenerDescription",
+    "ServerGroupId",
+    "IdleTimeout",
+    "Cps",
+    "ProxyProtocolEnabled",
+    "CertificateIds",
+    "SecurityPolicyId",
+    "CaEnabled",
+    "CaCertificateIds",
+    "AlpnEnabled",
+    "AlpnPolicy",
+];
+const SENDING: [&str; 5] =
+    ["Scheduler", "ConnectionDrainEnabled", "ConnectionDrainTimeout", "PreserveClientIpEnabled", "HealthCheckConfig"];
+
+impl FakeCloud for FakeNlb {
+    fn answer(&mut self, request: &Request, moment: FakeMoment) -> Response {
+        published::check(request);
+        let (action, pairs) = (action(request), pairs(request));
+        match (&*request.endpoint, action) {
+            ("ecs", "DescribeInstances") => self.machines.answer(request).unwrap(),
+            ("ecs", _) => self.do_with_security(action, &pairs, moment),
+            // Of a Service that has no memo Classic Load Balancers are looked for, too.
+            ("slb", "DescribeLoadBalancers") => {
+                reply(200, json!({ "LoadBalancers": { "LoadBalancer": [] }, "TotalCount": 0 }))
+            }
+            ("nlb", "ListLoadBalancers") => {
+                let found = listed(&self.balancers, &pairs, moment);
+                let shown: Vec<Value> = found.iter().map(|it| self.shown_balancer(it, moment)).collect();
+                page("LoadBalancers", &shown, &pairs)
+            }
+            ("nlb", "ListServerGroups") => {
+                let shown = |id: &String| {
+                    let it = self.groups.get(id).unwrap();
+                    let mut shown = it.body.clone();
+                    shown["ServerGroupId"] = id.as_str().into();
+                    shown["ServerGroupName"] = it.name.as_str().into();
+                    shown["ServerGroupStatus"] =
+                        if self.jobs.is_busy(id, moment) { "Configuring" } else { "Available" }.into();
+                    shown
+                };
+                let shown: Vec<Value> = listed(&self.groups, &pairs, moment).iter().map(shown).collect();
+                page("ServerGroups", &shown, &pairs)
+            }
+            ("nlb", "ListListeners") => {
+                let own = self.listeners.listed(moment);
+                let own = own.filter(|(_, it)| it.body["LoadBalancerId"] == pairs["LoadBalancerIds.1"]);
+                let shown: Vec<Value> = own
+                    .map(|(id, it)| {
+                        let mut shown = it.body.clone();
+                        shown["ListenerId"] = id.into();
+                        shown
+                    })
+                    .collect();
+                page("Listeners", &shown, &pairs)
+            }
+            ("nlb", "ListAsynJobs") => {
+                let ids: Vec<&str> = pairs.values().map(|it| it.as_str().unwrap()).collect();
+                assert!((1..=20).contains(&ids.len()));
+                let state = |id: &str| match self.jobs.is_done(id, moment) {
+                    Some(true) if self.failed.iter().any(|it| it == id) => Some("Failed"),
+                    Some(true) => Some("Succeeded"),
+                    Some(false) => Some("Processing"),
+                    None => None,
+                };
+                let jobs = ids.iter().filter_map(|id| Some(json!({ "Id": id, "Status": state(id)? })));
+                reply(200, json!({ "Jobs": jobs.collect::<Vec<_>>() }))
+            }
+            ("nlb", "CreateLoadBalancer") => self.make_balancer(&pairs, moment),
+            ("nlb", "CreateServerGroup") => self.make_group(&pairs, moment),
+            ("nlb", "TagResources" | "UntagResources") => {
+                let Some(it) = self.balancers.get_mut(text(&pairs, "ResourceId.1")) else {
+                    return refusal(404, "ResourceNotFound.loadBalancer");
+                };
+                let tags = it.body["Tags"].as_array_mut().unwrap();
+                tags.extend(members(&pairs, "Tag"));
+                let gone: Vec<&Value> =
+                    pairs.iter().filter(|(it, _)| it.starts_with("TagKey.")).map(|(_, it)| it).collect();
+                tags.retain(|it| !gone.contains(&&it["Key"]));
+                reply(200, json!({}))
+            }
+            ("nlb", _) if pairs.contains_key("ListenerId") => self.do_with_listener(action, &pairs, moment),
+            ("nlb", _) if pairs.contains_key("LoadBalancerId") => self.do_with_balancer(action, &pairs, moment),
+            ("nlb", _) if pairs.contains_key("ServerGroupId") => self.do_with_group(action, &pairs, moment),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn objects(&self) -> Vec<CloudObject> {
+        let mut objects = self.balancers.shown();
+        for it in &mut objects {
+            it.body["IsNew"] = Value::Null;
+        }
+        objects.extend(self.groups.shown());
+        objects.extend(self.listeners.shown());
+        objects.extend(self.security.shown());
+        objects
+    }
+
+    fn change(&mut self, change: &ForeignChange) -> Option<Changed> {
+        match change {
+            ForeignChange::AddMachine { name } => {
+                let mut machine = instance(self.machines.instances.len() + 1);
+                machine["HostName"] = name.as_str().into();
+                self.machines.instances.push(machine);
+                Some(Changed::default())
+            }
+            ForeignChange::AddForeign { name } => {
+                let body = json!({
+                    "Tags": [{ "Key": "ack.aliyun.com", "Value": CLUSTER_ID }], "SecurityGroupIds": [], "IsNew": false,
+                    "ZoneMappings": [], "DeletionProtectionConfig": { "Enabled": true }, "ModificationProtectionConfig": {},
+                });
+                let id = self.balancers.make(name.clone(), body, FakeMoment::default());
+                Some(Changed { id: Some(id) })
+            }
+            _ => None,
+        }
+    }
+
+    fn settings(&self) -> Vec<(&'static str, &'static str)> {
+        vec![("region", "cn-hangzhou"), ("vpc", "vpc-1"), ("clusterID", CLUSTER_ID)]
+    }
+
+    fn setup(&self) -> Setup {
+        let zones = (format!("{PREFIX}zone-maps"), ZONES.to_owned());
+        Setup { annotations: [zones].into_iter().collect(), ..Setup::default() }
+    }
+
+    fn busy(&self, _request: &Request) -> Response {
+        refusal(400, "IncorrectStatus.loadBalancer")
+    }
+
+    fn refused(&self, _request: &Request) -> Response {
+        refusal(400, "InvalidParameter")
+    }
+
+    fn writes(&self, request: &Request) -> bool {
+        !["Describe", "List", "Get"].iter().any(|it| action(request).starts_with(it))
+    }
+}
