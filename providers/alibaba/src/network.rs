@@ -42,7 +42,7 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
                 call.jobs.forget_announcement();
             }
             let status = remembering(service.status(), &call.jobs);
-            // What has failed is not asked about again.
+            // A failed one is not asked about again.
             if status.memo == desired.memo { Err(error) } else { Ok(Progress::failed(status, error)) }
         }
     }

@@ -70,7 +70,7 @@ async fn openstack_023_two_writes_make_it_one_a_pool_follows() {
 async fn a_service_that_goes_before_its_creation_waits_for_nothing() {
     let ground = Ground::start().await;
     let begun = ground.cloud.requests().len();
-    // What the creation needs is read before it is announced.
+    // Reads for the creation come before its announcement.
     let hold = ground.cloud.hold(1, Side::Before, |it| it.is("GET", "/network/v2.0/networks"));
     ground.create("web", &json!({})).await;
     hold.reached().await;

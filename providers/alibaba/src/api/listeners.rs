@@ -92,7 +92,7 @@ impl SlbListener {
     /// The value of a parameter, as requests write it; `None` where it is not shown.
     pub(crate) fn value(&self, parameter: &str) -> Option<String> {
         let config = &self.shown[self.protocol.config()];
-        // What requests call HealthCheckSwitch, answers call HealthCheck.
+        // Requests say HealthCheckSwitch, answers HealthCheck.
         let names = [parameter, if parameter == "HealthCheckSwitch" { "HealthCheck" } else { parameter }];
         let places = names.iter().flat_map(|it| [&config[*it], &self.shown[*it]]);
         places.into_iter().find_map(|value| match value {

@@ -49,7 +49,7 @@ impl NlbGroup {
     pub(crate) fn value(&self, parameter: &str) -> Option<String> {
         let mut place = &self.shown;
         for part in parameter.split('.') {
-            // What requests call HealthCheckConfig, answers call HealthCheck.
+            // Requests say HealthCheckConfig, answers HealthCheck.
             place = match (part, part.parse::<usize>()) {
                 ("HealthCheckConfig", _) => &place["HealthCheck"],
                 (_, Ok(number)) => &place[number.wrapping_sub(1)],

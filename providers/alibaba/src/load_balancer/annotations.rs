@@ -176,7 +176,7 @@ fn cookie(text: &str) -> Option<String> {
 fn tag(text: &str) -> Option<(String, String)> {
     let (key, value) = text.split_once('=')?;
     let (key, value) = (key.trim(), value.trim());
-    // What others read as their own marks is not a Service's to write.
+    // Marks of others are not a Service's to write.
     let is_free =
         !key.is_empty() && !key.contains("aerostat") && !key.starts_with("acs:") && !key.starts_with("aliyun");
     (is_free && !["ack.aliyun.com", "kubernetes.do.not.delete", "kubernetes.reused.by.user"].contains(&key))

@@ -92,7 +92,7 @@ impl<'a> NlbCall<'a> {
     fn write(&self, live: &NlbBalancer, desired: &NlbDesired) -> Result<(), NlbStop> {
         self.jobs.settle(&self.region)?;
         self.write_attributes(live)?;
-        // Who comes in is said before anything listens, and what nobody needs goes last.
+        // The list of clients stands before anything listens, and parts that nothing needs go last.
         let security = self.write_security(live, desired)?;
         let ids = self.write_groups(desired)?;
         self.write_listeners(live, desired, &ids)?;

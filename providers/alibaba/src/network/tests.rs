@@ -248,7 +248,7 @@ fn deletions_leave_no_part_of_a_network_load_balancer() {
     let expected = ["UpdateLoadBalancerProtection", "DeleteLoadBalancer", "DeleteServerGroup", "DeleteSecurityGroup"];
     assert_eq!(writes(&played.host.sent()[before..]), expected);
     assert_eq!(count(&played), 0);
-    // Somebody deletes it: its parts go all the same.
+    // It is deleted by hand: its parts go all the same.
     let mut service = self::service();
     played.settle(&mut service);
     played.cloud.borrow_mut().cloud().balancers.remove("nlb-2");

@@ -39,7 +39,7 @@ fn fits(published: &Value, product: &str, action: &str, pairs: &[(&str, &str)]) 
     for (name, value) in pairs.iter().filter(|(name, _)| *name != "RegionId") {
         let mut parts = name.split('.');
         let mut of = known.get(parts.next().unwrap_or_default()).ok_or_else(|| format!("{action} takes no {name}"))?;
-        // What these are made of is not told.
+        // Their parts are not told.
         if let Some("Array" | "Struct") = of["t"].as_str() {
             continue;
         }

@@ -92,7 +92,7 @@ impl GceRound {
         Ok(zones.iter().map(|it| GceObject::group(it, &name)).collect())
     }
 
-    /// What has become of an operation; `read` asks.
+    /// State of an operation; `read` asks.
     ///
     /// # Errors
     ///

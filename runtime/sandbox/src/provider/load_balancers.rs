@@ -122,7 +122,7 @@ impl LoadBalancersGuest {
     }
 }
 
-/// What a guest is told beside a load balancer: whether it was just listed, and whether its memo is new.
+/// Facts for a guest beside a load balancer: whether it was just listed, and whether its memo is new.
 pub(super) fn words(of: &LoadBalancer, is_listed: bool) -> impl Iterator<Item = (String, String)> {
     let words = [(LISTED, is_listed), (NEW_MEMO, of.memo_is_new)];
     words.into_iter().filter(|(_, is_so)| *is_so).map(|(word, _)| (word.to_owned(), "true".to_owned()))
