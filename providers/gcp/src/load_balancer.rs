@@ -110,7 +110,7 @@ fn ensured(desired: &LoadBalancer, round: &GceRound) -> Result<Progress> {
     let goal = GceGoal { tags, ..goal };
     match memo.stage == GceStage::New && memo.letters == goal.letters() {
         true if round.is_of_one() => Ok(begin(desired, &goal, memo, round)),
-        // Of several that are made together none is the first to find out that what they share is not there.
+        // Load balancers that are made together share their reads: they look, and do not guess that shared objects are there.
         true => step(desired, &goal, memo.at(GceStage::Making), round),
         false => step(desired, &goal, memo, round),
     }

@@ -211,7 +211,7 @@ impl FakeCloud for FakeSlb {
             return self.machines.answer(request).unwrap();
         }
         let (action, pairs) = (action(request), pairs(request));
-        // Of a Service that has no memo Network Load Balancers are looked for, too.
+        // A Service without a memo may have a Network Load Balancer: its list is read, too.
         if (&*request.endpoint, action) == ("nlb", "ListLoadBalancers") {
             return reply(200, json!({ "LoadBalancers": [], "NextToken": "" }));
         }

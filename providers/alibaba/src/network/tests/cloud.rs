@@ -389,7 +389,7 @@ impl FakeCloud for FakeNlb {
         match (&*request.endpoint, action) {
             ("ecs", "DescribeInstances") => self.machines.answer(request).unwrap(),
             ("ecs", _) => self.do_with_security(action, &pairs, moment),
-            // Of a Service that has no memo Classic Load Balancers are looked for, too.
+            // A Service without a memo may have a Classic Load Balancer: its list is read, too.
             ("slb", "DescribeLoadBalancers") => {
                 reply(200, json!({ "LoadBalancers": { "LoadBalancer": [] }, "TotalCount": 0 }))
             }

@@ -143,7 +143,7 @@ fn nodes_that_leave_are_taken_out_of_groups_once() {
     together.ensured();
     together.with_nodes(&[1, 2]);
     let (reads, writes) = together.ensured();
-    // Of each pool, and of the zone's group. The vendor: 30 + 10.
+    // One write for each pool, and one for the zone's group. The vendor: 30 + 10.
     assert_eq!(writes, 5 + 1, "{:?}", together.writes);
     assert!(reads <= 30, "{reads}");
 }
@@ -153,7 +153,7 @@ fn load_balancers_that_go_together_leave_nothing() {
     let mut together = JointStage::new(3, 3);
     together.ensured();
     let (_, writes) = together.deleted();
-    // Of each three; two checks with firewalls, two groups.
+    // Three of each kind; two checks with firewalls, two groups.
     assert_eq!(writes, 6 * 3 + 2 * 2 + 2);
     assert_eq!(together.stage.left(), [""; 0]);
 }
