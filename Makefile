@@ -41,7 +41,7 @@ known-cloud:
 MACHINES := $(if $(filter 0,$(shell id -u)),$(if $(wildcard target/machine-program/*),$(if $(wildcard target/machine/pause),machine)))
 
 .PHONY: test
-test: control-plane registries moto keystone google azure helm proxy wkg $(MACHINES) ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone, and Google's and Microsoft's own clients.
+test: control-plane registries moto keystone google azure ibm helm proxy wkg $(MACHINES) ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone, and Google's, Microsoft's and IBM's own clients.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -251,6 +251,10 @@ google: preflight ## Install Google's own clients, google-cloud-compute and goog
 .PHONY: azure
 azure: preflight ## Install Microsoft's own clients, azure-identity and the SDKs of Network and Compute, into target/ (half a minute, once). It needs Python 3.11.
 	@tests/venv.sh azure "Clients of Microsoft" "half a minute"
+
+.PHONY: ibm
+ibm: preflight ## Install IBM's own client, the SDK of the VPC, into target/ (half a minute, once). It needs Python 3.11.
+	@tests/venv.sh ibm "Client of IBM" "half a minute"
 
 .PHONY: openstack
 openstack: keystone ## Install Nova, Placement, Glance, Neutron, Octavia, MariaDB and RabbitMQ into target/ (three minutes, once). It needs Debian's apt-get and root.
