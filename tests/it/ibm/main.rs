@@ -8,3 +8,4 @@ mod instances;
 mod rules;
 mod sdk;
 mod setup;
+mod story;
