@@ -43,10 +43,10 @@ MACHINES := $(if $(filter 0,$(shell id -u)),$(if $(wildcard target/machine-progr
 # Some of them wait for the network, and some for a processor.
 .PHONY: third-parties
 third-parties: preflight
-	@+$(MAKE) --no-print-directory --jobs=3 control-plane registries moto keystone google azure helm proxy wkg $(MACHINES)
+	@+$(MAKE) --no-print-directory --jobs=3 control-plane registries moto keystone google azure ibm helm proxy wkg $(MACHINES)
 
 .PHONY: test
-test: third-parties ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone, and Google's and Microsoft's own clients.
+test: third-parties ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone, and Google's, Microsoft's and IBM's own clients.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -256,6 +256,10 @@ google: preflight ## Install Google's own clients, google-cloud-compute and goog
 .PHONY: azure
 azure: preflight ## Install Microsoft's own clients, azure-identity and the SDKs of Network and Compute, into target/ (half a minute, once). It needs Python 3.11.
 	@tests/venv.sh azure "Clients of Microsoft" "half a minute"
+
+.PHONY: ibm
+ibm: preflight ## Install IBM's own client, the SDK of the VPC, into target/ (half a minute, once). It needs Python 3.11.
+	@tests/venv.sh ibm "Client of IBM" "half a minute"
 
 .PHONY: openstack
 openstack: keystone ## Install Nova, Placement, Glance, Neutron, Octavia, MariaDB and RabbitMQ into target/ (three minutes, once). It needs Debian's apt-get and root.

@@ -6,4 +6,5 @@ pub mod azure;
 pub mod digitalocean;
 pub mod gcp;
 pub mod hetzner;
+pub mod ibm;
 pub mod openstack;

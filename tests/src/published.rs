@@ -10,6 +10,7 @@ mod cloud;
 pub mod digitalocean;
 pub mod gcp;
 pub mod hetzner;
+pub mod ibm;
 pub mod openstack;
 mod routes;
 

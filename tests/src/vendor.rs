@@ -7,6 +7,7 @@ mod description;
 pub mod digitalocean;
 pub mod gcp;
 pub mod hetzner;
+pub mod ibm;
 pub mod loading;
 pub mod manifest;
 pub mod openstack;
@@ -19,6 +20,7 @@ pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Readdr
 pub use self::digitalocean::DigitalOcean;
 pub use self::gcp::GoogleCloud;
 pub use self::hetzner::Hetzner;
+pub use self::ibm::IbmCloud;
 pub use self::openstack::OpenStack;
 pub use self::provider::{Differences, ProviderRig, joining, node};
 pub use self::service::{NAME, Service, UID, port, warning};

@@ -57,15 +57,21 @@ struct Answer {
 
 /// The content type of JSON.
 const JSON: &str = "application/json";
+/// The content type of a change, as RFC 7396 has it.
+const MERGE_PATCH: &str = "application/merge-patch+json";
 /// The content type of a form.
 const FORM: &str = "application/x-www-form-urlencoded";
+
+/// The content types that are checked.
+const KINDS: [&str; 3] = [FORM, JSON, MERGE_PATCH];
 
 /// The description's schemas by name.
 type Schemas = Map<String, Value>;
 
 /// A body: JSON, or a form.
 struct Body {
-    is_form: bool,
+    /// One of [`KINDS`].
+    kind: &'static str,
     validator: LazyValidator,
 }
 
@@ -325,10 +331,10 @@ impl Text {
 
 fn check_body(what: &str, declared: &Body, headers: &HeaderMap, body: &[u8], wrong: &mut Vec<String>) {
     let kind = headers.get(http::header::CONTENT_TYPE).and_then(|it| it.to_str().ok()).unwrap_or_default();
-    if kind.split(';').next() != Some(if declared.is_form { FORM } else { JSON }) {
+    if kind.split(';').next() != Some(declared.kind) {
         wrong.push(format!("{what} has the content type {kind:?}"));
     }
-    let value = match declared.is_form {
+    let value = match declared.kind == FORM {
         false => serde_json::from_slice(body),
         true => Ok(url::form_urlencoded::parse(body).map(|(name, value)| (name.into_owned(), json!(value))).collect()),
     };
@@ -382,11 +388,10 @@ impl<'a> Source<'a> {
 /// Returns what checks the JSON that a request body or an answer declares.
 fn compiled(value: &Value, schemas: &Arc<Schemas>, direction: Direction) -> Option<Body> {
     let content = value.get("content")?.as_object().expect("content is an object");
-    let form = content.get(FORM);
-    let schema = form.or_else(|| content.get(JSON)).expect("bodies are JSON or a form")["schema"].clone();
-    let is_form = form.is_some();
+    let kind = KINDS.into_iter().find(|it| content.contains_key(*it)).expect("bodies are JSON or a form");
+    let schema = content[kind]["schema"].clone();
     let schemas = Arc::clone(schemas);
-    Some(Body { is_form, validator: LazyLock::new(Box::new(move || validator(&schema, &schemas, direction))) })
+    Some(Body { kind, validator: LazyLock::new(Box::new(move || validator(&schema, &schemas, direction))) })
 }
 
 fn validator(schema: &Value, schemas: &Schemas, direction: Direction) -> Validator {

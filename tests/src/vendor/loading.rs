@@ -11,8 +11,9 @@ use cloud_provider::{Cluster, Demand, Result};
 use egress::{BaseUrl, Credentials, Egress, EgressSettings, Endpoint, EndpointLimits, Method, PathPattern, Rule};
 use prometheus::Registry;
 use sandbox::{ConfigMaps, Digest, Metrics, Provider, ProviderSettings, Sandbox, Source};
+use tokio::task::JoinSet;
 
-use crate::guests;
+use crate::{guests, wait};
 
 /// The UID of the namespace `kube-system`.
 pub const CLUSTER_UID: &str = "c1a5e000-1111-2222-3333-444455556666";
@@ -86,10 +87,27 @@ pub async fn load_for(
     endpoints: Vec<Endpoint>,
     credentials: Credentials,
 ) -> Provider {
-    let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
-    let module = source.fetch(&NoConfigMaps).await.unwrap();
-    let metrics = Metrics::register(&Registry::new()).unwrap();
-    let requests = egress::Metrics::register(&Registry::new()).unwrap();
+    loaded(cluster, path, settings, connected(endpoints, credentials)).await
+}
+
+/// The same with a credential whose tokens somebody gives: it has its first one. Dropping the tasks ends its renewal.
+pub async fn load_with_tokens(
+    cluster: &str,
+    path: &str,
+    settings: ProviderSettings,
+    endpoints: Vec<Endpoint>,
+    credentials: Credentials,
+) -> (Provider, JoinSet<()>) {
+    let egress = connected(endpoints, credentials.clone());
+    // The first token is a change of the account.
+    let mut versions = egress.versions();
+    let mut renewals = JoinSet::new();
+    renewals.spawn(credentials.watch());
+    tokio::time::timeout(wait::DEADLINE, versions.changed()).await.expect("there is a token in time").unwrap();
+    (loaded(cluster, path, settings, egress).await, renewals)
+}
+
+fn connected(endpoints: Vec<Endpoint>, credentials: Credentials) -> Egress {
     let egress = EgressSettings {
         endpoints,
         credentials,
@@ -98,7 +116,13 @@ pub async fn load_for(
         reports: Arc::new(|_| ()),
         route: |it| it,
     };
-    let egress = Egress::new(egress, requests).unwrap();
+    Egress::new(egress, egress::Metrics::register(&Registry::new()).unwrap()).unwrap()
+}
+
+async fn loaded(cluster: &str, path: &str, settings: ProviderSettings, egress: Egress) -> Provider {
+    let source = Source::File { path: path.into(), sha256: Digest::parse(&guests::sha256(path)).unwrap() };
+    let module = source.fetch(&NoConfigMaps).await.unwrap();
+    let metrics = Metrics::register(&Registry::new()).unwrap();
     let provider = Provider::load(&SANDBOX, module, settings, egress, metrics).await;
     let provider = provider.unwrap_or_else(|error| panic!("{error:?}"));
     let (name, uid, pod_cidrs) = (cluster.to_owned(), CLUSTER_UID.to_owned(), vec![PODS.to_owned()]);

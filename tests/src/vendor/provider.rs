@@ -11,6 +11,7 @@ use cloud_provider::{Cloud, Instance, Instances, LoadBalancerInventory, LoadBala
 use egress::{CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, WriteLimits};
 use sandbox::{Provider, ProviderSettings};
 use serde_json::Value;
+use tokio::task::JoinSet;
 
 use crate::simulator::{Authorization, Simulator};
 
@@ -31,6 +32,7 @@ pub struct ProviderRig<V: Vendor> {
     /// Its load balancers.
     pub load_balancers: Arc<dyn LoadBalancers>,
     _token: Secret,
+    _renewals: JoinSet<()>,
 }
 
 /// How a rig differs from the usual one.
@@ -44,6 +46,8 @@ pub struct Differences<'a> {
     pub usual_limits: bool,
     /// A second endpoint, and its credential.
     pub second: Option<(Endpoint, CredentialSettings)>,
+    /// The credential, in the place of the cloud's token as a bearer's.
+    pub credential: Option<CredentialKind>,
 }
 
 impl<V: Vendor> ProviderRig<V> {
@@ -64,18 +68,19 @@ impl<V: Vendor> ProviderRig<V> {
 
     /// The provider as the shipped configuration has it but for these differences, over a cloud.
     pub async fn over(cloud: Simulator<V::Cloud>, differences: Differences<'_>) -> ProviderRig<V> {
-        let Differences { settings, allowed, usual_limits, second } = differences;
-        let settings = [V::NAMEABLE, settings].concat();
+        let Differences { settings, allowed, usual_limits, second, credential: kind } = differences;
+        let (settings, has_tokens) = ([V::NAMEABLE, settings].concat(), kind.is_some());
         let shipped = manifest::cloud_config(V::MANIFEST);
         let token = Secret::write(&cloud.token);
         let api = endpoint(V::ENDPOINT, &V::base_url(&cloud));
         let limits = if usual_limits { EndpointLimits::default() } else { api.limits.clone() };
         let allow = allowed.map_or_else(|| manifest::allowed(&shipped), |paths| vec![may_read(paths)]);
         let (credential, ca_file) = (Some("token".to_owned()), Some(cloud.ca_file()));
-        let mut endpoints = vec![Endpoint { credential, ca_file, allow, limits, ..api }];
+        let parameters = parameters(&shipped["endpoints"][0]["parameters"]);
+        let mut endpoints = vec![Endpoint { credential, ca_file, allow, limits, parameters, ..api }];
         let mut credentials = vec![CredentialSettings {
             name: "token".to_owned(),
-            kind: CredentialKind::Bearer { file: token.path() },
+            kind: kind.unwrap_or_else(|| CredentialKind::Bearer { file: token.path() }),
             limits: WriteLimits { updates: 600, detachments: 200, ..WriteLimits::default() },
         }];
         if let Some((endpoint, credential)) = second {
@@ -88,11 +93,14 @@ impl<V: Vendor> ProviderRig<V> {
             ..ProviderSettings::default()
         };
         let credentials = Credentials::load(credentials).unwrap();
-        let provider = loading::load_for(V::CLUSTER, V::MODULE, settings, endpoints, credentials).await;
+        let (provider, renewals) = match has_tokens {
+            true => loading::load_with_tokens(V::CLUSTER, V::MODULE, settings, endpoints, credentials).await,
+            false => (loading::load_for(V::CLUSTER, V::MODULE, settings, endpoints, credentials).await, JoinSet::new()),
+        };
         let abilities = provider.cloud();
         let (instances, load_balancers) =
             (abilities.instances.clone().unwrap(), abilities.load_balancers.clone().unwrap());
-        ProviderRig { cloud, provider, abilities, instances, load_balancers, _token: token }
+        ProviderRig { cloud, provider, abilities, instances, load_balancers, _token: token, _renewals: renewals }
     }
 
     /// The list of its load balancers.
@@ -139,7 +147,8 @@ impl<V: Vendor> ProviderRig<V> {
     #[must_use]
     pub fn requests(&self) -> Vec<String> {
         let requests = self.cloud.requests();
-        assert!(requests.iter().all(|it| it.authorization == Authorization::Accepted), "{requests:?}");
+        let is_proven = |it: &Authorization| matches!(it, Authorization::Accepted | Authorization::Judged(_));
+        assert!(requests.iter().all(|it| is_proven(&it.authorization) && it.status != Some(401)), "{requests:?}");
         requests.iter().map(ToString::to_string).collect()
     }
 
@@ -181,6 +190,12 @@ pub fn node(name: &str, provider_id: &str) -> Node {
 #[must_use]
 pub fn joining(name: &str) -> Node {
     Node { name: name.to_owned(), ..Node::default() }
+}
+
+/// The parameters of every request to an endpoint, by name and value.
+fn parameters(of: &Value) -> Vec<(String, String)> {
+    let all = of.as_object().into_iter().flatten();
+    all.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
 }
 
 fn texts(list: &Value) -> Vec<String> {

@@ -1,0 +1,11 @@
+//! IBM Cloud: the simulator by its rules and with IBM's own client, and the provider against it.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod asked;
+mod balancers;
+mod instances;
+mod rules;
+mod sdk;
+mod setup;
+mod story;

@@ -1,0 +1,162 @@
+//! IBM's own client drives the simulator: the official SDK of the VPC, with tokens that its authenticators get from the simulator's IAM and
+//! metadata service. Its models refuse answers that lack a required field.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tests::clouds::ibm::{API_KEY, IbmMetadata, VPC, VpcKind, machine_id};
+use tests::published::ibm;
+use tokio::io::AsyncWriteExt as _;
+use tokio::process::Command;
+
+/// How long the client may take for all calls.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+fn folder(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+/// The results of these calls.
+async fn called(arguments: &[&str], calls: &[Value]) -> Vec<Value> {
+    let python = folder("../target/ibm/bin/python");
+    assert!(python.exists(), "IBM's client is not installed. Next step: make ibm");
+    let mut child = Command::new(python)
+        .arg(folder("ibm/call.py"))
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    input.write_all(Value::from(calls).to_string().as_bytes()).await.unwrap();
+    drop(input);
+    let output =
+        tokio::time::timeout(PATIENCE, child.wait_with_output()).await.expect("the client ends in time").unwrap();
+    assert!(output.status.success(), "the client failed, see above");
+    serde_json::from_slice(&output.stdout).unwrap()
+}
+
+fn call(method: &str, arguments: Value) -> Value {
+    json!({ "method": method, "arguments": arguments })
+}
+
+/// The id in the answer to the call with this number.
+fn of(call: usize) -> Value {
+    json!({ "of": call, "key": "id" })
+}
+
+#[tokio::test]
+async fn ibms_own_client_makes_changes_and_deletes_a_load_balancer() {
+    let served = ibm::serve(0, Some(Duration::ZERO)).await.unwrap();
+    let monitor = json!({ "delay": 5, "max_retries": 2, "timeout": 2, "type": "tcp", "port": 30_080 });
+    let http =
+        json!({ "delay": 5, "max_retries": 2, "timeout": 2, "type": "http", "port": 31_000, "url_path": "/healthz" });
+    let member = |last: u8| json!({ "port": 30_080, "target": { "address": format!("10.240.0.{last}") } });
+    let pool = |name: &str| json!({ "name": name, "protocol": "tcp", "algorithm": "round_robin", "health_monitor": monitor, "members": [member(11)] });
+    let with = |more: Value| {
+        let mut arguments = json!({ "load_balancer_id": of(0) });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        arguments
+    };
+    let calls = [
+        call(
+            "create_load_balancer",
+            json!({
+                "is_public": true, "name": "sdk", "subnets": [{ "id": "0717-s1" }, { "id": "0727-s2" }], "pools": [pool("tcp-80-30080")],
+                "listeners": [{ "port": 80, "protocol": "tcp", "default_pool": { "name": "tcp-80-30080" } }],
+            }),
+        ),
+        call("get_load_balancer", json!({ "id": of(0) })),
+        call("list_load_balancers", json!({})),
+        call("list_load_balancer_listeners", with(json!({}))),
+        call("list_load_balancer_pools", with(json!({}))),
+        call("create_load_balancer_pool", {
+            let mut arguments = pool("tcp-443-30443");
+            arguments["load_balancer_id"] = of(0);
+            arguments
+        }),
+        call(
+            "create_load_balancer_listener",
+            with(json!({ "protocol": "tcp", "port": 443, "default_pool": { "id": of(5) } })),
+        ),
+        call(
+            "update_load_balancer_pool",
+            with(
+                json!({ "id": of(5), "load_balancer_pool_patch": { "health_monitor": http, "proxy_protocol": "v1" } }),
+            ),
+        ),
+        call(
+            "replace_load_balancer_pool_members",
+            with(json!({ "pool_id": of(5), "members": [member(12), member(13)] })),
+        ),
+        call("list_load_balancer_pool_members", with(json!({ "pool_id": of(5) }))),
+        call(
+            "update_load_balancer_listener",
+            with(json!({ "id": of(6), "load_balancer_listener_patch": { "idle_connection_timeout": 90 } })),
+        ),
+        call("delete_load_balancer_pool", with(json!({ "id": of(5) }))),
+        call("delete_load_balancer_listener", with(json!({ "id": of(6) }))),
+        call("delete_load_balancer_pool", with(json!({ "id": of(5) }))),
+        call("delete_load_balancer", json!({ "id": of(0) })),
+        call("get_load_balancer", json!({ "id": of(0) })),
+    ];
+    let done = called(&[&served.url, API_KEY], &calls).await;
+    for (at, (call, became)) in calls.iter().zip(&done).enumerate() {
+        let expected = match at {
+            11 => json!({ "status": 409, "code": "pool_in_use" }),
+            15 => json!({ "status": 404, "code": "not_found" }),
+            _ => Value::Null,
+        };
+        assert_eq!(became["error"], expected, "{call}: {became}");
+    }
+    assert_eq!(done[4]["ok"]["pools"][0]["members"].as_array().unwrap().len(), 1);
+    assert_eq!(done[7]["ok"]["health_monitor"]["url_path"], "/healthz");
+    let members = done[9]["ok"]["members"].as_array().unwrap();
+    assert_eq!(members.iter().map(|it| &it["target"]["address"]).collect::<Vec<_>>(), ["10.240.0.12", "10.240.0.13"]);
+    assert!(done[1]["etag"].as_str().is_some_and(|it| it.starts_with("W/")), "{}", done[1]);
+    assert_eq!(served.simulator.requests_to("POST", "/identity/token").len(), 1, "one token for all calls");
+    served.simulator.assert_valid();
+}
+
+#[tokio::test]
+async fn ibms_own_client_reads_what_a_cluster_stands_on() {
+    let served = ibm::serve(0, None).await.unwrap();
+    let volume = served.simulator.with(|world| {
+        (1..=5).for_each(|it| _ = world.add_machine(it, &format!("node-{it}")));
+        for (machine, address) in [(1, "169.48.0.1"), (2, "169.48.0.2")] {
+            world.add_floating_ip(machine, address);
+        }
+        world.insert(VpcKind::Volume, json!({ "name": "data", "zone": "us-south-2" }))
+    });
+    let calls = [
+        call("InstancesPager", json!({ "limit": 2, "vpc_id": VPC })),
+        call("get_instance", json!({ "id": machine_id(2) })),
+        call("list_floating_ips", json!({ "limit": 100 })),
+        call("SubnetsPager", json!({ "limit": 1, "vpc_id": VPC })),
+        call("get_vpc", json!({ "id": VPC })),
+        call("get_volume", json!({ "id": volume })),
+        call("get_instance", json!({ "id": "0717_nobody" })),
+    ];
+    let metadata = async |older| IbmMetadata::start(Arc::clone(served.simulator.iam()), older).await;
+    let (newer, older) = (metadata(false).await, metadata(true).await);
+    for arguments in [
+        &[&*served.url, API_KEY][..],
+        &[&served.url, "metadata", &older.url(), "2022-03-01"],
+        &[&served.url, "metadata", &newer.url(), "2025-08-26"],
+    ] {
+        let done = called(arguments, &calls).await;
+        assert!(done[..6].iter().all(|it| it["error"].is_null()), "{done:#?}");
+        assert_eq!(done[0]["ok"], json!((1..=5).map(machine_id).collect::<Vec<_>>()));
+        assert_eq!(done[1]["ok"]["primary_network_attachment"]["primary_ip"]["address"], "10.240.0.12");
+        assert_eq!(done[2]["ok"]["floating_ips"][0]["address"], "169.48.0.1");
+        assert_eq!(done[3]["ok"].as_array().unwrap().len(), 4);
+        assert_eq!(done[6]["error"], json!({ "status": 404, "code": "not_found" }));
+    }
+    let refused = called(&[&served.url, "no-key-of-anybody"], &calls[..1]).await;
+    assert_eq!(refused[0]["error"]["status"], 400, "{refused:?}");
+    served.simulator.assert_valid();
+}

@@ -1,0 +1,74 @@
+//! The provider, loaded as an operator would have it, with tokens of IAM for an API key; and the account that it serves.
+
+use cloud_provider::Node;
+use egress::{AllowedAddresses, BaseUrl, CredentialKind, IbmIamSettings, IbmTokens};
+use tests::clouds::ibm::{API_KEY, Options, Simulator, World};
+use tests::vendor::loading::Secret;
+use tests::vendor::{Differences, IbmCloud, ProviderRig, Vendor as _, ibm};
+
+pub(crate) use tests::vendor::{Service, joining, node, port};
+
+/// A loaded provider, its account, and the file with the API key.
+pub(crate) struct Rig {
+    pub(crate) rig: ProviderRig<IbmCloud>,
+    _key: Secret,
+}
+
+impl std::ops::Deref for Rig {
+    type Target = ProviderRig<IbmCloud>;
+
+    fn deref(&self) -> &ProviderRig<IbmCloud> {
+        &self.rig
+    }
+}
+
+impl Rig {
+    /// With the machines `web-1` to `web-3`.
+    pub(crate) async fn start(options: Options) -> Self {
+        let cloud = Simulator::start(options).await.unwrap();
+        for account in [cloud.account(), cloud.other_account()] {
+            account.with(World::build_plain);
+        }
+        let key = Secret::write(API_KEY);
+        let settings = IbmIamSettings {
+            tokens: IbmTokens::ApiKey { iam: BaseUrl::parse(&cloud.base_url()).unwrap(), file: key.path() },
+            addresses: AllowedAddresses::Networks(vec!["127.0.0.0/8".parse().unwrap()]),
+            ca_file: Some(cloud.ca_file()),
+            proxy: None,
+        };
+        let settings = Differences {
+            settings: &[IbmCloud::SETTINGS, IbmCloud::FAST].concat(),
+            credential: Some(CredentialKind::IbmIam(Box::new(settings))),
+            ..Differences::default()
+        };
+        let rig = ProviderRig::over(cloud, settings).await.with_machines(3);
+        Self { rig, _key: key }
+    }
+
+    pub(crate) async fn instant() -> Self {
+        Self::start(Options::instant()).await
+    }
+
+    /// The requests of the provider since so many, without what each carries: `GET /instances → 200`.
+    pub(crate) fn asked_since(&self, begun: usize) -> Vec<String> {
+        let all = self.cloud.requests_from(begun).into_iter().filter(|it| !ibm::is_for_a_token(it));
+        all.map(|sent| {
+            sent.to_string()
+                .replace("version=2026-06-23&generation=2", "")
+                .replace("/v1", "")
+                .replace("? ", " ")
+                .replace("?&", "?")
+        })
+        .collect()
+    }
+
+    /// The writes among them.
+    pub(crate) fn writes_since(&self, begun: usize) -> Vec<String> {
+        self.asked_since(begun).into_iter().filter(|it| !it.starts_with("GET ")).collect()
+    }
+}
+
+/// The node of this machine.
+pub(crate) fn worker(number: u8) -> Node {
+    IbmCloud::worker(number)
+}

@@ -1,0 +1,308 @@
+//! Listeners, pools and members of a load balancer.
+
+use http::{Method, StatusCode};
+use serde_json::{Value, json};
+
+use crate::simulator::{Answer, Recorded};
+
+use super::errors::{Refused, bad_field, not_found, over_quota, refused, taken};
+use super::kind::VpcKind;
+use super::presented;
+use super::values::{is_address, list, name, number, parsed, text, word};
+use super::world::World;
+
+/// The most listeners, and pools, of a load balancer.
+pub(super) const MOST: usize = 10;
+/// The most members of a pool.
+const MOST_MEMBERS: usize = 50;
+
+/// Answers a GET of what is below a load balancer.
+pub(super) fn read(world: &World, balancer: &str, path: &[&str]) -> Result<Answer, Refused> {
+    match path {
+        ["listeners"] => Ok(all(world, VpcKind::Listener, "balancer", balancer)),
+        ["pools"] => Ok(all(world, VpcKind::Pool, "balancer", balancer)),
+        ["listeners", id] => one(world, VpcKind::Listener, balancer, id),
+        ["pools", id] => one(world, VpcKind::Pool, balancer, id),
+        ["pools", pool, "members"] => {
+            found(world, VpcKind::Pool, balancer, pool)?;
+            Ok(all(world, VpcKind::Member, "pool", pool))
+        }
+        ["pools", pool, "members", id] => {
+            found(world, VpcKind::Pool, balancer, pool)?;
+            one(world, VpcKind::Member, balancer, id)
+        }
+        _ => Err(not_found("The path", &path.join("/"))),
+    }
+}
+
+/// Changes what is below a load balancer that takes changes.
+pub(super) fn change(
+    world: &mut World,
+    method: &Method,
+    balancer: &str,
+    path: &[&str],
+    request: &Recorded,
+) -> Result<Answer, Refused> {
+    let family = world.get(VpcKind::LoadBalancer, balancer).map_or("", |it| text(it, "family")).to_owned();
+    match (method, path) {
+        (&Method::POST, ["listeners"]) => add_listener(world, balancer, &family, &parsed(request)?),
+        (&Method::POST, ["pools"]) => add_pool(world, balancer, &family, &parsed(request)?),
+        (&Method::PATCH, ["listeners", id]) => patch_listener(world, balancer, id, &parsed(request)?),
+        (&Method::PATCH, ["pools", id]) => patch_pool(world, balancer, &family, id, &parsed(request)?),
+        (&Method::DELETE, ["listeners", id]) => {
+            found(world, VpcKind::Listener, balancer, id)?;
+            world.remove(id);
+            Ok(accepted())
+        }
+        (&Method::DELETE, ["pools", id]) => {
+            found(world, VpcKind::Pool, balancer, id)?;
+            if !world.of(VpcKind::Listener, "pool", id).is_empty() {
+                return Err(refused(409, "pool_in_use", &format!("A listener has the pool {id}")));
+            }
+            members(world, id).iter().for_each(|it| drop(world.remove(it)));
+            world.remove(id);
+            Ok(accepted())
+        }
+        (_, ["pools", pool, "members", rest @ ..]) => {
+            found(world, VpcKind::Pool, balancer, pool)?;
+            change_members(world, method, balancer, pool, rest, request)
+        }
+        _ => Err(not_found("The path", &path.join("/"))),
+    }
+}
+
+fn change_members(
+    world: &mut World,
+    method: &Method,
+    balancer: &str,
+    pool: &str,
+    path: &[&str],
+    request: &Recorded,
+) -> Result<Answer, Refused> {
+    match (method, path) {
+        (&Method::POST, []) => {
+            let body = parsed(request)?;
+            check_member(&body)?;
+            if members(world, pool).len() >= MOST_MEMBERS {
+                return Err(over_quota("members of a pool", MOST_MEMBERS));
+            }
+            let id = insert_member(world, balancer, pool, &body);
+            created(world, VpcKind::Member, balancer, &id)
+        }
+        // All of them are new.
+        (&Method::PUT, []) => {
+            let body = parsed(request)?;
+            check_members(&body)?;
+            members(world, pool).iter().for_each(|it| drop(world.remove(it)));
+            for member in list(&body, "members") {
+                insert_member(world, balancer, pool, member);
+            }
+            let mut answer = all(world, VpcKind::Member, "pool", pool);
+            answer.status = StatusCode::ACCEPTED;
+            Ok(answer)
+        }
+        (&Method::DELETE, [id]) => {
+            found(world, VpcKind::Member, balancer, id)?;
+            world.remove(id);
+            Ok(accepted())
+        }
+        _ => Err(not_found("The path", &path.join("/"))),
+    }
+}
+
+fn add_listener(world: &mut World, balancer: &str, family: &str, body: &Value) -> Result<Answer, Refused> {
+    check_listener(body, family)?;
+    let others = world.of(VpcKind::Listener, "balancer", balancer);
+    if others.len() >= MOST {
+        return Err(over_quota("listeners", MOST));
+    }
+    if others.iter().any(|it| it["port"] == body["port"] && it["protocol"] == body["protocol"]) {
+        return Err(taken("A listener", &body["port"].to_string()));
+    }
+    let pool = &body["default_pool"]["id"];
+    if let Some(id) = pool.as_str() {
+        found(world, VpcKind::Pool, balancer, id)?;
+    }
+    let id = insert_listener(world, balancer, body, pool);
+    created(world, VpcKind::Listener, balancer, &id)
+}
+
+fn add_pool(world: &mut World, balancer: &str, family: &str, body: &Value) -> Result<Answer, Refused> {
+    check_pool(body, family)?;
+    let others = world.of(VpcKind::Pool, "balancer", balancer);
+    if others.len() >= MOST {
+        return Err(over_quota("pools", MOST));
+    }
+    if others.iter().any(|it| it["name"] == body["name"]) {
+        return Err(taken("A pool", text(body, "name")));
+    }
+    let id = insert_pool(world, balancer, body);
+    created(world, VpcKind::Pool, balancer, &id)
+}
+
+fn patch_listener(world: &mut World, balancer: &str, id: &str, patch: &Value) -> Result<Answer, Refused> {
+    let mut live = found(world, VpcKind::Listener, balancer, id)?.clone();
+    if let Some(pool) = patch["default_pool"]["id"].as_str() {
+        found(world, VpcKind::Pool, balancer, pool)?;
+        live["pool"] = json!(pool);
+    }
+    for key in ["connection_limit", "idle_connection_timeout", "port", "protocol", "accept_proxy_protocol"] {
+        if !patch[key].is_null() {
+            live[key] = patch[key].clone();
+        }
+    }
+    check_listener(&live, "network")?;
+    put(world, VpcKind::Listener, id, live);
+    one(world, VpcKind::Listener, balancer, id)
+}
+
+fn patch_pool(world: &mut World, balancer: &str, family: &str, id: &str, patch: &Value) -> Result<Answer, Refused> {
+    let mut live = found(world, VpcKind::Pool, balancer, id)?.clone();
+    for key in ["name", "algorithm", "protocol", "proxy_protocol", "health_monitor"] {
+        if !patch[key].is_null() {
+            live[key] = patch[key].clone();
+        }
+    }
+    check_pool(&live, family)?;
+    let others = world.of(VpcKind::Pool, "balancer", balancer);
+    if others.iter().any(|it| it["name"] == live["name"] && it["id"] != live["id"]) {
+        return Err(taken("A pool", text(&live, "name")));
+    }
+    put(world, VpcKind::Pool, id, live);
+    one(world, VpcKind::Pool, balancer, id)
+}
+
+/// Refuses a listener that cannot be, but for its pool.
+pub(super) fn check_listener(body: &Value, family: &str) -> Result<(), Refused> {
+    let words: &[&str] = if family == "network" { &["tcp", "udp"] } else { &["http", "https", "tcp"] };
+    word(body, "protocol", words)?;
+    number(body, "port", 1, 65_535)?;
+    if !body["connection_limit"].is_null() {
+        number(body, "connection_limit", 1, 15_000)?;
+    }
+    if !body["idle_connection_timeout"].is_null() {
+        number(body, "idle_connection_timeout", 50, 7_200)?;
+    }
+    Ok(())
+}
+
+/// Refuses a pool that cannot be.
+pub(super) fn check_pool(body: &Value, family: &str) -> Result<(), Refused> {
+    if let Some(text) = body["name"].as_str() {
+        name("name", text)?;
+    }
+    let words: &[&str] = if family == "network" { &["tcp", "udp"] } else { &["http", "https", "tcp"] };
+    word(body, "protocol", words)?;
+    word(body, "algorithm", &["least_connections", "round_robin", "weighted_round_robin"])?;
+    if !body["proxy_protocol"].is_null() {
+        word(body, "proxy_protocol", &["disabled", "v1", "v2"])?;
+    }
+    let monitor = &body["health_monitor"];
+    word(monitor, "type", &["http", "https", "tcp"])?;
+    let (delay, timeout) = (number(monitor, "delay", 2, 60)?, number(monitor, "timeout", 1, 59)?);
+    number(monitor, "max_retries", 1, 10)?;
+    if delay <= timeout {
+        return Err(bad_field("health_monitor.delay", "it is not greater than the timeout"));
+    }
+    if !monitor["port"].is_null() {
+        number(monitor, "port", 1, 65_535)?;
+    }
+    if text(monitor, "type") == "tcp" && !monitor["url_path"].is_null() {
+        return Err(bad_field("health_monitor.url_path", "a check by TCP has none"));
+    }
+    check_members(body)
+}
+
+fn check_members(body: &Value) -> Result<(), Refused> {
+    let members = list(body, "members");
+    if members.len() > MOST_MEMBERS {
+        return Err(over_quota("members of a pool", MOST_MEMBERS));
+    }
+    for (at, member) in members.iter().enumerate() {
+        check_member(member)?;
+        if members[..at].iter().any(|it| it["target"] == member["target"] && it["port"] == member["port"]) {
+            return Err(taken("A member", &member["target"].to_string()));
+        }
+    }
+    Ok(())
+}
+
+fn check_member(member: &Value) -> Result<(), Refused> {
+    number(member, "port", 1, 65_535)?;
+    match is_address(text(&member["target"], "address")) {
+        true => Ok(()),
+        false => Err(bad_field("target", "it has no address")),
+    }
+}
+
+pub(super) fn insert_pool(world: &mut World, balancer: &str, body: &Value) -> String {
+    let unnamed = format!("pool-{}", world.next());
+    let made = json!({
+        "balancer": balancer, "name": body["name"].as_str().unwrap_or(&unnamed), "protocol": body["protocol"],
+        "algorithm": body["algorithm"], "health_monitor": body["health_monitor"],
+        "proxy_protocol": body["proxy_protocol"].as_str().unwrap_or("disabled"),
+    });
+    let id = world.insert(VpcKind::Pool, made);
+    for member in list(body, "members") {
+        insert_member(world, balancer, &id, member);
+    }
+    id
+}
+
+fn insert_member(world: &mut World, balancer: &str, pool: &str, body: &Value) -> String {
+    let address = text(&body["target"], "address");
+    world.insert(
+        VpcKind::Member,
+        json!({ "balancer": balancer, "pool": pool, "port": body["port"], "address": address, "weight": body["weight"] }),
+    )
+}
+
+/// `pool` is the id of its pool, or null.
+pub(super) fn insert_listener(world: &mut World, balancer: &str, body: &Value, pool: &Value) -> String {
+    let limit = body["connection_limit"].as_u64().unwrap_or(15_000);
+    let timeout = body["idle_connection_timeout"].as_u64().unwrap_or(50);
+    world.insert(
+        VpcKind::Listener,
+        json!({
+            "balancer": balancer, "pool": pool, "port": body["port"], "protocol": body["protocol"], "connection_limit": limit,
+            "idle_connection_timeout": timeout, "accept_proxy_protocol": body["accept_proxy_protocol"].as_bool().unwrap_or_default(),
+        }),
+    )
+}
+
+fn members(world: &World, pool: &str) -> Vec<String> {
+    world.of(VpcKind::Member, "pool", pool).into_iter().map(|it| text(it, "id").to_owned()).collect()
+}
+
+fn put(world: &mut World, kind: VpcKind, id: &str, body: Value) {
+    if let Some(it) = world.get_mut(kind, id) {
+        *it = body;
+    }
+}
+
+fn found<'a>(world: &'a World, kind: VpcKind, balancer: &str, id: &str) -> Result<&'a Value, Refused> {
+    let found = world.get(kind, id).filter(|it| text(it, "balancer") == balancer);
+    found.ok_or_else(|| not_found(kind.one(), id))
+}
+
+fn all(world: &World, kind: VpcKind, field: &str, value: &str) -> Answer {
+    let shown: Vec<Value> =
+        world.of(kind, field, value).into_iter().map(|it| presented::one(world, kind, it)).collect();
+    Answer::ok(&json!({ kind.many(): shown }))
+}
+
+fn one(world: &World, kind: VpcKind, balancer: &str, id: &str) -> Result<Answer, Refused> {
+    Ok(Answer::ok(&presented::one(world, kind, found(world, kind, balancer, id)?)))
+}
+
+fn created(world: &World, kind: VpcKind, balancer: &str, id: &str) -> Result<Answer, Refused> {
+    let mut answer = one(world, kind, balancer, id)?;
+    answer.status = StatusCode::CREATED;
+    Ok(answer)
+}
+
+fn accepted() -> Answer {
+    let mut answer = Answer::no_content();
+    answer.status = StatusCode::ACCEPTED;
+    answer
+}
