@@ -1,5 +1,6 @@
 //! The APIs: their requests, their answers, and what their refusals mean.
 
+pub(crate) mod access_lists;
 mod codes;
 pub(crate) mod disks;
 mod errors;

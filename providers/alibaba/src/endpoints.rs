@@ -36,6 +36,7 @@ pub(crate) fn ecs(region: Option<&str>) -> Endpoint {
 pub(crate) fn slb(region: Option<&str>) -> Endpoint {
     const BALANCER: (&str, &[&str]) = ("LoadBalancerId", &["lb-*"]);
     const GROUP: (&str, &[&str]) = ("VServerGroupId", &["rsp-*"]);
+    const LIST: (&str, &[&str]) = ("AclId", &["acl-*"]);
     const CHECKS: [&str; 4] = ["HealthCheck*", "healthCheckInterval", "HealthyThreshold", "UnhealthyThreshold"];
     const LISTENER: [&str; 21] = [
         "AclId",
@@ -66,6 +67,8 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
         "DescribeLoadBalancerListeners",
         "DescribeVServerGroups",
         "DescribeVServerGroupAttribute",
+        "DescribeAccessControlLists",
+        "DescribeAccessControlListAttribute",
     ];
     let creation = [
         "Address",
@@ -99,7 +102,7 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
     let listener: Vec<&str> = CHECKS.iter().chain(&LISTENER).copied().collect();
     let of_listener = [BALANCER, GROUP, ("VServerGroup", &["on"])];
     let with_cookie = [&listener[..], &["Cookie"]].concat();
-    let rules: [AcsRule<'_>; 11] = [
+    let rules: [AcsRule<'_>; 15] = [
         (Effect::Write, &["CreateLoadBalancer"], &creation, &network),
         (
             Effect::Update,
@@ -148,6 +151,15 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
             &[BALANCER, GROUP],
         ),
         (Effect::Delete, &["DeleteLoadBalancer"], &[], &[BALANCER]),
+        (
+            Effect::Write,
+            &["CreateAccessControlList"],
+            &["AddressIPVersion", "Tag.*.Key", "Tag.*.Value"],
+            &[("AclName", &["k8s-*"])],
+        ),
+        (Effect::Update, &["AddAccessControlListEntry"], &["AclEntrys"], &[LIST]),
+        (Effect::Detach, &["RemoveAccessControlListEntry"], &["AclEntrys"], &[LIST]),
+        (Effect::Delete, &["DeleteAccessControlList"], &[], &[LIST]),
     ];
     allowing(reading(endpoint(SLB, "Classic Load Balancers", region), SLB, &reads), SLB, &rules)
 }

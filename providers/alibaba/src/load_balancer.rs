@@ -1,5 +1,6 @@
 //! A Classic Load Balancer for a Service.
 
+mod access;
 pub(crate) mod annotations;
 pub(crate) mod attributes;
 pub(crate) mod creation;
@@ -18,6 +19,7 @@ use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Result, cluster};
 
+use self::access::ServiceAccess;
 use self::annotations::{ADDRESS_TYPE, HOSTNAME, ID as OWN, PRESERVE, renamed};
 use self::desired::DesiredSlb;
 use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
@@ -77,7 +79,17 @@ impl<'a> SlbCall<'a> {
     }
 
     fn update_of<'u>(&'u self, live: &'u SlbBalancer, desired: &'u DesiredSlb) -> SlbUpdate<'u> {
-        SlbUpdate { region: &self.region, balancer: &live.id, names: &self.names, desired }
+        SlbUpdate { region: &self.region, balancer: &live.id, names: &self.names, desired, access: self.access() }
+    }
+
+    fn access(&self) -> ServiceAccess<'_> {
+        ServiceAccess { region: &self.region, service: self.service, cluster_uid: &self.cluster_uid }
+    }
+
+    /// Deletes the lists of access of a load balancer that is gone.
+    fn remove_access(&self) -> Result<(), AcsRefusal> {
+        let access = self.access();
+        access.remove(&access.all()?, None)
     }
 
     /// Refuses what an account of the operator's does not give.
@@ -97,7 +109,8 @@ impl<'a> SlbCall<'a> {
             let off = [("DeleteProtection", "off")];
             balancers::change(&self.region, "SetLoadBalancerDeleteProtection", &live.id, &off)?;
         }
-        balancers::delete(&self.region, &live.id)
+        balancers::delete(&self.region, &live.id)?;
+        self.remove_access()
     }
 
     fn mark_kept(&self, live: &SlbBalancer) -> Result<(), AcsRefusal> {
@@ -212,7 +225,10 @@ impl Backend for SlbCall<'_> {
     }
 
     fn delete(&self, id: &str) -> Result<Removal> {
-        let Some(live) = balancers::find(&self.region, id)? else { return Ok(Removal::Gone) };
+        let Some(live) = balancers::find(&self.region, id)? else {
+            self.remove_access()?;
+            return Ok(Removal::Gone);
+        };
         if self.relation(&live) == TagRelation::Other {
             return Ok(Removal::Foreign(format!("{} has the tags of another Service", live.title())));
         }

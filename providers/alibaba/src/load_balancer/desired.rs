@@ -18,6 +18,8 @@ pub(super) struct DesiredSlb {
     pub(super) ports: Vec<DesiredSlbPort>,
     pub(super) is_local: bool,
     pub(super) ignores_weights: bool,
+    /// The ranges of clients that come in: none where all of them do.
+    pub(super) ranges: Vec<String>,
     pub(super) warnings: Warnings,
     weight: u32,
     /// The instances of the nodes that take traffic, each once.
@@ -60,6 +62,7 @@ impl DesiredSlb {
             ports,
             is_local,
             ignores_weights: annotations.get(&rows::IGNORE_WEIGHTS)?,
+            ranges: ranges(service, annotations)?,
             warnings,
             weight: annotations.get(&rows::WEIGHT)?,
             instances,
@@ -155,6 +158,28 @@ fn ports(service: &LoadBalancer, annotations: Annotations<'_>, names: &PartNames
     Ok(ports)
 }
 
+/// Whether an annotation says who comes in.
+fn names_list(annotations: Annotations<'_>) -> bool {
+    [rows::ACL_STATUS.name, rows::ACL_ID.name, rows::ACL_TYPE.name].iter().any(|it| annotations.text(it).is_some())
+}
+
+/// The ranges of clients that a list of ours lets in.
+///
+/// # Errors
+///
+/// `invalid`, if none of them is one of IPv4: then nobody would come in, or everybody.
+fn ranges(service: &LoadBalancer, annotations: Annotations<'_>) -> Result<Vec<String>> {
+    let is_open = service.source_ranges.iter().any(|it| it == "0.0.0.0/0");
+    if service.source_ranges.is_empty() || is_open || names_list(annotations) {
+        return Ok(Vec::new());
+    }
+    let ranges: Vec<String> = service.source_ranges.iter().filter(|it| !it.contains(':')).cloned().collect();
+    match ranges.is_empty() {
+        true => Err(Error::invalid("loadBalancerSourceRanges: only ranges of IPv4 can be let in")),
+        false => Ok(ranges),
+    }
+}
+
 /// Says what has no effect here.
 fn warn(
     service: &LoadBalancer,
@@ -186,13 +211,8 @@ fn warn(
     if !service.ip_families.is_empty() && !service.ip_families.contains(&family) {
         ignored.push(format!("ipFamilies: annotation {} says which address there is", rows::IP_VERSION.name));
     }
-    if service.source_ranges.iter().any(|it| it != "0.0.0.0/0") {
-        ignored.push(format!(
-            "loadBalancerSourceRanges: every client comes in; annotations {}, {} and {} name a list of access",
-            rows::ACL_STATUS.name,
-            rows::ACL_ID.name,
-            rows::ACL_TYPE.name
-        ));
+    if !service.source_ranges.is_empty() && names_list(annotations) {
+        ignored.push(format!("loadBalancerSourceRanges: annotation {} names a list of access", rows::ACL_ID.name));
     }
     if service.load_balancer_ip.is_some() {
         ignored.push(format!("loadBalancerIP: annotation {} names an address", rows::ADDRESS.name));

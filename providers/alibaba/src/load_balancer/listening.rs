@@ -108,6 +108,26 @@ impl ListenerParameters {
         Ok(parameters)
     }
 
+    /// The same with a list of access, or without one of ours that stands there, where no annotation says who comes in.
+    pub(super) fn with_access(&self, list: Option<&str>, live: Option<&SlbListener>, ours: &[String]) -> Self {
+        let mut parameters = self.clone();
+        if ["AclStatus", "AclId", "AclType"].iter().any(|it| self.value(it).is_some()) {
+            return parameters;
+        }
+        let has_ours = live.is_some_and(|live| {
+            live.value("AclStatus").as_deref() == Some("on") && live.value("AclId").is_some_and(|id| ours.contains(&id))
+        });
+        match list {
+            Some(id) => {
+                let on = [("AclId", id), ("AclStatus", "on"), ("AclType", "white")];
+                parameters.0.extend(on.map(|(name, value)| (name, value.to_owned())));
+            }
+            None if has_ours => parameters.0.push(("AclStatus", "off".to_owned())),
+            None => {}
+        }
+        parameters
+    }
+
     /// Whether no annotation says what is checked.
     fn leaves_checks(&self) -> bool {
         ["HealthCheckSwitch", "HealthCheck", "HealthCheckType", "HealthCheckURI", "HealthCheckConnectPort"]

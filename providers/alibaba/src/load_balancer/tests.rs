@@ -125,6 +125,37 @@ fn alibaba_022_https_comes_before_http_that_leads_there() {
 }
 
 #[test]
+fn ranges_of_clients_are_a_list_of_access() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    service.source_ranges = vec!["10.0.0.0/8".to_owned(), "192.0.2.0/24".to_owned()];
+    played.settle(&mut service);
+    let shown = |played: &Played<FakeSlb>| {
+        let mut simulated = played.cloud.borrow_mut();
+        let cloud = simulated.cloud();
+        let live = cloud.balancers.get("lb-1").unwrap().body["Listeners"][0].clone();
+        let lists: Vec<Value> = cloud.lists.all().map(|(_, it)| it.body["Entries"].clone()).collect();
+        (["AclId", "AclStatus", "AclType"].map(|it| live[it].clone()), lists)
+    };
+    let on = ["acl-1", "on", "white"].map(Value::from);
+    assert_eq!(shown(&played), (on.clone(), vec![json!(["10.0.0.0/8", "192.0.2.0/24"])]));
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+    service.source_ranges = vec!["192.0.2.0/24".to_owned(), "198.51.100.0/24".to_owned()];
+    assert_eq!(writes(&played.settle(&mut service)), ["AddAccessControlListEntry", "RemoveAccessControlListEntry"]);
+    assert_eq!(shown(&played), (on, vec![json!(["192.0.2.0/24", "198.51.100.0/24"])]));
+    service.source_ranges.clear();
+    let expected = ["SetLoadBalancerTCPListenerAttribute", "DeleteAccessControlList"];
+    assert_eq!(writes(&played.settle(&mut service)), expected);
+    assert_eq!(shown(&played).1, [Value::Null; 0]);
+    service.source_ranges = vec!["2001:db8::/32".to_owned()];
+    assert!(matches!(played.call(&mut service), Err(Error::Invalid(_))), "nobody is let in whom no list names");
+    service.source_ranges = vec!["10.0.0.0/8".to_owned()];
+    played.settle(&mut service);
+    assert_eq!(played.host.run(|| Alibaba::delete(&service)), Ok(Deletion::Done));
+    assert_eq!(played.cloud.borrow_mut().cloud().objects().len(), 0);
+}
+
+#[test]
 fn cookies_are_named_for_http_alone() {
     let played = Played::new(FakeSlb::default());
     let mut service = annotated("protocol-port", "http:80")

@@ -2,7 +2,9 @@
 
 use aerostat_sdk::{SortedMap, SortedSet};
 
+use super::access::ServiceAccess;
 use super::desired::{DesiredSlb, DesiredSlbPort};
+use super::listening::ListenerParameters;
 use super::names::PartNames;
 use crate::api::AcsRefusal;
 use crate::api::listeners::{self, SlbListener, SlbProtocol};
@@ -14,6 +16,7 @@ pub(super) struct SlbUpdate<'a> {
     pub(super) balancer: &'a str,
     pub(super) names: &'a PartNames,
     pub(super) desired: &'a DesiredSlb,
+    pub(super) access: ServiceAccess<'a>,
 }
 
 impl SlbUpdate<'_> {
@@ -23,6 +26,10 @@ impl SlbUpdate<'_> {
         let all = groups::all(self.region, self.balancer)?;
         let mut used: SortedSet<String> = SortedSet::new();
         self.remove_listeners(&mut live)?;
+        let is_limited = live.iter().any(|it| it.value("AclStatus").as_deref() == Some("on"));
+        let ranges = &self.desired.ranges;
+        let lists = if is_limited || !ranges.is_empty() { self.access.all()? } else { Vec::new() };
+        let list = (!ranges.is_empty()).then(|| self.access.write(&lists, ranges)).transpose()?;
         let mut ids: SortedMap<&str, String> = SortedMap::new();
         for (name, node_port) in self.desired.groups() {
             let servers = self.desired.servers(node_port, name);
@@ -40,8 +47,11 @@ impl SlbUpdate<'_> {
         let (last, first): (Vec<_>, Vec<_>) = self.desired.ports.iter().partition(|it| it.forward.is_some());
         for port in first.into_iter().chain(last) {
             let group = ids.get(&*port.group).map(String::as_str).unwrap_or_default();
-            self.write_listener(port, group, live.iter().find(|it| is_at(it, port)))?;
+            let live = live.iter().find(|it| is_at(it, port));
+            let parameters = port.parameters.with_access(list.as_deref(), live, &lists);
+            self.write_listener(port, &parameters, group, live)?;
         }
+        self.access.remove(&lists, list.as_ref())?;
         for group in all.iter().filter(|it| self.names.is_ours(&it.name) && !used.contains(&it.id)) {
             let is_listened = live.iter().any(|it| it.group == group.id && !self.is_changed(it));
             if !is_listened {
@@ -131,13 +141,19 @@ impl SlbUpdate<'_> {
         servers.chunks(BATCH).try_for_each(|some| groups::change(self.region, group, action, some))
     }
 
-    fn write_listener(&self, port: &DesiredSlbPort, group: &str, live: Option<&SlbListener>) -> Result<(), AcsRefusal> {
+    fn write_listener(
+        &self,
+        port: &DesiredSlbPort,
+        parameters: &ListenerParameters,
+        group: &str,
+        live: Option<&SlbListener>,
+    ) -> Result<(), AcsRefusal> {
         let at = (port.port, port.protocol);
         let write = |action: &str, pairs: &[(&str, &str)]| {
             listeners::write(self.region, self.balancer, port.port, action, pairs)
         };
         let Some(live) = live else {
-            let mut pairs = port.parameters.at_creation(port.protocol);
+            let mut pairs = parameters.at_creation(port.protocol);
             pairs.push(("Description", &*port.description));
             let to = port.forward.map(|it| it.to_string());
             match &to {
@@ -147,7 +163,7 @@ impl SlbUpdate<'_> {
             write(port.protocol.create(), &pairs)?;
             return listeners::do_with(self.region, self.balancer, at, "StartLoadBalancerListener");
         };
-        let parameters = port.parameters.for_change(live, self.desired.is_local);
+        let parameters = parameters.for_change(live, self.desired.is_local);
         let is_elsewhere = live.group != group || live.description != port.description;
         if port.forward.is_none() && (is_elsewhere || parameters.is_some()) {
             let mut pairs = parameters.unwrap_or_default();

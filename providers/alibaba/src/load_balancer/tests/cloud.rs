@@ -12,6 +12,7 @@ use crate::tests::{CLUSTER_ID, Machines, action, instance, published};
 pub(super) struct FakeSlb {
     pub(super) machines: Machines,
     pub(super) balancers: FakeObjects,
+    pub(super) lists: FakeObjects,
     pub(super) given: u64,
     /// The most machines of a group.
     pub(super) most_servers: usize,
@@ -24,6 +25,7 @@ impl Default for FakeSlb {
         Self {
             machines: Machines::default(),
             balancers: FakeObjects::new("load balancer", "lb-"),
+            lists: FakeObjects::new("access list", "acl-"),
             given: 0,
             most_servers: 200,
             full: Vec::new(),
@@ -77,6 +79,46 @@ impl FakeSlb {
             (text(pairs, "PageNumber").parse().unwrap(), text(pairs, "PageSize").parse().unwrap());
         let shown: Vec<Value> = found.iter().skip((page - 1) * size).take(size).map(|it| self.shown(it)).collect();
         reply(200, json!({ "LoadBalancers": { "LoadBalancer": shown }, "TotalCount": found.len() }))
+    }
+
+    /// Actions on lists of access.
+    fn do_with_list(&mut self, action: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
+        let id = text(pairs, "AclId").to_owned();
+        let is_used = |body: &Value| {
+            body["Listeners"].as_array().unwrap().iter().any(|it| it["AclId"] == *id && it["AclStatus"] == "on")
+        };
+        let is_used = self.balancers.all().any(|(_, it)| is_used(&it.body));
+        let written: Vec<Value> = serde_json::from_str(text(pairs, "AclEntrys")).unwrap_or_default();
+        assert!(written.len() <= 50);
+        match action {
+            "DescribeAccessControlLists" => {
+                let tag = json!({ "TagKey": pairs["Tag.1.Key"], "TagValue": pairs["Tag.1.Value"] });
+                let listed =
+                    self.lists.listed(moment).filter(|(_, it)| it.body["Tags"].as_array().unwrap().contains(&tag));
+                let shown: Vec<Value> =
+                    listed.map(|(id, it)| json!({ "AclId": id, "Tags": { "Tag": it.body["Tags"] } })).collect();
+                return reply(200, json!({ "Acls": { "Acl": shown }, "TotalCount": shown.len() }));
+            }
+            "CreateAccessControlList" => {
+                let body = json!({ "Tags": tags(pairs), "Entries": [] });
+                let id = self.lists.make(text(pairs, "AclName"), body, moment);
+                return reply(200, json!({ "AclId": id }));
+            }
+            "DeleteAccessControlList" if is_used => return refusal(400, "AclUsed"),
+            "DeleteAccessControlList" => {
+                return if self.lists.remove(&id) { reply(200, json!({})) } else { refusal(400, "AclNotExist") };
+            }
+            _ => {}
+        }
+        let Some(it) = self.lists.get_mut(&id) else { return refusal(400, "AclNotExist") };
+        let entries = it.body["Entries"].as_array_mut().unwrap();
+        match action {
+            "AddAccessControlListEntry" => entries.extend(written.iter().map(|it| it["entry"].clone())),
+            "RemoveAccessControlListEntry" => entries.retain(|own| written.iter().all(|it| it["entry"] != *own)),
+            _ => {}
+        }
+        let shown: Vec<Value> = entries.iter().map(|it| json!({ "AclEntryIP": it })).collect();
+        reply(200, json!({ "AclId": id, "AclEntrys": { "AclEntry": shown }, "TotalAclEntry": shown.len() }))
     }
 
     /// The load balancer that a group is of.
@@ -221,6 +263,7 @@ impl FakeCloud for FakeSlb {
             "DescribeLoadBalancers" => return self.list(&pairs, moment),
             "DescribeLoadBalancerListeners" => return self.listeners(text(&pairs, "LoadBalancerId.1")),
             "CreateLoadBalancer" => return self.make(&pairs, moment),
+            it if it.contains("AccessControlList") => return self.do_with_list(action, &pairs, moment),
             _ if id.is_empty() && pairs.contains_key("VServerGroupId") => return self.do_with_group(action, &pairs),
             _ => {}
         }
@@ -265,6 +308,7 @@ impl FakeCloud for FakeSlb {
                 listener["VServerGroupId"] = name.unwrap_or_default();
             }
         }
+        objects.extend(self.lists.shown());
         objects
     }
 
