@@ -64,18 +64,18 @@ bench: control-plane $(BESIDE) ## Measure beside the baselines (3 hours). ROW=â€
 .PHONY: compare-aws
 compare-aws: control-plane moto cloud-provider-aws ## Play one story with AWS's own manager and with aerostat, and show how they differ. RECORD=1 records for `make test`.
 	@printf '\n==> Building aerostat, the providers and the comparison (minutes at the first time)\n'
-	@$(CARGO) build --locked -p aerostat -p tests --bins
+	@$(CARGO) build --locked --workspace --bins
 	@RECORD=$(RECORD) exec target/debug/compare_aws
 
 .PHONY: compare-gcp
 compare-gcp: control-plane cloud-provider-gcp ## Play the recorded stories with Google's own provider package and with aerostat, and show how they differ.
 	@printf '\n==> Building aerostat, the providers and the comparison (minutes at the first time)\n'
-	@$(CARGO) build --locked -p aerostat -p tests --bins
+	@$(CARGO) build --locked --workspace --bins
 	@exec target/debug/compare_gcp
 
 .PHONY: compare-openstack
 compare-openstack: control-plane ## Play the recorded stories of OpenStack's own controller manager with MANAGER=program, and show what differs.
-	@$(CARGO) build --locked -p aerostat -p tests --bins
+	@$(CARGO) build --locked --workspace --bins
 	@MANAGER=$(MANAGER) exec target/debug/compare_openstack
 
 CIRCLES := target/tools/import-circles
@@ -187,9 +187,9 @@ test-other: preflight $(ZIG) ## Build the program for the other architecture, ar
 .PHONY: test-openstack
 test-openstack: control-plane openstack ## Try the provider for OpenStack on a real one, on this machine: as root on Debian, a quarter of an hour. It is no part of make test.
 	@printf '\n==> Building aerostat, the providers and the test (minutes at the first time)\n'
-	@$(CARGO) build --locked -p aerostat --bins
+	@$(CARGO) build --locked --workspace --bins
 	@# One after the other: they share the cloud.
-	@$(CARGO) test --locked -p tests --test real_openstack -- --nocapture --test-threads=1 $(ONLY)
+	@$(CARGO) test --locked --workspace --test real_openstack -- --nocapture --test-threads=1 $(ONLY)
 
 # Pinned, as all that judges.
 WKG_VERSION := 0.16.1

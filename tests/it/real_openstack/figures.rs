@@ -54,7 +54,7 @@ fn figures_of_many_load_balancers() {
         let asked = site.asked();
         figure(&format!("creation of {count} load balancers with {pools} pools"), &asked, begun);
         let refused: Vec<_> = asked.0.iter().filter(|it| it.status >= 400).collect();
-        assert_eq!(asked.writes().len(), 2 * count, "{refused:#?}");
+        assert_eq!(asked.writes().len(), 2 * count, "{:#?} {refused:#?}", asked.writes());
         process.stop().await;
 
         let begun = Instant::now();
@@ -134,4 +134,7 @@ fn figure(what: &str, asked: &crate::setup::Asking, begun: Instant) {
         asked.writes().len(),
         begun.elapsed().as_secs_f64(),
     );
+    for (request, times) in asked.kinds() {
+        eprintln!("      {times:>4} {request}");
+    }
 }

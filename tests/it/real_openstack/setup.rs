@@ -1,5 +1,6 @@
 //! The cloud that all tests share, one after the other, and a cluster before it.
 
+use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -225,6 +226,16 @@ impl Asking {
         let mut writes: Vec<_> = writes.map(|it| format!("{} {}", it.method, without_ids(&it.target))).collect();
         writes.sort();
         writes
+    }
+
+    /// How often each was sent, as `GET /v2.0/lbaas/listeners`, without its query.
+    pub(crate) fn kinds(&self) -> BTreeMap<String, usize> {
+        let mut kinds = BTreeMap::new();
+        for it in &self.0 {
+            let path = without_ids(it.target.split('?').next().unwrap_or_default());
+            *kinds.entry(format!("{} {path}", it.method)).or_default() += 1;
+        }
+        kinds
     }
 
     /// How many there are.

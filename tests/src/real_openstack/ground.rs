@@ -62,7 +62,10 @@ impl Ground {
                 "enable_dhcp": false,
             })
         };
-        let nodes = make("subnet", subnet("k8s", &network, "10.6.0.0/24", 4)).await;
+        let mut of_nodes = subnet("k8s", &network, "10.6.0.0/24", 4);
+        // Neutron chooses addresses of load balancers from these: the addresses below are for machines.
+        of_nodes["allocation_pools"] = json!([{ "start": "10.6.0.64", "end": "10.6.0.254" }]);
+        let nodes = make("subnet", of_nodes).await;
         make("subnet", subnet("k8s6", &network, "fd00:6::/64", 6)).await;
         let outside = json!({
             "name": "ext", "router:external": true, "provider:network_type": "flat", "provider:physical_network": "ext",

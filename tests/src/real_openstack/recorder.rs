@@ -6,7 +6,7 @@ use axum::Router;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::response::Response;
-use http::Method;
+use http::{HeaderMap, Method, StatusCode};
 use reqwest::Client;
 use serde_json::Value;
 use tokio::net::TcpListener;
@@ -73,8 +73,13 @@ impl Recorder {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port of loopback");
         let url = format!("http://{}", listener.local_addr().expect("the listener is bound"));
         let (notes, service) = (notes.clone(), service.to_owned());
-        let client = Client::builder().no_proxy().build().expect("a client");
-        let serve = move |request: Request| pass(client.clone(), (kind, service.clone()), notes.clone(), request);
+        // A service may end an idle connection at the moment in which a request takes it.
+        let client = Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
+        // A request is noted also where its sender does not wait for the answer.
+        let serve = move |request: Request| {
+            let passed = tokio::spawn(pass(client.clone(), (kind, service.clone()), notes.clone(), request));
+            async { passed.await.expect("no request makes the recorder panic") }
+        };
         let mut task = JoinSet::new();
         task.spawn(async move {
             axum::serve(listener, Router::new().fallback(serve)).await.expect("the listener is bound");
@@ -98,12 +103,15 @@ async fn pass(client: Client, (kind, service): (&'static str, String), notes: No
     let token = headers.get("x-auth-token").and_then(|it| it.to_str().ok()).map(str::to_owned);
     let sent = client.request(head.method.clone(), format!("{service}{target}")).headers(headers);
     let answer = sent.body(body.clone()).send().await;
-    let Ok(answer) = answer else {
-        return Response::builder().status(502).body(Body::from("the service does not answer")).expect("a response");
+    // A write that the service did not answer may have been carried out: the notes have it, too.
+    let (status, mut headers, bytes) = match answer {
+        Ok(answer) => {
+            let (status, headers) = (answer.status(), answer.headers().clone());
+            (status, headers, answer.bytes().await.unwrap_or_default())
+        }
+        Err(_) => (StatusCode::BAD_GATEWAY, HeaderMap::new(), "the service does not answer".into()),
     };
-    let (status, mut headers) = (answer.status(), answer.headers().clone());
-    let bytes = answer.bytes().await.unwrap_or_default();
-    let asked = Asked {
+    notes.add(Asked {
         service: kind,
         method: head.method,
         target,
@@ -112,8 +120,7 @@ async fn pass(client: Client, (kind, service): (&'static str, String), notes: No
         token,
         status: status.as_u16(),
         answer: serde_json::from_slice(&bytes).unwrap_or_default(),
-    };
-    notes.add(asked);
+    });
     headers.remove("transfer-encoding");
     headers.remove("connection");
     let mut response = Response::new(Body::from(bytes));
