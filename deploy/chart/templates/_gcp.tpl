@@ -82,7 +82,7 @@ endpoints:
     baseUrl: {{ printf "https://compute.googleapis.com/compute/v1/projects/%s" ($settings.networkProject | default $project) | quote }}
     credential: google
     allow:
-      - { methods: [GET], paths: [/, /global/networks/*, /global/operations/*] }
+      - { methods: [GET], paths: [/, /global/networks/*, /global/operations, /global/operations/*] }
       - { methods: [POST], paths: [/global/operations/*/wait], effect: read }
       # Routes of pods.
       - { methods: [GET], paths: [/global/routes, /global/routes/*] }

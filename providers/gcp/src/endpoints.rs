@@ -49,7 +49,11 @@ pub(crate) fn network() -> Endpoint {
     )
     .allow([Method::Get], ["/global/routes"], ["compute.routes.list"])
     .allow([Method::Get], ["/global/routes/*"], ["compute.routes.get"])
-    .allow([Method::Get], [OPERATIONS[0]], [OPERATION_ACTIONS[0]])
+    .allow(
+        [Method::Get],
+        ["/global/operations", OPERATIONS[0]],
+        ["compute.globalOperations.list", OPERATION_ACTIONS[0]],
+    )
     .allow_as(Effect::Read, [Method::Post], [WAITS[0]], [OPERATION_ACTIONS[0]])
     .allow_as(Effect::Update, [Method::Post], ["/global/routes"], ROUTE_ACTIONS)
     .fields(["description", "destRange", "name", "network", "nextHopInstance", "priority"])

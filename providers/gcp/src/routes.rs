@@ -50,7 +50,7 @@ impl Routes for Gcp {
     }
 
     fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
-        match GceRoutePass::read() {
+        match GceRoutePass::read(changes) {
             Ok(mut pass) => changes.iter().map(|it| pass.apply(it)).collect(),
             Err(error) => changes.iter().map(|_| Err(error.clone())).collect(),
         }

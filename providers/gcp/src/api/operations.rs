@@ -1,11 +1,11 @@
 //! Operations: writes that go on after their answer.
 
 use aerostat_sdk::http::{Client, Response};
-use aerostat_sdk::{Error, Result};
+use aerostat_sdk::{Error, Result, SortedMap, pages};
 use serde_json::Value;
 
-use super::NETWORK_API;
 use super::fields::{items, text, word};
+use super::{NETWORK_API, PAGE};
 
 /// A write's operation.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -40,6 +40,43 @@ pub(crate) fn begun(response: &Response) -> Result<OperationState> {
 /// Refusals of the API, and the error that the operation ended with.
 pub(crate) fn of_network(name: &str) -> Result<OperationState> {
     find(&NETWORK_API, vec!["global".to_owned()], name)
+}
+
+/// The operations of a list's question: their names are 60 characters, and the address of a request stays below 4 KB.
+const LISTED: usize = 50;
+
+/// Those of several global operations of the network's project that lists tell of: each with what has become of it, or the error
+/// that it ended with. Fewer, where they cannot be listed.
+///
+/// # Errors
+///
+/// A limit.
+pub(crate) fn listed(names: &[&str]) -> Result<SortedMap<String, Result<OperationState>>> {
+    let mut all = SortedMap::default();
+    for some in names.chunks(LISTED) {
+        match list(some) {
+            Ok(some) => all.extend(some),
+            Err(error @ Error::RetryAfter(_)) => return Err(error),
+            Err(_) => break,
+        }
+    }
+    Ok(all)
+}
+
+fn list(names: &[&str]) -> Result<Vec<(String, Result<OperationState>)>> {
+    pages(None, |token: &Option<String>| {
+        let request = NETWORK_API
+            .get(["global", "operations"])
+            .query("filter", format_args!("name eq \"({})\"", names.join("|")))
+            .query("maxResults", PAGE)
+            .query("fields", "nextPageToken,items(name,status,error,httpErrorStatusCode)");
+        let page: Value = token.iter().fold(request, |it, token| it.query("pageToken", token)).send()?.json()?;
+        let each = items(&page, "items").iter().filter_map(|shown| {
+            let name = word(shown, "name")?;
+            Some((name.clone(), state(shown, name)))
+        });
+        Ok((each.collect::<Vec<_>>(), word(&page, "nextPageToken").map(Some)))
+    })
 }
 
 /// The operation with this name under `scope`, such as `regions/r`; as [`of_network`].

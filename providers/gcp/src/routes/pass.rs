@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use aerostat_sdk::{Change, Error, Result, RouteChange, RouteOutcome, RouteTarget, cluster, pages};
+use aerostat_sdk::{Change, Error, Result, RouteChange, RouteOutcome, RouteTarget, SortedMap, cluster, pages};
 
 use crate::api::PAGE;
 use crate::api::operations::{self, OperationState};
@@ -45,12 +45,14 @@ pub(super) struct GceRoutePass {
     settings: ProjectSettings,
     cluster: ClusterRoutes,
     routes: Vec<GceRoute>,
+    /// The operations of the changes, as far as a list tells of them.
+    operations: SortedMap<String, Result<OperationState>>,
     /// The refusal after which no other write is sent in this call.
     stopped: Option<Error>,
 }
 
 impl GceRoutePass {
-    pub(super) fn read() -> Result<Self> {
+    pub(super) fn read(changes: &[RouteChange]) -> Result<Self> {
         let settings = ProjectSettings::read()?;
         let cluster = ClusterRoutes::of(&settings)?;
         let routes = pages(None, |cursor: &Option<String>| {
@@ -60,7 +62,10 @@ impl GceRoutePass {
                 None => Ok((page.routes, page.next.map(Some))),
             }
         })?;
-        Ok(Self { settings, cluster, routes, stopped: None })
+        let begun: Vec<&str> = changes.iter().flat_map(begun).collect();
+        // One is asked about by itself.
+        let operations = if begun.len() > 1 { operations::listed(&begun)? } else { SortedMap::default() };
+        Ok(Self { settings, cluster, routes, operations, stopped: None })
     }
 
     pub(super) fn apply(&mut self, change: &RouteChange) -> Result<RouteOutcome> {
@@ -106,10 +111,10 @@ impl GceRoutePass {
 
     /// The answer for a change whose operations go on. One that failed is told; about one that is lost, the routes say enough.
     fn still_running(&self, change: &RouteChange) -> Result<Option<RouteOutcome>> {
-        let names = change.pending().and_then(|it| it.strip_prefix(WAITING)).into_iter().flat_map(|it| it.split(", "));
         let mut running = Vec::new();
-        for name in names.filter(|it| is_name(it)) {
-            if let OperationState::Running(name) = operations::of_network(name)? {
+        for name in begun(change) {
+            let listed = self.operations.get(name).cloned();
+            if let OperationState::Running(name) = listed.unwrap_or_else(|| operations::of_network(name))? {
                 running.push(name);
             }
         }
@@ -188,6 +193,12 @@ impl GceRoutePass {
         let stops = |it: &Error| matches!(it, Error::RetryAfter(_)) || it.is_quota();
         sent.inspect_err(|error| self.stopped = Some(error.clone()).filter(stops))
     }
+}
+
+/// The names of the operations that a change waits for.
+fn begun(change: &RouteChange) -> impl Iterator<Item = &str> {
+    let names = change.pending().and_then(|it| it.strip_prefix(WAITING)).into_iter().flat_map(|it| it.split(", "));
+    names.filter(|it| is_name(it))
 }
 
 fn running(begun: Vec<OperationState>) -> Vec<String> {

@@ -109,6 +109,30 @@ fn failed_operations_are_told() {
 }
 
 #[test]
+fn failed_operations_of_several_changes_are_listed() {
+    let network = Network::default().shared();
+    let host = network.host();
+    let change = |number: usize| {
+        let name = format!("node-{number}");
+        let next_hop = format!("projects/p1/zones/europe-west1-b/instances/{name}");
+        let target = RouteTarget { next_hop, node: node(&name, "europe-west1-b") };
+        RouteChange { destination: format!("10.244.{number}.0/24"), after: Some(target), ..addition() }
+    };
+    let changes: Vec<RouteChange> = (1..=3).map(change).collect();
+    let begun = host.run(|| Gcp::apply(&changes));
+    let waiting: Vec<_> = changes.iter().zip(&begun).map(|(change, it)| after(change, it.as_ref().unwrap())).collect();
+    network.fail("QUOTA_EXCEEDED", "Quota 'ROUTES' exceeded. Limit: 250.0 globally.");
+    let asked_before = host.requests().len();
+    let answers = host.run(|| Gcp::apply(&waiting));
+    assert!(answers.iter().all(|it| it.as_ref().is_err_and(Error::is_quota)), "{answers:?}");
+    assert_eq!(asked(&host)[asked_before..], ["GET /routes", "GET /operations"], "one list tells of all");
+
+    network.hide_operations();
+    let answers = host.run(|| Gcp::apply(&waiting));
+    assert!(answers.iter().all(|it| it.as_ref().is_err_and(Error::is_quota)), "each is read: {answers:?}");
+}
+
+#[test]
 fn lost_operations_are_followed_by_reading() {
     let network = Network::default().shared();
     let host = network.host();

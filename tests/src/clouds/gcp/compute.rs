@@ -63,7 +63,7 @@ fn placed(
     fields: &Fields,
 ) -> Result<Answer, Refusal> {
     let body = match (&request.method, path) {
-        (&Method::GET, ["operations"]) => listing::one_place(world, request, place, "operations")?,
+        (&Method::GET, ["operations"]) => operations::list(world, request, place)?,
         (_, ["operations", rest @ ..]) => operations::answer(world, request, place, rest)?,
         (&Method::GET, [list]) => listing::one_place(world, request, place, known(place, list)?.many())?,
         (&Method::GET, [list, name]) => one(world, place, known(place, list)?, name)?,

@@ -18,6 +18,8 @@ pub(super) struct Network {
     routes: Vec<Value>,
     /// Operations in their order: a name, what it does once it is done, and what is shown of its end.
     operations: Vec<(String, Option<NetworkEffect>, Value)>,
+    /// Whether the credential may read operations, and list none.
+    hides_operations: bool,
     /// Whether lists do not show routes yet.
     is_late: bool,
     refusal: Option<(u16, &'static str)>,
@@ -78,6 +80,13 @@ impl Network {
             (Method::Get, ["routes", name]) => {
                 let found = self.routes.iter().find(|it| is_called(it, name));
                 found.map_or_else(|| refused(404, "notFound"), |it| answer(200, it.to_string()))
+            }
+            (Method::Get, ["operations"]) if self.hides_operations => refused(403, "forbidden"),
+            (Method::Get, ["operations"]) => {
+                let names = asked(request, "filter").unwrap().strip_prefix("name eq \"(").unwrap();
+                let names: Vec<&str> = names.strip_suffix(")\"").unwrap().split('|').collect();
+                let all = self.operations.iter().filter(|(name, ..)| names.contains(&&**name));
+                answer(200, json!({ "items": all.map(|(_, _, shown)| shown).collect::<Vec<_>>() }).to_string())
             }
             (Method::Get, ["operations", name]) => match self.operations.iter().find(|(it, ..)| it == name) {
                 Some((_, _, shown)) => answer(200, shown.to_string()),
@@ -143,6 +152,11 @@ impl SharedNetwork {
             shown["status"] = json!("DONE");
             shown["error"] = json!({ "errors": [{ "code": code, "message": message }] });
         }
+    }
+
+    /// The credential may list operations no more.
+    pub(super) fn hide_operations(&self) {
+        self.0.borrow_mut().hides_operations = true;
     }
 
     /// Forgets all operations, none of which was carried out.
