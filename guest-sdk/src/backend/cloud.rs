@@ -38,6 +38,12 @@ pub trait Backend {
     /// How long to wait between two calls.
     fn pauses(&self) -> Pauses;
 
+    /// How long to wait while the cloud carries out a change of a load balancer ([`Update::Busy`]): half a second, unless the
+    /// provider knows a cloud that takes longer.
+    fn change_pause(&self) -> Duration {
+        SOON
+    }
+
     /// The load balancers that the cloud lists: at least all that have the Service's mark, with as many others as come with them.
     ///
     /// The mark is a tag, label or name that holds the Service's UID and that only this provider writes.

@@ -191,7 +191,7 @@ fn update<B: Backend>(backend: &B, live: &B::Live) -> Result<Progress> {
         Update::Building => {
             Progress::pending(status, poll + poll / 30, format_args!("the cloud builds {}", found.title()))
         }
-        Update::Busy(why) => Progress::pending(status, SOON, why),
+        Update::Busy(why) => Progress::pending(status, backend.change_pause(), why),
     })
 }
 

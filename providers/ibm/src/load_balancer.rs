@@ -13,6 +13,8 @@ pub(crate) use self::names::beginning;
 
 use std::cell::OnceCell;
 
+use std::time::Duration;
+
 use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, LoadBalancers, Progress, Result, SortedSet};
@@ -131,6 +133,11 @@ impl Backend for IbmCall<'_> {
 
     fn pauses(&self) -> Pauses {
         self.settings.pauses
+    }
+
+    /// A change lasts for tens of seconds, and there is no other meanwhile.
+    fn change_pause(&self) -> Duration {
+        self.settings.pauses.poll
     }
 
     fn list(&self) -> Result<Vec<Found>> {

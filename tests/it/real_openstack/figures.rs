@@ -16,7 +16,8 @@ fn figures_of_many_load_balancers() {
     play(async |cloud| {
         let points = std::env::var("AEROSTAT_POINTS").ok().and_then(|it| it.parse().ok());
         let count: usize = points.unwrap_or(BALANCERS);
-        let site = Site::new(cloud, "figures").await;
+        // Counts are those of the provider's own default.
+        let site = Site::new(cloud, "figures").await.setting("pollInterval", "5s");
         let process = site.start().await;
         let mut ids = site.joined(&[("node-1", 11), ("node-2", 12)]).await;
         let names: Vec<_> = (0..count).map(|it| format!("many-{it}")).collect();
@@ -98,7 +99,7 @@ fn figures_of_many_load_balancers() {
         tokio::time::sleep(std::time::Duration::from_secs(20)).await;
         let asked = site.asked();
         figure("a new process", &asked, begun);
-        assert_eq!(asked.writes().len(), 0);
+        assert!(asked.writes().is_empty() && asked.count() <= 60);
 
         let begun = Instant::now();
         site.change("many-0", &json!({ "spec": { "loadBalancerSourceRanges": ["192.0.2.0/24"] } })).await;
@@ -111,7 +112,7 @@ fn figures_of_many_load_balancers() {
         site.active("many-0").await;
         let asked = site.asked();
         figure("source ranges of ten ports", &asked, begun);
-        assert_eq!(asked.writes().len(), 10);
+        assert!(asked.writes().len() == 10 && asked.count() <= 40);
         for name in &names {
             site.services().delete(name, &kube::api::DeleteParams::default()).await.unwrap();
         }

@@ -17,7 +17,7 @@ aerostat_sdk::table! {
     RESOURCE_GROUP: Custom<String> = ("resourceGroupID", Custom { allowed: "the id of a resource group", parse: super::id },
         "The resource group of new load balancers.").otherwise("the account's default");
     POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
-        "How long to wait before a load balancer that is being built is read again.").default("15s");
+        "How long to wait before a load balancer that is being built or changed is read again.").default("15s");
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
         "After a creation without a clear answer: how long the load balancer must be absent from the list before it is created again.")
         .default("60s");

@@ -1,5 +1,7 @@
 //! One call about one Service, as the SDK's steps need it.
 
+use std::time::Duration;
+
 use aerostat_sdk::backend::{Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::form::Custom;
 use aerostat_sdk::key::Key;
@@ -41,7 +43,7 @@ impl BalancerCall<'_> {
         }
         Ok(match groups::remove(self.service)? {
             Change::Done(()) => Deletion::Done,
-            Change::Busy(why) => Deletion::pending(self.service.status(), std::time::Duration::from_millis(500), why),
+            Change::Busy(why) => Deletion::pending(self.service.status(), Duration::from_millis(500), why),
         })
     }
 }
@@ -61,6 +63,11 @@ impl Backend for BalancerCall<'_> {
 
     fn pauses(&self) -> Pauses {
         self.settings.pauses
+    }
+
+    /// Octavia is at work for seconds, and takes no other change of the load balancer meanwhile.
+    fn change_pause(&self) -> Duration {
+        self.settings.pauses.poll
     }
 
     fn list(&self) -> Result<Vec<Found>> {

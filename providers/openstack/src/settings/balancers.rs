@@ -99,7 +99,7 @@ aerostat_sdk::table! {
     FORMER_CLUSTER: Custom<String> = ("loadBalancers.formerClusterName", Custom { allowed: "the name of a cluster", parse: name },
         "The cluster's name before it changed: load balancers with that name are this cluster's, and get the new one.").otherwise("none");
     POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
-        "How long to wait before a load balancer that is being built is read again.").default("5s");
+        "How long to wait before a load balancer that Octavia builds or changes is read again.").default("5s");
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
         "After a creation without a clear answer: how long the load balancer must be absent from the list before it is created \
          again.").default("60s");

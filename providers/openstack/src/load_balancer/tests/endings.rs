@@ -41,7 +41,10 @@ fn openstack_042_a_node_that_left_is_one_write_for_each_pool() {
         each.push(stage.writes().len());
         match pending(answer, || ()) {
             Ok(()) => break,
-            Err((_, pause)) => stage.pause(pause),
+            Err((_, pause)) => {
+                assert_eq!(pause, 5_000, "as long as the setting pollInterval");
+                stage.pause(pause);
+            }
         }
     }
     assert_eq!(each.iter().sum::<usize>(), 2, "{each:?}");
