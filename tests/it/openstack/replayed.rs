@@ -23,6 +23,10 @@ static WORD: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(words).unwrap()
 });
 
+static HARDWARE: LazyLock<Regex> = LazyLock::new(|| Regex::new("^([0-9a-f]{2}:){5}[0-9a-f]{2}$").unwrap());
+
+static TIME: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d").unwrap());
+
 /// Members of answers that differ, by the end of their place, and why.
 const MEANT: [(&str, &str); 9] = [
     ("/operating_status", "the real stack has no health manager: everything stays OFFLINE"),
@@ -47,6 +51,10 @@ impl Difference {
     fn new(place: impl Into<String>, what: impl Into<String>) -> Self {
         Self { place: place.into(), what: what.into() }
     }
+
+    fn is_meant(&self) -> bool {
+        MEANT.iter().any(|(end, _)| self.place.ends_with(end))
+    }
 }
 
 /// The words of the recording for ids and addresses, and those of the simulator.
@@ -59,7 +67,7 @@ async fn the_real_conversation_is_the_same_with_the_simulator() {
     // Changes end when the recording says so.
     let behaviour = Behaviour { provisioning: Taking::Time(Duration::from_secs(3_600)), ..Behaviour::default() };
     let cloud = Simulator::start(Options { behaviour, ..Options::default() }).await.unwrap();
-    let mut names = ground(&cloud, &recorded["ground"]);
+    let mut names = ground(&cloud, &recorded["ground"], gateway(&recorded));
     let mut wrong = Vec::new();
     let exchanges = recorded["exchanges"].as_array().unwrap();
     for (index, exchange) in exchanges.iter().enumerate() {
@@ -78,14 +86,21 @@ async fn the_real_conversation_is_the_same_with_the_simulator() {
         }
         let mut differences = Vec::new();
         names.compare("", &exchange["answer"], &answer, &mut differences);
-        differences.retain(|it| !MEANT.iter().any(|(end, _)| it.place.ends_with(end)));
+        differences.retain(|it| !it.is_meant());
         wrong.extend(differences.into_iter().map(|it| format!("{about}: {} {}", it.place, it.what)));
     }
     assert!(wrong.is_empty(), "{} differences:\n    {}", wrong.len(), wrong.join("\n    "));
 }
 
+/// The address of the router outside.
+fn gateway(recorded: &Value) -> &str {
+    let mut routers = recorded["exchanges"].as_array().unwrap().iter().map(|it| &it["answer"]["router"]);
+    let outside = routers.find_map(|it| it["external_gateway_info"]["external_fixed_ips"][0]["ip_address"].as_str());
+    outside.expect("an answer shows the router")
+}
+
 /// Builds what was there before: the words for it.
-fn ground(cloud: &Simulator, recorded: &Value) -> Names {
+fn ground(cloud: &Simulator, recorded: &Value, gateway: &str) -> Names {
     let mut names = Names::default();
     let word = |name: &str| recorded[name].as_str().unwrap().to_owned();
     cloud.with(|world: &mut World| {
@@ -94,15 +109,16 @@ fn ground(cloud: &Simulator, recorded: &Value) -> Names {
         world.add_subnet(&network, "k8s6", "fd00:6::/64", &[]);
         let external = world.add_network("ext", true);
         let floating = world.add_subnet(&external, "ext-a", "172.24.4.0/24", &[]);
-        world.add_subnet(&external, "ext-b", "172.24.5.0/24", &["public", "blue"]);
+        let second = world.add_subnet(&external, "ext-b", "172.24.5.0/24", &["public", "blue"]);
         let router = world.add_router("r1", &external, &[&subnet]);
         let flavor = world.add_flavor(FLAVOR);
         if let Some(it) = world.get_mut(Kind::Flavor, &flavor) {
             (it["ram"], it["disk"], it["vcpus"]) = (json!(64), json!(1), json!(1));
         }
         if let Some(it) = world.get_mut(Kind::Router, &router) {
-            it["external_gateway_info"]["external_fixed_ips"] =
-                json!([{ "subnet_id": floating, "ip_address": "172.24.4.253" }]);
+            // Neutron takes it from either.
+            let subnet = if gateway.starts_with("172.24.5.") { &second } else { &floating };
+            it["external_gateway_info"]["external_fixed_ips"] = json!([{ "subnet_id": subnet, "ip_address": gateway }]);
         }
         let default = json!({ "name": "default", "description": "Default security group" });
         let default = world.insert(Kind::SecurityGroup, default);
@@ -118,6 +134,7 @@ fn ground(cloud: &Simulator, recorded: &Value) -> Names {
                 it["security_groups"] = json!([{ "name": "default" }]);
             }
             names.0.insert(id.as_str().unwrap().to_owned(), server);
+            names.0.insert(address.clone(), address);
         }
         for (name, id) in [
             ("network", network),
@@ -196,7 +213,8 @@ impl Names {
         }
     }
 
-    /// Each element is compared with the one that differs least, in whatever order.
+    /// Each element is compared with the one that differs least, in whatever order, and of several with the one for which the fewest words
+    /// have to be learnt.
     fn compare_lists(&mut self, place: &str, recorded: &[Value], own: &[Value], differences: &mut Vec<Difference>) {
         if recorded.len() != own.len() {
             differences
@@ -214,7 +232,8 @@ impl Names {
             let tried = left.iter().enumerate().map(|(index, other)| {
                 let (mut names, mut found) = (self.clone(), Vec::new());
                 names.compare(&format!("{place}/*"), one, other, &mut found);
-                (found.len(), index, names, found)
+                let differing = found.iter().filter(|it| !it.is_meant()).count();
+                ((differing, names.0.len()), index, names, found)
             });
             let (_, index, names, found) = tried.min_by_key(|it| it.0).expect("as many are left");
             *self = names;
@@ -223,13 +242,14 @@ impl Names {
         }
     }
 
-    /// Whether two texts are the same in both words. Words that are new are learnt.
+    /// Whether two texts are the same in both words. Words that are new are learnt, each for one other.
     fn is_same(&mut self, recorded: &str, own: &str) -> bool {
         if recorded == own || self.named(recorded) == own || is_time(recorded) && is_time(own) {
             return true;
         }
         let both = |is: fn(&str) -> bool| is(recorded) && is(own);
-        let is_new = !self.0.contains_key(recorded) && (both(is_id) || both(is_address) || both(is_hardware));
+        let is_free = !self.0.contains_key(recorded) && self.0.values().all(|it| it != own);
+        let is_new = is_free && (both(is_id) || both(is_address) || both(is_hardware));
         if is_new {
             self.0.insert(recorded.to_owned(), own.to_owned());
         }
@@ -246,9 +266,26 @@ fn is_address(text: &str) -> bool {
 }
 
 fn is_hardware(text: &str) -> bool {
-    Regex::new("^([0-9a-f]{2}:){5}[0-9a-f]{2}$").unwrap().is_match(text)
+    HARDWARE.is_match(text)
 }
 
 fn is_time(text: &str) -> bool {
-    Regex::new(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d").unwrap().is_match(text)
+    TIME.is_match(text)
+}
+
+#[test]
+fn a_node_is_not_taken_for_its_router_in_any_order() {
+    let id = |number: u8| format!("{number:08x}-0d11-4c9e-8f3b-2f5a3d4f7a11");
+    let port = |number: u8, address: &str, revision: u8| json!({ "id": id(number), "fixed_ips": [{ "ip_address": address }], "revision_number": revision });
+    let (node, router) = (port(1, "10.6.0.12", 5), port(2, "10.6.0.254", 3));
+    let (own_node, own_router) = (port(3, "10.6.0.12", 1), port(4, "10.6.0.1", 3));
+    for recorded in [[&node, &router], [&router, &node]] {
+        for own in [[&own_node, &own_router], [&own_router, &own_node]] {
+            let mut names = Names(BTreeMap::from([("10.6.0.12".to_owned(), "10.6.0.12".to_owned())]));
+            let mut differences = Vec::new();
+            names.compare("/ports", &json!(recorded), &json!(own), &mut differences);
+            assert!(differences.iter().all(Difference::is_meant));
+            assert_eq!([1, 2].map(|it| names.named(&id(it))), [id(3), id(4)]);
+        }
+    }
 }

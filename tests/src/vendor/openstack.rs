@@ -1,6 +1,7 @@
 //! OpenStack.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::time::{Duration, SystemTime};
 
 use cloud_provider::{Address, AddressKind, Node};
@@ -218,25 +219,33 @@ impl Vendor for OpenStack {
 pub fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
     let mut setup = Setup::guest(cluster, guests::OPENSTACK);
     let mut shipped = manifest::cloud_config(OpenStack::MANIFEST);
-    for endpoint in shipped["endpoints"].as_array_mut().into_iter().flatten() {
-        endpoint["origins"] = json!([cloud.base_url()]);
-        endpoint["tls"] = json!({ "caFile": cloud.ca_file() });
-    }
-    setup.config["endpoints"] = shipped["endpoints"].take();
-    setup.config["credentials"] = json!([credential(&setup, cloud)]);
+    let file = |name: &str, text: &str| setup.folder.write(name, format!("{text}\n"));
+    let credential = credential(cloud, &file("id", APPLICATION_CREDENTIAL), &file("secret", SECRET));
+    setup.config["endpoints"] = endpoints(cloud);
+    setup.config["credentials"] = json!([credential]);
     setup.config["provider"]["writesAnnotations"] = shipped["provider"]["writesAnnotations"].take();
     setup.config["provider"]["settings"] = OpenStack::SETTINGS.iter().copied().collect();
     setup
 }
 
-/// The credential as shipped, with id and secret in files of the setup.
-fn credential(setup: &Setup, cloud: &Simulator) -> Value {
+/// The endpoints as shipped, from the catalogue of a simulator.
+#[must_use]
+pub fn endpoints(cloud: &Simulator) -> Value {
+    let mut endpoints = manifest::cloud_config(OpenStack::MANIFEST)["endpoints"].take();
+    for endpoint in endpoints.as_array_mut().into_iter().flatten() {
+        endpoint["origins"] = json!([cloud.base_url()]);
+        endpoint["tls"] = json!({ "caFile": cloud.ca_file() });
+    }
+    endpoints
+}
+
+/// The credential as shipped, whose files hold [`APPLICATION_CREDENTIAL`] and [`SECRET`].
+#[must_use]
+pub fn credential(cloud: &Simulator, id: &Path, secret: &Path) -> Value {
     let mut shipped = manifest::cloud_config(OpenStack::MANIFEST)["credentials"][0].take();
-    let file = |name: &str, text: &str| setup.folder.write(name, format!("{text}\n"));
     shipped["keystone"]["baseUrl"] = json!(cloud.keystone());
     shipped["keystone"]["tls"] = json!({ "caFile": cloud.ca_file() });
-    shipped["keystone"]["applicationCredential"] =
-        json!({ "idFile": file("id", APPLICATION_CREDENTIAL), "secretFile": file("secret", SECRET) });
+    shipped["keystone"]["applicationCredential"] = json!({ "idFile": id, "secretFile": secret });
     shipped
 }
 

@@ -21,7 +21,6 @@ use tests::vendor::{AzureCloud, Vendor as _};
 
 use crate::account::{Account, Config};
 use crate::cloud::{LATENCY, name};
-use crate::table::Table;
 
 /// A subscription whose operations take so long. Its answers are not checked: that would be measured too.
 async fn subscription(operation: Duration) -> Result<Simulator> {
@@ -112,16 +111,6 @@ impl AskedOfAzure {
     pub(crate) fn text(self) -> String {
         format!("{} + {}", self.reads, self.writes)
     }
-}
-
-/// A table with ours, what was recorded of the vendor's manager, and what is wanted.
-pub(crate) fn table(title: &str) -> Table {
-    Table::new(title, &["aerostat", "vendor, recorded", "wanted"])
-}
-
-/// A row of it.
-pub(crate) fn row(table: &mut Table, name: &str, ours: String, vendor: &str, wanted: &str) {
-    table.row(name, &[ours, vendor.to_owned(), wanted.to_owned()]);
 }
 
 impl Account for Simulator {

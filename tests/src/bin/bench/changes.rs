@@ -44,7 +44,7 @@ pub(crate) async fn measure() -> Result<()> {
     let contenders: Vec<_> = AEROSTAT.into_iter().chain(BASELINE).collect();
     let one = async |contender: &Contender| {
         let cloud = with_load_balancers(NODES + JOINING, Behaviour::default()).await?;
-        let services = (0..SERVICES).map(services::service).collect();
+        let services = services::numbered(0..SERVICES);
         round(*contender, cloud, services, wrong).await.with_context(|| contender.name())
     };
     let rounds = try_join_all(contenders.iter().map(one)).await?;

@@ -19,7 +19,6 @@ use tests::vendor::{GoogleCloud, Vendor as _};
 
 use crate::account::{Account, Config};
 use crate::cloud::{LATENCY, name};
-use crate::table::Table;
 
 /// The zones of the region; each node is in the next one.
 const ZONES: [&str; 3] = ["b", "c", "d"];
@@ -64,16 +63,6 @@ impl Asked {
     pub(crate) fn text(self) -> String {
         format!("{} + {}", self.reads, self.writes)
     }
-}
-
-/// A table with ours, what was recorded of the vendor's manager, and what is wanted.
-pub(crate) fn table(title: &str) -> Table {
-    Table::new(title, &["aerostat", "vendor, recorded", "wanted"])
-}
-
-/// A row of it.
-pub(crate) fn row(table: &mut Table, name: &str, ours: String, vendor: &str, wanted: &str) {
-    table.row(name, &[ours, vendor.to_owned(), wanted.to_owned()]);
 }
 
 impl Account for Simulator {

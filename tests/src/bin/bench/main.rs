@@ -22,6 +22,7 @@ mod leadership;
 mod memory;
 mod modules;
 mod objects;
+mod openstack;
 mod requests;
 mod restart;
 mod routes;
@@ -30,6 +31,7 @@ mod signature;
 mod sizes;
 mod start;
 mod steady;
+mod steps;
 mod swap;
 mod table;
 mod takeover;
@@ -42,7 +44,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 38] = [
+const ROWS: [(&str, &str); 41] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -87,6 +89,9 @@ const ROWS: [(&str, &str); 38] = [
     ),
     ("gcp-routes-300", "300 nodes join at once at Google Cloud and get a route each"),
     ("gcp-steady", "an hour at 1,000 nodes at Google Cloud, all Ready"),
+    ("openstack-join-1000", "1,000 nodes join at once at OpenStack"),
+    ("openstack-churn", "20 load balancers of OpenStack with 32 pools: made, read again, while nodes come and go"),
+    ("openstack-steady", "an hour at 1,000 nodes at OpenStack, all Ready"),
 ];
 
 #[tokio::main]
@@ -161,6 +166,9 @@ async fn measure(row: &str) -> Result<()> {
         "gcp-services" => gcp::balancers::measure().await,
         "gcp-routes-300" => gcp::routes::measure().await,
         "gcp-steady" => gcp::nodes::steady().await,
+        "openstack-join-1000" => openstack::nodes::join().await,
+        "openstack-churn" => openstack::balancers::churn().await,
+        "openstack-steady" => openstack::nodes::steady().await,
         other => bail!("row {other} is listed and not known"),
     }
 }

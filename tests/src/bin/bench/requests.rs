@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use anyhow::{Context, Result};
 use kube::Client;
 use tests::audit_log::AuditLog;
+use tests::clouds::openstack::Service;
 use tests::simulator::{Cloud, Recorded, Simulator};
 use tests::wait;
 
@@ -80,9 +81,17 @@ fn kind(request: &Recorded) -> String {
     if let Some((_, path)) = request.path.split_once("/providers/Microsoft.") {
         return format!("{} {}", request.method, of_azure(path));
     }
+    if Service::of(&request.path).is_some() {
+        return format!("{} {}", request.method, of_openstack(&request.path));
+    }
     // The second segment is the kind of object, the third an id, the fourth a part of it.
     let path = request.path.split('/').enumerate().map(|(index, it)| if index == 3 { "*" } else { it });
     format!("{} {}", request.method, path.collect::<Vec<_>>().join("/"))
+}
+
+/// A path of a service of OpenStack, with `*` for ids.
+fn of_openstack(path: &str) -> String {
+    path.split('/').map(|it| if uuid::Uuid::parse_str(it).is_ok() { "*" } else { it }).collect::<Vec<_>>().join("/")
 }
 
 /// A path of Azure behind its namespace, with `*` for names: they follow their types.

@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::{Service, ServicePort, ServiceSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::ObjectMeta;
+use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::Client;
 use kube::api::Api;
 use tests::clouds::digitalocean::{Behaviour, Creation};
@@ -67,7 +68,7 @@ pub(crate) async fn measure(size: &Size) -> Result<()> {
     for contender in &contenders {
         let behaviour = Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() };
         let cloud = with_load_balancers(NODES, behaviour).await?;
-        let services = (0..size.services).map(service).collect();
+        let services = numbered(0..size.services);
         let round = round(*contender, &control_plane, cloud, services).await;
         rounds.push(round.with_context(|| contender.name())?);
     }
@@ -87,6 +88,24 @@ pub(crate) fn service(number: usize) -> Service {
         }),
         ..Service::default()
     }
+}
+
+/// Services of type LoadBalancer with these numbers.
+pub(crate) fn numbered(numbers: std::ops::Range<usize>) -> Vec<Service> {
+    numbers.map(service).collect()
+}
+
+/// A Service of type LoadBalancer with so many ports, from 80 on.
+pub(crate) fn with_ports(number: usize, ports: usize) -> Service {
+    let mut service = service(number);
+    let port = |port: u16| ServicePort {
+        name: Some(format!("port-{port}")),
+        port: port.into(),
+        target_port: Some(IntOrString::Int(port.into())),
+        ..ServicePort::default()
+    };
+    service.spec.get_or_insert_default().ports = Some((80..).take(ports).map(port).collect());
+    service
 }
 
 /// Where Services of the benchmark are.

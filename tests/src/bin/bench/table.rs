@@ -36,6 +36,16 @@ impl Table {
     }
 }
 
+/// A table with ours, what was recorded of the vendor's manager, and what is wanted.
+pub(crate) fn beside_vendor(title: &str) -> Table {
+    Table::new(title, &["aerostat", "vendor, recorded", "wanted"])
+}
+
+/// A row of it.
+pub(crate) fn row(table: &mut Table, name: &str, ours: String, vendor: &str, wanted: &str) {
+    table.row(name, &[ours, vendor.to_owned(), wanted.to_owned()]);
+}
+
 fn cells(first: &str, rest: impl Iterator<Item = String>) -> Vec<String> {
     std::iter::once(first.to_owned()).chain(rest).collect()
 }

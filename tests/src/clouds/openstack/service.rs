@@ -59,7 +59,8 @@ impl Service {
     }
 
     /// The service of a path whose first segment names it.
-    pub(super) fn of(path: &str) -> Option<Service> {
+    #[must_use]
+    pub fn of(path: &str) -> Option<Service> {
         let first = path.split('/').nth(1)?;
         Service::ALL.into_iter().find(|it| it.kind() == first)
     }

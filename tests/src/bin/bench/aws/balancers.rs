@@ -5,8 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use anyhow::{Context, Result};
 use futures::future::try_join_all;
-use k8s_openapi::api::core::v1::{Service, ServicePort};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
+use k8s_openapi::api::core::v1::Service;
 use tests::clouds::aws::Simulator;
 use tests::control_plane::{ControlPlane, Options};
 use tests::simulator::Recorded;
@@ -44,16 +43,9 @@ const ONCE: &str = "/elb/DescribeLoadBalancers";
 
 /// A Service with a Network Load Balancer of so many ports.
 fn service(number: usize, ports: usize) -> Service {
-    let mut service = services::service(number);
+    let mut service = services::with_ports(number, ports);
     let annotations = Aws::ANNOTATIONS.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned()));
     service.metadata.annotations = Some(BTreeMap::from_iter(annotations));
-    let port = |port: u16| ServicePort {
-        name: Some(format!("port-{port}")),
-        port: port.into(),
-        target_port: Some(IntOrString::Int(port.into())),
-        ..ServicePort::default()
-    };
-    service.spec.get_or_insert_default().ports = Some((80..).take(ports).map(port).collect());
     service
 }
 

@@ -6,10 +6,11 @@ use anyhow::Result;
 use tests::control_plane::{ControlPlane, Options};
 use tests::simulator::Recorded;
 
-use super::{AskedOfAzure, row, scale_set, table};
+use super::{AskedOfAzure, scale_set};
 use crate::comparison::{hundredths, seconds};
 use crate::contender::{Flags, aerostat};
 use crate::requests::sum;
+use crate::table::{beside_vendor, row};
 use crate::{join, steady};
 
 const NODES: usize = 1000;
@@ -20,7 +21,7 @@ pub(crate) async fn join() -> Result<()> {
     let cloud = scale_set(NODES, Duration::ZERO).await?;
     let round = join::round(aerostat(Flags::Default), &control_plane, cloud, NODES - 1).await?;
     control_plane.stop().await?;
-    let mut table = table(&format!("{NODES} nodes of a scale set without provider id join at Azure"));
+    let mut table = beside_vendor(&format!("{NODES} nodes of a scale set without provider id join at Azure"));
     let asked = AskedOfAzure::of(&round.cloud);
     row(&mut table, "reads + writes", asked.text(), "", "pages, and no read for each node");
     row(&mut table, "  of them pages of machines", pages(&round.cloud, "/virtualMachines").to_string(), "", "");

@@ -6,10 +6,11 @@ use anyhow::Result;
 use tests::control_plane::{ControlPlane, Options};
 use tests::simulator::Recorded;
 
-use super::{Asked, row, simulator, table};
+use super::{Asked, simulator};
 use crate::comparison::{count, hundredths, seconds};
 use crate::contender::{Flags, aerostat};
 use crate::requests::sum;
+use crate::table::{beside_vendor, row};
 use crate::{join, steady};
 
 /// As many as two pages have.
@@ -21,7 +22,7 @@ pub(crate) async fn join() -> Result<()> {
     let cloud = simulator(NODES, Duration::ZERO).await?;
     let round = join::round(aerostat(Flags::Default), &control_plane, cloud, NODES - 1).await?;
     control_plane.stop().await?;
-    let mut table = table(&format!("{NODES} nodes without provider id join at Google Cloud"));
+    let mut table = beside_vendor(&format!("{NODES} nodes without provider id join at Google Cloud"));
     let asked = Asked::of(&round.cloud);
     // A read in each zone until it is found, and one for its metadata, of nodes in two zones.
     let vendor = format!("{} + 0", 2 * NODES);

@@ -9,13 +9,14 @@ use tests::clouds::gcp::Collection;
 use tests::control_plane::{ControlPlane, Options};
 use tests::kubelet;
 
-use super::{Asked, row, simulator, table};
+use super::{Asked, simulator};
 use crate::comparison::seconds;
 use crate::contender::{Flags, aerostat};
 use crate::leadership::Leadership;
 use crate::objects;
 use crate::requests::{between, quiet};
 use crate::routes::is_routed;
+use crate::table::{beside_vendor, row};
 
 const NODES: usize = 300;
 /// How long each operation takes.
@@ -57,7 +58,7 @@ pub(crate) async fn measure() -> Result<()> {
     control_plane.stop().await?;
 
     let title = format!("{NODES} nodes join at Google Cloud and get routes, operations of {} s", OPERATION.as_secs());
-    let mut table = table(&title);
+    let mut table = beside_vendor(&title);
     let asked = Asked::of(&requests);
     row(&mut table, "reads + writes", asked.text(), "", "a write for each route");
     row(&mut table, "  questions about operations", asked.operations.to_string(), "", "");
