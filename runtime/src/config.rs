@@ -140,6 +140,7 @@ impl CloudConfig {
                 },
                 writes_annotations,
                 takes_finalizers: finalizers,
+                is_asked_in_turn: false,
             },
             config_maps: config_maps.into_iter().map(|it| it.0).collect(),
             creates_config_maps: creates_config_maps.into_iter().map(|it| it.0).collect(),

@@ -1,8 +1,9 @@
 //! The SDK for Go, as this program was built with it: a provider's folder gets a copy, and needs no other place to take it from.
 
 /// Every file of `guest-sdk/go` but its tests: its path there, and its text.
-pub const FILES: [(&str, &str); 57] = [
+pub const FILES: [(&str, &str); 58] = [
     ("README.md", include_str!("../../go/README.md")),
+    ("annotations/annotations.go", include_str!("../../go/annotations/annotations.go")),
     ("backend/backend.go", include_str!("../../go/backend/backend.go")),
     ("backend/delete.go", include_str!("../../go/backend/delete.go")),
     ("backend/ensure.go", include_str!("../../go/backend/ensure.go")),

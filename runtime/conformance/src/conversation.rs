@@ -13,6 +13,7 @@ mod input;
 mod recorder;
 mod replayer;
 mod secrets;
+mod volume_input;
 
 pub use self::exchange::{RecordedContent, RecordedExchange, RecordedFailure};
 pub use self::file::{Conversation, ConversationCall, ConversationError, ConversationProvider};
@@ -21,3 +22,4 @@ pub use self::input::{
 };
 pub use self::recorder::ExchangeRecorder;
 pub use self::replayer::{ReplayOrder, Replayer};
+pub use self::volume_input::{AttachInput, DesiredVolumeInput, DetachInput, ExpandInput, KnownVolumeInput};

@@ -76,6 +76,8 @@ impl NativeHost {
     ) -> Result<Self, ConformanceError> {
         let settings = ProviderSettings {
             settings: setup.settings.iter().map(|(name, value)| (name.clone(), value.clone())).collect(),
+            // Nothing is played beside a call: to wait for others would be in vain.
+            is_asked_in_turn: true,
             ..ProviderSettings::default()
         };
         let secret = setup.login.as_ref().map(SimulatorSecret::write).transpose()?;

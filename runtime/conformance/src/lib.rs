@@ -32,9 +32,10 @@ mod trouble;
 
 pub use crate::breach::Breach;
 pub use crate::conversation::{
-    Conversation, ConversationCall, ConversationError, ConversationProvider, ExchangeRecorder, LoadBalancerInput,
-    NodeInput, NodesInput, PageInput, PodNetworkInput, RecordedContent, RecordedExchange, RecordedFailure, ReplayOrder,
-    Replayer, RouteChangeInput, VolumeInput,
+    AttachInput, Conversation, ConversationCall, ConversationError, ConversationProvider, DesiredVolumeInput,
+    DetachInput, ExchangeRecorder, ExpandInput, KnownVolumeInput, LoadBalancerInput, NodeInput, NodesInput, PageInput,
+    PodNetworkInput, RecordedContent, RecordedExchange, RecordedFailure, ReplayOrder, Replayer, RouteChangeInput,
+    VolumeInput,
 };
 pub use crate::error::ConformanceError;
 pub use crate::promise::{PROMISES, Promise, SuitePart};

@@ -133,3 +133,51 @@ async fn a_request_that_no_rule_allows_is_shown_too() {
     says(&ended.errors, &["GET http://127.0.0.1:1/v1/machines", "no answer"]);
     says(&ended.out, &["\"kind\": \"unavailable\""]);
 }
+
+#[tokio::test]
+async fn services_of_a_batch_are_asked_about_together() {
+    let config = ForSimulator::without_cloud(guests::BATCHED).await;
+    let service =
+        |name: &str, uid: &str| json!({ "owner": { "name": name, "uid": uid }, "nodes": [{ "name": "web-1" }] });
+    let batch = |services: &[Value]| json!(services).to_string();
+    let both = batch(&[service("tell", "u-1"), service("invalid", "u-2")]);
+    let ended = call(&config, guests::BATCHED, &["load-balancer-batches.ensure", &both, UID, "--output=json"]).await;
+    assert_eq!(ended.code, Some(1), "one of them has an error: {ended:?}");
+    let whole: Value = serde_json::from_str(&ended.out).unwrap();
+    let memo = whole["answer"][0]["ready"]["memo"].as_str().unwrap_or_default();
+    assert!(memo.starts_with("u-1 of 2 nodes 0 web-1"), "one call has both: {whole}");
+    assert_eq!(whole["answer"][1]["error"]["kind"], "invalid", "{whole}");
+    let events = whole["events"].as_array().unwrap();
+    assert!(events.len() == 1 && events[0]["about"] == "u-1" && events[0]["reason"] == "Note", "{whole}");
+
+    let both = batch(&[service("count", "u-1"), service("web", "u-2")]);
+    let (gone, _) = answer(&config, guests::BATCHED, &["load-balancer-batches.delete", &both, UID]).await;
+    assert_eq!(gone, json!([{ "kept": "one of 2" }, "done"]));
+
+    let twice = batch(&[service("web", "u-1"), service("web", "u-1")]);
+    let ended = call(&config, guests::BATCHED, &["load-balancer-batches.ensure", &twice, UID]).await;
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    says(&ended.errors, &["the Service with the UID \"u-1\" is there twice; name each once"]);
+    let config = ForSimulator::without_cloud(guests::LYING_VOLUMES).await;
+    let ended = call(&config, guests::LYING_VOLUMES, &["load-balancer-batches.ensure", &both, UID]).await;
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    says(&ended.errors, &["exports no load-balancer-batches"]);
+}
+
+#[tokio::test]
+async fn volumes_of_claims_are_asked_for() {
+    let config = ForSimulator::without_cloud(guests::LYING_VOLUMES).await;
+    let claim = r#"{"owner": {"name": "data", "uid": "4711"}, "bytes": 1073741824, "filesystem": "ext4"}"#;
+    let (made, _) = answer(&config, guests::LYING_VOLUMES, &["volumes.create", claim, UID]).await;
+    let ready = &made["ready"];
+    assert_eq!((&ready["handle"], &ready["name"]), (&json!("vol-1"), &json!("pvc-4711")), "{made}");
+    assert_eq!((&ready["bytes"], &ready["state"]), (&json!(1_u64 << 30), &json!("ready")), "{made}");
+    let on = r#"{"volume": {"handle": "vol-1"}, "nodeID": "m-1"}"#;
+    let (attached, _) = answer(&config, guests::LYING_VOLUMES, &["volumes.attach", on, UID]).await;
+    assert_eq!(attached, json!({ "ready": { "devicePath": "/dev/m-1" } }));
+    let (found, _) = answer(&config, guests::LYING_VOLUMES, &["volumes.get", r#"["nowhere", "vol-2"]"#, UID]).await;
+    assert_eq!((&found[0], &found[1]["handle"]), (&Value::Null, &json!("vol-2")), "{found}");
+    let ended = call(&config, guests::LYING_VOLUMES, &["volumes.list"]).await;
+    assert_eq!(ended.code, Some(2), "{ended:?}");
+    says(&ended.errors, &["volumes.list marks what it makes with the cluster's UID"]);
+}

@@ -109,6 +109,13 @@ impl ForSimulator {
         Self { folder, value, secret }
     }
 
+    /// The config of a provider that asks no cloud.
+    pub(crate) async fn without_cloud(guest: &str) -> Self {
+        let mut value = json_of(0, &["provider", "describe", guest]).await;
+        (value["credentials"], value["endpoints"]) = (json!([]), json!([]));
+        Self { folder: Folder::new(), value, secret: None }
+    }
+
     /// The flag with its file.
     pub(crate) fn flag(&self) -> String {
         flag("cloud-config", &self.path())

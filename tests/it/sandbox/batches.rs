@@ -105,6 +105,15 @@ async fn twenty_services_are_one_call() {
 }
 
 #[tokio::test]
+async fn a_service_that_is_asked_about_in_turn_waits_for_no_other() {
+    let batches = load(batched().setting("gather", "10000").asked_in_turn()).await;
+    let start = Instant::now();
+    let replies = batches.ensure(&services("web", 1)).await;
+    assert!(memo(&replies[0]).contains(" of 1 "), "{replies:?}");
+    assert!(start.elapsed() < Duration::from_secs(9), "nobody comes beside it");
+}
+
+#[tokio::test]
 async fn services_that_come_while_a_call_runs_are_the_next_one() {
     let batches = load(batched().setting("gather", "0")).await;
     let all = [services("nap", 1), services("web", 9).split_off(1)].concat();

@@ -43,6 +43,8 @@ pub(crate) struct Guest {
     pub(crate) route: fn(SocketAddr) -> SocketAddr,
     /// The program that compiles; `None` is this process.
     pub(crate) compiler: Option<PathBuf>,
+    /// Whether each question comes after the answer to the one before it.
+    pub(crate) is_asked_in_turn: bool,
 }
 
 /// A loaded guest.
@@ -80,7 +82,13 @@ impl Guest {
             credentials: Credentials::default(),
             route: |it| it,
             compiler: None,
+            is_asked_in_turn: false,
         }
+    }
+
+    /// Each question comes after the answer to the one before it.
+    pub(crate) fn asked_in_turn(self) -> Self {
+        Self { is_asked_in_turn: true, ..self }
     }
 
     pub(crate) fn limits(mut self, limits: CallLimits) -> Self {
@@ -168,6 +176,7 @@ impl Guest {
             node_labels: self.node_labels,
             writes_annotations: self.writes_annotations,
             limits: self.limits,
+            is_asked_in_turn: self.is_asked_in_turn,
             ..ProviderSettings::default()
         };
         Provider::load(sandbox, module, settings, egress, metrics).await

@@ -29,12 +29,7 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
     simulator.with(|world| {
         world.insert(Kind::RouteTable, &table(), json!({ "location": LOCATION, "properties": { "routes": [] } }));
     });
-    // The suite makes one call after the other.
-    let own = [
-        ("loadBalancerBackendPoolConfigurationType", "nodeIP"),
-        ("routeTableName", "rt1"),
-        ("gatherMilliseconds", "0"),
-    ];
+    let own = [("loadBalancerBackendPoolConfigurationType", "nodeIP"), ("routeTableName", "rt1")];
     let setup = Setup {
         settings: super::settings(AzureCloud::SETTINGS.iter().chain(&own)),
         login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),

@@ -112,11 +112,11 @@ pub struct LoadBalancerInput {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct OwnerInput {
+pub(super) struct OwnerInput {
     #[serde(default = "default_namespace")]
-    namespace: String,
-    name: String,
-    uid: String,
+    pub(super) namespace: String,
+    pub(super) name: String,
+    pub(super) uid: String,
 }
 
 fn default_namespace() -> String {

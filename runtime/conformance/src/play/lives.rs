@@ -1,6 +1,6 @@
 //! Lives of load balancers: one in which nothing goes wrong, and one for each way in which each of its requests can.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cloud_provider::{LoadBalancers, Node};
 use futures::future::try_join_all;
@@ -11,7 +11,7 @@ use crate::protocol::{AdminFailure, Orders};
 use crate::transcript::{Life, Part, RecordedCall, SaidAnswer};
 use crate::trouble::{Phase, Trouble, troubles};
 
-use super::pace::{LAGGING_CALLS, MOST_CALLS, Standstill, rest};
+use super::pace::{BegunWait, LAGGING_CALLS, Standstill, rest};
 use super::sample::sample;
 use super::service::PlayedService;
 use super::stage::Stage;
@@ -97,9 +97,9 @@ async fn part(
     stage.asked().await?;
     stage.admin.order(Orders { fail, lists_lag: lag }).await?;
     let mut calls: Vec<RecordedCall> = Vec::new();
-    let (start, mut made_at) = (Instant::now(), (phase == Phase::Delete).then_some(0));
+    let (wait, mut made_at) = (BegunWait::new(stage.patience), (phase == Phase::Delete).then_some(0));
     let mut is_given_up = false;
-    while calls.len() < MOST_CALLS && start.elapsed() < stage.patience {
+    while wait.goes_on(calls.len()) {
         let (call, pause) = step(stage, process, service, phase, lag).await?;
         let is_over = is_last(phase, &call.said);
         made_at = made_at.or_else(|| call.requests.iter().any(|it| it.writes).then_some(calls.len()));
@@ -214,8 +214,8 @@ async fn called_until(
     mut is_enough: impl FnMut(&RecordedCall) -> bool,
 ) -> Result<Vec<RecordedCall>> {
     let mut calls = Vec::new();
-    let start = Instant::now();
-    while calls.len() < MOST_CALLS && start.elapsed() < stage.patience {
+    let wait = BegunWait::new(stage.patience);
+    while wait.goes_on(calls.len()) {
         let (call, pause) = step(stage, process, service, phase, false).await?;
         let is_final = matches!(&call.said, SaidAnswer::Error(wrong) if wrong.is_final);
         let is_over = is_last(phase, &call.said) || is_final || is_enough(&call);

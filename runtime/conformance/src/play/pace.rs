@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use tokio::time::sleep;
 
 /// How many calls a part of a story may take: each is answered within milliseconds here.
-pub(super) const MOST_CALLS: usize = 400;
+const MOST_CALLS: usize = 400;
+/// So many calls are made however long they take: on a slow machine it is not the provider that is late.
+const LEAST_CALLS: usize = 60;
 /// How many calls lists lag for after something was made.
 pub(super) const LAGGING_CALLS: usize = 5;
 /// How much longer is waited after each call than after the one before it: an earlier call is always safe, and most clouds here count
@@ -17,6 +19,23 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(100);
 /// After so many errors that are equal, over this part of the patience, nothing else is waited for.
 const EQUAL_CALLS: usize = 10;
 const STILL: u32 = 20;
+
+/// The patience with which a part of a story is waited for, from its beginning.
+pub(super) struct BegunWait {
+    since: Instant,
+    patience: Duration,
+}
+
+impl BegunWait {
+    pub(super) fn new(patience: Duration) -> Self {
+        Self { since: Instant::now(), patience }
+    }
+
+    /// Whether another call is made after so many.
+    pub(super) fn goes_on(&self, calls: usize) -> bool {
+        calls < LEAST_CALLS || calls < MOST_CALLS && self.since.elapsed() < self.patience
+    }
+}
 
 /// Whether nothing happens any more but one error: each call asks the same, and ends in the same.
 pub(super) struct Standstill<T> {
@@ -56,6 +75,13 @@ mod tests {
     fn reached(error: impl Fn(usize) -> Option<usize>) -> Option<usize> {
         let mut standstill = Standstill::new(Duration::ZERO);
         (1..=50).find(|at| standstill.is_reached(error(*at)))
+    }
+
+    #[test]
+    fn calls_that_take_long_are_waited_for() {
+        let [slow, fast] = [Duration::ZERO, Duration::from_secs(3_600)].map(BegunWait::new);
+        assert!(slow.goes_on(LEAST_CALLS - 1) && !slow.goes_on(LEAST_CALLS));
+        assert!(fast.goes_on(MOST_CALLS - 1) && !fast.goes_on(MOST_CALLS));
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use cloud_provider::{Cluster, Description};
 use egress::Egress;
@@ -143,7 +143,10 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
     let allowed = settings.takes_finalizers;
     description.takes_finalizers = description.finalizers.iter().filter(|it| allowed.contains(it)).cloned().collect();
     calls.config_maps = description.config_maps.as_slice().into();
-    let batches = load_balancer_batches::described(&calls, batches).await.map_err(refused)?;
+    let mut batches = load_balancer_batches::described(&calls, batches).await.map_err(refused)?;
+    if settings.is_asked_in_turn {
+        batches.iter_mut().for_each(|(_, it)| it.gather = Duration::ZERO);
+    }
     description.load_balancer_batches = batches.as_ref().map(|(_, it)| it.all());
     let inventory = load_balancer_inventory::described(&calls, inventory).await.map_err(refused)?;
     let routes = routes::described(&calls, routes).await.map_err(refused)?;

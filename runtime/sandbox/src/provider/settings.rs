@@ -13,4 +13,6 @@ pub struct ProviderSettings {
     pub takes_finalizers: Vec<String>,
     /// The limits of one call.
     pub limits: CallLimits,
+    /// Whether each question is asked after the answer to the one before it: a load balancer then waits for no others of its batch.
+    pub is_asked_in_turn: bool,
 }

@@ -3,12 +3,14 @@
 mod answers;
 mod argument;
 mod ask;
+mod batches;
 mod function;
 mod loaded;
 mod played;
 pub(crate) mod record;
 pub(crate) mod replay;
 mod shown;
+mod volumes;
 
 use std::path::Path;
 use std::sync::Arc;

@@ -31,11 +31,21 @@ Functions and their arguments, in the words of wit/ with lowerCamelCase; absent 
   load-balancers.ensure, .delete             {"name", "owner": {"namespace", "name", "uid"}, "memo", "ports": [{"port", "nodePort"}],
                                              "nodes": [{"name", "providerID"}], "annotations": {…}, …}. The memo of an answer is the
                                              memo of the next call
+  load-balancer-batches.ensure, .delete      [{"owner", "ports", …}, …]: load balancers of several Services, in one call if they fit
   load-balancer-inventory.list               {"cursor", "limit"}
   routes.list                                {"cursor", "limit"}
   routes.next-hops                           [{"destination", "node": {…}}, …]
   routes.apply                               [{"destination", "before": {…}, "after": {"nextHop", "node"}}, …]
   persistent-volumes.get-topology            [{"name", "source", "handle"}, …]
+  volumes.create, .abandon                   {"name", "owner": {"namespace", "name", "uid"}, "bytes", "accessModes": ["ReadWriteOnce"],
+                                             "filesystem", "parameters": {…}, "accessibleTopologies": [{…}],
+                                             "source": {"snapshot": "…"}, "annotations": {…}, "memo"}
+  volumes.delete                             {"handle", "name", "attributes": {…}, "memo"}
+  volumes.attach                             {"volume": {"handle", …}, "nodeID", "mode": {"readOnly", "block", "accessModes"}}
+  volumes.detach                             {"volume": {"handle", …}, "nodeID"}
+  volumes.expand                             {"volume": {"handle", …}, "bytes"}
+  volumes.get                                ["vol-1", …]
+  volumes.list                               {"cursor", "limit"}
 
 Exit code: 0 if the provider has answered, also where --dry-run has stopped it; 1 if its answer is an error; 2 if it could not be called."#;
 

@@ -1,13 +1,13 @@
 //! Calls of `apply`, as the host makes them: in batches, and again for whatever is not done.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cloud_provider::{Error, Result as Answered, RouteChange, RouteOutcome};
 
 use crate::error::{ConformanceError, Result};
 use crate::host::HostProcess;
-use crate::play::pace::{LAGGING_CALLS, MOST_CALLS, rest};
+use crate::play::pace::{BegunWait, LAGGING_CALLS, rest};
 use crate::play::stage::{Stage, wrong};
 use crate::protocol::Orders;
 use crate::transcript::routes::{ApplyCall, SaidOfRoute};
@@ -23,8 +23,8 @@ pub(super) async fn applied(
     let mut open: Vec<usize> = (0..changes.len()).collect();
     // The reasons with which changes were pending: gone when the process dies.
     let mut reasons: BTreeMap<usize, String> = BTreeMap::new();
-    let (start, mut lagging, mut made_at) = (Instant::now(), lists_lag, None);
-    while !open.is_empty() && calls.len() < MOST_CALLS && start.elapsed() < stage.patience {
+    let (wait, mut lagging, mut made_at) = (BegunWait::new(stage.patience), lists_lag, None);
+    while !open.is_empty() && wait.goes_on(calls.len()) {
         let (batch, mut longest) = (batch_size(process), Duration::ZERO);
         for numbers in open.clone().chunks(batch) {
             let asked = |at: &usize| RouteChange { pending: reasons.get(at).cloned(), ..changes[*at].clone() };

@@ -1,12 +1,12 @@
 //! Changes that were planned for something else than what is there.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use cloud_provider::{Route, RouteChange, RouteOutcome, RouteOwnership, RouteState};
 
 use crate::error::Result;
 use crate::host::HostProcess;
-use crate::play::pace::{MOST_CALLS, Standstill, rest};
+use crate::play::pace::{BegunWait, Standstill, rest};
 use crate::play::stage::Stage;
 use crate::protocol::ForeignChange;
 use crate::transcript::routes::{MistakenChange, MixedChanges, SaidOfRoute};
@@ -69,9 +69,9 @@ async fn mixed(process: &HostProcess, targets: &RouteTargets, patience: Duration
 
 /// The last answers: whatever waits is asked for again, with all others, until each call ends as the one before it.
 async fn asked(process: &HostProcess, mut changes: Vec<RouteChange>, patience: Duration) -> Result<Vec<SaidOfRoute>> {
-    let (start, mut all) = (Instant::now(), Vec::new());
+    let (wait, mut all) = (BegunWait::new(patience), Vec::new());
     let mut standstill = Standstill::new(patience);
-    for calls in 1..=MOST_CALLS {
+    for calls in 1.. {
         let answers = apply(process, &changes).await?;
         all = answers.iter().map(said).collect();
         for (change, answer) in changes.iter_mut().zip(&answers) {
@@ -86,10 +86,7 @@ async fn asked(process: &HostProcess, mut changes: Vec<RouteChange>, patience: D
             SaidOfRoute::Pending(_) | SaidOfRoute::Unheard => false,
         };
         let waits = all.iter().any(|it| matches!(it, SaidOfRoute::Pending(_)));
-        if all.iter().all(is_last)
-            || standstill.is_reached((!waits).then(|| all.clone()))
-            || start.elapsed() >= patience
-        {
+        if all.iter().all(is_last) || standstill.is_reached((!waits).then(|| all.clone())) || !wait.goes_on(calls) {
             break;
         }
         rest(PAUSE, calls).await;

@@ -59,7 +59,7 @@ fn event(event: &Event) -> Value {
     json!({ "about": event.about, "kind": kind, "reason": event.reason, "message": event.message })
 }
 
-fn pairs(pairs: &[(String, String)]) -> Value {
+pub(super) fn pairs(pairs: &[(String, String)]) -> Value {
     pairs.iter().map(|(name, value)| (name.clone(), json!(value))).collect::<Map<_, _>>().into()
 }
 

@@ -3,6 +3,8 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Error, Result, bail};
+use conformance::PageInput;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::function::CallFunction;
@@ -35,5 +37,20 @@ pub(super) async fn read_argument(argument: Option<String>, function: CallFuncti
     };
     serde_json::from_str(&text).map_err(|error| {
         Error::msg(format!("{place} of {function} is no JSON ({error}); write it as in {}", function.example()))
+    })
+}
+
+/// Where a page begins, and how much it holds: as much as the provider likes, where nothing is said.
+pub(super) fn page(function: CallFunction, argument: Value, most: u32) -> Result<(Option<String>, u32)> {
+    let page: PageInput = if argument.is_null() { PageInput::default() } else { read(function, argument)? };
+    Ok((page.cursor, page.limit.unwrap_or(most)))
+}
+
+/// The argument of a function, as it is meant.
+pub(super) fn read<T: DeserializeOwned>(function: CallFunction, argument: Value) -> Result<T> {
+    let is_missing = argument.is_null();
+    serde_json::from_value(argument).map_err(|error| {
+        let because = if is_missing { "is missing".to_owned() } else { format!("cannot be read ({error})") };
+        Error::msg(format!("the argument of {function} {because}; write it as in {}", function.example()))
     })
 }

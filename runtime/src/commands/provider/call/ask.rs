@@ -2,16 +2,15 @@
 
 use anyhow::{Error, Result};
 use cloud_provider::{Cloud, Instance, Reply, Topology};
-use conformance::{
-    LoadBalancerInput, NodeInput, NodesInput, PageInput, PodNetworkInput, RouteChangeInput, VolumeInput,
-};
-use serde::de::DeserializeOwned;
+use conformance::{LoadBalancerInput, NodeInput, NodesInput, PodNetworkInput, RouteChangeInput, VolumeInput};
 use serde_json::{Value, json};
 
 use super::answers::{
     CallOutcome, deletion, instance, instance_page, inventory_page, progress, route_outcome, route_page, topology,
 };
+use super::argument::{page, read};
 use super::function::CallFunction;
+use super::{batches, volumes};
 
 /// Calls the provider. The cluster has this name.
 pub(super) async fn ask(cloud: &Cloud, function: CallFunction, argument: Value, cluster: &str) -> Result<CallOutcome> {
@@ -22,10 +21,6 @@ pub(super) async fn ask(cloud: &Cloud, function: CallFunction, argument: Value, 
             description.name,
             function.interface()
         ))
-    };
-    let page = |argument: Value, most: u32| {
-        let page: PageInput = if argument.is_null() { PageInput::default() } else { read(function, argument)? };
-        Ok::<_, Error>((page.cursor, page.limit.unwrap_or(most)))
     };
     Ok(match function {
         CallFunction::Identity => {
@@ -52,7 +47,7 @@ pub(super) async fn ask(cloud: &Cloud, function: CallFunction, argument: Value, 
         }
         CallFunction::ListInstances => {
             let instances = cloud.instances.as_ref().ok_or_else(lacking)?;
-            let (cursor, limit) = page(argument, description.list_page_size)?;
+            let (cursor, limit) = page(function, argument, description.list_page_size)?;
             let Reply { answer, events, .. } = instances.list(cursor, limit).await;
             CallOutcome::one(answer, &events, instance_page)
         }
@@ -75,15 +70,20 @@ pub(super) async fn ask(cloud: &Cloud, function: CallFunction, argument: Value, 
             let Reply { answer, events, .. } = balancers.delete(&unwanted).await;
             CallOutcome::one(answer, &events, deletion)
         }
+        CallFunction::Batch(which) => {
+            let balancers = cloud.load_balancers.as_deref().filter(|_| description.load_balancer_batches.is_some());
+            let asked = all(read(function, argument)?, |it: LoadBalancerInput| it.load_balancer(cluster))?;
+            batches::ask(balancers.ok_or_else(lacking)?, which, &asked).await?
+        }
         CallFunction::ListLoadBalancers => {
             let inventory = cloud.load_balancer_inventory.as_ref().ok_or_else(lacking)?;
-            let (cursor, limit) = page(argument, inventory.description().page_size)?;
+            let (cursor, limit) = page(function, argument, inventory.description().page_size)?;
             let Reply { answer, events, .. } = inventory.list(cursor, limit).await;
             CallOutcome::one(answer, &events, inventory_page)
         }
         CallFunction::ListRoutes => {
             let routes = cloud.routes.as_ref().ok_or_else(lacking)?;
-            let (cursor, limit) = page(argument, routes.description().page_size)?;
+            let (cursor, limit) = page(function, argument, routes.description().page_size)?;
             let Reply { answer, events, .. } = routes.list(cursor, limit).await;
             CallOutcome::one(answer, &events, route_page)
         }
@@ -107,17 +107,13 @@ pub(super) async fn ask(cloud: &Cloud, function: CallFunction, argument: Value, 
             let shown = |it: &Option<Topology>| it.as_ref().map_or(Value::Null, topology);
             CallOutcome::several(&answer, &events, shown)
         }
+        CallFunction::Volumes(which) => {
+            let volumes = cloud.volumes.as_ref().ok_or_else(lacking)?;
+            volumes::ask(&**volumes, which, function, argument, cluster).await?
+        }
     })
 }
 
 fn all<I, T>(inputs: Vec<I>, of: impl Fn(I) -> Result<T, String>) -> Result<Vec<T>> {
     inputs.into_iter().map(of).collect::<Result<_, _>>().map_err(Error::msg)
-}
-
-fn read<T: DeserializeOwned>(function: CallFunction, argument: Value) -> Result<T> {
-    let is_missing = argument.is_null();
-    serde_json::from_value(argument).map_err(|error| {
-        let because = if is_missing { "is missing".to_owned() } else { format!("cannot be read ({error})") };
-        Error::msg(format!("the argument of {function} {because}; write it as in {}", function.example()))
-    })
 }

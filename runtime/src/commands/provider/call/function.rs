@@ -11,20 +11,44 @@ pub(super) enum CallFunction {
     CanonicalIds,
     Ensure,
     Delete,
+    Batch(BatchedFunction),
     ListLoadBalancers,
     ListRoutes,
     NextHops,
     ApplyRoutes,
     GetTopology,
+    Volumes(VolumeFunction),
 }
 
-static ALL: [(CallFunction, &str, &str); 11] = [
+/// A function about the load balancers of several Services.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum BatchedFunction {
+    Ensure,
+    Delete,
+}
+
+/// A function about disks for claims.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum VolumeFunction {
+    Create,
+    Abandon,
+    Delete,
+    Attach,
+    Detach,
+    Expand,
+    Get,
+    List,
+}
+
+static ALL: [(CallFunction, &str, &str); 21] = [
     (CallFunction::Identity, "provider.identity", "no argument"),
     (CallFunction::Get, "instances.get", r#"'{"name": "web-1"}'"#),
     (CallFunction::ListInstances, "instances.list", r#"'{"limit": 50}'"#),
     (CallFunction::CanonicalIds, "instances.canonical-ids", r#"'["acme://1"]'"#),
     (CallFunction::Ensure, "load-balancers.ensure", BALANCER),
     (CallFunction::Delete, "load-balancers.delete", BALANCER),
+    (CallFunction::Batch(BatchedFunction::Ensure), "load-balancer-batches.ensure", BALANCERS),
+    (CallFunction::Batch(BatchedFunction::Delete), "load-balancer-batches.delete", BALANCERS),
     (CallFunction::ListLoadBalancers, "load-balancer-inventory.list", r#"'{"limit": 50}'"#),
     (CallFunction::ListRoutes, "routes.list", r#"'{"limit": 50}'"#),
     (CallFunction::NextHops, "routes.next-hops", r#"'[{"destination": "10.244.1.0/24", "node": {"name": "web-1"}}]'"#),
@@ -38,9 +62,25 @@ static ALL: [(CallFunction, &str, &str); 11] = [
         "persistent-volumes.get-topology",
         r#"'[{"name": "pv-1", "source": "csi.acme.example", "handle": "7"}]'"#,
     ),
+    (CallFunction::Volumes(VolumeFunction::Create), "volumes.create", CLAIM),
+    (CallFunction::Volumes(VolumeFunction::Abandon), "volumes.abandon", CLAIM),
+    (CallFunction::Volumes(VolumeFunction::Delete), "volumes.delete", r#"'{"handle": "7"}'"#),
+    (CallFunction::Volumes(VolumeFunction::Attach), "volumes.attach", ATTACHED),
+    (CallFunction::Volumes(VolumeFunction::Detach), "volumes.detach", ATTACHED),
+    (
+        CallFunction::Volumes(VolumeFunction::Expand),
+        "volumes.expand",
+        r#"'{"volume": {"handle": "7"}, "bytes": 2147483648}'"#,
+    ),
+    (CallFunction::Volumes(VolumeFunction::Get), "volumes.get", r#"'["7"]'"#),
+    (CallFunction::Volumes(VolumeFunction::List), "volumes.list", r#"'{"limit": 50}'"#),
 ];
 
 const BALANCER: &str = r#"'{"owner": {"name": "web", "uid": "4711"}, "ports": [{"port": 80, "nodePort": 30080}], "nodes": [{"name": "web-1"}]}'"#;
+
+const BALANCERS: &str = r#"'[{"owner": {"name": "web", "uid": "4711"}, "ports": [{"port": 80, "nodePort": 30080}], "nodes": [{"name": "web-1"}]}]'"#;
+const CLAIM: &str = r#"'{"owner": {"name": "data", "uid": "4711"}, "bytes": 1073741824, "filesystem": "ext4"}'"#;
+const ATTACHED: &str = r#"'{"volume": {"handle": "7"}, "nodeID": "web-1"}'"#;
 
 impl CallFunction {
     /// Reads `instances.get`. The error is a sentence.
@@ -64,7 +104,9 @@ impl CallFunction {
 
     /// Whether it is about what bears the cluster's mark.
     pub(super) fn needs_cluster(self) -> bool {
-        matches!(self.interface(), "load-balancers" | "load-balancer-inventory" | "routes")
+        let of_the_cluster =
+            ["load-balancers", "load-balancer-batches", "load-balancer-inventory", "routes", "volumes"];
+        of_the_cluster.contains(&self.interface())
     }
 
     fn row(self) -> &'static (Self, &'static str, &'static str) {
