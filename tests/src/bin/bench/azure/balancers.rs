@@ -79,7 +79,7 @@ impl AzureGround {
 pub(crate) async fn measure() -> Result<()> {
     let mut ground = AzureGround::start(simulator(changes::NODES, OPERATION).await?).await?;
     let mut table = table(&format!(
-        "load balancers of Azure: reads + writes, and seconds; operations of {} s, {} nodes",
+        "load balancers of Azure: reads + writes for them, and seconds; operations of {} s, {} nodes",
         OPERATION.as_secs(),
         changes::NODES
     ));
@@ -96,7 +96,7 @@ pub(crate) async fn measure() -> Result<()> {
     ground.running = aerostat(Flags::Default).start(&ground.control_plane, &ground.cloud).await?;
     Leadership::of(&ground.control_plane).await?.wait_for_another(None).await?;
     let step = ground.step(since, None).await?;
-    show(&mut table, "it starts again, with these", &step, "205 + 0", "4 + 0 or less for load balancers");
+    show(&mut table, "it starts again, with these", &step, "205 + 0", "4 + 0 or less");
 
     let since = SystemTime::now();
     let nodes: Api<Node> = Api::all(ground.control_plane.admin().await?);
@@ -121,7 +121,8 @@ pub(crate) async fn many() -> Result<()> {
 
 /// The figures of a step, and its requests by what they are.
 fn show(table: &mut Table, name: &str, step: &AzureStep, vendor: &str, wanted: &str) {
-    row(table, name, format!("{}, {}", step.asked.text(), seconds(step.time)), vendor, wanted);
+    row(table, name, format!("{}, {}", step.asked.of_balancers(), seconds(step.time)), vendor, wanted);
+    row(table, "  beside them reads of machines and the network", step.asked.machines.to_string(), "", "");
     row(table, "  questions about operations", step.asked.operations.to_string(), "", "");
     for (kind, times) in &step.kinds {
         row(table, &format!("    {kind}"), format!("{times:.0}"), "", "");
