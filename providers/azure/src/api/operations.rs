@@ -22,7 +22,7 @@ pub(crate) fn begun(response: &Response) -> Option<String> {
 
 /// Where an operation stands.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum OperationState {
+pub(crate) enum AzureOperationState {
     /// It goes on.
     Ongoing,
     Succeeded,
@@ -36,10 +36,10 @@ pub(crate) enum OperationState {
 /// # Errors
 ///
 /// Whatever the API answered.
-pub(crate) fn state(api: AzureApi, subscription: &str, operation: &str) -> Result<OperationState> {
+pub(crate) fn state(api: AzureApi, subscription: &str, operation: &str) -> Result<AzureOperationState> {
     let Some((location, id)) = operation.split_once('/').filter(|(location, id)| is_name(location) && is_name(id))
     else {
-        return Ok(OperationState::Unknown);
+        return Ok(AzureOperationState::Unknown);
     };
     let namespace = if api == AzureApi::Compute { "Microsoft.Compute" } else { "Microsoft.Network" };
     let path = ["subscriptions", subscription, "providers", namespace, "locations", location, "operations", id];
@@ -47,13 +47,13 @@ pub(crate) fn state(api: AzureApi, subscription: &str, operation: &str) -> Resul
     let shown = shown.unwrap_or_default();
     let code = text(&shown, "/error/code");
     Ok(match text(&shown, "/status") {
-        "InProgress" => OperationState::Ongoing,
-        "Succeeded" => OperationState::Succeeded,
+        "InProgress" => AzureOperationState::Ongoing,
+        "Succeeded" => AzureOperationState::Succeeded,
         "Failed" | "Canceled" if !is_busy_code(code) && !code.contains("Superseded") => {
             let why = format!("operation {id} ended with {code}: {}", text(&shown, "/error/message"));
-            OperationState::Failed(ended(code, &why).unwrap_or_else(|| Error::unavailable(why)))
+            AzureOperationState::Failed(ended(code, &why).unwrap_or_else(|| Error::unavailable(why)))
         }
-        _ => OperationState::Unknown,
+        _ => AzureOperationState::Unknown,
     })
 }
 
@@ -65,7 +65,7 @@ pub(crate) fn state(api: AzureApi, subscription: &str, operation: &str) -> Resul
 /// The API says that requests come too fast.
 pub(crate) fn failure(api: AzureApi, subscription: &str, operation: &str) -> Result<Option<Error>> {
     match state(api, subscription, operation) {
-        Ok(OperationState::Failed(error)) => Ok(Some(error)),
+        Ok(AzureOperationState::Failed(error)) => Ok(Some(error)),
         Ok(_) => Ok(None),
         Err(error @ Error::RetryAfter(_)) => Err(error),
         // A role at a group reaches no further: that something has failed is told all the same.

@@ -10,14 +10,14 @@ use super::batch::BatchService;
 use super::memo::AzureMemo;
 use super::writing::POLL;
 use crate::api::AzureApi;
-use crate::api::operations::{self, OperationState};
+use crate::api::operations::{self, AzureOperationState};
 use crate::settings::balancers::AzureBalancerSettings;
 
 /// The reason why such a Service waits.
 pub(crate) const WHY: &str = "nodes are joining or leaving its pool";
 
 /// The operations that were asked about in a call.
-type AskedOperations = SortedMap<String, Result<OperationState>>;
+type AskedOperations = SortedMap<String, Result<AzureOperationState>>;
 
 /// The answers to those of these Services that wait for nothing else; `None` for each other one, and where an operation has ended in
 /// another way than well.
@@ -45,15 +45,15 @@ fn answer(
             known.insert(operation.clone(), operations::state(AzureApi::Network, subscription, operation));
         }
         match known.get(operation)? {
-            Ok(OperationState::Ongoing) => goes_on = true,
-            Ok(OperationState::Succeeded) => {}
+            Ok(AzureOperationState::Ongoing) => goes_on = true,
+            Ok(AzureOperationState::Succeeded) => {}
             // The next call makes up for it.
-            Ok(OperationState::Failed(error)) => {
+            Ok(AzureOperationState::Failed(error)) => {
                 let memo = AzureMemo { operations: Vec::new(), asked: None, ..memo };
                 return Some(Ok(Progress::failed(memo.status(it.service), error.clone())));
             }
             Err(error @ Error::RetryAfter(_)) => return Some(Err(error.clone())),
-            Ok(OperationState::Unknown) | Err(_) => return None,
+            Ok(AzureOperationState::Unknown) | Err(_) => return None,
         }
     }
     if goes_on {

@@ -9,12 +9,10 @@ const INTERNAL: &str = "azure-load-balancer-internal";
 /// The load balancers that were read since so many requests.
 fn read(stage: &BalancerStage, since: usize) -> Vec<String> {
     let sent = stage.host.sent();
-    let of = |it: &Request| {
-        it.path[it.path.len() - 2..] == ["loadBalancers", "kubernetes"]
-            || it.path.ends_with(&["kubernetes-internal".to_owned()])
-    };
-    let all = sent[since..].iter().filter(|it| it.method == Method::Get && of(it));
-    all.map(|it| it.path.last().unwrap().clone()).collect()
+    let names = ["kubernetes", "kubernetes-internal"];
+    let is_one = |it: &Request| it.path.iter().rev().nth(1).is_some_and(|kind| kind == "loadBalancers");
+    let named = |it: &Request| it.path.last().cloned().filter(|name| names.contains(&&**name));
+    sent[since..].iter().filter(|it| it.method == Method::Get && is_one(it)).filter_map(named).collect()
 }
 
 fn inside(service: LoadBalancer) -> LoadBalancer {
@@ -72,7 +70,7 @@ fn one_that_has_moved_is_on_one_again() {
 }
 
 #[test]
-fn what_is_made_in_between_keeps_a_balancer() {
+fn a_rule_that_is_made_in_between_keeps_a_balancer() {
     let stage = BalancerStage::new();
     let service = stage.ready(service());
     let nat: fn(&mut Value) =
