@@ -38,8 +38,8 @@ pub trait Backend {
     /// How long to wait between two calls.
     fn pauses(&self) -> Pauses;
 
-    /// How long to wait while the cloud carries out a change of a load balancer ([`Update::Busy`]): half a second, unless the
-    /// provider knows a cloud that takes longer.
+    /// How long to wait while the cloud carries out a change or the deletion of a load balancer ([`Update::Busy`], [`Removal::Busy`]): half a
+    /// second, unless the provider knows a cloud that takes longer.
     fn change_pause(&self) -> Duration {
         SOON
     }

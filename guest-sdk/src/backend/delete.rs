@@ -89,7 +89,7 @@ fn delete_marked<B: Backend>(backend: &B) -> Result<Option<Deletion>> {
 fn delete_one<B: Backend>(backend: &B, id: &str) -> Result<Deletion> {
     Ok(match backend.delete(id)? {
         Removal::Gone => Deletion::Done,
-        Removal::Busy(why) => Deletion::pending(backend.service().status(), SOON, why),
+        Removal::Busy(why) => Deletion::pending(backend.service().status(), backend.change_pause(), why),
         // Marked before it is said: with the answer the Service is gone, and nobody marks it any more.
         Removal::Protected(why) => match backend.keep(id)? {
             Change::Done(()) => Deletion::Kept(why),

@@ -220,15 +220,16 @@ impl Backend for IbmCall<'_> {
     }
 
     fn delete(&self, id: &str) -> Result<Removal> {
-        match balancers::delete(id).change_or_gone()? {
-            Change::Done(()) => Ok(Removal::Gone),
-            // It is refused as well while an earlier deletion goes on.
-            Change::Busy(why) => match balancers::find(id)? {
-                None => Ok(Removal::Gone),
-                Some(live) if live.provisioning_status == "delete_pending" => Ok(Removal::Gone),
-                Some(_) => Ok(Removal::Busy(why)),
-            },
-        }
+        let Some(live) = balancers::find(id)? else { return Ok(Removal::Gone) };
+        // The cloud may still fail to delete it: it is gone once it is not shown any more.
+        let change = match live.provisioning_status.as_str() {
+            "delete_pending" => Change::Done(()),
+            _ => balancers::delete(id).change_or_gone()?,
+        };
+        Ok(Removal::Busy(match change {
+            Change::Done(()) => format!("the cloud deletes {}", live.title()),
+            Change::Busy(why) => why,
+        }))
     }
 }
 
