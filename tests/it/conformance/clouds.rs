@@ -5,7 +5,7 @@
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::go_guests;
 use tests::guests;
-use tests::published::{acme, acme_async, aws, azure, digitalocean, gcp, hetzner, openstack};
+use tests::published::{acme, acme_async, aws, azure, digitalocean, gcp, hetzner, ibm, openstack};
 
 use crate::setup::{tried, tried_beside};
 
@@ -96,6 +96,16 @@ async fn azure_keeps_every_promise() {
     // Locks are another service's, and the list has no revisions. A call makes many requests: one of five ways in which they go wrong.
     let untried = [SHARING, "kept-is-no-orphan", "revision-tells-changes"];
     keeps_all_but(&untried, &tried_beside(guests::AZURE, &[&one.url, &other.url], 5).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ibm_cloud_keeps_every_promise() {
+    let (one, other) = (ibm::serve(0, None).await.unwrap(), ibm::serve(0, None).await.unwrap());
+    // Load balancers have neither tags nor protection nor revisions, and there are no routes. A call makes many requests: one of three ways
+    // in which they go wrong.
+    let untried = [SHARING, "marks-are-not-forged", "kept-is-no-orphan", "revision-tells-changes"];
+    let untried = [&untried[..], &ROUTES].concat();
+    keeps_all_but(&untried, &tried_beside(guests::IBM, &[&one.url, &other.url], 3).await);
 }
 
 #[tokio::test]

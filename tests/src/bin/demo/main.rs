@@ -25,7 +25,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use tests::vendor::{Aws, AzureCloud, DigitalOcean, GoogleCloud, Hetzner, OpenStack};
+use tests::vendor::{Aws, AzureCloud, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::ground::Ground;
@@ -74,10 +74,13 @@ async fn chosen() -> Result<()> {
         "azure" => demo::<AzureCloud>().await,
         "gcp" => demo::<GoogleCloud>().await,
         "hetzner" => demo::<Hetzner>().await,
+        "ibm" => demo::<IbmCloud>().await,
         "openstack" => demo::<OpenStack>().await,
         "" | "digitalocean" => demo::<DigitalOcean>().await,
         other => {
-            bail!("there is no cloud {other:?} to show: CLOUD is aws, azure, digitalocean, gcp, hetzner or openstack")
+            bail!(
+                "there is no cloud {other:?} to show: CLOUD is aws, azure, digitalocean, gcp, hetzner, ibm or openstack"
+            )
         }
     }
 }

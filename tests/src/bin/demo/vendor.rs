@@ -5,6 +5,7 @@ mod azure;
 mod digitalocean;
 mod gcp;
 mod hetzner;
+mod ibm;
 mod openstack;
 
 use std::collections::BTreeMap;

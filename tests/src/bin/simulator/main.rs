@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use tests::published::{acme, acme_async, aws, azure, digitalocean, gcp, hetzner, openstack};
+use tests::published::{acme, acme_async, aws, azure, digitalocean, gcp, hetzner, ibm, openstack};
 
 /// Serve a simulated cloud on loopback, with the routes of docs/conformance.md, until it is interrupted.
 #[derive(Parser)]
@@ -14,7 +14,7 @@ struct Arguments {
     /// The port; 0: a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// How many seconds a load balancer is PENDING after each change of it (openstack), or an operation lasts (azure, gcp).
+    /// How many seconds a load balancer is PENDING after each change of it (openstack, ibm), or an operation lasts (azure, gcp).
     /// Default: until it was read twice
     #[arg(long, value_name = "SECONDS")]
     pending: Option<f64>,
@@ -29,6 +29,7 @@ enum Which {
     Digitalocean,
     Gcp,
     Hetzner,
+    Ibm,
     Openstack,
 }
 
@@ -50,6 +51,7 @@ async fn main() -> Result<()> {
         Which::Digitalocean => until_interrupted(digitalocean::serve(port).await?).await,
         Which::Gcp => until_interrupted(gcp::serve(port, pending).await?).await,
         Which::Hetzner => until_interrupted(hetzner::serve(port).await?).await,
+        Which::Ibm => until_interrupted(ibm::serve(port, pending).await?).await,
         Which::Openstack => until_interrupted(openstack::serve(port, pending).await?).await,
     }
 }
