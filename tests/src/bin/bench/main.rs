@@ -44,7 +44,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 41] = [
+const ROWS: [(&str, &str); 42] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -91,6 +91,7 @@ const ROWS: [(&str, &str); 41] = [
     ("gcp-steady", "an hour at 1,000 nodes at Google Cloud, all Ready"),
     ("openstack-join-1000", "1,000 nodes join at once at OpenStack"),
     ("openstack-churn", "20 load balancers of OpenStack with 32 pools: made, read again, while nodes come and go"),
+    ("openstack-large", "a load balancer of OpenStack with 10 ports over 1,000 nodes"),
     ("openstack-steady", "an hour at 1,000 nodes at OpenStack, all Ready"),
 ];
 
@@ -168,6 +169,7 @@ async fn measure(row: &str) -> Result<()> {
         "gcp-steady" => gcp::nodes::steady().await,
         "openstack-join-1000" => openstack::nodes::join().await,
         "openstack-churn" => openstack::balancers::churn().await,
+        "openstack-large" => openstack::balancers::large().await,
         "openstack-steady" => openstack::nodes::steady().await,
         other => bail!("row {other} is listed and not known"),
     }

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use k8s_openapi::api::core::v1::Service;
 use tests::clouds::openstack::{Assets, Kind};
 
-use super::{reads_and_writes, simulator};
+use super::{asked, reads_and_writes, simulator};
 use crate::changes::{JOINING, NODES};
 use crate::comparison::seconds;
 use crate::services::with_ports;
@@ -21,9 +21,15 @@ const BALANCERS: usize = 20;
 /// A node comes or goes so often, where many do.
 const CHANGE: Duration = Duration::from_secs(5);
 
+/// The nodes and ports of a large cluster.
+const MANY: usize = 1000;
+const PORTS: usize = 10;
+/// The most bytes of a body, with room below what Octavia takes.
+const LARGEST: usize = 100_000;
+
 /// As in the recordings: one has ten ports, three have two, the others one.
 fn recorded(number: usize) -> Service {
-    with_ports(number, [10, 2, 2, 2].get(number).copied().unwrap_or(1))
+    with_ports(number, [PORTS, 2, 2, 2].get(number).copied().unwrap_or(1))
 }
 
 /// Twenty load balancers: they are made, a new process reads them, and nodes come and go.
@@ -65,6 +71,30 @@ pub(crate) async fn churn() -> Result<()> {
     table.print()
 }
 
+/// A Service of ten ports over so many nodes that no request holds their members.
+pub(crate) async fn large() -> Result<()> {
+    let ground = SteppedCluster::start(simulator(MANY + 1, PROVISIONING).await?).await?;
+    ground.join(NODES..MANY, MANY).await?;
+    let mut table = beside_vendor(&format!(
+        "a load balancer of OpenStack with {PORTS} ports over {MANY} nodes: reads + writes, and seconds; PENDING for {} s",
+        PROVISIONING.as_secs()
+    ));
+    let step = ground.make(vec![with_ports(0, PORTS)], 1).await?;
+    // What was recorded had 110 nodes.
+    show_with_bodies(&mut table, "it is made", &step, "413 for ever")?;
+    has_members(&ground, PORTS, MANY)?;
+    let since = SystemTime::now();
+    ground.leave(0).await?;
+    show_with_bodies(&mut table, "a node leaves", &ground.step(since, None).await?, "")?;
+    has_members(&ground, PORTS, MANY - 1)?;
+    let since = SystemTime::now();
+    ground.join([MANY], MANY).await?;
+    show_with_bodies(&mut table, "another one joins", &ground.step(since, None).await?, "")?;
+    has_members(&ground, PORTS, MANY)?;
+    ground.end().await?;
+    table.print()
+}
+
 fn ports(service: &Service) -> usize {
     service.spec.as_ref().and_then(|it| it.ports.as_ref()).map_or(0, Vec::len)
 }
@@ -84,4 +114,14 @@ fn show(table: &mut Table, name: &str, step: &MeasuredStep, vendor: &str, wanted
     let figures = format!("{}, {}", reads_and_writes(&step.requests), seconds(step.time));
     row(table, name, figures, vendor, wanted);
     step.details(table);
+}
+
+/// The same, with the largest body and whether one was too large.
+fn show_with_bodies(table: &mut Table, name: &str, step: &MeasuredStep, vendor: &str) -> Result<()> {
+    show(table, name, step, vendor, "");
+    let largest = asked(&step.requests).map(|it| it.body.len()).max().unwrap_or_default();
+    row(table, "  bytes of the largest body", largest.to_string(), "", &format!("{LARGEST} or less"));
+    let refused = asked(&step.requests).filter(|it| it.status == Some(413)).count();
+    ensure!(refused == 0 && largest <= LARGEST, "{refused} refused, {largest} bytes");
+    Ok(())
 }

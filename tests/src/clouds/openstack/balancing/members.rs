@@ -1,6 +1,6 @@
 //! Members of Octavia's pools: an address and a port is a member.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 use http::StatusCode;
 use serde_json::{Value, json};
@@ -20,7 +20,7 @@ pub(super) fn add(world: &mut World, pool: &str, body: &Value) -> Result<Answer,
     found(world, Kind::Pool, pool)?;
     check(world, asked)?;
     let balancer = claimed(world, Kind::Pool, pool)?;
-    if existing(world, pool, asked).is_some() {
+    if existing(world, pool).contains_key(&place(asked)) {
         let message = format!(
             "Another member on this pool is already using ip {} on protocol_port {}",
             text(asked, "address"),
@@ -50,30 +50,30 @@ pub(super) fn replace(world: &mut World, pool: &str, body: &Value, beside: bool)
     let mut seen = HashSet::new();
     for member in wanted {
         check(world, member)?;
-        if !seen.insert((text(member, "address"), member["protocol_port"].as_u64())) {
+        if !seen.insert(place(member)) {
             return Err(errors::octavia_validation("Member must be updated only once in the same request."));
         }
     }
     let balancer = claimed(world, Kind::Pool, pool)?;
-    let fresh = wanted.iter().filter(|it| existing(world, pool, it).is_none()).count();
+    let existing = existing(world, pool);
+    let fresh = wanted.iter().filter(|it| !existing.contains_key(&place(it))).count();
     if !world.allows(Kind::Member, fresh) {
         return Err(over_quota(Kind::Member));
     }
     if !beside {
-        let kept = |it: &Value| seen.contains(&(text(it, "address"), it["protocol_port"].as_u64()));
-        for id in world.ids(Kind::Member, |it| text(it, "_pool") == pool && !kept(it)) {
-            world.set_status(Kind::Member, &id, "PENDING_DELETE");
+        for id in existing.iter().filter(|(place, _)| !seen.contains(place)).map(|(_, id)| id) {
+            world.set_status(Kind::Member, id, "PENDING_DELETE");
         }
     }
     for member in wanted {
-        match existing(world, pool, member) {
+        match existing.get(&place(member)) {
             // A field that is not said is set back.
             Some(id) => {
                 let member = over(
                     json!({ "weight": 1, "backup": false, "monitor_address": null, "monitor_port": null }),
                     changes(member),
                 );
-                drop(write(world, Kind::Member, &id, fields(&member, &[]))?);
+                drop(write(world, Kind::Member, id, fields(&member, &[]))?);
             }
             None => drop(insert(world, &balancer, pool, member)),
         }
@@ -124,7 +124,12 @@ fn changes(asked: &Value) -> Vec<(String, Value)> {
     fields(asked, &["address", "protocol_port", "subnet_id"])
 }
 
-fn existing(world: &World, pool: &str, asked: &Value) -> Option<String> {
-    let same = |it: &&Value| it["address"] == asked["address"] && it["protocol_port"] == asked["protocol_port"];
-    world.with(Kind::Member, "_pool", pool).find(same).map(|it| text(it, "id").to_owned())
+/// The place of a member: an address and a port.
+fn place(member: &Value) -> (String, Option<u64>) {
+    (text(member, "address").to_owned(), member["protocol_port"].as_u64())
+}
+
+/// The ids of a pool's members by their places.
+fn existing(world: &World, pool: &str) -> HashMap<(String, Option<u64>), String> {
+    world.with(Kind::Member, "_pool", pool).map(|it| (place(it), text(it, "id").to_owned())).collect()
 }
