@@ -36,7 +36,7 @@ use aerostat_sdk::{
     BatchDescription, BatchItem, Deletion, LoadBalancer, LoadBalancerBatches, LoadBalancers, Node, Progress, Result,
 };
 
-use self::batch::BatchService;
+use self::goal::BatchService;
 use crate::provider::Azure;
 use crate::settings::balancers::AzureBalancerSettings;
 

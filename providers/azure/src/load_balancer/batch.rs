@@ -9,7 +9,7 @@ use super::addresses::{self, PublicState};
 use super::balancer::{BalancerMember, BalancerMembers};
 use super::cloud::{BalancerCloud, check_group};
 use super::ending;
-use super::goal::ServiceGoal;
+use super::goal::{BatchService, ServiceGoal};
 use super::groups::GroupMember;
 use super::members;
 use super::memo::AzureMemo;
@@ -28,13 +28,6 @@ use crate::api::operations;
 use crate::api::writes::{self, AzureWritten, has_failed, is_changing};
 use crate::id::same;
 use crate::settings::balancers::AzureBalancerSettings;
-
-/// A Service of a batch, and its nodes.
-#[derive(Clone, Debug)]
-pub(crate) struct BatchService<'a> {
-    pub(crate) service: &'a LoadBalancer,
-    pub(crate) nodes: Vec<&'a Node>,
-}
 
 /// Takes one step for each of these Services. One answer for each, in the same order.
 pub(crate) fn ensure(services: &[BatchService<'_>]) -> Vec<Result<Progress>> {

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use aerostat_sdk::{Error, LoadBalancer, Node, Progress, Result, SortedMap};
 use md5::{Digest as _, Md5};
 
-use super::batch::BatchService;
+use super::goal::BatchService;
 use super::memo::AzureMemo;
 use super::writing::POLL;
 use crate::api::AzureApi;

@@ -55,6 +55,16 @@ pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Re
     Ok(Answer::ok(&fields.of(&body)))
 }
 
+/// `GET …/operations`: each that the answer shows was read, as by its name.
+fn list_operations(world: &mut World, request: &Recorded, place: &Place) -> Result<Value, Refusal> {
+    let page = listing::one_place(world, request, place, "operations")?;
+    for it in page["items"].as_array().into_iter().flatten() {
+        world.count_read(&format!("{place}/operations/{}", text(it, "name")));
+    }
+    world.end_due();
+    listing::one_place(world, request, place, "operations")
+}
+
 fn placed(
     world: &mut World,
     request: &Recorded,
@@ -63,7 +73,7 @@ fn placed(
     fields: &Fields,
 ) -> Result<Answer, Refusal> {
     let body = match (&request.method, path) {
-        (&Method::GET, ["operations"]) => operations::list(world, request, place)?,
+        (&Method::GET, ["operations"]) => list_operations(world, request, place)?,
         (_, ["operations", rest @ ..]) => operations::answer(world, request, place, rest)?,
         (&Method::GET, [list]) => listing::one_place(world, request, place, known(place, list)?.many())?,
         (&Method::GET, [list, name]) => one(world, place, known(place, list)?, name)?,

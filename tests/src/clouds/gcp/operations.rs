@@ -6,7 +6,6 @@ use crate::simulator::{Answer, End, Recorded};
 
 use super::collection::Collection;
 use super::errors::{self, Refusal};
-use super::listing;
 use super::ongoing::{Ongoing, Stored};
 use super::place::{Place, Scope, link, name_of};
 use super::world::{World, text};
@@ -126,16 +125,6 @@ impl World {
             (Some(_), _) => before.into_iter().for_each(|(path, earlier)| self.restore(&path, earlier)),
         }
     }
-}
-
-/// `GET …/operations`: each that the answer shows was read, as by its name.
-pub(super) fn list(world: &mut World, request: &Recorded, place: &Place) -> Result<Value, Refusal> {
-    let page = listing::one_place(world, request, place, "operations")?;
-    for it in page["items"].as_array().into_iter().flatten() {
-        world.count_read(&format!("{place}/operations/{}", text(it, "name")));
-    }
-    world.end_due();
-    listing::one_place(world, request, place, "operations")
 }
 
 /// `GET …/operations/{name}` and `POST …/operations/{name}/wait`, which answers at once: Google says that it
