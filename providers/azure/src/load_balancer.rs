@@ -7,7 +7,6 @@ mod annotations;
 mod balancer;
 mod batch;
 mod cloud;
-mod ending;
 mod goal;
 mod groups;
 mod members;
@@ -19,7 +18,6 @@ mod private_link;
 mod probes;
 mod reach;
 mod removal;
-mod scope;
 mod security;
 mod subnets;
 mod tree;
@@ -36,7 +34,7 @@ use aerostat_sdk::{
     BatchDescription, BatchItem, Deletion, LoadBalancer, LoadBalancerBatches, LoadBalancers, Node, Progress, Result,
 };
 
-use self::goal::BatchService;
+use self::batch::BatchService;
 use crate::provider::Azure;
 use crate::settings::balancers::AzureBalancerSettings;
 

@@ -19,10 +19,7 @@ const MOST: usize = 20;
 /// The rest that is still to be done; empty if nothing is.
 #[derive(Debug, Default)]
 pub(crate) struct MembersLeft {
-    /// The reason why more writes follow, or are to be looked at.
     pub(crate) why: Option<String>,
-    /// Operations of interfaces that go on.
-    pub(crate) operations: Vec<String>,
 }
 
 /// Lets nodes join a pool, and others leave it.
@@ -31,8 +28,7 @@ pub(crate) struct MembersLeft {
 ///
 /// Whatever the API answered.
 pub(crate) fn follow(pool: &str, joins: &[PoolMember], leaves: &[String]) -> Result<MembersLeft> {
-    let (sets, machines, left) = (SortedMap::new(), SortedMap::new(), MembersLeft::default());
-    let mut work = MemberWork { pool, sets, machines, more: MOST, left };
+    let mut work = MemberWork { pool, sets: SortedMap::new(), machines: SortedMap::new(), left: MOST, why: None };
     for member in joins {
         match &member.configuration {
             Some(it) => work.write(&written_for(it), true)?,
@@ -42,7 +38,7 @@ pub(crate) fn follow(pool: &str, joins: &[PoolMember], leaves: &[String]) -> Res
     for configuration in leaves {
         work.write(&written_for(configuration), false)?;
     }
-    Ok(work.left)
+    Ok(MembersLeft { why: work.why })
 }
 
 /// Takes scale sets out of all pools of a load balancer that is to be deleted.
@@ -57,8 +53,7 @@ pub(crate) fn clear(balancer: &Value) -> Result<MembersLeft> {
             items(pool, "/properties/backendIPConfigurations").iter().map(|it| text(it, "/id").to_ascii_lowercase());
         let of_sets: Vec<String> = members.filter(|it| it.contains("/virtualmachinescalesets/")).collect();
         let done = follow(text(pool, "/id"), &[], &of_sets)?;
-        let goes_on = || done.operations.first().map(|_| "its scale sets are leaving it".to_owned());
-        left.why = left.why.or(done.why).or_else(goes_on);
+        left.why = left.why.or(done.why);
     }
     Ok(left)
 }
@@ -82,16 +77,15 @@ struct MemberWork<'a> {
     sets: SortedMap<String, bool>,
     /// Machines of scale sets that were listed.
     machines: SortedMap<String, Value>,
-    /// Writes that this call may still make.
-    more: usize,
-    left: MembersLeft,
+    left: usize,
+    why: Option<String>,
 }
 
 impl MemberWork<'_> {
     fn write(&mut self, id: &Option<ResourceId>, joins: bool) -> Result<()> {
         let Some(id) = id else { return Ok(()) };
-        if self.more == 0 {
-            self.left.why = Some("further nodes follow".to_owned());
+        if self.left == 0 {
+            self.why = Some("further nodes follow".to_owned());
             return Ok(());
         }
         match MachineId::of(&id.to_string()) {
@@ -145,7 +139,7 @@ impl MemberWork<'_> {
             let body = json!({ "location": shown["location"], "properties": { "virtualMachineProfile": { "networkProfile": profile } } });
             self.put(AzureApi::Compute, set, &body, &shown)?;
         }
-        let is_done = self.left.why.is_none();
+        let is_done = self.why.is_none();
         self.sets.insert(set.key(), is_done);
         if is_done {
             for it in lists::all(AzureApi::Compute, &set.child(&["virtualMachines"]), &[INSTANCE_VIEW])? {
@@ -156,17 +150,14 @@ impl MemberWork<'_> {
     }
 
     fn put(&mut self, api: AzureApi, id: &ResourceId, body: &Value, over: &Value) -> Result<()> {
-        self.more -= 1;
+        self.left -= 1;
         match writes::put(api, id, body, Some(over))? {
-            AzureWritten::Begun(shown, operation) if writes::is_changing(&shown) => {
-                match operation.filter(|_| api == AzureApi::Network) {
-                    Some(operation) => self.left.operations.push(operation),
-                    None => self.left.why = Some(format!("{} is being changed", id.name())),
-                }
+            AzureWritten::Begun(shown, _) if writes::is_changing(&shown) => {
+                self.why = Some(format!("{} is being changed", id.name()));
             }
             AzureWritten::Begun(..) => {}
-            AzureWritten::Changed => self.left.why = Some(format!("{} has changed meanwhile", id.name())),
-            AzureWritten::Busy(_, why) => self.left.why = Some(why),
+            AzureWritten::Changed => self.why = Some(format!("{} has changed meanwhile", id.name())),
+            AzureWritten::Busy(_, why) => self.why = Some(why),
         }
         Ok(())
     }

@@ -17,7 +17,7 @@ use crate::api::writes::{self, AzureWritten, has_failed, is_changing};
 use crate::settings::balancers::AzureBalancerSettings;
 
 /// How often an object is read again in one call.
-pub(crate) const TIMES: usize = 3;
+const TIMES: usize = 3;
 /// How soon to look at a change that goes on.
 pub(crate) const POLL: Duration = Duration::from_secs(1);
 
@@ -28,8 +28,6 @@ pub(crate) enum SharedWrite {
     Done,
     /// It will be: when to come back, why, and the operation.
     Waits(Duration, String, Option<String>),
-    /// It will be once these operations have ended, and nothing else is to be done.
-    Ends(Vec<String>),
 }
 
 impl SharedWrite {
@@ -100,7 +98,7 @@ fn delete_balancer(settings: &AzureBalancerSettings, cloud: &mut BalancerCloud, 
         entry["properties"]["frontendIPConfigurations"] == shown["properties"]["frontendIPConfigurations"]
             && entry["properties"]["loadBalancingRules"] == shown["properties"]["loadBalancingRules"]
     };
-    let again = match again {
+    match again {
         None => {
             cloud.set_balancer(name, None);
             return Ok(SharedWrite::Done);
@@ -109,9 +107,9 @@ fn delete_balancer(settings: &AzureBalancerSettings, cloud: &mut BalancerCloud, 
             cloud.set_balancer(name, Some(it));
             return Ok(SharedWrite::waits(format!("load balancer {name} has changed meanwhile")));
         }
-        Some(it) => it,
-    };
-    match writes::delete(AzureApi::Network, &id, Some(&again))? {
+        Some(_) => {}
+    }
+    match writes::delete(AzureApi::Network, &id)? {
         AzureWritten::Begun(_, operation) => {
             let left: Option<Value> = AzureApi::Network.get(&id).find()?;
             let is_gone = left.is_none();

@@ -93,8 +93,7 @@ impl Lister {
                     Some(Resync::Restore) | None => {}
                 }
             }
-            let waiting = states.iter().filter_map(|(_, it)| it.waiting()).filter(|_| self.lists.spare_requests());
-            (schedule::next(waiting, pages, last), next)
+            (schedule::next(states.iter().filter_map(|(_, it)| it.waiting()), pages, last), next)
         })
     }
 
