@@ -26,7 +26,7 @@ impl Asked {
     pub(crate) async fn line(&mut self, line: &str) -> (String, Value) {
         let (line, name) = line.split_once(" as ").map_or((line, None), |(line, name)| (line, Some(name)));
         let mut line = line.to_owned();
-        // Of two names that begin alike the longer one first.
+        // The longer name first, where two begin alike.
         for (name, id) in self.named.iter().rev() {
             line = line.replace(&format!("@{name}"), id);
         }

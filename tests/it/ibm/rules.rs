@@ -24,7 +24,7 @@ async fn load_balancers_take_one_change_at_a_time() {
     asked.play(&[MADE, &[&refused(pool), &refused(r#"PATCH load_balancers/@lb {"name":"b"}"#)]]).await;
     asked.cloud.behave(|it| it.creation = Taking::Reads(1));
     asked.play(&[&["DELETE load_balancers/@lb → 202", &refused("DELETE load_balancers/@lb"), &refused(pool)]]).await;
-    // Of one that is being deleted the name stays taken.
+    // The name of a load balancer that is being deleted stays taken.
     let again = MADE[0].replace(" as lb → 201", " → 409 not_unique");
     asked.play(&[&[&again, "GET load_balancers/@lb → 200", "GET load_balancers/@lb → 404 not_found"], MADE]).await;
     let made = asked.line("GET load_balancers/@lb").await.1;

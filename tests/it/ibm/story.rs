@@ -65,7 +65,7 @@ async fn a_cluster_at_ibm_cloud_lives_by_its_api_key() {
     becomes(&cloud, "a second port is served", |it| it.ports == [80, 443]).await;
     assert_eq!(writes(&cloud.requests_from(begun)), ["POST 201", "POST 201"], "a pool, and its listener");
 
-    // Somebody's load balancer, and the Service's own, by the name that a second one chooses.
+    // A person's load balancer, and the Service's own, by the name that a second one chooses.
     let foreign = cloud.with(|world| world.add_foreign(VPC, "shared"));
     let before = cloud.account().all(VpcKind::LoadBalancer);
     let chosen = json!({ format!("{PREFIX}vpc-lb-name"): "shared" });

@@ -10,6 +10,7 @@ use http::{HeaderMap, Method, StatusCode};
 use reqwest::Client;
 use serde_json::Value;
 use tokio::net::TcpListener;
+use tokio::sync::{mpsc, oneshot};
 use tokio::task::JoinSet;
 
 /// A request, and how it was answered.
@@ -75,12 +76,25 @@ impl Recorder {
         let (notes, service) = (notes.clone(), service.to_owned());
         // A service may end an idle connection at the moment in which a request takes it.
         let client = Client::builder().no_proxy().pool_max_idle_per_host(0).build().expect("a client");
-        // A request is noted also where its sender does not wait for the answer.
-        let serve = move |request: Request| {
-            let passed = tokio::spawn(pass(client.clone(), (kind, service.clone()), notes.clone(), request));
-            async { passed.await.expect("no request makes the recorder panic") }
-        };
         let mut task = JoinSet::new();
+        // A request is noted also where its sender does not wait for the answer: it is passed on beside the connection.
+        let (passes, mut passed) = mpsc::unbounded_channel::<(Request, oneshot::Sender<Response>)>();
+        task.spawn(async move {
+            let mut passing = JoinSet::new();
+            while let Some((request, answer)) = passed.recv().await {
+                let response = pass(client.clone(), (kind, service.clone()), notes.clone(), request);
+                passing.spawn(async move { drop(answer.send(response.await)) });
+                while passing.try_join_next().is_some() {}
+            }
+        });
+        let serve = move |request: Request| {
+            let (answer, answered) = oneshot::channel();
+            let is_passed = passes.send((request, answer));
+            async move {
+                is_passed.expect("the recorder passes requests on as long as it is there");
+                answered.await.expect("each request has an answer")
+            }
+        };
         task.spawn(async move {
             axum::serve(listener, Router::new().fallback(serve)).await.expect("the listener is bound");
         });

@@ -80,7 +80,7 @@ pub(crate) async fn large() -> Result<()> {
         PROVISIONING.as_secs()
     ));
     let step = ground.make(vec![with_ports(0, PORTS)], 1).await?;
-    // What was recorded had 110 nodes.
+    // The recorded one had 110 nodes.
     show_with_bodies(&mut table, "it is made", &step, "413 for ever")?;
     has_members(&ground, PORTS, MANY)?;
     let since = SystemTime::now();
