@@ -44,6 +44,7 @@ const NO_REASONS: &[&str] = &[
     "PersistentVolume",
     "PersistentVolumes",
     "RangeAllocator",
+    "ReadWriteOnce",
     "RouteCreated",
     "ToBeDeletedByClusterAutoscaler",
     "TooManyRequests",
