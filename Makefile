@@ -53,7 +53,7 @@ test: third-parties ## Run all tests, against a real control plane, real registr
 	@CARGO='$(CARGO)' MACHINES=$(MACHINES) tests/run.py
 
 # Rows of AWS are measured beside its own manager, and the others beside the baseline.
-BESIDE := $(if $(filter aws aws-% azure azure-% gcp gcp-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%,$(ROW)),,moto cloud-provider-aws)
+BESIDE := $(if $(filter aws aws-% azure azure-% gcp gcp-% openstack openstack-%,$(ROW)),,baseline) $(if $(filter-out aws aws-%,$(ROW)),,moto cloud-provider-aws)
 
 .PHONY: bench
 bench: control-plane $(BESIDE) ## Measure beside the baselines (3 hours). ROW=… for one row, ROW=aws for those of AWS, ROW=gcp for those of Google Cloud, ROW=azure for those of Azure, ROW=openstack for those of OpenStack.
