@@ -100,14 +100,14 @@ endpoints:
           {{- end }}
           {{- end }}
       - { methods: [PUT], paths: [{{ printf "%s/*" $publics | quote }}], effect: write, requires: [if-match] }
-      - { methods: [DELETE], paths: [{{ printf "%s/*" $publics | quote }}], effect: delete }
+      - { methods: [DELETE], paths: [{{ printf "%s/*" $publics | quote }}], effect: delete, requires: [if-match] }
       # Load balancers, whole and pool by pool.
       - methods: [GET]
         paths:
           - {{ $balancers | quote }}
           - {{ printf "%s/*" $balancers | quote }}
       - { methods: [PUT], paths: [{{ printf "%s/*" $balancers | quote }}], effect: write, requires: [if-match] }
-      - { methods: [DELETE], paths: [{{ printf "%s/*" $balancers | quote }}], effect: delete }
+      - { methods: [DELETE], paths: [{{ printf "%s/*" $balancers | quote }}], effect: delete, requires: [if-match] }
       - methods: [PUT]
         paths: [{{ printf "%s/*/backendAddressPools/*" $balancers | quote }}]
         effect: detach
@@ -136,7 +136,7 @@ endpoints:
           - {{ printf "%s/*" $links | quote }}
           - {{ printf "%s/*/privateEndpointConnections/*" $links | quote }}
       - { methods: [PUT], paths: [{{ printf "%s/*" $links | quote }}], effect: write, requires: [if-match] }
-      - { methods: [DELETE], paths: [{{ printf "%s/*" $links | quote }}], effect: delete }
+      - { methods: [DELETE], paths: [{{ printf "%s/*" $links | quote }}], effect: delete, requires: [if-match] }
       - { methods: [DELETE], paths: [{{ printf "%s/*/privateEndpointConnections/*" $links | quote }}], effect: detach }
       # Routes of pods: a table in one write.
       - methods: [GET]

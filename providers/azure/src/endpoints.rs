@@ -203,7 +203,7 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
         .fold(endpoint, |it, kind| {
             let (one, action) =
                 (at(&format!("Microsoft.Network/{kind}/*")), action(&format!("Microsoft.Network/{kind}"), "delete"));
-            it.allow([Method::Delete], [&*one], [&*action])
+            it.allow([Method::Delete], [&*one], [&*action]).names_version()
         })
         .allow(
             [Method::Get],

@@ -34,7 +34,7 @@ impl LoadBalancerInventory for Azure {
         let publics = settings.account.network(&settings.account.group, &["publicIPAddresses"]);
         let publics = lists::all(AzureApi::Network, &publics, &[])?;
         let mut items: Vec<InventoryItem> = Vec::new();
-        for name in settings.balancer_names(false).into_iter().chain(settings.balancer_names(true)) {
+        for name in settings.all_balancer_names() {
             let shown: Option<Value> = AzureApi::Network.get(&settings.balancer_id(&name)).find()?;
             items.extend(shown.iter().flat_map(|it| frontends(it, &name, &publics)));
         }

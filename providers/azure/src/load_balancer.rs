@@ -7,6 +7,7 @@ mod annotations;
 mod balancer;
 mod batch;
 mod cloud;
+mod ending;
 mod goal;
 mod groups;
 mod members;
@@ -18,6 +19,7 @@ mod private_link;
 mod probes;
 mod reach;
 mod removal;
+mod scope;
 mod security;
 mod subnets;
 mod tree;
@@ -34,7 +36,7 @@ use aerostat_sdk::{
     BatchDescription, BatchItem, Deletion, LoadBalancer, LoadBalancerBatches, LoadBalancers, Node, Progress, Result,
 };
 
-use self::batch::BatchService;
+use self::goal::BatchService;
 use crate::provider::Azure;
 use crate::settings::balancers::AzureBalancerSettings;
 

@@ -29,7 +29,10 @@ pub(crate) fn refused(status: u16, code: &str) -> Outcome {
     answer(status, serde_json::json!({ "error": { "code": code, "message": format!("it is {code}") } }).to_string())
 }
 
-/// A host before this cloud, whose lists have pages.
+/// Writes of a test.
+const WRITES: u64 = 300;
+
+/// A host before this cloud, whose lists have pages, and whose writes have operations.
 pub(crate) fn host(cloud: FakeArm) -> (Host, std::rc::Rc<std::cell::RefCell<FakeArm>>) {
     let (count, page) = (cloud.count(), cloud.page);
     let lists = cloud.lists();
@@ -45,6 +48,10 @@ pub(crate) fn host(cloud: FakeArm) -> (Host, std::rc::Rc<std::cell::RefCell<Fake
             };
             host = host.resolves(&arm::next_link(&list, past), location);
         }
+    }
+    for number in 0..WRITES {
+        let (url, path) = arm::operation(number);
+        host = host.resolves(&url, Location { endpoint: "network".to_owned(), path, query: Vec::new() });
     }
     let host = host.answers(move |request| {
         let mut cloud = answering.borrow_mut();

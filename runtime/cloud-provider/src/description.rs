@@ -33,6 +33,9 @@ pub struct Description {
     /// Load balancers in the calls that run at a time, of a provider that takes several in one: so many have to be worked on side
     /// by side to fill its calls. `None` of one that takes each alone.
     pub load_balancer_batches: Option<u32>,
+    /// Whether all load balancers are one object in the cloud, as of a provider that takes several in one call and makes one call at a
+    /// time: a call reads that once for all of them.
+    pub load_balancers_are_one: bool,
     /// Where its load balancers are reached.
     pub ingress: IngressDescription,
     /// Finalizers that earlier controllers of this cloud put on Services: the provider is told of them.

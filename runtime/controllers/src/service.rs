@@ -119,8 +119,9 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         provider: cloud.description.clone(),
         node_changes: changes.node_changes(),
     };
-    let lists =
-        cloud.load_balancer_inventory.map(|it| Arc::new(LoadBalancerLists::new(it, options.inventory, Instant::now())));
+    let lists = cloud
+        .load_balancer_inventory
+        .map(|it| Arc::new(LoadBalancerLists::new(it, cloud.description.clone(), options.inventory, Instant::now())));
     let shared = Arc::new(SharedState {
         client: context.client.clone(),
         cluster: ServedCluster { name: options.cluster_name, class: options.class, description: cloud.description },

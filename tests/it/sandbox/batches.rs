@@ -98,7 +98,8 @@ async fn twenty_services_are_one_call() {
         assert_eq!(memo(reply), format!("{} of 20 nodes 0 {nodes} extra {extra}", service.owner.uid));
     }
     assert_eq!(batches.calls("ensure", "ok"), 1);
-    assert_eq!(batches.cloud.description.now().load_balancer_batches, Some(20));
+    let described = batches.cloud.description.now();
+    assert_eq!((described.load_balancer_batches, described.load_balancers_are_one), (Some(20), true));
     // Other nodes: one call again.
     batches.ensure(&services).await;
     assert_eq!(batches.calls("ensure", "ok"), 2);

@@ -20,6 +20,43 @@ pub(crate) fn begun(response: &Response) -> Option<String> {
     (is_one && is_name(location) && is_name(id)).then(|| format!("{location}/{id}"))
 }
 
+/// Where an operation stands.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum AzureOperationState {
+    /// It goes on.
+    Ongoing,
+    Succeeded,
+    Failed(Error),
+    /// Nobody knows it any more, or another took its place.
+    Unknown,
+}
+
+/// Where an operation stands.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn state(api: AzureApi, subscription: &str, operation: &str) -> Result<AzureOperationState> {
+    let Some((location, id)) = operation.split_once('/').filter(|(location, id)| is_name(location) && is_name(id))
+    else {
+        return Ok(AzureOperationState::Unknown);
+    };
+    let namespace = if api == AzureApi::Compute { "Microsoft.Compute" } else { "Microsoft.Network" };
+    let path = ["subscriptions", subscription, "providers", namespace, "locations", location, "operations", id];
+    let shown: Option<Value> = api.at(Method::Get, path.map(str::to_owned).into()).find()?;
+    let shown = shown.unwrap_or_default();
+    let code = text(&shown, "/error/code");
+    Ok(match text(&shown, "/status") {
+        "InProgress" => AzureOperationState::Ongoing,
+        "Succeeded" => AzureOperationState::Succeeded,
+        "Failed" | "Canceled" if !is_busy_code(code) && !code.contains("Superseded") => {
+            let why = format!("operation {id} ended with {code}: {}", text(&shown, "/error/message"));
+            AzureOperationState::Failed(ended(code, &why).unwrap_or_else(|| Error::unavailable(why)))
+        }
+        _ => AzureOperationState::Unknown,
+    })
+}
+
 /// The reason why the operation of a failed object failed; `None` while it goes on, if it is done, or if nobody knows it any more. One that another
 /// took the place of has not failed.
 ///
@@ -27,28 +64,15 @@ pub(crate) fn begun(response: &Response) -> Option<String> {
 ///
 /// The API says that requests come too fast.
 pub(crate) fn failure(api: AzureApi, subscription: &str, operation: &str) -> Result<Option<Error>> {
-    let Some((location, id)) = operation.split_once('/').filter(|(location, id)| is_name(location) && is_name(id))
-    else {
-        return Ok(None);
-    };
-    let namespace = if api == AzureApi::Compute { "Microsoft.Compute" } else { "Microsoft.Network" };
-    let path = ["subscriptions", subscription, "providers", namespace, "locations", location, "operations", id];
-    let shown: Value = match api.at(Method::Get, path.map(str::to_owned).into()).find() {
-        Ok(shown) => shown.unwrap_or_default(),
-        Err(error @ Error::RetryAfter(_)) => return Err(error),
+    match state(api, subscription, operation) {
+        Ok(AzureOperationState::Failed(error)) => Ok(Some(error)),
+        Ok(_) => Ok(None),
+        Err(error @ Error::RetryAfter(_)) => Err(error),
         // A role at a group reaches no further: that something has failed is told all the same.
         Err(Error::Denied(why)) => {
-            return Ok(Some(Error::unavailable(format_args!(
-                "a write has failed, and operation {id} cannot be read: {why}"
-            ))));
+            let id = operation.rsplit('/').next().unwrap_or(operation);
+            Ok(Some(Error::unavailable(format_args!("a write has failed, and operation {id} cannot be read: {why}"))))
         }
-        Err(_) => return Ok(None),
-    };
-    let status = text(&shown, "/status");
-    let code = text(&shown, "/error/code");
-    if !matches!(status, "Failed" | "Canceled") || is_busy_code(code) || code.contains("Superseded") {
-        return Ok(None);
+        Err(_) => Ok(None),
     }
-    let why = format!("operation {id} ended with {code}: {}", text(&shown, "/error/message"));
-    Ok(Some(ended(code, &why).unwrap_or_else(|| Error::unavailable(why))))
 }

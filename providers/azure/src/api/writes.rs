@@ -42,13 +42,17 @@ pub(crate) fn put(api: AzureApi, id: &ResourceId, body: &Value, over: Option<&Va
     written(request.answer()?, false)
 }
 
-/// A DELETE of an object. What is not there is gone.
+/// A DELETE of an object as it was read, if it has a version: something else may have begun to use it since. What is not there is gone.
+/// The API's description names `if-match` neither for this nor for a PUT of a load balancer. For a PUT it counts all the same; where it
+/// did not count here, it would be a header that nobody reads.
 ///
 /// # Errors
 ///
 /// Whatever else the API answered.
-pub(crate) fn delete(api: AzureApi, id: &ResourceId) -> Result<AzureWritten> {
-    written(api.request(Method::Delete, id).answer()?, true)
+pub(crate) fn delete(api: AzureApi, id: &ResourceId, shown: Option<&Value>) -> Result<AzureWritten> {
+    let request = api.request(Method::Delete, id);
+    let request = shown.and_then(etag).into_iter().fold(request, |it, etag| it.header("if-match", etag));
+    written(request.answer()?, true)
 }
 
 fn written(response: Response, is_deletion: bool) -> Result<AzureWritten> {

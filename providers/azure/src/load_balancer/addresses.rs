@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use super::cloud::BalancerCloud;
 use super::goal::{AddressGoal, FrontendGoal, PublicGoal, ServiceGoal};
 use super::names::{CLUSTER_TAG, DNS_TAG, MARK_TAG, SERVICE_TAG, base_in, family_word, is_public_of};
+use super::writing::TIMES;
 use crate::api::AzureApi;
 use crate::api::fields::{tag, text, word};
 use crate::api::writes::{self, AzureWritten, is_changing};
@@ -260,7 +261,6 @@ fn is_named_for_other(public: &Value, settings: &AzureBalancerSettings) -> bool 
 ///
 /// Whatever the API answered.
 pub(crate) fn release(
-    base: &str,
     owner: &str,
     public: &Value,
     settings: &AzureBalancerSettings,
@@ -269,39 +269,55 @@ pub(crate) fn release(
     let name = text(public, "/name");
     let Some(id) = ResourceId::parse(text(public, "/id")) else { return Ok(PublicState::Ready) };
     let id = settings.account.spelled(id);
-    if text(public, "/properties/provisioningState") == "Deleting" {
-        return Ok(PublicState::Waits(format!("public address {name} is being deleted"), None));
+    if !goes(public, owner, settings) {
+        return leave(&id, public, owner, cloud);
     }
+    for _ in 0..TIMES {
+        // Another Service may share it by now, and a list shows that late. A load balancer that lets go of it gives it another version, too.
+        let Some(shown) = AzureApi::Network.get(&id).find::<Value>()? else {
+            cloud.forget_public(&id.to_string());
+            return Ok(PublicState::Ready);
+        };
+        cloud.set_public(shown.clone());
+        if text(&shown, "/properties/provisioningState") == "Deleting" {
+            return Ok(PublicState::Waits(format!("public address {name} is being deleted"), None));
+        }
+        if !goes(&shown, owner, settings) {
+            return leave(&id, &shown, owner, cloud);
+        }
+        match writes::delete(AzureApi::Network, &id, Some(&shown))? {
+            AzureWritten::Begun(_, operation) => {
+                // It is gone when it is not shown any more.
+                let left = AzureApi::Network.get(&id).find::<Value>()?;
+                let is_gone = left.is_none();
+                cloud.forget_public(&id.to_string());
+                left.into_iter().for_each(|it| cloud.set_public(it));
+                return Ok(match is_gone {
+                    true => PublicState::Ready,
+                    false => PublicState::Waits(format!("public address {name} is being deleted"), operation),
+                });
+            }
+            AzureWritten::Changed => {}
+            AzureWritten::Busy(_, why) => return Ok(PublicState::Waits(why, None)),
+        }
+    }
+    Ok(PublicState::Waits(format!("public address {name} was changed by somebody else three times meanwhile"), None))
+}
+
+/// Whether a public address was made for Services of which this one is the last.
+fn goes(public: &Value, owner: &str, settings: &AzureBalancerSettings) -> bool {
+    let is_made = tag(public, CLUSTER_TAG).is_some() && base_in(&settings.cluster, text(public, "/name")).is_some();
+    is_made && without_service(tag(public, SERVICE_TAG).unwrap_or_default(), owner).is_empty()
+}
+
+/// Takes a Service out of the tag of a public address that stays.
+fn leave(id: &ResourceId, public: &Value, owner: &str, cloud: &mut BalancerCloud) -> Result<PublicState> {
     let services = tag(public, SERVICE_TAG).unwrap_or_default();
     let left = without_service(services, owner);
-    let is_made = tag(public, CLUSTER_TAG).is_some() && base_in(&settings.cluster, name).is_some();
-    let is_last = left.is_empty() || (is_public_of(&settings.cluster, base, name) && left.is_empty());
-    if is_made && is_last {
-        return match writes::delete(AzureApi::Network, &id)? {
-            AzureWritten::Begun(_, operation) => {
-                let key = id.to_string();
-                // It is gone when it is not shown any more.
-                match AzureApi::Network.get(&id).find::<Value>()? {
-                    Some(shown) => {
-                        cloud.set_public(shown);
-                        Ok(PublicState::Waits(format!("public address {name} is being deleted"), operation))
-                    }
-                    None => {
-                        cloud.publics.retain(|it| !crate::id::same(text(it, "/id"), &key));
-                        Ok(PublicState::Ready)
-                    }
-                }
-            }
-            AzureWritten::Changed => {
-                Ok(PublicState::Waits(format!("public address {name} has changed meanwhile"), None))
-            }
-            AzureWritten::Busy(_, why) => Ok(PublicState::Waits(why, None)),
-        };
-    }
     if left == services {
         return Ok(PublicState::Ready);
     }
     let mut body = public.clone();
     set_tag(&mut body, SERVICE_TAG, &left);
-    write(&id, &body, Some(public), cloud)
+    write(id, &body, Some(public), cloud)
 }

@@ -1,12 +1,15 @@
 //! A batch of Services: what they share is read once and written once for all of them. One that cannot be served holds up no other.
 
-use aerostat_sdk::{AddressKind, Error, IpFamily, LoadBalancer, Node, Progress, Result, SortedMap, SortedSet};
+use std::ops::ControlFlow::{Break, Continue};
+
+use aerostat_sdk::{AddressKind, Error, IpFamily, LoadBalancer, Node, Progress, Result, SortedMap};
 use serde_json::Value;
 
 use super::addresses::{self, PublicState};
 use super::balancer::{BalancerMember, BalancerMembers};
 use super::cloud::{BalancerCloud, check_group};
-use super::goal::ServiceGoal;
+use super::ending;
+use super::goal::{BatchService, ServiceGoal};
 use super::groups::GroupMember;
 use super::members;
 use super::memo::AzureMemo;
@@ -15,26 +18,40 @@ use super::placement::{TakenPlaces, place};
 use super::pools::{self, PoolGoal, PoolStep};
 use super::private_link::{self, LinkedFrontend};
 use super::reach::ServiceReach;
+use super::scope::CallScope;
 use super::tree::{part, parts};
 use super::turn::ServiceTurn;
-use super::writing::{SharedWrite, write_balancer, write_group};
+use super::writing::{POLL, SharedWrite, write_balancer, write_group};
 use crate::api::AzureApi;
 use crate::api::fields::text;
 use crate::api::operations;
 use crate::api::writes::{self, AzureWritten, has_failed, is_changing};
+use crate::id::same;
 use crate::settings::balancers::AzureBalancerSettings;
-
-/// A Service of a batch, and its nodes.
-#[derive(Clone, Debug)]
-pub(crate) struct BatchService<'a> {
-    pub(crate) service: &'a LoadBalancer,
-    pub(crate) nodes: Vec<&'a Node>,
-}
 
 /// Takes one step for each of these Services. One answer for each, in the same order.
 pub(crate) fn ensure(services: &[BatchService<'_>]) -> Vec<Result<Progress>> {
-    match prepared(services) {
-        Ok((settings, cloud, goals)) => BatchCall::answers(settings, cloud, services, goals),
+    let settings = match AzureBalancerSettings::read() {
+        Ok(settings) => settings,
+        Err(error) => return services.iter().map(|_| Err(error.clone())).collect(),
+    };
+    let answers = ending::answers(services, &settings);
+    let others = services.iter().zip(&answers).filter(|(_, answer)| answer.is_none());
+    let others: Vec<BatchService<'_>> = others.map(|(it, _)| it.clone()).collect();
+    let stepped = if others.is_empty() { Vec::new() } else { step(settings, &others) };
+    merged(answers, stepped)
+}
+
+/// The answers that there are, and the further ones in the places where there is none.
+fn merged(answers: Vec<Option<Result<Progress>>>, further: Vec<Result<Progress>>) -> Vec<Result<Progress>> {
+    let mut further = further.into_iter();
+    let missing = || Err(Error::unavailable("there is no answer"));
+    answers.into_iter().map(|it| it.unwrap_or_else(|| further.next().unwrap_or_else(missing))).collect()
+}
+
+fn step(settings: AzureBalancerSettings, services: &[BatchService<'_>]) -> Vec<Result<Progress>> {
+    match prepared(&settings, services) {
+        Ok((cloud, goals)) => BatchCall::answers(settings, cloud, services, goals),
         Err(error) => services.iter().map(|_| Err(error.clone())).collect(),
     }
 }
@@ -42,18 +59,30 @@ pub(crate) fn ensure(services: &[BatchService<'_>]) -> Vec<Result<Progress>> {
 type Goals = Vec<Result<(ServiceGoal, AzureMemo)>>;
 
 /// Everything that is decided before the cloud is asked, and the cloud.
-fn prepared(services: &[BatchService<'_>]) -> Result<(AzureBalancerSettings, BalancerCloud, Goals)> {
-    let settings = AzureBalancerSettings::read()?;
-    let goal = |it: &BatchService<'_>| Ok((ServiceGoal::of(it.service, &settings)?, AzureMemo::of(it.service)?));
+fn prepared(settings: &AzureBalancerSettings, services: &[BatchService<'_>]) -> Result<(BalancerCloud, Goals)> {
+    let goal = |it: &BatchService<'_>| Ok((ServiceGoal::of(it.service, settings)?, AzureMemo::of(it.service)?));
     let goals: Goals = services.iter().map(goal).collect();
-    let mut groups = SortedSet::from([settings.account.group.clone()]);
-    goals.iter().flatten().for_each(|(goal, _)| _ = groups.insert(goal.public.group.clone()));
     if let ([Err(error)], false) = (&goals[..], services.iter().any(|it| was_begun(it.service))) {
         return Err(error.clone());
     }
-    let cloud = BalancerCloud::read(&settings, &groups)?;
-    check_group(&settings, &cloud)?;
-    Ok((settings, cloud, goals))
+    let mut scope = CallScope::new(settings);
+    for (it, goal) in services.iter().zip(&goals) {
+        match goal {
+            Ok((goal, memo)) => {
+                scope.add(it.service, memo, settings);
+                scope.balancers.extend(settings.balancer_names(goal.is_internal));
+                scope.groups.insert(goal.public.group.clone());
+            }
+            // Of one that is refused goes what was begun for it.
+            Err(_) if was_begun(it.service) => {
+                scope.add(it.service, &AzureMemo::of(it.service).unwrap_or_default(), settings);
+            }
+            Err(_) => {}
+        }
+    }
+    let cloud = BalancerCloud::read(settings, &scope)?;
+    check_group(settings, &cloud)?;
+    Ok((cloud, goals))
 }
 
 /// A call for a batch.
@@ -79,10 +108,21 @@ impl<'a> BatchCall<'a> {
                 addresses::read_named(&goal, &settings, &mut cloud)?;
                 let place = place(&goal, &settings, &cloud, &mut taken)?;
                 let reach = ServiceReach::of(it.service, &goal.owner, Some(&place), &settings, &cloud);
-                Ok(ServiceTurn::new(it.service, it.nodes.clone(), goal, place, memo, reach))
+                let is_elsewhere =
+                    |name: &String| !same(name, &place.balancer) && has_parts(&cloud, name, &goal.names.base);
+                let leaves = settings.all_balancer_names().iter().any(is_elsewhere);
+                // Before it is on another load balancer its memo says so: whoever deletes it looks there, too.
+                if !memo.is_new && !memo.is_moving && !same(&memo.balancer, &place.balancer) {
+                    let memo = AzureMemo { is_moving: true, ..memo };
+                    let why = format!("it is about to move to load balancer {}", place.balancer);
+                    return Ok(Break(Progress::pending(memo.status(it.service), POLL, why)));
+                }
+                let memo = AzureMemo { is_moving: memo.is_moving || leaves, ..memo };
+                Ok(Continue(ServiceTurn::new(it.service, it.nodes.clone(), goal, place, memo, reach)))
             });
             match turn {
-                Ok(turn) => {
+                Ok(Break(announced)) => answers.push(Some(Ok(announced))),
+                Ok(Continue(turn)) => {
                     turns.push(turn);
                     answers.push(None);
                 }
@@ -96,10 +136,8 @@ impl<'a> BatchCall<'a> {
         }
         let mut call = Self { settings, cloud, turns };
         call.run();
-        let BatchCall { cloud, turns, .. } = call;
-        let mut served = turns.into_iter().map(|it| it.answer(&cloud));
-        let missing = || Err(Error::unavailable("there is no answer"));
-        answers.into_iter().map(|it| it.unwrap_or_else(|| served.next().unwrap_or_else(missing))).collect()
+        let BatchCall { settings, cloud, turns } = call;
+        merged(answers, turns.into_iter().map(|it| it.answer(&settings, &cloud)).collect())
     }
 
     fn run(&mut self) {
@@ -130,7 +168,7 @@ impl<'a> BatchCall<'a> {
         }
     }
 
-    /// Public addresses, side by side. In the first call of a Service the others that are not on their load balancer yet wait for its
+    /// Public addresses, side by side. In the first two calls of a Service the others that are not on their load balancer yet wait for its
     /// address, so that all of them are one write.
     fn ensure_publics(&mut self) {
         for turn in self.turns.iter_mut().filter(|it| it.is_served()) {
@@ -147,16 +185,17 @@ impl<'a> BatchCall<'a> {
                 }
             }
         }
-        let is_held = self.turns.iter().any(|it| !it.has_addresses && it.is_served() && it.memo.is_new);
+        let is_early = |it: &ServiceTurn<'_>| it.memo.is_new || it.memo.is_first;
+        let is_held = self.turns.iter().any(|it| !it.has_addresses && it.is_served() && is_early(it));
         let Self { turns, cloud, .. } = self;
         for turn in turns.iter_mut().filter(|it| is_held && it.goes_on() && !is_placed(it, cloud)) {
+            turn.has_addresses = false;
             turn.wait("public addresses of other Services are being made");
         }
     }
 
     fn write_balancers(&mut self) {
-        let names: Vec<String> =
-            self.settings.balancer_names(false).into_iter().chain(self.settings.balancer_names(true)).collect();
+        let names = self.settings.all_balancer_names();
         // An address is on one load balancer at a time: who takes it along leaves first.
         for name in &names {
             let leaving = self.select(|turn, call| turn.goes_on() && call.moves_from(turn, name));
@@ -299,6 +338,9 @@ impl<'a> BatchCall<'a> {
             PoolStep::Put(body) => {
                 let over = part(shown, "backendAddressPools", name).cloned();
                 match writes::put(AzureApi::Network, &pool, &body, over.as_ref())? {
+                    AzureWritten::Begun(shown, Some(operation)) if is_changing(&shown) => {
+                        return Ok(SharedWrite::Ends(vec![operation]));
+                    }
                     AzureWritten::Begun(..) => {}
                     AzureWritten::Changed => {
                         return Ok(SharedWrite::waits(format!("pool {name} has changed meanwhile")));
@@ -307,8 +349,12 @@ impl<'a> BatchCall<'a> {
                 }
             }
             PoolStep::Members { joins, leaves } => {
-                if let Some(why) = members::follow(&pool.to_string(), &joins, &leaves)?.why {
+                let left = members::follow(&pool.to_string(), &joins, &leaves)?;
+                if let Some(why) = left.why {
                     return Ok(SharedWrite::waits(why));
+                }
+                if !left.operations.is_empty() {
+                    return Ok(SharedWrite::Ends(left.operations));
                 }
             }
         }
@@ -358,7 +404,7 @@ impl<'a> BatchCall<'a> {
             let unneeded: Vec<Value> =
                 addresses::unneeded(&base, &owner, &kept, settings, cloud).into_iter().cloned().collect();
             for public in unneeded {
-                match addresses::release(&base, &owner, &public, settings, cloud) {
+                match addresses::release(&owner, &public, settings, cloud) {
                     Ok(PublicState::Ready) => {}
                     Ok(PublicState::Waits(why, operation)) => {
                         turn.begun(operation);
@@ -387,7 +433,7 @@ fn give_back(service: &LoadBalancer, settings: &AzureBalancerSettings, cloud: &m
         addresses::unneeded(&service.name, &owner, &[], settings, cloud).into_iter().cloned().collect();
     for public in unneeded {
         if !cloud.is_used(text(&public, "/id")) {
-            let _ = addresses::release(&service.name, &owner, &public, settings, cloud);
+            let _ = addresses::release(&owner, &public, settings, cloud);
         }
     }
 }

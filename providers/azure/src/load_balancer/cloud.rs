@@ -2,10 +2,11 @@
 
 use std::cell::OnceCell;
 
-use aerostat_sdk::{Error, IpFamily, Mark, Method, Result, SortedMap, SortedSet, log};
+use aerostat_sdk::{Error, IpFamily, Mark, Method, Result, SortedMap, log};
 use serde_json::Value;
 
 use super::names::{CLUSTER_TAG, MARK_TAG};
+use super::scope::CallScope;
 use super::tree::parts;
 use crate::api::AzureApi;
 use crate::api::fields::{items, tag, text, word, words};
@@ -18,7 +19,7 @@ pub(crate) const BALANCER_MARK: &str = "aerostat-cluster";
 
 /// Everything that was read.
 pub(crate) struct BalancerCloud {
-    /// Load balancers by their names in lower case; `None` for one that is not there.
+    /// Load balancers that were read by their names in lower case; `None` for one that is not there.
     pub(crate) balancers: SortedMap<String, Option<Value>>,
     /// Public addresses of all groups that matter.
     pub(crate) publics: Vec<Value>,
@@ -29,19 +30,15 @@ pub(crate) struct BalancerCloud {
 }
 
 impl BalancerCloud {
-    /// Reads load balancers by name, public addresses of these groups, and the security group. A load balancer is not there only if
-    /// the API says so of it: lists say so of everything for some seconds. Groups beside the cluster's are those that Services name: one
-    /// that cannot be read costs no other Service its turn.
+    /// Reads what a call is about: load balancers by name, public addresses of groups, and the security group. A load balancer is not
+    /// there only if the API says so of it: lists say so of everything for some seconds. Groups beside the cluster's are those that
+    /// Services name: one that cannot be read costs no other Service its turn.
     ///
     /// # Errors
     ///
     /// Whatever the API answered; `invalid`, if another cluster with this one's name is there.
-    pub(crate) fn read(settings: &AzureBalancerSettings, groups: &SortedSet<String>) -> Result<Self> {
-        let mut balancers = SortedMap::new();
-        for name in settings.balancer_names(false).into_iter().chain(settings.balancer_names(true)) {
-            let shown: Option<Value> = AzureApi::Network.get(&settings.balancer_id(&name)).find()?;
-            balancers.insert(name.to_ascii_lowercase(), shown);
-        }
+    pub(crate) fn read(settings: &AzureBalancerSettings, scope: &CallScope) -> Result<Self> {
+        let CallScope { balancers, groups, addresses } = scope;
         let (mut publics, mut unread) = (Vec::new(), Vec::new());
         for group in groups {
             let list = settings.account.network(group, &["publicIPAddresses"]);
@@ -53,9 +50,37 @@ impl BalancerCloud {
         }
         let security =
             settings.security_group.as_ref().map(|it| AzureApi::Network.get(it).find()).transpose()?.flatten();
-        let cloud = Self { balancers, publics, security, unread, zones: OnceCell::new() };
+        let mut cloud = Self { balancers: SortedMap::new(), publics, security, unread, zones: OnceCell::new() };
+        cloud.read_balancers(settings, balancers)?;
+        // An address that nothing has which was read may be another Service's: its author may have written it into an annotation.
+        if addresses.iter().any(|it| !cloud.has_address(it)) {
+            cloud.read_balancers(settings, &settings.all_balancer_names())?;
+        }
         cloud.check_cluster(settings)?;
         Ok(cloud)
+    }
+
+    /// Reads those of these load balancers that were not read yet.
+    fn read_balancers<'n>(
+        &mut self,
+        settings: &AzureBalancerSettings,
+        names: impl IntoIterator<Item = &'n String>,
+    ) -> Result<()> {
+        for name in names {
+            let key = name.to_ascii_lowercase();
+            if self.balancers.get(&key).is_none() {
+                let shown: Option<Value> = AzureApi::Network.get(&settings.balancer_id(name)).find()?;
+                self.balancers.insert(key, shown);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a public address or a frontend has this address.
+    fn has_address(&self, ip: &str) -> bool {
+        let mut frontends = self.balancers.values().flatten().flat_map(|it| parts(it, "frontendIPConfigurations"));
+        self.publics.iter().any(|it| text(it, "/properties/ipAddress") == ip)
+            || frontends.any(|it| text(it, "/properties/privateIPAddress") == ip)
     }
 
     /// Refuses to go on where another cluster has made things under this one's name.
@@ -107,8 +132,13 @@ impl BalancerCloud {
 
     /// Puts a public address there, as a write or another read has shown it.
     pub(crate) fn set_public(&mut self, shown: Value) {
-        self.publics.retain(|it| !same(text(it, "/id"), text(&shown, "/id")));
+        self.forget_public(text(&shown, "/id"));
         self.publics.push(shown);
+    }
+
+    /// A public address is gone.
+    pub(crate) fn forget_public(&mut self, id: &str) {
+        self.publics.retain(|it| !same(text(it, "/id"), id));
     }
 
     /// The frontends of a load balancer that have this public address.

@@ -6,7 +6,7 @@ use std::net::IpAddr;
 use aerostat_sdk::annotations::{Annotations, exclusive};
 use aerostat_sdk::form::Form;
 use aerostat_sdk::key::Key;
-use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Protocol, Result};
+use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Node, Protocol, Result};
 
 use super::annotations as rows;
 use super::names::{AzureNames, OWN_TAGS, pool};
@@ -15,6 +15,13 @@ use super::probes::{ProbeGoal, probe_of};
 use super::security::SecurityGoal;
 use crate::id::same;
 use crate::settings::balancers::AzureBalancerSettings;
+
+/// A Service of a batch, and its nodes.
+#[derive(Clone, Debug)]
+pub(crate) struct BatchService<'a> {
+    pub(crate) service: &'a LoadBalancer,
+    pub(crate) nodes: Vec<&'a Node>,
+}
 
 /// A Service as it is desired.
 #[derive(Clone, Debug)]

@@ -19,7 +19,10 @@ const MOST: usize = 20;
 /// The rest that is still to be done; empty if nothing is.
 #[derive(Debug, Default)]
 pub(crate) struct MembersLeft {
+    /// The reason why more writes follow, or are to be looked at.
     pub(crate) why: Option<String>,
+    /// Operations of interfaces that go on.
+    pub(crate) operations: Vec<String>,
 }
 
 /// Lets nodes join a pool, and others leave it.
@@ -28,7 +31,8 @@ pub(crate) struct MembersLeft {
 ///
 /// Whatever the API answered.
 pub(crate) fn follow(pool: &str, joins: &[PoolMember], leaves: &[String]) -> Result<MembersLeft> {
-    let mut work = MemberWork { pool, sets: SortedMap::new(), machines: SortedMap::new(), left: MOST, why: None };
+    let (sets, machines, left) = (SortedMap::new(), SortedMap::new(), MembersLeft::default());
+    let mut work = MemberWork { pool, sets, machines, more: MOST, left };
     for member in joins {
         match &member.configuration {
             Some(it) => work.write(&written_for(it), true)?,
@@ -38,7 +42,7 @@ pub(crate) fn follow(pool: &str, joins: &[PoolMember], leaves: &[String]) -> Res
     for configuration in leaves {
         work.write(&written_for(configuration), false)?;
     }
-    Ok(MembersLeft { why: work.why })
+    Ok(work.left)
 }
 
 /// Takes scale sets out of all pools of a load balancer that is to be deleted.
@@ -53,7 +57,8 @@ pub(crate) fn clear(balancer: &Value) -> Result<MembersLeft> {
             items(pool, "/properties/backendIPConfigurations").iter().map(|it| text(it, "/id").to_ascii_lowercase());
         let of_sets: Vec<String> = members.filter(|it| it.contains("/virtualmachinescalesets/")).collect();
         let done = follow(text(pool, "/id"), &[], &of_sets)?;
-        left.why = left.why.or(done.why);
+        let goes_on = || done.operations.first().map(|_| "its scale sets are leaving it".to_owned());
+        left.why = left.why.or(done.why).or_else(goes_on);
     }
     Ok(left)
 }
@@ -77,15 +82,16 @@ struct MemberWork<'a> {
     sets: SortedMap<String, bool>,
     /// Machines of scale sets that were listed.
     machines: SortedMap<String, Value>,
-    left: usize,
-    why: Option<String>,
+    /// Writes that this call may still make.
+    more: usize,
+    left: MembersLeft,
 }
 
 impl MemberWork<'_> {
     fn write(&mut self, id: &Option<ResourceId>, joins: bool) -> Result<()> {
         let Some(id) = id else { return Ok(()) };
-        if self.left == 0 {
-            self.why = Some("further nodes follow".to_owned());
+        if self.more == 0 {
+            self.left.why = Some("further nodes follow".to_owned());
             return Ok(());
         }
         match MachineId::of(&id.to_string()) {
@@ -139,7 +145,7 @@ impl MemberWork<'_> {
             let body = json!({ "location": shown["location"], "properties": { "virtualMachineProfile": { "networkProfile": profile } } });
             self.put(AzureApi::Compute, set, &body, &shown)?;
         }
-        let is_done = self.why.is_none();
+        let is_done = self.left.why.is_none();
         self.sets.insert(set.key(), is_done);
         if is_done {
             for it in lists::all(AzureApi::Compute, &set.child(&["virtualMachines"]), &[INSTANCE_VIEW])? {
@@ -150,14 +156,17 @@ impl MemberWork<'_> {
     }
 
     fn put(&mut self, api: AzureApi, id: &ResourceId, body: &Value, over: &Value) -> Result<()> {
-        self.left -= 1;
+        self.more -= 1;
         match writes::put(api, id, body, Some(over))? {
-            AzureWritten::Begun(shown, _) if writes::is_changing(&shown) => {
-                self.why = Some(format!("{} is being changed", id.name()));
+            AzureWritten::Begun(shown, operation) if writes::is_changing(&shown) => {
+                match operation.filter(|_| api == AzureApi::Network) {
+                    Some(operation) => self.left.operations.push(operation),
+                    None => self.left.why = Some(format!("{} is being changed", id.name())),
+                }
             }
             AzureWritten::Begun(..) => {}
-            AzureWritten::Changed => self.why = Some(format!("{} has changed meanwhile", id.name())),
-            AzureWritten::Busy(_, why) => self.why = Some(why),
+            AzureWritten::Changed => self.left.why = Some(format!("{} has changed meanwhile", id.name())),
+            AzureWritten::Busy(_, why) => self.left.why = Some(why),
         }
         Ok(())
     }

@@ -6,8 +6,14 @@ use aerostat_sdk::{Error, LoadBalancer, LoadBalancerStatus, Result};
 const VERSION: &str = "v1";
 /// The word for a Private Link service.
 const LINK: &str = "+link";
+/// The word for parts on several load balancers.
+const MOVING: &str = "+moving";
+/// The word of the answer to a first call.
+const FIRST: &str = "+first";
+/// The beginning of the word for what was asked for.
+const ASKED: &str = "=";
 /// The most operations that are kept: a memo has at most 1 KiB.
-const MOST: usize = 6;
+pub(crate) const MOST: usize = 6;
 
 /// The knowledge that the next call needs.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -18,6 +24,12 @@ pub(crate) struct AzureMemo {
     pub(crate) operations: Vec<String>,
     /// Whether it has, or had, a Private Link service.
     pub(crate) has_link: bool,
+    /// Whether parts of it may be on other load balancers, too: it leaves one.
+    pub(crate) is_moving: bool,
+    /// Whether it is the answer to the first call.
+    pub(crate) is_first: bool,
+    /// A short name for what was asked for, if everything is as desired once the operations have ended.
+    pub(crate) asked: Option<String>,
     /// Whether there was none.
     pub(crate) is_new: bool,
 }
@@ -32,12 +44,18 @@ impl AzureMemo {
         let Some(text) = &service.memo else { return Ok(Self { is_new: true, ..Self::default() }) };
         let words: Vec<&str> = text.split(' ').collect();
         match &words[..] {
-            [VERSION, name, balancer, operations @ ..] if *name == service.name => Ok(Self {
-                balancer: (*balancer).to_owned(),
-                operations: operations.iter().filter(|it| **it != LINK).map(|it| (*it).to_owned()).collect(),
-                has_link: operations.contains(&LINK),
-                is_new: false,
-            }),
+            [VERSION, name, balancer, words @ ..] if *name == service.name => {
+                let is_operation = |it: &&&str| !it.starts_with('+') && !it.starts_with(ASKED);
+                Ok(Self {
+                    balancer: (*balancer).to_owned(),
+                    operations: words.iter().filter(is_operation).map(|it| (*it).to_owned()).collect(),
+                    has_link: words.contains(&LINK),
+                    is_moving: words.contains(&MOVING),
+                    is_first: words.contains(&FIRST),
+                    asked: words.iter().find_map(|it| it.strip_prefix(ASKED)).map(str::to_owned),
+                    is_new: false,
+                })
+            }
             _ => {
                 Err(Error::invalid(format_args!("the memo {text:?} was not written for this Service by this provider")))
             }
@@ -47,13 +65,16 @@ impl AzureMemo {
     /// As text.
     pub(crate) fn text(&self, service: &str) -> String {
         let mut text = format!("{VERSION} {service} {}", self.balancer);
-        if self.has_link {
+        let flags = [(LINK, self.has_link), (MOVING, self.is_moving), (FIRST, self.is_first)];
+        let flags = flags.into_iter().filter(|(_, is_so)| *is_so);
+        for word in flags.map(|(word, _)| word).chain(self.operations.iter().take(MOST).map(String::as_str)) {
             text.push(' ');
-            text.push_str(LINK);
+            text.push_str(word);
         }
-        for it in self.operations.iter().take(MOST) {
+        if let Some(asked) = &self.asked {
             text.push(' ');
-            text.push_str(it);
+            text.push_str(ASKED);
+            text.push_str(asked);
         }
         text
     }

@@ -241,9 +241,10 @@ fn check_owner(goal: &ServiceGoal, public: &Value) -> Result<()> {
 /// Refuses a public address that something else has than the cluster's load balancers.
 fn check_use(public: &Value, settings: &AzureBalancerSettings, cloud: &BalancerCloud) -> Result<()> {
     let Some(user) = word(public, "/properties/ipConfiguration/id") else { return Ok(()) };
-    let names = settings.balancer_names(false).into_iter().chain(settings.balancer_names(true));
-    let is_ours = names
-        .map(|it| settings.balancer_id(&it).key())
+    let is_ours = settings
+        .all_balancer_names()
+        .iter()
+        .map(|it| settings.balancer_id(it).key())
         .any(|it| user.to_ascii_lowercase().starts_with(&format!("{it}/")));
     match is_ours || cloud.is_used(text(public, "/id")) {
         true => Ok(()),

@@ -230,15 +230,16 @@ pub(crate) fn remove(service: &LoadBalancer, settings: &AzureBalancerSettings) -
     for shown in all.iter().filter(|it| is_made_for(it, owner, settings)) {
         let id = settings.account.network(group, &["privateLinkServices", text(shown, "/name")]);
         let connections = items(shown, "/properties/privateEndpointConnections");
-        let mut ids: Vec<ResourceId> =
-            connections.iter().map(|it| id.child(&["privateEndpointConnections", text(it, "/name")])).collect();
-        if ids.is_empty() {
-            ids.push(id);
+        // A connection is its consumer's: none shares it.
+        let mut unwanted: Vec<(ResourceId, Option<&Value>)> =
+            connections.iter().map(|it| (id.child(&["privateEndpointConnections", text(it, "/name")]), None)).collect();
+        if unwanted.is_empty() {
+            unwanted.push((id, Some(shown)));
         } else {
             why = Some(format!("connections to Private Link service {} are being deleted", text(shown, "/name")));
         }
-        for id in ids {
-            match writes::delete(AzureApi::Network, &id)? {
+        for (id, shown) in unwanted {
+            match writes::delete(AzureApi::Network, &id, shown)? {
                 AzureWritten::Begun(..) if AzureApi::Network.get(&id).find::<Value>()?.is_none() => {}
                 AzureWritten::Begun(..) => why = Some(format!("{} is being deleted", id.name())),
                 AzureWritten::Changed => why = Some(format!("{} has changed meanwhile", id.name())),

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::{Deletion, Error, LoadBalancer, Result, SortedSet};
+use aerostat_sdk::{Deletion, Error, LoadBalancer, Result};
 use serde_json::Value;
 
 use super::addresses::{self, PublicState};
@@ -17,6 +17,7 @@ use super::memo::AzureMemo;
 use super::names::AzureNames;
 use super::private_link;
 use super::reach::ServiceReach;
+use super::scope::CallScope;
 use super::tree::parts;
 use super::writing::{POLL, SharedWrite, write_balancer, write_group};
 use crate::api::fields::text;
@@ -42,6 +43,7 @@ impl LeavingService<'_> {
         match written {
             Ok(SharedWrite::Done) => {}
             Ok(SharedWrite::Waits(pause, why, _)) => _ = self.wait.get_or_insert((*pause, why.clone())),
+            Ok(SharedWrite::Ends(_)) => _ = self.wait.get_or_insert((POLL, "nodes are leaving it".to_owned())),
             Err(error) => _ = self.error.get_or_insert(error.clone()),
         }
     }
@@ -65,11 +67,14 @@ pub(crate) fn delete(unwanted: &[LoadBalancer]) -> Vec<Result<Deletion>> {
 
 fn prepared(unwanted: &[LoadBalancer]) -> Result<(AzureBalancerSettings, BalancerCloud)> {
     let settings = AzureBalancerSettings::read()?;
-    let mut groups = SortedSet::from([settings.account.group.clone()]);
-    // An annotation that cannot be read was never obeyed.
-    let named = unwanted.iter().filter_map(|it| Annotations::of(it).read(&RESOURCE_GROUP).ok().flatten());
-    named.for_each(|it| _ = groups.insert(it));
-    let mut cloud = BalancerCloud::read(&settings, &groups)?;
+    let mut scope = CallScope::new(&settings);
+    for service in unwanted {
+        // Parts are found by their names: with a memo that cannot be read, on any load balancer.
+        scope.add(service, &AzureMemo::of(service).unwrap_or_default(), &settings);
+        // An annotation that cannot be read was never obeyed.
+        scope.groups.extend(Annotations::of(service).read(&RESOURCE_GROUP).ok().flatten());
+    }
+    let mut cloud = BalancerCloud::read(&settings, &scope)?;
     for service in unwanted {
         if cloud.check_read(&group_of(service, &settings)).is_ok() {
             read_publics(service, &settings, &mut cloud)?;
@@ -148,7 +153,7 @@ fn leave_links(all: &mut [LeavingService<'_>], settings: &AzureBalancerSettings,
 
 /// Takes parts out of load balancers also while the security group is being changed: they are different objects.
 fn leave_balancers(all: &mut [LeavingService<'_>], settings: &AzureBalancerSettings, cloud: &mut BalancerCloud) {
-    for name in settings.balancer_names(false).into_iter().chain(settings.balancer_names(true)) {
+    for name in settings.all_balancer_names() {
         let meant: Vec<usize> = (0..all.len())
             .filter(|at| all[*at].error.is_none() && has_parts(cloud, &name, &all[*at].service.name))
             .collect();
@@ -188,7 +193,7 @@ fn leave_publics(all: &mut [LeavingService<'_>], settings: &AzureBalancerSetting
             if cloud.is_used(text(&public, "/id")) && !it.goes_on() {
                 continue;
             }
-            let released = addresses::release(base, &it.owner, &public, settings, cloud);
+            let released = addresses::release(&it.owner, &public, settings, cloud);
             it.heard(&released.map(|state| match state {
                 PublicState::Ready => SharedWrite::Done,
                 PublicState::Waits(why, operation) => SharedWrite::Waits(POLL, why, operation),

@@ -5,11 +5,13 @@ use std::time::Duration;
 use aerostat_sdk::{Error, Ingress, LoadBalancer, LoadBalancerStatus, Node, Progress, Result};
 
 use super::cloud::BalancerCloud;
+use super::ending;
 use super::goal::ServiceGoal;
-use super::memo::AzureMemo;
+use super::memo::{AzureMemo, MOST};
 use super::placement::Placement;
 use super::reach::ServiceReach;
 use super::writing::{POLL, SharedWrite};
+use crate::settings::balancers::AzureBalancerSettings;
 
 /// A Service of a batch.
 pub(crate) struct ServiceTurn<'a> {
@@ -20,11 +22,13 @@ pub(crate) struct ServiceTurn<'a> {
     pub(crate) memo: AzureMemo,
     /// Addresses and ports that it had before this call.
     pub(crate) reach: ServiceReach,
-    /// Whether its addresses are there.
+    /// Whether its addresses are there, and it waits for no other Service's.
     pub(crate) has_addresses: bool,
     wait: Option<(Duration, String)>,
     error: Option<Error>,
     operations: Vec<String>,
+    /// Operations for whose ends it waits, and for nothing else.
+    ends: Vec<String>,
     /// Whether something may have been written whose name is not the Service's own.
     is_written: bool,
 }
@@ -39,7 +43,7 @@ impl<'a> ServiceTurn<'a> {
         memo: AzureMemo,
         reach: ServiceReach,
     ) -> Self {
-        let (wait, error, operations) = (None, None, Vec::new());
+        let (wait, error, operations, ends) = (None, None, Vec::new(), Vec::new());
         Self {
             service,
             nodes,
@@ -51,6 +55,7 @@ impl<'a> ServiceTurn<'a> {
             wait,
             error,
             operations,
+            ends,
             is_written: false,
         }
     }
@@ -93,6 +98,7 @@ impl<'a> ServiceTurn<'a> {
                 self.begun(operation.clone());
                 self.wait_for(*pause, why.clone());
             }
+            Ok(SharedWrite::Ends(operations)) => self.ends.extend(operations.iter().cloned()),
             Err(error) => self.refuse(error.clone()),
         }
     }
@@ -112,20 +118,35 @@ impl<'a> ServiceTurn<'a> {
     }
 
     /// The answer.
-    pub(crate) fn answer(self, cloud: &BalancerCloud) -> Result<Progress> {
-        let ingress = self.addresses(cloud).into_iter().map(Ingress::ip).collect();
+    pub(crate) fn answer(self, settings: &AzureBalancerSettings, cloud: &BalancerCloud) -> Result<Progress> {
+        let addresses = self.addresses(cloud);
         let has_link = self.goal.link.is_some() || (self.memo.has_link && !self.goes_on());
+        let is_done = self.goes_on();
         let mut operations = self.operations;
+        operations.extend(self.ends.iter().cloned());
         if self.wait.is_some() {
             operations.extend(self.memo.operations.iter().cloned());
-            operations.dedup();
         }
-        let memo = AzureMemo { balancer: self.place.balancer, operations, has_link, is_new: false };
+        operations.dedup();
+        // What the Service shows is what it is to show, and its memo has room for all operations.
+        let shown = self.service.current_ingress.iter().map(|it| it.ip.as_deref().unwrap_or_default());
+        let is_last = is_done && !self.ends.is_empty() && operations.len() <= MOST && shown.eq(&addresses);
+        let asked = is_last.then(|| ending::asked(self.service, &self.nodes, settings));
+        let is_moving = self.memo.is_moving && !is_done;
+        let is_first = self.memo.is_new && !is_done;
+        let balancer = self.place.balancer;
+        let memo = AzureMemo { balancer, operations, has_link, is_moving, is_first, asked, is_new: false };
         match (self.error, self.wait) {
             (Some(error), _) if self.memo.is_new && !self.is_written => Err(error),
             (Some(error), _) => Ok(Progress::failed(memo.status(self.service), error)),
             (None, Some((pause, why))) => Ok(Progress::pending(memo.status(self.service), pause, why)),
-            (None, None) => Ok(Progress::Ready(LoadBalancerStatus { ingress, ..memo.status(self.service) })),
+            (None, None) if !self.ends.is_empty() => {
+                Ok(Progress::pending(memo.status(self.service), POLL, ending::WHY))
+            }
+            (None, None) => {
+                let ingress = addresses.into_iter().map(Ingress::ip).collect();
+                Ok(Progress::Ready(LoadBalancerStatus { ingress, ..memo.status(self.service) }))
+            }
         }
     }
 }

@@ -17,7 +17,7 @@ use crate::api::writes::{self, AzureWritten, has_failed, is_changing};
 use crate::settings::balancers::AzureBalancerSettings;
 
 /// How often an object is read again in one call.
-const TIMES: usize = 3;
+pub(crate) const TIMES: usize = 3;
 /// How soon to look at a change that goes on.
 pub(crate) const POLL: Duration = Duration::from_secs(1);
 
@@ -28,6 +28,8 @@ pub(crate) enum SharedWrite {
     Done,
     /// It will be: when to come back, why, and the operation.
     Waits(Duration, String, Option<String>),
+    /// It will be once these operations have ended, and nothing else is to be done.
+    Ends(Vec<String>),
 }
 
 impl SharedWrite {
@@ -98,7 +100,7 @@ fn delete_balancer(settings: &AzureBalancerSettings, cloud: &mut BalancerCloud, 
         entry["properties"]["frontendIPConfigurations"] == shown["properties"]["frontendIPConfigurations"]
             && entry["properties"]["loadBalancingRules"] == shown["properties"]["loadBalancingRules"]
     };
-    match again {
+    let again = match again {
         None => {
             cloud.set_balancer(name, None);
             return Ok(SharedWrite::Done);
@@ -107,9 +109,9 @@ fn delete_balancer(settings: &AzureBalancerSettings, cloud: &mut BalancerCloud, 
             cloud.set_balancer(name, Some(it));
             return Ok(SharedWrite::waits(format!("load balancer {name} has changed meanwhile")));
         }
-        Some(_) => {}
-    }
-    match writes::delete(AzureApi::Network, &id)? {
+        Some(it) => it,
+    };
+    match writes::delete(AzureApi::Network, &id, Some(&again))? {
         AzureWritten::Begun(_, operation) => {
             let left: Option<Value> = AzureApi::Network.get(&id).find()?;
             let is_gone = left.is_none();

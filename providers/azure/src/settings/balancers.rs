@@ -155,7 +155,12 @@ impl AzureBalancerSettings {
         Ok(self.account.network(&self.account.vnet_group, &["virtualNetworks", network, "subnets", subnet]))
     }
 
-    /// The names of all load balancers of the cluster, for clients outside or for those inside.
+    /// The names of all load balancers of the cluster.
+    pub(crate) fn all_balancer_names(&self) -> Vec<String> {
+        self.balancer_names(false).into_iter().chain(self.balancer_names(true)).collect()
+    }
+
+    /// Those for clients outside, or for those inside.
     pub(crate) fn balancer_names(&self, is_internal: bool) -> Vec<String> {
         let suffix = if is_internal { "-internal" } else { "" };
         match self.several.is_empty() {

@@ -24,6 +24,13 @@ pub(crate) fn next_link(list: &str, past: usize) -> String {
     format!("https://management.azure.com{list}?api-version=x&$skipToken={past}")
 }
 
+/// The URL of the operation of a write, and its path.
+pub(crate) fn operation(number: u64) -> (String, Vec<String>) {
+    let path =
+        format!("subscriptions/{SUBSCRIPTION}/providers/Microsoft.Network/locations/westeurope/operations/op-{number}");
+    (format!("https://management.azure.com/{path}?api-version=x"), path.split('/').map(str::to_owned).collect())
+}
+
 /// A change that somebody else makes.
 type ForeignEdit = fn(&mut Value);
 
@@ -49,6 +56,10 @@ pub(crate) struct FakeArm {
     /// A frontend that the API refuses.
     pub(crate) bad_frontend: Option<String>,
     pub(crate) busy: BTreeMap<String, u64>,
+    /// The objects that operations are about, by the ids of operations.
+    pub(crate) operations: BTreeMap<String, String>,
+    /// The code with which operations end, if they fail.
+    pub(crate) operations_fail: Option<&'static str>,
     pub(crate) version: u64,
     pub(crate) addresses: u32,
 }
@@ -67,6 +78,8 @@ impl Default for FakeArm {
             unlisted: Vec::new(),
             bad_frontend: None,
             busy: BTreeMap::new(),
+            operations: BTreeMap::new(),
+            operations_fail: None,
             version: 0,
             addresses: 10,
         };
@@ -182,11 +195,35 @@ impl FakeArm {
                 json!({ "resourceTypes": [{
                 "resourceType": "virtualMachines", "zoneMappings": [{ "location": "West Europe", "zones": ["3", "1", "2"] }] }] }),
             ),
+            (Method::Get, [_, _, "providers", "Microsoft.Network", "locations", _, "operations", id]) => {
+                self.operation(id)
+            }
             (Method::Get, _) if path.len() % 2 == 1 => self.list(&key, request),
             (Method::Get, _) => self.find(&key).map_or_else(|| error(404, "ResourceNotFound"), |it| reply(200, it)),
             (Method::Put, _) => self.write(&key, request, moment.now),
-            (Method::Delete, _) => self.delete(&key, moment.now),
+            (Method::Delete, _) => self.delete(&key, request, moment.now),
             _ => panic!("{line}"),
+        }
+    }
+
+    /// The answer to a write, with its operation if that goes on.
+    fn begun(&mut self, key: &str, mut answer: Response) -> Response {
+        if self.busy.contains_key(key) {
+            let (url, path) = operation(self.version);
+            answer.headers.push(("azure-asyncoperation".to_owned(), url));
+            self.operations.extend(path.last().map(|id| (id.clone(), key.to_owned())));
+        }
+        answer
+    }
+
+    fn operation(&self, id: &str) -> Response {
+        match (self.operations.get(id), self.operations_fail) {
+            (None, _) => error(404, "OperationNotFound"),
+            (Some(key), _) if self.busy.contains_key(key) => reply(200, json!({ "status": "InProgress" })),
+            (Some(_), None) => reply(200, json!({ "status": "Succeeded" })),
+            (Some(_), Some(code)) => {
+                reply(200, json!({ "status": "Failed", "error": { "code": code, "message": "it failed" } }))
+            }
         }
     }
 
@@ -267,7 +304,8 @@ impl FakeArm {
         }
         self.begin(&id, &mut shown, now);
         self.join(&id, &shown);
-        reply(status, &self.objects[key])
+        let answer = reply(status, &self.objects[key]);
+        self.begun(key, answer)
     }
 
     /// A part of an object: a pool of a load balancer, a subnet of a network.
@@ -281,9 +319,10 @@ impl FakeArm {
         let part =
             list.iter_mut().find(|it| it["name"].as_str().is_some_and(|it| it.eq_ignore_ascii_case(name))).unwrap();
         merge(part, &body);
-        let part = part.clone();
+        let mut part = part.clone();
         self.begin(parent, &mut shown, now);
-        reply(200, part)
+        part["properties"]["provisioningState"] = shown["properties"]["provisioningState"].clone();
+        self.begun(&key, reply(200, part))
     }
 
     fn begin(&mut self, id: &str, shown: &mut Value, now: u64) {
@@ -311,8 +350,20 @@ impl FakeArm {
         }
     }
 
-    fn delete(&mut self, key: &str, now: u64) -> Response {
+    fn delete(&mut self, key: &str, request: &Request, now: u64) -> Response {
         let Some(mut shown) = self.objects.get(key).cloned() else { return reply(204, "") };
+        // Somebody else may be ahead of it.
+        let meant = self.meanwhile.iter().position(|(part, _)| key.contains(part));
+        if let Some((_, change)) = meant.map(|at| self.meanwhile.remove(at)) {
+            change(&mut shown);
+            let id = shown["id"].as_str().unwrap().to_owned();
+            self.put(&id, shown.clone());
+            shown = self.objects[key].clone();
+        }
+        let version = request.headers.iter().find(|(it, _)| it == "if-match").map(|(_, value)| json!(value));
+        if version.is_some_and(|it| it != shown["etag"]) {
+            return error(412, "PreconditionFailed");
+        }
         if self.busy.contains_key(key) {
             return error(429, "RetryableError");
         }

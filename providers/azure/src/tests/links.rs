@@ -58,7 +58,7 @@ fn memo_after(url: &'static str, host: impl FnOnce(Host) -> Host) -> (String, Ho
         let moment = FakeMoment { now: cloud.clock, lists_lag: false };
         let mut response = aerostat_sdk::testing::FakeCloud::answer(&mut *cloud, request, moment);
         if request.method == aerostat_sdk::Method::Put {
-            response.headers.push(("azure-asyncoperation".to_owned(), url.to_owned()));
+            response.headers = vec![("azure-asyncoperation".to_owned(), url.to_owned())];
         }
         Ok(response)
     });
@@ -82,7 +82,7 @@ fn operations_at_another_host_are_not_remembered() {
         "http://169.254.169.254/metadata/identity/locations/westeurope/operations/op-1",
     ] {
         let (memo, host) = memo_after(url, |it| it);
-        assert_eq!(memo.split(' ').count(), 3, "{memo}");
+        assert!(!memo.contains('/'), "{memo}");
         assert!(host.sent().iter().all(|it| it.path[0] == "subscriptions"), "{url}");
     }
     // The memo holds location and name of an operation at the endpoint, and no path.
@@ -97,6 +97,6 @@ fn operations_at_another_host_are_not_remembered() {
         ("subscriptions/other/providers/Microsoft.Network/locations/westeurope/vaults/op-1", None),
     ] {
         let (memo, _) = memo_after(OWN, |it| it.resolves(OWN, place(path, "")));
-        assert_eq!(memo.split(' ').nth(3), expected, "{path}: {memo}");
+        assert_eq!(memo.split(' ').find(|it| it.contains('/')), expected, "{path}: {memo}");
     }
 }

@@ -11,7 +11,7 @@ pub(super) mod snapshot;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{Freshness, LoadBalancerInventory, Result};
+use cloud_provider::{CurrentDescription, Freshness, LoadBalancerInventory, Result};
 use parking_lot::{Mutex, MutexGuard};
 use tokio::sync::Notify;
 use tokio::time::Instant;
@@ -54,6 +54,7 @@ impl Default for Options {
 /// The lists of the cluster's load balancers.
 pub(super) struct LoadBalancerLists {
     source: Arc<dyn LoadBalancerInventory>,
+    description: CurrentDescription,
     pub(super) options: Options,
     last_list: LastList<Snapshot>,
     state: Mutex<ListTimes>,
@@ -69,10 +70,16 @@ struct ListTimes {
 }
 
 impl LoadBalancerLists {
-    pub(super) fn new(source: Arc<dyn LoadBalancerInventory>, options: Options, now: Instant) -> Self {
+    pub(super) fn new(
+        source: Arc<dyn LoadBalancerInventory>,
+        description: CurrentDescription,
+        options: Options,
+        now: Instant,
+    ) -> Self {
         let state = ListTimes { next: None, last: None, resync: now + options.resync_period };
         Self {
             source,
+            description,
             options,
             last_list: LastList::default(),
             state: Mutex::new(state),
@@ -89,6 +96,12 @@ impl LoadBalancerLists {
     /// The newest list.
     pub(super) fn newest(&self) -> Option<Arc<Snapshot>> {
         self.last_list.known(Freshness::ANY)
+    }
+
+    /// Whether a list may answer several Services with fewer requests than calls about them. Where all load balancers are one object, a
+    /// call about several reads it once.
+    pub(super) fn spare_requests(&self) -> bool {
+        !self.description.now().load_balancers_are_one
     }
 
     /// How many calls the newest list took.
@@ -122,7 +135,7 @@ impl LoadBalancerLists {
         if self.known(freshness).is_some() {
             return Some(freshness);
         }
-        if !is_worth_it(together, self.pages()) {
+        if !self.spare_requests() || !is_worth_it(together, self.pages()) {
             return None;
         }
         self.get(freshness).await.is_ok().then_some(freshness)
@@ -189,5 +202,27 @@ impl LoadBalancerLists {
 
     fn state(&self) -> MutexGuard<'_, ListTimes> {
         self.state.lock()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cloud_provider::{Description, InventoryPage, Reply};
+    use scripted_cloud::ScriptedCloud;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn no_list_is_read_for_many_that_are_one_object() {
+        for are_one in [false, true] {
+            let cloud = Arc::new(ScriptedCloud::default());
+            cloud.list_load_balancers.answers(|_| Reply::from(Ok(InventoryPage::default())));
+            let description = Arc::new(Description { load_balancers_are_one: are_one, ..Description::default() });
+            let lists = LoadBalancerLists::new(cloud.clone(), description.into(), Options::default(), Instant::now());
+            let answers = lists.answer(Freshness::ANY, 20).await.is_some();
+            assert_eq!((answers, cloud.list_load_balancers.calls().len()), (!are_one, usize::from(!are_one)));
+            lists.get(Freshness::ANY).await.unwrap();
+            assert!(lists.answer(Freshness::ANY, 20).await.is_some(), "one that was read for something else serves");
+        }
     }
 }

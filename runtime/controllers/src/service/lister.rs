@@ -93,7 +93,8 @@ impl Lister {
                     Some(Resync::Restore) | None => {}
                 }
             }
-            (schedule::next(states.iter().filter_map(|(_, it)| it.waiting()), pages, last), next)
+            let waiting = states.iter().filter_map(|(_, it)| it.waiting()).filter(|_| self.lists.spare_requests());
+            (schedule::next(waiting, pages, last), next)
         })
     }
 

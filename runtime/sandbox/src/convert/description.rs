@@ -77,6 +77,7 @@ pub(crate) fn description(it: wit::Description) -> Result<Description, String> {
             .collect::<Result<_, _>>()?,
         load_balancer_concurrency: load_balancer_concurrency.map(|it| it.max(1)),
         load_balancer_batches: None,
+        load_balancers_are_one: false,
         get_batch_size: get_batch_size.clamp(1, LARGEST_BATCH),
         list_page_size: list_page_size.clamp(1, LARGEST_BATCH),
         ingress: ingress(&extra),

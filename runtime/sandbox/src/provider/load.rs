@@ -148,6 +148,7 @@ pub(super) async fn examine(shared: &ProviderParts, module: Module) -> Result<Lo
         batches.iter_mut().for_each(|(_, it)| it.gather = Duration::ZERO);
     }
     description.load_balancer_batches = batches.as_ref().map(|(_, it)| it.all());
+    description.load_balancers_are_one = batches.as_ref().is_some_and(|(_, it)| it.concurrency == 1);
     let inventory = load_balancer_inventory::described(&calls, inventory).await.map_err(refused)?;
     let routes = routes::described(&calls, routes).await.map_err(refused)?;
     let topologies = persistent_volumes::described(&calls, topologies).await.map_err(refused)?;

@@ -79,10 +79,12 @@ fn add_instance(world: &mut World, set: &str, number: usize) {
     }
 }
 
-/// Reads and writes beside tokens and the questions about operations; writes of what Services share are counted once more.
+/// Reads and writes beside tokens and the questions about operations; reads of machines and of the network, and writes of what Services
+/// share, are counted once more.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct AskedOfAzure {
     pub(crate) reads: usize,
+    pub(crate) machines: usize,
     pub(crate) writes: usize,
     pub(crate) operations: usize,
     pub(crate) balancers: usize,
@@ -95,7 +97,10 @@ impl AskedOfAzure {
         for request in requests.iter().filter(|it| it.path.starts_with("/subscriptions")) {
             match (request.path.contains("/operations/"), request.method.is_safe()) {
                 (true, _) => asked.operations += 1,
-                (false, true) => asked.reads += 1,
+                (false, true) => {
+                    asked.reads += 1;
+                    asked.machines += usize::from(is_of_machines(&request.path));
+                }
                 (false, false) => {
                     asked.writes += 1;
                     let kind = request.path.rsplit('/').nth(1).unwrap_or_default();
@@ -104,13 +109,30 @@ impl AskedOfAzure {
                 }
             }
         }
+        // A list of machines reads that of public addresses, too, right after that of interfaces.
+        let lists =
+            |name: &str| requests.iter().filter(|it| it.path.ends_with(&format!("/Microsoft.Network/{name}"))).count();
+        asked.machines += lists("networkInterfaces").min(lists("publicIPAddresses"));
         asked
+    }
+
+    /// Those for load balancers, as in "10 + 5".
+    pub(crate) fn of_balancers(self) -> String {
+        format!("{} + {}", self.reads - self.machines, self.writes)
     }
 
     /// As in "10 + 5".
     pub(crate) fn text(self) -> String {
         format!("{} + {}", self.reads, self.writes)
     }
+}
+
+/// Whether a read is one of the controllers of nodes, or about the cluster's identity. The path without a machine or a disk is that of the
+/// region's zones.
+fn is_of_machines(path: &str) -> bool {
+    path.contains("/providers/Microsoft.Compute/")
+        || path.ends_with("/networkInterfaces")
+        || path.contains("/virtualNetworks/")
 }
 
 impl Account for Simulator {

@@ -1,12 +1,14 @@
 //! Resources as Azure shows them: with what follows from others.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use serde_json::{Value, json};
 
 use super::id::key;
 use super::kind::Kind;
 use super::ongoing::Stored;
 use super::references::{References, Tie};
-use super::world::{World, elements, parts_mut, referred, text};
+use super::world::{World, elements, parts, parts_mut, referred, text};
 
 /// The fields of parts and resources that follow from others, and are never stored.
 pub(super) const DERIVED: [(Kind, &str, &[&str]); 9] = [
@@ -93,35 +95,45 @@ fn is_new(world: &World, id: &str) -> bool {
 
 /// Shows which rules have a load balancer's frontends, pools and probes.
 fn balancer(references: &References, body: &mut Value) {
-    let rules = body["properties"]["loadBalancingRules"].clone();
-    let outbound = body["properties"]["outboundRules"].clone();
-    let nat = body["properties"]["inboundNatRules"].clone();
-    let ids = |rules: &Value, field: &str, id: &str| -> Value {
-        let has = |rule: &&Value| {
-            let properties = &rule["properties"];
-            key(referred(properties, field)) == key(id)
-                || elements(&properties[format!("{field}s")]).any(|it| key(text(it, "id")) == key(id))
-        };
-        elements(rules).filter(has).map(|it| json!({ "id": it["id"] })).collect()
-    };
-    for (part, field) in [
-        ("frontendIPConfigurations", "frontendIPConfiguration"),
-        ("backendAddressPools", "backendAddressPool"),
-        ("probes", "probe"),
-    ] {
+    let users = users_of_parts(body);
+    for (part, _) in PARTS_OF_RULES {
         for it in parts_mut(body, part) {
             let id = text(it, "id").to_owned();
-            put_list(it, "loadBalancingRules", ids(&rules, field, &id));
-            if part == "probes" {
-                continue;
+            for list in RULES.into_iter().filter(|list| part != "probes" || *list == "loadBalancingRules") {
+                let ids = users.get(&(list, key(&id))).into_iter().flatten();
+                put_list(it, list, ids.map(|id| json!({ "id": id })).collect());
             }
-            put_list(it, "outboundRules", ids(&outbound, field, &id));
-            put_list(it, "inboundNatRules", ids(&nat, field, &id));
             if part == "backendAddressPools" {
                 put_list(it, "backendIPConfigurations", references.shown(Tie::Member, &id));
             }
         }
     }
+}
+
+/// The lists of rules of a load balancer.
+const RULES: [&str; 3] = ["loadBalancingRules", "outboundRules", "inboundNatRules"];
+/// Its parts that rules name, and the fields in which they do.
+const PARTS_OF_RULES: [(&str, &str); 3] = [
+    ("frontendIPConfigurations", "frontendIPConfiguration"),
+    ("backendAddressPools", "backendAddressPool"),
+    ("probes", "probe"),
+];
+
+/// The ids of rules by their list and by the id, as it compares, of a part that they name.
+fn users_of_parts(body: &Value) -> BTreeMap<(&'static str, String), Vec<String>> {
+    let mut users = BTreeMap::<_, Vec<String>>::new();
+    for list in RULES {
+        for rule in parts(body, list) {
+            let properties = &rule["properties"];
+            let one = PARTS_OF_RULES.iter().map(|(_, field)| referred(properties, field));
+            let several = PARTS_OF_RULES.iter().flat_map(|(_, field)| elements(&properties[format!("{field}s")]));
+            let named: BTreeSet<String> = one.chain(several.map(|it| text(it, "id"))).map(key).collect();
+            for it in named {
+                users.entry((list, it)).or_default().push(text(rule, "id").to_owned());
+            }
+        }
+    }
+    users
 }
 
 /// Shows a list that is not empty.

@@ -17,7 +17,7 @@ const OPERATION: Duration = Duration::from_secs(2);
 pub(crate) async fn measure() -> Result<()> {
     let ground = SteppedCluster::start(simulator(changes::NODES, OPERATION).await?).await?;
     let mut table = beside_vendor(&format!(
-        "load balancers of Azure: reads + writes, and seconds; operations of {} s, {} nodes",
+        "load balancers of Azure: reads + writes for them, and seconds; operations of {} s, {} nodes",
         OPERATION.as_secs(),
         changes::NODES
     ));
@@ -31,7 +31,7 @@ pub(crate) async fn measure() -> Result<()> {
 
     let (ground, since) = ground.restart(&[]).await?;
     let step = ground.step(since, None).await?;
-    show(&mut table, "it starts again, with these", &step, "205 + 0", "4 + 0 or less for load balancers");
+    show(&mut table, "it starts again, with these", &step, "205 + 0", "4 + 0 or less");
 
     let since = SystemTime::now();
     ground.leave(0).await?;
@@ -57,7 +57,8 @@ pub(crate) async fn many() -> Result<()> {
 /// The figures of a step, and its requests by what they are.
 fn show(table: &mut Table, name: &str, step: &MeasuredStep, vendor: &str, wanted: &str) {
     let asked = AskedOfAzure::of(&step.requests);
-    row(table, name, format!("{}, {}", asked.text(), seconds(step.time)), vendor, wanted);
+    row(table, name, format!("{}, {}", asked.of_balancers(), seconds(step.time)), vendor, wanted);
+    row(table, "  beside them reads of machines and the network", asked.machines.to_string(), "", "");
     row(table, "  questions about operations", asked.operations.to_string(), "", "");
     step.details(table);
 }
