@@ -45,6 +45,12 @@ pub fn read_each<T, F: for<'a> Form<Value<'a> = T>>(key: &Key<F>) -> Result<Vec<
     Ok(values)
 }
 
+/// All settings as the operator wrote them: names and values.
+#[must_use]
+pub fn all() -> Vec<(String, String)> {
+    host::settings()
+}
+
 /// The setting `name`, parsed; `None` where the operator left it out.
 ///
 /// # Errors

@@ -27,7 +27,7 @@ pub(crate) enum AzureOperationState {
     Ongoing,
     Succeeded,
     Failed(Error),
-    /// Nobody knows it any more, or another took its place.
+    /// The API knows it no more, or another took its place.
     Unknown,
 }
 

@@ -73,7 +73,7 @@ fn prepared(settings: &AzureBalancerSettings, services: &[BatchService<'_>]) -> 
                 scope.balancers.extend(settings.balancer_names(goal.is_internal));
                 scope.groups.insert(goal.public.group.clone());
             }
-            // Of one that is refused goes what was begun for it.
+            // A Service that is refused gives back the addresses that were begun for it.
             Err(_) if was_begun(it.service) => {
                 scope.add(it.service, &AzureMemo::of(it.service).unwrap_or_default(), settings);
             }
@@ -136,8 +136,8 @@ impl<'a> BatchCall<'a> {
         }
         let mut call = Self { settings, cloud, turns };
         call.run();
-        let BatchCall { settings, cloud, turns } = call;
-        merged(answers, turns.into_iter().map(|it| it.answer(&settings, &cloud)).collect())
+        let BatchCall { cloud, turns, .. } = call;
+        merged(answers, turns.into_iter().map(|it| it.answer(&cloud)).collect())
     }
 
     fn run(&mut self) {

@@ -3,7 +3,7 @@
 
 use std::fmt::Write as _;
 
-use aerostat_sdk::{Error, LoadBalancer, Node, Progress, Result, SortedMap};
+use aerostat_sdk::{Error, LoadBalancer, Node, Progress, Result, SortedMap, settings};
 use md5::{Digest as _, Md5};
 
 use super::goal::BatchService;
@@ -35,7 +35,7 @@ fn answer(
     known: &mut AskedOperations,
 ) -> Option<Result<Progress>> {
     let memo = AzureMemo::of(it.service).ok()?;
-    if memo.operations.is_empty() || memo.asked.as_ref() != Some(&asked(it.service, &it.nodes, settings)) {
+    if memo.operations.is_empty() || memo.asked.as_ref() != Some(&asked(it.service, &it.nodes)) {
         return None;
     }
     let mut goes_on = false;
@@ -63,14 +63,92 @@ fn answer(
     Some(Ok(Progress::Ready(memo.status(it.service))))
 }
 
-/// A short name for all that a Service asks for, and shows, with these nodes and settings.
-pub(crate) fn asked(service: &LoadBalancer, nodes: &[&Node], settings: &AzureBalancerSettings) -> String {
-    // The host's own words are about the call, and a memo is what the last one said.
-    let service = LoadBalancer { memo: None, extra: Vec::new(), nodes: Vec::new(), ..service.clone() };
-    let text = format!("{} {service:?} {nodes:?} {settings:?}", env!("CARGO_PKG_VERSION"));
+/// A short name for all that a Service asks for, and shows, with these nodes and the settings of the provider.
+pub(crate) fn asked(service: &LoadBalancer, nodes: &[&Node]) -> String {
+    let mut digest = AskedDigest(Md5::new());
+    digest.add(env!("CARGO_PKG_VERSION"));
+    digest.add_pairs(&settings::all());
+    digest.add_service(service);
+    nodes.iter().for_each(|it| digest.add_node(it));
     let mut name = String::new();
-    for byte in &Md5::digest(text)[..8] {
+    for byte in &digest.0.finalize()[..8] {
         let _ = write!(name, "{byte:02x}");
     }
     name
+}
+
+/// The texts of a Service, its nodes and the settings, each with its length before it.
+struct AskedDigest(Md5);
+
+impl AskedDigest {
+    fn add(&mut self, text: &str) {
+        self.0.update(u64::try_from(text.len()).unwrap_or(u64::MAX).to_le_bytes());
+        self.0.update(text);
+    }
+
+    fn add_optional(&mut self, text: Option<&String>) {
+        self.0.update([u8::from(text.is_some())]);
+        text.into_iter().for_each(|it| self.add(it));
+    }
+
+    fn add_number(&mut self, number: Option<u32>) {
+        self.0.update([u8::from(number.is_some())]);
+        self.0.update(number.unwrap_or_default().to_le_bytes());
+    }
+
+    fn add_count(&mut self, count: usize) {
+        self.0.update(u64::try_from(count).unwrap_or(u64::MAX).to_le_bytes());
+    }
+
+    fn add_pairs(&mut self, pairs: &[(String, String)]) {
+        self.add_count(pairs.len());
+        for (name, value) in pairs {
+            self.add(name);
+            self.add(value);
+        }
+    }
+
+    /// All but the memo, which is what the last call said, and the host's own words about the call.
+    fn add_service(&mut self, service: &LoadBalancer) {
+        let owner = &service.owner;
+        for text in [&service.name, &owner.cluster, &owner.namespace, &owner.name, &owner.uid] {
+            self.add(text);
+        }
+        self.add_count(service.current_ingress.len());
+        for ingress in &service.current_ingress {
+            self.add_optional(ingress.ip.as_ref());
+            self.add_optional(ingress.hostname.as_ref());
+        }
+        self.add_optional(service.load_balancer_class.as_ref());
+        self.add_count(service.ports.len());
+        for port in &service.ports {
+            self.add(&port.name);
+            self.add_number(Some(port.protocol as u32));
+            self.add_number(Some(port.port.into()));
+            self.add_number(port.node_port.map(Into::into));
+            self.add_optional(port.app_protocol.as_ref());
+        }
+        self.add_pairs(&service.annotations);
+        self.add_count(service.source_ranges.len());
+        service.source_ranges.iter().for_each(|it| self.add(it));
+        self.add_count(service.ip_families.len());
+        service.ip_families.iter().for_each(|it| self.add_number(Some(*it as u32)));
+        self.add_optional(service.load_balancer_ip.as_ref());
+        self.add(&format!("{:?}", service.external_traffic_policy));
+        self.add_number(service.client_ip_affinity_seconds);
+    }
+
+    fn add_node(&mut self, node: &Node) {
+        self.add(&node.name);
+        for text in [&node.uid, &node.provider_id, &node.zone, &node.region] {
+            self.add_optional(text.as_ref());
+        }
+        self.add_count(node.addresses.len());
+        for address in &node.addresses {
+            self.add_number(Some(address.kind as u32));
+            self.add(&address.value);
+        }
+        self.add_pairs(&node.labels);
+        self.add_pairs(&node.extra);
+    }
 }

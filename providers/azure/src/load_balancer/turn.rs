@@ -11,7 +11,6 @@ use super::memo::{AzureMemo, MOST};
 use super::placement::Placement;
 use super::reach::ServiceReach;
 use super::writing::{POLL, SharedWrite};
-use crate::settings::balancers::AzureBalancerSettings;
 
 /// A Service of a batch.
 pub(crate) struct ServiceTurn<'a> {
@@ -118,7 +117,7 @@ impl<'a> ServiceTurn<'a> {
     }
 
     /// The answer.
-    pub(crate) fn answer(self, settings: &AzureBalancerSettings, cloud: &BalancerCloud) -> Result<Progress> {
+    pub(crate) fn answer(self, cloud: &BalancerCloud) -> Result<Progress> {
         let addresses = self.addresses(cloud);
         let has_link = self.goal.link.is_some() || (self.memo.has_link && !self.goes_on());
         let is_done = self.goes_on();
@@ -128,10 +127,10 @@ impl<'a> ServiceTurn<'a> {
             operations.extend(self.memo.operations.iter().cloned());
         }
         operations.dedup();
-        // What the Service shows is what it is to show, and its memo has room for all operations.
+        // The Service shows all that it is to show, and its memo has room for all operations.
         let shown = self.service.current_ingress.iter().map(|it| it.ip.as_deref().unwrap_or_default());
         let is_last = is_done && !self.ends.is_empty() && operations.len() <= MOST && shown.eq(&addresses);
-        let asked = is_last.then(|| ending::asked(self.service, &self.nodes, settings));
+        let asked = is_last.then(|| ending::asked(self.service, &self.nodes));
         let is_moving = self.memo.is_moving && !is_done;
         let is_first = self.memo.is_new && !is_done;
         let balancer = self.place.balancer;

@@ -352,7 +352,7 @@ impl FakeArm {
 
     fn delete(&mut self, key: &str, request: &Request, now: u64) -> Response {
         let Some(mut shown) = self.objects.get(key).cloned() else { return reply(204, "") };
-        // Somebody else may be ahead of it.
+        // Another writer may be ahead of it.
         let meant = self.meanwhile.iter().position(|(part, _)| key.contains(part));
         if let Some((_, change)) = meant.map(|at| self.meanwhile.remove(at)) {
             change(&mut shown);

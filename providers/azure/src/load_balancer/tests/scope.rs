@@ -16,7 +16,7 @@ fn read(stage: &BalancerStage, since: usize) -> Vec<String> {
 }
 
 fn inside(service: LoadBalancer) -> LoadBalancer {
-    service.with_annotation(&key(INTERNAL), "true")
+    service.with_annotation(key(INTERNAL), "true")
 }
 
 #[test]
