@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use controllers::{
     Account, Context, Events, Metrics, Nodes, RequestedChanges, Task, node, node_ipam, node_lifecycle,
-    persistent_volume_labels, route, service,
+    persistent_volume_labels, route, service, volume_provisioner,
 };
 use kube::Client;
 use prometheus::Registry;
@@ -37,6 +37,8 @@ pub enum Controller {
     Route(route::Options),
     /// The persistentvolume-label-controller.
     PersistentVolumeLabel,
+    /// The volume-provisioner.
+    VolumeProvisioner(volume_provisioner::Options),
     /// The node-ipam-controller.
     NodeIpam(node_ipam::Options),
     /// The node-ipam-controller that takes networks from the cloud.
@@ -67,6 +69,12 @@ impl From<service::Options> for Controller {
     }
 }
 
+impl From<volume_provisioner::Options> for Controller {
+    fn from(options: volume_provisioner::Options) -> Controller {
+        Controller::VolumeProvisioner(options)
+    }
+}
+
 impl From<node_ipam::Options> for Controller {
     fn from(options: node_ipam::Options) -> Controller {
         Controller::NodeIpam(options)
@@ -82,6 +90,7 @@ impl Controller {
             Controller::Service(options) => service::new(context, cloud, options),
             Controller::Route(options) => route::new(context, cloud, options),
             Controller::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
+            Controller::VolumeProvisioner(options) => volume_provisioner::new(context, cloud, options),
             Controller::NodeIpam(options) => node_ipam::new(context, options).ok(),
             Controller::NodeIpamFromCloud(options) => node_ipam::new_from_cloud(context, cloud, options),
         };

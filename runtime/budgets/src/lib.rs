@@ -20,7 +20,7 @@ mod writes;
 
 pub use self::count::{Count, Recorded, Refusal, WriteAges};
 pub use self::node_deletions::NodeDeletions;
-pub use self::numbers::{LOAD_BALANCERS, NODES, ROUTES, WRITES};
+pub use self::numbers::{LOAD_BALANCERS, NODES, ROUTES, VOLUMES, WRITES};
 pub use self::requested_changes::{LONGEST_WINDOW, RequestedChanges, WaitingChange};
 pub use self::share::{Budget, Spent};
 pub use self::writes::{WriteKind, WriteLimits};

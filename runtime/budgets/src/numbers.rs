@@ -16,6 +16,9 @@ pub const LOAD_BALANCERS: Budget = Budget { percent: 10, least: 3, window: WINDO
 /// Deletions and moves of routes for which no node has been seen to go or to change.
 pub const ROUTES: Budget = Budget { percent: 10, least: 1, window: WINDOW };
 
+/// Deletions of volumes whose claims are gone.
+pub const VOLUMES: Budget = Budget { percent: 10, least: 20, window: WINDOW };
+
 /// Writes with one credential.
 pub const WRITES: WriteLimits = WriteLimits {
     window: WINDOW,
@@ -52,6 +55,7 @@ mod tests {
                 "`--node-deletion-budget`, `--node-deletion-budget-window`",
             ),
             ("load balancers of vanished Services", "load balancers", LOAD_BALANCERS, "nothing"),
+            ("volumes", "driver's PersistentVolumes", VOLUMES, "nothing"),
             ("routes", "routes", ROUTES, "`--route-deletion-budget`, `--route-deletion-budget-window`"),
         ];
         for (name, all, Budget { percent, least, window }, set_by) in shares {

@@ -46,6 +46,7 @@ pub mod route;
 pub mod service;
 mod trimmed;
 mod version;
+pub mod volume_provisioner;
 mod warm_up;
 mod watch;
 mod watched;

@@ -2,6 +2,7 @@
 
 mod cidrs;
 mod inventory;
+mod volumes;
 
 use prometheus::{
     Gauge, GaugeVec, Histogram, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGauge, IntGaugeVec, Opts,
@@ -10,6 +11,7 @@ use prometheus::{
 
 pub(crate) use self::cidrs::CidrMetrics;
 use self::inventory::InventoryMetrics;
+pub(crate) use self::volumes::VolumeMetrics;
 
 /// Metrics of the controllers.
 #[derive(Clone)]
@@ -46,6 +48,8 @@ pub struct Metrics {
     withheld: IntCounterVec,
     /// Metrics of the cluster CIDRs.
     pub(crate) cidrs: CidrMetrics,
+    /// Metrics of the volumes of claims.
+    pub(crate) volumes: VolumeMetrics,
 }
 
 /// Metrics of one work queue.
@@ -144,6 +148,7 @@ impl Metrics {
                 &["reason"],
             )?,
             cidrs: CidrMetrics::register(registry)?,
+            volumes: VolumeMetrics::register(registry)?,
         };
         registry.register(Box::new(metrics.depth.clone()))?;
         registry.register(Box::new(metrics.adds.clone()))?;

@@ -10,9 +10,10 @@ use std::fmt::Debug;
 use crate::node_object::{KubeNode, NodeSpec, NodeStatus};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{
-    LoadBalancerStatus, NodeAddress, NodeCondition, PersistentVolume, PersistentVolumeSpec, Service, ServiceSpec,
-    ServiceStatus, Taint,
+    LoadBalancerStatus, NodeAddress, NodeCondition, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
+    PersistentVolumeSpec, PersistentVolumeStatus, Service, ServiceSpec, ServiceStatus, Taint,
 };
+use k8s_openapi::api::storage::v1::{CSINode, CSINodeSpec, VolumeAttachment, VolumeAttachmentSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use kube::Resource;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -67,10 +68,46 @@ impl Read for Service {
 }
 
 impl Read for PersistentVolume {
-    type Wire = WireObject<PersistentVolumeSpec, IgnoredAny>;
+    type Wire = WireObject<PersistentVolumeSpec, VolumePhase>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         self.spec.as_ref()
+    }
+
+    fn status(&self) -> Option<&impl Serialize> {
+        self.status.as_ref()
+    }
+}
+
+impl Read for PersistentVolumeClaim {
+    type Wire = WireObject<PersistentVolumeClaimSpec, IgnoredAny>;
+
+    fn spec(&self) -> Option<&impl Serialize> {
+        self.spec.as_ref()
+    }
+
+    fn status(&self) -> Option<&impl Serialize> {
+        self.status.as_ref()
+    }
+}
+
+impl Read for CSINode {
+    type Wire = WireObject<CSINodeSpec, IgnoredAny>;
+
+    fn spec(&self) -> Option<&impl Serialize> {
+        Some(&self.spec)
+    }
+
+    fn status(&self) -> Option<&impl Serialize> {
+        None::<&()>
+    }
+}
+
+impl Read for VolumeAttachment {
+    type Wire = WireObject<VolumeAttachmentSpec, IgnoredAny>;
+
+    fn spec(&self) -> Option<&impl Serialize> {
+        Some(&self.spec)
     }
 
     fn status(&self) -> Option<&impl Serialize> {
@@ -144,6 +181,12 @@ struct MachineCondition {
     reason: Option<String>,
     #[serde(default, deserialize_with = "readable_time")]
     last_transition_time: Option<Time>,
+}
+
+/// The phase of a PersistentVolume.
+#[derive(Deserialize)]
+pub(crate) struct VolumePhase {
+    phase: Option<String>,
 }
 
 /// A Service's status.
@@ -247,9 +290,28 @@ impl From<ServiceHealth> for ServiceStatus {
     }
 }
 
-impl From<WireObject<PersistentVolumeSpec, IgnoredAny>> for PersistentVolume {
-    fn from(wire: WireObject<PersistentVolumeSpec, IgnoredAny>) -> Self {
-        Self { metadata: ObjectMeta { finalizers: None, ..wire.metadata.into() }, spec: wire.spec, status: None }
+impl From<WireObject<PersistentVolumeSpec, VolumePhase>> for PersistentVolume {
+    fn from(wire: WireObject<PersistentVolumeSpec, VolumePhase>) -> Self {
+        let status = |it: VolumePhase| PersistentVolumeStatus { phase: it.phase, ..PersistentVolumeStatus::default() };
+        Self { metadata: wire.metadata.into(), spec: wire.spec, status: wire.status.map(status) }
+    }
+}
+
+impl From<WireObject<PersistentVolumeClaimSpec, IgnoredAny>> for PersistentVolumeClaim {
+    fn from(wire: WireObject<PersistentVolumeClaimSpec, IgnoredAny>) -> Self {
+        Self { metadata: wire.metadata.into(), spec: wire.spec, status: None }
+    }
+}
+
+impl From<WireObject<CSINodeSpec, IgnoredAny>> for CSINode {
+    fn from(wire: WireObject<CSINodeSpec, IgnoredAny>) -> Self {
+        Self { metadata: wire.metadata.into(), spec: wire.spec.unwrap_or_default() }
+    }
+}
+
+impl From<WireObject<VolumeAttachmentSpec, IgnoredAny>> for VolumeAttachment {
+    fn from(wire: WireObject<VolumeAttachmentSpec, IgnoredAny>) -> Self {
+        Self { metadata: wire.metadata.into(), spec: wire.spec.unwrap_or_default(), status: None }
     }
 }
 
@@ -454,7 +516,8 @@ mod tests {
             "status": { "phase": "Bound", "lastPhaseTransitionTime": "2026-01-02T03:04:05Z" },
         });
         check::<PersistentVolume>(sent("PersistentVolume", volume), |volume| {
-            (volume.metadata.finalizers, volume.status) = (None, None);
+            let phase = volume.status.take().and_then(|it| it.phase);
+            volume.status = Some(PersistentVolumeStatus { phase, ..PersistentVolumeStatus::default() });
         });
     }
 

@@ -15,17 +15,20 @@ pub enum ControllerName {
     Route,
     /// Labels of PersistentVolumes.
     PersistentVolumeLabel,
+    /// Volumes of PersistentVolumeClaims.
+    VolumeProvisioner,
 }
 
 impl ControllerName {
     /// All that `--controllers` knows, also those that this release does not have.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::CloudNode,
         Self::CloudNodeLifecycle,
         Self::Service,
         Self::NodeIpam,
         Self::Route,
         Self::PersistentVolumeLabel,
+        Self::VolumeProvisioner,
     ];
 
     /// The canonical name: in `--controllers`, in `/healthz` and in the log.
@@ -38,6 +41,7 @@ impl ControllerName {
             Self::NodeIpam => "node-ipam-controller",
             Self::Route => "node-route-controller",
             Self::PersistentVolumeLabel => "persistentvolume-label-controller",
+            Self::VolumeProvisioner => "volume-provisioner",
         }
     }
 
@@ -51,7 +55,14 @@ impl ControllerName {
             Self::NodeIpam => "nodeipam",
             Self::Route => "route",
             Self::PersistentVolumeLabel => "pvlabel",
+            Self::VolumeProvisioner => "volume-provisioner",
         }
+    }
+
+    /// Whether `*` means it, too. A vendor's own controller may be at work on the same volumes, so that one is asked for by name.
+    #[must_use]
+    pub fn is_on_by_default(self) -> bool {
+        self != Self::VolumeProvisioner
     }
 
     /// The controller with this name or alias.
@@ -103,7 +114,7 @@ impl Controllers {
         if errors.is_empty() { Ok(Self(entries)) } else { Err(errors) }
     }
 
-    /// Whether `controller` is to run. Its first mention decides; without one, `*` does.
+    /// Whether `controller` is to run. Its first mention decides; without one, `*` does for those that are on by default.
     #[must_use]
     pub fn is_enabled(&self, controller: ControllerName) -> bool {
         self.0
@@ -113,7 +124,7 @@ impl Controllers {
                 Mention::Off(it) if *it == controller => Some(false),
                 Mention::All | Mention::On(_) | Mention::Off(_) => None,
             })
-            .unwrap_or_else(|| self.0.contains(&Mention::All))
+            .unwrap_or_else(|| controller.is_on_by_default() && self.0.contains(&Mention::All))
     }
 
     /// Whether `controller` was asked for by its name, and not only by `*`.
@@ -148,6 +159,15 @@ mod tests {
     fn the_first_mention_decides() {
         check("*", &["cloud-node", "cloud-node-lifecycle", "service", "nodeipam", "route", "pvlabel"]);
         check("*,-route", &["cloud-node", "cloud-node-lifecycle", "service", "nodeipam", "pvlabel"]);
+        check(
+            "*,volume-provisioner",
+            &["cloud-node", "cloud-node-lifecycle", "service", "nodeipam", "route", "pvlabel", "volume-provisioner"],
+        );
+        check("volume-provisioner", &["volume-provisioner"]);
+        check(
+            "*,-volume-provisioner,volume-provisioner,-pvlabel",
+            &["cloud-node", "cloud-node-lifecycle", "service", "nodeipam", "route"],
+        );
         check("cloud-node", &["cloud-node"]);
         check("-route,route", &[]);
         check("route,-route", &["route"]);
@@ -160,8 +180,8 @@ mod tests {
         for controller in ControllerName::ALL {
             check(controller.name(), &[controller.alias()]);
             check(controller.alias(), &[controller.alias()]);
-            let others: Vec<_> =
-                ControllerName::ALL.into_iter().filter(|it| *it != controller).map(ControllerName::alias).collect();
+            let others = ControllerName::ALL.into_iter().filter(|it| *it != controller && it.is_on_by_default());
+            let others: Vec<_> = others.map(ControllerName::alias).collect();
             check(&format!("*,-{}", controller.alias()), &others);
             check(&format!("*,-{}", controller.name()), &others);
         }

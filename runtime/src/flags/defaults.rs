@@ -34,7 +34,7 @@ fn in_effect(flag: &str) -> Option<String> {
         }
         _ => None,
     };
-    let all = ControllerName::ALL.iter().all(|it| settings.controllers.is_enabled(*it));
+    let all = ControllerName::ALL.iter().all(|it| settings.controllers.is_enabled(*it) == it.is_on_by_default());
     Some(match flag {
         "cluster-name" => service.cluster_name,
         "controllers" if all => "*".to_owned(),

@@ -1,6 +1,8 @@
 //! Which controllers run. No client, no clock, no log but for the start of a controller.
 
-use ::controllers::{Context, Task, node, node_lifecycle, persistent_volume_labels, route, service};
+use ::controllers::{
+    Context, Task, node, node_lifecycle, persistent_volume_labels, route, service, volume_provisioner,
+};
 use cloud_provider::Cloud;
 use k8s_openapi::api::core::v1::ObjectReference;
 use tracing::{info, warn};
@@ -19,6 +21,9 @@ pub(super) enum SkippedController {
 /// Why a controller does not run with these settings and this provider; `None` if it does.
 pub(super) fn skipped(controller: ControllerName, settings: &RunSettings, cloud: &Cloud) -> Option<SkippedController> {
     if !settings.controllers.is_enabled(controller) {
+        if !controller.is_on_by_default() {
+            return Some(SkippedController::Wanted("is off: it runs where --controllers names it".to_owned()));
+        }
         return Some(SkippedController::Wanted("is disabled by --controllers".to_owned()));
     }
     if controller == ControllerName::Route && !settings.routes.enabled {
@@ -39,6 +44,7 @@ pub(super) fn skipped(controller: ControllerName, settings: &RunSettings, cloud:
         ControllerName::Service => ("load-balancers", cloud.load_balancers.is_some()),
         ControllerName::Route => ("routes", cloud.routes.is_some()),
         ControllerName::PersistentVolumeLabel => ("persistent-volumes", cloud.persistent_volumes.is_some()),
+        ControllerName::VolumeProvisioner => ("volumes", cloud.volumes.is_some()),
     };
     if !is_exported {
         let provider = &cloud.description.now().name;
@@ -107,6 +113,7 @@ pub(super) fn new(
         ControllerName::CloudNodeLifecycle => node_lifecycle::new(context, cloud, settings.into()),
         ControllerName::Service => service::new(context, cloud, settings.into()),
         ControllerName::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
+        ControllerName::VolumeProvisioner => volume_provisioner::new(context, cloud, settings.into()),
         // It is made by its own rules, beside the Leases that it needs.
         ControllerName::NodeIpam => None,
         ControllerName::Route => route::new(context, cloud, route::Options { lease, ..settings.into() }),
@@ -151,6 +158,26 @@ mod tests {
         check(&["--controllers=*,-route"], true, false, "disabled by --controllers");
         check(&["--cluster-cidr=10.244.0.0/16"], false, false, "does not export aerostat:cloud/routes");
         check(&["--controllers=route"], false, true, "does not export aerostat:cloud/routes");
+    }
+
+    #[test]
+    fn volumes_are_made_where_a_person_asks_for_it() {
+        let skipped_with = |flags: &[&str], cloud: &Cloud| {
+            let flags = ["aerostat", "--cloud-config=/cloud.yaml"].iter().chain(flags);
+            skipped(ControllerName::VolumeProvisioner, &RunSettings::parse(flags).unwrap(), cloud)
+        };
+        let without = cloud(false);
+        let script = Arc::new(ScriptedCloud::default());
+        let with = Cloud { volumes: Some(script.clone()), ..script.offering(Arc::default()) };
+        for flags in [&[] as &[&str], &["--controllers=*"], &["--controllers=*,-volume-provisioner"]] {
+            assert!(matches!(skipped_with(flags, &with), Some(SkippedController::Wanted(_))), "{flags:?}");
+        }
+        assert_eq!(skipped_with(&["--controllers=*,volume-provisioner"], &with), None);
+        let asked = skipped_with(&["--controllers=*,volume-provisioner"], &without);
+        assert!(
+            matches!(&asked, Some(SkippedController::Unwanted(it)) if it.contains("aerostat:cloud/volumes")),
+            "{asked:?}"
+        );
     }
 
     #[test]

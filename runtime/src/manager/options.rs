@@ -1,6 +1,6 @@
 //! The controllers' options, out of the settings.
 
-use controllers::{ClusterFacts, node, node_lifecycle, route, service};
+use controllers::{ClusterFacts, node, node_lifecycle, route, service, volume_provisioner};
 
 use crate::flags::{ControllerName, LoadBalancerFlags, NodeIpam, RunSettings};
 use crate::manager::cloud::LoadedProvider;
@@ -56,6 +56,12 @@ impl From<&RunSettings> for service::Options {
             retry_base: settings.service.retry_base_delay,
             inventory: (&settings.load_balancers).into(),
         }
+    }
+}
+
+impl From<&RunSettings> for volume_provisioner::Options {
+    fn from(settings: &RunSettings) -> Self {
+        Self { cluster_name: settings.cluster_name.clone(), ..Self::default() }
     }
 }
 

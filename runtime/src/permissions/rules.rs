@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use controllers::volume_provisioner;
+
 use crate::flags::{ControllerName, NodeIpam, RunSettings};
 
 /// The order of verbs in a rule.
@@ -33,6 +35,17 @@ const NODE_IPAM: [Rights; 1] = [("", "nodes", &["get", "patch"])];
 const CLOUD_ALLOCATOR: [Rights; 1] = [("", "nodes/status", &["patch"])];
 
 const PERSISTENT_VOLUME_LABEL: [Rights; 1] = [("", "persistentvolumes", &["list", "watch", "patch"])];
+
+const VOLUME_PROVISIONER: [Rights; 5] = [
+    ("", "persistentvolumeclaims", &["get", "list", "watch", "patch"]),
+    ("", "persistentvolumes", &["get", "list", "watch", "create", "patch", "delete"]),
+    ("storage.k8s.io", "storageclasses", &["get"]),
+    ("storage.k8s.io", "csinodes", &["list", "watch"]),
+    ("storage.k8s.io", "volumeattachments", &["list", "watch"]),
+];
+
+/// The intents to make volumes, in a namespace of their own.
+const VOLUME_INTENTS: Rights = ("", "configmaps", &["get", "list", "create", "patch", "delete"]);
 
 /// The questions about a caller of `/metrics`: who is it, and may it?
 const METRICS: [Rights; 2] = [
@@ -100,10 +113,13 @@ fn of_controller(controller: ControllerName, settings: &RunSettings) -> Vec<Role
         ControllerName::NodeIpam => &NODE_IPAM,
         ControllerName::Route => &ROUTE,
         ControllerName::PersistentVolumeLabel => &PERSISTENT_VOLUME_LABEL,
+        ControllerName::VolumeProvisioner => &VOLUME_PROVISIONER,
     };
     let gives_the_clouds_networks = matches!(settings.node_ipam, Some(NodeIpam::Cloud { .. }));
     let further = (controller == ControllerName::NodeIpam && gives_the_clouds_networks).then_some(CLOUD_ALLOCATOR);
-    rows.iter().copied().chain(further.into_iter().flatten()).map(|row| rule(None, None, row)).collect()
+    let everywhere = rows.iter().copied().chain(further.into_iter().flatten()).map(|row| rule(None, None, row));
+    let intents = rule(Some(volume_provisioner::NAMESPACE), None, VOLUME_INTENTS);
+    everywhere.chain((controller == ControllerName::VolumeProvisioner).then_some(intents)).collect()
 }
 
 impl NeededRights {
@@ -300,6 +316,15 @@ mod tests {
         assert!(!of(&range).contains(&status));
         let cloud = settings(&["--allocate-node-cidrs", "--cidr-allocator-type=CloudAllocator"]);
         assert!(of(&cloud).contains(&status));
+    }
+
+    #[test]
+    fn volumes_of_claims_need_config_maps_of_one_namespace_alone() {
+        let rules = rules(&settings(&[]), &[ControllerName::VolumeProvisioner]).work();
+        let namespaces: Vec<_> =
+            rules.iter().filter(|it| it.resource == "configmaps").map(|it| it.namespace.as_deref()).collect();
+        assert_eq!(namespaces, [Some("aerostat-volumes")]);
+        assert!(rules.iter().all(|it| it.resource != "secrets"));
     }
 
     #[test]

@@ -56,9 +56,9 @@ pub(crate) type Right = (Option<String>, String, String, Option<String>, String)
 fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
     let held = held_in("rbac.yaml");
     let settings = RunSettings::parse(command_line(&container(&template()))).unwrap();
-    // What its own manifest allows is asked for where the provider knows volumes.
-    let controllers: Vec<_> =
-        ControllerName::ALL.into_iter().filter(|it| *it != ControllerName::PersistentVolumeLabel).collect();
+    // What manifests of their own allow is asked for where the provider knows volumes.
+    let of_volumes = [ControllerName::PersistentVolumeLabel, ControllerName::VolumeProvisioner];
+    let controllers: Vec<_> = ControllerName::ALL.into_iter().filter(|it| !of_volumes.contains(it)).collect();
     let rules = rules(&settings, &controllers);
     let module = RoleRule {
         namespace: Some("kube-system".to_owned()),
@@ -73,10 +73,13 @@ fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
 #[test]
 fn a_provider_that_knows_volumes_needs_one_more_role() {
     let settings = RunSettings::parse(command_line(&container(&template()))).unwrap();
-    let [(_, own)] = &rules(&settings, &[ControllerName::PersistentVolumeLabel]).own[..] else {
-        panic!("one controller")
-    };
-    assert_eq!(held_in("persistent-volumes/rbac.yaml"), asked(own.clone()));
+    for (manifest, controller) in [
+        ("persistent-volumes/rbac.yaml", ControllerName::PersistentVolumeLabel),
+        ("volumes/rbac.yaml", ControllerName::VolumeProvisioner),
+    ] {
+        let [(_, own)] = &rules(&settings, &[controller]).own[..] else { panic!("one controller") };
+        assert_eq!(held_in(manifest), asked(own.clone()), "{manifest}");
+    }
 }
 
 #[tokio::test]

@@ -1,14 +1,18 @@
-//! Where volumes are: the persistentvolume-label-controller and the webhook, against a real API server.
+//! Volumes, against a real API server: where they are, by the persistentvolume-label-controller and the webhook, and those of
+//! claims, by the volume-provisioner.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod bad_input;
 mod callers;
 mod certificates;
+mod claims;
 mod cloud;
 mod controller;
+mod deletions;
 mod failures;
 mod lies;
+mod provisioner;
 mod setup;
 mod volumes;
 mod webhook;

@@ -3,9 +3,10 @@
 use anyhow::{Result, bail};
 use k8s_openapi::api::admissionregistration::v1::MutatingWebhookConfiguration;
 use k8s_openapi::api::coordination::v1::Lease;
-use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, PersistentVolume, Service};
+use k8s_openapi::api::core::v1::{ConfigMap, Event, Node, PersistentVolume, PersistentVolumeClaim, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
 use k8s_openapi::api::rbac::v1::{ClusterRole, ClusterRoleBinding};
+use k8s_openapi::api::storage::v1::{CSINode, StorageClass, VolumeAttachment};
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, ListParams, Patch, PatchParams};
 use kube::{Client, Resource, ResourceExt};
 use serde_json::json;
@@ -20,13 +21,17 @@ const OWN: [&str; 4] = [
     "kubernetes",
 ];
 
-/// Deletes what tests leave behind: webhooks, nodes, volumes, services, leases, ConfigMaps, events, where an
+/// Deletes what tests leave behind: webhooks, nodes, claims, volumes, their classes, services, leases, ConfigMaps, events, where an
 /// API server is, and the roles of single clouds.
 ///
 /// Only the metadata of objects is read: a test may have written what no type of ours can read.
 pub(super) async fn reset(admin: &Client) -> Result<()> {
     everywhere::<MutatingWebhookConfiguration>(admin).await?;
+    everywhere::<VolumeAttachment>(admin).await?;
+    everywhere::<PersistentVolumeClaim>(admin).await?;
     everywhere::<PersistentVolume>(admin).await?;
+    everywhere::<StorageClass>(admin).await?;
+    everywhere::<CSINode>(admin).await?;
     everywhere::<Node>(admin).await?;
     everywhere::<Service>(admin).await?;
     everywhere::<Lease>(admin).await?;

@@ -1,0 +1,429 @@
+//! The volume-provisioner: it makes the volumes that PersistentVolumeClaims ask for, and deletes those that nobody needs any more,
+//! in the place of a CSI driver's own provisioner.
+//!
+//! ```text
+//! claims, classes, CSINodes, nodes ► queue ► ■ plan::claim
+//!     begin      ■ request::intent ► ConfigMap ► create ► … pending: memo into the ConfigMap, later again
+//!                                                  ready ► PersistentVolume ► the ConfigMap goes ► event
+//!                                                  no room ► abandon ► the claim goes back to the scheduler
+//!     abandon    abandon ► … done ► the ConfigMap goes
+//! PersistentVolumes, attachments ► queue ► ■ plan::volume ► budget ► delete ► … done ► the PersistentVolume goes
+//! ```
+//!
+//! The intent outlives claim and process: whatever was asked for is either a PersistentVolume's or abandoned.
+
+mod class;
+mod error;
+mod intent;
+mod places;
+mod plan;
+mod quantity;
+mod request;
+mod sync;
+mod volumes;
+
+use std::collections::{HashMap, HashSet};
+use std::mem::discriminant;
+use std::sync::Arc;
+use std::time::Duration;
+
+pub use budgets::Budget;
+use budgets::{RequestedChanges, Spent};
+use cloud_provider::{Cloud, CloudVolumes, Identity};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{ConfigMap, PersistentVolume, PersistentVolumeClaim};
+use k8s_openapi::api::storage::v1::{CSINode, StorageClass, VolumeAttachment};
+use kube::ResourceExt as _;
+use kube::api::{Api, ListParams};
+use kube::runtime::watcher::Event;
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+use tokio::sync::watch::Receiver;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use tracing::{info, warn};
+
+use crate::account::changed;
+use crate::context::{Context, Task};
+use crate::error::chain;
+use crate::events::Recorder;
+use crate::liveness::Liveness;
+use crate::metrics::VolumeMetrics;
+use crate::nodes::Nodes;
+use crate::provider_events::ProviderEvents;
+use crate::queue::limits::Limits;
+use crate::queue::pump::WorkQueue;
+use crate::trimmed::Trimmed;
+use crate::watch;
+use crate::watched::{WatchWriter, Watched};
+use crate::worker::{self, random};
+
+use self::intent::Intent;
+use self::plan::VolumeStep;
+
+/// The source of this controller's events.
+const COMPONENT: &str = "volume-provisioner";
+/// The queue's name in metrics.
+const QUEUE: &str = "volumeProvisioner";
+/// Claims and volumes that are worked on side by side.
+const WORKERS: usize = 20;
+/// How long it rests before intents are listed again that could not be.
+const LIST_AGAIN: Duration = Duration::from_secs(5);
+/// How long it rests before claims that wait for nodes are looked at again: each kubelet writes its CSINode as often as it likes.
+const LOOK_AGAIN: Duration = Duration::from_secs(5);
+/// A claim's key in the queue, by its UID, and a volume's, by its name.
+const CLAIM: &str = "claim/";
+const VOLUME: &str = "volume/";
+
+/// The namespace of the intents, which nobody else writes.
+pub const NAMESPACE: &str = "aerostat-volumes";
+
+/// How volumes are made and deleted.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// `--cluster-name`.
+    pub cluster_name: String,
+    /// How many volumes are deleted in how long.
+    pub budget: Budget,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { cluster_name: "kubernetes".to_owned(), budget: budgets::VOLUMES }
+    }
+}
+
+/// The state that the parts of this controller share.
+struct VolumeProvisioner {
+    claim_api: Api<Trimmed<PersistentVolumeClaim>>,
+    client: kube::Client,
+    volume_api: Api<Trimmed<PersistentVolume>>,
+    plain_volume_api: Api<PersistentVolume>,
+    class_api: Api<StorageClass>,
+    intent_api: Api<ConfigMap>,
+    claims: Watched<PersistentVolumeClaim>,
+    volumes: Watched<PersistentVolume>,
+    csi_nodes: Watched<CSINode>,
+    attachments: Watched<VolumeAttachment>,
+    nodes: Nodes,
+    /// A node has the driver now, or has it no more.
+    nodes_changed: Notify,
+    cloud: Arc<dyn CloudVolumes>,
+    identity: Arc<dyn Identity>,
+    /// The names of claims, by their UIDs.
+    names: Mutex<HashMap<String, String>>,
+    intents: Mutex<HashMap<String, Intent>>,
+    /// UIDs of claims whose volumes are being abandoned, each of which is one change.
+    abandoned: Mutex<HashSet<String>>,
+    spent: Mutex<Spent>,
+    /// PersistentVolumes whose deletion is counted, and not done: since when.
+    counted: Mutex<HashMap<String, Instant>>,
+    /// PersistentVolumes that were saved, and that the watch has not shown yet.
+    saved: Mutex<HashSet<String>>,
+    requested: RequestedChanges,
+    metrics: VolumeMetrics,
+    recorder: Recorder,
+    events: Mutex<ProviderEvents>,
+    queue: Arc<WorkQueue>,
+    options: Options,
+    /// This process, in the attributes of the volumes that it makes.
+    process: String,
+}
+
+/// The controller, unless the cloud has no volumes. When it ends, what is being worked on is finished first.
+pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
+    let guarded = context.account.guard(cloud.clone());
+    let volumes = guarded.volumes.clone()?;
+    let client = context.client.clone();
+    let ((claims, claim_writer), (pvs, volume_writer)) = (Watched::new(), Watched::new());
+    let ((csi_nodes, csi_writer), (attachments, attachment_writer)) = (Watched::new(), Watched::new());
+    let process = format!(
+        "{}-{:04}-{}",
+        Timestamp::now().as_millisecond(),
+        (random() * 1e4) as u32,
+        volumes.description().driver
+    );
+    let controller = VolumeProvisioner {
+        claim_api: Api::all(client.clone()),
+        client: client.clone(),
+        volume_api: Api::all(client.clone()),
+        plain_volume_api: Api::all(client.clone()),
+        class_api: Api::all(client.clone()),
+        intent_api: Api::namespaced(client, NAMESPACE),
+        claims,
+        volumes: pvs,
+        csi_nodes,
+        attachments,
+        nodes: context.nodes.clone(),
+        nodes_changed: Notify::new(),
+        cloud: volumes,
+        identity: cloud.identity.clone(),
+        names: Mutex::default(),
+        intents: Mutex::default(),
+        abandoned: Mutex::default(),
+        spent: Mutex::default(),
+        counted: Mutex::default(),
+        saved: Mutex::default(),
+        requested: context.requested.clone(),
+        metrics: context.metrics.volumes.clone(),
+        recorder: context.events.recorder(COMPONENT),
+        events: Mutex::default(),
+        queue: Arc::new(WorkQueue::new(context.metrics.queue(QUEUE), Limits::per_key(), random)),
+        options,
+        process,
+    };
+    let liveness = Liveness::default();
+    let writers = (claim_writer, volume_writer, csi_writer, attachment_writer);
+    let run = Arc::new(controller).run(writers, liveness.clone(), context.shutdown());
+    Some(Task::new(liveness, run))
+}
+
+type Writers = (
+    WatchWriter<PersistentVolumeClaim>,
+    WatchWriter<PersistentVolume>,
+    WatchWriter<CSINode>,
+    WatchWriter<VolumeAttachment>,
+);
+
+impl VolumeProvisioner {
+    async fn run(
+        self: Arc<Self>,
+        (claims, volumes, csi_nodes, attachments): Writers,
+        liveness: Liveness,
+        shutdown: impl Future<Output = ()> + Send,
+    ) {
+        let mut shutdown = std::pin::pin!(shutdown);
+        tokio::select! {
+            () = self.read_intents() => {}
+            () = &mut shutdown => return,
+        }
+        let mut background = JoinSet::new();
+        background.spawn(self.clone().watch_claims(claims));
+        background.spawn(self.clone().watch_volumes(volumes));
+        background.spawn(self.clone().watch_csi_nodes(csi_nodes));
+        background.spawn(self.clone().watch_attachments(attachments));
+        let synced = async {
+            tokio::join!(
+                self.nodes.synced(),
+                self.claims.synced(),
+                self.volumes.synced(),
+                self.csi_nodes.synced(),
+                self.attachments.synced()
+            );
+        };
+        tokio::select! {
+            () = synced => {}
+            () = &mut shutdown => return,
+        }
+        // Those whose claims are gone are named by no watch.
+        self.all_again();
+        background.spawn(self.clone().retry_with_new_credentials());
+        background.spawn(self.clone().retry_with_approvals());
+        background.spawn(self.clone().retry_with_nodes());
+        let queue = self.queue.clone();
+        worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
+    }
+
+    /// Reads what a process before has begun. Nothing is begun before that.
+    async fn read_intents(&self) {
+        let driver = self.cloud.description().driver.clone();
+        let params = ListParams::default().labels(intent::LABEL);
+        let listed = loop {
+            match crate::object::answer(self.intent_api.list(&params)).await {
+                Ok(listed) => break listed,
+                Err(error) => {
+                    let error = chain(&error);
+                    warn!(error, namespace = NAMESPACE, "the intents to make volumes cannot be listed; trying again");
+                    tokio::time::sleep(LIST_AGAIN).await;
+                }
+            }
+        };
+        let mut intents = self.intents.lock();
+        for kept in &listed {
+            match Intent::kept(kept, &driver) {
+                Some(intent) => drop(intents.insert(intent.uid().to_owned(), intent)),
+                None => warn!(
+                    config_map = kept.name_any(),
+                    "this ConfigMap is no intent to make a volume of driver {driver}, and is left alone"
+                ),
+            }
+        }
+        if !intents.is_empty() {
+            info!(intents = intents.len(), "a process before has begun to make volumes: they are made, or abandoned");
+        }
+    }
+
+    async fn watch_claims(self: Arc<Self>, mut writer: WatchWriter<PersistentVolumeClaim>) {
+        let apply = |event: Event<PersistentVolumeClaim>| {
+            for change in self.claims.apply(event, &mut writer) {
+                let uid = |claim: &Option<Arc<PersistentVolumeClaim>>| claim.as_ref().and_then(|it| it.uid());
+                let (before, now) = (uid(&change.before), uid(&change.after));
+                // A worker may be about to begin.
+                let waited = change.before.is_some_and(|it| request::is_ours(&it, &self.driver()));
+                if let Some(gone) = before.filter(|it| now.as_ref() != Some(it)) {
+                    self.names.lock().remove(&gone);
+                    if waited || self.is_begun(&gone) {
+                        self.queue.add(&format!("{CLAIM}{gone}"));
+                    }
+                }
+                let (Some(claim), Some(uid)) = (change.after, now) else { continue };
+                let (key, waits) = (format!("{CLAIM}{uid}"), request::is_ours(&claim, &self.driver()));
+                let is_begun = self.is_begun(&uid);
+                self.names
+                    .lock()
+                    .insert(uid, format!("{}/{}", claim.namespace().unwrap_or_default(), claim.name_any()));
+                match (is_begun, waits) {
+                    // Its volume is as it was when it was begun: what its author changes is worth no call.
+                    (true, true) => self.queue.add_if_idle(&key),
+                    (false, false) if !waited => {}
+                    _ => self.queue.add(&key),
+                }
+            }
+        };
+        match watch::follow(self.claim_api.clone(), "PersistentVolumeClaims", "the API server", watch::LASTS, apply)
+            .await {}
+    }
+
+    async fn watch_volumes(self: Arc<Self>, mut writer: WatchWriter<PersistentVolume>) {
+        let apply = |event: Event<PersistentVolume>| {
+            for change in self.volumes.apply(event, &mut writer) {
+                let Some(after) = change.after else {
+                    if let Some(before) = change.before {
+                        self.counted.lock().remove(&before.name_any());
+                    }
+                    continue;
+                };
+                self.saved.lock().remove(&after.name_any());
+                let step = |it: &PersistentVolume| plan::volume(it, &[], &self.driver());
+                let (key, next) = (format!("{VOLUME}{}", after.name_any()), step(&after));
+                match change.before.map(|it| step(&it)) {
+                    _ if next == VolumeStep::Ignore => {}
+                    // As the host's own memo: nothing that the cloud would have to be asked about before it is time.
+                    Some(before) if discriminant(&before) == discriminant(&next) => self.queue.add_if_idle(&key),
+                    _ => self.queue.add(&key),
+                }
+            }
+        };
+        match watch::follow(self.volume_api.clone(), "PersistentVolumes", "the API server", watch::LASTS, apply).await {}
+    }
+
+    async fn watch_csi_nodes(self: Arc<Self>, mut writer: WatchWriter<CSINode>) {
+        let apply = |event: Event<CSINode>| {
+            let changes = self.csi_nodes.apply(event, &mut writer);
+            let driver = self.driver();
+            let entry = |node: &Option<Arc<CSINode>>| {
+                node.as_ref().and_then(|it| it.spec.drivers.iter().find(|it| it.name == driver).cloned())
+            };
+            if changes.iter().any(|it| entry(&it.before) != entry(&it.after)) {
+                self.nodes_changed.notify_one();
+            }
+        };
+        let api: Api<Trimmed<CSINode>> = Api::all(self.client.clone());
+        match watch::follow(api, "CSINodes", "the API server", watch::LASTS, apply).await {}
+    }
+
+    async fn watch_attachments(self: Arc<Self>, mut writer: WatchWriter<VolumeAttachment>) {
+        let apply = |event: Event<VolumeAttachment>| {
+            for change in self.attachments.apply(event, &mut writer) {
+                let gone = change.before.filter(|_| change.after.is_none());
+                if let Some(volume) = gone.and_then(|it| it.spec.source.persistent_volume_name.clone()) {
+                    self.queue.add(&format!("{VOLUME}{volume}"));
+                }
+            }
+        };
+        let api: Api<Trimmed<VolumeAttachment>> = Api::all(self.client.clone());
+        match watch::follow(api, "VolumeAttachments", "the API server", watch::LASTS, apply).await {}
+    }
+
+    /// Tries everything once more whenever a credential has changed.
+    async fn retry_with_new_credentials(self: Arc<Self>) {
+        let mut versions = self.identity.versions();
+        loop {
+            changed(&mut versions).await;
+            self.all_again();
+        }
+    }
+
+    /// Tries what is withheld once more whenever a person has approved.
+    async fn retry_with_approvals(self: Arc<Self>) {
+        let mut approvals: Receiver<u64> = self.requested.approvals();
+        loop {
+            changed(&mut approvals).await;
+            self.all_again();
+        }
+    }
+
+    /// Looks again at claims for which nothing is begun, whenever nodes have got the driver or lost it.
+    async fn retry_with_nodes(self: Arc<Self>) {
+        loop {
+            self.nodes_changed.notified().await;
+            self.waiting_again();
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    fn all_again(&self) {
+        let intents: Vec<_> = self.intents.lock().keys().cloned().collect();
+        intents.iter().for_each(|it| self.queue.add(&format!("{CLAIM}{it}")));
+        self.waiting_again();
+        for volume in self.volumes.all() {
+            if plan::volume(&volume, &[], &self.driver()) != VolumeStep::Ignore {
+                self.queue.add(&format!("{VOLUME}{}", volume.name_any()));
+            }
+        }
+    }
+
+    /// Looks at all claims again that have no volume, and for which none is begun.
+    fn waiting_again(&self) {
+        let driver = self.driver();
+        let waiting =
+            self.claims.all().into_iter().filter(|it| request::is_ours(it, &driver)).filter_map(|it| it.uid());
+        for uid in waiting.filter(|it| !self.is_begun(it)) {
+            self.queue.add(&format!("{CLAIM}{uid}"));
+        }
+    }
+
+    /// Whether there is an intent for the claim with this UID.
+    fn is_begun(&self, uid: &str) -> bool {
+        self.intents.lock().contains_key(uid)
+    }
+
+    fn driver(&self) -> String {
+        self.cloud.description().driver.clone()
+    }
+
+    /// The claim with this UID, as it is now.
+    fn claim(&self, uid: &str) -> Option<Arc<PersistentVolumeClaim>> {
+        let name = self.names.lock().get(uid).cloned()?;
+        self.claims.get(&name).filter(|it| it.metadata.uid.as_deref() == Some(uid))
+    }
+
+    /// The nodes whose attachments name a volume.
+    fn attached_to(&self, volume: &str) -> Vec<String> {
+        let attachments = self.attachments.all();
+        let of_it = attachments.iter().filter(|it| it.spec.source.persistent_volume_name.as_deref() == Some(volume));
+        of_it.map(|it| it.spec.node_name.clone()).collect()
+    }
+
+    /// Counts the deletion of a volume, once until it is done. The error is how many may be deleted in a window.
+    fn take_deletion(&self, volume: &str) -> Result<(), usize> {
+        let (driver, now) = (self.driver(), Instant::now());
+        if self.counted.lock().contains_key(volume) {
+            return Ok(());
+        }
+        let is_approved = self.requested.within(self.options.budget.window, now).is_approved;
+        let is_of_driver = |volume: &Arc<PersistentVolume>| {
+            volume.spec.as_ref().and_then(|it| it.csi.as_ref()).is_some_and(|it| it.driver == driver)
+        };
+        let all = self.volumes.all().iter().filter(|it| is_of_driver(it)).count();
+        let mut spent = self.spent.lock();
+        match spent.take(&self.options.budget, all, now) {
+            Err(most) if !is_approved => return Err(most),
+            Err(_) => spent.count(all, now),
+            Ok(()) => {}
+        }
+        self.counted.lock().insert(volume.to_owned(), now);
+        self.requested.add_deletion_found(now);
+        Ok(())
+    }
+}

@@ -1,0 +1,79 @@
+//! Why a claim has no volume yet, or a volume is still there, and when it is tried again.
+
+use std::time::Duration;
+
+use cloud_provider::Error as CloudError;
+
+use crate::error::{BackOff, Pause, SHOWN};
+use crate::object;
+
+/// As the vendors' provisioners: from a second to five minutes.
+pub(super) const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(1), longest: Duration::from_secs(300) };
+
+/// How long it rests until a watch has shown what the API server knows.
+pub(super) const LAG: Duration = Duration::from_secs(1);
+
+/// Why it could not be done.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Error {
+    /// A person has to change the claim or its class.
+    #[error("{0}")]
+    Refused(String),
+    /// Something has to come first.
+    #[error("{0}")]
+    Waits(String),
+    /// The cloud did not do it, or its answer was refused.
+    #[error("the cloud did not do it")]
+    Cloud(#[source] CloudError),
+    /// Enough volumes were deleted lately.
+    #[error("{0}")]
+    Withheld(String),
+    /// The API server did not take it.
+    #[error("the API server did not take {what}")]
+    Write {
+        /// The object, or the question for one.
+        what: &'static str,
+        /// Why.
+        source: object::Error,
+    },
+}
+
+impl Error {
+    /// When it is tried again, after `failures` in a row before this one.
+    pub(super) fn pause(&self, failures: u32) -> Pause {
+        match self {
+            Self::Refused(_) => Pause::AtLeast(SHOWN),
+            Self::Write { source, .. } if source.is_refusal() => Pause::AtLeast(SHOWN),
+            Self::Withheld(_) | Self::Waits(_) | Self::Write { .. } => Pause::AtLeast(BACK_OFF.after(failures)),
+            Self::Cloud(source) => BACK_OFF.pause(failures, source),
+        }
+    }
+
+    /// Whether a person is told by an event; a pause that the cloud asked for is none of theirs, nor that another has written first.
+    pub(super) fn is_shown(&self) -> bool {
+        match self {
+            Self::Cloud(CloudError::RetryAfter { .. }) => false,
+            Self::Write { source, .. } => !source.is_conflict(),
+            Self::Refused(_) | Self::Waits(_) | Self::Withheld(_) | Self::Cloud(_) => true,
+        }
+    }
+
+    /// The next step, and who has to take it.
+    pub(super) fn next(&self) -> &'static str {
+        match self {
+            Self::Refused(_) | Self::Cloud(CloudError::Invalid(_)) => {
+                "correct what the message names; tried again when it changes, and every 5 minutes"
+            }
+            Self::Cloud(CloudError::Denied(_)) => {
+                "check the endpoint's credential, what it is entitled to, and what --cloud-config allows; tried again when \
+                 the credential changes, and every 5 minutes"
+            }
+            Self::Cloud(CloudError::RetryAfter { .. }) => "tried again after the cloud's own pause",
+            Self::Cloud(CloudError::Crashed { .. }) => "tried again as the message says",
+            Self::Withheld(_) => "wait for the window to pass, or approve it on the Lease",
+            Self::Waits(_) | Self::Cloud(CloudError::Unavailable(_)) | Self::Write { .. } => {
+                "tried again with growing pauses"
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The intent to make a volume for a claim: kept in a ConfigMap of our own namespace before the first call, so that it outlives the
+//! claim and this process, and nobody else writes it. Values only.
+
+use std::collections::BTreeMap;
+
+use cloud_provider::{AccessMode, ClaimOwner, CloudVolume, DesiredVolume, VolumePlace};
+use k8s_openapi::api::core::v1::{
+    ConfigMap, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, PersistentVolume, VolumeNodeAffinity,
+};
+use k8s_openapi::apimachinery::pkg::api::resource::Quantity;
+use kube::api::ObjectMeta;
+use serde::{Deserialize, Serialize};
+use tokio::time::Instant;
+
+use super::quantity;
+
+/// The label of all intents.
+pub(super) const LABEL: &str = "aerostat.dev/volume-intent";
+/// The key of its text.
+const KEY: &str = "intent";
+/// In `volumeAttributes`: the process that has made the volume, as the vendor's own controller writes it.
+const IDENTITY: &str = "storage.kubernetes.io/csiProvisionerIdentity";
+
+/// The intent to make one volume.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Intent {
+    /// Its words are those of the first call for ever; only the memo changes.
+    pub(super) desired: DesiredVolume,
+    /// The PersistentVolume as far as it is known before there is a volume.
+    pub(super) skeleton: PersistentVolume,
+    /// The node that was selected when the claim was first seen.
+    pub(super) selected_node: Option<String>,
+    /// There is no room in that node's place: the volume is abandoned, and the claim goes back to the scheduler.
+    pub(super) is_returned: bool,
+    /// Whether `create` may have been called.
+    pub(super) is_called: bool,
+    /// Whether the ConfigMap is there.
+    pub(super) is_kept: bool,
+    /// Whether a process before may have saved its PersistentVolume.
+    pub(super) is_inherited: bool,
+    /// When this process first knew of it.
+    pub(super) begun: Instant,
+}
+
+/// As it stands in the ConfigMap.
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase")]
+struct IntentText {
+    driver: String,
+    cluster: String,
+    namespace: String,
+    claim: String,
+    uid: String,
+    memo: Option<String>,
+    bytes: u64,
+    access_modes: Vec<IntentMode>,
+    filesystem: Option<String>,
+    parameters: Vec<(String, String)>,
+    places: Vec<VolumePlace>,
+    annotations: Vec<(String, String)>,
+    selected_node: Option<String>,
+    #[serde(default)]
+    is_returned: bool,
+    volume: PersistentVolume,
+}
+
+#[derive(Clone, Copy, Deserialize, Serialize)]
+enum IntentMode {
+    OneNode,
+    OnePod,
+    ManyNodesRead,
+    ManyNodesWrite,
+}
+
+/// The name of the volume for a claim, in Kubernetes and in the cloud.
+pub(super) fn name(uid: &str) -> String {
+    format!("pvc-{uid}")
+}
+
+/// The UID of the claim for which a volume has this name.
+pub(super) fn uid(name: &str) -> Option<&str> {
+    name.strip_prefix("pvc-")
+}
+
+impl Intent {
+    pub(super) fn new(desired: DesiredVolume, skeleton: PersistentVolume, selected_node: Option<String>) -> Self {
+        Self {
+            desired,
+            skeleton,
+            selected_node,
+            is_returned: false,
+            is_called: false,
+            is_kept: false,
+            is_inherited: false,
+            begun: Instant::now(),
+        }
+    }
+
+    /// The UID of the claim.
+    pub(super) fn uid(&self) -> &str {
+        &self.desired.owner.uid
+    }
+
+    /// The name of the class.
+    pub(super) fn class(&self) -> &str {
+        self.skeleton.spec.as_ref().and_then(|it| it.storage_class_name.as_deref()).unwrap_or_default()
+    }
+
+    /// The name of its ConfigMap.
+    pub(super) fn config_map_name(&self) -> String {
+        format!("aerostat-volume-{}", self.uid())
+    }
+
+    fn driver(&self) -> &str {
+        self.skeleton.spec.as_ref().and_then(|it| it.csi.as_ref()).map_or("", |it| it.driver.as_str())
+    }
+
+    /// The ConfigMap that keeps it.
+    pub(super) fn config_map(&self) -> serde_json::Result<ConfigMap> {
+        let DesiredVolume {
+            name: _,
+            owner,
+            memo,
+            bytes,
+            access_modes,
+            filesystem,
+            parameters,
+            places,
+            source: _,
+            annotations,
+        } = self.desired.clone();
+        let text = IntentText {
+            driver: self.driver().to_owned(),
+            cluster: owner.cluster,
+            namespace: owner.namespace,
+            claim: owner.name,
+            uid: owner.uid,
+            memo,
+            bytes,
+            access_modes: access_modes.into_iter().map(IntentMode::from).collect(),
+            filesystem,
+            parameters,
+            places,
+            annotations,
+            selected_node: self.selected_node.clone(),
+            is_returned: self.is_returned,
+            volume: self.skeleton.clone(),
+        };
+        Ok(ConfigMap {
+            metadata: ObjectMeta {
+                name: Some(self.config_map_name()),
+                labels: Some(BTreeMap::from([(LABEL.to_owned(), "true".to_owned())])),
+                ..ObjectMeta::default()
+            },
+            data: Some(BTreeMap::from([(KEY.to_owned(), serde_json::to_string(&text)?)])),
+            ..ConfigMap::default()
+        })
+    }
+
+    /// The intent that a ConfigMap keeps, of this driver; `None` for what is none of it. A process before may have called for it.
+    pub(super) fn kept(config_map: &ConfigMap, driver: &str) -> Option<Self> {
+        let text = config_map.data.as_ref()?.get(KEY)?;
+        let text: IntentText = serde_json::from_str(text).ok().filter(|it: &IntentText| it.driver == driver)?;
+        let desired = DesiredVolume {
+            name: name(&text.uid),
+            owner: ClaimOwner { cluster: text.cluster, namespace: text.namespace, name: text.claim, uid: text.uid },
+            memo: text.memo,
+            bytes: text.bytes,
+            access_modes: text.access_modes.into_iter().map(AccessMode::from).collect(),
+            filesystem: text.filesystem,
+            parameters: text.parameters,
+            places: text.places,
+            source: None,
+            annotations: text.annotations,
+        };
+        let is_its_own = text.volume.metadata.name.as_ref() == Some(&desired.name);
+        let intent = Self {
+            is_returned: text.is_returned,
+            is_called: true,
+            is_kept: true,
+            is_inherited: true,
+            ..Self::new(desired, text.volume, text.selected_node)
+        };
+        let is_its_own = is_its_own && config_map.metadata.name.as_ref() == Some(&intent.config_map_name());
+        Some(intent).filter(|it| is_its_own && it.driver() == driver)
+    }
+
+    /// The PersistentVolume of a volume that is there. `identity` names the process that has made it.
+    pub(super) fn persistent_volume(&self, made: &CloudVolume, identity: &str) -> PersistentVolume {
+        let mut volume = self.skeleton.clone();
+        let spec = volume.spec.get_or_insert_default();
+        spec.capacity = Some(BTreeMap::from([("storage".to_owned(), Quantity(quantity::binary(made.bytes)))]));
+        spec.node_affinity = node_affinity(&made.places);
+        let csi = spec.csi.get_or_insert_default();
+        csi.volume_handle.clone_from(&made.handle);
+        let mut attributes: BTreeMap<_, _> = made.attributes.iter().cloned().collect();
+        attributes.insert(IDENTITY.to_owned(), identity.to_owned());
+        csi.volume_attributes = Some(attributes);
+        volume
+    }
+}
+
+fn node_affinity(places: &[VolumePlace]) -> Option<VolumeNodeAffinity> {
+    let requirement = |(key, value): &(String, String)| NodeSelectorRequirement {
+        key: key.clone(),
+        operator: "In".to_owned(),
+        values: Some(vec![value.clone()]),
+    };
+    let term = |place: &VolumePlace| NodeSelectorTerm {
+        match_expressions: Some(place.iter().map(requirement).collect()),
+        match_fields: None,
+    };
+    let node_selector_terms: Vec<_> = places.iter().map(term).collect();
+    (!node_selector_terms.is_empty())
+        .then_some(VolumeNodeAffinity { required: Some(NodeSelector { node_selector_terms }) })
+}
+
+impl From<AccessMode> for IntentMode {
+    fn from(it: AccessMode) -> Self {
+        match it {
+            AccessMode::OneNode => Self::OneNode,
+            AccessMode::OnePod => Self::OnePod,
+            AccessMode::ManyNodesRead => Self::ManyNodesRead,
+            AccessMode::ManyNodesWrite => Self::ManyNodesWrite,
+        }
+    }
+}
+
+impl From<IntentMode> for AccessMode {
+    fn from(it: IntentMode) -> Self {
+        match it {
+            IntentMode::OneNode => Self::OneNode,
+            IntentMode::OnePod => Self::OnePod,
+            IntentMode::ManyNodesRead => Self::ManyNodesRead,
+            IntentMode::ManyNodesWrite => Self::ManyNodesWrite,
+        }
+    }
+}

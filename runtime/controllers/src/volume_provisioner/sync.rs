@@ -1,0 +1,433 @@
+//! Reconciling one claim: an intent, a volume, a PersistentVolume, in this order.
+
+use std::sync::Arc;
+
+use cloud_provider::{Event as ProviderEvent, PendingVolume, Reply, VolumeCreation, VolumeDeletion};
+use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference, PersistentVolumeClaim};
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use tokio::time::{Instant, timeout};
+use tracing::{debug, info, warn};
+
+use super::error::{self, Error, LAG};
+use super::intent::{self, Intent};
+use super::places::NodePlaces;
+use super::plan::{self, ClaimStep};
+use super::request::{self, ClaimRefusal, SELECTED_NODE};
+use super::{CLAIM, NAMESPACE, VOLUME, VolumeProvisioner};
+use crate::cloud_call::{CALL, late};
+use crate::error::{BackOff, Pause, chain};
+use crate::events::{EventKind, reference};
+use crate::object::{self, ObjectPart, answer};
+use crate::worker::{NextSync, Reconcile};
+
+/// So many of a provider's events about one answer are recorded.
+const EVENTS: usize = 10;
+
+impl VolumeProvisioner {
+    async fn sync_claim(&self, uid: &str) -> Result<NextSync, Error> {
+        let claim = self.claim(uid);
+        let intent = self.intents.lock().get(uid).cloned();
+        let name = intent::name(uid);
+        let has_volume = self.volumes.get(&name).is_some() || self.saved.lock().contains(&name);
+        match (plan::claim(claim.as_deref(), intent.as_ref(), has_volume, &self.driver()), claim, intent) {
+            (ClaimStep::Begin, Some(claim), _) => self.begin(&claim).await,
+            (ClaimStep::Create, Some(claim), Some(intent)) => self.create(&claim, intent).await,
+            (ClaimStep::Settle, _, Some(intent)) => self.forget(&intent).await.map(|()| NextSync::Done),
+            (ClaimStep::Abandon | ClaimStep::Lost, _, Some(intent)) => self.let_go(intent).await,
+            _ => Ok(NextSync::Done),
+        }
+    }
+
+    /// A volume for which nobody seems to wait. A watch may lag, above all after a restart, so that the API server is asked.
+    async fn let_go(&self, intent: Intent) -> Result<NextSync, Error> {
+        let what = "the question whether the volume has a PersistentVolume, or a claim waits for it";
+        let failed = |source| Error::Write { what, source };
+        let owner = &intent.desired.owner;
+        let volume = answer(self.plain_volume_api.get_opt(&intent.desired.name)).await.map_err(failed)?;
+        let claims: Api<PersistentVolumeClaim> = Api::namespaced(self.client.clone(), &owner.namespace);
+        let claim = answer(claims.get_opt(&owner.name)).await.map_err(failed)?;
+        let claim = claim.filter(|it| it.metadata.uid.as_deref() == Some(intent.uid()));
+        match plan::claim(claim.as_ref(), Some(&intent), volume.is_some(), &self.driver()) {
+            ClaimStep::Abandon => {
+                if self.abandoned.lock().insert(intent.uid().to_owned()) {
+                    self.requested.add_deletion_found(Instant::now());
+                }
+                self.abandon(claim.map(Arc::new), intent).await
+            }
+            ClaimStep::Settle => self.forget(&intent).await.map(|()| NextSync::Done),
+            ClaimStep::Lost => Err(Error::Refused(format!(
+                "the claim is bound to PersistentVolume {}, which is not there: its volume stays in the cloud. Write the \
+                 PersistentVolume again, or delete the claim",
+                intent.desired.name
+            ))),
+            ClaimStep::Begin | ClaimStep::Create | ClaimStep::Ignore => Ok(NextSync::After(LAG)),
+        }
+    }
+
+    /// A claim is seen for the first time.
+    async fn begin(&self, claim: &Arc<PersistentVolumeClaim>) -> Result<NextSync, Error> {
+        let Some(class) = request::class(claim) else {
+            return Err(Error::Refused("the claim has no StorageClass".to_owned()));
+        };
+        let class = match answer(self.class_api.get_opt(class)).await {
+            Ok(Some(found)) => found,
+            Ok(None) => return Err(Error::Waits(format!("StorageClass {class} does not exist"))),
+            Err(source) => return Err(Error::Write { what: "the question for the StorageClass", source }),
+        };
+        // The watch may lag after a restart: a claim gets one volume.
+        let name = intent::name(&claim.uid().unwrap_or_default());
+        let found = answer(self.plain_volume_api.get_opt(&name)).await;
+        if found.map_err(|source| Error::Write { what: "the question for the PersistentVolume", source })?.is_some() {
+            return Ok(NextSync::After(LAG));
+        }
+        let described = self.cloud.description();
+        let (csi_nodes, nodes) = (self.csi_nodes.all(), self.nodes.all());
+        let mut places = NodePlaces::default();
+        for csi_node in &csi_nodes {
+            let driver = csi_node.spec.drivers.iter().find(|it| it.name == described.driver);
+            if let (Some(name), Some(driver)) = (csi_node.metadata.name.as_deref(), driver) {
+                let keys = driver.topology_keys.iter().flatten().filter(|it| described.topology_keys.contains(it));
+                places.keys.insert(name, keys.cloned().collect());
+            }
+        }
+        for node in &nodes {
+            if let (Some(name), Some(labels)) = (node.metadata.name.as_deref(), &node.metadata.labels) {
+                places.labels.insert(name, labels);
+            }
+        }
+        match request::intent(claim, &class, &places, &described, &self.options.cluster_name) {
+            Ok(intent) => {
+                let message = format!(
+                    "External provisioner is provisioning volume for claim \"{}/{}\"",
+                    claim.namespace().unwrap_or_default(),
+                    claim.name_any()
+                );
+                self.recorder.record(reference(claim.as_ref()), EventKind::Normal, "Provisioning", &message);
+                self.create(claim, intent).await
+            }
+            Err(ClaimRefusal::NotOurs) => Ok(NextSync::Done),
+            Err(ClaimRefusal::Populated) => {
+                let message = "Assuming an external populator will provision the volume";
+                self.recorder.record(reference(claim.as_ref()), EventKind::Normal, "Provisioning", message);
+                Ok(NextSync::Done)
+            }
+            Err(ClaimRefusal::Refused(why)) => Err(Error::Refused(why)),
+            Err(ClaimRefusal::Waits(why)) => Err(Error::Waits(why)),
+            Err(ClaimRefusal::Reschedule(why)) => {
+                self.give_back(claim, &why).await?;
+                Ok(NextSync::Done)
+            }
+        }
+    }
+
+    /// One step towards the volume. The intent is kept before the first call.
+    async fn create(&self, claim: &Arc<PersistentVolumeClaim>, mut intent: Intent) -> Result<NextSync, Error> {
+        self.cloud.check().await.map_err(Error::Cloud)?;
+        if intent.is_inherited {
+            // The watch may lag: what is made must not be looked at as what is being made.
+            let found = answer(self.plain_volume_api.get_opt(&intent.desired.name)).await;
+            let found =
+                found.map_err(|source| Error::Write { what: "the question for the PersistentVolume", source })?;
+            if found.is_some() {
+                return self.forget(&intent).await.map(|()| NextSync::Done);
+            }
+            intent.is_inherited = false;
+        }
+        if !intent.is_kept {
+            intent = self.keep(intent).await?;
+            self.requested.add_new(Instant::now());
+        }
+        let is_first = !intent.is_called;
+        intent.is_called = true;
+        self.remember(&intent);
+        let call = timeout(CALL, self.cloud.create(&intent.desired, is_first)).await;
+        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
+        self.record_events(&intent.desired.name, &reference(claim.as_ref()), events);
+        match answer.map_err(Error::Cloud)? {
+            VolumeCreation::Ready(made) => {
+                self.save(&intent.persistent_volume(&made, &self.process)).await?;
+                self.saved.lock().insert(intent.desired.name.clone());
+                if self.volumes.get(&intent.desired.name).is_some() {
+                    self.saved.lock().remove(&intent.desired.name);
+                }
+                self.metrics.made(intent.class(), intent.begun.elapsed());
+                info!(
+                    claim = intent.desired.owner.name,
+                    volume = intent.desired.name,
+                    handle = made.handle,
+                    "the volume is there"
+                );
+                let message = format!("Successfully provisioned volume {}", intent.desired.name);
+                self.recorder.record(reference(claim.as_ref()), EventKind::Normal, "ProvisioningSucceeded", &message);
+                self.forget(&intent).await.map(|()| NextSync::Done)
+            }
+            VolumeCreation::Pending(pending) => self.postpone(intent, pending).await,
+            VolumeCreation::NoRoom(why) if intent.selected_node.is_some() => {
+                let why = format!("no room in the place of the selected node: {why}");
+                self.warn_once(&intent.desired.name, &reference(claim.as_ref()), "ProvisioningFailed", &why);
+                intent.is_returned = true;
+                if is_first {
+                    // No other call may have sent anything.
+                    return self.give_back_abandoned(claim, &intent).await;
+                }
+                self.keep_change(&intent).await?;
+                self.remember(&intent);
+                self.let_go(intent).await
+            }
+            VolumeCreation::NoRoom(why) => Err(Error::Waits(format!("no room in any of the volume's places: {why}"))),
+        }
+    }
+
+    /// One step away from a volume for which nobody waits.
+    async fn abandon(&self, claim: Option<Arc<PersistentVolumeClaim>>, intent: Intent) -> Result<NextSync, Error> {
+        self.cloud.check().await.map_err(Error::Cloud)?;
+        let call = timeout(CALL, self.cloud.abandon(&intent.desired)).await;
+        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
+        self.record_events(&intent.desired.name, &of_claim(&intent), events);
+        match answer.map_err(Error::Cloud)? {
+            VolumeDeletion::Done => {
+                info!(claim = intent.desired.owner.name, volume = intent.desired.name, "nothing is left of the volume");
+                match claim.filter(|_| intent.is_returned) {
+                    Some(claim) => self.give_back_abandoned(&claim, &intent).await,
+                    None => self.forget_abandoned(&intent).await,
+                }
+            }
+            VolumeDeletion::Pending(pending) => self.postpone(intent, pending).await,
+            VolumeDeletion::InUse(nodes) => Err(Error::Waits(format!(
+                "volume {}, whose claim is gone, is attached to {}: it is deleted once they have let go of it",
+                intent.desired.name,
+                nodes.join(", ")
+            ))),
+        }
+    }
+
+    async fn give_back_abandoned(
+        &self,
+        claim: &Arc<PersistentVolumeClaim>,
+        intent: &Intent,
+    ) -> Result<NextSync, Error> {
+        let node = intent.selected_node.clone().unwrap_or_default();
+        self.give_back(claim, &format!("no room in the place of node {node}")).await?;
+        self.forget_abandoned(intent).await
+    }
+
+    /// Nothing is left of the volume. The claim may have changed meanwhile, and is looked at as one that is seen for the first time.
+    async fn forget_abandoned(&self, intent: &Intent) -> Result<NextSync, Error> {
+        self.forget(intent).await.map(|()| NextSync::After(LAG))
+    }
+
+    /// Takes the selected node off the claim, so that the scheduler chooses again.
+    async fn give_back(&self, claim: &Arc<PersistentVolumeClaim>, why: &str) -> Result<(), Error> {
+        let mut desired = (**claim).clone();
+        desired.metadata.annotations.get_or_insert_default().remove(SELECTED_NODE);
+        let api = Api::namespaced(self.client.clone(), &claim.namespace().unwrap_or_default());
+        match object::update(&api, &**claim, &desired, ObjectPart::Object).await {
+            Ok(_) => {
+                info!(claim = claim.name_any(), why, "the claim goes back to the scheduler");
+                Ok(())
+            }
+            Err(error) if error.is_gone() => Ok(()),
+            Err(source) => Err(Error::Write { what: "the claim, which goes back to the scheduler", source }),
+        }
+    }
+
+    /// Keeps the memo, and comes back.
+    async fn postpone(&self, mut intent: Intent, pending: PendingVolume) -> Result<NextSync, Error> {
+        let PendingVolume { memo, after, reason } = pending;
+        debug!(volume = intent.desired.name, reason, "the volume is not there yet, or not gone yet");
+        if intent.desired.memo != memo {
+            intent.desired.memo = memo;
+            self.keep_change(&intent).await?;
+            self.remember(&intent);
+        }
+        Ok(NextSync::After(after))
+    }
+
+    /// Keeps an intent that was not kept yet. One of the same claim that is there already counts.
+    async fn keep(&self, mut intent: Intent) -> Result<Intent, Error> {
+        let config_map = written(&intent)?;
+        match answer(self.intent_api.create(&PostParams::default(), &config_map)).await {
+            Ok(_) => {
+                intent.is_kept = true;
+                Ok(intent)
+            }
+            Err(object::Error::Refused(status)) if status.reason == "AlreadyExists" => {
+                let found = answer(self.intent_api.get(&intent.config_map_name())).await;
+                let found = found.map_err(|source| Error::Write { what: "the intent", source })?;
+                let kept = Intent::kept(&found, &self.driver());
+                kept.ok_or_else(|| {
+                    Error::Refused(format!(
+                        "the ConfigMap {}/{} is in the place of the intent to make this volume, and is none: delete it",
+                        NAMESPACE,
+                        intent.config_map_name()
+                    ))
+                })
+            }
+            Err(source) => Err(Error::Write { what: "the intent to make the volume", source }),
+        }
+    }
+
+    /// Writes a change of an intent that is kept.
+    async fn keep_change(&self, intent: &Intent) -> Result<(), Error> {
+        let config_map = written(intent)?;
+        let patch = Patch::Merge(serde_json::json!({ "data": config_map.data }));
+        let written = answer(self.intent_api.patch(&intent.config_map_name(), &PatchParams::default(), &patch)).await;
+        written.map(drop).map_err(|source| Error::Write { what: "the memo of the volume", source })
+    }
+
+    /// The intent is settled: it goes.
+    pub(super) async fn forget(&self, intent: &Intent) -> Result<(), Error> {
+        let deleted = answer(self.intent_api.delete(&intent.config_map_name(), &DeleteParams::default())).await;
+        match deleted {
+            Ok(_) => {}
+            Err(error) if error.is_gone() => {}
+            Err(source) => return Err(Error::Write { what: "the end of the intent to make the volume", source }),
+        }
+        self.intents.lock().remove(intent.uid());
+        self.abandoned.lock().remove(intent.uid());
+        Ok(())
+    }
+
+    fn remember(&self, intent: &Intent) {
+        self.intents.lock().insert(intent.uid().to_owned(), intent.clone());
+    }
+
+    /// Saves the PersistentVolume of a claim. One that is there already is the claim's, or an error.
+    async fn save(&self, volume: &k8s_openapi::api::core::v1::PersistentVolume) -> Result<(), Error> {
+        let what = "the PersistentVolume";
+        match answer(self.plain_volume_api.create(&PostParams::default(), volume)).await {
+            Ok(_) => Ok(()),
+            Err(object::Error::Refused(status)) if status.reason == "AlreadyExists" => {
+                let found = answer(self.plain_volume_api.get(&volume.name_any())).await;
+                let found = found.map_err(|source| Error::Write { what, source })?;
+                let handle = |saved: &k8s_openapi::api::core::v1::PersistentVolume| {
+                    saved.spec.as_ref().and_then(|it| it.csi.as_ref()).map(|it| it.volume_handle.clone())
+                };
+                match handle(&found) == handle(volume) {
+                    true => Ok(()),
+                    false => Err(Error::Refused(format!(
+                        "there is a PersistentVolume {} of another volume than {}, which was made: delete one of the two",
+                        volume.name_any(),
+                        handle(volume).unwrap_or_default()
+                    ))),
+                }
+            }
+            Err(source) => Err(Error::Write { what, source }),
+        }
+    }
+
+    /// Records a provider's events about the claim or the PersistentVolume of a volume, each once in ten minutes.
+    pub(super) fn record_events(&self, volume: &str, about: &ObjectReference, events: Vec<ProviderEvent>) {
+        let mut recorded = self.events.lock();
+        for event in events.into_iter().take(EVENTS) {
+            if recorded.is_new(volume, &event, Instant::now()) {
+                self.recorder.record(about.clone(), event.kind, &event.reason, &event.message);
+            }
+        }
+    }
+
+    /// Records a warning unless it was recorded in the last ten minutes, but for the numbers of requests in it.
+    /// Returns whether it is recorded.
+    pub(super) fn warn_once(&self, object: &str, about: &ObjectReference, reason: &str, message: &str) -> bool {
+        let kind = EventKind::Warning;
+        let message_alone = without_requests(message);
+        let event = ProviderEvent { about: None, kind, reason: reason.to_owned(), message: message_alone };
+        let is_new = self.events.lock().is_new(object, &event, Instant::now());
+        if is_new {
+            self.recorder.record(about.clone(), kind, reason, message);
+        }
+        is_new
+    }
+}
+
+fn written(intent: &Intent) -> Result<ConfigMap, Error> {
+    intent.config_map().map_err(|error| Error::Refused(format!("the intent cannot be written: {error}")))
+}
+
+/// The claim of an intent, which may be gone.
+fn of_claim(intent: &Intent) -> ObjectReference {
+    let owner = &intent.desired.owner;
+    ObjectReference {
+        api_version: Some("v1".to_owned()),
+        kind: Some("PersistentVolumeClaim".to_owned()),
+        namespace: Some(owner.namespace.clone()),
+        name: Some(owner.name.clone()),
+        uid: Some(owner.uid.clone()),
+        ..ObjectReference::default()
+    }
+}
+
+/// A message without the ids of requests, which are others each time.
+fn without_requests(message: &str) -> String {
+    let mut text = String::new();
+    let mut rest = message;
+    while let Some((before, after)) = rest.split_once(" (request ") {
+        text.push_str(before);
+        rest = after.split_once(')').map_or("", |(_, after)| after);
+    }
+    text + rest
+}
+
+impl Reconcile for VolumeProvisioner {
+    type Error = Error;
+
+    async fn sync(&self, key: &str) -> Result<NextSync, Error> {
+        match (key.strip_prefix(CLAIM), key.strip_prefix(VOLUME)) {
+            (Some(uid), _) => self.sync_claim(uid).await,
+            (_, Some(name)) => self.sync_volume(name).await,
+            _ => Ok(NextSync::Done),
+        }
+    }
+
+    // In the log, and on the claim or the volume.
+    fn show(&self, key: &str, error: &Error, _: u32) {
+        let text = chain(error);
+        if let Some(uid) = key.strip_prefix(CLAIM) {
+            // A claim names classes that are not there as well, each of which would be one more series.
+            let class = self.intents.lock().get(uid).map(|it| it.class().to_owned());
+            self.metrics.not_made(&class.unwrap_or_default());
+        }
+        warn!(next = error.next(), "error syncing '{key}': {text}, requeuing");
+        if !error.is_shown() {
+            return;
+        }
+        if let Some(uid) = key.strip_prefix(CLAIM) {
+            let intent = self.intents.lock().get(uid).map(of_claim);
+            let about = self.claim(uid).map(|it| reference(it.as_ref())).or(intent);
+            if let Some(about) = about {
+                self.warn_once(key, &about, "ProvisioningFailed", &text);
+            }
+        } else if let Some(volume) = key.strip_prefix(VOLUME).and_then(|it| self.volumes.get(it)) {
+            self.metrics.not_deleted(plan::class(&volume));
+            let is_withheld = matches!(error, Error::Withheld(_));
+            let reason = if is_withheld { "VolumeDeletionWithheld" } else { "VolumeFailedDelete" };
+            if self.warn_once(key, &reference(volume.as_ref()), reason, &text) && is_withheld {
+                self.metrics.withheld.inc();
+            }
+        }
+    }
+
+    fn pause(&self, error: &Error, failures: u32) -> Pause {
+        error.pause(failures)
+    }
+
+    fn back_off(&self) -> BackOff {
+        error::BACK_OFF
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Cases: csi 31
+    #[test]
+    fn messages_that_differ_in_a_request_id_are_one() {
+        let one = without_requests("POST /volumes: 500 busy (request a1): later");
+        assert_eq!(one, without_requests("POST /volumes: 500 busy (request b2): later"));
+        assert_eq!(one, "POST /volumes: 500 busy: later");
+        assert_eq!(without_requests("no id (request"), "no id (request");
+        assert_eq!(without_requests("cut (request a"), "cut");
+    }
+}

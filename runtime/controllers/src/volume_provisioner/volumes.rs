@@ -1,0 +1,144 @@
+//! Reconciling one PersistentVolume: guarded while it is used, and deleted with its volume when nobody needs it.
+
+use cloud_provider::{KnownVolume, Reply, VolumeDeletion};
+use k8s_openapi::api::core::v1::PersistentVolume;
+use kube::ResourceExt as _;
+use kube::api::{DeleteParams, Patch, PatchParams, Preconditions};
+use serde_json::json;
+use tokio::time::timeout;
+use tracing::{debug, info};
+
+use super::VolumeProvisioner;
+use super::error::{Error, LAG};
+use super::intent;
+use super::plan::{self, DELETION_MEMO, VolumeStep};
+use super::request::FINALIZER;
+use crate::cloud_call::{CALL, late};
+use crate::events::reference;
+use crate::object::answer;
+use crate::worker::NextSync;
+
+impl VolumeProvisioner {
+    pub(super) async fn sync_volume(&self, name: &str) -> Result<NextSync, Error> {
+        let Some(pv) = self.volumes.get(name) else { return Ok(NextSync::Done) };
+        // Once its PersistentVolume is gone, a volume would be abandoned by an intent that is still there, also with policy Retain.
+        let intent = intent::uid(name).and_then(|it| self.intents.lock().get(it).cloned());
+        if let Some(intent) = intent {
+            self.forget(&intent).await?;
+        }
+        let attached_to = self.attached_to(name);
+        match plan::volume(&pv, &attached_to, &self.driver()) {
+            VolumeStep::Ignore => Ok(NextSync::Done),
+            VolumeStep::Guard => self.change_finalizers(&pv, true).await,
+            VolumeStep::Free => self.change_finalizers(&pv, false).await,
+            VolumeStep::WaitFor(node) => {
+                // It is looked at again when the attachment goes.
+                debug!(volume = name, node, "a released volume is still attached");
+                Ok(NextSync::Done)
+            }
+            VolumeStep::Delete(_) => self.delete_released(name, &attached_to).await,
+        }
+    }
+
+    /// Deletes a volume if its PersistentVolume, as the API server knows it now and not as a watch has shown it, says so. One that
+    /// another PersistentVolume has, too, is not deleted.
+    async fn delete_released(&self, name: &str, attached_to: &[String]) -> Result<NextSync, Error> {
+        let pv = answer(self.plain_volume_api.get_opt(name)).await;
+        let pv = pv.map_err(|source| Error::Write { what: "the question for the PersistentVolume", source })?;
+        let Some(pv) = pv else { return Ok(NextSync::Done) };
+        let VolumeStep::Delete(known) = plan::volume(&pv, attached_to, &self.driver()) else {
+            return Ok(NextSync::After(LAG));
+        };
+        let all = self.volumes.all();
+        match all
+            .iter()
+            .find(|it| it.name_any() != name && plan::handle(it, &self.driver()) == Some(known.handle.as_str()))
+        {
+            Some(other) => Err(Error::Refused(format!(
+                "PersistentVolume {} has the same volume {}, which therefore is not deleted: delete one of the two, with policy Retain",
+                other.name_any(),
+                known.handle
+            ))),
+            None => self.delete(&pv, &known).await,
+        }
+    }
+
+    /// One step towards the absence of a volume.
+    async fn delete(&self, pv: &PersistentVolume, known: &KnownVolume) -> Result<NextSync, Error> {
+        self.cloud.check().await.map_err(Error::Cloud)?;
+        self.take_deletion(&known.name).map_err(|most| {
+            let minutes = self.options.budget.window.as_secs().div_ceil(60);
+            Error::Withheld(format!(
+                "{most} volumes were deleted within {minutes} min, and no more are for now: put the annotation {}: \"true\" on \
+                 the Lease to have it done now",
+                cloud_provider::APPROVAL
+            ))
+        })?;
+        let call = timeout(CALL, self.cloud.delete(known)).await;
+        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
+        self.record_events(&known.name, &reference(pv), events);
+        match answer.map_err(Error::Cloud)? {
+            VolumeDeletion::Done => {
+                let since = self.counted.lock().get(&known.name).copied();
+                let released = self.release(pv).await?;
+                if let Some(since) = since {
+                    self.metrics.deleted(plan::class(pv), since.elapsed());
+                }
+                Ok(released)
+            }
+            VolumeDeletion::Pending(pending) => {
+                debug!(volume = known.name, reason = pending.reason, "the volume is not gone yet");
+                if pending.memo != known.memo {
+                    self.keep_memo(pv, pending.memo).await?;
+                }
+                Ok(NextSync::After(pending.after))
+            }
+            VolumeDeletion::InUse(nodes) => {
+                Err(Error::Waits(format!("volume {} is attached to {} in the cloud", known.handle, nodes.join(", "))))
+            }
+        }
+    }
+
+    /// The volume is gone: its PersistentVolume goes.
+    async fn release(&self, pv: &PersistentVolume) -> Result<NextSync, Error> {
+        let name = pv.name_any();
+        let preconditions = Preconditions { uid: pv.uid(), resource_version: None };
+        let params = DeleteParams { preconditions: Some(preconditions), ..DeleteParams::default() };
+        match answer(self.plain_volume_api.delete(&name, &params)).await {
+            Ok(deleted) => {
+                info!(volume = name, "the volume is deleted");
+                match deleted.left() {
+                    // As it is now: it waits for its finalizers.
+                    Some(pv) => self.change_finalizers(&pv, false).await,
+                    None => Ok(NextSync::Done),
+                }
+            }
+            Err(error) if error.is_gone() || error.is_conflict() => Ok(NextSync::Done),
+            Err(source) => Err(Error::Write { what: "the end of the PersistentVolume", source }),
+        }
+    }
+
+    /// Adds the finalizer or takes it off, if nobody has changed the volume meanwhile: finalizers of others stay.
+    async fn change_finalizers(&self, pv: &PersistentVolume, guard: bool) -> Result<NextSync, Error> {
+        let others = pv.finalizers().iter().map(String::as_str).filter(|it| *it != FINALIZER);
+        let finalizers: Vec<_> = others.chain(guard.then_some(FINALIZER)).collect();
+        let metadata = json!({ "resourceVersion": pv.metadata.resource_version, "uid": pv.metadata.uid, "finalizers": finalizers });
+        let patch = Patch::Merge(json!({ "metadata": metadata }));
+        let params = PatchParams::default();
+        match answer(self.plain_volume_api.patch(&pv.name_any(), &params, &patch)).await {
+            Ok(_) => Ok(NextSync::Done),
+            Err(error) if error.is_gone() => Ok(NextSync::Done),
+            Err(source) => Err(Error::Write { what: "the finalizer of the PersistentVolume", source }),
+        }
+    }
+
+    async fn keep_memo(&self, pv: &PersistentVolume, memo: Option<String>) -> Result<(), Error> {
+        let patch = json!({ "metadata": { "uid": pv.metadata.uid, "annotations": { DELETION_MEMO: memo } } });
+        let (name, params, patch) = (pv.name_any(), PatchParams::default(), Patch::Merge(patch));
+        match answer(self.plain_volume_api.patch(&name, &params, &patch)).await {
+            Ok(_) => Ok(()),
+            Err(error) if error.is_gone() => Ok(()),
+            Err(source) => Err(Error::Write { what: "the memo of the PersistentVolume", source }),
+        }
+    }
+}

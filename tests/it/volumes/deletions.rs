@@ -1,0 +1,121 @@
+//! Volumes that nobody needs any more.
+
+use std::time::Duration;
+
+use cloud_provider::{PendingVolume, VolumeDeletion};
+use controllers::volume_provisioner::{Budget, Options};
+use k8s_openapi::api::storage::v1::VolumeAttachment;
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams};
+use tests::rig::Rig;
+use tests::wait;
+
+use crate::provisioner::{VolumeCloud, attachment, cluster, event, released, start, volume_gone};
+use crate::volumes::{all, events, when};
+
+/// Nothing says that Aerostat made it.
+///
+/// Cases: csi 36, csi 38
+#[tokio::test]
+async fn a_released_volume_waits_until_no_node_has_it() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    attachment(&cluster, "pv-1", "n1").await;
+    let _rig = start(&cluster, &cloud);
+    released(&cluster, "pv-1", "vol-1", "Delete").await;
+    released(&cluster, "pv-2", "vol-2", "Delete").await;
+    volume_gone(&cluster, "pv-2").await;
+    assert_eq!(cloud.deleted(), ["vol-2"], "the other is attached");
+    assert_eq!(events(&cluster, "pv-1").await, [], "a wait is no failure");
+    let attachments: Api<VolumeAttachment> = Api::all(cluster.admin.clone());
+    attachments.delete("attached", &DeleteParams::default()).await.unwrap();
+    volume_gone(&cluster, "pv-1").await;
+    assert_eq!(cloud.deleted(), ["vol-2", "vol-1"]);
+}
+
+/// Cases: csi 39
+#[tokio::test]
+async fn a_volume_that_a_machine_has_is_told_and_not_detached() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.delete_volume.answers_next([Ok(VolumeDeletion::InUse(vec!["m-7".to_owned()])).into()]);
+    let _rig = start(&cluster, &cloud);
+    released(&cluster, "pv-1", "vol-1", "Delete").await;
+    let told = event(&cluster, "pv-1", "VolumeFailedDelete").await;
+    assert!(told.message.unwrap().contains("volume vol-1 is attached to m-7 in the cloud"));
+    volume_gone(&cluster, "pv-1").await;
+    assert_eq!(cloud.script.calls(), ["delete vol-1", "delete vol-1"], "nothing but a second try");
+}
+
+#[tokio::test]
+async fn a_volume_that_two_persistent_volumes_have_is_kept() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    released(&cluster, "kept", "vol-1", "Retain").await;
+    let _rig = start(&cluster, &cloud);
+    released(&cluster, "copy", "vol-1", "Delete").await;
+    let told = event(&cluster, "copy", "VolumeFailedDelete").await;
+    assert!(told.message.unwrap().starts_with("PersistentVolume kept has the same volume vol-1"));
+    assert_eq!(cloud.deleted(), [""; 0]);
+}
+
+/// Cases: csi 43
+#[tokio::test]
+async fn a_failed_deletion_keeps_the_persistent_volume() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.delete_volume.answers(|_| Err(cloud_provider::Error::Denied("it is protected".to_owned())).into());
+    let _rig = start(&cluster, &cloud);
+    let before = released(&cluster, "pv-1", "vol-1", "Delete").await;
+    let told = event(&cluster, "pv-1", "VolumeFailedDelete").await;
+    assert!(told.message.unwrap().contains("it is protected"));
+    assert_eq!(all(&cluster).get("pv-1").await.unwrap(), before);
+}
+
+/// The host's own write of the memo is no reason to come back before the cloud's time.
+#[tokio::test]
+async fn a_deletion_that_lasts_rests_and_keeps_its_memo() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let memo = Some("op-1".to_owned());
+    let pending = PendingVolume { memo: memo.clone(), after: Duration::from_secs(300), reason: "busy".to_owned() };
+    cloud.script.delete_volume.answers_next([Ok(VolumeDeletion::Pending(pending)).into()]);
+    let rig = start(&cluster, &cloud);
+    released(&cluster, "pv-1", "vol-1", "Delete").await;
+    when(&cluster, "pv-1", |it| it.annotations().contains_key("aerostat.dev/volume-deletion-memo")).await;
+    released(&cluster, "pv-2", "vol-2", "Delete").await;
+    volume_gone(&cluster, "pv-2").await;
+    assert_eq!(cloud.deleted(), ["vol-1", "vol-2"]);
+    rig.requested.approve(tokio::time::Instant::now());
+    volume_gone(&cluster, "pv-1").await;
+    let memos: Vec<_> = cloud.script.delete_volume.calls().into_iter().map(|it| it.memo).collect();
+    assert_eq!(memos, [None, None, memo]);
+}
+
+/// Cases: csi 42
+#[tokio::test]
+async fn a_mass_deletion_stops_until_a_person_approves() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    for nth in 1..=3 {
+        released(&cluster, &format!("pv-{nth}"), &format!("vol-{nth}"), "Delete").await;
+    }
+    let budget = Budget { percent: 10, least: 2, window: Duration::from_secs(600) };
+    let rig = Rig::start(&cluster, &cloud, Options { budget, ..Options::default() });
+    let withheld = wait::until("a deletion is withheld", async || {
+        for nth in 1..=3 {
+            let name = format!("pv-{nth}");
+            if events(&cluster, &name).await.iter().any(|it| it.reason.as_deref() == Some("VolumeDeletionWithheld")) {
+                return Some(name);
+            }
+        }
+        None
+    })
+    .await;
+    wait::until("two volumes are deleted", async || (cloud.deleted().len() == 2).then_some(())).await;
+    assert_eq!(rig.counter("aerostat_volume_deletions_withheld_total"), 1.0);
+    assert!(all(&cluster).get(&withheld).await.unwrap().metadata.deletion_timestamp.is_none());
+    rig.requested.approve(tokio::time::Instant::now());
+    volume_gone(&cluster, &withheld).await;
+    assert_eq!(cloud.deleted().len(), 3);
+}
