@@ -5,9 +5,9 @@ simulated cloud. `cargo test` would run one after the other.
 In a program that mostly waits as many tests run side by side as it has control planes (`POOL` of
 `tests/src/control_plane/cluster.rs`), in the others half as many.
 
-What a program printed is shown when it has ended. At the end each that took a second has a line with its seconds, and the CPU seconds of itself and
-of its children that have ended; then come the slowest ten tests. The exit code is 0 if all succeeded. STREAMS=1 runs one
-program at a time, RUST_TEST_THREADS=1 one test of each.
+What a program printed is shown when it has ended. At the end each that took a second has a line with its seconds, and the CPU
+seconds of itself and of its children that have ended; then come the slowest ten tests, and those that failed with their panics.
+The exit code is 0 if all succeeded. STREAMS=1 runs one program at a time, RUST_TEST_THREADS=1 one test of each.
 
 What needs root and services of its own is left out: `make test-openstack`. The Pod's story is left out where `make test-pod` has not
 made its machines; MACHINES names them where it has.
@@ -33,6 +33,8 @@ BUSY = {"whole", "process", "aws", "modules"}
 # make test-pod and make test-openstack run them.
 LEFT_OUT = {"real_openstack"} if os.environ.get("MACHINES") else {"pod", "real_openstack"}
 SLOWEST = 10
+# Characters of a failed test's panic that are shown once more at the end.
+SHOWN = 1500
 # Lets each test's line end with its seconds. The test harness calls it unstable, and wants RUSTC_BOOTSTRAP for it.
 TIMES = ["-Z", "unstable-options", "--report-time"]
 LOCK = threading.Lock()
@@ -67,7 +69,7 @@ def programs():
 
 
 def run(name, command, folder):
-    """Runs one program, shows what it printed, and returns its line for the end, and the seconds of each of its tests."""
+    """Runs one program, shows what it printed, and returns its line for the end, the seconds of each of its tests, and those that failed."""
     say(f"==> {name}: begins")
     log = pathlib.Path("target/test-logs", re.sub(r"\W+", "-", name) + ".log").absolute()
     log.parent.mkdir(parents=True, exist_ok=True)
@@ -87,7 +89,10 @@ def run(name, command, folder):
     tests = [(float(seconds), f"{name}: {test}") for test, seconds in re.findall(r"^test (.+) \.\.\. .*<([\d.]+)s>", text, re.M)]
     ended = "ok" if program.returncode == 0 else f"FAILED ({program.returncode})"
     say(f"\n     Running {name} ({command[0]})\n{text}\n==> {name}: {ended} after {took:.0f} s")
-    return program.returncode, name, ended, passed, took, used.ru_utime + used.ru_stime, tests
+    # From the line of the panic on, which follows what the test itself printed.
+    failed = [f"{name}: {test}\n{panic[:SHOWN]}" for test, panic in
+              re.findall(r"^---- (\S+) stdout ----$.*?^(thread .+? panicked at .+?)(?=^---- |^failures:$|\Z)", text, re.M | re.S)]
+    return program.returncode, name, ended, passed, took, used.ru_utime + used.ru_stime, tests, failed
 
 
 def main():
@@ -113,7 +118,7 @@ def main():
             waiting.clear()
         raise
     print(f"\n{'program':32} {'tests':>6} {'seconds':>8} {'of CPU':>8}")
-    for _, name, how, passed, took, used, _ in sorted(ended, key=lambda it: -it[4]):
+    for _, name, how, passed, took, used, *_ in sorted(ended, key=lambda it: -it[4]):
         if took >= 1 or how != "ok":
             print(f"{name:32} {passed:6} {took:8.0f} {used:8.0f}  {'' if how == 'ok' else how}".rstrip())
     tests, used = sum(it[3] for it in ended), sum(it[5] for it in ended)
@@ -122,6 +127,8 @@ def main():
     for seconds, test in sorted((it for program in ended for it in program[6]), reverse=True)[:SLOWEST]:
         print(f"{seconds:7.1f} s  {test}")
     failed = [name for code, name, *_ in ended if code]
+    for test in (test for program in ended for test in program[7]):
+        print(f"\nerror: {test}")
     if failed:
         print(f"error: {len(failed)} of {total} programs failed: {', '.join(failed)}", file=sys.stderr)
     if len(ended) < total:
