@@ -122,7 +122,8 @@ pub(crate) fn is_name(text: &str) -> bool {
 
 /// Whether it can be the name of a resource group: names of groups may have brackets, and letters of all alphabets.
 pub(crate) fn is_group(text: &str) -> bool {
-    let is_allowed = |it: char| it.is_alphanumeric() || matches!(it, '-' | '_' | '.' | '(' | ')');
+    let is_allowed =
+        |it: char| !it.is_ascii() || it.is_ascii_alphanumeric() || matches!(it, '-' | '_' | '.' | '(' | ')');
     let length = text.chars().count();
     (1..=90).contains(&length) && text.chars().all(is_allowed) && !text.ends_with('.')
 }

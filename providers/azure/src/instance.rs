@@ -68,7 +68,7 @@ pub(crate) fn public_addresses(interface: &Value) -> impl Iterator<Item = &str> 
 
 /// The name that a machine's kubelet registers.
 pub(crate) fn node_name(machine: &Value) -> String {
-    word(machine, "/properties/osProfile/computerName").unwrap_or_else(|| text(machine, "/name")).to_lowercase()
+    word(machine, "/properties/osProfile/computerName").unwrap_or_else(|| text(machine, "/name")).to_ascii_lowercase()
 }
 
 /// Whether a machine exists: one of a scale set that is being deleted counts as gone.

@@ -57,7 +57,7 @@ impl Provider for Azure {
         let [one, other] = subscriptions;
         let subscriptions =
             if one == other { format!("subscription {one}") } else { format!("subscriptions {one} and {other}") };
-        let place = format!("{subscriptions}, resource group {}, region {location}", group.to_lowercase());
+        let place = format!("{subscriptions}, resource group {}, region {location}", group.to_ascii_lowercase());
         let Some(name) = &settings.vnet else {
             // Without a network, the group answers for the credential.
             crate::api::lists::page(AzureApi::Compute, &settings.compute(&["virtualMachines"]), &[], None)?;

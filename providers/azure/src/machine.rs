@@ -64,7 +64,7 @@ impl MachineId {
     /// The provider id as the vendor's controller writes it: the group in lower case.
     pub(crate) fn provider_id(&self) -> String {
         let id = ResourceId {
-            group: self.id.group.to_lowercase(),
+            group: self.id.group.chars().flat_map(char::to_lowercase).collect(),
             namespace: "Microsoft.Compute".to_owned(),
             ..self.id.clone()
         };
