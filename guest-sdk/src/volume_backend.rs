@@ -6,7 +6,7 @@
 //! - A creation is sent only when nothing of the claim's is there. After one without an answer, or one that an earlier process may
 //!   have sent, its name is looked for, and it is sent again only when that was absent for [`VolumePauses::create_again`].
 //! - A volume is the claim's by its mark, or by its name and the vendor's own mark. One of the same name that is another's is
-//!   never taken.
+//!   never taken, whatever the memo says.
 //! - A volume that failed, or is smaller than was asked for, is deleted and made again: no PersistentVolume has it yet.
 //! - An abandoned volume is gone only when it was absent for [`VolumePauses::appear`].
 //! - A volume with the mark of another cluster is not deleted; nor is one that is attached, and nothing is detached for it.

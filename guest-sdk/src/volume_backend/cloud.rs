@@ -222,6 +222,20 @@ pub(super) fn is_foreign(volume: &CloudVolume, cluster: &Cluster) -> bool {
     volume.owner.cluster_uid.as_ref().is_some_and(|it| *it != cluster.uid)
 }
 
+/// Whether a volume is proven to be a claim's: by its mark, or by its name and the vendor's own mark.
+pub(super) fn is_claims<B: VolumeBackend>(
+    backend: &B,
+    live: &B::Live,
+    volume: &CloudVolume,
+    desired: &DesiredVolume,
+    cluster: &Cluster,
+) -> bool {
+    match (&volume.owner.uid, &volume.owner.cluster_uid) {
+        (None, None) => volume.name == desired.name && backend.is_vendors(live),
+        (uid, cluster_uid) => uid.as_ref() == Some(&desired.owner.uid) && cluster_uid.as_ref() == Some(&cluster.uid),
+    }
+}
+
 /// Whether several machines may have it at a time.
 pub(super) fn is_shared(mode: &AttachMode) -> bool {
     mode.access_modes.iter().any(|it| matches!(it, AccessMode::ManyNodesRead | AccessMode::ManyNodesWrite))

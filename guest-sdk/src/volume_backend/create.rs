@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::cloud::{Making, SOON, VolumeBackend, is_foreign};
+use super::cloud::{Making, SOON, VolumeBackend, is_claims};
 use super::memo::VolumeMemo;
 use crate::backend::remaining;
 use crate::{
@@ -23,7 +23,8 @@ pub fn create<B: VolumeBackend>(backend: &B, desired: &DesiredVolume) -> Result<
         && let Some(live) = backend.find(handle)?
     {
         let volume = backend.volume(&live);
-        if !is_foreign(&volume, &cluster) {
+        // The memo lies on the claim, where its author can write it.
+        if is_claims(backend, &live, &volume, desired, &cluster) {
             return settle(backend, desired, memo.as_ref(), &live, &volume);
         }
     }
@@ -81,16 +82,12 @@ pub(super) fn claimed<B: VolumeBackend>(
     let (mut marked, mut named, mut others) = (Vec::new(), Vec::new(), Vec::new());
     for live in backend.named(desired)? {
         let volume = backend.volume(&live);
-        let owner = &volume.owner;
-        let is_marked =
-            owner.uid.as_ref() == Some(&desired.owner.uid) && owner.cluster_uid.as_ref() == Some(&cluster.uid);
-        let is_unmarked = owner.uid.is_none() && owner.cluster_uid.is_none();
-        if is_marked {
-            marked.push((live, volume));
-        } else if is_unmarked && volume.name == desired.name && backend.is_vendors(&live) {
-            named.push((live, volume));
-        } else {
+        if !is_claims(backend, &live, &volume, desired, cluster) {
             others.push(volume);
+        } else if volume.owner.uid.is_some() {
+            marked.push((live, volume));
+        } else {
+            named.push((live, volume));
         }
     }
     marked.append(&mut named);

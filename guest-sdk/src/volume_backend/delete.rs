@@ -1,6 +1,6 @@
 //! One step towards the absence of a volume: one that Kubernetes has, or one that was asked for in vain.
 
-use super::cloud::{SOON, VolumeBackend, is_foreign, live};
+use super::cloud::{SOON, VolumeBackend, is_claims, is_foreign, live};
 use super::create::claimed;
 use super::memo::VolumeMemo;
 use crate::backend::remaining;
@@ -41,7 +41,7 @@ pub fn abandon<B: VolumeBackend>(backend: &B, unwanted: &DesiredVolume) -> Resul
         && let Some(live) = backend.find(handle)?
     {
         let volume = backend.volume(&live);
-        if !is_foreign(&volume, &cluster) {
+        if is_claims(backend, &live, &volume, unwanted, &cluster) {
             left.push((live, volume));
         }
     }

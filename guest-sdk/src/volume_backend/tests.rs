@@ -263,6 +263,20 @@ fn a_volume_of_another_is_never_taken() {
 }
 
 #[test]
+fn a_volume_of_another_that_a_memo_names_is_left_alone() {
+    let memo = Some("made disk-2 since 1".to_owned());
+    let forged = DesiredVolume { memo, ..desired() };
+    for other in ["", "vendor", &mark("another-cluster", UID), &mark(CLUSTER, "another-claim")] {
+        let cloud = || Disks::<true>::default().with("pvc-2", json!({ "size": 10, "mark": other, "at": null }));
+        let (made, requests, _) = call(cloud(), || create(&Acme::<true>, &forged));
+        assert!(matches!(made, Ok(VolumeCreation::Pending(_))), "{made:?}");
+        assert_eq!(requests.last().unwrap(), "POST api /disks", "{requests:?}");
+        let (left, requests, _) = call(cloud(), || abandon(&Acme::<true>, &forged));
+        assert!(left.is_ok() && requests.iter().all(|it| it.starts_with("GET ")), "{left:?} {requests:?}");
+    }
+}
+
+#[test]
 fn a_volume_of_the_vendors_controller_is_found_by_its_name() {
     let vendors = json!({ "size": 12, "mark": "vendor", "at": null });
     let (found, requests, _) =
