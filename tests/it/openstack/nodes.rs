@@ -89,7 +89,9 @@ async fn openstack_022_a_refused_token_is_renewed_once() {
     let begun = ground.cloud.requests().len();
     ground.join(&[2]).await;
     let refused = |begun: usize| ground.cloud.requests_from(begun).iter().filter(|it| it.status == Some(401)).count();
-    assert_eq!((refused(begun), tokens(begun)), (1, 1));
+    // Requests that are under way side by side are refused with the same token, and one renewal serves them all.
+    assert!(refused(begun) >= 1);
+    assert_eq!(tokens(begun), 1);
     assert_eq!(ground.warnings("web-2").await, [""; 0]);
     // The new token is refused, too: this is an error of the call, Keystone is not asked again and again, and the node waits.
     ground.cloud.inject(Fault::status("GET", "/compute/v2.1/servers/detail", 401).times(2));
