@@ -205,7 +205,7 @@ mod tests {
         let two = allowed(json!([{ "matchLabelExpressions": [
             { "key": ZONE, "values": ["a", "b"] }, { "key": "example.com/rack", "values": ["1", "2"] },
         ] }]));
-        let places = world.places(PlaceQuestion { allowed: &two, node: None, claim: "", ..AT }).unwrap();
+        let places = world.places(PlaceQuestion { allowed: &two, node: None, claim: "" }).unwrap();
         assert_eq!(places.len(), 4, "{places:?}");
         assert!(places.contains(&"rack=2,zone=a".to_owned()), "{places:?}");
     }
