@@ -86,7 +86,7 @@ async fn claims_are_bound_and_their_volumes_go_with_them() {
 
     let later = claim(&cluster, "later", "later", json!({})).await;
     event(&cluster, "later", "WaitForFirstConsumer").await;
-    assert_eq!(cloud.made(), [now.clone()], "no node is selected");
+    assert_eq!(cloud.made(), std::slice::from_ref(&now), "no node is selected");
     let selected = json!({ "metadata": { "annotations": { "volume.kubernetes.io/selected-node": "n2" } } });
     claims(&cluster).patch("later", &PatchParams::default(), &Patch::Merge(selected)).await.unwrap();
     bound(&cluster, "later").await;
@@ -164,8 +164,8 @@ async fn a_claim_that_goes_while_nobody_looks_leaves_no_volume() {
     delete_claim(&cluster, "data").await;
     let _rig = start(&cluster, &cloud);
     no_intent(&cluster).await;
-    assert_eq!(cloud.abandoned(), [volume.clone()]);
-    assert_eq!(cloud.made(), [volume.clone()], "once");
+    assert_eq!(cloud.abandoned(), std::slice::from_ref(&volume));
+    assert_eq!(cloud.made(), std::slice::from_ref(&volume), "once");
     assert!(all(&cluster).get_opt(&volume).await.unwrap().is_none());
 }
 
