@@ -131,14 +131,14 @@ async fn aws_007_008_009_018_ids_alone_find_nodes() {
     rig.join(3).await;
     initialized(&rig.cluster, &worker(3)).await;
 
-    rig.order("forget", &json!({ "id": instance(1) }));
     for number in [1, 2] {
         kubelet::post_ready(&rig.cluster.admin, &worker(number), false).await.unwrap();
     }
-    rig.gone(&worker(1)).await;
     let asks_for = |it: &Recorded, id: &str| it.query.iter().any(|(_, value)| value == id);
     let of_both = |it: &Recorded| asks_for(it, &instance(1)) && asks_for(it, &instance(2));
-    assert!(rig.cloud.requests().iter().any(of_both), "one request asks for both ids");
+    wait::until("one request asks for both ids", async || rig.cloud.requests().iter().any(of_both).then_some(())).await;
+    rig.order("forget", &json!({ "id": instance(1) }));
+    rig.gone(&worker(1)).await;
     rig.asks_again("DescribeInstances").await;
     assert!(rig.nodes().get_opt(&worker(2)).await.unwrap().is_some(), "its instance is there");
     process.stop().await;
