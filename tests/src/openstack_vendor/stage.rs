@@ -35,6 +35,8 @@ const LOOK: Duration = Duration::from_millis(300);
 const TELLING: Duration = Duration::from_secs(3);
 /// Steps that theirs never ends, and aerostat does.
 const ARRIVES: [&str; 1] = ["many-nodes/create big"];
+/// Steps that aerostat refuses and theirs serves: a Warning ends them.
+const REFUSED: [&str; 4] = ["numbers/create", "theft/create", "theft-untagged/create", "autodetect-a1/create"];
 /// How long a change of a load balancer takes.
 const PROVISIONING: Duration = Duration::from_millis(100);
 /// The flags of the recordings.
@@ -225,11 +227,13 @@ impl Stage {
                 // A Service that theirs leaves undone does not differ before it is served here.
                 let is_done = !ARRIVES.contains(&&*name)
                     || !ours["services"][&step.subject]["status"]["loadBalancer"]["ingress"].is_null();
+                let warns = async || events::warns(&told, &events::told(&self.cluster.admin, service).await);
                 let is_over = async || match self.last_request(story, begun, is_alone) {
+                    _ if REFUSED.contains(&&*name) => warns().await,
                     _ if ends_visibly(step) => true,
                     Some(last) => last.elapsed().is_ok_and(|it| it > QUIET),
                     // A refusal that costs no request.
-                    None if fails(step) => events::warns(&told, &events::told(&self.cluster.admin, service).await),
+                    None if fails(step) => warns().await,
                     None => matches!(step.change, Change::Wait),
                 };
                 (is_done && differ.is_empty() && is_over().await).then_some(())
