@@ -76,10 +76,10 @@ def run(name, command, folder):
     began = time.monotonic()
     with log.open("wb") as output:
         threads = os.environ.get("RUST_TEST_THREADS") or ("2" if name in BUSY else "4")
-        environment = {**os.environ, "CARGO_MANIFEST_DIR": str(folder), "RUST_TEST_THREADS": threads}
+        environment = {**os.environ, "RUST_TEST_THREADS": threads}
         if TIMES[0] in command:
-            # Not for cargo: it would compile everything once more.
-            environment["RUSTC_BOOTSTRAP"] = "1"
+            # Not for cargo: with either of them it compiles everything once more.
+            environment |= {"CARGO_MANIFEST_DIR": str(folder), "RUSTC_BOOTSTRAP": "1"}
         program = subprocess.Popen(command, cwd=folder, env=environment, stdout=output, stderr=subprocess.STDOUT)
         _, status, used = os.wait4(program.pid, 0)
         program.returncode = os.waitstatus_to_exitcode(status)
