@@ -99,11 +99,8 @@ impl Published for Assets {
                     tags.push(json!({ "TagKey": "team", "TagValue": "blue" }));
                 }
             }),
-            ForeignChange::Protect { id, protected } => self.with(|world| {
-                if let Some(it) = world.balancers.get_mut(id) {
-                    it["DeleteProtection"] = json!(if *protected { "on" } else { "off" });
-                }
-            }),
+            // The provider protects each of its own: it tells nothing of a person's will.
+            ForeignChange::Protect { .. } => return None,
             ForeignChange::Advance { seconds } => self.with(|world| world.advance(Duration::from_secs(*seconds))),
         }
         Some(Changed::default())
@@ -146,6 +143,10 @@ fn object(world: &World, kind: &str, name: &str, id: &str, it: &Value) -> CloudO
     let name = it[name].as_str().unwrap_or_default().to_owned();
     let mut body = plain(world, it);
     body["tags"] = tags(it);
+    if kind == "route" {
+        // It becomes Available by itself.
+        body["Status"] = Value::Null;
+    }
     let parts = |table: &crate::clouds::alibaba::Table| {
         let mut all: Vec<Value> = table.of("LoadBalancerId", id).map(|(_, it)| plain(world, it)).collect();
         all.sort_by_key(ToString::to_string);
