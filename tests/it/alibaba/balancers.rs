@@ -112,7 +112,7 @@ async fn alibaba_028_a_network_one_without_zones_is_refused() {
 
 /// Cases: alibaba 30
 #[tokio::test]
-async fn alibaba_030_a_job_that_fails_is_told_and_tried_again() {
+async fn alibaba_030_a_failed_job_is_told_and_tried_again() {
     let rig = Rig::start(slow()).await;
     rig.cloud.behave(|it| it.failing = vec!["CreateListener".to_owned()]);
     let mut life = Life::network(&rig);

@@ -108,6 +108,7 @@ async fn ibm_cloud_keeps_every_promise() {
     keeps_all_but(&untried, &tried_beside(guests::IBM, &[&one.url, &other.url], 3).await);
 }
 
+/// Cases: alibaba 15, alibaba 16, alibaba 32, alibaba 37
 #[tokio::test(flavor = "multi_thread")]
 async fn alibaba_cloud_keeps_every_promise() {
     let (one, other) = (alibaba::serve(0, None).await.unwrap(), alibaba::serve(0, None).await.unwrap());

@@ -177,7 +177,7 @@ mod tests {
             |it| drop(it.headers.insert("host", HeaderValue::from_static("another.aliyuncs.com"))),
             |it| drop(it.headers.insert("x-acs-action", HeaderValue::from_static("DeleteLoadBalancer"))),
             |it| drop(it.headers.insert("x-acs-security-token", HeaderValue::from_static("added"))),
-            |it| drop(it.headers.append("x-acs-action", HeaderValue::from_static("DeleteLoadBalancer"))),
+            |it| _ = it.headers.append("x-acs-action", HeaderValue::from_static("DeleteLoadBalancer")),
             |it| drop(it.headers.remove("x-acs-date")),
         ];
         for (at, change) in changes.into_iter().enumerate() {
