@@ -61,8 +61,8 @@ async fn alibaba_014_a_classic_one_lives_by_single_changes() {
     assert_eq!(life.settle().await, ["SetLoadBalancerTCPListenerAttribute"; 2]);
     rig.cloud.with(|world| {
         let all: Vec<_> = world.listeners.all().map(|(_, it)| it).collect();
-        let is_checked = |it: &&serde_json::Value| {
-            (&it["HealthCheckType"], &it["HealthCheckConnectPort"], &it["HealthCheckURI"])
+        let is_checked = |listener: &&serde_json::Value| {
+            (&listener["HealthCheckType"], &listener["HealthCheckConnectPort"], &listener["HealthCheckURI"])
                 == (&json!("http"), &json!("31000"), &json!("/healthz"))
         };
         assert_eq!((all.len(), all.iter().filter(|it| is_checked(it)).count()), (2, 2), "{all:#?}");

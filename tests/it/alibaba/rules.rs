@@ -25,9 +25,9 @@ async fn called(url: &str, product: &str, calls: &[(&str, Value)]) -> Vec<Result
     };
     let calls: Vec<Value> = calls.iter().map(call).collect();
     let done = VendorClient("alibaba").call(&[url, KEY_ID, KEY_SECRET], &calls).await;
-    let result = |it: &Value| match it["error"]["code"].as_str() {
+    let result = |became: &Value| match became["error"]["code"].as_str() {
         Some(code) => Err(code.to_owned()),
-        None => Ok(it["ok"].clone()),
+        None => Ok(became["ok"].clone()),
     };
     done.iter().map(result).collect()
 }
@@ -61,7 +61,7 @@ async fn a_signed_request_is_good_once_and_for_a_while() {
 
 /// Cases: alibaba 8
 #[tokio::test]
-async fn who_may_not_see_machines_gets_an_empty_list() {
+async fn machines_that_nobody_may_see_are_an_empty_list() {
     let (cloud, url) = slow().await;
     cloud.ram().deny("ecs:DescribeInstances");
     cloud.ram().deny("ecs:CreateSecurityGroup");

@@ -29,7 +29,7 @@ async fn alibaba_040_a_session_that_has_ended_is_renewed() {
     assert_eq!(rig.list_all(100).await.len(), 3);
     rig.cloud.ram().end_sessions();
     let begun = rig.cloud.requests().len();
-    assert_eq!(rig.list_all(100).await.len(), 3, "the guest does not notice");
+    assert_eq!(rig.list_all(100).await.len(), 3, "behind the guest");
     let asked = rig.asked_since(begun);
     let expected = ["ecs/DescribeInstances → 400", "sts/AssumeRoleWithOIDC → 200", "ecs/DescribeInstances → 200"];
     assert_eq!(asked, expected);

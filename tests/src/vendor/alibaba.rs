@@ -160,8 +160,8 @@ impl Vendor for AlibabaCloud {
                 it["ModificationProtectionStatus"] = json!("ConsoleProtection");
                 it["ModificationProtectionReason"] = json!("managed.by.ack");
             }
-            let server = |it: u64| {
-                json!({ "ServerId": machine_id(it), "Port": node_port, "Weight": 100, "Type": "ecs", "Description": parts(node_port) })
+            let server = |number: u64| {
+                json!({ "ServerId": machine_id(number), "Port": node_port, "Weight": 100, "Type": "ecs", "Description": parts(node_port) })
             };
             let group = world.put_group(&id, &parts(node_port), vec![server(1), server(2)]);
             world.put_listener(json!({

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::simulator::{Answer, Cloud, Limits, Quota, Recorded, Shared};
 
 use super::behaviour::Behaviour;
-use super::errors::{self, Refused, not_permitted, refused};
+use super::errors::{self, Refused, not_permitted, refused, unserved};
 use super::pairs::AcsPairs;
 use super::ram::Ram;
 use super::region::REGION;
@@ -155,11 +155,6 @@ impl Assets {
             _ => Err(unserved(pairs.action())),
         }
     }
-}
-
-/// The answer to an action that the API has, and this simulator has not.
-pub(super) fn unserved(action: &str) -> Refused {
-    refused(501, "NotSimulated", &format!("The simulator does not serve {action}."))
 }
 
 /// The answer of a list with nothing in it: each of its lists is there, and empty.

@@ -46,6 +46,11 @@ pub(super) fn not_permitted(action: &str) -> Refused {
     refused(403, "Forbidden.RAM", &format!("User not authorized to operate on the specified resource: {action}."))
 }
 
+/// The answer to an action that the API has, and this simulator has not.
+pub(super) fn unserved(action: &str) -> Refused {
+    refused(501, "NotSimulated", &format!("The simulator does not serve {action}."))
+}
+
 /// The refusal that the APIs have for a status. Too many requests are status 400, and nobody says when to come back.
 pub(super) fn for_status(status: StatusCode) -> Answer {
     let (status, code) = match status.as_u16() {

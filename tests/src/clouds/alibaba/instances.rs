@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, bad, refused};
+use super::errors::{Refused, bad, refused, unserved};
 use super::listing::{self, TokenPage};
 use super::pairs::{AcsPairs, text};
 use super::world::World;

@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::simulator::Answer;
+
 use super::errors::{Refused, bad};
 use super::pairs::AcsPairs;
 
@@ -52,4 +54,10 @@ pub(super) fn with(mut object: Value, more: &Value) -> Value {
         fields.extend(more.clone());
     }
     object
+}
+
+/// A page without a wrapper.
+pub(super) fn plain(field: &str, page: TokenPage) -> Answer {
+    let TokenPage { items, next, size, total } = page;
+    Answer::ok(&json!({ field: items, "NextToken": next, "MaxResults": size, "TotalCount": total }))
 }

@@ -4,10 +4,9 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, bad, busy, missing, over_quota, refused};
-use super::listing::{self, TokenPage};
-use super::pairs::{AcsPairs, has_tags, tag, text, untag};
+use super::errors::{Refused, bad, busy, missing, over_quota, refused, unserved};
+use super::listing;
+use super::pairs::{AcsPairs, has_tags, spelled_tags, tag, text, untag};
 use super::published::{self, answer_part, fitting};
 use super::ram::stamp;
 use super::region::REGION;
@@ -31,7 +30,7 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
         _ => {}
     }
     let id = pairs.needed("LoadBalancerId")?;
-    found(world, id)?;
+    world.network_balancer(id)?;
     if published::reads(pairs.action()) {
         world.count_read(id);
     } else {
@@ -41,17 +40,11 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
         "GetLoadBalancerAttribute" => Ok(Answer::ok(&attribute(world, id))),
         "DeleteLoadBalancer" => delete(world, id, pairs),
         "UpdateLoadBalancerProtection" => {
-            protect(found(world, id)?, pairs)?;
+            protect(world.network_balancer(id)?, pairs)?;
             Ok(Answer::ok(&json!({})))
         }
         _ => change(world, id, pairs),
     }
-}
-
-/// The load balancer with this id.
-pub(super) fn found<'w>(world: &'w mut World, id: &str) -> Result<&'w mut Value, Refused> {
-    let unknown = || refused(404, "ResourceNotFound.loadBalancer", "The specified resource loadBalancer is not found.");
-    world.network_balancers.get_mut(id).ok_or_else(unknown)
 }
 
 fn protect(balancer: &mut Value, pairs: AcsPairs<'_>) -> Result<(), Refused> {
@@ -72,7 +65,7 @@ fn protect(balancer: &mut Value, pairs: AcsPairs<'_>) -> Result<(), Refused> {
 /// Changes that are jobs.
 fn change(world: &mut World, id: &str, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
     let ids: Vec<Value> = pairs.list("SecurityGroupIds").into_iter().map(Value::from).collect();
-    let security = found(world, id)?["SecurityGroupIds"].as_array().cloned().unwrap_or_default();
+    let security = world.network_balancer(id)?["SecurityGroupIds"].as_array().cloned().unwrap_or_default();
     let (name, value) = match pairs.action() {
         "LoadBalancerJoinSecurityGroup" => {
             let unknown = ids.iter().any(|it| world.security.get(it.as_str().unwrap_or_default()).is_none());
@@ -108,7 +101,7 @@ fn change(world: &mut World, id: &str, pairs: AcsPairs<'_>) -> Result<Answer, Re
 }
 
 fn delete(world: &mut World, id: &str, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
-    if found(world, id)?["DeletionProtectionConfig"]["Enabled"] == true {
+    if world.network_balancer(id)?["DeletionProtectionConfig"]["Enabled"] == true {
         return Err(busy("OperationDenied.DeletionProtection", id));
     }
     let (own, taking) = (id.to_owned(), world.behaviour.job);
@@ -169,6 +162,13 @@ fn create(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
 }
 
 impl World {
+    /// The Network Load Balancer with this id.
+    pub(super) fn network_balancer(&mut self, id: &str) -> Result<&mut Value, Refused> {
+        let unknown =
+            || refused(404, "ResourceNotFound.loadBalancer", "The specified resource loadBalancer is not found.");
+        self.network_balancers.get_mut(id).ok_or_else(unknown)
+    }
+
     /// Adds a Network Load Balancer. What is not said of it is as usual.
     pub fn put_network_balancer(&mut self, body: Value) -> String {
         let (id, made) = (self.next("nlb-bp"), self.time());
@@ -200,18 +200,8 @@ fn shown(world: &World, part: &Value, balancer: &Value) -> Value {
     let zones = balancer["ZoneMappings"].as_array().into_iter().flatten();
     let zone = |it: &Value| json!({ "ZoneId": it["ZoneId"], "VSwitchId": it["VSwitchId"], "Status": "Active" });
     shown["ZoneMappings"] = json!(zones.map(zone).collect::<Vec<_>>());
-    shown["Tags"] = json!(tags(&part["Tags"][0], balancer));
+    shown["Tags"] = json!(spelled_tags(&part["Tags"][0], balancer));
     shown
-}
-
-/// The tags of an object, spelled as a part of an answer spells them.
-pub(super) fn tags(part: &Value, object: &Value) -> Vec<Value> {
-    let all = object["Tags"].as_array().into_iter().flatten();
-    let spelled = |own_tag: &Value| match part.get("TagKey") {
-        Some(_) => own_tag.clone(),
-        None => json!({ "Key": own_tag["TagKey"], "Value": own_tag["TagValue"] }),
-    };
-    all.map(spelled).collect()
 }
 
 fn attribute(world: &World, id: &str) -> Value {
@@ -231,13 +221,7 @@ fn list(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
     let part = answer_part("/nlb/ListLoadBalancers", &["LoadBalancers", "*"]);
     let page =
         listing::by_token(pairs, found.iter().map(|it| shown(world, part, it)).collect(), "MaxResults", (20, 100))?;
-    Ok(paged("LoadBalancers", page))
-}
-
-/// A page without a wrapper.
-pub(super) fn paged(field: &str, page: TokenPage) -> Answer {
-    let TokenPage { items, next, size, total } = page;
-    Answer::ok(&json!({ field: items, "NextToken": next, "MaxResults": size, "TotalCount": total }))
+    Ok(listing::plain("LoadBalancers", page))
 }
 
 fn change_tags(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {

@@ -4,12 +4,10 @@ use serde_json::{Map, Value, json};
 
 use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, bad, busy, over_quota, refused};
-use super::jobs::JobEnd;
+use super::errors::{Refused, bad, busy, over_quota, refused, unserved};
+use super::job_list::JobEnd;
 use super::listing;
-use super::network_balancers::{paged, tags};
-use super::pairs::{AcsPairs, has_tags, text};
+use super::pairs::{AcsPairs, has_tags, spelled_tags, text};
 use super::published::{answer_part, fitting};
 use super::region::VPC;
 use super::world::World;
@@ -43,7 +41,7 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
         world.count_read(id);
         let part = answer_part("/nlb/ListServerGroupServers", &["Servers", "*"]);
         let servers = group["Servers"].as_array().into_iter().flatten().map(|it| fitting(part, it)).collect();
-        return Ok(paged("Servers", listing::by_token(pairs, servers, "MaxResults", (20, 100))?));
+        return Ok(listing::plain("Servers", listing::by_token(pairs, servers, "MaxResults", (20, 100))?));
     }
     world.is_free("serverGroup", id)?;
     let end = change(world, id, &group, pairs)?;
@@ -63,7 +61,7 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
 }
 
 /// Begins a change of a group: what becomes of it at its end.
-fn change(world: &mut World, id: &str, group: &Value, pairs: AcsPairs<'_>) -> Result<JobEnd, Refused> {
+fn change(world: &mut World, id: &str, group: &Value, pairs: AcsPairs<'_>) -> Result<JobEnd<World>, Refused> {
     let own = id.to_owned();
     let before = group["Servers"].clone();
     let mut servers = before.as_array().cloned().unwrap_or_default();
@@ -220,10 +218,10 @@ fn list(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
     let shown = |group: &Value| {
         let mut shown = fitting(part, group);
         shown["HealthCheck"] = fitting(&part["HealthCheck"], &group["HealthCheck"]);
-        shown["Tags"] = json!(tags(&part["Tags"][0], group));
+        shown["Tags"] = json!(spelled_tags(&part["Tags"][0], group));
         shown["ServerCount"] = json!(group["Servers"].as_array().map_or(0, Vec::len));
         shown
     };
     let shown = found.iter().map(shown).collect();
-    Ok(paged("ServerGroups", listing::by_token(pairs, shown, "MaxResults", (20, 100))?))
+    Ok(listing::plain("ServerGroups", listing::by_token(pairs, shown, "MaxResults", (20, 100))?))
 }

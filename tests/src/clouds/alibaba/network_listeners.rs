@@ -4,10 +4,8 @@ use serde_json::{Map, Value, json};
 
 use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, bad, refused};
+use super::errors::{Refused, bad, refused, unserved};
 use super::listing;
-use super::network_balancers::{self, paged};
 use super::pairs::{AcsPairs, text};
 use super::published::{answer_part, fitting};
 use super::region::REGION;
@@ -15,6 +13,9 @@ use super::world::World;
 
 /// Parameters that are no fields of a listener.
 const NO_FIELDS: [&str; 3] = ["ClientToken", "RegionId", "LoadBalancerId"];
+
+/// A change of a listener, once its job has succeeded.
+type ListenerChange = Box<dyn FnOnce(&mut World) + Send>;
 
 /// Answers a request.
 pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
@@ -31,7 +32,7 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
     world.is_free("loadBalancer", &balancer)?;
     let own = id.to_owned();
     let fields = fields(world, pairs)?;
-    let (status, change): (&str, Box<dyn FnOnce(&mut World) + Send>) = match pairs.action() {
+    let (status, change): (&str, ListenerChange) = match pairs.action() {
         "DeleteListener" => ("Deleting", Box::new(move |world: &mut World| drop(world.network_listeners.remove(&own)))),
         "StartListener" | "UpdateListenerAttribute" => {
             let mut fields = fields;
@@ -92,7 +93,7 @@ fn create(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
         return Ok(Answer::ok(&json!({ "ListenerId": id })));
     }
     let balancer = pairs.needed("LoadBalancerId")?;
-    network_balancers::found(world, balancer)?;
+    world.network_balancer(balancer)?;
     world.is_free("loadBalancer", balancer)?;
     let port = pairs.needed_number("ListenerPort", (0, 65_535))?;
     let protocol = pairs.word("ListenerProtocol", &["TCP", "UDP", "TCPSSL"])?;
@@ -143,5 +144,5 @@ fn list(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
     found.iter().for_each(|it| world.count_read(text(it, "ListenerId")));
     let part = answer_part("/nlb/ListListeners", &["Listeners", "*"]);
     let shown = found.iter().map(|it| fitting(part, it)).collect();
-    Ok(paged("Listeners", listing::by_token(pairs, shown, "MaxResults", (20, 100))?))
+    Ok(listing::plain("Listeners", listing::by_token(pairs, shown, "MaxResults", (20, 100))?))
 }

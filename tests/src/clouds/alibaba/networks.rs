@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, refused};
+use super::errors::{Refused, refused, unserved};
 use super::listing;
 use super::pairs::AcsPairs;
 use super::table::Table;

@@ -135,3 +135,13 @@ pub(super) fn untag(body: &mut Value, keys: &[&str]) {
 pub(super) fn text<'a>(body: &'a Value, key: &str) -> &'a str {
     body[key].as_str().unwrap_or_default()
 }
+
+/// The tags of an object, spelled as a part of an answer spells them.
+pub(super) fn spelled_tags(part: &Value, object: &Value) -> Vec<Value> {
+    let all = object["Tags"].as_array().into_iter().flatten();
+    let spelled = |own_tag: &Value| match part.get("TagKey") {
+        Some(_) => own_tag.clone(),
+        None => json!({ "Key": own_tag["TagKey"], "Value": own_tag["TagValue"] }),
+    };
+    all.map(spelled).collect()
+}

@@ -5,12 +5,12 @@ use std::time::SystemTime;
 use ipnet::Ipv4Net;
 use serde_json::{Value, json};
 
-use crate::simulator::{Answer, End};
+use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, bad, busy, refused};
+use super::errors::{Refused, bad, busy, refused, unserved};
 use super::listing::{self, TokenPage};
 use super::pairs::{AcsPairs, text};
+use super::route_writer::RouteWriter;
 use super::world::World;
 
 /// The most entries in one request.
@@ -131,12 +131,6 @@ fn delete(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
         }));
     }
     Ok(Answer::ok(&json!({ "SuccessCount": count, "FailedCount": failed.len(), "FailedRouteEntries": failed })))
-}
-
-/// A change of a route table that goes on.
-pub(super) struct RouteWriter {
-    table: String,
-    end: End,
 }
 
 impl World {

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, bad, busy, refused};
+use super::errors::{Refused, bad, busy, refused, unserved};
 use super::instances::paged;
 use super::listing;
 use super::pairs::{AcsPairs, has_tags, text};

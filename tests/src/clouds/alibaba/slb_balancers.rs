@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, bad, missing, over_quota, refused};
+use super::errors::{Refused, bad, missing, over_quota, refused, unserved};
 use super::listing;
 use super::pairs::{AcsPairs, has_tags, tag, text, untag};
 use super::published::{answer_part, fitting};
@@ -31,7 +30,7 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
         _ => {}
     }
     let id = pairs.needed("LoadBalancerId")?;
-    found(world, id)?;
+    world.balancer(id)?;
     if published::reads(pairs.action()) {
         world.count_read(id);
     } else {
@@ -43,7 +42,7 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
     match pairs.action() {
         "DescribeLoadBalancerAttribute" => return Ok(Answer::ok(&attribute(world, id, pairs))),
         "DeleteLoadBalancer" => {
-            if found(world, id)?["DeleteProtection"] == "on" {
+            if world.balancer(id)?["DeleteProtection"] == "on" {
                 let message = "The operation is not allowed because of DeleteProtection.";
                 return Err(refused(400, "OperationDenied.DeleteProtectionIsOn", message));
             }
@@ -54,15 +53,9 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
     Ok(Answer::ok(&json!({})))
 }
 
-/// The load balancer with this id.
-pub(super) fn found<'w>(world: &'w mut World, id: &str) -> Result<&'w mut Value, Refused> {
-    let unknown = || refused(404, "InvalidLoadBalancerId.NotFound", "The specified LoadBalancerId does not exist.");
-    world.balancers.get_mut(id).ok_or_else(unknown)
-}
-
 /// The changes that are about the load balancer alone.
 fn change(world: &mut World, id: &str, pairs: AcsPairs<'_>) -> Result<(), Refused> {
-    let balancer = found(world, id)?;
+    let balancer = world.balancer(id)?;
     match pairs.action() {
         "SetLoadBalancerName" => balancer["LoadBalancerName"] = json!(name(pairs.needed("LoadBalancerName")?)?),
         "SetLoadBalancerDeleteProtection" => {
@@ -168,6 +161,12 @@ fn made(world: &World, id: &str) -> Answer {
 }
 
 impl World {
+    /// The Classic Load Balancer with this id.
+    pub(super) fn balancer(&mut self, id: &str) -> Result<&mut Value, Refused> {
+        let unknown = || refused(404, "InvalidLoadBalancerId.NotFound", "The specified LoadBalancerId does not exist.");
+        self.balancers.get_mut(id).ok_or_else(unknown)
+    }
+
     /// Adds a Classic Load Balancer. What is not said of it is as usual.
     pub fn put_balancer(&mut self, body: Value) -> String {
         let (id, made, number) = (self.next("lb-bp"), self.time(), self.number() % 60_000);
@@ -238,7 +237,7 @@ fn change_tags(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused
     pairs.word("ResourceType", &["instance"])?;
     let (tags, keys) = (pairs.tags()?, pairs.list("TagKey"));
     for id in pairs.list("ResourceId") {
-        let balancer = found(world, id)?;
+        let balancer = world.balancer(id)?;
         tag(balancer, tags.clone());
         untag(balancer, &keys);
     }

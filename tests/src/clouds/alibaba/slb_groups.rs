@@ -4,11 +4,9 @@ use serde_json::{Value, json};
 
 use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, bad, over_quota, refused};
+use super::errors::{Refused, bad, over_quota, refused, unserved};
 use super::pairs::{AcsPairs, text};
 use super::published::{answer_part, fitting};
-use super::slb_balancers;
 use super::world::World;
 
 /// The most machines in the request that makes a group, and in any other.
@@ -23,7 +21,7 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
         "CreateVServerGroup" => return create(world, pairs),
         "DescribeVServerGroups" => {
             let balancer = pairs.needed("LoadBalancerId")?;
-            slb_balancers::found(world, balancer)?;
+            world.balancer(balancer)?;
             world.count_read(balancer);
             let shown = |(_, it): (&str, &Value)| {
                 let count = it["Servers"].as_array().map_or(0, Vec::len);
@@ -88,7 +86,7 @@ fn change(world: &World, group: &Value, pairs: AcsPairs<'_>) -> Result<Vec<Value
 
 fn create(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
     let balancer = pairs.needed("LoadBalancerId")?;
-    slb_balancers::found(world, balancer)?;
+    world.balancer(balancer)?;
     world.is_configurable(balancer, CONFIGURING)?;
     let name = pairs.needed("VServerGroupName")?;
     if name.len() > 80 {

@@ -4,8 +4,7 @@ use serde_json::{Map, Value, json};
 
 use crate::simulator::Answer;
 
-use super::assets::unserved;
-use super::errors::{Refused, bad, missing, refused};
+use super::errors::{Refused, bad, missing, refused, unserved};
 use super::listing::{self, TokenPage};
 use super::pairs::{AcsPairs, text};
 use super::published::{answer_part, fitting};

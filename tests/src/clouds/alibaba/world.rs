@@ -9,8 +9,8 @@ use crate::simulator::{CloudClock, End, Settles};
 
 use super::behaviour::Behaviour;
 use super::errors::{Refused, busy};
-use super::jobs::AcsJobs;
-use super::routes::RouteWriter;
+use super::job_list::AcsJobs;
+use super::route_writer::RouteWriter;
 use super::table::Table;
 
 /// Everything that exists. Changes whose time has come end at the next request.
@@ -49,7 +49,7 @@ pub struct World {
     pub network_groups: Table,
     /// The number of the account.
     pub(super) owner: u64,
-    pub(super) jobs: AcsJobs,
+    pub(super) jobs: AcsJobs<World>,
     /// Changes of route tables that go on.
     pub(super) routing: Vec<RouteWriter>,
     /// Classic Load Balancers that carry out a change.
