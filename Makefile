@@ -43,10 +43,10 @@ MACHINES := $(if $(filter 0,$(shell id -u)),$(if $(wildcard target/machine-progr
 # Some of them wait for the network, and some for a processor.
 .PHONY: third-parties
 third-parties: preflight
-	@+$(MAKE) --no-print-directory --jobs=3 control-plane registries moto keystone google azure ibm helm proxy wkg $(MACHINES)
+	@+$(MAKE) --no-print-directory --jobs=3 control-plane registries moto keystone google azure ibm alibaba helm proxy wkg $(MACHINES)
 
 .PHONY: test
-test: third-parties ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone, and Google's, Microsoft's and IBM's own clients.
+test: third-parties ## Run all tests, against a real control plane, real registries, moto for AWS, a real Keystone, and Google's, Microsoft's, IBM's and Alibaba Cloud's own clients.
 	@printf '\n==> Building aerostat, the providers and the tests (minutes at the first time)\n'
 	@# All targets at once: the same choice of packages as the tests', so that no dependency is compiled twice.
 	@$(CARGO) build --locked --workspace --all-targets
@@ -260,6 +260,10 @@ azure: preflight ## Install Microsoft's own clients, azure-identity and the SDKs
 .PHONY: ibm
 ibm: preflight ## Install IBM's own client, the SDK of the VPC, into target/ (half a minute, once). It needs Python 3.11.
 	@tests/venv.sh ibm "Client of IBM" "half a minute"
+
+.PHONY: alibaba
+alibaba: preflight ## Install Alibaba Cloud's own clients, the SDKs of ECS, CLB, NLB and VPC, into target/ (a minute, once). It needs Python 3.11.
+	@tests/venv.sh alibaba "Clients of Alibaba Cloud" "a minute"
 
 .PHONY: openstack
 openstack: keystone ## Install Nova, Placement, Glance, Neutron, Octavia, MariaDB and RabbitMQ into target/ (three minutes, once). It needs Debian's apt-get and root.

@@ -44,6 +44,7 @@ pub mod real_openstack;
 pub mod registry;
 pub mod rig;
 pub mod script;
+pub mod sdk;
 pub mod services;
 pub mod simulator;
 pub mod tinyproxy;

@@ -4,6 +4,7 @@
 
 pub mod acme;
 pub mod acme_async;
+pub mod alibaba;
 pub mod aws;
 pub mod azure;
 mod cloud;

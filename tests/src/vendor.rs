@@ -1,5 +1,6 @@
 //! A cloud as tests know it that hold for any: the same bodies run over each of them.
 
+pub mod alibaba;
 pub mod aws;
 pub mod azure;
 mod described;
@@ -14,6 +15,7 @@ pub mod openstack;
 mod provider;
 mod service;
 
+pub use self::alibaba::AlibabaCloud;
 pub use self::aws::Aws;
 pub use self::azure::AzureCloud;
 pub use self::description::{Behaviour, Built, Creation, Left, LeftBehind, Readdresses, Vendor};

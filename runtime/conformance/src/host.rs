@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use cloud_provider::{Cloud, Cluster, Demand, Description, OperationPlace, Permission};
 use egress::{
-    AllowedAddresses, ApplicationCredentialName, BaseUrl, CatalogPath, CatalogPlace, CredentialKind,
-    CredentialSettings, Credentials, Egress, EgressSettings, Endpoint, EndpointLimits, EndpointPlace, KeySource,
-    KeystoneLogin, KeystoneSettings, Method, OperationPattern, Origin, PathPattern, RegionName, RequestWatcher,
-    Requirement, Rule, RuleContent, Signing, Sigv4Settings, Sts, WriteLimits,
+    Acs3Keys, Acs3Settings, AcsVersion, AllowedAddresses, ApplicationCredentialName, BaseUrl, CatalogPath,
+    CatalogPlace, CredentialKind, CredentialSettings, Credentials, Egress, EgressSettings, Endpoint, EndpointLimits,
+    EndpointPlace, KeySource, KeystoneLogin, KeystoneSettings, Method, OperationPattern, Origin, PathPattern,
+    RegionName, RequestWatcher, Requirement, Rule, RuleContent, Signing, Sigv4Settings, Sts, WriteLimits,
 };
 use prometheus::Registry;
 use sandbox::{Metrics, Module, Provider, ProviderSettings, Sandbox};
@@ -30,6 +30,8 @@ pub(crate) const OTHER_CLUSTER: &str = "0ddba11f-7777-4888-9999-aaaabbbbcccc";
 pub(crate) const CLUSTER_NAME: &str = "kubernetes";
 /// The name of the credential of all endpoints.
 const LOGIN: &str = "login";
+/// The end of the name of the file with a key's id, beside that with its secret.
+const ID: &str = "id";
 /// How long a token is waited for.
 const TOKEN: Duration = Duration::from_secs(10);
 
@@ -169,7 +171,18 @@ impl NativeHost {
                 region: setting(RegionName::parse(region))?,
                 keys: KeySource::SharedFile { file: file.clone(), profile: "default".to_owned() },
                 assume_role: None,
-                sts: Sts { base_url: None, addresses: AllowedAddresses::Public, ca_file: None, proxy: None },
+                sts: unasked(),
+            })),
+            CloudLogin::Acs3 { region, .. } => CredentialKind::Acs3(Box::new(Acs3Settings {
+                region: setting(RegionName::parse(region))?,
+                keys: Acs3Keys::Files {
+                    id_file: file.with_extension(ID),
+                    secret_file: file.clone(),
+                    token_file: None,
+                    expiration_file: None,
+                },
+                assume_role: None,
+                sts: unasked(),
             })),
             CloudLogin::Keystone { path, id, .. } => CredentialKind::Keystone(Box::new(KeystoneSettings {
                 base_url: setting(BaseUrl::parse(&format!("{}{path}", self.base_url)))?,
@@ -214,7 +227,7 @@ impl NativeHost {
                 path: Some(setting(CatalogPath::parse(if path.is_empty() { "/" } else { path }))?),
                 origins: vec![setting(Origin::parse(&self.base_url))?],
             }),
-            Some(CloudLogin::Bearer { .. } | CloudLogin::Sigv4 { .. }) | None => {
+            Some(CloudLogin::Bearer { .. } | CloudLogin::Sigv4 { .. } | CloudLogin::Acs3 { .. }) | None => {
                 EndpointPlace::Written(base_url.clone())
             }
         };
@@ -226,6 +239,11 @@ impl NativeHost {
                     region: setting(RegionName::parse(region))?,
                     service: service.ok_or_else(missing)?.clone(),
                 })
+            }
+            Some(CloudLogin::Acs3 { versions, .. }) => {
+                let version = versions.get(&described.name);
+                let missing = || ConformanceError::Setup(format!("login.acs3.versions lacks {}", described.name));
+                Some(Signing::Acs3 { version: setting(AcsVersion::parse(version.ok_or_else(missing)?))? })
             }
             Some(CloudLogin::Bearer { .. } | CloudLogin::Keystone { .. }) | None => None,
         };
@@ -250,6 +268,11 @@ impl NativeHost {
             ..Endpoint::new(&described.name, base_url)
         })
     }
+}
+
+/// The service that gives sessions, where none are asked for.
+fn unasked() -> Sts {
+    Sts { base_url: None, addresses: AllowedAddresses::Public, ca_file: None, proxy: None }
 }
 
 /// The rule that an operator would paste.
@@ -304,11 +327,14 @@ impl SimulatorSecret {
             CloudLogin::Sigv4 { id, secret, .. } => {
                 format!("[default]\naws_access_key_id = {id}\naws_secret_access_key = {secret}\n")
             }
-            CloudLogin::Keystone { secret, .. } => format!("{secret}\n"),
+            CloudLogin::Acs3 { secret, .. } | CloudLogin::Keystone { secret, .. } => format!("{secret}\n"),
         };
-        let path = std::env::temp_dir().join(format!("aerostat-conformance-{}", Uuid::new_v4()));
-        setting(std::fs::write(&path, text))?;
-        Ok(Self(path))
+        let secret = Self(std::env::temp_dir().join(format!("aerostat-conformance-{}", Uuid::new_v4())));
+        setting(std::fs::write(&secret.0, text))?;
+        if let CloudLogin::Acs3 { id, .. } = login {
+            setting(std::fs::write(secret.0.with_extension(ID), format!("{id}\n")))?;
+        }
+        Ok(secret)
     }
 }
 
@@ -316,5 +342,6 @@ impl Drop for SimulatorSecret {
     fn drop(&mut self) {
         // It is of a simulator: what is left is harmless.
         let _ = std::fs::remove_file(&self.0);
+        let _ = std::fs::remove_file(self.0.with_extension(ID));
     }
 }

@@ -75,6 +75,17 @@ pub enum CloudLogin {
         /// For each endpoint the service that its signatures are for.
         services: BTreeMap<String, String>,
     },
+    /// Alibaba Cloud's signature ACS3-HMAC-SHA256.
+    Acs3 {
+        /// The key's id.
+        id: String,
+        /// The key's secret.
+        secret: String,
+        /// The region.
+        region: String,
+        /// For each endpoint the version of its API: `2014-05-26`.
+        versions: BTreeMap<String, String>,
+    },
     /// A token of OpenStack's Keystone, whose catalogue says where each endpoint is. Requests for tokens are the host's: they are neither
     /// told nor counted, and never go wrong.
     Keystone {

@@ -5,7 +5,7 @@
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::go_guests;
 use tests::guests;
-use tests::published::{acme, acme_async, aws, azure, digitalocean, gcp, hetzner, ibm, openstack};
+use tests::published::{acme, acme_async, alibaba, aws, azure, digitalocean, gcp, hetzner, ibm, openstack};
 
 use crate::setup::{tried, tried_beside};
 
@@ -106,6 +106,16 @@ async fn ibm_cloud_keeps_every_promise() {
     let untried = [SHARING, "marks-are-not-forged", "rest-stays", "kept-is-no-orphan", "revision-tells-changes"];
     let untried = [&untried[..], &ROUTES].concat();
     keeps_all_but(&untried, &tried_beside(guests::IBM, &[&one.url, &other.url], 3).await);
+}
+
+/// Cases: alibaba 15, alibaba 16, alibaba 32, alibaba 37
+#[tokio::test(flavor = "multi_thread")]
+async fn alibaba_cloud_keeps_every_promise() {
+    let (one, other) = (alibaba::serve(0, None).await.unwrap(), alibaba::serve(0, None).await.unwrap());
+    // The provider protects each load balancer itself, and the list has no revisions. A call makes many requests: one of three ways in which
+    // they go wrong.
+    let untried = [SHARING, "kept-is-no-orphan", "revision-tells-changes"];
+    keeps_all_but(&untried, &tried_beside(guests::ALIBABA, &[&one.url, &other.url], 3).await);
 }
 
 #[tokio::test]

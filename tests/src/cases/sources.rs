@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 /// The beginnings of the names of tests with a number.
-const NUMBERED: [&str; 10] = ["adv", "aws", "azure", "case", "do", "gcp", "golden", "hcloud", "ibm", "openstack"];
+const NUMBERED: [&str; 11] =
+    ["adv", "alibaba", "aws", "azure", "case", "do", "gcp", "golden", "hcloud", "ibm", "openstack"];
 /// The beginnings of the names of tests that belong to a case in any event.
 const NAMED: [&str; 2] = ["bad_input_", "theft_"];
 /// A longer number in a name counts something else.

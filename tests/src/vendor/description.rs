@@ -32,6 +32,8 @@ pub trait Vendor: Send + Sync + 'static {
     const CLUSTER: &'static str = "";
     /// How the provider calls the cloud's API.
     const ENDPOINT: &'static str;
+    /// The endpoints of the shipped configuration beside it, at the same address and with the same credential.
+    const OTHER_ENDPOINTS: &'static [&'static str] = &[];
     /// The part of each path that belongs to the API's address, and not to the provider's request.
     const BASE: &'static str = "";
     /// The settings that the provider needs for the cloud as [`Vendor::start`] leaves it, by name and value.

@@ -34,11 +34,6 @@ struct Written {
     fields: Vec<String>,
 }
 
-/// The rules of the first endpoint of a cloud configuration.
-pub(super) fn allowed(config: &Value) -> Vec<Rule> {
-    rules(&config["endpoints"][0])
-}
-
 /// The rules of an endpoint of a cloud configuration.
 ///
 /// # Panics

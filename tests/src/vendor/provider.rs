@@ -8,7 +8,10 @@ use std::fmt;
 use std::sync::Arc;
 
 use cloud_provider::{Cloud, Instance, Instances, LoadBalancerInventory, LoadBalancers, Node, Reply, Result};
-use egress::{CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, WriteLimits};
+use egress::{
+    Acs3Keys, AcsVersion, CredentialKind, CredentialSettings, Credentials, Endpoint, EndpointLimits, OperationPlace,
+    Signing, WriteLimits,
+};
 use sandbox::{Provider, ProviderSettings};
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -69,15 +72,31 @@ impl<V: Vendor> ProviderRig<V> {
     /// The provider as the shipped configuration has it but for these differences, over a cloud.
     pub async fn over(cloud: Simulator<V::Cloud>, differences: Differences<'_>) -> ProviderRig<V> {
         let Differences { settings, allowed, usual_limits, second, credential: kind } = differences;
-        let (settings, has_tokens) = ([V::NAMEABLE, settings].concat(), kind.is_some());
+        let settings = [V::NAMEABLE, settings].concat();
+        let is_in_files =
+            |it: &CredentialKind| matches!(it, CredentialKind::Acs3(it) if matches!(it.keys, Acs3Keys::Files { .. }));
+        let has_tokens = kind.as_ref().is_some_and(|it| !is_in_files(it));
         let shipped = manifest::cloud_config(V::MANIFEST);
         let token = Secret::write(&cloud.token);
-        let api = endpoint(V::ENDPOINT, &V::base_url(&cloud));
-        let limits = if usual_limits { EndpointLimits::default() } else { api.limits.clone() };
-        let allow = allowed.map_or_else(|| manifest::allowed(&shipped), |paths| vec![may_read(paths)]);
-        let (credential, ca_file) = (Some("token".to_owned()), Some(cloud.ca_file()));
-        let parameters = parameters(&shipped["endpoints"][0]["parameters"]);
-        let mut endpoints = vec![Endpoint { credential, ca_file, allow, limits, parameters, ..api }];
+        let of_name = |name: &str| {
+            let all = shipped["endpoints"].as_array().into_iter().flatten();
+            // The first one may have another name there.
+            let mut found = all.filter(|it| it["name"] == name || !V::OTHER_ENDPOINTS.contains(&name));
+            let written = found.next().unwrap_or_else(|| panic!("no endpoint {name} is shipped"));
+            let api = endpoint(name, &V::base_url(&cloud));
+            Endpoint {
+                credential: Some("token".to_owned()),
+                ca_file: Some(cloud.ca_file()),
+                allow: allowed.map_or_else(|| manifest::rules(written), |paths| vec![may_read(paths)]),
+                limits: if usual_limits { EndpointLimits::default() } else { api.limits.clone() },
+                parameters: parameters(&written["parameters"]),
+                operation: operation(&written["operation"]),
+                signing: signing(&written["signing"]),
+                ..api
+            }
+        };
+        let mut endpoints: Vec<Endpoint> =
+            [&[V::ENDPOINT][..], V::OTHER_ENDPOINTS].concat().into_iter().map(of_name).collect();
         let mut credentials = vec![CredentialSettings {
             name: "token".to_owned(),
             kind: kind.unwrap_or_else(|| CredentialKind::Bearer { file: token.path() }),
@@ -196,6 +215,16 @@ pub fn joining(name: &str) -> Node {
 fn parameters(of: &Value) -> Vec<(String, String)> {
     let all = of.as_object().into_iter().flatten();
     all.filter_map(|(name, value)| Some((name.clone(), value.as_str()?.to_owned()))).collect()
+}
+
+/// Where the requests of an endpoint say what they do.
+fn operation(of: &Value) -> Option<OperationPlace> {
+    Some(OperationPlace::Header(of["header"].as_str()?.to_owned()))
+}
+
+/// How the requests of an endpoint are signed, where that needs the version of its API alone.
+fn signing(of: &Value) -> Option<Signing> {
+    Some(Signing::Acs3 { version: AcsVersion::parse(of["version"].as_str()?).unwrap() })
 }
 
 fn texts(list: &Value) -> Vec<String> {

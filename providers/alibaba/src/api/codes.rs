@@ -20,12 +20,17 @@ pub(super) fn is_about_keys(code: &str) -> bool {
     code.split('.').next().is_some_and(|it| UNKNOWN_KEYS.contains(&it))
 }
 
+/// Codes of Classic Load Balancers that carry out an earlier change: those with which the vendor's Terraform provider sends a request again.
+const BUSY_BALANCER: [&str; 5] =
+    ["BackendServer.configuring", "OperationBusy", "ServiceIsConfiguring", "ServiceIsStopping", "SystemBusy"];
+
 /// Whether the object is carrying out an earlier change, or the change has failed for now: the same request is sent again.
 pub(crate) fn is_busy(code: &str) -> bool {
     let is_kind = |it: &str| code.strip_prefix(it).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
     code.ends_with("Conflict")
         || ["Conflict", "IncorrectStatus", "OperationFailed"].into_iter().any(is_kind)
         || code == "VPC_ROUTE_ENTRY_STATUS_ERROR"
+        || BUSY_BALANCER.contains(&code)
 }
 
 /// Whether no more can be had of something.
@@ -85,6 +90,8 @@ mod tests {
             ("IncorrectStatus.RouteEntry", 400, Refused::Busy),
             ("OperationFailed.Create", 400, Refused::Busy),
             ("VPC_ROUTE_ENTRY_STATUS_ERROR", 400, Refused::Busy),
+            ("BackendServer.configuring", 400, Refused::Busy),
+            ("ServiceIsConfiguring", 400, Refused::Busy),
             ("ConflictingParameter", 400, Refused::Invalid),
             ("InvalidParameter", 400, Refused::Invalid),
             ("ServiceUnavailable", 503, Refused::Failure),

@@ -17,16 +17,18 @@ const QUERY_BYTES: usize = 8 << 10;
 pub(crate) struct AcsProduct {
     /// The name of the endpoint, and the beginning of its actions in policies of RAM.
     pub(crate) endpoint: &'static str,
+    /// Whether changes carry their parameters in the form, however short they are.
+    has_forms: bool,
 }
 
 /// Machines.
-pub(crate) const ECS: AcsProduct = AcsProduct { endpoint: "ecs" };
+pub(crate) const ECS: AcsProduct = AcsProduct { endpoint: "ecs", has_forms: false };
 /// Classic Load Balancers.
-pub(crate) const SLB: AcsProduct = AcsProduct { endpoint: "slb" };
+pub(crate) const SLB: AcsProduct = AcsProduct { endpoint: "slb", has_forms: false };
 /// Network Load Balancers.
-pub(crate) const NLB: AcsProduct = AcsProduct { endpoint: "nlb" };
+pub(crate) const NLB: AcsProduct = AcsProduct { endpoint: "nlb", has_forms: true };
 /// Networks.
-pub(crate) const VPC: AcsProduct = AcsProduct { endpoint: "vpc" };
+pub(crate) const VPC: AcsProduct = AcsProduct { endpoint: "vpc", has_forms: false };
 
 impl AcsProduct {
     /// The header with the action. All others of its kind are the host's.
@@ -40,7 +42,7 @@ impl AcsProduct {
     }
 
     /// Sends a request for this action with these parameters beside the region, and reads the answer. Long ones go into the form, where
-    /// they have room.
+    /// they have room, and all changes of a product that has them there.
     pub(crate) fn call(self, action: &str, region: &str, pairs: &[(&str, &str)]) -> Result<Value, AcsRefusal> {
         let response = self.request(action, region, pairs).answer()?;
         self.read(action, &response)
@@ -108,7 +110,8 @@ impl AcsProduct {
         let all = [&[(Self::REGION, region)], pairs].concat();
         let request =
             http::post(self.endpoint, [""; 0]).header("accept", "application/json").header(Self::ACTION, action);
-        match is_short(&all) {
+        let is_change = !["Describe", "Get", "List"].iter().any(|it| action.starts_with(it));
+        match is_short(&all) && !(self.has_forms && is_change) {
             true => request.queries(&all),
             false => request.form(all),
         }

@@ -107,10 +107,12 @@ impl TablePass {
                 RouteStep::Over(_) | RouteStep::Create(_) => None,
             })
             .collect();
-        for part in wanted.chunks(api::BATCH) {
+        let send = |part: &[(&'a str, &VpcRoute, bool)]| {
             let routes: Vec<&VpcRoute> = part.iter().map(|(_, live, _)| *live).collect();
-            let sent = api::delete(&self.region, &self.table, &routes);
-            for (destination, live, is_followed) in part {
+            api::delete(&self.region, &self.table, &routes)
+        };
+        for part in wanted.chunks(api::BATCH) {
+            for ((destination, live, is_followed), sent) in in_halves(part, &send) {
                 let outcome = of_entry(&sent, destination, |refused| GONE.contains(&&*refused.code));
                 let outcome = outcome.map(|outcome| match (outcome, is_followed) {
                     (RouteOutcome::Done, true) => {
@@ -151,18 +153,27 @@ impl TablePass {
                 },
             }
         }
-        for part in ready.chunks(api::BATCH) {
+        let send = |part: &[(&'a str, &'a str)]| {
             let new = |(destination, instance): &(&'a str, &'a str)| NewRoute {
                 destination,
                 instance,
                 description: &self.mark,
             };
             let routes: Vec<_> = part.iter().map(new).collect();
-            let sent = api::create(&self.region, &self.table, &routes);
-            for (destination, instance) in part {
+            api::create(&self.region, &self.table, &routes)
+        };
+        for part in ready.chunks(api::BATCH) {
+            for ((destination, instance), sent) in in_halves(part, &send) {
                 let is_taken = is_refused_as(&sent, destination, &TAKEN);
-                let outcome =
-                    if is_taken { self.taken(destination, instance) } else { of_entry(&sent, destination, |_| false) };
+                let outcome = if is_taken {
+                    self.taken(destination, instance)
+                } else {
+                    // A new entry is Pending first: packets do not follow it yet.
+                    of_entry(&sent, destination, |_| false).map(|outcome| match outcome {
+                        RouteOutcome::Done => RouteOutcome::pending(SOON, "the table takes the new entry over"),
+                        outcome => outcome,
+                    })
+                };
                 outcomes.insert(destination, outcome);
             }
         }
@@ -204,6 +215,7 @@ impl TablePass {
     fn taken(&self, destination: &str, instance: &str) -> Result<RouteOutcome> {
         let live = api::all(&self.region, &self.table)?;
         match live.iter().find(|it| it.destination == destination) {
+            Some(live) if live.instance() == Some(instance) && live.is_changing() => Ok(changing(live)),
             Some(live) if live.instance() == Some(instance) => self.same(live),
             Some(live) => Err(Error::invalid(format_args!(
                 "the route to {destination} leads to {} by now, and is not touched: it was to be none",
@@ -219,6 +231,18 @@ fn changing(live: &VpcRoute) -> RouteOutcome {
 }
 
 type SentRoutes = Result<Vec<RefusedRoute>, AcsRefusal>;
+
+/// Sends what belongs into one request: each item with what became of it. A request that is refused as a whole is sent in halves, so that an
+/// entry that cannot be written holds up no other.
+fn in_halves<T: Copy>(items: &[T], send: &dyn Fn(&[T]) -> SentRoutes) -> Vec<(T, SentRoutes)> {
+    let sent = send(items);
+    let is_refused = matches!(&sent, Err(refusal) if matches!(refusal.error, Error::Invalid(_)) && !refusal.is_busy());
+    if items.len() == 1 || !is_refused {
+        return items.iter().map(|it| (*it, sent.clone())).collect();
+    }
+    let (one, other) = items.split_at(items.len() / 2);
+    [in_halves(one, send), in_halves(other, send)].concat()
+}
 
 fn is_refused_as(sent: &SentRoutes, destination: &str, codes: &[&str]) -> bool {
     match sent {

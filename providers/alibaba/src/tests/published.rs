@@ -25,8 +25,16 @@ pub(crate) fn parameters(request: &Request) -> Vec<(&str, &str)> {
     all
 }
 
-/// Fails unless the product has such an action, with such parameters and all that it requires.
+/// Fails unless the product has such an action, with such parameters and all that it requires, each where it belongs: a change that has
+/// its parameters in the form is never in the query.
 pub(crate) fn check(request: &Request) {
+    let known = &PUBLISHED[&request.endpoint]["actions"][action(request)];
+    let is_change = known["method"] == "POST";
+    let astray = request
+        .query
+        .iter()
+        .find(|(name, _)| is_change && known["params"][name.split('.').next().unwrap()]["in"] == "body");
+    assert!(astray.is_none(), "{astray:?} belongs into the form: {request:?}");
     if let Err(why) = fits(&PUBLISHED, &request.endpoint, action(request), &parameters(request)) {
         panic!("{why}: {request:?}");
     }

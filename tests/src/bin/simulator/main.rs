@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use anyhow::Result;
 use clap::{Parser, ValueEnum};
-use tests::published::{acme, acme_async, aws, azure, digitalocean, gcp, hetzner, ibm, openstack};
+use tests::published::{acme, acme_async, alibaba, aws, azure, digitalocean, gcp, hetzner, ibm, openstack};
 
 /// Serve a simulated cloud on loopback, with the routes of docs/conformance.md, until it is interrupted.
 #[derive(Parser)]
@@ -14,7 +14,7 @@ struct Arguments {
     /// The port; 0: a free one
     #[arg(long, value_name = "PORT", default_value_t = 0)]
     port: u16,
-    /// How many seconds a load balancer is PENDING after each change of it (openstack, ibm), or an operation lasts (azure, gcp).
+    /// How many seconds a load balancer is PENDING after each change of it (openstack, ibm), or an operation lasts (alibaba, azure, gcp).
     /// Default: until it was read twice
     #[arg(long, value_name = "SECONDS")]
     pending: Option<f64>,
@@ -24,6 +24,7 @@ struct Arguments {
 enum Which {
     Acme,
     AcmeAsync,
+    Alibaba,
     Aws,
     Azure,
     Digitalocean,
@@ -46,6 +47,7 @@ async fn main() -> Result<()> {
             show(&served.url());
             Ok(tokio::signal::ctrl_c().await?)
         }
+        Which::Alibaba => until_interrupted(alibaba::serve(port, pending).await?).await,
         Which::Aws => until_interrupted(aws::serve(port).await?).await,
         Which::Azure => until_interrupted(azure::serve(port, pending).await?).await,
         Which::Digitalocean => until_interrupted(digitalocean::serve(port).await?).await,

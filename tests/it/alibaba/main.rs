@@ -1,0 +1,11 @@
+//! Alibaba Cloud: the simulator by its rules and with the vendor's own clients, and the provider against it.
+
+#![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
+
+mod balancers;
+mod instances;
+mod rules;
+mod sdk;
+mod sessions;
+mod setup;
+mod story;
