@@ -13,6 +13,8 @@ pub enum VpcKind {
     FloatingIp,
     /// A volume.
     Volume,
+    /// An entry of a routing table.
+    Route,
     /// A load balancer.
     LoadBalancer,
     /// A port that clients dial.
@@ -33,6 +35,7 @@ impl VpcKind {
             Self::Instance => "instance",
             Self::FloatingIp => "floating ip",
             Self::Volume => "volume",
+            Self::Route => "route",
             Self::LoadBalancer => "load balancer",
             Self::Listener => "listener",
             Self::Pool => "pool",
@@ -48,6 +51,7 @@ impl VpcKind {
             Self::Instance => "instances",
             Self::FloatingIp => "floating_ips",
             Self::Volume => "volumes",
+            Self::Route => "routes",
             Self::LoadBalancer => "load_balancers",
             Self::Listener => "listeners",
             Self::Pool => "pools",

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::kind::VpcKind;
-use super::region::REGION;
+use super::region::{REGION, usual_table};
 use super::values::text;
 use super::world::World;
 
@@ -20,6 +20,7 @@ pub(super) fn one(world: &World, kind: VpcKind, it: &Value) -> Value {
         VpcKind::Instance => instance(world, it),
         VpcKind::FloatingIp => floating_ip(world, it),
         VpcKind::Volume => volume(world, it),
+        VpcKind::Route => route(it),
         VpcKind::LoadBalancer => balancer(world, it),
         VpcKind::Listener => listener(world, it),
         VpcKind::Pool => pool(world, it),
@@ -35,6 +36,7 @@ fn path(kind: VpcKind, it: &Value) -> String {
     match kind {
         VpcKind::Listener | VpcKind::Pool => format!("load_balancers/{balancer}/{}/{id}", kind.many()),
         VpcKind::Member => format!("load_balancers/{balancer}/pools/{}/members/{id}", text(it, "pool")),
+        VpcKind::Route => format!("vpcs/{}/routing_tables/{}/routes/{id}", text(it, "vpc"), text(it, "table")),
         _ => format!("{}/{id}", kind.many()),
     }
 }
@@ -79,7 +81,7 @@ fn named(world: &World, kind: VpcKind, word: &str, id: &str) -> Value {
 
 fn vpc(world: &World, it: &Value) -> Value {
     let id = text(it, "id");
-    let table = typed(world, "routing-table", &format!("vpcs/{id}/routing_tables"), &format!("{id}-rt"), "table");
+    let table = typed(world, "routing-table", &format!("vpcs/{id}/routing_tables"), &usual_table(id), "table");
     json!({
         "name": it["name"], "crn": crn(world, "vpc", id), "classic_access": false, "cse_source_ips": [],
         "default_network_acl": reference(world, "network-acl", "network_acls", &format!("{id}-acl"), "acl"),
@@ -96,7 +98,7 @@ fn vpc(world: &World, it: &Value) -> Value {
 
 fn subnet(world: &World, it: &Value) -> Value {
     let (id, vpc) = (text(it, "id"), text(it, "vpc"));
-    let table = typed(world, "routing-table", &format!("vpcs/{vpc}/routing_tables"), &format!("{vpc}-rt"), "table");
+    let table = typed(world, "routing-table", &format!("vpcs/{vpc}/routing_tables"), &usual_table(vpc), "table");
     json!({
         "name": it["name"], "crn": crn(world, "subnet", id), "zone": zone(text(it, "zone")), "vpc": named(world, VpcKind::Vpc, "vpc", vpc),
         "ipv4_cidr_block": it["cidr"], "ip_version": "ipv4", "status": "available", "available_ipv4_address_count": 200,
@@ -158,6 +160,40 @@ fn instance(world: &World, it: &Value) -> Value {
         shown["primary_network_attachment"] = attached;
     }
     shown
+}
+
+/// The primary interface of a machine whole, as a change of it is answered: of either kind.
+pub(super) fn changed_interface(world: &World, machine: &Value) -> Value {
+    let mut shown = interface(world, machine);
+    let guard = format!("{}-sg", text(machine, "vpc"));
+    let own = json!({
+        "allow_ip_spoofing": machine["allow_ip_spoofing"].as_bool().unwrap_or_default(), "created_at": machine["_stamp"],
+        "security_groups": [reference(world, "security-group", "security_groups", &guard, "group")],
+    });
+    merge(&mut shown, own);
+    let more = match machine["is_attached"] == json!(true) {
+        false => json!({ "floating_ips": [], "port_speed": 1_000, "status": "available", "type": "primary" }),
+        true => {
+            let id = text(machine, "nic");
+            json!({
+                "href": href(&format!("virtual_network_interfaces/{id}")), "crn": crn(world, "virtual-network-interface", id),
+                "resource_type": "virtual_network_interface", "auto_delete": true, "enable_infrastructure_nat": true,
+                "ips": [reserved(machine)], "lifecycle_state": "stable", "mac_address": "02:00:04:00:C4:6A",
+                "protocol_state_filtering_mode": "auto", "resource_group": group("rg0001"),
+                "vpc": named(world, VpcKind::Vpc, "vpc", text(machine, "vpc")), "zone": zone(text(machine, "zone")),
+            })
+        }
+    };
+    merge(&mut shown, more);
+    shown
+}
+
+fn route(it: &Value) -> Value {
+    json!({
+        "name": it["name"], "destination": it["destination"], "zone": zone(text(it, "zone")), "action": it["action"],
+        "next_hop": { "address": it["hop"] }, "priority": it["priority"], "origin": it["origin"], "advertise": false,
+        "lifecycle_state": "stable",
+    })
 }
 
 fn floating_ip(world: &World, it: &Value) -> Value {
