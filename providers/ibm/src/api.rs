@@ -5,6 +5,7 @@ pub(crate) mod instances;
 pub(crate) mod lists;
 pub(crate) mod load_balancers;
 pub(crate) mod routes;
+pub(crate) mod security_groups;
 pub(crate) mod subnets;
 pub(crate) mod volumes;
 pub(crate) mod vpcs;

@@ -50,7 +50,7 @@ fn routes(endpoint: Endpoint) -> Endpoint {
 }
 
 /// The members of a load balancer that is made.
-const CREATION: [&str; 6] = ["is_public", "listeners", "name", "pools", "resource_group", "subnets"];
+const CREATION: [&str; 7] = ["is_public", "listeners", "name", "pools", "resource_group", "security_groups", "subnets"];
 /// Those of a pool and of a listener that are made later.
 const POOL: [&str; 6] = ["algorithm", "health_monitor", "members", "name", "protocol", "proxy_protocol"];
 const LISTENER: [&str; 5] = ["connection_limit", "default_pool", "idle_connection_timeout", "port", "protocol"];
@@ -63,6 +63,11 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
     let parts = ["/load_balancers/*/listeners", "/load_balancers/*/pools", "/load_balancers/*/pools/*/members"];
     endpoint
         .allow([Method::Get], ["/subnets"], ["is.subnet.subnet.list"])
+        .allow(
+            [Method::Get],
+            ["/security_groups"],
+            ["is.security-group.security-group.list", "is.security-group.security-group.operate"],
+        )
         .allow([Method::Get], ["/load_balancers"], ["is.load-balancer.load-balancer.list"])
         .allow([Method::Get], ["/load_balancers/*"].into_iter().chain(parts), ["is.load-balancer.load-balancer.view"])
         .allow(

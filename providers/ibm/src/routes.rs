@@ -13,8 +13,8 @@ use aerostat_sdk::{
 };
 
 use self::marks::{mark, ownership};
-use self::pass::{EntryPass, hops};
-use crate::api::routes::{VpcRoute, VpcTable};
+use self::pass::{IbmRoutePass, hops};
+use crate::api::routes::{VpcTable, VpcTableEntry};
 use crate::api::vpcs;
 use crate::machine::IbmMachineId;
 use crate::provider::Ibm;
@@ -76,7 +76,7 @@ impl Routes for Ibm {
             let mark = mark()?;
             let table = table(&settings)?;
             let live = table.routes()?;
-            Ok(EntryPass::new(settings, table, mark, live))
+            Ok(IbmRoutePass::new(settings, table, mark, live))
         };
         match read() {
             Ok(mut pass) => changes.iter().map(|it| pass.apply(it)).collect(),
@@ -106,9 +106,9 @@ fn table(settings: &IbmRouteSettings) -> Result<VpcTable> {
 }
 
 /// Routes as the host knows them: those of others one by one, all entries else of a destination as one.
-fn shown(live: &[VpcRoute], mark: &str, zones: &[String]) -> Vec<Route> {
+fn shown(live: &[VpcTableEntry], mark: &str, zones: &[String]) -> Vec<Route> {
     let mut routes = Vec::new();
-    let mut own: SortedMap<&str, Vec<&VpcRoute>> = SortedMap::new();
+    let mut own: SortedMap<&str, Vec<&VpcTableEntry>> = SortedMap::new();
     for route in live {
         if ownership(route, mark) == RouteOwnership::Foreign {
             let foreign = Route::new(&*route.destination, "").ownership(RouteOwnership::Foreign).id(&*route.name);
@@ -124,7 +124,7 @@ fn shown(live: &[VpcRoute], mark: &str, zones: &[String]) -> Vec<Route> {
 }
 
 /// The route of these entries. Where they lead to several addresses it leads to all of them.
-fn one(destination: &str, entries: &[&VpcRoute], mark: &str, zones: &[String]) -> Route {
+fn one(destination: &str, entries: &[&VpcTableEntry], mark: &str, zones: &[String]) -> Route {
     let hops = hops(entries);
     let lacks = |zone: &String| !entries.iter().any(|it| it.zone.name == *zone);
     let state = if entries.iter().any(|it| it.is_changing()) {

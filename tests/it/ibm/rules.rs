@@ -99,6 +99,8 @@ async fn values_that_the_api_does_not_take_are_refused() {
         (r#""port":80,"protocol":"tcp""#, r#""port":80,"protocol":"udp""#, "400 bad_field"),
         (r#""port":80,"#, r#""port":0,"#, "400 bad_field"),
         ("10.240.0.11", "node-1", "400 bad_field"),
+        (r#""is_public":true"#, r#""is_public":true,"security_groups":[{"id":"nobody"}]"#, "404 not_found"),
+        (r#""is_public":true"#, r#""is_public":true,"security_groups":[{"id":"r006-vpc2-sg"}]"#, "400 bad_field"),
         (r#""is_public":true"#, r#""is_public":true,"resource_group":{"id":"nobody"}"#, "404 not_found"),
         (r#""members":[{"port":30080,"target":{"address":"10.240.0.11"}}]"#, &*members, "400 over_quota"),
     ] {

@@ -11,7 +11,7 @@ use super::{VpcName, at, get, lists};
 
 /// An entry of a routing table.
 #[derive(Clone, Debug, Deserialize)]
-pub(crate) struct VpcRoute {
+pub(crate) struct VpcTableEntry {
     pub(crate) id: String,
     pub(crate) name: String,
     pub(crate) destination: String,
@@ -19,7 +19,7 @@ pub(crate) struct VpcRoute {
     action: String,
     lifecycle_state: String,
     next_hop: VpcNextHop,
-    /// Who made it: `user`, or `service`, which makes its own. Versions of before say nothing.
+    /// Its maker: `user`, or `service`, which makes its own. Versions of before say nothing.
     #[serde(default)]
     origin: Option<String>,
 }
@@ -30,7 +30,7 @@ struct VpcNextHop {
     address: Option<String>,
 }
 
-impl VpcRoute {
+impl VpcTableEntry {
     /// The address that packets are delivered to; `None` of one that does something else, or that a service has made.
     pub(crate) fn hop(&self) -> Option<&str> {
         let is_made = self.origin.as_deref().is_none_or(|it| it == "user");
@@ -74,7 +74,7 @@ impl VpcTable {
     /// # Errors
     ///
     /// Whatever the API answered: a table that was read in part is none.
-    pub(crate) fn routes(&self) -> Result<Vec<VpcRoute>> {
+    pub(crate) fn routes(&self) -> Result<Vec<VpcTableEntry>> {
         lists::all(&get(self.path(&[])), "routes")
     }
 

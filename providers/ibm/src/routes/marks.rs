@@ -2,7 +2,7 @@
 
 use aerostat_sdk::{Result, RouteOwnership, cluster};
 
-use crate::api::routes::VpcRoute;
+use crate::api::routes::VpcTableEntry;
 
 /// The beginning of names that are given here. A part of the cluster's UID follows.
 const MARK: &str = "k8s-";
@@ -30,7 +30,7 @@ pub(super) fn name(mark: &str, destination: &str, zone: &str) -> String {
 }
 
 /// The owner of an entry. One without a mark that leads to an address could have been made here, or by a person.
-pub(super) fn ownership(route: &VpcRoute, mark: &str) -> RouteOwnership {
+pub(super) fn ownership(route: &VpcTableEntry, mark: &str) -> RouteOwnership {
     match route.hop() {
         None => RouteOwnership::Foreign,
         Some(_) if route.name.starts_with(mark) => RouteOwnership::Ours,

@@ -7,7 +7,7 @@ use aerostat_sdk::{
 };
 
 use super::marks::{name, ownership};
-use crate::api::routes::{self as api, VpcRoute, VpcTable};
+use crate::api::routes::{self as api, VpcTable, VpcTableEntry};
 use crate::api::{self as vpc, instances};
 use crate::machine::IbmMachineId;
 use crate::settings::IbmAccountSettings;
@@ -17,15 +17,15 @@ use crate::settings::routes::IbmRouteSettings;
 const SOON: Duration = Duration::from_secs(2);
 
 /// The changes of one call to a table.
-pub(super) struct EntryPass {
+pub(super) struct IbmRoutePass {
     settings: IbmRouteSettings,
     table: VpcTable,
     /// The beginning of the names of this cluster's entries.
     mark: String,
-    live: Vec<VpcRoute>,
+    live: Vec<VpcTableEntry>,
     /// The cloud's refusal when there was no room for another entry.
     full: Option<Error>,
-    /// What became of the nodes whose machines were let forward packets.
+    /// The results for nodes whose machines were let forward packets.
     forwarding: SortedMap<String, Result<()>>,
 }
 
@@ -34,19 +34,19 @@ enum EntryWrite<'a> {
     /// An entry for this zone.
     Create(&'a str),
     /// Another next hop for this entry.
-    Lead(&'a VpcRoute),
-    Delete(&'a VpcRoute),
+    Lead(&'a VpcTableEntry),
+    Delete(&'a VpcTableEntry),
 }
 
-impl EntryPass {
-    pub(super) fn new(settings: IbmRouteSettings, table: VpcTable, mark: String, live: Vec<VpcRoute>) -> Self {
+impl IbmRoutePass {
+    pub(super) fn new(settings: IbmRouteSettings, table: VpcTable, mark: String, live: Vec<VpcTableEntry>) -> Self {
         Self { settings, table, mark, live, full: None, forwarding: SortedMap::new() }
     }
 
     pub(super) fn apply(&mut self, change: &RouteChange) -> Result<RouteOutcome> {
-        let there: Vec<VpcRoute> =
+        let there: Vec<VpcTableEntry> =
             self.live.iter().filter(|it| it.destination == change.destination).cloned().collect();
-        let (foreign, own): (Vec<&VpcRoute>, Vec<&VpcRoute>) =
+        let (foreign, own): (Vec<&VpcTableEntry>, Vec<&VpcTableEntry>) =
             there.iter().partition(|it| ownership(it, &self.mark) == RouteOwnership::Foreign);
         check(change, &own, &foreign)?;
         if let Some(busy) = own.iter().find(|it| it.is_changing()) {
@@ -137,13 +137,13 @@ impl EntryPass {
 }
 
 /// The addresses that entries lead to, as one text.
-pub(super) fn hops(entries: &[&VpcRoute]) -> String {
+pub(super) fn hops(entries: &[&VpcTableEntry]) -> String {
     let all: SortedSet<&str> = entries.iter().filter_map(|it| it.hop()).collect();
     all.iter().copied().collect::<Vec<_>>().join(",")
 }
 
 /// Refuses a change of another route than it was planned for. Between what was and what shall be, a destination may have entries of both.
-fn check(change: &RouteChange, own: &[&VpcRoute], foreign: &[&VpcRoute]) -> Result<()> {
+fn check(change: &RouteChange, own: &[&VpcTableEntry], foreign: &[&VpcTableEntry]) -> Result<()> {
     let destination = &change.destination;
     if let Some(other) = foreign.first()
         && (change.after.is_some() || own.is_empty())
@@ -169,11 +169,11 @@ fn check(change: &RouteChange, own: &[&VpcRoute], foreign: &[&VpcRoute]) -> Resu
 }
 
 /// The writes after which each zone has one entry that leads to `hop`.
-fn writes<'a>(own: &[&'a VpcRoute], zones: &'a [String], hop: &str) -> Vec<EntryWrite<'a>> {
+fn writes<'a>(own: &[&'a VpcTableEntry], zones: &'a [String], hop: &str) -> Vec<EntryWrite<'a>> {
     let mut writes = Vec::new();
     let mut served: SortedSet<&str> = SortedSet::new();
-    let is_right = |it: &VpcRoute| it.hop() == Some(hop) && it.failure().is_none();
-    let (right, wrong): (Vec<&VpcRoute>, Vec<&VpcRoute>) = own.iter().copied().partition(|it| is_right(it));
+    let is_right = |it: &VpcTableEntry| it.hop() == Some(hop) && it.failure().is_none();
+    let (right, wrong): (Vec<&VpcTableEntry>, Vec<&VpcTableEntry>) = own.iter().copied().partition(|it| is_right(it));
     served.extend(right.iter().map(|it| it.zone.name.as_str()));
     for entry in wrong {
         // One that has failed is made again: a change of it would be one of nothing.
@@ -184,13 +184,13 @@ fn writes<'a>(own: &[&'a VpcRoute], zones: &'a [String], hop: &str) -> Vec<Entry
     writes
 }
 
-/// What became of an entry, by the answer to the request that made or changed it.
+/// The outcome of an entry, by the answer to the request that made or changed it.
 fn led(change: Change<aerostat_sdk::http::Response>) -> Result<Change<()>> {
     let response = match change {
         Change::Done(response) => response,
         Change::Busy(why) => return Ok(Change::Busy(why)),
     };
-    let entry: VpcRoute = response.json()?;
+    let entry: VpcTableEntry = response.json()?;
     Ok(match entry.is_changing() {
         true => Change::Busy(format!("the cloud makes entry {}", entry.name)),
         false => Change::Done(()),

@@ -13,6 +13,8 @@ pub enum VpcKind {
     FloatingIp,
     /// A volume.
     Volume,
+    /// Rules about who may reach something.
+    SecurityGroup,
     /// An entry of a routing table.
     Route,
     /// A load balancer.
@@ -35,6 +37,7 @@ impl VpcKind {
             Self::Instance => "instance",
             Self::FloatingIp => "floating ip",
             Self::Volume => "volume",
+            Self::SecurityGroup => "security group",
             Self::Route => "route",
             Self::LoadBalancer => "load balancer",
             Self::Listener => "listener",
@@ -51,6 +54,7 @@ impl VpcKind {
             Self::Instance => "instances",
             Self::FloatingIp => "floating_ips",
             Self::Volume => "volumes",
+            Self::SecurityGroup => "security_groups",
             Self::Route => "routes",
             Self::LoadBalancer => "load_balancers",
             Self::Listener => "listeners",

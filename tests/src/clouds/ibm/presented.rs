@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::kind::VpcKind;
-use super::region::{REGION, usual_table};
+use super::region::{REGION, usual_group, usual_table};
 use super::values::text;
 use super::world::World;
 
@@ -20,6 +20,7 @@ pub(super) fn one(world: &World, kind: VpcKind, it: &Value) -> Value {
         VpcKind::Instance => instance(world, it),
         VpcKind::FloatingIp => floating_ip(world, it),
         VpcKind::Volume => volume(world, it),
+        VpcKind::SecurityGroup => security_group(world, it),
         VpcKind::Route => route(it),
         VpcKind::LoadBalancer => balancer(world, it),
         VpcKind::Listener => listener(world, it),
@@ -86,7 +87,7 @@ fn vpc(world: &World, it: &Value) -> Value {
         "name": it["name"], "crn": crn(world, "vpc", id), "classic_access": false, "cse_source_ips": [],
         "default_network_acl": reference(world, "network-acl", "network_acls", &format!("{id}-acl"), "acl"),
         "default_routing_table": table,
-        "default_security_group": reference(world, "security-group", "security_groups", &format!("{id}-sg"), "group"),
+        "default_security_group": reference(world, "security-group", "security_groups", &usual_group(id), "group"),
         "dns": {
             "enable_hub": false, "resolution_binding_count": 0,
             "resolver": { "type": "system", "servers": [{ "address": "161.26.0.10" }], "configuration": "default" },
@@ -165,7 +166,7 @@ fn instance(world: &World, it: &Value) -> Value {
 /// The primary interface of a machine whole, as a change of it is answered: of either kind.
 pub(super) fn changed_interface(world: &World, machine: &Value) -> Value {
     let mut shown = interface(world, machine);
-    let guard = format!("{}-sg", text(machine, "vpc"));
+    let guard = usual_group(text(machine, "vpc"));
     let own = json!({
         "allow_ip_spoofing": machine["allow_ip_spoofing"].as_bool().unwrap_or_default(), "created_at": machine["_stamp"],
         "security_groups": [reference(world, "security-group", "security_groups", &guard, "group")],
@@ -186,6 +187,20 @@ pub(super) fn changed_interface(world: &World, machine: &Value) -> Value {
     };
     merge(&mut shown, more);
     shown
+}
+
+fn security_group(world: &World, it: &Value) -> Value {
+    let (id, vpc) = (text(it, "id"), text(it, "vpc"));
+    let balancers = world.all(VpcKind::LoadBalancer);
+    let has = |balancer: &&Value| balancer["groups"].as_array().is_some_and(|it| it.iter().any(|it| it == id));
+    let target = |balancer: &Value| {
+        let (id, name) = (text(balancer, "id"), text(balancer, "name"));
+        typed(world, "load-balancer", "load_balancers", id, name)
+    };
+    json!({
+        "name": it["name"], "crn": crn(world, "security-group", id), "resource_group": group("rg0001"), "rules": [],
+        "targets": balancers.filter(has).map(target).collect::<Vec<_>>(), "vpc": named(world, VpcKind::Vpc, "vpc", vpc),
+    })
 }
 
 fn route(it: &Value) -> Value {
@@ -245,6 +260,13 @@ fn balancer(world: &World, it: &Value) -> Value {
     };
     let subnets = it["subnets"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let subnets: Vec<Value> = subnets.map(|subnet| named(world, VpcKind::Subnet, "subnet", subnet)).collect();
+    let groups = it["groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let groups: Vec<Value> = groups
+        .map(|id| {
+            let name = world.get(VpcKind::SecurityGroup, id).map_or("", |it| text(it, "name"));
+            reference(world, "security-group", "security_groups", id, name)
+        })
+        .collect();
     let addresses: Vec<Value> =
         it["public_ips"].as_array().into_iter().flatten().map(|address| json!({ "address": address })).collect();
     json!({
@@ -256,7 +278,7 @@ fn balancer(world: &World, it: &Value) -> Value {
             "family": it["family"], "name": it["profile"],
             "href": href(&format!("load_balancer/profiles/{}", text(it, "profile"))),
         },
-        "security_groups": [], "logging": { "datapath": { "active": false } }, "route_mode": false, "security_groups_supported": true,
+        "security_groups": groups, "logging": { "datapath": { "active": false } }, "route_mode": false, "security_groups_supported": true,
         "udp_supported": is_network, "advanced_health_checks_supported": false, "asymmetric_routing_supported": false,
         "fqdn_pool_members_supported": false, "mtls_supported": false, "source_ip_session_persistence_supported": true,
         "instance_groups_supported": true, "access_mode": if is_public { "public" } else { "private" },

@@ -32,6 +32,7 @@ impl World {
     pub fn build_plain(&mut self) {
         for (id, name) in [(VPC, "vpc1"), (OTHER_VPC, "vpc2")] {
             self.insert(VpcKind::Vpc, json!({ "id": id, "name": name }));
+            self.insert(VpcKind::SecurityGroup, json!({ "id": usual_group(id), "name": "group", "vpc": id }));
         }
         for (id, name, zone, cidr, vpc) in SUBNETS {
             let subnet = json!({ "id": id, "name": name, "zone": zone, "cidr": cidr, "vpc": vpc });
@@ -91,6 +92,11 @@ fn balancer(name: &str, subnets: &Value, address: &str) -> Value {
         "name": name, "is_public": true, "subnets": subnets, "family": "application", "profile": "dynamic", "group": "rg0001",
         "operating_status": "online", "provisioning_status": "active", "public_ips": [address], "_revision": 1,
     })
+}
+
+/// The id of the security group that a VPC has by itself.
+pub(super) fn usual_group(vpc: &str) -> String {
+    format!("{vpc}-sg")
 }
 
 /// The id of the routing table that a VPC has by itself.

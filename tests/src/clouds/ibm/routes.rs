@@ -64,10 +64,10 @@ pub(super) fn change_interface(
 ) -> Result<Answer, Refused> {
     let patch = parsed(request)?;
     let is_attached = machine.is_none();
-    let is_named = |it: &&Value| {
-        text(it, "nic") == interface
-            && machine.is_none_or(|machine| text(it, "id") == machine)
-            && it["is_attached"].as_bool().unwrap_or_default() == is_attached
+    let is_named = |shown: &&Value| {
+        text(shown, "nic") == interface
+            && machine.is_none_or(|machine| text(shown, "id") == machine)
+            && shown["is_attached"].as_bool().unwrap_or_default() == is_attached
     };
     let found = world.all(VpcKind::Instance).find(is_named).map(|it| text(it, "id").to_owned());
     let id = found.ok_or_else(|| not_found("The interface", interface))?;
@@ -112,8 +112,8 @@ fn create(world: &mut World, vpc: &str, table: &str, body: &Value) -> Result<Str
     {
         return Err(over_quota("routes of a table", limit));
     }
-    let alike = there.iter().filter(|it| {
-        text(it, "zone") == zone && text(it, "destination") == destination && it["priority"] == json!(priority)
+    let alike = there.iter().filter(|route| {
+        text(route, "zone") == zone && text(route, "destination") == destination && route["priority"] == json!(priority)
     });
     let alike: Vec<&&Value> = alike.collect();
     // An action that is no delivery has no second one beside it.

@@ -35,7 +35,14 @@ pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Re
         }
         _ => {}
     }
-    let kinds = [VpcKind::Vpc, VpcKind::Subnet, VpcKind::Instance, VpcKind::FloatingIp, VpcKind::Volume];
+    let kinds = [
+        VpcKind::Vpc,
+        VpcKind::Subnet,
+        VpcKind::SecurityGroup,
+        VpcKind::Instance,
+        VpcKind::FloatingIp,
+        VpcKind::Volume,
+    ];
     let kind = kinds.into_iter().find(|it| path.first() == Some(&it.many()));
     let (Some(kind), &Method::GET) = (kind, &request.method) else {
         return Err(not_found("The path", &request.path));
