@@ -1,11 +1,15 @@
 //! The config for IBM Cloud: what the provider needs is allowed, and nothing else is.
 
 use k8s_openapi::api::core::v1::Secret;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tests::clouds::ibm::{ACCOUNT, API_KEY, CLUSTER, REGION, VPC};
 use tests::control_plane::cluster;
 use tests::guests;
+use tests::vendor::{Behaviour, IbmCloud, Vendor as _};
 
-use crate::setup::{Folder, allowed, cloud_config_in, describe, described, object, text, texts};
+use crate::pages::{is_there, leave, stands_by, type_in};
+use crate::served::{Differences, joins};
+use crate::setup::{Folder, allowed, cloud_config_in, commands, describe, described, object, text, texts};
 
 /// The keys of the vendor's INI file, and what it reads of its environment.
 const VENDOR_KEYS: [&str; 28] = [
@@ -89,6 +93,34 @@ async fn each_key_of_the_vendors_file_stands_where_the_page_says() {
         named += 1;
     }
     assert_eq!(named, 7);
+}
+
+/// Cases: manifests
+#[tokio::test]
+async fn the_page_of_ibm_installs_what_the_binary_runs_with() {
+    let cluster = cluster().await;
+    let folder = Folder::new().with("ibm").with("persistent-volumes").module(guests::IBM, "ibm.wasm");
+    let blocks = commands("ibm/README.md");
+    assert_eq!(blocks.len(), 2, "{blocks:#?}");
+    let places = format!(
+        "ACCOUNT={ACCOUNT} CLUSTER={CLUSTER} VPC={VPC} SUBNETS=sub-10,sub-20,sub-30 REGION={REGION} IMAGE=registry.cloud.test/aerostat@sha256:0\n"
+    );
+    type_in(&cluster, &folder, &format!("{places}{}", blocks.concat()), &format!("{API_KEY}\n"));
+    is_there(&cluster, "ibm-provider", guests::IBM).await;
+    stands_by(&cluster, &folder, "ibm").await;
+    assert_eq!(std::fs::read_to_string(folder.path("api-key")).unwrap(), API_KEY);
+    let cloud = IbmCloud::start(Behaviour::default()).await.unwrap();
+    let through_iam = Differences {
+        config: |_, url, config| {
+            let tls = config["endpoints"][0]["tls"].clone();
+            config["endpoints"][0]["baseUrl"] = json!(format!("{url}/v1"));
+            let iam = &mut config["credentials"][0]["ibmIam"];
+            (iam["baseUrl"], iam["tls"], iam["addresses"]) = (json!(url), tls, json!(["127.0.0.0/8"]));
+        },
+        ..Differences::default()
+    };
+    joins::<IbmCloud>(&cluster, &folder, &cloud, through_iam).await;
+    leave(&cluster).await;
 }
 
 #[tokio::test]
