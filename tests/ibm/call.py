@@ -41,6 +41,11 @@ def read(method, answer):
         "update_load_balancer_pool": ibm_vpc.vpc_v1.LoadBalancerPool,
         "list_load_balancer_pool_members": ibm_vpc.vpc_v1.LoadBalancerPoolMemberCollection,
         "replace_load_balancer_pool_members": ibm_vpc.vpc_v1.LoadBalancerPoolMemberCollection,
+        "list_vpc_routing_table_routes": ibm_vpc.vpc_v1.RouteCollection,
+        "create_vpc_routing_table_route": ibm_vpc.vpc_v1.Route, "get_vpc_routing_table_route": ibm_vpc.vpc_v1.Route,
+        "update_vpc_routing_table_route": ibm_vpc.vpc_v1.Route,
+        "update_instance_network_interface": ibm_vpc.vpc_v1.NetworkInterface,
+        "update_virtual_network_interface": ibm_vpc.vpc_v1.VirtualNetworkInterface,
     }
     return models[method].from_dict(answer).to_dict() if method in models else answer
 

@@ -4,6 +4,8 @@ pub(crate) mod floating_ips;
 pub(crate) mod instances;
 pub(crate) mod lists;
 pub(crate) mod load_balancers;
+pub(crate) mod routes;
+pub(crate) mod security_groups;
 pub(crate) mod subnets;
 pub(crate) mod volumes;
 pub(crate) mod vpcs;
@@ -46,6 +48,12 @@ pub(crate) struct VpcName {
 pub(crate) fn code(response: &Response) -> String {
     let errors: Value = response.json_in("errors").unwrap_or_default();
     errors[0]["code"].as_str().unwrap_or_default().to_owned()
+}
+
+/// Whether it is refused because there is one of this name, or in this place, already.
+pub(crate) fn is_taken(response: &Response) -> bool {
+    let code = code(response);
+    ["unique", "duplicate", "already", "exist"].iter().any(|it| code.contains(it)) && !is_not_found(response)
 }
 
 /// Whether it is the API that says that something is not there.

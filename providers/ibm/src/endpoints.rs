@@ -21,11 +21,36 @@ pub(crate) fn vpc() -> Endpoint {
         )
         .allow([Method::Get], ["/floating_ips"], ["is.floating-ip.floating-ip.list"])
         .allow([Method::Get], ["/volumes/*"], ["is.volume.volume.read"]);
-    balancers(endpoint)
+    balancers(routes(endpoint))
+}
+
+/// The action for changes of a routing table's entries.
+const TABLE: &str = "is.vpc.routing-table.update";
+/// The action without which no machine lets packets of others through: role IP Spoofing Operator has it.
+const SPOOFING: &str = "is.virtual-network-interface.virtual-network-interface.manage-ip-spoofing";
+
+/// Routes of pods. An entry costs nothing: it counts as a part of the VPC.
+fn routes(endpoint: Endpoint) -> Endpoint {
+    let (all, one) = (["/vpcs/*/routing_tables/*/routes"], ["/vpcs/*/routing_tables/*/routes/*"]);
+    endpoint
+        .allow([Method::Get], all, ["is.vpc.routing-table.list", "is.vpc.routing-table.read"])
+        .allow_as(Effect::Update, [Method::Post], all, [TABLE])
+        .fields(["action", "destination", "name", "next_hop", "zone"])
+        .allow_as(Effect::Update, [Method::Patch], one, [TABLE])
+        .fields(["next_hop"])
+        .allow_as(Effect::Detach, [Method::Delete], one, [TABLE])
+        .only([])
+        .allow_as(
+            Effect::Update,
+            [Method::Patch],
+            ["/instances/*/network_interfaces/*", "/virtual_network_interfaces/*"],
+            ["is.instance.instance.update", SPOOFING],
+        )
+        .fields(["allow_ip_spoofing"])
 }
 
 /// The members of a load balancer that is made.
-const CREATION: [&str; 6] = ["is_public", "listeners", "name", "pools", "resource_group", "subnets"];
+const CREATION: [&str; 7] = ["is_public", "listeners", "name", "pools", "resource_group", "security_groups", "subnets"];
 /// Those of a pool and of a listener that are made later.
 const POOL: [&str; 6] = ["algorithm", "health_monitor", "members", "name", "protocol", "proxy_protocol"];
 const LISTENER: [&str; 5] = ["connection_limit", "default_pool", "idle_connection_timeout", "port", "protocol"];
@@ -38,6 +63,11 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
     let parts = ["/load_balancers/*/listeners", "/load_balancers/*/pools", "/load_balancers/*/pools/*/members"];
     endpoint
         .allow([Method::Get], ["/subnets"], ["is.subnet.subnet.list"])
+        .allow(
+            [Method::Get],
+            ["/security_groups"],
+            ["is.security-group.security-group.list", "is.security-group.security-group.operate"],
+        )
         .allow([Method::Get], ["/load_balancers"], ["is.load-balancer.load-balancer.list"])
         .allow([Method::Get], ["/load_balancers/*"].into_iter().chain(parts), ["is.load-balancer.load-balancer.view"])
         .allow(

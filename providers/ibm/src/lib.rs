@@ -1,4 +1,4 @@
-//! The IBM Cloud provider: instances of a VPC for nodes, load balancers for Services, and where volumes are.
+//! The IBM Cloud provider: instances of a VPC for nodes, load balancers for Services, routes for pods, and where volumes are.
 
 #![forbid(unsafe_code)]
 
@@ -9,6 +9,7 @@ mod inventory;
 mod load_balancer;
 mod machine;
 mod provider;
+mod routes;
 mod settings;
 mod volumes;
 mod worker;
@@ -21,19 +22,21 @@ use crate::api::vpcs;
 use crate::settings::IbmAccountSettings;
 use crate::settings::balancers::IbmBalancerSettings;
 
-aerostat_sdk::export!(Ibm: Provider, Instances, LoadBalancers, LoadBalancerInventory, PersistentVolumes);
+aerostat_sdk::export!(Ibm: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes);
 
 impl Provider for Ibm {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         settings::check()?;
         IbmBalancerSettings::read()?;
+        settings::routes::zones()?;
         let description = Description::new("ibm", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
             .provider_id_prefix(machine::OLDER)
             .endpoint(endpoints::vpc())
             .settings(settings::ACCOUNT)
             .settings(settings::balancers::TABLE)
+            .settings(settings::routes::TABLE)
             .annotations(load_balancer::TABLE)
             .node_label(load_balancer::EDGE)
             .list_page_size(api::lists::PAGE);

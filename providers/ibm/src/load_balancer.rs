@@ -2,6 +2,7 @@
 
 mod annotations;
 mod desired;
+mod groups;
 mod members;
 mod names;
 mod step;
@@ -18,6 +19,7 @@ use std::time::Duration;
 use aerostat_sdk::backend::{self, Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, LoadBalancers, Progress, Result, SortedSet};
+use serde_json::json;
 
 use self::annotations::NAME;
 use self::desired::DesiredVpcBalancer;
@@ -178,7 +180,11 @@ impl Backend for IbmCall<'_> {
         backend::refuse_taken_name(listed, &NAME, &desired.name, None)?;
         let subnets = subnets::of_service(self.service, &self.settings, self.subnets()?)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
-        let body = step::creation(&desired, &addresses, &subnets, self.settings.resource_group.as_deref());
+        let groups = groups::of_service(self.service, &self.vpc)?;
+        let mut body = step::creation(&desired, &addresses, &subnets, self.settings.resource_group.as_deref());
+        if !groups.is_empty() {
+            body["security_groups"] = groups.into_iter().map(|id| json!({ "id": id })).collect();
+        }
         std::mem::take(&mut desired.warnings).emit();
         let is_taken = |code: &str| ["conflict", "unique", "duplicate", "already"].iter().any(|it| code.contains(it));
         balancers::create(&body).create_unless(

@@ -1,6 +1,7 @@
 //! The settings of the provider. They are called as the vendor's controller calls them in its file, where it has them.
 
 pub(crate) mod balancers;
+pub(crate) mod routes;
 
 use aerostat_sdk::form::{Custom, OneOf};
 use aerostat_sdk::{Error, Result, settings};

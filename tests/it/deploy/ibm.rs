@@ -1,11 +1,47 @@
 //! The config for IBM Cloud: what the provider needs is allowed, and nothing else is.
 
 use k8s_openapi::api::core::v1::Secret;
-use serde_json::Value;
+use serde_json::{Value, json};
+use tests::clouds::ibm::{ACCOUNT, API_KEY, CLUSTER, REGION, VPC};
 use tests::control_plane::cluster;
 use tests::guests;
+use tests::vendor::{Behaviour, IbmCloud, Vendor as _};
 
-use crate::setup::{Folder, allowed, cloud_config_in, describe, described, object, text, texts};
+use crate::pages::{is_there, leave, stands_by, type_in};
+use crate::served::{Differences, joins};
+use crate::setup::{Folder, allowed, cloud_config_in, commands, describe, described, object, text, texts};
+
+/// The keys of the vendor's INI file, and what it reads of its environment.
+const VENDOR_KEYS: [&str; 28] = [
+    "ENABLE_VPC_PUBLIC_ENDPOINT",
+    "accountID",
+    "application",
+    "calico-datastore",
+    "cloudCredentials",
+    "cluster-default-provider",
+    "clusterID",
+    "cniProvider",
+    "config-file",
+    "externalIP",
+    "g2Credentials",
+    "g2EndpointOverride",
+    "g2ResourceGroupName",
+    "g2VpcName",
+    "g2VpcSubnetNames",
+    "g2workerServiceAccountID",
+    "iamEndpointOverride",
+    "iksPrivateEndpointHostname",
+    "image",
+    "instanceType",
+    "internalIP",
+    "providerID",
+    "region",
+    "rmEndpointOverride",
+    "set-network-unavailable",
+    "version",
+    "vlan-ip-config-map",
+    "zone",
+];
 
 fn config() -> Value {
     cloud_config_in("ibm/config.yaml")
@@ -32,6 +68,59 @@ fn the_key_for_ibm_goes_to_iam_and_to_the_vpc_alone() {
     let iam = config["credentials"][0]["ibmIam"]["baseUrl"].as_str().unwrap();
     let vpc = config["endpoints"][0]["baseUrl"].as_str().unwrap().strip_suffix("/v1").unwrap();
     assert_eq!(secret["api-key.origins"].lines().collect::<Vec<_>>(), [iam, vpc]);
+}
+
+#[tokio::test]
+async fn each_key_of_the_vendors_file_stands_where_the_page_says() {
+    let page = text("ibm/README.md");
+    let (_, table) = page.split_once("## From the file of the vendor's controller").unwrap();
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|it| it.starts_with("| ") && !it.starts_with("| section") && !it.starts_with("| ---"))
+        .map(|it| it.trim_matches('|').split(" | ").map(str::trim).collect())
+        .collect();
+    let words = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
+    let mut keys: Vec<String> = rows.iter().flat_map(|it| words(it[1])).collect();
+    keys.sort();
+    assert_eq!(keys, VENDOR_KEYS);
+    let described = describe(guests::IBM).await;
+    let settings: Vec<&str> = described.settings.iter().map(|it| it.name.as_str()).collect();
+    let mut named = 0;
+    for row in &rows {
+        let Some(rest) = row[2].strip_prefix("setting ") else { continue };
+        let setting = &words(rest)[0];
+        assert!(settings.contains(&setting.as_str()), "{row:?}: there is no setting {setting}");
+        named += 1;
+    }
+    assert_eq!(named, 7);
+}
+
+/// Cases: manifests
+#[tokio::test]
+async fn the_page_of_ibm_installs_what_the_binary_runs_with() {
+    let cluster = cluster().await;
+    let folder = Folder::new().with("ibm").with("persistent-volumes").module(guests::IBM, "ibm.wasm");
+    let blocks = commands("ibm/README.md");
+    assert_eq!(blocks.len(), 2, "{blocks:#?}");
+    let places = format!(
+        "ACCOUNT={ACCOUNT} CLUSTER={CLUSTER} VPC={VPC} SUBNETS=sub-10,sub-20,sub-30 REGION={REGION} IMAGE=registry.cloud.test/aerostat@sha256:0\n"
+    );
+    type_in(&cluster, &folder, &format!("{places}{}", blocks.concat()), &format!("{API_KEY}\n"));
+    is_there(&cluster, "ibm-provider", guests::IBM).await;
+    stands_by(&cluster, &folder, "ibm").await;
+    assert_eq!(std::fs::read_to_string(folder.path("api-key")).unwrap(), API_KEY);
+    let cloud = IbmCloud::start(Behaviour::default()).await.unwrap();
+    let through_iam = Differences {
+        config: |_, url, config| {
+            let tls = config["endpoints"][0]["tls"].clone();
+            config["endpoints"][0]["baseUrl"] = json!(format!("{url}/v1"));
+            let iam = &mut config["credentials"][0]["ibmIam"];
+            (iam["baseUrl"], iam["tls"], iam["addresses"]) = (json!(url), tls, json!(["127.0.0.0/8"]));
+        },
+        ..Differences::default()
+    };
+    joins::<IbmCloud>(&cluster, &folder, &cloud, through_iam).await;
+    leave(&cluster).await;
 }
 
 #[tokio::test]

@@ -165,6 +165,25 @@ async fn ibm_014_a_creation_whose_answer_was_lost_is_found_again() {
     assert_eq!(IbmCloud::built(rig.cloud.account())[0].name, IbmCloud::default_name(UID));
 }
 
+#[tokio::test]
+async fn a_load_balancer_has_the_security_groups_that_are_named() {
+    let rig = Rig::instant().await;
+    let groups = rig.cloud.with(|world| {
+        [(VPC, "clients"), (OTHER_VPC, "others")]
+            .map(|(vpc, name)| world.insert(VpcKind::SecurityGroup, json!({ "name": name, "vpc": vpc })))
+    });
+    let mut service = Service::new(&rig);
+    service.set("vpc-security-group", "others");
+    let why = service.invalid().await;
+    assert!(why.contains("\"others\" is no id or name of a security group of this VPC"), "{why}");
+    assert!(IbmCloud::built(rig.cloud.account()).is_empty());
+    service.set("vpc-security-group", &format!("{},clients,group", groups[0]));
+    service.served_with().await;
+    let balancers = rig.cloud.account().all(VpcKind::LoadBalancer);
+    assert_eq!(balancers[0]["groups"], json!([groups[0], format!("{VPC}-sg")]));
+    rig.cloud.assert_valid();
+}
+
 /// Cases: ibm 37
 #[tokio::test]
 async fn ibm_037_the_list_tells_names_and_proves_nothing() {

@@ -5,6 +5,7 @@
 mod asked;
 mod balancers;
 mod instances;
+mod routes;
 mod rules;
 mod sdk;
 mod setup;

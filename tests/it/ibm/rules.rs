@@ -99,6 +99,8 @@ async fn values_that_the_api_does_not_take_are_refused() {
         (r#""port":80,"protocol":"tcp""#, r#""port":80,"protocol":"udp""#, "400 bad_field"),
         (r#""port":80,"#, r#""port":0,"#, "400 bad_field"),
         ("10.240.0.11", "node-1", "400 bad_field"),
+        (r#""is_public":true"#, r#""is_public":true,"security_groups":[{"id":"nobody"}]"#, "404 not_found"),
+        (r#""is_public":true"#, r#""is_public":true,"security_groups":[{"id":"r006-vpc2-sg"}]"#, "400 bad_field"),
         (r#""is_public":true"#, r#""is_public":true,"resource_group":{"id":"nobody"}"#, "404 not_found"),
         (r#""members":[{"port":30080,"target":{"address":"10.240.0.11"}}]"#, &*members, "400 over_quota"),
     ] {
@@ -112,6 +114,46 @@ async fn values_that_the_api_does_not_take_are_refused() {
 #[tokio::test]
 async fn subnets_change_only_beside_the_mark_of_what_was_read() {
     play(&[MADE, &[r#"PATCH load_balancers/@lb {"subnets":[{"id":"0727-s2"}]} → 428 if_match_required"#]]).await;
+}
+
+#[tokio::test]
+async fn entries_of_a_routing_table_are_one_zones() {
+    let routes = "vpcs/r006-vpc1/routing_tables/r006-vpc1-rt/routes";
+    let entry = |name: &str, zone: &str, hop: &str, expected: &str| {
+        format!(
+            r#"POST {routes} {{"name":"{name}","destination":"10.244.1.0/24","zone":{{"name":"{zone}"}},"action":"deliver","next_hop":{{"address":"{hop}"}}}}{expected}"#
+        )
+    };
+    let made = entry("a", "us-south-1", "10.240.0.11", " as r → 201");
+    let drops = made.replace(r#""a""#, r#""d""#).replace("deliver", "drop").replace("10.240.0.11", "0.0.0.0");
+    let drops = drops.replace(" as r → 201", " → 409 route_destination_conflict");
+    play(&[&[
+        &made,
+        &entry("a", "us-south-2", "10.240.0.11", " → 409 not_unique"),
+        &drops,
+        &entry("b", "us-south-1", "10.240.0.12", " → 201"),
+        &entry("c", "us-south-1", "10.240.0.13", " → 409 route_destination_conflict"),
+        &entry("c", "us-south-9", "10.240.0.13", " → 404 not_found"),
+        &entry("ibm-c", "us-south-2", "10.240.0.13", " → 400 bad_field"),
+        &entry("c", "us-south-2", "0.0.0.0", " → 400 bad_field"),
+        &format!(r#"PATCH {routes}/@r {{"next_hop":{{"address":"10.240.0.12"}}}} → 200"#),
+        &format!("GET {routes}/@r → 200"),
+        &format!("DELETE {routes}/@r → 204"),
+        &format!("DELETE {routes}/@r → 404 not_found"),
+        "GET vpcs/r006-vpc2/routing_tables/r006-vpc1-rt/routes → 404 not_found",
+    ]])
+    .await;
+    let mut asked = Asked::with(Options::instant()).await;
+    asked.cloud.with(|world| (1..=2).for_each(|it| _ = world.add_machine(it, &format!("node-{it}"))));
+    let open = r#"{"allow_ip_spoofing":true}"#;
+    asked
+        .play(&[&[
+            &format!("PATCH instances/0717_e21b7391-1/network_interfaces/0717-nic-1 {open} → 200"),
+            &format!("PATCH virtual_network_interfaces/0717-nic-2 {open} → 200"),
+            &format!("PATCH virtual_network_interfaces/0717-nic-1 {open} → 404 not_found"),
+        ]])
+        .await;
+    asked.cloud.assert_valid();
 }
 
 #[tokio::test]

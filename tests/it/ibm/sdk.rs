@@ -123,6 +123,60 @@ async fn ibms_own_client_makes_changes_and_deletes_a_load_balancer() {
 }
 
 #[tokio::test]
+async fn ibms_own_client_makes_leads_and_deletes_a_route() {
+    let served = ibm::serve(0, None).await.unwrap();
+    served.simulator.with(|world| (1..=2).for_each(|it| _ = world.add_machine(it, &format!("node-{it}"))));
+    let with = |more: Value| {
+        let mut arguments =
+            json!({ "vpc_id": VPC, "routing_table_id": { "of": 0, "key": "default_routing_table.id" } });
+        arguments.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        arguments
+    };
+    let made = |zone: &str, address: &str| {
+        with(json!({
+            "destination": "10.244.1.0/24", "zone": { "name": zone }, "action": "deliver", "next_hop": { "address": address },
+            "name": format!("pods-{zone}"),
+        }))
+    };
+    let open = json!({ "allow_ip_spoofing": true });
+    let calls = [
+        call("get_vpc", json!({ "id": VPC })),
+        call("create_vpc_routing_table_route", made("us-south-1", "10.240.0.11")),
+        call("create_vpc_routing_table_route", made("us-south-2", "10.240.0.11")),
+        call("create_vpc_routing_table_route", made("us-south-2", "10.240.0.11")),
+        call(
+            "update_vpc_routing_table_route",
+            with(json!({ "id": of(1), "route_patch": { "next_hop": { "address": "10.240.0.12" } } })),
+        ),
+        call("list_vpc_routing_table_routes", with(json!({ "limit": 1 }))),
+        call("VpcRoutingTableRoutesPager", with(json!({ "limit": 1 }))),
+        call(
+            "update_instance_network_interface",
+            json!({ "instance_id": machine_id(1), "id": "0717-nic-1", "network_interface_patch": open }),
+        ),
+        call(
+            "update_virtual_network_interface",
+            json!({ "id": "0717-nic-2", "virtual_network_interface_patch": open }),
+        ),
+        call("delete_vpc_routing_table_route", with(json!({ "id": of(2) }))),
+        call("get_vpc_routing_table_route", with(json!({ "id": of(2) }))),
+    ];
+    let done = called(&[&served.url, API_KEY], &calls).await;
+    for (at, (call, became)) in calls.iter().zip(&done).enumerate() {
+        let expected = match at {
+            3 => json!({ "status": 409, "code": "not_unique" }),
+            10 => json!({ "status": 404, "code": "not_found" }),
+            _ => Value::Null,
+        };
+        assert_eq!(became["error"], expected, "{call}: {became}");
+    }
+    assert_eq!(done[4]["ok"]["next_hop"]["address"], "10.240.0.12");
+    assert_eq!((&done[5]["ok"]["total_count"], done[6]["ok"].as_array().map(Vec::len)), (&json!(2), Some(2)));
+    assert!([7, 8].iter().all(|it| done[*it]["ok"]["allow_ip_spoofing"] == json!(true)), "{done:#?}");
+    served.simulator.assert_valid();
+}
+
+#[tokio::test]
 async fn ibms_own_client_reads_what_a_cluster_stands_on() {
     let served = ibm::serve(0, None).await.unwrap();
     let volume = served.simulator.with(|world| {

@@ -2,8 +2,8 @@
 //! that names another's load balancer gets nothing.
 
 use futures::future::join_all;
-use k8s_openapi::api::core::v1::Service;
-use kube::api::Api;
+use k8s_openapi::api::core::v1::{Node, Service};
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
 use serde_json::json;
 use tests::clouds::ibm::{Options, Simulator, VPC, VpcKind, World};
 use tests::control_plane::{Cluster, cluster};
@@ -85,6 +85,46 @@ async fn a_cluster_at_ibm_cloud_lives_by_its_api_key() {
     .await;
     let tokens = cloud.requests_to("POST", "/identity/token");
     assert_eq!(tokens.iter().filter_map(|it| it.status).collect::<Vec<_>>(), [200], "one token for all of it");
+    process.stop().await;
+    cloud.assert_valid();
+}
+
+/// Cases: ibm 42
+#[tokio::test]
+async fn nodes_of_a_cluster_at_ibm_cloud_get_routes() {
+    let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(Options::default()));
+    let cloud = cloud.unwrap();
+    cloud.with(World::build_plain);
+    cloud.with(|world| (1..=3).for_each(|it| _ = world.add_machine(it, &format!("web-{it}"))));
+    let flags = [
+        "--cluster-cidr=10.244.0.0/16",
+        "--configure-cloud-routes=true",
+        "--route-reconciliation-period=2s",
+        "--route-deletion-warm-up=0s",
+        "--route-deletion-budget=100",
+    ];
+    let process = ibm::setup(&cluster, &cloud).flags(&flags).started().await;
+    let nodes: Api<Node> = Api::all(cluster.admin.clone());
+    join_all([1, 2, 3].map(async |number| {
+        let name = format!("web-{number}");
+        kubelet::join(&cluster.admin, &name).await.unwrap();
+        operator::initialized(&cluster, &name).await;
+        let network = format!("10.244.{number}.0/24");
+        let patch = json!({ "spec": { "podCIDR": network, "podCIDRs": [network] } });
+        nodes.patch(&name, &PatchParams::default(), &Patch::Strategic(patch)).await.unwrap();
+    }))
+    .await;
+    let entries = || cloud.account().all(VpcKind::Route);
+    wait::until("each node has an entry in each zone", async || (entries().len() == 9).then_some(())).await;
+    wait::until("no node lacks its network", async || {
+        let node = nodes.get("web-1").await.unwrap();
+        let conditions = node.status?.conditions?;
+        conditions.iter().any(|it| it.type_ == "NetworkUnavailable" && it.status == "False").then_some(())
+    })
+    .await;
+    nodes.delete("web-2", &DeleteParams::default()).await.unwrap();
+    wait::until("its entries go with a node", async || (entries().len() == 6).then_some(())).await;
+    assert!(entries().iter().all(|it| it["destination"] != "10.244.2.0/24"), "{:#?}", entries());
     process.stop().await;
     cloud.assert_valid();
 }

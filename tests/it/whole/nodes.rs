@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use serde_json::json;
 use tests::simulator::{Fault, Owner, Recorded};
-use tests::vendor::{Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor};
+use tests::vendor::{Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, worker};
@@ -129,6 +129,12 @@ async fn no_failure_of_openstack_deletes_a_node() {
 #[tokio::test]
 async fn no_failure_of_google_deletes_a_node() {
     no_failure_deletes_a_node::<GoogleCloud>(OWN_WORDS).await;
+}
+
+/// Cases: failing-cloud
+#[tokio::test]
+async fn no_failure_of_ibm_cloud_deletes_a_node() {
+    no_failure_deletes_a_node::<IbmCloud>(OWN_WORDS).await;
 }
 
 /// Plays troubles with these names, or all.

@@ -16,6 +16,7 @@ mod parts;
 mod presented;
 mod published;
 mod region;
+mod routes;
 mod values;
 mod vpc;
 mod world;

@@ -5,7 +5,7 @@ use std::time::Duration;
 use conformance::protocol::{Changed, ClaimingAnnotation, CloudLogin, CloudObject, ForeignChange, Held, Setup};
 use serde_json::{Value, json};
 
-use crate::clouds::ibm::{Assets, Options, Simulator, Taking, VpcKind, World, machine_id};
+use crate::clouds::ibm::{Assets, Options, Simulator, Taking, VPC, VpcKind, World, machine_id};
 use crate::simulator::{Fault, Recorded};
 use crate::vendor::{IbmCloud, Vendor as _, ibm};
 
@@ -36,11 +36,12 @@ pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Serve
 }
 
 impl Published for Assets {
-    /// Load balancers with all that is in them. Those whose deletion has begun are no more.
+    /// Load balancers with all that is in them, and entries of routing tables. Load balancers whose deletion has begun are no more.
     fn objects(&self) -> Vec<CloudObject> {
         self.with(|world| {
             let all = world.all(VpcKind::LoadBalancer);
-            all.filter(|it| it["provisioning_status"] != json!("delete_pending")).map(|it| object(world, it)).collect()
+            let all = all.filter(|it| it["provisioning_status"] != json!("delete_pending")).map(|it| object(world, it));
+            all.chain(world.all(VpcKind::Route).map(entry)).collect()
         })
     }
 
@@ -70,10 +71,12 @@ impl Published for Assets {
                 return Some(Changed { id: Some(self.with(|world| world.insert(VpcKind::Volume, volume))) });
             }
             ForeignChange::RemoveVolume { id } => self.with(|world| drop(world.remove(id))),
-            // The provider makes no routes, and load balancers have neither labels nor protection.
-            ForeignChange::AddForeignRoute { .. } | ForeignChange::Touch { .. } | ForeignChange::Protect { .. } => {
-                return None;
+            ForeignChange::AddForeignRoute { destination } => {
+                let name = format!("somebodys-{}", destination.replace(['.', ':', '/'], "-"));
+                return Some(Changed { id: Some(self.with(|world| world.add_route(VPC, &name, destination, "drop"))) });
             }
+            // Load balancers have neither labels nor protection.
+            ForeignChange::Touch { .. } | ForeignChange::Protect { .. } => return None,
             ForeignChange::Advance { seconds } => self.with(|world| world.advance(Duration::from_secs(*seconds))),
         }
         Some(Changed::default())
@@ -112,6 +115,12 @@ fn object(world: &World, balancer: &Value) -> CloudObject {
     body["pools"] = json!(parts(VpcKind::Pool));
     body["members"] = json!(parts(VpcKind::Member));
     CloudObject { kind: "load balancer".to_owned(), id, name, body }
+}
+
+/// An entry of a routing table.
+fn entry(route: &Value) -> CloudObject {
+    let own = |key: &str| route[key].as_str().unwrap_or_default().to_owned();
+    CloudObject { kind: "route".to_owned(), id: own("id"), name: own("name"), body: plain(route) }
 }
 
 fn plain(it: &Value) -> Value {

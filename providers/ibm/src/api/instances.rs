@@ -48,8 +48,12 @@ impl VpcInstance {
 
     /// The id of what a floating address of its primary interface leads to.
     pub(crate) fn target(&self) -> Option<&str> {
-        let attached = self.primary_network_attachment.as_ref().map(|it| &it.virtual_network_interface.id);
-        attached.or(self.primary_network_interface.as_ref().map(|it| &it.id)).map(String::as_str)
+        self.attached().or(self.primary_network_interface.as_ref().map(|it| it.id.as_str()))
+    }
+
+    /// The id of its primary interface, if that is an object of its own.
+    pub(crate) fn attached(&self) -> Option<&str> {
+        self.primary_network_attachment.as_ref().map(|it| it.virtual_network_interface.id.as_str())
     }
 }
 

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use super::{VpcId, at, get, lists};
 
 /// The content type of a change.
-const MERGE_PATCH: &str = "application/merge-patch+json";
+pub(crate) const MERGE_PATCH: &str = "application/merge-patch+json";
 
 /// A load balancer. It has no field for its VPC: that is the one of its subnets.
 #[derive(Clone, Debug, Deserialize)]

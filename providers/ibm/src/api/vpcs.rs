@@ -3,13 +3,15 @@
 use aerostat_sdk::Result;
 use serde::Deserialize;
 
-use super::get;
+use super::{VpcId, get};
 
 /// A VPC: its CRN names its account and its region.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Vpc {
     pub(crate) id: String,
     crn: String,
+    /// The routing table of subnets that have no other.
+    pub(crate) default_routing_table: Option<VpcId>,
 }
 
 impl Vpc {

@@ -58,6 +58,10 @@ aerostat_sdk::table! {
         "The subnets that it is in. It wins over zone.").otherwise("setting g2VpcSubnetNames").only_at_creation();
     ZONE: Custom<String> = (vendor!("zone"), Custom::slug("the name of a zone such as us-south-1"),
         "It is in the configured subnets of this zone alone, and takes the nodes of this zone.");
+    SECURITY_GROUPS: List<Custom<String>> = (vendor!("vpc-security-group"),
+        List { of: Custom { allowed: "no empty item", parse: item }, what: "ids or names of security groups", example: "clients,r006-group" },
+        "The security groups of the VPC that it has, five at most: they say who may reach it.").otherwise("the VPC's default group")
+        .only_at_creation();
     CHECK_PROTOCOL: OneOf<IbmCheck> = (vendor!("vpc-health-check-protocol"),
         OneOf(&[("http", IbmCheck::Http), ("https", IbmCheck::Https), ("tcp", IbmCheck::Tcp)]), "How nodes are checked.")
         .otherwise("http with externalTrafficPolicy Local, else tcp");

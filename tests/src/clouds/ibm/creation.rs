@@ -7,11 +7,15 @@ use serde_json::{Value, json};
 use super::errors::{Refused, bad_field, not_found, over_quota, taken};
 use super::kind::VpcKind;
 use super::parts;
+use super::region::usual_group;
 use super::values::{list, name, text};
 use super::world::World;
 
 /// The most subnets of one.
 const MOST_SUBNETS: usize = 15;
+
+/// The most security groups of one.
+const MOST_GROUPS: usize = 5;
 
 /// Profiles with their families.
 const PROFILES: [(&str, &str); 3] =
@@ -45,13 +49,14 @@ pub(super) fn create(world: &mut World, body: &Value) -> Result<String, Refused>
     if !["rg0001", "rg0002"].contains(&group) {
         return Err(not_found("The resource group", group));
     }
+    let groups = groups(world, &vpc, body)?;
     check_parts(body, family)?;
     let [high, low] = u16::try_from(world.next() % 60_000).unwrap_or_default().to_be_bytes();
     let addresses = if is_public { json!([format!("169.48.{high}.{low}")]) } else { json!([]) };
     let id = world.insert(
         VpcKind::LoadBalancer,
         json!({
-            "name": name, "is_public": is_public, "subnets": subnets, "family": family, "profile": profile, "group": group,
+            "name": name, "is_public": is_public, "subnets": subnets, "family": family, "profile": profile, "group": group, "groups": groups,
             "operating_status": "offline", "provisioning_status": "create_pending", "public_ips": addresses, "_revision": 1,
         }),
     );
@@ -67,6 +72,26 @@ pub(super) fn create(world: &mut World, body: &Value) -> Result<String, Refused>
     let taking = world.behaviour.creation;
     world.begin(&id, "create_pending", taking);
     Ok(id)
+}
+
+/// The ids of the security groups of a new load balancer: the VPC's own, where the body names none.
+fn groups(world: &World, vpc: &str, body: &Value) -> Result<Vec<String>, Refused> {
+    let named = list(body, "security_groups");
+    if named.is_empty() {
+        return Ok(vec![usual_group(vpc)]);
+    }
+    if named.len() > MOST_GROUPS {
+        return Err(over_quota("security groups of a load balancer", MOST_GROUPS));
+    }
+    let id = |group: &Value| {
+        let id = text(group, "id");
+        let found = world.get(VpcKind::SecurityGroup, id).ok_or_else(|| not_found("The security group", id))?;
+        if text(found, "vpc") != vpc {
+            return Err(bad_field("security_groups", "one is in another VPC"));
+        }
+        Ok(id.to_owned())
+    };
+    named.iter().map(id).collect()
 }
 
 fn check_parts(body: &Value, family: &str) -> Result<(), Refused> {

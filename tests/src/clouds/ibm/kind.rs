@@ -13,6 +13,10 @@ pub enum VpcKind {
     FloatingIp,
     /// A volume.
     Volume,
+    /// Rules about who may reach something.
+    SecurityGroup,
+    /// An entry of a routing table.
+    Route,
     /// A load balancer.
     LoadBalancer,
     /// A port that clients dial.
@@ -33,6 +37,8 @@ impl VpcKind {
             Self::Instance => "instance",
             Self::FloatingIp => "floating ip",
             Self::Volume => "volume",
+            Self::SecurityGroup => "security group",
+            Self::Route => "route",
             Self::LoadBalancer => "load balancer",
             Self::Listener => "listener",
             Self::Pool => "pool",
@@ -48,6 +54,8 @@ impl VpcKind {
             Self::Instance => "instances",
             Self::FloatingIp => "floating_ips",
             Self::Volume => "volumes",
+            Self::SecurityGroup => "security_groups",
+            Self::Route => "routes",
             Self::LoadBalancer => "load_balancers",
             Self::Listener => "listeners",
             Self::Pool => "pools",

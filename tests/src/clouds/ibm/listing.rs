@@ -22,6 +22,17 @@ pub(super) fn page(
     kind: VpcKind,
     shows: impl Fn(&Value) -> bool,
 ) -> Result<Answer, Refused> {
+    page_at(world, request, kind, kind.many(), shows)
+}
+
+/// The same of a list that has this path.
+pub(super) fn page_at(
+    world: &World,
+    request: &Recorded,
+    kind: VpcKind,
+    list: &str,
+    shows: impl Fn(&Value) -> bool,
+) -> Result<Answer, Refused> {
     let limit = match request.query_value("limit") {
         None => USUAL,
         Some(asked) => match asked.parse() {
@@ -49,7 +60,7 @@ pub(super) fn page(
         if let Some(start) = start {
             query.append_pair("start", start);
         }
-        json!({ "href": format!("{}?{}", href(kind.many()), query.finish()) })
+        json!({ "href": format!("{}?{}", href(list), query.finish()) })
     };
     let next = page.last().filter(|_| all.len() > from + limit).map(|it| BASE64_URL_SAFE_NO_PAD.encode(text(it, "id")));
     let mut answer = json!({ kind.many(): page, "first": link(None), "limit": limit, "total_count": all.len() });

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::kind::VpcKind;
-use super::region::REGION;
+use super::region::{REGION, usual_group, usual_table};
 use super::values::text;
 use super::world::World;
 
@@ -20,6 +20,8 @@ pub(super) fn one(world: &World, kind: VpcKind, it: &Value) -> Value {
         VpcKind::Instance => instance(world, it),
         VpcKind::FloatingIp => floating_ip(world, it),
         VpcKind::Volume => volume(world, it),
+        VpcKind::SecurityGroup => security_group(world, it),
+        VpcKind::Route => route(it),
         VpcKind::LoadBalancer => balancer(world, it),
         VpcKind::Listener => listener(world, it),
         VpcKind::Pool => pool(world, it),
@@ -35,6 +37,7 @@ fn path(kind: VpcKind, it: &Value) -> String {
     match kind {
         VpcKind::Listener | VpcKind::Pool => format!("load_balancers/{balancer}/{}/{id}", kind.many()),
         VpcKind::Member => format!("load_balancers/{balancer}/pools/{}/members/{id}", text(it, "pool")),
+        VpcKind::Route => format!("vpcs/{}/routing_tables/{}/routes/{id}", text(it, "vpc"), text(it, "table")),
         _ => format!("{}/{id}", kind.many()),
     }
 }
@@ -79,12 +82,12 @@ fn named(world: &World, kind: VpcKind, word: &str, id: &str) -> Value {
 
 fn vpc(world: &World, it: &Value) -> Value {
     let id = text(it, "id");
-    let table = typed(world, "routing-table", &format!("vpcs/{id}/routing_tables"), &format!("{id}-rt"), "table");
+    let table = typed(world, "routing-table", &format!("vpcs/{id}/routing_tables"), &usual_table(id), "table");
     json!({
         "name": it["name"], "crn": crn(world, "vpc", id), "classic_access": false, "cse_source_ips": [],
         "default_network_acl": reference(world, "network-acl", "network_acls", &format!("{id}-acl"), "acl"),
         "default_routing_table": table,
-        "default_security_group": reference(world, "security-group", "security_groups", &format!("{id}-sg"), "group"),
+        "default_security_group": reference(world, "security-group", "security_groups", &usual_group(id), "group"),
         "dns": {
             "enable_hub": false, "resolution_binding_count": 0,
             "resolver": { "type": "system", "servers": [{ "address": "161.26.0.10" }], "configuration": "default" },
@@ -96,7 +99,7 @@ fn vpc(world: &World, it: &Value) -> Value {
 
 fn subnet(world: &World, it: &Value) -> Value {
     let (id, vpc) = (text(it, "id"), text(it, "vpc"));
-    let table = typed(world, "routing-table", &format!("vpcs/{vpc}/routing_tables"), &format!("{vpc}-rt"), "table");
+    let table = typed(world, "routing-table", &format!("vpcs/{vpc}/routing_tables"), &usual_table(vpc), "table");
     json!({
         "name": it["name"], "crn": crn(world, "subnet", id), "zone": zone(text(it, "zone")), "vpc": named(world, VpcKind::Vpc, "vpc", vpc),
         "ipv4_cidr_block": it["cidr"], "ip_version": "ipv4", "status": "available", "available_ipv4_address_count": 200,
@@ -160,6 +163,54 @@ fn instance(world: &World, it: &Value) -> Value {
     shown
 }
 
+/// The primary interface of a machine whole, as a change of it is answered: of either kind.
+pub(super) fn changed_interface(world: &World, machine: &Value) -> Value {
+    let mut shown = interface(world, machine);
+    let guard = usual_group(text(machine, "vpc"));
+    let own = json!({
+        "allow_ip_spoofing": machine["allow_ip_spoofing"].as_bool().unwrap_or_default(), "created_at": machine["_stamp"],
+        "security_groups": [reference(world, "security-group", "security_groups", &guard, "group")],
+    });
+    merge(&mut shown, own);
+    let more = match machine["is_attached"] == json!(true) {
+        false => json!({ "floating_ips": [], "port_speed": 1_000, "status": "available", "type": "primary" }),
+        true => {
+            let id = text(machine, "nic");
+            json!({
+                "href": href(&format!("virtual_network_interfaces/{id}")), "crn": crn(world, "virtual-network-interface", id),
+                "resource_type": "virtual_network_interface", "auto_delete": true, "enable_infrastructure_nat": true,
+                "ips": [reserved(machine)], "lifecycle_state": "stable", "mac_address": "02:00:04:00:C4:6A",
+                "protocol_state_filtering_mode": "auto", "resource_group": group("rg0001"),
+                "vpc": named(world, VpcKind::Vpc, "vpc", text(machine, "vpc")), "zone": zone(text(machine, "zone")),
+            })
+        }
+    };
+    merge(&mut shown, more);
+    shown
+}
+
+fn security_group(world: &World, it: &Value) -> Value {
+    let (id, vpc) = (text(it, "id"), text(it, "vpc"));
+    let balancers = world.all(VpcKind::LoadBalancer);
+    let has = |balancer: &&Value| balancer["groups"].as_array().is_some_and(|it| it.iter().any(|it| it == id));
+    let target = |balancer: &Value| {
+        let (id, name) = (text(balancer, "id"), text(balancer, "name"));
+        typed(world, "load-balancer", "load_balancers", id, name)
+    };
+    json!({
+        "name": it["name"], "crn": crn(world, "security-group", id), "resource_group": group("rg0001"), "rules": [],
+        "targets": balancers.filter(has).map(target).collect::<Vec<_>>(), "vpc": named(world, VpcKind::Vpc, "vpc", vpc),
+    })
+}
+
+fn route(it: &Value) -> Value {
+    json!({
+        "name": it["name"], "destination": it["destination"], "zone": zone(text(it, "zone")), "action": it["action"],
+        "next_hop": { "address": it["hop"] }, "priority": it["priority"], "origin": it["origin"], "advertise": false,
+        "lifecycle_state": "stable",
+    })
+}
+
 fn floating_ip(world: &World, it: &Value) -> Value {
     let id = text(it, "id");
     let mut shown = json!({
@@ -209,6 +260,13 @@ fn balancer(world: &World, it: &Value) -> Value {
     };
     let subnets = it["subnets"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let subnets: Vec<Value> = subnets.map(|subnet| named(world, VpcKind::Subnet, "subnet", subnet)).collect();
+    let groups = it["groups"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let groups: Vec<Value> = groups
+        .map(|id| {
+            let name = world.get(VpcKind::SecurityGroup, id).map_or("", |it| text(it, "name"));
+            reference(world, "security-group", "security_groups", id, name)
+        })
+        .collect();
     let addresses: Vec<Value> =
         it["public_ips"].as_array().into_iter().flatten().map(|address| json!({ "address": address })).collect();
     json!({
@@ -220,7 +278,7 @@ fn balancer(world: &World, it: &Value) -> Value {
             "family": it["family"], "name": it["profile"],
             "href": href(&format!("load_balancer/profiles/{}", text(it, "profile"))),
         },
-        "security_groups": [], "logging": { "datapath": { "active": false } }, "route_mode": false, "security_groups_supported": true,
+        "security_groups": groups, "logging": { "datapath": { "active": false } }, "route_mode": false, "security_groups_supported": true,
         "udp_supported": is_network, "advanced_health_checks_supported": false, "asymmetric_routing_supported": false,
         "fqdn_pool_members_supported": false, "mtls_supported": false, "source_ip_session_persistence_supported": true,
         "instance_groups_supported": true, "access_mode": if is_public { "public" } else { "private" },

@@ -32,6 +32,7 @@ impl World {
     pub fn build_plain(&mut self) {
         for (id, name) in [(VPC, "vpc1"), (OTHER_VPC, "vpc2")] {
             self.insert(VpcKind::Vpc, json!({ "id": id, "name": name }));
+            self.insert(VpcKind::SecurityGroup, json!({ "id": usual_group(id), "name": "group", "vpc": id }));
         }
         for (id, name, zone, cidr, vpc) in SUBNETS {
             let subnet = json!({ "id": id, "name": name, "zone": zone, "cidr": cidr, "vpc": vpc });
@@ -67,6 +68,17 @@ impl World {
         )
     }
 
+    /// Adds an entry of a VPC's own routing table that nobody here has made, in zone us-south-1: one with this action.
+    pub fn add_route(&mut self, vpc: &str, name: &str, destination: &str, action: &str) -> String {
+        self.insert(
+            VpcKind::Route,
+            json!({
+                "vpc": vpc, "table": usual_table(vpc), "name": name, "destination": destination, "zone": "us-south-1",
+                "action": action, "hop": "0.0.0.0", "priority": 2, "origin": "user",
+            }),
+        )
+    }
+
     /// Adds a load balancer that nobody here has made, in the first subnet of a VPC.
     pub fn add_foreign(&mut self, vpc: &str, name: &str) -> String {
         let subnet = SUBNETS.iter().find(|it| it.4 == vpc).map_or("", |it| it.0);
@@ -80,6 +92,16 @@ fn balancer(name: &str, subnets: &Value, address: &str) -> Value {
         "name": name, "is_public": true, "subnets": subnets, "family": "application", "profile": "dynamic", "group": "rg0001",
         "operating_status": "online", "provisioning_status": "active", "public_ips": [address], "_revision": 1,
     })
+}
+
+/// The id of the security group that a VPC has by itself.
+pub(super) fn usual_group(vpc: &str) -> String {
+    format!("{vpc}-sg")
+}
+
+/// The id of the routing table that a VPC has by itself.
+pub(super) fn usual_table(vpc: &str) -> String {
+    format!("{vpc}-rt")
 }
 
 /// The id of the machine with this number.

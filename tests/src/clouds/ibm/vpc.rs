@@ -10,6 +10,7 @@ use super::errors::{Refused, not_found, refused};
 use super::kind::VpcKind;
 use super::listing;
 use super::presented;
+use super::routes;
 use super::values::text;
 use super::world::World;
 
@@ -22,7 +23,26 @@ pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Re
     if let ["load_balancers", path @ ..] = path {
         return balancers::answer(world, request, path);
     }
-    let kinds = [VpcKind::Vpc, VpcKind::Subnet, VpcKind::Instance, VpcKind::FloatingIp, VpcKind::Volume];
+    match (path, &request.method) {
+        (["vpcs", vpc, "routing_tables", table, "routes", path @ ..], _) => {
+            return routes::answer(world, request, [vpc, table], path);
+        }
+        (["instances", machine, "network_interfaces", interface], &Method::PATCH) => {
+            return routes::change_interface(world, request, Some(machine), interface);
+        }
+        (["virtual_network_interfaces", interface], &Method::PATCH) => {
+            return routes::change_interface(world, request, None, interface);
+        }
+        _ => {}
+    }
+    let kinds = [
+        VpcKind::Vpc,
+        VpcKind::Subnet,
+        VpcKind::SecurityGroup,
+        VpcKind::Instance,
+        VpcKind::FloatingIp,
+        VpcKind::Volume,
+    ];
     let kind = kinds.into_iter().find(|it| path.first() == Some(&it.many()));
     let (Some(kind), &Method::GET) = (kind, &request.method) else {
         return Err(not_found("The path", &request.path));

@@ -216,6 +216,12 @@ impl FakeCloud for FakeVpc {
                 assert_eq!(query("vpc.id"), Some("r006-1"));
                 reply(200, json!({ "subnets": subnets() }))
             }
+            (Method::Get, ["security_groups"]) => {
+                assert_eq!(query("vpc.id"), Some("r006-1"));
+                let groups: Vec<Value> =
+                    (1..=6).map(|it| json!({ "id": format!("r006-g{it}"), "name": format!("clients-{it}") })).collect();
+                reply(200, json!({ "security_groups": groups }))
+            }
             (Method::Get, ["load_balancers"]) => {
                 let ids: Vec<&str> = self.balancers.listed(moment).map(|(id, _)| id).collect();
                 let shown: Vec<Value> = ids.into_iter().filter_map(|it| self.shown(it, moment)).collect();

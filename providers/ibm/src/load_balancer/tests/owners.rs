@@ -25,6 +25,15 @@ fn ibm_036_a_chosen_name_takes_nothing_over() {
 }
 
 #[test]
+fn ibm_040_a_resource_group_is_an_id_that_nobody_is_asked_for() {
+    let Played { host, cloud } = Played::new(FakeVpc::default());
+    let played = Played { host: host.setting("resourceGroupID", "rg0002"), cloud };
+    assert_eq!(played.settle(&mut service()), ["POST "]);
+    assert_eq!(played.bodies()[0]["resource_group"], json!({ "id": "rg0002" }));
+    assert!(played.host.requests().iter().all(|it| it.contains(" vpc /")), "{:?}", played.host.requests());
+}
+
+#[test]
 fn ibm_036_a_name_is_that_of_one_vpc_alone() {
     let played = with(NAME, cloud::OTHER_VPC);
     let mut service = service();

@@ -131,6 +131,22 @@ fn ibm_041_fields_without_effect_are_told() {
 }
 
 #[test]
+fn security_groups_are_named_by_id_or_name() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = annotated("vpc-security-group", "clients-2, r006-g1,clients-1");
+    assert_eq!(played.settle(&mut service), ["POST "]);
+    assert_eq!(played.bodies()[0]["security_groups"], json!([{ "id": "r006-g2" }, { "id": "r006-g1" }]));
+    let six = (1..=6).map(|it| format!("clients-{it}")).collect::<Vec<_>>().join(",");
+    for (groups, part) in [("clients", "\"clients\" is no id or name"), (&*six, "6 security groups are more than 5")] {
+        let played = Played::new(FakeVpc::default());
+        let mut service = annotated("vpc-security-group", groups);
+        let answers: Vec<String> = (0..4).map(|_| format!("{:?}", played.call(&mut service))).collect();
+        assert!(answers.iter().any(|it| it.contains(part) || it.contains(&part.replace('"', "\\\""))), "{answers:#?}");
+        assert!(played.host.requests().iter().all(|it| it.starts_with("GET")), "{:?}", played.host.requests());
+    }
+}
+
+#[test]
 fn ibm_043_classic_infrastructure_has_no_load_balancers() {
     let classic = Host::new().setting("accountID", "acc").setting("clusterID", "c1").setting("region", "us-south");
     let classic = classic.setting("clusterDefaultProvider", "classic");

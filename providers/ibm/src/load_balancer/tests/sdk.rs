@@ -6,13 +6,15 @@ use aerostat_sdk::{Instances as _, PersistentVolumes as _, Provider as _, Volume
 use super::*;
 use crate::tests::{asked, instance, page_of, published, refused, settings};
 
-/// A request as the recordings tell it: the ids of pools and listeners that are changed have words in their place.
+/// A request as the recordings tell it: the ids of pools, listeners and routes that are changed have words in their place.
 fn told(request: &Request) -> Value {
     let method = format!("{:?}", request.method).to_uppercase().replace("METHOD::", "");
     let is_write = method != "GET";
     let place = |part: &String| match part.split_once('-') {
         Some(("pool", _)) => if is_write { "POOL" } else { "pool-1" }.to_owned(),
         Some(("listener", _)) if is_write => "LISTENER".to_owned(),
+        Some(("r006", rest)) if rest.starts_with("k8s-") => "ROUTE".to_owned(),
+        Some(("made", _)) => "ROUTE".to_owned(),
         _ => part.clone(),
     };
     let path: Vec<String> = request.path.iter().map(place).collect();
@@ -61,6 +63,10 @@ fn each_request_is_the_one_that_the_sdk_sends() {
     });
     let mut sent: Vec<Value> = machines.sent().iter().map(told).collect();
     sent.extend(life().iter().map(told));
+    sent.extend(crate::routes::tests::life().iter().map(told));
+    let grouped = Played::new(FakeVpc::default());
+    grouped.settle(&mut annotated("vpc-security-group", "clients-1"));
+    sent.extend(grouped.host.sent().iter().map(told));
     for (name, expected) in recorded.as_object().unwrap() {
         assert!(sent.contains(expected), "{name}: {expected}\n{sent:#?}");
     }

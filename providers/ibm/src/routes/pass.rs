@@ -1,0 +1,211 @@
+//! The changes of one call: the table as it is decides, entry by entry.
+
+use std::time::Duration;
+
+use aerostat_sdk::{
+    Change, Error, Node, Result, RouteChange, RouteOutcome, RouteOwnership, RouteTarget, SortedMap, SortedSet,
+};
+
+use super::marks::{name, ownership};
+use crate::api::routes::{self as api, VpcTable, VpcTableEntry};
+use crate::api::{self as vpc, instances};
+use crate::machine::IbmMachineId;
+use crate::settings::IbmAccountSettings;
+use crate::settings::routes::IbmRouteSettings;
+
+/// When a table is read again that carries out a change.
+const SOON: Duration = Duration::from_secs(2);
+
+/// The changes of one call to a table.
+pub(super) struct IbmRoutePass {
+    settings: IbmRouteSettings,
+    table: VpcTable,
+    /// The beginning of the names of this cluster's entries.
+    mark: String,
+    live: Vec<VpcTableEntry>,
+    /// The cloud's refusal when there was no room for another entry.
+    full: Option<Error>,
+    /// The results for nodes whose machines were let forward packets.
+    forwarding: SortedMap<String, Result<()>>,
+}
+
+/// A write that a destination needs.
+enum EntryWrite<'a> {
+    /// An entry for this zone.
+    Create(&'a str),
+    /// Another next hop for this entry.
+    Lead(&'a VpcTableEntry),
+    Delete(&'a VpcTableEntry),
+}
+
+impl IbmRoutePass {
+    pub(super) fn new(settings: IbmRouteSettings, table: VpcTable, mark: String, live: Vec<VpcTableEntry>) -> Self {
+        Self { settings, table, mark, live, full: None, forwarding: SortedMap::new() }
+    }
+
+    pub(super) fn apply(&mut self, change: &RouteChange) -> Result<RouteOutcome> {
+        let there: Vec<VpcTableEntry> =
+            self.live.iter().filter(|it| it.destination == change.destination).cloned().collect();
+        let (foreign, own): (Vec<&VpcTableEntry>, Vec<&VpcTableEntry>) =
+            there.iter().partition(|it| ownership(it, &self.mark) == RouteOwnership::Foreign);
+        check(change, &own, &foreign)?;
+        if let Some(busy) = own.iter().find(|it| it.is_changing()) {
+            return Ok(RouteOutcome::pending(SOON, format_args!("the cloud changes entry {}", busy.name)));
+        }
+        match &change.after {
+            None => self.send(change, own.into_iter().map(EntryWrite::Delete).collect(), ""),
+            Some(RouteTarget { next_hop, node }) => {
+                let zones = self.settings.zones.clone();
+                let writes = writes(&own, &zones, next_hop);
+                if writes.iter().any(|it| !matches!(it, EntryWrite::Delete(_))) {
+                    self.forward(node)?;
+                }
+                self.send(change, writes, next_hop)
+            }
+        }
+    }
+
+    /// Sends these writes, one after the other, until the cloud has to be waited for.
+    fn send(&mut self, change: &RouteChange, writes: Vec<EntryWrite<'_>>, hop: &str) -> Result<RouteOutcome> {
+        let mut waits = None;
+        for write in writes {
+            let sent = match write {
+                EntryWrite::Create(zone) => self.create(&change.destination, zone, hop)?,
+                EntryWrite::Lead(entry) => led(self.table.lead(&entry.id, hop).change()?)?,
+                EntryWrite::Delete(entry) => self.table.delete(&entry.id).change_or_gone()?,
+            };
+            if let Change::Busy(why) = sent {
+                waits = Some(why);
+            }
+        }
+        Ok(match waits {
+            Some(why) => RouteOutcome::pending(SOON, why),
+            None => RouteOutcome::Done,
+        })
+    }
+
+    fn create(&mut self, destination: &str, zone: &str, hop: &str) -> Result<Change<()>> {
+        if let Some(full) = &self.full {
+            return Err(full.clone());
+        }
+        let response = self.table.create(&name(&self.mark, destination, zone), destination, zone, hop).answer()?;
+        if vpc::is_taken(&response) {
+            return self.taken(destination, zone, hop, &response.complaint());
+        }
+        if response.status() == 409 {
+            return Ok(Change::Busy(response.complaint()));
+        }
+        if vpc::code(&response).contains("quota") {
+            // To the host, a table that is full is `invalid`: it asks again once a route goes.
+            let full = Error::invalid(format_args!(
+                "routing table {} takes no more entries: {}",
+                self.table.id,
+                response.complaint()
+            ));
+            self.full = Some(full.clone());
+            return Err(full);
+        }
+        led(Change::Done(response.accepted()?))
+    }
+
+    /// The outcome of an entry that is there although it was not a moment ago: reads the table once more.
+    fn taken(&self, destination: &str, zone: &str, hop: &str, why: &str) -> Result<Change<()>> {
+        let live = self.table.routes()?;
+        let mut there = live.iter().filter(|it| it.destination == destination && it.zone.name == zone);
+        match there.find(|it| ownership(it, &self.mark) != RouteOwnership::Foreign) {
+            Some(entry) if entry.hop() == Some(hop) && !entry.is_changing() => Ok(Change::Done(())),
+            Some(entry) if entry.hop() == Some(hop) => {
+                Ok(Change::Busy(format!("the cloud makes entry {}", entry.name)))
+            }
+            Some(entry) => Err(Error::invalid(format_args!(
+                "the route to {destination} {} in zone {zone} by now, and is not touched: it was to be none",
+                entry.does()
+            ))),
+            None => Err(Error::unavailable(format_args!("the route to {destination} in zone {zone}: {why}"))),
+        }
+    }
+
+    /// Lets the machine of a node forward packets of pods, before a route leads there.
+    fn forward(&mut self, node: &Node) -> Result<()> {
+        if let Some(known) = self.forwarding.get(&node.name) {
+            return known.clone();
+        }
+        let done = forward(node, &self.settings.vpc);
+        self.forwarding.insert(node.name.clone(), done.clone());
+        done
+    }
+}
+
+/// The addresses that entries lead to, as one text.
+pub(super) fn hops(entries: &[&VpcTableEntry]) -> String {
+    let all: SortedSet<&str> = entries.iter().filter_map(|it| it.hop()).collect();
+    all.iter().copied().collect::<Vec<_>>().join(",")
+}
+
+/// Refuses a change of another route than it was planned for. Between what was and what shall be, a destination may have entries of both.
+fn check(change: &RouteChange, own: &[&VpcTableEntry], foreign: &[&VpcTableEntry]) -> Result<()> {
+    let destination = &change.destination;
+    if let Some(other) = foreign.first()
+        && (change.after.is_some() || own.is_empty())
+    {
+        return Err(Error::invalid(format_args!(
+            "the route {} to {destination} {}, and is not touched: it is somebody else's",
+            other.name,
+            other.does()
+        )));
+    }
+    let before = change.before.iter().filter_map(|it| it.next_hop.as_deref()).flat_map(|it| it.split(','));
+    let planned: Vec<&str> = before.chain(change.after.iter().map(|it| it.next_hop.as_str())).collect();
+    let Some(other) = own.iter().find(|it| it.hop().is_none_or(|hop| !planned.contains(&hop))) else { return Ok(()) };
+    Err(Error::invalid(format_args!(
+        "the route {} to {destination} {} by now, and is not touched: it was to be {}",
+        other.name,
+        other.does(),
+        match &change.before {
+            Some(before) => format!("one that leads to {}", before.next_hop.as_deref().unwrap_or("nothing")),
+            None => "none".to_owned(),
+        }
+    )))
+}
+
+/// The writes after which each zone has one entry that leads to `hop`.
+fn writes<'a>(own: &[&'a VpcTableEntry], zones: &'a [String], hop: &str) -> Vec<EntryWrite<'a>> {
+    let mut writes = Vec::new();
+    let mut served: SortedSet<&str> = SortedSet::new();
+    let is_right = |it: &VpcTableEntry| it.hop() == Some(hop) && it.failure().is_none();
+    let (right, wrong): (Vec<&VpcTableEntry>, Vec<&VpcTableEntry>) = own.iter().copied().partition(|it| is_right(it));
+    served.extend(right.iter().map(|it| it.zone.name.as_str()));
+    for entry in wrong {
+        // One that has failed is made again: a change of it would be one of nothing.
+        let is_new = entry.failure().is_none() && served.insert(&entry.zone.name);
+        writes.push(if is_new { EntryWrite::Lead(entry) } else { EntryWrite::Delete(entry) });
+    }
+    writes.extend(zones.iter().filter(|it| !served.contains(it.as_str())).map(|it| EntryWrite::Create(it)));
+    writes
+}
+
+/// The outcome of an entry, by the answer to the request that made or changed it.
+fn led(change: Change<aerostat_sdk::http::Response>) -> Result<Change<()>> {
+    let response = match change {
+        Change::Done(response) => response,
+        Change::Busy(why) => return Ok(Change::Busy(why)),
+    };
+    let entry: VpcTableEntry = response.json()?;
+    Ok(match entry.is_changing() {
+        true => Change::Busy(format!("the cloud makes entry {}", entry.name)),
+        false => Change::Done(()),
+    })
+}
+
+fn forward(node: &Node, vpc: &str) -> Result<()> {
+    let settings = IbmAccountSettings::read()?;
+    let found = match node.provider_id.as_deref().map(|it| IbmMachineId::parse(it, &settings)).transpose()? {
+        Some(IbmMachineId::Instance(id)) => instances::find(&id)?,
+        Some(IbmMachineId::Named(name)) => instances::named(vpc, &name)?.pop(),
+        Some(IbmMachineId::Worker(_)) | None => None,
+    };
+    let found = found.filter(|it| it.vpc.id == vpc).ok_or_else(|| {
+        Error::invalid(format_args!("node {} has no instance in VPC {vpc}, and no route leads to it", node.name))
+    })?;
+    api::forward(&found)
+}

@@ -1,0 +1,175 @@
+//! Tables that are not as they were planned for: entries missing, of others, and of two makers at a time.
+
+use super::*;
+
+#[test]
+fn a_route_without_all_entries_is_partial_and_made_whole() {
+    let table = Table::new(route(POD, &ZONES[..2], "10.240.0.1"));
+    let listed = table.list().unwrap().remove(0);
+    assert_eq!((listed.state, listed.next_hop.as_deref()), (RouteState::Partial, Some("10.240.0.1")));
+    assert_eq!(table.one(change(POD, Some("10.240.0.1"), Some(1))), Ok(RouteOutcome::Done));
+    assert_eq!(table.writes(), ["PATCH nic-1", "POST routes"]);
+    assert_eq!(table.list().unwrap()[0].state, RouteState::Active);
+}
+
+#[test]
+fn a_move_that_was_broken_off_goes_on() {
+    let half = [route(POD, &ZONES[..1], "10.240.0.2"), route(POD, &ZONES[1..], "10.240.0.1")].concat();
+    let table = Table::new(half);
+    let listed = table.list().unwrap().remove(0);
+    assert_eq!((listed.state, listed.next_hop.as_deref()), (RouteState::Partial, Some("10.240.0.1,10.240.0.2")));
+    for before in ["10.240.0.1", "10.240.0.1,10.240.0.2"] {
+        let (cut, moved) = (Table::new(table.0.borrow().entries.clone()), change(POD, Some(before), Some(2)));
+        assert_eq!(cut.one(moved), Ok(RouteOutcome::Done), "{before}");
+        assert_eq!(cut.entries(POD), ZONES.map(|zone| (zone.to_owned(), hop(2))));
+    }
+    let rival = table.one(change(POD, Some("10.240.0.9"), Some(2)));
+    assert!(matches!(&rival, Err(Error::Invalid(why)) if why.contains("leads to 10.240.0.1 by now")), "{rival:?}");
+}
+
+#[test]
+fn a_zone_with_two_entries_keeps_one() {
+    let second = entry("by-hand", POD, "us-south-1", "10.240.0.9");
+    let table = Table::new([route(POD, &ZONES, "10.240.0.1"), vec![second]].concat());
+    let listed = table.list().unwrap().remove(0);
+    assert_eq!((listed.state, listed.ownership), (RouteState::Partial, RouteOwnership::Unmarked));
+    assert_eq!(table.one(change(POD, listed.next_hop.as_deref(), Some(1))), Ok(RouteOutcome::Done));
+    assert_eq!(table.writes(), ["DELETE r006-by-hand"]);
+}
+
+#[test]
+fn a_deletion_takes_the_entries_of_all_zones() {
+    let table = Table::new([route(POD, &ZONES, "10.240.0.1"), route("10.244.2.0/24", &ZONES, "10.240.0.2")].concat());
+    for _ in 0..2 {
+        assert_eq!(table.one(change(POD, Some("10.240.0.1"), None)), Ok(RouteOutcome::Done), "also repeated");
+    }
+    assert_eq!((table.writes().len(), table.list().unwrap().len()), (3, 1));
+    let refused = table.one(change("10.244.2.0/24", Some("10.240.0.1"), None));
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("leads to 10.240.0.2")), "{refused:?}");
+}
+
+#[test]
+fn routes_of_others_are_shown_as_theirs() {
+    let with = |number: u8, name: &str, key: &str, value: Value| {
+        let mut made = entry(name, &format!("10.244.{number}.0/24"), "us-south-1", "10.240.0.1");
+        made[key] = value;
+        made
+    };
+    let table = Table::new(vec![
+        with(1, "a", "action", json!("delegate")),
+        with(2, "b", "origin", json!("service")),
+        with(3, "c", "next_hop", json!({ "id": "vpn-1", "name": "v" })),
+        with(4, "k8s-0123456789abcdef-10-244-4-0-24-us-south-1", "priority", json!(2)),
+        with(5, "k8s-by-hand", "priority", json!(2)),
+    ]);
+    let mut listed: Vec<_> = table.list().unwrap().into_iter().map(|it| (it.destination, it.ownership)).collect();
+    listed.sort_by(|one, other| one.0.cmp(&other.0));
+    let owners: Vec<RouteOwnership> = listed.iter().map(|it| it.1).collect();
+    assert_eq!(owners[..4], [RouteOwnership::Foreign; 4]);
+    assert_eq!(owners[4], RouteOwnership::Unmarked, "anybody could have made it");
+    for number in 1..=4 {
+        let destination = format!("10.244.{number}.0/24");
+        let refused = table.one(change(&destination, Some("10.240.0.1"), None));
+        assert!(matches!(refused, Err(Error::Invalid(_))), "{destination}");
+    }
+    assert_eq!(table.writes(), [""; 0]);
+}
+
+#[test]
+fn an_entry_that_the_cloud_makes_is_waited_for() {
+    let table = Table::new(Vec::new());
+    table.0.borrow_mut().lifecycle = Some("pending");
+    let made = || change(POD, None, Some(1));
+    assert!(matches!(table.one(made()), Ok(RouteOutcome::Pending(_))));
+    assert_eq!(table.list().unwrap()[0].state, RouteState::Changing);
+    table.writes();
+    assert!(matches!(table.one(made()), Ok(RouteOutcome::Pending(_))));
+    assert_eq!(table.writes(), [""; 0]);
+    table.0.borrow_mut().entries.iter_mut().for_each(|it| it["lifecycle_state"] = json!("stable"));
+    assert_eq!(table.one(made()), Ok(RouteOutcome::Done));
+}
+
+#[test]
+fn an_entry_that_has_failed_is_made_again() {
+    let mut entries = route(POD, &ZONES, "10.240.0.1");
+    entries[1]["lifecycle_state"] = json!("failed");
+    let table = Table::new(entries);
+    assert!(matches!(&table.list().unwrap()[0].state, RouteState::Failed(why) if why.contains("us-south-2 is failed")));
+    assert_eq!(table.one(change(POD, Some("10.240.0.1"), Some(1))), Ok(RouteOutcome::Done));
+    assert_eq!(table.writes()[1..], [format!("DELETE r006-{MARK}10-244-1-0-24-us-south-2"), "POST routes".to_owned()]);
+    assert_eq!(table.list().unwrap()[0].state, RouteState::Active);
+}
+
+#[test]
+fn an_entry_that_came_meanwhile_is_done_only_with_the_same_hop() {
+    for (to, is_done) in [("10.240.0.1", true), ("10.240.0.9", false)] {
+        let table = Table::new(Vec::new());
+        table.0.borrow_mut().rival = Some(route(POD, &ZONES[..1], to).remove(0));
+        let outcomes = table.apply(&[change(POD, None, Some(1)), change("10.244.2.0/24", None, Some(2))]);
+        assert_eq!(outcomes[0] == Ok(RouteOutcome::Done), is_done, "{to}: {outcomes:?}");
+        assert_eq!(outcomes[1], Ok(RouteOutcome::Done), "the other one is made");
+    }
+}
+
+#[test]
+fn a_full_table_is_asked_once_in_a_call() {
+    let table = Table::new(route(POD, &ZONES, "10.240.0.1"));
+    table.0.borrow_mut().refusals = vec![(400, "over_quota")];
+    let both = [
+        change("10.244.2.0/24", None, Some(2)),
+        change("10.244.3.0/24", None, Some(3)),
+        change(POD, Some("10.240.0.1"), None),
+    ];
+    let outcomes = table.apply(&both);
+    for refused in &outcomes[..2] {
+        assert!(matches!(refused, Err(Error::Invalid(why)) if why.contains("takes no more entries")), "{refused:?}");
+    }
+    assert_eq!(outcomes[2], Ok(RouteOutcome::Done));
+    assert_eq!(table.writes().iter().filter(|it| it.starts_with("POST")).count(), 1);
+}
+
+#[test]
+fn a_busy_table_is_asked_later() {
+    for code in ["conflict", "routing_table_update_conflict"] {
+        let table = Table::new(Vec::new());
+        table.0.borrow_mut().refusals = vec![(409, code)];
+        let made = || change(POD, None, Some(1));
+        assert!(matches!(table.one(made()), Ok(RouteOutcome::Pending(_))), "{code}");
+        assert_eq!(table.one(made()), Ok(RouteOutcome::Done));
+        assert_eq!(table.entries(POD).len(), 3);
+    }
+}
+
+#[test]
+fn routes_are_in_the_table_of_the_setting() {
+    let table = Table::new(Vec::new());
+    let host = table.host().setting("routingTable", "rt-1");
+    assert_eq!(host.run(|| <Ibm as aerostat_sdk::Routes>::list(None, 500)).unwrap().routes, []);
+    let asked = host.requests();
+    assert!(asked[0].contains("/vpcs/r006-1/routing_tables/rt-1/routes?"), "{asked:?}");
+    let classic = Host::new().setting("accountID", "acc").setting("clusterID", "c1").setting("region", "us-south");
+    let classic = classic.setting("clusterDefaultProvider", "classic").cluster(Cluster::of("prod", UID));
+    let refused = classic.run(|| <Ibm as aerostat_sdk::Routes>::list(None, 500)).unwrap_err();
+    assert!(matches!(&refused, Error::Invalid(why) if why.contains("--configure-cloud-routes")), "{refused:?}");
+}
+
+#[test]
+fn pages_cut_between_routes_and_not_within_one() {
+    let entries: Vec<Value> =
+        (1..=50).flat_map(|it| route(&format!("10.244.{it}.0/24"), &ZONES, "10.240.0.1")).collect();
+    let host = Table::new(entries).host();
+    let mut seen = Vec::new();
+    let mut cursor = None;
+    loop {
+        let page = host.run(|| <Ibm as aerostat_sdk::Routes>::list(cursor.as_deref(), 7)).unwrap();
+        assert!(page.routes.len() <= 7 && page.routes.iter().all(|it| it.state == RouteState::Active));
+        seen.extend(page.routes.into_iter().map(|it| it.destination));
+        match page.next {
+            Some(next) => cursor = Some(next),
+            None => break,
+        }
+    }
+    seen.sort();
+    seen.dedup();
+    assert_eq!(seen.len(), 50);
+}
