@@ -79,7 +79,7 @@ mod delete;
 mod memo;
 
 pub use self::attach::{attach, detach, expand};
-pub use self::cloud::{Attaching, Making, VolumeBackend, VolumePauses};
+pub use self::cloud::{Attaching, Making, VolumeBackend, VolumePauses, get};
 pub use self::create::create;
 pub use self::delete::{abandon, delete};
 

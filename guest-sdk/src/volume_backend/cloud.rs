@@ -172,6 +172,19 @@ impl<L> Making<L> {
     }
 }
 
+impl<L> Making<L> {
+    /// The same with what `change` makes of the volume that the cloud has answered with.
+    pub fn map<M>(self, change: impl FnOnce(L) -> M) -> Making<M> {
+        match self {
+            Self::Made(live) => Making::Made(change(live)),
+            Self::Begun(handle) => Making::Begun(handle),
+            Self::NoRoom(why) => Making::NoRoom(why),
+            Self::Busy(why) => Making::Busy(why),
+            Self::Unclear(why) => Making::Unclear(why),
+        }
+    }
+}
+
 /// The result of an attachment.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Attaching {
@@ -190,6 +203,18 @@ impl<T> From<Change<T>> for Attaching {
             Change::Busy(why) => Self::Busy(why),
         }
     }
+}
+
+/// The volume with this handle, for [`Volumes::get`](crate::Volumes::get); `None` if the cloud is certain that there is none.
+///
+/// # Errors
+///
+/// [`Error::Invalid`] for a handle that is not this driver's; whatever the cloud answered.
+pub fn get<B: VolumeBackend>(backend: &B, handle: &str) -> Result<Option<CloudVolume>> {
+    if !backend.is_handle(handle) {
+        return Err(Error::invalid(format_args!("the volume handle {} is none of this driver", shown(handle))));
+    }
+    Ok(backend.find(handle)?.map(|it| backend.volume(&it)))
 }
 
 /// The volume behind a handle that Kubernetes has; `None` if there is none.

@@ -209,7 +209,7 @@ impl<const UNIQUE: bool> Volumes for Acme<UNIQUE> {
         expand(&Self, volume, bytes)
     }
     fn get(handle: &str) -> Result<Option<CloudVolume>> {
-        Ok(Self.find(handle)?.map(|it| Self.volume(&it)))
+        get(&Self, handle)
     }
     fn list(_: Option<&str>, _: u32) -> Result<VolumePage> {
         Ok(VolumePage::new(Vec::new(), None))
@@ -331,6 +331,16 @@ fn a_volume_of_another_cluster_or_in_use_is_not_deleted() {
     assert!(matches!(odd, Err(Error::Invalid(_))) && requests.is_empty(), "{requests:?}");
     let (missing, ..) = call(disk("", Value::Null), || delete(&Acme::<true>, &KnownVolume::of("disk-9")));
     assert_eq!(missing, Ok(VolumeDeletion::Done));
+}
+
+#[test]
+fn a_volume_is_read_by_a_handle_of_its_driver_alone() {
+    let cloud = || Disks::<true>::default().with("pvc-1", json!({ "size": 3, "mark": "", "at": "m-1" }));
+    let (found, ..) = call(cloud(), || Acme::<true>::get("disk-2"));
+    assert!(matches!(&found, Ok(Some(it)) if it.bytes == 3 * GIB && it.attached_to == ["m-1"]), "{found:?}");
+    assert_eq!(call(cloud(), || Acme::<true>::get("disk-9")).0, Ok(None));
+    let (odd, requests, _) = call(cloud(), || Acme::<true>::get("../disk-2"));
+    assert!(matches!(odd, Err(Error::Invalid(_))) && requests.is_empty(), "{requests:?}");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 pub(crate) mod certificates;
 pub(crate) mod load_balancers;
 pub(crate) mod tags;
+pub(crate) mod volumes;
 
 use aerostat_sdk::http::{Client, NumberedPage, NumberedPages, Refused, Response};
 use aerostat_sdk::{Error, Result, SortedSet};
@@ -33,8 +34,8 @@ pub(crate) struct Droplet {
     pub(crate) tags: Vec<String>,
 }
 
-/// Where a droplet is.
-#[derive(Deserialize)]
+/// Where a droplet or a volume is.
+#[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Region {
     pub(crate) slug: String,
 }
@@ -122,6 +123,8 @@ fn refused(status: u16, id: &str, words: &str) -> Option<Refused> {
         (403 | 422, _) if says("quota") || (says("limit") && ["reach", "exceed"].into_iter().any(says)) => {
             Refused::Quota
         }
+        // A droplet carries out one action after the other.
+        (422, _) if says("pending event") => Refused::Busy,
         // The name of a deleted load balancer stays taken for a while after the list shows it no more.
         (409 | 422, _) if says(NAME_TAKEN) => Refused::Busy,
         (409, _) | (_, "conflict") => Refused::Busy,
@@ -139,8 +142,18 @@ const NAME_TAKEN: &str = "load balancer with that name";
 
 fn sorted(response: &Response) -> Option<Refused> {
     let id: String = response.json_in("id").unwrap_or_default();
+    refused(response.status(), &id, &words(response))
+}
+
+/// The API's words in an error, in lower case.
+fn words(response: &Response) -> String {
     let words: String = response.json_in("message").unwrap_or_default();
-    refused(response.status(), &id, &words.to_ascii_lowercase())
+    words.to_ascii_lowercase()
+}
+
+/// Whether an error has these words, which are in lower case.
+fn says(response: &Response, part: &str) -> bool {
+    words(response).contains(part)
 }
 
 /// Whether an object refuses a change because it is still carrying out an earlier one.
@@ -149,7 +162,7 @@ fn is_busy(response: &Response) -> bool {
 }
 
 fn says_name_taken(response: &Response) -> bool {
-    response.says(NAME_TAKEN)
+    says(response, NAME_TAKEN)
 }
 
 /// Whether the API itself says that something is gone: `{"id": "not_found", "message": "…"}`.
@@ -186,6 +199,8 @@ mod tests {
             (409, "conflict", "the request could not be completed due to a conflict", refused(Refused::Busy)),
             (422, "unprocessable_entity", "there is already a load balancer with that name", refused(Refused::Busy)),
             (422, "unprocessable_entity", "creating this will exceed your limit", refused(Refused::Quota)),
+            (403, "forbidden", "volume/snapshot capacity limit exceeded", refused(Refused::Quota)),
+            (422, "unprocessable_entity", "droplet already has a pending event.", refused(Refused::Busy)),
             (422, "unprocessable_entity", "entry port 50053 is reserved", invalid),
             (422, "unprocessable_entity", "a load balancer can have at most 10 droplets", invalid),
             (429, "too_many_requests", "api rate limit exceeded", refused(Refused::RateLimit)),

@@ -1,4 +1,4 @@
-//! The DigitalOcean provider: droplets for nodes, and load balancers for Services.
+//! The DigitalOcean provider: droplets for nodes, load balancers for Services, and volumes for claims.
 
 #![forbid(unsafe_code)]
 
@@ -9,6 +9,7 @@ mod inventory;
 mod load_balancer;
 mod provider;
 mod settings;
+mod volumes;
 
 pub use crate::provider::DigitalOcean;
 
@@ -18,7 +19,7 @@ use crate::api::Account;
 use crate::droplet::PREFIX;
 use crate::settings::Settings;
 
-aerostat_sdk::export!(DigitalOcean: Provider, Instances, LoadBalancers, LoadBalancerInventory);
+aerostat_sdk::export!(DigitalOcean: Provider, Instances, LoadBalancers, LoadBalancerInventory, Volumes);
 
 /// The members of a load balancer that is replaced. Its targets are named one by one, and not by a tag.
 const LOAD_BALANCER: [&str; 23] = [
@@ -50,7 +51,7 @@ const LOAD_BALANCER: [&str; 23] = [
 impl Provider for DigitalOcean {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
-        Settings::read()?;
+        let settings = Settings::read()?;
         let load_balancers = ["/v2/load_balancers", "/v2/load_balancers/*"];
         let targets = ["/v2/load_balancers/*/droplets"];
         let api = Endpoint::new("api", "the DigitalOcean API", "https://api.digitalocean.com")
@@ -73,6 +74,7 @@ impl Provider for DigitalOcean {
             .fields(["name"])
             .allow_as(Effect::Update, [Method::Post], ["/v2/tags/*/resources"], ["tag:create", "load_balancer:update"])
             .fields(["resources"]);
+        let api = if settings.volumes { volumes::allow(api) } else { api };
         let description = Description::new("digitalocean", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(PREFIX)
             .endpoint(api)

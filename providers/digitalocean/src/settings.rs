@@ -45,6 +45,9 @@ aerostat_sdk::table! {
          them a load balancer can speak for its domain. One that a load balancer has stays.").default("none");
     ALLOWED_RESERVED_IPS: List<Custom<String>> = ("allowedReservedIPs", allowed::names("IPv4 addresses", "203.0.113.7,203.0.113.8"),
         "Which reserved IPs of the account authors of Services may name, with annotation `ip`.").default("none");
+    VOLUMES: Bool = ("volumes", Bool,
+        "Whether it makes, attaches and deletes volumes of claims, in the place of the controller of the vendor's CSI driver.")
+        .default("false");
 }
 
 /// The settings, parsed.
@@ -62,6 +65,8 @@ pub(crate) struct Settings {
     pub(crate) adopt_by_id: bool,
     pub(crate) allowed_certificates: Allowed,
     pub(crate) allowed_reserved_ips: Allowed,
+    /// Whether it works on volumes.
+    pub(crate) volumes: bool,
 }
 
 impl Settings {
@@ -80,6 +85,7 @@ impl Settings {
             adopt_by_id: settings::get(&ADOPT_BY_ID)?,
             allowed_certificates: Allowed::read(&ALLOWED_CERTIFICATES)?,
             allowed_reserved_ips: Allowed::read(&ALLOWED_RESERVED_IPS)?,
+            volumes: settings::get(&VOLUMES)?,
         })
     }
 }

@@ -299,6 +299,7 @@ fn it_describes_its_endpoint_and_its_settings() {
             "adoptById",
             "allowedCertificates",
             "allowedReservedIPs",
+            "volumes",
         ]
     );
     let keys: std::collections::BTreeSet<_> = description.annotations.iter().map(|it| it.key.as_str()).collect();
@@ -327,6 +328,7 @@ fn settings_that_cannot_work_are_refused_at_load() {
         ("pollInterval", "6m", "between 1s and 5m"),
         ("createAgainAfter", "0s", "between 1s and 1h"),
         ("adoptById", "yes", "true or false"),
+        ("volumes", "on", "true or false"),
     ] {
         let refused = Host::new().setting(name, value).run(DigitalOcean::describe).unwrap_err();
         assert_eq!(refused, Error::invalid(format_args!("setting {name}: {value:?} is not {allowed}")));

@@ -1,0 +1,395 @@
+//! A cloud in memory, which shows what an action has changed only when it has ended.
+
+use aerostat_sdk::testing::protocol::{Changed, CloudObject, ForeignChange};
+use aerostat_sdk::testing::{self, Body, FakeCloud, FakeMoment, FakeObjects, Host, Request, SimulatedCloud, reply};
+use aerostat_sdk::{Cluster, Provider, cluster};
+use serde_json::{Value, json};
+
+use super::*;
+
+const CLUSTER: &str = "c1a5e000-1111-2222-3333-444455556666";
+const UID: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
+/// Ids of volumes, but for their last digit.
+const PREFIX: &str = "506f78a4-e098-11e5-ad9f-00000000000";
+const SECONDS: u64 = 3;
+
+struct Running {
+    volume: String,
+    kind: &'static str,
+    ends: u64,
+    change: Value,
+    fails: bool,
+}
+
+/// The volumes of an account, one of which is another's.
+struct Account {
+    volumes: FakeObjects,
+    actions: Vec<Running>,
+    droplets: u64,
+    /// Whether the next action fails.
+    breaks: bool,
+    most: usize,
+}
+
+impl Default for Account {
+    fn default() -> Self {
+        let cloud = Self {
+            volumes: FakeObjects::new("volume", PREFIX),
+            actions: Vec::new(),
+            droplets: 0,
+            breaks: false,
+            most: 7,
+        };
+        cloud.with("pvc-other", json!({}))
+    }
+}
+
+impl Account {
+    /// The same with one that differs so from the usual one.
+    fn with(mut self, name: &str, differs: Value) -> Self {
+        let mut volume = json!({ "description": "", "size_gigabytes": 10, "droplet_ids": null, "region": "nyc3" });
+        for (key, value) in differs.as_object().unwrap() {
+            volume[key] = value.clone();
+        }
+        self.volumes.make(name, volume, FakeMoment::default());
+        self
+    }
+
+    fn with_action(mut self, id: &str, fails: bool, ends: u64) -> Self {
+        self.actions.push(Running { volume: id.to_owned(), kind: "attach_volume", ends, change: json!({}), fails });
+        self
+    }
+
+    /// Ends what has had its time.
+    fn settle(&mut self, now: u64) {
+        for action in self.actions.iter().filter(|it| it.ends <= now && !it.fails) {
+            let Some(volume) = self.volumes.get_mut(&action.volume) else { continue };
+            for (key, value) in action.change.as_object().unwrap() {
+                volume.body[key] = value.clone();
+            }
+        }
+        for action in &mut self.actions {
+            if action.ends <= now {
+                action.change = json!({});
+            }
+        }
+    }
+
+    fn shown(&self, id: &str) -> Value {
+        let volume = self.volumes.get(id).unwrap();
+        let mut shown = volume.body.clone();
+        (shown["id"], shown["name"]) = (json!(id), json!(volume.name));
+        shown["region"] = json!({ "slug": volume.body["region"] });
+        shown
+    }
+
+    fn act(&mut self, id: &str, body: &Value, now: u64) -> testing::Response {
+        assert_eq!(body["region"], self.volumes.get(id).unwrap().body["region"]);
+        if self.actions.iter().any(|it| it.ends > now) {
+            return refusal(422, "Droplet already has a pending event.");
+        }
+        let droplets = self.volumes.get(id).unwrap().body["droplet_ids"].clone();
+        let (kind, change) = match body["type"].as_str().unwrap() {
+            "attach" if !droplets.is_null() => return refusal(422, "This volume is already attached"),
+            "attach" if self.volumes.all().filter(|(_, it)| !it.body["droplet_ids"].is_null()).count() >= self.most => {
+                return refusal(422, "cannot attach more than 7 volumes to a single Droplet");
+            }
+            "attach" => ("attach_volume", json!({ "droplet_ids": [body["droplet_id"]] })),
+            "detach" if droplets.is_null() => return refusal(422, "Attachment not found"),
+            "detach" => ("detach_volume", json!({ "droplet_ids": null })),
+            _ => ("resize", json!({ "size_gigabytes": body["size_gigabytes"] })),
+        };
+        let fails = std::mem::take(&mut self.breaks);
+        self.actions.push(Running { volume: id.to_owned(), kind, ends: now + SECONDS, change, fails });
+        reply(202, json!({ "action": {} }))
+    }
+}
+
+fn refusal(status: u16, words: &str) -> testing::Response {
+    reply(status, json!({ "id": "unprocessable_entity", "message": words }))
+}
+
+fn not_found() -> testing::Response {
+    reply(404, json!({ "id": "not_found", "message": "The resource you requested could not be found." }))
+}
+
+impl FakeCloud for Account {
+    fn answer(&mut self, request: &Request, moment: FakeMoment) -> testing::Response {
+        self.settle(moment.now);
+        let path: Vec<_> = request.path.iter().map(String::as_str).collect();
+        let body: Value = match &request.body {
+            Some(Body::Bytes(bytes)) => serde_json::from_slice(bytes).unwrap(),
+            _ => Value::Null,
+        };
+        match (request.method, &path[1..]) {
+            (Method::Get, ["volumes"]) => {
+                let name = request.query.iter().find(|(key, _)| key == "name").map(|(_, it)| it);
+                let all = self.volumes.listed(moment).filter(|(_, it)| name.is_none_or(|name| it.name == *name));
+                let all: Vec<_> = all.map(|(id, _)| self.shown(id)).collect();
+                reply(200, json!({ "volumes": all, "links": {}, "meta": { "total": all.len() } }))
+            }
+            (Method::Post, ["volumes"]) => {
+                let name = body["name"].as_str().unwrap().to_owned();
+                if self.volumes.all().any(|(_, it)| it.name == name && it.body["region"] == body["region"]) {
+                    return refusal(409, "a volume with this name already exists");
+                }
+                let mut volume = body;
+                volume["droplet_ids"] = Value::Null;
+                volume.as_object_mut().unwrap().remove("name");
+                let id = self.volumes.make(name, volume, moment);
+                reply(201, json!({ "volume": self.shown(&id) }))
+            }
+            (_, ["volumes", id, ..]) if self.volumes.get(id).is_none() => not_found(),
+            (Method::Get, ["volumes", id]) => reply(200, json!({ "volume": self.shown(id) })),
+            (Method::Delete, ["volumes", id]) => {
+                assert!(self.volumes.get(id).unwrap().body["droplet_ids"].is_null(), "it is attached");
+                self.volumes.remove(id);
+                reply(204, "")
+            }
+            (Method::Get, ["volumes", id, "actions"]) => {
+                let state = |it: &Running| match (it.ends > moment.now, it.fails) {
+                    (true, _) => "in-progress",
+                    (_, true) => "errored",
+                    _ => "completed",
+                };
+                let all = self.actions.iter().enumerate().filter(|(_, it)| it.volume == *id);
+                let all: Vec<_> =
+                    all.map(|(at, it)| json!({ "id": at, "type": it.kind, "status": state(it) })).collect();
+                reply(200, json!({ "actions": all, "links": {}, "meta": { "total": all.len() } }))
+            }
+            (Method::Post, ["volumes", id, "actions"]) => self.act(id, &body, moment.now),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn objects(&self) -> Vec<CloudObject> {
+        self.volumes.shown()
+    }
+
+    fn change(&mut self, change: &ForeignChange) -> Option<Changed> {
+        let ForeignChange::AddMachine { .. } = change else { return None };
+        self.droplets += 1;
+        Some(Changed { id: Some(self.droplets.to_string()) })
+    }
+
+    fn settings(&self) -> Vec<(&'static str, &'static str)> {
+        vec![("volumes", "true")]
+    }
+
+    fn busy(&self, _: &Request) -> testing::Response {
+        refusal(422, "Droplet already has a pending event.")
+    }
+}
+
+fn desired() -> DesiredVolume {
+    DesiredVolume::of("default", "data", UID, 10 * GIB).with_place(SEGMENT, "nyc3")
+}
+
+fn described(cluster: &str, uid: &str) -> Value {
+    let mark = Mark { cluster: cluster.to_owned(), service: uid.to_owned() };
+    json!({ "description": format!("{CREATED} ({mark})") })
+}
+
+fn mode() -> AttachMode {
+    AttachMode { read_only: false, block: false, access_modes: desired().access_modes }
+}
+
+/// The volume that was added after the usual one.
+fn second() -> KnownVolume {
+    KnownVolume::of(format!("{PREFIX}2"))
+}
+
+/// One call before this cloud: its answer, the requests with bodies, and the events' reasons.
+fn call<T>(cloud: Account, of: impl FnOnce() -> T) -> (T, Vec<String>, Vec<String>) {
+    let cloud = SimulatedCloud::new(cloud).shared();
+    let host = Host::of(&cloud).setting("volumes", "true").cluster(Cluster::of("kubernetes", CLUSTER));
+    let answer = host.run(of);
+    (answer, host.requests(), host.events().into_iter().map(|it| it.reason).collect())
+}
+
+#[test]
+fn a_volume_survives_each_request_that_goes_wrong() {
+    assert_eq!(testing::converge_volumes::<DigitalOcean, _>(Account::default, &desired()), [""; 0]);
+}
+
+#[test]
+fn a_volume_is_made_as_the_vendor_makes_it_and_marked() {
+    let cloud = SimulatedCloud::new(Account::default()).shared();
+    let host = Host::of(&cloud).setting("volumes", "true").setting("clusterId", "c-1");
+    let made = host.run(|| (DigitalOcean::create(&desired().first_create()), cluster().unwrap().uid));
+    let (Ok(VolumeCreation::Ready(volume)), uid) = made else { panic!("{made:?}") };
+    assert_eq!((volume.name.as_str(), volume.bytes), (desired().name.as_str(), 10 * GIB));
+    assert_eq!((volume.owner.cluster_uid.as_ref(), volume.owner.uid.as_deref()), (Some(&uid), Some(UID)));
+    assert_eq!(volume.accessible_topologies, desired().accessible_topologies);
+    let body: Value = serde_json::from_str(host.bodies().last().unwrap()).unwrap();
+    let description = format!("{CREATED} (aerostat:{uid}:{UID})");
+    let name = desired().name;
+    assert_eq!(
+        body,
+        json!({ "name": name, "description": description, "size_gigabytes": 10, "region": "nyc3", "tags": ["k8s:c-1"] })
+    );
+}
+
+#[test]
+fn a_volume_without_a_place_is_made_in_the_region_of_the_settings() {
+    let anywhere = DesiredVolume { accessible_topologies: Vec::new(), ..desired() }.first_create();
+    let (nowhere, requests, _) = call(Account::default(), || DigitalOcean::create(&anywhere));
+    assert!(matches!(&nowhere, Err(Error::Invalid(why)) if why.contains("set region")), "{nowhere:?}");
+    assert!(requests.iter().all(|it| it.starts_with("GET ")), "{requests:?}");
+    let cloud = SimulatedCloud::new(Account::default()).shared();
+    let host = Host::of(&cloud).setting("volumes", "true").setting("region", "fra1");
+    let made = host.run(|| DigitalOcean::create(&anywhere));
+    assert!(matches!(&made, Ok(VolumeCreation::Ready(it)) if it.accessible_topologies
+        == [aerostat_sdk::VolumePlace::of(SEGMENT, "fra1")]));
+}
+
+#[test]
+fn a_volume_with_the_vendors_words_alone_is_taken_over() {
+    let name = desired().name;
+    let create = |differs: Value| call(Account::default().with(&name, differs), || DigitalOcean::create(&desired()));
+    let (found, requests, _) = create(json!({ "description": CREATED }));
+    assert!(matches!(found, Ok(VolumeCreation::Ready(_))) && requests.len() == 1, "{requests:?}");
+    for other in [
+        json!({ "description": "my disk" }),
+        json!({ "description": format!("{CREATED}, once") }),
+        described("another-cluster", UID),
+        described(CLUSTER, "another-claim"),
+    ] {
+        let (refused, requests, _) = create(other.clone());
+        assert!(
+            matches!(&refused, Err(Error::Invalid(why)) if why.contains("it is not touched")),
+            "{other}: {refused:?}"
+        );
+        assert_eq!(requests.len(), 1, "{requests:?}");
+        let (left, requests, _) = call(Account::default().with(&name, other), || DigitalOcean::abandon(&desired()));
+        assert!(left.is_ok() && requests.iter().all(|it| it.starts_with("GET ")), "{left:?} {requests:?}");
+    }
+}
+
+#[test]
+fn a_volume_of_another_cluster_is_not_deleted() {
+    let delete = |differs: Value| {
+        call(Account::default().with("pvc-1", differs), || <DigitalOcean as Volumes>::delete(&second()))
+    };
+    let (foreign, requests, _) = delete(described("another-cluster", UID));
+    assert!(matches!(foreign, Err(Error::Denied(_))), "{foreign:?}");
+    assert!(requests.iter().all(|it| it.starts_with("GET ")), "{requests:?}");
+    let (used, ..) = delete(json!({ "droplet_ids": [42] }));
+    assert_eq!(used, Ok(VolumeDeletion::InUse(vec!["42".to_owned()])));
+    for own in [described(CLUSTER, UID), json!({ "description": CREATED })] {
+        let (gone, requests, _) = delete(own);
+        assert_eq!(gone, Ok(VolumeDeletion::Done));
+        assert_eq!(requests.last().unwrap(), &format!("DELETE api /v2/volumes/{PREFIX}2"));
+    }
+}
+
+#[test]
+fn a_volume_is_gone_when_two_reads_say_so() {
+    let gone = KnownVolume::of(format!("{PREFIX}9"));
+    let (answer, requests, _) = call(Account::default(), || <DigitalOcean as Volumes>::delete(&gone));
+    assert_eq!((answer, requests.len()), (Ok(VolumeDeletion::Done), 2));
+    // The first read finds no volume, or no actions, and the other one does.
+    let seen = |path: &'static str, body: &'static str| {
+        let host = Host::new().setting("volumes", "true").answers(move |request| {
+            let is_it = request.path.join("/").ends_with(path);
+            testing::answer(if is_it { 200 } else { 404 }, if is_it { body } else { r#"{ "id": "not_found" }"# })
+        });
+        (host.run(|| <DigitalOcean as Volumes>::get(&gone.handle)), host.requests().len())
+    };
+    let volume = r#"{ "volume": { "id": "506f78a4-e098-11e5-ad9f-000000000009", "name": "pvc-9", "size_gigabytes": 1,
+        "region": { "slug": "nyc3" } } }"#;
+    assert!(matches!(seen("000000000009", volume), (Err(Error::Unavailable(_)), 2)));
+    assert_eq!(seen("actions", r#"{ "actions": [] }"#), (Ok(None), 3), "the volume is asked for again");
+}
+
+#[test]
+fn actions_are_read_before_their_volume() {
+    // The attachment ends before, between or after the two reads.
+    for seconds in 0..5 {
+        let cloud = SimulatedCloud::new(Account::default().with("pvc-1", json!({}))).shared();
+        let (change, kind, ends) = (json!({ "droplet_ids": [7] }), "attach_volume", cloud.borrow().now() + seconds);
+        let attachment = Running { volume: second().handle, kind, ends, change, fails: false };
+        cloud.borrow_mut().cloud().actions.push(attachment);
+        let host = Host::of(&cloud).setting("volumes", "true");
+        let left = host.run(|| DigitalOcean::detach(&second(), "7")).unwrap();
+        assert!(matches!(left, VolumeDetachment::Pending(_)), "it is at 7 within {seconds} s, and must be detached");
+    }
+}
+
+#[test]
+fn a_droplet_that_is_full_or_at_work_is_no_error() {
+    let attach = |cloud: Account| call(cloud, || DigitalOcean::attach(&second(), "42", &mode()));
+    let full = Account { most: 0, ..Account::default().with("pvc-1", json!({})) };
+    assert!(matches!(attach(full).0, Ok(VolumeAttachment::Full(why)) if why.contains("more than 7 volumes")));
+    let another = format!("{PREFIX}1");
+    let busy = Account::default().with("pvc-1", json!({})).with_action(&another, false, 2_000_000_000);
+    let (pending, requests, _) = attach(busy);
+    assert!(matches!(&pending, Ok(VolumeAttachment::Pending(it)) if it.wait.reason.contains("pending event")));
+    assert_eq!(requests.len(), 3, "{requests:?}");
+    let elsewhere = Account::default().with("pvc-1", json!({ "droplet_ids": [7] }));
+    assert_eq!(attach(elsewhere).0, Ok(VolumeAttachment::Occupied("7".to_owned())));
+    let here = Account::default().with("pvc-1", json!({ "droplet_ids": [42] }));
+    let context = vec![(VOLUME_NAME.to_owned(), "pvc-1".to_owned())];
+    assert_eq!(attach(here).0, Ok(VolumeAttachment::Ready(context)));
+}
+
+#[test]
+fn an_action_that_failed_is_told_and_begun_again() {
+    let failed = Account::default().with("pvc-1", json!({})).with_action(&second().handle, true, 0);
+    let (again, requests, told) = call(failed, || DigitalOcean::attach(&second(), "42", &mode()));
+    assert!(matches!(again, Ok(VolumeAttachment::Pending(_))), "{again:?}");
+    assert_eq!((requests.len(), &told[..]), (3, &["VolumeActionFailed".to_owned()][..]));
+}
+
+#[test]
+fn a_node_id_or_a_handle_of_another_form_is_refused() {
+    for node in ["web-1", "042", "-1", ""] {
+        let cloud = Account::default().with("pvc-1", json!({}));
+        let (refused, requests, _) = call(cloud, || DigitalOcean::attach(&second(), node, &mode()));
+        assert!(matches!(refused, Err(Error::Invalid(_))) && requests.len() == 2, "{node}: {requests:?}");
+    }
+    for handle in ["42", "../account", "506F78A4-e098-11e5-ad9f-000000000002", ""] {
+        let (refused, requests, _) = call(Account::default(), || DigitalOcean::detach(&KnownVolume::of(handle), "42"));
+        assert!(matches!(refused, Err(Error::Invalid(_))) && requests.is_empty(), "{handle}: {requests:?}");
+    }
+}
+
+#[test]
+fn a_used_up_quota_is_no_place_without_room() {
+    let words =
+        r#"{ "id": "forbidden", "message": "failed to create volume: volume/snapshot capacity limit exceeded" }"#;
+    let host = Host::new().setting("volumes", "true").answers(move |request| match request.method {
+        Method::Get => testing::answer(200, r#"{ "volumes": [] }"#),
+        _ => testing::answer(403, words),
+    });
+    let refused = host.run(|| DigitalOcean::create(&desired().first_create()));
+    assert!(matches!(&refused, Err(error) if error.is_quota()), "{refused:?}");
+}
+
+#[test]
+fn volumes_are_listed_with_their_marks() {
+    let cloud = Account::default().with("pvc-1", described(CLUSTER, UID));
+    let (page, requests, _) = call(cloud, || <DigitalOcean as Volumes>::list(None, 500).unwrap());
+    assert_eq!(requests, ["GET api /v2/volumes?page=1&per_page=200"]);
+    let owners: Vec<_> = page.volumes.iter().map(|it| it.owner.uid.as_deref()).collect();
+    assert_eq!((owners, page.next), (vec![None, Some(UID)], None));
+}
+
+#[test]
+fn nothing_is_done_where_volumes_are_not_switched_on() {
+    let host = Host::new();
+    let refused = [
+        host.run(|| DigitalOcean::create(&desired()).map(drop)),
+        host.run(|| DigitalOcean::abandon(&desired()).map(drop)),
+        host.run(|| <DigitalOcean as Volumes>::delete(&second()).map(drop)),
+        host.run(|| DigitalOcean::attach(&second(), "42", &mode()).map(drop)),
+        host.run(|| DigitalOcean::detach(&second(), "42").map(drop)),
+        host.run(|| DigitalOcean::expand(&second(), GIB).map(drop)),
+        host.run(|| <DigitalOcean as Volumes>::get(&second().handle).map(drop)),
+        host.run(|| <DigitalOcean as Volumes>::list(None, 1).map(drop)),
+    ];
+    assert!(refused.iter().all(|it| matches!(it, Err(Error::Invalid(why)) if why.contains("set volumes: \"true\""))));
+    assert!(host.requests().is_empty());
+    let rules = |host: Host| host.run(<DigitalOcean as Provider>::describe).unwrap().endpoints[0].allow.len();
+    assert_eq!(rules(Host::new().setting("volumes", "true")), rules(Host::new()) + 5);
+}
