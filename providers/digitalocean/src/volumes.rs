@@ -63,37 +63,37 @@ impl Volumes for DigitalOcean {
     }
 
     fn create(desired: &DesiredVolume) -> Result<VolumeCreation> {
-        volume_backend::create(&Call::new()?, desired)
+        volume_backend::create(&VolumeCall::new()?, desired)
     }
 
     fn abandon(unwanted: &DesiredVolume) -> Result<VolumeDeletion> {
-        volume_backend::abandon(&Call::new()?, unwanted)
+        volume_backend::abandon(&VolumeCall::new()?, unwanted)
     }
 
     fn delete(unwanted: &KnownVolume) -> Result<VolumeDeletion> {
-        volume_backend::delete(&Call::new()?, unwanted)
+        volume_backend::delete(&VolumeCall::new()?, unwanted)
     }
 
     fn attach(volume: &KnownVolume, node_id: &str, mode: &AttachMode) -> Result<VolumeAttachment> {
         // No volume of this cloud is at two droplets, whatever its access modes say.
         let mode = AttachMode { access_modes: Vec::new(), ..mode.clone() };
-        volume_backend::attach(&Call::new()?, volume, node_id, &mode)
+        volume_backend::attach(&VolumeCall::new()?, volume, node_id, &mode)
     }
 
     fn detach(volume: &KnownVolume, node_id: &str) -> Result<VolumeDetachment> {
-        volume_backend::detach(&Call::new()?, volume, node_id)
+        volume_backend::detach(&VolumeCall::new()?, volume, node_id)
     }
 
     fn expand(volume: &KnownVolume, bytes: u64) -> Result<VolumeExpansion> {
-        volume_backend::expand(&Call::new()?, volume, bytes)
+        volume_backend::expand(&VolumeCall::new()?, volume, bytes)
     }
 
     fn get(handle: &str) -> Result<Option<CloudVolume>> {
-        volume_backend::get(&Call::new()?, handle)
+        volume_backend::get(&VolumeCall::new()?, handle)
     }
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<VolumePage> {
-        let call = Call::new()?;
+        let call = VolumeCall::new()?;
         let size = limit.clamp(1, PAGES.largest);
         let at = Position::parse(cursor, &["volumes"], size)?;
         let found = api::page(at.page, size)?;
@@ -132,11 +132,11 @@ impl LiveVolume {
 }
 
 /// One call about one volume.
-struct Call {
+struct VolumeCall {
     settings: Settings,
 }
 
-impl Call {
+impl VolumeCall {
     /// # Errors
     ///
     /// `invalid` where the operator did not switch volumes on, and for settings that cannot work.
@@ -165,7 +165,7 @@ impl Call {
     }
 }
 
-impl VolumeBackend for Call {
+impl VolumeBackend for VolumeCall {
     type Live = LiveVolume;
 
     const NAMES_ARE_UNIQUE: bool = true;

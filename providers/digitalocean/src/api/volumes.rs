@@ -98,9 +98,9 @@ pub(crate) fn page(number: u32, size: u32) -> Result<NumberedPage<DropletVolume>
 /// Creates one.
 pub(crate) fn create(spec: &VolumeSpec<'_>) -> Result<Making<DropletVolume>> {
     // The description has no status and no code for a name that is taken: it is looked for.
-    let taken = |it: &Response| {
-        let is_taken = it.status() == 409 || (it.status() == 422 && says(it, "already exists"));
-        is_taken.then(|| Making::Unclear(it.complaint()))
+    let taken = |answer: &Response| {
+        let is_taken = answer.status() == 409 || (answer.status() == 422 && says(answer, "already exists"));
+        is_taken.then(|| Making::Unclear(answer.complaint()))
     };
     Making::sent_unless(API.post(PATH).json(spec), taken, |it| it.json_in("volume"))
 }

@@ -147,7 +147,7 @@ impl FakeCloud for Account {
                 reply(204, "")
             }
             (Method::Get, ["volumes", id, "actions"]) => {
-                let state = |it: &Running| match (it.ends > moment.now, it.fails) {
+                let state = |action: &Running| match (action.ends > moment.now, action.fails) {
                     (true, _) => "in-progress",
                     (_, true) => "errored",
                     _ => "completed",
