@@ -58,7 +58,7 @@ pub trait Vendor: Send + Sync + 'static {
     const ANNOTATIONS: &'static [(&'static str, &'static str)] = &[];
     /// Annotations by which a Service gets a load balancer of another kind, where there is one.
     const OTHER_KIND: &'static [(&'static str, &'static str)] = &[];
-    /// Whether a Service can choose the name of its load balancer.
+    /// Whether a Service can choose the name of its load balancer, and gets it also where the answer to the creation was lost.
     const NAMES: bool = true;
     /// Settings with which the provider loses little time.
     const FAST: &'static [(&'static str, &'static str)] = &[("pollInterval", "1s"), ("createAgainAfter", "2s")];

@@ -47,6 +47,8 @@ impl Vendor for IbmCloud {
     const HOSTNAME: &'static str = "";
     const SECOND_PORT: &'static [&'static str] =
         &["POST /v1/load_balancers/{id}/pools → 201", "POST /v1/load_balancers/{id}/listeners → 201"];
+    // A load balancer of IBM Cloud has no mark but its name: one that a person has chosen tells nobody whose it is.
+    const NAMES: bool = false;
     const OTHER_KIND: &'static [(&'static str, &'static str)] =
         &[("service.kubernetes.io/ibm-load-balancer-cloud-provider-ip-type", "private")];
 

@@ -231,7 +231,7 @@ fn a_volume_is_made_as_the_vendor_makes_it_and_marked() {
 }
 
 #[test]
-fn a_volume_without_a_place_is_made_in_the_region_of_the_settings() {
+fn a_volume_without_a_place_is_made_in_the_settings_region() {
     let anywhere = DesiredVolume { accessible_topologies: Vec::new(), ..desired() }.first_create();
     let (nowhere, requests, _) = call(Account::default(), || DigitalOcean::create(&anywhere));
     assert!(matches!(&nowhere, Err(Error::Invalid(why)) if why.contains("set region")), "{nowhere:?}");

@@ -263,5 +263,5 @@ fn index(service: &Service) -> usize {
 
 /// Half of the Services choose the name of their load balancer, where they can.
 fn chosen<V: Vendor>(index: usize) -> Option<String> {
-    (V::NAMES && index % 2 == 1).then(|| format!("chosen-{index}-example"))
+    (V::NAMES && index % 2 == 1).then(|| format!("chosen-{index}.example.com"))
 }
