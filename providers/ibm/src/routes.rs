@@ -105,7 +105,7 @@ fn table(settings: &IbmRouteSettings) -> Result<VpcTable> {
     Ok(VpcTable { vpc, id: id.id })
 }
 
-/// Routes as the host knows them: those of others one by one, all entries else of a destination as one.
+/// Routes as the host knows them: those of others one by one, all entries of this cluster for a destination as one.
 fn shown(live: &[VpcTableEntry], mark: &str, zones: &[String]) -> Vec<Route> {
     let mut routes = Vec::new();
     let mut own: SortedMap<&str, Vec<&VpcTableEntry>> = SortedMap::new();
@@ -119,12 +119,12 @@ fn shown(live: &[VpcTableEntry], mark: &str, zones: &[String]) -> Vec<Route> {
             own.insert(&route.destination, vec![route]);
         }
     }
-    routes.extend(own.iter().map(|(destination, entries)| one(destination, entries, mark, zones)));
+    routes.extend(own.iter().map(|(destination, entries)| one(destination, entries, zones)));
     routes
 }
 
 /// The route of these entries. Where they lead to several addresses it leads to all of them.
-fn one(destination: &str, entries: &[&VpcTableEntry], mark: &str, zones: &[String]) -> Route {
+fn one(destination: &str, entries: &[&VpcTableEntry], zones: &[String]) -> Route {
     let hops = hops(entries);
     let lacks = |zone: &String| !entries.iter().any(|it| it.zone.name == *zone);
     let state = if entries.iter().any(|it| it.is_changing()) {
@@ -136,9 +136,7 @@ fn one(destination: &str, entries: &[&VpcTableEntry], mark: &str, zones: &[Strin
     } else {
         RouteState::Active
     };
-    let is_ours = entries.iter().all(|it| ownership(it, mark) == RouteOwnership::Ours);
-    let ownership = if is_ours { RouteOwnership::Ours } else { RouteOwnership::Unmarked };
-    Route::new(destination, hops).state(state).ownership(ownership)
+    Route::new(destination, hops).state(state).ownership(RouteOwnership::Ours)
 }
 
 #[cfg(test)]

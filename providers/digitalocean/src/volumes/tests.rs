@@ -376,7 +376,7 @@ fn volumes_are_listed_with_their_marks() {
 }
 
 #[test]
-fn nothing_is_done_where_volumes_are_not_switched_on() {
+fn volumes_that_are_not_switched_on_are_not_touched() {
     let host = Host::new();
     let refused = [
         host.run(|| DigitalOcean::create(&desired()).map(drop)),

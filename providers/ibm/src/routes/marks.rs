@@ -29,18 +29,11 @@ pub(super) fn name(mark: &str, destination: &str, zone: &str) -> String {
     whole.chars().take(LONGEST).collect::<String>().trim_end_matches('-').to_owned()
 }
 
-/// The owner of an entry. One without a mark that leads to an address could have been made here, or by a person.
+/// The owner of an entry. One without this cluster's mark is somebody else's: no entry is made here without it, and the vendor's controller
+/// makes none.
 pub(super) fn ownership(route: &VpcTableEntry, mark: &str) -> RouteOwnership {
     match route.hop() {
-        None => RouteOwnership::Foreign,
         Some(_) if route.name.starts_with(mark) => RouteOwnership::Ours,
-        Some(_) if has_mark(&route.name) => RouteOwnership::Foreign,
-        Some(_) => RouteOwnership::Unmarked,
+        _ => RouteOwnership::Foreign,
     }
-}
-
-/// Whether a name has the mark of any cluster.
-fn has_mark(name: &str) -> bool {
-    let digits = name.strip_prefix(MARK).and_then(|it| it.split_once('-')).map(|(digits, _)| digits);
-    digits.is_some_and(|it| it.len() == DIGITS && it.bytes().all(|it| it.is_ascii_hexdigit()))
 }

@@ -113,10 +113,12 @@ impl IbmRoutePass {
         let live = self.table.routes()?;
         let mut there = live.iter().filter(|it| it.destination == destination && it.zone.name == zone);
         match there.find(|it| ownership(it, &self.mark) != RouteOwnership::Foreign) {
-            Some(entry) if entry.hop() == Some(hop) && !entry.is_changing() => Ok(Change::Done(())),
-            Some(entry) if entry.hop() == Some(hop) => {
-                Ok(Change::Busy(format!("the cloud makes entry {}", entry.name)))
-            }
+            // Also one that is deleted still: the answer to its deletion comes before its end.
+            Some(entry) if entry.is_changing() => Ok(Change::Busy(format!("the cloud changes entry {}", entry.name))),
+            Some(entry) if entry.hop() == Some(hop) => match entry.failure() {
+                Some(why) => Err(Error::unavailable(why)),
+                None => Ok(Change::Done(())),
+            },
             Some(entry) => Err(Error::invalid(format_args!(
                 "the route to {destination} {} in zone {zone} by now, and is not touched: it was to be none",
                 entry.does()
@@ -191,6 +193,9 @@ fn led(change: Change<aerostat_sdk::http::Response>) -> Result<Change<()>> {
         Change::Busy(why) => return Ok(Change::Busy(why)),
     };
     let entry: VpcTableEntry = response.json()?;
+    if let Some(why) = entry.failure() {
+        return Err(Error::unavailable(why));
+    }
     Ok(match entry.is_changing() {
         true => Change::Busy(format!("the cloud makes entry {}", entry.name)),
         false => Change::Done(()),

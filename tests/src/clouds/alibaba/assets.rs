@@ -89,7 +89,7 @@ impl Cloud for Assets {
     }
 
     fn show_quota(_: &mut Answer, _: &Quota) {
-        // Nobody says how many requests are left, or when to come back.
+        // The answer does not say how many requests are left, or when to come back.
     }
 
     fn identify(answer: &mut Answer, request: &str) {
@@ -134,7 +134,7 @@ impl Assets {
             return Err(refused(404, "InvalidRegionId.NotFound", "The specified RegionId does not exist."));
         }
         if self.ram.denies(&request.path) {
-            // Whoever may not see machines gets an empty list, and no error.
+            // An account that may not see machines gets an empty list, and no error.
             let is_open = request.path.starts_with("/ecs/Describe") && pairs.flag("DryRun") != Some(true);
             return if is_open { Ok(Self::empty_list(request)) } else { Err(not_permitted(pairs.action())) };
         }

@@ -60,7 +60,7 @@ impl<W> AcsJobs<W> {
         self.open.is_empty()
     }
 
-    /// What the API says of one.
+    /// The state of one, in the words of the API.
     pub(super) fn state(&self, id: &str) -> Option<&'static str> {
         if self.open.iter().any(|it| it.id == id) {
             return Some("Processing");

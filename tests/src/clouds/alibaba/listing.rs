@@ -7,7 +7,7 @@ use crate::simulator::Answer;
 use super::errors::{Refused, bad};
 use super::pairs::AcsPairs;
 
-/// The beginning of a token: what follows says nothing to whoever reads it.
+/// The beginning of a token, which is opaque.
 const TOKEN: &str = "FFh3Xqm+JgZ/U9Jyb7wdVr9LWk80Tghn5UZjbcWEVEderBcbVF+Y6PS0i8Ggk1";
 
 /// A page of a list with tokens.

@@ -29,12 +29,39 @@ fn a_move_that_was_broken_off_goes_on() {
 
 #[test]
 fn a_zone_with_two_entries_keeps_one() {
-    let second = entry("by-hand", POD, "us-south-1", "10.240.0.9");
+    let second = entry(
+        &format!("{}-2", route(POD, &ZONES, "10.240.0.1")[0]["name"].as_str().unwrap()),
+        POD,
+        "us-south-1",
+        "10.240.0.9",
+    );
     let table = Table::new([route(POD, &ZONES, "10.240.0.1"), vec![second]].concat());
     let listed = table.list().unwrap().remove(0);
-    assert_eq!((listed.state, listed.ownership), (RouteState::Partial, RouteOwnership::Unmarked));
+    assert_eq!((listed.state, listed.ownership), (RouteState::Partial, RouteOwnership::Ours));
     assert_eq!(table.one(change(POD, listed.next_hop.as_deref(), Some(1))), Ok(RouteOutcome::Done));
-    assert_eq!(table.writes(), ["DELETE r006-by-hand"]);
+    let writes = table.writes();
+    assert!(writes.len() == 1 && writes[0].starts_with("DELETE ") && writes[0].ends_with("-2"), "{writes:?}");
+}
+
+#[test]
+fn an_entry_by_hand_stays_beside_ours() {
+    let second = entry("by-hand", POD, "us-south-1", "10.240.0.9");
+    let table = Table::new([route(POD, &ZONES, "10.240.0.1"), vec![second]].concat());
+    let owners: Vec<_> = table.list().unwrap().into_iter().map(|it| it.ownership).collect();
+    assert_eq!(owners, [RouteOwnership::Foreign, RouteOwnership::Ours]);
+    let refused = table.one(change(POD, Some("10.240.0.1"), Some(2)));
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("by-hand")), "{refused:?}");
+    assert_eq!(table.writes(), [""; 0]);
+}
+
+#[test]
+fn an_entry_that_the_cloud_calls_failed_is_no_success() {
+    for lifecycle in ["failed", "suspended"] {
+        let table = Table::new(Vec::new());
+        table.0.borrow_mut().lifecycle = Some(lifecycle);
+        let said = table.one(change(POD, None, Some(1)));
+        assert!(matches!(&said, Err(Error::Unavailable(why)) if why.contains(lifecycle)), "{said:?}");
+    }
 }
 
 #[test]
@@ -65,9 +92,8 @@ fn routes_of_others_are_shown_as_theirs() {
     let mut listed: Vec<_> = table.list().unwrap().into_iter().map(|it| (it.destination, it.ownership)).collect();
     listed.sort_by(|one, other| one.0.cmp(&other.0));
     let owners: Vec<RouteOwnership> = listed.iter().map(|it| it.1).collect();
-    assert_eq!(owners[..4], [RouteOwnership::Foreign; 4]);
-    assert_eq!(owners[4], RouteOwnership::Unmarked, "anybody could have made it");
-    for number in 1..=4 {
+    assert_eq!(owners, [RouteOwnership::Foreign; 5], "no entry is made here without the mark");
+    for number in 1..=5 {
         let destination = format!("10.244.{number}.0/24");
         let refused = table.one(change(&destination, Some("10.240.0.1"), None));
         assert!(matches!(refused, Err(Error::Invalid(_))), "{destination}");
