@@ -21,7 +21,7 @@ pub use self::alike::{StepLimits, until_alike};
 pub use self::asked::Asked;
 pub use self::comparison::{Compared, ComparedStep, ManagerState, compare};
 pub use self::differences::{Difference, differences};
-pub use self::events::{SeenEvents, recorded_events};
+pub use self::events::{SeenEvents, recorded_events, with_warnings};
 pub use self::meant::{Meant, explained, unmeant};
 pub use self::recorded::{VendorFormat, VendorStep, by_name, vendor_steps};
 pub use self::story::{

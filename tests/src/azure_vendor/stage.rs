@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use crate::beside::{
     Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, ServiceChange, ServiceStep, StepLimits, compare,
-    manifest, recorded_events, seen_service, until_alike,
+    manifest, recorded_events, seen_service, until_alike, with_warnings,
 };
 use crate::clouds::azure::{Kind, LOCATION, Options, Recorded, Simulator, World, id, machine_address};
 use crate::control_plane::{Cluster, cluster};
@@ -143,7 +143,7 @@ impl AzureStage {
             say(format!("{}: {:?} of {:?}", step.name, line(&played.ours.asked), line(&played.theirs.asked)));
             compared.push(played);
         }
-        compare(table, part, &compared)
+        with_warnings(compare(table, part, &compared), &self.cluster).await
     }
 
     async fn play_step(&self, step: &ServiceStep, table: &[Meant]) -> ComparedStep {

@@ -8,6 +8,8 @@ use serde_json::{Map, Value, json};
 
 use crate::control_plane::Cluster;
 
+use super::comparison::Compared;
+
 /// The controllers of the test's own control plane tell of Services, too.
 const OTHERS: [&str; 3] = ["ipallocator-repair-controller", "portallocator-repair-controller", "endpoint-controller"];
 
@@ -50,6 +52,26 @@ impl SeenEvents {
         }
         new.into()
     }
+}
+
+/// A comparison with the Warnings about Services of namespace `default`, a line each, where something differs: they say why.
+///
+/// # Panics
+///
+/// Panics if the API server does not answer.
+pub async fn with_warnings(mut compared: Compared, cluster: &Cluster) -> Compared {
+    if compared.wrong.is_empty() {
+        return compared;
+    }
+    let events: Api<Event> = Api::default_namespaced(cluster.admin.clone());
+    for event in events.list(&ListParams::default()).await.expect("the API server answers").items {
+        let about = event.involved_object;
+        if event.type_.as_deref() == Some("Warning") && about.kind.as_deref() == Some("Service") {
+            let [name, reason, text] = [about.name, event.reason, event.message].map(Option::unwrap_or_default);
+            compared.wrong.push(format!("told of {name}: {reason}: {text}"));
+        }
+    }
+    compared
 }
 
 /// The same of a recorded step.

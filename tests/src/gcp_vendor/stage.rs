@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 use crate::beside::{
     Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, StepLimits, compare, manifest, recorded_events,
-    until_alike,
+    until_alike, with_warnings,
 };
 use crate::clouds::gcp::{Collection, MetadataServer, Options, PROJECT, Place, REGION, Simulator, World};
 use crate::control_plane::{Cluster, cluster};
@@ -158,7 +158,8 @@ impl GcpStage {
 
     /// Plays the steps of a part, and compares each with its recording. `say` hears of each step how much was asked.
     pub async fn play(&self, part: &str, steps: &[GcpStep], table: &[Meant], say: impl Fn(String)) -> Compared {
-        compare(table, part, &self.played(steps, table, say).await)
+        let compared = compare(table, part, &self.played(steps, table, say).await);
+        with_warnings(compared, &self.cluster).await
     }
 
     /// Plays the steps of a part, each beside its recording: `ours` is what the manager that runs leaves.

@@ -12,7 +12,7 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
-use crate::beside::{Asked, Compared, ComparedStep, ManagerState, Meant, compare, unmeant};
+use crate::beside::{Asked, Compared, ComparedStep, ManagerState, Meant, compare, unmeant, with_warnings};
 use crate::clouds::openstack::{Kind, Options, Simulator, Taking, World};
 use crate::control_plane::{Cluster, cluster};
 use crate::manager::Manager;
@@ -194,7 +194,7 @@ impl Stage {
         if !are_alone {
             compared.add(compare(table, "in common", &[self.in_common(stories, begun)]));
         }
-        compared
+        with_warnings(compared, &self.cluster).await
     }
 
     async fn play_one(
