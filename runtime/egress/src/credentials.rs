@@ -75,6 +75,10 @@ use crate::seen::Ending;
 /// How often credentials are kept fresh.
 const PERIOD: Duration = Duration::from_secs(10);
 
+/// For so long a request waits for a token that is being asked for, before its caller is told to come back: at the start the first
+/// calls come as early as the first tokens.
+const FETCH: Duration = Duration::from_secs(5);
+
 /// The header with the token of another tenant ("Authenticate requests across tenants" of the documentation of Azure Resource Manager).
 const AUXILIARY: HeaderName = HeaderName::from_static("x-ms-authorization-auxiliary");
 
@@ -263,8 +267,12 @@ impl Credentials {
                 let credential = self.named(name);
                 let credential =
                     credential.ok_or_else(|| NotAuthorized::Refused(format!("there is no credential {name}")))?;
-                let authenticated = credential.authorize(permitted, now).await?;
                 let auxiliary = credential.auxiliary().and_then(|it| self.named(it));
+                let needed = [Some(credential), auxiliary].into_iter().flatten();
+                let fetched = futures::future::join_all(needed.map(|it| it.fetched()));
+                // Without it, the credential itself says what its caller is told.
+                let _ = tokio::time::timeout(FETCH, fetched).await;
+                let authenticated = credential.authorize(permitted, now).await?;
                 match auxiliary.and_then(|it| it.as_auxiliary(authenticated.permitted())) {
                     None => authenticated,
                     Some(token) => authenticated.with_header(AUXILIARY, token?),

@@ -69,6 +69,9 @@ pub(crate) trait Credential: Send + Sync {
     /// token from elsewhere answers that the token is being fetched.
     async fn authorize(&self, permitted: Permitted, now: SystemTime) -> Result<Authenticated, NotAuthorized>;
 
+    /// Waits while a token is being asked for, if there is none. It asks nobody itself.
+    async fn fetched(&self) {}
+
     /// The refusal of the credential in this answer, if there is one: it has expired, or the clocks differ.
     fn refusal(&self, answer: &CompleteAnswer) -> Option<CredentialRefusal>;
 

@@ -348,6 +348,17 @@ impl<S: SigningSource> Credential for SigningCredential<S> {
         S::sign(permitted, &keys, generation, now).map_err(|because| self.refused(&because))
     }
 
+    async fn fetched(&self) {
+        let now = self.source.clock().at(SystemTime::now());
+        let is_fetching = {
+            let KeyState { keys, failure, .. } = &*self.state.lock();
+            failure.is_none() && keys.as_ref().is_none_or(|it| it.ended(now).is_some())
+        };
+        if is_fetching {
+            drop(self.renewals.lock().await);
+        }
+    }
+
     fn refusal(&self, answer: &CompleteAnswer) -> Option<CredentialRefusal> {
         S::refusal(answer)
     }

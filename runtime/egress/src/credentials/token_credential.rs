@@ -295,6 +295,12 @@ impl<S: TokenSource> Credential for TokenCredential<S> {
         Ok(authenticated.with_header(name, value))
     }
 
+    async fn fetched(&self) {
+        if matches!(self.held(), Err(NotAuthorized::Fetching(_))) {
+            drop(self.renewals.lock().await);
+        }
+    }
+
     fn refusal(&self, answer: &CompleteAnswer) -> Option<CredentialRefusal> {
         // Services look at the token before they look at the request.
         let date = || answer.headers.get(DATE).and_then(|it| httpdate::parse_http_date(it.to_str().ok()?).ok());

@@ -42,6 +42,15 @@ async fn a_session_is_renewed_before_it_ends() {
 }
 
 #[tokio::test]
+async fn a_first_request_waits_for_the_first_session() {
+    let (folder, cloud, sts) = (Folder::new(), TestServer::start("200 OK").await, sts().await);
+    let credential = load(settings(folder.oidc("token"), Some(&sts))).unwrap();
+    let egress = egress(&cloud, &credential);
+    let ((), answer) = tokio::join!(credential.keep(), status(&egress, "DescribeLoadBalancers"));
+    assert_eq!((answer, signers(&cloud)), (Ok(200), vec!["STS.1".to_owned()]));
+}
+
+#[tokio::test]
 async fn an_expired_write_goes_out_again_with_new_keys() {
     for code in ["InvalidSecurityToken.Expired", "InvalidAccessKeyId.NotFound", "InvalidAccessKeyId.Inactive"] {
         for operation in ["CreateLoadBalancer", "DeleteLoadBalancer", "DescribeLoadBalancers"] {

@@ -118,6 +118,15 @@ async fn many_requests_at_once_ask_for_one_token_of_iam() {
 }
 
 #[tokio::test]
+async fn a_first_request_waits_for_the_first_token() {
+    let world = World::start().await;
+    let (credential, egress) = world.egress(world.of_key());
+    let ((), answer) = tokio::join!(credential.keep(), send(&egress, Method::Get));
+    assert_eq!(answer.map(|it| it.status), Ok(200));
+    assert_eq!(world.giver.requests().len(), 1);
+}
+
+#[tokio::test]
 async fn a_token_of_iam_is_renewed_at_four_fifths_of_its_life() {
     let world = World::start().await;
     let (credential, _egress) = world.egress(world.of_key());
