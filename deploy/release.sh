@@ -6,6 +6,7 @@
 #   PROVIDER.wasm               one module for each folder of providers/
 #   aerostat-VERSION.tgz        the chart of deploy/chart
 #   install-PROVIDER.yaml       all for one cloud, with these digests; the registry is a place to fill in
+#   aerostat-roles-VERSION.tar  the roles and policies of deploy/ that clouds are asked for, at the same paths
 #   NAME.cdx.json               the SBOM of each program and module (CycloneDX 1.5)
 #   provenance.json             from what all of these were made, and how (in-toto, SLSA 1)
 #   aerostat-bundle-VERSION.tar image, modules and chart with SBOMs and provenance, as registries hold them, and the
@@ -18,6 +19,7 @@
 # deploy/release.sh               builds all of it, with what the variables CYCLONEDX and ZIG name: make release
 # deploy/release.sh program ARCH  builds one program alone
 # deploy/release.sh names         builds nothing, and says which files there will be
+# deploy/release.sh roles         packs aerostat-roles-VERSION.tar alone
 #
 # ARCHITECTURES=amd64 leaves the other one out. OUT names another folder than target/release-artifacts/VERSION. PROFILE=dev builds
 # one program in minutes, for a test: without optimisation, and its paths and times may be in it.
@@ -43,8 +45,8 @@ what=${1:-all}
 case $what in
 all) ;;
 program) architectures=("${2:-}") ;;
-names) ;;
-*) fail "there is no $what to build" "deploy/release.sh, deploy/release.sh program ARCH or deploy/release.sh names" ;;
+names | roles) ;;
+*) fail "there is no $what to build" "deploy/release.sh, deploy/release.sh program ARCH, deploy/release.sh roles or deploy/release.sh names" ;;
 esac
 case $(uname -s)-$(uname -m) in
 Linux-x86_64) own=amd64 ;;
@@ -72,7 +74,8 @@ done
 
 image=aerostat-image-$version.tar
 bundle=aerostat-bundle-$version.tar
-names=("$image" "$bundle" provenance.json BUILT-WITH.txt)
+roles=aerostat-roles-$version.tar
+names=("$image" "$bundle" "$roles" provenance.json BUILT-WITH.txt)
 chart=()
 if [ -e deploy/chart/Chart.yaml ]; then
 	chart=(--chart deploy/chart --manifests deploy)
@@ -86,6 +89,19 @@ for provider in "${providers[@]}"; do
 done
 if [ "$what" = names ]; then
 	printf '%s\n' "${names[@]}" SHA256SUMS | LC_ALL=C sort
+	exit
+fi
+
+# The same files make the same bytes.
+pack_roles() { # folder
+	local LC_ALL=C
+	tar --owner=0 --group=0 --numeric-owner --mode=644 --mtime=@0 --format=ustar -cf "$1/$roles" \
+		deploy/*/{policy,trust,role}.json deploy/*/role.yaml deploy/*/access-rules.json
+}
+if [ "$what" = roles ]; then
+	mkdir -p "$out"
+	pack_roles "$out"
+	printf '%s\n' "$out/$roles"
 	exit
 fi
 
@@ -235,6 +251,7 @@ done
 env -u CARGO_ENCODED_RUSTFLAGS "$cargo" run --locked --quiet --target-dir target -p pack -- \
 	--version "$version" --lock Cargo.lock "${said[@]}" "${chart[@]}" --contract wit "$unfinished"
 rm "$unfinished"/*.module.json
+pack_roles "$unfinished"
 
 announce 'checksums, and the programs start'
 (cd "$unfinished" && sha256sum -- "${names[@]}" | LC_ALL=C sort -k 2 >SHA256SUMS)

@@ -1,6 +1,7 @@
 //! `make release` and `make publish`: which files there will be, and that pages name no others.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::io::Read as _;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -52,7 +53,7 @@ fn a_release_has_programs_modules_sboms_and_an_image() {
     .map(str::to_owned)
     .into();
     let version = env!("CARGO_PKG_VERSION");
-    wanted.extend([format!("aerostat-image-{version}.tar"), format!("aerostat-bundle-{version}.tar")]);
+    wanted.extend(["image", "bundle", "roles"].map(|it| format!("aerostat-{it}-{version}.tar")));
     // A provider that the chart has no preset for is not finished.
     let presets = CLOUDS.map(str::to_owned);
     let finished = providers().into_iter().filter(|it| presets.contains(it));
@@ -74,16 +75,49 @@ fn modules_stay_small() {
     }
 }
 
+/// The page for installing names files of `deploy/` in its commands: who has a release, and no clone, unpacks them.
+#[test]
+fn the_roles_of_a_release_are_those_of_the_commands() {
+    let packed = || {
+        let folder = Folder::new();
+        let mut command = Command::new(deploy().join("release.sh"));
+        let output = command.arg("roles").env("OUT", folder.path("out")).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        std::fs::read(String::from_utf8(output.stdout).unwrap().trim()).unwrap()
+    };
+    let archive = packed();
+    assert_eq!(archive, packed(), "the same files make the same bytes");
+    let mut held = BTreeMap::new();
+    for entry in tar::Archive::new(&*archive).entries().unwrap() {
+        let mut entry = entry.unwrap();
+        let mut content = String::new();
+        entry.read_to_string(&mut content).unwrap();
+        held.insert(entry.path().unwrap().display().to_string(), content);
+    }
+    for (path, content) in &held {
+        assert_eq!(*content, text(path.strip_prefix("deploy/").unwrap()), "{path}");
+    }
+    let page = text("../docs/install.md");
+    let commands = page.split("```").skip(1).step_by(2);
+    let words = commands.flat_map(|it| it.split(|it: char| it.is_whitespace() || "\"'=)".contains(it)));
+    let named: BTreeSet<_> = words.filter(|it| it.starts_with("deploy/")).collect();
+    assert!(named.len() > 4, "{named:?}");
+    let missing: Vec<_> = named.iter().filter(|it| !held.contains_key(**it)).collect();
+    assert!(missing.is_empty(), "{missing:?} of {:?}", held.keys());
+}
+
 #[test]
 fn pages_name_files_that_a_release_has() {
     let names = names();
     let mut named = BTreeSet::new();
-    for page in ["../SECURITY.md", "../README.md", "README.md", "hetzner/README.md", "registry/README.md"] {
+    for page in
+        ["../SECURITY.md", "../README.md", "../docs/install.md", "README.md", "hetzner/README.md", "registry/README.md"]
+    {
         let text = text(page);
         let words = text.split(|it: char| !(it.is_ascii_alphanumeric() || "-_.".contains(it)));
         let words = words.map(|it| it.trim_end_matches('.')).filter(|word| {
             [".cdx.json", "BUILT-WITH.txt", "SHA256SUMS", "provenance.json"].iter().any(|end| word.ends_with(end))
-                || ["aerostat-linux-", "aerostat-image-", "aerostat-bundle-"]
+                || ["aerostat-linux-", "aerostat-image-", "aerostat-bundle-", "aerostat-roles-"]
                     .iter()
                     .any(|start| word.starts_with(start))
         });
