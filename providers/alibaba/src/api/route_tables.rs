@@ -157,10 +157,8 @@ fn send(
         told if told.is_empty() || id.is_empty() => text(it, "DstCidrBlock") == destination,
         told => told == id,
     };
-    let named: Vec<Option<&Value>> = entries
-        .iter()
-        .map(|(id, destination)| refused.iter().find(|it| is_named(it, id, destination)))
-        .collect();
+    let named: Vec<Option<&Value>> =
+        entries.iter().map(|(id, destination)| refused.iter().find(|it| is_named(it, id, destination))).collect();
     let counted = shown["FailedCount"].as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or_default();
     let is_unclear = counted.max(refused.len()) > named.iter().flatten().count();
     let answer = |it: Option<&Value>| match it {

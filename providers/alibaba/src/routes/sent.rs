@@ -22,9 +22,7 @@ pub(super) fn each<'i, T: Copy>(
     requests: &mut u32,
     send: &mut dyn FnMut(&'i [T]) -> Result<Vec<EntryAnswer>, AcsRefusal>,
 ) -> Vec<(T, SentEntry)> {
-    let is_refused = |sent: &Result<Vec<EntryAnswer>, AcsRefusal>| {
-        matches!(sent, Err(refusal) if matches!(refusal.error, Error::Invalid(_)) && !refusal.is_busy())
-    };
+    let is_refused = |sent: &Result<Vec<EntryAnswer>, AcsRefusal>| matches!(sent, Err(refusal) if matches!(refusal.error, Error::Invalid(_)) && !refusal.is_busy());
     let mut ends = Vec::new();
     for (part, sent) in in_halves(items, requests, send, &is_refused) {
         match sent {

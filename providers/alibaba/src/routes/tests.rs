@@ -302,7 +302,8 @@ fn alibaba_036_fifty_refused_entries_are_found_call_by_call() {
     let outcomes = network.apply(&new);
     let count = |is: &dyn Fn(&Result<RouteOutcome>) -> bool| outcomes.iter().filter(|it| is(it)).count();
     let told = count(&|it| matches!(it, Err(Error::Invalid(why)) if why.contains("InvalidParameter")));
-    let left = count(&|it| matches!(it, Ok(RouteOutcome::Pending(it)) if it.reason.contains("fewer are sent together")));
+    let left =
+        count(&|it| matches!(it, Ok(RouteOutcome::Pending(it)) if it.reason.contains("fewer are sent together")));
     assert_eq!((told, left), (6, 44), "{outcomes:?}");
     assert_eq!(network.sent().iter().filter(|it| *it == "CreateRouteEntries").count(), 16);
     assert!(network.apply(&new[6..]).iter().all(is_new), "those that were left go without the refused ones");
@@ -332,7 +333,11 @@ fn a_refused_deletion_is_never_done() {
         network.0.borrow_mut().refusals = vec![("DeleteRouteEntries", "10.244.1.", "Forbidden.Entry")];
         let outcomes = network.apply(&both);
         let is_told = matches!(&outcomes[0], Err(Error::Invalid(why)) if why.contains("Forbidden.Entry"));
-        assert_eq!((is_told, &outcomes[1]), (named_by != "RequestId", &Ok(RouteOutcome::Done)), "{named_by}: {outcomes:?}");
+        assert_eq!(
+            (is_told, &outcomes[1]),
+            (named_by != "RequestId", &Ok(RouteOutcome::Done)),
+            "{named_by}: {outcomes:?}"
+        );
         assert_eq!(network.list().unwrap().len(), 1);
     }
 }
