@@ -76,6 +76,23 @@ async fn alibaba_026_a_full_group_loses_what_is_gone_first() {
     rig.cloud.assert_valid();
 }
 
+#[tokio::test]
+async fn a_machine_that_is_gone_leaves_the_groups() {
+    let rig = Rig::start(slow()).await;
+    for (mut life, action) in
+        [(Life::new(&rig), "RemoveVServerGroupBackendServers"), (Life::network(&rig), "RemoveServersFromServerGroup")]
+    {
+        AlibabaCloud::add_machine(rig.cloud.account(), 1, "web-1");
+        life.settle().await;
+        AlibabaCloud::remove_machine(rig.cloud.account(), 1);
+        life.service.desired.nodes.remove(0);
+        assert_eq!(life.settle().await, [action]);
+        assert_eq!(AlibabaCloud::built(rig.cloud.account())[0].machines, [2]);
+        life.service.gone().await;
+    }
+    rig.cloud.assert_valid();
+}
+
 /// Cases: alibaba 39
 #[tokio::test]
 async fn alibaba_039_udp_has_no_checks_by_http() {

@@ -1,7 +1,7 @@
 //! Routes, through wasm, gate and signature: entries of the VPC's route table.
 
 use cloud_provider::{Error, Result, Route, RouteChange, RouteOutcome, RouteOwnership, RouteState, RouteTarget};
-use tests::clouds::alibaba::{Behaviour, Options, ROUTE_TABLE, Taking, VPC, machine_id};
+use tests::clouds::alibaba::{Behaviour, Fault, Options, ROUTE_TABLE, Taking, VPC, machine_id};
 use tests::vendor::{AlibabaCloud, Vendor as _};
 
 use crate::setup::Rig;
@@ -135,9 +135,8 @@ async fn alibaba_035_a_route_that_leads_elsewhere_goes_first() {
 #[tokio::test]
 async fn alibaba_036_a_refused_entry_stands_alone() {
     let rig = Rig::instant().await;
-    rig.cloud.behave(|it| {
-        _ = it.refused_routes.insert("10.244.1.".to_owned(), "QuotaExceeded.RouteEntry".to_owned());
-    });
+    let refusal = ("10.244.1.".to_owned(), "QuotaExceeded.RouteEntry".to_owned());
+    rig.cloud.behave(|it| it.refused_routes.extend([refusal]));
     let outcomes = rig.apply(&[change(1, None, Some(1)), change(2, None, Some(1))]).await;
     let is_told = matches!(&outcomes[0], Err(Error::Invalid(why)) if why.contains("QuotaExceeded.RouteEntry"));
     assert!(is_told && waits(&outcomes[1], "new entry"), "of the same machine: {outcomes:?}");
@@ -147,7 +146,7 @@ async fn alibaba_036_a_refused_entry_stands_alone() {
     rig.puts(3, 3, "");
     let list = "/vpc/DescribeRouteEntryList";
     for (number, is_same) in [(1, true), (3, false)] {
-        rig.cloud.inject(tests::clouds::alibaba::Fault::empty_list("POST", list).times(1));
+        rig.cloud.inject(Fault::empty_list("POST", list).times(1));
         let outcome = rig.one(change(number, None, Some(1))).await;
         assert_eq!(outcome == Ok(RouteOutcome::Done), is_same, "{outcome:?}");
         assert_eq!(matches!(outcome, Err(Error::Invalid(_))), !is_same);
@@ -160,7 +159,7 @@ async fn alibaba_036_a_refused_entry_stands_alone() {
 async fn alibaba_036_fifty_refused_entries_cost_sixteen_requests() {
     let rig = Rig::instant().await;
     rig.cloud.with(|world| (4..=50).for_each(|it| world.add_machine(it, &format!("web-{it}"))));
-    rig.cloud.inject(tests::clouds::alibaba::Fault::status("POST", "/vpc/CreateRouteEntries", 400));
+    rig.cloud.inject(Fault::status("POST", "/vpc/CreateRouteEntries", 400));
     let all: Vec<RouteChange> = (1..=50).map(|it| change(it, None, Some(it))).collect();
     let begun = rig.cloud.requests().len();
     let outcomes = rig.apply(&all).await;

@@ -108,8 +108,8 @@ async fn nodes_of_a_cluster_at_alibaba_cloud_get_routes() {
         cloud.with(|world| {
             let all = world.routes.all().map(|(_, it)| it).filter(|it| it["Status"] == "Available");
             let text = |it: &serde_json::Value| it.as_str().unwrap().to_owned();
-            let shown = |it: &serde_json::Value| {
-                (text(&it["DestinationCidrBlock"]), text(&it["NextHops"]["NextHop"][0]["NextHopId"]))
+            let shown = |entry: &serde_json::Value| {
+                (text(&entry["DestinationCidrBlock"]), text(&entry["NextHops"]["NextHop"][0]["NextHopId"]))
             };
             let mut shown: Vec<_> = all.map(shown).collect();
             shown.sort();

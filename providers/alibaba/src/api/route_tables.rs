@@ -153,16 +153,16 @@ fn send(
     let pairs: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let shown = VPC.call(action, region, &pairs)?;
     let refused = shown["FailedRouteEntries"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let is_named = |it: &&Value, id: &str, destination: &str| match text(it, "RouteEntryId") {
-        told if told.is_empty() || id.is_empty() => text(it, "DstCidrBlock") == destination,
+    let is_named = |shown: &Value, id: &str, destination: &str| match text(shown, "RouteEntryId") {
+        told if told.is_empty() || id.is_empty() => text(shown, "DstCidrBlock") == destination,
         told => told == id,
     };
     let named: Vec<Option<&Value>> =
         entries.iter().map(|(id, destination)| refused.iter().find(|it| is_named(it, id, destination))).collect();
     let counted = shown["FailedCount"].as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or_default();
     let is_unclear = counted.max(refused.len()) > named.iter().flatten().count();
-    let answer = |it: Option<&Value>| match it {
-        Some(it) => EntryAnswer::Refused { code: text(it, "FailedCode"), message: text(it, "FailedMessage") },
+    let answer = |refused: Option<&Value>| match refused {
+        Some(shown) => EntryAnswer::Refused { code: text(shown, "FailedCode"), message: text(shown, "FailedMessage") },
         None if is_unclear => EntryAnswer::Unclear,
         None => EntryAnswer::Taken,
     };

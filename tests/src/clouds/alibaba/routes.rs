@@ -118,8 +118,8 @@ fn delete(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
     for entry in &entries {
         let id = text(entry, "RouteEntryId");
         let destination = entry.get("DstCidrBlock").and_then(Value::as_str);
-        let is_asked = |it: &Value| {
-            it["RouteTableId"] == *table && destination.is_none_or(|shown| it["DestinationCidrBlock"] == *shown)
+        let is_asked = |entry: &Value| {
+            entry["RouteTableId"] == *table && destination.is_none_or(|it| entry["DestinationCidrBlock"] == *it)
         };
         let code = match world.routes.get_mut(id).filter(|it| is_asked(it)) {
             None => "VPC_ROUTER_ENTRY_NOT_EXIST",
