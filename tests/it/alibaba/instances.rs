@@ -101,7 +101,7 @@ async fn alibaba_009_a_throttled_endpoint_rests() {
 
 /// Cases: alibaba 11
 #[tokio::test]
-async fn alibaba_011_ipv6_addresses_are_those_of_the_primary_interface() {
+async fn alibaba_011_ipv6_addresses_are_the_primary_interfaces() {
     for (is_dual, expected) in [("false", &[][..]), ("true", &["2001:db8::1"])] {
         let rig = Rig::set(Options::instant(), &[("dualStack", is_dual)]).await;
         rig.cloud.with(|world| {
