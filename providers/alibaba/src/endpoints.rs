@@ -290,7 +290,7 @@ pub(crate) fn vpc(region: Option<&str>, table: Option<&str>) -> Endpoint {
         .only(fields.iter().map(String::as_str))
         .only_values(&entry("RouteTableId"), tables)
         .allow_operations(Effect::Detach, [delete], [&*VPC.ram_action(delete)])
-        .only([&*entry("RouteEntryId")])
+        .only([&*entry("RouteEntryId"), &*entry("DstCidrBlock")])
         .only_values(&entry("RouteTableId"), tables)
 }
 

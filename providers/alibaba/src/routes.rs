@@ -5,6 +5,7 @@
 
 mod marks;
 mod pass;
+mod sent;
 
 use aerostat_sdk::{
     Error, IpFamily, PodNetwork, Result, Route, RouteChange, RouteDescription, RouteOutcome, RoutePage, RouteState,

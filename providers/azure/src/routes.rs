@@ -4,7 +4,7 @@ mod plan;
 
 use aerostat_sdk::{
     AddressKind, Error, IpFamily, PodNetwork, Result, Route, RouteChange, RouteDescription, RouteOutcome,
-    RouteOwnership, RoutePage, RouteState, Routes,
+    RouteOwnership, RoutePage, RouteState, Routes, in_halves,
 };
 use serde_json::{Value, json};
 
@@ -21,8 +21,13 @@ use crate::settings::{AccountSettings, ROUTE_TABLE};
 const BATCH: u32 = 400;
 /// How often the table is read again in one call.
 const TIMES: usize = 3;
+/// Writes of one call at most: each reads the table, too, and a call has a hundred requests.
+const WRITES: u32 = 16;
 /// How soon to look at a change that goes on.
 const POLL: std::time::Duration = std::time::Duration::from_secs(2);
+
+/// Why a change is asked for again that was refused with others.
+const UNKNOWN: &str = "one of several changes is refused, and it is not known yet which: fewer are sent together";
 
 impl Routes for Azure {
     fn describe() -> Result<RouteDescription> {
@@ -62,22 +67,21 @@ impl Routes for Azure {
     }
 
     fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
-        in_halves(changes)
+        in_parts(changes)
     }
 }
 
-/// Writes all changes at once. If the API refuses that, halves of them are tried: one that cannot be made holds up no other.
-fn in_halves(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
-    match applied(changes) {
-        Ok(answers) => answers,
-        Err(Error::Invalid(_)) if changes.len() > 1 => {
-            let (first, second) = changes.split_at(changes.len() / 2);
-            let mut answers = in_halves(first);
-            answers.extend(in_halves(second));
-            answers
-        }
-        Err(error) => changes.iter().map(|_| Err(error.clone())).collect(),
-    }
+/// Writes all changes at once. If the API refuses that, halves of them are tried: one that cannot be made holds up few others.
+fn in_parts(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
+    let mut writes = WRITES;
+    let is_refused = |answer: &Result<_>| matches!(answer, Err(Error::Invalid(_)));
+    let parts = in_halves(changes, &mut writes, &mut applied, &is_refused);
+    let outcomes = parts.into_iter().flat_map(|(part, answer)| match answer {
+        Some(Ok(answers)) => answers,
+        Some(Err(error)) => part.iter().map(|_| Err(error.clone())).collect(),
+        None => part.iter().map(|_| Ok(RouteOutcome::pending(POLL, UNKNOWN))).collect(),
+    });
+    outcomes.collect()
 }
 
 /// The route table of the settings.

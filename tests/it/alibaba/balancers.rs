@@ -2,46 +2,10 @@
 
 use cloud_provider::{Error, ExternalTrafficPolicy, Protocol};
 use serde_json::json;
-use tests::clouds::alibaba::{Behaviour, Options, Taking, ZONES};
 use tests::vendor::{AlibabaCloud, Service, Vendor as _, port};
 
+use crate::life::{Life, slow};
 use crate::setup::Rig;
-
-/// Changes are seen once before they end.
-fn slow() -> Options {
-    Options::with(Behaviour::taking(Taking::Reads(1)))
-}
-
-/// The steps of a life, each with the requests that write in it.
-struct Life<'a> {
-    rig: &'a Rig,
-    service: Service<'a>,
-}
-
-impl<'a> Life<'a> {
-    fn new(rig: &'a Rig) -> Self {
-        let mut service = Service::new(rig);
-        service.desired.nodes = vec![AlibabaCloud::worker(1), AlibabaCloud::worker(2)];
-        Self { rig, service }
-    }
-
-    /// One with a Network Load Balancer.
-    fn network(rig: &'a Rig) -> Self {
-        let mut life = Self::new(rig);
-        life.service.desired.load_balancer_class = Some("alibabacloud.com/nlb".to_owned());
-        life.service.set("zone-maps", ZONES);
-        life
-    }
-
-    /// Steps until it is served. Answers the actions that were done.
-    async fn settle(&mut self) -> Vec<String> {
-        let begun = self.rig.cloud.requests().len();
-        self.service.served_with().await;
-        let writes = self.rig.writes_since(begun);
-        let done = writes.iter().filter_map(|it| it.strip_suffix(" → 200")?.split('/').next_back());
-        done.map(str::to_owned).collect()
-    }
-}
 
 /// Cases: alibaba 14, alibaba 15, alibaba 24, alibaba 25
 #[tokio::test]

@@ -1,8 +1,10 @@
 //! Machines behind nodes, through wasm, gate and signature.
 
+use std::time::Duration;
+
 use cloud_provider::{Error, Node, State};
 use serde_json::json;
-use tests::clouds::alibaba::{machine_address, machine_id};
+use tests::clouds::alibaba::{Fault, Options, machine_address, machine_id};
 use tests::vendor::{AlibabaCloud, Vendor as _, joining, node};
 
 use crate::setup::Rig;
@@ -78,4 +80,42 @@ async fn alibaba_010_a_node_without_id_is_found_by_its_address() {
     });
     let reply = rig.ask(at("of-another-name", 2)).await;
     assert!(matches!(reply.answer, Err(Error::Invalid(_))), "{reply:?}");
+}
+
+/// Cases: alibaba 9
+#[tokio::test]
+async fn alibaba_009_a_throttled_endpoint_rests() {
+    let rig = Rig::instant().await;
+    rig.cloud.inject(Fault::status("POST", "/ecs/DescribeInstances", 429).times(1));
+    let reply = rig.ask(node("web-1", &id(1))).await;
+    let pause = match &reply.answer {
+        Err(Error::RetryAfter { after, reason }) if reason.contains("Throttling.User") => *after,
+        other => panic!("another answer: {other:?}"),
+    };
+    assert!(pause > Duration::ZERO && pause <= Duration::from_secs(5), "the cloud names no pause: {pause:?}");
+    let begun = rig.cloud.requests().len();
+    let reply = rig.ask(node("web-2", &id(2))).await;
+    assert!(matches!(reply.answer, Err(Error::RetryAfter { .. })), "{reply:?}");
+    assert_eq!(rig.asked_since(begun), [""; 0], "nothing leaves for an endpoint that rests");
+}
+
+/// Cases: alibaba 11
+#[tokio::test]
+async fn alibaba_011_ipv6_addresses_are_the_primary_interfaces() {
+    for (is_dual, expected) in [("false", &[][..]), ("true", &["2001:db8::1"])] {
+        let rig = Rig::set(Options::instant(), &[("dualStack", is_dual)]).await;
+        rig.cloud.with(|world| {
+            let machine = world.instances.get_mut(&machine_id(1)).unwrap();
+            let all = machine["NetworkInterfaces"]["NetworkInterface"].as_array_mut().unwrap();
+            all[0]["Ipv6Sets"] = json!({ "Ipv6Set": [{ "Ipv6Address": "2001:db8::1" }] });
+            let other = json!({
+                "NetworkInterfaceId": "eni-99", "Type": "Secondary", "Ipv6Sets": { "Ipv6Set": [{ "Ipv6Address": "2001:db8::99" }] },
+            });
+            all.push(other);
+        });
+        let found = rig.get(node("web-1", &id(1))).await.unwrap().unwrap();
+        let all = found.addresses.iter().map(|it| it.value.as_str());
+        assert_eq!(all.filter(|it| it.contains(':')).collect::<Vec<_>>(), expected, "{is_dual}");
+        rig.cloud.assert_valid();
+    }
 }

@@ -2,8 +2,13 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod bad_input;
 mod balancers;
 mod instances;
+mod life;
+mod listeners;
+mod ownership;
+mod routes;
 mod rules;
 mod sdk;
 mod sessions;

@@ -19,7 +19,7 @@ async fn with_role() -> Rig {
         provider_arn: RamArn::parse_provider(PROVIDER).unwrap(),
         token_file: token.path(),
     };
-    Rig::over(simulator, Some(&url), keys, vec![token]).await
+    Rig::over(simulator, Some(&url), keys, &[], vec![token]).await
 }
 
 /// Cases: alibaba 40
@@ -51,7 +51,7 @@ async fn keys_of_the_machines_role_sign_too() {
     let cloud = Simulator::start(Options::instant()).await.unwrap();
     let metadata = EcsMetadata::start(Arc::clone(cloud.ram())).await;
     let url = KeyServiceUrl::parse(&metadata.url()).unwrap();
-    let rig = Rig::over(cloud, None, Acs3Keys::InstanceMetadata { url }, Vec::new()).await;
+    let rig = Rig::over(cloud, None, Acs3Keys::InstanceMetadata { url }, &[], Vec::new()).await;
     assert_eq!(rig.list_all(100).await.len(), 3);
     rig.cloud.assert_valid();
 }

@@ -22,14 +22,25 @@ impl std::ops::Deref for Rig {
 impl Rig {
     /// With the machines `web-1` to `web-3`.
     pub(crate) async fn start(options: Options) -> Self {
+        Self::set(options, &[]).await
+    }
+
+    /// The same with these settings of the provider, in the place of usual ones.
+    pub(crate) async fn set(options: Options, more: &[(&str, &str)]) -> Self {
         let (id, secret) = (Secret::write(KEY_ID), Secret::write(KEY_SECRET));
         let keys =
             Acs3Keys::Files { id_file: id.path(), secret_file: secret.path(), token_file: None, expiration_file: None };
-        Self::over(Simulator::start(options).await.unwrap(), None, keys, vec![id, secret]).await
+        Self::over(Simulator::start(options).await.unwrap(), None, keys, more, vec![id, secret]).await
     }
 
     /// The same with keys from elsewhere, the files that they are in, and the place where sessions come from: no endpoint is there.
-    pub(crate) async fn over(cloud: Simulator, sts: Option<&str>, keys: Acs3Keys, files: Vec<Secret>) -> Self {
+    pub(crate) async fn over(
+        cloud: Simulator,
+        sts: Option<&str>,
+        keys: Acs3Keys,
+        more: &[(&str, &str)],
+        files: Vec<Secret>,
+    ) -> Self {
         let sts = Sts {
             base_url: sts.map(|it| BaseUrl::parse(it).unwrap()),
             addresses: AllowedAddresses::Networks(vec!["127.0.0.0/8".parse().unwrap()]),
@@ -38,8 +49,10 @@ impl Rig {
         };
         let region = RegionName::parse(REGION).unwrap();
         let settings = Acs3Settings { region, keys, assume_role: None, sts };
+        let usual = [AlibabaCloud::SETTINGS, AlibabaCloud::FAST].concat().into_iter();
+        let usual = usual.filter(|(name, _)| !more.iter().any(|(other, _)| other == name));
         let settings = Differences {
-            settings: &[AlibabaCloud::SETTINGS, AlibabaCloud::FAST].concat(),
+            settings: &usual.chain(more.iter().copied()).collect::<Vec<_>>(),
             credential: Some(CredentialKind::Acs3(Box::new(settings))),
             ..Differences::default()
         };

@@ -33,12 +33,16 @@ pub(crate) struct NewRoute<'a> {
     pub(crate) description: &'a str,
 }
 
-/// Why one entry of a request was refused.
+/// The answer of the cloud to one entry of a request.
 #[derive(Clone, Debug, Eq, PartialEq)]
-pub(crate) struct RefusedRoute {
-    pub(crate) destination: String,
-    pub(crate) code: String,
-    pub(crate) message: String,
+pub(crate) enum EntryAnswer {
+    Taken,
+    Refused {
+        code: String,
+        message: String,
+    },
+    /// Not named among the refused ones, which are more than those that are named.
+    Unclear,
 }
 
 impl VpcRoute {
@@ -109,8 +113,8 @@ pub(crate) fn all(region: &str, table: &str) -> Result<Vec<VpcRoute>> {
     })
 }
 
-/// Makes entries, at most [`BATCH`]. Answers which of them were refused.
-pub(crate) fn create(region: &str, table: &str, routes: &[NewRoute<'_>]) -> Result<Vec<RefusedRoute>, AcsRefusal> {
+/// Makes entries, at most [`BATCH`]. The answers come in their order.
+pub(crate) fn create(region: &str, table: &str, routes: &[NewRoute<'_>]) -> Result<Vec<EntryAnswer>, AcsRefusal> {
     let mut fields = Vec::new();
     for (route, number) in routes.iter().zip(1_usize..) {
         let NewRoute { destination, instance, description } = route;
@@ -123,27 +127,44 @@ pub(crate) fn create(region: &str, table: &str, routes: &[NewRoute<'_>]) -> Resu
         ];
         fields.extend(of_route.map(|(name, value)| (format!("RouteEntries.{number}.{name}"), value)));
     }
-    send("CreateRouteEntries", region, &fields)
+    let named = routes.iter().map(|it| ("", it.destination));
+    send("CreateRouteEntries", region, &fields, &named.collect::<Vec<_>>())
 }
 
-/// Deletes entries by their ids, at most [`BATCH`]. Answers which of them were refused.
-pub(crate) fn delete(region: &str, table: &str, routes: &[&VpcRoute]) -> Result<Vec<RefusedRoute>, AcsRefusal> {
+/// Deletes entries by their ids, at most [`BATCH`]. Their destinations are sent, too: refusals are told by them. The answers come in their
+/// order.
+pub(crate) fn delete(region: &str, table: &str, routes: &[&VpcRoute]) -> Result<Vec<EntryAnswer>, AcsRefusal> {
     let mut fields = Vec::new();
     for (route, number) in routes.iter().zip(1_usize..) {
-        let of_route = [("RouteTableId", table), ("RouteEntryId", route.id.as_str())];
+        let of_route = [("RouteTableId", table), ("RouteEntryId", &*route.id), ("DstCidrBlock", &*route.destination)];
         fields.extend(of_route.map(|(name, value)| (format!("RouteEntries.{number}.{name}"), value)));
     }
-    send("DeleteRouteEntries", region, &fields)
+    let named = routes.iter().map(|it| (it.id.as_str(), it.destination.as_str()));
+    send("DeleteRouteEntries", region, &fields, &named.collect::<Vec<_>>())
 }
 
-fn send(action: &str, region: &str, fields: &[(String, &str)]) -> Result<Vec<RefusedRoute>, AcsRefusal> {
+/// Sends a request with entries, each of which has an id, or none yet, and a destination. An instance may have several: its id tells none.
+fn send(
+    action: &str,
+    region: &str,
+    fields: &[(String, &str)],
+    entries: &[(&str, &str)],
+) -> Result<Vec<EntryAnswer>, AcsRefusal> {
     let pairs: Vec<(&str, &str)> = fields.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let shown = VPC.call(action, region, &pairs)?;
     let refused = shown["FailedRouteEntries"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let refused = refused.iter().map(|shown| RefusedRoute {
-        destination: text(shown, "DstCidrBlock"),
-        code: text(shown, "FailedCode"),
-        message: text(shown, "FailedMessage"),
-    });
-    Ok(refused.collect())
+    let is_named = |shown: &Value, id: &str, destination: &str| match text(shown, "RouteEntryId") {
+        told if told.is_empty() || id.is_empty() => text(shown, "DstCidrBlock") == destination,
+        told => told == id,
+    };
+    let named: Vec<Option<&Value>> =
+        entries.iter().map(|(id, destination)| refused.iter().find(|it| is_named(it, id, destination))).collect();
+    let counted = shown["FailedCount"].as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or_default();
+    let is_unclear = counted.max(refused.len()) > named.iter().flatten().count();
+    let answer = |refused: Option<&Value>| match refused {
+        Some(shown) => EntryAnswer::Refused { code: text(shown, "FailedCode"), message: text(shown, "FailedMessage") },
+        None if is_unclear => EntryAnswer::Unclear,
+        None => EntryAnswer::Taken,
+    };
+    Ok(named.into_iter().map(answer).collect())
 }

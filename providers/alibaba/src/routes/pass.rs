@@ -4,18 +4,20 @@ use std::time::Duration;
 
 use aerostat_sdk::{Error, Result, RouteChange, RouteOutcome, RouteOwnership, SortedMap, SortedSet};
 
-use crate::api::AcsRefusal;
-use crate::api::route_tables::{self as api, NewRoute, RefusedRoute, VpcRoute};
+use crate::api::route_tables::{self as api, EntryAnswer, NewRoute, VpcRoute};
 use crate::api::{instances, interfaces};
 
 use super::marks::ownership;
+use super::sent::{self, SentEntry};
 
 /// When a table is asked again that carries out a change.
-const SOON: Duration = Duration::from_secs(2);
+pub(super) const SOON: Duration = Duration::from_secs(2);
 /// The codes of an entry whose destination has one already.
 const TAKEN: [&str; 2] = ["InvalidCIDRBlock.Duplicate", "VPC_ROUTE_ENTRY_CIDR_BLOCK_DUPLICATE"];
 /// The codes of an entry that is not there.
 const GONE: [&str; 2] = ["InvalidRouteEntry.NotFound", "VPC_ROUTER_ENTRY_NOT_EXIST"];
+/// Requests with entries in one pass at most: a call has a hundred of all kinds.
+const REQUESTS: u32 = 16;
 
 /// The changes of one call to a table.
 pub(super) struct TablePass {
@@ -38,8 +40,9 @@ impl TablePass {
     pub(super) fn run(self, changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
         let steps: Vec<RouteStep<'_>> = changes.iter().map(|it| self.step(it)).collect();
         let mut outcomes: SortedMap<&str, Result<RouteOutcome>> = SortedMap::new();
-        self.delete(changes, &steps, &mut outcomes);
-        self.create(changes, &steps, &mut outcomes);
+        let mut requests = REQUESTS;
+        self.delete(changes, &steps, &mut requests, &mut outcomes);
+        self.create(changes, &steps, &mut requests, &mut outcomes);
         let outcome = |(change, step): (&RouteChange, RouteStep<'_>)| match step {
             RouteStep::Over(outcome) => outcome,
             RouteStep::Create(_) | RouteStep::Delete(..) => outcomes
@@ -97,6 +100,7 @@ impl TablePass {
         &self,
         changes: &'a [RouteChange],
         steps: &[RouteStep<'_>],
+        requests: &mut u32,
         outcomes: &mut SortedMap<&'a str, Result<RouteOutcome>>,
     ) {
         let wanted: Vec<_> = changes
@@ -107,19 +111,24 @@ impl TablePass {
                 RouteStep::Over(_) | RouteStep::Create(_) => None,
             })
             .collect();
-        let send = |part: &[(&'a str, &VpcRoute, bool)]| {
+        let mut send = |part: &[(&'a str, &VpcRoute, bool)]| {
             let routes: Vec<&VpcRoute> = part.iter().map(|(_, live, _)| *live).collect();
             api::delete(&self.region, &self.table, &routes)
         };
         for part in wanted.chunks(api::BATCH) {
-            for ((destination, live, is_followed), sent) in in_halves(part, &send) {
-                let outcome = of_entry(&sent, destination, |refused| GONE.contains(&&*refused.code));
-                let outcome = outcome.map(|outcome| match (outcome, is_followed) {
-                    (RouteOutcome::Done, true) => {
-                        RouteOutcome::pending(SOON, format_args!("entry {} goes first, which leads elsewhere", live.id))
-                    }
-                    (outcome, _) => outcome,
-                });
+            for ((destination, live, is_followed), sent) in sent::each(part, requests, &mut send) {
+                let why = match is_followed {
+                    true => format!("entry {} goes first, which leads elsewhere", live.id),
+                    false => format!("the table lets entry {} go", live.id),
+                };
+                let was_gone = sent.code().is_some_and(|it| GONE.contains(&it));
+                let outcome = match sent {
+                    _ if was_gone && !is_followed => Ok(RouteOutcome::Done),
+                    _ if was_gone => Ok(RouteOutcome::pending(SOON, why)),
+                    // The answer comes before the end: it is done once the table does not show it any more.
+                    SentEntry::Answered(EntryAnswer::Taken) => Ok(RouteOutcome::pending(SOON, why)),
+                    sent => sent.refusal(destination),
+                };
                 outcomes.insert(destination, outcome);
             }
         }
@@ -129,6 +138,7 @@ impl TablePass {
         &self,
         changes: &'a [RouteChange],
         steps: &[RouteStep<'a>],
+        requests: &mut u32,
         outcomes: &mut SortedMap<&'a str, Result<RouteOutcome>>,
     ) {
         let wanted: Vec<(&str, &str)> = changes
@@ -153,7 +163,7 @@ impl TablePass {
                 },
             }
         }
-        let send = |part: &[(&'a str, &'a str)]| {
+        let mut send = |part: &[(&'a str, &'a str)]| {
             let new = |(destination, instance): &(&'a str, &'a str)| NewRoute {
                 destination,
                 instance,
@@ -163,16 +173,14 @@ impl TablePass {
             api::create(&self.region, &self.table, &routes)
         };
         for part in ready.chunks(api::BATCH) {
-            for ((destination, instance), sent) in in_halves(part, &send) {
-                let is_taken = is_refused_as(&sent, destination, &TAKEN);
-                let outcome = if is_taken {
-                    self.taken(destination, instance)
-                } else {
+            for ((destination, instance), sent) in sent::each(part, requests, &mut send) {
+                let outcome = match sent {
+                    sent if sent.code().is_some_and(|it| TAKEN.contains(&it)) => self.taken(destination, instance),
                     // A new entry is Pending first: packets do not follow it yet.
-                    of_entry(&sent, destination, |_| false).map(|outcome| match outcome {
-                        RouteOutcome::Done => RouteOutcome::pending(SOON, "the table takes the new entry over"),
-                        outcome => outcome,
-                    })
+                    SentEntry::Answered(EntryAnswer::Taken) => {
+                        Ok(RouteOutcome::pending(SOON, "the table takes the new entry over"))
+                    }
+                    sent => sent.refusal(destination),
                 };
                 outcomes.insert(destination, outcome);
             }
@@ -228,51 +236,4 @@ impl TablePass {
 
 fn changing(live: &VpcRoute) -> RouteOutcome {
     RouteOutcome::pending(SOON, format_args!("entry {} is {}", live.id, live.status))
-}
-
-type SentRoutes = Result<Vec<RefusedRoute>, AcsRefusal>;
-
-/// Sends what belongs into one request: each item with what became of it. A request that is refused as a whole is sent in halves, so that an
-/// entry that cannot be written holds up no other.
-fn in_halves<T: Copy>(items: &[T], send: &dyn Fn(&[T]) -> SentRoutes) -> Vec<(T, SentRoutes)> {
-    let sent = send(items);
-    let is_refused = matches!(&sent, Err(refusal) if matches!(refusal.error, Error::Invalid(_)) && !refusal.is_busy());
-    if items.len() == 1 || !is_refused {
-        return items.iter().map(|it| (*it, sent.clone())).collect();
-    }
-    let (one, other) = items.split_at(items.len() / 2);
-    [in_halves(one, send), in_halves(other, send)].concat()
-}
-
-fn is_refused_as(sent: &SentRoutes, destination: &str, codes: &[&str]) -> bool {
-    match sent {
-        Ok(refused) => refused.iter().any(|it| it.destination == destination && codes.contains(&&*it.code)),
-        Err(refusal) => codes.contains(&&*refusal.code),
-    }
-}
-
-/// The outcome of one entry of a request. It is told by its destination: an instance may have several.
-fn of_entry(sent: &SentRoutes, destination: &str, is_done: impl FnOnce(&RefusedRoute) -> bool) -> Result<RouteOutcome> {
-    match sent {
-        Err(refusal) if refusal.is_busy() => {
-            Ok(RouteOutcome::pending(SOON, format_args!("the table carries out another change: {}", refusal.code)))
-        }
-        Err(refusal) => Err(refusal.error.clone()),
-        Ok(refused) => match refused.iter().find(|it| it.destination == destination) {
-            None => Ok(RouteOutcome::Done),
-            Some(refused) if is_done(refused) => Ok(RouteOutcome::Done),
-            Some(refused) => refused.outcome(),
-        },
-    }
-}
-
-impl RefusedRoute {
-    fn outcome(&self) -> Result<RouteOutcome> {
-        let Self { destination, code, message } = self;
-        if crate::api::is_busy(code) {
-            return Ok(RouteOutcome::pending(SOON, format_args!("{code}: {message}")));
-        }
-        // To the host, a table that is full is `invalid`: it asks again once a route goes.
-        Err(Error::invalid(format_args!("the route to {destination} was refused: {code}: {message}")))
-    }
 }

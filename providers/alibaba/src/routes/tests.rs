@@ -26,6 +26,8 @@ struct State {
     checking: Vec<usize>,
     /// Codes with which the next writes are refused, each with the action, and a part of what it is about.
     refusals: Vec<(&'static str, &'static str, &'static str)>,
+    /// The field by which refused deletions are told.
+    named_by: &'static str,
     /// An entry that somebody makes just before the next creation.
     rival: Option<Value>,
     sent: Vec<String>,
@@ -54,7 +56,8 @@ fn values(request: &Request) -> Vec<(String, String)> {
 impl Network {
     fn new(entries: Vec<Value>) -> Self {
         let (tables, checking, refusals, sent) = (vec!["vtb-1"], Vec::new(), Vec::new(), Vec::new());
-        Self(Rc::new(RefCell::new(State { tables, entries, checking, refusals, rival: None, sent })))
+        let named_by = "DstCidrBlock";
+        Self(Rc::new(RefCell::new(State { tables, entries, checking, refusals, named_by, rival: None, sent })))
     }
 
     fn host(&self) -> Host {
@@ -143,16 +146,24 @@ impl State {
             let of = |name: &str| value(&format!("RouteEntries.{number}.{name}"));
             let Some(table) = of("RouteTableId") else { break };
             assert!(table == "vtb-1" && number <= 50);
+            let destination = of("DstCidrBlock").unwrap();
+            let told = self.refusals.iter().find(|(it, part, _)| *it == action && destination.contains(part));
             if action == "DeleteRouteEntries" {
                 let id = of("RouteEntryId").unwrap();
+                if let Some((_, _, code)) = told {
+                    let all = json!({ "RouteEntryId": id, "DstCidrBlock": destination });
+                    let mut refused = json!({ "FailedCode": code, "FailedMessage": "m" });
+                    refused[self.named_by] = all[self.named_by].clone();
+                    failed.push(refused);
+                    continue;
+                }
                 let before = self.entries.len();
                 self.entries.retain(|it| it["RouteEntryId"] != id.as_str());
                 assert_ne!(before, self.entries.len(), "{id} is there");
                 continue;
             }
-            let (destination, hop) = (of("DstCidrBlock").unwrap(), of("NextHop").unwrap());
+            let hop = of("NextHop").unwrap();
             assert_eq!(of("NextHopType").as_deref(), Some("Instance"));
-            let told = self.refusals.iter().find(|(it, part, _)| *it == action && destination.contains(part));
             let is_taken = self.entries.iter().any(|it| it["DestinationCidrBlock"] == destination.as_str());
             let code = told.map(|it| it.2).or(is_taken.then_some("VPC_ROUTE_ENTRY_CIDR_BLOCK_DUPLICATE"));
             match code {
@@ -175,6 +186,11 @@ fn change(destination: &str, before: Option<&str>, after: Option<&str>) -> Route
 /// Whether a route was made, and its entry is not known to be Available yet.
 fn is_new(outcome: &Result<RouteOutcome>) -> bool {
     matches!(outcome, Ok(RouteOutcome::Pending(pause)) if pause.reason.contains("new entry"))
+}
+
+/// Whether a route's deletion has begun, and its entry is not known to be gone yet.
+fn goes(outcome: &Result<RouteOutcome>) -> bool {
+    matches!(outcome, Ok(RouteOutcome::Pending(pause)) if pause.reason.contains("lets entry"))
 }
 
 #[test]
@@ -279,11 +295,51 @@ fn alibaba_036_a_refused_request_is_sent_in_halves() {
 }
 
 #[test]
+fn alibaba_036_fifty_refused_entries_are_found_call_by_call() {
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().refusals = vec![("CreateRouteEntries", "", "InvalidParameter"); 16];
+    let new: Vec<_> = (0..50).map(|it| change(&format!("10.244.{it}.0/24"), None, Some(&format!("i-{it}")))).collect();
+    let outcomes = network.apply(&new);
+    let count = |is: &dyn Fn(&Result<RouteOutcome>) -> bool| outcomes.iter().filter(|it| is(it)).count();
+    let told = count(&|it| matches!(it, Err(Error::Invalid(why)) if why.contains("InvalidParameter")));
+    let left =
+        count(&|it| matches!(it, Ok(RouteOutcome::Pending(it)) if it.reason.contains("fewer are sent together")));
+    assert_eq!((told, left), (6, 44), "{outcomes:?}");
+    assert_eq!(network.sent().iter().filter(|it| *it == "CreateRouteEntries").count(), 16);
+    assert!(network.apply(&new[6..]).iter().all(is_new), "those that were left go without the refused ones");
+}
+
+#[test]
 fn alibaba_037_the_entry_of_a_node_that_went_is_removed() {
     let network = Network::new(vec![entry(POD, "i-1", &mark()), entry("10.244.2.0/24", "i-2", &mark())]);
-    assert_eq!(network.one(change(POD, Some("i-1"), None)), Ok(RouteOutcome::Done));
-    assert_eq!(network.one(change(POD, Some("i-1"), None)), Ok(RouteOutcome::Done), "repeated");
+    assert!(goes(&network.one(change(POD, Some("i-1"), None))));
+    assert_eq!(network.one(change(POD, Some("i-1"), None)), Ok(RouteOutcome::Done), "the list shows that it is gone");
     assert_eq!(network.list().unwrap().len(), 1);
+    network.0.borrow_mut().refusals = vec![("DeleteRouteEntries", "10.244.2.", "InvalidRouteEntry.NotFound")];
+    assert_eq!(network.one(change("10.244.2.0/24", Some("i-2"), None)), Ok(RouteOutcome::Done), "another was faster");
+}
+
+#[test]
+fn a_refused_deletion_is_never_done() {
+    for named_by in ["RouteEntryId", "DstCidrBlock", "RequestId"] {
+        let network = Network::new(vec![entry(POD, "i-1", &mark()), entry("10.244.2.0/24", "i-2", &mark())]);
+        network.0.borrow_mut().named_by = named_by;
+        network.0.borrow_mut().refusals = vec![("DeleteRouteEntries", "10.244.1.", "VPC_ROUTE_ENTRY_STATUS_ERROR")];
+        let both = [change(POD, Some("i-1"), None), change("10.244.2.0/24", Some("i-2"), None)];
+        let outcomes = network.apply(&both);
+        assert!(matches!(&outcomes[0], Ok(RouteOutcome::Pending(_))) && !goes(&outcomes[0]), "{outcomes:?}");
+        assert!(matches!(&outcomes[1], Ok(RouteOutcome::Pending(_))), "{named_by}: {outcomes:?}");
+        assert_eq!(goes(&outcomes[1]), named_by != "RequestId", "nobody knows which one was refused: {outcomes:?}");
+        network.0.borrow_mut().refusals = vec![("DeleteRouteEntries", "10.244.1.", "Forbidden.Entry")];
+        let outcomes = network.apply(&both);
+        let is_told = matches!(&outcomes[0], Err(Error::Invalid(why)) if why.contains("Forbidden.Entry"));
+        assert_eq!(
+            (is_told, &outcomes[1]),
+            (named_by != "RequestId", &Ok(RouteOutcome::Done)),
+            "{named_by}: {outcomes:?}"
+        );
+        assert_eq!(network.list().unwrap().len(), 1);
+    }
 }
 
 #[test]

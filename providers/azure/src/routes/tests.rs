@@ -66,6 +66,22 @@ fn routes_that_are_refused_hold_up_no_others() {
 }
 
 #[test]
+fn fifty_refused_routes_are_found_call_by_call() {
+    let (host, cloud) = host(cloud(&[]));
+    cloud.borrow_mut().refusals = vec![("PUT /".to_owned(), 400, "InvalidRequestFormat", 1_000)];
+    let changes: Vec<_> =
+        (0..50).map(|it| to(&format!("10.244.{it}.0/24"), &format!("node-{it}"), &format!("10.240.0.{it}"))).collect();
+    let answers = apply(&host, &changes);
+    let is_refused = |it: &Result<RouteOutcome>| matches!(it, Err(Error::Invalid(_)));
+    let waits = |it: &Result<RouteOutcome>| matches!(it, Ok(RouteOutcome::Pending(_)));
+    let count = |is: &dyn Fn(&Result<RouteOutcome>) -> bool| answers.iter().filter(|it| is(it)).count();
+    assert_eq!((writes(&host), count(&is_refused), count(&waits)), (16, 6, 44));
+    // Those that are not known to be at fault are sent again by themselves.
+    cloud.borrow_mut().refusals.clear();
+    assert_eq!(apply(&host, &changes[6..]), vec![Ok(RouteOutcome::Done); 44]);
+}
+
+#[test]
 fn azure_057_and_062_a_hundred_routes_are_one_write() {
     let (host, cloud) = host(cloud(&[]));
     let changes: Vec<_> =

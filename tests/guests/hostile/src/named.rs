@@ -26,6 +26,10 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
             operation("DescribeInstances").header("authorization", "AWS4-HMAC-SHA256 of-somebody-else")
         }
         "signed-parameters" => operation("DescribeInstances").query("X-Amz-Signature", "of-somebody-else"),
+        "forbidden-action" => action("DeleteInstance"),
+        "action-while-reading" => action("DeleteSecurityGroup").query("SecurityGroupId", "sg-1"),
+        "borrowed-key" => action("DescribeInstances").query("AccessKeyId", "of-somebody-else"),
+        "borrowed-session" => action("DescribeInstances").header("x-acs-security-token", "of-somebody-else"),
         "borrowed-token" => http::get("api", machines).header("authorization", "Bearer of-somebody-else"),
         _ => return None,
     };
@@ -34,6 +38,11 @@ pub(crate) fn run(node: &Node) -> Option<Answer> {
         Err(Error::Denied(text)) => Err(Error::Denied(text)),
         Err(other) => report(format!("{other:?}")),
     })
+}
+
+/// A request as ECS takes it: a header names the operation.
+fn action(name: &str) -> http::Request {
+    http::post("api", [""; 0]).header("x-acs-action", name).query("RegionId", "cn-hangzhou")
 }
 
 /// A request as EC2 takes it: the operation is a parameter.

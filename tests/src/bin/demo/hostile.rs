@@ -35,6 +35,15 @@ pub(crate) const ON_OPERATIONS: [Attack; 5] = [
     ("signed-parameters", "sends a signature among the parameters", "E-EGRESS-QUERY"),
 ];
 
+/// Where all requests go to one path, and a header names the operation.
+pub(crate) const ON_HEADERS: [Attack; 5] = [
+    ("unnamed-endpoint", "asks for an endpoint that the operator has not named", "E-EGRESS-ENDPOINT"),
+    ("forbidden-action", "ends a machine, which the operator has not allowed", "E-EGRESS-OPERATION"),
+    ("action-while-reading", "deletes a security group while it is asked for a machine", "E-EGRESS-READONLY"),
+    ("borrowed-key", "sends the id of a key among the parameters", "E-EGRESS-QUERY"),
+    ("borrowed-session", "sends a session's token of its own", "E-EGRESS-HEADER"),
+];
+
 /// Whether this is a node of the hostile provider. The demo shows what is refused, and not what happens to these nodes.
 pub(crate) fn is_node<V: Shown>(name: &str) -> bool {
     V::ATTACKS.iter().any(|(it, ..)| *it == name)

@@ -25,7 +25,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::{Result, anyhow, bail, ensure};
-use tests::vendor::{Aws, AzureCloud, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack};
+use tests::vendor::{AlibabaCloud, Aws, AzureCloud, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::ground::Ground;
@@ -70,6 +70,7 @@ async fn chosen() -> Result<()> {
         return pod::show().await;
     }
     match cloud_name().as_str() {
+        "alibaba" => demo::<AlibabaCloud>().await,
         "aws" => demo::<Aws>().await,
         "azure" => demo::<AzureCloud>().await,
         "gcp" => demo::<GoogleCloud>().await,
@@ -79,7 +80,7 @@ async fn chosen() -> Result<()> {
         "" | "digitalocean" => demo::<DigitalOcean>().await,
         other => {
             bail!(
-                "there is no cloud {other:?} to show: CLOUD is aws, azure, digitalocean, gcp, hetzner, ibm or openstack"
+                "there is no cloud {other:?} to show: CLOUD is alibaba, aws, azure, digitalocean, gcp, hetzner, ibm or openstack"
             )
         }
     }

@@ -1,5 +1,6 @@
 //! The clouds that the demo can show, and what is particular to each.
 
+mod alibaba;
 mod aws;
 mod azure;
 mod digitalocean;

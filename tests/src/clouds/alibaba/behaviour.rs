@@ -14,7 +14,7 @@ pub struct Behaviour {
     pub job: Taking,
     /// How long a Classic Load Balancer takes no other change after one.
     pub configuring: Taking,
-    /// How long a new entry of a route table is `Pending`: its table takes no other change meanwhile.
+    /// How long a new entry of a route table is `Pending`, and one that goes `Deleting`: its table takes no other change meanwhile.
     pub route: Taking,
     /// Actions whose next job fails, once each: `CreateListener`. `CreateLoadBalancer` ends in `CreateFailed`.
     pub failing: Vec<String>,

@@ -1,4 +1,4 @@
-//! Entries of route tables. A table takes one change at a time: new entries are `Pending` first.
+//! Entries of route tables. A table takes one change at a time: new entries are `Pending` first, and those that go are `Deleting`.
 
 use std::time::SystemTime;
 
@@ -113,22 +113,32 @@ fn why_not(world: &World, table: &str, entry: &Value) -> Option<String> {
 
 fn delete(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
     let entries = pairs.members("RouteEntries");
-    table(world, &entries)?;
+    let table = table(world, &entries)?;
     let (mut count, mut failed) = (0, Vec::new());
     for entry in &entries {
         let id = text(entry, "RouteEntryId");
-        let code = match world.routes.get(id).map(|it| text(it, "Status")) {
+        let destination = entry.get("DstCidrBlock").and_then(Value::as_str);
+        let is_asked = |entry: &Value| {
+            entry["RouteTableId"] == *table && destination.is_none_or(|it| entry["DestinationCidrBlock"] == *it)
+        };
+        let code = match world.routes.get_mut(id).filter(|it| is_asked(it)) {
             None => "VPC_ROUTER_ENTRY_NOT_EXIST",
-            Some("Available") => {
-                world.routes.remove(id);
+            Some(own) if own["Status"] == "Available" => {
+                own["Status"] = json!("Deleting");
                 count += 1;
                 continue;
             }
             Some(_) => "VPC_ROUTE_ENTRY_STATUS_ERROR",
         };
-        failed.push(json!({
-            "RouteEntryId": id, "DstCidrBlock": text(entry, "DstCidrBlock"), "FailedCode": code, "FailedMessage": "No.",
-        }));
+        let mut refused = json!({ "RouteEntryId": id, "FailedCode": code, "FailedMessage": "No." });
+        if let Some(destination) = destination {
+            refused["DstCidrBlock"] = json!(destination);
+        }
+        failed.push(refused);
+    }
+    if count > 0 {
+        let end = world.behaviour.route.begun(world.time());
+        world.routing.push(RouteWriter { table, end });
     }
     Ok(Answer::ok(&json!({ "SuccessCount": count, "FailedCount": failed.len(), "FailedRouteEntries": failed })))
 }
@@ -159,6 +169,7 @@ impl World {
             std::mem::take(&mut self.routing).into_iter().partition(|it| it.end.is_due(now));
         self.routing = open;
         for RouteWriter { table, .. } in due {
+            self.routes.remove_all(|it| it["RouteTableId"] == *table && it["Status"] == "Deleting");
             let own: Vec<String> = self.routes.of("RouteTableId", &table).map(|(id, _)| id.to_owned()).collect();
             for id in own {
                 if let Some(it) = self.routes.get_mut(&id) {

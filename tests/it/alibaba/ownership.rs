@@ -1,0 +1,131 @@
+//! Load balancers of this Service, of others, and of nobody, through wasm, gate and signature.
+
+use cloud_provider::{Deletion, Error};
+use serde_json::json;
+use tests::clouds::alibaba::{CLUSTER, Options};
+use tests::vendor::{AlibabaCloud, Service, Vendor as _, warning};
+
+use crate::life::{Life, slow};
+use crate::setup::Rig;
+
+/// Cases: alibaba 18
+#[tokio::test]
+async fn alibaba_018_another_address_type_is_a_warning() {
+    let rig = Rig::start(slow()).await;
+    let mut life = Life::new(&rig);
+    life.settle().await;
+    life.service.set("address-type", "intranet");
+    let begun = rig.cloud.requests().len();
+    let (_, events) = life.service.served_with().await;
+    let (reason, message) = warning(&events);
+    assert!(reason == "LoadBalancerImmutable" && message.contains("its address type stays internet"), "{message}");
+    assert_eq!(rig.writes_since(begun), [""; 0]);
+}
+
+/// Cases: alibaba 19
+#[tokio::test]
+async fn alibaba_019_two_with_the_same_tags_are_not_touched() {
+    let rig = Rig::start(slow()).await;
+    let mut life = Life::new(&rig);
+    life.settle().await;
+    let first = rig.only();
+    let second = rig.cloud.with(|world| {
+        let body = world.balancers.get(&first).unwrap().clone();
+        let keys = ["LoadBalancerName", "AddressType", "Tags"];
+        let body = keys.into_iter().map(|it| (it.to_owned(), body[it].clone())).collect();
+        world.put_balancer(serde_json::Value::Object(body))
+    });
+    life.service.desired.memo = None;
+    let begun = rig.cloud.requests().len();
+    let refused = life.service.refused().await.to_string();
+    assert!(refused.contains(&first) && refused.contains(&second), "{refused}");
+    assert_eq!(rig.writes_since(begun), [""; 0]);
+}
+
+/// Cases: alibaba 21
+#[tokio::test]
+async fn alibaba_021_the_load_balancer_of_the_api_server_stands() {
+    let rig = Rig::instant().await;
+    let id = rig.cloud.with(|world| world.add_foreign("ManagedK8SSlbIntranet", &[("ack.aliyun.com", CLUSTER)]));
+    let before = AlibabaCloud::built(rig.cloud.account());
+    let begun = rig.cloud.requests().len();
+    let mut thief = Service::new(&rig);
+    thief.set("id", &id);
+    let refused = thief.invalid().await;
+    assert!(refused.contains(&id) && refused.contains("is not touched"), "{refused}");
+    assert_eq!(thief.delete().await, Ok(Deletion::Done));
+    // By its name, neither.
+    let mut by_name = Service::new(&rig).named("by-name", "22222222-9a5e-4a8e-8f0b-1f6d3f6f2a11");
+    by_name.set("name", "ManagedK8SSlbIntranet");
+    by_name.served_with().await;
+    assert_eq!(AlibabaCloud::built(rig.cloud.account()).len(), 2);
+    by_name.gone().await;
+    assert_eq!(AlibabaCloud::built(rig.cloud.account()), before);
+    let touched = rig.cloud.requests_from(begun).into_iter();
+    let touched = touched.filter(|it| it.query.iter().any(|(_, value)| value.contains(&id))).count();
+    assert_eq!(touched, 0, "nobody asks about it, either");
+    let page = rig.inventory().list(None, 100).await.answer.unwrap();
+    assert!(page.items.is_empty(), "no orphan: {page:?}");
+}
+
+/// Cases: alibaba 31
+#[tokio::test]
+async fn alibaba_031_a_load_balancer_that_is_kept_loses_no_listener() {
+    let rig = Rig::start(slow()).await;
+    let mut life = Life::new(&rig);
+    life.service.set("preserve-lb-on-delete", "true");
+    life.settle().await;
+    let id = rig.only();
+    let mut kept = life.service.ask_to_delete().await.answer;
+    for _ in 0..5 {
+        if let Ok(Deletion::Pending(_)) = kept {
+            kept = life.service.ask_to_delete().await.answer;
+        }
+    }
+    assert!(matches!(&kept, Ok(Deletion::Kept(why)) if why.contains("preserve-lb-on-delete")), "{kept:?}");
+    rig.cloud.with(|world| {
+        let live = world.balancers.get(&id).unwrap();
+        assert_eq!(
+            (&live["DeleteProtection"], &live["ModificationProtectionStatus"]),
+            (&json!("off"), &json!("NonProtection"))
+        );
+        let keys: Vec<&str> =
+            live["Tags"].as_array().unwrap().iter().map(|it| it["TagKey"].as_str().unwrap()).collect();
+        assert!(!keys.iter().any(|it| ["kubernetes.do.not.delete", "ack.aliyun.com"].contains(it)), "{keys:?}");
+        assert!(keys.contains(&"aerostat.dev/kept"), "{keys:?}");
+    });
+    let built = AlibabaCloud::built(rig.cloud.account());
+    assert_eq!(
+        (built[0].ports.as_slice(), built[0].machines.as_slice(), built[0].serves),
+        (&[80][..], &[1, 2][..], true)
+    );
+    rig.cloud.assert_valid();
+}
+
+/// Cases: alibaba 32
+#[tokio::test]
+async fn alibaba_032_a_load_balancer_that_is_gone_is_deleted() {
+    let rig = Rig::start(slow()).await;
+    for mut life in [Life::new(&rig), Life::network(&rig)] {
+        life.settle().await;
+        AlibabaCloud::remove_built(rig.cloud.account(), &rig.only());
+        life.service.gone().await;
+        assert_eq!(AlibabaCloud::leftovers(rig.cloud.account()), [""; 0]);
+    }
+}
+
+/// Cases: alibaba 33
+#[tokio::test]
+async fn alibaba_033_an_address_of_the_internet_may_be_forbidden() {
+    let rig = Rig::set(Options::instant(), &[("disablePublicSLB", "true")]).await;
+    for mut life in [Life::new(&rig), Life::network(&rig)] {
+        let begun = rig.cloud.requests().len();
+        let refused = life.service.ask().await.answer;
+        assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("disablePublicSLB")), "{refused:?}");
+        assert_eq!(rig.writes_since(begun), [""; 0]);
+    }
+    let mut life = Life::new(&rig);
+    life.service.set("address-type", "intranet");
+    life.service.served_with().await;
+    assert_eq!(AlibabaCloud::built(rig.cloud.account()).len(), 1);
+}
