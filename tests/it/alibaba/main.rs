@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod asked;
 mod balancers;
 mod instances;
 mod rules;
@@ -9,3 +10,4 @@ mod sdk;
 mod sessions;
 mod setup;
 mod story;
+mod vendor;

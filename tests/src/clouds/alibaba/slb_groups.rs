@@ -127,7 +127,9 @@ fn servers_of(world: &World, pairs: AcsPairs<'_>, most: usize) -> Result<Vec<Val
             value.as_u64().or_else(|| value.as_str()?.parse().ok())
         };
         let id = field("ServerId");
-        if world.instances.get(id.as_str().unwrap_or_default()).is_none() {
+        // One that is gone can be taken out.
+        let leaves = pairs.action().starts_with("Remove");
+        if !leaves && world.instances.get(id.as_str().unwrap_or_default()).is_none() {
             return Err(refused(400, "ObtainIpFail", &format!("The backend server {id} does not exist.")));
         }
         let port = number("Port").filter(|it| (1..=65_535).contains(it));
