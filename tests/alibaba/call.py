@@ -2,16 +2,20 @@
 
 Arguments: the simulator's URL, and a key's id and secret; a fourth one is the token of the session that the key belongs to. A call is
 {"product": "ecs", "action": "DescribeInstances", "parameters": {…}}; what became of it is {"ok": …} or {"error": {"status": 404, "code": …}}.
+A call {"sign": {"headers": {…}, "query": {…}, "body": …}} is not sent: the client's signer signs these bytes, and "ok" is its header.
 Where a parameter is {"of": 3, "key": "LoadBalancerId"}, it is that of the answer to the call with this number.
 """
 
 import importlib
 import json
 import sys
+from types import SimpleNamespace
 
+from alibabacloud_tea_openapi.utils import Utils
 from alibabacloud_tea_openapi.utils_models import Config
 from darabonba.runtime import RuntimeOptions
 
+ALGORITHM = "ACS3-HMAC-SHA256"
 MODULES = {
     "ecs": "alibabacloud_ecs20140526",
     "nlb": "alibabacloud_nlb20220430",
@@ -47,6 +51,12 @@ class Product:
         return method(request, RuntimeOptions(autoretry=False)).body.to_map()
 
 
+def signed(it, key, secret):
+    content = Utils.hash(it["body"].encode(), ALGORITHM).hex()
+    request = SimpleNamespace(method="POST", pathname="/", query=it["query"], headers=it["headers"])
+    return Utils.get_authorization(request, ALGORITHM, content, key, secret)
+
+
 def call(products, it, done):
     try:
         return {"ok": products[it["product"]].call(it["action"], filled(it.get("parameters", {}), done))}
@@ -67,10 +77,10 @@ def main():
         region_id="cn-hangzhou",
     )
     calls = json.load(sys.stdin)
-    products = {name: Product(name, config) for name in {it["product"] for it in calls}}
+    products = {name: Product(name, config) for name in {it["product"] for it in calls if "product" in it}}
     done = []
     for it in calls:
-        done.append(call(products, it, done))
+        done.append({"ok": signed(it["sign"], key, secret)} if "sign" in it else call(products, it, done))
     json.dump(done, sys.stdout)
 
 

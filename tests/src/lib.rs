@@ -3,6 +3,7 @@
 //! The test targets are in `it/`. They, the demo and the benchmark use this library.
 
 pub mod aerostat;
+pub mod alibaba_vendor;
 pub mod audit;
 pub mod audit_log;
 pub mod aws_vendor;

@@ -45,6 +45,9 @@ impl Provider for Alibaba {
             .annotations(load_balancer::TABLE)
             .annotations(network::TABLE)
             .node_label(machine::LINGJUN_LABEL)
+            .finalizer(load_balancer::FINALIZER)
+            .finalizer(network::FINALIZER)
+            .load_balancers_have_vips()
             .get_batch_size(api::PAGE)
             .list_page_size(api::PAGE))
     }

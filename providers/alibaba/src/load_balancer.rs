@@ -32,6 +32,8 @@ use crate::settings::balancers::SlbSettings;
 
 /// The beginning of ids.
 pub(crate) const ID: &str = "lb-";
+/// The finalizer of the vendor's controller.
+pub(crate) const FINALIZER: &str = "service.k8s.alibaba/resources";
 
 /// Takes one step towards it.
 pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
@@ -208,8 +210,7 @@ impl Backend for SlbCall<'_> {
             return Ok(Update::Building);
         }
         let hostname = Annotations::of(self.service).read(&HOSTNAME)?;
-        let ingress = hostname.map_or_else(|| Ingress::ip(&live.address), Ingress::hostname);
-        Ok(Update::Done(vec![ingress]))
+        Ok(Update::Done(Ingress::list(hostname.as_deref(), [&*live.address], desired.ip_mode())))
     }
 
     fn follow_nodes(&self, live: &SlbBalancer) -> Result<Change<()>> {

@@ -25,6 +25,9 @@ use self::call::NlbCall;
 use self::jobs::NlbJobs;
 use crate::load_balancer::annotations::renamed;
 
+/// The finalizer of the vendor's controller.
+pub(crate) const FINALIZER: &str = "service.k8s.alibaba/nlb";
+
 /// How long a deletion rests of which a job has failed.
 const REST: Duration = Duration::from_secs(5);
 

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
+mod asked;
 mod bad_input;
 mod balancers;
 mod instances;
@@ -14,3 +15,4 @@ mod sdk;
 mod sessions;
 mod setup;
 mod story;
+mod vendor;

@@ -11,7 +11,7 @@ const CLIENT: VendorClient = VendorClient("alibaba");
 const REGION: &str = "cn-hangzhou";
 
 /// A simulator that clients reach by plain HTTP, with three machines, and its URL.
-async fn served() -> (Simulator, String) {
+pub(crate) async fn served() -> (Simulator, String) {
     let Served { url, simulator } = alibaba::serve(0, Some(Duration::ZERO)).await.unwrap();
     simulator.with(|world| (1..=3).for_each(|it| world.add_machine(it, &format!("web-{it}"))));
     (simulator, url)

@@ -79,7 +79,8 @@ pub async fn with_warnings(mut compared: Compared, cluster: &Cluster) -> Compare
 pub fn recorded_events(events: &Value) -> Value {
     let mut all = Map::new();
     for event in events.as_array().into_iter().flatten() {
-        let Some(about) = event["on"].as_str().and_then(|it| it.strip_prefix("Service/")) else { continue };
+        let about = event["on"].as_str().or(event["about"].as_str());
+        let Some(about) = about.and_then(|it| it.strip_prefix("Service/")) else { continue };
         let of = all.entry(about.to_owned()).or_insert_with(|| json!({}));
         of[event["reason"].as_str().unwrap_or_default()] = event["type"].clone();
     }

@@ -42,6 +42,7 @@ pub use self::behaviour::Behaviour;
 pub use self::machine_metadata::EcsMetadata;
 pub use self::ram::{AccessKey, KEY_ID, KEY_SECRET, OIDC_TOKEN, PROVIDER, ROLE, Ram};
 pub use self::region::{ACCOUNT, CLUSTER, OTHER_ACCOUNT, REGION, ROUTE_TABLE, VPC, ZONES, machine_address, machine_id};
+pub use self::slb_listeners::usual as usual_listener;
 pub use self::table::Table;
 pub use self::world::World;
 pub use crate::simulator::{Chaos, Fault, Hold, Limits, Owner, Recorded, Side, Taking};

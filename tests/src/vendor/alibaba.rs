@@ -7,8 +7,8 @@ use k8s_openapi::api::core::v1::Service;
 use serde_json::{Value, json};
 
 use crate::clouds::alibaba::{
-    self, Assets, CLUSTER, KEY_ID, KEY_SECRET, Options, Owner, REGION, Simulator, Taking, VPC, World, machine_address,
-    machine_id,
+    self, Assets, CLUSTER, KEY_ID, KEY_SECRET, Options, Owner, REGION, Simulator, Taking, VPC, World, ZONES,
+    machine_address, machine_id,
 };
 use crate::control_plane::Cluster;
 use crate::guests;
@@ -45,6 +45,10 @@ impl Vendor for AlibabaCloud {
         "POST /slb/CreateLoadBalancerTCPListener → 200",
         "POST /slb/StartLoadBalancerListener → 200",
     ];
+
+    const OTHER_KIND: &'static [(&'static str, &'static str)] =
+        &[("service.beta.kubernetes.io/alibaba-cloud-loadbalancer-zone-maps", ZONES)];
+    const OTHER_CLASS: Option<&'static str> = Some("alibabacloud.com/nlb");
 
     fn is_about_load_balancers(request: &Recorded) -> bool {
         ["/slb/", "/nlb/"].iter().any(|it| request.path.starts_with(it))
@@ -240,6 +244,7 @@ pub fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
         (endpoint["baseUrl"], endpoint["credential"]) = (json!(cloud.base_url()), json!("alibaba"));
         endpoint["tls"] = tls.clone();
     }
+    setup.config["provider"]["finalizers"] = json!(["service.k8s.alibaba/resources", "service.k8s.alibaba/nlb"]);
     setup.config["endpoints"] = described["endpoints"].take();
     setup.config["credentials"] = json!([{ "name": "alibaba", "acs3": { "region": REGION, "accessKey": key } }]);
     setup

@@ -58,6 +58,8 @@ pub trait Vendor: Send + Sync + 'static {
     const ANNOTATIONS: &'static [(&'static str, &'static str)] = &[];
     /// Annotations by which a Service gets a load balancer of another kind, where there is one.
     const OTHER_KIND: &'static [(&'static str, &'static str)] = &[];
+    /// The class that such a Service names beside.
+    const OTHER_CLASS: Option<&'static str> = None;
     /// Whether a Service can choose the name of its load balancer, and gets it also where the answer to the creation was lost.
     const NAMES: bool = true;
     /// Settings with which the provider loses little time.

@@ -2,7 +2,7 @@
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::events::Warnings;
-use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Node, Protocol, Result, SortedSet};
+use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, IpMode, LoadBalancer, Node, Protocol, Result, SortedSet};
 
 use super::annotations as rows;
 use super::listening::ListenerParameters;
@@ -67,6 +67,15 @@ impl DesiredSlb {
             weight: annotations.get(&rows::WEIGHT)?,
             instances,
         })
+    }
+
+    /// Whether the cluster's own traffic may reach nodes without it: not where it ends connections, or tells nodes the client.
+    pub(super) fn ip_mode(&self) -> IpMode {
+        let is_needed = |port: &DesiredSlbPort| {
+            let ends = matches!(port.protocol, SlbProtocol::Http | SlbProtocol::Https);
+            ends || port.parameters.value("ProxyProtocolV2Enabled") == Some("true")
+        };
+        if self.ports.iter().any(is_needed) { IpMode::Proxy } else { IpMode::Vip }
     }
 
     /// Whether there is an instance to send to.

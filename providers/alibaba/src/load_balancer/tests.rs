@@ -5,7 +5,7 @@ mod recorded;
 
 use aerostat_sdk::testing::{self, FakeCloud as _};
 use aerostat_sdk::{
-    Deletion, Error, ExternalTrafficPolicy, Ingress, LoadBalancer, LoadBalancers as _, Port, Progress, Protocol,
+    Deletion, Error, ExternalTrafficPolicy, Ingress, IpMode, LoadBalancer, LoadBalancers as _, Port, Progress, Protocol,
 };
 use serde_json::{Value, json};
 
@@ -51,10 +51,25 @@ fn alibaba_014_a_service_without_annotations_is_served() {
         "StartLoadBalancerListener",
     ];
     assert_eq!(actions(&played.settle(&mut service)), expected);
-    assert_eq!(service.current_ingress, [Ingress::ip("203.0.113.1")]);
+    assert_eq!(service.current_ingress, [Ingress::ip("203.0.113.1").ip_mode(IpMode::Vip)]);
     let again = played.settle(&mut service);
     assert_eq!(writes(&again), [""; 0], "alibaba_015");
     assert_eq!(again.len(), 4);
+}
+
+#[test]
+fn alibaba_039_the_clusters_own_traffic_goes_through_what_changes_it() {
+    let modes = [
+        ("scheduler", "wrr", IpMode::Vip),
+        ("proxy-protocol", "off", IpMode::Vip),
+        ("proxy-protocol", "on", IpMode::Proxy),
+        ("protocol-port", "http:80", IpMode::Proxy),
+    ];
+    for (name, value, mode) in modes {
+        let mut service = annotated(name, value);
+        Played::new(FakeSlb::default()).settle(&mut service);
+        assert_eq!(service.current_ingress, [Ingress::ip("203.0.113.1").ip_mode(mode)], "{name}: {value}");
+    }
 }
 
 #[test]

@@ -135,7 +135,9 @@ fn servers_of(world: &World, pairs: AcsPairs<'_>) -> Result<Vec<Value>, Refused>
         return Err(bad("Servers", &format!("there are {}", written.len())));
     }
     let server = |one: &Value| {
-        let machine = world.instances.get(text(one, "ServerId"));
+        // One that is gone can be taken out.
+        let gone = pairs.action().starts_with("Remove").then_some(&Value::Null);
+        let machine = world.instances.get(text(one, "ServerId")).or(gone);
         let machine = machine.filter(|_| one["ServerType"] == "Ecs");
         // One that is gone can be taken out.
         if machine.is_none() && pairs.action() != "RemoveServersFromServerGroup" {

@@ -88,14 +88,22 @@ fn create(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, Refused> {
         return Err(bad("SecurityGroupName", "it, or the description, is too long or too short"));
     }
     let kind = pairs.word("SecurityGroupType", &["normal", "enterprise"])?;
-    let (id, made, tags) = (world.next("sg-bp"), world.time(), pairs.tags()?);
-    let body = json!({
-        "SecurityGroupId": id, "SecurityGroupName": name, "Description": pairs.text("Description"), "VpcId": vpc,
-        "SecurityGroupType": kind, "Tags": tags, "Rules": [],
-    });
-    world.security.put(&id, made, body);
+    let id = world.put_security_group(json!({
+        "SecurityGroupName": name, "Description": pairs.text("Description"), "VpcId": vpc, "SecurityGroupType": kind,
+        "Tags": pairs.tags()?,
+    }));
     world.remember(pairs.action(), token, &id);
     Ok(Answer::ok(&json!({ "SecurityGroupId": id })))
+}
+
+impl World {
+    /// Adds a security group. Answers its id. What is not said of it is as usual.
+    pub fn put_security_group(&mut self, body: Value) -> String {
+        let (id, made) = (self.next("sg-bp"), self.time());
+        let usual = json!({ "SecurityGroupId": id, "SecurityGroupType": "normal", "Tags": [], "Rules": [] });
+        self.security.put(&id, made, listing::with(usual, &body));
+        id
+    }
 }
 
 fn without_rules(mut group: Value) -> Value {

@@ -21,10 +21,8 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
                 return Err(bad("AclName", "it is longer than 80 characters"));
             }
             let version = pairs.word("AddressIPVersion", &["ipv4", "ipv6"])?;
-            let (id, made, tags) = (world.next("acl-bp"), world.time(), pairs.tags()?);
-            let body =
-                json!({ "AclId": id, "AclName": name, "AddressIPVersion": version, "Tags": tags, "Entries": [] });
-            world.access.put(&id, made, body);
+            let (id, tags) = (world.next("acl-bp"), pairs.tags()?);
+            world.put_access_list(&id, json!({ "AclName": name, "AddressIPVersion": version, "Tags": tags }));
             return Ok(Answer::ok(&json!({ "AclId": id })));
         }
         "DescribeAccessControlLists" => {
@@ -71,6 +69,15 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
         other => return Err(unserved(other)),
     }
     Ok(Answer::ok(&json!({})))
+}
+
+impl World {
+    /// Adds a list of access with this id. What is not said of it is as usual.
+    pub fn put_access_list(&mut self, id: &str, body: Value) {
+        let usual = json!({ "AclId": id, "AclName": id, "AddressIPVersion": "ipv4", "Tags": [], "Entries": [] });
+        let made = self.time();
+        self.access.put(id, made, listing::with(usual, &body));
+    }
 }
 
 /// The entries of a request, as they are shown.

@@ -128,8 +128,8 @@ fn servers_of(world: &World, pairs: AcsPairs<'_>, most: usize) -> Result<Vec<Val
         };
         let id = field("ServerId");
         // One that is gone can be taken out.
-        let is_needed = pairs.action() != "RemoveVServerGroupBackendServers";
-        if is_needed && world.instances.get(id.as_str().unwrap_or_default()).is_none() {
+        let leaves = pairs.action().starts_with("Remove");
+        if !leaves && world.instances.get(id.as_str().unwrap_or_default()).is_none() {
             return Err(refused(400, "ObtainIpFail", &format!("The backend server {id} does not exist.")));
         }
         let port = number("Port").filter(|it| (1..=65_535).contains(it));

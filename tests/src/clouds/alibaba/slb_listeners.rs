@@ -134,8 +134,9 @@ fn create(world: &mut World, balancer: &str, port: i64, protocol: &str, pairs: A
     Ok(())
 }
 
-/// The fields of a listener that no request has to write.
-fn usual(protocol: &str) -> Value {
+/// The fields of a listener that no request has to write, by its protocol: `tcp`.
+#[must_use]
+pub fn usual(protocol: &str) -> Value {
     let of_protocol = match protocol {
         "tcp" => json!({
             "HealthCheck": "on", "HealthCheckType": "tcp", "HealthCheckConnectTimeout": "5", "HealthCheckInterval": "2",

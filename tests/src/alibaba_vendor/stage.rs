@@ -1,0 +1,383 @@
+//! A cluster, the VPC of the recordings, and the binary between them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use k8s_openapi::api::core::v1::{Node, Service};
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use serde_json::{Map, Value, json};
+use tokio::sync::Mutex;
+
+use crate::beside::{
+    Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, StepLimits, compare, recorded_events, until_alike,
+};
+use crate::clouds::alibaba::{Fault, Options, ROUTE_TABLE, Simulator, machine_id};
+use crate::control_plane::{Cluster, cluster};
+use crate::operator::{Process, Setup};
+use crate::vendor::alibaba;
+use crate::{kubelet, operator, wait};
+
+use super::seen::{self, AliWords, BY_HAND, LeftObjects};
+use super::story::{AliChange, AliChapter, AliScope, AliStep, CLASSIC, NETWORK, annotations_before, reads};
+
+/// Once a step is over, nothing is asked for longer than it takes to come back to a Service.
+const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(1_600), patience: Duration::from_secs(60) };
+/// Steps that aerostat refuses and theirs does not: a Warning ends them.
+const REFUSED: [&str; 1] = ["clb-reused-no-override"];
+/// Steps in which the table means all that aerostat does: a write ends them.
+const WRITES: [&str; 2] = ["clb-local", "clb-cluster-again"];
+/// The flags of the recordings, and what lets one of few nodes be deleted that is as young as the test, and its route with it.
+const FLAGS: [&str; 10] = [
+    "--load-balancer-class=alibabacloud.com/nlb",
+    "--configure-cloud-routes=true",
+    "--cluster-cidr=10.244.0.0/16",
+    "--route-deletion-warm-up=0s",
+    "--route-deletion-budget=100",
+    "--node-status-update-frequency=1h",
+    "--node-monitor-period=2s",
+    "--node-deletion-warm-up=0s",
+    "--node-deletion-grace-period=0s",
+    "--node-deletion-budget=100",
+];
+/// The machines of the recordings.
+const MACHINES: u64 = 4;
+
+/// A place for chapters of the story.
+pub struct AliStage {
+    /// The cluster.
+    pub cluster: Cluster,
+    /// The account.
+    pub cloud: Simulator,
+    setup: Setup,
+    process: Mutex<Option<Process>>,
+    /// The Services that there were, with their UIDs.
+    known: std::sync::Mutex<BTreeMap<String, Service>>,
+}
+
+impl AliStage {
+    /// With the machines of the recordings, a person's load balancer and list of access, and the binary at work; no nodes.
+    pub async fn new() -> Self {
+        let stage = Self::resting().await;
+        stage.start().await;
+        stage.rests().await;
+        stage
+    }
+
+    /// The same without the binary.
+    ///
+    /// # Panics
+    ///
+    /// Panics if something does not start.
+    pub async fn resting() -> Self {
+        let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(Options::instant()));
+        let cloud = cloud.expect("the account starts");
+        cloud.with(|world| {
+            (1..=MACHINES).for_each(|it| world.add_machine(it, &format!("node-{it}")));
+            world.put_access_list("acl-1", json!({}));
+            world.add_foreign(BY_HAND, &[]);
+        });
+        let setup = alibaba::setup(&cluster, &cloud).flags(&FLAGS);
+        Self { cluster, cloud, setup, process: Mutex::default(), known: std::sync::Mutex::default() }
+    }
+
+    /// Starts the binary, in the place of one that runs.
+    pub async fn start(&self) {
+        self.end().await;
+        *self.process.lock().await = Some(self.setup.started().await);
+    }
+
+    /// Ends the binary.
+    pub async fn end(&self) {
+        if let Some(process) = self.process.lock().await.take() {
+            process.stop().await;
+        }
+    }
+
+    /// The Services of the cluster.
+    #[must_use]
+    pub fn services(&self) -> Api<Service> {
+        Api::default_namespaced(self.cluster.admin.clone())
+    }
+
+    fn nodes(&self) -> Api<Node> {
+        Api::all(self.cluster.admin.clone())
+    }
+
+    /// The nodes `node-1` to `node-3`, as they are after the first steps.
+    fn recorded_nodes() -> Vec<(String, Value)> {
+        let all = CLASSIC[0].read().into_iter().flat_map(|it| it.nodes);
+        all.filter(|(name, _)| name != "node-x").collect()
+    }
+
+    /// Lets the nodes `node-1` to `node-3` join, and waits for their routes.
+    pub async fn join_nodes(&self) {
+        for (name, node) in Self::recorded_nodes() {
+            self.join(&name, &node).await;
+        }
+        self.rests().await;
+    }
+
+    /// The same where theirs has made their routes, before the binary has started: the nodes are there with their networks.
+    pub async fn inherit_nodes(&self) {
+        self.put_routes(&[1, 2, 3]);
+        for (name, node) in Self::recorded_nodes() {
+            self.register(&name, &node).await;
+        }
+        self.start().await;
+        for (name, _) in Self::recorded_nodes() {
+            operator::initialized(&self.cluster, &name).await;
+        }
+        self.rests().await;
+    }
+
+    /// Lets a recorded node join, and waits until it is initialised, if theirs did that.
+    async fn join(&self, name: &str, recorded: &Value) {
+        self.register(name, recorded).await;
+        if recorded["spec"]["providerID"].is_string() {
+            operator::initialized(&self.cluster, name).await;
+        }
+    }
+
+    /// Makes a recorded node, as its kubelet does: with its provider id, if theirs saw one, its addresses and its network.
+    async fn register(&self, name: &str, recorded: &Value) {
+        let recorded = AliWords::recorded().value(recorded);
+        let mut node = kubelet::node(name);
+        let spec = node.spec.get_or_insert_default();
+        spec.provider_id = recorded["spec"]["providerID"].as_str().map(str::to_owned);
+        let text = |it: &Value| it.as_str().map(str::to_owned);
+        spec.pod_cidr = text(&recorded["spec"]["podCIDR"]);
+        spec.pod_cidrs = spec.pod_cidr.clone().map(|it| vec![it]);
+        kubelet::join_as(&self.cluster.admin, node).await.expect("the API server takes a node");
+        let addresses = json!({ "status": { "addresses": recorded["status"]["addresses"] } });
+        let patched = self.nodes().patch_status(name, &PatchParams::default(), &Patch::Strategic(addresses)).await;
+        patched.expect("the API server takes its addresses");
+    }
+
+    /// Lets the nodes be those after the last step: `node-2` and `node-3` go, and `node-4` joins.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the API server does not take it.
+    pub async fn exchange_nodes(&self) {
+        for name in ["node-2", "node-3"] {
+            self.nodes().delete(name, &DeleteParams::default()).await.expect("it is there");
+        }
+        let last = NETWORK.iter().flat_map(AliChapter::read).last().expect("there are steps");
+        self.join("node-4", &last.nodes["node-4"]).await;
+        self.rests().await;
+    }
+
+    /// Plays chapters one after the other, and compares each step with its recording. `say` hears of each step how much was asked.
+    ///
+    /// # Panics
+    ///
+    /// Panics if a person's load balancer is not as it was.
+    pub async fn play(&self, chapters: &[AliChapter], table: &[Meant], say: impl Fn(String)) -> Compared {
+        let of_person =
+            || self.cloud.with(|world| world.balancers.of("LoadBalancerName", BY_HAND).next().map(|it| it.1.clone()));
+        let before = of_person();
+        let mut compared = Compared::default();
+        for chapter in chapters {
+            let mut steps = Vec::new();
+            for step in chapter.read() {
+                let played = self.play_step(chapter.scope, &step, table).await;
+                let line = |asked: &Asked| (asked.reads(), asked.writes());
+                say(format!("{}: {:?} of {:?}", played.name, line(&played.ours.asked), line(&played.theirs.asked)));
+                steps.push(played);
+            }
+            compared.add(compare(table, chapter.name, &steps));
+        }
+        assert_eq!(of_person(), before);
+        compared
+    }
+
+    async fn play_step(&self, scope: AliScope, step: &AliStep, table: &[Meant]) -> ComparedStep {
+        self.prepare(step).await;
+        let (begun, told) = (self.cloud.requests().len(), SeenEvents::until_now(&self.cluster).await);
+        self.change(step).await;
+        if REFUSED.contains(&&*step.name) {
+            wait::until("a Warning", async || {
+                let events = SeenEvents::until_now(&self.cluster).await.since(&told);
+                events[step.subject].to_string().contains("Warning").then_some(())
+            })
+            .await;
+        }
+        if WRITES.contains(&&*step.name) {
+            wait::until("a write", async || (self.asked(scope, begun).writes() > 0).then_some(())).await;
+        }
+        let theirs = self.theirs(step);
+        let ours = async || self.ours(step, &told).await;
+        let last = || self.cloud.requests_from(begun).last().map(|it| it.at);
+        let ours = until_alike(table, &step.name, &theirs, LIMITS, ours, last).await;
+        let asked = self.asked(scope, begun);
+        ComparedStep {
+            name: step.name.clone(),
+            theirs: ManagerState { seen: theirs, asked: step.asked.clone() },
+            ours: ManagerState { seen: ours, asked },
+            alone: false,
+        }
+    }
+
+    /// Does what was done before a step without a recording, and says what goes wrong in it.
+    async fn prepare(&self, step: &AliStep) {
+        if let Some(annotations) = annotations_before(&step.name) {
+            self.patch(step.subject, &json!({ "metadata": { "annotations": annotations } })).await;
+            self.rests().await;
+        }
+        let throttled = |action: &str| {
+            let body = json!({ "Code": "Throttling.User", "Message": "Request was denied due to user flow control." });
+            Fault::status("POST", action, 400).body(body.to_string()).times(2)
+        };
+        match &*step.name {
+            "two-nodes-one-legacy-id" => {
+                self.nodes().delete("node-x", &DeleteParams::default()).await.expect("it is there");
+                self.rests().await;
+            }
+            "fault-create-done-answer-lost" => {
+                self.cloud.inject(Fault::status("POST", "/slb/CreateLoadBalancer", 503).done().times(1));
+            }
+            "fault-throttled-clb" => self.cloud.inject(throttled("/slb/CreateVServerGroup")),
+            "fault-throttled-nlb" => self.cloud.inject(throttled("/nlb/CreateServerGroup")),
+            "fault-job-failed" => self.cloud.behave(|it| it.failing = vec!["AddServersToServerGroup".to_owned()]),
+            "pass-after-instance-gone" => {
+                let hop = ("Instance", &*machine_id(1));
+                self.cloud.with(|world| world.put_route(ROUTE_TABLE, "10.244.40.0/24", hop, "", "Available"));
+                self.join("node-4", &step.nodes["node-4"]).await;
+                self.rests().await;
+            }
+            _ => {}
+        }
+    }
+
+    async fn change(&self, step: &AliStep) {
+        let ready = async |node: &str, is_ready: bool| {
+            kubelet::post_ready(&self.cluster.admin, node, is_ready).await.expect("the node is there");
+        };
+        match step.change {
+            AliChange::Join => {
+                for (name, node) in &step.nodes {
+                    self.join(name, node).await;
+                }
+            }
+            AliChange::Become => self.let_be(step.subject, &step.services[step.subject]).await,
+            AliChange::Patch(patch) => {
+                self.patch(step.subject, &serde_json::from_str(patch).expect("it is JSON")).await;
+            }
+            AliChange::Delete => {
+                self.services().delete(step.subject, &DeleteParams::default()).await.expect("it is there");
+            }
+            AliChange::Ready(is_ready) => ready("node-2", is_ready).await,
+            AliChange::Pods => {}
+            AliChange::Restart => self.start().await,
+            AliChange::LoseMachine => self.cloud.with(|world| world.remove_machine(&machine_id(3))),
+            AliChange::DeleteNode => {
+                self.nodes().delete("node-2", &DeleteParams::default()).await.expect("it is there");
+            }
+            AliChange::Silence => ready("node-3", false).await,
+        }
+    }
+
+    /// Makes a Service as it was recorded, or lets it be so.
+    async fn let_be(&self, name: &str, recorded: &Value) {
+        let wanted = manifest(name, recorded);
+        let Some(there) = self.services().get_opt(name).await.expect("the API server answers") else {
+            let service = serde_json::from_value(wanted).expect("it is a Service");
+            let made = self.services().create(&PostParams::default(), &service).await;
+            self.learn(made.expect("the API server takes it"));
+            return;
+        };
+        let mut patch = wanted;
+        for key in there.annotations().keys() {
+            if patch["metadata"]["annotations"][key].is_null() {
+                patch["metadata"]["annotations"][key] = Value::Null;
+            }
+        }
+        if patch["spec"]["loadBalancerSourceRanges"].is_null() {
+            patch["spec"]["loadBalancerSourceRanges"] = Value::Null;
+        }
+        self.patch(name, &patch).await;
+    }
+
+    async fn patch(&self, name: &str, patch: &Value) {
+        let patched = self.services().patch(name, &PatchParams::default(), &Patch::Merge(patch)).await;
+        patched.expect("the API server takes it");
+    }
+
+    /// Notes a Service, whose name stands for what is made up.
+    pub(super) fn learn(&self, service: Service) {
+        self.known.lock().expect("no other test fails here").insert(service.name_any(), service);
+    }
+
+    /// Waits until nothing is asked any more.
+    pub async fn rests(&self) {
+        let count = self.cloud.requests().len();
+        let last = || self.cloud.requests_from(count.saturating_sub(1)).last().map(|it| it.at);
+        until_alike(&[], "rest", &Value::Null, LIMITS, async || Value::Null, last).await;
+    }
+
+    fn theirs(&self, step: &AliStep) -> Value {
+        let known: Vec<String> = self.known.lock().expect("no other test fails here").keys().cloned().collect();
+        let left = LeftObjects {
+            words: AliWords::recorded(),
+            services: step.services.clone(),
+            nodes: step.nodes.clone(),
+            cloud: step.cloud.clone(),
+        };
+        let mut seen = left.seen(|name| known.iter().any(|it| it == name));
+        seen["events"] = of_subject(&recorded_events(&step.events), step);
+        seen
+    }
+
+    async fn ours(&self, step: &AliStep, told: &SeenEvents) -> Value {
+        let services = self.services().list(&ListParams::default()).await.expect("the API server answers").items;
+        let nodes = self.nodes().list(&ListParams::default()).await.expect("the API server answers").items;
+        let of = |names: &Map<String, Value>, all: Vec<(String, Value)>| -> Map<String, Value> {
+            let all: BTreeMap<String, Value> = all.into_iter().collect();
+            names.keys().map(|it| (it.clone(), all.get(it).cloned().unwrap_or_default())).collect()
+        };
+        let left = LeftObjects {
+            words: AliWords::of(self.known.lock().expect("no other test fails here").values()),
+            services: of(&step.services, services.iter().map(named).collect()),
+            nodes: of(&step.nodes, nodes.iter().map(named).collect()),
+            cloud: step.cloud.is_some().then(|| self.cloud.with(|world| seen::live(world))),
+        };
+        let mut seen = left.seen(|_| true);
+        seen["events"] = of_subject(&SeenEvents::until_now(&self.cluster).await.since(told), step);
+        seen
+    }
+
+    /// The requests of a scope since so many.
+    fn asked(&self, scope: AliScope, begun: usize) -> Asked {
+        let all = self.cloud.requests_from(begun).into_iter().filter_map(|request| {
+            let (product, action) = request.path.trim_start_matches('/').split_once('/')?;
+            scope.holds(product, action).then(|| (format!("{product} {action}"), !reads(action)))
+        });
+        Asked::of(all)
+    }
+
+    /// The writes since so many requests.
+    #[must_use]
+    pub fn writes_since(&self, begun: usize) -> Vec<String> {
+        let all = self.cloud.requests_from(begun).into_iter();
+        let is_write = |path: &str| !path.rsplit('/').next().is_some_and(reads);
+        all.filter(|it| is_write(&it.path)).map(|it| it.to_string()).collect()
+    }
+}
+
+/// The events about the Service of a step.
+fn of_subject(events: &Value, step: &AliStep) -> Value {
+    events.get(step.subject).cloned().unwrap_or_else(|| json!({}))
+}
+
+/// An object with its name, as the API server has it.
+fn named<K: kube::Resource + serde::Serialize>(object: &K) -> (String, Value) {
+    (object.name_any(), serde_json::to_value(object).expect("an object of the cluster is JSON"))
+}
+
+/// A Service to be made, as a recording has it, with its node ports.
+pub(super) fn manifest(name: &str, recorded: &Value) -> Value {
+    let annotations = &recorded["metadata"]["annotations"];
+    let annotations = if annotations.is_null() { json!({}) } else { annotations.clone() };
+    json!({ "metadata": { "name": name, "annotations": annotations }, "spec": recorded["spec"] })
+}
