@@ -172,6 +172,7 @@ impl Backend for IbmCall<'_> {
     fn can_create(&self) -> Result<()> {
         self.settings.can_create()?;
         DesiredVpcBalancer::of(self.service, &self.account, None)?;
+        groups::named(self.service, &self.settings.allowed_groups)?;
         if self.service.nodes.is_empty() { Err(LoadBalancer::without_nodes("")) } else { Ok(()) }
     }
 
@@ -180,7 +181,7 @@ impl Backend for IbmCall<'_> {
         backend::refuse_taken_name(listed, &NAME, &desired.name, None)?;
         let subnets = subnets::of_service(self.service, &self.settings, self.subnets()?)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
-        let groups = groups::of_service(self.service, &self.vpc)?;
+        let groups = groups::of_service(self.service, &self.vpc, &self.settings.allowed_groups)?;
         let mut body = step::creation(&desired, &addresses, &subnets, self.settings.resource_group.as_deref());
         if !groups.is_empty() {
             body["security_groups"] = groups.into_iter().map(|id| json!({ "id": id })).collect();

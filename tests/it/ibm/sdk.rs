@@ -124,7 +124,7 @@ async fn ibms_own_client_makes_changes_and_deletes_a_load_balancer() {
 
 #[tokio::test]
 async fn ibms_own_client_makes_leads_and_deletes_a_route() {
-    let served = ibm::serve(0, None).await.unwrap();
+    let served = ibm::serve(0, Some(Duration::ZERO)).await.unwrap();
     served.simulator.with(|world| (1..=2).for_each(|it| _ = world.add_machine(it, &format!("node-{it}"))));
     let with = |more: Value| {
         let mut arguments =

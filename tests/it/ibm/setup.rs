@@ -25,6 +25,11 @@ impl std::ops::Deref for Rig {
 impl Rig {
     /// With the machines `web-1` to `web-3`.
     pub(crate) async fn start(options: Options) -> Self {
+        Self::with_settings(options, &[]).await
+    }
+
+    /// The same with more settings of the operator.
+    pub(crate) async fn with_settings(options: Options, more: &[(&'static str, &'static str)]) -> Self {
         let cloud = Simulator::start(options).await.unwrap();
         for account in [cloud.account(), cloud.other_account()] {
             account.with(World::build_plain);
@@ -37,7 +42,7 @@ impl Rig {
             proxy: None,
         };
         let settings = Differences {
-            settings: &[IbmCloud::SETTINGS, IbmCloud::FAST].concat(),
+            settings: &[IbmCloud::SETTINGS, IbmCloud::FAST, more].concat(),
             credential: Some(CredentialKind::IbmIam(Box::new(settings))),
             ..Differences::default()
         };

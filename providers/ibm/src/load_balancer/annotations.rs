@@ -60,7 +60,8 @@ aerostat_sdk::table! {
         "It is in the configured subnets of this zone alone, and takes the nodes of this zone.");
     SECURITY_GROUPS: List<Custom<String>> = (vendor!("vpc-security-group"),
         List { of: Custom { allowed: "no empty item", parse: item }, what: "ids or names of security groups", example: "clients,r006-group" },
-        "The security groups of the VPC that it has, five at most: they say who may reach it.").otherwise("the VPC's default group")
+        "The security groups of the VPC that it has, five at most: they say who may reach it. Setting allowedSecurityGroups says which \
+         ones may be named.").otherwise("the VPC's default group")
         .only_at_creation();
     CHECK_PROTOCOL: OneOf<IbmCheck> = (vendor!("vpc-health-check-protocol"),
         OneOf(&[("http", IbmCheck::Http), ("https", IbmCheck::Https), ("tcp", IbmCheck::Tcp)]), "How nodes are checked.")

@@ -55,6 +55,11 @@ impl Played {
         Self { host, cloud }
     }
 
+    /// The same with a setting of the operator.
+    fn with(self, setting: &str, value: &str) -> Self {
+        Self { host: self.host.setting(setting, value), ..self }
+    }
+
     /// One call, and the pause after it. Returns the answer.
     fn call(&self, service: &mut LoadBalancer) -> Result<Progress> {
         let host = self.host.clone().at(self.cloud.borrow().now());

@@ -207,7 +207,7 @@ fn route(it: &Value) -> Value {
     json!({
         "name": it["name"], "destination": it["destination"], "zone": zone(text(it, "zone")), "action": it["action"],
         "next_hop": { "address": it["hop"] }, "priority": it["priority"], "origin": it["origin"], "advertise": false,
-        "lifecycle_state": "stable",
+        "lifecycle_state": it["lifecycle"].as_str().unwrap_or("stable"),
     })
 }
 

@@ -132,17 +132,32 @@ fn ibm_041_fields_without_effect_are_told() {
 
 #[test]
 fn security_groups_are_named_by_id_or_name() {
-    let played = Played::new(FakeVpc::default());
+    let played = Played::new(FakeVpc::default()).with("allowedSecurityGroups", "clients*,r006-g1");
     let mut service = annotated("vpc-security-group", "clients-2, r006-g1,clients-1");
     assert_eq!(played.settle(&mut service), ["POST "]);
     assert_eq!(played.bodies()[0]["security_groups"], json!([{ "id": "r006-g2" }, { "id": "r006-g1" }]));
     let six = (1..=6).map(|it| format!("clients-{it}")).collect::<Vec<_>>().join(",");
     for (groups, part) in [("clients", "\"clients\" is no id or name"), (&*six, "6 security groups are more than 5")] {
-        let played = Played::new(FakeVpc::default());
+        let played = Played::new(FakeVpc::default()).with("allowedSecurityGroups", "clients*");
         let mut service = annotated("vpc-security-group", groups);
         let answers: Vec<String> = (0..4).map(|_| format!("{:?}", played.call(&mut service))).collect();
         assert!(answers.iter().any(|it| it.contains(part) || it.contains(&part.replace('"', "\\\""))), "{answers:#?}");
         assert!(played.host.requests().iter().all(|it| it.starts_with("GET")), "{:?}", played.host.requests());
+    }
+}
+
+#[test]
+fn security_groups_are_named_only_where_the_operator_lets_them_be() {
+    for (allowed, word) in [(None, "clients-1"), (Some("none"), "r006-g1"), (Some("clients-2,r006-g*"), "clients-1")] {
+        let played = Played::new(FakeVpc::default());
+        let played = allowed.into_iter().fold(played, |it, value| it.with("allowedSecurityGroups", value));
+        let mut service = annotated("vpc-security-group", word);
+        let refused = played.call(&mut service);
+        assert!(
+            matches!(&refused, Err(Error::Invalid(why)) if why.contains(word) && why.contains("setting allowedSecurityGroups")),
+            "{refused:?}"
+        );
+        assert_eq!(played.host.requests(), [""; 0], "nobody is asked what there is");
     }
 }
 

@@ -64,7 +64,7 @@ fn each_request_is_the_one_that_the_sdk_sends() {
     let mut sent: Vec<Value> = machines.sent().iter().map(told).collect();
     sent.extend(life().iter().map(told));
     sent.extend(crate::routes::tests::life().iter().map(told));
-    let grouped = Played::new(FakeVpc::default());
+    let grouped = Played::new(FakeVpc::default()).with("allowedSecurityGroups", "*");
     grouped.settle(&mut annotated("vpc-security-group", "clients-1"));
     sent.extend(grouped.host.sent().iter().map(told));
     for (name, expected) in recorded.as_object().unwrap() {
