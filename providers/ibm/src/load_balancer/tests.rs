@@ -2,7 +2,9 @@
 
 mod changed;
 mod cloud;
+mod network;
 mod owners;
+mod ranges;
 mod recorded;
 mod refused;
 mod sdk;

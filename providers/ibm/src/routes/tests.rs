@@ -192,7 +192,7 @@ impl State {
             }
             (Method::Delete, ["vpcs", _, _, _, "routes", id]) => {
                 if self.deletes_slowly {
-                    let mut of_id = self.entries.iter_mut().filter(|it| it["id"] == **id);
+                    let of_id = self.entries.iter_mut().filter(|it| it["id"] == **id);
                     of_id.for_each(|it| it["lifecycle_state"] = json!("deleting"));
                 } else {
                     self.entries.retain(|it| it["id"] != **id);

@@ -142,7 +142,7 @@ fn create(world: &mut World, vpc: &str, table: &str, body: &Value) -> Result<Str
 }
 
 /// An IPv4 network without host bits.
-fn destination(text: &str) -> Result<String, Refused> {
+pub(super) fn destination(text: &str) -> Result<String, Refused> {
     let parsed = text.split_once('/').and_then(|(address, bits)| {
         let (address, bits): (Ipv4Addr, u32) = (address.parse().ok()?, bits.parse().ok()?);
         let host = u32::MAX.checked_shr(bits).filter(|_| bits < 32).unwrap_or(0);

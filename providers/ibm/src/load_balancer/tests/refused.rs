@@ -23,7 +23,14 @@ fn refused(mut service: LoadBalancer) -> String {
 fn ibm_024_to_027_bad_values_of_annotations_are_named() {
     for (name, value, part) in [
         ("ip-type", "pubic", "\"pubic\" is not public or private"),
-        ("enable-features", "proxy-protocol,nlb", "is not a list of features such as proxy-protocol"),
+        ("enable-features", "proxy-protocol,ipvs", "is not a list of features such as proxy-protocol"),
+        ("enable-features", "proxy-protocol,nlb", "a network load balancer has no proxy-protocol"),
+        (
+            "enable-features",
+            "nlb",
+            "is in one subnet, and there are 2: name one with annotation service.kubernetes.io/",
+        ),
+        ("vpc-health-check-udp", "30100", "is for Services of UDP alone"),
         ("vpc-lb-name", "kube-c1-of-another", "is not a name of at most 63"),
         ("vpc-lb-name", "Shared", "is not a name of at most 63"),
         ("vpc-node-selector", "foo=bar", "with one of these labels: ibm-cloud.kubernetes.io/internal-ip"),
@@ -70,7 +77,9 @@ fn ibm_026_a_configured_subnet_is_named_exactly() {
 fn ibm_030_protocols_and_families_that_lack_are_refused() {
     let mut udp = service();
     udp.ports[0].protocol = Protocol::Udp;
-    assert!(refused(udp).contains("only TCP protocol is supported: port 80 is UDP"));
+    assert!(
+        refused(udp).contains("port 80 is UDP, which application load balancers do not take: UDP needs annotation")
+    );
     let mut sctp = service();
     sctp.ports[0].protocol = Protocol::Sctp;
     assert!(refused(sctp).contains("port 80 is SCTP"));
