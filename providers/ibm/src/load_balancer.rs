@@ -94,7 +94,7 @@ impl<'a> IbmCall<'a> {
     /// Whether a load balancer of the region is the Service's: it has the name that holds the cluster's id and the Service's UID, or it is the
     /// one that the Service's status shows; and it is in the VPC. A name that somebody chose proves nothing.
     fn is_marked(&self, live: &VpcBalancer) -> Result<bool> {
-        let is_of_it = |it: &Ingress| match (&it.hostname, &it.ip) {
+        let is_of_it = |shown: &Ingress| match (&shown.hostname, &shown.ip) {
             (Some(hostname), _) => *hostname == live.hostname,
             (None, Some(ip)) => live.addresses().any(|it| it == ip),
             (None, None) => false,

@@ -176,7 +176,7 @@ async fn ibm_030_an_application_load_balancer_does_not_become_another_kind() {
 
 /// Cases: ibm 31
 #[tokio::test]
-async fn ibm_031_of_sixty_nodes_fifty_take_traffic_and_stay() {
+async fn ibm_031_sixty_nodes_leave_fifty_members_that_stay() {
     let rig = Rig::instant().await;
     rig.cloud.with(|world| (4..=60).for_each(|it| _ = world.add_machine(it, &format!("web-{it}"))));
     let mut service = Service::new(&rig);

@@ -6,6 +6,7 @@
 
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::backend::Creation;
+use aerostat_sdk::http::Request;
 use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
 use serde_json::json;
 
@@ -14,6 +15,9 @@ use super::{IbmCall, names};
 use crate::api::load_balancers::VpcBalancer;
 use crate::api::security_groups::{self as api, VpcRule, VpcSecurityGroup};
 use crate::api::vpcs;
+
+/// Rules that one call writes: it may make a hundred requests.
+const RULES_OF_ONE_CALL: usize = 50;
 
 /// Every client.
 const EVERYWHERE: &str = "0.0.0.0/0";
@@ -60,7 +64,7 @@ impl IbmCall<'_> {
         let Some(group) = api::named(&self.vpc, &self.group_name())? else {
             return Ok(Err(Creation::Busy(self.make_group(protocol)?)));
         };
-        match self.next_rule(&group, protocol)? {
+        match self.put_rules_right(&group, protocol)? {
             Some(Change::Done(why) | Change::Busy(why)) => Ok(Err(Creation::Busy(why))),
             None => Ok(Ok(Some(group.id))),
         }
@@ -81,19 +85,28 @@ impl IbmCall<'_> {
         Ok(format!("the security group {} is made", self.group_name()))
     }
 
-    /// Makes the next change of the group's rules: those that lack come first. `None` if they are as desired.
-    fn next_rule(&self, group: &VpcSecurityGroup, protocol: &str) -> Result<Option<Change<String>>> {
+    /// Makes the group's rules those that the Service asks for: those that lack come first, so that nobody is shut out meanwhile. `None` if they
+    /// are as desired.
+    fn put_rules_right(&self, group: &VpcSecurityGroup, protocol: &str) -> Result<Option<Change<String>>> {
         let desired = rules(self.service, protocol);
-        let says = |what: &str| format!("the security group {} {what}", group.name);
-        if let Some(lacks) = desired.iter().find(|it| !group.rules.iter().any(|live| live.rule == **it)) {
-            return Ok(Some(api::add_rule(&group.id, lacks).change()?.map(|_| says("gets a rule"))));
+        let mut seen: Vec<&VpcRule> = Vec::new();
+        let mut extra = Vec::new();
+        for live in &group.rules {
+            match desired.contains(&live.rule) && !seen.contains(&&live.rule) {
+                true => seen.push(&live.rule),
+                false => extra.push(api::remove_rule(&group.id, &live.id)),
+            }
         }
-        let mut live = group.rules.iter().enumerate();
-        let extra = live.find(|(at, live)| {
-            !desired.contains(&live.rule) || group.rules[..*at].iter().any(|it| it.rule == live.rule)
-        });
-        let Some((_, extra)) = extra else { return Ok(None) };
-        Ok(Some(api::remove_rule(&group.id, &extra.id).change_or_gone()?.map(|()| says("loses a rule"))))
+        let lacking = desired.iter().filter(|it| !seen.contains(it)).map(|it| api::add_rule(&group.id, it));
+        let writes: Vec<Request> = lacking.chain(extra).take(RULES_OF_ONE_CALL).collect();
+        let count = writes.len();
+        for write in writes {
+            // One that is gone already is as good as deleted.
+            if let Change::Busy(why) = write.change_or_gone()? {
+                return Ok(Some(Change::Busy(why)));
+            }
+        }
+        Ok((count > 0).then(|| Change::Done(format!("{count} rules of security group {} change", group.name))))
     }
 
     /// Makes the next change of who may reach a load balancer. `None` if that is as desired, and without the setting.
@@ -120,7 +133,7 @@ impl IbmCall<'_> {
                 let Some(group) = api::named(&self.vpc, &name)? else {
                     return Ok(Some(Change::Done(self.make_group(protocol)?)));
                 };
-                match self.next_rule(&group, protocol)? {
+                match self.put_rules_right(&group, protocol)? {
                     Some(change) => Ok(Some(change)),
                     None => self.attach(&group.id, live).map(Some),
                 }
@@ -133,7 +146,7 @@ impl IbmCall<'_> {
                         own.id
                     ))
                 })?;
-                if let Some(change) = self.next_rule(&group, protocol)? {
+                if let Some(change) = self.put_rules_right(&group, protocol)? {
                     return Ok(Some(change));
                 }
                 if live.security_groups.len() == 1 {

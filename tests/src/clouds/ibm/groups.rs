@@ -84,8 +84,8 @@ fn made(world: &mut World, rule: &Value) -> Result<Value, Refused> {
 fn add_rule(world: &mut World, id: &str, body: &Value) -> Result<Answer, Refused> {
     found(world, id)?;
     let rule = made(world, body)?;
-    let same = |it: &Value| {
-        ["direction", "protocol", "remote", "port_min", "port_max"].iter().all(|field| it[*field] == rule[*field])
+    let same = |other: &Value| {
+        ["direction", "protocol", "remote", "port_min", "port_max"].iter().all(|field| other[*field] == rule[*field])
     };
     if list(found(world, id)?, "rules").iter().any(same) {
         return Err(refused(409, "security_group_rule_exists", "There is such a rule already"));

@@ -139,8 +139,8 @@ impl FakeVpc {
     /// The ids and the rules of security groups that were made here.
     pub(super) fn rules(&self) -> Vec<String> {
         let text = |it: &Value, key: &str| it[key].as_str().unwrap().to_owned();
-        let rule = |it: &Value| {
-            format!("{} {} {}", text(it, "direction"), text(it, "protocol"), text(&it["remote"], "cidr_block"))
+        let rule = |rule: &Value| {
+            format!("{} {} {}", text(rule, "direction"), text(rule, "protocol"), text(&rule["remote"], "cidr_block"))
         };
         self.groups.iter().flat_map(|it| it["rules"].as_array().unwrap()).map(rule).collect()
     }
