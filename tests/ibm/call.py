@@ -44,6 +44,7 @@ def read(method, answer):
         "list_vpc_routing_table_routes": ibm_vpc.vpc_v1.RouteCollection,
         "create_vpc_routing_table_route": ibm_vpc.vpc_v1.Route, "get_vpc_routing_table_route": ibm_vpc.vpc_v1.Route,
         "update_vpc_routing_table_route": ibm_vpc.vpc_v1.Route,
+        "create_security_group": ibm_vpc.vpc_v1.SecurityGroup, "get_security_group": ibm_vpc.vpc_v1.SecurityGroup,
         "update_instance_network_interface": ibm_vpc.vpc_v1.NetworkInterface,
         "update_virtual_network_interface": ibm_vpc.vpc_v1.VirtualNetworkInterface,
     }

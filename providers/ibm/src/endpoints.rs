@@ -21,7 +21,7 @@ pub(crate) fn vpc() -> Endpoint {
         )
         .allow([Method::Get], ["/floating_ips"], ["is.floating-ip.floating-ip.list"])
         .allow([Method::Get], ["/volumes/*"], ["is.volume.volume.read"]);
-    balancers(routes(endpoint))
+    groups(balancers(routes(endpoint)))
 }
 
 /// The action for changes of a routing table's entries.
@@ -49,8 +49,31 @@ fn routes(endpoint: Endpoint) -> Endpoint {
         .fields(["allow_ip_spoofing"])
 }
 
+/// Security groups of Services with source ranges: each is one Service's.
+fn groups(endpoint: Endpoint) -> Endpoint {
+    const UPDATE: &str = "is.security-group.security-group.update";
+    endpoint
+        .allow([Method::Get], ["/security_groups/*"], ["is.security-group.security-group.read"])
+        .allow([Method::Post], ["/security_groups"], ["is.security-group.security-group.create"])
+        .fields(["name", "resource_group", "rules", "vpc"])
+        .allow([Method::Delete], ["/security_groups/*"], ["is.security-group.security-group.delete"])
+        .only([])
+        .allow_as(Effect::Update, [Method::Post], ["/security_groups/*/rules"], [UPDATE])
+        .fields(["direction", "protocol", "remote"])
+        .allow_as(Effect::Update, [Method::Put], ["/security_groups/*/targets/*"], [UPDATE])
+        .only([])
+        .allow_as(
+            Effect::Detach,
+            [Method::Delete],
+            ["/security_groups/*/rules/*", "/security_groups/*/targets/*"],
+            [UPDATE],
+        )
+        .only([])
+}
+
 /// The members of a load balancer that is made.
-const CREATION: [&str; 7] = ["is_public", "listeners", "name", "pools", "resource_group", "security_groups", "subnets"];
+const CREATION: [&str; 8] =
+    ["is_public", "listeners", "name", "pools", "profile", "resource_group", "security_groups", "subnets"];
 /// Those of a pool and of a listener that are made later.
 const POOL: [&str; 6] = ["algorithm", "health_monitor", "members", "name", "protocol", "proxy_protocol"];
 const LISTENER: [&str; 5] = ["connection_limit", "default_pool", "idle_connection_timeout", "port", "protocol"];

@@ -5,6 +5,7 @@ mod desired;
 mod groups;
 mod members;
 mod names;
+mod ranges;
 mod step;
 mod subnets;
 
@@ -31,6 +32,9 @@ use crate::provider::Ibm;
 use crate::settings::IbmAccountSettings;
 use crate::settings::balancers::IbmBalancerSettings;
 
+/// When a security group is looked for again that is being deleted.
+const SOON: Duration = Duration::from_secs(2);
+
 impl LoadBalancers for Ibm {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
         backend::ensure(&IbmCall::of(desired)?)
@@ -38,7 +42,13 @@ impl LoadBalancers for Ibm {
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         match IbmAccountSettings::read()?.vpc {
-            Some(_) => backend::delete(&IbmCall::of(unwanted)?),
+            Some(_) => {
+                let call = IbmCall::of(unwanted)?;
+                match backend::delete(&call)? {
+                    Deletion::Done => call.without_group(),
+                    other => Ok(other),
+                }
+            }
             // Nothing was made there.
             None => Ok(Deletion::Done),
         }
@@ -68,6 +78,11 @@ impl<'a> IbmCall<'a> {
         Ok(Self { service, account, settings: IbmBalancerSettings::read()?, vpc, subnets: OnceCell::new() })
     }
 
+    /// The load balancer as the Service asks for it, beside the one that there is.
+    fn desired(&self, live: Option<&VpcBalancer>) -> Result<DesiredVpcBalancer> {
+        DesiredVpcBalancer::of(self.service, &self.account, self.settings.own_groups, live)
+    }
+
     fn subnets(&self) -> Result<&[VpcSubnet]> {
         if let Some(known) = self.subnets.get() {
             return Ok(known);
@@ -79,7 +94,12 @@ impl<'a> IbmCall<'a> {
     /// Whether a load balancer of the region is the Service's: it has the name that holds the cluster's id and the Service's UID, or it is the
     /// one that the Service's status shows; and it is in the VPC. A name that somebody chose proves nothing.
     fn is_marked(&self, live: &VpcBalancer) -> Result<bool> {
-        let is_shown = || self.service.current_ingress.iter().any(|it| it.hostname.as_deref() == Some(&*live.hostname));
+        let is_of_it = |shown: &Ingress| match (&shown.hostname, &shown.ip) {
+            (Some(hostname), _) => *hostname == live.hostname,
+            (None, Some(ip)) => live.addresses().any(|it| it == ip),
+            (None, None) => false,
+        };
+        let is_shown = || self.service.current_ingress.iter().any(is_of_it);
         let is_named = live.name == names::own(self.service, &self.account) || is_shown();
         Ok(is_named && self.is_in_vpc(live)?)
     }
@@ -171,16 +191,21 @@ impl Backend for IbmCall<'_> {
 
     fn can_create(&self) -> Result<()> {
         self.settings.can_create()?;
-        DesiredVpcBalancer::of(self.service, &self.account, None)?;
+        self.desired(None)?;
+        groups::named(self.service, &self.settings.allowed_groups)?;
         if self.service.nodes.is_empty() { Err(LoadBalancer::without_nodes("")) } else { Ok(()) }
     }
 
     fn create(&self, listed: &[Found]) -> Result<Creation> {
-        let mut desired = DesiredVpcBalancer::of(self.service, &self.account, None)?;
+        let mut desired = self.desired(None)?;
         backend::refuse_taken_name(listed, &NAME, &desired.name, None)?;
-        let subnets = subnets::of_service(self.service, &self.settings, self.subnets()?)?;
+        let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
-        let groups = groups::of_service(self.service, &self.vpc)?;
+        let mut groups = groups::of_service(self.service, &self.vpc, &self.settings.allowed_groups)?;
+        match self.group_of_new(desired.protocol)? {
+            Ok(own) => groups.extend(own),
+            Err(waits) => return Ok(waits),
+        }
         let mut body = step::creation(&desired, &addresses, &subnets, self.settings.resource_group.as_deref());
         if !groups.is_empty() {
             body["security_groups"] = groups.into_iter().map(|id| json!({ "id": id })).collect();
@@ -205,8 +230,11 @@ impl Backend for IbmCall<'_> {
             }
             other => return Ok(Update::Busy(format!("{} is {other}", live.title()))),
         }
-        let mut desired = DesiredVpcBalancer::of(self.service, &self.account, Some(live))?;
-        let change = self.change(live, &mut desired)?;
+        let mut desired = self.desired(Some(live))?;
+        let change = match self.guard(live, desired.protocol)? {
+            Some(change) => Some(change),
+            None => self.change(live, &mut desired)?,
+        };
         let warnings: Warnings = std::mem::take(&mut desired.warnings);
         match change {
             Some(Change::Busy(why)) => Ok(Update::Busy(why)),
@@ -215,7 +243,10 @@ impl Backend for IbmCall<'_> {
                 Ok(Update::Busy(format!("{}: {does}", live.title())))
             }
             None => {
-                let ingress = vec![Ingress::hostname(&live.hostname)];
+                let mut ingress: Vec<Ingress> = live.addresses().map(Ingress::ip).collect();
+                if ingress.is_empty() {
+                    ingress.push(Ingress::hostname(&live.hostname));
+                }
                 if live.operating_status != "online" && self.service.current_ingress != ingress {
                     return Ok(Update::Building);
                 }

@@ -167,7 +167,7 @@ async fn ibm_014_a_creation_whose_answer_was_lost_is_found_again() {
 
 #[tokio::test]
 async fn a_load_balancer_has_the_security_groups_that_are_named() {
-    let rig = Rig::instant().await;
+    let rig = Rig::with_settings(Options::instant(), &[("allowedSecurityGroups", "*")]).await;
     let groups = rig.cloud.with(|world| {
         [(VPC, "clients"), (OTHER_VPC, "others")]
             .map(|(vpc, name)| world.insert(VpcKind::SecurityGroup, json!({ "name": name, "vpc": vpc })))
@@ -182,6 +182,16 @@ async fn a_load_balancer_has_the_security_groups_that_are_named() {
     let balancers = rig.cloud.account().all(VpcKind::LoadBalancer);
     assert_eq!(balancers[0]["groups"], json!([groups[0], format!("{VPC}-sg")]));
     rig.cloud.assert_valid();
+}
+
+#[tokio::test]
+async fn a_security_group_that_the_operator_did_not_allow_is_not_attached() {
+    let rig = Rig::instant().await;
+    let mut service = Service::new(&rig).with("vpc-security-group", "group");
+    let begun = rig.cloud.requests().len();
+    let why = service.invalid().await;
+    assert!(why.contains("\"group\" is not for authors of Services to name"), "{why}");
+    assert!(rig.asked_since(begun).is_empty(), "{:?}", rig.asked_since(begun));
 }
 
 /// Cases: ibm 37

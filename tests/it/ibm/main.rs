@@ -3,10 +3,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that panics has failed")]
 
 mod asked;
+mod attacks;
 mod balancers;
 mod instances;
 mod routes;
 mod rules;
 mod sdk;
+mod services;
 mod setup;
 mod story;

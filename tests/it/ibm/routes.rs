@@ -4,7 +4,8 @@ use cloud_provider::{
     Error, PodNetwork, Result, Route, RouteChange, RouteOutcome, RouteOwnership, RouteState, RouteTarget,
 };
 use serde_json::json;
-use tests::clouds::ibm::{VPC, VpcKind, machine_address};
+use tests::clouds::ibm::{Behaviour, Options, Taking, VPC, VpcKind, machine_address};
+use tests::vendor::{IbmCloud, Vendor as _};
 
 use crate::setup::{Rig, worker};
 
@@ -70,9 +71,57 @@ async fn ibm_042_ten_nodes_in_three_zones_have_thirty_entries() {
     let begun = rig.cloud.requests().len();
     assert_eq!(rig.apply(&[change(1, Some(1), Some(2))]).await, [Ok(RouteOutcome::Done)]);
     assert_eq!(rig.writes_since(begun), [""; 0]);
+    assert!(matches!(rig.apply(&[change(1, Some(2), None)]).await[..], [Ok(RouteOutcome::Pending { .. })]));
     assert_eq!(rig.apply(&[change(1, Some(2), None)]).await, [Ok(RouteOutcome::Done)]);
     assert_eq!(rig.cloud.account().all(VpcKind::Route).len(), 27);
     rig.cloud.assert_valid();
+}
+
+/// Cases: ibm 42
+#[tokio::test]
+async fn ibm_042_a_route_is_gone_once_the_table_does_not_show_it() {
+    let slow = Behaviour { route_deletion: Taking::Forever, ..Behaviour::instant() };
+    let rig = Rig::start(Options::with(slow)).await;
+    assert_eq!(rig.apply(&[change(1, None, Some(1))]).await, [Ok(RouteOutcome::Done)]);
+    let begun = rig.cloud.requests().len();
+    for _ in 0..3 {
+        assert!(matches!(rig.apply(&[change(1, Some(1), None)]).await[..], [Ok(RouteOutcome::Pending { .. })]));
+    }
+    assert_eq!(rig.writes_since(begun).len(), 3, "each entry is deleted once");
+    assert_eq!(rig.routes().await[0].state, RouteState::Changing);
+    for entry in rig.cloud.account().all(VpcKind::Route) {
+        rig.cloud.with(|world| world.remove(entry["id"].as_str().unwrap()));
+    }
+    assert_eq!(rig.apply(&[change(1, Some(1), None)]).await, [Ok(RouteOutcome::Done)]);
+    rig.cloud.assert_valid();
+}
+
+/// Cases: ibm 32
+#[tokio::test]
+async fn a_busy_table_is_asked_once_in_a_call() {
+    let rig = Rig::instant().await;
+    let table = "/v1/vpcs/*/routing_tables/*/routes";
+    rig.cloud.inject(IbmCloud::busy("POST", table).times(1));
+    let changes: Vec<RouteChange> = (1..=3).map(|it| change(it, None, Some(it))).collect();
+    let answers = rig.apply(&changes).await;
+    assert!(answers.iter().all(|it| matches!(it, Ok(RouteOutcome::Pending { .. }))), "{answers:?}");
+    assert_eq!((rig.cloud.requests_to("POST", table).len(), rig.cloud.requests_to("GET", table).len()), (1, 1));
+    assert_eq!(rig.apply(&changes).await, vec![Ok(RouteOutcome::Done); 3]);
+}
+
+#[tokio::test]
+async fn an_address_of_another_machine_gets_no_route() {
+    let rig = Rig::instant().await;
+    let mut stolen = change(1, None, Some(1));
+    if let Some(target) = &mut stolen.after {
+        target.next_hop = machine_address(2);
+    }
+    let answers = rig.apply(&[stolen]).await;
+    assert!(
+        matches!(&answers[..], [Err(Error::Invalid(why))] if why.contains("is not the address of instance")),
+        "{answers:?}"
+    );
+    assert!(rig.cloud.account().all(VpcKind::Route).is_empty());
 }
 
 /// Cases: ibm 42

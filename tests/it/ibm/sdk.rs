@@ -124,7 +124,7 @@ async fn ibms_own_client_makes_changes_and_deletes_a_load_balancer() {
 
 #[tokio::test]
 async fn ibms_own_client_makes_leads_and_deletes_a_route() {
-    let served = ibm::serve(0, None).await.unwrap();
+    let served = ibm::serve(0, Some(Duration::ZERO)).await.unwrap();
     served.simulator.with(|world| (1..=2).for_each(|it| _ = world.add_machine(it, &format!("node-{it}"))));
     let with = |more: Value| {
         let mut arguments =
@@ -173,6 +173,55 @@ async fn ibms_own_client_makes_leads_and_deletes_a_route() {
     assert_eq!(done[4]["ok"]["next_hop"]["address"], "10.240.0.12");
     assert_eq!((&done[5]["ok"]["total_count"], done[6]["ok"].as_array().map(Vec::len)), (&json!(2), Some(2)));
     assert!([7, 8].iter().all(|it| done[*it]["ok"]["allow_ip_spoofing"] == json!(true)), "{done:#?}");
+    served.simulator.assert_valid();
+}
+
+#[tokio::test]
+async fn ibms_own_client_makes_and_gives_a_security_group() {
+    let served = ibm::serve(0, Some(Duration::ZERO)).await.unwrap();
+    let balancer = served.simulator.with(|world| world.add_foreign(VPC, "web"));
+    let rule = |direction: &str, protocol: &str, network: &str| json!({ "direction": direction, "protocol": protocol, "remote": { "cidr_block": network } });
+    let target = |group: Value| json!({ "security_group_id": group, "id": balancer });
+    let usual = json!({ "of": 0, "key": "default_security_group.id" });
+    let added =
+        json!({ "security_group_id": of(1), "security_group_rule_prototype": rule("inbound", "tcp", "192.0.2.0/24") });
+    let calls = [
+        call("get_vpc", json!({ "id": VPC })),
+        call(
+            "create_security_group",
+            json!({
+                "vpc": { "id": VPC }, "name": "clients",
+                "rules": [rule("inbound", "tcp", "10.0.0.0/8"), rule("outbound", "any", "0.0.0.0/0")],
+            }),
+        ),
+        call("create_security_group", json!({ "vpc": { "id": VPC }, "name": "clients" })),
+        call("create_security_group_rule", added.clone()),
+        call("create_security_group_rule", added),
+        call("create_security_group_target_binding", target(of(1))),
+        call("delete_security_group_target_binding", target(usual)),
+        call("delete_security_group_target_binding", target(of(1))),
+        call("delete_security_group_rule", json!({ "security_group_id": of(1), "id": of(3) })),
+        call("delete_security_group", json!({ "id": of(1) })),
+        call("get_security_group", json!({ "id": of(1) })),
+        call("get_load_balancer", json!({ "id": balancer })),
+        call("delete_load_balancer", json!({ "id": balancer })),
+        call("delete_security_group", json!({ "id": of(1) })),
+        call("get_security_group", json!({ "id": of(1) })),
+    ];
+    let done = called(&[&served.url, API_KEY], &calls).await;
+    for (at, (call, became)) in calls.iter().zip(&done).enumerate() {
+        let expected = match at {
+            2 => json!({ "status": 409, "code": "not_unique" }),
+            4 => json!({ "status": 409, "code": "security_group_rule_exists" }),
+            7 => json!({ "status": 409, "code": "target_needs_security_group" }),
+            9 => json!({ "status": 409, "code": "security_group_in_use" }),
+            14 => json!({ "status": 404, "code": "not_found" }),
+            _ => Value::Null,
+        };
+        assert_eq!(became["error"], expected, "{call}: {became}");
+    }
+    assert_eq!(done[10]["ok"]["rules"].as_array().map(Vec::len), Some(2), "{}", done[10]);
+    assert_eq!(done[11]["ok"]["security_groups"][0]["name"], "clients");
     served.simulator.assert_valid();
 }
 

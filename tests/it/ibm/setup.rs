@@ -25,6 +25,24 @@ impl std::ops::Deref for Rig {
 impl Rig {
     /// With the machines `web-1` to `web-3`.
     pub(crate) async fn start(options: Options) -> Self {
+        Self::with_settings(options, &[]).await
+    }
+
+    /// The same with other settings of the operator, or more of them.
+    pub(crate) async fn with_settings(options: Options, more: &[(&'static str, &'static str)]) -> Self {
+        let usual = [IbmCloud::SETTINGS, IbmCloud::FAST].concat();
+        let usual = usual.into_iter().filter(|(name, _)| !more.iter().any(|(it, _)| it == name));
+        Self::with_all(options, &usual.chain(more.iter().copied()).collect::<Vec<_>>()).await
+    }
+
+    /// On classic infrastructure.
+    pub(crate) async fn classic() -> Self {
+        let settings = IbmCloud::SETTINGS.iter().filter(|(name, _)| !["vpcID", "g2VpcSubnetNames"].contains(name));
+        let settings: Vec<_> = settings.copied().chain([("clusterDefaultProvider", "classic")]).collect();
+        Self::with_all(Options::instant(), &settings).await
+    }
+
+    async fn with_all(options: Options, all: &[(&'static str, &'static str)]) -> Self {
         let cloud = Simulator::start(options).await.unwrap();
         for account in [cloud.account(), cloud.other_account()] {
             account.with(World::build_plain);
@@ -37,7 +55,7 @@ impl Rig {
             proxy: None,
         };
         let settings = Differences {
-            settings: &[IbmCloud::SETTINGS, IbmCloud::FAST].concat(),
+            settings: all,
             credential: Some(CredentialKind::IbmIam(Box::new(settings))),
             ..Differences::default()
         };

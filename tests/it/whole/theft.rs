@@ -5,30 +5,30 @@
 
 use serde_json::json;
 use tests::operator::Process;
-use tests::vendor::{Behaviour, Built, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Behaviour, Built, DigitalOcean, Hetzner, IbmCloud, Vendor};
 
 use crate::setup::{CloudRig, ID, memo, service};
 
 /// A load balancer that is not the cluster's, and a Service with one of its own. Returns the id of the former, and the latter.
-async fn victims() -> (CloudRig<DigitalOcean>, Process, String, Built) {
-    let rig = CloudRig::<DigitalOcean>::with(Behaviour::default()).await;
+async fn victims<V: Vendor>() -> (CloudRig<V>, Process, String, Built) {
+    let rig = CloudRig::<V>::with(Behaviour::default()).await;
     let process = rig.start().await;
     rig.workers(2).await;
     rig.create(&service("victim", &[80], &[])).await;
     rig.served("victim").await;
     let owned = rig.only_built();
-    let foreign = DigitalOcean::add_foreign(rig.cloud.account(), "foreign");
+    let foreign = V::add_foreign(rig.cloud.account(), "foreign");
     (rig, process, foreign, owned)
 }
 
 /// Changes the thief and deletes it. Nothing is changed in the cloud but what may be the thief's own, and both load balancers are
 /// as they were.
-async fn caught(rig: &CloudRig<DigitalOcean>, foreign: &str, owned: &Built, effects: &[String]) {
+async fn caught<V: Vendor>(rig: &CloudRig<V>, foreign: &str, owned: &Built, effects: &[String]) {
     rig.ports("thief", &[81, 82]).await;
     rig.patch("thief", &json!({ "spec": { "externalTrafficPolicy": "Local" } })).await;
     rig.delete("thief").await;
     rig.gone("thief").await;
-    let path = |id: &str| format!("{}/{id}", DigitalOcean::LOAD_BALANCERS);
+    let path = |id: &str| format!("{}/{id}", V::LOAD_BALANCERS);
     let since = rig.effects().split_off(effects.len());
     let touched = since.iter().find(|it| it.contains(&path(foreign)) || it.contains(&path(&owned.id)));
     assert_eq!(touched, None);
@@ -41,17 +41,33 @@ async fn caught(rig: &CloudRig<DigitalOcean>, foreign: &str, owned: &Built, effe
 /// Cases: theft-by-memo
 #[tokio::test]
 async fn theft_by_a_copied_memo_through_the_api_server() {
-    let (rig, process, foreign, owned) = victims().await;
+    a_copied_memo_is_refused::<DigitalOcean>(Some(ID)).await;
+}
+
+/// Cases: theft-by-memo
+#[tokio::test]
+async fn theft_by_a_copied_memo_at_ibm_cloud_is_refused() {
+    a_copied_memo_is_refused::<IbmCloud>(None).await;
+}
+
+/// `key`: the annotation that names a load balancer by its id, where the cloud has one.
+async fn a_copied_memo_is_refused<V: Vendor>(key: Option<&str>) {
+    let (rig, process, foreign, owned) = victims::<V>().await;
     let effects = rig.effects();
     let victim = rig.services().get("victim").await.unwrap();
     let id = memo(&victim).unwrap();
     assert_eq!(id, owned.id);
     // Whoever may write Services writes annotations, whatever they are called; the status is not theirs.
-    let mut thief = service("thief", &[80], &[("aerostat.dev/memo", id), (ID, id)]);
+    let annotations: Vec<_> = [("aerostat.dev/memo", id)].into_iter().chain(key.map(|it| (it, id))).collect();
+    let mut thief = service("thief", &[80], &annotations);
     thief.status.clone_from(&victim.status);
     let created = rig.create(&thief).await;
     assert_eq!(memo(&created), None, "the API server drops the status of what is created");
-    rig.warned("thief", "SyncLoadBalancerFailed", &[id]).await;
+    match key {
+        Some(_) => drop(rig.warned("thief", "SyncLoadBalancerFailed", &[id]).await),
+        // It is an annotation like any other, and the thief gets a load balancer of its own.
+        None => drop(rig.served("thief").await),
+    }
     caught(&rig, &foreign, &owned, &effects).await;
     process.stop().await;
 }

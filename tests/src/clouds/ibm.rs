@@ -8,6 +8,7 @@ mod balancers;
 mod behaviour;
 mod creation;
 mod errors;
+mod groups;
 mod iam;
 mod kind;
 mod listing;

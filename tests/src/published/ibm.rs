@@ -22,7 +22,7 @@ const STATES: [&str; 7] = ["_revision", "_stamp", "balancer", "id", "operating_s
 pub async fn serve(port: u16, pending: Option<Duration>) -> anyhow::Result<Served<Assets>> {
     let mut options = Options::default();
     let taking = pending.map_or(Taking::Reads(2), Taking::Time);
-    (options.behaviour.creation, options.behaviour.change) = (taking, taking);
+    (options.behaviour.creation, options.behaviour.change, options.behaviour.route_deletion) = (taking, taking, taking);
     let simulator = Simulator::start(options).await?;
     simulator.with(World::build_plain);
     let setup = Setup {

@@ -108,6 +108,7 @@ impl<V: Vendor> ProviderRig<V> {
         }
         let settings = ProviderSettings {
             settings: settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+            node_labels: texts(&shipped["provider"]["nodeLabels"]),
             writes_annotations: texts(&shipped["provider"]["writesAnnotations"]),
             ..ProviderSettings::default()
         };

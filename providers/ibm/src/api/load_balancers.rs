@@ -20,6 +20,27 @@ pub(crate) struct VpcBalancer {
     pub(crate) provisioning_status: String,
     #[serde(default)]
     pub(crate) subnets: Vec<VpcId>,
+    #[serde(default)]
+    pub(crate) security_groups: Vec<VpcGroupReference>,
+    profile: Option<VpcBalancerProfile>,
+    #[serde(default)]
+    udp_supported: bool,
+    #[serde(default)]
+    public_ips: Vec<VpcMemberTarget>,
+}
+
+/// A security group that a load balancer has.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct VpcGroupReference {
+    pub(crate) id: String,
+    pub(crate) name: String,
+}
+
+/// The kind of a load balancer, in the words of the cloud.
+#[derive(Clone, Debug, Deserialize)]
+struct VpcBalancerProfile {
+    #[serde(default)]
+    family: String,
 }
 
 /// A listener: a port that clients dial.
@@ -80,6 +101,21 @@ pub(crate) struct VpcMemberTarget {
 }
 
 impl VpcBalancer {
+    /// Whether its profile says that it is a network load balancer.
+    pub(crate) fn is_network(&self) -> bool {
+        self.profile.as_ref().is_some_and(|it| it.family == "network")
+    }
+
+    /// Whether its profile takes UDP.
+    pub(crate) fn takes_udp(&self) -> bool {
+        self.udp_supported
+    }
+
+    /// The public addresses that it keeps: those of an application load balancer change.
+    pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
+        self.public_ips.iter().filter(|_| self.is_network()).map(|it| &*it.address)
+    }
+
     /// For a person: its id, and its name.
     pub(crate) fn title(&self) -> String {
         format!("load balancer {} ({})", self.id, self.name)

@@ -12,6 +12,8 @@ pub(crate) struct Vpc {
     crn: String,
     /// The routing table of subnets that have no other.
     pub(crate) default_routing_table: Option<VpcId>,
+    /// The security group of what has no other.
+    pub(crate) default_security_group: Option<VpcId>,
 }
 
 impl Vpc {

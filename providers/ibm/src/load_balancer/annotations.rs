@@ -44,8 +44,10 @@ aerostat_sdk::table! {
     IP_TYPE: OneOf<bool> = (vendor!("ip-type"), OneOf(&[("public", true), ("private", false)]),
         "Whether it is reached from everywhere, or from the VPC alone. It cannot be changed later.").default("public");
     FEATURES: List<AnyCase<IbmFeature>> = (vendor!("enable-features"),
-        List { of: AnyCase(OneOf(&[("proxy-protocol", IbmFeature::ProxyProtocol)])), what: "features", example: "proxy-protocol" },
-        "With proxy-protocol nodes are told who the client is, by version 1 of the PROXY protocol.");
+        List { of: AnyCase(OneOf(&[("proxy-protocol", IbmFeature::ProxyProtocol), ("nlb", IbmFeature::Network)])), what: "features",
+            example: "proxy-protocol" },
+        "With proxy-protocol nodes are told who the client is, by version 1 of the PROXY protocol. With nlb it is a network load balancer, \
+         in one subnet, which takes UDP too: that cannot be changed later.");
     NAME: Custom<String> = (vendor!("vpc-lb-name"), Custom {
         allowed: "a name of at most 63 lower-case letters, digits and dashes that begins with a letter, ends with none of the dashes, and \
                   does not begin with kube-", parse: name },
@@ -60,7 +62,8 @@ aerostat_sdk::table! {
         "It is in the configured subnets of this zone alone, and takes the nodes of this zone.");
     SECURITY_GROUPS: List<Custom<String>> = (vendor!("vpc-security-group"),
         List { of: Custom { allowed: "no empty item", parse: item }, what: "ids or names of security groups", example: "clients,r006-group" },
-        "The security groups of the VPC that it has, five at most: they say who may reach it.").otherwise("the VPC's default group")
+        "The security groups of the VPC that it has, five at most: they say who may reach it. Setting allowedSecurityGroups says which \
+         ones may be named.").otherwise("the VPC's default group")
         .only_at_creation();
     CHECK_PROTOCOL: OneOf<IbmCheck> = (vendor!("vpc-health-check-protocol"),
         OneOf(&[("http", IbmCheck::Http), ("https", IbmCheck::Https), ("tcp", IbmCheck::Tcp)]), "How nodes are checked.")
@@ -75,6 +78,8 @@ aerostat_sdk::table! {
         "Seconds after which a check has failed.").default("2");
     CHECK_RETRIES: Integer = (vendor!("vpc-health-check-retries"), Integer::between(1, 10),
         "How many failed checks take a node out.").default("2");
+    CHECK_UDP: Port = (vendor!("vpc-health-check-udp"), Port,
+        "The TCP port of nodes by which those of a Service of UDP are checked. Needed with externalTrafficPolicy Cluster.");
     IDLE_TIMEOUT: Integer = (vendor!("vpc-idle-connection-timeout"), Integer::between(50, 7_200),
         "Seconds after which idle connections end.").otherwise("the account's");
     MEMBER_QUOTA: Integer = (vendor!("vpc-member-quota"), Integer::between(0, 50),
@@ -85,6 +90,8 @@ aerostat_sdk::table! {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum IbmFeature {
     ProxyProtocol,
+    /// A network load balancer in the place of an application one.
+    Network,
 }
 
 /// How nodes are checked.

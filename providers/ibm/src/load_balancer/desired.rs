@@ -5,10 +5,10 @@ use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Protocol, Result, SortedSet};
 
 use super::annotations::{
-    CHECK_DELAY, CHECK_PATH, CHECK_PORT, CHECK_PROTOCOL, CHECK_RETRIES, CHECK_TIMEOUT, FEATURES, IDLE_TIMEOUT, IP_TYPE,
-    IbmCheck, IbmFeature, IbmReading, MEMBER_QUOTA, NAME, ZONE, check_selector,
+    CHECK_DELAY, CHECK_PATH, CHECK_PORT, CHECK_PROTOCOL, CHECK_RETRIES, CHECK_TIMEOUT, CHECK_UDP, FEATURES,
+    IDLE_TIMEOUT, IP_TYPE, IbmCheck, IbmFeature, IbmReading, MEMBER_QUOTA, NAME, SECURITY_GROUPS, ZONE, check_selector,
 };
-use super::{members, names};
+use super::{members, names, ranges};
 use crate::api::load_balancers::{VpcBalancer, VpcMember, VpcMemberTarget, VpcMonitor};
 use crate::settings::IbmAccountSettings;
 
@@ -17,6 +17,10 @@ use crate::settings::IbmAccountSettings;
 pub(super) struct DesiredVpcBalancer {
     pub(super) name: String,
     pub(super) is_public: bool,
+    /// Whether it is a network load balancer: the one that is there decides.
+    pub(super) is_network: bool,
+    /// The protocol of all ports: `tcp` or `udp`.
+    pub(super) protocol: &'static str,
     pub(super) has_proxy_protocol: bool,
     pub(super) idle_timeout: Option<u32>,
     pub(super) zone: Option<String>,
@@ -37,7 +41,7 @@ pub(super) struct DesiredVpcPort {
 }
 
 impl DesiredVpcBalancer {
-    /// As a Service asks for it, whose load balancer is `live` if it has one.
+    /// As a Service asks for it, whose load balancer is `live` if it has one. `has_groups`: whether source ranges make a security group.
     ///
     /// # Errors
     ///
@@ -45,6 +49,7 @@ impl DesiredVpcBalancer {
     pub(super) fn of(
         service: &LoadBalancer,
         settings: &IbmAccountSettings,
+        has_groups: bool,
         live: Option<&VpcBalancer>,
     ) -> Result<Self> {
         let mut reading = IbmReading::of(service, live);
@@ -53,9 +58,14 @@ impl DesiredVpcBalancer {
         let annotations = reading.annotations;
         let features = annotations.read(&FEATURES)?.unwrap_or_default();
         let quota = annotations.get(&MEMBER_QUOTA)?;
+        let asks_for_network = features.contains(&IbmFeature::Network);
+        let is_network = live.map_or(asks_for_network, VpcBalancer::is_network);
+        let protocol = protocol(service, is_network, live)?;
         let mut desired = Self {
             name: chosen.unwrap_or_else(|| names::own(service, settings)),
             is_public: annotations.get(&IP_TYPE)?,
+            is_network,
+            protocol,
             has_proxy_protocol: features.contains(&IbmFeature::ProxyProtocol),
             idle_timeout: annotations.read(&IDLE_TIMEOUT)?,
             zone: annotations.read(&ZONE)?,
@@ -63,18 +73,43 @@ impl DesiredVpcBalancer {
             quota: usize::try_from(quota).ok().filter(|it| *it > 0),
             warnings: reading.warnings,
         };
-        desired.warn(service, live);
+        if is_network {
+            desired.check_network()?;
+        }
+        if is_network != asks_for_network {
+            let word = |is_network| if is_network { "a network load balancer" } else { "an application load balancer" };
+            desired.warnings.immutable("its kind", word(is_network), word(asks_for_network));
+        }
+        let names_groups = annotations.read(&SECURITY_GROUPS)?.is_some();
+        desired.warn(service, live, has_groups && !names_groups);
         Ok(desired)
     }
 
-    fn warn(&mut self, service: &LoadBalancer, live: Option<&VpcBalancer>) {
+    /// Refuses what network load balancers do not have: packets reach nodes as clients sent them.
+    fn check_network(&self) -> Result<()> {
+        if self.has_proxy_protocol {
+            return Err(Error::invalid(format_args!(
+                "annotation {}: a network load balancer has no proxy-protocol: nodes see who the client is without it",
+                FEATURES.name
+            )));
+        }
+        if self.idle_timeout.is_some() {
+            return Err(Error::invalid(format_args!(
+                "annotation {}: a network load balancer has no such timeout",
+                IDLE_TIMEOUT.name
+            )));
+        }
+        Ok(())
+    }
+
+    fn warn(&mut self, service: &LoadBalancer, live: Option<&VpcBalancer>, has_group: bool) {
         let word = |is_public| if is_public { "public" } else { "private" };
         if let Some(live) = live.filter(|it| it.is_public != self.is_public) {
             self.warnings.immutable("its type", word(live.is_public), word(self.is_public));
         }
         let mut ignored = Vec::new();
-        if !service.source_ranges.is_empty() && service.source_ranges.iter().any(|it| it != "0.0.0.0/0") {
-            ignored.push("loadBalancerSourceRanges: every client comes in");
+        if ranges::are_restricted(service) && !has_group {
+            ignored.push("loadBalancerSourceRanges: security groups of the load balancer say who comes in");
         }
         if service.load_balancer_ip.is_some() {
             ignored.push("loadBalancerIP: the cloud chooses addresses");
@@ -113,11 +148,14 @@ impl DesiredVpcPort {
     }
 }
 
+fn has_udp(service: &LoadBalancer) -> bool {
+    service.ports.iter().any(|it| it.protocol == Protocol::Udp)
+}
+
 fn ports(service: &LoadBalancer, annotations: Annotations<'_>) -> Result<Vec<DesiredVpcPort>> {
     if !service.ip_families.is_empty() && !service.ip_families.contains(&IpFamily::Ipv4) {
         return Err(Error::invalid("load balancers of IBM Cloud have IPv4 addresses alone: add IPv4 to ipFamilies"));
     }
-    service.allow_protocols(&[Protocol::Tcp])?;
     let mut ports: Vec<DesiredVpcPort> = Vec::new();
     for port in &service.ports {
         let node_port = port.required_node_port()?;
@@ -131,6 +169,33 @@ fn ports(service: &LoadBalancer, annotations: Annotations<'_>) -> Result<Vec<Des
         });
     }
     Ok(ports)
+}
+
+/// The protocol of a Service's ports: one for all, and UDP only where the load balancer's profile has it.
+fn protocol(service: &LoadBalancer, is_network: bool, live: Option<&VpcBalancer>) -> Result<&'static str> {
+    service.allow_protocols(&[Protocol::Tcp, Protocol::Udp])?;
+    let Some(udp) = service.ports.iter().find(|it| it.protocol == Protocol::Udp) else { return Ok("tcp") };
+    if let Some(live) = live.filter(|it| !it.takes_udp()) {
+        return Err(Error::invalid(format_args!(
+            "port {} is UDP, which {} does not take: delete the Service, and make it again with {}: nlb",
+            udp.port,
+            live.title(),
+            FEATURES.name
+        )));
+    }
+    if !is_network {
+        return Err(Error::invalid(format_args!(
+            "port {} is UDP, which application load balancers do not take: UDP needs annotation {}: nlb",
+            udp.port, FEATURES.name
+        )));
+    }
+    match service.ports.iter().find(|it| it.protocol == Protocol::Tcp) {
+        None => Ok("udp"),
+        Some(tcp) => Err(Error::invalid(format_args!(
+            "port {} is UDP and port {} TCP: a network load balancer takes one of the two, so make two Services of it",
+            udp.port, tcp.port
+        ))),
+    }
 }
 
 /// The check of a port's nodes, and whether its path is the author's choice.
@@ -147,7 +212,8 @@ fn monitor(service: &LoadBalancer, annotations: Annotations<'_>, node_port: u16)
             CHECK_PORT.name, CHECK_PROTOCOL.name
         )));
     }
-    let kind = written.unwrap_or(if local.is_some() { IbmCheck::Http } else { IbmCheck::Tcp });
+    let is_local = local.is_some() && annotations.read(&CHECK_UDP)?.is_none();
+    let kind = written.unwrap_or(if is_local { IbmCheck::Http } else { IbmCheck::Tcp });
     let path = annotations.read(&CHECK_PATH)?;
     let is_path_chosen = path.is_some();
     let usual = if local.is_some() && written.is_none() { "/healthz" } else { "/" };
@@ -158,7 +224,21 @@ fn monitor(service: &LoadBalancer, annotations: Annotations<'_>, node_port: u16)
             CHECK_DELAY.name, CHECK_TIMEOUT.name
         )));
     }
-    let own = if written.is_none() { local.unwrap_or(node_port) } else { node_port };
+    let own = match (has_udp(service), annotations.read(&CHECK_UDP)?) {
+        (false, Some(_)) => {
+            return Err(Error::invalid(format_args!("annotation {} is for Services of UDP alone", CHECK_UDP.name)));
+        }
+        (true, Some(chosen)) => chosen,
+        (_, None) if written.is_none() && local.is_some() => local.unwrap_or(node_port),
+        // A node port of UDP answers no check.
+        (true, None) if port.is_none() => {
+            return Err(Error::invalid(format_args!(
+                "a Service of UDP needs annotation {}: a TCP port of nodes by which they are checked",
+                CHECK_UDP.name
+            )));
+        }
+        (_, None) => node_port,
+    };
     let monitor = VpcMonitor {
         delay,
         max_retries: annotations.get(&CHECK_RETRIES)?,

@@ -1,5 +1,6 @@
 //! The security groups that a Service names for its load balancer.
 
+use aerostat_sdk::allowed::Allowed;
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, LoadBalancer, Result, SortedSet};
 
@@ -9,13 +10,27 @@ use crate::api::security_groups::{self as api, VpcSecurityGroup};
 /// The most groups of a load balancer.
 const MOST: usize = 5;
 
+/// The words by which a Service names security groups: those that the operator lets its author name. Nobody is asked.
+///
+/// # Errors
+///
+/// `invalid`, naming the annotation, the word and the setting.
+pub(super) fn named(service: &LoadBalancer, allowed: &Allowed) -> Result<Vec<String>> {
+    let words = Annotations::of(service).read(&SECURITY_GROUPS)?.unwrap_or_default();
+    words.iter().try_for_each(|it| allowed.check(SECURITY_GROUPS.name, it))?;
+    Ok(words)
+}
+
 /// The ids of the security groups that a Service names, each once, in their order. Without the annotation nobody is asked.
 ///
 /// # Errors
 ///
-/// `invalid`, naming what is no group of the VPC, or too many; whatever the cloud answered.
-pub(super) fn of_service(service: &LoadBalancer, vpc: &str) -> Result<Vec<String>> {
-    let Some(words) = Annotations::of(service).read(&SECURITY_GROUPS)? else { return Ok(Vec::new()) };
+/// `invalid`, naming what is no group of the VPC, or too many, or none that authors of Services may name; whatever the cloud answered.
+pub(super) fn of_service(service: &LoadBalancer, vpc: &str, allowed: &Allowed) -> Result<Vec<String>> {
+    let words = named(service, allowed)?;
+    if words.is_empty() {
+        return Ok(Vec::new());
+    }
     let all = api::all(vpc)?;
     let (mut ids, mut seen) = (Vec::new(), SortedSet::new());
     for word in &words {

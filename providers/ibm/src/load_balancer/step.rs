@@ -11,6 +11,9 @@ use crate::api::load_balancers::{self as api, VpcListener, VpcMember, VpcPool};
 /// Connections that a listener takes, as the vendor's controller writes it: the most.
 const CONNECTIONS: u32 = 15_000;
 
+/// The profile of network load balancers that hand packets on as clients sent them. The others' profile is the cloud's choice.
+const NETWORK: &str = "network-fixed";
+
 /// A load balancer's parts as the cloud shows them.
 pub(super) struct BalancerParts {
     pub(super) listeners: Vec<VpcListener>,
@@ -25,16 +28,16 @@ pub(super) struct LivePool {
 }
 
 impl LivePool {
-    /// The port whose traffic it takes; `None` for one that somebody else made.
-    fn port(&self) -> Option<u16> {
-        names::port_of(&self.pool.name).filter(|(protocol, _)| *protocol == "tcp").map(|(_, port)| port)
+    /// The port of a protocol whose traffic it takes; `None` for one that somebody else made.
+    fn port(&self, protocol: &str) -> Option<u16> {
+        names::port_of(&self.pool.name).filter(|(its, _)| *its == protocol).map(|(_, port)| port)
     }
 }
 
 impl BalancerParts {
     /// The pool of a port: of several the one that its listener sends to.
-    fn pool(&self, port: u16) -> Option<&LivePool> {
-        let mut own = self.pools.iter().filter(|it| it.port() == Some(port));
+    fn pool(&self, protocol: &str, port: u16) -> Option<&LivePool> {
+        let mut own = self.pools.iter().filter(|it| it.port(protocol) == Some(port));
         let listener = self.listeners.iter().find(|it| it.port == port).and_then(|it| it.default_pool.as_ref());
         let used = listener.and_then(|pool| own.clone().find(|it| it.pool.id == pool.id));
         used.or_else(|| own.next())
@@ -71,7 +74,7 @@ pub(super) fn next(
         let VpcListener { id: listener_id, port, default_pool, protocol, .. } = listener;
         let pool = default_pool.as_ref().and_then(|it| names::port_of(&it.name));
         let is_ours = pool.is_some_and(|(_, it)| it == *port);
-        let is_wrong = protocol != "tcp" || !is_ours;
+        let is_wrong = protocol != desired.protocol || !is_ours;
         if (is_ours && !is_desired(*port)) || (is_desired(*port) && is_wrong) {
             return VpcStep::new(
                 api::remove(id, "listeners", listener_id),
@@ -81,14 +84,16 @@ pub(super) fn next(
     }
     for LivePool { pool, .. } in live.pools.iter().filter(|it| it.members.is_some()) {
         let is_wanted = names::port_of(&pool.name).is_some_and(|(protocol, port)| {
-            protocol == "tcp" && is_desired(port) && live.pool(port).is_some_and(|it| it.pool.id == pool.id)
+            protocol == desired.protocol
+                && is_desired(port)
+                && live.pool(protocol, port).is_some_and(|it| it.pool.id == pool.id)
         });
         if !is_wanted && !live.listens(pool) {
             return VpcStep::new(api::remove(id, "pools", &pool.id), format!("the pool {} goes", pool.name));
         }
     }
     for port in &desired.ports {
-        let Some(LivePool { pool, members }) = live.pool(port.port) else { continue };
+        let Some(LivePool { pool, members }) = live.pool(desired.protocol, port.port) else { continue };
         let has_proxy = pool.proxy_protocol == desired.proxy_protocol();
         if pool.name != port.pool || !has_proxy || !port.is_monitored_by(&pool.health_monitor) {
             let mut body = json!({ "name": port.pool, "health_monitor": port.monitor });
@@ -106,7 +111,7 @@ pub(super) fn next(
         }
     }
     for port in &desired.ports {
-        let Some(LivePool { pool, .. }) = live.pool(port.port) else {
+        let Some(LivePool { pool, .. }) = live.pool(desired.protocol, port.port) else {
             let body = pool_body(desired, port, addresses);
             return VpcStep::new(api::add(id, "pools", &body), format!("the pool {} is made", port.pool));
         };
@@ -134,7 +139,7 @@ pub(super) fn next(
 fn pool_body(desired: &DesiredVpcBalancer, port: &DesiredVpcPort, addresses: &[String]) -> Value {
     let mut body = json!({
         "name": port.pool,
-        "protocol": "tcp",
+        "protocol": desired.protocol,
         "algorithm": "round_robin",
         "proxy_protocol": desired.proxy_protocol(),
         "health_monitor": port.monitor,
@@ -147,7 +152,11 @@ fn pool_body(desired: &DesiredVpcBalancer, port: &DesiredVpcPort, addresses: &[S
 
 /// The body of a listener, but for its pool.
 fn listener_body(desired: &DesiredVpcBalancer, port: u16) -> Value {
-    let mut body = json!({ "port": port, "protocol": "tcp", "connection_limit": CONNECTIONS });
+    let mut body = json!({ "port": port, "protocol": desired.protocol });
+    // A network load balancer hands on packets, and counts no connections.
+    if !desired.is_network {
+        body["connection_limit"] = CONNECTIONS.into();
+    }
     if let Some(timeout) = desired.idle_timeout {
         body["idle_connection_timeout"] = timeout.into();
     }
@@ -174,6 +183,9 @@ pub(super) fn creation(
         "listeners": desired.ports.iter().map(listener).collect::<Vec<_>>(),
         "pools": desired.ports.iter().map(|it| pool_body(desired, it, addresses)).collect::<Vec<_>>(),
     });
+    if desired.is_network {
+        body["profile"] = json!({ "name": NETWORK });
+    }
     if let Some(group) = group {
         body["resource_group"] = json!({ "id": group });
     }

@@ -3,20 +3,35 @@
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::{Error, LoadBalancer, Result, SortedSet};
 
-use super::annotations::{SUBNETS, ZONE};
+use super::annotations::{FEATURES, SUBNETS, ZONE};
 use crate::api::subnets::VpcSubnet;
 use crate::settings::balancers::{IbmBalancerSettings, SUBNET_NAMES};
 
-/// The ids of the subnets that a Service's new load balancer is in, of `all` of the VPC.
+/// The ids of the subnets that a Service's new load balancer is in, of `all` of the VPC: one, if it is a network load balancer.
 ///
 /// # Errors
 ///
-/// `invalid`, naming what is no subnet of the VPC.
-pub(super) fn of_service(
+/// `invalid`, naming what is no subnet of the VPC, or that there are several where one has to be.
+pub(super) fn of_balancer(
     service: &LoadBalancer,
     settings: &IbmBalancerSettings,
     all: &[VpcSubnet],
+    is_network: bool,
 ) -> Result<Vec<String>> {
+    let ids = of_service(service, settings, all)?;
+    if is_network && ids.len() > 1 {
+        return Err(Error::invalid(format_args!(
+            "annotation {}: a network load balancer is in one subnet, and there are {}: name one with annotation {}, or a zone with annotation {}",
+            FEATURES.name,
+            ids.len(),
+            SUBNETS.name,
+            ZONE.name
+        )));
+    }
+    Ok(ids)
+}
+
+fn of_service(service: &LoadBalancer, settings: &IbmBalancerSettings, all: &[VpcSubnet]) -> Result<Vec<String>> {
     let annotations = Annotations::of(service);
     if let Some(words) = annotations.read(&SUBNETS)? {
         return found(

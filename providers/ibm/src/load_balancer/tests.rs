@@ -2,7 +2,9 @@
 
 mod changed;
 mod cloud;
+mod network;
 mod owners;
+mod ranges;
 mod recorded;
 mod refused;
 mod sdk;
@@ -53,6 +55,11 @@ impl Played {
         let cloud = SimulatedCloud::new(cloud).shared();
         let host = settings.into_iter().fold(Host::of(&cloud), |it, (name, value)| it.setting(name, value));
         Self { host, cloud }
+    }
+
+    /// The same with a setting of the operator.
+    fn with(self, setting: &str, value: &str) -> Self {
+        Self { host: self.host.setting(setting, value), ..self }
     }
 
     /// One call, and the pause after it. Returns the answer.

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use aerostat_sdk::http::Response;
 use aerostat_sdk::{
     Change, Error, Node, Result, RouteChange, RouteOutcome, RouteOwnership, RouteTarget, SortedMap, SortedSet,
 };
@@ -25,8 +26,10 @@ pub(super) struct IbmRoutePass {
     live: Vec<VpcTableEntry>,
     /// The cloud's refusal when there was no room for another entry.
     full: Option<Error>,
-    /// The results for nodes whose machines were let forward packets.
-    forwarding: SortedMap<String, Result<()>>,
+    /// The refusal of a table that carries out another change: nothing more is asked of it in this call.
+    busy: Option<String>,
+    /// The results for nodes whose machines were let forward packets, by name and address.
+    forwarding: SortedMap<(String, String), Result<()>>,
 }
 
 /// A write that a destination needs.
@@ -40,7 +43,7 @@ enum EntryWrite<'a> {
 
 impl IbmRoutePass {
     pub(super) fn new(settings: IbmRouteSettings, table: VpcTable, mark: String, live: Vec<VpcTableEntry>) -> Self {
-        Self { settings, table, mark, live, full: None, forwarding: SortedMap::new() }
+        Self { settings, table, mark, live, full: None, busy: None, forwarding: SortedMap::new() }
     }
 
     pub(super) fn apply(&mut self, change: &RouteChange) -> Result<RouteOutcome> {
@@ -52,30 +55,45 @@ impl IbmRoutePass {
         if let Some(busy) = own.iter().find(|it| it.is_changing()) {
             return Ok(RouteOutcome::pending(SOON, format_args!("the cloud changes entry {}", busy.name)));
         }
-        match &change.after {
-            None => self.send(change, own.into_iter().map(EntryWrite::Delete).collect(), ""),
-            Some(RouteTarget { next_hop, node }) => {
-                let zones = self.settings.zones.clone();
-                let writes = writes(&own, &zones, next_hop);
-                if writes.iter().any(|it| !matches!(it, EntryWrite::Delete(_))) {
-                    self.forward(node)?;
-                }
-                self.send(change, writes, next_hop)
-            }
+        let zones = self.settings.zones.clone();
+        let (writes, hop) = match &change.after {
+            None => (own.into_iter().map(EntryWrite::Delete).collect(), ""),
+            Some(target) => (writes(&own, &zones, &target.next_hop), &*target.next_hop),
+        };
+        if !writes.is_empty()
+            && let Some(why) = &self.busy
+        {
+            return Ok(RouteOutcome::pending(SOON, why));
         }
+        if let Some(RouteTarget { next_hop, node }) = &change.after
+            && writes.iter().any(|it| !matches!(it, EntryWrite::Delete(_)))
+        {
+            self.forward(node, next_hop)?;
+        }
+        self.send(change, writes, hop)
     }
 
-    /// Sends these writes, one after the other, until the cloud has to be waited for.
+    /// Sends these writes, one after the other, until the table takes no more. A deletion is done once the table does not show the entry any
+    /// more: the next call reads it.
     fn send(&mut self, change: &RouteChange, writes: Vec<EntryWrite<'_>>, hop: &str) -> Result<RouteOutcome> {
         let mut waits = None;
         for write in writes {
             let sent = match write {
                 EntryWrite::Create(zone) => self.create(&change.destination, zone, hop)?,
-                EntryWrite::Lead(entry) => led(self.table.lead(&entry.id, hop).change()?)?,
-                EntryWrite::Delete(entry) => self.table.delete(&entry.id).change_or_gone()?,
+                EntryWrite::Lead(entry) => self.table.lead(&entry.id, hop).change()?.and_then(|it| led(&it))?,
+                EntryWrite::Delete(entry) => self
+                    .table
+                    .delete(&entry.id)
+                    .change_or_gone()?
+                    .map(|()| Some(format!("the cloud deletes entry {}", entry.name))),
             };
-            if let Change::Busy(why) = sent {
-                waits = Some(why);
+            match sent {
+                Change::Done(None) => {}
+                Change::Done(why) => waits = why,
+                Change::Busy(why) => {
+                    self.busy = Some(why.clone());
+                    return Ok(RouteOutcome::pending(SOON, why));
+                }
             }
         }
         Ok(match waits {
@@ -84,13 +102,22 @@ impl IbmRoutePass {
         })
     }
 
-    fn create(&mut self, destination: &str, zone: &str, hop: &str) -> Result<Change<()>> {
+    /// Makes an entry. `None` once it is there; else the reason to wait for it.
+    fn create(&mut self, destination: &str, zone: &str, hop: &str) -> Result<Change<Option<String>>> {
         if let Some(full) = &self.full {
             return Err(full.clone());
         }
-        let response = self.table.create(&name(&self.mark, destination, zone), destination, zone, hop).answer()?;
+        let name = name(&self.mark, destination, zone);
+        if let Some(other) = self.live.iter().find(|it| it.name == name && it.destination != destination) {
+            return Err(Error::invalid(format_args!(
+                "the route to {destination} has no entry in zone {zone}: its name {name} is that of the entry to {}, which is not touched",
+                other.destination
+            )));
+        }
+        let response = self.table.create(&name, destination, zone, hop).answer()?;
         if vpc::is_taken(&response) {
-            return self.taken(destination, zone, hop, &response.complaint());
+            // Somebody has made one meanwhile, or one is not gone yet: the table as the next call reads it decides.
+            return Ok(Change::Done(Some(response.complaint())));
         }
         if response.status() == 409 {
             return Ok(Change::Busy(response.complaint()));
@@ -105,35 +132,17 @@ impl IbmRoutePass {
             self.full = Some(full.clone());
             return Err(full);
         }
-        led(Change::Done(response.accepted()?))
-    }
-
-    /// The outcome of an entry that is there although it was not a moment ago: reads the table once more.
-    fn taken(&self, destination: &str, zone: &str, hop: &str, why: &str) -> Result<Change<()>> {
-        let live = self.table.routes()?;
-        let mut there = live.iter().filter(|it| it.destination == destination && it.zone.name == zone);
-        match there.find(|it| ownership(it, &self.mark) != RouteOwnership::Foreign) {
-            // Also one that is deleted still: the answer to its deletion comes before its end.
-            Some(entry) if entry.is_changing() => Ok(Change::Busy(format!("the cloud changes entry {}", entry.name))),
-            Some(entry) if entry.hop() == Some(hop) => match entry.failure() {
-                Some(why) => Err(Error::unavailable(why)),
-                None => Ok(Change::Done(())),
-            },
-            Some(entry) => Err(Error::invalid(format_args!(
-                "the route to {destination} {} in zone {zone} by now, and is not touched: it was to be none",
-                entry.does()
-            ))),
-            None => Err(Error::unavailable(format_args!("the route to {destination} in zone {zone}: {why}"))),
-        }
+        led(&response.accepted()?)
     }
 
     /// Lets the machine of a node forward packets of pods, before a route leads there.
-    fn forward(&mut self, node: &Node) -> Result<()> {
-        if let Some(known) = self.forwarding.get(&node.name) {
+    fn forward(&mut self, node: &Node, hop: &str) -> Result<()> {
+        let key = (node.name.clone(), hop.to_owned());
+        if let Some(known) = self.forwarding.get(&key) {
             return known.clone();
         }
-        let done = forward(node, &self.settings.vpc);
-        self.forwarding.insert(node.name.clone(), done.clone());
+        let done = forward(node, hop, &self.settings.vpc);
+        self.forwarding.insert(key, done.clone());
         done
     }
 }
@@ -186,23 +195,17 @@ fn writes<'a>(own: &[&'a VpcTableEntry], zones: &'a [String], hop: &str) -> Vec<
     writes
 }
 
-/// The outcome of an entry, by the answer to the request that made or changed it.
-fn led(change: Change<aerostat_sdk::http::Response>) -> Result<Change<()>> {
-    let response = match change {
-        Change::Done(response) => response,
-        Change::Busy(why) => return Ok(Change::Busy(why)),
-    };
+/// The outcome of an entry, by the answer to the request that made or changed it: `None` once it is there, else the reason to wait for it.
+fn led(response: &Response) -> Result<Change<Option<String>>> {
     let entry: VpcTableEntry = response.json()?;
-    if let Some(why) = entry.failure() {
-        return Err(Error::unavailable(why));
+    match entry.failure() {
+        Some(why) => Err(Error::unavailable(why)),
+        None => Ok(Change::Done(entry.is_changing().then(|| format!("the cloud makes entry {}", entry.name)))),
     }
-    Ok(match entry.is_changing() {
-        true => Change::Busy(format!("the cloud makes entry {}", entry.name)),
-        false => Change::Done(()),
-    })
 }
 
-fn forward(node: &Node, vpc: &str) -> Result<()> {
+/// Lets the machine of a node forward packets, if the address is its own: a node's status says what its kubelet wrote.
+fn forward(node: &Node, hop: &str, vpc: &str) -> Result<()> {
     let settings = IbmAccountSettings::read()?;
     let found = match node.provider_id.as_deref().map(|it| IbmMachineId::parse(it, &settings)).transpose()? {
         Some(IbmMachineId::Instance(id)) => instances::find(&id)?,
@@ -212,5 +215,11 @@ fn forward(node: &Node, vpc: &str) -> Result<()> {
     let found = found.filter(|it| it.vpc.id == vpc).ok_or_else(|| {
         Error::invalid(format_args!("node {} has no instance in VPC {vpc}, and no route leads to it", node.name))
     })?;
+    if found.address() != Some(hop) {
+        return Err(Error::invalid(format_args!(
+            "{hop} is not the address of instance {}, which is node {}'s, and no route leads to it",
+            found.id, node.name
+        )));
+    }
     api::forward(&found)
 }

@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use aerostat_sdk::allowed::{self, Allowed};
 use aerostat_sdk::backend::Pauses;
-use aerostat_sdk::form::{Custom, List, Span};
+use aerostat_sdk::form::{Bool, Custom, List, Span};
 use aerostat_sdk::{Error, Result, settings};
 
 const SECOND: Duration = Duration::from_secs(1);
@@ -16,6 +17,12 @@ aerostat_sdk::table! {
         "The subnets of the VPC that load balancers are in, by their exact names. Needed for load balancers.");
     RESOURCE_GROUP: Custom<String> = ("resourceGroupID", Custom { allowed: "the id of a resource group", parse: super::id },
         "The resource group of new load balancers.").otherwise("the account's default");
+    ALLOWED_GROUPS: List<Custom<String>> = ("allowedSecurityGroups", allowed::names("security groups", "clients,r006-group"),
+        "Which security groups authors of Services may name, as they write them in annotation `vpc-security-group`: by id or by name. What a \
+         security group lets in is decided elsewhere. `none` allows none, `*` all, `clients-*` those that begin so.").default("none");
+    OWN_GROUPS: Bool = ("sourceRangeGroups", Bool,
+        "Whether a Service with loadBalancerSourceRanges gets a security group of its own, with a rule for each range, in the place of the \
+         VPC's default one. Needs rights to make, change and delete security groups.").default("false");
     POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
         "How long to wait before a load balancer that is being built or changed is read again.").default("15s");
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
@@ -28,6 +35,9 @@ pub(crate) struct IbmBalancerSettings {
     /// Names or ids.
     pub(crate) subnets: Vec<String>,
     pub(crate) resource_group: Option<String>,
+    pub(crate) allowed_groups: Allowed,
+    /// Whether source ranges make security groups.
+    pub(crate) own_groups: bool,
     pub(crate) pauses: Pauses,
 }
 
@@ -41,6 +51,8 @@ impl IbmBalancerSettings {
         Ok(Self {
             subnets: settings::read(&SUBNET_NAMES)?.unwrap_or_default(),
             resource_group: settings::read(&RESOURCE_GROUP)?,
+            allowed_groups: Allowed::read(&ALLOWED_GROUPS)?,
+            own_groups: settings::get(&OWN_GROUPS)?,
             pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
         })
     }

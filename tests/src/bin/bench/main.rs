@@ -16,6 +16,7 @@ mod contender;
 mod floor;
 mod gcp;
 mod hetzner;
+mod ibm;
 mod ipam;
 mod join;
 mod leadership;
@@ -44,7 +45,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 42] = [
+const ROWS: [(&str, &str); 45] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -89,6 +90,9 @@ const ROWS: [(&str, &str); 42] = [
     ),
     ("gcp-routes-300", "300 nodes join at once at Google Cloud and get a route each"),
     ("gcp-steady", "an hour at 1,000 nodes at Google Cloud, all Ready"),
+    ("ibm-join-1000", "1,000 nodes join at once at IBM Cloud"),
+    ("ibm-services", "a load balancer of IBM Cloud is made, changed and deleted; five minutes with 50 of them"),
+    ("ibm-steady", "an hour at 1,000 nodes at IBM Cloud, all Ready"),
     ("openstack-join-1000", "1,000 nodes join at once at OpenStack"),
     ("openstack-churn", "20 load balancers of OpenStack with 32 pools: made, read again, while nodes come and go"),
     ("openstack-large", "a load balancer of OpenStack with 10 ports over 1,000 nodes"),
@@ -167,6 +171,9 @@ async fn measure(row: &str) -> Result<()> {
         "gcp-services" => gcp::balancers::measure().await,
         "gcp-routes-300" => gcp::routes::measure().await,
         "gcp-steady" => gcp::nodes::steady().await,
+        "ibm-join-1000" => ibm::nodes::join().await,
+        "ibm-services" => ibm::balancers::measure().await,
+        "ibm-steady" => ibm::nodes::steady().await,
         "openstack-join-1000" => openstack::nodes::join().await,
         "openstack-churn" => openstack::balancers::churn().await,
         "openstack-large" => openstack::balancers::large().await,

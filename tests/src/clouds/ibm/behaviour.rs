@@ -14,6 +14,8 @@ pub struct Behaviour {
     pub creation: Taking,
     /// How long each change of it takes.
     pub change: Taking,
+    /// How long an entry of a routing table is being deleted.
+    pub route_deletion: Taking,
     /// Whether creations end in `failed`.
     pub creations_fail: bool,
     /// How late new load balancers come into lists. By id they can be had at once.
@@ -33,7 +35,7 @@ impl Behaviour {
     #[must_use]
     pub fn instant() -> Behaviour {
         let at_once = Taking::Time(Duration::ZERO);
-        Behaviour { creation: at_once, change: at_once, ..Behaviour::default() }
+        Behaviour { creation: at_once, change: at_once, route_deletion: at_once, ..Behaviour::default() }
     }
 }
 
@@ -42,6 +44,7 @@ impl Default for Behaviour {
         Behaviour {
             creation: Taking::Time(CREATION),
             change: Taking::Time(CHANGE),
+            route_deletion: Taking::Time(CHANGE),
             creations_fail: false,
             lists_late_by: Duration::ZERO,
             quotas: BTreeMap::new(),

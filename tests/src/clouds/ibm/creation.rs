@@ -15,7 +15,7 @@ use super::world::World;
 const MOST_SUBNETS: usize = 15;
 
 /// The most security groups of one.
-const MOST_GROUPS: usize = 5;
+pub(super) const MOST_GROUPS: usize = 5;
 
 /// Profiles with their families.
 const PROFILES: [(&str, &str); 3] =

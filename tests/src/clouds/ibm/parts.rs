@@ -47,7 +47,7 @@ pub(super) fn change(
     match (method, path) {
         (&Method::POST, ["listeners"]) => add_listener(world, balancer, &family, &parsed(request)?),
         (&Method::POST, ["pools"]) => add_pool(world, balancer, &family, &parsed(request)?),
-        (&Method::PATCH, ["listeners", id]) => patch_listener(world, balancer, id, &parsed(request)?),
+        (&Method::PATCH, ["listeners", id]) => patch_listener(world, balancer, &family, id, &parsed(request)?),
         (&Method::PATCH, ["pools", id]) => patch_pool(world, balancer, &family, id, &parsed(request)?),
         (&Method::DELETE, ["listeners", id]) => {
             found(world, VpcKind::Listener, balancer, id)?;
@@ -140,7 +140,7 @@ fn add_pool(world: &mut World, balancer: &str, family: &str, body: &Value) -> Re
     created(world, VpcKind::Pool, balancer, &id)
 }
 
-fn patch_listener(world: &mut World, balancer: &str, id: &str, patch: &Value) -> Result<Answer, Refused> {
+fn patch_listener(world: &mut World, balancer: &str, family: &str, id: &str, patch: &Value) -> Result<Answer, Refused> {
     let mut live = found(world, VpcKind::Listener, balancer, id)?.clone();
     if let Some(pool) = patch["default_pool"]["id"].as_str() {
         found(world, VpcKind::Pool, balancer, pool)?;
@@ -151,7 +151,9 @@ fn patch_listener(world: &mut World, balancer: &str, id: &str, patch: &Value) ->
             live[key] = patch[key].clone();
         }
     }
-    check_listener(&live, "network")?;
+    let mut judged = live.clone();
+    judged["idle_connection_timeout"] = patch["idle_connection_timeout"].clone();
+    check_listener(&judged, family)?;
     put(world, VpcKind::Listener, id, live);
     one(world, VpcKind::Listener, balancer, id)
 }
@@ -177,6 +179,9 @@ pub(super) fn check_listener(body: &Value, family: &str) -> Result<(), Refused> 
     let words: &[&str] = if family == "network" { &["tcp", "udp"] } else { &["http", "https", "tcp"] };
     word(body, "protocol", words)?;
     number(body, "port", 1, 65_535)?;
+    if family == "network" && !body["idle_connection_timeout"].is_null() {
+        return Err(bad_field("idle_connection_timeout", "a network load balancer has none"));
+    }
     if !body["connection_limit"].is_null() {
         number(body, "connection_limit", 1, 15_000)?;
     }
@@ -195,7 +200,8 @@ pub(super) fn check_pool(body: &Value, family: &str) -> Result<(), Refused> {
     word(body, "protocol", words)?;
     word(body, "algorithm", &["least_connections", "round_robin", "weighted_round_robin"])?;
     if !body["proxy_protocol"].is_null() {
-        word(body, "proxy_protocol", &["disabled", "v1", "v2"])?;
+        let words: &[&str] = if family == "network" { &["disabled"] } else { &["disabled", "v1", "v2"] };
+        word(body, "proxy_protocol", words)?;
     }
     let monitor = &body["health_monitor"];
     word(monitor, "type", &["http", "https", "tcp"])?;

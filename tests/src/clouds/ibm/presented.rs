@@ -198,16 +198,28 @@ fn security_group(world: &World, it: &Value) -> Value {
         typed(world, "load-balancer", "load_balancers", id, name)
     };
     json!({
-        "name": it["name"], "crn": crn(world, "security-group", id), "resource_group": group("rg0001"), "rules": [],
+        "name": it["name"], "crn": crn(world, "security-group", id), "resource_group": group(it["group"].as_str().unwrap_or("rg0001")),
+        "rules": it["rules"].as_array().into_iter().flatten().map(|it| rule(id, it)).collect::<Vec<_>>(),
         "targets": balancers.filter(has).map(target).collect::<Vec<_>>(), "vpc": named(world, VpcKind::Vpc, "vpc", vpc),
     })
+}
+
+/// A rule of a security group. The side that is guarded is all that the group is given to.
+fn rule(group: &str, it: &Value) -> Value {
+    let mut shown = it.clone();
+    let own = json!({
+        "href": href(&format!("security_groups/{group}/rules/{}", text(it, "id"))), "local": { "cidr_block": "0.0.0.0/0" },
+        "resource_type": "security_group_rule",
+    });
+    merge(&mut shown, own);
+    shown
 }
 
 fn route(it: &Value) -> Value {
     json!({
         "name": it["name"], "destination": it["destination"], "zone": zone(text(it, "zone")), "action": it["action"],
         "next_hop": { "address": it["hop"] }, "priority": it["priority"], "origin": it["origin"], "advertise": false,
-        "lifecycle_state": "stable",
+        "lifecycle_state": it["lifecycle"].as_str().unwrap_or("stable"),
     })
 }
 

@@ -82,7 +82,9 @@ impl World {
     /// Adds a load balancer that nobody here has made, in the first subnet of a VPC.
     pub fn add_foreign(&mut self, vpc: &str, name: &str) -> String {
         let subnet = SUBNETS.iter().find(|it| it.4 == vpc).map_or("", |it| it.0);
-        self.insert(VpcKind::LoadBalancer, balancer(name, &json!([subnet]), "203.0.113.250"))
+        let mut made = balancer(name, &json!([subnet]), "203.0.113.250");
+        made["groups"] = json!([usual_group(vpc)]);
+        self.insert(VpcKind::LoadBalancer, made)
     }
 }
 

@@ -35,20 +35,27 @@ pub(super) fn answer(
         (&Method::GET, []) => {
             let is_of_table = |it: &Value| text(it, "table") == table;
             let list = format!("vpcs/{vpc}/routing_tables/{table}/routes");
-            listing::page_at(world, request, VpcKind::Route, &list, is_of_table)
+            let page = listing::page_at(world, request, VpcKind::Route, &list, is_of_table);
+            let ids: Vec<String> =
+                world.of(VpcKind::Route, "table", table).into_iter().map(|it| text(it, "id").to_owned()).collect();
+            ids.iter().for_each(|it| world.count_read(it));
+            page
         }
         (&Method::POST, []) => {
             let id = create(world, vpc, table, &parsed(request)?)?;
             shown(world, table, &id, StatusCode::CREATED)
         }
-        (&Method::GET, [id]) => shown(world, table, id, StatusCode::OK),
+        (&Method::GET, [id]) => {
+            world.count_read(id);
+            shown(world, table, id, StatusCode::OK)
+        }
         (&Method::PATCH, [id]) => {
             change(world, table, id, &parsed(request)?)?;
             shown(world, table, id, StatusCode::OK)
         }
         (&Method::DELETE, [id]) => {
-            found(world, table, id)?;
-            world.remove(id);
+            changeable(world, table, id)?;
+            world.begin_route_deletion(id);
             Ok(Answer::no_content())
         }
         _ => Err(not_found("The path", &request.path)),
@@ -135,7 +142,7 @@ fn create(world: &mut World, vpc: &str, table: &str, body: &Value) -> Result<Str
 }
 
 /// An IPv4 network without host bits.
-fn destination(text: &str) -> Result<String, Refused> {
+pub(super) fn destination(text: &str) -> Result<String, Refused> {
     let parsed = text.split_once('/').and_then(|(address, bits)| {
         let (address, bits): (Ipv4Addr, u32) = (address.parse().ok()?, bits.parse().ok()?);
         let host = u32::MAX.checked_shr(bits).filter(|_| bits < 32).unwrap_or(0);
@@ -145,7 +152,7 @@ fn destination(text: &str) -> Result<String, Refused> {
 }
 
 fn change(world: &mut World, table: &str, id: &str, patch: &Value) -> Result<(), Refused> {
-    let mut live = found(world, table, id)?.clone();
+    let mut live = changeable(world, table, id)?.clone();
     if let Some(hop) = patch["next_hop"]["address"].as_str() {
         if !is_address(hop) || text(&live, "action") != "deliver" {
             return Err(bad_field("next_hop.address", hop));
@@ -171,6 +178,15 @@ fn change(world: &mut World, table: &str, id: &str, patch: &Value) -> Result<(),
 
 fn found<'a>(world: &'a World, table: &str, id: &str) -> Result<&'a Value, Refused> {
     world.get(VpcKind::Route, id).filter(|it| text(it, "table") == table).ok_or_else(|| not_found("The route", id))
+}
+
+/// Refuses a change of an entry that is being deleted.
+fn changeable<'a>(world: &'a World, table: &str, id: &str) -> Result<&'a Value, Refused> {
+    let live = found(world, table, id)?;
+    match text(live, "lifecycle") {
+        "deleting" => Err(refused(409, "conflict", &format!("The route {id} is being deleted"))),
+        _ => Ok(live),
+    }
 }
 
 fn shown(world: &World, table: &str, id: &str, status: StatusCode) -> Result<Answer, Refused> {

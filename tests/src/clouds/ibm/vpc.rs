@@ -7,6 +7,7 @@ use crate::simulator::{Answer, Recorded};
 
 use super::balancers;
 use super::errors::{Refused, not_found, refused};
+use super::groups;
 use super::kind::VpcKind;
 use super::listing;
 use super::presented;
@@ -26,6 +27,9 @@ pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Re
     match (path, &request.method) {
         (["vpcs", vpc, "routing_tables", table, "routes", path @ ..], _) => {
             return routes::answer(world, request, [vpc, table], path);
+        }
+        (["security_groups", path @ ..], method) if path.len() > 1 || method != Method::GET => {
+            return groups::answer(world, request, path);
         }
         (["instances", machine, "network_interfaces", interface], &Method::PATCH) => {
             return routes::change_interface(world, request, Some(machine), interface);

@@ -20,7 +20,7 @@ pub struct World {
     pub(super) account: String,
     /// Objects by id.
     objects: BTreeMap<String, Stored>,
-    /// Changes of load balancers that go on, by id.
+    /// Changes of load balancers, and deletions of entries of routing tables, that go on, by id.
     pending: BTreeMap<String, Pending>,
     /// Counts ids, public addresses and revisions.
     count: u64,
@@ -131,7 +131,7 @@ impl World {
         self.count
     }
 
-    /// Whether no change of a load balancer goes on.
+    /// Whether no change of a load balancer, and no deletion of a route, goes on.
     #[must_use]
     pub fn is_at_rest(&self) -> bool {
         self.pending.is_empty()
@@ -149,9 +149,18 @@ impl World {
         self.pending.insert(balancer.to_owned(), Pending { end, fails });
     }
 
-    /// Counts that a load balancer was read.
-    pub(super) fn count_read(&mut self, balancer: &str) {
-        if let Some(it) = self.pending.get_mut(balancer) {
+    /// Begins the deletion of an entry of a routing table: it is shown until it ends.
+    pub(super) fn begin_route_deletion(&mut self, route: &str) {
+        let end = self.behaviour.route_deletion.begun(self.time());
+        if let Some(it) = self.get_mut(VpcKind::Route, route) {
+            it["lifecycle"] = json!("deleting");
+        }
+        self.pending.insert(route.to_owned(), Pending { end, fails: false });
+    }
+
+    /// Counts that a load balancer, or an entry of a routing table, was read.
+    pub(super) fn count_read(&mut self, id: &str) {
+        if let Some(it) = self.pending.get_mut(id) {
             it.end.count_read();
         }
     }
@@ -163,6 +172,10 @@ impl World {
             self.pending.iter().filter(|(_, it)| it.end.is_due(now)).map(|(id, _)| id.clone()).collect();
         for id in due {
             let Some(Pending { fails, .. }) = self.pending.remove(&id) else { continue };
+            if self.get(VpcKind::Route, &id).is_some() {
+                self.remove(&id);
+                continue;
+            }
             let Some(it) = self.get_mut(VpcKind::LoadBalancer, &id) else { continue };
             if text(it, "provisioning_status") == "delete_pending" {
                 self.take_away(&id);

@@ -18,6 +18,8 @@ pub(super) struct FakeVpc {
     machines: Vec<String>,
     pub(super) balancers: FakeObjects,
     actions: FakeActions,
+    /// Security groups that are there beside the six that somebody made.
+    pub(super) groups: Vec<Value>,
     /// Load balancers that were made, changed or deleted, each with the word for what lasts.
     at_work: Vec<(String, &'static str)>,
     given: u64,
@@ -33,6 +35,7 @@ impl Default for FakeVpc {
             machines: Vec::new(),
             balancers: FakeObjects::new("load balancer", "lb-"),
             actions: FakeActions::default(),
+            groups: Vec::new(),
             at_work: Vec::new(),
             given: 0,
             refuses: None,
@@ -111,6 +114,13 @@ impl FakeVpc {
     fn shown(&self, id: &str, moment: FakeMoment) -> Option<Value> {
         let object = self.balancers.get(id)?;
         let status = self.status(id, moment);
+        let name_of = |id: &Value| {
+            let own = self.groups.iter().find(|it| it["id"] == *id);
+            own.map_or_else(|| json!("somebodys"), |it| it["name"].clone())
+        };
+        let groups: Vec<Value> =
+            self.groups_of(id).iter().map(|it| json!({ "id": it["id"], "name": name_of(&it["id"]) })).collect();
+        let is_network = object.body["profile"]["name"] == "network-fixed";
         let refer = |it: &Value, keys: &[&str]| -> Value {
             let one =
                 |part: &Value| -> Value { keys.iter().map(|key| ((*key).to_owned(), part[key].clone())).collect() };
@@ -119,9 +129,82 @@ impl FakeVpc {
         Some(json!({
             "id": id, "name": object.name, "hostname": format!("{id}.lb.appdomain.example"), "is_public": object.body["is_public"],
             "operating_status": if status == "create_pending" { "offline" } else { "online" }, "provisioning_status": status,
+            "profile": { "family": if is_network { "network" } else { "application" } }, "udp_supported": is_network, "security_groups": groups,
+            "public_ips": [{ "address": format!("169.48.0.{}", id.trim_start_matches("lb-")) }],
             "subnets": object.body["subnets"], "listeners": refer(&object.body["listeners"], &["id"]),
             "pools": refer(&object.body["pools"], &["id", "name"]),
         }))
+    }
+
+    /// The ids and the rules of security groups that were made here.
+    pub(super) fn rules(&self) -> Vec<String> {
+        let text = |it: &Value, key: &str| it[key].as_str().unwrap().to_owned();
+        let rule = |rule: &Value| {
+            format!("{} {} {}", text(rule, "direction"), text(rule, "protocol"), text(&rule["remote"], "cidr_block"))
+        };
+        self.groups.iter().flat_map(|it| it["rules"].as_array().unwrap()).map(rule).collect()
+    }
+
+    /// The ids of a load balancer's groups.
+    pub(super) fn groups_of(&self, id: &str) -> Vec<Value> {
+        let named = self.balancers.get(id).map(|it| it.body["security_groups"].clone());
+        match named {
+            Some(Value::Array(groups)) => groups,
+            _ => vec![json!({ "id": "r006-usual" })],
+        }
+    }
+
+    fn change_groups(&mut self, method: Method, path: &[&str], mut body: Value, moment: FakeMoment) -> Response {
+        let at = self.groups.iter().position(|it| path.first().is_some_and(|id| it["id"] == **id));
+        match (method, path, at) {
+            (Method::Post, [], _) => {
+                if self.groups.iter().any(|it| it["name"] == body["name"]) {
+                    return error(409, "not_unique");
+                }
+                body["id"] = self.id("r006-own").into();
+                for rule in body["rules"].as_array_mut().unwrap() {
+                    self.given += 1;
+                    rule["id"] = format!("rule-{}", self.given).into();
+                }
+                self.groups.push(body.clone());
+                reply(201, body)
+            }
+            (Method::Put | Method::Delete, [group, "targets", id], _) => {
+                let status = self.status(id, moment);
+                if status != "active" {
+                    return error(409, "load_balancer_update_conflict");
+                }
+                let mut groups = self.groups_of(id);
+                groups.retain(|it| it["id"] != **group);
+                if method == Method::Put {
+                    groups.push(json!({ "id": group }));
+                }
+                assert!(!groups.is_empty(), "a load balancer has a group");
+                self.balancers.get_mut(id).unwrap().body["security_groups"] = groups.into();
+                self.begin(id, "update_pending", CHANGE, moment);
+                if method == Method::Put { reply(200, json!({ "id": id })) } else { reply(204, "") }
+            }
+            (_, _, None) => error(404, "security_group_not_found"),
+            (Method::Get, [_], Some(at)) => reply(200, self.groups[at].clone()),
+            (Method::Delete, [id], Some(at)) => {
+                let has = |it: &str| self.groups_of(it).iter().any(|it| it["id"] == **id);
+                if self.balancers.all().any(|(it, _)| has(it)) {
+                    return error(409, "security_group_in_use");
+                }
+                self.groups.remove(at);
+                reply(204, "")
+            }
+            (Method::Post, [_, "rules"], Some(at)) => {
+                body["id"] = self.id("rule").into();
+                self.groups[at]["rules"].as_array_mut().unwrap().push(body.clone());
+                reply(201, body)
+            }
+            (Method::Delete, [_, "rules", rule], Some(at)) => {
+                self.groups[at]["rules"].as_array_mut().unwrap().retain(|it| it["id"] != **rule);
+                reply(204, "")
+            }
+            other => panic!("{other:?}"),
+        }
     }
 
     /// A change of the parts of one that takes changes.
@@ -218,10 +301,15 @@ impl FakeCloud for FakeVpc {
             }
             (Method::Get, ["security_groups"]) => {
                 assert_eq!(query("vpc.id"), Some("r006-1"));
-                let groups: Vec<Value> =
+                let mut groups: Vec<Value> =
                     (1..=6).map(|it| json!({ "id": format!("r006-g{it}"), "name": format!("clients-{it}") })).collect();
+                groups.extend(self.groups.iter().cloned());
                 reply(200, json!({ "security_groups": groups }))
             }
+            (Method::Get, ["vpcs", _]) => {
+                reply(200, json!({ "id": "r006-1", "crn": "", "default_security_group": { "id": "r006-usual" } }))
+            }
+            (method, ["security_groups", path @ ..]) => self.change_groups(method, path, body, moment),
             (Method::Get, ["load_balancers"]) => {
                 let ids: Vec<&str> = self.balancers.listed(moment).map(|(id, _)| id).collect();
                 let shown: Vec<Value> = ids.into_iter().filter_map(|it| self.shown(it, moment)).collect();

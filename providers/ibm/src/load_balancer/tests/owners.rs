@@ -26,8 +26,7 @@ fn ibm_036_a_chosen_name_takes_nothing_over() {
 
 #[test]
 fn ibm_040_a_resource_group_is_an_id_that_nobody_is_asked_for() {
-    let Played { host, cloud } = Played::new(FakeVpc::default());
-    let played = Played { host: host.setting("resourceGroupID", "rg0002"), cloud };
+    let played = Played::new(FakeVpc::default()).with("resourceGroupID", "rg0002");
     assert_eq!(played.settle(&mut service()), ["POST "]);
     assert_eq!(played.bodies()[0]["resource_group"], json!({ "id": "rg0002" }));
     assert!(played.host.requests().iter().all(|it| it.contains(" vpc /")), "{:?}", played.host.requests());

@@ -44,7 +44,7 @@ fn recorded_node(address: &str, zone: &str) -> Node {
 
 /// The body that makes the load balancer of a Service with one port.
 fn creation(service: &LoadBalancer, subnets: &[&str]) -> Value {
-    let mut desired = Host::new().run(|| DesiredVpcBalancer::of(service, &settings(), None)).unwrap();
+    let mut desired = Host::new().run(|| DesiredVpcBalancer::of(service, &settings(), false, None)).unwrap();
     let addresses = desired.addresses(service, &aerostat_sdk::SortedSet::new());
     let subnets: Vec<String> = subnets.iter().map(|it| (*it).to_owned()).collect();
     sorted(step::creation(&desired, &addresses, &subnets, Some("rg0001")))

@@ -23,7 +23,14 @@ fn refused(mut service: LoadBalancer) -> String {
 fn ibm_024_to_027_bad_values_of_annotations_are_named() {
     for (name, value, part) in [
         ("ip-type", "pubic", "\"pubic\" is not public or private"),
-        ("enable-features", "proxy-protocol,nlb", "is not a list of features such as proxy-protocol"),
+        ("enable-features", "proxy-protocol,ipvs", "is not a list of features such as proxy-protocol"),
+        ("enable-features", "proxy-protocol,nlb", "a network load balancer has no proxy-protocol"),
+        (
+            "enable-features",
+            "nlb",
+            "is in one subnet, and there are 2: name one with annotation service.kubernetes.io/",
+        ),
+        ("vpc-health-check-udp", "30100", "is for Services of UDP alone"),
         ("vpc-lb-name", "kube-c1-of-another", "is not a name of at most 63"),
         ("vpc-lb-name", "Shared", "is not a name of at most 63"),
         ("vpc-node-selector", "foo=bar", "with one of these labels: ibm-cloud.kubernetes.io/internal-ip"),
@@ -70,7 +77,9 @@ fn ibm_026_a_configured_subnet_is_named_exactly() {
 fn ibm_030_protocols_and_families_that_lack_are_refused() {
     let mut udp = service();
     udp.ports[0].protocol = Protocol::Udp;
-    assert!(refused(udp).contains("only TCP protocol is supported: port 80 is UDP"));
+    assert!(
+        refused(udp).contains("port 80 is UDP, which application load balancers do not take: UDP needs annotation")
+    );
     let mut sctp = service();
     sctp.ports[0].protocol = Protocol::Sctp;
     assert!(refused(sctp).contains("port 80 is SCTP"));
@@ -132,17 +141,32 @@ fn ibm_041_fields_without_effect_are_told() {
 
 #[test]
 fn security_groups_are_named_by_id_or_name() {
-    let played = Played::new(FakeVpc::default());
+    let played = Played::new(FakeVpc::default()).with("allowedSecurityGroups", "clients*,r006-g1");
     let mut service = annotated("vpc-security-group", "clients-2, r006-g1,clients-1");
     assert_eq!(played.settle(&mut service), ["POST "]);
     assert_eq!(played.bodies()[0]["security_groups"], json!([{ "id": "r006-g2" }, { "id": "r006-g1" }]));
     let six = (1..=6).map(|it| format!("clients-{it}")).collect::<Vec<_>>().join(",");
     for (groups, part) in [("clients", "\"clients\" is no id or name"), (&*six, "6 security groups are more than 5")] {
-        let played = Played::new(FakeVpc::default());
+        let played = Played::new(FakeVpc::default()).with("allowedSecurityGroups", "clients*");
         let mut service = annotated("vpc-security-group", groups);
         let answers: Vec<String> = (0..4).map(|_| format!("{:?}", played.call(&mut service))).collect();
         assert!(answers.iter().any(|it| it.contains(part) || it.contains(&part.replace('"', "\\\""))), "{answers:#?}");
         assert!(played.host.requests().iter().all(|it| it.starts_with("GET")), "{:?}", played.host.requests());
+    }
+}
+
+#[test]
+fn security_groups_are_named_only_where_the_operator_lets_them_be() {
+    for (allowed, word) in [(None, "clients-1"), (Some("none"), "r006-g1"), (Some("clients-2,r006-g*"), "clients-1")] {
+        let played = Played::new(FakeVpc::default());
+        let played = allowed.into_iter().fold(played, |it, value| it.with("allowedSecurityGroups", value));
+        let mut service = annotated("vpc-security-group", word);
+        let refused = played.call(&mut service);
+        assert!(
+            matches!(&refused, Err(Error::Invalid(why)) if why.contains(word) && why.contains("setting allowedSecurityGroups")),
+            "{refused:?}"
+        );
+        assert_eq!(played.host.requests(), [""; 0], "nobody is asked what there is");
     }
 }
 

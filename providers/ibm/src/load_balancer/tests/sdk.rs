@@ -15,6 +15,8 @@ fn told(request: &Request) -> Value {
         Some(("listener", _)) if is_write => "LISTENER".to_owned(),
         Some(("r006", rest)) if rest.starts_with("k8s-") => "ROUTE".to_owned(),
         Some(("made", _)) => "ROUTE".to_owned(),
+        Some(("r006", rest)) if rest.starts_with("own-") => "GROUP".to_owned(),
+        Some(("rule", _)) => "RULE".to_owned(),
         _ => part.clone(),
     };
     let path: Vec<String> = request.path.iter().map(place).collect();
@@ -64,9 +66,10 @@ fn each_request_is_the_one_that_the_sdk_sends() {
     let mut sent: Vec<Value> = machines.sent().iter().map(told).collect();
     sent.extend(life().iter().map(told));
     sent.extend(crate::routes::tests::life().iter().map(told));
-    let grouped = Played::new(FakeVpc::default());
+    let grouped = Played::new(FakeVpc::default()).with("allowedSecurityGroups", "*");
     grouped.settle(&mut annotated("vpc-security-group", "clients-1"));
     sent.extend(grouped.host.sent().iter().map(told));
+    sent.extend(ranges::life().iter().map(told));
     for (name, expected) in recorded.as_object().unwrap() {
         assert!(sent.contains(expected), "{name}: {expected}\n{sent:#?}");
     }

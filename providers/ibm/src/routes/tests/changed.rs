@@ -38,7 +38,7 @@ fn a_zone_with_two_entries_keeps_one() {
     let table = Table::new([route(POD, &ZONES, "10.240.0.1"), vec![second]].concat());
     let listed = table.list().unwrap().remove(0);
     assert_eq!((listed.state, listed.ownership), (RouteState::Partial, RouteOwnership::Ours));
-    assert_eq!(table.one(change(POD, listed.next_hop.as_deref(), Some(1))), Ok(RouteOutcome::Done));
+    assert_eq!(table.until_done(&change(POD, listed.next_hop.as_deref(), Some(1))), Ok(2));
     let writes = table.writes();
     assert!(writes.len() == 1 && writes[0].starts_with("DELETE ") && writes[0].ends_with("-2"), "{writes:?}");
 }
@@ -67,12 +67,53 @@ fn an_entry_that_the_cloud_calls_failed_is_no_success() {
 #[test]
 fn a_deletion_takes_the_entries_of_all_zones() {
     let table = Table::new([route(POD, &ZONES, "10.240.0.1"), route("10.244.2.0/24", &ZONES, "10.240.0.2")].concat());
-    for _ in 0..2 {
-        assert_eq!(table.one(change(POD, Some("10.240.0.1"), None)), Ok(RouteOutcome::Done), "also repeated");
+    for calls in [2, 1] {
+        assert_eq!(table.until_done(&change(POD, Some("10.240.0.1"), None)), Ok(calls), "also repeated");
     }
     assert_eq!((table.writes().len(), table.list().unwrap().len()), (3, 1));
     let refused = table.one(change("10.244.2.0/24", Some("10.240.0.1"), None));
     assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("leads to 10.240.0.2")), "{refused:?}");
+}
+
+#[test]
+fn a_deletion_is_done_once_the_table_does_not_show_the_entries() {
+    let table = Table::new(route(POD, &ZONES, "10.240.0.1"));
+    table.0.borrow_mut().deletes_slowly = true;
+    let gone = || change(POD, Some("10.240.0.1"), None);
+    for _ in 0..3 {
+        let said = table.one(gone());
+        assert!(matches!(&said, Ok(RouteOutcome::Pending(it)) if it.reason.contains("entry k8s-")), "{said:?}");
+    }
+    assert_eq!((table.writes().len(), table.list().unwrap()[0].state.clone()), (3, RouteState::Changing));
+    table.0.borrow_mut().entries.clear();
+    assert_eq!(table.one(gone()), Ok(RouteOutcome::Done));
+    assert_eq!(table.writes(), [""; 0]);
+}
+
+#[test]
+fn an_address_that_is_not_the_instances_own_gets_no_route() {
+    let table = Table::new(Vec::new());
+    let mut stolen = change(POD, None, Some(1));
+    if let Some(target) = &mut stolen.after {
+        target.next_hop = hop(7);
+    }
+    let outcomes = table.apply(&[stolen, change("10.244.2.0/24", None, Some(1))]);
+    assert!(
+        matches!(&outcomes[0], Err(Error::Invalid(why)) if why.contains("10.240.0.7 is not the address of instance")),
+        "{outcomes:?}"
+    );
+    assert_eq!(outcomes[1], Ok(RouteOutcome::Done), "its own address stays good");
+    assert_eq!((table.entries(POD).len(), table.entries("10.244.2.0/24").len()), (0, 3));
+}
+
+#[test]
+fn a_name_that_another_entry_has_is_not_made_again_and_again() {
+    let mut other = route(POD, &ZONES[..1], "10.240.0.1").remove(0);
+    other["destination"] = json!("10.244.9.0/24");
+    let table = Table::new(vec![other]);
+    let refused = table.one(change(POD, None, Some(1)));
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("the entry to 10.244.9.0/24")), "{refused:?}");
+    assert!(table.writes().iter().all(|it| !it.starts_with("POST")));
 }
 
 #[test]
@@ -121,7 +162,7 @@ fn an_entry_that_has_failed_is_made_again() {
     entries[1]["lifecycle_state"] = json!("failed");
     let table = Table::new(entries);
     assert!(matches!(&table.list().unwrap()[0].state, RouteState::Failed(why) if why.contains("us-south-2 is failed")));
-    assert_eq!(table.one(change(POD, Some("10.240.0.1"), Some(1))), Ok(RouteOutcome::Done));
+    assert_eq!(table.until_done(&change(POD, Some("10.240.0.1"), Some(1))), Ok(2));
     assert_eq!(table.writes()[1..], [format!("DELETE r006-{MARK}10-244-1-0-24-us-south-2"), "POST routes".to_owned()]);
     assert_eq!(table.list().unwrap()[0].state, RouteState::Active);
 }
@@ -132,8 +173,10 @@ fn an_entry_that_came_meanwhile_is_done_only_with_the_same_hop() {
         let table = Table::new(Vec::new());
         table.0.borrow_mut().rival = Some(route(POD, &ZONES[..1], to).remove(0));
         let outcomes = table.apply(&[change(POD, None, Some(1)), change("10.244.2.0/24", None, Some(2))]);
-        assert_eq!(outcomes[0] == Ok(RouteOutcome::Done), is_done, "{to}: {outcomes:?}");
+        assert!(matches!(&outcomes[0], Ok(RouteOutcome::Pending(_))), "{to}: {outcomes:?}");
         assert_eq!(outcomes[1], Ok(RouteOutcome::Done), "the other one is made");
+        assert_eq!(table.reads(), 1, "the next call reads the table");
+        assert_eq!(table.one(change(POD, None, Some(1))) == Ok(RouteOutcome::Done), is_done, "{to}");
     }
 }
 
@@ -147,10 +190,12 @@ fn a_full_table_is_asked_once_in_a_call() {
         change(POD, Some("10.240.0.1"), None),
     ];
     let outcomes = table.apply(&both);
+    let wait = outcomes[2].clone();
     for refused in &outcomes[..2] {
         assert!(matches!(refused, Err(Error::Invalid(why)) if why.contains("takes no more entries")), "{refused:?}");
     }
-    assert_eq!(outcomes[2], Ok(RouteOutcome::Done));
+    assert!(matches!(wait, Ok(RouteOutcome::Pending(_))), "{wait:?}");
+    assert_eq!(table.entries(POD).len(), 0, "a deletion needs no room");
     assert_eq!(table.writes().iter().filter(|it| it.starts_with("POST")).count(), 1);
 }
 
@@ -159,9 +204,11 @@ fn a_busy_table_is_asked_later() {
     for code in ["conflict", "routing_table_update_conflict"] {
         let table = Table::new(Vec::new());
         table.0.borrow_mut().refusals = vec![(409, code)];
-        let made = || change(POD, None, Some(1));
-        assert!(matches!(table.one(made()), Ok(RouteOutcome::Pending(_))), "{code}");
-        assert_eq!(table.one(made()), Ok(RouteOutcome::Done));
+        let made = [change(POD, None, Some(1)), change("10.244.2.0/24", None, Some(2))];
+        let outcomes = table.apply(&made);
+        assert!(outcomes.iter().all(|it| matches!(it, Ok(RouteOutcome::Pending(_)))), "{code}: {outcomes:?}");
+        assert_eq!(table.writes().iter().filter(|it| it.starts_with("POST")).count(), 1, "asked once in a call");
+        assert_eq!(table.apply(&made), [Ok(RouteOutcome::Done), Ok(RouteOutcome::Done)]);
         assert_eq!(table.entries(POD).len(), 3);
     }
 }

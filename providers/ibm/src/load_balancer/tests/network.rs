@@ -1,0 +1,81 @@
+//! Network load balancers: one subnet, one protocol, and an address that stays.
+
+use aerostat_sdk::ExternalTrafficPolicy;
+
+use super::*;
+
+/// A Service of this protocol with a network load balancer in the first zone.
+fn network(protocol: Protocol) -> LoadBalancer {
+    let mut service = annotated("enable-features", "nlb").with_annotation(format!("{PREFIX}zone"), "us-south-1");
+    service.ports[0].protocol = protocol;
+    for node in &mut service.nodes {
+        node.zone = Some("us-south-1".to_owned());
+    }
+    service
+}
+
+#[test]
+fn a_network_load_balancer_is_in_one_subnet_and_keeps_its_address() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = network(Protocol::Tcp);
+    assert_eq!(played.settle(&mut service), ["POST "]);
+    let body = played.bodies().remove(0);
+    assert_eq!(
+        (&body["profile"], &body["subnets"]),
+        (&json!({ "name": "network-fixed" }), &json!([{ "id": "0717-s1" }]))
+    );
+    assert_eq!(
+        body["listeners"],
+        json!([{ "port": 80, "protocol": "tcp", "default_pool": { "name": "tcp-80-30080" } }])
+    );
+    assert_eq!(service.current_ingress, [Ingress::ip("169.48.0.1")]);
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    // By its address it is known again, whatever its name.
+    service.memo = None;
+    assert_eq!(played.settle(&mut service), [""; 0]);
+}
+
+#[test]
+fn ibm_030_udp_has_a_port_of_tcp_by_which_nodes_are_checked() {
+    let refused = |service: &LoadBalancer| match Played::new(FakeVpc::default()).host.run(|| Ibm::ensure(service)) {
+        Err(Error::Invalid(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let mut service = network(Protocol::Udp);
+    assert!(refused(&service).contains("vpc-health-check-udp"), "{}", refused(&service));
+    let mixed = service.clone().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    assert!(refused(&mixed).contains("port 80 is UDP and port 443 TCP"), "{}", refused(&mixed));
+
+    service = service.with_annotation(format!("{PREFIX}vpc-health-check-udp"), "30100");
+    let played = Played::new(FakeVpc::default());
+    assert_eq!(played.settle(&mut service), ["POST "]);
+    let body = played.bodies().remove(0);
+    let pool = &body["pools"][0];
+    assert_eq!((&pool["name"], &pool["protocol"]), (&json!("udp-80-30080"), &json!("udp")));
+    assert_eq!(pool["health_monitor"]["port"], 30_100);
+    assert_eq!(body["listeners"][0]["protocol"], "udp");
+    service.ports.push(Port::new(Protocol::Udp, 53, 30_053));
+    assert_eq!(played.settle(&mut service), ["POST /lb-1/pools", "POST /lb-1/listeners"]);
+    service.ports.remove(0);
+    assert_eq!(played.settle(&mut service).len(), 2, "the first port goes");
+    service.annotations.retain(|(key, _)| !key.ends_with("udp"));
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    assert_eq!(played.settle(&mut service).len(), 1, "kube-proxy is asked");
+    assert_eq!(played.bodies().last().unwrap()["health_monitor"]["url_path"], "/healthz");
+}
+
+#[test]
+fn the_kind_of_a_load_balancer_cannot_be_changed() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = service();
+    played.settle(&mut service);
+    service = service.with_annotation(format!("{PREFIX}enable-features"), "nlb");
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    assert_eq!(played.reasons(), ["LoadBalancerImmutable"]);
+    service.ports[0].protocol = Protocol::Udp;
+    let refused = played.call(&mut service);
+    assert!(
+        matches!(&refused, Err(Error::Invalid(why)) if why.contains("lb-1") && why.contains("does not take")),
+        "{refused:?}"
+    );
+}
