@@ -12,7 +12,7 @@ mod world;
 use crate::simulator;
 
 pub use self::assets::Assets;
-pub use self::world::{CattleResource, RancherKind, World, host_uuid};
+pub use self::world::{RancherKind, RancherResource, World, host_uuid};
 pub use crate::simulator::{Fault, Recorded, Taking};
 
 /// The path of the environment.

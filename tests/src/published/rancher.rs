@@ -3,7 +3,7 @@
 use conformance::protocol::{Changed, CloudObject, ForeignChange, Setup};
 use serde_json::{Value, json};
 
-use crate::clouds::rancher::{Assets, BASE, Behaviour, CattleResource, RancherKind, Simulator, Taking, host_uuid};
+use crate::clouds::rancher::{Assets, BASE, Behaviour, RancherKind, RancherResource, Simulator, Taking, host_uuid};
 use crate::simulator::{Fault, Recorded};
 
 use super::{Published, Served, number};
@@ -90,7 +90,7 @@ fn refusal(request: &Recorded, status: u16, code: &str) -> Fault {
     Fault::status(request.method.as_str(), &request.path, status).body(body.to_string())
 }
 
-fn object(kind: &str, (id, it): (&String, &CattleResource)) -> CloudObject {
+fn object(kind: &str, (id, it): (&String, &RancherResource)) -> CloudObject {
     let mut fields = it.fields.clone();
     let name = fields.remove("name").and_then(|it| it.as_str().map(str::to_owned)).unwrap_or_default();
     // They come with the state.

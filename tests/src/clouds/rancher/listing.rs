@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::BASE;
-use super::world::{CattleResource, RancherKind, World};
+use super::world::{RancherKind, RancherResource, World};
 use crate::simulator::{Answer, Recorded};
 
 /// The size of a page that nobody asks for, and the largest one.
@@ -33,7 +33,7 @@ impl World {
             }
         }
         let includes = request.query_value("include").is_some();
-        let is_asked = |resource: &CattleResource| {
+        let is_asked = |resource: &RancherResource| {
             let hides_removed = request.query_value("removed_null").is_some();
             let mut filters = fields.iter().filter(|name| **name != "include");
             (!hides_removed || !resource.is_removed())
@@ -69,7 +69,7 @@ impl World {
     }
 }
 
-fn show(id: &str, it: &CattleResource) -> Value {
+fn show(id: &str, it: &RancherResource) -> Value {
     let (collection, kind, _) = it.kind.words();
     let url = format!("http://rancher.internal:8080{BASE}/{collection}/{id}");
     let mut shown = Value::Object(it.fields.clone());

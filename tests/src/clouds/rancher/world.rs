@@ -49,7 +49,7 @@ impl RancherKind {
 
 /// One resource.
 #[derive(Clone, Debug)]
-pub struct CattleResource {
+pub struct RancherResource {
     /// Its collection.
     pub kind: RancherKind,
     /// Its fields, without those that its state tells.
@@ -60,7 +60,7 @@ pub struct CattleResource {
     pub change: Option<(&'static str, End)>,
 }
 
-impl CattleResource {
+impl RancherResource {
     /// A field.
     #[must_use]
     pub fn field(&self, name: &str) -> &Value {
@@ -90,7 +90,7 @@ impl CattleResource {
 #[derive(Debug)]
 pub struct World {
     /// All resources by id.
-    pub resources: BTreeMap<String, CattleResource>,
+    pub resources: BTreeMap<String, RancherResource>,
     /// How long a change takes.
     pub taking: Taking,
     clock: CloudClock,
@@ -115,7 +115,7 @@ impl World {
         let Value::Object(fields) = fields else { panic!("no object: {fields}") };
         self.ids += 1;
         let id = format!("{}{}", kind.words().2, self.ids);
-        self.resources.insert(id.clone(), CattleResource { kind, fields, state: state.to_owned(), change: None });
+        self.resources.insert(id.clone(), RancherResource { kind, fields, state: state.to_owned(), change: None });
         id
     }
 
@@ -137,7 +137,7 @@ impl World {
     }
 
     /// All resources of a kind that are not removed, with their ids.
-    pub fn all(&self, kind: RancherKind) -> impl Iterator<Item = (&String, &CattleResource)> {
+    pub fn all(&self, kind: RancherKind) -> impl Iterator<Item = (&String, &RancherResource)> {
         self.resources.iter().filter(move |(_, it)| it.kind == kind && !it.is_removed())
     }
 
@@ -151,11 +151,11 @@ impl World {
     }
 
     /// The addresses at which a load balancer is reached: those of hosts that run.
-    fn endpoints(&self, balancer: &CattleResource) -> Value {
+    fn endpoints(&self, balancer: &RancherResource) -> Value {
         let ports = balancer.field("launchConfig")["ports"].as_array().into_iter().flatten();
         let ports: Vec<u16> = ports.filter_map(|it| it.as_str()?.split(':').next()?.parse().ok()).collect();
         let hosts = self.all(RancherKind::Host).filter(|(_, it)| it.state == "active").take(1);
-        let of = |(id, host): (&String, &CattleResource), port: &u16| json!({ "hostId": id, "ipAddress": host.field("agentIpAddress"), "port": port });
+        let of = |(id, host): (&String, &RancherResource), port: &u16| json!({ "hostId": id, "ipAddress": host.field("agentIpAddress"), "port": port });
         let all = hosts.flat_map(|host| ports.iter().map(move |port| of(host, port)));
         Value::Array(all.collect())
     }
