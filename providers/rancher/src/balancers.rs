@@ -8,8 +8,8 @@ use aerostat_sdk::{Change, Deletion, Error, ExternalTrafficPolicy, Ingress, Load
 use aerostat_sdk::{Port, Progress, Protocol, Result, SortedSet, settings};
 use serde_json::{Value, json};
 
-use crate::Rancher;
 use crate::api::{API, CattleResource, NAME_TAKEN, act, all, busy, has_code};
+use crate::provider::Rancher;
 
 const SECOND: Duration = Duration::from_secs(1);
 

@@ -5,16 +5,12 @@
 mod api;
 mod balancers;
 mod machines;
+mod provider;
 mod targets;
 
+pub use crate::provider::Rancher;
+
 use aerostat_sdk::{Description, Effect, Endpoint, Method, Provider, Result};
-
-/// The beginning of the cloud's provider ids.
-const PREFIX: &str = "rancher://";
-
-/// The provider.
-#[derive(Debug)]
-pub struct Rancher;
 
 aerostat_sdk::export!(Rancher: Provider, Instances, LoadBalancers);
 
@@ -45,7 +41,7 @@ impl Provider for Rancher {
             .allow_as(Effect::Detach, [Method::Put], ["/externalservices/*"], [])
             .fields(["externalIpAddresses"])
             .allow([Method::Delete], [one, "/externalservices/*"], []);
-        let described = Description::new("rancher", env!("CARGO_PKG_VERSION")).provider_id_prefix(PREFIX);
+        let described = Description::new("rancher", env!("CARGO_PKG_VERSION")).provider_id_prefix(provider::PREFIX);
         // Load balancers are containers on hosts, and reached at the addresses of these.
         let described = described.load_balancers_share_addresses().list_page_size(api::LARGEST);
         Ok(described.endpoint(api).settings(balancers::SETTINGS))

@@ -4,7 +4,7 @@ use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Result, Sort
 use serde::Deserialize;
 
 use crate::api::{API, CattleResource, all, page};
-use crate::{PREFIX, Rancher};
+use crate::provider::{PREFIX, Rancher};
 
 /// In a node's `extra`: the id of its host, by which its absence is confirmed.
 const HOST: &str = "host";
