@@ -9,3 +9,4 @@ pub mod gcp;
 pub mod hetzner;
 pub mod ibm;
 pub mod openstack;
+pub mod rancher;

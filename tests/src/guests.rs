@@ -53,6 +53,9 @@ pub const IBM: &str = env!("GUEST_IBM");
 /// The provider for OpenStack, as it is shipped.
 pub const OPENSTACK: &str = env!("GUEST_OPENSTACK");
 
+/// The provider for Rancher 1.x, the smallest whole example.
+pub const RANCHER: &str = env!("GUEST_RANCHER");
+
 /// The example of the SDK.
 pub const ACME: &str = env!("GUEST_ACME");
 
@@ -95,6 +98,7 @@ mod tests {
             GCP,
             HETZNER,
             OPENSTACK,
+            RANCHER,
             ACME,
             ACME_ASYNC,
         ] {

@@ -13,6 +13,7 @@ pub mod gcp;
 pub mod hetzner;
 pub mod ibm;
 pub mod openstack;
+pub mod rancher;
 mod routes;
 
 use conformance::protocol::Setup;

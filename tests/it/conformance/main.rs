@@ -5,4 +5,5 @@
 mod clouds;
 mod command;
 mod faults;
+mod rancher;
 mod setup;

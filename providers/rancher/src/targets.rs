@@ -1,0 +1,72 @@
+//! External services: Rancher's word for addresses outside of it. A Service of the cluster has one, with all of its nodes.
+
+use aerostat_sdk::{AddressKind, Change, Error, IpFamily, LoadBalancer, Node, Result, SortedSet, cluster};
+use serde_json::json;
+
+use crate::api::{API, CattleResource, act, all, busy};
+use crate::balancers::Call;
+
+const COLLECTION: &str = "externalservices";
+
+impl Call<'_> {
+    /// The id of the external service with the addresses of all nodes, once it is there and active. Takes one step.
+    pub(crate) fn target(&self, balancer: &CattleResource) -> Result<Change<String>> {
+        let nodes: Vec<_> =
+            self.service.nodes.iter().filter_map(address).collect::<SortedSet<_>>().into_iter().collect();
+        if nodes.is_empty() {
+            return Err(LoadBalancer::without_nodes(""));
+        }
+        let Some(live) = self.find_target()? else {
+            let (name, mark) = (self.target_name()?, &self.mark);
+            let body =
+                json!({ "name": name, "stackId": balancer.stack_id, "externalId": mark, "externalIpAddresses": nodes });
+            let made = API.post([COLLECTION]).json(&body).change()?;
+            return Ok(Change::Busy(busy(made, format_args!("Rancher makes external service {name}"))));
+        };
+        if !live.has_mark(&self.mark) {
+            let name = self.target_name()?;
+            let why =
+                format_args!("external service {} is called {name}, and another's: delete it in Rancher", live.id);
+            return Err(Error::invalid(why));
+        }
+        if let Some(why) = live.changes()? {
+            return Ok(Change::Busy(why));
+        }
+        let path = [COLLECTION, &live.id];
+        if live.external_ip_addresses.iter().flatten().collect::<SortedSet<_>>() != nodes.iter().collect() {
+            let written = API.put(path).json(&json!({ "externalIpAddresses": nodes })).change()?;
+            return Ok(Change::Busy(busy(written, format_args!("Rancher writes the nodes of {}", live.id))));
+        }
+        if live.offers("activate") {
+            return act(path, "activate", None).map(Change::Busy);
+        }
+        Ok(Change::Done(live.id))
+    }
+
+    /// Takes one step towards its absence.
+    pub(crate) fn delete_target(&self) -> Result<Change<()>> {
+        match self.find_target()?.filter(|it| it.has_mark(&self.mark)) {
+            Some(live) => live.delete(COLLECTION).map(Change::Busy),
+            None => Ok(Change::Done(())),
+        }
+    }
+
+    /// The cluster's own: two clusters in one environment have different ones.
+    fn target_name(&self) -> Result<String> {
+        Ok(format!("{}-{}", cluster()?.uid.chars().take(8).collect::<String>(), self.service.name))
+    }
+
+    fn find_target(&self) -> Result<Option<CattleResource>> {
+        let name = self.target_name()?;
+        let found: Vec<CattleResource> = all(&API.get([COLLECTION]).query("name", &name))?;
+        let found = found.into_iter().filter(|it| it.name.as_ref() == Some(&name) && !it.is_removed());
+        // One of another stack may have the same name.
+        Ok(found.max_by_key(|it| it.has_mark(&self.mark)))
+    }
+}
+
+/// The address to which traffic for a node is sent.
+fn address(node: &Node) -> Option<String> {
+    let of = |family| node.address(AddressKind::InternalIp, family);
+    of(IpFamily::Ipv4).or_else(|| of(IpFamily::Ipv6)).map(str::to_owned)
+}
