@@ -1,17 +1,13 @@
 //! The changes of one call: what stands decides, and each kind of write is one request.
 
-use std::time::Duration;
-
 use aerostat_sdk::{Error, Result, RouteChange, RouteOutcome, RouteOwnership, SortedMap, SortedSet};
 
 use crate::api::route_tables::{self as api, EntryAnswer, NewRoute, VpcRoute};
 use crate::api::{instances, interfaces};
 
 use super::marks::ownership;
-use super::sent::{self, SentEntry};
+use super::sent::{self, SOON, SentEntry};
 
-/// When a table is asked again that carries out a change.
-pub(super) const SOON: Duration = Duration::from_secs(2);
 /// The codes of an entry whose destination has one already.
 const TAKEN: [&str; 2] = ["InvalidCIDRBlock.Duplicate", "VPC_ROUTE_ENTRY_CIDR_BLOCK_DUPLICATE"];
 /// The codes of an entry that is not there.

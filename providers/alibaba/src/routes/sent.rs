@@ -1,10 +1,14 @@
 //! Requests with many entries, and what became of each.
 
+use std::time::Duration;
+
 use aerostat_sdk::{Error, Result, RouteOutcome, in_halves};
 
-use super::pass::SOON;
 use crate::api::route_tables::EntryAnswer;
 use crate::api::{self, AcsRefusal};
+
+/// When a table is asked again that carries out a change.
+pub(super) const SOON: Duration = Duration::from_secs(2);
 
 /// The end of the request that an entry was in.
 pub(super) enum SentEntry {

@@ -5,6 +5,7 @@
 //! are noisy; the ratios between columns of one table are what counts.
 
 mod account;
+mod alibaba;
 mod aws;
 mod azure;
 mod baseline;
@@ -67,6 +68,9 @@ const ROWS: [(&str, &str); 45] = [
     ("routes-idle", "an hour at 90 nodes with routes"),
     ("ipam-1000", "1,000 nodes get pod networks all at once"),
     ("steady", "an hour at 1,000 nodes, all Ready, and with 5 % NotReady"),
+    ("alibaba-join-1000", "1,000 nodes join at once at Alibaba Cloud and get a route each"),
+    ("alibaba-services", "load balancers of Alibaba Cloud of both kinds, and fifty while nodes come and go"),
+    ("alibaba-steady", "an hour at 1,000 nodes and 50 load balancers at Alibaba Cloud"),
     ("aws-call", "one call of the provider for AWS with a fresh instance, and the module's size"),
     ("aws-signature", "what a signature of AWS costs a request"),
     ("aws-join-1000", "1,000 nodes join at once at AWS"),
@@ -154,6 +158,9 @@ async fn measure(row: &str) -> Result<()> {
         "routes-idle" => routes::idle::measure().await,
         "ipam-1000" => ipam::measure(1000).await,
         "steady" => steady::measure().await,
+        "alibaba-join-1000" => alibaba::nodes::join().await,
+        "alibaba-services" => alibaba::balancers::measure().await,
+        "alibaba-steady" => alibaba::nodes::steady().await,
         "aws-call" => calls::measure_aws().await,
         "aws-signature" => signature::measure().await,
         "aws-join-1000" => aws::nodes::join().await,

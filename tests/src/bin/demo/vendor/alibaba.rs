@@ -74,11 +74,11 @@ impl Shown for AlibabaCloud {
     }
 
     fn states(account: &Assets) -> BTreeMap<String, String> {
-        let balancers = Self::built(account).into_iter().map(|it| {
-            let short: String = it.name.chars().take(9).collect();
-            let ports: Vec<String> = it.ports.iter().map(ToString::to_string).collect();
+        let balancers = Self::built(account).into_iter().map(|built| {
+            let short: String = built.name.chars().take(9).collect();
+            let ports: Vec<String> = built.ports.iter().map(ToString::to_string).collect();
             let ports = if ports.is_empty() { "no port".to_owned() } else { ports.join(", ") };
-            let machines: Vec<String> = it.machines.iter().map(|it| machine_id(*it)).collect();
+            let machines: Vec<String> = built.machines.iter().map(|it| machine_id(*it)).collect();
             (format!("load balancer {short}…"), format!("listens on {ports}, for {}", machines.join(", ")))
         });
         let routes = account.with(|world| {

@@ -1,0 +1,82 @@
+//! Load balancers of both kinds, one by one, and many while nodes come and go.
+
+use std::collections::BTreeMap;
+use std::time::SystemTime;
+
+use anyhow::Result;
+use k8s_openapi::api::core::v1::Service;
+use kube::api::{Patch, PatchParams};
+use serde_json::json;
+use tests::clouds::alibaba::ZONES;
+use tests::vendor::{AlibabaCloud, Vendor as _};
+
+use super::{AskedOfAlibaba, done, simulator};
+use crate::changes::{JOINING, NODES, SERVICES};
+use crate::comparison::seconds;
+use crate::services;
+use crate::steps::{MeasuredStep, SteppedCluster};
+use crate::table::{Table, beside_vendor, row};
+
+/// The class of Network Load Balancers.
+const NETWORK: &str = "alibabacloud.com/nlb";
+
+/// A Service with a Network Load Balancer.
+fn network(number: usize) -> Service {
+    let mut service = services::service(number);
+    service.spec.get_or_insert_default().load_balancer_class = Some(NETWORK.to_owned());
+    let zones = (format!("{}zone-maps", AlibabaCloud::PREFIX), ZONES.to_owned());
+    service.metadata.annotations = Some(BTreeMap::from([zones]));
+    service
+}
+
+/// Measures and prints.
+pub(crate) async fn measure() -> Result<()> {
+    let ground = SteppedCluster::start(simulator(NODES + JOINING).await?).await?;
+    let mut table = beside_vendor(&format!(
+        "load balancers of Alibaba Cloud: reads + writes, and seconds; {NODES} nodes, changes of 0.5 s"
+    ));
+    // The first one pays for what is asked once a process.
+    show(
+        &mut table,
+        "the first Classic one, of one port",
+        &ground.make(vec![services::service(0)], 1).await?,
+        "8 calls, then 4",
+        "",
+    );
+    let step = ground.make(vec![services::service(1)], 2).await?;
+    show(&mut table, "a further one, of one port", &step, "8 calls, then 4", "3 + 3 a port or less");
+    let step = ground.make(vec![services::with_ports(2, 3)], 3).await?;
+    show(&mut table, "a further one, of three ports", &step, "", "3 + 3 a port or less");
+    let since = SystemTime::now();
+    let annotated = json!({ "metadata": { "annotations": { "example.com/unrelated": "1" } } });
+    ground.services().await?.patch("web-001", &PatchParams::default(), &Patch::Merge(annotated)).await?;
+    show(&mut table, "an annotation that is not the cloud's", &ground.step(since, None).await?, "4 + 1 calls", "");
+    ground.make(services::numbered(3..SERVICES), SERVICES).await?;
+
+    let since = SystemTime::now();
+    ground.join(NODES..NODES + JOINING, NODES + JOINING).await?;
+    let step = ground.step(since, None).await?;
+    show(&mut table, &format!("{JOINING} nodes come, at {SERVICES} load balancers"), &step, "", "one call a group");
+    let since = SystemTime::now();
+    for number in NODES..NODES + JOINING {
+        ground.leave(number).await?;
+    }
+    let step = ground.step(since, None).await?;
+    show(&mut table, &format!("{JOINING} nodes go"), &step, "", "one call a group");
+
+    let (ground, since) = ground.restart(&[&format!("--load-balancer-class={NETWORK}")]).await?;
+    show(&mut table, "another process begins", &ground.step(since, None).await?, "", "no write");
+    let step = ground.make(vec![network(SERVICES)], SERVICES + 1).await?;
+    show(&mut table, "a Network one, of one port", &step, "10 calls, then 4", "");
+    ground.end().await?;
+    table.print()
+}
+
+/// The figures of a step, and its requests by what they are.
+fn show(table: &mut Table, name: &str, step: &MeasuredStep, vendor: &str, wanted: &str) {
+    let figures = format!("{}, {}", AskedOfAlibaba::of(&step.requests).text(), seconds(step.time));
+    row(table, name, figures, vendor, wanted);
+    let refused = step.requests.len() - done(&step.requests, "");
+    row(table, "  refused, since an earlier change was carried out", refused.to_string(), "", "");
+    step.details(table);
+}
