@@ -4,7 +4,7 @@
 //! received, or has carried out, the nth request from then on. For each Service that was not yet as its user wants it this is
 //! one point at which the process died. Numbers and faults come from a seed, which a failure prints; `AEROSTAT_SEED`
 //! repeats it. `AEROSTAT_POINTS` says how many points there are to be, and `AEROSTAT_PENDING` how many seconds each change of a load
-//! balancer of OpenStack and IBM Cloud, and each operation of Azure and Google Cloud, takes.
+//! balancer of OpenStack, IBM Cloud and Alibaba Cloud, and each operation of Azure and Google Cloud, takes.
 //!
 //! Cases: kill-9
 
@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use tests::random;
 use tests::vendor::{
-    Aws, AzureCloud, Behaviour, Creation, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack, Vendor,
+    AlibabaCloud, Aws, AzureCloud, Behaviour, Creation, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack, Vendor,
 };
 
 use self::run::CrashTest;
@@ -60,6 +60,12 @@ async fn kill_9_leaves_one_for_each_service_at_google_cloud() {
 async fn kill_9_leaves_one_for_each_service_at_ibm_cloud() {
     // One request makes a load balancer with everything in it, and each change afterwards waits for the one before.
     in_a_cloud_that_takes::<IbmCloud>(pending(), 36, &[]).await;
+}
+
+#[tokio::test]
+async fn kill_9_leaves_one_for_each_service_at_alibaba_cloud() {
+    // Half of the Services have a Network Load Balancer, whose changes are jobs, and groups that stand by themselves.
+    in_a_cloud_that_takes::<AlibabaCloud>(pending(), 36, &[]).await;
 }
 
 async fn in_a_failing_cloud<V: Vendor>(one_in: u64, settings: &[(&str, &str)]) {

@@ -44,9 +44,10 @@ pub(crate) fn is_about_load_balancers<V: Vendor>(request: &Recorded) -> bool {
     V::is_about_load_balancers(request)
 }
 
-/// Whether a request may change something. AWS is asked by POST, too.
+/// Whether a request may change something. AWS and Alibaba Cloud are asked by POST, too.
 pub(crate) fn is_write(request: &Recorded) -> bool {
-    request.method != http::Method::GET && !request.path.contains("/Describe")
+    let reads = ["/Describe", "/Get", "/List"].iter().any(|it| request.path.contains(it));
+    request.method != http::Method::GET && !reads
 }
 
 impl Rig {

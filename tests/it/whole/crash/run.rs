@@ -61,6 +61,8 @@ impl<V: Vendor> CrashTest<V> {
         let (random, seed) = Random::seeded();
         let limits = json!({ "requestsPerSecond": 200, "total": "2s" });
         let rig = CloudRig::<V>::with(behaviour).await.limits(&limits).flags(&["--concurrent-service-syncs=3"]);
+        let class = V::OTHER_CLASS.map(|it| format!("--load-balancer-class={it}"));
+        let rig = rig.flags(&class.iter().map(String::as_str).collect::<Vec<_>>());
         let rig = rig.settings(settings);
         let process = rig.start().await;
         rig.workers(2).await;
@@ -121,10 +123,13 @@ impl<V: Vendor> CrashTest<V> {
                 Desired::Ports(ports) => {
                     let chosen = chosen::<V>(index);
                     let mut annotations: Vec<_> = chosen.as_deref().map(|it| (V::NAME, it)).into_iter().collect();
-                    if index % 2 == 1 {
+                    let is_other = index % 2 == 1;
+                    if is_other {
                         annotations.extend(V::OTHER_KIND);
                     }
                     let mut service = service(&name, ports, &annotations);
+                    let class = V::OTHER_CLASS.filter(|_| is_other).map(str::to_owned);
+                    service.spec.get_or_insert_default().load_balancer_class = class;
                     service.labels_mut().insert("app".to_owned(), "crash".to_owned());
                     rig.create(&service).await;
                 }
