@@ -24,6 +24,7 @@ use serde_json::json;
 
 use self::annotations::NAME;
 use self::desired::DesiredVpcBalancer;
+use self::ranges::OwnGroup;
 use self::step::{BalancerParts, LivePool};
 use crate::api;
 use crate::api::load_balancers::{self as balancers, VpcBalancer};
@@ -31,9 +32,6 @@ use crate::api::subnets::VpcSubnet;
 use crate::provider::Ibm;
 use crate::settings::IbmAccountSettings;
 use crate::settings::balancers::IbmBalancerSettings;
-
-/// When a security group is looked for again that is being deleted.
-const SOON: Duration = Duration::from_secs(2);
 
 impl LoadBalancers for Ibm {
     fn ensure(desired: &LoadBalancer) -> Result<Progress> {
@@ -45,7 +43,7 @@ impl LoadBalancers for Ibm {
             Some(_) => {
                 let call = IbmCall::of(unwanted)?;
                 match backend::delete(&call)? {
-                    Deletion::Done => call.without_group(),
+                    Deletion::Done => call.own_group().delete(),
                     other => Ok(other),
                 }
             }
@@ -76,6 +74,11 @@ impl<'a> IbmCall<'a> {
             ));
         };
         Ok(Self { service, account, settings: IbmBalancerSettings::read()?, vpc, subnets: OnceCell::new() })
+    }
+
+    /// The security group of the Service's own.
+    fn own_group(&self) -> OwnGroup<'_> {
+        OwnGroup { service: self.service, account: &self.account, settings: &self.settings, vpc: &self.vpc }
     }
 
     /// The load balancer as the Service asks for it, beside the one that there is.
@@ -202,7 +205,7 @@ impl Backend for IbmCall<'_> {
         let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
         let mut groups = groups::of_service(self.service, &self.vpc, &self.settings.allowed_groups)?;
-        match self.group_of_new(desired.protocol)? {
+        match self.own_group().for_new(desired.protocol)? {
             Ok(own) => groups.extend(own),
             Err(waits) => return Ok(waits),
         }
@@ -231,7 +234,7 @@ impl Backend for IbmCall<'_> {
             other => return Ok(Update::Busy(format!("{} is {other}", live.title()))),
         }
         let mut desired = self.desired(Some(live))?;
-        let change = match self.guard(live, desired.protocol)? {
+        let change = match self.own_group().guard(live, desired.protocol)? {
             Some(change) => Some(change),
             None => self.change(live, &mut desired)?,
         };

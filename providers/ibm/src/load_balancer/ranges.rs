@@ -4,6 +4,8 @@
 //! Service chooses one, so that the name says whose it is. A load balancer has it in the place of the VPC's default group: what any of its
 //! groups lets in comes in.
 
+use std::time::Duration;
+
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::backend::Creation;
 use aerostat_sdk::http::Request;
@@ -11,13 +13,18 @@ use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
 use serde_json::json;
 
 use super::annotations::SECURITY_GROUPS;
-use super::{IbmCall, names};
+use super::names;
 use crate::api::load_balancers::VpcBalancer;
 use crate::api::security_groups::{self as api, VpcRule, VpcSecurityGroup};
 use crate::api::vpcs;
+use crate::settings::IbmAccountSettings;
+use crate::settings::balancers::IbmBalancerSettings;
 
 /// Rules that one call writes: it may make a hundred requests.
 const RULES_OF_ONE_CALL: usize = 50;
+
+/// When a security group is looked for again that is being deleted.
+const SOON: Duration = Duration::from_secs(2);
 
 /// Every client.
 const EVERYWHERE: &str = "0.0.0.0/0";
@@ -40,15 +47,24 @@ fn rules(service: &LoadBalancer, protocol: &str) -> Vec<VpcRule> {
     rules
 }
 
-impl IbmCall<'_> {
+/// The security group of one Service's own, as far as it has one or is to have one.
+pub(super) struct OwnGroup<'a> {
+    pub(super) service: &'a LoadBalancer,
+    pub(super) account: &'a IbmAccountSettings,
+    pub(super) settings: &'a IbmBalancerSettings,
+    /// The id of the VPC.
+    pub(super) vpc: &'a str,
+}
+
+impl OwnGroup<'_> {
     /// Whether the Service is to have a group of its own: security groups that it names are in the place of it.
-    fn wants_group(&self) -> Result<bool> {
+    fn is_wanted(&self) -> Result<bool> {
         let names_groups = Annotations::of(self.service).read(&SECURITY_GROUPS)?.is_some();
         Ok(self.settings.own_groups && are_restricted(self.service) && !names_groups)
     }
 
-    fn group_name(&self) -> String {
-        names::own(self.service, &self.account)
+    fn name(&self) -> String {
+        names::own(self.service, self.account)
     }
 
     /// The id of the group that a new load balancer has: `None` for one without a group of its own. `Err` while there is none yet, with the
@@ -57,12 +73,12 @@ impl IbmCall<'_> {
     /// # Errors
     ///
     /// Whatever the cloud answered.
-    pub(super) fn group_of_new(&self, protocol: &str) -> Result<std::result::Result<Option<String>, Creation>> {
-        if !self.wants_group()? {
+    pub(super) fn for_new(&self, protocol: &str) -> Result<std::result::Result<Option<String>, Creation>> {
+        if !self.is_wanted()? {
             return Ok(Ok(None));
         }
-        let Some(group) = api::named(&self.vpc, &self.group_name())? else {
-            return Ok(Err(Creation::Busy(self.make_group(protocol)?)));
+        let Some(group) = api::named(self.vpc, &self.name())? else {
+            return Ok(Err(Creation::Busy(self.make(protocol)?)));
         };
         match self.put_rules_right(&group, protocol)? {
             Some(Change::Done(why) | Change::Busy(why)) => Ok(Err(Creation::Busy(why))),
@@ -71,9 +87,9 @@ impl IbmCall<'_> {
     }
 
     /// Sends the request that makes the group. Returns what the call waits for: the next one finds it by its name, also if this answer was lost.
-    fn make_group(&self, protocol: &str) -> Result<String> {
+    fn make(&self, protocol: &str) -> Result<String> {
         let mut body = json!({
-            "name": self.group_name(), "vpc": { "id": self.vpc }, "rules": rules(self.service, protocol),
+            "name": self.name(), "vpc": { "id": self.vpc }, "rules": rules(self.service, protocol),
         });
         if let Some(group) = &self.settings.resource_group {
             body["resource_group"] = json!({ "id": group });
@@ -82,7 +98,7 @@ impl IbmCall<'_> {
         if !crate::api::is_taken(&response) {
             response.accepted()?;
         }
-        Ok(format!("the security group {} is made", self.group_name()))
+        Ok(format!("the security group {} is made", self.name()))
     }
 
     /// Makes the group's rules those that the Service asks for: those that lack come first, so that nobody is shut out meanwhile. `None` if they
@@ -118,9 +134,9 @@ impl IbmCall<'_> {
         if !self.settings.own_groups {
             return Ok(None);
         }
-        let name = self.group_name();
+        let name = self.name();
         let own = live.security_groups.iter().find(|it| it.name == name);
-        match (self.wants_group()?, own) {
+        match (self.is_wanted()?, own) {
             (false, None) => Ok(None),
             (false, Some(own)) => {
                 // A load balancer is never without a group.
@@ -130,8 +146,8 @@ impl IbmCall<'_> {
                 self.detach(&own.id, live).map(Some)
             }
             (true, None) => {
-                let Some(group) = api::named(&self.vpc, &name)? else {
-                    return Ok(Some(Change::Done(self.make_group(protocol)?)));
+                let Some(group) = api::named(self.vpc, &name)? else {
+                    return Ok(Some(Change::Done(self.make(protocol)?)));
                 };
                 match self.put_rules_right(&group, protocol)? {
                     Some(change) => Ok(Some(change)),
@@ -172,7 +188,7 @@ impl IbmCall<'_> {
 
     /// The id of the security group that the VPC gives to what has no other.
     fn usual_group(&self) -> Result<String> {
-        let found = vpcs::find(&self.vpc)?.and_then(|it| it.default_security_group);
+        let found = vpcs::find(self.vpc)?.and_then(|it| it.default_security_group);
         let group = found
             .ok_or_else(|| Error::unavailable(format_args!("VPC {} shows no default security group", self.vpc)))?;
         Ok(group.id)
@@ -183,15 +199,15 @@ impl IbmCall<'_> {
     /// # Errors
     ///
     /// Whatever the cloud answered.
-    pub(super) fn without_group(&self) -> Result<Deletion> {
+    pub(super) fn delete(&self) -> Result<Deletion> {
         if !self.settings.own_groups && !are_restricted(self.service) {
             return Ok(Deletion::Done);
         }
-        let Some(group) = api::named(&self.vpc, &self.group_name())? else { return Ok(Deletion::Done) };
+        let Some(group) = api::named(self.vpc, &self.name())? else { return Ok(Deletion::Done) };
         let why = match api::delete(&group.id).change_or_gone()? {
             Change::Done(()) => format!("the cloud deletes security group {}", group.name),
             Change::Busy(why) => why,
         };
-        Ok(Deletion::pending(self.service.status(), super::SOON, why))
+        Ok(Deletion::pending(self.service.status(), SOON, why))
     }
 }
