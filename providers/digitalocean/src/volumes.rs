@@ -110,7 +110,8 @@ struct LiveVolume {
 }
 
 impl LiveVolume {
-    /// One as a list or a creation shows it. Nothing has acted yet on what no PersistentVolume has.
+    /// One as a list or a creation shows it. Nothing has acted yet on one that was just made. Of one in a list it is not known:
+    /// it is shown as ready while an action runs, and no step is taken by it.
     fn without_actions(volume: DropletVolume) -> Self {
         Self { volume, actions: Vec::new() }
     }
@@ -120,12 +121,13 @@ impl LiveVolume {
         self.actions.iter().max_by_key(|it| it.id).filter(|it| it.has_failed())
     }
 
-    /// Says what the cloud could not do, before it is asked to do something else, or the same again.
-    fn tell_failure(&self) {
-        let Some(VolumeAction { id, kind, .. }) = self.failure() else { return };
+    /// Says what the cloud could not do, once another action has begun: from then on it is the last no more, and told no more.
+    fn tell_failure(&self, has_begun: bool) {
+        let Some(failure) = self.failure().filter(|_| has_begun) else { return };
+        let VolumeAction { id, kind, .. } = failure;
         let volume = &self.volume.name;
         let message = format!(
-            "action {id} ({kind}) on volume {volume} has failed in the cloud, which does not say why: another is begun"
+            "action {id} ({kind}) on volume {volume} has failed in the cloud, which does not say why: another has begun"
         );
         events::warning(None, "VolumeActionFailed", &message);
     }
@@ -185,6 +187,10 @@ impl VolumeBackend for VolumeCall {
         let actions = api::actions(handle)?;
         match (api::find(handle)?, actions) {
             (Some(volume), Some(actions)) => Ok(Some(LiveVolume { volume, actions })),
+            // One server may have answered both, and be late.
+            (None, None) if api::is_listed(handle)? => Err(Error::unavailable(format_args!(
+                "the cloud lists volume {handle}, and does not find it: it is asked again"
+            ))),
             (None, None) => Ok(None),
             // One of the two may be late.
             (Some(_), None) => Err(Error::unavailable(format_args!(
@@ -235,19 +241,22 @@ impl VolumeBackend for VolumeCall {
 
     fn attach(&self, live: &LiveVolume, node_id: &str, _: &AttachMode) -> Result<Attaching> {
         let droplet = droplet(node_id)?;
-        live.tell_failure();
-        api::attach(&live.volume, droplet)
+        let attaching = api::attach(&live.volume, droplet)?;
+        live.tell_failure(attaching == Attaching::Begun);
+        Ok(attaching)
     }
 
     fn detach(&self, live: &LiveVolume, node_id: &str) -> Result<Change<()>> {
         let droplet = droplet(node_id)?;
-        live.tell_failure();
-        api::detach(&live.volume, droplet)
+        let change = api::detach(&live.volume, droplet)?;
+        live.tell_failure(change == Change::Done(()));
+        Ok(change)
     }
 
     fn expand(&self, live: &LiveVolume, bytes: u64) -> Result<Change<()>> {
-        live.tell_failure();
-        api::resize(&live.volume, bytes.div_ceil(GIB))
+        let change = api::resize(&live.volume, bytes.div_ceil(GIB))?;
+        live.tell_failure(change == Change::Done(()));
+        Ok(change)
     }
 }
 

@@ -1,16 +1,18 @@
 //! Requests for volumes, and for the actions on them.
 
-use aerostat_sdk::http::{NumberedPage, Response};
+use aerostat_sdk::http::{NumberedPage, NumberedPages, PageEnd, Response};
 use aerostat_sdk::volume_backend::{Attaching, Making};
 use aerostat_sdk::{Change, Result};
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::{API, PAGES, Region, says};
 
 const PATH: [&str; 2] = ["v2", "volumes"];
 /// Where a list has its items.
 const FIELD: &str = "volumes";
+/// Actions are counted: a page without links must not end their list.
+const ACTIONS: NumberedPages<'_> = NumberedPages { next: &["meta", "total"], end: PageEnd::Items, ..PAGES };
 
 /// One volume.
 #[derive(Clone, Debug, Deserialize)]
@@ -63,26 +65,42 @@ impl VolumeAction {
     }
 }
 
+/// The size of a whole list, of which an answer is a page.
+#[derive(Deserialize)]
+struct Meta {
+    total: usize,
+}
+
 /// The volume with this id.
 pub(crate) fn find(id: &str) -> Result<Option<DropletVolume>> {
     API.get(path(id)).find_in("volume")
 }
 
-/// The actions on the volume with this id, in whatever order; `None` if the API knows no such volume.
+/// Whether the list of all volumes has one with this id.
+pub(crate) fn is_listed(id: &str) -> Result<bool> {
+    PAGES.find(&API.get(PATH), FIELD, "id", &json!(id)).map(|it| it.is_some())
+}
+
+/// The actions on the volume with this id that may still run, with the last one; `None` if the API knows no such volume.
+///
+/// A volume has actions as long as it lives, and the cloud works on few of them at a time. Where it shows the newest first,
+/// their first page is enough: it does not promise that order, so that it is looked at.
 pub(crate) fn actions(id: &str) -> Result<Option<Vec<VolumeAction>>> {
-    let (mut actions, mut number) = (Vec::new(), 1_u32);
-    loop {
-        let request = API.get(actions_path(id)).query("page", number).query("per_page", PAGES.largest);
-        let Some(response) = request.find_response()? else { return Ok(None) };
-        let mut page: Vec<VolumeAction> = response.json_in("actions")?;
-        let links: Value = response.json_in("links").unwrap_or_default();
-        let is_last = page.is_empty() || links["pages"]["next"].is_null();
-        actions.append(&mut page);
-        if is_last {
-            return Ok(Some(actions));
-        }
-        number += 1;
+    let request = API.get(actions_path(id));
+    let first = request.clone().query("page", 1).query("per_page", PAGES.largest);
+    let Some(response) = first.find_response()? else { return Ok(None) };
+    let actions: Vec<VolumeAction> = response.json_in("actions")?;
+    let Meta { total } = response.json_in("meta")?;
+    let is_newest_first = actions.len() > 1 && actions.is_sorted_by(|earlier, later| earlier.id > later.id);
+    if actions.len() >= total || is_newest_first {
+        return Ok(Some(actions));
     }
+    let actions = ACTIONS.all(&request, "actions")?;
+    if actions.len() < total {
+        let why = format!("{} of {total} actions on volume {id}", actions.len());
+        return Err(response.unreadable(&why));
+    }
+    Ok(Some(actions))
 }
 
 /// The volumes with this name, one for each region at most.

@@ -28,6 +28,8 @@ struct Account {
     droplets: u64,
     /// Whether the next action fails.
     breaks: bool,
+    /// The order in which actions are shown.
+    newest_first: bool,
     most: usize,
 }
 
@@ -38,6 +40,7 @@ impl Default for Account {
             actions: Vec::new(),
             droplets: 0,
             breaks: false,
+            newest_first: true,
             most: 7,
         };
         cloud.with("pvc-other", json!({}))
@@ -153,9 +156,16 @@ impl FakeCloud for Account {
                     _ => "completed",
                 };
                 let all = self.actions.iter().enumerate().filter(|(_, it)| it.volume == *id);
-                let all: Vec<_> =
+                let mut all: Vec<_> =
                     all.map(|(at, it)| json!({ "id": at, "type": it.kind, "status": state(it) })).collect();
-                reply(200, json!({ "actions": all, "links": {}, "meta": { "total": all.len() } }))
+                if self.newest_first {
+                    all.reverse();
+                }
+                let query = |key| request.query.iter().find(|(it, _)| it == key).unwrap().1.parse::<usize>().unwrap();
+                let (page, size) = (query("page"), query("per_page"));
+                let shown: Vec<_> = all.iter().skip((page - 1) * size).take(size).collect();
+                // No links: a page without them is not the last for that.
+                reply(200, json!({ "actions": shown, "links": {}, "meta": { "total": all.len() } }))
             }
             (Method::Post, ["volumes", id, "actions"]) => self.act(id, &body, moment.now),
             other => panic!("{other:?}"),
@@ -284,22 +294,62 @@ fn a_volume_of_another_cluster_is_not_deleted() {
 }
 
 #[test]
-fn a_volume_is_gone_when_two_reads_say_so() {
+fn a_volume_is_gone_when_three_reads_say_so() {
     let gone = KnownVolume::of(format!("{PREFIX}9"));
     let (answer, requests, _) = call(Account::default(), || <DigitalOcean as Volumes>::delete(&gone));
-    assert_eq!((answer, requests.len()), (Ok(VolumeDeletion::Done), 2));
-    // The first read finds no volume, or no actions, and the other one does.
-    let seen = |path: &'static str, body: &'static str| {
+    assert_eq!((answer, requests.len()), (Ok(VolumeDeletion::Done), 3));
+    // Of the requests that find a volume only this one does.
+    let seen = |end: &'static str, body: &'static str| {
         let host = Host::new().setting("volumes", "true").answers(move |request| {
-            let is_it = request.path.join("/").ends_with(path);
-            testing::answer(if is_it { 200 } else { 404 }, if is_it { body } else { r#"{ "id": "not_found" }"# })
+            let path = request.path.join("/");
+            match path.as_str() {
+                it if it.ends_with(end) => testing::answer(200, body),
+                it if it.ends_with("volumes") => testing::answer(200, r#"{ "volumes": [], "links": {} }"#),
+                _ => testing::answer(404, r#"{ "id": "not_found" }"#),
+            }
         });
         (host.run(|| <DigitalOcean as Volumes>::get(&gone.handle)), host.requests().len())
     };
     let volume = r#"{ "volume": { "id": "506f78a4-e098-11e5-ad9f-000000000009", "name": "pvc-9", "size_gigabytes": 1,
         "region": { "slug": "nyc3" } } }"#;
     assert!(matches!(seen("000000000009", volume), (Err(Error::Unavailable(_)), 2)));
-    assert_eq!(seen("actions", r#"{ "actions": [] }"#), (Ok(None), 3), "the volume is asked for again");
+    let none = r#"{ "actions": [], "meta": { "total": 0 } }"#;
+    assert_eq!(seen("actions", none), (Ok(None), 3), "the volume is asked for again");
+    // A server that is late answers both, and another one lists it.
+    let listed = r#"{ "volumes": [{ "id": "506f78a4-e098-11e5-ad9f-000000000009" }], "links": {} }"#;
+    assert!(matches!(seen("volumes", listed), (Err(Error::Unavailable(why)), 3) if why.contains("lists volume")));
+}
+
+/// A volume that is moved each day has hundreds of actions after a year.
+#[test]
+fn many_actions_on_a_volume_cost_one_request() {
+    let poll = |newest_first: bool, running: u64| {
+        let mut cloud = Account { newest_first, ..Account::default().with("pvc-1", json!({ "droplet_ids": [42] })) };
+        for at in 0..450 {
+            cloud = cloud.with_action(&second().handle, at % 100 == 0, if at == running { 2_000_000_000 } else { 0 });
+        }
+        let (left, requests, _) = call(cloud, || DigitalOcean::attach(&second(), "42", &mode()));
+        (matches!(left, Ok(VolumeAttachment::Ready(_))), requests.len())
+    };
+    assert_eq!(poll(true, 449), (false, 2), "the last one runs");
+    assert_eq!(poll(true, 500), (true, 2), "none runs");
+    assert_eq!(poll(false, 449), (false, 5), "where the oldest come first, all pages are read");
+}
+
+#[test]
+fn actions_that_cannot_be_counted_are_none_that_have_ended() {
+    let seen = |body: &'static str| {
+        let host = Host::new().setting("volumes", "true").answers(move |_| testing::answer(200, body));
+        host.run(|| DigitalOcean::detach(&second(), "42"))
+    };
+    for body in [
+        r#"{ "actions": [] }"#,
+        r#"{ "actions": [], "links": {}, "meta": { "total": "1" } }"#,
+        r#"{ "actions": [], "links": {}, "meta": { "total": 1 } }"#,
+        r#"{ "actions": [{ "id": 1, "type": "resize", "status": "completed" }], "meta": { "total": 2 } }"#,
+    ] {
+        assert!(matches!(seen(body), Err(Error::Unavailable(_))), "{body}");
+    }
 }
 
 #[test]
@@ -339,6 +389,22 @@ fn an_action_that_failed_is_told_and_begun_again() {
     let (again, requests, told) = call(failed, || DigitalOcean::attach(&second(), "42", &mode()));
     assert!(matches!(again, Ok(VolumeAttachment::Pending(_))), "{again:?}");
     assert_eq!((requests.len(), &told[..]), (3, &["VolumeActionFailed".to_owned()][..]));
+}
+
+/// The next action is refused as long as the droplet has another to do: the failure stays the last one.
+#[test]
+fn an_action_that_failed_is_told_once() {
+    let other = format!("{PREFIX}1");
+    let failed = Account::default().with("pvc-1", json!({})).with_action(&second().handle, true, 0);
+    let busy = failed.with_action(&other, false, 2_000_000_000);
+    let (waits, _, told) = call(busy, || DigitalOcean::attach(&second(), "42", &mode()));
+    assert!(matches!(waits, Ok(VolumeAttachment::Pending(_))) && told.is_empty(), "{waits:?} {told:?}");
+    let mended = Account::default()
+        .with("pvc-1", json!({ "droplet_ids": [42] }))
+        .with_action(&second().handle, true, 0)
+        .with_action(&second().handle, false, 0);
+    let (left, _, told) = call(mended, || DigitalOcean::detach(&second(), "42"));
+    assert!(matches!(left, Ok(VolumeDetachment::Pending(_))) && told.is_empty(), "{left:?} {told:?}");
 }
 
 #[test]
