@@ -55,9 +55,10 @@ impl Rig {
     /// The writes since the first `before` requests, as method, collection and action.
     fn writes(&self, before: usize) -> Vec<String> {
         let requests = self.cloud.requests().into_iter().skip(before).filter(|it| !it.method.is_safe());
-        let line = |it: tests::simulator::Recorded| {
-            let collection = it.path.strip_prefix(BASE).unwrap().split('/').nth(1).unwrap().to_owned();
-            format!("{} {collection} {}", it.method, it.query_value("action").unwrap_or_default()).trim().to_owned()
+        let line = |request: tests::simulator::Recorded| {
+            let collection = request.path.strip_prefix(BASE).unwrap().split('/').nth(1).unwrap().to_owned();
+            let action = request.query_value("action").unwrap_or_default();
+            format!("{} {collection} {action}", request.method).trim().to_owned()
         };
         requests.map(line).collect()
     }

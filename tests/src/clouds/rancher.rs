@@ -5,6 +5,7 @@
 
 mod assets;
 mod balancing;
+mod behaviour;
 mod listing;
 mod shape;
 mod world;
@@ -12,27 +13,12 @@ mod world;
 use crate::simulator;
 
 pub use self::assets::Assets;
+pub use self::behaviour::{ACCESS_KEY, BASE, Behaviour, SECRET_KEY};
 pub use self::world::{RancherKind, RancherResource, World, host_uuid};
 pub use crate::simulator::{Fault, Recorded, Taking};
 
-/// The path of the environment.
-pub const BASE: &str = "/v2-beta/projects/1a5";
-/// The access key.
-pub const ACCESS_KEY: &str = "DE1A9F0C2B7E44D5A6B1";
-/// The secret key.
-pub const SECRET_KEY: &str = "tCbhXnV6pYw3mKq8sZr5uJ2dLf7gHa9eQx4iRo1N";
-
 /// A running simulator of Rancher.
 pub type Simulator = simulator::Simulator<Assets>;
-
-/// The state of a simulator at the start.
-#[derive(Clone, Copy, Debug)]
-pub struct Behaviour {
-    /// How long a change takes.
-    pub taking: Taking,
-    /// Whether requests need the keys.
-    pub asks_for_keys: bool,
-}
 
 impl Simulator {
     /// Listens on a free port of loopback, with an environment without hosts.

@@ -6,8 +6,8 @@ use http::{Method, StatusCode};
 use serde_json::{Value, json};
 
 use super::balancing::{Refused, Written};
+use super::behaviour::{ACCESS_KEY, BASE, Behaviour, SECRET_KEY};
 use super::world::{RancherKind, World};
-use super::{ACCESS_KEY, BASE, Behaviour, SECRET_KEY};
 use crate::simulator::{Answer, Authorization, Cloud, Limits, Quota, Recorded, Shared};
 
 /// An environment.

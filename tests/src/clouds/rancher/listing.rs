@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::BASE;
+use super::behaviour::BASE;
 use super::world::{RancherKind, RancherResource, World};
 use crate::simulator::{Answer, Recorded};
 
