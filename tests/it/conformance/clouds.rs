@@ -5,7 +5,7 @@
 use conformance::{ConformanceReport, PromiseOutcome};
 use tests::go_guests;
 use tests::guests;
-use tests::published::{acme, acme_async, alibaba, aws, azure, digitalocean, gcp, hetzner, ibm, openstack};
+use tests::published::{acme, acme_async, alibaba, aws, azure, digitalocean, gcp, hetzner, ibm, openstack, rancher};
 
 use crate::setup::{tried, tried_beside};
 
@@ -115,6 +115,14 @@ async fn alibaba_cloud_keeps_every_promise() {
     // they go wrong.
     let untried = [SHARING, "kept-is-no-orphan", "revision-tells-changes"];
     keeps_all_but(&untried, &tried_beside(guests::ALIBABA, &[&one.url, &other.url], 3).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rancher_keeps_every_promise() {
+    let (one, other) = (rancher::serve(0).await.unwrap(), rancher::serve(0).await.unwrap());
+    // No annotation writes marks, and there is no inventory. A load balancer is many steps: one of five ways in which they go wrong.
+    let untried = [&[SHARING, "marks-are-not-forged"], &INVENTORY[..], &ROUTES, &VOLUMES].concat();
+    keeps_all_but(&untried, &tried_beside(guests::RANCHER, &[&one.url, &other.url], 5).await);
 }
 
 #[tokio::test]
