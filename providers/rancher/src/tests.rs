@@ -35,6 +35,7 @@ fn hosts(shown: impl Fn(&Request) -> Value + 'static) -> Host {
     })
 }
 
+/// Cases: rancher 2
 #[test]
 fn host_of_a_node_is_found_by_its_uuid() {
     let known = Node::named("web-1").with_provider_id(format!("rancher://{UUID}"));
@@ -68,6 +69,7 @@ fn host_that_no_list_shows_is_asked_for_by_its_id() {
     }
 }
 
+/// Cases: rancher 2
 #[test]
 fn host_of_a_new_node_has_its_name_with_or_without_a_domain() {
     let get = |host_name: &'static str, node: &str| {
@@ -83,6 +85,7 @@ fn host_of_a_new_node_has_its_name_with_or_without_a_domain() {
     assert!(matches!(&told, Err(Error::Invalid(why)) if why.contains("1h1 and 1h2")), "{told:?}");
 }
 
+/// Cases: rancher 3
 #[test]
 fn hosts_are_one_list_with_addresses_in_one_request() {
     let cloud = Host::new().answers(|request| match (request.path[0].as_str(), query(request, "marker")) {
@@ -112,6 +115,7 @@ fn hosts_are_one_list_with_addresses_in_one_request() {
     assert!(matches!(cut.run(|| Rancher::list(None, 1)), Err(Error::Unavailable(_))));
 }
 
+/// Cases: rancher 4
 #[test]
 fn service_that_rancher_cannot_serve_is_refused() {
     let service = || LoadBalancer::of("default", "web", "uid").with_port(Port::new(Protocol::Tcp, 80, 30_080));
@@ -130,6 +134,7 @@ fn service_that_rancher_cannot_serve_is_refused() {
     refused(|it| it.ports[0].node_port = None, "no node port");
 }
 
+/// Cases: rancher 1, rancher 7
 #[test]
 fn description_has_no_mistakes() {
     let described = Host::new().run(Rancher::describe).unwrap();

@@ -68,6 +68,7 @@ impl Rig {
     }
 }
 
+/// Cases: rancher 2, rancher 6
 #[tokio::test]
 async fn hosts_of_rancher_are_nodes_by_their_keys() {
     let rig = rig(SECRET_KEY).await;
@@ -86,6 +87,7 @@ async fn hosts_of_rancher_are_nodes_by_their_keys() {
     assert_eq!(rig.cloud.take_violations(), [""; 0]);
 }
 
+/// Cases: rancher 6
 #[tokio::test]
 async fn keys_that_rancher_does_not_know_are_denied() {
     let rig = rig("somebody's").await;
@@ -93,6 +95,7 @@ async fn keys_that_rancher_does_not_know_are_denied() {
     assert!(matches!(&denied, Err(Error::Denied(_))), "{denied:?}");
 }
 
+/// Cases: rancher 4, rancher 8
 #[tokio::test]
 async fn service_at_rancher_is_a_step_a_call_and_leaves_nothing() {
     let rig = rig(SECRET_KEY).await;

@@ -1,4 +1,4 @@
-//! What a Service may ask for, through wasm, gate and token: values that are refused before anything is written, and nodes that are chosen.
+//! Annotations and fields of a Service through wasm, gate and token: values that are refused before anything is written, and nodes that are chosen.
 
 use cloud_provider::{Error, Progress, Protocol};
 use serde_json::{Value, json};

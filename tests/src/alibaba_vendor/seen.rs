@@ -1,4 +1,4 @@
-//! What a cluster and its account hold, in one form, whether it was recorded or is here: with names in the place of what is made up.
+//! The state of a cluster and its account in one form, whether it was recorded or is here: with names in the place of what is made up.
 
 use std::collections::BTreeMap;
 

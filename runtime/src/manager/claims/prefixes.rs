@@ -5,7 +5,7 @@ use cloud_provider::Description;
 
 /// Prefixes that are known in Kubernetes, and the names of the providers that they belong to. A prefix that is not here
 /// belongs to whoever describes it.
-const KNOWN: [(&str, &[&str]); 27] = [
+const KNOWN: [(&str, &[&str]); 28] = [
     ("alicloud://", &["alicloud", "alibabacloud"]),
     ("aws://", &["aws"]),
     ("azure://", &["azure"]),
@@ -29,6 +29,7 @@ const KNOWN: [(&str, &[&str]); 27] = [
     ("openstack://", &["openstack"]),
     ("proxmox://", &["proxmox"]),
     ("qcloud://", &["tencentcloud", "qcloud"]),
+    ("rancher://", &["rancher"]),
     ("scaleway://", &["scaleway"]),
     ("vsphere://", &["vsphere"]),
     ("vultr://", &["vultr"]),
@@ -110,6 +111,13 @@ mod tests {
                 assert!(text.contains(part), "{part:?} is not in {text:?}");
             }
         }
+    }
+
+    /// Cases: rancher 9
+    #[test]
+    fn nodes_of_rancher_are_claimed_by_its_provider_alone() {
+        assert_eq!(refusal("rancher", &["rancher://"], &[]), None);
+        assert!(refusal("acme", &["acme://", "rancher://"], &[]).unwrap().contains("belong to the provider rancher"));
     }
 
     #[test]

@@ -46,7 +46,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 45] = [
+const ROWS: [(&str, &str); 48] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),

@@ -8,7 +8,7 @@ use super::world::{RancherKind, World};
 /// A refusal: its status, its code, and what it is about.
 pub(super) struct Refused(pub(super) u16, pub(super) &'static str, pub(super) String);
 
-/// What a write answers: the id of the resource that it shows.
+/// The answer to a write: the id of the resource that it shows.
 pub(super) type Written = Result<String, Refused>;
 
 /// A body that the client should not have sent.

@@ -1,4 +1,4 @@
-//! What may stand in bodies and queries.
+//! Fields that may stand in bodies and queries.
 
 use serde_json::{Map, Value};
 
