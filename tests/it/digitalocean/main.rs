@@ -23,3 +23,4 @@ mod setup;
 mod strict;
 mod takeover;
 mod tls;
+mod volumes;

@@ -13,6 +13,8 @@ mod load_balancers;
 mod region;
 mod scopes;
 mod tags;
+mod volume;
+mod volumes;
 mod vpcs;
 
 use std::time::Duration;
@@ -30,6 +32,8 @@ pub use self::load_balancer::{
 pub use self::load_balancers::{Behaviour, Creation, LoadBalancers};
 pub use self::scopes::Scopes;
 pub use self::tags::Tags;
+pub use self::volume::{ActionState, Volume, VolumeAction, VolumeChange};
+pub use self::volumes::{ActionTime, VolumeBehaviour, Volumes};
 pub use self::vpcs::{Vpc, Vpcs};
 pub use crate::simulator::{Authorization, Chaos, Fault, Hold, Limits, Owner, Recorded, Side};
 
@@ -114,6 +118,12 @@ impl Simulator {
     #[must_use]
     pub fn vpcs(&self) -> &Vpcs {
         self.account().vpcs()
+    }
+
+    /// The volumes of the account.
+    #[must_use]
+    pub fn volumes(&self) -> &Volumes {
+        self.account().volumes()
     }
 
     /// Lets the token do this from now on, and nothing else.

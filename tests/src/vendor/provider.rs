@@ -45,6 +45,8 @@ pub struct Differences<'a> {
     pub settings: &'a [(&'a str, &'a str)],
     /// The only paths that may be read, and nothing else, in the place of what the shipped configuration allows.
     pub allowed: Option<&'a [&'a str]>,
+    /// Rules beside the shipped ones, as an operator writes them.
+    pub also_allowed: &'a [Value],
     /// Whether the egress's limits are an operator's defaults: 20 requests a second, and answers that serve several.
     pub usual_limits: bool,
     /// A second endpoint, and its credential.
@@ -71,12 +73,15 @@ impl<V: Vendor> ProviderRig<V> {
 
     /// The provider as the shipped configuration has it but for these differences, over a cloud.
     pub async fn over(cloud: Simulator<V::Cloud>, differences: Differences<'_>) -> ProviderRig<V> {
-        let Differences { settings, allowed, usual_limits, second, credential: kind } = differences;
+        let Differences { settings, allowed, also_allowed, usual_limits, second, credential: kind } = differences;
         let settings = [V::NAMEABLE, settings].concat();
         let is_in_files =
             |it: &CredentialKind| matches!(it, CredentialKind::Acs3(it) if matches!(it.keys, Acs3Keys::Files { .. }));
         let has_tokens = kind.as_ref().is_some_and(|it| !is_in_files(it));
-        let shipped = manifest::cloud_config(V::MANIFEST);
+        let mut shipped = manifest::cloud_config(V::MANIFEST);
+        if let Some(rules) = shipped["endpoints"][0]["allow"].as_array_mut() {
+            rules.extend_from_slice(also_allowed);
+        }
         let token = Secret::write(&cloud.token);
         let of_name = |name: &str| {
             let all = shipped["endpoints"].as_array().into_iter().flatten();

@@ -15,6 +15,7 @@ use super::gaps::GAPS;
 use super::load_balancers::{Behaviour, LoadBalancers};
 use super::scopes::Scopes;
 use super::tags::{Resource, Tags};
+use super::volumes::Volumes;
 use super::vpcs::Vpcs;
 
 /// The published limits of the service.
@@ -33,6 +34,7 @@ pub struct Assets {
     certificates: Arc<Certificates>,
     tags: Arc<Tags>,
     vpcs: Arc<Vpcs>,
+    volumes: Volumes,
 }
 
 static DESCRIPTION: LazyLock<Description> = LazyLock::new(|| Description::new(PUBLISHED, GAPS));
@@ -72,6 +74,12 @@ impl Cloud for Assets {
             (&Method::GET, ["certificates", id]) => self.certificates.one(id),
             (&Method::POST, ["tags"]) => self.tags.create(body),
             (&Method::POST, ["tags", tag, "resources"]) => self.tags.tag(tag, body, |it| self.tag(it, tag)),
+            (&Method::GET, ["volumes"]) => self.volumes.page(query),
+            (&Method::POST, ["volumes"]) => self.volumes.create(body),
+            (&Method::GET, ["volumes", id]) => self.volumes.one(id),
+            (&Method::DELETE, ["volumes", id]) => self.volumes.delete(id),
+            (&Method::GET, ["volumes", id, "actions"]) => self.volumes.actions_on(id, query),
+            (&Method::POST, ["volumes", id, "actions"]) => self.volumes.act(id, body),
             (&Method::GET, ["vpcs"]) => self.vpcs.page(query),
             (&Method::GET, ["vpcs", id]) => self.vpcs.one(id),
             _ => errors::not_found(),
@@ -112,7 +120,8 @@ impl Assets {
             Arc::clone(&vpcs),
             Arc::clone(&tags),
         );
-        Assets { account, scopes: Mutex::new(scopes), droplets, load_balancers, certificates, tags, vpcs }
+        let volumes = Volumes::new(Arc::clone(&droplets), Arc::clone(&tags));
+        Assets { account, scopes: Mutex::new(scopes), droplets, load_balancers, certificates, tags, vpcs, volumes }
     }
 
     /// The droplets.
@@ -145,6 +154,12 @@ impl Assets {
         &self.vpcs
     }
 
+    /// The volumes.
+    #[must_use]
+    pub fn volumes(&self) -> &Volumes {
+        &self.volumes
+    }
+
     pub(super) fn set_scopes(&self, scopes: Scopes) {
         *self.scopes.lock().unwrap_or_else(PoisonError::into_inner) = scopes;
     }
@@ -153,6 +168,7 @@ impl Assets {
     fn tag(&self, resource: &Resource, tag: &str) -> bool {
         match resource.kind.as_str() {
             "load_balancer" => self.load_balancers.tag(&resource.id, tag),
+            "volume" => self.volumes.tag(&resource.id, tag),
             "droplet" => resource.id.parse().is_ok_and(|id| self.droplets.tag(id, tag)),
             _ => false,
         }

@@ -47,33 +47,38 @@ impl<'a> Listing<'a> {
 
     /// Answers with the page out of all that the list holds. `key` is the list's name, in the path as in the answer.
     pub(super) fn answer<T>(&self, key: &str, all: &[T], show: impl Fn(&T) -> Value) -> Answer {
+        self.answer_in(key, key, all, show)
+    }
+
+    /// The same for a list that lies elsewhere.
+    pub(super) fn answer_in<T>(&self, path: &str, key: &str, all: &[T], show: impl Fn(&T) -> Value) -> Answer {
         let page = lists::page(all, self.page, self.per_page);
         Answer::ok(&json!({
             key: page.iter().map(show).collect::<Vec<_>>(),
-            "links": self.links(key, all.len()),
+            "links": self.links(path, all.len()),
             "meta": { "total": all.len() },
         }))
     }
 
     /// The links to other pages, if there are any.
-    fn links(&self, key: &str, total: usize) -> Value {
+    fn links(&self, path: &str, total: usize) -> Value {
         let last = total.div_ceil(self.per_page).max(1);
         let mut pages = json!({});
         if self.page > 1 {
-            pages["first"] = self.link(key, 1);
-            pages["prev"] = self.link(key, (self.page - 1).min(last));
+            pages["first"] = self.link(path, 1);
+            pages["prev"] = self.link(path, (self.page - 1).min(last));
         }
         if self.page < last {
-            pages["next"] = self.link(key, self.page + 1);
-            pages["last"] = self.link(key, last);
+            pages["next"] = self.link(path, self.page + 1);
+            pages["last"] = self.link(path, last);
         }
         if last == 1 && self.page == 1 { json!({}) } else { json!({ "pages": pages }) }
     }
 
-    fn link(&self, key: &str, page: usize) -> Value {
+    fn link(&self, path: &str, page: usize) -> Value {
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs(&self.filters);
         query.append_pair("page", &page.to_string()).append_pair("per_page", &self.per_page.to_string());
-        json!(format!("{PUBLIC}/{key}?{}", query.finish()))
+        json!(format!("{PUBLIC}/{path}?{}", query.finish()))
     }
 }
