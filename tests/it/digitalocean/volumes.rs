@@ -120,7 +120,7 @@ async fn a_volume_lives_through_the_component() {
     let used = volumes.delete(&known(&volume.handle)).await.answer;
     assert_eq!(used, Ok(VolumeDeletion::InUse(vec!["1".to_owned()])));
 
-    let read = |it| match it {
+    let read = |answer| match answer {
         VolumeExpansion::Ready { bytes, node_must_grow } => Some((bytes, node_must_grow)),
         _ => None,
     };

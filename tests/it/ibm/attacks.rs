@@ -61,7 +61,7 @@ async fn adv_114_a_token_of_a_page_brings_no_parameter_with_it() {
 
 /// Cases: ibm 36, theft-by-name
 #[tokio::test]
-async fn ibm_036_the_load_balancers_of_others_stay_whatever_a_service_names() {
+async fn ibm_036_load_balancers_of_others_stay() {
     let rig = Rig::instant().await;
     let mut first = Service::new(&rig).with("vpc-lb-name", "shop");
     first.served().await;

@@ -185,7 +185,7 @@ async fn a_load_balancer_has_the_security_groups_that_are_named() {
 }
 
 #[tokio::test]
-async fn a_security_group_that_the_operator_did_not_allow_is_not_attached() {
+async fn security_groups_that_nobody_allowed_are_not_attached() {
     let rig = Rig::instant().await;
     let mut service = Service::new(&rig).with("vpc-security-group", "group");
     let begun = rig.cloud.requests().len();

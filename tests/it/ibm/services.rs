@@ -53,7 +53,7 @@ async fn ibm_023_a_type_that_cannot_be_changed_is_told_and_kept() {
 
 /// Cases: ibm 24, ibm 25, ibm 27
 #[tokio::test]
-async fn ibm_024_values_that_are_not_allowed_are_named_and_nothing_is_made() {
+async fn ibm_024_refused_values_are_named_and_nothing_is_made() {
     let rig = Rig::instant().await;
     let elsewhere = rig.cloud.account().all(VpcKind::Subnet).into_iter().find(|it| it["vpc"] != json!(VPC)).unwrap();
     let elsewhere = format!("sub-10,{}", elsewhere["id"].as_str().unwrap());
@@ -161,7 +161,7 @@ async fn ibm_030_udp_needs_a_network_load_balancer_and_a_check() {
 
 /// Cases: ibm 30
 #[tokio::test]
-async fn ibm_030_an_application_load_balancer_does_not_become_another_kind() {
+async fn ibm_030_an_application_one_does_not_become_another_kind() {
     let rig = Rig::instant().await;
     let mut service = Service::new(&rig);
     service.served().await;
@@ -223,7 +223,7 @@ async fn ibm_040_a_resource_group_is_an_id() {
 
 /// Cases: ibm 41
 #[tokio::test]
-async fn ibm_041_source_ranges_are_rules_of_a_group_that_goes_with_the_service() {
+async fn ibm_041_source_ranges_are_a_group_that_goes_with_its_service() {
     let rig = Rig::with_settings(Options::default(), &[("sourceRangeGroups", "true")]).await;
     let groups = || rig.cloud.account().all(VpcKind::SecurityGroup);
     let before = groups();
@@ -256,7 +256,7 @@ async fn ibm_041_source_ranges_are_rules_of_a_group_that_goes_with_the_service()
 
 /// Cases: ibm 41
 #[tokio::test]
-async fn ibm_041_a_group_of_a_refused_creation_and_a_lost_answer_leave_nothing() {
+async fn ibm_041_a_group_of_a_refused_creation_leaves_nothing() {
     let rig = Rig::with_settings(Options::instant(), &[("sourceRangeGroups", "true")]).await;
     let groups = || rig.cloud.account().all(VpcKind::SecurityGroup).len();
     let before = groups();
@@ -285,7 +285,7 @@ async fn ibm_041_source_ranges_without_the_setting_are_told() {
 
 /// Cases: ibm 43
 #[tokio::test]
-async fn ibm_043_classic_infrastructure_has_nodes_by_labels_and_no_load_balancers() {
+async fn ibm_043_classic_infrastructure_has_nodes_by_labels() {
     let rig = Rig::classic().await;
     let begun = rig.cloud.requests().len();
     let mut node = cloud_provider::Node { name: "10.1.2.3".to_owned(), ..cloud_provider::Node::default() };

@@ -58,7 +58,7 @@ fn alibaba_014_a_service_without_annotations_is_served() {
 }
 
 #[test]
-fn alibaba_039_the_clusters_own_traffic_goes_through_what_changes_it() {
+fn alibaba_039_own_traffic_goes_through_what_changes_it() {
     let modes = [
         ("scheduler", "wrr", IpMode::Vip),
         ("proxy-protocol", "off", IpMode::Vip),

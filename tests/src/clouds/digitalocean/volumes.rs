@@ -127,10 +127,10 @@ impl Volumes {
         };
         let is_asked = |key: &str, is: &str| listing::value(query, key).is_none_or(|it| it == is);
         let state = self.now();
-        let is_shown = |it: &&Volume| {
-            is_asked("name", &it.name)
-                && is_asked("region", &it.region)
-                && lists::shows(it.created_at, state.behaviour.lists_late_by)
+        let is_shown = |volume: &&Volume| {
+            is_asked("name", &volume.name)
+                && is_asked("region", &volume.region)
+                && lists::shows(volume.created_at, state.behaviour.lists_late_by)
         };
         let shown: Vec<_> = state.all.iter().filter(is_shown).collect();
         listing.answer("volumes", &shown, |it| it.object(self.attached(it)))

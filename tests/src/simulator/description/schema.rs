@@ -69,6 +69,7 @@ impl Conversion<'_> {
     fn open(self, schema: &Value) -> Value {
         let schema = schema.as_object().expect("a schema of OpenAPI 3.0 is an object");
         let mut converted = Map::new();
+        let mut meant: Vec<Value> = Vec::new();
         for (keyword, value) in schema {
             match keyword.as_str() {
                 "$ref" => {
@@ -122,6 +123,15 @@ impl Conversion<'_> {
                     let keyword = if is(schema, "exclusiveMaximum") { "exclusiveMaximum" } else { "maximum" };
                     converted.insert(keyword.to_owned(), value.clone());
                 }
+                // The property names the alternative that is meant: the others do not count.
+                "discriminator" => {
+                    let name = value["propertyName"].as_str().expect("a discriminator names a property");
+                    let mapping = value["mapping"].as_object().expect("a discriminator has a mapping");
+                    meant.extend(mapping.iter().map(|(word, schema)| {
+                        let condition = json!({ "required": [name], "properties": { name: { "const": word } } });
+                        json!({ "if": condition, "then": { "$ref": format!("#/$defs/{}", referred(schema)) } })
+                    }));
+                }
                 // Each of them changes what the keyword beside it means, and was seen to there.
                 "nullable" | "exclusiveMinimum" | "exclusiveMaximum" | "readOnly" | "writeOnly" => {}
                 same if SAME.contains(&same) => {
@@ -130,6 +140,10 @@ impl Conversion<'_> {
                 prose if PROSE.contains(&prose) || prose.starts_with("x-") => {}
                 unknown => panic!("the keyword {unknown} of OpenAPI is not converted to JSON Schema"),
             }
+        }
+        if !meant.is_empty() {
+            let all = converted.entry("allOf").or_insert_with(|| json!([]));
+            all.as_array_mut().expect("a composition is an array").extend(meant);
         }
         let converted = Value::Object(converted);
         // Beside a type, the type says it.
@@ -259,6 +273,20 @@ mod tests {
             json!({ "type": "object", "properties": { "image": property } }),
             &[json!({ "image": null }), json!({ "image": { "name": "a" } })],
             &[json!({ "image": { "name": "a", "colour": "red" } }), json!({ "image": {} }), json!({ "image": 1 })],
+        );
+    }
+
+    #[test]
+    fn a_discriminator_names_the_alternative_that_counts() {
+        let sized = json!({ "properties": { "type": { "type": "string" }, "size": { "type": "integer" } } });
+        let schema = json!({
+            "anyOf": [{ "$ref": "#/components/schemas/named" }, sized],
+            "discriminator": { "propertyName": "type", "mapping": { "named": "#/components/schemas/named" } },
+        });
+        check(
+            schema,
+            &[json!({ "type": "named", "name": "a" }), json!({ "type": "sized", "size": 1 })],
+            &[json!({ "type": "named", "size": 1 })],
         );
     }
 

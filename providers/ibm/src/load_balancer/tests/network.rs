@@ -15,7 +15,7 @@ fn network(protocol: Protocol) -> LoadBalancer {
 }
 
 #[test]
-fn a_network_load_balancer_is_in_one_subnet_and_keeps_its_address() {
+fn a_network_one_is_in_one_subnet_and_keeps_its_address() {
     let played = Played::new(FakeVpc::default());
     let mut service = network(Protocol::Tcp);
     assert_eq!(played.settle(&mut service), ["POST "]);

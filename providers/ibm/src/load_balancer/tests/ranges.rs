@@ -46,7 +46,7 @@ pub(super) fn life() -> Vec<testing::Request> {
 }
 
 #[test]
-fn ibm_041_source_ranges_are_rules_of_a_group_of_the_services_own() {
+fn ibm_041_source_ranges_are_rules_of_an_own_group() {
     let played = Played::new(FakeVpc::default()).with(SETTING, "true");
     let mut service = ranged(&["10.0.0.0/8", "192.0.2.0/24", "10.0.0.0/8", "2001:db8::/32"]);
     assert_eq!(played.settle(&mut service), ["POST vpc /security_groups", "POST "]);
@@ -72,7 +72,7 @@ fn ibm_041_source_ranges_are_rules_of_a_group_of_the_services_own() {
 }
 
 #[test]
-fn ibm_041_ranges_come_to_a_load_balancer_that_is_there_and_go_again() {
+fn ibm_041_ranges_come_to_a_load_balancer_and_go_again() {
     let played = Played::new(FakeVpc::default()).with(SETTING, "true");
     let mut service = service();
     assert_eq!(played.settle(&mut service), ["POST "]);
@@ -109,7 +109,7 @@ fn a_group_of_a_creation_that_was_refused_goes_with_the_service() {
 }
 
 #[test]
-fn a_groups_rules_that_somebody_changed_are_put_right_and_others_groups_stay() {
+fn changed_rules_of_an_own_group_are_put_right() {
     let played = Played::new(FakeVpc::default()).with(SETTING, "true");
     let mut service = ranged(&["10.0.0.0/8"]);
     played.settle(&mut service);

@@ -156,7 +156,7 @@ fn security_groups_are_named_by_id_or_name() {
 }
 
 #[test]
-fn security_groups_are_named_only_where_the_operator_lets_them_be() {
+fn security_groups_are_named_where_the_operator_allows_it() {
     for (allowed, word) in [(None, "clients-1"), (Some("none"), "r006-g1"), (Some("clients-2,r006-g*"), "clients-1")] {
         let played = Played::new(FakeVpc::default());
         let played = allowed.into_iter().fold(played, |it, value| it.with("allowedSecurityGroups", value));
