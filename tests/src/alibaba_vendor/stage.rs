@@ -144,9 +144,8 @@ impl AliStage {
         let recorded = AliWords::recorded().value(recorded);
         let mut node = kubelet::node(name);
         let spec = node.spec.get_or_insert_default();
-        spec.provider_id = recorded["spec"]["providerID"].as_str().map(str::to_owned);
-        let text = |it: &Value| it.as_str().map(str::to_owned);
-        spec.pod_cidr = text(&recorded["spec"]["podCIDR"]);
+        let text = |name: &str| recorded["spec"][name].as_str().map(str::to_owned);
+        (spec.provider_id, spec.pod_cidr) = (text("providerID"), text("podCIDR"));
         spec.pod_cidrs = spec.pod_cidr.clone().map(|it| vec![it]);
         kubelet::join_as(&self.cluster.admin, node).await.expect("the API server takes a node");
         let addresses = json!({ "status": { "addresses": recorded["status"]["addresses"] } });
