@@ -1,14 +1,14 @@
-//! Volumes of claims through the component: made, attached, moved, enlarged and deleted at the simulated cloud.
+//! Volumes of claims through the component: made, found, listed and deleted at the simulated cloud.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{
-    AccessMode, AttachMode, ClaimOwner, CloudVolume, CloudVolumes, DesiredVolume, Error, KnownVolume, Reply, Result,
-    VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDetachment, VolumeExpansion,
+    AccessMode, ClaimOwner, CloudVolume, CloudVolumes, DesiredVolume, Error, KnownVolume, VolumeCreation,
+    VolumeDeletion,
 };
 use serde_json::{Value, json};
-use tests::clouds::digitalocean::{ActionTime, Droplet, Options, Volume, VolumeChange};
+use tests::clouds::digitalocean::{Droplet, Options, Volume};
 use tests::simulator::Fault;
 use tests::vendor::Differences;
 
@@ -18,8 +18,6 @@ const GIB: u64 = 1 << 30;
 const CLAIM: &str = "0e2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a11";
 /// The vendor's words, which begin each description.
 const CREATED: &str = "Created by DigitalOcean CSI driver";
-/// So many calls take a step to its end.
-const MOST_CALLS: usize = 20;
 
 /// The rules for volumes, as the provider's page has them.
 fn rules() -> Vec<Value> {
@@ -67,27 +65,6 @@ fn known(handle: &str) -> KnownVolume {
     KnownVolume { handle: handle.to_owned(), name: format!("pvc-{CLAIM}"), ..KnownVolume::default() }
 }
 
-/// Calls until nothing is pending any more: the answer, and how many calls it took.
-async fn ended<T, A>(mut call: impl AsyncFnMut() -> Reply<Result<T>>, read: impl Fn(T) -> Option<A>) -> (A, usize) {
-    for calls in 1..=MOST_CALLS {
-        if let Some(answer) = read(call().await.answer.unwrap()) {
-            return (answer, calls);
-        }
-    }
-    panic!("it is pending after {MOST_CALLS} calls");
-}
-
-async fn attach(volumes: &Arc<dyn CloudVolumes>, handle: &str, node: &str) -> (VolumeAttachment, usize) {
-    let mode = AttachMode { access_modes: vec![AccessMode::OneNode], ..AttachMode::default() };
-    let read = |it| (!matches!(it, VolumeAttachment::Pending(_))).then_some(it);
-    ended(async || volumes.attach(&known(handle), node, &mode).await, read).await
-}
-
-async fn detach(volumes: &Arc<dyn CloudVolumes>, handle: &str, node: &str) -> usize {
-    let read = |it: VolumeDetachment| (it == VolumeDetachment::Done).then_some(());
-    ended(async || volumes.detach(&known(handle), node).await, read).await.1
-}
-
 async fn made(volumes: &Arc<dyn CloudVolumes>) -> CloudVolume {
     match volumes.create(&desired(), true).await.answer.unwrap() {
         VolumeCreation::Ready(volume) => *volume,
@@ -99,7 +76,6 @@ async fn made(volumes: &Arc<dyn CloudVolumes>) -> CloudVolume {
 #[tokio::test]
 async fn a_volume_lives_through_the_component() {
     let (rig, volumes) = rig(&[("clusterId", "c-1")]).await;
-    rig.cloud.volumes().behave(|it| it.action = ActionTime::Reads(2));
     let volume = made(&volumes).await;
     let description = format!("{CREATED} (aerostat:{CLUSTER_UID}:{CLAIM})");
     let sent = json!({
@@ -111,34 +87,11 @@ async fn a_volume_lives_through_the_component() {
     let found = volumes.create(&desired(), false).await.answer.unwrap();
     assert_eq!(found, VolumeCreation::Ready(Box::new(volume.clone())), "it is found by its name");
 
-    let context = vec![("dobs.csi.digitalocean.com/volume-name".to_owned(), desired().name)];
-    assert_eq!(attach(&volumes, &volume.handle, "1").await, (VolumeAttachment::Ready(context.clone()), 4));
-    let before = rig.writes().len();
-    assert_eq!(attach(&volumes, &volume.handle, "1").await, (VolumeAttachment::Ready(context), 1));
-    assert_eq!(rig.writes().len(), before, "what is attached is not attached again");
-    assert_eq!(attach(&volumes, &volume.handle, "2").await.0, VolumeAttachment::Occupied("1".to_owned()));
-    let used = volumes.delete(&known(&volume.handle)).await.answer;
-    assert_eq!(used, Ok(VolumeDeletion::InUse(vec!["1".to_owned()])));
-
-    let read = |answer| match answer {
-        VolumeExpansion::Ready { bytes, node_must_grow } => Some((bytes, node_must_grow)),
-        _ => None,
-    };
-    let grown = ended(async || volumes.expand(&known(&volume.handle), 15 * GIB).await, read).await.0;
-    assert_eq!(grown, (15 * GIB, true));
-    let again = ended(async || volumes.expand(&known(&volume.handle), 12 * GIB).await, read).await;
-    assert_eq!(again, ((15 * GIB, true), 1), "nothing shrinks");
-
-    assert_eq!(detach(&volumes, &volume.handle, "2").await, 1, "it is not there");
-    assert_eq!(detach(&volumes, &volume.handle, "1").await, 4);
-    let changes: Vec<_> = rig.cloud.volumes().actions().iter().map(|it| it.change).collect();
-    assert_eq!(changes, [VolumeChange::Attach(1), VolumeChange::Resize(15), VolumeChange::Detach(1)]);
     let page = volumes.list(None, 200).await.answer.unwrap();
     assert_eq!(page.volumes.iter().map(|it| it.handle.as_str()).collect::<Vec<_>>(), [volume.handle.as_str()]);
     assert_eq!(volumes.delete(&known(&volume.handle)).await.answer, Ok(VolumeDeletion::Done));
     assert_eq!(volumes.get(&[volume.handle.clone()]).await.answer, [Ok(None)]);
     assert!(rig.cloud.volumes().all().is_empty());
-    assert_eq!(detach(&volumes, &volume.handle, "1").await, 1, "what is gone is at no droplet");
     rig.cloud.assert_valid();
 }
 
@@ -160,41 +113,6 @@ async fn a_lost_answer_and_a_late_list_make_one_volume() {
     };
     let all = rig.cloud.volumes().all();
     assert_eq!(all.iter().map(|it| it.id.as_str()).collect::<Vec<_>>(), [volume.handle.as_str()]);
-}
-
-#[tokio::test]
-async fn a_full_droplet_and_one_at_work_are_waits() {
-    let (rig, volumes) = rig(&[]).await;
-    let volume = made(&volumes).await;
-    for at in 0..7 {
-        let id = format!("506f78a4-e098-11e5-ad9f-00000000000{at}");
-        rig.cloud.volumes().insert(Volume { droplet: Some(1), ..Volume::new(&id, &format!("disk-{at}")) });
-    }
-    let full = attach(&volumes, &volume.handle, "1").await.0;
-    assert!(matches!(&full, VolumeAttachment::Full(why) if why.contains("more than 7 volumes")), "{full:?}");
-    rig.cloud.volumes().behave(|it| it.action = ActionTime::Stuck);
-    let other = "506f78a4-e098-11e5-ad9f-000000000003";
-    let leaves = volumes.detach(&known(other), "1").await.answer.unwrap();
-    assert!(matches!(leaves, VolumeDetachment::Pending(_)));
-    let waits = volumes.attach(&known(&volume.handle), "1", &AttachMode::default()).await.answer;
-    assert!(matches!(&waits, Ok(VolumeAttachment::Pending(it)) if it.reason.contains("pending event")), "{waits:?}");
-}
-
-/// Cases: csi 55
-#[tokio::test]
-async fn a_failed_action_is_told_and_a_lost_droplet_has_let_go() {
-    let (rig, volumes) = rig(&[]).await;
-    let volume = made(&volumes).await;
-    rig.cloud.volumes().behave(|it| it.actions_fail = true);
-    let begun = volumes.attach(&known(&volume.handle), "1", &AttachMode::default()).await;
-    assert!(matches!(begun.answer, Ok(VolumeAttachment::Pending(_))) && begun.events.is_empty());
-    rig.cloud.volumes().behave(|it| it.actions_fail = false);
-    let again = volumes.attach(&known(&volume.handle), "1", &AttachMode::default()).await;
-    assert_eq!(again.events.iter().map(|it| it.reason.as_str()).collect::<Vec<_>>(), ["VolumeActionFailed"]);
-    assert!(matches!(attach(&volumes, &volume.handle, "1").await.0, VolumeAttachment::Ready(_)));
-    rig.cloud.droplets().remove(1);
-    assert_eq!(detach(&volumes, &volume.handle, "1").await, 1);
-    assert_eq!(rig.cloud.volumes().actions().len(), 2, "nothing is detached from what is gone");
 }
 
 /// Cases: csi 37
