@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::Rancher;
 
+mod balancers;
+
 const UUID: &str = "d8b0c8a5-0f5e-4c0e-9d4c-3f7b0f6d2a11";
 
 fn host(id: &str, name: &str, state: &str) -> Value {
