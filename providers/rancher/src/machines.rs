@@ -25,7 +25,9 @@ impl Instances for Rancher {
         let (hosts, next) = page::<RancherHost>(API.get(["hosts"]).query("removed_null", 1), cursor, limit)?;
         let mut of_hosts: SortedMap<String, Vec<String>> = SortedMap::new();
         for IpAddress { address, hosts } in all(&API.get(["ipaddresses"]).query("include", "hosts"))? {
-            hosts.into_iter().for_each(|host| of_hosts.get_or_default(host.id).extend(address.clone()));
+            for host in hosts {
+                of_hosts.get_or_default(host.id).extend(address.clone());
+            }
         }
         let hosts = hosts.into_iter().filter(|it| !it.resource.is_removed() && !it.name().is_empty());
         let addresses = |it: &RancherHost| of_hosts.get(&*it.resource.id).cloned().unwrap_or_default();

@@ -1,5 +1,7 @@
 //! Load balancers that people change in Rancher, natively.
 
+use std::cell::RefCell;
+
 use aerostat_sdk::testing::{Host, Outcome, Request, answer};
 use aerostat_sdk::{Address, Deletion, Error, LoadBalancer, LoadBalancers, Method, Node, Progress};
 use serde_json::{Value, json};
@@ -26,7 +28,7 @@ fn target_name() -> String {
 /// The collections `loadbalancerservices` and `externalservices` of an environment with these resources: what is deleted is gone at once, and
 /// nothing is created.
 fn environment(resources: [Vec<Value>; 2]) -> Host {
-    let resources = std::cell::RefCell::new(resources);
+    let resources = RefCell::new(resources);
     Host::new().answers(move |request| answered(&mut resources.borrow_mut(), request))
 }
 
