@@ -65,8 +65,7 @@ pub(crate) fn busy<T>(change: Change<T>, why: impl ToString) -> String {
 
 /// The marker in the URL of the next page. The rest of that URL is the server's idea of its own address, and is not followed.
 fn marker_of(next: &str) -> Option<String> {
-    let (_, query) = next.split_once('?')?;
-    let marker = query.split('&').find_map(|it| it.strip_prefix("marker="))?;
+    let marker = next.split_once('?')?.1.split('&').find_map(|it| it.strip_prefix("marker="))?;
     (!marker.is_empty() && marker.bytes().all(|it| it.is_ascii_alphanumeric())).then(|| marker.to_owned())
 }
 
@@ -111,6 +110,13 @@ impl CattleResource {
         self.external_id.as_deref() == Some(mark)
     }
 
+    /// Refuses to touch what has another mark, or none.
+    pub(crate) fn refuse_others(&self, mark: &str) -> Result<()> {
+        let name = self.name.as_deref().unwrap_or_default();
+        let why = || Error::invalid(format_args!("{} ({name}) is another's: delete it in Rancher", self.id));
+        self.has_mark(mark).then_some(()).ok_or_else(why)
+    }
+
     /// Whether it can do this now.
     pub(crate) fn offers(&self, action: &str) -> bool {
         !self.actions[action].is_null()
@@ -118,11 +124,9 @@ impl CattleResource {
 
     /// Asks for its deletion, unless that goes on: the reason to come again.
     pub(crate) fn delete(&self, collection: &str) -> Result<String> {
-        let why = format!("Rancher deletes {}", self.id);
-        if self.state == "removing" {
-            return Ok(why);
-        }
-        Ok(busy(API.delete([collection, &self.id]).change_or_gone()?, why))
+        let goes_on = self.state == "removing";
+        let asked = if goes_on { Change::Done(()) } else { API.delete([collection, &self.id]).change_or_gone()? };
+        Ok(busy(asked, format_args!("Rancher deletes {}", self.id)))
     }
 
     /// Why nothing can be written to it now: it changes by itself. An error, if Rancher says that a change has failed.

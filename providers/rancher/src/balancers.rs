@@ -37,7 +37,15 @@ impl LoadBalancers for Rancher {
     }
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
-        backend::delete(&Call::about(unwanted)?)
+        let call = Call::about(unwanted)?;
+        Ok(match backend::delete(&call)? {
+            pending @ Deletion::Pending(_) => pending,
+            // Its name and mark find it, also where the load balancer is gone or another's.
+            ended => match call.delete_target()? {
+                Change::Done(()) => ended,
+                Change::Busy(why) => Deletion::pending(unwanted.status(), call.change_pause(), why),
+            },
+        })
     }
 }
 
@@ -163,26 +171,31 @@ impl Backend for Call<'_> {
     }
 
     fn create(&self, _listed: &[Found]) -> Result<Creation> {
-        let stacks: Vec<Value> = all(&API.get(["stacks"]).query("name", STACK))?;
-        let Some(stack) = stacks.into_iter().find(|it| it["name"] == STACK) else {
+        let stacks: Vec<CattleResource> = all(&API.get(["stacks"]).query("name", STACK))?;
+        let Some(stack) = stacks.into_iter().find(|it| it.name.as_deref() == Some(STACK)) else {
             let body = json!({ "name": STACK, "externalId": format!("{STACK}://") });
             let made = API.post(["stacks"]).json(&body).change()?;
             return Ok(Creation::Busy(busy(made, format_args!("Rancher makes the stack {STACK}"))));
         };
+        // No two of a stack have one name: nothing is created beside another's.
+        let named: Vec<CattleResource> = all(&API.get([COLLECTION]).query("name", self.name()))?;
+        let mut beside = named.iter().filter(|it| it.stack_id.as_ref() == Some(&stack.id));
+        beside.try_for_each(|it| it.refuse_others(&self.mark))?;
         let images: Vec<Value> = all(&API.get(["settings"]).query("name", IMAGE))?;
         let image = images.iter().find(|it| it["name"] == IMAGE).and_then(|it| it["value"].as_str());
         let image = image.ok_or_else(|| Error::unavailable(format_args!("Rancher has no setting {IMAGE}")))?;
         let body = json!({
-            "name": self.name(), "stackId": stack["id"], "externalId": self.mark,
+            "name": self.name(), "stackId": stack.id, "externalId": self.mark,
             "launchConfig": { "ports": self.ports(), "imageUuid": format!("docker:{image}") }, "lbConfig": {},
         });
-        // No two of a stack have one name: it may be the one whose creation was not answered.
+        // It may be the one whose creation was not answered.
         let is_taken = |response: &aerostat_sdk::http::Response| has_code(response, &[NAME_TAKEN]);
         let created = API.post([COLLECTION]).json(&body);
         created.create_unless(is_taken, |it| Ok(self.found(&it.json()?))).map(Creation::at_once)
     }
 
     fn update(&self, live: &CattleResource) -> Result<Update> {
+        live.refuse_others(&self.mark)?;
         let waits = live.changes()?;
         if let Some(why) = waits.map_or_else(|| self.step(live), |why| Ok(Some(why)))? {
             return Ok(Update::Busy(why));
@@ -194,16 +207,17 @@ impl Backend for Call<'_> {
     }
 
     fn follow_nodes(&self, live: &CattleResource) -> Result<Change<()>> {
+        live.refuse_others(&self.mark)?;
         self.target(live).map(|it| it.map(drop))
     }
 
     fn delete(&self, id: &str) -> Result<Removal> {
         let Some(live) = self.find(id)? else { return Ok(Removal::Gone) };
-        // What was made first goes last: as long as it is there, the rest is found.
-        if let Change::Busy(why) = self.delete_target()? {
-            return Ok(Removal::Busy(why));
+        if let Err(others) = live.refuse_others(&self.mark) {
+            return Ok(Removal::Foreign(others.why().to_owned()));
         }
-        live.delete(COLLECTION).map(Removal::Busy)
+        // The load balancer goes last: its id is the one that is remembered.
+        self.delete_target()?.and_then(|()| live.delete(COLLECTION).map(Change::Busy)).map(Removal::from)
     }
 }
 

@@ -1,6 +1,7 @@
 //! The machines of nodes: Rancher's hosts.
 
-use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Result, SortedMap, events, provider_id};
+use aerostat_sdk::{Address, Error, Instance, Instances, Node, Page, Result};
+use aerostat_sdk::{SortedMap, SortedSet, events, provider_id};
 use serde::Deserialize;
 
 use crate::api::{API, CattleResource, all, page};
@@ -15,7 +16,7 @@ impl Instances for Rancher {
             Some(id) => with_uuid(node, provider_id::split(PREFIX, id)?)?,
             None => named(node)?,
         };
-        let Some(host) = host.filter(|it| !it.resource.is_removed()) else { return Ok(None) };
+        let Some(host) = host else { return Ok(None) };
         let addresses: Vec<IpAddress> = all(&API.get(["hosts", &host.resource.id, "ipaddresses"]))?;
         Ok(Some(host.instance(addresses.into_iter().filter_map(|it| it.address))))
     }
@@ -23,11 +24,9 @@ impl Instances for Rancher {
     fn list(cursor: Option<&str>, limit: u32) -> Result<Page> {
         let (hosts, next) = page::<RancherHost>(API.get(["hosts"]).query("removed_null", 1), cursor, limit)?;
         let mut of_hosts: SortedMap<String, Vec<String>> = SortedMap::new();
-        if !hosts.is_empty() {
-            for IpAddress { address, hosts } in all(&API.get(["ipaddresses"]).query("include", "hosts"))? {
-                for host in hosts {
-                    of_hosts.get_or_default(host.id).extend(address.clone());
-                }
+        for IpAddress { address, hosts } in all(&API.get(["ipaddresses"]).query("include", "hosts"))? {
+            for host in hosts {
+                of_hosts.get_or_default(host.id).extend(address.clone());
             }
         }
         let hosts = hosts.into_iter().filter(|it| !it.resource.is_removed() && !it.name().is_empty());
@@ -36,16 +35,14 @@ impl Instances for Rancher {
     }
 }
 
-/// The host with this UUID. One that no list shows is asked for by the id that it had: only then is it gone.
+/// The host with this UUID. Where the filter shows none, it is gone only if its id, or else the whole list, does not show it either.
 fn with_uuid(node: &Node, uuid: &str) -> Result<Option<RancherHost>> {
-    let (hosts, _) = page::<RancherHost>(API.get(["hosts"]).query("uuid", uuid), None, 2)?;
-    if let Some(host) = hosts.into_iter().find(|it| it.uuid == uuid) {
-        return Ok(Some(host));
-    }
-    let Some((_, id)) = node.extra.iter().find(|(key, _)| key == HOST) else { return Ok(None) };
-    match API.get(["hosts", id]).find::<RancherHost>()?.filter(|it| it.uuid == uuid && !it.resource.is_removed()) {
-        Some(_) => Err(Error::unavailable(format_args!("Rancher does not list host {id}, and answers that it exists"))),
-        None => Ok(None),
+    let is_it = |it: &RancherHost| it.uuid == uuid && !it.resource.is_removed();
+    let filtered = all(&API.get(["hosts"]).query("uuid", uuid))?.into_iter().find(is_it);
+    match node.extra.iter().find(|(key, _)| key == HOST) {
+        _ if filtered.is_some() => Ok(filtered),
+        Some((_, id)) => Ok(API.get(["hosts", id]).find()?.filter(is_it)),
+        None => Ok(all(&API.get(["hosts"]))?.into_iter().find(is_it)),
     }
 }
 
@@ -87,16 +84,12 @@ impl RancherHost {
         self.hostname.as_deref().unwrap_or_default()
     }
 
-    /// Each address once.
+    /// Each address once, and none that is empty.
     fn instance(self, addresses: impl IntoIterator<Item = String>) -> Instance {
         let name = self.name().to_ascii_lowercase();
-        let mut known: Vec<String> = Vec::new();
-        for address in self.agent_ip_address.into_iter().chain(addresses).filter(|it| !it.is_empty()) {
-            if !known.contains(&address) {
-                known.push(address);
-            }
-        }
-        let addresses = [Address::hostname(&name)].into_iter().chain(known.into_iter().map(Address::internal_ip));
+        let mut seen = SortedSet::from([String::new()]);
+        let known = self.agent_ip_address.into_iter().chain(addresses).filter(|it| seen.insert(it.clone()));
+        let addresses = [Address::hostname(&name)].into_iter().chain(known.map(Address::internal_ip));
         Instance::new(name, provider_id::join(PREFIX, self.uuid)).extra(HOST, self.resource.id).addresses(addresses)
     }
 }

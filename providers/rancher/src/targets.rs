@@ -1,6 +1,6 @@
 //! External services: Rancher's word for addresses outside of it. A Service of the cluster has one, with all of its nodes.
 
-use aerostat_sdk::{AddressKind, Change, Error, IpFamily, LoadBalancer, Node, Result, SortedSet, cluster};
+use aerostat_sdk::{AddressKind, Change, IpFamily, LoadBalancer, Node, Result, SortedSet, cluster};
 use serde_json::json;
 
 use crate::api::{API, CattleResource, act, all, busy};
@@ -11,29 +11,22 @@ const COLLECTION: &str = "externalservices";
 impl Call<'_> {
     /// The id of the external service with the addresses of all nodes, once it is there and active. Takes one step.
     pub(crate) fn target(&self, balancer: &CattleResource) -> Result<Change<String>> {
-        let nodes: Vec<_> =
-            self.service.nodes.iter().filter_map(address).collect::<SortedSet<_>>().into_iter().collect();
+        let nodes: SortedSet<_> = self.service.nodes.iter().filter_map(address).collect();
         if nodes.is_empty() {
             return Err(LoadBalancer::without_nodes(""));
         }
         let Some(live) = self.find_target()? else {
-            let (name, mark) = (self.target_name()?, &self.mark);
-            let body =
-                json!({ "name": name, "stackId": balancer.stack_id, "externalId": mark, "externalIpAddresses": nodes });
+            let (name, mark, stack) = (self.target_name()?, &self.mark, &balancer.stack_id);
+            let body = json!({ "name": name, "stackId": stack, "externalId": mark, "externalIpAddresses": nodes });
             let made = API.post([COLLECTION]).json(&body).change()?;
             return Ok(Change::Busy(busy(made, format_args!("Rancher makes external service {name}"))));
         };
-        if !live.has_mark(&self.mark) {
-            let name = self.target_name()?;
-            let why =
-                format_args!("external service {} is called {name}, and another's: delete it in Rancher", live.id);
-            return Err(Error::invalid(why));
-        }
+        live.refuse_others(&self.mark)?;
         if let Some(why) = live.changes()? {
             return Ok(Change::Busy(why));
         }
         let path = [COLLECTION, &live.id];
-        if live.external_ip_addresses.iter().flatten().collect::<SortedSet<_>>() != nodes.iter().collect() {
+        if live.external_ip_addresses.iter().flatten().cloned().collect::<SortedSet<_>>() != nodes {
             let written = API.put(path).json(&json!({ "externalIpAddresses": nodes })).change()?;
             return Ok(Change::Busy(busy(written, format_args!("Rancher writes the nodes of {}", live.id))));
         }
@@ -45,10 +38,8 @@ impl Call<'_> {
 
     /// Takes one step towards its absence.
     pub(crate) fn delete_target(&self) -> Result<Change<()>> {
-        match self.find_target()?.filter(|it| it.has_mark(&self.mark)) {
-            Some(live) => live.delete(COLLECTION).map(Change::Busy),
-            None => Ok(Change::Done(())),
-        }
+        let own = self.find_target()?.filter(|it| it.has_mark(&self.mark));
+        own.map_or(Ok(Change::Done(())), |live| live.delete(COLLECTION).map(Change::Busy))
     }
 
     /// The cluster's own: two clusters in one environment have different ones.

@@ -7,6 +7,8 @@ use serde_json::{Value, json};
 
 use crate::Rancher;
 
+mod balancers;
+
 const UUID: &str = "d8b0c8a5-0f5e-4c0e-9d4c-3f7b0f6d2a11";
 
 fn host(id: &str, name: &str, state: &str) -> Value {
@@ -42,7 +44,7 @@ fn host_of_a_node_is_found_by_its_uuid() {
     for state in ["active", "inactive", "deactivating", "disconnected", "reconnecting"] {
         let host = hosts(move |_| json!([host("1h1", "web-1", state)]));
         assert_eq!(host.run(|| Rancher::get(&known)), Ok(Some(instance())), "{state}");
-        assert_eq!(host.requests()[0], format!("GET api /hosts?uuid={UUID}&limit=2"));
+        assert_eq!(host.requests()[0], format!("GET api /hosts?uuid={UUID}&removed_null=1&limit=1000"));
         assert_eq!(host.requests().len(), 2);
     }
     let gone = hosts(|_| json!([host("1h1", "web-1", "removed")]));
@@ -52,7 +54,15 @@ fn host_of_a_node_is_found_by_its_uuid() {
 #[test]
 fn host_that_no_list_shows_is_asked_for_by_its_id() {
     let known = Node::named("web-1").with_provider_id(format!("rancher://{UUID}"));
-    assert_eq!(hosts(|_| json!([])).run(|| Rancher::get(&known)), Ok(None));
+    let whole =
+        |shown: Value| hosts(move |request| if query(request, "uuid").is_empty() { shown.clone() } else { json!([]) });
+    let late = whole(json!([host("1h1", "web-1", "active")]));
+    assert_eq!(late.run(|| Rancher::get(&known)), Ok(Some(instance())), "without an id, all hosts are read");
+    let gone = whole(json!([]));
+    assert_eq!(gone.run(|| Rancher::get(&known)), Ok(None));
+    assert_eq!(gone.requests().last().unwrap(), "GET api /hosts?removed_null=1&limit=1000");
+    let two = hosts(|_| json!([host("1h0", "web-0", "removed"), host("1h1", "web-1", "active")]));
+    assert_eq!(two.run(|| Rancher::get(&known)), Ok(Some(instance())), "a removed one of the same UUID is another");
     let mut seen = known;
     seen.extra.push(("host".to_owned(), "1h1".to_owned()));
     for (status, shown, gone) in [
