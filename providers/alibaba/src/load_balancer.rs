@@ -22,7 +22,7 @@ use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Res
 use self::access::ServiceAccess;
 use self::annotations::{ADDRESS_TYPE, HOSTNAME, ID as OWN, PRESERVE, renamed};
 use self::desired::DesiredSlb;
-use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
+use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, left_by_the_vendor, relation};
 use self::names::PartNames;
 use self::update::SlbUpdate;
 use crate::api::AcsRefusal;
@@ -51,6 +51,18 @@ pub(crate) fn ensure(desired: &LoadBalancer) -> Result<Progress> {
 /// Takes one step towards its absence.
 pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
     backend::delete(&SlbCall::of(&renamed(unwanted))?)
+}
+
+/// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer
+/// goes with that end.
+pub(crate) fn check_inherited(unwanted: &LoadBalancer) -> Result<()> {
+    if !unwanted.finalizers().any(|it| it == FINALIZER) {
+        return Ok(());
+    }
+    let call = SlbCall::of(unwanted)?;
+    let all = balancers::tagged(&call.region, (VENDOR_NAME, &unwanted.name))?;
+    let left = all.iter().find(|it| call.relation(it) != TagRelation::Own);
+    left.map_or(Ok(()), |it| Err(left_by_the_vendor(&it.title(), FINALIZER)))
 }
 
 /// One call about one Service.

@@ -23,7 +23,9 @@ use aerostat_sdk::{Deletion, LoadBalancer, LoadBalancerStatus, PendingStatus, Pr
 
 use self::call::NlbCall;
 use self::jobs::NlbJobs;
+use crate::api::network_load_balancers as balancers;
 use crate::load_balancer::annotations::renamed;
+use crate::load_balancer::marks::{TagRelation, left_by_the_vendor};
 
 /// The finalizer of the vendor's controller.
 pub(crate) const FINALIZER: &str = "service.k8s.alibaba/nlb";
@@ -65,6 +67,18 @@ pub(crate) fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
             if status.memo == unwanted.memo { Err(error) } else { Ok(Deletion::pending(status, REST, error.why())) }
         }
     }
+}
+
+/// Refuses the end of a deletion while the vendor's controller has left one for the Service that is not proven to be its own: its finalizer
+/// goes with that end.
+pub(crate) fn check_inherited(unwanted: &LoadBalancer) -> Result<()> {
+    if !unwanted.finalizers().any(|it| it == FINALIZER) {
+        return Ok(());
+    }
+    let call = NlbCall::of(unwanted, NlbJobs::default())?;
+    let all = balancers::tagged(&call.region, call.mark())?;
+    let left = all.iter().find(|it| call.relation(&it.tags) != TagRelation::Own);
+    left.map_or(Ok(()), |it| Err(left_by_the_vendor(&it.title(), FINALIZER)))
 }
 
 /// A status whose memo has the jobs, too.

@@ -21,15 +21,21 @@ impl LoadBalancers for Alibaba {
     /// known to be there, both kinds are looked for.
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let is_network = unwanted.load_balancer_class.as_deref() == Some(network::CLASS);
-        match live(unwanted).map(|it| it.starts_with(network::ID)) {
-            Some(true) => network::delete(unwanted),
-            Some(false) => load_balancer::delete(unwanted),
-            None if is_network => network::delete(unwanted),
+        let deletion = match live(unwanted).map(|it| it.starts_with(network::ID)) {
+            Some(true) => network::delete(unwanted)?,
+            Some(false) => load_balancer::delete(unwanted)?,
+            None if is_network => network::delete(unwanted)?,
             None => match network::delete(unwanted)? {
-                Deletion::Done => load_balancer::delete(unwanted),
-                other => Ok(other),
+                Deletion::Done => load_balancer::delete(unwanted)?,
+                other => other,
             },
+        };
+        // The vendor's finalizers go with what is done.
+        if deletion == Deletion::Done {
+            network::check_inherited(unwanted)?;
+            load_balancer::check_inherited(unwanted)?;
         }
+        Ok(deletion)
     }
 }
 

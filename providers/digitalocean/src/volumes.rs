@@ -121,13 +121,18 @@ impl LiveVolume {
         self.actions.iter().max_by_key(|it| it.id).filter(|it| it.has_failed())
     }
 
-    /// Says what the cloud could not do, once another action has begun: from then on it is the last no more, and told no more.
-    fn tell_failure(&self, has_begun: bool) {
-        let Some(failure) = self.failure().filter(|_| has_begun) else { return };
+    /// Says what the cloud could not do, once another action has begun: from then on it is the last no more, and told no more. It is told
+    /// beside a refusal of the other action, too: that says nothing of it.
+    fn tell_failure<T>(&self, answer: &Result<T>, has_begun: impl FnOnce(&T) -> bool) {
+        let is_told = match answer {
+            Ok(it) => has_begun(it),
+            Err(_) => true,
+        };
+        let Some(failure) = self.failure().filter(|_| is_told) else { return };
         let VolumeAction { id, kind, .. } = failure;
         let volume = &self.volume.name;
         let message = format!(
-            "action {id} ({kind}) on volume {volume} has failed in the cloud, which does not say why: another has begun"
+            "action {id} ({kind}) on volume {volume} has failed in the cloud, which does not say why: another is asked for"
         );
         events::warning(None, "VolumeActionFailed", &message);
     }
@@ -187,16 +192,15 @@ impl VolumeBackend for VolumeCall {
         let actions = api::actions(handle)?;
         match (api::find(handle)?, actions) {
             (Some(volume), Some(actions)) => Ok(Some(LiveVolume { volume, actions })),
-            // One server may have answered both, and be late.
-            (None, None) if api::is_listed(handle)? => Err(Error::unavailable(format_args!(
-                "the cloud lists volume {handle}, and does not find it: it is asked again"
-            ))),
-            (None, None) => Ok(None),
+            (None, None) => gone(handle),
             // One of the two may be late.
             (Some(_), None) => Err(Error::unavailable(format_args!(
                 "the cloud shows volume {handle}, and no actions on it: it is asked again"
             ))),
-            (None, Some(actions)) => Ok(api::find(handle)?.map(|volume| LiveVolume { volume, actions })),
+            (None, Some(actions)) => match api::find(handle)? {
+                Some(volume) => Ok(Some(LiveVolume { volume, actions })),
+                None => gone(handle),
+            },
         }
     }
 
@@ -241,23 +245,33 @@ impl VolumeBackend for VolumeCall {
 
     fn attach(&self, live: &LiveVolume, node_id: &str, _: &AttachMode) -> Result<Attaching> {
         let droplet = droplet(node_id)?;
-        let attaching = api::attach(&live.volume, droplet)?;
-        live.tell_failure(attaching == Attaching::Begun);
-        Ok(attaching)
+        let attaching = api::attach(&live.volume, droplet);
+        live.tell_failure(&attaching, |it| *it == Attaching::Begun);
+        attaching
     }
 
     fn detach(&self, live: &LiveVolume, node_id: &str) -> Result<Change<()>> {
         let droplet = droplet(node_id)?;
-        let change = api::detach(&live.volume, droplet)?;
-        live.tell_failure(change == Change::Done(()));
-        Ok(change)
+        let change = api::detach(&live.volume, droplet);
+        live.tell_failure(&change, |it| *it == Change::Done(()));
+        change
     }
 
     fn expand(&self, live: &LiveVolume, bytes: u64) -> Result<Change<()>> {
-        let change = api::resize(&live.volume, bytes.div_ceil(GIB))?;
-        live.tell_failure(change == Change::Done(()));
-        Ok(change)
+        let change = api::resize(&live.volume, bytes.div_ceil(GIB));
+        live.tell_failure(&change, |it| *it == Change::Done(()));
+        change
     }
+}
+
+/// The answer about a volume that was not found: one late server may have said so each time, and the list of all volumes has to lack it, too.
+fn gone(handle: &str) -> Result<Option<LiveVolume>> {
+    if api::is_listed(handle)? {
+        return Err(Error::unavailable(format_args!(
+            "the cloud lists volume {handle}, and does not find it: it is asked again"
+        )));
+    }
+    Ok(None)
 }
 
 /// The mark of ownership in a description.

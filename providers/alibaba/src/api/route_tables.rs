@@ -160,9 +160,16 @@ fn send(
     let named: Vec<Option<&Value>> =
         entries.iter().map(|(id, destination)| refused.iter().find(|it| is_named(it, id, destination))).collect();
     let counted = shown["FailedCount"].as_u64().and_then(|it| usize::try_from(it).ok()).unwrap_or_default();
-    let is_unclear = counted.max(refused.len()) > named.iter().flatten().count();
-    let answer = |refused: Option<&Value>| match refused {
-        Some(shown) => EntryAnswer::Refused { code: text(shown, "FailedCode"), message: text(shown, "FailedMessage") },
+    let failed = counted.max(refused.len());
+    let is_unclear = failed > named.iter().flatten().count();
+    let refusal = |shown: &Value| EntryAnswer::Refused {
+        code: Some(text(shown, "FailedCode")).filter(|it| !it.is_empty()).unwrap_or_else(|| "no code".to_owned()),
+        message: text(shown, "FailedMessage"),
+    };
+    let answer = |shown: Option<&Value>| match shown {
+        Some(shown) => refusal(shown),
+        // The only entry of a request needs no name.
+        None if is_unclear && entries.len() == 1 => refusal(refused.first().unwrap_or(&Value::Null)),
         None if is_unclear => EntryAnswer::Unclear,
         None => EntryAnswer::Taken,
     };

@@ -1,6 +1,6 @@
 //! The tags of a load balancer: those of the vendor's controller, and ours. Pure.
 
-use aerostat_sdk::LoadBalancer;
+use aerostat_sdk::{Error, LoadBalancer};
 
 /// The cluster's UID.
 pub(crate) const CLUSTER_UID: &str = "aerostat.dev/cluster-uid";
@@ -41,6 +41,15 @@ pub(crate) fn relation(
         _ => false,
     };
     if is_own { TagRelation::Own } else { TagRelation::Other }
+}
+
+/// Why a deletion is not done: the vendor's controller has made this load balancer for the Service, and nothing proves for which cluster. With
+/// the vendor's finalizer its last trace in the cluster would go.
+pub(crate) fn left_by_the_vendor(title: &str, finalizer: &str) -> Error {
+    Error::invalid(format_args!(
+        "{title} is the vendor's, of another clusterID, and is not deleted: set clusterID to its tag {VENDOR_CLUSTER}, or delete it and take \
+         finalizer {finalizer} off by hand"
+    ))
 }
 
 #[cfg(test)]

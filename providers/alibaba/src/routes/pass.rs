@@ -10,8 +10,6 @@ use super::sent::{self, SOON, SentEntry};
 
 /// The codes of an entry whose destination has one already.
 const TAKEN: [&str; 2] = ["InvalidCIDRBlock.Duplicate", "VPC_ROUTE_ENTRY_CIDR_BLOCK_DUPLICATE"];
-/// The codes of an entry that is not there.
-const GONE: [&str; 2] = ["InvalidRouteEntry.NotFound", "VPC_ROUTER_ENTRY_NOT_EXIST"];
 /// Requests with entries in one pass at most: a call has a hundred of all kinds.
 const REQUESTS: u32 = 16;
 
@@ -117,10 +115,9 @@ impl TablePass {
                     true => format!("entry {} goes first, which leads elsewhere", live.id),
                     false => format!("the table lets entry {} go", live.id),
                 };
-                let was_gone = sent.code().is_some_and(|it| GONE.contains(&it));
                 let outcome = match sent {
-                    _ if was_gone && !is_followed => Ok(RouteOutcome::Done),
-                    _ if was_gone => Ok(RouteOutcome::pending(SOON, why)),
+                    sent if sent.was_gone() && !is_followed => Ok(RouteOutcome::Done),
+                    sent if sent.was_gone() => Ok(RouteOutcome::pending(SOON, why)),
                     // The answer comes before the end: it is done once the table does not show it any more.
                     SentEntry::Answered(EntryAnswer::Taken) => Ok(RouteOutcome::pending(SOON, why)),
                     sent => sent.refusal(destination),

@@ -7,6 +7,8 @@ use aerostat_sdk::{Error, Result, RouteOutcome, in_halves};
 use crate::api::route_tables::EntryAnswer;
 use crate::api::{self, AcsRefusal};
 
+/// The codes of an entry that is not there.
+const GONE: [&str; 2] = ["InvalidRouteEntry.NotFound", "VPC_ROUTER_ENTRY_NOT_EXIST"];
 /// When a table is asked again that carries out a change.
 pub(super) const SOON: Duration = Duration::from_secs(2);
 
@@ -17,6 +19,8 @@ pub(super) enum SentEntry {
     Refused(AcsRefusal),
     /// Refused with others, and nobody knows which of them is at fault: no request is left in this pass.
     Left,
+    /// Others have taken all requests of this pass.
+    Unsent,
 }
 
 /// Sends what belongs into one request, and answers each item with what became of it. A request that is refused as a whole is sent in halves,
@@ -26,16 +30,22 @@ pub(super) fn each<'i, T: Copy>(
     requests: &mut u32,
     send: &mut dyn FnMut(&'i [T]) -> Result<Vec<EntryAnswer>, AcsRefusal>,
 ) -> Vec<(T, SentEntry)> {
-    let is_refused = |sent: &Result<Vec<EntryAnswer>, AcsRefusal>| matches!(sent, Err(refusal) if matches!(refusal.error, Error::Invalid(_)) && !refusal.is_busy());
+    let is_refused = |sent: &Result<_, _>| matches!(sent, Err(refusal) if is_about_an_entry(refusal));
     let mut ends = Vec::new();
     for (part, sent) in in_halves(items, requests, send, &is_refused) {
         match sent {
             Some(Ok(answers)) => ends.extend(part.iter().copied().zip(answers.into_iter().map(SentEntry::Answered))),
             Some(Err(refusal)) => ends.extend(part.iter().map(|it| (*it, SentEntry::Refused(refusal.clone())))),
+            None if part.len() == items.len() => ends.extend(part.iter().map(|it| (*it, SentEntry::Unsent))),
             None => ends.extend(part.iter().map(|it| (*it, SentEntry::Left))),
         }
     }
     ends
+}
+
+/// Whether a request was refused as a whole for the sake of an entry in it.
+fn is_about_an_entry(refusal: &AcsRefusal) -> bool {
+    GONE.contains(&&*refusal.code) || (matches!(refusal.error, Error::Invalid(_)) && !refusal.is_busy())
 }
 
 impl SentEntry {
@@ -44,14 +54,22 @@ impl SentEntry {
         match self {
             Self::Answered(EntryAnswer::Refused { code, .. }) => Some(code),
             Self::Refused(refusal) => Some(&refusal.code),
-            Self::Answered(EntryAnswer::Taken | EntryAnswer::Unclear) | Self::Left => None,
+            Self::Answered(EntryAnswer::Taken | EntryAnswer::Unclear) | Self::Left | Self::Unsent => None,
         }
+    }
+
+    /// Whether the entry was gone. A request with others that is refused for that is sent in halves, so that this is about no other entry.
+    pub(super) fn was_gone(&self) -> bool {
+        self.code().is_some_and(|it| GONE.contains(&it))
     }
 
     /// The outcome of one that was not taken, for the route to this destination.
     pub(super) fn refusal(self, destination: &str) -> Result<RouteOutcome> {
         let waits = |why: String| Ok(RouteOutcome::pending(SOON, why));
         match self {
+            Self::Unsent => {
+                waits("it is sent in the next pass: this one has sent as many requests as one may".to_owned())
+            }
             Self::Left => waits("one of several entries is refused: fewer are sent together".to_owned()),
             Self::Refused(refusal) if refusal.is_busy() => {
                 waits(format!("the table carries out another change: {}", refusal.code))

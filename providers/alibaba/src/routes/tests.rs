@@ -28,6 +28,8 @@ struct State {
     refusals: Vec<(&'static str, &'static str, &'static str)>,
     /// The field by which refused deletions are told.
     named_by: &'static str,
+    /// A destination whose entry is not there any more: requests that would delete it are refused as a whole.
+    gone: Option<&'static str>,
     /// An entry that somebody makes just before the next creation.
     rival: Option<Value>,
     sent: Vec<String>,
@@ -57,7 +59,16 @@ impl Network {
     fn new(entries: Vec<Value>) -> Self {
         let (tables, checking, refusals, sent) = (vec!["vtb-1"], Vec::new(), Vec::new(), Vec::new());
         let named_by = "DstCidrBlock";
-        Self(Rc::new(RefCell::new(State { tables, entries, checking, refusals, named_by, rival: None, sent })))
+        Self(Rc::new(RefCell::new(State {
+            tables,
+            entries,
+            checking,
+            refusals,
+            named_by,
+            gone: None,
+            rival: None,
+            sent,
+        })))
     }
 
     fn host(&self) -> Host {
@@ -93,6 +104,9 @@ impl State {
         if let Some(at) = self.refusals.iter().position(|(it, part, _)| it == action && part.is_empty()) {
             let (_, _, code) = self.refusals.remove(at);
             return answer(400, json!({ "Code": code, "Message": "m" }).to_string());
+        }
+        if action == "DeleteRouteEntries" && pairs.iter().any(|(_, it)| Some(it.as_str()) == self.gone) {
+            return answer(400, json!({ "Code": "InvalidRouteEntry.NotFound", "Message": "m" }).to_string());
         }
         let ok = |body: Value| answer(200, body.to_string());
         match &**action {
@@ -320,6 +334,30 @@ fn alibaba_037_the_entry_of_a_node_that_went_is_removed() {
 }
 
 #[test]
+fn an_entry_that_is_gone_says_nothing_of_others() {
+    let all = [POD, "10.244.2.0/24", "10.244.3.0/24"];
+    let network = Network::new(all.map(|it| entry(it, "i-1", &mark())).to_vec());
+    network.0.borrow_mut().gone = Some(all[1]);
+    let outcomes = network.apply(&all.map(|it| change(it, Some("i-1"), None)));
+    assert!(goes(&outcomes[0]) && goes(&outcomes[2]), "{outcomes:?}");
+    assert_eq!(outcomes[1], Ok(RouteOutcome::Done));
+    assert_eq!(network.sent().iter().filter(|it| *it == "DeleteRouteEntries").count(), 5);
+    assert_eq!(network.list().unwrap().len(), 1, "the list of the table is late");
+}
+
+#[test]
+fn changes_that_were_not_sent_are_no_refused_ones() {
+    let live: Vec<_> = (0..50).map(|it| entry(&format!("10.244.{it}.0/24"), "i-1", &mark())).collect();
+    let network = Network::new(live);
+    network.0.borrow_mut().refusals = vec![("DeleteRouteEntries", "", "InvalidParameter"); 16];
+    let gone = (0..50).map(|it| change(&format!("10.244.{it}.0/24"), Some("i-1"), None));
+    let outcomes = network.apply(&gone.chain([change("10.245.1.0/24", None, Some("i-1"))]).collect::<Vec<_>>());
+    let waits =
+        |at: usize, why: &str| matches!(&outcomes[at], Ok(RouteOutcome::Pending(it)) if it.reason.contains(why));
+    assert!(waits(49, "one of several entries is refused") && waits(50, "in the next pass"), "{outcomes:?}");
+}
+
+#[test]
 fn a_refused_deletion_is_never_done() {
     for named_by in ["RouteEntryId", "DstCidrBlock", "RequestId"] {
         let network = Network::new(vec![entry(POD, "i-1", &mark()), entry("10.244.2.0/24", "i-2", &mark())]);
@@ -333,11 +371,8 @@ fn a_refused_deletion_is_never_done() {
         network.0.borrow_mut().refusals = vec![("DeleteRouteEntries", "10.244.1.", "Forbidden.Entry")];
         let outcomes = network.apply(&both);
         let is_told = matches!(&outcomes[0], Err(Error::Invalid(why)) if why.contains("Forbidden.Entry"));
-        assert_eq!(
-            (is_told, &outcomes[1]),
-            (named_by != "RequestId", &Ok(RouteOutcome::Done)),
-            "{named_by}: {outcomes:?}"
-        );
+        // It is sent alone by now: nobody has to name it.
+        assert_eq!((is_told, &outcomes[1]), (true, &Ok(RouteOutcome::Done)), "{named_by}: {outcomes:?}");
         assert_eq!(network.list().unwrap().len(), 1);
     }
 }

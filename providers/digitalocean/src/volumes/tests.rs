@@ -28,6 +28,8 @@ struct Account {
     droplets: u64,
     /// Whether the next action fails.
     breaks: bool,
+    /// Whether actions are refused.
+    refuses: bool,
     /// The order in which actions are shown.
     newest_first: bool,
     most: usize,
@@ -40,6 +42,7 @@ impl Default for Account {
             actions: Vec::new(),
             droplets: 0,
             breaks: false,
+            refuses: false,
             newest_first: true,
             most: 7,
         };
@@ -90,6 +93,9 @@ impl Account {
         assert_eq!(body["region"], self.volumes.get(id).unwrap().body["region"]);
         if self.actions.iter().any(|it| it.ends > now) {
             return refusal(422, "Droplet already has a pending event.");
+        }
+        if self.refuses {
+            return refusal(422, "Droplet can't be found");
         }
         let droplets = self.volumes.get(id).unwrap().body["droplet_ids"].clone();
         let (kind, change) = match body["type"].as_str().unwrap() {
@@ -298,26 +304,29 @@ fn a_volume_is_gone_when_three_reads_say_so() {
     let gone = KnownVolume::of(format!("{PREFIX}9"));
     let (answer, requests, _) = call(Account::default(), || <DigitalOcean as Volumes>::delete(&gone));
     assert_eq!((answer, requests.len()), (Ok(VolumeDeletion::Done), 3));
-    // Of the requests that find a volume only this one does.
-    let seen = |end: &'static str, body: &'static str| {
+    // These requests find a volume, and no others.
+    let seen = |found: &'static [(&'static str, &'static str)]| {
         let host = Host::new().setting("volumes", "true").answers(move |request| {
             let path = request.path.join("/");
-            match path.as_str() {
-                it if it.ends_with(end) => testing::answer(200, body),
-                it if it.ends_with("volumes") => testing::answer(200, r#"{ "volumes": [], "links": {} }"#),
-                _ => testing::answer(404, r#"{ "id": "not_found" }"#),
+            match found.iter().find(|(end, _)| path.ends_with(end)) {
+                Some((_, body)) => testing::answer(200, *body),
+                None if path.ends_with("volumes") => testing::answer(200, r#"{ "volumes": [], "links": {} }"#),
+                None => testing::answer(404, r#"{ "id": "not_found" }"#),
             }
         });
         (host.run(|| <DigitalOcean as Volumes>::get(&gone.handle)), host.requests().len())
     };
-    let volume = r#"{ "volume": { "id": "506f78a4-e098-11e5-ad9f-000000000009", "name": "pvc-9", "size_gigabytes": 1,
+    const VOLUME: &str = r#"{ "volume": { "id": "506f78a4-e098-11e5-ad9f-000000000009", "name": "pvc-9", "size_gigabytes": 1,
         "region": { "slug": "nyc3" } } }"#;
-    assert!(matches!(seen("000000000009", volume), (Err(Error::Unavailable(_)), 2)));
-    let none = r#"{ "actions": [], "meta": { "total": 0 } }"#;
-    assert_eq!(seen("actions", none), (Ok(None), 3), "the volume is asked for again");
+    assert!(matches!(seen(&[("000000000009", VOLUME)]), (Err(Error::Unavailable(_)), 2)));
+    const NONE: &str = r#"{ "actions": [], "meta": { "total": 0 } }"#;
+    assert_eq!(seen(&[("actions", NONE)]), (Ok(None), 4), "the volume is asked for again");
     // A server that is late answers both, and another one lists it.
-    let listed = r#"{ "volumes": [{ "id": "506f78a4-e098-11e5-ad9f-000000000009" }], "links": {} }"#;
-    assert!(matches!(seen("volumes", listed), (Err(Error::Unavailable(why)), 3) if why.contains("lists volume")));
+    const LISTED: (&str, &str) =
+        ("volumes", r#"{ "volumes": [{ "id": "506f78a4-e098-11e5-ad9f-000000000009" }], "links": {} }"#);
+    assert!(matches!(seen(&[LISTED]), (Err(Error::Unavailable(why)), 3) if why.contains("lists volume")));
+    let late = seen(&[("actions", NONE), LISTED]);
+    assert!(matches!(late, (Err(Error::Unavailable(why)), 4) if why.contains("lists volume")));
 }
 
 /// A volume that is moved each day has hundreds of actions after a year.
@@ -405,6 +414,16 @@ fn an_action_that_failed_is_told_once() {
         .with_action(&second().handle, false, 0);
     let (left, _, told) = call(mended, || DigitalOcean::detach(&second(), "42"));
     assert!(matches!(left, Ok(VolumeDetachment::Pending(_))) && told.is_empty(), "{left:?} {told:?}");
+}
+
+/// The refusal says nothing of the action that failed before.
+#[test]
+fn an_action_that_failed_is_told_beside_a_refusal() {
+    let failed = Account::default().with("pvc-1", json!({})).with_action(&second().handle, true, 0);
+    let failed = Account { refuses: true, ..failed };
+    let (refused, _, told) = call(failed, || DigitalOcean::attach(&second(), "42", &mode()));
+    assert!(matches!(refused, Err(Error::Invalid(_))), "{refused:?}");
+    assert_eq!(told, ["VolumeActionFailed"]);
 }
 
 #[test]
