@@ -94,14 +94,11 @@ impl<'a> IbmCall<'a> {
         Ok(self.subnets.get_or_init(|| read))
     }
 
-    /// Whether a load balancer of the region is the Service's: it has the name that holds the cluster's id and the Service's UID, or it is the
-    /// one that the Service's status shows; and it is in the VPC. A name that somebody chose proves nothing.
+    /// Whether a load balancer of the region is the Service's: it has the name that holds the cluster's id and the Service's UID, or the
+    /// hostname that the Service's status shows, which no other gets; and it is in the VPC. A name that somebody chose proves nothing, and nor
+    /// does an address: the cloud gives it to another load balancer later.
     fn is_marked(&self, live: &VpcBalancer) -> Result<bool> {
-        let is_of_it = |shown: &Ingress| match (&shown.hostname, &shown.ip) {
-            (Some(hostname), _) => *hostname == live.hostname,
-            (None, Some(ip)) => live.addresses().any(|it| it == ip),
-            (None, None) => false,
-        };
+        let is_of_it = |shown: &Ingress| shown.hostname.as_ref() == Some(&live.hostname);
         let is_shown = || self.service.current_ingress.iter().any(is_of_it);
         let is_named = live.name == names::own(self.service, &self.account) || is_shown();
         Ok(is_named && self.is_in_vpc(live)?)
