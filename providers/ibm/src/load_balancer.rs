@@ -24,7 +24,7 @@ use serde_json::json;
 
 use self::annotations::NAME;
 use self::desired::DesiredVpcBalancer;
-use self::ranges::{NewGroup, OwnGroup};
+use self::ranges::OwnGroup;
 use self::step::{BalancerParts, LivePool, VpcStep};
 use crate::api;
 use crate::api::load_balancers::{self as balancers, VpcBalancer};
@@ -211,11 +211,14 @@ impl Backend for IbmCall<'_> {
         std::mem::take(&mut desired.warnings).emit();
         let created = balancers::create(&body)
             .create_unless(api::may_be_there, |response| response.json::<VpcBalancer>().map(|it| self.found(&it)));
-        if created.is_err() {
-            // No memo tells a deletion of a group that lists may not show yet.
-            own.iter().for_each(NewGroup::take_back);
+        match created {
+            // A deletion has to wait until lists show the group: the memo of an unclear creation says so, and that of a refused one does not.
+            Err(refused) if own.is_some_and(|it| it.is_made_now) => Ok(Creation::Unclear(format!(
+                "its security group is made, and may be listed late; the load balancer was refused, and is asked for again then: {}",
+                refused.why()
+            ))),
+            created => created,
         }
-        created
     }
 
     fn update(&self, live: &VpcBalancer) -> Result<Update> {

@@ -257,7 +257,8 @@ async fn ibm_041_source_ranges_are_a_group_that_goes_with_its_service() {
 /// Cases: ibm 41
 #[tokio::test]
 async fn ibm_041_a_group_of_a_refused_creation_leaves_nothing() {
-    let rig = Rig::with_settings(Options::instant(), &[("sourceRangeGroups", "true")]).await;
+    let settings = [("sourceRangeGroups", "true"), ("createAgainAfter", "1s")];
+    let rig = Rig::with_settings(Options::instant(), &settings).await;
     let groups = || rig.cloud.account().all(VpcKind::SecurityGroup).len();
     let before = groups();
     rig.cloud.inject(tests::clouds::ibm::Fault::nothing("POST", "/v1/security_groups").times(1));

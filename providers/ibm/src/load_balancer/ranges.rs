@@ -63,16 +63,7 @@ pub(super) struct OwnGroup<'a> {
 pub(super) struct NewGroup {
     pub(super) id: String,
     /// Whether no list has shown it yet.
-    is_made_now: bool,
-}
-
-impl NewGroup {
-    /// Takes it away again if it was made a moment ago. Otherwise, and where this is refused, lists show it to whatever comes next.
-    pub(super) fn take_back(&self) {
-        if self.is_made_now {
-            let _ = api::delete(&self.id).change_or_gone();
-        }
-    }
+    pub(super) is_made_now: bool,
 }
 
 impl OwnGroup<'_> {

@@ -109,17 +109,32 @@ fn ibm_041_ranges_come_to_a_load_balancer_and_go_again() {
 }
 
 #[test]
-fn a_group_of_a_refused_creation_is_taken_back() {
+fn a_group_of_a_refused_creation_goes_with_the_service() {
     let refuses: fn() -> aerostat_sdk::testing::Response = || cloud::error(400, "load_balancer_over_quota");
-    let mut vpc = FakeVpc::default();
-    vpc.refuses = Some(refuses);
-    let played = Played::new(vpc).with(SETTING, "true");
-    let mut service = ranged(&["10.0.0.0/8"]);
-    for _ in 0..4 {
-        let _ = played.call(&mut service);
+    for is_deleted_at_once in [true, false] {
+        let mut vpc = FakeVpc::default();
+        vpc.refuses = Some(refuses);
+        let played = Played::new(vpc).with(SETTING, "true");
+        played.lag(None);
+        let mut service = ranged(&["10.0.0.0/8"]);
+        (0..2).for_each(|_| drop(played.call(&mut service)));
+        assert_eq!((played.rules().len(), played.reasons()), (2, vec!["LoadBalancerCreationUnclear".to_owned()]));
+        assert!(played.host.events()[0].message.contains("it is load_balancer_over_quota"));
+        let host = played.host.clone().at(played.cloud.borrow().now());
+        if is_deleted_at_once {
+            let deletion = host.run(|| Ibm::delete(&service));
+            assert!(matches!(&deletion, Ok(Deletion::Pending(_))), "lists lag: {deletion:?}");
+        }
+        played.cloud.borrow_mut().order(Orders::default());
+        if !is_deleted_at_once {
+            played.cloud.borrow_mut().advance(Duration::from_secs(60));
+            let refused = (0..2).map(|_| played.call(&mut service)).last().unwrap();
+            assert!(matches!(&refused, Ok(Progress::Failed(it)) if it.error.is_quota()), "{refused:?}");
+            assert_eq!((played.rules().len(), &service.memo), (2, &None), "the group is used again");
+        }
+        assert_eq!(played.gone(&service), ["DELETE vpc /security_groups/r006-own-1"]);
+        assert!(played.rules().is_empty());
     }
-    assert!(played.rules().is_empty(), "a deletion would not find it while lists lag");
-    assert_eq!(played.gone(&service), [""; 0]);
 }
 
 #[test]
