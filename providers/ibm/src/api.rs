@@ -56,6 +56,11 @@ pub(crate) fn is_taken(response: &Response) -> bool {
     ["unique", "duplicate", "already", "exist"].iter().any(|it| code.contains(it)) && !is_not_found(response)
 }
 
+/// Whether an object may be there although its creation was refused: the answer says that it is, or that another change is at work.
+pub(crate) fn may_be_there(response: &Response) -> bool {
+    response.status() == 409 || is_taken(response)
+}
+
 /// Whether it is the API that says that something is not there.
 fn is_not_found(response: &Response) -> bool {
     code(response).contains("not_found")

@@ -25,7 +25,7 @@ use serde_json::json;
 use self::annotations::NAME;
 use self::desired::DesiredVpcBalancer;
 use self::ranges::OwnGroup;
-use self::step::{BalancerParts, LivePool};
+use self::step::{BalancerParts, LivePool, VpcStep};
 use crate::api;
 use crate::api::load_balancers::{self as balancers, VpcBalancer};
 use crate::api::subnets::VpcSubnet;
@@ -43,6 +43,7 @@ impl LoadBalancers for Ibm {
             Some(_) => {
                 let call = IbmCall::of(unwanted)?;
                 match backend::delete(&call)? {
+                    // Ranges that the Service had once left a group behind, as the setting did that is off by now.
                     Deletion::Done => call.own_group().delete(),
                     other => Ok(other),
                 }
@@ -83,7 +84,7 @@ impl<'a> IbmCall<'a> {
 
     /// The load balancer as the Service asks for it, beside the one that there is.
     fn desired(&self, live: Option<&VpcBalancer>) -> Result<DesiredVpcBalancer> {
-        DesiredVpcBalancer::of(self.service, &self.account, self.settings.own_groups, live)
+        DesiredVpcBalancer::of(self.service, &self.account, self.own_group().is_wanted(live)?, live)
     }
 
     fn subnets(&self) -> Result<&[VpcSubnet]> {
@@ -94,14 +95,11 @@ impl<'a> IbmCall<'a> {
         Ok(self.subnets.get_or_init(|| read))
     }
 
-    /// Whether a load balancer of the region is the Service's: it has the name that holds the cluster's id and the Service's UID, or it is the
-    /// one that the Service's status shows; and it is in the VPC. A name that somebody chose proves nothing.
+    /// Whether a load balancer of the region is the Service's: it has the name that holds the cluster's id and the Service's UID, or the
+    /// hostname that the Service's status shows, which no other gets; and it is in the VPC. A name that somebody chose proves nothing, and nor
+    /// does an address: the cloud gives it to another load balancer later.
     fn is_marked(&self, live: &VpcBalancer) -> Result<bool> {
-        let is_of_it = |shown: &Ingress| match (&shown.hostname, &shown.ip) {
-            (Some(hostname), _) => *hostname == live.hostname,
-            (None, Some(ip)) => live.addresses().any(|it| it == ip),
-            (None, None) => false,
-        };
+        let is_of_it = |shown: &Ingress| shown.hostname.as_ref() == Some(&live.hostname);
         let is_shown = || self.service.current_ingress.iter().any(is_of_it);
         let is_named = live.name == names::own(self.service, &self.account) || is_shown();
         Ok(is_named && self.is_in_vpc(live)?)
@@ -136,12 +134,8 @@ impl<'a> IbmCall<'a> {
     /// Makes the next change of a load balancer that takes changes. `None` if it is as desired.
     fn change(&self, live: &VpcBalancer, desired: &mut DesiredVpcBalancer) -> Result<Option<Change<String>>> {
         let parts = Self::parts(&live.id)?;
-        let members = parts.pools.iter().filter_map(|it| it.members.as_ref()).flatten();
-        let chosen: SortedSet<String> = members.map(|it| it.target.address.clone()).collect();
-        let addresses = desired.addresses(self.service, &chosen);
-        let Some(step) = step::next(&live.id, &parts, desired, &addresses) else { return Ok(None) };
-        let does = step.does;
-        Ok(Some(step.request.change()?.map(|_| does)))
+        let addresses = desired.addresses(self.service, &parts.chosen());
+        step::next(&live.id, &parts, desired, &addresses).map(VpcStep::send).transpose()
     }
 }
 
@@ -205,20 +199,26 @@ impl Backend for IbmCall<'_> {
         let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
         let mut groups = groups::of_service(self.service, &self.vpc, &self.settings.allowed_groups)?;
-        match self.own_group().for_new(desired.protocol)? {
-            Ok(own) => groups.extend(own),
+        let own = match self.own_group().for_new(desired.protocol)? {
+            Ok(own) => own,
             Err(waits) => return Ok(waits),
-        }
+        };
+        groups.extend(own.iter().map(|it| it.id.clone()));
         let mut body = step::creation(&desired, &addresses, &subnets, self.settings.resource_group.as_deref());
         if !groups.is_empty() {
             body["security_groups"] = groups.into_iter().map(|id| json!({ "id": id })).collect();
         }
         std::mem::take(&mut desired.warnings).emit();
-        let is_taken = |code: &str| ["conflict", "unique", "duplicate", "already"].iter().any(|it| code.contains(it));
-        balancers::create(&body).create_unless(
-            |response| response.status() == 409 || is_taken(&api::code(response)),
-            |response| response.json::<VpcBalancer>().map(|it| self.found(&it)),
-        )
+        let created = balancers::create(&body)
+            .create_unless(api::may_be_there, |response| response.json::<VpcBalancer>().map(|it| self.found(&it)));
+        match created {
+            // A deletion has to wait until lists show the group: the memo of an unclear creation says so, and that of a refused one does not.
+            Err(refused) if own.is_some_and(|it| it.is_made_now) => Ok(Creation::Unclear(format!(
+                "its security group is made, and may be listed late; the load balancer was refused, and is asked for again then: {}",
+                refused.why()
+            ))),
+            created => created,
+        }
     }
 
     fn update(&self, live: &VpcBalancer) -> Result<Update> {
@@ -234,7 +234,7 @@ impl Backend for IbmCall<'_> {
             other => return Ok(Update::Busy(format!("{} is {other}", live.title()))),
         }
         let mut desired = self.desired(Some(live))?;
-        let change = match self.own_group().guard(live, desired.protocol)? {
+        let change = match self.own_group().guard(live, desired.protocol, &mut desired.warnings)? {
             Some(change) => Some(change),
             None => self.change(live, &mut desired)?,
         };
@@ -256,6 +256,22 @@ impl Backend for IbmCall<'_> {
                 warnings.emit();
                 Ok(Update::Done(ingress))
             }
+        }
+    }
+
+    /// Members alone. What was refused may be an annotation: those that choose nodes are read, and no other.
+    fn follow_nodes(&self, live: &VpcBalancer) -> Result<Change<()>> {
+        let mut chosen = self.service.clone();
+        chosen.annotations.retain(|(key, _)| desired::chooses_nodes(key));
+        let Ok(mut desired) = DesiredVpcBalancer::of(&chosen, &self.account, false, Some(live)) else {
+            return Ok(Change::Done(()));
+        };
+        let parts = Self::parts(&live.id)?;
+        let addresses = desired.addresses(&chosen, &parts.chosen());
+        match step::members(&live.id, &parts, &desired, &addresses).map(VpcStep::send).transpose()? {
+            None => Ok(Change::Done(())),
+            // It takes one change at a time: other pools follow in later calls.
+            Some(Change::Done(why) | Change::Busy(why)) => Ok(Change::Busy(why)),
         }
     }
 

@@ -14,8 +14,9 @@ aerostat_sdk::table! {
     pub(crate) const ACCOUNT;
     ACCOUNT_ID: IbmWord = ("accountID", Custom { allowed: "the id of an account: letters and digits", parse: account },
         "The account of the cluster. The VPC has to be in it.").required();
-    CLUSTER_ID: IbmWord = ("clusterID", Custom { allowed: "the id of a cluster: letters, digits, dashes and underscores", parse: id },
-        "The id of the cluster, as provider ids have it. A change makes nodes and load balancers those of another cluster.").required();
+    CLUSTER_ID: IbmWord = ("clusterID", Custom { allowed: "the id of a cluster: at most 41 letters, digits, dashes and underscores", parse: cluster },
+        "The id of the cluster, as provider ids have it. A longer one would cut the Service's UID out of the name by which a load balancer is \
+         known. A change makes nodes and load balancers those of another cluster.").required();
     REGION: IbmWord = ("region", Custom::slug("the name of a region such as us-south"),
         "The region of the cluster. The VPC has to be in it.").required();
     VPC_ID: IbmWord = ("vpcID", Custom { allowed: "the id of a VPC such as r006-4727d842-f94f-4a2d-824a-9bc9b02c523b", parse: id },
@@ -90,6 +91,11 @@ pub(crate) fn check() -> Result<()> {
 
 fn account(text: &str) -> Option<String> {
     (!text.is_empty() && text.bytes().all(|it| it.is_ascii_alphanumeric())).then(|| text.to_owned())
+}
+
+/// The id of a cluster: it leaves 16 digits of a Service's UID in the names of load balancers.
+fn cluster(text: &str) -> Option<String> {
+    id(text).filter(|it| it.len() <= 41)
 }
 
 /// An id as the API and provider ids take it: one segment of a path.

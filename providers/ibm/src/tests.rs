@@ -109,6 +109,10 @@ fn bad_settings_are_refused_by_name() {
         (settings().setting("clusterDefaultProvider", "g1"), "\"g1\" is not g2 or classic"),
         (Host::new().setting("accountID", "a/b"), "setting accountID: \"a/b\" is not the id of an account"),
         (Host::new().setting("accountID", "acc"), "setting vpcID is missing"),
+        (
+            Host::new().setting("accountID", "acc").setting("vpcID", "r006-1").setting("clusterID", &"c".repeat(42)),
+            "is not the id of a cluster: at most 41 letters",
+        ),
     ] {
         let refused = describe(host);
         assert!(matches!(&refused, Error::Invalid(why) if why.contains(part)), "{part}: {refused:?}");

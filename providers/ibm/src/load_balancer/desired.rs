@@ -6,7 +6,7 @@ use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Protoco
 
 use super::annotations::{
     CHECK_DELAY, CHECK_PATH, CHECK_PORT, CHECK_PROTOCOL, CHECK_RETRIES, CHECK_TIMEOUT, CHECK_UDP, FEATURES,
-    IDLE_TIMEOUT, IP_TYPE, IbmCheck, IbmFeature, IbmReading, MEMBER_QUOTA, NAME, SECURITY_GROUPS, ZONE, check_selector,
+    IDLE_TIMEOUT, IP_TYPE, IbmCheck, IbmFeature, IbmReading, MEMBER_QUOTA, NAME, NODE_SELECTOR, ZONE, check_selector,
 };
 use super::{members, names, ranges};
 use crate::api::load_balancers::{VpcBalancer, VpcMember, VpcMemberTarget, VpcMonitor};
@@ -41,7 +41,7 @@ pub(super) struct DesiredVpcPort {
 }
 
 impl DesiredVpcBalancer {
-    /// As a Service asks for it, whose load balancer is `live` if it has one. `has_groups`: whether source ranges make a security group.
+    /// As a Service asks for it, whose load balancer is `live` if it has one. `has_group`: whether it has a security group for source ranges.
     ///
     /// # Errors
     ///
@@ -49,7 +49,7 @@ impl DesiredVpcBalancer {
     pub(super) fn of(
         service: &LoadBalancer,
         settings: &IbmAccountSettings,
-        has_groups: bool,
+        has_group: bool,
         live: Option<&VpcBalancer>,
     ) -> Result<Self> {
         let mut reading = IbmReading::of(service, live);
@@ -80,8 +80,7 @@ impl DesiredVpcBalancer {
             let word = |is_network| if is_network { "a network load balancer" } else { "an application load balancer" };
             desired.warnings.immutable("its kind", word(is_network), word(asks_for_network));
         }
-        let names_groups = annotations.read(&SECURITY_GROUPS)?.is_some();
-        desired.warn(service, live, has_groups && !names_groups);
+        desired.warn(service, live, has_group);
         Ok(desired)
     }
 
@@ -118,7 +117,7 @@ impl DesiredVpcBalancer {
             ignored.push("sessionAffinity ClientIP");
         }
         if !ignored.is_empty() {
-            self.warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
+            self.warnings.add(ranges::IGNORED, format_args!("this has no effect here: {}", ignored.join("; ")));
         }
     }
 
@@ -146,6 +145,11 @@ impl DesiredVpcPort {
         let without = |it: &VpcMonitor| VpcMonitor { url_path: path(it), ..it.clone() };
         without(live) == without(&self.monitor)
     }
+}
+
+/// Whether an annotation decides which nodes take traffic, or by which port those of UDP are checked: without one UDP is refused.
+pub(super) fn chooses_nodes(key: &str) -> bool {
+    [ZONE.name, MEMBER_QUOTA.name, NODE_SELECTOR.name, CHECK_UDP.name].contains(&key)
 }
 
 fn has_udp(service: &LoadBalancer) -> bool {

@@ -7,16 +7,16 @@
 use std::time::Duration;
 
 use aerostat_sdk::annotations::Annotations;
-use aerostat_sdk::backend::Creation;
-use aerostat_sdk::http::Request;
+use aerostat_sdk::backend::{Creation, Found};
+use aerostat_sdk::events::Warnings;
 use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
 use serde_json::json;
 
 use super::annotations::SECURITY_GROUPS;
 use super::names;
-use crate::api::load_balancers::VpcBalancer;
+use crate::api::load_balancers::{VpcBalancer, VpcGroupReference};
 use crate::api::security_groups::{self as api, VpcRule, VpcSecurityGroup};
-use crate::api::vpcs;
+use crate::api::{VpcId, may_be_there, vpcs};
 use crate::settings::IbmAccountSettings;
 use crate::settings::balancers::IbmBalancerSettings;
 
@@ -25,6 +25,9 @@ const RULES_OF_ONE_CALL: usize = 50;
 
 /// When a security group is looked for again that is being deleted.
 const SOON: Duration = Duration::from_secs(2);
+
+/// The reason of an event about fields without effect.
+pub(super) const IGNORED: &str = "ServiceFieldsIgnored";
 
 /// Every client.
 const EVERYWHERE: &str = "0.0.0.0/0";
@@ -56,53 +59,77 @@ pub(super) struct OwnGroup<'a> {
     pub(super) vpc: &'a str,
 }
 
+/// The group of a new load balancer.
+pub(super) struct NewGroup {
+    pub(super) id: String,
+    /// Whether no list has shown it yet.
+    pub(super) is_made_now: bool,
+}
+
 impl OwnGroup<'_> {
-    /// Whether the Service is to have a group of its own: security groups that it names are in the place of it.
-    fn is_wanted(&self) -> Result<bool> {
+    /// Whether the Service, whose load balancer is `live` if it has one, is to have a group of its own: security groups that it names when the
+    /// load balancer is made are in the place of it, and later they count no more.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, for an annotation that is no list of groups.
+    pub(super) fn is_wanted(&self, live: Option<&VpcBalancer>) -> Result<bool> {
+        if !self.settings.own_groups || !are_restricted(self.service) {
+            return Ok(false);
+        }
         let names_groups = Annotations::of(self.service).read(&SECURITY_GROUPS)?.is_some();
-        Ok(self.settings.own_groups && are_restricted(self.service) && !names_groups)
+        Ok(!names_groups || live.is_some_and(|it| self.of_balancer(it).is_some()))
+    }
+
+    /// The group, if the load balancer has it.
+    fn of_balancer<'l>(&self, live: &'l VpcBalancer) -> Option<&'l VpcGroupReference> {
+        let name = self.name();
+        live.security_groups.iter().find(|it| it.name == name)
     }
 
     fn name(&self) -> String {
         names::own(self.service, self.account)
     }
 
-    /// The id of the group that a new load balancer has: `None` for one without a group of its own. `Err` while there is none yet, with the
-    /// outcome of the request that makes it.
+    /// The group that a new load balancer has: `None` for one without a group of its own. `Err` while it cannot be made yet, with the outcome of
+    /// the request that makes the group: where that is unclear, the load balancer's creation is, and a deletion waits for both.
     ///
     /// # Errors
     ///
     /// Whatever the cloud answered.
-    pub(super) fn for_new(&self, protocol: &str) -> Result<std::result::Result<Option<String>, Creation>> {
-        if !self.is_wanted()? {
+    pub(super) fn for_new(&self, protocol: &str) -> Result<std::result::Result<Option<NewGroup>, Creation>> {
+        if !self.is_wanted(None)? {
             return Ok(Ok(None));
         }
         let Some(group) = api::named(self.vpc, &self.name())? else {
-            return Ok(Err(Creation::Busy(self.make(protocol)?)));
+            return Ok(match self.make(protocol)? {
+                Creation::Begun(made) => Ok(Some(NewGroup { id: made.id, is_made_now: true })),
+                other => Err(other),
+            });
         };
         match self.put_rules_right(&group, protocol)? {
             Some(Change::Done(why) | Change::Busy(why)) => Ok(Err(Creation::Busy(why))),
-            None => Ok(Ok(Some(group.id))),
+            None => Ok(Ok(Some(NewGroup { id: group.id, is_made_now: false }))),
         }
     }
 
-    /// Sends the request that makes the group. Returns what the call waits for: the next one finds it by its name, also if this answer was lost.
-    fn make(&self, protocol: &str) -> Result<String> {
-        let mut body = json!({
-            "name": self.name(), "vpc": { "id": self.vpc }, "rules": rules(self.service, protocol),
-        });
+    /// Sends the request that makes the group, which no list shows.
+    fn make(&self, protocol: &str) -> Result<Creation> {
+        let name = self.name();
+        let mut body = json!({ "name": name, "vpc": { "id": self.vpc }, "rules": rules(self.service, protocol) });
         if let Some(group) = &self.settings.resource_group {
             body["resource_group"] = json!({ "id": group });
         }
-        let response = api::create(&body).answer()?;
-        if !crate::api::is_taken(&response) {
-            response.accepted()?;
-        }
-        Ok(format!("the security group {} is made", self.name()))
+        let created = api::create(&body)
+            .create_unless(may_be_there, |response| Ok(Found::new(response.json::<VpcId>()?.id, &name, true)))?;
+        Ok(match created {
+            Creation::Unclear(why) => Creation::Unclear(format!("the security group {name} may be there: {why}")),
+            other => other,
+        })
     }
 
-    /// Makes the group's rules those that the Service asks for: those that lack come first, so that nobody is shut out meanwhile. `None` if they
-    /// are as desired.
+    /// Makes the group's rules those that the Service asks for: those that lack come first, so that nobody is shut out meanwhile. Where they are
+    /// refused, because there are as many as a group takes, the others make room for them. `None` if they are as desired.
     fn put_rules_right(&self, group: &VpcSecurityGroup, protocol: &str) -> Result<Option<Change<String>>> {
         let desired = rules(self.service, protocol);
         let mut seen: Vec<&VpcRule> = Vec::new();
@@ -114,29 +141,47 @@ impl OwnGroup<'_> {
             }
         }
         let lacking = desired.iter().filter(|it| !seen.contains(it)).map(|it| api::add_rule(&group.id, it));
-        let writes: Vec<Request> = lacking.chain(extra).take(RULES_OF_ONE_CALL).collect();
-        let count = writes.len();
-        for write in writes {
-            // One that is gone already is as good as deleted.
-            if let Change::Busy(why) = write.change_or_gone()? {
-                return Ok(Some(Change::Busy(why)));
+        let (mut count, mut refused) = (0, None);
+        for write in lacking.take(RULES_OF_ONE_CALL) {
+            match write.change() {
+                Ok(Change::Done(_)) => count += 1,
+                Ok(Change::Busy(why)) => return Ok(Some(Change::Busy(why))),
+                Err(refusal) if refusal.is_refusal() => {
+                    refused = Some(refusal);
+                    break;
+                }
+                Err(error) => return Err(error),
             }
         }
-        Ok((count > 0).then(|| Change::Done(format!("{count} rules of security group {} change", group.name))))
+        for write in extra.into_iter().take(RULES_OF_ONE_CALL.saturating_sub(count)) {
+            // One that is gone already is as good as deleted.
+            match write.change_or_gone() {
+                Ok(Change::Done(())) => count += 1,
+                Ok(Change::Busy(why)) => return Ok(Some(Change::Busy(why))),
+                Err(error) => return Err(refused.unwrap_or(error)),
+            }
+        }
+        match refused {
+            Some(refusal) if count == 0 => Err(refusal),
+            _ => {
+                Ok((count > 0).then(|| Change::Done(format!("{count} rules of security group {} change", group.name))))
+            }
+        }
     }
 
-    /// Makes the next change of who may reach a load balancer. `None` if that is as desired, and without the setting.
+    /// Makes the next change of who may reach a load balancer. `None` if that is as desired. A group that is there without the setting, or
+    /// without ranges, goes.
     ///
     /// # Errors
     ///
-    /// Whatever the cloud answered.
-    pub(super) fn guard(&self, live: &VpcBalancer, protocol: &str) -> Result<Option<Change<String>>> {
-        if !self.settings.own_groups {
-            return Ok(None);
-        }
-        let name = self.name();
-        let own = live.security_groups.iter().find(|it| it.name == name);
-        match (self.is_wanted()?, own) {
+    /// Whatever the cloud answered; `unavailable`, where it is not clear whether there is the group.
+    pub(super) fn guard(
+        &self,
+        live: &VpcBalancer,
+        protocol: &str,
+        warnings: &mut Warnings,
+    ) -> Result<Option<Change<String>>> {
+        match (self.is_wanted(Some(live))?, self.of_balancer(live)) {
             (false, None) => Ok(None),
             (false, Some(own)) => {
                 // A load balancer is never without a group.
@@ -146,8 +191,11 @@ impl OwnGroup<'_> {
                 self.detach(&own.id, live).map(Some)
             }
             (true, None) => {
-                let Some(group) = api::named(self.vpc, &name)? else {
-                    return Ok(Some(Change::Done(self.make(protocol)?)));
+                let Some(group) = api::named(self.vpc, &self.name())? else {
+                    return match self.make(protocol)? {
+                        Creation::Begun(made) | Creation::Made(made) => self.attach(&made.id, live).map(Some),
+                        Creation::Busy(why) | Creation::Unclear(why) => Err(Error::Unavailable(why)),
+                    };
                 };
                 match self.put_rules_right(&group, protocol)? {
                     Some(change) => Ok(Some(change)),
@@ -168,12 +216,23 @@ impl OwnGroup<'_> {
                 if live.security_groups.len() == 1 {
                     return Ok(None);
                 }
-                // Of further ones the VPC's default alone is taken away: the others somebody gave it.
+                // The VPC's default alone is taken away: other groups somebody gave it.
                 let usual = self.usual_group()?;
-                match live.security_groups.iter().any(|it| it.id == usual) {
-                    true => self.detach(&usual, live).map(Some),
-                    false => Ok(None),
+                if live.security_groups.iter().any(|it| it.id == usual) {
+                    return self.detach(&usual, live).map(Some);
                 }
+                let others = live.security_groups.iter().filter(|it| it.id != own.id);
+                let others: Vec<String> = others.map(|it| format!("{} ({})", it.id, it.name)).collect();
+                warnings.add(
+                    IGNORED,
+                    format_args!(
+                        "loadBalancerSourceRanges do not bind: {} has security group {} beside its own, and what any of them lets in \
+                         comes in: take it away in the cloud",
+                        live.title(),
+                        others.join(", ")
+                    ),
+                );
+                Ok(None)
             }
         }
     }
@@ -194,15 +253,13 @@ impl OwnGroup<'_> {
         Ok(group.id)
     }
 
-    /// Takes the group of a Service away whose load balancer is gone. It is done once it is not listed any more.
+    /// Takes the group of a Service away whose load balancer is gone. It is done once it is not listed any more. What the Service and the setting
+    /// say by now tells nothing of what they said before: the list is read once for every Service.
     ///
     /// # Errors
     ///
     /// Whatever the cloud answered.
     pub(super) fn delete(&self) -> Result<Deletion> {
-        if !self.settings.own_groups && !are_restricted(self.service) {
-            return Ok(Deletion::Done);
-        }
         let Some(group) = api::named(self.vpc, &self.name())? else { return Ok(Deletion::Done) };
         let why = match api::delete(&group.id).change_or_gone()? {
             Change::Done(()) => format!("the cloud deletes security group {}", group.name),

@@ -2,6 +2,7 @@
 //! changed, pools new, listeners new. Pure.
 
 use aerostat_sdk::http::Request;
+use aerostat_sdk::{Change, Result, SortedSet};
 use serde_json::{Value, json};
 
 use super::desired::{DesiredVpcBalancer, DesiredVpcPort};
@@ -35,6 +36,12 @@ impl LivePool {
 }
 
 impl BalancerParts {
+    /// The addresses of the nodes that take traffic now.
+    pub(super) fn chosen(&self) -> SortedSet<String> {
+        let members = self.pools.iter().filter_map(|it| it.members.as_ref()).flatten();
+        members.map(|it| it.target.address.clone()).collect()
+    }
+
     /// The pool of a port: of several the one that its listener sends to.
     fn pool(&self, protocol: &str, port: u16) -> Option<&LivePool> {
         let mut own = self.pools.iter().filter(|it| it.port(protocol) == Some(port));
@@ -51,13 +58,22 @@ impl BalancerParts {
 
 /// One change, and what it does, for a person.
 pub(super) struct VpcStep {
-    pub(super) request: Request,
-    pub(super) does: String,
+    request: Request,
+    does: String,
 }
 
 impl VpcStep {
     fn new(request: Request, does: impl Into<String>) -> Option<Self> {
         Some(Self { request, does: does.into() })
+    }
+
+    /// Sends it. Returns what it does.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    pub(super) fn send(self) -> Result<Change<String>> {
+        Ok(self.request.change()?.map(|_| self.does))
     }
 }
 
@@ -93,7 +109,7 @@ pub(super) fn next(
         }
     }
     for port in &desired.ports {
-        let Some(LivePool { pool, members }) = live.pool(desired.protocol, port.port) else { continue };
+        let Some(found @ LivePool { pool, .. }) = live.pool(desired.protocol, port.port) else { continue };
         let has_proxy = pool.proxy_protocol == desired.proxy_protocol();
         if pool.name != port.pool || !has_proxy || !port.is_monitored_by(&pool.health_monitor) {
             let mut body = json!({ "name": port.pool, "health_monitor": port.monitor });
@@ -102,12 +118,9 @@ pub(super) fn next(
             }
             return VpcStep::new(api::change(id, "pools", &pool.id, &body), format!("the pool {} changes", port.pool));
         }
-        let mut desired_members = port.members(addresses);
-        desired_members.sort();
-        if members.as_ref() != Some(&desired_members) {
-            let body = json!({ "members": port.members(addresses) });
-            let request = api::replace_members(id, &pool.id, &body);
-            return VpcStep::new(request, format!("the pool {} gets its members", port.pool));
+        let step = members_of(id, found, port, addresses);
+        if step.is_some() {
+            return step;
         }
     }
     for port in &desired.ports {
@@ -133,6 +146,31 @@ pub(super) fn next(
         }
     }
     None
+}
+
+/// The next change of members alone, in the pools that are as the Service asks for; `None` if there is none.
+pub(super) fn members(
+    id: &str,
+    live: &BalancerParts,
+    desired: &DesiredVpcBalancer,
+    addresses: &[String],
+) -> Option<VpcStep> {
+    desired.ports.iter().find_map(|port| {
+        let found = live.pool(desired.protocol, port.port).filter(|it| it.pool.name == port.pool)?;
+        members_of(id, found, port, addresses)
+    })
+}
+
+/// The change of a pool's members; `None` if they are those at these addresses.
+fn members_of(id: &str, live: &LivePool, port: &DesiredVpcPort, addresses: &[String]) -> Option<VpcStep> {
+    let mut desired = port.members(addresses);
+    desired.sort();
+    if live.members.as_ref() == Some(&desired) {
+        return None;
+    }
+    let body = json!({ "members": port.members(addresses) });
+    let request = api::replace_members(id, &live.pool.id, &body);
+    VpcStep::new(request, format!("the pool {} gets its members", port.pool))
 }
 
 /// The body of a pool.

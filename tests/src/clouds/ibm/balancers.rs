@@ -44,9 +44,7 @@ pub(super) fn answer(world: &mut World, request: &Recorded, path: &[&str]) -> Re
 
 /// The list. New ones may come into it late.
 fn list(world: &mut World, request: &Recorded) -> Result<Answer, Refused> {
-    let (now, late) = (world.time(), world.behaviour.lists_late_by);
-    let is_listed = |it: &Value| world.made(text(it, "id")).is_none_or(|made| made + late <= now);
-    let page = listing::page(world, request, VpcKind::LoadBalancer, is_listed)?;
+    let page = listing::page(world, request, VpcKind::LoadBalancer, |it| world.is_listed(it))?;
     let ids: Vec<String> = world.all(VpcKind::LoadBalancer).map(|it| text(it, "id").to_owned()).collect();
     ids.iter().for_each(|id| world.count_read(id));
     Ok(page)

@@ -18,7 +18,7 @@ pub struct Behaviour {
     pub route_deletion: Taking,
     /// Whether creations end in `failed`.
     pub creations_fail: bool,
-    /// How late new load balancers come into lists. By id they can be had at once.
+    /// How late new load balancers and security groups come into lists. By id they can be had at once.
     pub lists_late_by: Duration,
     /// How many of a kind there may be. Absent: as many as one likes.
     pub quotas: BTreeMap<VpcKind, usize>,

@@ -72,4 +72,5 @@ fn is_asked(world: &World, request: &Recorded, kind: VpcKind, it: &Value) -> boo
         && is("zone.name", text(it, "zone"))
         && (kind == VpcKind::Subnet || is("name", text(it, "name")))
         && is("target.id", target)
+        && (kind != VpcKind::SecurityGroup || world.is_listed(it))
 }

@@ -120,9 +120,10 @@ impl World {
         self.objects.retain(|id, it| id != balancer && text(&it.body, "balancer") != balancer);
     }
 
-    /// When an object came to be.
-    pub(super) fn made(&self, id: &str) -> Option<SystemTime> {
-        self.objects.get(id).map(|it| it.made)
+    /// Whether a list shows an object already.
+    pub(super) fn is_listed(&self, it: &Value) -> bool {
+        let late = self.behaviour.lists_late_by;
+        self.objects.get(text(it, "id")).is_none_or(|it| it.made + late <= self.time())
     }
 
     /// A number that nothing else has.

@@ -27,6 +27,8 @@ pub(super) struct FakeVpc {
     pub(super) refuses: Option<fn() -> Response>,
     /// The status in which creations end.
     pub(super) ends_in: &'static str,
+    /// The most rules of a security group.
+    pub(super) most_rules: usize,
 }
 
 impl Default for FakeVpc {
@@ -40,6 +42,7 @@ impl Default for FakeVpc {
             given: 0,
             refuses: None,
             ends_in: "active",
+            most_rules: 250,
         }
     }
 }
@@ -162,6 +165,7 @@ impl FakeVpc {
                     return error(409, "not_unique");
                 }
                 body["id"] = self.id("r006-own").into();
+                body["late"] = moment.lists_lag.into();
                 for rule in body["rules"].as_array_mut().unwrap() {
                     self.given += 1;
                     rule["id"] = format!("rule-{}", self.given).into();
@@ -195,6 +199,9 @@ impl FakeVpc {
                 reply(204, "")
             }
             (Method::Post, [_, "rules"], Some(at)) => {
+                if self.groups[at]["rules"].as_array().unwrap().len() >= self.most_rules {
+                    return error(400, "over_quota");
+                }
                 body["id"] = self.id("rule").into();
                 self.groups[at]["rules"].as_array_mut().unwrap().push(body.clone());
                 reply(201, body)
@@ -303,7 +310,7 @@ impl FakeCloud for FakeVpc {
                 assert_eq!(query("vpc.id"), Some("r006-1"));
                 let mut groups: Vec<Value> =
                     (1..=6).map(|it| json!({ "id": format!("r006-g{it}"), "name": format!("clients-{it}") })).collect();
-                groups.extend(self.groups.iter().cloned());
+                groups.extend(self.groups.iter().filter(|it| !(moment.lists_lag && it["late"] == true)).cloned());
                 reply(200, json!({ "security_groups": groups }))
             }
             (Method::Get, ["vpcs", _]) => {

@@ -30,9 +30,19 @@ fn a_network_one_is_in_one_subnet_and_keeps_its_address() {
     );
     assert_eq!(service.current_ingress, [Ingress::ip("169.48.0.1")]);
     assert_eq!(played.settle(&mut service), [""; 0]);
-    // By its address it is known again, whatever its name.
     service.memo = None;
-    assert_eq!(played.settle(&mut service), [""; 0]);
+    assert_eq!(played.settle(&mut service), [""; 0], "it is found by its name");
+}
+
+#[test]
+fn an_address_that_another_load_balancer_has_by_now_proves_nothing() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = network(Protocol::Tcp).with_annotation(format!("{PREFIX}vpc-lb-name"), "shared");
+    played.settle(&mut service);
+    assert_eq!(service.current_ingress, [Ingress::ip("169.48.0.1")]);
+    service.memo = None;
+    assert_eq!(played.host.run(|| Ibm::delete(&service)), Ok(Deletion::Done));
+    assert_eq!(played.deletions(), [""; 0]);
 }
 
 #[test]

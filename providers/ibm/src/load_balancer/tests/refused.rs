@@ -171,6 +171,26 @@ fn security_groups_are_named_where_the_operator_allows_it() {
 }
 
 #[test]
+fn nodes_are_followed_where_an_annotation_is_refused() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    played.settle(&mut service);
+    service = service.with_annotation(format!("{PREFIX}vpc-idle-connection-timeout"), "49");
+    service.nodes.push(node(4));
+    let before = played.host.requests().len();
+    let refused = (0..30).map(|_| played.call(&mut service)).last().unwrap();
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("idle-connection-timeout")), "{refused:?}");
+    let all = &played.host.requests()[before..];
+    let written: Vec<String> = all.iter().filter(|it| !it.starts_with("GET")).map(|it| plain(it)).collect();
+    assert_eq!(written, ["PUT /lb-1/pools/pool-1/members", "PUT /lb-1/pools/pool-5/members"]);
+    service.nodes.push(node(5));
+    service = service.with_annotation(format!("{PREFIX}zone"), "US");
+    let sent = played.host.bodies().len();
+    (0..4).for_each(|_| drop(played.call(&mut service)));
+    assert_eq!(played.host.bodies().len(), sent, "a zone that is none chooses nobody");
+}
+
+#[test]
 fn ibm_043_classic_infrastructure_has_no_load_balancers() {
     let classic = Host::new().setting("accountID", "acc").setting("clusterID", "c1").setting("region", "us-south");
     let classic = classic.setting("clusterDefaultProvider", "classic");
