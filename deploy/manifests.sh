@@ -16,6 +16,9 @@ out=${1:-.}
 shift $(($# > 0))
 
 place='DIGEST-OF-THE-MANIFEST'
+alibaba=(--set "settings.region=cn-hangzhou,settings.vpc=VPC-OF-THE-CLUSTER"
+	--set "credentials.alibaba.roleArn=acs:ram::ACCOUNT-ID:role/NAME-OF-THE-ROLE"
+	--set "credentials.alibaba.providerArn=acs:ram::ACCOUNT-ID:oidc-provider/NAME-OF-THE-PROVIDER")
 aws=(--set "settings.region=eu-central-1,settings.vpc=VPC-OF-THE-CLUSTER,settings.clusterID=ID-OF-THE-CLUSTER"
 	--set "credentials.aws.roleArn=ARN-OF-THE-ROLE")
 azure=(--set "settings.subscriptionId=ID-OF-THE-SUBSCRIPTION,settings.resourceGroup=NAME-OF-THE-RESOURCE-GROUP"
@@ -24,6 +27,8 @@ azure=(--set "settings.subscriptionId=ID-OF-THE-SUBSCRIPTION,settings.resourceGr
 	--set "credentials.entra.tenant=ID-OF-THE-TENANT,credentials.entra.clientId=ID-OF-THE-APPLICATION")
 gcp=(--set "settings.project=ID-OF-THE-PROJECT,settings.region=europe-west1"
 	--set "credentials.google.workloadIdentityProvider=PROVIDER-OF-THE-POOL")
+ibm=(--set "settings.accountID=ID-OF-THE-ACCOUNT,settings.clusterID=ID-OF-THE-CLUSTER,settings.vpcID=ID-OF-THE-VPC"
+	--set "settings.region=us-south,settings.g2VpcSubnetNames=NAMES-OF-SUBNETS")
 openstack=(--set "settings.region=RegionOne,openstack.authURL=https://keystone.example.com:5000/v3"
 	--set "openstack.origins.compute={https://nova.example.com:8774}"
 	--set "openstack.origins.network={https://neutron.example.com:9696}"
@@ -57,11 +62,13 @@ hetzner=(--set provider=hetzner "${of_config_map[@]}" --set "credentials.token=R
 keys=(--set "credentials.aws.source=sharedFile"
 	--set "credentials.aws.accessKeyId=REPLACE-WITH-YOUR-KEY-ID,credentials.aws.secretAccessKey=REPLACE-WITH-YOUR-SECRET-KEY")
 
-for cloud in digitalocean hetzner aws azure gcp openstack; do
+for cloud in digitalocean hetzner alibaba aws azure gcp ibm openstack; do
 	flags=(--set "provider=$cloud,digests.$cloud=sha256:$place")
+	[ "$cloud" != alibaba ] || flags+=("${alibaba[@]}")
 	[ "$cloud" != aws ] || flags+=("${aws[@]}")
 	[ "$cloud" != azure ] || flags+=("${azure[@]}")
 	[ "$cloud" != gcp ] || flags+=("${gcp[@]}")
+	[ "$cloud" != ibm ] || flags+=("${ibm[@]}")
 	[ "$cloud" != openstack ] || flags+=("${openstack[@]}")
 	render "install-$cloud.yaml" "${flags[@]}" "$@"
 done
@@ -74,12 +81,15 @@ one leader-migration.yaml leader-migration "${digitalocean[@]}" --set leaderMigr
 for name in config secret; do
 	one "hetzner/$name.yaml" "$name" "${hetzner[@]}"
 done
+one alibaba/config.yaml config --set provider=alibaba "${of_config_map[@]}" "${alibaba[@]}"
 one aws/config.yaml config --set provider=aws "${of_config_map[@]}" "${aws[@]}"
 one aws/secret.yaml secret --set provider=aws "${of_config_map[@]}" "${aws[@]}" "${keys[@]}"
 one azure/config.yaml config --set provider=azure "${of_config_map[@]}" "${azure[@]}"
 for name in config rbac; do
 	one "gcp/$name.yaml" "$name" --set provider=gcp "${of_config_map[@]}" "${gcp[@]}"
 done
+one ibm/config.yaml config --set provider=ibm "${of_config_map[@]}" "${ibm[@]}"
+one ibm/secret.yaml secret --set provider=ibm "${of_config_map[@]}" "${ibm[@]}" --set credentials.ibm.apiKey=REPLACE-WITH-YOUR-KEY
 one openstack/config.yaml config --set provider=openstack "${of_config_map[@]}" "${openstack[@]}"
 login=(--set "credentials.openstack.id=REPLACE-WITH-THE-ID,credentials.openstack.secret=REPLACE-WITH-THE-SECRET")
 one openstack/secret.yaml secret --set provider=openstack "${of_config_map[@]}" "${openstack[@]}" "${login[@]}"

@@ -10,7 +10,7 @@
 {{- end }}
 {{- end }}
 {{- if not $values.provider }}
-{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, aws, azure, gcp or openstack" }}
+{{- fail "provider: no cloud is named. Next step: --set provider=digitalocean, hetzner, alibaba, aws, azure, gcp, ibm or openstack" }}
 {{- end }}
 {{- if eq $values.provider "aws" }}
 {{- range list "region" "vpc" "clusterID" }}
@@ -44,6 +44,30 @@
 {{- end }}
 {{- if and (eq $values.credentials.google.source "federation") (not $values.credentials.google.workloadIdentityProvider) }}
 {{- fail "credentials.google.workloadIdentityProvider: no provider of a pool is named. Next step: --set credentials.google.workloadIdentityProvider=projects/…, or another credentials.google.source" }}
+{{- end }}
+{{- end }}
+{{- if eq $values.provider "alibaba" }}
+{{- range list "region" "vpc" }}
+{{- if not (index $values.settings .) }}
+{{- fail (printf "settings.%s: nothing is there, and Alibaba Cloud's provider needs it. Next step: --set settings.%s=…" . .) }}
+{{- end }}
+{{- end }}
+{{- if eq $values.credentials.alibaba.source "oidc" }}
+{{- range list "roleArn" "providerArn" }}
+{{- if not (index $values.credentials.alibaba .) }}
+{{- fail (printf "credentials.alibaba.%s: nothing is there. Next step: --set credentials.alibaba.%s=acs:ram::…, or another credentials.alibaba.source" . .) }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- end }}
+{{- if eq $values.provider "ibm" }}
+{{- range list "accountID" "clusterID" "region" "vpcID" }}
+{{- if not (index $values.settings .) }}
+{{- fail (printf "settings.%s: nothing is there, and IBM Cloud's provider needs it. Next step: --set settings.%s=…" . .) }}
+{{- end }}
+{{- end }}
+{{- if and (eq $values.credentials.ibm.source "computeResource") (not $values.credentials.ibm.profile) }}
+{{- fail "credentials.ibm.profile: no trusted profile is named. Next step: --set credentials.ibm.profile=Profile-…, or another credentials.ibm.source" }}
 {{- end }}
 {{- end }}
 {{- if eq $values.provider "openstack" }}
@@ -111,12 +135,14 @@
 {{- /* What each cloud's provider is called, which controllers can run with it, and the settings that it has anyhow. */ -}}
 {{- define "aerostat.presets" -}}
 {{- $all := dict
+  "alibaba" (dict "name" "alicloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "digitalocean" (dict "name" "digitalocean" "controllers" list "settings" dict)
   "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "hetzner" (dict "name" "hcloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller")
     "settings" (dict "loadBalancers.location" "fsn1"))
+  "ibm" (dict "name" "ibm" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "openstack" (dict "name" "openstack" "controllers" (list "node-route-controller") "settings" dict) }}
 {{- /* A provider is always named, but where helm lint goes on after a failure. */ -}}
 {{- $preset := index $all (.Values.provider | default "digitalocean") }}

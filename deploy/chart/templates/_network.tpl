@@ -10,6 +10,11 @@
 {{- if .keystone }}{{ $places = append $places .keystone }}{{ end }}
 {{- if and .entra (not (hasKey (.entra | default dict) "managedIdentity")) }}{{ $places = append $places .entra }}{{ end }}
 {{- if and .google (not (hasKey (.google | default dict) "metadata")) }}{{ $places = append $places .google }}{{ end }}
+{{- if and .ibmIam (not (hasKey (.ibmIam | default dict) "instanceIdentity")) }}{{ $places = append $places .ibmIam }}{{ end }}
+{{- if and .acs3 (or .acs3.oidc .acs3.assumeRole) }}
+{{- if not .acs3.sts }}{{ $_ := set .acs3 "sts" dict }}{{ end }}
+{{- $places = append $places .acs3.sts }}
+{{- end }}
 {{- if and .sigv4 (or .sigv4.webIdentity .sigv4.assumeRole) }}
 {{- if not .sigv4.sts }}{{ $_ := set .sigv4 "sts" dict }}{{ end }}
 {{- $places = append $places .sigv4.sts }}
@@ -51,6 +56,12 @@
 {{- if dig "serviceAccountKey" "exchange" false . }}{{ $urls = append $urls "https://oauth2.googleapis.com" }}{{ end }}
 {{- $urls = concat $urls (.tokenOrigins | default list) }}
 {{- end }}
+{{- if and .acs3 (or .acs3.oidc .acs3.assumeRole) }}
+{{- $urls = append $urls (dig "sts" "baseUrl" (printf "https://sts.%s.aliyuncs.com" .acs3.region) .acs3) }}
+{{- end }}
+{{- with .ibmIam }}
+{{- if not (hasKey . "instanceIdentity") }}{{ $urls = append $urls (.baseUrl | default "https://iam.cloud.ibm.com") }}{{ end }}
+{{- end }}
 {{- if and .sigv4 (or .sigv4.webIdentity .sigv4.assumeRole) }}
 {{- $domain := ternary "amazonaws.com.cn" "amazonaws.com" (hasPrefix "cn-" .sigv4.region) }}
 {{- $sts := printf "https://sts.%s.%s" .sigv4.region $domain }}
@@ -72,6 +83,8 @@
 {{- range $cloud.credentials }}
 {{- if and .google (hasKey (.google | default dict) "metadata") }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
 {{- if and .entra (hasKey (.entra | default dict) "managedIdentity") }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
+{{- if and .acs3 (hasKey (.acs3 | default dict) "instanceMetadata") }}{{ $_ := set $networks "80" (list "100.100.100.200/32") }}{{ end }}
+{{- if and .ibmIam (hasKey (.ibmIam | default dict) "instanceIdentity") }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
 {{- if .sigv4 }}
 {{- if hasKey .sigv4 "instanceMetadata" }}{{ $_ := set $networks "80" (list "169.254.169.254/32") }}{{ end }}
 {{- if hasKey .sigv4 "podIdentity" }}{{ $_ := set $networks "80" (list "169.254.170.23/32" "fd00:ec2::23/128") }}{{ end }}

@@ -253,13 +253,21 @@ impl Credentials {
         self.approval.lock()
     }
 
+    /// Waits a while for the tokens of an endpoint's credential that are being asked for. Without them the credential itself says what its
+    /// caller is told.
+    pub(crate) async fn fetched(&self, endpoint: &Endpoint) {
+        let own = self.of_endpoint(endpoint);
+        let auxiliary = own.and_then(|it| self.named(it.auxiliary()?));
+        let fetched = futures::future::join_all(own.into_iter().chain(auxiliary).map(|it| it.fetched()));
+        let _ = tokio::time::timeout(FETCH, fetched).await;
+    }
+
     /// Attaches the credential of a request's endpoint, if it has one.
     pub(crate) async fn authorize(
         &self,
         permitted: Permitted,
         now: SystemTime,
     ) -> Result<Authenticated, NotAuthorized> {
-        let secrets = self.secrets();
         let endpoint = permitted.endpoint().clone();
         let authenticated = match &endpoint.credential {
             None => Authenticated::new(permitted, 0, Vec::new()),
@@ -267,19 +275,16 @@ impl Credentials {
                 let credential = self.named(name);
                 let credential =
                     credential.ok_or_else(|| NotAuthorized::Refused(format!("there is no credential {name}")))?;
-                let auxiliary = credential.auxiliary().and_then(|it| self.named(it));
-                let needed = [Some(credential), auxiliary].into_iter().flatten();
-                let fetched = futures::future::join_all(needed.map(|it| it.fetched()));
-                // Without it, the credential itself says what its caller is told.
-                let _ = tokio::time::timeout(FETCH, fetched).await;
                 let authenticated = credential.authorize(permitted, now).await?;
+                let auxiliary = credential.auxiliary().and_then(|it| self.named(it));
                 match auxiliary.and_then(|it| it.as_auxiliary(authenticated.permitted())) {
                     None => authenticated,
                     Some(token) => authenticated.with_header(AUXILIARY, token?),
                 }
             }
         };
-        Ok(authenticated.protecting(secrets))
+        // Those that are there now: what was attached is among them.
+        Ok(authenticated.protecting(self.secrets()))
     }
 
     /// The refusal of the credential that a request carried, if its answer is one.

@@ -191,6 +191,8 @@ impl Sender {
         left: &Left,
         address: &mut Option<SocketAddr>,
     ) -> Result<CompleteAnswer, AnswerFailure> {
+        // Before its turn: a slow giver of tokens takes no place from requests with another credential.
+        self.credentials.fetched(permitted.endpoint()).await;
         let _turn = own.budget.turn().await.map_err(AnswerFailure::Paused)?;
         left.mark();
         let again = permitted.clone();

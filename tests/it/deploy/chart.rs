@@ -22,7 +22,7 @@ use crate::setup::{Said, deploy};
 pub(crate) const DIGEST: &str = "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 
 /// All clouds.
-pub(crate) const CLOUDS: [&str; 6] = ["aws", "azure", "digitalocean", "gcp", "hetzner", "openstack"];
+pub(crate) const CLOUDS: [&str; 8] = ["alibaba", "aws", "azure", "digitalocean", "gcp", "hetzner", "ibm", "openstack"];
 
 /// Deletes the policy that warns, which belongs to no namespace.
 pub(crate) const WITHOUT_WARNING: &str = "kubectl delete validatingadmissionpolicy/aerostat-uninstall \
@@ -31,6 +31,12 @@ pub(crate) const WITHOUT_WARNING: &str = "kubectl delete validatingadmissionpoli
 /// The least that a cloud needs.
 pub(crate) fn values(cloud: &str) -> Value {
     let mut values = json!({ "provider": cloud, "module": { "oci": { "digest": DIGEST } } });
+    if cloud == "alibaba" {
+        let arn = |it: &str| format!("acs:ram::1234567890123456:{it}");
+        values["settings"] = json!({ "region": "eu-central-1", "vpc": "vpc-0123456789abcdef0" });
+        values["credentials"] =
+            json!({ "alibaba": { "roleArn": arn("role/ccm"), "providerArn": arn("oidc-provider/cluster") } });
+    }
     if cloud == "aws" {
         values["settings"] = json!({ "region": "eu-west-1", "vpc": "vpc-0123456789abcdef0", "clusterID": "prod" });
         values["credentials"] = json!({ "aws": { "roleArn": "arn:aws:iam::123456789012:role/ccm" } });
@@ -46,6 +52,10 @@ pub(crate) fn values(cloud: &str) -> Value {
         let provider = "projects/123456789012/locations/global/workloadIdentityPools/aerostat/providers/cluster";
         values["settings"] = json!({ "project": "my-project", "region": "europe-west1" });
         values["credentials"] = json!({ "google": { "workloadIdentityProvider": provider } });
+    }
+    if cloud == "ibm" {
+        values["settings"] =
+            json!({ "accountID": "acc0123456789", "clusterID": "prod", "region": "eu-de", "vpcID": "r010-vpc" });
     }
     if cloud == "openstack" {
         let origin = |name: &str| json!([format!("https://{name}.example.com")]);

@@ -110,17 +110,17 @@ async fn the_page_of_ibm_installs_what_the_binary_runs_with() {
     stands_by(&cluster, &folder, "ibm").await;
     assert_eq!(std::fs::read_to_string(folder.path("api-key")).unwrap(), API_KEY);
     let cloud = IbmCloud::start(Behaviour::default()).await.unwrap();
-    let through_iam = Differences {
-        config: |_, url, config| {
-            let tls = config["endpoints"][0]["tls"].clone();
-            config["endpoints"][0]["baseUrl"] = json!(format!("{url}/v1"));
-            let iam = &mut config["credentials"][0]["ibmIam"];
-            (iam["baseUrl"], iam["tls"], iam["addresses"]) = (json!(url), tls, json!(["127.0.0.0/8"]));
-        },
-        ..Differences::default()
-    };
+    let through_iam = Differences { config: |_, url, config| at_iam(url, config), ..Differences::default() };
     joins::<IbmCloud>(&cluster, &folder, &cloud, through_iam).await;
     leave(&cluster).await;
+}
+
+/// Leads the config to the simulated IAM and VPC.
+pub(crate) fn at_iam(url: &str, config: &mut Value) {
+    let tls = config["endpoints"][0]["tls"].clone();
+    config["endpoints"][0]["baseUrl"] = json!(format!("{url}/v1"));
+    let iam = &mut config["credentials"][0]["ibmIam"];
+    (iam["baseUrl"], iam["tls"], iam["addresses"]) = (json!(url), tls, json!(["127.0.0.0/8"]));
 }
 
 #[tokio::test]

@@ -11,11 +11,13 @@ async fn every_manifest_is_accepted_by_the_api_server() {
     let all = [
         "config.yaml",
         "deployment.yaml",
+        "install-alibaba.yaml",
         "install-aws.yaml",
         "install-azure.yaml",
         "install-digitalocean.yaml",
         "install-gcp.yaml",
         "install-hetzner.yaml",
+        "install-ibm.yaml",
         "install-openstack.yaml",
         "kustomization.yaml",
         "leader-migration.yaml",

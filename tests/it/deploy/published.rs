@@ -13,16 +13,20 @@ use pack::PackedFile;
 use serde_json::{Value, json};
 use tests::clouds::aws::CLUSTER;
 use tests::clouds::gcp::{PROJECT, REGION};
+use tests::clouds::{alibaba, ibm};
 use tests::control_plane::{self, Cluster, cluster};
 use tests::moto;
 use tests::registry::{Access, RealRegistry};
 use tests::simulator::Simulator;
-use tests::vendor::{Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, OpenStack, Vendor, aws};
+use tests::vendor::{
+    AlibabaCloud, Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack, Vendor, aws,
+};
 
 use crate::azure_page;
 use crate::chart::{CLOUDS, WITHOUT_WARNING};
 use crate::command_lines::{credential_of_openstack, openstack_client, role_of_aws};
 use crate::gcp::{POOL_PROVIDER, trusted};
+use crate::ibm::at_iam;
 use crate::packed::{Compiled, file};
 use crate::served::{Differences, joins, mount};
 use crate::setup::{Folder, commands_for, container, deploy, text};
@@ -131,7 +135,7 @@ fn parts(page: &str, mark: &str) -> BTreeMap<String, String> {
     let parts = rest.split("\n# ").map(|part| {
         let (cloud, commands) = part.split_once('\n').unwrap();
         (
-            cloud.to_lowercase().replace("google cloud", "gcp"),
+            cloud.to_lowercase().replace("google cloud", "gcp").replace(" cloud", ""),
             format!("{}\n{}\n", first.trim_start(), commands.trim_end()).trim_start().to_owned(),
         )
     });
@@ -231,6 +235,7 @@ async fn play_with<V: Vendor>(
     for (machine, script) in [(1, &readme()[name]), (2, &by_file()[name])] {
         let folder = published.folder().with("openstack");
         fs::write(folder.path("token"), TOKEN).unwrap();
+        fs::write(folder.path("api-key"), ibm::API_KEY).unwrap();
         openstack_client(&folder);
         published.install(cluster, &folder, words, script);
         published.has_what_the_cluster_runs(cluster, name).await;
@@ -242,6 +247,7 @@ async fn play_with<V: Vendor>(
             fs::write(folder.path(file), IDENTITY).unwrap();
         }
         fs::write(folder.path("azure-token"), azure_token).unwrap();
+        fs::write(folder.path("alibaba-token"), alibaba::OIDC_TOKEN).unwrap();
         joins::<V>(cluster, &folder, cloud, Differences { machine, arguments: with_a_cache, ..differences() }).await;
         leave(cluster, &folder).await;
     }
@@ -347,6 +353,50 @@ async fn azure_is_installed_from_a_registry() {
         ..Differences::default()
     };
     play_with::<AzureCloud>(&cluster().await, "azure", &cloud, &azure_page::words(), differences, &token).await;
+}
+
+/// Cases: manifests
+#[tokio::test]
+async fn alibaba_cloud_is_installed_from_a_registry() {
+    let cloud = AlibabaCloud::start(Behaviour::default()).await.unwrap();
+    let words = format!(
+        "REGION={} VPC={} ROLE_ARN={} PROVIDER_ARN={}",
+        alibaba::REGION,
+        alibaba::VPC,
+        alibaba::ROLE,
+        alibaba::PROVIDER
+    );
+    let differences = || Differences {
+        config: |folder, url, config| {
+            from_loopback(folder, config);
+            let tls = config["endpoints"][0]["tls"].clone();
+            config["credentials"][0]["acs3"]["sts"] =
+                json!({ "baseUrl": url, "tls": tls, "addresses": ["127.0.0.0/8"] });
+        },
+        ..Differences::default()
+    };
+    play::<AlibabaCloud>(&cluster().await, "alibaba", &cloud, &words, differences).await;
+}
+
+/// Cases: manifests
+#[tokio::test]
+async fn ibm_cloud_is_installed_from_a_registry() {
+    let cloud = IbmCloud::start(Behaviour::default()).await.unwrap();
+    let words = format!(
+        "ACCOUNT={} CLUSTER_ID={} VPC={} SUBNETS=sub-10 REGION={}",
+        ibm::ACCOUNT,
+        ibm::CLUSTER,
+        ibm::VPC,
+        ibm::REGION
+    );
+    let differences = || Differences {
+        config: |folder, url, config| {
+            from_loopback(folder, config);
+            at_iam(url, config);
+        },
+        ..Differences::default()
+    };
+    play::<IbmCloud>(&cluster().await, "ibm", &cloud, &words, differences).await;
 }
 
 /// Cases: manifests

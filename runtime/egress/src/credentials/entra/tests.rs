@@ -41,19 +41,22 @@ struct World {
     folder: PathBuf,
 }
 
-/// The next answer of the giver; how often the service refuses a token, and with which header.
+/// The next answer of the giver; how often the service refuses a token, with which header, and what it answers else.
 struct Said {
     status: &'static str,
     head: String,
     body: Value,
     refused: usize,
     challenge: String,
+    /// Whether the service answers with the other tenant's token.
+    echoes: bool,
 }
 
 impl World {
     async fn start() -> Self {
         let body = json!({ "token_type": "Bearer", "expires_in": 3599, "ext_expires_in": 3599, "access_token": "eyJ0.of-entra" });
-        let said = Said { status: "200 OK", head: String::new(), body, refused: 0, challenge: String::new() };
+        let said =
+            Said { status: "200 OK", head: String::new(), body, refused: 0, challenge: String::new(), echoes: false };
         let said = Arc::new(Mutex::new(said));
         let own = said.clone();
         let giver = TestServer::script(move |_| {
@@ -62,10 +65,12 @@ impl World {
         })
         .await;
         let own = said.clone();
-        let service = TestServer::script(move |_| {
+        let service = TestServer::script(move |request| {
             let mut said = own.lock();
             if said.refused == 0 {
-                return ("200 OK", String::new(), "{}".to_owned());
+                let echo = request.lines().filter(|it| said.echoes && it.starts_with("x-ms-authorization-auxiliary"));
+                let body = json!({ "echo": echo.collect::<String>() });
+                return ("200 OK", String::new(), body.to_string());
             }
             said.refused -= 1;
             let body =
