@@ -116,12 +116,14 @@ async fn a_network_load_balancer_is_at_work_until_its_job_ends() {
     let group = cloud.with(|world| world.put_network_group(json!({ "ServerGroupName": "k8s.1" })));
     let one = json!({ "ServerId": machine_id(1), "ServerType": "Ecs", "Port": 80 });
     let servers = json!({ "ServerGroupId": group, "Servers": [one] });
+    let card = json!({ "ServerId": machine_id(1), "ServerType": "Eni", "Port": 80 });
     let listener =
         json!({ "LoadBalancerId": id, "ListenerPort": 80, "ListenerProtocol": "TCP", "ServerGroupId": group });
     let calls = [
         ("CreateListener", listener),
         ("GetLoadBalancerAttribute", json!({ "LoadBalancerId": id })),
         ("DeleteLoadBalancer", json!({ "LoadBalancerId": id })),
+        ("RemoveServersFromServerGroup", json!({ "ServerGroupId": group, "Servers": [card] })),
         ("AddServersToServerGroup", servers.clone()),
         ("AddServersToServerGroup", servers),
         ("ListServerGroupServers", json!({ "ServerGroupId": group })),
@@ -129,8 +131,9 @@ async fn a_network_load_balancer_is_at_work_until_its_job_ends() {
     let done = called(&url, "nlb", &calls).await;
     assert_eq!(done[1].as_ref().unwrap()["LoadBalancerStatus"], "Configuring");
     assert_eq!(done[2], Err("IncorrectStatus.loadBalancer".to_owned()));
-    assert_eq!(done[4], Err("IncorrectStatus.serverGroup".to_owned()));
-    assert_eq!(done[5].as_ref().unwrap()["Servers"][0]["Status"], "Adding");
+    assert_eq!(done[3], Err("ResourceNotFound.BackendServer".to_owned()));
+    assert_eq!(done[5], Err("IncorrectStatus.serverGroup".to_owned()));
+    assert_eq!(done[6].as_ref().unwrap()["Servers"][0]["Status"], "Adding");
     let job = done[0].as_ref().unwrap()["JobId"].clone();
     cloud.advance(Duration::from_secs(3_600));
     cloud.with(|world| world.take_network_away(&id));

@@ -173,8 +173,14 @@ impl AliStage {
     ///
     /// Panics if a person's load balancer is not as it was.
     pub async fn play(&self, chapters: &[AliChapter], table: &[Meant], say: impl Fn(String)) -> Compared {
-        let of_person =
-            || self.cloud.with(|world| world.balancers.of("LoadBalancerName", BY_HAND).next().map(|it| it.1.clone()));
+        let of_person = || {
+            self.cloud.with(|world| {
+                let (id, balancer) = world.balancers.of("LoadBalancerName", BY_HAND).next()?;
+                let parts = [&world.listeners, &world.groups]
+                    .map(|table| table.of("LoadBalancerId", id).map(|(_, it)| it.clone()).collect::<Vec<_>>());
+                Some((balancer.clone(), parts))
+            })
+        };
         let before = of_person();
         let mut compared = Compared::default();
         for chapter in chapters {

@@ -127,7 +127,9 @@ impl Syncer {
         let plan = |(): &mut (), it: &Service| match plan(it, true, &self.shared.cluster) {
             // Somebody wants it again, or another controller has it: what it had is gone all the same.
             Ok(Plan::Ensure(_) | Plan::Forget) => Err(UpdateRefusal::Plan(())),
-            Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => Ok(status::released(it, &description.takes_finalizers)),
+            Ok(Plan::Ignore | Plan::Delete(_)) | Err(_) => {
+                Ok(status::released(it, &description.takes_finalizers, self.shared.cluster.class.as_deref()))
+            }
         };
         let then = |(): &mut (), state: &mut ServiceState, written: &Result<Option<Arc<Service>>, _>| {
             if let Ok(written) = written {

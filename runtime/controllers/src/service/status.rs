@@ -112,9 +112,10 @@ pub(super) fn forgotten(service: &Service) -> Service {
 }
 
 /// The Service without a load balancer, as far as we have written that it has one, and without these finalizers of an earlier
-/// controller.
-pub(super) fn released(service: &Service, earlier: &[String]) -> Service {
+/// controller. Where another controller than the one of this class was named, that may be the earlier one: its finalizers stay.
+pub(super) fn released(service: &Service, earlier: &[String], class: Option<&str>) -> Service {
     let mut desired = service.clone();
+    let earlier: &[String] = if is_of_another(service, class) { &[] } else { earlier };
     if let Some(finalizers) = &mut desired.metadata.finalizers {
         finalizers.retain(|it| it != FINALIZER && !earlier.contains(it));
     }
@@ -264,7 +265,7 @@ mod tests {
         let [changed] = found(&served(&failed, &other, None, later)).try_into().unwrap();
         assert_eq!((changed.message.as_str(), changed.last_transition_time), ("SCTP", Time(NOW)));
         assert!(found(&served(&failed, &status(Vec::new()), None, later)).is_empty());
-        assert!(found(&released(&failed, &[])).is_empty());
+        assert!(found(&released(&failed, &[], None)).is_empty());
     }
 
     #[test]
@@ -343,7 +344,7 @@ mod tests {
         assert_eq!((&conditions[0]["message"], &conditions[1]), (&json!("lb-2"), &other));
         assert_eq!(conditions[0]["lastTransitionTime"], "2026-01-01T00:00:00Z", "its status is what it was");
         assert_eq!(status_of(&kept(&before, &LoadBalancerStatus::default(), None, NOW))["conditions"], json!([other]));
-        assert_eq!(status_of(&released(&before, &[]))["conditions"], json!([other]));
+        assert_eq!(status_of(&released(&before, &[], None))["conditions"], json!([other]));
     }
 
     #[test]
@@ -352,14 +353,26 @@ mod tests {
         let finalizers = |it: &Service| it.metadata.finalizers.clone().unwrap_or_default();
         assert_eq!(finalizers(&finalized(&others)), ["example.com/foo", FINALIZER]);
         assert_eq!(finalized(&finalized(&others)), finalized(&others));
-        assert_eq!(finalizers(&released(&finalized(&others), &[])), ["example.com/foo"]);
+        assert_eq!(finalizers(&released(&finalized(&others), &[], None)), ["example.com/foo"]);
         let earlier = ["example.com/foo".to_owned(), "example.com/bar".to_owned()];
-        assert_eq!(finalizers(&released(&finalized(&others), &earlier)), [""; 0], "an earlier controller's");
+        assert_eq!(finalizers(&released(&finalized(&others), &earlier, None)), [""; 0], "an earlier controller's");
+    }
+
+    #[test]
+    fn finalizers_of_another_class_are_its_controllers() {
+        let earlier = ["example.com/foo".to_owned()];
+        let named =
+            json!({ "metadata": { "finalizers": earlier }, "spec": { "loadBalancerClass": "example.com/other" } });
+        let named = finalized(&service(named));
+        let left = |class: Option<&str>| released(&named, &earlier, class).metadata.finalizers.unwrap_or_default();
+        assert_eq!(left(None), earlier);
+        assert_eq!(left(Some("example.com/ours")), earlier);
+        assert_eq!(left(Some("example.com/other")), [""; 0], "it is ours by now");
     }
 
     #[test]
     fn a_service_that_is_released_has_nothing_of_ours() {
-        let released = released(&service(with_load_balancer()), &[]);
+        let released = released(&service(with_load_balancer()), &[], None);
         assert_eq!(released.metadata.finalizers, Some(Vec::new()));
         assert_eq!(status_of(&released), json!({ "loadBalancer": {} }));
         assert_eq!((memo(&released), current(&released)), (None, Vec::new()));

@@ -136,20 +136,17 @@ fn servers_of(world: &World, pairs: AcsPairs<'_>) -> Result<Vec<Value>, Refused>
     }
     let server = |one: &Value| {
         // One that is gone can be taken out.
-        let gone = pairs.action().starts_with("Remove").then_some(&Value::Null);
+        let gone = (pairs.action() == "RemoveServersFromServerGroup").then_some(&Value::Null);
         let machine = world.instances.get(text(one, "ServerId")).or(gone);
         let machine = machine.filter(|_| one["ServerType"] == "Ecs");
-        // One that is gone can be taken out.
-        if machine.is_none() && pairs.action() != "RemoveServersFromServerGroup" {
-            return Err(refused(404, "ResourceNotFound.BackendServer", "There is no such server."));
-        }
-        let zone = machine.map(|it| it["ZoneId"].clone()).unwrap_or_default();
+        let unknown = || refused(404, "ResourceNotFound.BackendServer", "There is no such server.");
+        let machine = machine.ok_or_else(unknown)?;
         let has_port = text(one, "Port").parse::<u16>().is_ok_and(|it| it > 0);
         let weight = one["Weight"].as_str().unwrap_or("100");
         if !has_port || !weight.parse::<u8>().is_ok_and(|it| it <= 100) || text(one, "Description").len() > 256 {
             return Err(bad("Servers", &format!("{one} is no server")));
         }
-        let usual = json!({ "Weight": weight, "Status": "Available", "ZoneId": zone, "ServerIp": "" });
+        let usual = json!({ "Weight": weight, "Status": "Available", "ZoneId": machine["ZoneId"], "ServerIp": "" });
         Ok(listing::with(usual, one))
     };
     written.iter().map(server).collect()
