@@ -72,7 +72,6 @@ async fn made(volumes: &Arc<dyn CloudVolumes>) -> CloudVolume {
     }
 }
 
-/// Cases: csi 57
 #[tokio::test]
 async fn a_volume_lives_through_the_component() {
     let (rig, volumes) = rig(&[("clusterId", "c-1")]).await;

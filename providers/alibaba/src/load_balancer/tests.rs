@@ -274,7 +274,7 @@ fn alibaba_033_an_address_of_the_internet_may_be_forbidden() {
 }
 
 #[test]
-fn finalizers_of_the_vendor_stay_as_long_as_a_load_balancer_of_it() {
+fn finalizers_stay_beside_a_load_balancer_of_the_vendor() {
     let deleted = |tag: Option<&str>, finalizer: &str| {
         let played = Played::new(FakeSlb::default());
         let mut service = service();

@@ -302,7 +302,7 @@ fn network_parts_of_others_are_not_touched() {
 }
 
 #[test]
-fn network_finalizers_of_the_vendor_stay_as_long_as_a_load_balancer_of_it() {
+fn network_finalizers_stay_beside_a_load_balancer_of_the_vendor() {
     for (tag, expected) in [("c2", 1), (CLUSTER_ID, 0)] {
         let played = Played::new(FakeNlb::default());
         let mut service = service();

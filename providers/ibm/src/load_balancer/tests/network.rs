@@ -35,7 +35,7 @@ fn a_network_one_is_in_one_subnet_and_keeps_its_address() {
 }
 
 #[test]
-fn an_address_that_another_load_balancer_has_by_now_proves_nothing() {
+fn an_address_that_another_one_has_by_now_proves_nothing() {
     let played = Played::new(FakeVpc::default());
     let mut service = network(Protocol::Tcp).with_annotation(format!("{PREFIX}vpc-lb-name"), "shared");
     played.settle(&mut service);

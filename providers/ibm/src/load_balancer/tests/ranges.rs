@@ -138,7 +138,7 @@ fn a_group_of_a_refused_creation_goes_with_the_service() {
 }
 
 #[test]
-fn a_group_whose_creation_has_no_answer_is_waited_for_as_its_load_balancer_is() {
+fn a_group_whose_creation_has_no_answer_is_waited_for() {
     for (how, made) in [(How::LostAfter, true), (How::FailedAfter, true), (How::LostBefore, false)] {
         let played = Played::new(FakeVpc::default()).with(SETTING, "true");
         let mut service = ranged(&["10.0.0.0/8"]);
@@ -158,7 +158,7 @@ fn a_group_whose_creation_has_no_answer_is_waited_for_as_its_load_balancer_is() 
 }
 
 #[test]
-fn a_group_that_is_listed_late_is_given_in_the_call_that_makes_it() {
+fn a_group_that_is_listed_late_is_given_at_once() {
     let played = Played::new(FakeVpc::default()).with(SETTING, "true");
     played.lag(None);
     let mut made = ranged(&["10.0.0.0/8"]);
@@ -209,7 +209,7 @@ fn a_setting_that_is_turned_off_takes_groups_away() {
 }
 
 #[test]
-fn ranges_that_are_changed_at_the_most_rules_make_room_for_others() {
+fn changed_ranges_at_the_most_rules_make_room() {
     let mut vpc = FakeVpc::default();
     vpc.most_rules = 3;
     let played = Played::new(vpc).with(SETTING, "true");
