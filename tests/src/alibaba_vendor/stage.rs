@@ -164,6 +164,15 @@ impl AliStage {
         }
         let last = NETWORK.iter().flat_map(AliChapter::read).last().expect("there are steps");
         self.join("node-4", &last.nodes["node-4"]).await;
+        // A route goes, and another comes, only after the table has shown each: that takes longer than it rests in between.
+        let leads_to = |number: u64| {
+            let hop = json!(machine_id(number));
+            self.cloud.with(|world| world.routes.all().any(|(_, it)| it["NextHops"]["NextHop"][0]["NextHopId"] == hop))
+        };
+        wait::until("routes lead to the nodes that are there", async || {
+            (leads_to(4) && !leads_to(2) && !leads_to(3)).then_some(())
+        })
+        .await;
         self.rests().await;
     }
 
