@@ -4,7 +4,7 @@ mod plan;
 
 use aerostat_sdk::{
     AddressKind, Error, IpFamily, PodNetwork, Result, Route, RouteChange, RouteDescription, RouteOutcome,
-    RouteOwnership, RoutePage, RouteState, Routes, in_halves,
+    RouteOwnership, RoutePage, RouteState, Routes,
 };
 use serde_json::{Value, json};
 
@@ -27,7 +27,7 @@ const WRITES: u32 = 16;
 const POLL: std::time::Duration = std::time::Duration::from_secs(2);
 
 /// Why a change is asked for again that was refused with others.
-const UNKNOWN: &str = "one of several changes is refused, and it is not known yet which: fewer are sent together";
+const UNKNOWN: &str = "one of several changes is refused: fewer are sent together";
 
 impl Routes for Azure {
     fn describe() -> Result<RouteDescription> {
@@ -67,21 +67,27 @@ impl Routes for Azure {
     }
 
     fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
-        in_parts(changes)
+        let mut writes = WRITES;
+        in_parts(changes, &mut writes)
     }
 }
 
 /// Writes all changes at once. If the API refuses that, halves of them are tried: one that cannot be made holds up few others.
-fn in_parts(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
-    let mut writes = WRITES;
-    let is_refused = |answer: &Result<_>| matches!(answer, Err(Error::Invalid(_)));
-    let parts = in_halves(changes, &mut writes, &mut applied, &is_refused);
-    let outcomes = parts.into_iter().flat_map(|(part, answer)| match answer {
-        Some(Ok(answers)) => answers,
-        Some(Err(error)) => part.iter().map(|_| Err(error.clone())).collect(),
-        None => part.iter().map(|_| Ok(RouteOutcome::pending(POLL, UNKNOWN))).collect(),
-    });
-    outcomes.collect()
+fn in_parts(changes: &[RouteChange], writes: &mut u32) -> Vec<Result<RouteOutcome>> {
+    if *writes == 0 {
+        return changes.iter().map(|_| Ok(RouteOutcome::pending(POLL, UNKNOWN))).collect();
+    }
+    *writes -= 1;
+    match applied(changes) {
+        Ok(answers) => answers,
+        Err(Error::Invalid(_)) if changes.len() > 1 => {
+            let (first, second) = changes.split_at(changes.len() / 2);
+            let mut answers = in_parts(first, writes);
+            answers.extend(in_parts(second, writes));
+            answers
+        }
+        Err(error) => changes.iter().map(|_| Err(error.clone())).collect(),
+    }
 }
 
 /// The route table of the settings.
