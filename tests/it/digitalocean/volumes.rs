@@ -89,7 +89,7 @@ async fn a_volume_lives_through_the_component() {
     let page = volumes.list(None, 200).await.answer.unwrap();
     assert_eq!(page.volumes.iter().map(|it| it.handle.as_str()).collect::<Vec<_>>(), [volume.handle.as_str()]);
     assert_eq!(volumes.delete(&known(&volume.handle)).await.answer, Ok(VolumeDeletion::Done));
-    assert_eq!(volumes.get(&[volume.handle.clone()]).await.answer, [Ok(None)]);
+    assert_eq!(volumes.get(std::slice::from_ref(&volume.handle)).await.answer, [Ok(None)]);
     assert!(rig.cloud.volumes().all().is_empty());
     rig.cloud.assert_valid();
 }
