@@ -41,8 +41,11 @@ pub fn in_halves<'i, T, A>(
 mod tests {
     use super::*;
 
+    /// Items that went together, and whether they were taken.
+    type SentPart = (Vec<u32>, Option<bool>);
+
     /// The parts of so many items of which these are at fault, and how many requests were sent.
-    fn parts(count: u32, faulty: &[u32], most: u32) -> (Vec<(Vec<u32>, Option<bool>)>, u32) {
+    fn parts(count: u32, faulty: &[u32], most: u32) -> (Vec<SentPart>, u32) {
         let items: Vec<u32> = (0..count).collect();
         let mut left = most;
         let is_fine = |part: &[u32]| part.iter().all(|it| !faulty.contains(it));
