@@ -120,7 +120,7 @@ async fn alibaba_035_a_route_that_leads_elsewhere_goes_first() {
         assert!(steps < 6, "{:?}", rig.entries());
     }
     assert_eq!(rig.entries(), [(destination(1), machine_id(1))]);
-    // Somebody led it elsewhere meanwhile, to a machine that is alive.
+    // Another writer led the route elsewhere meanwhile, to a machine that is alive.
     rig.puts(2, 3, "");
     let begun = rig.cloud.requests().len();
     for before in [Some(2), None] {

@@ -116,7 +116,7 @@ impl IbmRoutePass {
         }
         let response = self.table.create(&name, destination, zone, hop).answer()?;
         if vpc::is_taken(&response) {
-            // Somebody has made one meanwhile, or one is not gone yet: the table as the next call reads it decides.
+            // Another writer has made an entry meanwhile, or one is not gone yet: the table decides, as the next call reads it.
             return Ok(Change::Done(Some(response.complaint())));
         }
         if response.status() == 409 {

@@ -70,7 +70,7 @@ pub struct VolumeAction {
     pub volume: String,
     /// The region of the volume.
     pub region: String,
-    /// What is changed.
+    /// The change of the volume.
     pub change: VolumeChange,
     /// Where it stands.
     pub state: ActionState,
