@@ -363,9 +363,10 @@ impl Syncer {
         let newest = self.lists.as_ref().and_then(|it| it.newest());
         let listed = newest.as_deref().and_then(|list| Some((revision(memo.as_deref(), list)?, list.began)));
         let load_balancers = &self.shared.load_balancers;
-        let call = match freshness {
-            Some(freshness) => load_balancers.ensure_listed(&desired, freshness),
-            None => load_balancers.ensure(&desired),
+        let call = async {
+            let Some(freshness) = freshness else { return load_balancers.ensure(&desired).await };
+            let reply = load_balancers.ensure_listed(&desired, freshness).await;
+            if may_be_outdated(&reply) { load_balancers.ensure(&desired).await } else { reply }
         };
         // What was given up may have written.
         let reply = tokio::time::timeout(CALL, call).await.unwrap_or_else(|_| Reply {
@@ -399,4 +400,13 @@ impl Syncer {
         let versions = (env!("CARGO_PKG_VERSION"), &*description.version);
         fingerprint(versions, desired, backends, &status::current(service))
     }
+}
+
+/// Whether an answer that rests on a list may be wrong by now: a list shows names of load balancers that were deleted or renamed since.
+fn may_be_outdated(reply: &Reply<Result<Progress, CloudError>>) -> bool {
+    let refused = match &reply.answer {
+        Ok(Progress::Failed(_, error)) | Err(error) => matches!(error, CloudError::Invalid(_)),
+        Ok(Progress::Ready(_) | Progress::Pending(_) | Progress::NotManaged) => false,
+    };
+    refused && !reply.wrote
 }

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use cloud_provider::{Error, LoadBalancerStatus};
 use tests::control_plane::cluster;
 use tests::wait;
 
 use super::cloud::{Listing, changing, item};
 use super::{listing, with};
-use crate::cloud::{building, ready};
+use crate::cloud::{Answer, building, ready};
 use crate::controller::{Controller, addressed, called, create, service};
 
 /// A provider's pause, several times in each test.
@@ -113,6 +114,27 @@ async fn many_creations_share_a_list() {
     let (lists, listed) = (cloud.lists(), cloud.listed().len());
     assert!(listed >= SERVICES - 2, "{listed} of {SERVICES} creations need not read by themselves");
     assert!(lists <= 2, "{lists} lists for {SERVICES} creations");
+}
+
+#[tokio::test]
+async fn a_refusal_that_rests_on_a_list_is_asked_for_without_it() {
+    let (cluster, cloud) = (cluster().await, Listing::new());
+    for name in names() {
+        let refused = Answer::Failed(LoadBalancerStatus::default(), Error::Invalid("its name is taken".to_owned()));
+        let answers = [building(&format!("creating {name}"), Duration::ZERO), refused];
+        cloud.cloud.ensures_next(&name, answers);
+        cloud.cloud.ensures(&name, ready("192.0.2.1", &memo(&name)));
+        create(&cluster, &service(&name)).await;
+    }
+    let _controller = Controller::start(&cluster, &cloud, with(Default::default()));
+    for name in names() {
+        called(&cloud.cloud, &name, 2).await;
+    }
+    let listed = cloud.listed();
+    assert!(listed.len() >= SERVICES - 2, "{} of {SERVICES} creations rest on a list", listed.len());
+    for name in listed {
+        addressed(&cluster, &name, "192.0.2.1").await;
+    }
 }
 
 #[tokio::test]
