@@ -93,7 +93,7 @@ impl<'a> SlbCall<'a> {
     }
 
     fn update_of<'u>(&'u self, live: &'u SlbBalancer, desired: &'u DesiredSlb) -> SlbUpdate<'u> {
-        SlbUpdate { region: &self.region, balancer: &live.id, names: &self.names, desired, access: self.access() }
+        SlbUpdate { region: &self.region, balancer: live, names: &self.names, desired, access: self.access() }
     }
 
     fn access(&self) -> ServiceAccess<'_> {

@@ -1,11 +1,14 @@
 //! Routes of the VPC's route table: each leads to the instance of a node.
 //!
 //! The API carries out one change of a table at a time, and takes fifty entries in it. There is no replacement: what leads elsewhere is
-//! deleted first, and its entry made once it is gone.
+//! deleted first, and its entry made once it is gone. An entry that is made where one stands is refused, so that of many new ones the table
+//! is read once, and not before each request.
 
+mod forwarding;
 mod marks;
 mod pass;
 mod sent;
+mod turn;
 
 use aerostat_sdk::{
     Error, IpFamily, PodNetwork, Result, Route, RouteChange, RouteDescription, RouteOutcome, RoutePage, RouteState,
@@ -14,15 +17,17 @@ use aerostat_sdk::{
 
 use self::marks::{mark, ownership};
 use self::pass::TablePass;
-use crate::api::route_tables::{self as api, BATCH, PAGE, VpcRoute};
+use crate::api::route_tables::{self as api, PAGE, VpcRoute};
 use crate::machine::AliMachine;
 use crate::provider::Alibaba;
 use crate::settings::{self, VpcSettings};
 
+/// Changes of one call, the most that the host takes: what is read once is known for all of them.
+const CHANGES: u32 = 500;
+
 impl Routes for Alibaba {
     fn describe() -> Result<RouteDescription> {
-        let batch = u32::try_from(BATCH).unwrap_or(u32::MAX);
-        Ok(RouteDescription::new([IpFamily::Ipv4]).batch_size(batch).page_size(PAGE))
+        Ok(RouteDescription::new([IpFamily::Ipv4]).batch_size(CHANGES).page_size(PAGE))
     }
 
     /// The node's instance, by its id. Nobody is asked.
@@ -50,14 +55,18 @@ impl Routes for Alibaba {
     }
 
     fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
-        let run = || {
+        let pass = || {
             let settings = VpcSettings::read()?;
-            let (table, mark) = (table(&settings)?, mark()?);
-            let live = api::all(&settings.region, &table)?;
-            Ok((settings.region, table, mark, live))
+            let table = match changes.iter().find_map(|it| turn::of(it).1) {
+                Some(table) => table.to_owned(),
+                None => table(&settings)?,
+            };
+            let mark = mark()?;
+            let live = pass::has_to_look(changes).then(|| api::all(&settings.region, &table)).transpose()?;
+            Ok(TablePass { region: settings.region, vpc: settings.vpc, table, mark, live })
         };
-        match run() {
-            Ok((region, table, mark, live)) => TablePass { region, table, mark, live }.run(changes),
+        match pass() {
+            Ok(pass) => pass.run(changes),
             Err(error) => changes.iter().map(|_| Err(Error::clone(&error))).collect(),
         }
     }

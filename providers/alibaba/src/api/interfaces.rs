@@ -1,11 +1,45 @@
 //! Network interfaces.
 
 use aerostat_sdk::Result;
+use serde_json::Value;
 
 use super::PAGE;
 use super::errors::AcsRefusal;
 use super::fields::{items, text};
 use super::product::ECS;
+
+const ACTION: &str = "DescribeNetworkInterfaces";
+/// Interfaces of a page where they are not asked for by their ids: the most that the API takes.
+const WIDE_PAGE: u32 = 500;
+
+/// The primary interface of an instance.
+pub(crate) struct PrimaryInterface {
+    pub(crate) id: String,
+    pub(crate) instance: String,
+    /// Whether it drops packets of other addresses than its own.
+    pub(crate) is_checking: bool,
+}
+
+/// The primary interfaces of all instances of a VPC.
+///
+/// # Errors
+///
+/// Whatever the API answered.
+pub(crate) fn primary(region: &str, vpc: &str) -> Result<Vec<PrimaryInterface>> {
+    aerostat_sdk::pages(None::<String>, |cursor| {
+        let pairs = [("Type", "Primary"), ("VpcId", vpc)];
+        let (shown, next) = ECS.page(ACTION, region, &pairs, cursor.as_deref(), WIDE_PAGE)?;
+        let interface = |own: &Value| PrimaryInterface {
+            id: text(own, "NetworkInterfaceId"),
+            instance: text(own, "InstanceId"),
+            is_checking: own["SourceDestCheck"] == true,
+        };
+        Ok((
+            items(&shown, "NetworkInterfaceSets", "NetworkInterfaceSet").iter().map(interface).collect(),
+            next.map(Some),
+        ))
+    })
+}
 
 /// The interfaces among these, at most [`PAGE`], that drop packets of other addresses than their own.
 ///
@@ -17,7 +51,7 @@ pub(crate) fn checking(region: &str, ids: &[&str]) -> Result<Vec<String>> {
     let size = PAGE.to_string();
     let mut pairs: Vec<(&str, &str)> = names.iter().map(String::as_str).zip(ids.iter().copied()).collect();
     pairs.push(("MaxResults", &size));
-    let shown = ECS.call("DescribeNetworkInterfaces", region, &pairs)?;
+    let shown = ECS.call(ACTION, region, &pairs)?;
     let found = items(&shown, "NetworkInterfaceSets", "NetworkInterfaceSet");
     Ok(found.iter().filter(|it| it["SourceDestCheck"] == true).map(|it| text(it, "NetworkInterfaceId")).collect())
 }

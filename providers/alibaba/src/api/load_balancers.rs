@@ -27,6 +27,8 @@ pub(crate) struct SlbBalancer {
     pub(crate) delete_protection: String,
     pub(crate) modification_protection: String,
     pub(crate) tags: Vec<(String, String)>,
+    /// Whether the answer says that it has no listener. A list does not say.
+    pub(crate) is_bare: bool,
 }
 
 impl SlbBalancer {
@@ -48,6 +50,7 @@ impl SlbBalancer {
             delete_protection: text(shown, "DeleteProtection"),
             modification_protection: text(shown, "ModificationProtectionStatus"),
             tags: tags.map(|it| (text(it, "TagKey"), text(it, "TagValue"))).collect(),
+            is_bare: shown["ListenerPortsAndProtocol"]["ListenerPortAndProtocol"].as_array().is_some_and(Vec::is_empty),
         })
     }
 

@@ -8,22 +8,27 @@ use super::listening::ListenerParameters;
 use super::names::PartNames;
 use crate::api::AcsRefusal;
 use crate::api::listeners::{self, SlbListener, SlbProtocol};
+use crate::api::load_balancers::SlbBalancer;
 use crate::api::server_groups::{self as groups, BATCH, FIRST, SlbGroup, SlbServer};
 
 /// One load balancer, and what it should be.
 pub(super) struct SlbUpdate<'a> {
     pub(super) region: &'a str,
-    pub(super) balancer: &'a str,
+    pub(super) balancer: &'a SlbBalancer,
     pub(super) names: &'a PartNames,
     pub(super) desired: &'a DesiredSlb,
     pub(super) access: ServiceAccess<'a>,
 }
 
 impl SlbUpdate<'_> {
-    /// Writes what differs: listeners away, groups and their machines, listeners, groups away.
+    /// Writes what differs: listeners away, new groups with their first machines, listeners, the machines of groups, groups away. A write that
+    /// has to wait ends the call, and what comes behind it is not read in vain.
     pub(super) fn write(&self) -> Result<(), AcsRefusal> {
-        let mut live = listeners::all(self.region, self.balancer)?;
-        let all = groups::all(self.region, self.balancer)?;
+        let mut live = match self.balancer.is_bare {
+            true => Vec::new(),
+            false => listeners::all(self.region, &self.balancer.id)?,
+        };
+        let all = groups::all(self.region, &self.balancer.id)?;
         let mut used: SortedSet<String> = SortedSet::new();
         self.remove_listeners(&mut live)?;
         let is_limited = live.iter().any(|it| it.value("AclStatus").as_deref() == Some("on"));
@@ -31,11 +36,12 @@ impl SlbUpdate<'_> {
         let lists = if is_limited || !ranges.is_empty() { self.access.all()? } else { Vec::new() };
         let list = (!ranges.is_empty()).then(|| self.access.write(&lists, ranges)).transpose()?;
         let mut ids: SortedMap<&str, String> = SortedMap::new();
+        let mut followers = Vec::new();
         for (name, node_port) in self.desired.groups() {
             let servers = self.desired.servers(node_port, name);
             let id = match group_of(name, &all, &live) {
                 Some(group) => {
-                    self.write_servers(&group.id, &servers)?;
+                    followers.push((group.id.clone(), servers));
                     group.id.clone()
                 }
                 None => self.make_group(name, &servers)?,
@@ -51,6 +57,7 @@ impl SlbUpdate<'_> {
             let parameters = port.parameters.with_access(list.as_deref(), live, &lists);
             self.write_listener(port, &parameters, group, live)?;
         }
+        followers.iter().try_for_each(|(group, servers)| self.write_servers(group, servers))?;
         self.access.remove(&lists, list.as_ref())?;
         for group in all.iter().filter(|it| self.names.is_ours(&it.name) && !used.contains(&it.id)) {
             let is_listened = live.iter().any(|it| it.group == group.id && !self.is_changed(it));
@@ -63,7 +70,7 @@ impl SlbUpdate<'_> {
 
     /// Lets the groups that are there follow the nodes.
     pub(super) fn follow_nodes(&self) -> Result<(), AcsRefusal> {
-        let all = groups::all(self.region, self.balancer)?;
+        let all = groups::all(self.region, &self.balancer.id)?;
         for (name, node_port) in self.desired.groups() {
             for group in all.iter().filter(|it| it.name == name) {
                 self.write_servers(&group.id, &self.desired.servers(node_port, name))?;
@@ -93,7 +100,7 @@ impl SlbUpdate<'_> {
         let (mut wrong, right): (Vec<_>, Vec<_>) = std::mem::take(live).into_iter().partition(is_wrong);
         wrong.sort_by_key(|it| forward_of(it).is_none());
         for it in &wrong {
-            listeners::do_with(self.region, self.balancer, (it.port, it.protocol), "DeleteLoadBalancerListener")?;
+            listeners::do_with(self.region, &self.balancer.id, (it.port, it.protocol), "DeleteLoadBalancerListener")?;
         }
         *live = right;
         Ok(())
@@ -101,7 +108,7 @@ impl SlbUpdate<'_> {
 
     fn make_group(&self, name: &str, servers: &[SlbServer]) -> Result<String, AcsRefusal> {
         let first = &servers[..servers.len().min(FIRST)];
-        let id = groups::create(self.region, self.balancer, name, first)?;
+        let id = groups::create(self.region, &self.balancer.id, name, first)?;
         self.change_servers(&id, "AddVServerGroupBackendServers", &servers[first.len()..])?;
         Ok(id)
     }
@@ -150,7 +157,7 @@ impl SlbUpdate<'_> {
     ) -> Result<(), AcsRefusal> {
         let at = (port.port, port.protocol);
         let write = |action: &str, pairs: &[(&str, &str)]| {
-            listeners::write(self.region, self.balancer, port.port, action, pairs)
+            listeners::write(self.region, &self.balancer.id, port.port, action, pairs)
         };
         let Some(live) = live else {
             let mut pairs = parameters.at_creation(port.protocol);
@@ -161,7 +168,7 @@ impl SlbUpdate<'_> {
                 None => pairs.push(("VServerGroupId", group)),
             }
             write(port.protocol.create(), &pairs)?;
-            return listeners::do_with(self.region, self.balancer, at, "StartLoadBalancerListener");
+            return listeners::do_with(self.region, &self.balancer.id, at, "StartLoadBalancerListener");
         };
         let parameters = parameters.for_change(live, self.desired.is_local);
         let is_elsewhere = live.group != group || live.description != port.description;
@@ -171,7 +178,7 @@ impl SlbUpdate<'_> {
             write(port.protocol.set(), &pairs)?;
         }
         match live.is_stopped {
-            true => listeners::do_with(self.region, self.balancer, at, "StartLoadBalancerListener"),
+            true => listeners::do_with(self.region, &self.balancer.id, at, "StartLoadBalancerListener"),
             false => Ok(()),
         }
     }

@@ -2,24 +2,45 @@
 
 use aerostat_sdk::{Error, Result, RouteChange, RouteOutcome, RouteOwnership, SortedMap, SortedSet};
 
+use crate::api::interfaces;
 use crate::api::route_tables::{self as api, EntryAnswer, NewRoute, VpcRoute};
-use crate::api::{instances, interfaces};
 
+use super::forwarding;
 use super::marks::ownership;
 use super::sent::{self, SOON, SentEntry};
+use super::turn::{self, EntryTurn};
 
 /// The codes of an entry whose destination has one already.
 const TAKEN: [&str; 2] = ["InvalidCIDRBlock.Duplicate", "VPC_ROUTE_ENTRY_CIDR_BLOCK_DUPLICATE"];
 /// Requests with entries in one pass at most: a call has a hundred of all kinds.
 const REQUESTS: u32 = 16;
+/// So many entries that were sent are enough to read the table for, while others wait.
+const SENT: usize = 3 * api::BATCH;
 
 /// The changes of one call to a table.
 pub(super) struct TablePass {
     pub(super) region: String,
+    pub(super) vpc: String,
     pub(super) table: String,
     /// The description of this cluster's routes.
     pub(super) mark: String,
-    pub(super) live: Vec<VpcRoute>,
+    /// The entries of the table; `None`, where all that is done in this call is known from earlier ones.
+    pub(super) live: Option<Vec<VpcRoute>>,
+}
+
+/// Whether the table has to be read for these changes: not for entries that wait for their turn, or that were sent, while a request is full of
+/// others.
+pub(super) fn has_to_look(changes: &[RouteChange]) -> bool {
+    let (mut waiting, mut sent, mut unknown) = (0, 0, 0);
+    for change in changes {
+        match turn::of(change).0 {
+            EntryTurn::Waits(_) => waiting += 1,
+            EntryTurn::Sent => sent += 1,
+            EntryTurn::Unknown if change.before.is_some() => return true,
+            EntryTurn::Unknown => unknown += 1,
+        }
+    }
+    sent >= SENT || (sent > 0 && waiting == 0) || (unknown > 0 && waiting < api::BATCH)
 }
 
 /// The write that a change needs.
@@ -28,6 +49,14 @@ enum RouteStep<'a> {
     Create(&'a str),
     /// The entry that has to go, and whether another one comes in its place.
     Delete(&'a VpcRoute, bool),
+}
+
+/// An entry that is to be made.
+struct NewEntry<'a> {
+    destination: &'a str,
+    instance: &'a str,
+    /// The interface of its instance, while that drops packets of pods.
+    checking: Option<String>,
 }
 
 impl TablePass {
@@ -48,8 +77,15 @@ impl TablePass {
     }
 
     fn step<'a>(&'a self, change: &'a RouteChange) -> RouteStep<'a> {
-        let live = self.live.iter().find(|it| it.destination == change.destination);
         let after = change.after.as_ref().map(|it| it.next_hop.as_str());
+        let Some(live) = &self.live else {
+            return match (turn::of(change).0, after) {
+                (EntryTurn::Waits(_), Some(instance)) => RouteStep::Create(instance),
+                (EntryTurn::Sent, _) => RouteStep::Over(Ok(turn::sent(&self.table))),
+                _ => RouteStep::Over(SentEntry::Unsent.refusal(&change.destination)),
+            };
+        };
+        let live = live.iter().find(|it| it.destination == change.destination);
         match (live, after) {
             (None, None) => RouteStep::Over(Ok(RouteOutcome::Done)),
             (None, Some(instance)) => RouteStep::Create(instance),
@@ -111,6 +147,10 @@ impl TablePass {
         };
         for part in wanted.chunks(api::BATCH) {
             for ((destination, live, is_followed), sent) in sent::each(part, requests, &mut send) {
+                if matches!(sent, SentEntry::Answered(EntryAnswer::Taken)) {
+                    // The table takes no other request now.
+                    *requests = 0;
+                }
                 let why = match is_followed {
                     true => format!("entry {} goes first, which leads elsewhere", live.id),
                     false => format!("the table lets entry {} go", live.id),
@@ -134,27 +174,57 @@ impl TablePass {
         requests: &mut u32,
         outcomes: &mut SortedMap<&'a str, Result<RouteOutcome>>,
     ) {
-        let wanted: Vec<(&str, &str)> = changes
-            .iter()
-            .zip(steps)
-            .filter_map(|(change, step)| match step {
-                RouteStep::Create(instance) => Some((change.destination.as_str(), *instance)),
-                RouteStep::Over(_) | RouteStep::Delete(..) => None,
-            })
-            .collect();
-        if wanted.is_empty() {
-            return;
-        }
-        let refused = self.forwarding(&wanted.iter().map(|(_, instance)| *instance).collect());
-        let mut ready = Vec::new();
-        for (destination, instance) in wanted {
-            match &refused {
-                Err(error) => _ = outcomes.insert(destination, Err(error.clone())),
-                Ok(refused) => match refused.get(instance) {
-                    Some(outcome) => _ = outcomes.insert(destination, outcome.clone()),
-                    None => ready.push((destination, instance)),
-                },
+        let mut wanted: Vec<NewEntry<'a>> = Vec::new();
+        let mut unknown: Vec<&'a str> = Vec::new();
+        for (change, step) in changes.iter().zip(steps) {
+            let RouteStep::Create(instance) = *step else { continue };
+            if *requests == 0 {
+                outcomes.insert(&change.destination, SentEntry::Unsent.refusal(&change.destination));
+                continue;
             }
+            let checking = match turn::of(change).0 {
+                EntryTurn::Waits(interface) => interface.map(str::to_owned),
+                EntryTurn::Sent => None,
+                EntryTurn::Unknown => {
+                    unknown.push(instance);
+                    None
+                }
+            };
+            wanted.push(NewEntry { destination: &change.destination, instance, checking });
+        }
+        let known = forwarding::of(&self.region, &self.vpc, &unknown);
+        let mut ready: Vec<(&'a str, &'a str)> = Vec::new();
+        let (mut forwarding, mut attempts) = (SortedSet::new(), 0);
+        for entry in wanted {
+            let NewEntry { destination, instance, checking } = entry;
+            let looked = if unknown.contains(&instance) { known.as_ref().map(|it| it.get(instance)) } else { Ok(None) };
+            let checking = match looked {
+                Err(error) => {
+                    outcomes.insert(destination, Err(error.clone()));
+                    continue;
+                }
+                Ok(None) if unknown.contains(&instance) => {
+                    let why = format_args!("instance {instance} shows no primary network interface");
+                    outcomes.insert(destination, Err(Error::unavailable(why)));
+                    continue;
+                }
+                Ok(None) => checking,
+                Ok(Some(checking)) => checking.clone(),
+            };
+            if ready.len() == api::BATCH || attempts == api::BATCH {
+                outcomes.insert(destination, Ok(turn::later(&self.table, checking.as_deref())));
+                continue;
+            }
+            // Its interface lets packets of pods through before a route leads there.
+            if let Some(interface) = checking.filter(|it| !forwarding.contains(it)) {
+                attempts += 1;
+                if let Err(outcome) = self.forward(&interface) {
+                    outcomes.insert(destination, outcome);
+                    continue;
+                }
+                forwarding.insert(interface);
+            }
+            ready.push((destination, instance));
         }
         let mut send = |part: &[(&'a str, &'a str)]| {
             let new = |(destination, instance): &(&'a str, &'a str)| NewRoute {
@@ -165,56 +235,31 @@ impl TablePass {
             let routes: Vec<_> = part.iter().map(new).collect();
             api::create(&self.region, &self.table, &routes)
         };
-        for part in ready.chunks(api::BATCH) {
-            for ((destination, instance), sent) in sent::each(part, requests, &mut send) {
-                let outcome = match sent {
-                    sent if sent.code().is_some_and(|it| TAKEN.contains(&it)) => self.taken(destination, instance),
-                    // A new entry is Pending first: packets do not follow it yet.
-                    SentEntry::Answered(EntryAnswer::Taken) => {
-                        Ok(RouteOutcome::pending(SOON, "the table takes the new entry over"))
-                    }
-                    sent => sent.refusal(destination),
-                };
-                outcomes.insert(destination, outcome);
-            }
+        let mut live: Option<Result<Vec<VpcRoute>>> = None;
+        for ((destination, instance), sent) in sent::each(&ready, requests, &mut send) {
+            let outcome = match sent {
+                sent if sent.code().is_some_and(|it| TAKEN.contains(&it)) => {
+                    let live = live.get_or_insert_with(|| api::all(&self.region, &self.table));
+                    live.as_ref().map_err(Error::clone).and_then(|it| self.taken(it, destination, instance))
+                }
+                SentEntry::Answered(EntryAnswer::Taken) => Ok(turn::sent(&self.table)),
+                SentEntry::Refused(refusal) if refusal.is_busy() => Ok(turn::later(&self.table, None)),
+                sent => sent.refusal(destination),
+            };
+            outcomes.insert(destination, outcome);
         }
     }
 
-    /// Lets the primary interfaces of these instances forward packets of pods, before a route leads there. Answers what became of those that
-    /// do not.
-    fn forwarding(&self, instances: &SortedSet<&str>) -> Result<SortedMap<String, Result<RouteOutcome>>> {
-        let ids: Vec<&str> = instances.iter().copied().collect();
-        let found = instances::by_ids(&self.region, &ids)?;
-        let interface_of: SortedMap<&str, &str> =
-            found.iter().filter_map(|it| Some((it.interface.as_deref()?, it.id.as_str()))).collect();
-        let mut refused = SortedMap::new();
-        for id in &ids {
-            if !found.iter().any(|it| it.id == *id && it.interface.is_some()) {
-                let why = Error::unavailable(format_args!("instance {id} shows no primary network interface"));
-                refused.insert((*id).to_owned(), Err(why));
-            }
-        }
-        let interfaces: Vec<&str> = interface_of.keys().copied().collect();
-        if interfaces.is_empty() {
-            return Ok(refused);
-        }
-        for interface in interfaces::checking(&self.region, &interfaces)? {
-            let Some(instance) = interface_of.get(interface.as_str()) else { continue };
-            match interfaces::forward(&self.region, &interface) {
-                Ok(()) => {}
-                Err(refusal) if refusal.is_busy() => {
-                    let waits = RouteOutcome::pending(SOON, format_args!("{interface} carries out a change"));
-                    refused.insert((*instance).to_owned(), Ok(waits));
-                }
-                Err(refusal) => _ = refused.insert((*instance).to_owned(), Err(refusal.error)),
-            }
-        }
-        Ok(refused)
+    /// Lets an interface forward packets of pods. The error is the outcome of the route that waits for it.
+    fn forward(&self, interface: &str) -> Result<(), Result<RouteOutcome>> {
+        interfaces::forward(&self.region, interface).map_err(|refusal| match refusal.is_busy() {
+            true => Ok(RouteOutcome::pending(SOON, format_args!("{interface} carries out a change"))),
+            false => Err(refusal.error),
+        })
     }
 
     /// The outcome of a route whose destination has an entry that was not there a moment ago: another next hop is never done.
-    fn taken(&self, destination: &str, instance: &str) -> Result<RouteOutcome> {
-        let live = api::all(&self.region, &self.table)?;
+    fn taken(&self, live: &[VpcRoute], destination: &str, instance: &str) -> Result<RouteOutcome> {
         match live.iter().find(|it| it.destination == destination) {
             Some(live) if live.instance() == Some(instance) && live.is_changing() => Ok(changing(live)),
             Some(live) if live.instance() == Some(instance) => self.same(live),

@@ -19,18 +19,21 @@ pub(super) enum SentEntry {
     Refused(AcsRefusal),
     /// Refused with others, and nobody knows which of them is at fault: no request is left in this pass.
     Left,
-    /// Others have taken all requests of this pass.
+    /// Others come first: the table takes one request at a time.
     Unsent,
 }
 
 /// Sends what belongs into one request, and answers each item with what became of it. A request that is refused as a whole is sent in halves,
-/// so that an entry that cannot be written holds up few others.
+/// so that an entry that cannot be written holds up few others; so is one of which the answer does not say which entries are refused.
 pub(super) fn each<'i, T: Copy>(
     items: &'i [T],
     requests: &mut u32,
     send: &mut dyn FnMut(&'i [T]) -> Result<Vec<EntryAnswer>, AcsRefusal>,
 ) -> Vec<(T, SentEntry)> {
-    let is_refused = |sent: &Result<_, _>| matches!(sent, Err(refusal) if is_about_an_entry(refusal));
+    let is_refused = |sent: &Result<Vec<EntryAnswer>, AcsRefusal>| match sent {
+        Ok(answers) => answers.contains(&EntryAnswer::Unclear),
+        Err(refusal) => is_about_an_entry(refusal),
+    };
     let mut ends = Vec::new();
     for (part, sent) in in_halves(items, requests, send, &is_refused) {
         match sent {
@@ -67,9 +70,7 @@ impl SentEntry {
     pub(super) fn refusal(self, destination: &str) -> Result<RouteOutcome> {
         let waits = |why: String| Ok(RouteOutcome::pending(SOON, why));
         match self {
-            Self::Unsent => {
-                waits("it is sent in the next pass: this one has sent as many requests as one may".to_owned())
-            }
+            Self::Unsent => waits("it is sent later: others come first".to_owned()),
             Self::Left => waits("one of several entries is refused: fewer are sent together".to_owned()),
             Self::Refused(refusal) if refusal.is_busy() => {
                 waits(format!("the table carries out another change: {}", refusal.code))

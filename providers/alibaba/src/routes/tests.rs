@@ -1,5 +1,7 @@
 //! Routes before a table in memory, natively.
 
+mod turns;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -14,6 +16,8 @@ use crate::Alibaba;
 
 const UID: &str = "c1a5e000-1111-2222-3333-444455556666";
 const POD: &str = "10.244.1.0/24";
+/// Machines of the VPC.
+const MACHINES: usize = 250;
 
 /// The network of a cluster: its route tables, and the interfaces of its machines.
 #[derive(Clone)]
@@ -133,14 +137,21 @@ impl State {
                 ok(json!({ "Instances": { "Instance": shown.collect::<Vec<_>>() }, "NextToken": "" }))
             }
             "DescribeNetworkInterfaces" => {
-                assert_eq!(value("MaxResults").as_deref(), Some("100"));
                 let ids = pairs.iter().filter(|(name, _)| name.starts_with("NetworkInterfaceId."));
-                let shown = ids.map(|(_, id)| {
-                    let number: usize = id.rsplit('-').next().unwrap().parse().unwrap();
-                    json!({ "NetworkInterfaceId": id, "SourceDestCheck": self.checking.contains(&number) })
+                let asked = ids.map(|(_, id)| id.rsplit('-').next().unwrap().parse().unwrap());
+                let (numbers, size): (Vec<usize>, _) = match value("VpcId") {
+                    Some(_) => ((0..MACHINES).collect(), "500"),
+                    None => (asked.collect(), "100"),
+                };
+                assert_eq!(value("MaxResults").as_deref(), Some(size));
+                let shown = numbers.iter().map(|number| {
+                    json!({
+                        "NetworkInterfaceId": format!("eni-{number}"), "InstanceId": format!("i-{number}"),
+                        "SourceDestCheck": self.checking.contains(number),
+                    })
                 });
                 let shown: Vec<_> = shown.collect();
-                ok(json!({ "NetworkInterfaceSets": { "NetworkInterfaceSet": shown } }))
+                ok(json!({ "NetworkInterfaceSets": { "NetworkInterfaceSet": shown }, "NextToken": "" }))
             }
             "ModifyNetworkInterfaceAttribute" => {
                 assert_eq!(value("SourceDestCheck").as_deref(), Some("false"));
@@ -164,16 +175,16 @@ impl State {
             let told = self.refusals.iter().find(|(it, part, _)| *it == action && destination.contains(part));
             if action == "DeleteRouteEntries" {
                 let id = of("RouteEntryId").unwrap();
-                if let Some((_, _, code)) = told {
+                let is_there = self.entries.iter().any(|it| it["RouteEntryId"] == id.as_str());
+                let code = told.map(|it| it.2).or((!is_there).then_some("InvalidRouteEntry.NotFound"));
+                if let Some(code) = code {
                     let all = json!({ "RouteEntryId": id, "DstCidrBlock": destination });
                     let mut refused = json!({ "FailedCode": code, "FailedMessage": "m" });
                     refused[self.named_by] = all[self.named_by].clone();
                     failed.push(refused);
                     continue;
                 }
-                let before = self.entries.len();
                 self.entries.retain(|it| it["RouteEntryId"] != id.as_str());
-                assert_ne!(before, self.entries.len(), "{id} is there");
                 continue;
             }
             let hop = of("NextHop").unwrap();
@@ -199,30 +210,12 @@ fn change(destination: &str, before: Option<&str>, after: Option<&str>) -> Route
 
 /// Whether a route was made, and its entry is not known to be Available yet.
 fn is_new(outcome: &Result<RouteOutcome>) -> bool {
-    matches!(outcome, Ok(RouteOutcome::Pending(pause)) if pause.reason.contains("new entry"))
+    matches!(outcome, Ok(RouteOutcome::Pending(pause)) if pause.reason.contains("the new entry"))
 }
 
 /// Whether a route's deletion has begun, and its entry is not known to be gone yet.
 fn goes(outcome: &Result<RouteOutcome>) -> bool {
     matches!(outcome, Ok(RouteOutcome::Pending(pause)) if pause.reason.contains("lets entry"))
-}
-
-#[test]
-fn alibaba_034_routes_of_120_nodes_are_three_requests() {
-    let network = Network::new(Vec::new());
-    network.0.borrow_mut().checking = vec![7, 60];
-    let all: Vec<_> = (0..120).map(|it| change(&format!("10.244.{it}.0/24"), None, Some(&format!("i-{it}")))).collect();
-    for part in all.chunks(50) {
-        assert!(network.apply(part).iter().all(is_new));
-    }
-    let sent = network.sent();
-    let count = |action: &str| sent.iter().filter(|it| *it == action).count();
-    assert_eq!((count("CreateRouteEntries"), count("ModifyNetworkInterfaceAttribute")), (3, 2));
-    assert_eq!(sent.len(), 3 * 5 + 2);
-    let listed = network.list().unwrap();
-    assert!(listed.len() == 120 && listed.iter().all(|it| it.ownership == RouteOwnership::Ours));
-    assert_eq!(listed[7].next_hop.as_deref(), Some("i-7"));
-    assert!(network.apply(&all[..50]).iter().all(|it| *it == Ok(RouteOutcome::Done)), "once they are listed");
 }
 
 #[test]
@@ -354,7 +347,7 @@ fn changes_that_were_not_sent_are_no_refused_ones() {
     let outcomes = network.apply(&gone.chain([change("10.245.1.0/24", None, Some("i-1"))]).collect::<Vec<_>>());
     let waits =
         |at: usize, why: &str| matches!(&outcomes[at], Ok(RouteOutcome::Pending(it)) if it.reason.contains(why));
-    assert!(waits(49, "one of several entries is refused") && waits(50, "in the next pass"), "{outcomes:?}");
+    assert!(waits(49, "one of several entries is refused") && waits(50, "others come first"), "{outcomes:?}");
 }
 
 #[test]
@@ -366,8 +359,9 @@ fn a_refused_deletion_is_never_done() {
         let both = [change(POD, Some("i-1"), None), change("10.244.2.0/24", Some("i-2"), None)];
         let outcomes = network.apply(&both);
         assert!(matches!(&outcomes[0], Ok(RouteOutcome::Pending(_))) && !goes(&outcomes[0]), "{outcomes:?}");
-        assert!(matches!(&outcomes[1], Ok(RouteOutcome::Pending(_))), "{named_by}: {outcomes:?}");
-        assert_eq!(goes(&outcomes[1]), named_by != "RequestId", "nobody knows which one was refused: {outcomes:?}");
+        // Where nobody says which one was refused, each is sent by itself, and the other one is gone.
+        let is_known = if named_by == "RequestId" { outcomes[1] == Ok(RouteOutcome::Done) } else { goes(&outcomes[1]) };
+        assert!(is_known, "{named_by}: {outcomes:?}");
         network.0.borrow_mut().refusals = vec![("DeleteRouteEntries", "10.244.1.", "Forbidden.Entry")];
         let outcomes = network.apply(&both);
         let is_told = matches!(&outcomes[0], Err(Error::Invalid(why)) if why.contains("Forbidden.Entry"));

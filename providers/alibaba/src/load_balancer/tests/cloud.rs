@@ -18,6 +18,8 @@ pub(super) struct FakeSlb {
     pub(super) most_servers: usize,
     /// vSwitches without an address.
     pub(super) full: Vec<&'static str>,
+    /// Actions that wait once for an earlier change.
+    pub(super) busy_at: Vec<&'static str>,
 }
 
 impl Default for FakeSlb {
@@ -29,6 +31,7 @@ impl Default for FakeSlb {
             given: 0,
             most_servers: 200,
             full: Vec::new(),
+            busy_at: Vec::new(),
         }
     }
 }
@@ -258,6 +261,10 @@ impl FakeCloud for FakeSlb {
             return reply(200, json!({ "LoadBalancers": [], "NextToken": "" }));
         }
         assert_eq!(request.endpoint, "slb");
+        if let Some(at) = self.busy_at.iter().position(|it| *it == action) {
+            self.busy_at.remove(at);
+            return refusal(400, "OperationBusy");
+        }
         let id = text(&pairs, "LoadBalancerId").to_owned();
         match action {
             "DescribeLoadBalancers" => return self.list(&pairs, moment),
@@ -270,7 +277,13 @@ impl FakeCloud for FakeSlb {
         let id = if id.is_empty() { text(&pairs, "ResourceId.1").to_owned() } else { id };
         let Some(it) = self.balancers.get_mut(&id) else { return refusal(404, "InvalidLoadBalancerId.NotFound") };
         match action {
-            "DescribeLoadBalancerAttribute" => return reply(200, self.shown(&id)),
+            "DescribeLoadBalancerAttribute" => {
+                // Lists do not say what listens.
+                let listening = it.body["Listeners"].clone();
+                let mut shown = self.shown(&id);
+                shown["ListenerPortsAndProtocol"] = json!({ "ListenerPortAndProtocol": listening });
+                return reply(200, shown);
+            }
             "DeleteLoadBalancer" if it.body["DeleteProtection"] == "on" => {
                 return refusal(400, "OperationDenied.DeleteProtection");
             }

@@ -1,0 +1,34 @@
+//! Instances whose primary network interface lets packets of pods through, and those whose does not yet.
+
+use aerostat_sdk::{Result, SortedMap, SortedSet};
+
+use crate::api::{PAGE, instances, interfaces};
+
+/// Each of these instances with its primary interface while that checks source and destination; with nothing once it does not. Without those
+/// that show no such interface.
+pub(super) fn of(region: &str, vpc: &str, instances: &[&str]) -> Result<SortedMap<String, Option<String>>> {
+    let ids: SortedSet<&str> = instances.iter().copied().collect();
+    let mut known = SortedMap::new();
+    if ids.is_empty() {
+        return Ok(known);
+    }
+    if ids.len() > PAGE as usize {
+        // All of the VPC are fewer requests.
+        for it in interfaces::primary(region, vpc)? {
+            known.insert(it.instance, it.is_checking.then_some(it.id));
+        }
+        return Ok(known);
+    }
+    let ids: Vec<&str> = ids.iter().copied().collect();
+    let found = instances::by_ids(region, &ids)?;
+    let interfaces: Vec<&str> = found.iter().filter_map(|it| it.interface.as_deref()).collect();
+    if interfaces.is_empty() {
+        return Ok(known);
+    }
+    let checking = interfaces::checking(region, &interfaces)?;
+    for it in &found {
+        let Some(interface) = it.interface.as_ref() else { continue };
+        known.insert(it.id.clone(), checking.contains(interface).then(|| interface.clone()));
+    }
+    Ok(known)
+}
