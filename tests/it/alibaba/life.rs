@@ -1,5 +1,8 @@
 //! The life of one Service, through wasm, gate and signature.
 
+use std::time::Duration;
+
+use cloud_provider::Deletion;
 use tests::clouds::alibaba::{Behaviour, Options, Taking, ZONES};
 use tests::vendor::{AlibabaCloud, Service, Vendor as _};
 
@@ -29,6 +32,18 @@ impl<'a> Life<'a> {
         life.service.desired.load_balancer_class = Some("alibabacloud.com/nlb".to_owned());
         life.service.set("zone-maps", ZONES);
         life
+    }
+
+    /// Deletes a Service whose load balancer is kept, and answers why.
+    pub(crate) async fn kept(&mut self) -> String {
+        for _ in 0..20 {
+            match self.service.ask_to_delete().await.answer.unwrap() {
+                Deletion::Kept(why) => return why,
+                Deletion::Pending(it) => tokio::time::sleep(it.after.min(Duration::from_millis(50))).await,
+                Deletion::Done => panic!("nothing is kept"),
+            }
+        }
+        panic!("twenty steps are not enough");
     }
 
     /// Steps until it is served. Answers the actions that were done. A write that comes while an earlier one is carried out is refused: there are

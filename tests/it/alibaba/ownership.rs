@@ -42,6 +42,32 @@ async fn alibaba_019_two_with_the_same_tags_are_not_touched() {
     assert_eq!(rig.writes_since(begun), [""; 0]);
 }
 
+/// A load balancer that somebody else made, with what listens there: it is not served yet, and stays as it is.
+///
+/// Cases: alibaba 20
+#[tokio::test]
+async fn alibaba_020_a_load_balancer_of_ones_own_is_refused_and_stays() {
+    let rig = Rig::start(slow()).await;
+    let mut life = Life::new(&rig);
+    life.settle().await;
+    // Neither the mark of a cluster nor one of the vendor's is on it.
+    let id = rig.only();
+    rig.cloud.with(|world| world.balancers.get_mut(&id).unwrap()["Tags"] = json!({ "Tag": [] }));
+    let before = AlibabaCloud::built(rig.cloud.account());
+    let begun = rig.cloud.requests().len();
+    let mut other = Service::new(&rig).named("other", "33333333-9a5e-4a8e-8f0b-1f6d3f6f2a11");
+    for overrides in ["", "true"] {
+        other.set("id", &id);
+        other.set("force-override-listeners", overrides);
+        let refused = other.invalid().await;
+        assert!(refused.contains(&id) && refused.contains("take the annotation away"), "{refused}");
+    }
+    assert_eq!(other.delete().await, Ok(Deletion::Done));
+    assert_eq!(AlibabaCloud::built(rig.cloud.account()), before);
+    assert_eq!(rig.writes_since(begun), [""; 0]);
+    rig.cloud.assert_valid();
+}
+
 /// Cases: alibaba 21
 #[tokio::test]
 async fn alibaba_021_the_load_balancer_of_the_api_server_stands() {
@@ -76,13 +102,8 @@ async fn alibaba_031_a_load_balancer_that_is_kept_loses_no_listener() {
     life.service.set("preserve-lb-on-delete", "true");
     life.settle().await;
     let id = rig.only();
-    let mut kept = life.service.ask_to_delete().await.answer;
-    for _ in 0..5 {
-        if let Ok(Deletion::Pending(_)) = kept {
-            kept = life.service.ask_to_delete().await.answer;
-        }
-    }
-    assert!(matches!(&kept, Ok(Deletion::Kept(why)) if why.contains("preserve-lb-on-delete")), "{kept:?}");
+    let why = life.kept().await;
+    assert!(why.contains("preserve-lb-on-delete"), "{why}");
     rig.cloud.with(|world| {
         let live = world.balancers.get(&id).unwrap();
         assert_eq!(

@@ -7,7 +7,9 @@ use k8s_openapi::api::core::v1::Node;
 use kube::api::{Api, ListParams};
 use serde_json::json;
 use tests::simulator::{Fault, Owner, Recorded};
-use tests::vendor::{Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack, Vendor};
+use tests::vendor::{
+    AlibabaCloud, Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack, Vendor,
+};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, worker};
@@ -135,6 +137,12 @@ async fn no_failure_of_google_deletes_a_node() {
 #[tokio::test]
 async fn no_failure_of_ibm_cloud_deletes_a_node() {
     no_failure_deletes_a_node::<IbmCloud>(OWN_WORDS).await;
+}
+
+/// Cases: failing-cloud
+#[tokio::test]
+async fn no_failure_of_alibaba_cloud_deletes_a_node() {
+    no_failure_deletes_a_node::<AlibabaCloud>(OWN_WORDS).await;
 }
 
 /// Plays troubles with these names, or all.

@@ -5,7 +5,7 @@
 
 use serde_json::json;
 use tests::operator::Process;
-use tests::vendor::{Behaviour, Built, DigitalOcean, Hetzner, IbmCloud, Vendor};
+use tests::vendor::{AlibabaCloud, Behaviour, Built, DigitalOcean, Hetzner, IbmCloud, Vendor};
 
 use crate::setup::{CloudRig, ID, memo, service};
 
@@ -48,6 +48,12 @@ async fn theft_by_a_copied_memo_through_the_api_server() {
 #[tokio::test]
 async fn theft_by_a_copied_memo_at_ibm_cloud_is_refused() {
     a_copied_memo_is_refused::<IbmCloud>(None).await;
+}
+
+/// Cases: theft-by-memo
+#[tokio::test]
+async fn theft_by_a_copied_memo_at_alibaba_cloud_is_refused() {
+    a_copied_memo_is_refused::<AlibabaCloud>(None).await;
 }
 
 /// `key`: the annotation that names a load balancer by its id, where the cloud has one.

@@ -31,7 +31,8 @@ pub(super) fn list(world: &World, pairs: AcsPairs<'_>) -> Result<Answer, Refused
     let vpc = pairs.get("VpcId");
     let is_asked = |machine: &Value| {
         let private = machine["VpcAttributes"]["PrivateIpAddress"]["IpAddress"][0].as_str().unwrap_or_default();
-        machine["_unlisted"].is_null()
+        // One that lists lack is there for those who know its id.
+        (ids.is_some() || machine["_unlisted"].is_null())
             && ids.as_ref().is_none_or(|ids| ids.iter().any(|id| id == text(machine, "InstanceId")))
             && addresses.as_ref().is_none_or(|all| all.iter().any(|it| it == private))
             && vpc.is_none_or(|vpc| machine["VpcAttributes"]["VpcId"] == *vpc)
@@ -56,7 +57,9 @@ pub(super) fn interfaces(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answe
             if ids.len() > 100 {
                 return Err(bad("NetworkInterfaceId", "there are more than 100"));
             }
-            let is_asked = |it: &Value| ids.is_empty() || ids.contains(&text(it, "NetworkInterfaceId"));
+            let is = |it: &Value, name: &str| pairs.get(name).is_none_or(|asked| it[name] == *asked);
+            let is_named = |it: &Value| ids.is_empty() || ids.contains(&text(it, "NetworkInterfaceId"));
+            let is_asked = |it: &Value| is_named(it) && is(it, "Type") && is(it, "VpcId");
             let found = world.interfaces.all().filter(|(_, it)| is_asked(it)).map(|(_, it)| it.clone()).collect();
             let page = listing::by_token(pairs, found, "MaxResults", (10, 500))?;
             Ok(paged("NetworkInterfaceSets", "NetworkInterfaceSet", page))
