@@ -299,6 +299,13 @@ impl Endpoint {
         self.said("requires", ["if-match"])
     }
 
+    /// This member of the JSON body of each request of what was allowed last is one of these texts, and such requests are told apart from others with
+    /// the same method and path by it: "type" and "attach". It is named here alone, other members in `fields`.
+    #[must_use]
+    pub fn body<'a>(self, member: &str, texts: impl IntoIterator<Item = &'a str>) -> Self {
+        self.said(&format!("body.{member}"), texts)
+    }
+
     fn said<'a>(mut self, what: &str, words: impl IntoIterator<Item = &'a str>) -> Self {
         // Before anything is allowed, it is said of the first thing, which the host refuses if there is none.
         let last = self.allow.len().saturating_sub(1);
@@ -381,6 +388,7 @@ mod tests {
             .allow([Method::Get], ["/a"], [])
             .allow([Method::Put], ["/b"], [])
             .fields(["port.tags", "port.groups"])
+            .body("port.kind", ["vip"])
             .allow([Method::Delete], ["/b"], [])
             .only([])
             .allow([Method::Post], ["/"], [])
@@ -391,6 +399,7 @@ mod tests {
         let expected = [
             "allow.1.fields=port.tags",
             "allow.1.fields=port.groups",
+            "allow.1.body.port.kind=vip",
             "allow.2.only=",
             "allow.3.only=",
             "allow.3.only=Filter.*",

@@ -287,21 +287,24 @@ fn place(
 }
 
 fn rule(rule: file::RuleSection) -> Result<Rule, String> {
-    let file::RuleSection { methods, paths, operations, effect, requires, only, values, fields } = rule;
+    let file::RuleSection { methods, paths, operations, effect, requires, only, values, fields, body } = rule;
     // An empty list is not taken for none: a rule without these lets everything stand.
-    if values.as_ref().is_some_and(BTreeMap::is_empty) || fields.as_ref().is_some_and(Vec::is_empty) {
-        let because = "`where` or `fields` names nothing; name something, or write only: [] to let nothing stand";
+    let is_empty = |it: &Option<BTreeMap<_, _>>| it.as_ref().is_some_and(BTreeMap::is_empty);
+    if is_empty(&values) || is_empty(&body) || fields.as_ref().is_some_and(Vec::is_empty) {
+        let because =
+            "`where`, `fields` or `body` names nothing; name something, or write only: [] to let nothing stand";
         return Err(because.to_owned());
     }
     let values: Vec<_> = values.unwrap_or_default().into_iter().collect();
     let fields = fields.unwrap_or_default();
+    let body: Vec<_> = body.unwrap_or_default().into_iter().collect();
     Ok(Rule {
         methods: methods.into_iter().map(|it| it.0).collect(),
         paths: paths.into_iter().map(|it| it.0).collect(),
         operations: operations.into_iter().map(|it| it.0).collect(),
         effect: effect.map(|it| it.0),
         requires: requires.into_iter().map(|it| it.0).collect(),
-        content: RuleContent::parse(only.as_deref(), &values, &fields)?,
+        content: RuleContent::parse(only.as_deref(), &values, &fields)?.with_body(&body)?,
     })
 }
 

@@ -80,6 +80,8 @@ type Endpoint struct {
 	// - "allow.2.where.InstanceId": a pattern for the value of this name: "i-*". The name need not stand in "only" too.
 	// - "allow.2.fields": a member of the JSON body, by the names that lead to it: "port.allowed_address_pairs". What is
 	//   below it is free.
+	// - "allow.2.body.type": a text that this member of the JSON body may be: "attach". It is there in each request, and tells
+	//   these apart from others with the same path. "fields" does not name it.
 	//
 	// The operation and `parameters` are not named. An operator may allow more or less. Of the headers:
 	//

@@ -47,8 +47,12 @@ pub(crate) fn allow(endpoint: Endpoint) -> Endpoint {
         .fields(["description", "name", "region", "size_gigabytes", "tags"])
         .allow([Method::Delete], ["/v2/volumes/*"], ["block_storage:delete"])
         .only([])
+        .allow_as(Effect::Update, [Method::Post], actions, ["block_storage_action:create"])
+        .fields(["droplet_id", "region", "size_gigabytes"])
+        .body("type", ["attach", "resize"])
         .allow_as(Effect::Detach, [Method::Post], actions, ["block_storage_action:create"])
-        .fields(["droplet_id", "region", "size_gigabytes", "type"])
+        .fields(["droplet_id", "region"])
+        .body("type", ["detach"])
 }
 
 impl Volumes for DigitalOcean {

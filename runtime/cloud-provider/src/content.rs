@@ -11,31 +11,38 @@ pub struct Content {
     pub values: Vec<(String, Vec<String>)>,
     /// Members of a JSON body, by the names that lead to them: `port.allowed_address_pairs`.
     pub fields: Vec<String>,
+    /// Members of a JSON body, by the names that lead to them, and the texts of which each is one: `type` and `attach`.
+    pub body: Vec<(String, Vec<String>)>,
 }
 
 impl Content {
     /// Whether it names nothing.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        let Self { only, values, fields } = self;
-        only.is_none() && values.is_empty() && fields.is_empty()
+        let Self { only, values, fields, body } = self;
+        only.is_none() && values.is_empty() && fields.is_empty() && body.is_empty()
     }
 }
 
 /// As keys of a rule in the operator's config, for the end of a map in one line: `, only: [A, B]`.
 impl fmt::Display for Content {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { only, values, fields } = self;
+        let Self { only, values, fields, body } = self;
+        let map = |them: &[(String, Vec<String>)]| {
+            let said: Vec<_> = them.iter().map(|(name, texts)| format!("{}: [{}]", one(name), quoted(texts))).collect();
+            format!("{{ {} }}", said.join(", "))
+        };
         if let Some(only) = only {
             write!(f, ", only: [{}]", quoted(only))?;
         }
         if !values.is_empty() {
-            let said: Vec<_> =
-                values.iter().map(|(name, values)| format!("{}: [{}]", one(name), quoted(values))).collect();
-            write!(f, ", where: {{ {} }}", said.join(", "))?;
+            write!(f, ", where: {}", map(values))?;
         }
         if !fields.is_empty() {
             write!(f, ", fields: [{}]", quoted(fields))?;
+        }
+        if !body.is_empty() {
+            write!(f, ", body: {}", map(body))?;
         }
         Ok(())
     }
@@ -62,8 +69,10 @@ mod tests {
             only: Some(words(&["Filter.*", "it's"])),
             values: vec![("InstanceId".to_owned(), words(&["i-*"]))],
             fields: words(&["port.tags"]),
+            body: vec![("type".to_owned(), words(&["attach", "resize"]))],
         };
-        let expected = ", only: ['Filter.*', 'it''s'], where: { 'InstanceId': ['i-*'] }, fields: ['port.tags']";
+        let expected = ", only: ['Filter.*', 'it''s'], where: { 'InstanceId': ['i-*'] }, fields: ['port.tags'], \
+                        body: { 'type': ['attach', 'resize'] }";
         assert_eq!(content.to_string(), expected);
         assert_eq!(Content::default().to_string(), "");
         assert!(Content::default().is_open() && !content.is_open());

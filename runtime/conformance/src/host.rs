@@ -283,7 +283,10 @@ fn rule(permission: &Permission) -> Result<Rule, ConformanceError> {
     let method = |it: &String| setting(Method::parse(it));
     let content = match content.is_open() {
         true => RuleContent::default(),
-        false => setting(RuleContent::parse(content.only.as_deref(), &content.values, &content.fields))?,
+        false => {
+            let parsed = RuleContent::parse(content.only.as_deref(), &content.values, &content.fields);
+            setting(parsed.and_then(|it| it.with_body(&content.body)))?
+        }
     };
     Ok(Rule {
         operations: operations.iter().map(|it| setting(OperationPattern::parse(it))).collect::<Result<_, _>>()?,

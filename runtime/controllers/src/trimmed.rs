@@ -13,7 +13,7 @@ use k8s_openapi::api::core::v1::{
     LoadBalancerStatus, NodeAddress, NodeCondition, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
     PersistentVolumeSpec, PersistentVolumeStatus, Service, ServiceSpec, ServiceStatus, Taint,
 };
-use k8s_openapi::api::storage::v1::{CSINode, CSINodeSpec, VolumeAttachment, VolumeAttachmentSpec};
+use k8s_openapi::api::storage::v1::{CSINode, CSINodeSpec, VolumeAttachment, VolumeAttachmentSpec, VolumeAttachmentStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use kube::Resource;
 use serde::de::{DeserializeOwned, IgnoredAny};
@@ -104,7 +104,7 @@ impl Read for CSINode {
 }
 
 impl Read for VolumeAttachment {
-    type Wire = WireObject<VolumeAttachmentSpec, IgnoredAny>;
+    type Wire = WireObject<VolumeAttachmentSpec, VolumeAttachmentStatus>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         Some(&self.spec)
@@ -309,9 +309,9 @@ impl From<WireObject<CSINodeSpec, IgnoredAny>> for CSINode {
     }
 }
 
-impl From<WireObject<VolumeAttachmentSpec, IgnoredAny>> for VolumeAttachment {
-    fn from(wire: WireObject<VolumeAttachmentSpec, IgnoredAny>) -> Self {
-        Self { metadata: wire.metadata.into(), spec: wire.spec.unwrap_or_default(), status: None }
+impl From<WireObject<VolumeAttachmentSpec, VolumeAttachmentStatus>> for VolumeAttachment {
+    fn from(wire: WireObject<VolumeAttachmentSpec, VolumeAttachmentStatus>) -> Self {
+        Self { metadata: wire.metadata.into(), spec: wire.spec.unwrap_or_default(), status: wire.status }
     }
 }
 

@@ -13,7 +13,6 @@
 //! The intent outlives claim and process: whatever was asked for is either a PersistentVolume's or abandoned.
 
 mod class;
-mod error;
 mod intent;
 mod places;
 mod plan;
@@ -46,14 +45,13 @@ use tracing::{info, warn};
 use crate::account::changed;
 use crate::context::{Context, Task};
 use crate::error::chain;
-use crate::events::Recorder;
 use crate::liveness::Liveness;
 use crate::metrics::VolumeMetrics;
 use crate::nodes::Nodes;
-use crate::provider_events::ProviderEvents;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
+use crate::volume_events::VolumeEvents;
 use crate::watch;
 use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
@@ -122,8 +120,7 @@ struct VolumeProvisioner {
     saved: Mutex<HashSet<String>>,
     requested: RequestedChanges,
     metrics: VolumeMetrics,
-    recorder: Recorder,
-    events: Mutex<ProviderEvents>,
+    events: VolumeEvents,
     queue: Arc<WorkQueue>,
     options: Options,
     /// This process, in the attributes of the volumes that it makes.
@@ -166,8 +163,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         saved: Mutex::default(),
         requested: context.requested.clone(),
         metrics: context.metrics.volumes.clone(),
-        recorder: context.events.recorder(COMPONENT),
-        events: Mutex::default(),
+        events: VolumeEvents::new(context.events.recorder(COMPONENT)),
         queue: Arc::new(WorkQueue::new(context.metrics.queue(QUEUE), Limits::per_key(), random)),
         options,
         process,

@@ -128,12 +128,12 @@ fn check_operation(endpoint: &Endpoint) -> Result<(), EgressError> {
         }
         if rule.content.has_fields() && endpoint.operation.is_some() {
             return refused(format!(
-                "{place} names `fields` of a JSON body, and requests with an operation have none; name parameters in `only`"
+                "{place} names members of a JSON body, and requests with an operation have none; name parameters in `only`"
             ));
         }
         if let Some(method) = rule.methods.iter().find(|it| rule.content.has_fields() && !it.has_body()) {
             return refused(format!(
-                "{place} names `fields` of a JSON body, and a {method} has no body; give {method} a rule of its own"
+                "{place} names members of a JSON body, and a {method} has no body; give {method} a rule of its own"
             ));
         }
         let changes = |it: &&Method| matches!(it, Method::Put | Method::Patch | Method::Delete);

@@ -8,6 +8,7 @@ use std::fmt;
 use http::HeaderMap;
 use http::header::CONTENT_TYPE;
 
+use self::members::Member;
 use crate::canonical::{self, shown};
 use crate::glob;
 
@@ -28,6 +29,8 @@ pub struct RuleContent {
     values: Vec<(Pattern, Vec<Pattern>)>,
     /// `fields`: members of a JSON body.
     fields: Vec<Field>,
+    /// `body`: members of a JSON body that are there, and the texts of which each is one.
+    body: Vec<(Field, Vec<String>)>,
 }
 
 /// A name or a value: `*` stands for any run of characters.
@@ -74,15 +77,50 @@ impl RuleContent {
         Ok(Self {
             only: only.map(names).transpose()?,
             values: values.iter().map(value).collect::<Result<_, _>>()?,
-            fields: fields.iter().map(|it| Field::parse(it.as_ref())).collect::<Result<_, _>>()?,
+            fields: fields.iter().map(|it| Field::parse("fields", it.as_ref())).collect::<Result<_, _>>()?,
+            body: Vec::new(),
         })
+    }
+
+    /// Reads `body`, too: members of a JSON body, by the names that lead to them, and the texts that each may be.
+    ///
+    /// # Errors
+    ///
+    /// A sentence that says what to write, without its full stop.
+    pub fn with_body(self, body: &[(String, Vec<String>)]) -> Result<Self, String> {
+        let member = |(name, texts): &(String, Vec<String>)| {
+            // What a star stands for could be another spelling of what another rule names.
+            let is_odd = |text: &String| {
+                text.is_empty()
+                    || text.len() > PATTERN_BYTES
+                    || text.contains('*')
+                    || text.chars().any(char::is_control)
+            };
+            if texts.is_empty() || texts.iter().any(is_odd) {
+                return Err(format!(
+                    "`body` says not of {name} which texts may stand there; write each in full, without a star, as in [attach]"
+                ));
+            }
+            Ok((Field::parse("body", name)?, texts.clone()))
+        };
+        let body: Vec<_> = body.iter().map(member).collect::<Result<_, _>>()?;
+        let names: Vec<_> = self.fields.iter().chain(body.iter().map(|(it, _)| it)).collect();
+        for (field, _) in &body {
+            let alike = |it: &&&Field| it.0.starts_with(&field.0) || field.0.starts_with(&it.0);
+            if names.iter().filter(alike).count() > 1 {
+                return Err(format!(
+                    "`body` says of {field} what it is, and something else names it or what is around it; name it once"
+                ));
+            }
+        }
+        Ok(Self { body, ..self })
     }
 
     /// Whether anything may stand in a request.
     #[must_use]
     pub fn is_open(&self) -> bool {
-        let Self { only, values, fields } = self;
-        only.is_none() && values.is_empty() && fields.is_empty()
+        let Self { only, values, fields, body } = self;
+        only.is_none() && values.is_empty() && fields.is_empty() && body.is_empty()
     }
 
     /// The names that `only` opens: it names them as they are, without a star, and they are refused everywhere else.
@@ -97,7 +135,26 @@ impl RuleContent {
     /// Whether it names members of a JSON body, so that a request must have one.
     #[must_use]
     pub fn has_fields(&self) -> bool {
-        !self.fields.is_empty()
+        !self.fields.is_empty() || !self.body.is_empty()
+    }
+
+    /// Whether no request that this lets stand can be one of `other`: they name other texts in one member, which was read then.
+    #[must_use]
+    pub fn excludes(&self, other: &Self) -> bool {
+        let differs = |(field, own): &(Field, Vec<String>)| {
+            other.texts(field).is_some_and(|texts| !texts.iter().any(|it| own.contains(it)))
+        };
+        self.body.iter().any(differs)
+    }
+
+    /// The texts that this member may be, if it is one of `body`.
+    fn texts(&self, field: &Field) -> Option<&[String]> {
+        self.body.iter().find(|(it, _)| it == field).map(|(_, texts)| texts.as_slice())
+    }
+
+    /// All members that may stand in a JSON body.
+    fn members(&self) -> impl Iterator<Item = &Field> {
+        self.fields.iter().chain(self.body.iter().map(|(it, _)| it))
     }
 
     /// Whether all that stands in a request may stand there. The error is a sentence without its full stop. It names no
@@ -124,12 +181,28 @@ impl RuleContent {
             (false, true) => Ok(()),
             (false, false) => Err("it has a body that is no form, and the rule names no `fields` of one".to_owned()),
             (true, true) => {
-                Err(format!("it has no JSON body, and the rule asks for one with {}", list(&self.fields, ", ")))
+                let members: Vec<_> = self.members().collect();
+                Err(format!("it has no JSON body, and the rule asks for one with {}", list(&members, ", ")))
             }
             (true, false) => {
                 is_json(headers)?;
-                members::admit(self.fields.iter().map(|it| it.0.as_slice()).collect(), body)
+                self.speaks_once(&names)?;
+                let free = self.fields.iter().map(|it| Member { path: &it.0, texts: None });
+                let fixed = self.body.iter().map(|(it, texts)| Member { path: &it.0, texts: Some(texts) });
+                members::admit(free.chain(fixed).collect(), body)
             }
+        }
+    }
+
+    /// Whether no parameter has the name of a member of `body`, in which some servers would read it, too.
+    fn speaks_once(&self, names: &[&str]) -> Result<(), String> {
+        let is_member = |name: &&&str| {
+            let plain = name.split(['.', '[']).next().unwrap_or(name);
+            self.body.iter().filter_map(|(it, _)| it.0.first()).any(|it| it.eq_ignore_ascii_case(plain))
+        };
+        match names.iter().find(is_member) {
+            None => Ok(()),
+            Some(name) => Err(format!("the parameter {} has the name of a member that `body` names", shown(name))),
         }
     }
 
@@ -179,8 +252,13 @@ impl RuleContent {
             })
         });
         let has_fields = other.has_fields() == self.has_fields()
-            && other.fields.iter().all(|field| self.fields.iter().any(|it| field.0.starts_with(&it.0)));
-        has_names && has_values && has_fields
+            && other
+                .members()
+                .all(|field| self.texts(field).is_some() || self.fields.iter().any(|it| field.0.starts_with(&it.0)));
+        let has_texts = self.body.iter().all(|(field, texts)| {
+            other.texts(field).is_some_and(|of_other| of_other.iter().all(|it| texts.contains(it)))
+        });
+        has_names && has_values && has_fields && has_texts
     }
 }
 
@@ -205,12 +283,12 @@ impl Pattern {
 }
 
 impl Field {
-    fn parse(text: &str) -> Result<Self, String> {
+    fn parse(key: &str, text: &str) -> Result<Self, String> {
         let names: Vec<_> = text.split('.').map(str::to_owned).collect();
         let is_odd = |it: &String| it.is_empty() || it.contains('*') || it.chars().any(char::is_control);
         if text.len() > PATTERN_BYTES || names.len() > FIELD_MEMBERS || names.iter().any(is_odd) {
             return Err(format!(
-                "{text:?} in `fields` is no member of a JSON body; write the names that lead to it, with dots between them and \
+                "{text:?} in `{key}` is no member of a JSON body; write the names that lead to it, with dots between them and \
                  no `*`, as in port.allowed_address_pairs"
             ));
         }
@@ -246,7 +324,8 @@ fn is_json(headers: &HeaderMap) -> Result<(), String> {
     if is_known && parameters.trim() == "charset=utf-8" {
         return Ok(());
     }
-    Err("the rule names `fields`, and the request does not say that its body is application/json in UTF-8".to_owned())
+    Err("the rule names members of a body, and the request does not say that its body is application/json in UTF-8"
+        .to_owned())
 }
 
 #[cfg(test)]

@@ -326,6 +326,9 @@ struct MatchedRules {
 /// The most harmful effect of the rules that match, also by the operation, counts, and each one's requirements: a wide
 /// rule for reads must not cover what a narrow one calls a deletion. The content of a request plays no part in that: it
 /// could be chosen so that the narrow rule does not match. One of the rules has to let all of it stand.
+///
+/// Texts in `body` are the one exception. A rule that names some is left out where another one lets all of the request stand that names
+/// none of them in the same member: that was read then, and is something else. What is not read counts as the worst.
 fn judge(
     endpoint: &Endpoint,
     matching: &[Matching<'_>],
@@ -338,19 +341,25 @@ fn judge(
     let mut requires = Vec::new();
     let mut worst: Option<((Effect, bool), String)> = None;
     let (mut is_admitted, mut refusals) = (false, Vec::new());
-    for (index, rule, path) in matching.iter().filter(|(_, rule, _)| fits(rule)) {
-        requires.extend(rule.requires.iter().copied());
+    let fitting = matching.iter().filter(|(_, rule, _)| fits(rule));
+    let fitting: Vec<_> = fitting.map(|it| (it, it.1.content.admits(carried))).collect();
+    let is_another = |rule: &Rule| {
+        fitting.iter().any(|((_, other, _), admits)| admits.is_ok() && other.content.excludes(&rule.content))
+    };
+    for ((index, rule, path), admits) in &fitting {
         let pattern = operation.and_then(|it| rule.operations.iter().find(|pattern| pattern.matches(it)));
         let pattern = pattern.map(|it| format!(" {it}")).unwrap_or_default();
         let shown = format!("{name}.allow[{index}] {method} {path}{pattern}");
-        let admits = match rule.content.admits(carried) {
+        let admits = match admits {
             Ok(()) => true,
+            Err(_) if is_another(rule) => continue,
             Err(because) => {
                 refusals.push(format!("{because} ({shown})"));
                 false
             }
         };
         is_admitted |= admits;
+        requires.extend(rule.requires.iter().copied());
         let harm = (rule.effect_of(method), admits);
         if worst.as_ref().is_none_or(|(it, _)| *it < harm) {
             worst = Some((harm, shown));

@@ -113,6 +113,8 @@ struct PermissionLine {
     values: BTreeMap<String, Vec<String>>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     fields: Vec<String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    body: BTreeMap<String, Vec<String>>,
     /// As in a rule.
     #[serde(skip)]
     carried: String,
@@ -222,6 +224,7 @@ fn endpoint(it: &Endpoint) -> EndpointLine {
         only: permission.content.only.clone(),
         values: permission.content.values.iter().cloned().collect(),
         fields: permission.content.fields.clone(),
+        body: permission.content.body.iter().cloned().collect(),
         carried: permission.content.to_string(),
     };
     EndpointLine {

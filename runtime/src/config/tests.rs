@@ -404,6 +404,9 @@ fn adv_164_the_content_of_a_rule_is_said_without_doubt() {
     let changed = |keys: &str| format!("{{ methods: [PUT], paths: [/v2/load_balancers/**], {keys} }}");
     for (keys, parts) in [
         ("fields: []", ["allow[1]", "names nothing"]),
+        ("body: {}", ["allow[1]", "names nothing"]),
+        ("body: { type: [att*] }", ["endpoint api", "write each in full"]),
+        ("fields: [type], body: { type: [attach] }", ["endpoint api", "name it once"]),
         ("where: {}", ["allow[1]", "write only: [] to let nothing stand"]),
         ("where: { Id: [] }", ["endpoint api", "says of Id no value"]),
         ("only: ['']", ["endpoint api", "is no pattern"]),

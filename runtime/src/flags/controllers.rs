@@ -17,11 +17,13 @@ pub enum ControllerName {
     PersistentVolumeLabel,
     /// Volumes of PersistentVolumeClaims.
     VolumeProvisioner,
+    /// Volumes at the machines of nodes.
+    VolumeAttacher,
 }
 
 impl ControllerName {
     /// All that `--controllers` knows, also those that this release does not have.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::CloudNode,
         Self::CloudNodeLifecycle,
         Self::Service,
@@ -29,6 +31,7 @@ impl ControllerName {
         Self::Route,
         Self::PersistentVolumeLabel,
         Self::VolumeProvisioner,
+        Self::VolumeAttacher,
     ];
 
     /// The canonical name: in `--controllers`, in `/healthz` and in the log.
@@ -42,6 +45,7 @@ impl ControllerName {
             Self::Route => "node-route-controller",
             Self::PersistentVolumeLabel => "persistentvolume-label-controller",
             Self::VolumeProvisioner => "volume-provisioner",
+            Self::VolumeAttacher => "volume-attacher",
         }
     }
 
@@ -56,13 +60,14 @@ impl ControllerName {
             Self::Route => "route",
             Self::PersistentVolumeLabel => "pvlabel",
             Self::VolumeProvisioner => "volume-provisioner",
+            Self::VolumeAttacher => "volume-attacher",
         }
     }
 
     /// Whether `*` means it, too. A vendor's own controller may be at work on the same volumes, so that one is asked for by name.
     #[must_use]
     pub fn is_on_by_default(self) -> bool {
-        self != Self::VolumeProvisioner
+        !matches!(self, Self::VolumeProvisioner | Self::VolumeAttacher)
     }
 
     /// The controller with this name or alias.
@@ -164,6 +169,10 @@ mod tests {
             &["cloud-node", "cloud-node-lifecycle", "service", "nodeipam", "route", "pvlabel", "volume-provisioner"],
         );
         check("volume-provisioner", &["volume-provisioner"]);
+        check(
+            "volume-attacher,*,-service",
+            &["cloud-node", "cloud-node-lifecycle", "nodeipam", "route", "pvlabel", "volume-attacher"],
+        );
         check(
             "*,-volume-provisioner,volume-provisioner,-pvlabel",
             &["cloud-node", "cloud-node-lifecycle", "service", "nodeipam", "route"],

@@ -1,7 +1,7 @@
 //! Which controllers run. No client, no clock, no log but for the start of a controller.
 
 use ::controllers::{
-    Context, Task, node, node_lifecycle, persistent_volume_labels, route, service, volume_provisioner,
+    Context, Task, node, node_lifecycle, persistent_volume_labels, route, service, volume_attacher, volume_provisioner,
 };
 use cloud_provider::Cloud;
 use k8s_openapi::api::core::v1::ObjectReference;
@@ -44,7 +44,7 @@ pub(super) fn skipped(controller: ControllerName, settings: &RunSettings, cloud:
         ControllerName::Service => ("load-balancers", cloud.load_balancers.is_some()),
         ControllerName::Route => ("routes", cloud.routes.is_some()),
         ControllerName::PersistentVolumeLabel => ("persistent-volumes", cloud.persistent_volumes.is_some()),
-        ControllerName::VolumeProvisioner => ("volumes", cloud.volumes.is_some()),
+        ControllerName::VolumeProvisioner | ControllerName::VolumeAttacher => ("volumes", cloud.volumes.is_some()),
     };
     if !is_exported {
         let provider = &cloud.description.now().name;
@@ -114,6 +114,7 @@ pub(super) fn new(
         ControllerName::Service => service::new(context, cloud, settings.into()),
         ControllerName::PersistentVolumeLabel => persistent_volume_labels::new(context, cloud),
         ControllerName::VolumeProvisioner => volume_provisioner::new(context, cloud, settings.into()),
+        ControllerName::VolumeAttacher => volume_attacher::new(context, cloud),
         // It is made by its own rules, beside the Leases that it needs.
         ControllerName::NodeIpam => None,
         ControllerName::Route => route::new(context, cloud, route::Options { lease, ..settings.into() }),

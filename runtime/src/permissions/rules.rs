@@ -44,6 +44,13 @@ const VOLUME_PROVISIONER: [Rights; 5] = [
     ("storage.k8s.io", "volumeattachments", &["list", "watch"]),
 ];
 
+const VOLUME_ATTACHER: [Rights; 4] = [
+    ("storage.k8s.io", "volumeattachments", &["get", "list", "watch", "patch"]),
+    ("storage.k8s.io", "volumeattachments/status", &["patch"]),
+    ("storage.k8s.io", "csinodes", &["list", "watch"]),
+    ("", "persistentvolumes", &["list", "watch", "patch"]),
+];
+
 /// The intents to make volumes, in a namespace of their own.
 const VOLUME_INTENTS: Rights = ("", "configmaps", &["get", "list", "create", "patch", "delete"]);
 
@@ -114,6 +121,7 @@ fn of_controller(controller: ControllerName, settings: &RunSettings) -> Vec<Role
         ControllerName::Route => &ROUTE,
         ControllerName::PersistentVolumeLabel => &PERSISTENT_VOLUME_LABEL,
         ControllerName::VolumeProvisioner => &VOLUME_PROVISIONER,
+        ControllerName::VolumeAttacher => &VOLUME_ATTACHER,
     };
     let gives_the_clouds_networks = matches!(settings.node_ipam, Some(NodeIpam::Cloud { .. }));
     let further = (controller == ControllerName::NodeIpam && gives_the_clouds_networks).then_some(CLOUD_ALLOCATOR);

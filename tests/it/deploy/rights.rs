@@ -57,7 +57,8 @@ fn the_roles_hold_what_the_binary_asks_for_and_nothing_else() {
     let held = held_in("rbac.yaml");
     let settings = RunSettings::parse(command_line(&container(&template()))).unwrap();
     // What manifests of their own allow is asked for where the provider knows volumes.
-    let of_volumes = [ControllerName::PersistentVolumeLabel, ControllerName::VolumeProvisioner];
+    let of_volumes =
+        [ControllerName::PersistentVolumeLabel, ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher];
     let controllers: Vec<_> = ControllerName::ALL.into_iter().filter(|it| !of_volumes.contains(it)).collect();
     let rules = rules(&settings, &controllers);
     let module = RoleRule {
@@ -76,6 +77,7 @@ fn a_provider_that_knows_volumes_needs_one_more_role() {
     for (manifest, controller) in [
         ("persistent-volumes/rbac.yaml", ControllerName::PersistentVolumeLabel),
         ("volumes/rbac.yaml", ControllerName::VolumeProvisioner),
+        ("volumes/attacher-rbac.yaml", ControllerName::VolumeAttacher),
     ] {
         let [(_, own)] = &rules(&settings, &[controller]).own[..] else { panic!("one controller") };
         assert_eq!(held_in(manifest), asked(own.clone()), "{manifest}");

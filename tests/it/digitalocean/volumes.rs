@@ -1,14 +1,14 @@
-//! Volumes of claims through the component: made, found, listed and deleted at the simulated cloud.
+//! Volumes of claims through the component: made, found, listed, attached, enlarged, detached and deleted at the simulated cloud.
 
 use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{
-    AccessMode, ClaimOwner, CloudVolume, CloudVolumes, DesiredVolume, Error, KnownVolume, VolumeCreation,
-    VolumeDeletion,
+    AccessMode, AttachMode, ClaimOwner, CloudVolume, CloudVolumes, DesiredVolume, Error, KnownVolume, VolumeAttachment,
+    VolumeCreation, VolumeDeletion, VolumeDetachment, VolumeExpansion,
 };
 use serde_json::{Value, json};
-use tests::clouds::digitalocean::{Droplet, Options, Volume};
+use tests::clouds::digitalocean::{ActionTime, Droplet, Options, Volume, VolumeChange};
 use tests::simulator::Fault;
 use tests::vendor::Differences;
 
@@ -29,8 +29,12 @@ fn rules() -> Vec<Value> {
         }),
         json!({ "methods": ["DELETE"], "paths": ["/v2/volumes/*"], "only": [] }),
         json!({
+            "methods": ["POST"], "paths": ["/v2/volumes/*/actions"], "effect": "update",
+            "fields": ["droplet_id", "region", "size_gigabytes"], "body": { "type": ["attach", "resize"] },
+        }),
+        json!({
             "methods": ["POST"], "paths": ["/v2/volumes/*/actions"], "effect": "detach",
-            "fields": ["droplet_id", "region", "size_gigabytes", "type"],
+            "fields": ["droplet_id", "region"], "body": { "type": ["detach"] },
         }),
     ]
 }
@@ -137,4 +141,67 @@ async fn volumes_of_others_and_a_used_up_quota_are_refused() {
     let found = volumes.create(&desired(), false).await.answer;
     assert!(matches!(&found, Ok(VolumeCreation::Ready(it)) if it.handle == id), "as the vendor left it: {found:?}");
     assert!(rig.cloud.volumes().all().len() == 1 && rig.writes().len() == 1, "{:?}", rig.writes());
+}
+
+/// Asks again until the answer is no step any more.
+async fn settled<A>(mut step: impl AsyncFnMut() -> A, is_pending: impl Fn(&A) -> bool) -> A {
+    for _ in 0..20 {
+        let answer = step().await;
+        if !is_pending(&answer) {
+            return answer;
+        }
+    }
+    panic!("it is pending after 20 steps");
+}
+
+async fn attached(volumes: &Arc<dyn CloudVolumes>, volume: &KnownVolume, node: &str) -> VolumeAttachment {
+    let mode = AttachMode { access_modes: vec![AccessMode::OneNode], ..AttachMode::default() };
+    let step = async || volumes.attach(volume, node, &mode).await.answer.unwrap();
+    settled(step, |it| matches!(it, VolumeAttachment::Pending(_))).await
+}
+
+async fn detached(volumes: &Arc<dyn CloudVolumes>, volume: &KnownVolume, node: &str) -> VolumeDetachment {
+    let step = async || volumes.detach(volume, node).await.answer.unwrap();
+    settled(step, |it| matches!(it, VolumeDetachment::Pending(_))).await
+}
+
+/// Cases: csi 46, 49, 57, 71
+#[tokio::test]
+async fn a_volume_is_attached_enlarged_and_detached_through_the_gate() {
+    let (rig, volumes) = rig(&[]).await;
+    rig.cloud.volumes().behave(|it| it.action = ActionTime::Reads(1));
+    let volume = known(&made(&volumes).await.handle);
+    let context = vec![("dobs.csi.digitalocean.com/volume-name".to_owned(), desired().name)];
+    assert_eq!(attached(&volumes, &volume, "1").await, VolumeAttachment::Ready(context.clone()));
+    assert_eq!(attached(&volumes, &volume, "1").await, VolumeAttachment::Ready(context), "again, without a write");
+    assert_eq!(attached(&volumes, &volume, "2").await, VolumeAttachment::Occupied("1".to_owned()));
+    let step = async || volumes.expand(&volume, 12 * GIB).await.answer.unwrap();
+    let grown = settled(step, |it| matches!(it, VolumeExpansion::Pending(_))).await;
+    assert_eq!(grown, VolumeExpansion::Ready { bytes: 12 * GIB, node_must_grow: true });
+    let in_use = volumes.delete(&volume).await.answer;
+    assert_eq!(in_use, Ok(VolumeDeletion::InUse(vec!["1".to_owned()])), "nothing is detached for that");
+    assert_eq!(detached(&volumes, &volume, "2").await, VolumeDetachment::Done, "it is elsewhere, and stays there");
+    assert_eq!(detached(&volumes, &volume, "1").await, VolumeDetachment::Done);
+    assert_eq!(detached(&volumes, &volume, "1").await, VolumeDetachment::Done, "again, without a write");
+    let actions: Vec<_> = rig.cloud.volumes().actions().iter().map(|it| it.change).collect();
+    assert_eq!(actions, [VolumeChange::Attach(1), VolumeChange::Resize(12), VolumeChange::Detach(1)]);
+    assert_eq!(volumes.delete(&volume).await.answer, Ok(VolumeDeletion::Done));
+    rig.cloud.assert_valid();
+}
+
+/// Cases: csi 58
+#[tokio::test]
+async fn a_full_droplet_and_a_failed_action_are_told() {
+    let (rig, volumes) = rig(&[]).await;
+    rig.cloud.volumes().behave(|it| it.most_per_droplet = 0);
+    let volume = known(&made(&volumes).await.handle);
+    let full = attached(&volumes, &volume, "1").await;
+    assert!(matches!(&full, VolumeAttachment::Full(why) if why.contains("cannot attach more than")), "{full:?}");
+    rig.cloud.volumes().behave(|it| (it.most_per_droplet, it.actions_fail) = (7, true));
+    let mode = AttachMode::default();
+    let begun = volumes.attach(&volume, "1", &mode).await.answer;
+    assert!(matches!(begun, Ok(VolumeAttachment::Pending(_))), "{begun:?}");
+    rig.cloud.volumes().behave(|it| it.actions_fail = false);
+    let attached = attached(&volumes, &volume, "1").await;
+    assert!(matches!(attached, VolumeAttachment::Ready(_)), "{attached:?}");
 }

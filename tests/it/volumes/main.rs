@@ -3,6 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+mod attachments;
 mod bad_input;
 mod callers;
 mod certificates;

@@ -2,14 +2,13 @@
 
 use std::sync::Arc;
 
-use cloud_provider::{Event as ProviderEvent, PendingVolume, Reply, VolumeCreation, VolumeDeletion};
+use cloud_provider::{PendingVolume, Reply, VolumeCreation, VolumeDeletion};
 use k8s_openapi::api::core::v1::{ConfigMap, ObjectReference, PersistentVolumeClaim};
 use kube::ResourceExt as _;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
 
-use super::error::{self, Error, LAG};
 use super::intent::{self, Intent};
 use super::places::NodePlaces;
 use super::plan::{self, ClaimStep};
@@ -19,10 +18,8 @@ use crate::cloud_call::{CALL, late};
 use crate::error::{BackOff, Pause, chain};
 use crate::events::{EventKind, reference};
 use crate::object::{self, ObjectPart, answer};
+use crate::volume_error::{self, Error, LAG};
 use crate::worker::{NextSync, Reconcile};
-
-/// So many of a provider's events about one answer are recorded.
-const EVENTS: usize = 10;
 
 impl VolumeProvisioner {
     async fn sync_claim(&self, uid: &str) -> Result<NextSync, Error> {
@@ -103,13 +100,13 @@ impl VolumeProvisioner {
                     claim.namespace().unwrap_or_default(),
                     claim.name_any()
                 );
-                self.recorder.record(reference(claim.as_ref()), EventKind::Normal, "Provisioning", &message);
+                self.events.tell(reference(claim.as_ref()), EventKind::Normal, "Provisioning", &message);
                 self.create(claim, intent).await
             }
             Err(ClaimRefusal::NotOurs) => Ok(NextSync::Done),
             Err(ClaimRefusal::Populated) => {
                 let message = "Assuming an external populator will provision the volume";
-                self.recorder.record(reference(claim.as_ref()), EventKind::Normal, "Provisioning", message);
+                self.events.tell(reference(claim.as_ref()), EventKind::Normal, "Provisioning", message);
                 Ok(NextSync::Done)
             }
             Err(ClaimRefusal::Refused(why)) => Err(Error::Refused(why)),
@@ -143,7 +140,7 @@ impl VolumeProvisioner {
         self.remember(&intent);
         let call = timeout(CALL, self.cloud.create(&intent.desired, is_first)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
-        self.record_events(&intent.desired.name, &reference(claim.as_ref()), events);
+        self.events.record(&intent.desired.name, &reference(claim.as_ref()), events);
         match answer.map_err(Error::Cloud)? {
             VolumeCreation::Ready(made) => {
                 self.save(&intent.persistent_volume(&made, &self.process)).await?;
@@ -159,13 +156,13 @@ impl VolumeProvisioner {
                     "the volume is there"
                 );
                 let message = format!("Successfully provisioned volume {}", intent.desired.name);
-                self.recorder.record(reference(claim.as_ref()), EventKind::Normal, "ProvisioningSucceeded", &message);
+                self.events.tell(reference(claim.as_ref()), EventKind::Normal, "ProvisioningSucceeded", &message);
                 self.forget(&intent).await.map(|()| NextSync::Done)
             }
             VolumeCreation::Pending(pending) => self.postpone(intent, pending).await,
             VolumeCreation::NoRoom(why) if intent.selected_node.is_some() => {
                 let why = format!("no room in the place of the selected node: {why}");
-                self.warn_once(&intent.desired.name, &reference(claim.as_ref()), "ProvisioningFailed", &why);
+                self.events.warn_once(&intent.desired.name, &reference(claim.as_ref()), "ProvisioningFailed", &why);
                 intent.is_returned = true;
                 if is_first {
                     // No other call may have sent anything.
@@ -184,7 +181,7 @@ impl VolumeProvisioner {
         self.cloud.check().await.map_err(Error::Cloud)?;
         let call = timeout(CALL, self.cloud.abandon(&intent.desired)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
-        self.record_events(&intent.desired.name, &of_claim(&intent), events);
+        self.events.record(&intent.desired.name, &of_claim(&intent), events);
         match answer.map_err(Error::Cloud)? {
             VolumeDeletion::Done => {
                 info!(claim = intent.desired.owner.name, volume = intent.desired.name, "nothing is left of the volume");
@@ -316,29 +313,6 @@ impl VolumeProvisioner {
             Err(source) => Err(Error::Write { what, source }),
         }
     }
-
-    /// Records a provider's events about the claim or the PersistentVolume of a volume, each once in ten minutes.
-    pub(super) fn record_events(&self, volume: &str, about: &ObjectReference, events: Vec<ProviderEvent>) {
-        let mut recorded = self.events.lock();
-        for event in events.into_iter().take(EVENTS) {
-            if recorded.is_new(volume, &event, Instant::now()) {
-                self.recorder.record(about.clone(), event.kind, &event.reason, &event.message);
-            }
-        }
-    }
-
-    /// Records a warning unless it was recorded in the last ten minutes, but for the numbers of requests in it.
-    /// Returns whether it is recorded.
-    pub(super) fn warn_once(&self, object: &str, about: &ObjectReference, reason: &str, message: &str) -> bool {
-        let kind = EventKind::Warning;
-        let message_alone = without_requests(message);
-        let event = ProviderEvent { about: None, kind, reason: reason.to_owned(), message: message_alone };
-        let is_new = self.events.lock().is_new(object, &event, Instant::now());
-        if is_new {
-            self.recorder.record(about.clone(), kind, reason, message);
-        }
-        is_new
-    }
 }
 
 fn written(intent: &Intent) -> Result<ConfigMap, Error> {
@@ -356,17 +330,6 @@ fn of_claim(intent: &Intent) -> ObjectReference {
         uid: Some(owner.uid.clone()),
         ..ObjectReference::default()
     }
-}
-
-/// A message without the ids of requests, which are others each time.
-fn without_requests(message: &str) -> String {
-    let mut text = String::new();
-    let mut rest = message;
-    while let Some((before, after)) = rest.split_once(" (request ") {
-        text.push_str(before);
-        rest = after.split_once(')').map_or("", |(_, after)| after);
-    }
-    text + rest
 }
 
 impl Reconcile for VolumeProvisioner {
@@ -396,13 +359,13 @@ impl Reconcile for VolumeProvisioner {
             let intent = self.intents.lock().get(uid).map(of_claim);
             let about = self.claim(uid).map(|it| reference(it.as_ref())).or(intent);
             if let Some(about) = about {
-                self.warn_once(key, &about, "ProvisioningFailed", &text);
+                self.events.warn_once(key, &about, "ProvisioningFailed", &text);
             }
         } else if let Some(volume) = key.strip_prefix(VOLUME).and_then(|it| self.volumes.get(it)) {
             self.metrics.not_deleted(plan::class(&volume));
             let is_withheld = matches!(error, Error::Withheld(_));
             let reason = if is_withheld { "VolumeDeletionWithheld" } else { "VolumeFailedDelete" };
-            if self.warn_once(key, &reference(volume.as_ref()), reason, &text) && is_withheld {
+            if self.events.warn_once(key, &reference(volume.as_ref()), reason, &text) && is_withheld {
                 self.metrics.withheld.inc();
             }
         }
@@ -413,21 +376,6 @@ impl Reconcile for VolumeProvisioner {
     }
 
     fn back_off(&self) -> BackOff {
-        error::BACK_OFF
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// Cases: csi 31
-    #[test]
-    fn messages_that_differ_in_a_request_id_are_one() {
-        let one = without_requests("POST /volumes: 500 busy (request a1): later");
-        assert_eq!(one, without_requests("POST /volumes: 500 busy (request b2): later"));
-        assert_eq!(one, "POST /volumes: 500 busy: later");
-        assert_eq!(without_requests("no id (request"), "no id (request");
-        assert_eq!(without_requests("cut (request a"), "cut");
+        volume_error::BACK_OFF
     }
 }

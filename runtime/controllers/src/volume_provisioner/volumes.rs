@@ -9,13 +9,13 @@ use tokio::time::timeout;
 use tracing::{debug, info};
 
 use super::VolumeProvisioner;
-use super::error::{Error, LAG};
 use super::intent;
 use super::plan::{self, DELETION_MEMO, VolumeStep};
 use super::request::FINALIZER;
 use crate::cloud_call::{CALL, late};
 use crate::events::reference;
 use crate::object::answer;
+use crate::volume_error::{Error, LAG};
 use crate::worker::NextSync;
 
 impl VolumeProvisioner {
@@ -76,7 +76,7 @@ impl VolumeProvisioner {
         })?;
         let call = timeout(CALL, self.cloud.delete(known)).await;
         let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
-        self.record_events(&known.name, &reference(pv), events);
+        self.events.record(&known.name, &reference(pv), events);
         match answer.map_err(Error::Cloud)? {
             VolumeDeletion::Done => {
                 let since = self.counted.lock().get(&known.name).copied();

@@ -5,7 +5,7 @@ use measured_work::{Line, fuzz};
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use super::members::admit;
+use super::members::{Member, admit};
 use super::{Carried, RuleContent};
 
 /// A few names, so that bodies often have what is listed, or nearly.
@@ -34,6 +34,11 @@ fn fields() -> impl Strategy<Value = Vec<Vec<String>>> {
     prop::collection::vec(prop::collection::vec(member, 1..4), 1..4)
 }
 
+/// Members that may be anything.
+fn free(fields: &[Vec<String>]) -> Vec<Member<'_>> {
+    fields.iter().map(|it| Member { path: it, texts: None }).collect()
+}
+
 /// How many members are there that are listed; `None` if there is one that must not be there.
 fn listed(object: &Map<String, Value>, at: &[String], fields: &[Vec<String>]) -> Option<usize> {
     let mut count = 0;
@@ -56,14 +61,28 @@ proptest! {
     #[test]
     fn adv_165_an_admitted_body_has_listed_fields_alone(body in body(), fields in fields()) {
         let expected = body.as_object().and_then(|it| listed(it, &[], &fields)).is_some_and(|it| it > 0);
-        let given = admit(fields.iter().map(Vec::as_slice).collect(), body.to_string().as_bytes());
+        let given = admit(free(&fields), body.to_string().as_bytes());
         prop_assert_eq!(given.is_ok(), expected, "{} with {:?}: {:?}", body, fields, given);
+    }
+
+    #[test]
+    fn adv_175_an_admitted_body_has_one_of_the_texts(body in body(), fields in fields(), path in fields()) {
+        let path = &path[0];
+        let fields: Vec<_> = fields.into_iter().filter(|it| !it.starts_with(path) && !path.starts_with(it)).collect();
+        let texts = ["a".to_owned(), "ab".to_owned()];
+        let all = [fields.clone(), vec![path.clone()]].concat();
+        let is_listed = body.as_object().and_then(|it| listed(it, &[], &all)).is_some();
+        let found = path.iter().try_fold(&body, |it, name| it.as_object()?.get(name));
+        let expected = is_listed && found.and_then(Value::as_str).is_some_and(|it| texts.iter().any(|one| one == it));
+        let members = [free(&fields), vec![Member { path, texts: Some(&texts) }]].concat();
+        let given = admit(members, body.to_string().as_bytes());
+        prop_assert_eq!(given.is_ok(), expected, "{} with {:?} and {:?}: {:?}", body, fields, path, given);
     }
 
     #[test]
     fn adv_165_no_bytes_end_the_reading(bytes in prop::collection::vec(any::<u8>(), 0..64), fields in fields()) {
         let is_json = serde_json::from_slice::<Value>(&bytes).is_ok();
-        let given = admit(fields.iter().map(Vec::as_slice).collect(), &bytes);
+        let given = admit(free(&fields), &bytes);
         prop_assert!(is_json || given.is_err());
     }
 }
@@ -88,7 +107,7 @@ fn adv_158_bodies_and_parameters_cost_no_more_than_their_bytes() {
     let content = RuleContent::parse(Some(&["a*b*a"]), &[patterns], &[]).unwrap();
     fuzz("JSON bodies and parameters", Line { nanoseconds: 5_000, memory: 64 }, &pieces, |text| {
         for head in ["", "{\"a\":{\"b\":[", "{\"a\":{\"b\":{"] {
-            drop(admit(vec![&field], &[head.as_bytes(), text].concat()));
+            drop(admit(vec![Member { path: &field, texts: None }], &[head.as_bytes(), text].concat()));
         }
         let text = String::from_utf8_lossy(text);
         let pairs = text.split('&').map(|it| it.split_once('=').unwrap_or((it, "")));

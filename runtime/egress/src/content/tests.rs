@@ -190,6 +190,109 @@ fn adv_165_work_on_a_body_is_bounded() {
     assert!(refusal(&["port"], JSON, &long).contains("more than 1048576 bytes"));
 }
 
+/// Rules that tell requests with one path apart by their bodies, as DigitalOcean's actions are.
+fn acting(types: &[&str], fields: &[&str]) -> RuleContent {
+    let types = types.iter().map(|it| (*it).to_owned()).collect();
+    content(None, &[], fields).with_body(&[("type".to_owned(), types)]).unwrap()
+}
+
+#[test]
+fn adv_175_a_text_in_a_body_is_read_once_and_in_one_way() {
+    let attach = acting(&["attach", "resize"], &["droplet_id", "region"]);
+    let refusal = |content_type: &'static str, query: &[(&str, &str)], body: &str| {
+        let mut headers = HeaderMap::new();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+        let pairs: Vec<_> = query.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let carried = Carried { pairs: &pairs, own: &[], headers: &headers, body: body.as_bytes() };
+        attach.admits(carried).err().unwrap_or_default()
+    };
+    for body in [
+        r#"{"type":"attach","droplet_id":1,"region":"x"}"#,
+        r#"{"droplet_id":{"type":"detach"},"type":"attach"}"#,
+        r#" {"t\u0079pe":"\u0061ttach"} "#,
+        r#"{"type":"resize"}"#,
+    ] {
+        assert_eq!(refusal(JSON, &[], body), "", "{body}");
+    }
+    for (body, part) in [
+        (r#"{"type":"detach"}"#, "is not one of the texts that `body` lets stand, attach, resize"),
+        (r#"{"type":"Attach"}"#, "is not one of the texts"),
+        (r#"{"type":"attach "}"#, "is not one of the texts"),
+        (r#"{"type":"attach\u0000"}"#, "is not one of the texts"),
+        (r#"{"type":"\uff41ttach"}"#, "is not one of the texts"),
+        (r#"{"type":""}"#, "is not one of the texts"),
+        (r#"{"type":null}"#, "is not one of the texts"),
+        (r#"{"type":true}"#, "is not one of the texts"),
+        (r#"{"type":1}"#, "is not one of the texts"),
+        (r#"{"type":["attach"]}"#, "is not one of the texts"),
+        (r#"{"type":{"type":"attach"}}"#, "is not one of the texts"),
+        (r#"{"droplet_id":1}"#, r#"lacks the member "type""#),
+        (r#"{"droplet_id":{"type":"attach"}}"#, r#"lacks the member "type""#),
+        ("{}", r#"lacks the member "type""#),
+        (r#"{"type":"attach","type":"detach"}"#, "stands twice"),
+        (r#"{"type":"attach","type":"attach"}"#, "stands twice"),
+        (r#"{"type":"detach","type":"attach"}"#, "is not one of the texts"),
+        (r#"{"type":"attach","t\u0079pe":"detach"}"#, "stands twice"),
+        (r#"{"type":"attach","Type":"detach"}"#, r#"member "Type" of"#),
+        (r#"{"type":"attach","type ":"detach"}"#, r#"member "type " of"#),
+        (r#"{"type":"attach","volume_action":{"type":"detach"}}"#, r#"member "volume_action" of"#),
+        (r#"[{"type":"attach"}]"#, "is no JSON object"),
+        (r#""attach""#, "is no JSON object"),
+        (r#"{"type":"attach"}{"type":"detach"}"#, "cannot be read as JSON"),
+        (r#"{"type":"attach"} x"#, "cannot be read as JSON"),
+        ("{\"type\":\"attach\"}\0", "cannot be read as JSON"),
+        (r#"{"type":"attach",}"#, "cannot be read as JSON"),
+        (r#"{"type":"attach"/*,"type":"detach"*/}"#, "cannot be read as JSON"),
+        ("\u{feff}{\"type\":\"attach\"}", "cannot be read as JSON"),
+        ("", "it has no JSON body"),
+    ] {
+        let refusal = refusal(JSON, &[], body);
+        assert!(refusal.contains(part), "{body}: {refusal}");
+    }
+    let body = r#"{"type":"attach"}"#;
+    for content_type in ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"] {
+        assert!(refusal(content_type, &[], body).contains("does not say that its body"), "{content_type}");
+    }
+    assert!(refusal(JSON, &[("type", "detach")], body).contains("is not one that `only`"));
+    let with_query = RuleContent { only: Some(vec![Pattern("*".to_owned())]), ..attach.clone() };
+    let mut headers = HeaderMap::new();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(JSON));
+    for (name, may_stand) in [("type", false), ("Type", false), ("type[]", false), ("types", true)] {
+        let pairs = [(name.to_owned(), "detach".to_owned())];
+        let carried = Carried { pairs: &pairs, own: &[], headers: &headers, body: body.as_bytes() };
+        assert_eq!(with_query.admits(carried).is_ok(), may_stand, "{name}: some servers read it as the body's member");
+    }
+}
+
+#[test]
+fn adv_175_texts_of_a_body_are_written_in_full_and_once() {
+    let parse = |fields: &[&str], name: &str, texts: &[&str]| {
+        let texts = texts.iter().map(|it| (*it).to_owned()).collect();
+        content(None, &[], fields).with_body(&[(name.to_owned(), texts)]).err().unwrap_or_default()
+    };
+    assert_eq!(parse(&["a"], "type", &["attach", "resize"]), "");
+    for texts in [&[][..], &["*"], &["att*"], &[""], &["a\n"]] {
+        assert!(parse(&[], "type", texts).contains("write each in full"), "{texts:?}");
+    }
+    for name in ["", "a.", "a.*"] {
+        assert!(parse(&[], name, &["x"]).contains("in `body` is no member"), "{name:?}");
+    }
+    for fields in [["type"], ["type.of"]] {
+        assert!(parse(&fields, "type", &["x"]).contains("name it once"), "{fields:?}");
+    }
+    assert!(parse(&["port"], "port.kind", &["x"]).contains("name it once"), "what is below `fields` is free");
+}
+
+#[test]
+fn adv_175_only_other_texts_of_one_member_tell_requests_apart() {
+    let (attach, detach) = (acting(&["attach"], &["droplet_id"]), acting(&["detach"], &[]));
+    assert!(attach.excludes(&detach) && detach.excludes(&attach));
+    let other = content(None, &[], &["type"]).with_body(&[("kind".to_owned(), vec!["x".to_owned()])]).unwrap();
+    for unlike in [acting(&["detach", "attach"], &[]), content(None, &[], &["type"]), RuleContent::default(), other] {
+        assert!(!attach.excludes(&unlike) && !unlike.excludes(&attach), "{unlike:?}");
+    }
+}
+
 #[test]
 fn covering_content_lets_stand_all_that_the_other_lets() {
     let open = RuleContent::default();
@@ -215,6 +318,14 @@ fn covering_content_lets_stand_all_that_the_other_lets() {
         (&content(None, &[], &PORT), content(Some(&[]), &[], &[]), false),
         (&content(Some(&["*"]), &[], &[]), content(None, &[], &PORT), false),
         (&content(Some(&["*"]), &[], &["port"]), content(Some(&["fields"]), &[], &PORT), true),
+        (&acting(&["attach", "detach"], &["id"]), acting(&["attach"], &["id"]), true),
+        (&acting(&["attach"], &["id"]), acting(&["attach", "detach"], &["id"]), false),
+        (&acting(&["attach"], &["id"]), content(None, &[], &["type", "id"]), false),
+        (&acting(&["attach"], &["id"]), content(None, &[], &["id"]), false),
+        (&content(None, &[], &["type", "id"]), acting(&["attach"], &["id"]), true),
+        (&content(None, &[], &["id"]), acting(&["attach"], &["id"]), false),
+        (&open, acting(&["attach"], &[]), true),
+        (&acting(&["attach"], &[]), open.clone(), false),
     ] {
         assert_eq!(wide.covers(&narrow), expected, "{wide:?} covers {narrow:?}");
     }

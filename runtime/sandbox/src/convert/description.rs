@@ -178,11 +178,15 @@ fn with_contents(mut allow: Vec<Permission>, extra: Vec<(String, String)>) -> Re
             "fields" => content.fields.push(name("a member", value)?),
             "requires" => *names_version |= value == "if-match",
             _ => {
-                let Some(parameter) = said.strip_prefix("where.") else { continue };
-                let (parameter, value) = (name("a parameter", parameter.to_owned())?, name("a value", value)?);
-                match content.values.iter_mut().find(|(it, _)| *it == parameter) {
+                let (what, of, all) = match said.split_once('.') {
+                    Some(("where", it)) => ("a parameter", it, &mut content.values),
+                    Some(("body", it)) => ("a member", it, &mut content.body),
+                    Some(_) | None => continue,
+                };
+                let (of, value) = (name(what, of.to_owned())?, name("a value", value)?);
+                match all.iter_mut().find(|(it, _)| *it == of) {
                     Some((_, values)) => values.push(value),
-                    None => content.values.push((parameter, vec![value])),
+                    None => all.push((of, vec![value])),
                 }
             }
         }

@@ -171,6 +171,8 @@ fn adv_164_the_content_of_requests_is_said_in_extra() {
         ("allow.0.where.Id.1", "i-*"),
         ("allow.0.where.Id.1", "j-*"),
         ("allow.0.fields", "port.tags"),
+        ("allow.0.body.port.kind", "a"),
+        ("allow.0.body.port.kind", "b"),
         ("allow.0.later", "unknown"),
         ("allow", "unknown"),
         ("another", "unknown"),
@@ -179,6 +181,7 @@ fn adv_164_the_content_of_requests_is_said_in_extra() {
         only: Some(vec![word("Filter.*")]),
         values: vec![(word("Id.1"), vec![word("i-*"), word("j-*")])],
         fields: vec![word("port.tags")],
+        body: vec![(word("port.kind"), vec![word("a"), word("b")])],
     };
     assert_eq!(said(&pairs), Ok(content));
     let nothing = cloud_provider::Content { only: Some(Vec::new()), ..cloud_provider::Content::default() };
@@ -191,6 +194,8 @@ fn adv_164_the_content_of_requests_is_said_in_extra() {
         ("allow.0.fields", ""),
         ("allow.0.where.", "a"),
         ("allow.0.where.a", ""),
+        ("allow.0.body.", "a"),
+        ("allow.0.body.a", ""),
         (&forged, "a"),
     ] {
         let because = said(&[odd]).unwrap_err();

@@ -21,6 +21,7 @@ fn inspected(registry: Option<(Release, Vec<InspectedSignature>)>, compared: Opt
         only: Some(words(&["Filter.*"])),
         values: vec![("InstanceId".to_owned(), words(&["i-*"]))],
         fields: words(&["port.tags"]),
+        body: vec![("port.kind".to_owned(), words(&["vip"]))],
     };
     let description = Description {
         name: "acme".to_owned(),
@@ -100,7 +101,7 @@ fn a_module_is_shown_line_by_line() {
                       headers x-acme-trace
                       GET, POST /v1/**: Describe* (read)
                       GET /v1/**
-                      PUT /v1/**, only: ['Filter.*'], where: { 'InstanceId': ['i-*'] }, fields: ['port.tags']
+                      PUT /v1/**, only: ['Filter.*'], where: { 'InstanceId': ['i-*'] }, fields: ['port.tags'], body: { 'port.kind': ['vip'] }
         setting     region (required): where
         setting     size (default 2): how large
         annotations reads acme.example/size
@@ -126,10 +127,11 @@ fn a_file_has_neither_manifest_nor_signatures() {
     assert_eq!(json["module"]["size"], 2000);
     let said = |nth: usize| {
         let rule = &json["endpoints"][0]["allow"][nth];
-        ["only", "where", "fields"].map(|key| rule.get(key).cloned())
+        ["only", "where", "fields", "body"].map(|key| rule.get(key).cloned())
     };
-    assert_eq!(said(0), [None, None, None]);
-    let expected = [json!(["Filter.*"]), json!({ "InstanceId": ["i-*"] }), json!(["port.tags"])];
+    assert_eq!(said(0), [None, None, None, None]);
+    let body = json!({ "port.kind": ["vip"] });
+    let expected = [json!(["Filter.*"]), json!({ "InstanceId": ["i-*"] }), json!(["port.tags"]), body];
     assert_eq!(said(2), expected.map(Some));
     assert_eq!(json["provider"]["providerIDPrefixes"], json!(["acme://", ""]));
 }

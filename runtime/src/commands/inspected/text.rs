@@ -88,7 +88,8 @@ impl fmt::Display for EndpointLine {
 
 impl fmt::Display for PermissionLine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { methods, paths, operations, effect, carried, actions: _, only: _, values: _, fields: _ } = self;
+        let Self { methods, paths, operations, effect, carried, actions: _, only: _, values: _, fields: _, body: _ } =
+            self;
         write!(f, "{} {}", methods.join(", "), paths.join(", "))?;
         match (operations.is_empty(), effect) {
             (false, _) => write!(f, ": {} ({effect})", operations.join(", "))?,

@@ -115,6 +115,9 @@ pub(crate) struct RuleSection {
     pub(crate) values: Option<BTreeMap<String, Vec<String>>>,
     /// Members of a JSON body ([below](#what-may-stand-in-requests)). Default: any.
     pub(crate) fields: Option<Vec<String>>,
+    /// Members of a JSON body, and the texts of which each is one ([below](#what-may-stand-in-requests)): tells apart
+    /// requests with one path. Default: any.
+    pub(crate) body: Option<BTreeMap<String, Vec<String>>>,
 }
 
 /// Where a request says what it does.

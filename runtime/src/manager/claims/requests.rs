@@ -58,12 +58,17 @@ impl RequestKind {
         let content = parsed(&self.content).ok()?;
         let (mut first, mut whole) = (None, None);
         let mut worst = None;
-        for rule in rules(endpoint).filter(|it| it.method.as_str() == self.method && it.path.covers(&path)) {
-            if let (Some(wide), Some(narrow)) = (rule.operation, &operation)
-                && !wide.covers(narrow)
-            {
-                continue;
-            }
+        let fits = |rule: &OneRule<'_>| match (rule.operation, &operation) {
+            (Some(wide), Some(narrow)) => wide.covers(narrow),
+            (None, _) | (_, None) => true,
+        };
+        let fitting = rules(endpoint).filter(|it| it.method.as_str() == self.method && it.path.covers(&path));
+        let fitting: Vec<_> = fitting.filter(fits).collect();
+        // As the egress leaves them out: another text in the body makes another request of it.
+        let is_another = |rule: &OneRule<'_>| {
+            fitting.iter().any(|it| it.content.covers(&content) && it.content.excludes(rule.content))
+        };
+        for rule in fitting.iter().filter(|it| !is_another(it)) {
             worst = worst.max(Some(rule.effect));
             first.get_or_insert_with(|| rule.to_string());
             if rule.content.covers(&content) {
@@ -137,8 +142,8 @@ impl RequestKind {
 
 /// The content of requests, in the egress's words.
 pub(super) fn parsed(content: &Content) -> Result<egress::RuleContent, String> {
-    let Content { only, values, fields } = content;
-    egress::RuleContent::parse(only.as_deref(), values, fields)
+    let Content { only, values, fields, body } = content;
+    egress::RuleContent::parse(only.as_deref(), values, fields)?.with_body(body)
 }
 
 /// The kinds of requests that a module asks for at an endpoint.
@@ -293,5 +298,32 @@ pub(super) mod tests {
         assert_eq!(say("Describe*"), Some(("POST / Describe*".to_owned(), Some(Effect::Delete))));
         assert_eq!(say("DeleteTags"), Some(("POST / D*".to_owned(), Some(Effect::Delete))));
         assert_eq!(say("TerminateInstances"), None);
+    }
+
+    /// One path whose requests are told apart by a text in their bodies.
+    #[test]
+    fn a_rule_for_another_text_says_nothing_of_a_request() {
+        let body = |kind: &str| vec![("type".to_owned(), vec![kind.to_owned()])];
+        let kind = |kind: &str, effect| RequestKind {
+            method: "POST".to_owned(),
+            path: "/actions".to_owned(),
+            operation: None,
+            effect: Some(effect),
+            content: Content { body: body(kind), ..Content::default() },
+        };
+        let rule = |kind: &str, effect| Rule {
+            content: egress::RuleContent::default().with_body(&body(kind)).unwrap(),
+            effect: Some(effect),
+            ..Rule::new([Method::Post], [PathPattern::parse("/actions").unwrap()])
+        };
+        let plain = Endpoint::new("api", BaseUrl::parse("https://api.acme.example").unwrap());
+        let (attach, detach) = (rule("attach", Effect::Update), rule("detach", Effect::Detach));
+        let both = Endpoint { allow: vec![attach, detach.clone()], ..plain.clone() };
+        let (asked, other) = (kind("attach", Effect::Update), kind("detach", Effect::Detach));
+        assert!(asked.is_allowed_by(&both) && other.is_allowed_by(&both));
+        assert_eq!(other.allowed_by(&both).unwrap().other_effect, None);
+        let one = Endpoint { allow: vec![detach], ..plain };
+        assert!(!asked.is_allowed_by(&one) && other.is_allowed_by(&one));
+        assert!(!kind("detach", Effect::Delete).is_allowed_by(&both), "the rule makes too little of it");
     }
 }

@@ -89,3 +89,105 @@ fn adv_165_a_form_or_a_query_is_no_json_body() {
     let form = Some(Body::Bytes(b"port.tags=a".to_vec()));
     assert_eq!(code(form, &[], Some("application/x-www-form-urlencoded")), Err(Code::Content));
 }
+
+/// One path for attachments, growth and detachments, told apart by a text in the body; `beside` is one rule more.
+fn actions(beside: Option<Rule>) -> [Arc<Endpoint>; 1] {
+    let rule = |types: &[&str], fields: &[&str], effect| {
+        let types = types.iter().map(|it| (*it).to_owned()).collect();
+        let content = RuleContent::parse(None, &[], fields).unwrap().with_body(&[("type".to_owned(), types)]).unwrap();
+        Rule {
+            content,
+            effect: Some(effect),
+            ..Rule::new([Method::Post], [PathPattern::parse("/volumes/*/actions").unwrap()])
+        }
+    };
+    let mut allow = vec![
+        rule(&["attach", "resize"], &["droplet_id", "region", "size_gigabytes"], Effect::Update),
+        rule(&["detach"], &["droplet_id", "region"], Effect::Detach),
+    ];
+    allow.extend(beside);
+    [Arc::new(Endpoint { allow, ..endpoint("https://api.example.com") })]
+}
+
+/// The effect and the rule of an action with this body, or the code.
+fn acted(endpoints: &[Arc<Endpoint>; 1], state: CallState, body: &str) -> String {
+    let headers = pairs(&[("content-type", "application/json")]);
+    let body = Some(Body::Bytes(body.as_bytes().to_vec()));
+    let asked = GuestRequest { headers, body, ..request(Method::Post, &["volumes", "1", "actions"]) };
+    match permit(endpoints, state, asked) {
+        Ok(it) => format!("{} {}", it.effect(), it.rule()),
+        Err(denied) => denied.code.as_str().to_owned(),
+    }
+}
+
+/// A call that attaches: it may take nothing away.
+const ATTACHES: CallState = CallState { mode: Mode::Write { deletes: 0 }, ..WRITES };
+
+#[test]
+fn adv_175_a_call_that_attaches_detaches_nothing() {
+    let api = actions(None);
+    let attach = r#"{"type":"attach","droplet_id":1,"region":"x"}"#;
+    assert_eq!(acted(&api, ATTACHES, attach), "update api.allow[0] POST /volumes/*/actions");
+    assert_eq!(
+        acted(&api, ATTACHES, r#"{"type":"resize","size_gigabytes":2}"#),
+        "update api.allow[0] POST /volumes/*/actions"
+    );
+    assert_eq!(acted(&api, READS, attach), "E-EGRESS-READONLY");
+    let detach = r#"{"type":"detach","droplet_id":1}"#;
+    assert_eq!(acted(&api, WRITES, detach), "detach api.allow[1] POST /volumes/*/actions");
+    assert_eq!(acted(&api, ATTACHES, detach), "E-EGRESS-BUDGET");
+    for body in [
+        r#"{"type":"attach","type":"detach"}"#,
+        r#"{"type":"detach","type":"attach"}"#,
+        r#"{"type":"attach","t\u0079pe":"detach"}"#,
+        r#"{"type":"attach","Type":"detach"}"#,
+        r#"{"type":["attach"]}"#,
+        r#"{"type":"DETACH"}"#,
+        r#"{"droplet_id":1}"#,
+        r#"{"type":"attach"} {"type":"detach"}"#,
+        r#"{"type":"attach""#,
+        "type=attach",
+        "",
+    ] {
+        assert_eq!(acted(&api, WRITES, body), "E-EGRESS-CONTENT", "{body}");
+    }
+}
+
+#[test]
+fn adv_175_a_body_that_is_not_read_counts_as_the_worst() {
+    let open = Rule {
+        effect: Some(Effect::Update),
+        ..Rule::new([Method::Post], [PathPattern::parse("/volumes/**").unwrap()])
+    };
+    let api = actions(Some(open.clone()));
+    for body in [
+        r#"{"type":"detach"}"#,
+        r#"{"type":"attach","type":"detach"}"#,
+        r#"{"type":"attach","Type":"detach"}"#,
+        r#"{"type":"detach "}"#,
+        r#"{"type":"Detach"}"#,
+        r#"{"type":"snapshot"}"#,
+        "not JSON",
+        "",
+    ] {
+        assert_eq!(
+            acted(&api, ATTACHES, body),
+            "E-EGRESS-BUDGET",
+            "{body}: a rule that lets all stand makes it no less"
+        );
+        assert!(acted(&api, WRITES, body).starts_with("detach "), "{body}");
+    }
+    assert!(acted(&api, ATTACHES, r#"{"type":"attach"}"#).starts_with("update "));
+    let wide = RuleContent::parse(None, &[], &["type", "droplet_id"]).unwrap();
+    let api = actions(Some(Rule { content: wide, ..open.clone() }));
+    assert_eq!(acted(&api, ATTACHES, r#"{"type":"detach"}"#), "E-EGRESS-BUDGET", "nor one that lets any text stand");
+    let both = RuleContent::parse(None, &[], &["droplet_id", "force"]).unwrap();
+    let both = both.with_body(&[("type".to_owned(), vec!["attach".to_owned(), "detach".to_owned()])]).unwrap();
+    let api = actions(Some(Rule { content: both, ..open.clone() }));
+    for body in [r#"{"type":"detach"}"#, r#"{"type":"detach","force":true}"#, r#"{"type":"attach","force":true}"#] {
+        assert_eq!(acted(&api, ATTACHES, body), "E-EGRESS-BUDGET", "{body}: a member more takes it out of no rule");
+    }
+    let deletion = Rule { effect: Some(Effect::Delete), ..open };
+    let api = actions(Some(deletion));
+    assert_eq!(acted(&api, ATTACHES, r#"{"type":"attach"}"#), "E-EGRESS-BUDGET", "a rule without texts always counts");
+}

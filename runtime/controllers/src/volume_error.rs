@@ -1,4 +1,4 @@
-//! Why a claim has no volume yet, or a volume is still there, and when it is tried again.
+//! Why a volume is not there yet, not attached or not gone, and when it is tried again.
 
 use std::time::Duration;
 
@@ -8,15 +8,15 @@ use crate::error::{BackOff, Pause, SHOWN};
 use crate::object;
 
 /// As the vendors' provisioners: from a second to five minutes.
-pub(super) const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(1), longest: Duration::from_secs(300) };
+pub(crate) const BACK_OFF: BackOff = BackOff { first: Duration::from_secs(1), longest: Duration::from_secs(300) };
 
 /// How long it rests until a watch has shown what the API server knows.
-pub(super) const LAG: Duration = Duration::from_secs(1);
+pub(crate) const LAG: Duration = Duration::from_secs(1);
 
 /// Why it could not be done.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum Error {
-    /// A person has to change the claim or its class.
+pub(crate) enum Error {
+    /// A person has to change something.
     #[error("{0}")]
     Refused(String),
     /// Something has to come first.
@@ -40,7 +40,7 @@ pub(super) enum Error {
 
 impl Error {
     /// When it is tried again, after `failures` in a row before this one.
-    pub(super) fn pause(&self, failures: u32) -> Pause {
+    pub(crate) fn pause(&self, failures: u32) -> Pause {
         match self {
             Self::Refused(_) => Pause::AtLeast(SHOWN),
             Self::Write { source, .. } if source.is_refusal() => Pause::AtLeast(SHOWN),
@@ -50,7 +50,7 @@ impl Error {
     }
 
     /// Whether a person is told by an event; a pause that the cloud asked for is none of theirs, nor that another has written first.
-    pub(super) fn is_shown(&self) -> bool {
+    pub(crate) fn is_shown(&self) -> bool {
         match self {
             Self::Cloud(CloudError::RetryAfter { .. }) => false,
             Self::Write { source, .. } => !source.is_conflict(),
@@ -59,7 +59,7 @@ impl Error {
     }
 
     /// The next step, and who has to take it.
-    pub(super) fn next(&self) -> &'static str {
+    pub(crate) fn next(&self) -> &'static str {
         match self {
             Self::Refused(_) | Self::Cloud(CloudError::Invalid(_)) => {
                 "correct what the message names; tried again when it changes, and every 5 minutes"

@@ -1,0 +1,260 @@
+//! Volumes at the machines of nodes, by the volume-attacher.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use cloud_provider::{Error, PendingVolume, VolumeAttachment as Attachment, VolumeDescription};
+use k8s_openapi::api::core::v1::{Node, PersistentVolume, Pod};
+use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment};
+use kube::ResourceExt as _;
+use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
+use serde_json::{Value, from_value, json};
+use tests::control_plane::Cluster;
+use tests::rig::{Controller, Rig};
+use tests::wait;
+
+use crate::provisioner::{DRIVER, VolumeCloud, claims, cluster, event, made, node};
+use crate::volumes::{all, create, volume, when};
+
+const FINALIZER: &str = "external-attacher/csi-fakecloud-example";
+const NODE_ID: &str = "csi.alpha.kubernetes.io/node-id";
+const CONTROLLERS: &str = "--controllers=persistentvolume-binder-controller,persistentvolume-attach-detach-controller,\
+                           serviceaccount-controller";
+
+fn start(cluster: &Cluster, cloud: &Arc<VolumeCloud>) -> Rig {
+    Rig::start(cluster, cloud, Controller::VolumeAttacher)
+}
+
+fn attachments(cluster: &Cluster) -> Api<VolumeAttachment> {
+    Api::all(cluster.admin.clone())
+}
+
+/// An attachment of a volume, as kube-controller-manager makes it, but for its name.
+async fn attach(cluster: &Cluster, volume: &str, node: &str) {
+    let spec = json!({ "attacher": DRIVER, "nodeName": node, "source": { "persistentVolumeName": volume } });
+    made(attachments(cluster), json!({ "metadata": { "name": format!("csi-{volume}") }, "spec": spec })).await;
+}
+
+/// A volume of the driver, whose handle is its name.
+async fn persistent(cluster: &Cluster, name: &str) {
+    create(cluster, &volume(name, DRIVER)).await.unwrap();
+}
+
+/// The attachment of a volume, as soon as it is like this.
+async fn seen(cluster: &Cluster, volume: &str, is: impl Fn(&VolumeAttachment) -> bool) -> VolumeAttachment {
+    wait::until(&format!("the attachment of {volume} is as it should be"), async || {
+        let found = attachments(cluster).list(&ListParams::default()).await.ok()?.items;
+        let of_it = |it: &VolumeAttachment| it.spec.source.persistent_volume_name.as_deref() == Some(volume);
+        found.into_iter().find(|it| of_it(it) && is(it))
+    })
+    .await
+}
+
+fn is_attached(it: &VolumeAttachment) -> bool {
+    it.status.as_ref().is_some_and(|it| it.attached)
+}
+
+async fn gone(cluster: &Cluster, volume: &str) {
+    wait::until(&format!("no attachment of {volume} is left"), async || {
+        let found = attachments(cluster).list(&ListParams::default()).await.ok()?.items;
+        let of_it = |it: &VolumeAttachment| it.spec.source.persistent_volume_name.as_deref() == Some(volume);
+        (!found.iter().any(of_it)).then_some(())
+    })
+    .await;
+}
+
+/// Handles and node ids of the volumes that were to be detached.
+fn detached(cloud: &VolumeCloud) -> Vec<(String, String)> {
+    cloud.script.detach_volume.calls().into_iter().map(|(it, node)| (it.handle, node)).collect()
+}
+
+fn pending(memo: Option<&str>, after: Duration) -> Attachment {
+    Attachment::Pending(PendingVolume { memo: memo.map(str::to_owned), after, reason: "busy".to_owned() })
+}
+
+/// A pod on a node, with the claim `data`. It is made again until its namespace has its ServiceAccount.
+async fn pod(cluster: &Cluster, name: &str, node: &str) {
+    let pods: Api<Pod> = Api::namespaced(cluster.admin.clone(), "default");
+    let pod: Pod = from_value(json!({
+        "metadata": { "name": name },
+        "spec": {
+            "nodeName": node,
+            "containers": [{ "name": "main", "image": "none" }],
+            "volumes": [{ "name": "data", "persistentVolumeClaim": { "claimName": "data" } }],
+        },
+    }))
+    .unwrap();
+    wait::until(&format!("pod {name} is made"), async || pods.create(&PostParams::default(), &pod).await.ok()).await;
+}
+
+async fn volumes_attached(cluster: &Cluster, node: &str) -> Vec<String> {
+    let nodes: Api<Node> = Api::all(cluster.admin.clone());
+    let status = nodes.get(node).await.unwrap().status.unwrap_or_default();
+    status.volumes_attached.unwrap_or_default().into_iter().map(|it| it.name).collect()
+}
+
+/// With kube-controller-manager's binder and attach/detach controller. The kubelets are the test's.
+///
+/// Cases: csi 46, csi 47, csi 56
+#[tokio::test]
+async fn a_pods_volume_comes_to_its_node_and_moves_to_another() {
+    let cluster = cluster().await;
+    node(&cluster, "n2", "a").await;
+    let managed =
+        json!({ "metadata": { "annotations": { "volumes.kubernetes.io/controller-managed-attach-detach": "true" } } });
+    let nodes: Api<Node> = Api::all(cluster.admin.clone());
+    for name in ["n1", "n2"] {
+        nodes.patch(name, &PatchParams::default(), &Patch::Merge(&managed)).await.unwrap();
+    }
+    let flags = ["--leader-elect=false", CONTROLLERS].map(str::to_owned);
+    cluster.control_plane.start_controller_manager(&flags).unwrap();
+    let cloud = VolumeCloud::new();
+    let context =
+        |(it, _): (cloud_provider::KnownVolume, String)| vec![("device".to_owned(), format!("/dev/{}", it.handle))];
+    cloud.script.attach_volume.answers(move |it| Ok(Attachment::Ready(context(it))).into());
+    let _rig = start(&cluster, &cloud);
+    persistent(&cluster, "pv-1").await;
+    let claim = json!({
+        "metadata": { "name": "data" },
+        "spec": {
+            "accessModes": ["ReadWriteOnce"], "storageClassName": "", "volumeName": "pv-1",
+            "resources": { "requests": { "storage": "1Gi" } },
+        },
+    });
+    made(claims(&cluster), claim).await;
+    when(&cluster, "pv-1", |it| it.status.as_ref().and_then(|it| it.phase.as_deref()) == Some("Bound")).await;
+
+    pod(&cluster, "one", "n1").await;
+    let at_one = seen(&cluster, "pv-1", is_attached).await;
+    assert_eq!(at_one.finalizers(), [FINALIZER]);
+    assert_eq!((at_one.annotations()[NODE_ID].as_str(), at_one.spec.node_name.as_str()), ("n1", "n1"));
+    assert_eq!(json!(at_one.status.unwrap().attachment_metadata), json!({ "device": "/dev/pv-1" }));
+    assert!(all(&cluster).get("pv-1").await.unwrap().finalizers().iter().any(|it| it == FINALIZER));
+    event(&cluster, "one", "SuccessfulAttachVolume").await;
+    wait::until("the node shows the volume", async || {
+        (volumes_attached(&cluster, "n1").await == [format!("kubernetes.io/csi/{DRIVER}^pv-1")]).then_some(())
+    })
+    .await;
+
+    pod(&cluster, "two", "n2").await;
+    let told = event(&cluster, "two", "FailedAttachVolume").await;
+    assert!(told.message.unwrap().contains("Multi-Attach"));
+    assert_eq!(cloud.script.attach_volume.asked(), 1, "it is held at one node");
+    let pods: Api<Pod> = Api::namespaced(cluster.admin.clone(), "default");
+    pods.delete("one", &DeleteParams::default().grace_period(0)).await.unwrap();
+    seen(&cluster, "pv-1", |it| it.spec.node_name == "n2" && is_attached(it)).await;
+    assert_eq!(detached(&cloud), [("pv-1".to_owned(), "n1".to_owned())]);
+    let order: Vec<_> = cloud.script.calls().into_iter().filter(|it| it.contains("tach")).collect();
+    assert_eq!(order, ["attach pv-1 n1", "detach pv-1 n1", "attach pv-1 n2"]);
+    cluster.control_plane.kill_controller_manager().await.unwrap();
+}
+
+/// The attachment goes while nobody looks, and everything else of it, too.
+///
+/// Cases: csi 49, csi 51, csi 52
+#[tokio::test]
+async fn an_attachment_is_undone_without_volume_and_node() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.attach_volume.answers(|_| Ok(pending(Some("op-1"), Duration::from_secs(300))).into());
+    let rig = start(&cluster, &cloud);
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    let begun = seen(&cluster, "pv-1", |it| it.annotations().contains_key("aerostat.dev/volume-attach-memo")).await;
+    assert_eq!(begun.annotations()["aerostat.dev/volume-attach-memo"], "op-1");
+    assert_eq!((begun.finalizers(), is_attached(&begun)), (&[FINALIZER.to_owned()][..], false));
+    rig.stop().ended().await;
+    attachments(&cluster).delete("csi-pv-1", &DeleteParams::default()).await.unwrap();
+    let bare = Patch::Merge(json!({ "metadata": { "finalizers": null } }));
+    all(&cluster).patch("pv-1", &PatchParams::default(), &bare).await.unwrap();
+    all(&cluster).delete("pv-1", &DeleteParams::default()).await.unwrap();
+    Api::<CSINode>::all(cluster.admin.clone()).delete("n1", &DeleteParams::default()).await.unwrap();
+    Api::<Node>::all(cluster.admin.clone()).delete("n1", &DeleteParams::default()).await.unwrap();
+    let _rig = start(&cluster, &cloud);
+    gone(&cluster, "pv-1").await;
+    assert_eq!(detached(&cloud), [("pv-1".to_owned(), "n1".to_owned())]);
+    assert_eq!(cloud.script.attach_volume.asked(), 1);
+}
+
+/// Cases: csi 48, csi 53, csi 54
+#[tokio::test]
+async fn an_attachment_that_fails_says_why_and_goes_on() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let long = Err(Error::Unavailable(format!("busy (request r-1): {}", "ä".repeat(2_500))));
+    cloud.script.attach_volume.answers_next([long.into(), Ok(Attachment::Full("15 are there".to_owned())).into()]);
+    let _rig = start(&cluster, &cloud);
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n9").await;
+    let error = |it: &VolumeAttachment| it.status.as_ref()?.attach_error.as_ref()?.message.clone();
+    let says = |text: &'static str| move |it: &VolumeAttachment| error(it).is_some_and(|it| it.contains(text));
+    seen(&cluster, "pv-1", says("node n9 has no id of driver")).await;
+    assert_eq!(cloud.script.attach_volume.asked(), 0);
+    let volume = all(&cluster).get("pv-1").await.unwrap();
+    assert!(volume.finalizers().iter().any(|it| it == FINALIZER), "before the node is known");
+    node(&cluster, "n9", "a").await;
+    let failed = seen(&cluster, "pv-1", says("busy (request r-1)")).await;
+    assert!((1_020..=1_024).contains(&error(&failed).unwrap().len()));
+    event(&cluster, "pv-1", "VolumeFailedAttach").await;
+    seen(&cluster, "pv-1", says("machine n9 takes no more volumes: 15 are there")).await;
+    let attached = seen(&cluster, "pv-1", is_attached).await;
+    assert_eq!(error(&attached), None);
+}
+
+/// What is pending at a machine holds up others there, and nothing else does.
+///
+/// Cases: csi 59, csi 65
+#[tokio::test]
+async fn attachments_at_one_machine_are_made_one_after_the_other() {
+    const COUNT: usize = 8;
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.describes_claimed_volumes(VolumeDescription {
+        driver: DRIVER.to_owned(),
+        one_at_a_time_per_node: true,
+        ..VolumeDescription::default()
+    });
+    let at_work: Mutex<Option<String>> = Mutex::default();
+    cloud.script.attach_volume.answers(move |(volume, _)| {
+        let mut at_work = at_work.lock().unwrap();
+        match at_work.take() {
+            None => {
+                *at_work = Some(volume.handle);
+                Ok(pending(None, Duration::ZERO)).into()
+            }
+            Some(it) if it == volume.handle => Ok(Attachment::Ready(Vec::new())).into(),
+            it => {
+                *at_work = it;
+                Err(Error::Invalid("Droplet already has a pending event".to_owned())).into()
+            }
+        }
+    });
+    let rig = start(&cluster, &cloud);
+    let names: Vec<_> = (0..COUNT).map(|it| format!("pv-{it}")).collect();
+    for name in &names {
+        persistent(&cluster, name).await;
+        attach(&cluster, name, "n1").await;
+    }
+    for name in &names {
+        let attached = seen(&cluster, name, is_attached).await;
+        assert_eq!(json!(attached.status)["attachError"], Value::Null);
+    }
+    assert_eq!(cloud.script.attach_volume.asked(), 2 * COUNT, "nobody was told to come back");
+    rig.stop().ended().await;
+    let _rig = start(&cluster, &cloud);
+    persistent(&cluster, "last").await;
+    attach(&cluster, "last", "n1").await;
+    seen(&cluster, "last", is_attached).await;
+    assert_eq!(cloud.script.attach_volume.asked(), 2 * COUNT + 2, "what is attached costs no call after a restart");
+
+    for name in ["pv-0", "last"] {
+        all(&cluster).delete(name, &DeleteParams::default()).await.unwrap();
+        attachments(&cluster).delete(&format!("csi-{name}"), &DeleteParams::default()).await.unwrap();
+        gone(&cluster, name).await;
+        let is_free = |it: &PersistentVolume| !it.finalizers().iter().any(|it| it == FINALIZER);
+        wait::until("the volume may go", async || {
+            all(&cluster).get_opt(name).await.ok().filter(|it| it.as_ref().is_none_or(is_free))
+        })
+        .await;
+    }
+}
