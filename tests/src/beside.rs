@@ -14,8 +14,10 @@ mod comparison;
 mod differences;
 mod events;
 mod meant;
+mod objects;
 mod recorded;
 mod story;
+mod words;
 
 pub use self::alike::{StepLimits, until_alike};
 pub use self::asked::Asked;
@@ -23,7 +25,11 @@ pub use self::comparison::{Compared, ComparedStep, ManagerState, compare};
 pub use self::differences::{Difference, differences};
 pub use self::events::{SeenEvents, recorded_events, with_warnings};
 pub use self::meant::{Meant, explained, unmeant};
+pub use self::objects::{
+    left_of_kind, let_be, merge_patch, now_there, register, seen_labelled, seen_node, whole_manifest,
+};
 pub use self::recorded::{VendorFormat, VendorStep, by_name, vendor_steps};
 pub use self::story::{
     ServiceChange, ServiceStep, ServiceSteps, manifest, objects_of, seen_service, service_steps, whole_recording,
 };
+pub use self::words::StoryWords;

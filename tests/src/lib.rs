@@ -25,6 +25,7 @@ pub mod gcp_vendor;
 pub mod go_guests;
 pub mod guests;
 pub mod http_proxy;
+pub mod ibm_vendor;
 pub mod keystone;
 pub mod kubelet;
 pub mod lagging;

@@ -13,7 +13,9 @@ use k8s_openapi::api::core::v1::{
     LoadBalancerStatus, NodeAddress, NodeCondition, PersistentVolume, PersistentVolumeClaim, PersistentVolumeClaimSpec,
     PersistentVolumeSpec, PersistentVolumeStatus, Service, ServiceSpec, ServiceStatus, Taint,
 };
-use k8s_openapi::api::storage::v1::{CSINode, CSINodeSpec, VolumeAttachment, VolumeAttachmentSpec, VolumeAttachmentStatus};
+use k8s_openapi::api::storage::v1::{
+    CSINode, CSINodeSpec, VolumeAttachment, VolumeAttachmentSpec, VolumeAttachmentStatus,
+};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use kube::Resource;
 use serde::de::{DeserializeOwned, IgnoredAny};

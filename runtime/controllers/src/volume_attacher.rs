@@ -9,9 +9,9 @@
 //!
 //! Nothing is detached but what such an object was made for, and only when that is deleted.
 
-mod turns;
 mod plan;
 mod sync;
+mod turns;
 
 use std::sync::Arc;
 

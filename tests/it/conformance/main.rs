@@ -6,4 +6,5 @@ mod clouds;
 mod command;
 mod faults;
 mod rancher;
+mod rancher_story;
 mod setup;

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams};
 use tests::simulator::{Authorization, Owner, Recorded};
-use tests::vendor::{AlibabaCloud, Aws, Behaviour, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{AlibabaCloud, Aws, Behaviour, DigitalOcean, Hetzner, IbmCloud, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, FINALIZER, addresses, is_write, service, worker};
@@ -44,6 +44,13 @@ async fn theft_of_an_account_of_aws_stops_writes_until_it_is_right() {
 #[tokio::test]
 async fn theft_of_an_account_of_alibaba_cloud_stops_writes_until_it_is_right() {
     writes_stop_until_the_token_is_right::<AlibabaCloud>(&Evidence::ByName).await;
+}
+
+/// Cases: theft-by-account
+#[tokio::test]
+async fn theft_of_an_account_of_ibm_cloud_stops_writes() {
+    let words = "setting accountID says acc0123456789";
+    writes_stop_until_the_token_is_right::<IbmCloud>(&Evidence::ByAbsence(words)).await;
 }
 
 /// Whether a request got as far as it could have changed something.

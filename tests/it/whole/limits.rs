@@ -6,7 +6,7 @@ use serde_json::json;
 use tests::clouds::hetzner::Taking;
 use tests::operator::initialized;
 use tests::simulator::Fault;
-use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Vendor};
+use tests::vendor::{Behaviour, DigitalOcean, Hetzner, IbmCloud, Vendor};
 use tests::{kubelet, wait};
 
 use crate::setup::{CloudRig, addresses, service, worker};
@@ -25,6 +25,16 @@ async fn the_reset_header_is_obeyed_by_all_and_ends_in_time() {
     let rig = rig::<Hetzner>().await;
     // Ten machines are ten targets, and the cloud locks a load balancer for each; what is measured is the pause.
     rig.cloud.behave(|it| it.actions = Taking::Time(Duration::ZERO));
+    a_pause_is_obeyed_and_ends_in_time(rig).await;
+}
+
+/// Cases: cloud-pause
+#[tokio::test]
+async fn a_pause_of_ibm_cloud_is_obeyed_by_all_and_ends_in_time() {
+    let rig = rig::<IbmCloud>().await;
+    // Ten nodes more are a change of each load balancer, one after the other; what is measured is the pause.
+    let at_once = tests::simulator::Taking::Time(Duration::ZERO);
+    rig.cloud.behave(|it| (it.creation, it.change) = (at_once, at_once));
     a_pause_is_obeyed_and_ends_in_time(rig).await;
 }
 

@@ -6,7 +6,7 @@ use k8s_openapi::api::core::v1::Service;
 use kube::ResourceExt as _;
 use serde_json::{Map, Value, json};
 
-use crate::beside::seen_service;
+use crate::beside::{StoryWords, seen_labelled, seen_node};
 use crate::clouds::alibaba::{Table, World, usual_listener};
 use crate::vendor::{AlibabaCloud, Vendor as _};
 
@@ -61,95 +61,42 @@ const GROUP: [&str; 8] = [
 ];
 /// Fields of a rule of a security group.
 const RULE: [&str; 6] = ["Priority", "Policy", "Description", "IpProtocol", "PortRange", "SourceCidrIp"];
-/// The labels that a kubelet gives its node.
-const KUBELETS: [&str; 5] = [
-    "beta.kubernetes.io/arch",
-    "beta.kubernetes.io/os",
-    "kubernetes.io/arch",
-    "kubernetes.io/hostname",
-    "kubernetes.io/os",
-];
+/// The words of a recording: UIDs have names there already.
+pub(super) fn recorded_words() -> StoryWords {
+    StoryWords::default().then("a<uid-of-", "LB(").then(" without dashes, 31>", ")").then("i-bp000000000000000", "i-bp")
+}
 
-/// Texts that are made up, and names in their place.
-#[derive(Clone, Debug, Default)]
-pub(super) struct AliWords(Vec<(String, String)>);
+/// Those of Services that are here, or were.
+pub(super) fn words_of<'a>(services: impl IntoIterator<Item = &'a Service>) -> StoryWords {
+    let default = |it: &Service| AlibabaCloud::default_name(&it.uid().unwrap_or_default());
+    services.into_iter().fold(StoryWords::default(), |words, it| {
+        let name = format!("LB({})", it.name_any());
+        words.then(&default(it), &name)
+    })
+}
 
-impl AliWords {
-    /// Those of a recording: UIDs have names there already.
-    pub(super) fn recorded() -> Self {
-        Self(vec![
-            ("a<uid-of-".to_owned(), "LB(".to_owned()),
-            (" without dashes, 31>".to_owned(), ")".to_owned()),
-            ("i-bp000000000000000".to_owned(), "i-bp".to_owned()),
-        ])
-    }
-
-    /// Those of Services that are here, or were.
-    pub(super) fn of<'a>(services: impl IntoIterator<Item = &'a Service>) -> Self {
-        let name = |service: &Service| {
-            (AlibabaCloud::default_name(&service.uid().unwrap_or_default()), format!("LB({})", service.name_any()))
-        };
-        Self(services.into_iter().map(name).collect())
-    }
-
-    /// The same with the ids and addresses of load balancers, and the ids of security groups.
-    fn with_cloud(mut self, cloud: &Value) -> Self {
-        let mut add = |kind: &str, id: &str, object: &Value| {
-            if let (Some(of), Some(text)) = (owner(object), object[id].as_str().filter(|it| !it.is_empty())) {
-                self.0.push((text.to_owned(), format!("{kind}({of})")));
-            }
-        };
-        for (list, ids) in [
-            ("clbs", &[("ADDRESS", "Address"), ("ID", "LoadBalancerId")][..]),
-            ("nlbs", &[("ADDRESS", "DNSName"), ("ID", "LoadBalancerId")]),
-            ("security_groups", &[("SECURITY", "SecurityGroupId")]),
-        ] {
-            for object in cloud[list].as_array().into_iter().flatten() {
-                ids.iter().for_each(|(kind, id)| add(kind, id, object));
+/// The same with the ids and addresses of load balancers, and the ids of security groups.
+fn with_cloud(words: StoryWords, cloud: &Value) -> StoryWords {
+    let mut words = words;
+    for (list, ids) in [
+        ("clbs", &[("ADDRESS", "Address"), ("ID", "LoadBalancerId")][..]),
+        ("nlbs", &[("ADDRESS", "DNSName"), ("ID", "LoadBalancerId")]),
+        ("security_groups", &[("SECURITY", "SecurityGroupId")]),
+    ] {
+        for object in cloud[list].as_array().into_iter().flatten() {
+            for (kind, id) in ids {
+                if let (Some(of), Some(text)) = (owner(object), object[*id].as_str()) {
+                    words = words.then(text, &format!("{kind}({of})"));
+                }
             }
         }
-        self
     }
-
-    /// The same with the addresses that Services show, where the cloud was not recorded.
-    fn with_ingress(mut self, services: &Map<String, Value>) -> Self {
-        for (name, service) in services {
-            for it in service["status"]["loadBalancer"]["ingress"].as_array().into_iter().flatten() {
-                let shown = it["ip"].as_str().or(it["hostname"].as_str()).unwrap_or_default();
-                self.0.push((shown.to_owned(), format!("ADDRESS({name})")));
-            }
-        }
-        self
-    }
-
-    /// The same with one more, after all others.
-    pub(super) fn then(mut self, text: &str, name: &str) -> Self {
-        self.0.push((text.to_owned(), name.to_owned()));
-        self
-    }
-
-    pub(super) fn value(&self, value: &Value) -> Value {
-        match value {
-            Value::String(text) => json!(self.text(text)),
-            Value::Array(all) => all.iter().map(|it| self.value(it)).collect(),
-            Value::Object(fields) => fields.iter().map(|(name, it)| (self.text(name), self.value(it))).collect(),
-            Value::Number(_) | Value::Bool(_) | Value::Null => value.clone(),
-        }
-    }
-
-    /// An address is meant as a whole: one is the beginning of others.
-    fn text(&self, text: &str) -> String {
-        let is_address = |it: &str| it.parse::<std::net::IpAddr>().is_ok();
-        self.0.iter().fold(text.to_owned(), |text, (it, name)| match is_address(it) {
-            true if text != *it => text,
-            _ => text.replace(it.as_str(), name),
-        })
-    }
+    words
 }
 
 /// Everything that was left, recorded or here, before names stand in it.
 pub(super) struct LeftObjects {
-    pub(super) words: AliWords,
+    pub(super) words: StoryWords,
     /// By name, as the API server has them; `null` for one that is gone.
     pub(super) services: Map<String, Value>,
     /// The same of nodes.
@@ -164,45 +111,17 @@ impl LeftObjects {
         let cloud = self.cloud.map(|it| self.words.value(&it));
         let mut words = self.words;
         match &cloud {
-            Some(cloud) => words = words.with_cloud(cloud),
+            Some(cloud) => words = with_cloud(words, cloud),
             None => words = words.with_ingress(&self.services),
         }
-        let services = self.services.iter().map(|(name, it)| (name.clone(), service(it)));
-        let nodes = self.nodes.iter().map(|(name, it)| (name.clone(), node(it)));
+        let services = self.services.iter().map(|(name, it)| (name.clone(), seen_labelled(it)));
+        let nodes = self.nodes.iter().map(|(name, it)| (name.clone(), seen_node(it)));
         let mut seen = json!({ "services": services.collect::<Map<_, _>>(), "nodes": nodes.collect::<Map<_, _>>() });
         if let Some(cloud) = &cloud {
             seen["cloud"] = shaped(&words.value(cloud), is_shown);
         }
         words.value(&seen)
     }
-}
-
-fn service(service: &Value) -> Value {
-    if service.is_null() {
-        return Value::Null;
-    }
-    let mut seen = seen_service(service, &[]);
-    seen["labels"] = service["metadata"].get("labels").cloned().unwrap_or_else(|| json!({}));
-    seen
-}
-
-fn node(node: &Value) -> Value {
-    if node.is_null() {
-        return Value::Null;
-    }
-    let own = |(name, _): &(&String, &Value)| !KUBELETS.contains(&name.as_str());
-    let labels = node["metadata"]["labels"].as_object().into_iter().flatten().filter(own);
-    let list = |value: &Value| value.as_array().cloned().unwrap_or_default();
-    let address = |it: &Value| format!("{} {}", text(it, "type"), text(it, "address"));
-    let conditions = list(&node["status"]["conditions"]);
-    let network = conditions.iter().find(|it| it["type"] == "NetworkUnavailable");
-    json!({
-        "labels": labels.map(|(name, it)| (name.clone(), it.clone())).collect::<Map<_, _>>(),
-        "providerID": node["spec"]["providerID"], "podCIDRs": node["spec"]["podCIDRs"],
-        "taints": list(&node["spec"]["taints"]).iter().map(|it| text(it, "key")).collect::<Vec<_>>(),
-        "addresses": list(&node["status"]["addresses"]).iter().map(address).collect::<Vec<_>>(),
-        "network": network.map(|it| ["status", "reason", "message"].map(|key| text(it, key)).join(" ")),
-    })
 }
 
 /// The account in the form of the recordings.

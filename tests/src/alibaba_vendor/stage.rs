@@ -5,12 +5,13 @@ use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
-use serde_json::{Map, Value, json};
+use kube::api::{Api, DeleteParams, Patch, PatchParams};
+use serde_json::{Value, json};
 use tokio::sync::Mutex;
 
 use crate::beside::{
-    Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, StepLimits, compare, recorded_events, until_alike,
+    Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, StepLimits, compare, let_be, now_there,
+    recorded_events, register, until_alike,
 };
 use crate::clouds::alibaba::{Fault, Options, ROUTE_TABLE, Simulator, machine_id};
 use crate::control_plane::{Cluster, cluster};
@@ -18,7 +19,7 @@ use crate::operator::{Process, Setup};
 use crate::vendor::alibaba;
 use crate::{kubelet, operator, wait};
 
-use super::seen::{self, AliWords, BY_HAND, LeftObjects};
+use super::seen::{self, BY_HAND, LeftObjects};
 use super::story::{AliChange, AliChapter, AliScope, AliStep, CLASSIC, NETWORK, annotations_before, reads};
 
 /// Once a step is over, nothing is asked for longer than it takes to come back to a Service.
@@ -141,16 +142,13 @@ impl AliStage {
 
     /// Makes a recorded node, as its kubelet does: with its provider id, if theirs saw one, its addresses and its network.
     async fn register(&self, name: &str, recorded: &Value) {
-        let recorded = AliWords::recorded().value(recorded);
+        let recorded = seen::recorded_words().value(recorded);
         let mut node = kubelet::node(name);
         let spec = node.spec.get_or_insert_default();
         let text = |name: &str| recorded["spec"][name].as_str().map(str::to_owned);
         (spec.provider_id, spec.pod_cidr) = (text("providerID"), text("podCIDR"));
         spec.pod_cidrs = spec.pod_cidr.clone().map(|it| vec![it]);
-        kubelet::join_as(&self.cluster.admin, node).await.expect("the API server takes a node");
-        let addresses = json!({ "status": { "addresses": recorded["status"]["addresses"] } });
-        let patched = self.nodes().patch_status(name, &PatchParams::default(), &Patch::Strategic(addresses)).await;
-        patched.expect("the API server takes its addresses");
+        register(&self.cluster, node, &recorded["status"]["addresses"]).await;
     }
 
     /// Lets the nodes be those after the last step: `node-2` and `node-3` go, and `node-4` joins.
@@ -274,7 +272,10 @@ impl AliStage {
                     self.join(name, node).await;
                 }
             }
-            AliChange::Become => self.let_be(step.subject, &step.services[step.subject]).await,
+            AliChange::Become => {
+                let made = let_be(&self.services(), step.subject, &step.services[step.subject]).await;
+                made.into_iter().for_each(|it| self.learn(it));
+            }
             AliChange::Patch(patch) => {
                 self.patch(step.subject, &serde_json::from_str(patch).expect("it is JSON")).await;
             }
@@ -290,27 +291,6 @@ impl AliStage {
             }
             AliChange::Silence => ready("node-3", false).await,
         }
-    }
-
-    /// Makes a Service as it was recorded, or lets it be so.
-    async fn let_be(&self, name: &str, recorded: &Value) {
-        let wanted = manifest(name, recorded);
-        let Some(there) = self.services().get_opt(name).await.expect("the API server answers") else {
-            let service = serde_json::from_value(wanted).expect("it is a Service");
-            let made = self.services().create(&PostParams::default(), &service).await;
-            self.learn(made.expect("the API server takes it"));
-            return;
-        };
-        let mut patch = wanted;
-        for key in there.annotations().keys() {
-            if patch["metadata"]["annotations"][key].is_null() {
-                patch["metadata"]["annotations"][key] = Value::Null;
-            }
-        }
-        if patch["spec"]["loadBalancerSourceRanges"].is_null() {
-            patch["spec"]["loadBalancerSourceRanges"] = Value::Null;
-        }
-        self.patch(name, &patch).await;
     }
 
     async fn patch(&self, name: &str, patch: &Value) {
@@ -333,7 +313,7 @@ impl AliStage {
     fn theirs(&self, step: &AliStep) -> Value {
         let known: Vec<String> = self.known.lock().expect("no other test fails here").keys().cloned().collect();
         let left = LeftObjects {
-            words: AliWords::recorded(),
+            words: seen::recorded_words(),
             services: step.services.clone(),
             nodes: step.nodes.clone(),
             cloud: step.cloud.clone(),
@@ -344,16 +324,11 @@ impl AliStage {
     }
 
     async fn ours(&self, step: &AliStep, told: &SeenEvents) -> Value {
-        let services = self.services().list(&ListParams::default()).await.expect("the API server answers").items;
-        let nodes = self.nodes().list(&ListParams::default()).await.expect("the API server answers").items;
-        let of = |names: &Map<String, Value>, all: Vec<(String, Value)>| -> Map<String, Value> {
-            let all: BTreeMap<String, Value> = all.into_iter().collect();
-            names.keys().map(|it| (it.clone(), all.get(it).cloned().unwrap_or_default())).collect()
-        };
+        let known = self.known.lock().expect("no other test fails here").clone();
         let left = LeftObjects {
-            words: AliWords::of(self.known.lock().expect("no other test fails here").values()),
-            services: of(&step.services, services.iter().map(named).collect()),
-            nodes: of(&step.nodes, nodes.iter().map(named).collect()),
+            words: seen::words_of(known.values()),
+            services: now_there(&self.services(), &step.services).await,
+            nodes: now_there(&self.nodes(), &step.nodes).await,
             cloud: step.cloud.is_some().then(|| self.cloud.with(|world| seen::live(world))),
         };
         let mut seen = left.seen(|_| true);
@@ -382,16 +357,4 @@ impl AliStage {
 /// The events about the Service of a step.
 fn of_subject(events: &Value, step: &AliStep) -> Value {
     events.get(step.subject).cloned().unwrap_or_else(|| json!({}))
-}
-
-/// An object with its name, as the API server has it.
-fn named<K: kube::Resource + serde::Serialize>(object: &K) -> (String, Value) {
-    (object.name_any(), serde_json::to_value(object).expect("an object of the cluster is JSON"))
-}
-
-/// A Service to be made, as a recording has it, with its node ports.
-pub(super) fn manifest(name: &str, recorded: &Value) -> Value {
-    let annotations = &recorded["metadata"]["annotations"];
-    let annotations = if annotations.is_null() { json!({}) } else { annotations.clone() };
-    json!({ "metadata": { "name": name, "annotations": annotations }, "spec": recorded["spec"] })
 }

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::{Map, Value};
 
-use crate::beside::{Asked, VendorFormat, VendorStep, vendor_steps, whole_recording};
+use crate::beside::{Asked, VendorFormat, VendorStep, left_of_kind, vendor_steps, whole_recording};
 
 /// The beginning of a step.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -201,8 +201,8 @@ impl AliChapter {
                 name,
                 change: *change,
                 subject,
-                services: of_kind(&recording, "svc"),
-                nodes: of_kind(&recording, "node"),
+                services: left_of_kind(&recording, "svc"),
+                nodes: left_of_kind(&recording, "node"),
                 cloud: recording.get("cloud").cloned(),
                 events,
                 asked: Asked::of(asked),
@@ -214,13 +214,6 @@ impl AliChapter {
 
 fn path(file: &str) -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("golden/alibaba/{file}.json"))
-}
-
-fn of_kind(recording: &Map<String, Value>, kind: &str) -> Map<String, Value> {
-    let all = recording["left"].as_object().into_iter().flatten();
-    let of = all
-        .filter_map(|(name, it)| Some((name.split_once('/').filter(|(of, _)| *of == kind)?.1.to_owned(), it.clone())));
-    of.collect()
 }
 
 /// The annotations that the Service of a step got before, in one that was not recorded: what theirs wrote because of them stands in the

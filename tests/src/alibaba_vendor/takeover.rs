@@ -7,11 +7,12 @@ use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 
+use crate::beside::{StoryWords, merge_patch, whole_manifest};
 use crate::clouds::alibaba::{ROUTE_TABLE, World, machine_id};
 use crate::vendor::{AlibabaCloud, Vendor as _};
 
-use super::seen::{AliWords, tags};
-use super::stage::{AliStage, manifest};
+use super::seen::{recorded_words, tags};
+use super::stage::AliStage;
 use super::story::{AliChange, CLASSIC, NETWORK};
 
 /// Steps whose state is another with aerostat: groups of theirs hold the nodes with pods, and those that are ready.
@@ -41,7 +42,7 @@ pub fn inheritances() -> Vec<Vec<Inheritance>> {
     for step in CLASSIC.iter().chain(&NETWORK).flat_map(|it| it.read()) {
         services.extend(step.services.clone());
         if let (AliChange::Patch(patch), Some(service)) = (step.change, services.get_mut(step.subject)) {
-            merge(service, &serde_json::from_str(patch).expect("it is JSON"));
+            merge_patch(service, &serde_json::from_str(patch).expect("it is JSON"));
         }
         let Some(cloud) = step.cloud.filter(|_| !OTHER.contains(&&*step.name)) else { continue };
         for (name, service) in services.iter().filter(|(_, it)| !it["status"]["loadBalancer"]["ingress"].is_null()) {
@@ -74,24 +75,6 @@ pub fn inheritances() -> Vec<Vec<Inheritance>> {
     (0..count).map(round).chain([last]).collect()
 }
 
-/// As RFC 7396 has it.
-fn merge(object: &mut Value, patch: &Value) {
-    let Some(fields) = patch.as_object() else {
-        *object = patch.clone();
-        return;
-    };
-    if !object.is_object() {
-        *object = json!({});
-    }
-    for (name, value) in fields {
-        if value.is_null() {
-            object.as_object_mut().map(|it| it.remove(name));
-        } else {
-            merge(&mut object[name], value);
-        }
-    }
-}
-
 /// With machines in their order: theirs adds them as they come.
 fn sorted(object: &Value) -> Value {
     let mut object = object.clone();
@@ -112,10 +95,10 @@ impl Inheritance {
     ///
     /// Panics if the API server does not take it.
     pub async fn put(&self, stage: &AliStage) -> String {
-        let mut service = manifest(&self.name, &self.service);
+        let mut service = whole_manifest(&self.name, &self.service);
         service["metadata"]["finalizers"] = self.service["metadata"]["finalizers"].clone();
         service["metadata"]["labels"] =
-            AliWords::default().then("<hash>", "hash").value(&self.service["metadata"]["labels"]);
+            StoryWords::default().then("<hash>", "hash").value(&self.service["metadata"]["labels"]);
         let service = serde_json::from_value(service).expect("it is a Service");
         stage.services().create(&PostParams::default(), &service).await.expect("the API server takes it");
         let status = Patch::Merge(json!({ "status": self.service["status"] }));
@@ -127,7 +110,7 @@ impl Inheritance {
         self.name.clone()
     }
 
-    fn restore(&self, world: &mut World, words: &AliWords) {
+    fn restore(&self, world: &mut World, words: &StoryWords) {
         let balancer = words.value(&self.balancer);
         let list = |of: &Value, name: &str| of[name].as_array().cloned().unwrap_or_default();
         let text = |of: &Value, name: &str| of[name].as_str().unwrap_or_default().to_owned();
@@ -170,9 +153,9 @@ impl Inheritance {
 }
 
 /// The words of recordings, and what stands for them here.
-fn words(service: &Service) -> AliWords {
+fn words(service: &Service) -> StoryWords {
     let name = AlibabaCloud::default_name(&service.uid().unwrap_or_default());
-    AliWords::recorded().then(&format!("LB({})", service.name_any()), &name)
+    recorded_words().then(&format!("LB({})", service.name_any()), &name)
 }
 
 /// Without these fields, and with tags as they are kept here.

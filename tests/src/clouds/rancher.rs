@@ -1,7 +1,7 @@
 //! A simulated environment of Rancher 1.x: hosts with addresses, a stack, load balancers and external services with states and actions.
 //!
 //! It has no published description any more: it says itself in which requests something is wrong. Its lists come from one database, and
-//! are never late.
+//! are late only where a test says so: behind a cache, or another server of Rancher's.
 
 mod assets;
 mod balancing;

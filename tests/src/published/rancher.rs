@@ -1,5 +1,7 @@
 //! Rancher 1.x.
 
+use std::time::Duration;
+
 use conformance::protocol::{Changed, CloudObject, ForeignChange, Setup};
 use serde_json::{Value, json};
 
@@ -73,8 +75,9 @@ impl Published for Assets {
         })
     }
 
-    /// All lists come from one database.
-    fn lag(&self, _: bool) {}
+    fn lag(&self, lists_lag: bool) {
+        self.with(|world| world.lists_late_by = Duration::from_secs(if lists_lag { 3_600 } else { 0 }));
+    }
 
     fn busy(request: &Recorded) -> Fault {
         refusal(request, 409, "Conflict")

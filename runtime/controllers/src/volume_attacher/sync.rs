@@ -14,8 +14,8 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 use tracing::{debug, info, warn};
 
+use super::plan::{self, ATTACH_MEMO, AttachStep, DETACH_MEMO, HANDLE, KnownFacts, NODE_ID, Target};
 use super::turns::Place;
-use super::plan::{self, ATTACH_MEMO, AttachStep, DETACH_MEMO, HANDLE, NODE_ID, KnownFacts, Target};
 use super::{ATTACHMENT, VOLUME, VolumeAttacher};
 use crate::cloud_call::{CALL, late};
 use crate::error::{BackOff, Pause, chain};

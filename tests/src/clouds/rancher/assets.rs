@@ -44,7 +44,7 @@ impl Cloud for Assets {
             let action = request.query_value("action");
             match (&request.method, &path[1..], action) {
                 (&Method::GET, [], None) => {
-                    let ids = world.resources.iter().filter(|(_, it)| it.kind == kind);
+                    let ids = world.resources.iter().filter(|(_, it)| it.kind == kind && world.is_listed(it));
                     let ids = ids.map(|(id, _)| id.clone()).collect();
                     world.page(request, ids, filters(kind))
                 }

@@ -1,6 +1,7 @@
 //! All resources of an environment, and how they change by themselves.
 
 use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
 
 use serde_json::{Map, Value, json};
 
@@ -58,6 +59,8 @@ pub struct RancherResource {
     pub state: String,
     /// The change that it is in: the state that comes next, and when.
     pub change: Option<(&'static str, End)>,
+    /// When it was made.
+    made: SystemTime,
 }
 
 impl RancherResource {
@@ -93,13 +96,21 @@ pub struct World {
     pub resources: BTreeMap<String, RancherResource>,
     /// How long a change takes.
     pub taking: Taking,
+    /// How late new load balancers and external services come into lists. By its id each can be had at once.
+    pub lists_late_by: Duration,
     clock: CloudClock,
     ids: usize,
 }
 
 impl World {
     pub(super) fn new(taking: Taking) -> World {
-        let mut world = World { resources: BTreeMap::new(), taking, clock: CloudClock::default(), ids: 0 };
+        let mut world = World {
+            resources: BTreeMap::new(),
+            taking,
+            lists_late_by: Duration::ZERO,
+            clock: CloudClock::default(),
+            ids: 0,
+        };
         let image = "rancher/lb-service-haproxy:v0.9.1";
         let setting = json!({ "name": "lb.instance.image", "value": image, "activeValue": image, "inDb": false });
         world.insert(RancherKind::Setting, setting, "active");
@@ -115,7 +126,9 @@ impl World {
         let Value::Object(fields) = fields else { panic!("no object: {fields}") };
         self.ids += 1;
         let id = format!("{}{}", kind.words().2, self.ids);
-        self.resources.insert(id.clone(), RancherResource { kind, fields, state: state.to_owned(), change: None });
+        let made = self.clock.now();
+        self.resources
+            .insert(id.clone(), RancherResource { kind, fields, state: state.to_owned(), change: None, made });
         id
     }
 
@@ -139,6 +152,12 @@ impl World {
     /// All resources of a kind that are not removed, with their ids.
     pub fn all(&self, kind: RancherKind) -> impl Iterator<Item = (&String, &RancherResource)> {
         self.resources.iter().filter(move |(_, it)| it.kind == kind && !it.is_removed())
+    }
+
+    /// Whether lists show a resource already.
+    pub(super) fn is_listed(&self, resource: &RancherResource) -> bool {
+        let comes_late = matches!(resource.kind, RancherKind::Balancer | RancherKind::External);
+        !comes_late || resource.made + self.lists_late_by <= self.clock.now()
     }
 
     /// Lets a resource change: it is in the first state until it is in the second.

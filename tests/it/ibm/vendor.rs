@@ -1,0 +1,56 @@
+//! Aerostat leaves on Services, on nodes and in the account what the vendor's own controller manager leaves, and asks for no more: the
+//! recordings of `tests/golden/ibm`, played against the simulated account.
+
+use kube::api::DeleteParams;
+use tests::ibm_vendor::{VpcStage, inheritances};
+use tests::vendor::{IbmCloud, Vendor as _};
+use tests::{services, wait};
+
+use crate::known;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn aerostat_leaves_what_ibms_own_manager_leaves() {
+    let stage = VpcStage::resting().await;
+    let compared = stage.play(&known::TABLE, |line| println!("{line}")).await;
+    stage.end().await;
+    stage.cloud.assert_valid();
+    let wrong = compared.verdict(&known::TABLE);
+    assert!(wrong.is_empty(), "{} differences:\n{}", wrong.len(), wrong.join("\n"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_that_ibms_own_manager_left_is_taken_over_unwritten() {
+    let stage = VpcStage::resting().await;
+    for (step, nodes, round) in inheritances() {
+        stage.start().await;
+        stage.have_nodes(&nodes).await;
+        stage.end().await;
+        let begun = stage.cloud.requests().len();
+        let mut names = Vec::new();
+        for state in &round {
+            names.push(state.put(&stage).await);
+        }
+        stage.start().await;
+        for name in &names {
+            wait::until(&format!("{name} is known after {step}"), async || {
+                let status = stage.services().get(name).await.unwrap().status?;
+                status.conditions?.into_iter().find(|it| it.type_ == "aerostat.dev/memo")
+            })
+            .await;
+        }
+        stage.rests().await;
+        assert_eq!(stage.writes_since(begun), [""; 0], "{names:?} after {step}");
+        println!("{names:?} after {step}: {} requests", stage.cloud.requests().len() - begun);
+        for name in &names {
+            stage.services().delete(name, &DeleteParams::default()).await.unwrap();
+        }
+        for name in &names {
+            services::gone(&stage.cluster, name).await;
+        }
+        let left = IbmCloud::built(stage.cloud.account());
+        assert_eq!(left.len(), 1, "{step}: {left:?}");
+        assert_eq!(left[0].name, "kube-c1clusterid-0123456789abcdef0123456789abcdef", "{step}");
+    }
+    stage.end().await;
+    stage.cloud.assert_valid();
+}
