@@ -62,7 +62,7 @@ struct VolumeAttacher {
     queue: Arc<WorkQueue>,
 }
 
-type Writers = (WatchWriter<VolumeAttachment>, WatchWriter<PersistentVolume>, WatchWriter<CSINode>);
+type AttacherWriters = (WatchWriter<VolumeAttachment>, WatchWriter<PersistentVolume>, WatchWriter<CSINode>);
 
 /// The controller, unless the cloud has no volumes. When it ends, what is being worked on is finished first.
 pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
@@ -92,7 +92,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
 impl VolumeAttacher {
     async fn run(
         self: Arc<Self>,
-        (attachments, volumes, csi_nodes): Writers,
+        (attachments, volumes, csi_nodes): AttacherWriters,
         liveness: Liveness,
         shutdown: impl Future<Output = ()> + Send,
     ) {

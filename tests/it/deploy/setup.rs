@@ -139,23 +139,29 @@ fn requests<'a>(rules: impl Iterator<Item = (Vec<String>, Vec<String>, Option<&'
 
 /// What requests carry, as a description says it, in one order.
 pub(crate) fn described_content(content: &Content) -> String {
-    let Content { only, values, fields } = content;
+    let Content { only, values, fields, body } = content;
     let set = |it: &[String]| it.iter().cloned().collect::<BTreeSet<_>>();
-    let values: BTreeMap<_, _> = values.iter().map(|(name, values)| (name.clone(), set(values))).collect();
+    let map = |it: &[(String, Vec<String>)]| -> BTreeMap<_, _> {
+        it.iter().map(|(name, values)| (name.clone(), set(values))).collect()
+    };
+    let (values, body) = (map(values), map(body));
     // A rule that names values or members need not say that nothing else may stand.
-    let is_bare = values.is_empty() && fields.is_empty();
+    let is_bare = values.is_empty() && fields.is_empty() && body.is_empty();
     let only = only.as_ref().map(|it| set(it)).filter(|it| is_bare || !it.is_empty());
-    format!("{only:?} {values:?} {:?}", set(fields))
+    format!("{only:?} {values:?} {:?} {body:?}", set(fields))
 }
 
 /// What may stand in requests, as a rule of a config says it, in the same order.
 pub(crate) fn written_content(rule: &Value) -> String {
     let list = |it: &Value| if it.is_null() { Vec::new() } else { texts(it) };
-    let values = rule["where"].as_object().cloned().unwrap_or_default();
+    let map = |it: &Value| -> Vec<_> {
+        it.as_object().into_iter().flatten().map(|(name, values)| (name.clone(), list(values))).collect()
+    };
     described_content(&Content {
         only: (!rule["only"].is_null()).then(|| list(&rule["only"])),
-        values: values.iter().map(|(name, values)| (name.clone(), list(values))).collect(),
+        values: map(&rule["where"]),
         fields: list(&rule["fields"]),
+        body: map(&rule["body"]),
     })
 }
 

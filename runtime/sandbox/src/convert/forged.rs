@@ -43,7 +43,7 @@ texts::texts! {
     }
     cloud_provider::Endpoint { name, purpose, example_base_url, headers, parameters, allow; without operation }
     cloud_provider::Permission { methods, paths, operations, actions, content; without effect, names_version }
-    cloud_provider::Content { only, values, fields }
+    cloud_provider::Content { only, values, fields, body }
     cloud_provider::ConfigMapKey { config_map, key }
     cloud_provider::Setting { name, default, doc; without required, selects_nodes }
     cloud_provider::Annotation { key, values, default, doc; without selects_nodes }
