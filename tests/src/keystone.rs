@@ -168,10 +168,9 @@ impl Keystone {
             let wanted = new_credential(json!({ "expires_at": end.strftime("%Y-%m-%dT%H:%M:%S").to_string() }));
             let (status, text) = self.sent_as(&token, Method::POST, &path, wanted).await;
             if status.is_success() {
-                let end: SystemTime = end.into();
-                while let Ok(left) = end.duration_since(SystemTime::now()) {
-                    sleep(left + Duration::from_millis(10)).await;
-                }
+                let (end, life) = (SystemTime::from(end), Duration::from_secs(2 * life.unsigned_abs()));
+                let ended = wait::within(life, async || (SystemTime::now() > end).then_some(())).await;
+                ended.expect("a clock that goes on");
                 return ApplicationCredential::of(&serde_json::from_str(&text).expect("a credential"));
             }
             assert!(text.contains("must not be before now"), "{status} {text}");
