@@ -5,7 +5,7 @@
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use http::{Method, StatusCode};
 use serde_json::{Value, json};
@@ -41,6 +41,13 @@ pub struct ApplicationCredential {
     pub id: String,
     /// The secret, which is told once.
     pub secret: String,
+}
+
+impl ApplicationCredential {
+    fn of(made: &Value) -> Self {
+        let made = &made["application_credential"];
+        Self { id: id(made), secret: text(&made["secret"]) }
+    }
 }
 
 impl Keystone {
@@ -136,14 +143,39 @@ impl Keystone {
         change: Value,
     ) -> ApplicationCredential {
         let token = self.token_of(user, password, project).await;
-        let mut wanted = json!({ "name": format!("of-{}", uuid::Uuid::new_v4()) });
-        for (name, value) in change.as_object().into_iter().flatten() {
-            wanted[name] = value.clone();
-        }
         let path = format!("/users/{user}/application_credentials");
-        let made = self.done_as(&token, Method::POST, &path, json!({ "application_credential": wanted })).await;
-        let made = &made["application_credential"];
-        ApplicationCredential { id: id(made), secret: text(&made["secret"]) }
+        let made = self.done_as(&token, Method::POST, &path, new_credential(change)).await;
+        ApplicationCredential::of(&made)
+    }
+
+    /// Makes an application credential that has ended. Keystone takes none that ends before it answers: each further try gives it twice the
+    /// time.
+    ///
+    /// # Panics
+    ///
+    /// Panics if Keystone takes none that lives for a minute.
+    pub async fn ended_application_credential(
+        &self,
+        user: &str,
+        password: &str,
+        project: &str,
+    ) -> ApplicationCredential {
+        let token = self.token_of(user, password, project).await;
+        let path = format!("/users/{user}/application_credentials");
+        let lives = std::iter::successors(Some(2), |it| Some(it * 2)).take_while(|it| *it <= 64);
+        for life in lives {
+            let end = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(life);
+            let wanted = new_credential(json!({ "expires_at": end.strftime("%Y-%m-%dT%H:%M:%S").to_string() }));
+            let (status, text) = self.sent_as(&token, Method::POST, &path, wanted).await;
+            if status.is_success() {
+                let (end, life) = (SystemTime::from(end), Duration::from_secs(2 * life.unsigned_abs()));
+                let ended = wait::within(life, async || (SystemTime::now() > end).then_some(())).await;
+                ended.expect("a clock that goes on");
+                return ApplicationCredential::of(&serde_json::from_str(&text).expect("a credential"));
+            }
+            assert!(text.contains("must not be before now"), "{status} {text}");
+        }
+        panic!("Keystone takes no application credential that ends in a minute");
     }
 
     /// Makes a trust by which `trustee` acts for the user `trustor` in a project: its id.
@@ -221,15 +253,19 @@ impl Keystone {
     }
 
     async fn done_as(&self, token: &str, method: Method, path: &str, body: Value) -> Value {
-        let request = self.client.request(method.clone(), format!("{}{path}", self.base_url()));
+        let (status, text) = self.sent_as(token, method.clone(), path, body).await;
+        assert!(status.is_success(), "{method} {path}: {status} {text}\n{}", self.log_tail());
+        serde_json::from_str(&text).unwrap_or(Value::Null)
+    }
+
+    async fn sent_as(&self, token: &str, method: Method, path: &str, body: Value) -> (StatusCode, String) {
+        let request = self.client.request(method, format!("{}{path}", self.base_url()));
         let mut request = request.header("x-auth-token", token);
         if !body.is_null() {
             request = request.header("content-type", "application/json").body(body.to_string());
         }
         let answer = request.send().await.expect("Keystone answers");
-        let (status, text) = (answer.status(), answer.text().await.expect("Keystone answers"));
-        assert!(status.is_success(), "{method} {path}: {status} {text}\n{}", self.log_tail());
-        serde_json::from_str(&text).unwrap_or(Value::Null)
+        (answer.status(), answer.text().await.expect("Keystone answers"))
     }
 
     pub(crate) async fn administrator(&self) -> String {
@@ -307,6 +343,15 @@ fn copy(from: &Path, to: &Path) {
             fs::copy(&from, &to).expect("a file under target/");
         }
     }
+}
+
+/// The request for an application credential, with what `change` adds to it.
+fn new_credential(change: Value) -> Value {
+    let mut wanted = json!({ "name": format!("of-{}", uuid::Uuid::new_v4()) });
+    if let (Some(wanted), Value::Object(change)) = (wanted.as_object_mut(), change) {
+        wanted.extend(change);
+    }
+    json!({ "application_credential": wanted })
 }
 
 fn id(object: &Value) -> String {

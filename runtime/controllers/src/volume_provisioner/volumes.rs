@@ -18,6 +18,9 @@ use crate::object::answer;
 use crate::volume_error::{Error, LAG};
 use crate::worker::NextSync;
 
+/// So many writes of others are waited out while a PersistentVolume goes.
+const WRITERS: u32 = 5;
+
 impl VolumeProvisioner {
     pub(super) async fn sync_volume(&self, name: &str) -> Result<NextSync, Error> {
         let Some(pv) = self.volumes.get(name) else { return Ok(NextSync::Done) };
@@ -108,14 +111,32 @@ impl VolumeProvisioner {
             Ok(deleted) => {
                 info!(volume = name, "the volume is deleted");
                 match deleted.left() {
-                    // As it is now: it waits for its finalizers.
-                    Some(pv) => self.change_finalizers(&pv, false).await,
+                    Some(pv) => self.free_deleted(pv).await,
                     None => Ok(NextSync::Done),
                 }
             }
             Err(error) if error.is_gone() || error.is_conflict() => Ok(NextSync::Done),
             Err(source) => Err(Error::Write { what: "the end of the PersistentVolume", source }),
         }
+    }
+
+    /// Takes the finalizer off a PersistentVolume that is deleted and waits for its finalizers, also where another controller takes its own
+    /// off meanwhile: tried again as a whole, the cloud would be asked to delete the volume once more.
+    async fn free_deleted(&self, mut pv: PersistentVolume) -> Result<NextSync, Error> {
+        for _ in 0..WRITERS {
+            match self.change_finalizers(&pv, false).await {
+                Err(Error::Write { source, .. }) if source.is_conflict() => {}
+                ended => return ended,
+            }
+            let latest = answer(self.plain_volume_api.get_opt(&pv.name_any())).await;
+            let latest =
+                latest.map_err(|source| Error::Write { what: "the question for the PersistentVolume", source })?;
+            match latest.filter(|it| it.uid() == pv.uid()) {
+                Some(latest) => pv = latest,
+                None => return Ok(NextSync::Done),
+            }
+        }
+        self.change_finalizers(&pv, false).await
     }
 
     /// Adds the finalizer or takes it off, if nobody has changed the volume meanwhile: finalizers of others stay.

@@ -99,36 +99,55 @@ async fn uninstalled_as_the_page_says_no_service_waits() {
     assert!(!folder.run(&cluster, STAYS, "").success, "nobody waits, and it is gone");
 }
 
-/// The API server begins to judge by a policy some time after it was made. A dry run deletes nothing.
-#[tokio::test]
-async fn an_uninstallation_tells_what_stays() {
+/// In a cluster of its own, whose API server has no former policy to judge by. It begins to judge by a policy some time after that was
+/// made. A dry run deletes nothing.
+async fn tells_what_stays(install: &str, uninstall: &str) {
     let cluster = cluster().await;
     let folder = folder();
     std::os::unix::fs::symlink(control_plane::helm("helm3").unwrap(), folder.path("bin/helm3")).unwrap();
     std::fs::write(folder.path("values.yaml"), values("digitalocean").to_string()).unwrap();
-    for (install, uninstall) in [
-        ("helm -n kube-system install aerostat deploy/chart -f values.yaml", "helm -n kube-system uninstall aerostat"),
-        (
-            "helm3 -n kube-system install aerostat deploy/chart -f values.yaml",
-            "helm3 -n kube-system uninstall aerostat",
-        ),
-        (
-            "kubectl apply --server-side -f deploy/install-digitalocean.yaml",
-            "kubectl delete -f deploy/install-digitalocean.yaml",
-        ),
-    ] {
-        empty(&folder, &cluster);
-        let said = succeed(&folder, &cluster, install, "");
-        assert!(install.starts_with("kubectl") || said.out.contains("After it, in the cloud stay"), "{said:#?}");
-        until("the policy", async || {
-            let look = "kubectl -n kube-system delete deployment aerostat --dry-run=server";
-            is_warned(&succeed(&folder, &cluster, look, "").error).then_some(())
-        })
-        .await;
-        let said = succeed(&folder, &cluster, uninstall, "");
-        assert!(is_warned(&said.error), "{uninstall}: {said:#?}");
-        assert!(!folder.run(&cluster, "kubectl -n kube-system get deployment aerostat", "").success);
-    }
+    empty(&folder, &cluster);
+    let said = succeed(&folder, &cluster, install, "");
+    assert!(install.starts_with("kubectl") || said.out.contains("After it, in the cloud stay"), "{said:#?}");
+    until("the policy", async || {
+        let look = "kubectl -n kube-system delete deployment aerostat --dry-run=server";
+        is_warned(&succeed(&folder, &cluster, look, "").error).then_some(())
+    })
+    .await;
+    let said = succeed(&folder, &cluster, uninstall, "");
+    assert!(is_warned(&said.error), "{uninstall}: {said:#?}");
+    assert!(!folder.run(&cluster, "kubectl -n kube-system get deployment aerostat", "").success);
+}
+
+#[tokio::test]
+async fn an_uninstallation_with_helm_tells_what_stays() {
+    tells_what_stays(
+        "helm -n kube-system install aerostat deploy/chart -f values.yaml",
+        "helm -n kube-system uninstall aerostat",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_uninstallation_with_helm_3_tells_what_stays() {
+    tells_what_stays(
+        "helm3 -n kube-system install aerostat deploy/chart -f values.yaml",
+        "helm3 -n kube-system uninstall aerostat",
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn an_uninstallation_with_kubectl_tells_what_stays() {
+    tells_what_stays(
+        "kubectl apply --server-side -f deploy/install-digitalocean.yaml",
+        "kubectl delete -f deploy/install-digitalocean.yaml",
+    )
+    .await;
+}
+
+#[test]
+fn a_release_without_the_warning_has_no_policy() {
     let value = with("digitalocean", json!({ "uninstallWarning": false }));
     assert!(!text_of(&value).contains("ValidatingAdmissionPolicy"));
 }

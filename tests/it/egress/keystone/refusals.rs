@@ -1,7 +1,6 @@
 //! Logins that Keystone refuses, and catalogues that lack something.
 
 use std::sync::{Arc, Mutex};
-use std::time::SystemTime;
 
 use egress::{ApplicationCredentialName, Credentials, Egress, EgressSettings, KeystoneLogin, Report};
 use serde_json::json;
@@ -64,11 +63,7 @@ async fn bad_application_credentials_that_are_gone_are_refused() {
     let text = world.denied(&world.lab(unknown).await).await;
     assert!(text.contains("(404") && text.contains("make a new one"), "{text}");
 
-    let end = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
-    let expires = json!({ "expires_at": end.strftime("%Y-%m-%dT%H:%M:%S").to_string() });
-    let own = world.keystone.application_credential(&world.user, PASSWORD, &world.project, expires).await;
-    let end: SystemTime = end.into();
-    wait::until("its end", async || (SystemTime::now() > end).then_some(())).await;
+    let own = world.keystone.ended_application_credential(&world.user, PASSWORD, &world.project).await;
     let secret_file = world.folder.write("expired", &own.secret);
     let expired = credential("openstack", &world.keystone, login(&own.id, secret_file), None);
     let text = world.denied(&world.lab(expired).await).await;

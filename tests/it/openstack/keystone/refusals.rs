@@ -1,13 +1,12 @@
 //! Logins that Keystone refuses, and catalogues that lack something: each as an operator reads it on an object.
 
 use std::path::Path;
-use std::time::SystemTime;
 
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, PostParams};
 use serde_json::{Value, json};
 use tests::control_plane::cluster;
-use tests::{guests, operator, wait};
+use tests::{guests, operator};
 
 use super::place::{PASSWORD, Place, Project, endpoint};
 
@@ -42,7 +41,7 @@ async fn bad_logins_and_catalogues_are_told_with_the_next_step() {
     let (cluster, [right, disabled]) =
         tokio::join!(cluster(), async { [place.project().await, place.project().await] });
     place.keystone.change_user(&disabled.user, json!({ "enabled": false })).await;
-    let expired = expired(&place, &right).await;
+    let expired = place.keystone.ended_application_credential(&right.user, PASSWORD, &right.id).await;
     let setup = place.setup(&cluster, &right).module(Path::new(guests::HOSTILE));
     let file = |name: &str, text: &str| setup.folder.write(name, text);
     let by_password = |project: &Project, name: &str, word: &str| {
@@ -63,7 +62,7 @@ async fn bad_logins_and_catalogues_are_told_with_the_next_step() {
         refused("wrong-password", by_password(&right, &right.name, "a-wrong-word"), &[&user, "(401", password]),
         refused("disabled-user", by_password(&disabled, &disabled.name, PASSWORD), &[&nobody, "(401", password]),
         refused("no-project", by_password(&right, "nowhere", PASSWORD), &["the project \"nowhere\"", "(401", password]),
-        refused("expired", by_credential(&expired.0, &expired.1), &[&expired.0, "(401", "it may have expired"]),
+        refused("expired", by_credential(&expired.id, &expired.secret), &[&expired.id, "(401", "it may have expired"]),
         refused("unknown", by_credential("0123456789abcdef", "secret-of-nothing"), &["(404", "make a new one"]),
         lacking("region", json!({ "region": "nowhere" }), &["in the region \"nowhere\"", "correct `catalog.region`"]),
         lacking(
@@ -112,14 +111,4 @@ async fn bad_logins_and_catalogues_are_told_with_the_next_step() {
     }
     assert!(place.arrived().is_empty(), "{:?}", place.arrived());
     process.stop().await;
-}
-
-/// The id and the secret of an application credential that has ended.
-async fn expired(place: &Place, project: &Project) -> (String, String) {
-    let end = jiff::Timestamp::now() + jiff::SignedDuration::from_secs(2);
-    let expires = json!({ "expires_at": end.strftime("%Y-%m-%dT%H:%M:%S").to_string() });
-    let made = place.keystone.application_credential(&project.user, PASSWORD, &project.id, expires).await;
-    let end: SystemTime = end.into();
-    wait::until("its end", async || (SystemTime::now() > end).then_some(())).await;
-    (made.id, made.secret)
 }
