@@ -49,7 +49,7 @@ impl Routes for Alibaba {
 
     fn list(cursor: Option<&str>, limit: u32) -> Result<RoutePage> {
         let settings = VpcSettings::read()?;
-        let (table, mark) = (table(&settings)?, mark()?);
+        let (table, mark) = (table(&settings, None)?, mark()?);
         let (routes, next) = api::page(&settings.region, &table, cursor, limit.clamp(1, PAGE))?;
         Ok(RoutePage::new(routes.iter().map(|it| shown(it, &mark)).collect(), next))
     }
@@ -57,12 +57,9 @@ impl Routes for Alibaba {
     fn apply(changes: &[RouteChange]) -> Vec<Result<RouteOutcome>> {
         let pass = || {
             let settings = VpcSettings::read()?;
-            let table = match changes.iter().find_map(|it| turn::of(it).1) {
-                Some(table) => table.to_owned(),
-                None => table(&settings)?,
-            };
+            let table = table(&settings, changes.iter().find_map(turn::table))?;
             let mark = mark()?;
-            let live = pass::has_to_look(changes).then(|| api::all(&settings.region, &table)).transpose()?;
+            let live = pass::has_to_look(changes, &table).then(|| api::all(&settings.region, &table)).transpose()?;
             Ok(TablePass { region: settings.region, vpc: settings.vpc, table, mark, live })
         };
         match pass() {
@@ -72,13 +69,13 @@ impl Routes for Alibaba {
     }
 }
 
-/// The cluster's route table.
+/// The cluster's route table: the one that is set, or the one that is known from an earlier call.
 ///
 /// # Errors
 ///
 /// `invalid`, if it is not the only one of the VPC and none is set.
-fn table(settings: &VpcSettings) -> Result<String> {
-    if let Some(id) = settings::route_table()? {
+fn table(settings: &VpcSettings, known: Option<&str>) -> Result<String> {
+    if let Some(id) = settings::route_table()?.or_else(|| known.map(str::to_owned)) {
         return Ok(id);
     }
     let mut found = api::tables(&settings.region, &settings.vpc)?;

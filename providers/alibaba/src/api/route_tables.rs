@@ -42,7 +42,17 @@ pub(crate) enum EntryAnswer {
         message: String,
     },
     /// Not named among the refused ones, which are more than those that are named.
-    Unclear,
+    Unclear {
+        /// Whether some entries of the request were taken: this one, or others.
+        is_any_taken: bool,
+    },
+}
+
+impl EntryAnswer {
+    /// Whether the table carries out a change now.
+    pub(crate) fn is_any_taken(&self) -> bool {
+        matches!(self, Self::Taken | Self::Unclear { is_any_taken: true })
+    }
 }
 
 impl VpcRoute {
@@ -170,7 +180,7 @@ fn send(
         Some(shown) => refusal(shown),
         // The only entry of a request needs no name.
         None if is_unclear && entries.len() == 1 => refusal(refused.first().unwrap_or(&Value::Null)),
-        None if is_unclear => EntryAnswer::Unclear,
+        None if is_unclear => EntryAnswer::Unclear { is_any_taken: failed < entries.len() },
         None => EntryAnswer::Taken,
     };
     Ok(named.into_iter().map(answer).collect())

@@ -9,18 +9,19 @@ use crate::api::{PAGE, instances, interfaces};
 pub(super) fn of(region: &str, vpc: &str, instances: &[&str]) -> Result<SortedMap<String, Option<String>>> {
     let ids: SortedSet<&str> = instances.iter().copied().collect();
     let mut known = SortedMap::new();
-    if ids.is_empty() {
-        return Ok(known);
-    }
     if ids.len() > PAGE as usize {
         // All of the VPC are fewer requests.
         for it in interfaces::primary(region, vpc)? {
             known.insert(it.instance, it.is_checking.then_some(it.id));
         }
+    }
+    // An instance may be elsewhere, or new. Those beyond a page are left for a later call.
+    let others = ids.iter().copied().filter(|it| !known.contains_key(*it));
+    let others: Vec<&str> = others.take(PAGE as usize).collect();
+    if others.is_empty() {
         return Ok(known);
     }
-    let ids: Vec<&str> = ids.iter().copied().collect();
-    let found = instances::by_ids(region, &ids)?;
+    let found = instances::by_ids(region, &others)?;
     let interfaces: Vec<&str> = found.iter().filter_map(|it| it.interface.as_deref()).collect();
     if interfaces.is_empty() {
         return Ok(known);

@@ -12,7 +12,9 @@ use super::turn::{self, EntryTurn};
 
 /// The codes of an entry whose destination has one already.
 const TAKEN: [&str; 2] = ["InvalidCIDRBlock.Duplicate", "VPC_ROUTE_ENTRY_CIDR_BLOCK_DUPLICATE"];
-/// Requests with entries in one pass at most: a call has a hundred of all kinds.
+/// Requests of all kinds in one call: the most that the host lets through.
+const CALL: usize = 100;
+/// Those with entries.
 const REQUESTS: u32 = 16;
 /// So many entries that were sent are enough to read the table for, while others wait.
 const SENT: usize = 3 * api::BATCH;
@@ -28,19 +30,22 @@ pub(super) struct TablePass {
     pub(super) live: Option<Vec<VpcRoute>>,
 }
 
-/// Whether the table has to be read for these changes: not for entries that wait for their turn, or that were sent, while a request is full of
+/// Whether a table has to be read for these changes: not for entries that wait for their turn, or that were sent, while a request is full of
 /// others.
-pub(super) fn has_to_look(changes: &[RouteChange]) -> bool {
-    let (mut waiting, mut sent, mut unknown) = (0, 0, 0);
+pub(super) fn has_to_look(changes: &[RouteChange], table: &str) -> bool {
+    let (mut waiting, mut refused, mut sent, mut unknown) = (0, 0, 0, 0);
     for change in changes {
-        match turn::of(change).0 {
+        match turn::of(change, table) {
             EntryTurn::Waits(_) => waiting += 1,
+            EntryTurn::Refused(_) => refused += 1,
             EntryTurn::Sent => sent += 1,
             EntryTurn::Unknown if change.before.is_some() => return true,
             EntryTurn::Unknown => unknown += 1,
         }
     }
-    sent >= SENT || (sent > 0 && waiting == 0) || (unknown > 0 && waiting < api::BATCH)
+    // Others may be refused for long, and those that were sent stand meanwhile.
+    let is_enough = sent >= SENT || (sent > 0 && (waiting == 0 || refused > 0));
+    is_enough || (unknown > 0 && waiting < api::BATCH)
 }
 
 /// The write that a change needs.
@@ -57,6 +62,8 @@ struct NewEntry<'a> {
     instance: &'a str,
     /// The interface of its instance, while that drops packets of pods.
     checking: Option<String>,
+    /// How often it was refused with its whole request.
+    refused: u32,
 }
 
 impl TablePass {
@@ -79,8 +86,8 @@ impl TablePass {
     fn step<'a>(&'a self, change: &'a RouteChange) -> RouteStep<'a> {
         let after = change.after.as_ref().map(|it| it.next_hop.as_str());
         let Some(live) = &self.live else {
-            return match (turn::of(change).0, after) {
-                (EntryTurn::Waits(_), Some(instance)) => RouteStep::Create(instance),
+            return match (turn::of(change, &self.table), after) {
+                (EntryTurn::Waits(_) | EntryTurn::Refused(_), Some(instance)) => RouteStep::Create(instance),
                 (EntryTurn::Sent, _) => RouteStep::Over(Ok(turn::sent(&self.table))),
                 _ => RouteStep::Over(SentEntry::Unsent.refusal(&change.destination)),
             };
@@ -146,11 +153,7 @@ impl TablePass {
             api::delete(&self.region, &self.table, &routes)
         };
         for part in wanted.chunks(api::BATCH) {
-            for ((destination, live, is_followed), sent) in sent::each(part, requests, &mut send) {
-                if matches!(sent, SentEntry::Answered(EntryAnswer::Taken)) {
-                    // The table takes no other request now.
-                    *requests = 0;
-                }
+            for (&(destination, live, is_followed), sent) in sent::each(part, requests, &mut send) {
                 let why = match is_followed {
                     true => format!("entry {} goes first, which leads elsewhere", live.id),
                     false => format!("the table lets entry {} go", live.id),
@@ -178,45 +181,48 @@ impl TablePass {
         let mut unknown: Vec<&'a str> = Vec::new();
         for (change, step) in changes.iter().zip(steps) {
             let RouteStep::Create(instance) = *step else { continue };
+            let destination = change.destination.as_str();
             if *requests == 0 {
-                outcomes.insert(&change.destination, SentEntry::Unsent.refusal(&change.destination));
+                outcomes.insert(destination, SentEntry::Unsent.refusal(destination));
                 continue;
             }
-            let checking = match turn::of(change).0 {
-                EntryTurn::Waits(interface) => interface.map(str::to_owned),
-                EntryTurn::Sent => None,
-                EntryTurn::Unknown => {
+            let (checking, refused) = match turn::of(change, &self.table) {
+                EntryTurn::Waits(interface) => (interface.map(str::to_owned), 0),
+                EntryTurn::Refused(times) => (None, times),
+                // One that was sent and is not there is looked at anew.
+                EntryTurn::Sent | EntryTurn::Unknown => {
                     unknown.push(instance);
-                    None
+                    (None, 0)
                 }
             };
-            wanted.push(NewEntry { destination: &change.destination, instance, checking });
+            wanted.push(NewEntry { destination, instance, checking, refused });
         }
+        // Those that are refused hold up no others.
+        wanted.sort_by_key(|it| it.refused);
         let known = forwarding::of(&self.region, &self.vpc, &unknown);
-        let mut ready: Vec<(&'a str, &'a str)> = Vec::new();
+        let most = self.most_forwards(known.as_ref().map_or(0, SortedMap::len));
+        let (mut ready, mut waiting) = (Vec::new(), Vec::new());
         let (mut forwarding, mut attempts) = (SortedSet::new(), 0);
-        for entry in wanted {
-            let NewEntry { destination, instance, checking } = entry;
-            let looked = if unknown.contains(&instance) { known.as_ref().map(|it| it.get(instance)) } else { Ok(None) };
-            let checking = match looked {
-                Err(error) => {
-                    outcomes.insert(destination, Err(error.clone()));
-                    continue;
+        for mut entry in wanted {
+            let (destination, instance) = (entry.destination, entry.instance);
+            if unknown.contains(&instance) {
+                let looked = known.as_ref().map(|it| it.get(instance));
+                let without =
+                    || Error::unavailable(format_args!("instance {instance} shows no primary network interface"));
+                match looked.map_err(Error::clone).and_then(|it| it.ok_or_else(without)) {
+                    Ok(checking) => entry.checking.clone_from(checking),
+                    Err(error) => {
+                        outcomes.insert(destination, Err(error));
+                        continue;
+                    }
                 }
-                Ok(None) if unknown.contains(&instance) => {
-                    let why = format_args!("instance {instance} shows no primary network interface");
-                    outcomes.insert(destination, Err(Error::unavailable(why)));
-                    continue;
-                }
-                Ok(None) => checking,
-                Ok(Some(checking)) => checking.clone(),
-            };
-            if ready.len() == api::BATCH || attempts == api::BATCH {
-                outcomes.insert(destination, Ok(turn::later(&self.table, checking.as_deref())));
+            }
+            if ready.len() >= turn::together(entry.refused) || attempts == most {
+                waiting.push(entry);
                 continue;
             }
             // Its interface lets packets of pods through before a route leads there.
-            if let Some(interface) = checking.filter(|it| !forwarding.contains(it)) {
+            if let Some(interface) = entry.checking.take().filter(|it| !forwarding.contains(it)) {
                 attempts += 1;
                 if let Err(outcome) = self.forward(&interface) {
                     outcomes.insert(destination, outcome);
@@ -224,30 +230,51 @@ impl TablePass {
                 }
                 forwarding.insert(interface);
             }
-            ready.push((destination, instance));
+            ready.push(entry);
         }
-        let mut send = |part: &[(&'a str, &'a str)]| {
-            let new = |(destination, instance): &(&'a str, &'a str)| NewRoute {
-                destination,
-                instance,
+        let mut send = |part: &[NewEntry<'a>]| {
+            let new = |it: &NewEntry<'a>| NewRoute {
+                destination: it.destination,
+                instance: it.instance,
                 description: &self.mark,
             };
             let routes: Vec<_> = part.iter().map(new).collect();
             api::create(&self.region, &self.table, &routes)
         };
         let mut live: Option<Result<Vec<VpcRoute>>> = None;
-        for ((destination, instance), sent) in sent::each(&ready, requests, &mut send) {
+        let mut is_any_taken = false;
+        for (&NewEntry { destination, instance, refused, .. }, sent) in sent::each(&ready, requests, &mut send) {
             let outcome = match sent {
                 sent if sent.code().is_some_and(|it| TAKEN.contains(&it)) => {
                     let live = live.get_or_insert_with(|| api::all(&self.region, &self.table));
                     live.as_ref().map_err(Error::clone).and_then(|it| self.taken(it, destination, instance))
                 }
-                SentEntry::Answered(EntryAnswer::Taken) => Ok(turn::sent(&self.table)),
-                SentEntry::Refused(refusal) if refusal.is_busy() => Ok(turn::later(&self.table, None)),
+                SentEntry::Answered(EntryAnswer::Taken) => {
+                    is_any_taken = true;
+                    Ok(turn::sent(&self.table))
+                }
+                SentEntry::Refused(refusal) if refusal.is_busy() => match refused < turn::MOST {
+                    true => Ok(turn::later(&self.table, None, refused + 1)),
+                    // Nothing else was in its last request.
+                    false => Err(refusal.error),
+                },
                 sent => sent.refusal(destination),
             };
             outcomes.insert(destination, outcome);
         }
+        for it in waiting {
+            // The table takes entries again: they need not be so few.
+            let refused = it.refused.saturating_sub(u32::from(is_any_taken));
+            outcomes.insert(it.destination, Ok(turn::later(&self.table, it.checking.as_deref(), refused)));
+        }
+    }
+
+    /// The most interfaces that are written in this call, which has requests for entries and reads, too: so many interfaces were read.
+    fn most_forwards(&self, interfaces: usize) -> usize {
+        let pages = |count: usize| count / api::PAGE as usize + 1;
+        // Entries are read once more if one of them is in the way. Beside these are the tables, and instances by their ids.
+        let reads = 2 * pages(self.live.as_ref().map_or(0, Vec::len)) + pages(interfaces) + 4;
+        (CALL - REQUESTS as usize).saturating_sub(reads).clamp(1, api::BATCH)
     }
 
     /// Lets an interface forward packets of pods. The error is the outcome of the route that waits for it.

@@ -17,31 +17,42 @@ pub(super) enum SentEntry {
     Answered(EntryAnswer),
     /// The request was refused as a whole.
     Refused(AcsRefusal),
-    /// Refused with others, and nobody knows which of them is at fault: no request is left in this pass.
+    /// Refused with others, and nobody knows which of them is at fault: no request is left in this pass, or the table is busy with others.
     Left,
     /// Others come first: the table takes one request at a time.
     Unsent,
 }
 
 /// Sends what belongs into one request, and answers each item with what became of it. A request that is refused as a whole is sent in halves,
-/// so that an entry that cannot be written holds up few others; so is one of which the answer does not say which entries are refused.
-pub(super) fn each<'i, T: Copy>(
+/// so that an entry that cannot be written holds up few others; so is one of which the answer does not say which entries are refused. Once an
+/// entry is taken, no request is left: the table takes no other one now.
+pub(super) fn each<'i, T>(
     items: &'i [T],
     requests: &mut u32,
     send: &mut dyn FnMut(&'i [T]) -> Result<Vec<EntryAnswer>, AcsRefusal>,
-) -> Vec<(T, SentEntry)> {
-    let is_refused = |sent: &Result<Vec<EntryAnswer>, AcsRefusal>| match sent {
-        Ok(answers) => answers.contains(&EntryAnswer::Unclear),
-        Err(refusal) => is_about_an_entry(refusal),
+) -> Vec<(&'i T, SentEntry)> {
+    let mut is_busy = false;
+    let mut send = |part| {
+        let sent = (!is_busy).then(|| send(part))?;
+        is_busy = sent.as_ref().is_ok_and(|it| it.iter().any(EntryAnswer::is_any_taken));
+        Some(sent)
+    };
+    let is_refused = |sent: &Option<Result<Vec<EntryAnswer>, AcsRefusal>>| match sent {
+        Some(Ok(answers)) => answers.contains(&EntryAnswer::Unclear { is_any_taken: false }),
+        Some(Err(refusal)) => is_about_an_entry(refusal),
+        None => false,
     };
     let mut ends = Vec::new();
-    for (part, sent) in in_halves(items, requests, send, &is_refused) {
-        match sent {
-            Some(Ok(answers)) => ends.extend(part.iter().copied().zip(answers.into_iter().map(SentEntry::Answered))),
-            Some(Err(refusal)) => ends.extend(part.iter().map(|it| (*it, SentEntry::Refused(refusal.clone())))),
-            None if part.len() == items.len() => ends.extend(part.iter().map(|it| (*it, SentEntry::Unsent))),
-            None => ends.extend(part.iter().map(|it| (*it, SentEntry::Left))),
+    for (part, sent) in in_halves(items, requests, &mut send, &is_refused) {
+        match sent.flatten() {
+            Some(Ok(answers)) => ends.extend(part.iter().zip(answers.into_iter().map(SentEntry::Answered))),
+            Some(Err(refusal)) => ends.extend(part.iter().map(|it| (it, SentEntry::Refused(refusal.clone())))),
+            None if part.len() == items.len() => ends.extend(part.iter().map(|it| (it, SentEntry::Unsent))),
+            None => ends.extend(part.iter().map(|it| (it, SentEntry::Left))),
         }
+    }
+    if is_busy {
+        *requests = 0;
     }
     ends
 }
@@ -57,7 +68,7 @@ impl SentEntry {
         match self {
             Self::Answered(EntryAnswer::Refused { code, .. }) => Some(code),
             Self::Refused(refusal) => Some(&refusal.code),
-            Self::Answered(EntryAnswer::Taken | EntryAnswer::Unclear) | Self::Left | Self::Unsent => None,
+            Self::Answered(EntryAnswer::Taken | EntryAnswer::Unclear { .. }) | Self::Left | Self::Unsent => None,
         }
     }
 
@@ -83,7 +94,7 @@ impl SentEntry {
             Self::Answered(EntryAnswer::Refused { code, message }) => {
                 Err(Error::invalid(format_args!("the route to {destination} was refused: {code}: {message}")))
             }
-            Self::Answered(EntryAnswer::Taken | EntryAnswer::Unclear) => {
+            Self::Answered(EntryAnswer::Taken | EntryAnswer::Unclear { .. }) => {
                 waits("the cloud has refused an entry, and did not say which".to_owned())
             }
         }

@@ -4,27 +4,45 @@
 use aerostat_sdk::{RouteChange, RouteOutcome};
 
 use super::sent::SOON;
+use crate::api::route_tables::BATCH;
 
 /// Words behind the id of the table.
 const SENT: &str = "takes the new entry over";
 const LATER: &str = "takes its entry after others";
 /// Words around the interface that drops packets of pods still.
 const CHECKS: (&str, &str) = (", once ", " lets them through");
+/// Words around how often it was refused.
+const REFUSED: (&str, &str) = (", refused ", " times");
+/// So often an entry is refused with others before it is sent alone.
+pub(super) const MOST: u32 = 6;
 
-/// What is known of a new entry since an earlier call.
+/// The knowledge of a new entry from an earlier call.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum EntryTurn<'a> {
     /// Nothing: the table is read first.
     Unknown,
     /// Nothing stood at its destination. Its instance lets packets of pods through, but for this interface.
     Waits(Option<&'a str>),
+    /// The same, and its request was refused so often because something carries out another change: the table, or what one of the entries in
+    /// the request leads to.
+    Refused(u32),
     /// It was sent.
     Sent,
 }
 
-/// The turn of a change, and the table that it waits for.
-pub(super) fn of(change: &RouteChange) -> (EntryTurn<'_>, Option<&str>) {
-    read(change).map_or((EntryTurn::Unknown, None), |(turn, table)| (turn, Some(table)))
+/// The turn of a change at a table. What is known of another table is nothing here.
+pub(super) fn of<'a>(change: &'a RouteChange, table: &str) -> EntryTurn<'a> {
+    read(change).filter(|it| it.1 == table).map_or(EntryTurn::Unknown, |it| it.0)
+}
+
+/// The table that a change waits for.
+pub(super) fn table(change: &RouteChange) -> Option<&str> {
+    read(change).map(|it| it.1)
+}
+
+/// So many entries go together that were refused so often. One of them may be what is in the way of the others, and is among fewer and fewer.
+pub(super) fn together(refused: u32) -> usize {
+    (BATCH >> refused.saturating_sub(1)).max(1)
 }
 
 fn read(change: &RouteChange) -> Option<(EntryTurn<'_>, &str)> {
@@ -33,9 +51,16 @@ fn read(change: &RouteChange) -> Option<(EntryTurn<'_>, &str)> {
     let turn = match words.strip_prefix(LATER) {
         _ if words == SENT => EntryTurn::Sent,
         Some("") => EntryTurn::Waits(None),
-        rest => EntryTurn::Waits(Some(rest?.strip_prefix(CHECKS.0)?.strip_suffix(CHECKS.1)?)),
+        rest => match between(rest?, REFUSED) {
+            Some(times) => EntryTurn::Refused(times.parse().ok()?),
+            None => EntryTurn::Waits(Some(between(rest?, CHECKS)?)),
+        },
     };
     Some((turn, table))
+}
+
+fn between<'a>(text: &'a str, (before, behind): (&str, &str)) -> Option<&'a str> {
+    text.strip_prefix(before)?.strip_suffix(behind)
 }
 
 /// A new entry is Pending first: packets do not follow it yet.
@@ -43,10 +68,14 @@ pub(super) fn sent(table: &str) -> RouteOutcome {
     RouteOutcome::pending(SOON, format_args!("{table} {SENT}"))
 }
 
-/// The outcome of an entry that is sent in a later call, and of whose instance this interface still drops packets.
-pub(super) fn later(table: &str, interface: Option<&str>) -> RouteOutcome {
-    let (before, behind) = if interface.is_some() { CHECKS } else { ("", "") };
-    RouteOutcome::pending(SOON, format_args!("{table} {LATER}{before}{}{behind}", interface.unwrap_or_default()))
+/// The outcome of an entry that is sent in a later call: of its instance this interface still drops packets, or it was refused so often.
+pub(super) fn later(table: &str, interface: Option<&str>, refused: u32) -> RouteOutcome {
+    let ((before, behind), value) = match interface {
+        Some(interface) => (CHECKS, interface.to_owned()),
+        None if refused > 0 => (REFUSED, refused.to_string()),
+        None => (("", ""), String::new()),
+    };
+    RouteOutcome::pending(SOON, format_args!("{table} {LATER}{before}{value}{behind}"))
 }
 
 #[cfg(test)]
@@ -70,16 +99,29 @@ mod tests {
     fn reasons_are_read_as_they_were_written() {
         for (outcome, turn) in [
             (sent("vtb-1"), EntryTurn::Sent),
-            (later("vtb-1", None), EntryTurn::Waits(None)),
-            (later("vtb-1", Some("eni-5")), EntryTurn::Waits(Some("eni-5"))),
+            (later("vtb-1", None, 0), EntryTurn::Waits(None)),
+            (later("vtb-1", None, 3), EntryTurn::Refused(3)),
+            (later("vtb-1", Some("eni-5"), 0), EntryTurn::Waits(Some("eni-5"))),
         ] {
             let change = pending(&reason(outcome));
-            assert_eq!(of(&change), (turn, Some("vtb-1")), "{change:?}");
+            assert_eq!((of(&change, "vtb-1"), table(&change)), (turn, Some("vtb-1")), "{change:?}");
+            assert_eq!(of(&change, "vtb-2"), EntryTurn::Unknown, "of another table nothing is known");
             let moved = RouteChange { before: Some(Route::new("10.244.1.0/24", "i-2")), ..change };
-            assert_eq!(of(&moved), (EntryTurn::Unknown, None), "something stands there");
+            assert_eq!((of(&moved, "vtb-1"), table(&moved)), (EntryTurn::Unknown, None), "something stands there");
         }
-        for other in ["", "eni-1 carries out a change", "vtb-1 takes its entry after others, once", "vtb-1 is full"] {
-            assert_eq!(of(&pending(other)), (EntryTurn::Unknown, None), "{other}");
+        for other in [
+            "",
+            "eni-1 carries out a change",
+            "vtb-1 takes its entry after others, once",
+            "vtb-1 takes its entry after others, refused many times",
+            "vtb-1 is full",
+        ] {
+            assert_eq!((of(&pending(other), "vtb-1"), table(&pending(other))), (EntryTurn::Unknown, None), "{other}");
         }
+    }
+
+    #[test]
+    fn entries_that_are_refused_again_go_among_fewer() {
+        assert_eq!([0, 1, 2, 3, 4, 5, MOST].map(together), [50, 50, 25, 12, 6, 3, 1]);
     }
 }

@@ -7,37 +7,53 @@ fn creations(count: usize) -> Vec<RouteChange> {
     (0..count).map(|it| change(&format!("10.244.{it}.0/24"), None, Some(&format!("i-{it}")))).collect()
 }
 
-/// Plays passes of the host until all is done, and no longer than so many.
-fn settled(network: &Network, mut changes: Vec<RouteChange>, most: usize) {
-    for _ in 0..most {
-        let outcomes = network.apply(&changes);
-        let mut waiting = Vec::new();
-        for (mut change, outcome) in changes.into_iter().zip(outcomes) {
-            match outcome {
-                Ok(RouteOutcome::Done) => continue,
-                Ok(RouteOutcome::Pending(pause)) => change.extra = vec![("pending".to_owned(), pause.reason)],
-                Err(error) => panic!("{error:?}"),
-            }
-            waiting.push(change);
-        }
-        changes = waiting;
-        if changes.is_empty() {
-            return;
+/// The same change, as the host sends it again.
+fn again(change: RouteChange, reason: &str) -> RouteChange {
+    RouteChange { extra: vec![("pending".to_owned(), reason.to_owned())], ..change }
+}
+
+/// Plays a pass of the host. Answers the changes that wait, and those that have failed.
+fn passed(network: &Network, changes: Vec<RouteChange>) -> (Vec<RouteChange>, Vec<(String, Error)>) {
+    let outcomes = network.apply(&changes);
+    let (mut waiting, mut failed) = (Vec::new(), Vec::new());
+    for (change, outcome) in changes.into_iter().zip(outcomes) {
+        match outcome {
+            Ok(RouteOutcome::Done) => {}
+            Ok(RouteOutcome::Pending(pause)) => waiting.push(again(change, &pause.reason)),
+            Err(error) => failed.push((change.destination, error)),
         }
     }
-    panic!("{} wait", changes.len());
+    (waiting, failed)
+}
+
+/// Plays passes until none waits, and no longer than so many. Answers those that have failed.
+fn settled(network: &Network, mut changes: Vec<RouteChange>, most: usize) -> Vec<(String, Error)> {
+    let mut all_failed = Vec::new();
+    for _ in 0..most {
+        let (waiting, failed) = passed(network, changes);
+        changes = waiting;
+        all_failed.extend(failed);
+        if changes.is_empty() {
+            return all_failed;
+        }
+    }
+    panic!("{} wait: {:?}", changes.len(), changes[0]);
+}
+
+/// How often each of these was sent.
+fn counts<const N: usize>(sent: &[String], actions: [&str; N]) -> [usize; N] {
+    actions.map(|action| sent.iter().filter(|it| *it == action).count())
 }
 
 #[test]
 fn alibaba_034_routes_of_120_nodes_are_three_requests() {
     let network = Network::new(Vec::new());
     network.0.borrow_mut().checking = vec![7, 60];
-    settled(&network, creations(120), 4);
+    assert_eq!(settled(&network, creations(120), 4), []);
     let sent = network.sent();
-    let count = |action: &str| sent.iter().filter(|it| *it == action).count();
-    assert_eq!((count("CreateRouteEntries"), count("ModifyNetworkInterfaceAttribute")), (3, 2));
+    assert_eq!(counts(&sent, ["CreateRouteEntries", "ModifyNetworkInterfaceAttribute"]), [3, 2]);
     // The table at the first pass and at the last one, and all interfaces at once.
-    let reads = ["DescribeRouteTableList", "DescribeRouteEntryList", "DescribeNetworkInterfaces"].map(count);
+    let reads = counts(&sent, ["DescribeRouteTableList", "DescribeRouteEntryList", "DescribeNetworkInterfaces"]);
     assert_eq!((reads, sent.len()), ([1, 2, 1], 3 + 2 + 4));
     let listed = network.list().unwrap();
     assert!(listed.len() == 120 && listed.iter().all(|it| it.ownership == RouteOwnership::Ours));
@@ -48,26 +64,16 @@ fn alibaba_034_routes_of_120_nodes_are_three_requests() {
 #[test]
 fn alibaba_034_entries_that_were_sent_are_looked_at_while_others_wait() {
     let network = Network::new(Vec::new());
-    settled(&network, creations(250), 6);
+    assert_eq!(settled(&network, creations(250), 6), []);
     let sent = network.sent();
-    let count = |action: &str| sent.iter().filter(|it| *it == action).count();
-    assert_eq!((count("CreateRouteEntries"), count("DescribeRouteEntryList"), sent.len()), (5, 3, 5 + 3 + 2));
+    assert_eq!((counts(&sent, ["CreateRouteEntries", "DescribeRouteEntryList"]), sent.len()), ([5, 3], 5 + 3 + 2));
 }
 
 #[test]
-fn an_entry_that_somebody_makes_meanwhile_is_no_ones_turn() {
+fn a_waiting_entry_that_exists_by_now_is_compared() {
     for (rival, is_done) in [("i-0", true), ("i-rival", false)] {
         let network = Network::new(Vec::new());
-        let outcomes = network.apply(&creations(60));
-        let waits: Vec<RouteChange> = creations(60)
-            .into_iter()
-            .zip(outcomes)
-            .skip(50)
-            .map(|(change, outcome)| {
-                let Ok(RouteOutcome::Pending(pause)) = outcome else { panic!("{outcome:?}") };
-                RouteChange { extra: vec![("pending".to_owned(), pause.reason)], ..change }
-            })
-            .collect();
+        let waits = passed(&network, creations(60)).0.split_off(50);
         let hop = if is_done { waits[0].after.as_ref().unwrap().next_hop.clone() } else { rival.to_owned() };
         network.0.borrow_mut().rival = Some(entry(&waits[0].destination, &hop, ""));
         network.sent();
@@ -103,7 +109,89 @@ fn no_route_leads_to_an_interface_that_still_checks() {
 }
 
 #[test]
-fn refused_entries_that_an_answer_does_not_name_are_found() {
+fn a_busy_table_holds_up_no_entry_that_it_has_taken() {
+    let network = Network::new(Vec::new());
+    let (waiting, _) = passed(&network, creations(120));
+    network.0.borrow_mut().refusals = vec![("CreateRouteEntries", "", "TaskConflict"); 4];
+    let (waiting, _) = passed(&network, waiting);
+    assert_eq!(counts(&network.sent(), ["DescribeRouteEntryList", "DescribeNetworkInterfaces"]), [1, 1]);
+    let (waiting, _) = passed(&network, waiting);
+    assert_eq!(waiting.len(), 70, "those that were taken are done while others are refused");
+    // It takes entries again after two more passes: fewer at first, and what is known of them is not read again.
+    assert_eq!(settled(&network, waiting, 6), []);
+    let sent = network.sent();
+    assert_eq!(counts(&sent, ["CreateRouteEntries", "DescribeNetworkInterfaces"]), [3 + 3, 0], "{sent:?}");
+    assert_eq!(network.list().unwrap().len(), 120);
+}
+
+#[test]
+fn an_entry_that_is_always_in_the_way_holds_up_no_other() {
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().stuck = Some("10.244.3.0/24");
+    let failed = settled(&network, creations(120), 40);
+    let is_told = |(destination, error): &(String, Error)| {
+        destination == "10.244.3.0/24" && matches!(error, Error::Unavailable(why) if why.contains("IncorrectStatus"))
+    };
+    assert!(failed.len() == 1 && is_told(&failed[0]), "{failed:?}");
+    assert_eq!(network.list().unwrap().len(), 119);
+    // Those that it was among at first wait for others.
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().stuck = Some("10.244.3.0/24");
+    let (waiting, _) = passed(&network, creations(100));
+    passed(&network, waiting);
+    assert_eq!(network.list().unwrap().len(), 50, "others come first");
+}
+
+#[test]
+fn what_is_known_of_another_table_counts_for_none() {
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().checking = vec![1];
+    let host = network.host().setting("routeTable", "vtb-1");
+    let change = again(change(POD, None, Some("i-1")), "vtb-2 takes its entry after others");
+    let outcomes = host.run(|| Alibaba::apply(&[change]));
+    assert!(is_new(&outcomes[0]), "{outcomes:?}");
+    let sent = network.sent();
+    assert_eq!(counts(&sent, ["DescribeRouteEntryList", "ModifyNetworkInterfaceAttribute"]), [1, 1], "{sent:?}");
+}
+
+#[test]
+fn an_entry_that_was_sent_and_is_not_there_is_looked_at_anew() {
+    let network = Network::new(Vec::new());
+    network.0.borrow_mut().checking = vec![1];
+    let change = again(change(POD, None, Some("i-1")), "vtb-1 takes the new entry over");
+    assert!(is_new(&network.one(change)));
+    assert_eq!(counts(&network.sent(), ["ModifyNetworkInterfaceAttribute", "CreateRouteEntries"]), [1, 1]);
+}
+
+#[test]
+fn an_instance_that_the_vpcs_list_lacks_is_asked_for_by_its_id() {
+    let network = Network::new(Vec::new());
+    let elsewhere = format!("i-{}", MACHINES + 1);
+    network.0.borrow_mut().checking = vec![MACHINES + 1];
+    let mut all = creations(120);
+    all[0].after.as_mut().unwrap().next_hop.clone_from(&elsewhere);
+    assert_eq!(settled(&network, all, 4), []);
+    let sent = network.sent();
+    assert_eq!(counts(&sent, ["DescribeInstances", "ModifyNetworkInterfaceAttribute"]), [1, 1], "{sent:?}");
+    assert_eq!(network.list().unwrap()[0].next_hop, Some(elsewhere));
+}
+
+#[test]
+fn a_large_table_leaves_requests_for_its_entries() {
+    let large = (0..9_000).map(|it| entry(&format!("10.{}.{}.0/24", it / 256, it % 256), "i-1", &mark()));
+    let network = Network::new(large.collect());
+    network.0.borrow_mut().checking = (0..60).collect();
+    network.apply(&creations(60));
+    let sent = network.sent();
+    let pages = 9_000 / 500;
+    let [lists, forwards] = counts(&sent, ["DescribeRouteEntryList", "ModifyNetworkInterfaceAttribute"]);
+    assert_eq!(lists, pages);
+    // Sixteen requests with entries, and the table once more if one is in the way.
+    assert!(forwards > 30 && sent.len() - 1 + 16 + pages <= 100, "{forwards} of {}", sent.len());
+}
+
+#[test]
+fn unnamed_refusals_are_found_by_halves() {
     let network = Network::new(vec![entry(POD, "i-1", &mark()), entry("10.244.2.0/24", "i-2", &mark())]);
     network.0.borrow_mut().named_by = "RequestId";
     network.0.borrow_mut().refusals = vec![("DeleteRouteEntries", "10.244.", "Forbidden.Entry")];
