@@ -194,6 +194,64 @@ fn ranges_of_clients_are_a_list_of_access() {
 }
 
 #[test]
+fn a_list_of_access_goes_with_its_last_listener() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    service.source_ranges = vec!["10.0.0.0/8".to_owned()];
+    played.settle(&mut service);
+    // Another port, and everybody may come in.
+    service.ports = vec![Port::new(Protocol::Tcp, 81, 30_080)];
+    service.source_ranges.clear();
+    assert!(writes(&played.settle(&mut service)).contains(&"DeleteAccessControlList"));
+    assert_eq!(played.cloud.borrow_mut().cloud().lists.all().count(), 0);
+}
+
+#[test]
+fn machines_follow_where_a_listener_is_refused() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    played.settle(&mut service);
+    played.cloud.borrow_mut().cloud().refused_at = vec!["SetLoadBalancerTCPListenerAttribute"];
+    service = service.with_annotation(format!("{PREFIX}established-timeout"), "600");
+    service.nodes.push(node(4));
+    service = service.with_port(Port::new(Protocol::Udp, 53, 30_053));
+    let before = played.host.sent().len();
+    let refused = played.call(&mut service);
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("SetLoadBalancerTCP")), "{refused:?}");
+    let live = balancer(&played);
+    let machines = live["Groups"].as_array().unwrap().iter().map(|it| it["Servers"].as_array().unwrap().len());
+    assert_eq!(machines.collect::<Vec<_>>(), [4, 4, 4]);
+    assert_eq!(live["Listeners"].as_array().unwrap().len(), 3, "nor does it hold up another listener");
+    let sent = played.host.sent().split_off(before);
+    assert_eq!(writes(&sent).iter().filter(|it| it.starts_with("SetLoadBalancerTCP")).count(), 2);
+    played.cloud.borrow_mut().cloud().refused_at.clear();
+    assert_eq!(writes(&played.settle(&mut service)), ["SetLoadBalancerTCPListenerAttribute"; 2]);
+}
+
+#[test]
+fn a_listener_moves_to_machines_that_are_there() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service().with_port(Port::new(Protocol::Tcp, 81, 30_081));
+    played.settle(&mut service);
+    // Port 80 is sent to the node port of 81, whose group lacks a machine.
+    service.ports = vec![Port::new(Protocol::Tcp, 80, 30_081)];
+    service.nodes.push(node(4));
+    let sent = played.settle(&mut service);
+    let written = writes(&sent).into_iter().filter(|it| !it.starts_with("Delete"));
+    let expected = ["AddVServerGroupBackendServers", "SetLoadBalancerTCPListenerAttribute"];
+    assert_eq!(written.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_load_balancer_that_has_served_is_never_taken_for_bare() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = service();
+    played.settle(&mut service);
+    played.cloud.borrow_mut().cloud().hides_listeners = true;
+    assert_eq!(writes(&played.settle(&mut service)), [""; 0]);
+}
+
+#[test]
 fn cookies_are_named_for_http_alone() {
     let played = Played::new(FakeSlb::default());
     let mut service = annotated("protocol-port", "http:80")

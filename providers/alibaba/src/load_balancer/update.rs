@@ -22,16 +22,18 @@ pub(super) struct SlbUpdate<'a> {
 
 impl SlbUpdate<'_> {
     /// Writes what differs: listeners away, new groups with their first machines, listeners, the machines of groups, groups away. A write that
-    /// has to wait ends the call, and what comes behind it is not read in vain.
+    /// has to wait ends the call, and what comes behind it is not read in vain. A listener that is refused holds up no other, and no machine.
     pub(super) fn write(&self) -> Result<(), AcsRefusal> {
-        let mut live = match self.balancer.is_bare {
+        // One that has served may have listeners that are not shown yet, or for a moment.
+        let mut live = match self.balancer.is_bare && self.access.service.current_ingress.is_empty() {
             true => Vec::new(),
             false => listeners::all(self.region, &self.balancer.id)?,
         };
         let all = groups::all(self.region, &self.balancer.id)?;
         let mut used: SortedSet<String> = SortedSet::new();
-        self.remove_listeners(&mut live)?;
+        // Also by a listener that goes: its list of access stays behind.
         let is_limited = live.iter().any(|it| it.value("AclStatus").as_deref() == Some("on"));
+        self.remove_listeners(&mut live)?;
         let ranges = &self.desired.ranges;
         let lists = if is_limited || !ranges.is_empty() { self.access.all()? } else { Vec::new() };
         let list = (!ranges.is_empty()).then(|| self.access.write(&lists, ranges)).transpose()?;
@@ -51,13 +53,24 @@ impl SlbUpdate<'_> {
         }
         // A port that sends clients to another one comes after that.
         let (last, first): (Vec<_>, Vec<_>) = self.desired.ports.iter().partition(|it| it.forward.is_some());
+        let mut written = Ok(());
         for port in first.into_iter().chain(last) {
             let group = ids.get(&*port.group).map(String::as_str).unwrap_or_default();
             let live = live.iter().find(|it| is_at(it, port));
+            // It leaves the machines that it sends to for those of another group.
+            let moves = live.is_some_and(|it| it.group != group);
+            if let Some(at) = followers.iter().position(|(id, _)| moves && id == group) {
+                let (group, servers) = followers.swap_remove(at);
+                self.write_servers(&group, &servers)?;
+            }
             let parameters = port.parameters.with_access(list.as_deref(), live, &lists);
-            self.write_listener(port, &parameters, group, live)?;
+            match self.write_listener(port, &parameters, group, live) {
+                Err(refusal) if !refusal.is_busy() => written = written.and(Err(refusal)),
+                listens => listens?,
+            }
         }
-        followers.iter().try_for_each(|(group, servers)| self.write_servers(group, servers))?;
+        let followed = followers.iter().try_for_each(|(group, servers)| self.write_servers(group, servers));
+        written.and(followed)?;
         self.access.remove(&lists, list.as_ref())?;
         for group in all.iter().filter(|it| self.names.is_ours(&it.name) && !used.contains(&it.id)) {
             let is_listened = live.iter().any(|it| it.group == group.id && !self.is_changed(it));

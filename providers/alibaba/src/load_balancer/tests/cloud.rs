@@ -20,6 +20,10 @@ pub(super) struct FakeSlb {
     pub(super) full: Vec<&'static str>,
     /// Actions that wait once for an earlier change.
     pub(super) busy_at: Vec<&'static str>,
+    /// Actions that are refused.
+    pub(super) refused_at: Vec<&'static str>,
+    /// Whether a load balancer by its id shows no listener.
+    pub(super) hides_listeners: bool,
 }
 
 impl Default for FakeSlb {
@@ -32,6 +36,8 @@ impl Default for FakeSlb {
             most_servers: 200,
             full: Vec::new(),
             busy_at: Vec::new(),
+            refused_at: Vec::new(),
+            hides_listeners: false,
         }
     }
 }
@@ -265,6 +271,9 @@ impl FakeCloud for FakeSlb {
             self.busy_at.remove(at);
             return refusal(400, "OperationBusy");
         }
+        if self.refused_at.contains(&action) {
+            return refusal(400, "InvalidParameter");
+        }
         let id = text(&pairs, "LoadBalancerId").to_owned();
         match action {
             "DescribeLoadBalancers" => return self.list(&pairs, moment),
@@ -279,7 +288,7 @@ impl FakeCloud for FakeSlb {
         match action {
             "DescribeLoadBalancerAttribute" => {
                 // Lists do not say what listens.
-                let listening = it.body["Listeners"].clone();
+                let listening = if self.hides_listeners { json!([]) } else { it.body["Listeners"].clone() };
                 let mut shown = self.shown(&id);
                 shown["ListenerPortsAndProtocol"] = json!({ "ListenerPortAndProtocol": listening });
                 return reply(200, shown);
