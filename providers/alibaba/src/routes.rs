@@ -79,7 +79,7 @@ fn table(settings: &VpcSettings, known: Option<&str>) -> Result<String> {
         return Ok(id);
     }
     let mut found = api::tables(&settings.region, &settings.vpc)?;
-    found.sort();
+    aerostat_sdk::sorted::sort(&mut found);
     match &found[..] {
         [table] => Ok(table.clone()),
         [] => Err(Error::invalid(format_args!(

@@ -42,7 +42,7 @@ impl EcsRule {
     fn from_fields(shown: &Value) -> Option<Self> {
         let is_of_all = text(shown, "IpProtocol").eq_ignore_ascii_case("all") && text(shown, "PortRange") == "-1/-1";
         let range = Some(text(shown, "SourceCidrIp")).filter(|it| is_of_all && !it.is_empty())?;
-        let policy = text(shown, "Policy").to_lowercase();
+        let policy = text(shown, "Policy").to_ascii_lowercase();
         Some(Self { range, policy, priority: super::fields::word(&shown["Priority"])? })
     }
 }

@@ -110,10 +110,12 @@ impl SlbUpdate<'_> {
             self.names.is_ours(&listener.description)
                 || ports.any(|port| is_udp(port.protocol) == is_udp(listener.protocol))
         };
-        let (mut wrong, right): (Vec<_>, Vec<_>) = std::mem::take(live).into_iter().partition(is_wrong);
-        wrong.sort_by_key(|it| forward_of(it).is_none());
-        for it in &wrong {
-            listeners::do_with(self.region, &self.balancer.id, (it.port, it.protocol), "DeleteLoadBalancerListener")?;
+        let (wrong, right): (Vec<_>, Vec<_>) = std::mem::take(live).into_iter().partition(is_wrong);
+        for forwards in [true, false] {
+            for it in wrong.iter().filter(|it| forward_of(it).is_some() == forwards) {
+                let at = (it.port, it.protocol);
+                listeners::do_with(self.region, &self.balancer.id, at, "DeleteLoadBalancerListener")?;
+            }
         }
         *live = right;
         Ok(())

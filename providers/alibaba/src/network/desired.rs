@@ -191,7 +191,7 @@ fn warn(
         }
         let places = |zones: &[NlbZone]| {
             let mut all: Vec<String> = zones.iter().map(|it| format!("{}:{}", it.zone, it.switch)).collect();
-            all.sort();
+            aerostat_sdk::sorted::sort(&mut all);
             all.join(",")
         };
         if let Some(zones) = zones.filter(|it| !live.zones.is_empty() && places(it) != places(&live.zones)) {

@@ -67,7 +67,7 @@ impl NlbParameters {
         parameters.add("ConnectionDrainTimeout", annotations.read(&rows::DRAIN_TIMEOUT)?);
         parameters.add("PreserveClientIpEnabled", annotations.read(&own::PRESERVE_CLIENT)?);
         parameters.add(CHECKS[0], annotations.read(&rows::CHECK_FLAG)?.map(is_on));
-        parameters.add(CHECKS[1], annotations.read(&rows::CHECK_TYPE)?.map(str::to_uppercase));
+        parameters.add(CHECKS[1], annotations.read(&rows::CHECK_TYPE)?.map(str::to_ascii_uppercase));
         parameters.add(CHECKS[2], annotations.read(&rows::CHECK_PATH)?);
         let port = annotations.read(&rows::CHECK_PORT)?;
         parameters.add(CHECKS[3], port.map(|it| if it == "-520" { NODE_PORT.to_owned() } else { it }));
@@ -76,7 +76,7 @@ impl NlbParameters {
         parameters.add(&check("HealthCheckInterval"), annotations.read(&rows::CHECK_INTERVAL)?);
         parameters.add(&check("HealthCheckConnectTimeout"), annotations.read(&rows::CHECK_CONNECT_TIMEOUT)?);
         parameters.add(&check("HealthCheckDomain"), annotations.read(&rows::CHECK_DOMAIN)?);
-        parameters.add(&check("HttpCheckMethod"), annotations.read(&rows::CHECK_METHOD)?.map(str::to_uppercase));
+        parameters.add(&check("HttpCheckMethod"), annotations.read(&rows::CHECK_METHOD)?.map(str::to_ascii_uppercase));
         let codes = annotations.read(&rows::CHECK_CODES)?.unwrap_or_default();
         let codes = codes.split(',').filter(|it| !it.is_empty()).map(str::to_owned);
         parameters.add_all(&check("HealthCheckHttpCode"), codes);

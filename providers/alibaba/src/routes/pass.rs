@@ -57,11 +57,12 @@ enum RouteStep<'a> {
 }
 
 /// An entry that is to be made.
-struct NewEntry<'a> {
+#[derive(Clone, Copy)]
+struct NewEntry<'a, 'k> {
     destination: &'a str,
     instance: &'a str,
     /// The interface of its instance, while that drops packets of pods.
-    checking: Option<String>,
+    checking: Option<&'k str>,
     /// How often it was refused with its whole request.
     refused: u32,
 }
@@ -177,7 +178,7 @@ impl TablePass {
         requests: &mut u32,
         outcomes: &mut SortedMap<&'a str, Result<RouteOutcome>>,
     ) {
-        let mut wanted: Vec<NewEntry<'a>> = Vec::new();
+        let mut wanted: Vec<NewEntry<'a, '_>> = Vec::new();
         let mut unknown: Vec<&'a str> = Vec::new();
         for (change, step) in changes.iter().zip(steps) {
             let RouteStep::Create(instance) = *step else { continue };
@@ -187,7 +188,7 @@ impl TablePass {
                 continue;
             }
             let (checking, refused) = match turn::of(change, &self.table) {
-                EntryTurn::Waits(interface) => (interface.map(str::to_owned), 0),
+                EntryTurn::Waits(interface) => (interface, 0),
                 EntryTurn::Refused(times) => (None, times),
                 // One that was sent and is not there is looked at anew.
                 EntryTurn::Sent | EntryTurn::Unknown => {
@@ -197,20 +198,20 @@ impl TablePass {
             };
             wanted.push(NewEntry { destination, instance, checking, refused });
         }
-        // Those that are refused hold up no others.
-        wanted.sort_by_key(|it| it.refused);
         let known = forwarding::of(&self.region, &self.vpc, &unknown);
         let most = self.most_forwards(known.as_ref().map_or(0, SortedMap::len));
         let (mut ready, mut waiting) = (Vec::new(), Vec::new());
         let (mut forwarding, mut attempts) = (SortedSet::new(), 0);
-        for mut entry in wanted {
-            let (destination, instance) = (entry.destination, entry.instance);
+        // Those that are refused hold up no others.
+        for mut entry in (0..=turn::MOST).flat_map(|times| wanted.iter().filter(move |it| it.refused == times)).copied()
+        {
+            let NewEntry { destination, instance, .. } = entry;
             if unknown.contains(&instance) {
                 let looked = known.as_ref().map(|it| it.get(instance));
                 let without =
                     || Error::unavailable(format_args!("instance {instance} shows no primary network interface"));
                 match looked.map_err(Error::clone).and_then(|it| it.ok_or_else(without)) {
-                    Ok(checking) => entry.checking.clone_from(checking),
+                    Ok(checking) => entry.checking = checking.as_deref(),
                     Err(error) => {
                         outcomes.insert(destination, Err(error));
                         continue;
@@ -222,9 +223,9 @@ impl TablePass {
                 continue;
             }
             // Its interface lets packets of pods through before a route leads there.
-            if let Some(interface) = entry.checking.take().filter(|it| !forwarding.contains(it)) {
+            if let Some(interface) = entry.checking.filter(|it| !forwarding.contains(it)) {
                 attempts += 1;
-                if let Err(outcome) = self.forward(&interface) {
+                if let Err(outcome) = self.forward(interface) {
                     outcomes.insert(destination, outcome);
                     continue;
                 }
@@ -232,8 +233,8 @@ impl TablePass {
             }
             ready.push(entry);
         }
-        let mut send = |part: &[NewEntry<'a>]| {
-            let new = |it: &NewEntry<'a>| NewRoute {
+        let mut send = |part: &[NewEntry<'a, '_>]| {
+            let new = |it: &NewEntry<'a, '_>| NewRoute {
                 destination: it.destination,
                 instance: it.instance,
                 description: &self.mark,
@@ -265,7 +266,7 @@ impl TablePass {
         for it in waiting {
             // The table takes entries again: they need not be so few.
             let refused = it.refused.saturating_sub(u32::from(is_any_taken));
-            outcomes.insert(it.destination, Ok(turn::later(&self.table, it.checking.as_deref(), refused)));
+            outcomes.insert(it.destination, Ok(turn::later(&self.table, it.checking, refused)));
         }
     }
 

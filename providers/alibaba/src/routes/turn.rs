@@ -52,7 +52,7 @@ fn read(change: &RouteChange) -> Option<(EntryTurn<'_>, &str)> {
         _ if words == SENT => EntryTurn::Sent,
         Some("") => EntryTurn::Waits(None),
         rest => match between(rest?, REFUSED) {
-            Some(times) => EntryTurn::Refused(times.parse().ok()?),
+            Some(times) => EntryTurn::Refused(times.parse().ok().filter(|it| *it <= MOST)?),
             None => EntryTurn::Waits(Some(between(rest?, CHECKS)?)),
         },
     };
@@ -114,6 +114,7 @@ mod tests {
             "eni-1 carries out a change",
             "vtb-1 takes its entry after others, once",
             "vtb-1 takes its entry after others, refused many times",
+            "vtb-1 takes its entry after others, refused 7 times",
             "vtb-1 is full",
         ] {
             assert_eq!((of(&pending(other), "vtb-1"), table(&pending(other))), (EntryTurn::Unknown, None), "{other}");
