@@ -71,7 +71,7 @@ endpoints:
       # Services: their load balancers, with listeners and groups of machines.
       - methods: [POST]
         paths: [/]
-        operations: [DescribeLoadBalancers, DescribeLoadBalancerAttribute, DescribeLoadBalancerListeners, DescribeVServerGroups, DescribeVServerGroupAttribute, DescribeAccessControlLists, DescribeAccessControlListAttribute]
+        operations: [DescribeLoadBalancers, DescribeLoadBalancerAttribute, DescribeLoadBalancerListeners, DescribeVServerGroups, DescribeVServerGroupAttribute, DescribeAccessControlLists, DescribeAccessControlListAttribute, DescribeDomainExtensions]
         effect: read
       - methods: [POST]
         paths: [/]
@@ -112,6 +112,12 @@ endpoints:
         where: { LoadBalancerId: [lb-*], VServerGroupId: [rsp-*], VServerGroup: ["on"] }
       - methods: [POST]
         paths: [/]
+        operations: [CreateDomainExtension, SetDomainExtensionAttribute]
+        effect: update
+        only: [Domain, ListenerPort, ServerCertificateId]
+        where: { LoadBalancerId: [lb-*], DomainExtensionId: [de-*] }
+      - methods: [POST]
+        paths: [/]
         operations: [StartLoadBalancerListener]
         effect: update
         only: [ListenerPort, ListenerProtocol]
@@ -130,10 +136,10 @@ endpoints:
         where: { VServerGroupId: [rsp-*] }
       - methods: [POST]
         paths: [/]
-        operations: [DeleteLoadBalancerListener, DeleteVServerGroup, RemoveVServerGroupBackendServers]
+        operations: [DeleteDomainExtension, DeleteLoadBalancerListener, DeleteVServerGroup, RemoveVServerGroupBackendServers]
         effect: detach
         only: [BackendServers, ListenerPort, ListenerProtocol]
-        where: { LoadBalancerId: [lb-*], VServerGroupId: [rsp-*] }
+        where: { LoadBalancerId: [lb-*], VServerGroupId: [rsp-*], DomainExtensionId: [de-*] }
       - methods: [POST]
         paths: [/]
         operations: [DeleteLoadBalancer]

@@ -3,6 +3,7 @@
 pub(crate) mod access_lists;
 mod codes;
 pub(crate) mod disks;
+pub(crate) mod domains;
 mod errors;
 pub(crate) mod fields;
 pub(crate) mod instances;

@@ -37,6 +37,7 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
     const BALANCER: (&str, &[&str]) = ("LoadBalancerId", &["lb-*"]);
     const GROUP: (&str, &[&str]) = ("VServerGroupId", &["rsp-*"]);
     const LIST: (&str, &[&str]) = ("AclId", &["acl-*"]);
+    const DOMAIN: (&str, &[&str]) = ("DomainExtensionId", &["de-*"]);
     const CHECKS: [&str; 4] = ["HealthCheck*", "healthCheckInterval", "HealthyThreshold", "UnhealthyThreshold"];
     const LISTENER: [&str; 21] = [
         "AclId",
@@ -69,6 +70,7 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
         "DescribeVServerGroupAttribute",
         "DescribeAccessControlLists",
         "DescribeAccessControlListAttribute",
+        "DescribeDomainExtensions",
     ];
     let creation = [
         "Address",
@@ -102,7 +104,7 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
     let listener: Vec<&str> = CHECKS.iter().chain(&LISTENER).copied().collect();
     let of_listener = [BALANCER, GROUP, ("VServerGroup", &["on"])];
     let with_cookie = [&listener[..], &["Cookie"]].concat();
-    let rules: [AcsRule<'_>; 15] = [
+    let rules: [AcsRule<'_>; 16] = [
         (Effect::Write, &["CreateLoadBalancer"], &creation, &network),
         (
             Effect::Update,
@@ -141,14 +143,25 @@ pub(crate) fn slb(region: Option<&str>) -> Endpoint {
             &with_cookie,
             &of_listener,
         ),
+        (
+            Effect::Update,
+            &["CreateDomainExtension", "SetDomainExtensionAttribute"],
+            &["Domain", "ListenerPort", "ServerCertificateId"],
+            &[BALANCER, DOMAIN],
+        ),
         (Effect::Update, &["StartLoadBalancerListener"], &["ListenerPort", "ListenerProtocol"], &[BALANCER]),
         (Effect::Update, &["CreateVServerGroup"], &["BackendServers"], &[BALANCER, ("VServerGroupName", &["k8s/*"])]),
         (Effect::Update, &["AddVServerGroupBackendServers", "SetVServerGroupAttribute"], &["BackendServers"], &[GROUP]),
         (
             Effect::Detach,
-            &["DeleteLoadBalancerListener", "DeleteVServerGroup", "RemoveVServerGroupBackendServers"],
+            &[
+                "DeleteDomainExtension",
+                "DeleteLoadBalancerListener",
+                "DeleteVServerGroup",
+                "RemoveVServerGroupBackendServers",
+            ],
             &["BackendServers", "ListenerPort", "ListenerProtocol"],
-            &[BALANCER, GROUP],
+            &[BALANCER, GROUP, DOMAIN],
         ),
         (Effect::Delete, &["DeleteLoadBalancer"], &[], &[BALANCER]),
         (

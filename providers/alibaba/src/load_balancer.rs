@@ -5,6 +5,7 @@ pub(crate) mod annotations;
 pub(crate) mod attributes;
 pub(crate) mod creation;
 pub(crate) mod desired;
+mod domains;
 mod listening;
 pub(crate) mod marks;
 mod names;

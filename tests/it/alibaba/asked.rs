@@ -182,15 +182,17 @@ async fn calls_of_the_provider_are_those_of_the_vendors_client() {
         &[("local", ""), ("without", "80")],
     ];
     lives(&rig, "classic", &classic).await;
-    let https: [&[(&str, &str)]; 3] = [
+    let https: [&[(&str, &str)]; 4] = [
         &[
             ("tcp", "443"),
             ("protocol-port", "https:443,http:80"),
             ("cert-id", "cert-1"),
+            ("domain-extensions", "a.example.com:cert-2,*.example.org:cert-3"),
             ("instance-charge-type", "PayBySpec"),
         ],
         &[("scheduler", "wrr"), ("spec", "slb.s2.small")],
-        &[("health-check-flag", "on")],
+        &[("health-check-flag", "on"), ("domain-extensions", "a.example.com:cert-9,*.example.org:cert-3")],
+        &[("domain-extensions", "a.example.com:cert-9")],
     ];
     lives(&rig, "https", &https).await;
     let network: [&[(&str, &str)]; 5] = [

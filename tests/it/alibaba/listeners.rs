@@ -93,6 +93,42 @@ async fn a_machine_that_is_gone_leaves_the_groups() {
     rig.cloud.assert_valid();
 }
 
+/// Cases: alibaba 27
+#[tokio::test]
+async fn alibaba_027_a_rotated_certificate_of_a_domain_is_written() {
+    let rig = Rig::start(slow()).await;
+    let mut life = Life::new(&rig);
+    life.service.desired.ports = vec![port(Protocol::Tcp, 443)];
+    for (name, value) in [("protocol-port", "https:443"), ("cert-id", "c")] {
+        life.service.set(name, value);
+    }
+    let certificates = || {
+        rig.cloud.with(|world| {
+            let all =
+                world.domains.all().map(|(_, it)| [&it["Domain"], &it["ServerCertificateId"]].map(Value::to_string));
+            all.map(|it| it.concat().replace('"', " ")).collect::<Vec<_>>()
+        })
+    };
+    let steps = [
+        ("a.example.com:cert-1,*.example.org:cert-2", [" a.example.com  cert-1 ", " *.example.org  cert-2 "]),
+        ("a.example.com:cert-9,*.example.org:cert-2", [" a.example.com  cert-9 ", " *.example.org  cert-2 "]),
+    ];
+    let mut made = Vec::new();
+    for (domains, expected) in steps {
+        life.service.set("domain-extensions", domains);
+        made.push(life.settle().await);
+        assert_eq!(certificates(), expected);
+    }
+    assert!(made[0].ends_with(&["CreateDomainExtension", "CreateDomainExtension"].map(str::to_owned)), "{made:?}");
+    assert_eq!(made[1], ["SetDomainExtensionAttribute"], "with the new certificate, and nothing else");
+    assert_eq!(life.settle().await, [""; 0]);
+    life.service.set("domain-extensions", "a.example.com:cert-9");
+    assert_eq!(life.settle().await, ["DeleteDomainExtension"]);
+    rig.cloud.assert_valid();
+    life.service.gone().await;
+    assert_eq!(certificates(), [""; 0]);
+}
+
 /// Cases: alibaba 39
 #[tokio::test]
 async fn alibaba_039_udp_has_no_checks_by_http() {

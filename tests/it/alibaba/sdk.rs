@@ -190,6 +190,46 @@ async fn the_vendors_client_makes_a_classic_load_balancer() {
 }
 
 #[tokio::test]
+async fn the_vendors_client_gives_domains_certificates() {
+    let (cloud, url) = served().await;
+    let at = |port: u16, more: Value| {
+        let mut all = json!({ "LoadBalancerId": of(0, "LoadBalancerId"), "ListenerPort": port });
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    let domain = |certificate: &str| json!({ "Domain": "a.example.com", "ServerCertificateId": certificate });
+    let own = |more: Value| {
+        let mut all = json!({ "DomainExtensionId": of(3, "DomainExtensionId") });
+        all.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        all
+    };
+    let https = json!({ "VServerGroupId": of(1, "VServerGroupId"), "ServerCertificateId": "c", "Bandwidth": -1, "StickySession": "off", "HealthCheck": "off" });
+    let calls = [
+        call("slb", "CreateLoadBalancer", json!({ "LoadBalancerName": "a1", "AddressType": "internet" })),
+        call(
+            "slb",
+            "CreateVServerGroup",
+            json!({ "LoadBalancerId": of(0, "LoadBalancerId"), "VServerGroupName": "k8s/30443/web" }),
+        ),
+        call("slb", "CreateLoadBalancerHTTPSListener", at(443, https)),
+        call("slb", "CreateDomainExtension", at(443, domain("c1"))),
+        call("slb", "CreateDomainExtension", at(443, domain("c2"))),
+        call("slb", "CreateDomainExtension", at(80, domain("c1"))),
+        call("slb", "SetDomainExtensionAttribute", own(json!({ "ServerCertificateId": "c2" }))),
+        call("slb", "DescribeDomainExtensions", at(443, json!({}))),
+        call("slb", "DeleteDomainExtension", own(json!({}))),
+        call("slb", "DeleteDomainExtension", own(json!({}))),
+        call("slb", "DescribeDomainExtensions", at(443, json!({}))),
+    ];
+    let refused = [(4, "InvalidParameter"), (5, "ListenerNotFound"), (9, "InvalidParameter.DomainExtensionId")];
+    let done = called(&url, &calls, &refused).await;
+    let shown = |number: usize| done[number]["ok"]["DomainExtensions"]["DomainExtension"].as_array().unwrap().clone();
+    assert_eq!((&shown(7)[0]["Domain"], &shown(7)[0]["ServerCertificateId"]), (&json!("a.example.com"), &json!("c2")));
+    assert_eq!(shown(10), [Value::Null; 0]);
+    cloud.assert_valid();
+}
+
+#[tokio::test]
 async fn the_vendors_client_makes_a_network_load_balancer() {
     let (cloud, url) = served().await;
     let zones = json!([{ "ZoneId": "cn-hangzhou-b", "VSwitchId": "vsw-b" }, { "ZoneId": "cn-hangzhou-g", "VSwitchId": "vsw-g" }]);

@@ -26,6 +26,7 @@ mod routes;
 mod security;
 mod slb_access;
 mod slb_balancers;
+mod slb_domains;
 mod slb_groups;
 mod slb_listeners;
 mod sts;

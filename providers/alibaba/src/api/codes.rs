@@ -21,8 +21,14 @@ pub(super) fn is_about_keys(code: &str) -> bool {
 }
 
 /// Codes of Classic Load Balancers that carry out an earlier change: those with which the vendor's Terraform provider sends a request again.
-const BUSY_BALANCER: [&str; 5] =
-    ["BackendServer.configuring", "OperationBusy", "ServiceIsConfiguring", "ServiceIsStopping", "SystemBusy"];
+const BUSY_BALANCER: [&str; 6] = [
+    "BackendServer.configuring",
+    "DomainExtensionProcessing",
+    "OperationBusy",
+    "ServiceIsConfiguring",
+    "ServiceIsStopping",
+    "SystemBusy",
+];
 
 /// Whether the object is carrying out an earlier change, or the change has failed for now: the same request is sent again.
 pub(crate) fn is_busy(code: &str) -> bool {
@@ -92,6 +98,7 @@ mod tests {
             ("VPC_ROUTE_ENTRY_STATUS_ERROR", 400, Refused::Busy),
             ("BackendServer.configuring", 400, Refused::Busy),
             ("ServiceIsConfiguring", 400, Refused::Busy),
+            ("DomainExtensionProcessing", 400, Refused::Busy),
             ("ConflictingParameter", 400, Refused::Invalid),
             ("InvalidParameter", 400, Refused::Invalid),
             ("ServiceUnavailable", 503, Refused::Failure),

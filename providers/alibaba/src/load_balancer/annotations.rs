@@ -1,7 +1,7 @@
 //! The table of annotations: its rows read, refuse and describe them. Those with the older beginning count where the newer is not written.
 
 use aerostat_sdk::LoadBalancer;
-use aerostat_sdk::form::{Custom, Integer, List, OneOf, Text};
+use aerostat_sdk::form::{Custom, Form as _, Integer, List, OneOf, Text};
 
 use crate::api::listeners::SlbProtocol;
 
@@ -63,6 +63,9 @@ aerostat_sdk::table! {
         List { of: Custom { allowed: "a protocol (tcp, udp, http, https), a colon and a port", parse: protocol }, what: "protocols of ports", example: "https:443,http:80" },
         "The protocols of ports. A Network Load Balancer has tcp, udp and tcpssl.").otherwise("those of the Service");
     CERTIFICATE: Custom<String> = (vendor!("cert-id"), Custom { allowed: "the id of a certificate", parse: words }, "The certificate of ports with https, or, several with commas between them, those of ports with tcpssl.");
+    DOMAINS: List<Custom<(String, String)>> = (vendor!("domain-extensions"),
+        List { of: Custom { allowed: "a domain, a colon and the id of a certificate", parse: domain }, what: "domains and their certificates", example: "a.example.com:cert-1,*.example.org:cert-2" },
+        "Certificates of ports with https for further domains. Other domains lose theirs.").otherwise("as they are");
     FORWARD: List<Custom<(u16, u16)>> = (vendor!("forward-port"),
         List { of: Custom { allowed: "two ports and a colon", parse: ports }, what: "ports", example: "80:443" },
         "Ports with http that send clients to a port with https.");
@@ -181,6 +184,14 @@ fn tag(text: &str) -> Option<(String, String)> {
         !key.is_empty() && !key.contains("aerostat") && !key.starts_with("acs:") && !key.starts_with("aliyun");
     (is_free && !["ack.aliyun.com", "kubernetes.do.not.delete", "kubernetes.reused.by.user"].contains(&key))
         .then(|| (key.to_owned(), value.to_owned()))
+}
+
+/// A domain, or all in one (`*.example.org`), and its certificate.
+fn domain(text: &str) -> Option<(String, String)> {
+    let (domain, certificate) = text.rsplit_once(':')?;
+    let domain = domain.trim().to_ascii_lowercase();
+    Custom::dns_name("").parse(domain.strip_prefix("*.").unwrap_or(&domain))?;
+    Some((domain, word(certificate.trim())?))
 }
 
 fn protocol(text: &str) -> Option<(SlbProtocol, u16)> {

@@ -20,6 +20,8 @@ pub(super) struct DesiredSlb {
     pub(super) ignores_weights: bool,
     /// The ranges of clients that come in: none where all of them do.
     pub(super) ranges: Vec<String>,
+    /// Further domains of ports with https, each with its certificate. None: they stay as they are.
+    pub(super) domains: Vec<(String, String)>,
     pub(super) warnings: Warnings,
     weight: u32,
     /// The instances of the nodes that take traffic, each once.
@@ -63,6 +65,7 @@ impl DesiredSlb {
             is_local,
             ignores_weights: annotations.get(&rows::IGNORE_WEIGHTS)?,
             ranges: ranges(service, annotations)?,
+            domains: domains(annotations)?,
             warnings,
             weight: annotations.get(&rows::WEIGHT)?,
             instances,
@@ -165,6 +168,22 @@ fn ports(service: &LoadBalancer, annotations: Annotations<'_>, names: &PartNames
         )));
     }
     Ok(ports)
+}
+
+/// Further domains of ports with https.
+///
+/// # Errors
+///
+/// `invalid`, if one of them has two certificates.
+fn domains(annotations: Annotations<'_>) -> Result<Vec<(String, String)>> {
+    let all = annotations.read(&rows::DOMAINS)?.unwrap_or_default();
+    let is_named = |at: usize, domain: &str| all[..at].iter().any(|it| it.0 == domain);
+    match all.iter().enumerate().find(|(at, (domain, _))| is_named(*at, domain)) {
+        Some((_, (domain, _))) => {
+            Err(Error::invalid(format_args!("annotation {}: {domain} stands there twice", rows::DOMAINS.name)))
+        }
+        None => Ok(all),
+    }
 }
 
 /// Whether an annotation says who comes in.

@@ -163,6 +163,36 @@ fn alibaba_022_https_comes_before_http_that_leads_there() {
 }
 
 #[test]
+fn alibaba_027_a_rotated_certificate_of_a_domain_is_written() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = annotated("protocol-port", "https:443,http:80")
+        .with_annotation(format!("{PREFIX}cert-id"), "c")
+        .with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    let key = format!("{PREFIX}domain-extensions");
+    let mut settle = |domains: Option<&str>| {
+        service.annotations.retain(|(it, _)| *it != key);
+        service.annotations.extend(domains.map(|it| (key.clone(), it.to_owned())));
+        let sent = played.settle(&mut service);
+        let about_domains = actions(&sent).into_iter().filter(|it| it.contains("Domain")).map(str::to_owned);
+        about_domains.collect::<Vec<_>>()
+    };
+    let certificates = || {
+        let mut simulated = played.cloud.borrow_mut();
+        let all =
+            simulated.cloud().domains.all().map(|(_, it)| format!("{} {}", it.name, it.body["ServerCertificateId"]));
+        all.collect::<Vec<_>>()
+    };
+    let (list, create, set) = ("DescribeDomainExtensions", "CreateDomainExtension", "SetDomainExtensionAttribute");
+    assert_eq!(settle(Some("A.example.com:cert-1, *.example.org:cert-2")), [create, create], "a new listener has none");
+    assert_eq!(settle(Some("a.example.com:cert-9,*.example.org:cert-2")), [list, set]);
+    assert_eq!(certificates(), [r#"a.example.com "cert-9""#, r#"*.example.org "cert-2""#]);
+    assert_eq!(settle(Some("a.example.com:cert-9,*.example.org:cert-2")), [list]);
+    assert_eq!(settle(Some("b.example.com:cert-1,a.example.com:cert-9")), [list, create, "DeleteDomainExtension"]);
+    assert_eq!(settle(None), [""; 0], "they stay as they are");
+    assert_eq!(certificates(), [r#"a.example.com "cert-9""#, r#"b.example.com "cert-1""#]);
+}
+
+#[test]
 fn ranges_of_clients_are_a_list_of_access() {
     let played = Played::new(FakeSlb::default());
     let mut service = service();
@@ -405,6 +435,9 @@ fn values_that_are_not_allowed_are_refused_before_a_creation() {
         ("id", "lb-mine"),
         ("address-type", "intranet"),
         ("additional-resource-tags", "ack.aliyun.com=c2"),
+        ("domain-extensions", "example.com"),
+        ("domain-extensions", "a_b.example.com:cert-1"),
+        ("domain-extensions", "example.com:cert-1,Example.com:cert-2"),
     ] {
         let played = Played::new(FakeSlb::default());
         let mut service = annotated(name, value);

@@ -64,7 +64,8 @@ impl SlbUpdate<'_> {
                 self.write_servers(&group, &servers)?;
             }
             let parameters = port.parameters.with_access(list.as_deref(), live, &lists);
-            match self.write_listener(port, &parameters, group, live) {
+            let listens = self.write_listener(port, &parameters, group, live);
+            match listens.and_then(|()| self.write_domains(port, live.is_none())) {
                 Err(refusal) if !refusal.is_busy() => written = written.and(Err(refusal)),
                 listens => listens?,
             }

@@ -11,7 +11,7 @@ use super::published::{answer_part, fitting};
 use super::ram::stamp;
 use super::region::REGION;
 use super::world::World;
-use super::{published, slb_access, slb_groups, slb_listeners};
+use super::{published, slb_access, slb_domains, slb_groups, slb_listeners};
 
 /// The code of a change of what carries out an earlier one.
 pub(super) const CONFIGURING: &str = "ServiceIsConfiguring";
@@ -25,6 +25,7 @@ pub(super) fn answer(world: &mut World, pairs: AcsPairs<'_>) -> Result<Answer, R
         "DescribeLoadBalancers" => return list(world, pairs),
         "DescribeLoadBalancerListeners" => return slb_listeners::list(world, pairs),
         action if action.contains("AccessControlList") => return slb_access::answer(world, pairs),
+        action if action.contains("DomainExtension") => return slb_domains::answer(world, pairs),
         action if action.contains("VServerGroup") => return slb_groups::answer(world, pairs),
         "TagResources" | "UntagResources" => return change_tags(world, pairs),
         _ => {}
@@ -189,6 +190,7 @@ impl World {
         self.balancers.remove(id);
         self.listeners.remove_all(|it| it["LoadBalancerId"] == *id);
         self.groups.remove_all(|it| it["LoadBalancerId"] == *id);
+        self.domains.remove_all(|it| it["LoadBalancerId"] == *id);
     }
 }
 

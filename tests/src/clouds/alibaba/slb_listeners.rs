@@ -60,7 +60,10 @@ pub(super) fn answer(world: &mut World, balancer: &str, pairs: AcsPairs<'_>) -> 
         match action {
             "StartLoadBalancerListener" => listener["Status"] = json!("running"),
             "StopLoadBalancerListener" => listener["Status"] = json!("stopped"),
-            "DeleteLoadBalancerListener" => _ = world.listeners.remove(&id),
+            "DeleteLoadBalancerListener" => {
+                world.listeners.remove(&id);
+                world.forget_domains(balancer, port);
+            }
             other => return Err(unserved(other)),
         }
     }
@@ -73,7 +76,8 @@ fn id(balancer: &str, port: i64, protocol: &str) -> String {
     format!("{balancer} {protocol} {port}")
 }
 
-fn found(world: &World, balancer: &str, port: i64, protocol: &str) -> Result<String, Refused> {
+/// The id of a listener that is there.
+pub(super) fn found(world: &World, balancer: &str, port: i64, protocol: &str) -> Result<String, Refused> {
     let id = id(balancer, port, protocol);
     match world.listeners.get(&id) {
         Some(_) => Ok(id),

@@ -39,6 +39,8 @@ pub struct World {
     pub listeners: Table,
     /// Their groups of machines.
     pub groups: Table,
+    /// Certificates of their listeners for further domains.
+    pub domains: Table,
     /// Lists of access.
     pub access: Table,
     /// Network Load Balancers.
@@ -87,6 +89,7 @@ impl World {
             balancers: Table::default(),
             listeners: Table::default(),
             groups: Table::default(),
+            domains: Table::default(),
             access: Table::default(),
             network_balancers: Table::default(),
             network_listeners: Table::default(),

@@ -13,6 +13,8 @@ pub(super) struct FakeSlb {
     pub(super) machines: Machines,
     pub(super) balancers: FakeObjects,
     pub(super) lists: FakeObjects,
+    /// Certificates of listeners for further domains.
+    pub(super) domains: FakeObjects,
     pub(super) given: u64,
     /// The most machines of a group.
     pub(super) most_servers: usize,
@@ -32,6 +34,7 @@ impl Default for FakeSlb {
             machines: Machines::default(),
             balancers: FakeObjects::new("load balancer", "lb-"),
             lists: FakeObjects::new("access list", "acl-"),
+            domains: FakeObjects::new("domain", "de-"),
             given: 0,
             most_servers: 200,
             full: Vec::new(),
@@ -128,6 +131,35 @@ impl FakeSlb {
         }
         let shown: Vec<Value> = entries.iter().map(|it| json!({ "AclEntryIP": it })).collect();
         reply(200, json!({ "AclId": id, "AclEntrys": { "AclEntry": shown }, "TotalAclEntry": shown.len() }))
+    }
+
+    /// Actions on certificates for further domains.
+    fn do_with_domains(&mut self, action: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
+        let [id, balancer, port] = ["DomainExtensionId", "LoadBalancerId", "ListenerPort"].map(|it| text(pairs, it));
+        match action {
+            "CreateDomainExtension" => {
+                let listeners = self.balancers.get(balancer).unwrap().body["Listeners"].as_array().unwrap();
+                let is_it = |it: &Value| it["ListenerPort"].to_string() == port && it["ListenerProtocol"] == "https";
+                assert!(listeners.iter().any(is_it), "{pairs:?}");
+                let domain = text(pairs, "Domain");
+                assert!(self.domains.all().all(|(_, it)| it.name != domain), "{domain} is there");
+                let id = self.domains.make(domain, Value::Object(pairs.clone()), moment);
+                return reply(200, json!({ "DomainExtensionId": id, "ListenerPort": 443 }));
+            }
+            "SetDomainExtensionAttribute" => {
+                self.domains.get_mut(id).unwrap().body["ServerCertificateId"] = pairs["ServerCertificateId"].clone();
+            }
+            "DeleteDomainExtension" => assert!(self.domains.remove(id)),
+            _ => {}
+        }
+        let own = self
+            .domains
+            .all()
+            .filter(|(_, it)| it.body["LoadBalancerId"] == *balancer && it.body["ListenerPort"] == *port);
+        let shown = own.map(|(id, it)| {
+            json!({ "DomainExtensionId": id, "Domain": it.name, "ServerCertificateId": it.body["ServerCertificateId"] })
+        });
+        reply(200, json!({ "DomainExtensions": { "DomainExtension": shown.collect::<Vec<_>>() } }))
     }
 
     /// The load balancer that a group is of.
@@ -279,6 +311,7 @@ impl FakeCloud for FakeSlb {
             "DescribeLoadBalancers" => return self.list(&pairs, moment),
             "DescribeLoadBalancerListeners" => return self.listeners(text(&pairs, "LoadBalancerId.1")),
             "CreateLoadBalancer" => return self.make(&pairs, moment),
+            it if it.contains("DomainExtension") => return self.do_with_domains(action, &pairs, moment),
             it if it.contains("AccessControlList") => return self.do_with_list(action, &pairs, moment),
             _ if id.is_empty() && pairs.contains_key("VServerGroupId") => return self.do_with_group(action, &pairs),
             _ => {}
