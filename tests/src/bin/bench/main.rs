@@ -46,7 +46,7 @@ use std::time::Instant;
 use anyhow::{Context, Result, bail};
 
 /// The rows that can be measured: a name for `ROW=…`, and its meaning.
-const ROWS: [(&str, &str); 48] = [
+const ROWS: [(&str, &str); 49] = [
     ("sizes", "the binary, the module, and the baseline's binary"),
     ("call", "one provider call with a fresh instance"),
     ("start", "from the start of the process to the lease, to the first node; memory at rest"),
@@ -70,6 +70,7 @@ const ROWS: [(&str, &str); 48] = [
     ("steady", "an hour at 1,000 nodes, all Ready, and with 5 % NotReady"),
     ("alibaba-join-1000", "1,000 nodes join at once at Alibaba Cloud and get a route each"),
     ("alibaba-services", "load balancers of Alibaba Cloud of both kinds, and fifty while nodes come and go"),
+    ("alibaba-nodes", "nodes come beside one load balancer of Alibaba Cloud, and one of them is not ready beside six"),
     ("alibaba-steady", "an hour at 1,000 nodes and 50 load balancers at Alibaba Cloud"),
     ("aws-call", "one call of the provider for AWS with a fresh instance, and the module's size"),
     ("aws-signature", "what a signature of AWS costs a request"),
@@ -160,6 +161,7 @@ async fn measure(row: &str) -> Result<()> {
         "steady" => steady::measure().await,
         "alibaba-join-1000" => alibaba::nodes::join().await,
         "alibaba-services" => alibaba::balancers::measure().await,
+        "alibaba-nodes" => alibaba::balancers::beside_nodes().await,
         "alibaba-steady" => alibaba::nodes::steady().await,
         "aws-call" => calls::measure_aws().await,
         "aws-signature" => signature::measure().await,

@@ -6,6 +6,7 @@ use anyhow::{Context, Result};
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, DeleteParams};
 use tests::control_plane::{ControlPlane, Options};
+use tests::kubelet;
 use tests::simulator::{Cloud, Recorded, Simulator};
 
 use crate::account::Account;
@@ -90,6 +91,11 @@ where
     pub(crate) async fn leave(&self, number: usize) -> Result<()> {
         let nodes: Api<Node> = Api::all(self.control_plane.admin().await?);
         Ok(nodes.delete(&name(number), &DeleteParams::default()).await.map(drop)?)
+    }
+
+    /// Lets a node's kubelet say that it is not ready.
+    pub(crate) async fn fail(&self, number: usize) -> Result<()> {
+        kubelet::post_ready(&self.control_plane.admin().await?, &name(number), false).await.map(drop)
     }
 
     pub(crate) async fn end(self) -> Result<()> {

@@ -20,9 +20,12 @@ use crate::table::{Table, beside_vendor, row};
 /// The class of Network Load Balancers.
 const NETWORK: &str = "alibabacloud.com/nlb";
 
-/// A Service with a Network Load Balancer.
-fn network(number: usize) -> Service {
-    let mut service = services::service(number);
+/// Nodes that come beside one load balancer, and Classic Load Balancers beside a Network one, as the vendor's manager was seen with them.
+const RECORDED: (usize, usize) = (120, 5);
+
+/// A Service with a Network Load Balancer of so many ports.
+fn network(number: usize, ports: usize) -> Service {
+    let mut service = services::with_ports(number, ports);
     service.spec.get_or_insert_default().load_balancer_class = Some(NETWORK.to_owned());
     let zones = (format!("{}zone-maps", AlibabaCloud::PREFIX), ZONES.to_owned());
     service.metadata.annotations = Some(BTreeMap::from([zones]));
@@ -66,8 +69,33 @@ pub(crate) async fn measure() -> Result<()> {
 
     let (ground, since) = ground.restart(&[&format!("--load-balancer-class={NETWORK}")]).await?;
     show(&mut table, "another process begins", &ground.step(since, None).await?, "", "no write");
-    let step = ground.make(vec![network(SERVICES)], SERVICES + 1).await?;
+    let step = ground.make(vec![network(SERVICES, 1)], SERVICES + 1).await?;
     show(&mut table, "a Network one, of one port", &step, "10 calls, then 4", "");
+    ground.end().await?;
+    table.print()
+}
+
+/// Nodes that come beside one load balancer, and one that is not ready beside six.
+pub(crate) async fn beside_nodes() -> Result<()> {
+    let (joining, classic) = RECORDED;
+    let ground = SteppedCluster::start(simulator(NODES + joining).await?).await?;
+    let (ground, _) = ground.restart(&[&format!("--load-balancer-class={NETWORK}")]).await?;
+    let title = format!("nodes beside load balancers of Alibaba Cloud: reads + writes; {NODES} nodes at first");
+    let mut table = beside_vendor(&title);
+    ground.make(vec![services::service(0)], 1).await?;
+    let since = SystemTime::now();
+    ground.join(NODES..NODES + joining, NODES + joining).await?;
+    let mut step = ground.step(since, None).await?;
+    step.requests.retain(|it| it.path.starts_with("/slb/"));
+    let name = format!("{joining} nodes come, for a Classic one of one port");
+    show(&mut table, &name, &step, "26 rounds of 4 reads", "");
+    ground.make(services::numbered(1..classic), classic).await?;
+    ground.make(vec![network(classic, 2)], classic + 1).await?;
+    let since = SystemTime::now();
+    ground.fail(0).await?;
+    let step = ground.step(since, None).await?;
+    let name = format!("a node is not ready, at {classic} Classic ones and a Network one of two ports");
+    show(&mut table, &name, &step, "27 calls", "none: its checks decide");
     ground.end().await?;
     table.print()
 }
