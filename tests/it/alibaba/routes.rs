@@ -127,7 +127,7 @@ async fn alibaba_035_a_route_that_leads_elsewhere_goes_first() {
     let rig = Rig::start(Options::with(Behaviour::taking(Taking::Reads(1)))).await;
     rig.puts(1, 2, "");
     let moved = || change(1, Some(2), Some(1));
-    assert!(waits(&rig.one(moved()).await, "goes first"));
+    assert!(waits(&rig.one(moved()).await, "go first"));
     assert_eq!(rig.entries(), [(destination(1), machine_id(2))], "the answer comes before its end");
     let mut steps = 0;
     while rig.one(moved()).await != Ok(RouteOutcome::Done) {

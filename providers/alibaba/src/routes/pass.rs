@@ -97,7 +97,7 @@ impl TablePass {
         match (live, after) {
             (None, None) => RouteStep::Over(Ok(RouteOutcome::Done)),
             (None, Some(instance)) => RouteStep::Create(instance),
-            (Some(live), _) if live.is_changing() => RouteStep::Over(Ok(changing(live))),
+            (Some(live), _) if live.is_changing() => RouteStep::Over(Ok(self.changing(live))),
             (Some(live), Some(after)) if live.instance() == Some(after) => RouteStep::Over(self.same(live)),
             (Some(live), after) => match self.check_before(live, change) {
                 Ok(()) => RouteStep::Delete(live, after.is_some()),
@@ -155,15 +155,13 @@ impl TablePass {
         };
         for part in wanted.chunks(api::BATCH) {
             for (&(destination, live, is_followed), sent) in sent::each(part, requests, &mut send) {
-                let why = match is_followed {
-                    true => format!("entry {} goes first, which leads elsewhere", live.id),
-                    false => format!("the table lets entry {} go", live.id),
-                };
+                let why = if is_followed { " first, which leads elsewhere" } else { "" };
+                let goes = || turn::waits(&self.table, format_args!("lets entry {} go{why}", live.id));
                 let outcome = match sent {
                     sent if sent.was_gone() && !is_followed => Ok(RouteOutcome::Done),
-                    sent if sent.was_gone() => Ok(RouteOutcome::pending(SOON, why)),
+                    sent if sent.was_gone() => Ok(goes()),
                     // The answer comes before the end: it is done once the table does not show it any more.
-                    SentEntry::Answered(EntryAnswer::Taken) => Ok(RouteOutcome::pending(SOON, why)),
+                    SentEntry::Answered(EntryAnswer::Taken) => Ok(goes()),
                     sent => sent.refusal(destination),
                 };
                 outcomes.insert(destination, outcome);
@@ -289,7 +287,7 @@ impl TablePass {
     /// The outcome of a route whose destination has an entry that was not there a moment ago: another next hop is never done.
     fn taken(&self, live: &[VpcRoute], destination: &str, instance: &str) -> Result<RouteOutcome> {
         match live.iter().find(|it| it.destination == destination) {
-            Some(live) if live.instance() == Some(instance) && live.is_changing() => Ok(changing(live)),
+            Some(live) if live.instance() == Some(instance) && live.is_changing() => Ok(self.changing(live)),
             Some(live) if live.instance() == Some(instance) => self.same(live),
             Some(live) => Err(Error::invalid(format_args!(
                 "the route to {destination} leads to {} by now, and is not touched: it was to be none",
@@ -298,8 +296,8 @@ impl TablePass {
             None => Err(Error::unavailable(format_args!("the route to {destination} is there and is not listed yet"))),
         }
     }
-}
 
-fn changing(live: &VpcRoute) -> RouteOutcome {
-    RouteOutcome::pending(SOON, format_args!("entry {} is {}", live.id, live.status))
+    fn changing(&self, live: &VpcRoute) -> RouteOutcome {
+        turn::waits(&self.table, format_args!("has entry {}, which is {}", live.id, live.status))
+    }
 }

@@ -266,7 +266,7 @@ fn alibaba_035_a_route_that_stands_is_not_written() {
 fn alibaba_035_a_route_that_leads_elsewhere_goes_first() {
     let network = Network::new(vec![entry(POD, "i-old", "")]);
     let moved = || change(POD, Some("i-old"), Some("i-1"));
-    assert!(matches!(network.one(moved()), Ok(RouteOutcome::Pending(pause)) if pause.reason.contains("goes first")));
+    assert!(matches!(network.one(moved()), Ok(RouteOutcome::Pending(pause)) if pause.reason.contains("go first")));
     assert!(is_new(&network.one(moved())));
     assert_eq!(network.one(moved()), Ok(RouteOutcome::Done));
     assert_eq!(network.list().unwrap()[0].next_hop.as_deref(), Some("i-1"));

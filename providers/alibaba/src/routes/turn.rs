@@ -1,6 +1,8 @@
 //! The turn of a new entry: a table takes one request at a time. It stands in the reason with which its change is pending, and what was read
 //! once is not read again for it. Pure.
 
+use std::fmt::Display;
+
 use aerostat_sdk::{RouteChange, RouteOutcome};
 
 use super::sent::SOON;
@@ -35,9 +37,9 @@ pub(super) fn of<'a>(change: &'a RouteChange, table: &str) -> EntryTurn<'a> {
     read(change).filter(|it| it.1 == table).map_or(EntryTurn::Unknown, |it| it.0)
 }
 
-/// The table that a change waits for.
+/// The table that a change waits for: it stands first in each reason that is about one of its entries.
 pub(super) fn table(change: &RouteChange) -> Option<&str> {
-    read(change).map(|it| it.1)
+    change.pending()?.split(' ').next().filter(|it| it.starts_with("vtb-"))
 }
 
 /// So many entries go together that were refused so often. One of them may be what is in the way of the others, and is among fewer and fewer.
@@ -47,7 +49,8 @@ pub(super) fn together(refused: u32) -> usize {
 
 fn read(change: &RouteChange) -> Option<(EntryTurn<'_>, &str)> {
     let reason = change.pending().filter(|_| change.before.is_none() && change.after.is_some())?;
-    let (table, words) = reason.split_once(' ').filter(|(table, _)| table.starts_with("vtb-"))?;
+    let table = table(change)?;
+    let words = reason[table.len()..].trim_start();
     let turn = match words.strip_prefix(LATER) {
         _ if words == SENT => EntryTurn::Sent,
         Some("") => EntryTurn::Waits(None),
@@ -63,9 +66,14 @@ fn between<'a>(text: &'a str, (before, behind): (&str, &str)) -> Option<&'a str>
     text.strip_prefix(before)?.strip_suffix(behind)
 }
 
+/// The outcome of a change that this table carries out.
+pub(super) fn waits(table: &str, words: impl Display) -> RouteOutcome {
+    RouteOutcome::pending(SOON, format_args!("{table} {words}"))
+}
+
 /// A new entry is Pending first: packets do not follow it yet.
 pub(super) fn sent(table: &str) -> RouteOutcome {
-    RouteOutcome::pending(SOON, format_args!("{table} {SENT}"))
+    waits(table, SENT)
 }
 
 /// The outcome of an entry that is sent in a later call: of its instance this interface still drops packets, or it was refused so often.
@@ -75,7 +83,7 @@ pub(super) fn later(table: &str, interface: Option<&str>, refused: u32) -> Route
         None if refused > 0 => (REFUSED, refused.to_string()),
         None => (("", ""), String::new()),
     };
-    RouteOutcome::pending(SOON, format_args!("{table} {LATER}{before}{value}{behind}"))
+    waits(table, format_args!("{LATER}{before}{value}{behind}"))
 }
 
 #[cfg(test)]
@@ -107,7 +115,11 @@ mod tests {
             assert_eq!((of(&change, "vtb-1"), table(&change)), (turn, Some("vtb-1")), "{change:?}");
             assert_eq!(of(&change, "vtb-2"), EntryTurn::Unknown, "of another table nothing is known");
             let moved = RouteChange { before: Some(Route::new("10.244.1.0/24", "i-2")), ..change };
-            assert_eq!((of(&moved, "vtb-1"), table(&moved)), (EntryTurn::Unknown, None), "something stands there");
+            assert_eq!(
+                (of(&moved, "vtb-1"), table(&moved)),
+                (EntryTurn::Unknown, Some("vtb-1")),
+                "something stands there"
+            );
         }
         for other in [
             "",
@@ -117,8 +129,10 @@ mod tests {
             "vtb-1 takes its entry after others, refused 7 times",
             "vtb-1 is full",
         ] {
-            assert_eq!((of(&pending(other), "vtb-1"), table(&pending(other))), (EntryTurn::Unknown, None), "{other}");
+            assert_eq!(of(&pending(other), "vtb-1"), EntryTurn::Unknown, "{other}");
         }
+        let tables = ["vtb-1 lets entry rte-1 go", "eni-1 carries out a change", ""].map(pending);
+        assert_eq!(tables.each_ref().map(table), [Some("vtb-1"), None, None]);
     }
 
     #[test]

@@ -177,6 +177,15 @@ fn an_instance_that_the_vpcs_list_lacks_is_asked_for_by_its_id() {
 }
 
 #[test]
+fn a_table_that_is_known_is_not_asked_for_again() {
+    let network = Network::new(vec![entry(POD, "i-1", &mark()), entry("10.244.2.0/24", "i-old", &mark())]);
+    let both = vec![change(POD, Some("i-1"), None), change("10.244.2.0/24", Some("i-old"), Some("i-2"))];
+    assert_eq!(settled(&network, both, 4), []);
+    let sent = network.sent();
+    assert_eq!(counts(&sent, ["DescribeRouteTableList", "DescribeRouteEntryList"]), [1, 3], "{sent:?}");
+}
+
+#[test]
 fn a_large_table_leaves_requests_for_its_entries() {
     let large = (0..9_000).map(|it| entry(&format!("10.{}.{}.0/24", it / 256, it % 256), "i-1", &mark()));
     let network = Network::new(large.collect());
