@@ -28,8 +28,8 @@ const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(1_600), pat
 const REFUSED: [&str; 1] = ["clb-reused-no-override"];
 /// Steps in which the table means all that aerostat does: a write ends them.
 const WRITES: [&str; 2] = ["clb-local", "clb-cluster-again"];
-/// The flags of the recordings, and what lets one of few nodes be deleted that is as young as the test, and its route with it.
-const FLAGS: [&str; 10] = [
+/// The flags of the recordings, and those with which the route of one of few nodes may be deleted that is as young as the test.
+const FLAGS: [&str; 7] = [
     "--load-balancer-class=alibabacloud.com/nlb",
     "--configure-cloud-routes=true",
     "--cluster-cidr=10.244.0.0/16",
@@ -37,9 +37,6 @@ const FLAGS: [&str; 10] = [
     "--route-deletion-budget=100",
     "--node-status-update-frequency=1h",
     "--node-monitor-period=2s",
-    "--node-deletion-warm-up=0s",
-    "--node-deletion-grace-period=0s",
-    "--node-deletion-budget=100",
 ];
 /// The machines of the recordings.
 const MACHINES: u64 = 4;
@@ -78,7 +75,7 @@ impl AliStage {
             world.put_access_list("acl-1", json!({}));
             world.add_foreign(BY_HAND, &[]);
         });
-        let setup = alibaba::setup(&cluster, &cloud).flags(&FLAGS);
+        let setup = alibaba::setup(&cluster, &cloud).flags(&FLAGS).flags(&operator::NODES_GO_AT_ONCE);
         Self { cluster, cloud, setup, process: Mutex::default(), known: std::sync::Mutex::default() }
     }
 
