@@ -78,3 +78,6 @@ pub const TABLE: [Meant; 43] = [
     sometimes("pass: requests/reads: *", ACCOUNT),
     sometimes("departures: requests/reads: *", PENDING),
 ];
+
+/// The most reads and writes of the chapters in which aerostat may read more than theirs.
+pub const MOST: [(&str, (usize, usize)); 3] = [("nodes", (20, 5)), ("pass", (4, 0)), ("departures", (20, 5))];
