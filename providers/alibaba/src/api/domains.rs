@@ -17,13 +17,13 @@ pub(crate) struct SlbDomain {
 /// All of the listener at a port.
 pub(crate) fn all(region: &str, balancer: &str, port: &str) -> Result<Vec<SlbDomain>, AcsRefusal> {
     let pairs = [("LoadBalancerId", balancer), ("ListenerPort", port)];
-    let shown = SLB.call("DescribeDomainExtensions", region, &pairs)?;
-    let domain = |it: &Value| SlbDomain {
-        id: text(it, "DomainExtensionId"),
-        domain: text(it, "Domain"),
-        certificate: text(it, "ServerCertificateId"),
+    let answer = SLB.call("DescribeDomainExtensions", region, &pairs)?;
+    let domain = |shown: &Value| SlbDomain {
+        id: text(shown, "DomainExtensionId"),
+        domain: text(shown, "Domain"),
+        certificate: text(shown, "ServerCertificateId"),
     };
-    Ok(items(&shown, "DomainExtensions", "DomainExtension").iter().map(domain).collect())
+    Ok(items(&answer, "DomainExtensions", "DomainExtension").iter().map(domain).collect())
 }
 
 /// Makes one at a port, changes it, or deletes it: this action, with these parameters.

@@ -188,7 +188,7 @@ impl TablePass {
             let (checking, refused) = match turn::of(change, &self.table) {
                 EntryTurn::Waits(interface) => (interface, 0),
                 EntryTurn::Refused(times) => (None, times),
-                // One that was sent and is not there is looked at anew.
+                // One that was sent and is not there is looked at again.
                 EntryTurn::Sent | EntryTurn::Unknown => {
                     unknown.push(instance);
                     (None, 0)
@@ -232,9 +232,9 @@ impl TablePass {
             ready.push(entry);
         }
         let mut send = |part: &[NewEntry<'a, '_>]| {
-            let new = |it: &NewEntry<'a, '_>| NewRoute {
-                destination: it.destination,
-                instance: it.instance,
+            let new = |entry: &NewEntry<'a, '_>| NewRoute {
+                destination: entry.destination,
+                instance: entry.instance,
                 description: &self.mark,
             };
             let routes: Vec<_> = part.iter().map(new).collect();

@@ -143,7 +143,7 @@ fn an_entry_that_is_always_in_the_way_holds_up_no_other() {
 }
 
 #[test]
-fn what_is_known_of_another_table_counts_for_none() {
+fn knowledge_of_another_table_counts_for_none() {
     let network = Network::new(Vec::new());
     network.0.borrow_mut().checking = vec![1];
     let host = network.host().setting("routeTable", "vtb-1");
@@ -155,7 +155,7 @@ fn what_is_known_of_another_table_counts_for_none() {
 }
 
 #[test]
-fn an_entry_that_was_sent_and_is_not_there_is_looked_at_anew() {
+fn an_entry_that_was_sent_and_is_not_there_is_looked_at_again() {
     let network = Network::new(Vec::new());
     network.0.borrow_mut().checking = vec![1];
     let change = again(change(POD, None, Some("i-1")), "vtb-1 takes the new entry over");
