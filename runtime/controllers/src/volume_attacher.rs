@@ -7,11 +7,15 @@
 //!     goes       ■ plan::holds, of all others ► detach ► … done ► the finalizer goes
 //! ```
 //!
+//! Of many that the cloud is at work on, one list of volumes says which are worth a question (`poll`).
+//!
 //! Nothing is detached but what such an object was begun with, only when that is deleted or names something else by now, and not
 //! while another one holds the same volume at the same machine.
 
 mod names;
+mod pending;
 mod plan;
+mod poll;
 mod sync;
 mod turns;
 
@@ -25,6 +29,7 @@ use kube::ResourceExt as _;
 use kube::api::Api;
 use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::account::changed;
@@ -40,6 +45,7 @@ use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
 
 use self::names::NamesNear;
+use self::pending::PendingAttachments;
 use self::turns::Turns;
 
 /// The source of this controller's events.
@@ -67,6 +73,9 @@ struct VolumeAttacher {
     /// there adds none.
     is_synced: AtomicBool,
     turns: Mutex<Turns>,
+    pending: Mutex<PendingAttachments>,
+    /// An attachment waits for the list of volumes.
+    is_awaited: Notify,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
     events: VolumeEvents,
@@ -95,6 +104,8 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
         near: Mutex::default(),
         is_synced: AtomicBool::new(false),
         turns: Mutex::default(),
+        pending: Mutex::default(),
+        is_awaited: Notify::new(),
         cloud: volumes,
         identity: cloud.identity.clone(),
         events: VolumeEvents::new(context.events.recorder(COMPONENT)),
@@ -134,6 +145,7 @@ impl VolumeAttacher {
         }
         self.is_synced.store(true, Ordering::Release);
         background.spawn(self.clone().retry_with_new_credentials());
+        background.spawn(self.clone().read_lists());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
     }
@@ -242,6 +254,7 @@ impl VolumeAttacher {
 
     /// Whatever an attachment has held is others' now.
     fn let_others(&self, attachment: &str) {
+        self.pending.lock().remove(attachment);
         let waiting = self.turns.lock().leave(attachment);
         waiting.iter().for_each(|it| self.queue.add(&format!("{ATTACHMENT}{it}")));
     }

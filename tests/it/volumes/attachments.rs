@@ -1,9 +1,13 @@
 //! Volumes at the machines of nodes, by the volume-attacher.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cloud_provider::{Error, PendingVolume, VolumeAttachment as Attachment, VolumeDescription};
+use cloud_provider::{
+    CloudVolume, Error, PendingVolume, VolumeAttachment as Attachment, VolumeDescription, VolumePage,
+};
 use k8s_openapi::api::core::v1::{Node, PersistentVolume, Pod};
 use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment};
 use kube::ResourceExt as _;
@@ -236,6 +240,55 @@ async fn an_attachment_that_fails_says_why_and_goes_on() {
     attachments(&cluster).delete("csi-pv-2", &DeleteParams::default()).await.unwrap();
     let attached = seen(&cluster, "pv-1", is_attached).await;
     assert_eq!(error(&attached), None);
+}
+
+/// Each would be asked about every two seconds.
+///
+/// Cases: csi 60
+#[tokio::test]
+async fn many_attachments_that_take_long_are_read_in_one_list() {
+    const COUNT: usize = 12;
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.describes_claimed_volumes(VolumeDescription {
+        driver: DRIVER.to_owned(),
+        list_page_size: 500,
+        ..VolumeDescription::default()
+    });
+    let is_done = Arc::new(AtomicBool::new(false));
+    let shown = is_done.clone();
+    cloud.script.attach_volume.answers(move |_| match shown.load(Ordering::SeqCst) {
+        true => Ok(Attachment::Ready(Vec::new())).into(),
+        false => Ok(pending(None, Duration::from_secs(2))).into(),
+    });
+    let names: Vec<_> = (0..COUNT).map(|it| format!("pv-{it}")).collect();
+    let (shown, handles) = (is_done.clone(), names.clone());
+    cloud.script.list_volumes.answers(move |_| {
+        let attached_to = if shown.load(Ordering::SeqCst) { vec!["n1".to_owned()] } else { Vec::new() };
+        let volume = |handle: &String| CloudVolume {
+            handle: handle.clone(),
+            attached_to: attached_to.clone(),
+            ..CloudVolume::default()
+        };
+        Ok(VolumePage { volumes: handles.iter().map(volume).collect(), ..VolumePage::default() }).into()
+    });
+    let _rig = start(&cluster, &cloud);
+    for name in &names {
+        persistent(&cluster, name).await;
+        attach(&cluster, name, "n1").await;
+    }
+    let handles = || cloud.script.attach_volume.calls().into_iter().map(|(it, _)| it.handle).collect::<BTreeSet<_>>();
+    wait::until("each was asked about", async || (handles().len() == COUNT).then_some(())).await;
+    let lists = cloud.script.list_volumes.asked();
+    wait::until("the list is read again", async || (cloud.script.list_volumes.asked() >= lists + 3).then_some(()))
+        .await;
+    // The first has no list yet, and all are asked about after half a minute.
+    let asked = cloud.script.attach_volume.asked();
+    assert!(asked <= 2 * COUNT + 1, "in six seconds each would be asked about three times: {asked}");
+    is_done.store(true, Ordering::SeqCst);
+    for name in &names {
+        seen(&cluster, name, is_attached).await;
+    }
 }
 
 /// A machine holds up others while an attachment is pending at it, and nothing else does.

@@ -59,6 +59,7 @@ impl VolumeAttacher {
         if !self.turns.lock().may_enter(name, goes, Instant::now()) {
             return Ok(AttachProgress::Waiting);
         }
+        self.pending.lock().asked(name);
         // As the API server knows it now: a watch may lag behind a memo, and after a restart show an attachment that was freed long ago.
         let Some(live) = self.live(&known).await? else { return Ok(AttachProgress::Later(LAG)) };
         let (mut attachment, mut volume) = (Arc::new(live), self.volume_of(&known));
@@ -253,7 +254,7 @@ impl VolumeAttacher {
             );
             self.events.warn_once(&name, &self.about(attachment), reason_of(attachment), &text);
         }
-        Ok(AttachProgress::UnderWay(after))
+        Ok(AttachProgress::UnderWay(self.await_it(&name, target, goes, after)))
     }
 
     async fn guard_attachment(
