@@ -242,6 +242,8 @@ impl VolumeAttacher {
         let PendingVolume { memo, after, reason } = pending;
         let (name, volume, key) = (attachment.name_any(), &target.volume, if goes { DETACH_MEMO } else { ATTACH_MEMO });
         debug!(volume = volume.handle, reason, "the volume is under way");
+        // Also where the memo cannot be written.
+        self.turns.lock().keep(&name);
         if memo != volume.memo {
             self.patch(attachment, json!({ "annotations": { key: memo } }), false).await?;
         }

@@ -33,7 +33,7 @@ struct TurnHolder {
     since: Instant,
     /// It keeps no machine for itself any more.
     is_late: bool,
-    /// It is not known whether the cloud does what it was asked for.
+    /// The cloud may be at work on what it was asked for, and has not said so.
     is_unsure: bool,
 }
 
@@ -82,7 +82,7 @@ impl Turns {
         self.waiting.get(attachment).is_none_or(|it| self.is_free_for(attachment, &it.places, it.order))
     }
 
-    /// It is not known whether the cloud does what this attachment has asked for: its places stay its own until it has asked again.
+    /// The cloud may be at work on what this attachment has asked for: its places stay its own until it has asked again, or is late.
     pub(super) fn keep(&mut self, attachment: &str) {
         if let Some(holder) = self.holders.get_mut(attachment) {
             holder.is_unsure = true;
@@ -91,7 +91,7 @@ impl Turns {
 
     /// Whether the places of an attachment stay its own, although it is not at work.
     pub(super) fn is_kept(&self, attachment: &str) -> bool {
-        self.holders.get(attachment).is_some_and(|it| it.is_unsure)
+        self.holders.get(attachment).is_some_and(|it| it.is_unsure && !it.is_late)
     }
 
     /// Whether an attachment has held its places for so long that the machine is not its own any more.

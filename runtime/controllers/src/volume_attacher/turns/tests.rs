@@ -120,5 +120,8 @@ fn places_are_kept_until_the_outcome_is_known() {
     rig.all.keep("a");
     assert!(rig.all.is_kept("a") && !rig.comes("b", "v2", "m1"));
     assert!(rig.comes("a", "v1", "m1") && !rig.all.is_kept("a"), "it has asked again");
-    assert_eq!(rig.all.leave("a"), ["b"]);
+    rig.all.keep("a");
+    rig.now += PATIENCE;
+    assert!(rig.all.is_late("a", rig.now) && !rig.all.is_kept("a"), "not for ever");
+    assert!(rig.comes("b", "v2", "m1"));
 }
