@@ -14,7 +14,7 @@ use k8s_openapi::api::core::v1::{
     PersistentVolumeSpec, PersistentVolumeStatus, Service, ServiceSpec, ServiceStatus, Taint,
 };
 use k8s_openapi::api::storage::v1::{
-    CSINode, CSINodeSpec, VolumeAttachment, VolumeAttachmentSpec, VolumeAttachmentStatus,
+    CSIDriver, CSIDriverSpec, CSINode, CSINodeSpec, VolumeAttachment, VolumeAttachmentSpec, VolumeAttachmentStatus,
 };
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, ObjectMeta, Time};
 use kube::Resource;
@@ -95,6 +95,18 @@ impl Read for PersistentVolumeClaim {
 
 impl Read for CSINode {
     type Wire = WireObject<CSINodeSpec, IgnoredAny>;
+
+    fn spec(&self) -> Option<&impl Serialize> {
+        Some(&self.spec)
+    }
+
+    fn status(&self) -> Option<&impl Serialize> {
+        None::<&()>
+    }
+}
+
+impl Read for CSIDriver {
+    type Wire = WireObject<CSIDriverSpec, IgnoredAny>;
 
     fn spec(&self) -> Option<&impl Serialize> {
         Some(&self.spec)
@@ -307,6 +319,12 @@ impl From<WireObject<PersistentVolumeClaimSpec, IgnoredAny>> for PersistentVolum
 
 impl From<WireObject<CSINodeSpec, IgnoredAny>> for CSINode {
     fn from(wire: WireObject<CSINodeSpec, IgnoredAny>) -> Self {
+        Self { metadata: wire.metadata.into(), spec: wire.spec.unwrap_or_default() }
+    }
+}
+
+impl From<WireObject<CSIDriverSpec, IgnoredAny>> for CSIDriver {
+    fn from(wire: WireObject<CSIDriverSpec, IgnoredAny>) -> Self {
         Self { metadata: wire.metadata.into(), spec: wire.spec.unwrap_or_default() }
     }
 }

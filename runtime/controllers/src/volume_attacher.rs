@@ -2,31 +2,40 @@
 //! beside a CSI driver. kube-controller-manager says where a volume is needed, and where no longer: it makes VolumeAttachments and deletes them.
 //!
 //! ```text
-//! VolumeAttachments, PersistentVolumes, CSINodes ► queue ► ■ plan::attachment ► ■ turns
+//! VolumeAttachments, PersistentVolumes, CSINodes, CSIDrivers ► queue ► ■ turns ► the API server is asked ► ■ plan::attachment
 //!     stays      PersistentVolume's finalizer ► finalizer, handle, node id ► attach ► … ready ► status
-//!     goes       the API server is asked ► detach ► … done ► the finalizer goes
+//!     goes       ■ plan::holds, of all others ► detach ► … done ► the finalizer goes
 //! ```
 //!
-//! Nothing is detached but what such an object was made for, and only when that is deleted.
+//! Of many that the cloud is at work on, one list of volumes says which are worth a question (`poll`).
+//!
+//! Nothing is detached but what such an object was begun with, only when that is deleted or names something else by now, and not
+//! while another one holds the same volume at the same machine.
 
+mod names;
+mod pending;
 mod plan;
+mod poll;
 mod sync;
 mod turns;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use cloud_provider::{Cloud, CloudVolumes, Identity};
 use k8s_openapi::api::core::v1::PersistentVolume;
-use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment};
+use k8s_openapi::api::storage::v1::{CSIDriver, CSINode, VolumeAttachment};
 use kube::ResourceExt as _;
 use kube::api::Api;
 use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
+use tokio::sync::Notify;
 use tokio::task::JoinSet;
 
 use crate::account::changed;
 use crate::context::{Context, Task};
 use crate::liveness::Liveness;
+use crate::nodes::Nodes;
 use crate::queue::limits::Limits;
 use crate::queue::pump::WorkQueue;
 use crate::trimmed::Trimmed;
@@ -35,6 +44,8 @@ use crate::watch;
 use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
 
+use self::names::NamesNear;
+use self::pending::PendingAttachments;
 use self::turns::Turns;
 
 /// The source of this controller's events.
@@ -54,37 +65,54 @@ struct VolumeAttacher {
     plain_volume_api: Api<PersistentVolume>,
     attachments: Watched<VolumeAttachment>,
     volumes: Watched<PersistentVolume>,
+    nodes: Nodes,
     csi_nodes: Watched<CSINode>,
+    csi_drivers: Watched<CSIDriver>,
+    near: Mutex<NamesNear>,
+    /// Whether all is known that there was at the start. Before that each attachment is in the queue because it is there, and what else is
+    /// there adds none.
+    is_synced: AtomicBool,
     turns: Mutex<Turns>,
+    pending: Mutex<PendingAttachments>,
+    /// An attachment waits for the list of volumes.
+    is_awaited: Notify,
     cloud: Arc<dyn CloudVolumes>,
     identity: Arc<dyn Identity>,
     events: VolumeEvents,
     queue: Arc<WorkQueue>,
 }
 
-type AttacherWriters = (WatchWriter<VolumeAttachment>, WatchWriter<PersistentVolume>, WatchWriter<CSINode>);
+type AttacherWriters =
+    (WatchWriter<VolumeAttachment>, WatchWriter<PersistentVolume>, WatchWriter<CSINode>, WatchWriter<CSIDriver>);
 
 /// The controller, unless the cloud has no volumes. When it ends, what is being worked on is finished first.
 pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
     let volumes = context.account.guard(cloud.clone()).volumes.clone()?;
     let client = context.client.clone();
     let (attachments, attachment_writer) = Watched::new();
-    let ((pvs, volume_writer), (csi_nodes, csi_writer)) = (Watched::new(), Watched::new());
+    let (pvs, volume_writer) = Watched::new();
+    let ((csi_nodes, node_writer), (csi_drivers, driver_writer)) = (Watched::new(), Watched::new());
     let controller = VolumeAttacher {
         plain_attachment_api: Api::all(client.clone()),
         plain_volume_api: Api::all(client.clone()),
         client,
         attachments,
         volumes: pvs,
+        nodes: context.nodes.clone(),
         csi_nodes,
+        csi_drivers,
+        near: Mutex::default(),
+        is_synced: AtomicBool::new(false),
         turns: Mutex::default(),
+        pending: Mutex::default(),
+        is_awaited: Notify::new(),
         cloud: volumes,
         identity: cloud.identity.clone(),
         events: VolumeEvents::new(context.events.recorder(COMPONENT)),
         queue: Arc::new(WorkQueue::new(context.metrics.queue(QUEUE), Limits::per_key(), random)),
     };
     let liveness = Liveness::default();
-    let writers = (attachment_writer, volume_writer, csi_writer);
+    let writers = (attachment_writer, volume_writer, node_writer, driver_writer);
     let run = Arc::new(controller).run(writers, liveness.clone(), context.shutdown());
     Some(Task::new(liveness, run))
 }
@@ -92,7 +120,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
 impl VolumeAttacher {
     async fn run(
         self: Arc<Self>,
-        (attachments, volumes, csi_nodes): AttacherWriters,
+        (attachments, volumes, csi_nodes, csi_drivers): AttacherWriters,
         liveness: Liveness,
         shutdown: impl Future<Output = ()> + Send,
     ) {
@@ -101,14 +129,23 @@ impl VolumeAttacher {
         background.spawn(self.clone().watch_attachments(attachments));
         background.spawn(self.clone().watch_volumes(volumes));
         background.spawn(self.clone().watch_csi_nodes(csi_nodes));
+        background.spawn(self.clone().watch_csi_drivers(csi_drivers));
         let synced = async {
-            tokio::join!(self.attachments.synced(), self.volumes.synced(), self.csi_nodes.synced());
+            tokio::join!(
+                self.nodes.synced(),
+                self.attachments.synced(),
+                self.volumes.synced(),
+                self.csi_nodes.synced(),
+                self.csi_drivers.synced()
+            );
         };
         tokio::select! {
             () = synced => {}
             () = &mut shutdown => return,
         }
+        self.is_synced.store(true, Ordering::Release);
         background.spawn(self.clone().retry_with_new_credentials());
+        background.spawn(self.clone().read_lists());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
     }
@@ -116,6 +153,7 @@ impl VolumeAttacher {
     async fn watch_attachments(self: Arc<Self>, mut writer: WatchWriter<VolumeAttachment>) {
         let apply = |event: Event<VolumeAttachment>| {
             for change in self.attachments.apply(event, &mut writer) {
+                self.near.lock().change(change.before.as_deref(), change.after.as_deref());
                 let Some(after) = change.after else {
                     if let Some(before) = change.before.filter(|it| it.spec.attacher == self.driver()) {
                         self.has_gone(&before);
@@ -123,8 +161,9 @@ impl VolumeAttacher {
                     continue;
                 };
                 // What this controller itself writes of it is no reason to look again.
-                let told = |it: &VolumeAttachment| {
-                    (it.uid(), it.metadata.deletion_timestamp.is_some(), plan::is_attached(it), it.spec.clone())
+                let told = |shown: &VolumeAttachment| {
+                    let goes = shown.metadata.deletion_timestamp.is_some();
+                    (shown.uid(), goes, plan::is_attached(shown), shown.spec.clone())
                 };
                 let is_news = change.before.is_none_or(|it| told(&it) != told(&after));
                 if is_news && plan::is_due(&after, &self.driver()) {
@@ -142,7 +181,7 @@ impl VolumeAttacher {
                 let Some(after) = change.after else { continue };
                 let name = after.name_any();
                 if change.before.is_none() {
-                    self.add_due(|it| plan::volume_name(it) == Some(name.as_str()));
+                    self.add_named(|near| near.of_volume(&name));
                 }
                 if plan::is_let_go(&after, false, &self.driver()) {
                     self.queue.add(&format!("{VOLUME}{name}"));
@@ -157,12 +196,11 @@ impl VolumeAttacher {
         let apply = |event: Event<CSINode>| {
             for change in self.csi_nodes.apply(event, &mut writer) {
                 let driver = self.driver();
-                let id = |it: &Option<Arc<CSINode>>| {
-                    it.as_ref().and_then(|it| plan::node_id(it, &driver)).map(str::to_owned)
+                let id = |node: &Option<Arc<CSINode>>| {
+                    node.as_ref().and_then(|it| plan::node_id(it, &driver)).map(str::to_owned)
                 };
                 if let Some(node) = change.after.as_ref().filter(|_| id(&change.before) != id(&change.after)) {
-                    let name = node.name_any();
-                    self.add_due(|it| it.spec.node_name == name);
+                    self.add_named(|near| near.of_node(&node.name_any()));
                 }
             }
         };
@@ -170,32 +208,53 @@ impl VolumeAttacher {
         match watch::follow(api, "CSINodes", "the API server", watch::LASTS, apply).await {}
     }
 
+    async fn watch_csi_drivers(self: Arc<Self>, mut writer: WatchWriter<CSIDriver>) {
+        let apply = |event: Event<CSIDriver>| {
+            let changes = self.csi_drivers.apply(event, &mut writer);
+            let is_needless = |driver: &Option<Arc<CSIDriver>>| {
+                plan::is_needless(driver.as_deref().filter(|it| it.name_any() == self.driver()))
+            };
+            let is_due_now = changes.iter().any(|it| is_needless(&it.before) && !is_needless(&it.after));
+            if is_due_now && self.is_synced.load(Ordering::Acquire) {
+                self.add_due();
+            }
+        };
+        let api: Api<Trimmed<CSIDriver>> = Api::all(self.client.clone());
+        match watch::follow(api, "CSIDrivers", "the API server", watch::LASTS, apply).await {}
+    }
+
     /// Tries everything once more whenever a credential has changed.
     async fn retry_with_new_credentials(self: Arc<Self>) {
         let mut versions = self.identity.versions();
         loop {
             changed(&mut versions).await;
-            self.add_due(|_| true);
+            self.add_due();
         }
     }
 
-    /// An attachment is gone: those that may have waited for that are looked at.
+    /// An attachment is gone, or has left its machine: those that may have waited for that are looked at.
     fn has_gone(&self, gone: &VolumeAttachment) {
         self.let_others(&gone.name_any());
-        let volume = plan::volume_name(gone);
+        let driver = self.driver();
+        let handle_of = |it: &VolumeAttachment| plan::handle(it, self.volume_of(it).as_deref(), &driver);
+        let (volume, handle) = (plan::volume_name(gone), handle_of(gone));
         if let Some(volume) = volume {
             self.queue.add(&format!("{VOLUME}{volume}"));
         }
-        let is_near = |it: &VolumeAttachment| {
-            it.spec.node_name == gone.spec.node_name || (volume.is_some() && plan::volume_name(it) == volume)
+        // There was no room at the node, or the volume was elsewhere. Two PersistentVolumes may be of one volume.
+        let is_near = |other: &VolumeAttachment| {
+            other.spec.node_name == gone.spec.node_name
+                || (volume.is_some() && plan::volume_name(other) == volume)
+                || (handle.is_some() && handle_of(other) == handle)
         };
-        let near: Vec<_> = self.due().into_iter().filter(|it| is_near(it)).collect();
-        // There was no room, or the volume was elsewhere.
-        near.iter().for_each(|it| self.add(it));
+        let is_waiting =
+            |it: &VolumeAttachment| it.metadata.uid != gone.metadata.uid && plan::is_due(it, &driver) && is_near(it);
+        self.attachments.all().iter().filter(|it| is_waiting(it)).for_each(|it| self.add(it));
     }
 
-    /// What was held by an attachment is others' now.
+    /// Whatever an attachment has held is others' now.
     fn let_others(&self, attachment: &str) {
+        self.pending.lock().remove(attachment);
         let waiting = self.turns.lock().leave(attachment);
         waiting.iter().for_each(|it| self.queue.add(&format!("{ATTACHMENT}{it}")));
     }
@@ -204,14 +263,25 @@ impl VolumeAttacher {
         self.queue.add(&format!("{ATTACHMENT}{}", attachment.name_any()));
     }
 
-    fn add_due(&self, which: impl Fn(&VolumeAttachment) -> bool) {
-        self.due().iter().filter(|it| which(it)).for_each(|it| self.add(it));
+    /// Adds those of these names that are not as they should be.
+    fn add_named(&self, names: impl FnOnce(&NamesNear) -> Vec<String>) {
+        if !self.is_synced.load(Ordering::Acquire) {
+            return;
+        }
+        let (names, driver) = (names(&self.near.lock()), self.driver());
+        let found = names.iter().filter_map(|it| self.attachments.get(it));
+        found.filter(|it| plan::is_due(it, &driver)).for_each(|it| self.add(&it));
     }
 
-    /// The attachments that are not as they should be.
-    fn due(&self) -> Vec<Arc<VolumeAttachment>> {
+    /// Adds all that are not as they should be.
+    fn add_due(&self) {
         let driver = self.driver();
-        self.attachments.all().into_iter().filter(|it| plan::is_due(it, &driver)).collect()
+        self.attachments.all().iter().filter(|it| plan::is_due(it, &driver)).for_each(|it| self.add(it));
+    }
+
+    /// The PersistentVolume that an attachment names.
+    fn volume_of(&self, attachment: &VolumeAttachment) -> Option<Arc<PersistentVolume>> {
+        plan::volume_name(attachment).and_then(|it| self.volumes.get(it))
     }
 
     fn driver(&self) -> String {

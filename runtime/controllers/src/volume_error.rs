@@ -22,12 +22,23 @@ pub(crate) enum Error {
     /// Something has to come first.
     #[error("{0}")]
     Waits(String),
+    /// The machine takes no more volumes: it waits until one has left it.
+    #[error("{0}")]
+    Full(String),
     /// The cloud did not do it, or its answer was refused.
     #[error("the cloud did not do it")]
     Cloud(#[source] CloudError),
     /// Enough volumes were deleted lately.
     #[error("{0}")]
     Withheld(String),
+    /// The API server did not answer: how the object is, is not known, and nothing is said on it.
+    #[error("the API server did not say how {what} is")]
+    Unread {
+        /// The object.
+        what: &'static str,
+        /// Why.
+        source: object::Error,
+    },
     /// The API server did not take it.
     #[error("the API server did not take {what}")]
     Write {
@@ -42,9 +53,11 @@ impl Error {
     /// When it is tried again, after `failures` in a row before this one.
     pub(crate) fn pause(&self, failures: u32) -> Pause {
         match self {
-            Self::Refused(_) => Pause::AtLeast(SHOWN),
-            Self::Write { source, .. } if source.is_refusal() => Pause::AtLeast(SHOWN),
-            Self::Withheld(_) | Self::Waits(_) | Self::Write { .. } => Pause::AtLeast(BACK_OFF.after(failures)),
+            Self::Refused(_) | Self::Full(_) => Pause::AtLeast(SHOWN),
+            Self::Write { source, .. } | Self::Unread { source, .. } if source.is_refusal() => Pause::AtLeast(SHOWN),
+            Self::Withheld(_) | Self::Waits(_) | Self::Write { .. } | Self::Unread { .. } => {
+                Pause::AtLeast(BACK_OFF.after(failures))
+            }
             Self::Cloud(source) => BACK_OFF.pause(failures, source),
         }
     }
@@ -54,7 +67,8 @@ impl Error {
         match self {
             Self::Cloud(CloudError::RetryAfter { .. }) => false,
             Self::Write { source, .. } => !source.is_conflict(),
-            Self::Refused(_) | Self::Waits(_) | Self::Withheld(_) | Self::Cloud(_) => true,
+            Self::Unread { .. } => false,
+            Self::Refused(_) | Self::Waits(_) | Self::Full(_) | Self::Withheld(_) | Self::Cloud(_) => true,
         }
     }
 
@@ -70,8 +84,9 @@ impl Error {
             }
             Self::Cloud(CloudError::RetryAfter { .. }) => "tried again after the cloud's own pause",
             Self::Cloud(CloudError::Crashed { .. }) => "tried again as the message says",
+            Self::Full(_) => "tried again when a volume leaves the machine, and every 5 minutes",
             Self::Withheld(_) => "wait for the window to pass, or approve it on the Lease",
-            Self::Waits(_) | Self::Cloud(CloudError::Unavailable(_)) | Self::Write { .. } => {
+            Self::Waits(_) | Self::Cloud(CloudError::Unavailable(_)) | Self::Write { .. } | Self::Unread { .. } => {
                 "tried again with growing pauses"
             }
         }

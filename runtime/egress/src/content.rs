@@ -6,7 +6,7 @@ mod members;
 use std::fmt;
 
 use http::HeaderMap;
-use http::header::CONTENT_TYPE;
+use http::header::{CONTENT_ENCODING, CONTENT_TYPE};
 
 use self::members::Member;
 use crate::canonical::{self, shown};
@@ -106,10 +106,16 @@ impl RuleContent {
         let body: Vec<_> = body.iter().map(member).collect::<Result<_, _>>()?;
         let names: Vec<_> = self.fields.iter().chain(body.iter().map(|(it, _)| it)).collect();
         for (field, _) in &body {
-            let alike = |it: &&&Field| it.0.starts_with(&field.0) || field.0.starts_with(&it.0);
-            if names.iter().filter(alike).count() > 1 {
+            if names.iter().filter(|it| it.meets(field)).count() > 1 {
                 return Err(format!(
-                    "`body` says of {field} what it is, and something else names it or what is around it; name it once"
+                    "`body` says of {field} what it is, and something else names it or what is around it, in whatever letter case; \
+                     name it once"
+                ));
+            }
+            if let Some(pattern) = self.names().find(|it| field.is_read_in(it)) {
+                return Err(format!(
+                    "`body` says of {field} what it is, and some servers read it in a parameter of that name, which {pattern} lets \
+                     stand; name parameters in full, and other ones"
                 ));
             }
         }
@@ -141,8 +147,10 @@ impl RuleContent {
     /// Whether no request that this lets stand can be one of `other`: they name other texts in one member, which was read then.
     #[must_use]
     pub fn excludes(&self, other: &Self) -> bool {
+        // A cloud may overlook spaces and letter case, where this gate does not.
+        let is_alike = |one: &String, other: &String| one.trim().to_lowercase() == other.trim().to_lowercase();
         let differs = |(field, own): &(Field, Vec<String>)| {
-            other.texts(field).is_some_and(|texts| !texts.iter().any(|it| own.contains(it)))
+            other.texts(field).is_some_and(|texts| !texts.iter().any(|it| own.iter().any(|one| is_alike(one, it))))
         };
         self.body.iter().any(differs)
     }
@@ -283,6 +291,16 @@ impl Pattern {
 }
 
 impl Field {
+    /// Whether one of the two is the other, or lies in it, as a server reads them that overlooks letter case.
+    fn meets(&self, other: &Self) -> bool {
+        self.0.iter().zip(&other.0).all(|(one, other)| one.to_lowercase() == other.to_lowercase())
+    }
+
+    /// Whether some server may read it in a parameter whose name has this pattern.
+    fn is_read_in(&self, pattern: &Pattern) -> bool {
+        self.0.first().is_some_and(|it| glob::matches(&pattern.0.to_lowercase(), &it.to_lowercase()))
+    }
+
     fn parse(key: &str, text: &str) -> Result<Self, String> {
         let names: Vec<_> = text.split('.').map(str::to_owned).collect();
         let is_odd = |it: &String| it.is_empty() || it.contains('*') || it.chars().any(char::is_control);
@@ -321,6 +339,11 @@ fn is_json(headers: &HeaderMap) -> Result<(), String> {
     };
     let (media_type, parameters) = said.split_once(';').unwrap_or((&said, "charset=utf-8"));
     let is_known = matches!(media_type.trim(), "application/json" | "application/merge-patch+json");
+    if headers.contains_key(CONTENT_ENCODING) {
+        return Err("the rule names members of a body, and the request has a content-encoding: what the cloud would read is not \
+                    what is read here"
+            .to_owned());
+    }
     if is_known && parameters.trim() == "charset=utf-8" {
         return Ok(());
     }

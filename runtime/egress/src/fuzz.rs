@@ -220,6 +220,7 @@ impl Case {
         let may_send = match self.state.mode {
             Mode::None => false,
             Mode::Read => reads,
+            Mode::Update => reads || (self.state.leads && effect == Effect::Update),
             Mode::Write { deletes } => {
                 let takes_away = [Effect::Delete, Effect::Detach].contains(&effect);
                 (reads || self.state.leads) && (!takes_away || self.state.deletes < deletes)
@@ -344,6 +345,7 @@ fn state() -> impl Strategy<Value = CallState> {
     let mode = prop_oneof![
         1 => Just(Mode::None),
         4 => Just(Mode::Read),
+        4 => Just(Mode::Update),
         12 => (0_u32..3).prop_map(|deletes| Mode::Write { deletes }),
     ];
     let requests = prop_oneof![12 => 0_u32..100, 1 => 100_u32..102];

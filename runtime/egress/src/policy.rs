@@ -33,6 +33,8 @@ pub enum Mode {
     None,
     /// Requests that only read: `identity`, `get`, `list`.
     Read,
+    /// Beside these, requests that change an object that stays or give it members, and nothing else: `attach`.
+    Update,
     /// Everything that the rules allow, and so many times what takes something away: `ensure`, `delete`.
     Write {
         /// The most deletions and detachments in one call.
@@ -412,7 +414,7 @@ fn may_call_send(
             let because = format!("{what} has the effect {effect} here, and this call only reads; {next}");
             Err(Denied::new(Code::ReadOnly, because))
         }
-        Mode::Read | Mode::Write { .. } => may_write(state.leads, effect),
+        Mode::Read | Mode::Update | Mode::Write { .. } => may_write(state.leads, effect),
     }
 }
 
@@ -457,7 +459,14 @@ fn within_budgets(state: CallState, effect: Effect, body: &[u8]) -> Result<(), D
                  deletesPerDelete in `provider.limits`"
             ),
         )),
-        Mode::None | Mode::Read | Mode::Write { .. } => Ok(()),
+        Mode::Update if effect > Effect::Update => Err(Denied::new(
+            Code::Budget,
+            format!(
+                "this call attaches a volume, and what attaches one is an update; the rules call this request a {effect}; if it does \
+                 no more, the operator would have to say effect: update in its rule"
+            ),
+        )),
+        Mode::None | Mode::Read | Mode::Update | Mode::Write { .. } => Ok(()),
     }
 }
 

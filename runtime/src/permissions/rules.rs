@@ -44,10 +44,11 @@ const VOLUME_PROVISIONER: [Rights; 5] = [
     ("storage.k8s.io", "volumeattachments", &["list", "watch"]),
 ];
 
-const VOLUME_ATTACHER: [Rights; 4] = [
+const VOLUME_ATTACHER: [Rights; 5] = [
     ("storage.k8s.io", "volumeattachments", &["get", "list", "watch", "patch"]),
     ("storage.k8s.io", "volumeattachments/status", &["patch"]),
     ("storage.k8s.io", "csinodes", &["list", "watch"]),
+    ("storage.k8s.io", "csidrivers", &["list", "watch"]),
     ("", "persistentvolumes", &["list", "watch", "patch"]),
 ];
 

@@ -30,7 +30,11 @@ fn rules() -> Vec<Value> {
         json!({ "methods": ["DELETE"], "paths": ["/v2/volumes/*"], "only": [] }),
         json!({
             "methods": ["POST"], "paths": ["/v2/volumes/*/actions"], "effect": "update",
-            "fields": ["droplet_id", "region", "size_gigabytes"], "body": { "type": ["attach", "resize"] },
+            "fields": ["droplet_id", "region"], "body": { "type": ["attach"] },
+        }),
+        json!({
+            "methods": ["POST"], "paths": ["/v2/volumes/*/actions"],
+            "fields": ["region", "size_gigabytes"], "body": { "type": ["resize"] },
         }),
         json!({
             "methods": ["POST"], "paths": ["/v2/volumes/*/actions"], "effect": "detach",
@@ -165,7 +169,7 @@ async fn detached(volumes: &Arc<dyn CloudVolumes>, volume: &KnownVolume, node: &
     settled(step, |it| matches!(it, VolumeDetachment::Pending(_))).await
 }
 
-/// Cases: csi 46, 49, 57, 71
+/// Cases: csi 46, csi 49, csi 57, csi 71
 #[tokio::test]
 async fn a_volume_is_attached_enlarged_and_detached_through_the_gate() {
     let (rig, volumes) = rig(&[]).await;

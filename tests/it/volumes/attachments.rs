@@ -1,9 +1,13 @@
 //! Volumes at the machines of nodes, by the volume-attacher.
 
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use cloud_provider::{Error, PendingVolume, VolumeAttachment as Attachment, VolumeDescription};
+use cloud_provider::{
+    CloudVolume, Error, PendingVolume, VolumeAttachment as Attachment, VolumeDescription, VolumePage,
+};
 use k8s_openapi::api::core::v1::{Node, PersistentVolume, Pod};
 use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment};
 use kube::ResourceExt as _;
@@ -31,8 +35,12 @@ fn attachments(cluster: &Cluster) -> Api<VolumeAttachment> {
 
 /// An attachment of a volume, as kube-controller-manager makes it, but for its name.
 async fn attach(cluster: &Cluster, volume: &str, node: &str) {
+    attach_as(cluster, &format!("csi-{volume}"), volume, node).await;
+}
+
+async fn attach_as(cluster: &Cluster, name: &str, volume: &str, node: &str) {
     let spec = json!({ "attacher": DRIVER, "nodeName": node, "source": { "persistentVolumeName": volume } });
-    made(attachments(cluster), json!({ "metadata": { "name": format!("csi-{volume}") }, "spec": spec })).await;
+    made(attachments(cluster), json!({ "metadata": { "name": name }, "spec": spec })).await;
 }
 
 /// A volume of the driver, whose handle is its name.
@@ -176,7 +184,35 @@ async fn an_attachment_is_undone_without_volume_and_node() {
     assert_eq!(cloud.script.attach_volume.asked(), 1);
 }
 
-/// Cases: csi 48, csi 53, csi 54
+/// A machine that joined once more under another name. The first attachment goes with the first node, and the volume is in use.
+#[tokio::test]
+async fn a_volume_stays_where_another_attachment_holds_it() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let _rig = start(&cluster, &cloud);
+    persistent(&cluster, "pv-1").await;
+    attach(&cluster, "pv-1", "n1").await;
+    seen(&cluster, "pv-1", is_attached).await;
+    let drivers = json!([{ "name": DRIVER, "nodeID": "n1", "topologyKeys": [] }]);
+    made(
+        Api::<CSINode>::all(cluster.admin.clone()),
+        json!({ "metadata": { "name": "n1-again" }, "spec": { "drivers": drivers } }),
+    )
+    .await;
+    attach_as(&cluster, "second", "pv-1", "n1-again").await;
+    seen(&cluster, "pv-1", |it| it.name_any() == "second" && is_attached(it)).await;
+    attachments(&cluster).delete("csi-pv-1", &DeleteParams::default()).await.unwrap();
+    wait::until("the first one is gone", async || {
+        attachments(&cluster).get_opt("csi-pv-1").await.ok().filter(Option::is_none)
+    })
+    .await;
+    assert_eq!(detached(&cloud), []);
+    attachments(&cluster).delete("second", &DeleteParams::default()).await.unwrap();
+    gone(&cluster, "pv-1").await;
+    assert_eq!(detached(&cloud), [("pv-1".to_owned(), "n1".to_owned())]);
+}
+
+/// Cases: csi 48, csi 53, csi 54, csi 58
 #[tokio::test]
 async fn an_attachment_that_fails_says_why_and_goes_on() {
     let cluster = cluster().await;
@@ -197,11 +233,65 @@ async fn an_attachment_that_fails_says_why_and_goes_on() {
     assert!((1_020..=1_024).contains(&error(&failed).unwrap().len()));
     event(&cluster, "pv-1", "VolumeFailedAttach").await;
     seen(&cluster, "pv-1", says("machine n9 takes no more volumes: 15 are there")).await;
+    persistent(&cluster, "pv-2").await;
+    attach(&cluster, "pv-2", "n9").await;
+    seen(&cluster, "pv-2", is_attached).await;
+    assert_eq!(cloud.script.attach_volume.asked(), 3, "the full machine is not asked again");
+    attachments(&cluster).delete("csi-pv-2", &DeleteParams::default()).await.unwrap();
     let attached = seen(&cluster, "pv-1", is_attached).await;
     assert_eq!(error(&attached), None);
 }
 
-/// What is pending at a machine holds up others there, and nothing else does.
+/// Each would be asked about every two seconds.
+///
+/// Cases: csi 60
+#[tokio::test]
+async fn many_attachments_that_take_long_are_read_in_one_list() {
+    const COUNT: usize = 12;
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    cloud.script.describes_claimed_volumes(VolumeDescription {
+        driver: DRIVER.to_owned(),
+        list_page_size: 500,
+        ..VolumeDescription::default()
+    });
+    let is_done = Arc::new(AtomicBool::new(false));
+    let shown = is_done.clone();
+    cloud.script.attach_volume.answers(move |_| match shown.load(Ordering::SeqCst) {
+        true => Ok(Attachment::Ready(Vec::new())).into(),
+        false => Ok(pending(None, Duration::from_secs(2))).into(),
+    });
+    let names: Vec<_> = (0..COUNT).map(|it| format!("pv-{it}")).collect();
+    let (shown, handles) = (is_done.clone(), names.clone());
+    cloud.script.list_volumes.answers(move |_| {
+        let attached_to = if shown.load(Ordering::SeqCst) { vec!["n1".to_owned()] } else { Vec::new() };
+        let volume = |handle: &String| CloudVolume {
+            handle: handle.clone(),
+            attached_to: attached_to.clone(),
+            ..CloudVolume::default()
+        };
+        Ok(VolumePage { volumes: handles.iter().map(volume).collect(), ..VolumePage::default() }).into()
+    });
+    let _rig = start(&cluster, &cloud);
+    for name in &names {
+        persistent(&cluster, name).await;
+        attach(&cluster, name, "n1").await;
+    }
+    let handles = || cloud.script.attach_volume.calls().into_iter().map(|(it, _)| it.handle).collect::<BTreeSet<_>>();
+    wait::until("each was asked about", async || (handles().len() == COUNT).then_some(())).await;
+    let lists = cloud.script.list_volumes.asked();
+    wait::until("the list is read again", async || (cloud.script.list_volumes.asked() >= lists + 3).then_some(()))
+        .await;
+    // The first has no list yet, and all are asked about after half a minute.
+    let asked = cloud.script.attach_volume.asked();
+    assert!(asked <= 2 * COUNT + 1, "in six seconds each would be asked about three times: {asked}");
+    is_done.store(true, Ordering::SeqCst);
+    for name in &names {
+        seen(&cluster, name, is_attached).await;
+    }
+}
+
+/// A machine holds up others while an attachment is pending at it, and nothing else does.
 ///
 /// Cases: csi 59, csi 65
 #[tokio::test]

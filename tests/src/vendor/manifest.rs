@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use egress::{Effect, Method, OperationPattern, PathPattern, Rule, RuleContent};
+use egress::{Effect, Method, OperationPattern, PathPattern, Requirement, Rule, RuleContent};
 use k8s_openapi::api::core::v1::ConfigMap;
 use serde::Deserialize;
 use serde_json::Value;
@@ -19,19 +19,24 @@ pub fn cloud_config(manifest: &str) -> Value {
     serde_saphyr::from_str(&text).expect("the configuration is YAML")
 }
 
-/// A rule of an endpoint, as an operator writes it.
+/// A rule of an endpoint, as an operator writes it. A key that is not read here would be a wider rule than the operator's.
 #[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
 struct Written {
     methods: Vec<String>,
     paths: Vec<String>,
     #[serde(default)]
     operations: Vec<String>,
     effect: Option<String>,
+    #[serde(default)]
+    requires: Vec<String>,
     only: Option<Vec<String>>,
     #[serde(default, rename = "where")]
     values: BTreeMap<String, Vec<String>>,
     #[serde(default)]
     fields: Vec<String>,
+    #[serde(default)]
+    body: BTreeMap<String, Vec<String>>,
 }
 
 /// The rules of an endpoint of a cloud configuration.
@@ -49,10 +54,11 @@ fn rule(written: &Written) -> Rule {
     let methods: Vec<_> = written.methods.iter().map(|it| Method::parse(it).expect("it is a method")).collect();
     let paths: Vec<_> = written.paths.iter().map(|it| PathPattern::parse(it).expect("it is a pattern")).collect();
     let effect = written.effect.as_deref().map(|it| Effect::parse(it).expect("it is an effect"));
-    let values: Vec<_> = written.values.clone().into_iter().collect();
-    let content =
-        RuleContent::parse(written.only.as_deref(), &values, &written.fields).expect("names of what may stand");
+    let [values, body]: [Vec<_>; 2] = [&written.values, &written.body].map(|it| it.clone().into_iter().collect());
+    let content = RuleContent::parse(written.only.as_deref(), &values, &written.fields);
+    let content = content.and_then(|it| it.with_body(&body)).expect("names of what may stand");
     let operations =
         written.operations.iter().map(|it| OperationPattern::parse(it).expect("it is a pattern")).collect();
-    Rule { operations, effect, content, ..Rule::new(methods, paths) }
+    let requires = written.requires.iter().map(|it| Requirement::parse(it).expect("it can be required")).collect();
+    Rule { operations, effect, requires, content, ..Rule::new(methods, paths) }
 }

@@ -476,5 +476,5 @@ fn volumes_that_are_not_switched_on_are_not_touched() {
     assert!(refused.iter().all(|it| matches!(it, Err(Error::Invalid(why)) if why.contains("set volumes: \"true\""))));
     assert!(host.requests().is_empty());
     let rules = |host: Host| host.run(<DigitalOcean as Provider>::describe).unwrap().endpoints[0].allow.len();
-    assert_eq!(rules(Host::new().setting("volumes", "true")), rules(Host::new()) + 5);
+    assert_eq!(rules(Host::new().setting("volumes", "true")), rules(Host::new()) + 7);
 }

@@ -1,9 +1,13 @@
 //! The next step about a VolumeAttachment, and about the PersistentVolume that it names. No client, no clock, no log.
 
 use cloud_provider::{AccessMode, AttachMode, KnownVolume};
-use k8s_openapi::api::core::v1::PersistentVolume;
-use k8s_openapi::api::storage::v1::{CSINode, VolumeAttachment};
+use jiff::Timestamp;
+use k8s_openapi::api::core::v1::{CSIPersistentVolumeSource, PersistentVolume};
+use k8s_openapi::api::storage::v1::{CSIDriver, CSINode, VolumeAttachment};
 use kube::ResourceExt as _;
+use serde_json::{Value, json};
+
+use crate::volume_events::without_requests;
 
 /// The node id with which an attachment was begun: the external attacher's own annotation.
 pub(super) const NODE_ID: &str = "csi.alpha.kubernetes.io/node-id";
@@ -15,6 +19,9 @@ pub(super) const DETACH_MEMO: &str = "aerostat.dev/volume-detach-memo";
 /// The most bytes of an error in a status.
 const MESSAGE_BYTES: usize = 1_024;
 
+/// gRPC's code for a machine that takes no more volumes: where API servers keep it, kubelets count again how many there may be.
+const RESOURCE_EXHAUSTED: i32 = 8;
+
 /// The next step about an attachment.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) enum AttachStep {
@@ -23,13 +30,13 @@ pub(super) enum AttachStep {
     /// The PersistentVolume gets the finalizer: it outlives its attachments.
     GuardVolume,
     /// The attachment gets the finalizer, and keeps with which handle and node id it is begun.
-    GuardAttachment(Target),
+    GuardAttachment(VolumeTarget),
     /// One step towards the machine.
-    Attach(Target, AttachMode),
-    /// One step away from a machine that the node is no more.
-    Leave(Target),
+    Attach(VolumeTarget, AttachMode),
+    /// One step away from the volume and the machine that it was begun with, and that are not its own any more.
+    Leave(VolumeTarget),
     /// One step away from the machine: nobody uses the volume there any more.
-    Detach(Target),
+    Detach(VolumeTarget),
     /// The finalizer goes: nothing is attached by it.
     Free,
     /// Something has to come first.
@@ -40,7 +47,7 @@ pub(super) enum AttachStep {
 
 /// A volume and a machine.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Target {
+pub(super) struct VolumeTarget {
     pub(super) volume: KnownVolume,
     pub(super) node_id: String,
 }
@@ -52,8 +59,17 @@ pub(super) struct KnownFacts<'a> {
     pub(super) volume: Option<&'a PersistentVolume>,
     /// The id of its node now, as the driver's node plugin says it.
     pub(super) node_id: Option<&'a str>,
-    /// Whether another attachment holds the same volume at the same node, and stays.
-    pub(super) is_shared: bool,
+    /// Another node, whose machine has this id.
+    pub(super) machine_of: Option<&'a str>,
+    /// Whether the driver's volumes need no attachment: its node plugin does all.
+    pub(super) is_needless: bool,
+}
+
+/// A volume at a machine, and the node of the attachment that is about to take it from there.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct TakenPlace<'a> {
+    pub(super) target: &'a VolumeTarget,
+    pub(super) node: &'a str,
 }
 
 /// The external attacher's finalizer for a driver.
@@ -81,11 +97,71 @@ pub(super) fn node_id<'a>(csi_node: &'a CSINode, driver: &str) -> Option<&'a str
     csi_node.spec.drivers.iter().find(|it| it.name == driver).map(|it| it.node_id.as_str())
 }
 
-/// The volume of an attachment: its PersistentVolume's, or the one with which it was begun.
+/// Another node whose machine has this node id, by the names and provider ids of all nodes, unless it is this node's, too. Provider ids end
+/// in the cloud's own id, as node ids do.
+pub(super) fn machine_of<'a>(
+    node_id: &str,
+    node: &str,
+    nodes: impl Iterator<Item = (&'a str, &'a str)>,
+) -> Option<&'a str> {
+    let own = |it: &str| it.rsplit('/').next().filter(|it| !it.is_empty()).map(str::to_owned);
+    let id = own(node_id)?;
+    let mut same: Vec<_> =
+        nodes.filter(|(_, provider_id)| own(provider_id).as_ref() == Some(&id)).map(|(name, _)| name).collect();
+    same.sort_unstable();
+    if same.contains(&node) { None } else { same.first().copied() }
+}
+
+/// Whether a driver's volumes need no attachment, as its CSIDriver says. kube-controller-manager makes none then.
+pub(super) fn is_needless(csi_driver: Option<&CSIDriver>) -> bool {
+    csi_driver.is_some_and(|it| it.spec.attach_required == Some(false))
+}
+
+/// The volume of an attachment: the one with which it was begun, else its PersistentVolume's now.
 pub(super) fn handle(attachment: &VolumeAttachment, volume: Option<&PersistentVolume>, driver: &str) -> Option<String> {
     let inline = attachment.spec.source.inline_volume_spec.as_ref().and_then(|it| it.csi.as_ref());
-    let csi = volume.and_then(|it| it.spec.as_ref()?.csi.as_ref()).or(inline).filter(|it| it.driver == driver);
-    csi.map(|it| it.volume_handle.clone()).or_else(|| attachment.annotations().get(HANDLE).cloned())
+    let now = || handle_now(volume, driver).or_else(|| of_driver(inline, driver));
+    attachment.annotations().get(HANDLE).map(String::as_str).or_else(now).map(str::to_owned)
+}
+
+/// The handle of a PersistentVolume of this driver.
+fn handle_now<'a>(volume: Option<&'a PersistentVolume>, driver: &str) -> Option<&'a str> {
+    of_driver(volume.and_then(|it| it.spec.as_ref()?.csi.as_ref()), driver)
+}
+
+fn of_driver<'a>(source: Option<&'a CSIPersistentVolumeSource>, driver: &str) -> Option<&'a str> {
+    source.filter(|it| it.driver == driver).map(|it| it.volume_handle.as_str())
+}
+
+/// Whether another attachment may hold the volume at the machine that it is taken from, by what a watch shows. That lags behind the
+/// finalizer and the node id: whatever this lets through, the API server is asked about before anything is taken away.
+pub(super) fn may_hold(other: &VolumeAttachment, near: KnownFacts<'_>, taken: TakenPlace<'_>, driver: &str) -> bool {
+    let VolumeTarget { volume, node_id } = taken.target;
+    let is_its = |it: Option<&str>| it == Some(volume.handle.as_str());
+    let begun_at = other.annotations().get(NODE_ID);
+    stays(other, driver)
+        && (is_its(handle(other, near.volume, driver).as_deref()) || is_its(handle_now(near.volume, driver)))
+        && (begun_at.is_none_or(|it| it == node_id)
+            || near.node_id == Some(node_id.as_str())
+            || other.spec.node_name == taken.node)
+}
+
+/// Whether another attachment, as the API server knows it, holds the volume at the machine that it is taken from: it was begun there,
+/// or it is said to be attached there.
+pub(super) fn holds(other: &VolumeAttachment, near: KnownFacts<'_>, taken: TakenPlace<'_>, driver: &str) -> bool {
+    let VolumeTarget { volume, node_id } = taken.target;
+    let is_held = match (other.annotations().get(NODE_ID), near.node_id) {
+        (Some(begun_at), _) => {
+            begun_at == node_id && (other.finalizers().contains(&finalizer(driver)) || is_attached(other))
+        }
+        (None, Some(now)) => now == node_id && is_attached(other),
+        (None, None) => other.spec.node_name == taken.node && is_attached(other),
+    };
+    stays(other, driver) && is_held && handle(other, near.volume, driver).is_some_and(|it| it == volume.handle)
+}
+
+fn stays(attachment: &VolumeAttachment, driver: &str) -> bool {
+    attachment.spec.attacher == driver && attachment.metadata.deletion_timestamp.is_none()
 }
 
 /// The next step about an attachment.
@@ -93,73 +169,76 @@ pub(super) fn attachment(attachment: &VolumeAttachment, near: KnownFacts<'_>, dr
     if !is_due(attachment, driver) {
         return AttachStep::Ignore;
     }
-    let begun_at = attachment.annotations().get(NODE_ID).cloned();
-    let target = |node_id: String, memo: &str| {
-        Some(Target {
-            volume: KnownVolume {
-                handle: handle(attachment, near.volume, driver)?,
-                name: near.volume.map(|it| it.name_any()).unwrap_or_default(),
-                attributes: attributes(near.volume),
-                memo: attachment.annotations().get(memo).cloned(),
-            },
-            node_id,
-        })
-    };
-    if attachment.metadata.deletion_timestamp.is_some() {
-        if near.is_shared {
-            return AttachStep::Free;
-        }
-        // By what it was begun with: a kubelet writes its CSINode, and could name another's machine by now.
-        let Some(node_id) = begun_at.or_else(|| near.node_id.map(str::to_owned)) else {
-            return AttachStep::Wait(format!(
-                "nothing says at which machine the volume is: node {} has no id of driver {driver} any more. Detach it in the \
-                 cloud, and take the finalizer off this VolumeAttachment",
-                attachment.spec.node_name
-            ));
-        };
-        return target(node_id, DETACH_MEMO).map_or_else(
-            || {
-                AttachStep::Wait(format!(
-                    "PersistentVolume {} is gone, and nothing else says which volume this is: write it again, or detach it in the \
-                     cloud and take the finalizer off this VolumeAttachment",
-                    volume_name(attachment).unwrap_or_default()
-                ))
-            },
-            AttachStep::Detach,
-        );
+    if attachment.metadata.deletion_timestamp.is_none() {
+        return toward(attachment, near, driver);
     }
-    toward(attachment, near, driver, begun_at, target)
+    let annotations = attachment.annotations();
+    // By what it was begun with: a kubelet writes its CSINode, and could name another's machine by now.
+    let node_id = match (annotations.get(NODE_ID), annotations.contains_key(HANDLE)) {
+        (Some(begun_at), _) => begun_at.as_str(),
+        // It has left its machine, and was not begun at another one yet: the two are kept together, before the first call.
+        (None, true) => return AttachStep::Free,
+        (None, false) => match near.node_id.filter(|_| near.machine_of.is_none()) {
+            Some(now) => now,
+            None => {
+                return AttachStep::Wait(format!(
+                    "nothing says at which machine the volume is: node {} has no id of driver {driver} any more. Detach it in the \
+                     cloud, and take the finalizer off this VolumeAttachment",
+                    attachment.spec.node_name
+                ));
+            }
+        },
+    };
+    let Some(handle) = handle(attachment, near.volume, driver) else {
+        return AttachStep::Wait(format!(
+            "PersistentVolume {} is gone, and nothing else says which volume this is: write it again, or detach it in the \
+             cloud and take the finalizer off this VolumeAttachment",
+            volume_name(attachment).unwrap_or_default()
+        ));
+    };
+    AttachStep::Detach(target(attachment, near.volume, &handle, node_id, DETACH_MEMO))
 }
 
 /// The next step about an attachment that stays.
-fn toward(
-    attachment: &VolumeAttachment,
-    near: KnownFacts<'_>,
-    driver: &str,
-    begun_at: Option<String>,
-    target: impl Fn(String, &str) -> Option<Target>,
-) -> AttachStep {
-    let own = finalizer(driver);
-    if let Some(name) = volume_name(attachment) {
-        let Some(volume) = near.volume else {
-            return AttachStep::Wait(format!("PersistentVolume {name} does not exist"));
-        };
-        if volume.metadata.deletion_timestamp.is_some() {
-            return AttachStep::Refuse(format!("PersistentVolume \"{name}\" is marked for deletion"));
-        }
-        let is_of_driver = volume.spec.as_ref().and_then(|it| it.csi.as_ref()).is_some_and(|it| it.driver == driver);
-        if !is_of_driver {
-            return AttachStep::Refuse(format!("PersistentVolume {name} is not one of driver {driver}"));
-        }
-        if !volume.finalizers().contains(&own) {
-            return AttachStep::GuardVolume;
-        }
+fn toward(attachment: &VolumeAttachment, near: KnownFacts<'_>, driver: &str) -> AttachStep {
+    if near.is_needless {
+        return AttachStep::Ignore;
     }
-    if let (Some(begun_at), Some(now)) = (&begun_at, near.node_id)
-        && begun_at != now
-        && let Some(target) = target(begun_at.clone(), DETACH_MEMO)
-    {
-        return AttachStep::Leave(target);
+    let Some(name) = volume_name(attachment) else {
+        return AttachStep::Refuse(
+            "it names no PersistentVolume: volumes of in-tree plugins in pods are not attached by this controller"
+                .to_owned(),
+        );
+    };
+    let Some(volume) = near.volume else {
+        return AttachStep::Wait(format!("PersistentVolume {name} does not exist"));
+    };
+    if volume.metadata.deletion_timestamp.is_some() {
+        return AttachStep::Refuse(format!("PersistentVolume \"{name}\" is marked for deletion"));
+    }
+    let Some(handle) = handle_now(Some(volume), driver) else {
+        return AttachStep::Refuse(format!("PersistentVolume {name} is not one of driver {driver}"));
+    };
+    if let Some(other) = near.machine_of {
+        // Its kubelet writes that, and would have the volumes of its pods at another's machine.
+        return AttachStep::Refuse(format!(
+            "CSINode {} says that its id of driver {driver} is {}, which is the machine of node {other} by spec.providerID",
+            attachment.spec.node_name,
+            near.node_id.unwrap_or_default()
+        ));
+    }
+    let own = finalizer(driver);
+    if !volume.finalizers().contains(&own) {
+        return AttachStep::GuardVolume;
+    }
+    let annotations = attachment.annotations();
+    let (begun_with, begun_at) = (annotations.get(HANDLE), annotations.get(NODE_ID));
+    if let Some(begun_at) = begun_at {
+        let begun_with = begun_with.map_or(handle, String::as_str);
+        let is_elsewhere = near.node_id.is_some_and(|now| now != begun_at);
+        if is_elsewhere || begun_with != handle {
+            return AttachStep::Leave(target(attachment, near.volume, begun_with, begun_at, DETACH_MEMO));
+        }
     }
     let Some(node_id) = near.node_id else {
         return AttachStep::Wait(format!(
@@ -167,14 +246,33 @@ fn toward(
             attachment.spec.node_name
         ));
     };
-    let Some(target) = target(node_id.to_owned(), ATTACH_MEMO) else {
-        return AttachStep::Refuse(format!("its source is no volume of driver {driver}"));
-    };
-    let is_kept = attachment.annotations().get(HANDLE) == Some(&target.volume.handle) && begun_at.is_some();
+    let target = target(attachment, near.volume, handle, node_id, ATTACH_MEMO);
+    let is_kept = begun_at.is_some() && begun_with.is_some();
     match is_kept && attachment.finalizers().contains(&own) {
-        true => AttachStep::Attach(target, mode(attachment, near.volume)),
+        true => AttachStep::Attach(target, mode(volume)),
         false => AttachStep::GuardAttachment(target),
     }
+}
+
+/// A volume at a machine, with what its PersistentVolume says of it, if that is still this volume's.
+fn target(
+    attachment: &VolumeAttachment,
+    volume: Option<&PersistentVolume>,
+    handle: &str,
+    node_id: &str,
+    memo: &str,
+) -> VolumeTarget {
+    let is_its = |volume: &&PersistentVolume| {
+        volume.spec.as_ref().and_then(|it| it.csi.as_ref()).is_some_and(|it| it.volume_handle == handle)
+    };
+    let volume = volume.filter(is_its);
+    let volume = KnownVolume {
+        handle: handle.to_owned(),
+        name: volume.map(|it| it.name_any()).unwrap_or_default(),
+        attributes: attributes(volume),
+        memo: attachment.annotations().get(memo).cloned(),
+    };
+    VolumeTarget { volume, node_id: node_id.to_owned() }
 }
 
 /// The name of the PersistentVolume that an attachment names.
@@ -187,9 +285,9 @@ fn attributes(volume: Option<&PersistentVolume>) -> Vec<(String, String)> {
     csi.and_then(|it| it.volume_attributes.clone()).unwrap_or_default().into_iter().collect()
 }
 
-fn mode(attachment: &VolumeAttachment, volume: Option<&PersistentVolume>) -> AttachMode {
-    let spec = volume.and_then(|it| it.spec.as_ref()).or(attachment.spec.source.inline_volume_spec.as_ref());
-    let access = |it: &String| match it.as_str() {
+fn mode(volume: &PersistentVolume) -> AttachMode {
+    let spec = volume.spec.as_ref();
+    let access = |mode: &String| match mode.as_str() {
         "ReadWriteOnce" => Some(AccessMode::OneNode),
         "ReadWriteOncePod" => Some(AccessMode::OnePod),
         "ReadOnlyMany" => Some(AccessMode::ManyNodesRead),
@@ -208,8 +306,23 @@ pub(super) fn is_let_go(volume: &PersistentVolume, is_named: bool, driver: &str)
     volume.metadata.deletion_timestamp.is_some() && !is_named && volume.finalizers().contains(&finalizer(driver))
 }
 
+/// The status that shows an error, unless it shows it already, but for the numbers of requests in it.
+pub(super) fn error_status(attachment: &VolumeAttachment, text: &str, is_full: bool, now: Timestamp) -> Option<Value> {
+    let status = attachment.status.as_ref();
+    let (key, said) = match attachment.metadata.deletion_timestamp.is_some() {
+        true => ("detachError", status.and_then(|it| it.detach_error.as_ref())),
+        false => ("attachError", status.and_then(|it| it.attach_error.as_ref())),
+    };
+    let (message, code) = (message(text), is_full.then_some(RESOURCE_EXHAUSTED));
+    let is_said = said.and_then(|it| it.message.as_deref()).map(without_requests) == Some(without_requests(message));
+    if is_said && said.and_then(|it| it.error_code) == code {
+        return None;
+    }
+    Some(json!({ key: { "message": message, "time": now.to_string(), "errorCode": code } }))
+}
+
 /// An error as a status takes it: the API server refuses a longer one, and nobody would see it.
-pub(super) fn message(text: &str) -> &str {
+fn message(text: &str) -> &str {
     &text[..text.floor_char_boundary(MESSAGE_BYTES)]
 }
 

@@ -4,25 +4,27 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
-use cloud_provider::{AttachMode, KnownVolume, PendingVolume, Reply, VolumeAttachment as Attachment, VolumeDetachment};
+use cloud_provider::{
+    AttachMode, Error as CloudError, PendingVolume, Reply, VolumeAttachment as Attachment, VolumeDetachment,
+};
 use jiff::Timestamp;
 use k8s_openapi::api::core::v1::{ObjectReference, PersistentVolume};
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::ResourceExt as _;
 use kube::api::{Patch, PatchParams};
 use serde_json::{Value, json};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 use tracing::{debug, info, warn};
 
-use super::plan::{self, ATTACH_MEMO, AttachStep, DETACH_MEMO, HANDLE, KnownFacts, NODE_ID, Target};
-use super::turns::Place;
+use super::plan::{self, ATTACH_MEMO, AttachStep, DETACH_MEMO, HANDLE, KnownFacts, NODE_ID, TakenPlace, VolumeTarget};
+use super::turns::{PATIENCE, TurnPlace};
 use super::{ATTACHMENT, VOLUME, VolumeAttacher};
 use crate::cloud_call::{CALL, late};
 use crate::error::{BackOff, Pause, chain};
 use crate::events::reference;
+use crate::node_fields;
 use crate::object::answer;
 use crate::volume_error::{self, Error, LAG};
-use crate::volume_events::without_requests;
 use crate::worker::{NextSync, Reconcile};
 
 /// When what waits for another attachment is looked at again, if nothing has woken it.
@@ -31,7 +33,7 @@ const LOOK_AGAIN: Duration = Duration::from_secs(5);
 const STEPS: usize = 4;
 
 /// Where the work on an attachment stands.
-enum Progress {
+enum AttachProgress {
     /// It is over.
     Over,
     /// The cloud is at work: others wait.
@@ -50,44 +52,56 @@ enum Changed {
 }
 
 impl VolumeAttacher {
-    async fn sync_attachment(&self, name: &str) -> Result<Progress, Error> {
+    async fn sync_attachment(&self, name: &str) -> Result<AttachProgress, Error> {
         let known = self.attachments.get(name).filter(|it| plan::is_due(it, &self.driver()));
-        let Some(known) = known else { return Ok(Progress::Over) };
+        let Some(known) = known else { return Ok(AttachProgress::Over) };
+        let goes = known.metadata.deletion_timestamp.is_some();
+        if !self.turns.lock().may_enter(name, goes, Instant::now()) {
+            return Ok(AttachProgress::Waiting);
+        }
+        self.pending.lock().asked(name);
         // As the API server knows it now: a watch may lag behind a memo, and after a restart show an attachment that was freed long ago.
-        let live = answer(self.plain_attachment_api.get_opt(name)).await;
-        let live = live.map_err(|source| Error::Write { what: "the question for the VolumeAttachment", source })?;
-        let Some(live) = live.filter(|it| it.metadata.uid == known.metadata.uid) else {
-            return Ok(Progress::Later(LAG));
-        };
-        let mut attachment = Arc::new(live);
-        let mut volume = plan::volume_name(&attachment).and_then(|it| self.volumes.get(it));
+        let Some(live) = self.live(&known).await? else { return Ok(AttachProgress::Later(LAG)) };
+        let (mut attachment, mut volume) = (Arc::new(live), self.volume_of(&known));
         for _ in 0..STEPS {
             match self.step(&attachment, volume.as_ref()).await? {
-                Progress::Changed(Changed::Attachment(it)) => attachment = it,
-                Progress::Changed(Changed::Volume(it)) => volume = Some(it),
+                AttachProgress::Changed(Changed::Attachment(it)) => attachment = it,
+                AttachProgress::Changed(Changed::Volume(it)) => volume = Some(it),
                 progress => return Ok(progress),
             }
         }
-        Ok(Progress::Later(LAG))
+        Ok(AttachProgress::Later(LAG))
+    }
+
+    /// An attachment as the API server knows it; `None` if it is gone, or another one has its name.
+    async fn live(&self, known: &VolumeAttachment) -> Result<Option<VolumeAttachment>, Error> {
+        let live = answer(self.plain_attachment_api.get_opt(&known.name_any())).await;
+        let live = live.map_err(|source| Error::Unread { what: "the VolumeAttachment", source })?;
+        Ok(live.filter(|it| it.metadata.uid == known.metadata.uid))
     }
 
     async fn step(
         &self,
         attachment: &Arc<VolumeAttachment>,
         volume: Option<&Arc<PersistentVolume>>,
-    ) -> Result<Progress, Error> {
+    ) -> Result<AttachProgress, Error> {
         let driver = self.driver();
-        let csi_node = self.csi_nodes.get(&attachment.spec.node_name);
+        let node = &attachment.spec.node_name;
+        let (csi_node, nodes) = (self.csi_nodes.get(node), self.nodes.all());
+        let node_id = csi_node.as_deref().and_then(|it| plan::node_id(it, &driver));
+        let machines =
+            nodes.iter().filter_map(|it| Some((it.metadata.name.as_deref()?, node_fields::provider_id(it)?)));
         let near = KnownFacts {
             volume: volume.map(AsRef::as_ref),
-            node_id: csi_node.as_deref().and_then(|it| plan::node_id(it, &driver)),
-            is_shared: self.is_shared(attachment, volume, &driver),
+            node_id,
+            machine_of: node_id.and_then(|it| plan::machine_of(it, node, machines)),
+            is_needless: plan::is_needless(self.csi_drivers.get(&driver).as_deref()),
         };
         match plan::attachment(attachment, near, &driver) {
-            AttachStep::Ignore => Ok(Progress::Over),
+            AttachStep::Ignore => Ok(AttachProgress::Over),
             AttachStep::GuardVolume => match volume {
                 Some(volume) => self.guard_volume(volume, true).await,
-                None => Ok(Progress::Over),
+                None => Ok(AttachProgress::Over),
             },
             AttachStep::GuardAttachment(target) => self.guard_attachment(attachment, &target).await,
             AttachStep::Attach(target, mode) => self.attach(attachment, target, &mode).await,
@@ -99,84 +113,121 @@ impl VolumeAttacher {
         }
     }
 
-    /// Whether another attachment, which stays, holds the same volume at the same node.
-    fn is_shared(&self, one: &VolumeAttachment, volume: Option<&Arc<PersistentVolume>>, driver: &str) -> bool {
-        if one.metadata.deletion_timestamp.is_none() {
-            return false;
+    /// Whether another attachment, which stays, holds the volume at the machine that it is to be taken from.
+    async fn is_shared(&self, one: &VolumeAttachment, target: &VolumeTarget) -> Result<bool, Error> {
+        let driver = self.driver();
+        let taken = TakenPlace { target, node: &one.spec.node_name };
+        for other in self.attachments.all() {
+            if other.metadata.uid == one.metadata.uid || other.spec.attacher != driver {
+                continue;
+            }
+            let (volume, csi_node) = (self.volume_of(&other), self.csi_nodes.get(&other.spec.node_name));
+            let near = KnownFacts {
+                volume: volume.as_deref(),
+                node_id: csi_node.as_deref().and_then(|it| plan::node_id(it, &driver)),
+                ..KnownFacts::default()
+            };
+            if plan::may_hold(&other, near, taken, &driver)
+                && self.live(&other).await?.is_some_and(|it| plan::holds(&it, near, taken, &driver))
+            {
+                info!(
+                    volume = target.volume.handle,
+                    node_id = target.node_id,
+                    other = other.name_any(),
+                    "the volume stays: another VolumeAttachment holds it there"
+                );
+                return Ok(true);
+            }
         }
-        let Some(handle) = plan::handle(one, volume.map(AsRef::as_ref), driver) else { return false };
-        self.attachments.all().iter().any(|other| {
-            let volume = plan::volume_name(other).and_then(|it| self.volumes.get(it));
-            other.metadata.uid != one.metadata.uid
-                && other.spec.attacher == driver
-                && other.spec.node_name == one.spec.node_name
-                && other.metadata.deletion_timestamp.is_none()
-                && plan::handle(other, volume.as_deref(), driver).is_some_and(|it| it == handle)
-        })
+        Ok(false)
     }
 
     async fn attach(
         &self,
         attachment: &Arc<VolumeAttachment>,
-        target: Target,
+        target: VolumeTarget,
         mode: &AttachMode,
-    ) -> Result<Progress, Error> {
+    ) -> Result<AttachProgress, Error> {
         self.cloud.check().await.map_err(Error::Cloud)?;
         if !self.enter(attachment, &target, false) {
-            return Ok(Progress::Waiting);
+            return Ok(AttachProgress::Waiting);
         }
-        let Target { volume, node_id } = target;
-        let call = timeout(CALL, self.cloud.attach(&volume, &node_id, mode)).await;
-        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
-        self.events.record(&attachment.name_any(), &self.about(attachment), events);
-        match answer.map_err(Error::Cloud)? {
+        let VolumeTarget { volume, node_id } = &target;
+        match self.asked(attachment, self.cloud.attach(volume, node_id, mode)).await? {
             Attachment::Ready(context) => {
                 info!(volume = volume.handle, node_id, "the volume is attached");
                 self.say_attached(attachment, context).await
             }
-            Attachment::Pending(pending) => self.postpone(attachment, &volume, ATTACH_MEMO, pending).await,
+            Attachment::Pending(pending) => self.postpone(attachment, target, false, pending).await,
             Attachment::Occupied(other) => Err(Error::Waits(format!(
                 "volume {} is attached to {other}: it comes once that has let go of it",
                 volume.handle
             ))),
-            Attachment::Full(why) => Err(Error::Waits(format!("machine {node_id} takes no more volumes: {why}"))),
+            Attachment::Full(why) => Err(Error::Full(format!("machine {node_id} takes no more volumes: {why}"))),
         }
     }
 
+    /// The cloud's answer to a call about an attachment. Where it is not known whether the cloud does what it was asked for, the
+    /// attachment keeps its places: what others began there would meet it.
+    async fn asked<T>(
+        &self,
+        attachment: &VolumeAttachment,
+        call: impl Future<Output = Reply<Result<T, CloudError>>>,
+    ) -> Result<T, Error> {
+        let late = |_| Reply { answer: Err(late()), events: Vec::new(), wrote: true };
+        let Reply { answer, events, wrote } = timeout(CALL, call).await.unwrap_or_else(late);
+        self.events.record(&attachment.name_any(), &self.about(attachment), events);
+        if wrote && matches!(answer, Err(CloudError::Unavailable(_) | CloudError::Crashed { .. })) {
+            self.turns.lock().keep(&attachment.name_any());
+        }
+        answer.map_err(Error::Cloud)
+    }
+
     /// One step away from the machine, and the finalizer goes.
-    async fn detach(&self, attachment: &Arc<VolumeAttachment>, target: Target) -> Result<Progress, Error> {
+    async fn detach(&self, attachment: &Arc<VolumeAttachment>, target: VolumeTarget) -> Result<AttachProgress, Error> {
         match self.step_away(attachment, target).await? {
             None => self.free(attachment).await,
             Some(progress) => Ok(progress),
         }
     }
 
-    /// One step away from a machine that the node was: its attachment goes on with the one that it is.
-    async fn leave_machine(&self, attachment: &Arc<VolumeAttachment>, target: Target) -> Result<Progress, Error> {
+    /// One step away from the volume and the machine that it was begun with: it goes on with those that it names now.
+    async fn leave_machine(
+        &self,
+        attachment: &Arc<VolumeAttachment>,
+        target: VolumeTarget,
+    ) -> Result<AttachProgress, Error> {
         if let Some(progress) = self.step_away(attachment, target).await? {
             return Ok(progress);
         }
-        self.annotate(attachment, json!({ NODE_ID: null, ATTACH_MEMO: null, DETACH_MEMO: null })).await
+        let left = json!({ NODE_ID: null, ATTACH_MEMO: null, DETACH_MEMO: null });
+        let progress = self.patch(attachment, json!({ "annotations": left }), false).await?;
+        // There is room at that machine, and the volume is nowhere.
+        self.has_gone(attachment);
+        Ok(progress)
     }
 
-    /// One step away from a machine; `None` once the volume is not there.
-    async fn step_away(&self, attachment: &Arc<VolumeAttachment>, target: Target) -> Result<Option<Progress>, Error> {
+    /// One step away from a machine; `None` once the volume is not there, or is there for another attachment.
+    async fn step_away(
+        &self,
+        attachment: &Arc<VolumeAttachment>,
+        target: VolumeTarget,
+    ) -> Result<Option<AttachProgress>, Error> {
         self.cloud.check().await.map_err(Error::Cloud)?;
         if !self.enter(attachment, &target, true) {
-            return Ok(Some(Progress::Waiting));
+            return Ok(Some(AttachProgress::Waiting));
         }
-        let Target { volume, node_id } = target;
-        let call = timeout(CALL, self.cloud.detach(&volume, &node_id)).await;
-        let Reply { answer, events, .. } = call.unwrap_or_else(|_| Err(late()).into());
-        self.events.record(&attachment.name_any(), &self.about(attachment), events);
-        match answer.map_err(Error::Cloud)? {
+        // Now that nobody else is at work on the volume.
+        if self.is_shared(attachment, &target).await? {
+            return Ok(None);
+        }
+        let VolumeTarget { volume, node_id } = &target;
+        match self.asked(attachment, self.cloud.detach(volume, node_id)).await? {
             VolumeDetachment::Done => {
                 info!(volume = volume.handle, node_id, "the volume is detached");
                 Ok(None)
             }
-            VolumeDetachment::Pending(pending) => {
-                self.postpone(attachment, &volume, DETACH_MEMO, pending).await.map(Some)
-            }
+            VolumeDetachment::Pending(pending) => self.postpone(attachment, target, true, pending).await.map(Some),
         }
     }
 
@@ -184,28 +235,40 @@ impl VolumeAttacher {
     async fn postpone(
         &self,
         attachment: &Arc<VolumeAttachment>,
-        volume: &KnownVolume,
-        key: &str,
+        target: VolumeTarget,
+        goes: bool,
         pending: PendingVolume,
-    ) -> Result<Progress, Error> {
+    ) -> Result<AttachProgress, Error> {
         let PendingVolume { memo, after, reason } = pending;
+        let (name, volume, key) = (attachment.name_any(), &target.volume, if goes { DETACH_MEMO } else { ATTACH_MEMO });
         debug!(volume = volume.handle, reason, "the volume is under way");
+        // Also where the memo cannot be written.
+        self.turns.lock().keep(&name);
         if memo != volume.memo {
-            self.annotate(attachment, json!({ key: memo })).await?;
+            self.patch(attachment, json!({ "annotations": { key: memo } }), false).await?;
         }
-        Ok(Progress::UnderWay(after))
+        if self.turns.lock().is_late(&name, Instant::now()) {
+            let text = format!(
+                "the cloud has been at work on volume {} for more than {} minutes: {reason}. It is asked again, and others at the \
+                 machine wait for it no more",
+                volume.handle,
+                PATIENCE.as_secs() / 60
+            );
+            self.events.warn_once(&name, &self.about(attachment), reason_of(attachment), &text);
+        }
+        Ok(AttachProgress::UnderWay(self.await_it(&name, target, goes, after)))
     }
 
-    async fn guard_attachment(&self, attachment: &Arc<VolumeAttachment>, target: &Target) -> Result<Progress, Error> {
+    async fn guard_attachment(
+        &self,
+        attachment: &Arc<VolumeAttachment>,
+        target: &VolumeTarget,
+    ) -> Result<AttachProgress, Error> {
         let own = plan::finalizer(&self.driver());
         let others = attachment.finalizers().iter().filter(|it| **it != own);
         let finalizers: Vec<_> = others.chain([&own]).collect();
         let annotations = json!({ NODE_ID: target.node_id, HANDLE: target.volume.handle });
         self.patch(attachment, json!({ "finalizers": finalizers, "annotations": annotations }), true).await
-    }
-
-    async fn annotate(&self, attachment: &Arc<VolumeAttachment>, annotations: Value) -> Result<Progress, Error> {
-        self.patch(attachment, json!({ "annotations": annotations }), false).await
     }
 
     /// Changes the metadata of an attachment; `is_guarded`: only if nobody has changed it meanwhile.
@@ -214,21 +277,21 @@ impl VolumeAttacher {
         attachment: &VolumeAttachment,
         mut metadata: Value,
         is_guarded: bool,
-    ) -> Result<Progress, Error> {
+    ) -> Result<AttachProgress, Error> {
         metadata["uid"] = json!(attachment.metadata.uid);
         if is_guarded {
             metadata["resourceVersion"] = json!(attachment.metadata.resource_version);
         }
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         match answer(self.plain_attachment_api.patch(&attachment.name_any(), &PatchParams::default(), &patch)).await {
-            Ok(written) => Ok(Progress::Changed(Changed::Attachment(Arc::new(written)))),
-            Err(error) if error.is_gone() => Ok(Progress::Over),
+            Ok(written) => Ok(AttachProgress::Changed(Changed::Attachment(Arc::new(written)))),
+            Err(error) if error.is_gone() => Ok(AttachProgress::Over),
             Err(source) => Err(Error::Write { what: "the VolumeAttachment", source }),
         }
     }
 
     /// Nothing is attached by it: its finalizer goes, and where others hold it, its status says so.
-    async fn free(&self, attachment: &VolumeAttachment) -> Result<Progress, Error> {
+    async fn free(&self, attachment: &VolumeAttachment) -> Result<AttachProgress, Error> {
         let own = plan::finalizer(&self.driver());
         let others: Vec<_> = attachment.finalizers().iter().filter(|it| **it != own).collect();
         let has_others = !others.is_empty();
@@ -237,41 +300,33 @@ impl VolumeAttacher {
             let status = json!({ "attached": false, "attachmentMetadata": null, "detachError": null });
             self.write_status(attachment, status).await?;
         }
-        Ok(Progress::Over)
+        Ok(AttachProgress::Over)
     }
 
     async fn say_attached(
         &self,
         attachment: &VolumeAttachment,
         context: Vec<(String, String)>,
-    ) -> Result<Progress, Error> {
+    ) -> Result<AttachProgress, Error> {
         let before = attachment.status.iter().flat_map(|it| it.attachment_metadata.iter().flatten());
         let mut metadata: BTreeMap<_, _> = before.map(|(key, _)| (key.clone(), None)).collect();
         metadata.extend(context.into_iter().map(|(key, value)| (key, Some(value))));
         let status = json!({ "attached": true, "attachmentMetadata": metadata, "attachError": null });
         self.write_status(attachment, status).await?;
-        Ok(Progress::Over)
+        Ok(AttachProgress::Over)
     }
 
-    /// Shows why it is not attached, or not detached: kube-controller-manager tells it to the pod.
+    /// Shows why it is not attached, or not detached: kube-controller-manager tells it to the pod. Whether it is attached is not said
+    /// with it, since the watch may lag behind that.
     async fn say_error(&self, name: &str, error: &Error) {
         let Some(attachment) = self.attachments.get(name) else { return };
         let text = chain(error);
-        let (goes, status) = (attachment.metadata.deletion_timestamp.is_some(), attachment.status.as_ref());
-        let said = match goes {
-            true => status.and_then(|it| it.detach_error.as_ref()),
-            false => status.and_then(|it| it.attach_error.as_ref()),
-        };
-        let reason = if goes { "VolumeFailedDetach" } else { "VolumeFailedAttach" };
-        self.events.warn_once(name, &self.about(&attachment), reason, &text);
-        let message = plan::message(&text);
-        if said.and_then(|it| it.message.as_deref()).map(without_requests) == Some(without_requests(message)) {
+        self.events.warn_once(name, &self.about(&attachment), reason_of(&attachment), &text);
+        let Some(status) = plan::error_status(&attachment, &text, matches!(error, Error::Full(_)), Timestamp::now())
+        else {
             return;
-        }
-        let key = if goes { "detachError" } else { "attachError" };
-        let attached = status.is_some_and(|it| it.attached);
-        let error = json!({ "message": message, "time": Timestamp::now().to_string() });
-        if let Err(error) = self.write_status(&attachment, json!({ "attached": attached, key: error })).await {
+        };
+        if let Err(error) = self.write_status(&attachment, status).await {
             warn!(
                 error = chain(&error),
                 attachment = name,
@@ -291,7 +346,7 @@ impl VolumeAttacher {
     }
 
     /// Adds the finalizer to a PersistentVolume or takes it off, if nobody has changed it meanwhile: finalizers of others stay.
-    async fn guard_volume(&self, volume: &PersistentVolume, guard: bool) -> Result<Progress, Error> {
+    async fn guard_volume(&self, volume: &PersistentVolume, guard: bool) -> Result<AttachProgress, Error> {
         let own = plan::finalizer(&self.driver());
         let others = volume.finalizers().iter().filter(|it| **it != own);
         let finalizers: Vec<_> = others.chain(guard.then_some(&own)).collect();
@@ -300,32 +355,33 @@ impl VolumeAttacher {
         });
         let patch = Patch::Merge(json!({ "metadata": metadata }));
         match answer(self.plain_volume_api.patch(&volume.name_any(), &PatchParams::default(), &patch)).await {
-            Ok(written) => Ok(Progress::Changed(Changed::Volume(Arc::new(written)))),
-            Err(error) if error.is_gone() => Ok(Progress::Later(LAG)),
+            Ok(written) => Ok(AttachProgress::Changed(Changed::Volume(Arc::new(written)))),
+            Err(error) if error.is_gone() => Ok(AttachProgress::Later(LAG)),
             Err(source) => Err(Error::Write { what: "the finalizer of the PersistentVolume", source }),
         }
     }
 
     /// A PersistentVolume that is being deleted goes once no attachment names it.
-    async fn sync_volume(&self, name: &str) -> Result<Progress, Error> {
-        let Some(volume) = self.volumes.get(name) else { return Ok(Progress::Over) };
-        let is_named = self.attachments.all().iter().any(|it| plan::volume_name(it) == Some(name));
+    async fn sync_volume(&self, name: &str) -> Result<AttachProgress, Error> {
+        let Some(volume) = self.volumes.get(name) else { return Ok(AttachProgress::Over) };
+        let is_named = !self.near.lock().of_volume(name).is_empty();
         if plan::is_let_go(&volume, is_named, &self.driver()) {
             self.guard_volume(&volume, false).await?;
         }
-        Ok(Progress::Over)
+        Ok(AttachProgress::Over)
     }
 
     /// Whether it is this attachment's turn on its volume and its machine.
-    fn enter(&self, attachment: &VolumeAttachment, target: &Target, goes: bool) -> bool {
-        let machine = self.cloud.description().one_at_a_time_per_node.then(|| Place::Machine(target.node_id.clone()));
-        let places = [Place::Volume(target.volume.handle.clone())].into_iter().chain(machine).collect();
-        self.turns.lock().enter(&attachment.name_any(), places, goes)
+    fn enter(&self, attachment: &VolumeAttachment, target: &VolumeTarget, goes: bool) -> bool {
+        let machine =
+            self.cloud.description().one_at_a_time_per_node.then(|| TurnPlace::Machine(target.node_id.clone()));
+        let places = [TurnPlace::Volume(target.volume.handle.clone())].into_iter().chain(machine).collect();
+        self.turns.lock().enter(&attachment.name_any(), places, goes, Instant::now())
     }
 
     /// The object that a person looks at: the claim of the volume, else the volume, else the attachment.
     fn about(&self, attachment: &VolumeAttachment) -> ObjectReference {
-        let volume = plan::volume_name(attachment).and_then(|it| self.volumes.get(it));
+        let volume = self.volume_of(attachment);
         let claim = volume.as_ref().and_then(|it| it.spec.as_ref()?.claim_ref.clone());
         match (claim, volume) {
             (Some(claim), _) => ObjectReference {
@@ -340,6 +396,14 @@ impl VolumeAttacher {
     }
 }
 
+/// The reason of events about an attachment that is not as it should be.
+fn reason_of(attachment: &VolumeAttachment) -> &'static str {
+    match attachment.metadata.deletion_timestamp.is_some() {
+        true => "VolumeFailedDetach",
+        false => "VolumeFailedAttach",
+    }
+}
+
 impl Reconcile for VolumeAttacher {
     type Error = Error;
 
@@ -349,7 +413,10 @@ impl Reconcile for VolumeAttacher {
             (_, Some(name)) => return self.sync_volume(name).await.map(|_| NextSync::Done),
             _ => return Ok(NextSync::Done),
         };
-        let is_at_work = matches!(&result, Ok(Progress::UnderWay(_) | Progress::Waiting));
+        let is_at_work = match &result {
+            Ok(progress) => matches!(progress, AttachProgress::UnderWay(_) | AttachProgress::Waiting),
+            Err(_) => self.turns.lock().is_kept(name),
+        };
         if !is_at_work {
             self.let_others(name);
         }
@@ -358,10 +425,10 @@ impl Reconcile for VolumeAttacher {
         {
             self.say_error(name, error).await;
         }
-        result.map(|it| match it {
-            Progress::Over | Progress::Changed(_) => NextSync::Done,
-            Progress::UnderWay(after) | Progress::Later(after) => NextSync::After(after),
-            Progress::Waiting => NextSync::After(LOOK_AGAIN),
+        result.map(|progress| match progress {
+            AttachProgress::Over | AttachProgress::Changed(_) => NextSync::Done,
+            AttachProgress::UnderWay(after) | AttachProgress::Later(after) => NextSync::After(after),
+            AttachProgress::Waiting => NextSync::After(LOOK_AGAIN),
         })
     }
 

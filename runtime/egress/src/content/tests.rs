@@ -253,6 +253,13 @@ fn adv_175_a_text_in_a_body_is_read_once_and_in_one_way() {
     for content_type in ["text/plain", "application/x-www-form-urlencoded", "application/json; charset=utf-16"] {
         assert!(refusal(content_type, &[], body).contains("does not say that its body"), "{content_type}");
     }
+    for encoding in ["gzip", "identity"] {
+        let pairs =
+            [(CONTENT_TYPE, HeaderValue::from_static(JSON)), (CONTENT_ENCODING, HeaderValue::from_static(encoding))];
+        let headers = pairs.into_iter().collect();
+        let carried = Carried { pairs: &[], own: &[], headers: &headers, body: body.as_bytes() };
+        assert!(attach.admits(carried).is_err_and(|it| it.contains("has a content-encoding")), "{encoding}");
+    }
     assert!(refusal(JSON, &[("type", "detach")], body).contains("is not one that `only`"));
     let with_query = RuleContent { only: Some(vec![Pattern("*".to_owned())]), ..attach.clone() };
     let mut headers = HeaderMap::new();
@@ -277,16 +284,33 @@ fn adv_175_texts_of_a_body_are_written_in_full_and_once() {
     for name in ["", "a.", "a.*"] {
         assert!(parse(&[], name, &["x"]).contains("in `body` is no member"), "{name:?}");
     }
-    for fields in [["type"], ["type.of"]] {
+    for fields in [["type"], ["type.of"], ["Type"], ["TYPE.of"]] {
         assert!(parse(&fields, "type", &["x"]).contains("name it once"), "{fields:?}");
     }
     assert!(parse(&["port"], "port.kind", &["x"]).contains("name it once"), "what is below `fields` is free");
+    let texts = || vec!["x".to_owned()];
+    let twice = [("type".to_owned(), texts()), ("Type".to_owned(), texts())];
+    assert!(content(None, &[], &[]).with_body(&twice).is_err_and(|it| it.contains("name it once")));
+    for (only, values, may_stand) in [
+        (Some(&["*"][..]), &[][..], false),
+        (Some(&["t*"]), &[], false),
+        (Some(&["Type"]), &[], false),
+        (None, &[("*pe", &["x"][..])], false),
+        (Some(&["id"]), &[("tag", &["x"])], true),
+    ] {
+        let said = content(only, values, &[]).with_body(&[("type".to_owned(), texts())]);
+        assert_eq!(said.is_ok(), may_stand, "{only:?} {values:?}");
+    }
 }
 
 #[test]
 fn adv_175_only_other_texts_of_one_member_tell_requests_apart() {
     let (attach, detach) = (acting(&["attach"], &["droplet_id"]), acting(&["detach"], &[]));
     assert!(attach.excludes(&detach) && detach.excludes(&attach));
+    for alike in ["Attach", "attach ", "\u{a0}ATTACH"] {
+        let alike = acting(&[alike], &[]);
+        assert!(!attach.excludes(&alike) && !alike.excludes(&attach), "a cloud may take one for the other: {alike:?}");
+    }
     let other = content(None, &[], &["type"]).with_body(&[("kind".to_owned(), vec!["x".to_owned()])]).unwrap();
     for unlike in [acting(&["detach", "attach"], &[]), content(None, &[], &["type"]), RuleContent::default(), other] {
         assert!(!attach.excludes(&unlike) && !unlike.excludes(&attach), "{unlike:?}");

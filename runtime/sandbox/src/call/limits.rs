@@ -69,7 +69,9 @@ impl CallLimits {
             | Function::GetVolumes
             | Function::ListVolumes => Mode::Read,
             Function::Apply { deletes } => Mode::Write { deletes },
-            Function::AttachVolume | Function::ExpandVolume => Mode::Write { deletes: 0 },
+            // A volume that was enlarged never shrinks again: no call that attaches one does it.
+            Function::AttachVolume => Mode::Update,
+            Function::ExpandVolume => Mode::Write { deletes: 0 },
             Function::CreateVolume | Function::DeleteVolume | Function::DetachVolume => Mode::Write { deletes: 1 },
             Function::AbandonVolume => Mode::Write { deletes: VOLUMES_OF_A_CLAIM },
             Function::Ensure | Function::EnsureBatch { .. } => Mode::Write { deletes: self.deletes_per_ensure },
@@ -88,6 +90,25 @@ impl Default for CallLimits {
             deletes_per_ensure: 10,
             deletes_per_delete: 20,
             quarantine: Duration::from_secs(30),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_about_a_volume_may_do_what_it_is_for() {
+        let limits = CallLimits::default();
+        for (function, mode) in [
+            (Function::GetVolumes, Mode::Read),
+            (Function::AttachVolume, Mode::Update),
+            (Function::ExpandVolume, Mode::Write { deletes: 0 }),
+            (Function::DetachVolume, Mode::Write { deletes: 1 }),
+            (Function::DeleteVolume, Mode::Write { deletes: 1 }),
+        ] {
+            assert_eq!(limits.mode(function), mode, "{function}");
         }
     }
 }

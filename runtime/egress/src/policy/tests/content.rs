@@ -102,7 +102,8 @@ fn actions(beside: Option<Rule>) -> [Arc<Endpoint>; 1] {
         }
     };
     let mut allow = vec![
-        rule(&["attach", "resize"], &["droplet_id", "region", "size_gigabytes"], Effect::Update),
+        rule(&["attach"], &["droplet_id", "region"], Effect::Update),
+        rule(&["resize"], &["region", "size_gigabytes"], Effect::Write),
         rule(&["detach"], &["droplet_id", "region"], Effect::Detach),
     ];
     allow.extend(beside);
@@ -120,22 +121,24 @@ fn acted(endpoints: &[Arc<Endpoint>; 1], state: CallState, body: &str) -> String
     }
 }
 
-/// A call that attaches: it may take nothing away.
-const ATTACHES: CallState = CallState { mode: Mode::Write { deletes: 0 }, ..WRITES };
+/// A call that attaches: it may take nothing away, and enlarge nothing.
+const ATTACHES: CallState = CallState { mode: Mode::Update, ..WRITES };
+/// A call that enlarges.
+const EXPANDS: CallState = CallState { mode: Mode::Write { deletes: 0 }, ..WRITES };
 
 #[test]
 fn adv_175_a_call_that_attaches_detaches_nothing() {
     let api = actions(None);
     let attach = r#"{"type":"attach","droplet_id":1,"region":"x"}"#;
     assert_eq!(acted(&api, ATTACHES, attach), "update api.allow[0] POST /volumes/*/actions");
-    assert_eq!(
-        acted(&api, ATTACHES, r#"{"type":"resize","size_gigabytes":2}"#),
-        "update api.allow[0] POST /volumes/*/actions"
-    );
+    let resize = r#"{"type":"resize","size_gigabytes":2}"#;
+    assert_eq!(acted(&api, EXPANDS, resize), "write api.allow[1] POST /volumes/*/actions");
+    assert_eq!(acted(&api, ATTACHES, resize), "E-EGRESS-BUDGET", "a volume never shrinks again");
     assert_eq!(acted(&api, READS, attach), "E-EGRESS-READONLY");
     let detach = r#"{"type":"detach","droplet_id":1}"#;
-    assert_eq!(acted(&api, WRITES, detach), "detach api.allow[1] POST /volumes/*/actions");
+    assert_eq!(acted(&api, WRITES, detach), "detach api.allow[2] POST /volumes/*/actions");
     assert_eq!(acted(&api, ATTACHES, detach), "E-EGRESS-BUDGET");
+    assert_eq!(acted(&api, EXPANDS, detach), "E-EGRESS-BUDGET");
     for body in [
         r#"{"type":"attach","type":"detach"}"#,
         r#"{"type":"detach","type":"attach"}"#,
@@ -175,7 +178,7 @@ fn adv_175_a_body_that_is_not_read_counts_as_the_worst() {
             "E-EGRESS-BUDGET",
             "{body}: a rule that lets all stand makes it no less"
         );
-        assert!(acted(&api, WRITES, body).starts_with("detach "), "{body}");
+        assert!(!acted(&api, WRITES, body).starts_with("update "), "{body}");
     }
     assert!(acted(&api, ATTACHES, r#"{"type":"attach"}"#).starts_with("update "));
     let wide = RuleContent::parse(None, &[], &["type", "droplet_id"]).unwrap();
