@@ -187,6 +187,11 @@ impl Backend for IbmCall<'_> {
         Found::new(&live.id, &live.name, true)
     }
 
+    /// A name is one load balancer's in its VPC. Another than the usual one tells nothing: the Service's author chose it, or somebody before.
+    fn refuses_second(&self) -> bool {
+        self.service.current_ingress.is_empty() && self.service.annotation(NAME.name).is_none()
+    }
+
     fn can_create(&self) -> Result<()> {
         self.settings.can_create()?;
         self.desired(None)?;

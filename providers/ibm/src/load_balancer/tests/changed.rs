@@ -165,12 +165,12 @@ fn asked(played: &Played, service: &mut LoadBalancer) -> Vec<String> {
 }
 
 #[test]
-fn what_no_decision_needs_is_not_read() {
+fn reads_are_those_that_a_decision_needs() {
     let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
     let played = Played::new(FakeVpc::default());
     assert_eq!(asked(&played, &mut service), [""; 0], "a creation is announced");
     let subnets = "GET vpc /subnets&vpc.id=r006-1&limit=100";
-    assert_eq!(asked(&played, &mut service), ["GET &limit=100", subnets, "POST "]);
+    assert_eq!(asked(&played, &mut service), [subnets, "POST "], "two requests");
     played.cloud.borrow_mut().advance(Duration::from_secs(9));
     let (own, listeners, pools) = ("GET /lb-1", "GET /lb-1/listeners", "GET /lb-1/pools");
     let (first, second) = ("GET /lb-1/pools/pool-1/members", "GET /lb-1/pools/pool-5/members");

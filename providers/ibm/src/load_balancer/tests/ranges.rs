@@ -143,7 +143,7 @@ fn a_group_whose_creation_has_no_answer_is_waited_for() {
         let played = Played::new(FakeVpc::default()).with(SETTING, "true");
         let mut service = ranged(&["10.0.0.0/8"]);
         let _ = played.call(&mut service);
-        played.lag(Some(AdminFailure { nth: 4, how }));
+        played.lag(Some(AdminFailure { nth: 3, how }));
         let unclear = played.call(&mut service);
         assert!(matches!(&unclear, Ok(Progress::Pending(_))), "{unclear:?}");
         assert_eq!(played.reasons(), ["LoadBalancerCreationUnclear"]);
