@@ -27,6 +27,10 @@ use crate::{guests, kubelet, wait};
 /// How long the binary may take to start, to say something, or to give up.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
+/// Flags with which one of few nodes may be deleted that is as young as its test.
+pub const NODES_GO_AT_ONCE: [&str; 3] =
+    ["--node-deletion-warm-up=0s", "--node-deletion-grace-period=0s", "--node-deletion-budget=100"];
+
 /// The possessions of an operator: a folder with a cloud configuration and a token, and flags.
 pub struct Setup {
     /// The folder with its files.
