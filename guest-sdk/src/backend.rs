@@ -6,6 +6,8 @@
 //!
 //! - A creation is announced in the memo before it is sent, and sent only by the first call that has this memo
 //!   ([`LoadBalancer::is_memo_new`](crate::LoadBalancer::is_memo_new)).
+//! - Before it is sent the list is searched for the Service's mark, but where the cloud itself refuses a second load balancer
+//!   ([`Backend::refuses_second`]): there it is searched after a refusal.
 //! - After a creation without an answer, or one that a process announced which is gone, the list is searched for the Service's
 //!   mark. It is repeated only when it has been absent for [`Pauses::create_again`].
 //! - Only the id of a load balancer that is proven to be the Service's is remembered, and nothing is written to it before
@@ -85,7 +87,7 @@ mod targets;
 
 pub use self::cloud::{Backend, Pauses, Removal, Update};
 pub use self::creation::{Creation, gave_up};
-pub use self::delete::delete;
+pub use self::delete::{delete, lost};
 pub use self::ensure::{ensure, tag};
 pub use self::found::{Found, refuse_taken_name};
 pub(crate) use self::memo::remaining;

@@ -13,5 +13,5 @@ mod stage;
 pub mod story;
 mod takeover;
 
-pub use self::stage::VpcStage;
+pub use self::stage::{LEFTOVER, MostAsked, VpcStage};
 pub use self::takeover::{VpcInheritance, inheritances};

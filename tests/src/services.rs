@@ -53,6 +53,16 @@ pub fn shown_addresses(service: &Service) -> Vec<String> {
     ingress.filter_map(|it| it.ip.clone()).collect()
 }
 
+/// Waits until the status of a Service says which load balancer is its own.
+pub async fn remembered(cluster: &Cluster, name: &str) {
+    let services = services(cluster);
+    let has_memo = async || {
+        let conditions = services.get(name).await.unwrap().status?.conditions?;
+        conditions.iter().any(|it| it.type_ == "aerostat.dev/memo").then_some(())
+    };
+    wait::until(&format!("the load balancer of Service {name} is known"), has_memo).await;
+}
+
 /// Deletes a Service, and waits until it is gone.
 pub async fn delete(cluster: &Cluster, name: &str) {
     services(cluster).delete(name, &DeleteParams::default()).await.unwrap();

@@ -63,6 +63,12 @@ pub trait Backend {
     /// The fields of it that every cloud shows.
     fn found(&self, live: &Self::Live) -> Found;
 
+    /// Whether the cloud itself refuses a second load balancer with the Service's mark, because names are unique there, say. Then none is looked
+    /// for before a creation that no call has sent yet, and only a creation that is not taken is followed by [`Self::list`].
+    fn refuses_second(&self) -> bool {
+        false
+    }
+
     /// Whether a load balancer can be created as the Service asks for it. Nothing is written.
     ///
     /// # Errors
@@ -73,7 +79,7 @@ pub trait Backend {
     }
 
     /// Sends the one request that creates it, with the Service's mark. `listed` is what [`Self::list`] has just shown: nothing in
-    /// it has the mark.
+    /// it has the mark. It is empty where [`Self::refuses_second`].
     ///
     /// # Errors
     ///

@@ -3,7 +3,7 @@
 use super::cloud::{Backend, Removal, SOON};
 use super::memo::{self, AT_ONCE, Memo};
 use crate::annotations::Annotations;
-use crate::{Change, Deletion, Result, clock, events};
+use crate::{Change, Deletion, LoadBalancer, LoadBalancerStatus, Result, clock, events};
 
 /// Takes one step towards the absence of the load balancer of `backend`'s Service. One that an annotation names and that
 /// cannot be proven to be the Service's stays, with a warning.
@@ -63,13 +63,24 @@ fn delete_created<B: Backend>(backend: &B, since: u64) -> Result<Deletion> {
     let pauses = backend.pauses();
     let Some(left) = memo::remaining(since, pauses.create_again, clock::now()) else { return Ok(Deletion::Done) };
     let service = backend.service();
-    let lost = service.status().memo(Memo::Lost { since }.text(service));
+    let lost = lost_since(service, since);
     let because = format_args!(
         "load balancer {} may have been created, and may be listed late: it is looked for {} s more",
         service.name,
         left.as_secs()
     );
     Ok(Deletion::pending(lost, left.min(pauses.poll), because))
+}
+
+/// The status of a Service that is being deleted, and for which another part than its load balancer may still appear in lists: from now on
+/// [`delete`] finds the load balancer by its mark, and waits for as long as for one whose creation was not answered.
+#[must_use]
+pub fn lost(service: &LoadBalancer) -> LoadBalancerStatus {
+    lost_since(service, clock::now())
+}
+
+fn lost_since(service: &LoadBalancer, since: u64) -> LoadBalancerStatus {
+    service.status().memo(Memo::Lost { since }.text(service))
 }
 
 /// Deletes whatever has the Service's mark; `None` if nothing has it.

@@ -105,11 +105,7 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
             None => Ok(wait_for_lost(backend, clock::now(), backend.pauses().create_again)),
         };
     }
-    let created = backend.list().and_then(|listed| match listed.iter().find(|it| it.is_marked) {
-        Some(found) => Ok(Err(remember(backend, found))),
-        None => backend.create(&listed).map(Ok),
-    });
-    let created = match created {
+    let created = match send(backend) {
         Ok(Ok(created)) => created,
         Ok(Err(there)) => return Ok(there),
         // Nothing was created, and by no earlier call either: nothing may still appear in the list.
@@ -135,6 +131,27 @@ fn create<B: Backend>(backend: &B, since: u64) -> Result<Progress> {
             Ok(wait_for_lost(backend, clock::now(), backend.pauses().create_again))
         }
     }
+}
+
+/// Sends the creation, unless there is one with the Service's mark: then that is remembered (`Err`). A cloud that refuses a second one is asked
+/// which ones there are only after it has not taken the creation.
+fn send<B: Backend>(backend: &B) -> Result<std::result::Result<Creation, Progress>> {
+    if !backend.refuses_second() {
+        let listed = backend.list()?;
+        return match listed.iter().find(|it| it.is_marked) {
+            Some(found) => Ok(Err(remember(backend, found))),
+            None => backend.create(&listed).map(Ok),
+        };
+    }
+    let created = backend.create(&[]);
+    let may_be_there = match &created {
+        Ok(Creation::Begun(_) | Creation::Made(_)) => false,
+        Ok(Creation::Busy(_) | Creation::Unclear(_)) => true,
+        Err(error) => error.is_refusal(),
+    };
+    // Where the list cannot be had, what became of the creation counts.
+    let there = if may_be_there { marked(backend).unwrap_or_default() } else { None };
+    there.map_or_else(|| created.map(Ok), |it| Ok(Err(it)))
 }
 
 /// The one that the list shows with the Service's mark.

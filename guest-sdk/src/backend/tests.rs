@@ -1,6 +1,8 @@
 //! The promises, with a cloud in memory: late lists, lost answers, protected objects, and Services that name others' load
 //! balancers.
 
+mod second;
+
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -27,6 +29,7 @@ struct Cloud {
     kept: Option<Result<Change<()>>>,
     needs_tag: bool,
     proof: Option<String>,
+    refuses_second: bool,
     refused_creation: Option<Error>,
     refused_update: Option<Error>,
     refused_targets: Option<Error>,
@@ -72,6 +75,10 @@ impl Backend for Call<'_> {
 
     fn found(&self, (id, name, _): &Self::Live) -> Found {
         Found::new(id, name, *name == self.1.name).annotation(CLAIM.name, id)
+    }
+
+    fn refuses_second(&self) -> bool {
+        self.0.refuses_second
     }
 
     fn create(&self, _: &[Found]) -> Result<Creation> {
@@ -339,6 +346,17 @@ fn a_deletion_waits_for_what_may_still_appear() {
         assert_eq!(cloud.delete(&with_memo(memo), 1_030), Ok(Deletion::Done));
         assert_eq!(cloud.balancers.take(), []);
     }
+}
+
+#[test]
+fn a_deletion_with_a_lost_part_waits_for_it_too() {
+    let cloud = Cloud::default().with("lb-1", "a1", true);
+    let status = Host::new().at(1_000).run(|| lost(&with_memo("lb-1")));
+    assert_eq!(status.memo.as_deref(), Some("lost a1 since 1000"));
+    let lost = with_memo("lost a1 since 1000");
+    assert_eq!(cloud.delete(&lost, 1_001), Ok(Deletion::Done), "it is found by its mark");
+    assert!(matches!(cloud.delete(&lost, 1_059), Ok(Deletion::Pending(_))));
+    assert_eq!(cloud.delete(&lost, 1_060), Ok(Deletion::Done));
 }
 
 #[test]

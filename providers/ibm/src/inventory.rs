@@ -21,11 +21,11 @@ impl LoadBalancerInventory for Ibm {
     fn list(cursor: Option<&str>, limit: u32) -> Result<InventoryPage> {
         let settings = IbmAccountSettings::read()?;
         let Some(vpc) = &settings.vpc else { return Ok(InventoryPage::new(Vec::new(), None)) };
-        let (found, next) = api::page(cursor, limit.clamp(1, PAGE))?;
-        let subnets = if found.is_empty() { Vec::new() } else { subnets::all(vpc)? };
+        let (mut found, next) = api::page(cursor, limit.clamp(1, PAGE))?;
         let beginning = beginning(&settings);
-        let is_in_vpc = |live: &VpcBalancer| live.subnets.iter().any(|own| subnets.iter().any(|it| it.id == own.id));
-        let is_here = |it: &&VpcBalancer| is_in_vpc(it) && it.name.starts_with(&beginning);
+        found.retain(|it| it.name.starts_with(&beginning));
+        let subnets = if found.is_empty() { Vec::new() } else { subnets::all(vpc)? };
+        let is_here = |live: &&VpcBalancer| live.subnets.iter().any(|own| subnets.iter().any(|it| it.id == own.id));
         let items = found.iter().filter(is_here).map(|it| item(it, &it.name[beginning.len()..]));
         Ok(InventoryPage::new(items.collect(), next))
     }

@@ -25,7 +25,7 @@ use serde_json::json;
 use self::annotations::NAME;
 use self::desired::DesiredVpcBalancer;
 use self::ranges::OwnGroup;
-use self::step::{BalancerParts, LivePool, VpcStep};
+use self::step::{BalancerParts, LivePool, VpcNext};
 use crate::api;
 use crate::api::load_balancers::{self as balancers, VpcBalancer};
 use crate::api::subnets::VpcSubnet;
@@ -110,32 +110,33 @@ impl<'a> IbmCall<'a> {
         Ok(!live.subnets.is_empty() && live.subnets.iter().all(|it| subnets.iter().any(|subnet| subnet.id == it.id)))
     }
 
-    /// The listeners and the pools of a load balancer, and the members of the pools that have such a name as ours.
-    fn parts(id: &str) -> Result<BalancerParts> {
-        let listeners = balancers::listeners(id)?;
-        let mut pools = Vec::new();
-        for pool in balancers::pools(id)? {
-            let is_ours = names::port_of(&pool.name).is_some();
-            let members = match is_ours {
-                // Without references there is nothing to ask for.
-                true if pool.members.is_empty() => Some(Vec::new()),
-                true => {
-                    let mut members = balancers::members(id, &pool.id)?;
-                    members.sort();
-                    Some(members)
-                }
-                false => None,
-            };
-            pools.push(LivePool { pool, members });
+    /// Makes the next change of a load balancer that takes changes, as `next` decides. `None` if there is none. Of its parts its pools are read,
+    /// and what else the decision needs.
+    fn change(
+        &self,
+        live: &VpcBalancer,
+        service: &LoadBalancer,
+        desired: &mut DesiredVpcBalancer,
+        next: impl Fn(&str, &BalancerParts, &DesiredVpcBalancer, &[String]) -> VpcNext,
+    ) -> Result<Option<Change<String>>> {
+        let id = &*live.id;
+        let pools = balancers::pools(id)?.into_iter().map(LivePool::of).collect();
+        let mut parts = BalancerParts { listener_count: live.listeners.len(), listeners: None, pools };
+        if desired.chooses(service) {
+            // Those that take traffic stay.
+            for pool in parts.unread() {
+                parts.keep_members(&pool, balancers::members(id, &pool)?);
+            }
         }
-        Ok(BalancerParts { listeners, pools })
-    }
-
-    /// Makes the next change of a load balancer that takes changes. `None` if it is as desired.
-    fn change(&self, live: &VpcBalancer, desired: &mut DesiredVpcBalancer) -> Result<Option<Change<String>>> {
-        let parts = Self::parts(&live.id)?;
-        let addresses = desired.addresses(self.service, &parts.chosen());
-        step::next(&live.id, &parts, desired, &addresses).map(VpcStep::send).transpose()
+        let addresses = desired.addresses(service, &parts.chosen());
+        loop {
+            match next(id, &parts, desired, &addresses) {
+                VpcNext::Nothing => return Ok(None),
+                VpcNext::Change(step) => return step.send().map(Some),
+                VpcNext::ReadListeners => parts.listeners = Some(balancers::listeners(id)?),
+                VpcNext::ReadMembers(pool) => parts.keep_members(&pool, balancers::members(id, &pool)?),
+            }
+        }
     }
 }
 
@@ -184,6 +185,11 @@ impl Backend for IbmCall<'_> {
     fn found(&self, live: &VpcBalancer) -> Found {
         // It is remembered: whose it is was decided before.
         Found::new(&live.id, &live.name, true)
+    }
+
+    /// A name is one load balancer's in its VPC. Another than the usual one tells nothing: the Service's author chose it, or somebody before.
+    fn refuses_second(&self) -> bool {
+        self.service.current_ingress.is_empty() && self.service.annotation(NAME.name).is_none()
     }
 
     fn can_create(&self) -> Result<()> {
@@ -236,7 +242,7 @@ impl Backend for IbmCall<'_> {
         let mut desired = self.desired(Some(live))?;
         let change = match self.own_group().guard(live, desired.protocol, &mut desired.warnings)? {
             Some(change) => Some(change),
-            None => self.change(live, &mut desired)?,
+            None => self.change(live, self.service, &mut desired, step::next)?,
         };
         let warnings: Warnings = std::mem::take(&mut desired.warnings);
         match change {
@@ -266,9 +272,7 @@ impl Backend for IbmCall<'_> {
         let Ok(mut desired) = DesiredVpcBalancer::of(&chosen, &self.account, false, Some(live)) else {
             return Ok(Change::Done(()));
         };
-        let parts = Self::parts(&live.id)?;
-        let addresses = desired.addresses(&chosen, &parts.chosen());
-        match step::members(&live.id, &parts, &desired, &addresses).map(VpcStep::send).transpose()? {
+        match self.change(live, &chosen, &mut desired, step::members)? {
             None => Ok(Change::Done(())),
             // It takes one change at a time: other pools follow in later calls.
             Some(Change::Done(why) | Change::Busy(why)) => Ok(Change::Busy(why)),

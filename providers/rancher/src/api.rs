@@ -8,13 +8,10 @@ use serde_json::Value;
 
 /// The endpoint `api` of the operator's config: an environment, `…/v2-beta/projects/1a5`.
 pub(crate) const API: Client<'_> = Client::new("api").busy(|it| it.status() == 409 || has_code(it, PASSING));
-
 /// The most resources that are asked for at a time.
 pub(crate) const LARGEST: u32 = 1_000;
-
 /// Another resource has this name.
 pub(crate) const NAME_TAKEN: &str = "NotUnique";
-
 /// Codes of refusals that pass: the state that was read is an old one.
 const PASSING: &[&str] = &["ActionNotAvailable", NAME_TAKEN];
 

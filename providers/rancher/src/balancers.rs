@@ -12,12 +12,9 @@ use crate::api::{API, CattleResource, NAME_TAKEN, act, all, busy, has_code};
 use crate::provider::Rancher;
 
 const SECOND: Duration = Duration::from_secs(1);
-
 const COLLECTION: &str = "loadbalancerservices";
-
 /// The name of the stack in which load balancers are, as Rancher's own controller called it.
 const STACK: &str = "kubernetes-loadbalancers";
-
 /// The name of Rancher's setting that says which image balances load.
 const IMAGE: &str = "lb.instance.image";
 
@@ -38,10 +35,13 @@ impl LoadBalancers for Rancher {
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let call = Call::about(unwanted)?;
+        if call.may_have_hidden_target()? {
+            return Ok(Deletion::pending(backend::lost(unwanted), SECOND, "its external service may be listed late"));
+        }
         Ok(match backend::delete(&call)? {
             pending @ Deletion::Pending(_) => pending,
             // Its name and mark find it, also where the load balancer is gone or another's.
-            ended => match call.delete_target()? {
+            ended => match call.delete_target(None)? {
                 Change::Done(()) => ended,
                 Change::Busy(why) => Deletion::pending(unwanted.status(), call.change_pause(), why),
             },
@@ -61,6 +61,13 @@ impl<'a> Call<'a> {
     fn about(service: &'a LoadBalancer) -> Result<Self> {
         let pauses = Pauses { poll: settings::get(&POLL)?, create_again: settings::get(&CREATE_AGAIN)? };
         Ok(Self { service, mark: service.owner.mark()?.to_string(), pauses })
+    }
+
+    /// Whether the external service may be there although no list shows it yet: the load balancer leads to none.
+    fn may_have_hidden_target(&self) -> Result<bool> {
+        let Some(id) = self.service.memo.as_deref().filter(|it| self.is_id(it)) else { return Ok(false) };
+        let is_bare = |it: CattleResource| it.has_mark(&self.mark) && it.lb_config["portRules"][0].is_null();
+        Ok(self.find(id)?.is_some_and(is_bare) && self.find_target()?.is_none())
     }
 
     /// The name that Rancher's own controller gave: it holds the Service's UID.
@@ -89,12 +96,6 @@ impl<'a> Call<'a> {
         self.service.ports.iter().map(|it| format!("{0}:{0}/tcp", it.port)).collect()
     }
 
-    /// The rules that lead to this external service.
-    fn rules(&self, target: &str) -> Vec<Value> {
-        let rule = |it: &Port| rule([json!(it.port), json!(it.node_port), json!(target), json!("tcp")]);
-        self.service.ports.iter().map(rule).collect()
-    }
-
     /// One step: the reason to come again, or nothing is left to do.
     fn step(&self, live: &CattleResource) -> Result<Option<String>> {
         self.check()?;
@@ -116,7 +117,8 @@ impl<'a> Call<'a> {
             Change::Done(id) => id,
             Change::Busy(why) => return Ok(Some(why)),
         };
-        let rules = self.rules(&target);
+        let of = |it: &Port| rule([json!(it.port), json!(it.node_port), json!(target), json!("tcp")]);
+        let rules: Vec<_> = self.service.ports.iter().map(of).collect();
         let fields = |it: &Value| rule(RULE.map(|name| it[name].clone()));
         let shown = live.lb_config["portRules"].as_array().into_iter().flatten().map(fields);
         if shown.map(|it| it.to_string()).collect::<SortedSet<_>>() != rules.iter().map(Value::to_string).collect() {
@@ -196,14 +198,13 @@ impl Backend for Call<'_> {
 
     fn update(&self, live: &CattleResource) -> Result<Update> {
         live.refuse_others(&self.mark)?;
-        let waits = live.changes()?;
-        if let Some(why) = waits.map_or_else(|| self.step(live), |why| Ok(Some(why)))? {
+        if let Some(why) = live.changes()?.map_or_else(|| self.step(live), |why| Ok(Some(why)))? {
             return Ok(Update::Busy(why));
         }
         let endpoints = live.public_endpoints.as_array().into_iter().flatten();
         let addresses: SortedSet<&str> = endpoints.filter_map(|it| it["ipAddress"].as_str()).collect();
-        let is_reached = !addresses.is_empty();
-        Ok(if is_reached { Update::Done(addresses.into_iter().map(Ingress::ip).collect()) } else { Update::Building })
+        let reached: Vec<Ingress> = addresses.into_iter().map(Ingress::ip).collect();
+        Ok(if reached.is_empty() { Update::Building } else { Update::Done(reached) })
     }
 
     fn follow_nodes(&self, live: &CattleResource) -> Result<Change<()>> {
@@ -217,7 +218,7 @@ impl Backend for Call<'_> {
             return Ok(Removal::Foreign(others.why().to_owned()));
         }
         // The load balancer goes last: its id is the one that is remembered.
-        self.delete_target()?.and_then(|()| live.delete(COLLECTION).map(Change::Busy)).map(Removal::from)
+        self.delete_target(Some(&live))?.and_then(|()| live.delete(COLLECTION).map(Change::Busy)).map(Removal::from)
     }
 }
 

@@ -9,7 +9,6 @@ mod provider;
 mod targets;
 
 pub use crate::provider::Rancher;
-
 use aerostat_sdk::{Description, Effect, Endpoint, Method, Provider, Result};
 
 aerostat_sdk::export!(Rancher: Provider, Instances, LoadBalancers);
@@ -19,7 +18,7 @@ impl Provider for Rancher {
         let one = "/loadbalancerservices/*";
         let api = Endpoint::new("api", "Rancher 1.x", "https://rancher.example/v2-beta/projects/1a5")
             .allow([Method::Get], ["/hosts", "/hosts/*", "/hosts/*/ipaddresses", "/ipaddresses"], [])
-            .allow([Method::Get], ["/settings", "/stacks", "/externalservices"], [])
+            .allow([Method::Get], ["/settings", "/stacks", "/externalservices", "/externalservices/*"], [])
             .allow([Method::Get], ["/loadbalancerservices", one, "/loadbalancerservices/*/consumedservices"], [])
             .allow([Method::Post], ["/stacks"], [])
             .fields(["externalId", "name"])

@@ -36,9 +36,13 @@ impl Call<'_> {
         Ok(Change::Done(live.id))
     }
 
-    /// Takes one step towards its absence.
-    pub(crate) fn delete_target(&self) -> Result<Change<()>> {
-        let own = self.find_target()?.filter(|it| it.has_mark(&self.mark));
+    /// Takes one step towards its absence: it is known by its id where the load balancer leads to it, and else by its name.
+    pub(crate) fn delete_target(&self, balancer: Option<&CattleResource>) -> Result<Change<()>> {
+        let found = match balancer.and_then(|it| it.lb_config["portRules"][0]["serviceId"].as_str()) {
+            Some(id) => API.get([COLLECTION, id]).find()?.filter(|it: &CattleResource| !it.is_removed()),
+            None => self.find_target()?,
+        };
+        let own = found.filter(|it| it.has_mark(&self.mark));
         own.map_or(Ok(Change::Done(())), |live| live.delete(COLLECTION).map(Change::Busy))
     }
 
@@ -47,7 +51,7 @@ impl Call<'_> {
         Ok(format!("{}-{}", cluster()?.uid.chars().take(8).collect::<String>(), self.service.name))
     }
 
-    fn find_target(&self) -> Result<Option<CattleResource>> {
+    pub(crate) fn find_target(&self) -> Result<Option<CattleResource>> {
         let name = self.target_name()?;
         let found: Vec<CattleResource> = all(&API.get([COLLECTION]).query("name", &name))?;
         let found = found.into_iter().filter(|it| it.name.as_ref() == Some(&name) && !it.is_removed());

@@ -5,7 +5,7 @@ use serde_json::json;
 use tests::clouds::ibm::{Fault, OTHER_VPC, Options, VpcKind, machine_id};
 use tests::vendor::{IbmCloud, Vendor as _};
 
-use crate::setup::{Rig, joining, node, worker};
+use crate::setup::{Rig, joining, labelled, node, worker};
 
 /// The provider id of a machine.
 fn id(number: u8) -> String {
@@ -31,6 +31,20 @@ async fn ibm_001_all_machines_of_the_vpc_are_one_list() {
     let external = |name: &str| of(name).addresses.iter().filter(|it| it.kind == AddressKind::ExternalIp).count();
     assert_eq!((external("web-2"), external("web-1")), (1, 0), "never a copy of the internal address");
     assert_eq!(of("web-2").zone.as_deref(), Some("us-south-2"));
+}
+
+/// Cases: ibm 2
+#[tokio::test]
+async fn ibm_002_labels_of_a_worker_cost_no_request() {
+    let rig = Rig::instant().await;
+    let begun = rig.cloud.requests().len();
+    let found = rig.get(labelled()).await.unwrap().unwrap();
+    assert_eq!(found.provider_id.as_deref(), Some("ibm://acc0123456789///c1clusterid/kube-c1-w2"));
+    assert!(rig.asked_since(begun).is_empty(), "{:?}", rig.asked_since(begun));
+    let mut four = labelled();
+    four.labels.pop();
+    assert_eq!(rig.get(four).await, Ok(None), "no instance of the VPC has its name");
+    assert_eq!(rig.asked_since(begun).len(), 1);
 }
 
 /// Cases: ibm 3, ibm 5, ibm 6

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use tests::clouds::ibm::{Options, VPC, VpcKind, machine_address};
 use tests::vendor::{IbmCloud, Vendor as _};
 
-use crate::setup::{Rig, Service, port, worker};
+use crate::setup::{Rig, Service, labelled, port, worker};
 
 const BALANCERS: &str = "/v1/load_balancers";
 
@@ -289,17 +289,7 @@ async fn ibm_041_source_ranges_without_the_setting_are_told() {
 async fn ibm_043_classic_infrastructure_has_nodes_by_labels() {
     let rig = Rig::classic().await;
     let begun = rig.cloud.requests().len();
-    let mut node = cloud_provider::Node { name: "10.1.2.3".to_owned(), ..cloud_provider::Node::default() };
-    for (label, value) in [
-        ("internal-ip", "10.1.2.3"),
-        ("worker-id", "kube-c1-w2"),
-        ("machine-type", "b3c.4x16"),
-        ("zone", "dal10"),
-        ("region", "us-south"),
-    ] {
-        node.labels.push((format!("ibm-cloud.kubernetes.io/{label}"), value.to_owned()));
-    }
-    let found = rig.get(node).await.unwrap().unwrap();
+    let found = rig.get(labelled()).await.unwrap().unwrap();
     assert_eq!(found.provider_id.as_deref(), Some("ibm://acc0123456789///c1clusterid/kube-c1-w2"));
     assert_eq!(found.machine_type.as_deref(), Some("b3c.4x16"));
     let mut service = Service::new(&rig);

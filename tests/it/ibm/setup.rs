@@ -90,3 +90,16 @@ impl Rig {
 pub(crate) fn worker(number: u8) -> Node {
     IbmCloud::worker(number)
 }
+
+/// The node of a worker of IBM's Kubernetes service, with the five labels that say all.
+pub(crate) fn labelled() -> Node {
+    let labels = [
+        ("internal-ip", "10.1.2.3"),
+        ("worker-id", "kube-c1-w2"),
+        ("machine-type", "b3c.4x16"),
+        ("zone", "dal10"),
+        ("region", "us-south"),
+    ];
+    let label = |(name, value): (&str, &str)| (format!("ibm-cloud.kubernetes.io/{name}"), value.to_owned());
+    Node { name: "10.1.2.3".to_owned(), labels: labels.map(label).into(), ..Node::default() }
+}

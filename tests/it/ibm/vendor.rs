@@ -2,16 +2,16 @@
 //! recordings of `tests/golden/ibm`, played against the simulated account.
 
 use kube::api::DeleteParams;
-use tests::ibm_vendor::{VpcStage, inheritances};
+use tests::ibm_vendor::{LEFTOVER, VpcStage, inheritances};
+use tests::services;
 use tests::vendor::{IbmCloud, Vendor as _};
-use tests::{services, wait};
 
 use crate::known;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn aerostat_leaves_what_ibms_own_manager_leaves() {
     let stage = VpcStage::resting().await;
-    let compared = stage.play(&known::TABLE, |line| println!("{line}")).await;
+    let compared = stage.play(&known::TABLE, &known::MOST, |line| println!("{line}")).await;
     stage.end().await;
     stage.cloud.assert_valid();
     let wrong = compared.verdict(&known::TABLE);
@@ -32,11 +32,7 @@ async fn all_that_ibms_own_manager_left_is_taken_over_unwritten() {
         }
         stage.start().await;
         for name in &names {
-            wait::until(&format!("{name} is known after {step}"), async || {
-                let status = stage.services().get(name).await.unwrap().status?;
-                status.conditions?.into_iter().find(|it| it.type_ == "aerostat.dev/memo")
-            })
-            .await;
+            services::remembered(&stage.cluster, name).await;
         }
         stage.rests().await;
         assert_eq!(stage.writes_since(begun), [""; 0], "{names:?} after {step}");
@@ -49,7 +45,7 @@ async fn all_that_ibms_own_manager_left_is_taken_over_unwritten() {
         }
         let left = IbmCloud::built(stage.cloud.account());
         assert_eq!(left.len(), 1, "{step}: {left:?}");
-        assert_eq!(left[0].name, "kube-c1clusterid-0123456789abcdef0123456789abcdef", "{step}");
+        assert_eq!(left[0].name, LEFTOVER, "{step}");
     }
     stage.end().await;
     stage.cloud.assert_valid();

@@ -77,6 +77,14 @@ impl Compared {
         self
     }
 
+    /// The same, and wrong where something in the cloud is another than before.
+    #[must_use]
+    pub fn unchanged(mut self, step: &str, name: &str, before: &Value, now: &Value) -> Self {
+        let changed = differences(before, now);
+        self.wrong.extend(changed.iter().map(|it| format!("{step}: {name} is not this step's to change: {it}")));
+        self
+    }
+
     /// All that is not as it should be: differences that are not meant, and rows of the table by which nothing is meant any more.
     #[must_use]
     pub fn verdict(mut self, table: &[Meant]) -> Vec<String> {
@@ -151,12 +159,16 @@ mod tests {
     }
 
     #[test]
-    fn requests_beyond_a_number_are_wrong() {
+    fn requests_beyond_a_number_and_foreign_changes_are_wrong() {
         let asked = Asked::counted([("GET".to_owned(), false, 3), ("PUT".to_owned(), true, 2)]);
         let bounded = |most: (usize, usize)| Compared::default().bounded("a", &asked, most).wrong;
         assert_eq!((bounded((3, 2)), bounded((9, 9))), (Vec::new(), Vec::new()));
         let expected = "a: 3 reads and 2 writes are more than (2, 2): {\"GET\": 3, \"PUT\": 2}";
         assert_eq!((bounded((2, 2)), bounded((3, 1)).len()), (vec![expected.to_owned()], 1));
+        let of =
+            |now: Value| Compared::default().unchanged("a/delete", "shared", &json!({ "ports": [80] }), &now).wrong;
+        assert_eq!(of(json!({ "ports": [80] })), [""; 0]);
+        assert_eq!(of(Value::Null).len(), 1);
     }
 
     #[test]

@@ -29,7 +29,7 @@ pub fn left_of_kind(recording: &Map<String, Value>, kind: &str) -> Map<String, V
     of.collect()
 }
 
-/// What a manager leaves on a Service, with its labels.
+/// The fields of a Service that a manager writes, with its labels.
 #[must_use]
 pub fn seen_labelled(service: &Value) -> Value {
     if service.is_null() {
@@ -40,7 +40,7 @@ pub fn seen_labelled(service: &Value) -> Value {
     seen
 }
 
-/// What a manager leaves on a Node: labels but for those of its kubelet, its provider id, networks, taints and addresses.
+/// The fields of a Node that a manager writes: labels but for those of its kubelet, its provider id, networks, taints and addresses.
 #[must_use]
 pub fn seen_node(node: &Value) -> Value {
     if node.is_null() {

@@ -1,7 +1,7 @@
 //! A cluster, the VPC of the recordings, and the binary between them.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::ResourceExt as _;
@@ -23,19 +23,19 @@ use super::seen::{self, LeftVpcObjects};
 use super::story::{THREE_PORTS, VpcChange, VpcScope, VpcStoryStep, action, made, read_story};
 
 /// Once a step is over, nothing is asked for longer than it takes to come back to a Service.
-const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(1_600), patience: Duration::from_secs(60) };
+const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(2_500), patience: Duration::from_secs(60) };
 /// Steps that aerostat refuses and theirs does not: a Warning ends them.
 const REFUSED: [&str; 1] = ["lb-type-misspelt"];
-/// What lets one of few nodes be deleted that is as young as the test.
-const FLAGS: [&str; 5] = [
-    "--node-status-update-frequency=1h",
-    "--node-monitor-period=2s",
-    "--node-deletion-warm-up=0s",
-    "--node-deletion-grace-period=0s",
-    "--node-deletion-budget=100",
-];
 /// The load balancer of the recorded account whose name says that it is of a Service of this cluster, which nobody knows.
-const LEFTOVER: &str = "kube-c1clusterid-0123456789abcdef0123456789abcdef";
+pub const LEFTOVER: &str = "kube-c1clusterid-0123456789abcdef0123456789abcdef";
+
+/// Load balancers that no step may change, once they are there: of another Service than the step's, and of none.
+const STAYS: [&str; 2] = ["shared-name", LEFTOVER];
+/// How often the nodes' states are looked at, and addresses are not asked for again in the story.
+const FLAGS: [&str; 2] = ["--node-status-update-frequency=1h", "--node-monitor-period=2s"];
+
+/// The most reads and writes in a step or a chapter.
+pub type MostAsked = (&'static str, (usize, usize));
 
 /// A place for the story.
 pub struct VpcStage {
@@ -63,7 +63,7 @@ impl VpcStage {
             [1, 3].into_iter().for_each(|it| add_machine(world, it));
             world.add_foreign(VPC, LEFTOVER);
         });
-        let setup = ibm::setup(&cluster, &cloud).flags(&FLAGS);
+        let setup = ibm::setup(&cluster, &cloud).flags(&FLAGS).flags(&operator::NODES_GO_AT_ONCE);
         Self { cluster, cloud, setup, process: Mutex::default(), known: std::sync::Mutex::default() }
     }
 
@@ -113,17 +113,34 @@ impl VpcStage {
         }
     }
 
-    /// Plays the story, and compares each step with its recording. `say` hears of each step how much was asked.
-    pub async fn play(&self, table: &[Meant], say: impl Fn(String)) -> Compared {
+    /// Plays the story, and compares each step with its recording. `most` says how much is asked at most, and `say` hears of each step how much was.
+    pub async fn play(&self, table: &[Meant], most: &[MostAsked], say: impl Fn(String)) -> Compared {
+        let bound = |compared: Compared, name: &str, asked: &Asked| match most.iter().find(|it| it.0 == name) {
+            Some((_, most)) => compared.bounded(name, asked, *most),
+            None => compared,
+        };
         let mut compared = Compared::default();
+        let mut stays = Map::new();
         for (chapter, recorded) in read_story() {
-            let mut steps = Vec::new();
+            let (mut steps, mut in_all) = (Vec::new(), Asked::default());
             for step in recorded {
                 let played = self.play_step(chapter.scope, &step, table).await;
                 let line = |asked: &Asked| (asked.reads(), asked.writes());
                 say(format!("{}: {:?} of {:?}", played.name, line(&played.ours.asked), line(&played.theirs.asked)));
+                compared = bound(compared, &played.name, &played.ours.asked);
+                in_all.add(&played.ours.asked);
+                for name in STAYS {
+                    let now = &played.ours.seen["cloud"][name];
+                    if let Some(before) = stays.get(name) {
+                        compared = compared.unchanged(&played.name, name, before, now);
+                    } else if !now.is_null() {
+                        stays.insert(name.to_owned(), now.clone());
+                    }
+                }
                 steps.push(played);
             }
+            say(format!("{}: {:?}", chapter.name, in_all.actions));
+            compared = bound(compared, chapter.name, &in_all);
             compared.add(compare(table, chapter.name, &steps));
         }
         compared
@@ -240,10 +257,18 @@ impl VpcStage {
     }
 
     /// Waits until nothing is asked any more.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it goes on.
     pub async fn rests(&self) {
-        let count = self.cloud.requests().len();
-        let last = || self.cloud.requests_from(count.saturating_sub(1)).last().map(|it| it.at);
-        until_alike(&[], "rest", &Value::Null, LIMITS, async || Value::Null, last).await;
+        let begun = Instant::now();
+        wait::until("nothing is asked any more", async || {
+            let last = self.cloud.requests().last().map(|it| it.at);
+            let is_past = last.is_none_or(|it| it.elapsed().is_ok_and(|it| it > LIMITS.quiet));
+            (begun.elapsed() > LIMITS.quiet && is_past).then_some(())
+        })
+        .await;
     }
 
     fn theirs(&self, step: &VpcStoryStep) -> Value {

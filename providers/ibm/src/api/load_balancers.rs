@@ -20,6 +20,9 @@ pub(crate) struct VpcBalancer {
     pub(crate) provisioning_status: String,
     #[serde(default)]
     pub(crate) subnets: Vec<VpcId>,
+    /// References without what they listen to.
+    #[serde(default)]
+    pub(crate) listeners: Vec<VpcId>,
     #[serde(default)]
     pub(crate) security_groups: Vec<VpcGroupReference>,
     profile: Option<VpcBalancerProfile>,

@@ -121,6 +121,11 @@ impl DesiredVpcBalancer {
         }
     }
 
+    /// Whether there may be more nodes than take traffic.
+    pub(super) fn chooses(&self, service: &LoadBalancer) -> bool {
+        self.quota.is_some() || service.nodes.len() > members::MOST
+    }
+
     /// The addresses of the nodes that take traffic, of which `chosen` do so now.
     pub(super) fn addresses(&mut self, service: &LoadBalancer, chosen: &SortedSet<String>) -> Vec<String> {
         members::choose(&service.nodes, self.zone.as_deref(), self.quota, chosen, &mut self.warnings)

@@ -34,12 +34,19 @@ pub(super) fn of_service(service: &LoadBalancer, vpc: &str, allowed: &Allowed) -
     let all = api::all(vpc)?;
     let (mut ids, mut seen) = (Vec::new(), SortedSet::new());
     for word in &words {
-        let found: &VpcSecurityGroup = all.iter().find(|it| it.id == *word || it.name == *word).ok_or_else(|| {
+        let mut named = all.iter().filter(|it| it.id == *word || it.name == *word);
+        let found: &VpcSecurityGroup = named.next().ok_or_else(|| {
             Error::invalid(format_args!(
                 "annotation {}: {word:?} is no id or name of a security group of this VPC",
                 SECURITY_GROUPS.name
             ))
         })?;
+        if let Some(other) = named.next() {
+            return Err(Error::invalid(format_args!(
+                "annotation {}: {word:?} is security group {} and security group {}: name one by its id",
+                SECURITY_GROUPS.name, found.id, other.id
+            )));
+        }
         if seen.insert(found.id.clone()) {
             ids.push(found.id.clone());
         }

@@ -15,44 +15,124 @@ const CONNECTIONS: u32 = 15_000;
 /// The profile of network load balancers that hand packets on as clients sent them. The others' profile is the cloud's choice.
 const NETWORK: &str = "network-fixed";
 
-/// A load balancer's parts as the cloud shows them.
+/// A load balancer's parts, as far as they are read.
 pub(super) struct BalancerParts {
-    pub(super) listeners: Vec<VpcListener>,
+    /// As many as it has by its own word.
+    pub(super) listener_count: usize,
+    /// `None` while they are not read.
+    pub(super) listeners: Option<Vec<VpcListener>>,
     pub(super) pools: Vec<LivePool>,
 }
 
 /// A pool with its members.
 pub(super) struct LivePool {
     pub(super) pool: VpcPool,
-    /// Sorted; `None` for one that somebody else made.
-    pub(super) members: Option<Vec<VpcMember>>,
+    pub(super) members: LiveMembers,
+}
+
+/// The members of a pool.
+pub(super) enum LiveMembers {
+    /// Those of a pool that somebody else made.
+    Foreign,
+    /// They are not read: the pool says how many there are.
+    Unread,
+    /// Sorted.
+    Read(Vec<VpcMember>),
 }
 
 impl LivePool {
+    /// A pool whose members are not read. Where it refers to none there is nothing to ask for.
+    pub(super) fn of(pool: VpcPool) -> Self {
+        let members = match names::port_of(&pool.name) {
+            None => LiveMembers::Foreign,
+            Some(_) if pool.members.is_empty() => LiveMembers::Read(Vec::new()),
+            Some(_) => LiveMembers::Unread,
+        };
+        Self { pool, members }
+    }
+
     /// The port of a protocol whose traffic it takes; `None` for one that somebody else made.
     fn port(&self, protocol: &str) -> Option<u16> {
         names::port_of(&self.pool.name).filter(|(its, _)| *its == protocol).map(|(_, port)| port)
     }
+
+    fn is_ours(&self) -> bool {
+        !matches!(self.members, LiveMembers::Foreign)
+    }
+
+    /// The members that are read.
+    fn members(&self) -> &[VpcMember] {
+        if let LiveMembers::Read(members) = &self.members { members } else { &[] }
+    }
 }
 
 impl BalancerParts {
-    /// The addresses of the nodes that take traffic now.
+    /// The addresses of the nodes that take traffic now, as far as members are read.
     pub(super) fn chosen(&self) -> SortedSet<String> {
-        let members = self.pools.iter().filter_map(|it| it.members.as_ref()).flatten();
-        members.map(|it| it.target.address.clone()).collect()
+        self.pools.iter().flat_map(LivePool::members).map(|it| it.target.address.clone()).collect()
+    }
+
+    /// The ids of the pools whose members are not read.
+    pub(super) fn unread(&self) -> Vec<String> {
+        let unread = self.pools.iter().filter(|it| matches!(it.members, LiveMembers::Unread));
+        unread.map(|it| it.pool.id.clone()).collect()
+    }
+
+    /// Keeps the members of a pool.
+    pub(super) fn keep_members(&mut self, pool: &str, mut members: Vec<VpcMember>) {
+        members.sort();
+        if let Some(live) = self.pools.iter_mut().find(|it| it.pool.id == pool) {
+            live.members = LiveMembers::Read(members);
+        }
     }
 
     /// The pool of a port: of several the one that its listener sends to.
     fn pool(&self, protocol: &str, port: u16) -> Option<&LivePool> {
         let mut own = self.pools.iter().filter(|it| it.port(protocol) == Some(port));
-        let listener = self.listeners.iter().find(|it| it.port == port).and_then(|it| it.default_pool.as_ref());
+        let mut listeners = self.listeners.iter().flatten();
+        let listener = listeners.find(|it| it.port == port).and_then(|it| it.default_pool.as_ref());
         let used = listener.and_then(|pool| own.clone().find(|it| it.pool.id == pool.id));
         used.or_else(|| own.next())
     }
 
     /// Whether a listener sends to a pool.
     fn listens(&self, pool: &VpcPool) -> bool {
-        self.listeners.iter().any(|it| it.default_pool.as_ref().is_some_and(|it| it.id == pool.id))
+        let mut used = self.listeners.iter().flatten().filter_map(|it| it.default_pool.as_ref());
+        used.any(|it| it.id == pool.id)
+    }
+
+    /// Whether there is one listener and one pool for each port, and nothing else: then no listener goes or comes, unless somebody has changed
+    /// one by hand.
+    fn are_one_a_port(&self, desired: &DesiredVpcBalancer) -> bool {
+        let is_alone = |port: &DesiredVpcPort| {
+            self.pools.iter().filter(|it| it.port(desired.protocol) == Some(port.port)).count() == 1
+        };
+        let counts = [self.listener_count, self.pools.len()];
+        counts == [desired.ports.len(); 2] && desired.ports.iter().all(is_alone)
+    }
+
+    /// Whether two pools are one port's.
+    fn have_twins(&self) -> bool {
+        let mut seen = SortedSet::new();
+        self.pools.iter().filter_map(|it| names::port_of(&it.pool.name)).any(|it| !seen.insert(it))
+    }
+}
+
+/// The next thing to do for a load balancer.
+pub(super) enum VpcNext {
+    /// It is as desired.
+    Nothing,
+    /// This change.
+    Change(VpcStep),
+    /// To read its listeners: the rest depends on them.
+    ReadListeners,
+    /// To read the members of the pool with this id, of which there are as many as there should be.
+    ReadMembers(String),
+}
+
+impl VpcNext {
+    fn change(request: Request, does: impl Into<String>) -> Self {
+        Self::Change(VpcStep { request, does: does.into() })
     }
 }
 
@@ -63,10 +143,6 @@ pub(super) struct VpcStep {
 }
 
 impl VpcStep {
-    fn new(request: Request, does: impl Into<String>) -> Option<Self> {
-        Some(Self { request, does: does.into() })
-    }
-
     /// Sends it. Returns what it does.
     ///
     /// # Errors
@@ -77,62 +153,70 @@ impl VpcStep {
     }
 }
 
-/// The next change of the load balancer `id`; `None` if it is as desired. What somebody else made stays, but for a listener on a port of the
-/// Service.
-pub(super) fn next(
-    id: &str,
-    live: &BalancerParts,
-    desired: &DesiredVpcBalancer,
-    addresses: &[String],
-) -> Option<VpcStep> {
+/// The next thing to do for the load balancer `id`. What somebody else made stays, but for a listener on a port of the Service. Whatever is
+/// not needed to decide that is not read: pools that have as many members as they should are compared with nodes last.
+pub(super) fn next(id: &str, live: &BalancerParts, desired: &DesiredVpcBalancer, addresses: &[String]) -> VpcNext {
+    if live.listeners.is_none() && !live.are_one_a_port(desired) {
+        return VpcNext::ReadListeners;
+    }
     let is_desired = |port: u16| desired.ports.iter().any(|it| it.port == port);
-    for listener in &live.listeners {
+    for listener in live.listeners.iter().flatten() {
         let VpcListener { id: listener_id, port, default_pool, protocol, .. } = listener;
         let pool = default_pool.as_ref().and_then(|it| names::port_of(&it.name));
         let is_ours = pool.is_some_and(|(_, it)| it == *port);
         let is_wrong = protocol != desired.protocol || !is_ours;
         if (is_ours && !is_desired(*port)) || (is_desired(*port) && is_wrong) {
-            return VpcStep::new(
+            return VpcNext::change(
                 api::remove(id, "listeners", listener_id),
                 format!("the listener of port {port} goes"),
             );
         }
     }
-    for LivePool { pool, .. } in live.pools.iter().filter(|it| it.members.is_some()) {
+    for LivePool { pool, .. } in live.pools.iter().filter(|it| it.is_ours()) {
         let is_wanted = names::port_of(&pool.name).is_some_and(|(protocol, port)| {
             protocol == desired.protocol
                 && is_desired(port)
                 && live.pool(protocol, port).is_some_and(|it| it.pool.id == pool.id)
         });
         if !is_wanted && !live.listens(pool) {
-            return VpcStep::new(api::remove(id, "pools", &pool.id), format!("the pool {} goes", pool.name));
+            return VpcNext::change(api::remove(id, "pools", &pool.id), format!("the pool {} goes", pool.name));
         }
     }
+    let mut unread = None;
     for port in &desired.ports {
         let Some(found @ LivePool { pool, .. }) = live.pool(desired.protocol, port.port) else { continue };
         let has_proxy = pool.proxy_protocol == desired.proxy_protocol();
         if pool.name != port.pool || !has_proxy || !port.is_monitored_by(&pool.health_monitor) {
+            // Of node ports that change together one is served again before the next changes.
+            if let Some(pool_id) = unread.filter(|_| pool.name != port.pool) {
+                return VpcNext::ReadMembers(pool_id);
+            }
             let mut body = json!({ "name": port.pool, "health_monitor": port.monitor });
             if !has_proxy {
                 body["proxy_protocol"] = desired.proxy_protocol().into();
             }
-            return VpcStep::new(api::change(id, "pools", &pool.id, &body), format!("the pool {} changes", port.pool));
+            return VpcNext::change(
+                api::change(id, "pools", &pool.id, &body),
+                format!("the pool {} changes", port.pool),
+            );
         }
-        let step = members_of(id, found, port, addresses);
-        if step.is_some() {
-            return step;
+        match members_of(id, found, port, addresses) {
+            VpcNext::Nothing => {}
+            VpcNext::ReadMembers(pool_id) => unread = unread.or(Some(pool_id)),
+            other => return other,
         }
     }
+    let Some(listeners) = &live.listeners else { return VpcNext::ReadListeners };
     for port in &desired.ports {
         let Some(LivePool { pool, .. }) = live.pool(desired.protocol, port.port) else {
             let body = pool_body(desired, port, addresses);
-            return VpcStep::new(api::add(id, "pools", &body), format!("the pool {} is made", port.pool));
+            return VpcNext::change(api::add(id, "pools", &body), format!("the pool {} is made", port.pool));
         };
-        match live.listeners.iter().find(|it| it.port == port.port) {
+        match listeners.iter().find(|it| it.port == port.port) {
             None => {
                 let mut body = listener_body(desired, port.port);
                 body["default_pool"] = json!({ "id": pool.id });
-                return VpcStep::new(
+                return VpcNext::change(
                     api::add(id, "listeners", &body),
                     format!("the listener of port {} is made", port.port),
                 );
@@ -140,37 +224,43 @@ pub(super) fn next(
             Some(it) if desired.idle_timeout.is_some() && it.idle_connection_timeout != desired.idle_timeout => {
                 let body = json!({ "idle_connection_timeout": desired.idle_timeout });
                 let request = api::change(id, "listeners", &it.id, &body);
-                return VpcStep::new(request, format!("the listener of port {} changes", port.port));
+                return VpcNext::change(request, format!("the listener of port {} changes", port.port));
             }
             Some(_) => {}
         }
     }
-    None
+    unread.map_or(VpcNext::Nothing, VpcNext::ReadMembers)
 }
 
-/// The next change of members alone, in the pools that are as the Service asks for; `None` if there is none.
-pub(super) fn members(
-    id: &str,
-    live: &BalancerParts,
-    desired: &DesiredVpcBalancer,
-    addresses: &[String],
-) -> Option<VpcStep> {
-    desired.ports.iter().find_map(|port| {
-        let found = live.pool(desired.protocol, port.port).filter(|it| it.pool.name == port.pool)?;
-        members_of(id, found, port, addresses)
-    })
+/// The next thing to do for members alone, in the pools that are as the Service asks for.
+pub(super) fn members(id: &str, live: &BalancerParts, desired: &DesiredVpcBalancer, addresses: &[String]) -> VpcNext {
+    if live.listeners.is_none() && live.have_twins() {
+        return VpcNext::ReadListeners;
+    }
+    for port in &desired.ports {
+        let own = live.pool(desired.protocol, port.port).filter(|it| it.pool.name == port.pool);
+        match own.map_or(VpcNext::Nothing, |it| members_of(id, it, port, addresses)) {
+            VpcNext::Nothing => {}
+            other => return other,
+        }
+    }
+    VpcNext::Nothing
 }
 
-/// The change of a pool's members; `None` if they are those at these addresses.
-fn members_of(id: &str, live: &LivePool, port: &DesiredVpcPort, addresses: &[String]) -> Option<VpcStep> {
+/// The next thing to do for a pool, which is to have members at these addresses. Where it has more of them, or fewer, they are not read.
+fn members_of(id: &str, live: &LivePool, port: &DesiredVpcPort, addresses: &[String]) -> VpcNext {
     let mut desired = port.members(addresses);
     desired.sort();
-    if live.members.as_ref() == Some(&desired) {
-        return None;
+    match &live.members {
+        LiveMembers::Read(members) if *members == desired => return VpcNext::Nothing,
+        LiveMembers::Unread if live.pool.members.len() == desired.len() => {
+            return VpcNext::ReadMembers(live.pool.id.clone());
+        }
+        LiveMembers::Foreign | LiveMembers::Unread | LiveMembers::Read(_) => {}
     }
     let body = json!({ "members": port.members(addresses) });
     let request = api::replace_members(id, &live.pool.id, &body);
-    VpcStep::new(request, format!("the pool {} gets its members", port.pool))
+    VpcNext::change(request, format!("the pool {} gets its members", port.pool))
 }
 
 /// The body of a pool.

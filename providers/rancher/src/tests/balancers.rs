@@ -98,3 +98,18 @@ fn load_balancer_of_another_with_the_name_of_a_service_is_told() {
     assert!(refused, "{told:?}");
     assert_eq!(writes(&cloud), [""; 0]);
 }
+
+#[test]
+fn external_service_that_no_list_shows_is_not_left() {
+    let bare = resource("1s1", &format!("lb-{}", service("").name), MARK);
+    let host = environment([vec![bare.clone()], Vec::new()]);
+    let waits = host.run(|| Rancher::delete(&service("1s1")));
+    let has_lost = |memo: &Option<String>| memo.as_ref().is_some_and(|it| it.starts_with("lost "));
+    assert!(matches!(&waits, Ok(Deletion::Pending(it)) if has_lost(&it.status.memo)), "{waits:?}");
+    assert_eq!(writes(&host), [""; 0]);
+    let mut leading = bare;
+    leading["lbConfig"] = json!({ "portRules": [{ "serviceId": "1s2" }] });
+    let host = environment([vec![leading], vec![resource("1s2", "listed-under-no-such-name", MARK)]]);
+    assert!(matches!(host.run(|| Rancher::delete(&service("1s1"))), Ok(Deletion::Pending(_))));
+    assert_eq!(writes(&host), ["DELETE api /externalservices/1s2"], "its id is known");
+}

@@ -156,3 +156,73 @@ fn parts_that_somebody_else_made_stay() {
         "the port is the Service's"
     );
 }
+
+/// The requests of one call, in words without ids of load balancers.
+fn asked(played: &Played, service: &mut LoadBalancer) -> Vec<String> {
+    let before = played.host.requests().len();
+    let _ = played.call(service);
+    played.host.requests()[before..].iter().map(|it| plain(it)).collect()
+}
+
+#[test]
+fn reads_are_those_that_a_decision_needs() {
+    let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    let played = Played::new(FakeVpc::default());
+    assert_eq!(asked(&played, &mut service), [""; 0], "a creation is announced");
+    let subnets = "GET vpc /subnets&vpc.id=r006-1&limit=100";
+    assert_eq!(asked(&played, &mut service), [subnets, "POST "], "two requests");
+    played.cloud.borrow_mut().advance(Duration::from_secs(9));
+    let (own, listeners, pools) = ("GET /lb-1", "GET /lb-1/listeners", "GET /lb-1/pools");
+    let (first, second) = ("GET /lb-1/pools/pool-1/members", "GET /lb-1/pools/pool-5/members");
+    let everything = [own, pools, listeners, first, second];
+    assert_eq!(asked(&played, &mut service), everything, "all is compared once");
+
+    service.nodes.push(node(4));
+    let step = |service: &mut LoadBalancer| {
+        let asked = asked(&played, service);
+        played.cloud.borrow_mut().advance(Duration::from_secs(4));
+        asked
+    };
+    assert_eq!(step(&mut service), [own, pools, "PUT /lb-1/pools/pool-1/members"], "it has another number of them");
+    assert_eq!(step(&mut service), [own, pools, "PUT /lb-1/pools/pool-5/members"]);
+    assert_eq!(step(&mut service), everything);
+
+    service.external_traffic_policy = ExternalTrafficPolicy::Local(31_000);
+    assert_eq!(step(&mut service), [own, pools, "PATCH /lb-1/pools/pool-1"]);
+    assert_eq!(step(&mut service), [own, pools, "PATCH /lb-1/pools/pool-5"]);
+    assert_eq!(step(&mut service), everything);
+
+    service.ports.pop();
+    assert_eq!(step(&mut service), [own, pools, listeners, "DELETE /lb-1/listeners/listener-10"]);
+    assert_eq!(step(&mut service), [own, pools, listeners, "DELETE /lb-1/pools/pool-5"]);
+    assert_eq!(step(&mut service), [own, pools, listeners, first]);
+}
+
+#[test]
+fn node_ports_that_change_together_are_served_again_one_by_one() {
+    let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    let played = made(&mut service);
+    for (port, node_port) in service.ports.iter_mut().zip([30_090, 30_093]) {
+        port.node_port = Some(node_port);
+    }
+    let of = |pool: &str| [format!("PATCH /lb-1/pools/{pool}"), format!("PUT /lb-1/pools/{pool}/members")];
+    assert_eq!(played.settle(&mut service), [of("pool-1"), of("pool-5")].concat());
+}
+
+#[test]
+fn two_nodes_more_are_one_write_for_each_of_two_ports() {
+    let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    let played = made(&mut service);
+    service.nodes.extend([node(4), node(5)]);
+    let written = played.settle(&mut service);
+    assert_eq!(written, ["PUT /lb-1/pools/pool-1/members", "PUT /lb-1/pools/pool-5/members"]);
+    assert!(played.host.events().is_empty(), "{:?}", played.host.events());
+}
+
+#[test]
+fn a_node_in_the_place_of_another_is_a_member_in_its_place() {
+    let mut service = service();
+    let played = made(&mut service);
+    service.nodes[0] = node(9);
+    assert_eq!(played.settle(&mut service), ["PUT /lb-1/pools/pool-1/members"]);
+}

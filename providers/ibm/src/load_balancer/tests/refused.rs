@@ -156,6 +156,19 @@ fn security_groups_are_named_by_id_or_name() {
 }
 
 #[test]
+fn security_groups_of_one_name_are_told_apart_by_their_ids() {
+    let played = Played::new(FakeVpc::default()).with("allowedSecurityGroups", "*");
+    let twin = json!({ "id": "r006-twin", "name": "clients-1", "rules": [] });
+    played.cloud.borrow_mut().cloud().groups.push(twin);
+    let mut service = annotated("vpc-security-group", "clients-1");
+    let answers: Vec<String> = (0..2).map(|_| format!("{:?}", played.call(&mut service))).collect();
+    assert!(answers[1].contains("is security group r006-g1 and security group r006-twin"), "{answers:#?}");
+    let mut by_id = annotated("vpc-security-group", "r006-twin");
+    played.settle(&mut by_id);
+    assert_eq!(played.bodies()[0]["security_groups"], json!([{ "id": "r006-twin" }]));
+}
+
+#[test]
 fn security_groups_are_named_where_the_operator_allows_it() {
     for (allowed, word) in [(None, "clients-1"), (Some("none"), "r006-g1"), (Some("clients-2,r006-g*"), "clients-1")] {
         let played = Played::new(FakeVpc::default());

@@ -68,6 +68,7 @@ fn each_request_is_the_one_that_the_sdk_sends() {
     sent.extend(crate::routes::tests::life().iter().map(told));
     let grouped = Played::new(FakeVpc::default()).with("allowedSecurityGroups", "*");
     grouped.settle(&mut annotated("vpc-security-group", "clients-1"));
+    let _ = grouped.host.run(|| <Ibm as aerostat_sdk::LoadBalancerInventory>::list(None, 100));
     sent.extend(grouped.host.sent().iter().map(told));
     sent.extend(ranges::life().iter().map(told));
     for (name, expected) in recorded.as_object().unwrap() {

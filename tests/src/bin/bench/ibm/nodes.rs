@@ -1,14 +1,17 @@
 //! Nodes whose machines are instances of a VPC.
 
+use std::time::SystemTime;
+
 use anyhow::Result;
 use tests::control_plane::{ControlPlane, Options};
 
 use super::{AskedOfIbm, simulator};
 use crate::comparison::{hundredths, seconds};
 use crate::contender::{Flags, aerostat};
-use crate::requests::sum;
+use crate::requests::{between, kinds, sum};
+use crate::steps::SteppedCluster;
 use crate::table::{beside_vendor, row};
-use crate::{join, steady};
+use crate::{changes, join, services, steady};
 
 /// As many as ten pages have.
 const NODES: usize = 1000;
@@ -32,11 +35,25 @@ pub(crate) async fn join() -> Result<()> {
     table.print()
 }
 
-/// An hour in which nothing happens.
+/// An hour in which nothing happens, from eleven minutes of it.
 pub(crate) async fn steady() -> Result<()> {
-    let contender = aerostat(Flags::Default);
-    let round = steady::round(contender, simulator(steady::NODES), 0).await?;
-    let title =
-        format!("an hour at {} nodes at IBM Cloud, all Ready; the vendor's manager asks for none", steady::NODES);
-    steady::print(&title, &[contender], &[round], "no write")
+    let ground = SteppedCluster::start(simulator(steady::NODES).await?).await?;
+    ground.join(changes::NODES..steady::NODES, steady::NODES).await?;
+    ground.make(services::numbered(0..changes::SERVICES), changes::SERVICES).await?;
+    let since = SystemTime::now();
+    tokio::time::sleep(steady::WINDOW).await;
+    let requests = between(&ground.cloud, since, since + steady::WINDOW);
+    ground.end().await?;
+    let hour = 3600.0 / steady::WINDOW.as_secs_f64();
+    let title = format!("an hour at {} nodes and {} load balancers at IBM Cloud", steady::NODES, changes::SERVICES);
+    let mut table = beside_vendor(&title);
+    let AskedOfIbm { reads, writes, tokens } = AskedOfIbm::of(&requests);
+    let of_an_hour = |count: usize| format!("{:.0}", count as f64 * hour);
+    row(&mut table, "reads", of_an_hour(reads), "12", "60 or less");
+    row(&mut table, "writes", of_an_hour(writes), "0", "0");
+    row(&mut table, "requests for tokens", of_an_hour(tokens), "", "");
+    for (kind, times) in &kinds(&requests) {
+        row(&mut table, &format!("    {kind}"), format!("{:.0}", times * hour), "", "");
+    }
+    table.print()
 }
