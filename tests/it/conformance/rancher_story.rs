@@ -12,17 +12,10 @@ use tests::control_plane::{Cluster, cluster};
 use tests::operator::Setup;
 use tests::{guests, kubelet, operator, services, wait};
 
-/// What lets one of few nodes be deleted that is as young as the test.
-const FLAGS: [&str; 4] = [
-    "--node-monitor-period=1s",
-    "--node-deletion-warm-up=0s",
-    "--node-deletion-grace-period=0s",
-    "--node-deletion-budget=100",
-];
-
 /// The provider as the config beside its sources has it.
 fn setup(cluster: &Cluster, cloud: &Simulator) -> Setup {
-    let mut setup = Setup::guest(cluster, guests::RANCHER).flags(&FLAGS);
+    let mut setup =
+        Setup::guest(cluster, guests::RANCHER).flags(&["--node-monitor-period=1s"]).flags(&operator::NODES_GO_AT_ONCE);
     let shipped: Value = serde_saphyr::from_str(include_str!("../../../providers/rancher/cloud.yaml")).unwrap();
     let module = setup.config["provider"]["module"].take();
     let [user, password] =
@@ -52,10 +45,15 @@ fn ports(cloud: &Simulator) -> Vec<Value> {
 
 /// Cases: rancher 2, rancher 4, rancher 8
 #[tokio::test]
-async fn a_cluster_at_rancher_lives_by_its_keys() {
+async fn a_cluster_at_rancher_serves_from_join_to_deletion() {
     let behaviour = Behaviour { taking: Taking::Time(Duration::from_millis(200)), asks_for_keys: true };
     let (cluster, cloud) = tokio::join!(cluster(), Simulator::start(behaviour));
     let cloud = cloud.unwrap();
+    // A host that is no node of the cluster runs the load balancers.
+    cloud.with(|world| {
+        world.add_host(9, "edge");
+        world.host_of_balancers = Some(9);
+    });
     cloud.with(|world| (1..=3).for_each(|it| world.add_host(it, &format!("web-{it}"))));
     let process = setup(&cluster, &cloud).started().await;
     for number in 1..=3 {
@@ -67,7 +65,7 @@ async fn a_cluster_at_rancher_lives_by_its_keys() {
 
     services::create(&cluster, "web", &json!({}), &json!({})).await;
     let address = services::address(&cluster, "web").await;
-    assert!(address.starts_with("10.0.0."), "{address} is a host's");
+    assert_eq!(address, "10.0.0.9");
     let hosts = |last: &[u8]| json!(last.iter().map(|it| format!("10.0.0.{it}")).collect::<Vec<_>>());
     assert_eq!((external(&cloud, "externalIpAddresses"), ports(&cloud).len()), (hosts(&[1, 2, 3]), 1));
 

@@ -38,12 +38,10 @@ impl RecordedVpc {
     /// Those that are listed, and no others. One that is new has parts once they are read.
     fn list(&mut self, answer: &Value) {
         let listed = list(answer, "load_balancers").iter().filter(|it| it["provisioning_status"] != "delete_pending");
-        let there = listed.map(|it| {
-            let known = self.0.remove(&id(it));
-            (
-                id(it),
-                known.unwrap_or_else(|| made(it, &json!({ "is_public": it["is_public"], "subnets": it["subnets"] }))),
-            )
+        let there = listed.map(|balancer| {
+            let body = json!({ "is_public": balancer["is_public"], "subnets": balancer["subnets"] });
+            let known = self.0.remove(&id(balancer));
+            (id(balancer), known.unwrap_or_else(|| made(balancer, &body)))
         });
         self.0 = there.collect();
     }
@@ -59,9 +57,9 @@ impl SeenVpcBalancer {
             ("POST", ["listeners"]) => drop(self.listeners.insert(id(answer), body.clone())),
             ("DELETE", ["listeners", id]) => drop(self.listeners.remove(*id)),
             ("GET", ["pools"]) => {
-                let there = list(answer, "pools").iter().map(|it| {
-                    let members = self.pools.remove(&id(it)).map(|it| it.members).unwrap_or_default();
-                    (id(it), SeenVpcPool { body: it.clone(), members })
+                let there = list(answer, "pools").iter().map(|pool| {
+                    let members = self.pools.remove(&id(pool)).map(|it| it.members).unwrap_or_default();
+                    (id(pool), SeenVpcPool { body: pool.clone(), members })
                 });
                 self.pools = there.collect();
             }

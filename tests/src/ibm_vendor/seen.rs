@@ -43,21 +43,22 @@ impl SeenVpcBalancer {
             let own = pool["id"].as_str().and_then(|id| self.pools.get(id)).map(|it| it.body["name"].clone());
             own.unwrap_or_else(|| pool["name"].clone())
         };
-        let listener = |it: &Value| {
-            let place = format!("{}/{}", it["port"], text(it, "protocol"));
-            (place, json!({ "limit": it["connection_limit"], "pool": name_of(&it["default_pool"]) }))
+        let listener = |listener: &Value| {
+            let place = format!("{}/{}", listener["port"], text(listener, "protocol"));
+            let pool = name_of(&listener["default_pool"]);
+            (place, json!({ "limit": listener["connection_limit"], "pool": pool }))
         };
-        let pool = |it: &SeenVpcPool| {
+        let pool = |pool: &SeenVpcPool| {
             let member = |it: &Value| json!(format!("{}:{}", text(&it["target"], "address"), it["port"]));
-            let mut shown = json!({ "members": it.members.iter().map(member).collect::<Vec<_>>() });
+            let mut shown = json!({ "members": pool.members.iter().map(member).collect::<Vec<_>>() });
             for field in ["protocol", "algorithm"] {
-                shown[field] = it.body[field].clone();
+                shown[field] = pool.body[field].clone();
             }
-            shown["proxy_protocol"] = json!(it.body["proxy_protocol"].as_str().unwrap_or("disabled"));
+            shown["proxy_protocol"] = json!(pool.body["proxy_protocol"].as_str().unwrap_or("disabled"));
             for field in ["type", "port", "delay", "timeout", "max_retries", "url_path"] {
-                shown["check"][field] = it.body["health_monitor"][field].clone();
+                shown["check"][field] = pool.body["health_monitor"][field].clone();
             }
-            (text(&it.body, "name").to_owned(), shown)
+            (text(&pool.body, "name").to_owned(), shown)
         };
         json!({
             "is_public": self.is_public, "subnets": self.subnets,
@@ -90,23 +91,23 @@ pub(super) fn live(world: &World) -> Vec<SeenVpcBalancer> {
     let of = |kind: VpcKind, field: &'static str, id: String| -> Vec<Value> {
         world.all(kind).filter(|it| text(it, field) == id).cloned().collect()
     };
-    let balancer = |it: &Value| {
-        let id = text(it, "id").to_owned();
+    let balancer = |balancer: &Value| {
+        let id = text(balancer, "id").to_owned();
         let pool = |pool: Value| {
             let own = text(&pool, "id").to_owned();
             let members = of(VpcKind::Member, "pool", own.clone()).into_iter();
             let members = members.map(|it| json!({ "port": it["port"], "target": { "address": it["address"] } }));
             (own, SeenVpcPool { members: members.collect(), body: pool })
         };
-        let listener = |mut it: Value| {
-            it["default_pool"] = json!({ "id": it["pool"] });
-            (text(&it, "id").to_owned(), it)
+        let listener = |mut listener: Value| {
+            listener["default_pool"] = json!({ "id": listener["pool"] });
+            (text(&listener, "id").to_owned(), listener)
         };
         SeenVpcBalancer {
-            name: text(it, "name").to_owned(),
+            name: text(balancer, "name").to_owned(),
             hostname: crate::vendor::ibm::hostname(&id),
-            is_public: it["is_public"] == json!(true),
-            subnets: serde_json::from_value(it["subnets"].clone()).unwrap_or_default(),
+            is_public: balancer["is_public"] == json!(true),
+            subnets: serde_json::from_value(balancer["subnets"].clone()).unwrap_or_default(),
             listeners: of(VpcKind::Listener, "balancer", id.clone()).into_iter().map(listener).collect(),
             pools: of(VpcKind::Pool, "balancer", id).into_iter().map(pool).collect(),
         }

@@ -188,8 +188,8 @@ fn read(
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join(format!("golden/ibm/{file}.json"));
     let recording = whole_recording(&path);
     let requests = recording["requests"].as_array().into_iter().flatten();
-    let asked = requests.clone().filter_map(|it| {
-        let (method, path) = (it["method"].as_str()?, it["path"].as_str()?);
+    let asked = requests.clone().filter_map(|request| {
+        let (method, path) = (request["method"].as_str()?, request["path"].as_str()?);
         scope.holds(path).then(|| (action(method, path), method != "GET"))
     });
     let asked = Asked::of(asked);

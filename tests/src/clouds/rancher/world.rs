@@ -98,6 +98,8 @@ pub struct World {
     pub taking: Taking,
     /// How late new load balancers and external services come into lists. By its id each can be had at once.
     pub lists_late_by: Duration,
+    /// The number of the host that runs load balancers; absent, any host does.
+    pub host_of_balancers: Option<u64>,
     clock: CloudClock,
     ids: usize,
 }
@@ -108,6 +110,7 @@ impl World {
             resources: BTreeMap::new(),
             taking,
             lists_late_by: Duration::ZERO,
+            host_of_balancers: None,
             clock: CloudClock::default(),
             ids: 0,
         };
@@ -173,7 +176,10 @@ impl World {
     fn endpoints(&self, balancer: &RancherResource) -> Value {
         let ports = balancer.field("launchConfig")["ports"].as_array().into_iter().flatten();
         let ports: Vec<u16> = ports.filter_map(|it| it.as_str()?.split(':').next()?.parse().ok()).collect();
-        let hosts = self.all(RancherKind::Host).filter(|(_, it)| it.state == "active").take(1);
+        let chosen = self.host_of_balancers.map(|it| json!(host_uuid(it)));
+        let runs =
+            |it: &RancherResource| it.state == "active" && chosen.as_ref().is_none_or(|uuid| it.field("uuid") == uuid);
+        let hosts = self.all(RancherKind::Host).filter(|(_, it)| runs(it)).take(1);
         let of = |(id, host): (&String, &RancherResource), port: &u16| json!({ "hostId": id, "ipAddress": host.field("agentIpAddress"), "port": port });
         let all = hosts.flat_map(|host| ports.iter().map(move |port| of(host, port)));
         Value::Array(all.collect())
