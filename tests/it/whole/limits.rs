@@ -59,7 +59,7 @@ async fn a_pause_is_obeyed_and_ends_in_time<V: Vendor>(rig: CloudRig<V>) {
     };
 
     // The cloud is well again before the pause is over, as a cloud is that says when to come back.
-    let nearly = PAUSE - Duration::from_secs(2);
+    let nearly = (PAUSE - Duration::from_secs(2)).saturating_sub(refused.elapsed().unwrap());
     rig.never(nearly, async || (within() > 1).then(|| format!("{} requests", within()))).await;
     rig.cloud.clear_faults();
     let well = async {

@@ -31,8 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const QUIET: Duration = Duration::from_millis(1_500);
 /// How long what there is stays as it was, as long as nothing is asked.
 const LOOK: Duration = Duration::from_millis(300);
-/// How long the events of a step may take once it is over.
-const TELLING: Duration = Duration::from_secs(3);
+/// How long the events of a step may take once it is over: those of many Services are told one after the other.
+pub(super) const TELLING: Duration = wait::DEADLINE;
 /// Steps that theirs never ends, and aerostat does.
 const ARRIVES: [&str; 1] = ["many-nodes/create big"];
 /// Steps that aerostat refuses and theirs serves: a Warning ends them.
