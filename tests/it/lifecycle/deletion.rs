@@ -224,8 +224,8 @@ async fn a_node_that_revives_before_it_is_deleted_lives() {
     let controller = Controller::start_as(cluster.faulty(&faults), &cloud, OPTIONS);
     wait::until("a deletion", async || faults.answered().pop()).await;
     post_ready(&cluster, "n1", "True").await;
-    let is_ready = |it: &KubeNode| {
-        let conditions = it.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
+    let is_ready = |node: &KubeNode| {
+        let conditions = node.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
         conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True")
     };
     knows(&controller, "that n1 is ready", is_ready).await;
