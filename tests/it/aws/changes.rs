@@ -76,8 +76,8 @@ async fn aws_038_another_range_is_one_rule_more() {
 async fn aws_039_another_interval_never_leaves_a_port_without_targets() {
     let (rig, process) = running(2).await;
     let asked = settled(&rig).await;
-    patch(&rig, "web", json!({ "metadata": { "annotations": { INTERVAL: "10" } } })).await;
     let old = rig.cloud.state().targets.remove(0).id;
+    patch(&rig, "web", json!({ "metadata": { "annotations": { INTERVAL: "10" } } })).await;
     becomes(&rig, "another group in its place", |it| it.targets.len() == 1 && it.targets[0].id != old).await;
     quiet(&rig).await;
     let wanted = ["CreateTargetGroup", "RegisterTargets", "ModifyListener", "DeleteTargetGroup"];

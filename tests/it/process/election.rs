@@ -95,7 +95,8 @@ async fn case_237_without_renewal_the_process_ends() {
     let ((ended, message), begin) = (ended, failure);
     says(&message, &["leaderelection lost", "lease kube-system/cloud-controller-manager", "for 10s"]);
     let after = ended - begin;
-    assert!((Duration::from_secs(10)..Duration::from_secs(16)).contains(&after), "it ended after {after:?}");
+    // A renewal that was on its way counts from its own beginning.
+    assert!((Duration::from_secs(9)..Duration::from_secs(16)).contains(&after), "it ended after {after:?}");
 }
 
 #[tokio::test]

@@ -61,7 +61,7 @@ async fn withheld(cluster: &Cluster, process: &Process, endpoint: &str, at_least
     let metric =
         format!(r#"aerostat_cloud_writes_withheld_total{{credential="token",endpoint="{endpoint}",kind="deletion"}}"#);
     let token = admin_token(cluster).await;
-    wait::until("more deletions were withheld", async || {
+    wait::until_after(TURNS, "more deletions were withheld", async || {
         let page = process.get("/metrics", Some(&token)).await.body;
         let line = page.lines().find_map(|it| it.strip_prefix(&metric))?;
         (line.trim().parse::<f64>().unwrap() >= at_least).then_some(())

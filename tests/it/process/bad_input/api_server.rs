@@ -94,8 +94,8 @@ async fn bad_input_api_server_unreachable_later() {
     let cloud = Simulator::start(Options::default()).await.unwrap();
     kubelet::join(&cluster.admin, "worker-1").await.unwrap();
     let setup = Setup::digitalocean(&cluster, &cloud).flags(&[
-        "--leader-elect-lease-duration=4s",
-        "--leader-elect-renew-deadline=3s",
+        "--leader-elect-lease-duration=12s",
+        "--leader-elect-renew-deadline=10s",
         "--leader-elect-retry-period=500ms",
     ]);
     let process = setup.started().await;
