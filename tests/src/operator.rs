@@ -261,7 +261,12 @@ pub async fn node(cluster: &Cluster, name: &str) -> Node {
 
 /// Waits until a node is initialised.
 pub async fn initialized(cluster: &Cluster, name: &str) -> Node {
-    wait::until(&format!("node {name} is initialised"), async || {
+    initialized_after(Duration::ZERO, cluster, name).await
+}
+
+/// As [`initialized`], where the product tries again only after this pause.
+pub async fn initialized_after(pause: Duration, cluster: &Cluster, name: &str) -> Node {
+    wait::until_after(pause, &format!("node {name} is initialised"), async || {
         Some(node(cluster, name).await).filter(|it| !kubelet::is_uninitialized(it))
     })
     .await
@@ -295,9 +300,14 @@ async fn patch_lease(cluster: &Cluster, change: Value) {
 
 /// Waits for an event about an object whose message contains all of `parts`.
 pub async fn event(cluster: &Cluster, name: &str, parts: &[&str]) -> Event {
+    event_after(Duration::ZERO, cluster, name, parts).await
+}
+
+/// As [`event`], where the product tells it only after this pause.
+pub async fn event_after(pause: Duration, cluster: &Cluster, name: &str, parts: &[&str]) -> Event {
     let events: Api<Event> = Api::all(cluster.admin.clone());
     let mut seen = Vec::new();
-    let found = wait::within(wait::DEADLINE, async || {
+    let found = wait::within(pause + wait::DEADLINE, async || {
         let all = events.list(&ListParams::default()).await.unwrap().items;
         let about = all.into_iter().filter(|it| it.involved_object.name.as_deref() == Some(name));
         seen = about.collect::<Vec<_>>();

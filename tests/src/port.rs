@@ -1,12 +1,20 @@
 //! Ports for servers that take theirs from a flag.
 
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Result, bail};
 
 /// Ports that the kernel does not assign by itself: no outgoing connection of another test can take one between our
 /// check and the start of the server.
-const RANGE: std::ops::Range<u16> = 12_000..30_000;
+const RANGE: std::ops::Range<u64> = 12_000..30_000;
+
+const LENGTH: u64 = RANGE.end - RANGE.start;
+
+/// The port that is looked at next, from a place by chance on. Each is given once in a round, so that two tests that start their servers
+/// at the same time have different ones, and programs beside each other stand at different places.
+static NEXT: LazyLock<AtomicU64> = LazyLock::new(|| AtomicU64::new(uuid::Uuid::new_v4().as_u64_pair().0 % LENGTH));
 
 /// So many ports of loopback that are free now, all different.
 ///
@@ -14,12 +22,9 @@ const RANGE: std::ops::Range<u16> = 12_000..30_000;
 ///
 /// Fails if there are not so many.
 pub fn free<const N: usize>() -> Result<[u16; N]> {
-    let (start, _) = uuid::Uuid::new_v4().as_u64_pair();
-    let length = u64::from(RANGE.end - RANGE.start);
-    let mut ports = (0..length)
-        .map(|offset| (start.wrapping_add(offset)) % length)
-        .filter_map(|offset| u16::try_from(offset).ok())
-        .map(|offset| RANGE.start + offset)
+    let mut ports = (0..LENGTH)
+        .map(|_| RANGE.start + NEXT.fetch_add(1, Ordering::Relaxed) % LENGTH)
+        .filter_map(|port| u16::try_from(port).ok())
         .filter(|port| TcpListener::bind((Ipv4Addr::LOCALHOST, *port)).is_ok());
     let mut free = [0; N];
     for slot in &mut free {

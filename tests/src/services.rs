@@ -4,6 +4,8 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use std::time::Duration;
+
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
@@ -40,9 +42,15 @@ pub async fn patch(cluster: &Cluster, name: &str, patch: &Value) {
 
 /// The address that a Service gets.
 pub async fn address(cluster: &Cluster, name: &str) -> String {
+    address_after(Duration::ZERO, cluster, name).await
+}
+
+/// As [`address`], where the product tries again only after this pause.
+pub async fn address_after(pause: Duration, cluster: &Cluster, name: &str) -> String {
     let services = services(cluster);
     let what = format!("Service {name} has its address");
-    wait::until(&what, async || shown_addresses(&services.get(name).await.unwrap()).into_iter().next()).await
+    wait::until_after(pause, &what, async || shown_addresses(&services.get(name).await.unwrap()).into_iter().next())
+        .await
 }
 
 /// The addresses that a Service shows.

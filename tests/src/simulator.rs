@@ -203,6 +203,15 @@ impl<C: Cloud> Simulator<C> {
     ///
     /// Panics with the list of all requests if they are not within thirty seconds.
     pub async fn wait_for(&self, what: &str, expected: impl Fn(&[Recorded]) -> bool) {
+        self.wait_after(Duration::ZERO, what, expected).await;
+    }
+
+    /// As [`wait_for`](Self::wait_for), where the product asks only after this pause: the thirty seconds begin after it.
+    ///
+    /// # Panics
+    ///
+    /// Panics with the list of all requests.
+    pub async fn wait_after(&self, pause: Duration, what: &str, expected: impl Fn(&[Recorded]) -> bool) {
         let mut news = self.handler.news();
         let come = async {
             while !expected(&self.requests()) {
@@ -210,7 +219,7 @@ impl<C: Cloud> Simulator<C> {
                 let _ = news.changed().await;
             }
         };
-        if timeout(PATIENCE, come).await.is_err() {
+        if timeout(pause + PATIENCE, come).await.is_err() {
             panic!("{what}: not in time; the requests were{}", Lines(&self.requests()));
         }
     }

@@ -19,6 +19,18 @@ pub async fn until<T>(what: &str, probe: impl AsyncFnMut() -> Option<T>) -> T {
     }
 }
 
+/// As [`until`], where what is waited for comes only after a pause that the product makes by design: the deadline begins after it.
+///
+/// # Panics
+///
+/// Panics with `what` after the pause and [`DEADLINE`].
+pub async fn until_after<T>(pause: Duration, what: &str, probe: impl AsyncFnMut() -> Option<T>) -> T {
+    match within(pause + DEADLINE, probe).await {
+        Some(answer) => answer,
+        None => panic!("{what}: not within {DEADLINE:?} after a pause of {pause:?}"),
+    }
+}
+
 /// Asks until there is an answer, or until the time is over.
 pub async fn within<T>(time: Duration, mut probe: impl AsyncFnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + time;

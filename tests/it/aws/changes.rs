@@ -76,8 +76,8 @@ async fn aws_038_another_range_is_one_rule_more() {
 async fn aws_039_another_interval_never_leaves_a_port_without_targets() {
     let (rig, process) = running(2).await;
     let asked = settled(&rig).await;
-    patch(&rig, "web", json!({ "metadata": { "annotations": { INTERVAL: "10" } } })).await;
     let old = rig.cloud.state().targets.remove(0).id;
+    patch(&rig, "web", json!({ "metadata": { "annotations": { INTERVAL: "10" } } })).await;
     becomes(&rig, "another group in its place", |it| it.targets.len() == 1 && it.targets[0].id != old).await;
     quiet(&rig).await;
     let wanted = ["CreateTargetGroup", "RegisterTargets", "ModifyListener", "DeleteTargetGroup"];
@@ -123,12 +123,15 @@ async fn aws_033_more_nodes_than_a_request_takes() {
     process.stop().await;
 }
 
+/// How long the interfaces of a load balancer that is gone hold its security group: longer than the requests before its deletion take.
+const HELD: Duration = Duration::from_secs(15);
+
 #[tokio::test]
 async fn aws_046_048_050_managed_security_groups_come_and_go() {
     let mut rig = Rig::new().await;
     rig.setup =
         rig.setup.edit(|it| it["provider"]["settings"]["loadBalancers.nlbSecurityGroupMode"] = json!("Managed"));
-    rig.cloud.behave(&json!({ "interfaces": 3 }));
+    rig.cloud.behave(&json!({ "interfaces": HELD.as_secs() }));
     rig.join(1).await;
     let process = rig.start().await;
     let names = ["lost", "web"];
@@ -157,8 +160,10 @@ async fn aws_046_048_050_managed_security_groups_come_and_go() {
     rig.order("deleteBalancer", &json!({ "arn": lost }));
     rig.services().delete("lost", &DeleteParams::default()).await.unwrap();
     let process = rig.start().await;
-    wait::until("its Service is gone", async || rig.services().get_opt("lost").await.unwrap().is_none().then_some(()))
-        .await;
+    wait::until_after(HELD, "its Service is gone", async || {
+        rig.services().get_opt("lost").await.unwrap().is_none().then_some(())
+    })
+    .await;
     let left = rig.cloud.state();
     assert!(left.targets.is_empty() && left.security.iter().all(|it| it.name == "default"), "{left:#?}");
     process.stop().await;

@@ -71,6 +71,10 @@ async fn aws_002_003_005_only_a_stopped_one_is_shut_down() {
         // Of so few nodes one is deleted, and more only if somebody approves.
         let approved = json!({ "metadata": { "annotations": { "aerostat.dev/delete-approved": "true" } } });
         rig.nodes().patch(&worker(number), &PatchParams::default(), &Patch::Merge(approved)).await.unwrap();
+        // Its checks start over: their pauses have doubled meanwhile.
+        for ready in [true, false] {
+            kubelet::post_ready(&rig.cluster.admin, &worker(number), ready).await.unwrap();
+        }
         rig.order("end", &json!({ "id": instance(number) }));
     }
     // Both were looked at as well: with the end of its instance each is gone.

@@ -1,8 +1,10 @@
 //! Keys that are asked for, with roles for service accounts and with EKS Pod Identity: a session ends, and the next one signs.
 
+use std::time::Duration;
+
 use serde_json::{Value, json};
 use tests::moto::REGION;
-use tests::operator::initialized;
+use tests::operator::{initialized, initialized_after};
 use tests::tinyproxy::Tinyproxy;
 
 use crate::services::{NETWORK, create, service};
@@ -147,6 +149,11 @@ async fn sts_is_asked_through_a_proxy_for_each_session() {
     assert!(!targets.is_empty() && targets.iter().all(|it| *it == place), "{targets:?} and not {place}");
 }
 
+/// When an endpoint that is out of reach is told: after fifteen seconds, at the next of the node's tries, whose pauses double.
+const UNREACHED: Duration = Duration::from_secs(41);
+/// When a login that was written is used: files are read each ten seconds, and STS is asked again at the end of its own pause.
+const READ: Duration = Duration::from_secs(20);
+
 /// Cases: proxies, unreachable
 #[tokio::test]
 async fn a_proxy_that_keeps_sts_away_is_told_until_it_lets_in() {
@@ -157,10 +164,10 @@ async fn a_proxy_that_keeps_sts_away_is_told_until_it_lets_in() {
     let process = rig.start().await;
     rig.join(1).await;
     let parts = ["endpoint sts of credential aws", &place, "the proxy refuses the login (40", "`proxy.login`"];
-    rig.said("EndpointUnreachable", &parts).await;
+    rig.said_after(UNREACHED, "EndpointUnreachable", &parts).await;
     rig.said("InstanceMetadataUnavailable", &parts).await;
     assert!(rig.cloud.asked("sts", "AssumeRoleWithWebIdentity").is_empty());
     rig.setup.folder.write("proxy-password", "right-word");
-    initialized(&rig.cluster, &worker(1)).await;
+    initialized_after(READ, &rig.cluster, &worker(1)).await;
     process.stop().await;
 }

@@ -160,8 +160,13 @@ impl Rig {
 
     /// Waits for an event with this reason whose message has all of these.
     pub(crate) async fn said(&self, reason: &str, parts: &[&str]) {
+        self.said_after(Duration::ZERO, reason, parts).await;
+    }
+
+    /// As [`said`](Self::said), where it is told only after this pause.
+    pub(crate) async fn said_after(&self, pause: Duration, reason: &str, parts: &[&str]) {
         let has = |it: &Event| it.reason.as_deref() == Some(reason) && says(it, parts);
-        let found = wait::within(wait::DEADLINE, async || self.events().await.into_iter().find(has)).await;
+        let found = wait::within(pause + wait::DEADLINE, async || self.events().await.into_iter().find(has)).await;
         assert!(found.is_some(), "no {reason} says {parts:?}; {}", self.told().await);
     }
 

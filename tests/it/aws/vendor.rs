@@ -10,8 +10,8 @@ use tests::beside::{Asked, Compared, ComparedStep, ManagerState, compare, differ
 use tests::manager::{Manager, Who};
 use tests::wait;
 
-/// How long a step may take.
-const PATIENCE: Duration = Duration::from_secs(40);
+/// How long a step may take: moto answers one request at a time, and one step has six hundred.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// How long nothing is asked once it is over.
 const QUIET: Duration = Duration::from_secs(2);
 

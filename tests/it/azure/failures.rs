@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tests::clouds::azure::{Fault, Kind, OperationFailure, RequestGroup, Service, World, id, refusal};
-use tests::wait;
+use tests::{services, wait};
 
 use crate::ground::{Ground, balancer, parts};
 
@@ -52,7 +52,8 @@ async fn assert_nobody_is_lost(fault: Fault) {
     ground.create("late", &json!({}), &json!({ "ports": [{ "port": 9_000 }] })).await;
     let faulty = |all: &[tests::clouds::azure::Recorded]| all[begun..].iter().filter(|it| it.fault.is_some()).count();
     ground.cloud.wait_for("it was said twice", |all| faulty(all) == 2).await;
-    ground.address("late").await;
+    // After two refusals it is tried again ten seconds later.
+    services::address_after(Duration::from_secs(10), &ground.cluster, "late").await;
     assert_none_is_lost(&ground, begun, &bases);
     ground.delete("late").await;
     assert_none_is_lost(&ground, begun, &bases);

@@ -61,7 +61,7 @@ fn lists(requests: &[String], path: &str) -> usize {
 }
 
 async fn a_load_balancer_is_listed_with_memo_and_state<V: Vendor>() {
-    let rig = rig::<V>(Creation::Takes(Duration::from_secs(1))).await;
+    let rig = rig::<V>(Creation::Takes(Duration::from_secs(5))).await;
     let inventory = rig.inventory();
     assert!(inventory.description().revisions);
     let mut service = Service::new(&rig);

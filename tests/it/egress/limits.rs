@@ -249,8 +249,8 @@ async fn during_a_pause_at_most_one_request_is_sent() {
     })
     .await;
     let lab = Setup::new([endpoint(&server.url())]).load().await;
-    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { status: 503, .. }));
     let start = Instant::now();
+    assert!(matches!(lab.send(&get(&["v2"])).await, Outcome::Answered { status: 503, .. }));
     let callers = (0..20).map(|number| {
         let (lab, request) = (&lab, get(&["v2", &number.to_string()]));
         async move {

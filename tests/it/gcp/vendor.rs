@@ -36,8 +36,9 @@ async fn taken_over(step: &str) {
     let recorded = recorded.map(|it| (it["name"].as_str().unwrap().to_owned(), it.clone())).collect();
     let services = inherit(&stage, &whole_state(&format!("state-{step}")), &recorded).await;
     assert!(services.len() > 1, "{services:?}");
+    stage.register_nodes().await;
     stage.start().await;
-    stage.join_nodes().await;
+    stage.initialized_nodes().await;
     let settled = async || {
         for name in &services {
             let status = stage.services().get(name).await.unwrap().status?;

@@ -116,8 +116,10 @@ impl<'a> Play<'a> {
         Ok(Duration::try_from_secs_f64(seconds.max(0.0) / self.pace)?)
     }
 
+    /// A step that was late makes all later ones as late: pauses between steps are what a controller sees.
     async fn wait_for_second(&mut self, t: f64) -> Result<()> {
         let time = self.zero + self.lasts(t)?;
+        self.zero += Instant::now().saturating_duration_since(time);
         tokio::time::sleep_until(time.into()).await;
         Ok(())
     }

@@ -90,7 +90,8 @@ async fn live(cluster: &Cluster, life: usize, held: Option<Proxy>, random: &mut 
         Trouble::Nothing | Trouble::HeldRequests => format!("https://{}", proxy.address()),
     };
     let own_setup = setup(cluster, Some(&server));
-    let process = own_setup.start();
+    let mut process = own_setup.start();
+    process.says("started node-ipam-controller").await;
     // Its first networks are given out while the last life's are still on their way.
     let begun =
         wait::within(wait::DEADLINE, async || (given(cluster, early).await >= early.len().min(1)).then_some(()));

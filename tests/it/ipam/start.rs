@@ -24,7 +24,8 @@ async fn case_201_without_its_flag_the_controller_does_not_run() {
 async fn case_201_with_its_flag_it_runs_beside_the_others() {
     let cluster = cluster().await;
     let setup = Setup::guest(&cluster, guests::HOSTILE).flags(&FLAGS);
-    let process = setup.started().await;
+    let mut process = setup.start();
+    process.says("started node-ipam-controller").await;
     assert!(process.checks().await.contains(&"node-ipam-controller".to_owned()));
     join(&cluster, "n1").await;
     assert_eq!(given(&cluster, "n1").await, ["10.244.0.0/24"]);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use controllers::KubeNode;
 use http::Method;
 use kube::ResourceExt;
 use kube::api::DeleteParams;
@@ -92,7 +93,10 @@ async fn case_086_a_machine_that_was_stopped_and_is_gone_is_gone() {
     node_when(&cluster, "n1", |it| taints(it) == [(SHUTDOWN, "NoSchedule")]).await;
     cloud.loses("n1");
     gone(&cluster, "n1").await;
-    assert_eq!(written(&cluster, "n1").await, ["patch nodes 200", "delete nodes 200"]);
+    // A copy that is older than the taint may be written once more, which ends in a conflict.
+    let mut written = written(&cluster, "n1").await;
+    written.retain(|it| it.ends_with(" 200"));
+    assert_eq!(written, ["patch nodes 200", "delete nodes 200"]);
 }
 
 #[tokio::test]
@@ -153,6 +157,13 @@ async fn case_097_no_such_machine_is_an_answer_and_an_error_is_none() {
     assert_eq!(written(&cluster, "n2").await, [""; 0]);
 }
 
+/// Waits until the controller's copy of n1 is as expected: one that is older would be deleted in vain once more.
+async fn knows(controller: &Controller, what: &str, expected: impl Fn(&KubeNode) -> bool) {
+    let is_expected = |it: &KubeNode| it.metadata.name.as_deref() == Some("n1") && expected(it);
+    let known = async || controller.nodes.all().iter().any(|it| is_expected(it)).then_some(());
+    wait::until(&format!("the controller knows {what}"), known).await;
+}
+
 /// Deletes n1, and creates another node with its name.
 async fn replace(cluster: &tests::control_plane::Cluster) -> Option<String> {
     nodes(cluster).delete("n1", &DeleteParams::default()).await.expect("n1 is deleted");
@@ -186,13 +197,14 @@ async fn case_098_a_new_node_of_the_same_name_is_not_deleted() {
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;
     create(&cluster, &node(1)).await;
-    let _controller = Controller::start(&cluster, &cloud, OPTIONS);
+    let controller = Controller::start(&cluster, &cloud, OPTIONS);
     asked(&cloud, "get n1", 1).await;
     cloud.hold(true);
     let asked_before = cloud.asked("get n1");
     asked(&cloud, "get n1", asked_before.max(2)).await;
     let replaced = replace(&cluster).await;
     cloud.has([machine(1)]);
+    knows(&controller, "the new node", |it| it.metadata.uid == replaced).await;
     cloud.hold(false);
     passed(&cluster).await;
     asked(&cloud, "get n1", 3).await;
@@ -209,9 +221,14 @@ async fn a_node_that_revives_before_it_is_deleted_lives() {
     let faults = Faults::new();
     let (free, held) = watch::channel(false);
     faults.set(Fault::new(Method::DELETE, NODE, Reply::Held(held)).times(1));
-    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, OPTIONS);
+    let controller = Controller::start_as(cluster.faulty(&faults), &cloud, OPTIONS);
     wait::until("a deletion", async || faults.answered().pop()).await;
     post_ready(&cluster, "n1", "True").await;
+    let is_ready = |node: &KubeNode| {
+        let conditions = node.status.as_ref().and_then(|it| it.conditions.as_deref()).unwrap_or_default();
+        conditions.iter().any(|it| it.type_ == "Ready" && it.status == "True")
+    };
+    knows(&controller, "that n1 is ready", is_ready).await;
     free.send_replace(true);
     event(&cluster, "n1", "DeletingNodeFailed").await;
     passed(&cluster).await;

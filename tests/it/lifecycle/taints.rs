@@ -1,7 +1,9 @@
 //! Nodes whose machine is stopped.
 
 use std::sync::Arc;
+use std::time::Duration;
 
+use controllers::node_lifecycle::Options;
 use http::Method;
 use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults};
@@ -28,7 +30,9 @@ async fn case_080_a_node_whose_machine_is_stopped_is_tainted_once() {
     node_when(&cluster, "n1", |it| taints(it) == [("foo", "NoSchedule"), TAINT]).await;
     let before = cloud.calls().len();
     wait::until("two more looks", async || (cloud.calls().len() >= before + 2).then_some(())).await;
-    let writes = writes(&cluster, "n1").await;
+    // A copy that is older than the first write may be written once more, which ends in a conflict.
+    let mut writes = writes(&cluster, "n1").await;
+    writes.retain(|it| it.response.code == 200);
     assert_eq!(writes.len(), 1);
     assert!(writes[0].body["metadata"]["resourceVersion"].is_string(), "{:?}", writes[0].body);
 }
@@ -80,7 +84,9 @@ async fn case_093_a_conflict_is_retried_with_the_newer_node() {
     create(&cluster, &node(1)).await;
     let faults = Faults::new();
     faults.set(Fault::status(Method::PATCH, NODE, 409, "Conflict", "injected conflict").times(1));
-    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, OPTIONS);
+    // The first pass alone: the next one asks again.
+    let options = Options { monitor_period: Duration::from_secs(60), ..OPTIONS };
+    let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, options);
     node_when(&cluster, "n1", |it| taints(it) == [TAINT]).await;
     assert_eq!(faults.answered().len(), 1);
     assert_eq!(cloud.calls(), ["get n1"], "the cloud was asked once");

@@ -6,8 +6,11 @@ use std::time::Duration;
 
 use cloud_provider::Instance;
 use controllers::node_lifecycle::{Budget, Options};
+use k8s_openapi::api::core::v1::Event;
+use kube::api::{Api, ListParams};
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
+use tests::wait;
 use tokio::time::Instant;
 
 use crate::cloud::{Answer, Cloud, List, machine, names};
@@ -17,6 +20,8 @@ use crate::controller::{
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
+/// What three looks at a doubtful node take at most on a slow machine: the pauses between them double.
+const LOOKS: Duration = Duration::from_secs(60);
 
 /// An operator says that a node may go.
 async fn approve(cluster: &Cluster, name: &str) {
@@ -40,9 +45,9 @@ async fn check_approval(options: Options, reason: &str, words: &str) {
     create(&cluster, &node(1)).await;
     let controller = Controller::start(&cluster, &cloud, options);
     controller.withholds(1, reason).await;
+    let looks = cloud.asked("get n1");
     let message = told(&cluster, "n1").await;
     assert!(message.contains(words) && message.contains("aerostat.dev/delete-approved=true"), "{message}");
-    let looks = cloud.asked("get n1");
     asked(&cloud, "get n1", looks + 2).await;
     assert_eq!(controller.withheld(reason), 1, "it is told once");
     assert_eq!(written(&cluster, "n1").await, [""; 0]);
@@ -66,7 +71,7 @@ async fn when_the_first_time_of_leadership_is_over_nodes_go() {
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;
     create(&cluster, &node(1)).await;
-    let controller = Controller::start(&cluster, &cloud, Options { warm_up: Duration::from_secs(1), ..OPTIONS });
+    let controller = Controller::start(&cluster, &cloud, Options { warm_up: Duration::from_secs(5), ..OPTIONS });
     controller.withholds(1, "warm_up").await;
     gone(&cluster, "n1").await;
 }
@@ -116,7 +121,7 @@ async fn a_window_later_there_is_a_new_budget() {
     let cloud = Arc::new(Cloud::default());
     create_living(&cluster, &cloud).await;
     create_all(&cluster, 2).await;
-    let window = Duration::from_secs(3);
+    let window = Duration::from_secs(6);
     let budget = Budget { percent: 10, least: 1, window };
     let controller = Controller::start(&cluster, &cloud, Options { budget, ..OPTIONS });
     controller.withholds(1, "budget").await;
@@ -127,7 +132,8 @@ async fn a_window_later_there_is_a_new_budget() {
         received.extend(writes(&cluster, name).await.iter().map(|it| it.received));
     }
     let pause = received[1].duration_since(received[0]).unsigned_abs();
-    assert!(pause + Duration::from_millis(500) >= window, "{pause:?}");
+    // The first deletion may be late at the API server: it counts from when it was allowed.
+    assert!(pause + Duration::from_secs(2) >= window, "{pause:?}");
 }
 
 #[tokio::test]
@@ -228,7 +234,9 @@ async fn adv_71_a_tenth_of_five_hundred_nodes_goes_at_most() {
     cloud.always_answers(Answer::None);
     let controller = Controller::start(&cluster, &cloud, options);
     controller.withholds(500, "unfamiliar").await;
-    told(&cluster, "n250").await;
+    let all: Api<Event> = Api::all(cluster.admin.clone());
+    let of_reason = ListParams::default().fields("reason=NodeDeletionWithheld").limit(1);
+    wait::until("one of them is told", async || all.list(&of_reason).await.ok()?.items.pop()).await;
     assert_eq!(deletions(&cluster).await, 0);
     controller.stop().ended().await;
 
@@ -288,6 +296,7 @@ async fn all_machines_gone_in_an_account_that_is_not_told() {
     assert!(message.contains("check whether the credential") && !message.contains("approved"), "{message}");
     approve(&cluster, "n1").await;
     let looks = cloud.asked("get n1");
-    asked(&cloud, "get n1", looks + 3).await;
+    let three_more = async || (cloud.asked("get n1") >= looks + 3).then_some(());
+    wait::until_after(LOOKS, "three more looks", three_more).await;
     assert_eq!(deletions(&cluster).await, 0);
 }

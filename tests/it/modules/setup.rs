@@ -103,7 +103,7 @@ impl Setup {
 
     /// With limits that a test can wait for.
     pub(crate) fn impatient(mut self) -> Self {
-        let short = Duration::from_millis(500);
+        let short = Duration::from_secs(2);
         let limits = EndpointLimits { first_byte: short, idle: short, total: short * 3, ..EndpointLimits::default() };
         self.outside.limits = limits;
         self

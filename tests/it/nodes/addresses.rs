@@ -31,8 +31,10 @@ async fn check(before: &[(&str, &str)], instance: Instance, after: &[(&str, &str
     let _controller = Controller::start(&cluster, &cloud, BUSY_LOOP);
     addressed(&cluster, "n1", after).await;
     passes(&cloud, "n1").await;
-    let writes = writes(&cluster, "n1").await;
-    assert_eq!(written(&cluster, "n1").await.len(), usize::from(before != after));
+    // A copy that is older than the first write may be written once more, which ends in a conflict.
+    let mut writes = writes(&cluster, "n1").await;
+    writes.retain(|it| it.response.code == 200);
+    assert_eq!(writes.len(), usize::from(before != after));
     writes.into_iter().map(|it| it.body).collect()
 }
 
@@ -188,7 +190,7 @@ async fn a_pass_uses_no_list_older_than_the_last_get() {
         let (name, address) = (format!("n{nth}"), format!("10.1.0.{nth}"));
         create(&cluster, &ready(standing(&name, &[("InternalIP", &address), ("Hostname", &name)]))).await;
     }
-    let period = Duration::from_secs(8);
+    let period = Duration::from_secs(20);
     let options = Options { status_update_frequency: period, ..OPTIONS };
     let _controller = Controller::start_with_lifecycle(&cluster, &cloud, options, Duration::from_secs(1));
     lists(&cloud, 1).await;
@@ -205,9 +207,10 @@ async fn a_pass_uses_no_list_older_than_the_last_get() {
     let both = [("InternalIP", "10.1.0.20"), ("ExternalIP", "192.0.2.20")];
     addressed(&cluster, "n20", &both).await;
     cloud.lists_as_they_were([]);
-    let before = cloud.calls().iter().filter(|it| *it == "list").count();
+    let listed = || cloud.calls().iter().filter(|it| *it == "list").count();
+    let before = listed();
     // The next pass asks for a list of its own.
-    lists(&cloud, before + 1).await;
+    wait::until_after(period, "the list of the next pass", async || (listed() > before).then_some(())).await;
     let written: Vec<_> = writes(&cluster, "n20").await.into_iter().map(|it| it.body["status"].clone()).collect();
     let addresses: Vec<_> = written.iter().filter_map(|it| it["addresses"].as_array()).map(Vec::len).collect();
     assert_eq!(addresses, [2], "the addresses were written once: {written:?}");

@@ -22,6 +22,8 @@ use crate::controller::{
 
 const NODE: &str = r"/api/v1/nodes/n1(\?|$)";
 const STATUS: &str = r"/api/v1/nodes/n1/status(\?|$)";
+/// The longest pause of a watch between its tries: half a minute, which chance may double.
+const BACK_OFF: Duration = Duration::from_secs(60);
 
 /// The pauses between requests.
 fn pauses(answered: &[Answered]) -> Vec<Duration> {
@@ -34,12 +36,11 @@ async fn case_026_a_conflict_is_retried_with_the_newer_node() {
     let cloud = Arc::new(Cloud::default());
     cloud.has([machine(1)]);
     let faults = Faults::new();
-    faults.set(Fault::status(Method::PATCH, NODE, 409, "Conflict", "changed meanwhile"));
+    faults.set(Fault::status(Method::PATCH, NODE, 409, "Conflict", "changed meanwhile").times(3));
     let _controller = Controller::start_as(cluster.faulty(&faults), &cloud, OPTIONS);
     create(&cluster, &kubelet::node("n1")).await;
-    wait::until("three conflicts", async || (faults.answered().len() >= 3).then_some(())).await;
+    wait::until("a conflict", async || (!faults.answered().is_empty()).then_some(())).await;
     patch(&cluster, "n1", json!({ "metadata": { "labels": { "added": "meanwhile" } } })).await;
-    faults.clear();
 
     let node = initialised(&cluster, "n1").await;
     assert_eq!(node.labels().get("added").map(String::as_str), Some("meanwhile"));
@@ -123,7 +124,7 @@ async fn case_037_heartbeats_do_not_cut_a_pause_short() {
 async fn the_clouds_pause_is_kept_whatever_happens_to_the_node() {
     let cluster = cluster().await;
     let cloud = Arc::new(Cloud::default());
-    let pause = Error::RetryAfter { after: Duration::from_secs(3), reason: "HTTP 429".to_owned() };
+    let pause = Error::RetryAfter { after: Duration::from_secs(6), reason: "HTTP 429".to_owned() };
     cloud.answers("n1", Answer::Error(pause));
     let _controller = Controller::start(&cluster, &cloud, OPTIONS);
     create(&cluster, &kubelet::node("n1")).await;
@@ -134,7 +135,7 @@ async fn the_clouds_pause_is_kept_whatever_happens_to_the_node() {
     patch(&cluster, "n1", json!({ "metadata": { "annotations": { NODE_IP: "10.1.0.1" } } })).await;
     initialised(&cluster, "n1").await;
     // The clock here starts a little after the pause does.
-    assert!(began.elapsed() > Duration::from_millis(2500), "{:?}", began.elapsed());
+    assert!(began.elapsed() > Duration::from_secs(4), "{:?}", began.elapsed());
     assert_eq!(cloud.gets("n1"), 2);
 }
 
@@ -318,7 +319,7 @@ async fn a_node_remade_during_a_write_is_asked_about_again() {
     wait::until("a conflict", async || (!faults.answered().is_empty()).then_some(())).await;
     nodes(&cluster).delete("n1", &DeleteParams::default()).await.unwrap();
     create(&cluster, &kubelet::node("n1")).await;
-    wait::until("a second call", async || (cloud.gets("n1") == 2).then_some(())).await;
+    wait::until("a second call", async || (cloud.gets("n1") >= 2).then_some(())).await;
     faults.clear();
     initialised(&cluster, "n1").await;
 }
@@ -364,5 +365,9 @@ async fn the_watch_survives_an_outage_of_the_api_server() {
     cluster.control_plane.start_api_server().await.unwrap();
     cloud.has([machine(1)]);
     create(&cluster, &kubelet::node("n1")).await;
-    initialised(&cluster, "n1").await;
+    wait::until_after(BACK_OFF, "n1 is initialised", async || {
+        let node = nodes(&cluster).get_opt("n1").await.ok()??;
+        (!kubelet::is_uninitialized(&node)).then_some(())
+    })
+    .await;
 }

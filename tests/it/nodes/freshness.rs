@@ -26,6 +26,9 @@ fn version(nodes: &Nodes, name: &str) -> Option<u64> {
 /// How long a watch lasts in these tests; by default it is 40 s.
 const LASTS: Duration = Duration::from_secs(3);
 
+/// The pauses of a watch that gets older lists, of which each failure doubles the next.
+const BACK_OFF: Duration = Duration::from_secs(20);
+
 /// Nodes that are watched for as long as the second value lives.
 fn watched(client: Client) -> (Nodes, JoinSet<()>) {
     let (nodes, watch) = Nodes::watch_in_turns(client, "the API server".to_owned(), LASTS);
@@ -64,7 +67,7 @@ async fn older_list(faults: &Faults) {
     proxy.cut();
     wait::until("a list is answered with the older one", async || (Recorded::answered(faults) > 0).then_some(())).await;
     create(&cluster, &kubelet::node("n3")).await;
-    wait::until("the next node is known", async || {
+    wait::until_after(BACK_OFF, "the next node is known", async || {
         assert_eq!(version(&known, "n1").zip(version(&known, "n2")), Some(before), "nodes went back in time");
         version(&known, "n3")
     })

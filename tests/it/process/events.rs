@@ -4,7 +4,8 @@ use aerostat::{Overrides, RunSettings};
 use http::Method;
 use tests::control_plane::cluster;
 use tests::faults::{Fault, Faults, Reply};
-use tests::{guests, kubelet, wait};
+use tests::operator::PATIENCE;
+use tests::{guests, kubelet};
 
 use crate::setup::{Setup, says};
 
@@ -18,7 +19,7 @@ async fn check_panic(namespace: &str) {
     let settings = RunSettings::parse(setup.arguments()).unwrap();
     // One event is about the Lease, in kube-system, and one about the node, in default.
     kubelet::join(&cluster.admin, "honest-1").await.unwrap();
-    let ended = tokio::time::timeout(wait::DEADLINE, aerostat::run(settings, overrides, std::future::pending())).await;
+    let ended = tokio::time::timeout(PATIENCE, aerostat::run(settings, overrides, std::future::pending())).await;
     let failure = ended.expect("a panic ends the process").unwrap_err();
     says(&failure.to_string(), &["a task panicked", "that is a bug in aerostat", "a fault of this test"]);
 }

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
 use tests::kubelet;
+use tests::wait::until;
 
 use crate::recording::{self, Family, Reasons, families, reason};
 use crate::setup::{Setup, admin_token, initialized};
@@ -61,14 +62,18 @@ async fn the_families_are_upstreams() {
     process.checks().await;
 
     let recorded = recording::metrics();
-    let page = process.get("/metrics", Some(&token)).await.body;
+    // The node's addresses are written after its taint is gone, and it is counted then.
+    let page = until("the node is counted", async || {
+        let page = process.get("/metrics", Some(&token)).await.body;
+        page.contains("node_controller_initial_node_sync_delay_seconds_count 1").then_some(page)
+    })
+    .await;
     check(recorded.metrics, &families(&page));
     check(recorded.slis, &families(&process.get("/metrics/slis", Some(&token)).await.body));
     for line in [
         r#"leader_election_master_status{name="cloud-controller-manager"} 1"#,
         r#"running_managed_controllers{manager="cloud-controller-manager",name="cloud-node"} 1"#,
         r#"workqueue_adds_total{name="Nodes"}"#,
-        "node_controller_initial_node_sync_delay_seconds_count 1",
         r#"aerostat_cloud_requests_total{code="200",endpoint="api",method="GET"}"#,
         r#"aerostat_provider_calls_total{function="get",outcome="ok"}"#,
     ] {

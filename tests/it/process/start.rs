@@ -20,7 +20,7 @@ async fn an_api_server_is_reached_through_the_proxy_of_the_kubeconfig() {
     of_cluster["proxy-url"] = json!(proxy.url());
     let server = of_cluster["server"].as_str().unwrap().strip_prefix("https://").unwrap().to_owned();
     let setup = Setup::digitalocean(&cluster, &cloud).kubeconfig(&through);
-    let process = setup.start();
+    let process = setup.started().await;
     kubelet::join(&cluster.admin, "worker-1").await.unwrap();
     initialized(&cluster, "worker-1").await;
     process.stop().await;

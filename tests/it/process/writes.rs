@@ -61,7 +61,7 @@ async fn withheld(cluster: &Cluster, process: &Process, endpoint: &str, at_least
     let metric =
         format!(r#"aerostat_cloud_writes_withheld_total{{credential="token",endpoint="{endpoint}",kind="deletion"}}"#);
     let token = admin_token(cluster).await;
-    wait::until("more deletions were withheld", async || {
+    wait::until_after(TURNS, "more deletions were withheld", async || {
         let page = process.get("/metrics", Some(&token)).await.body;
         let line = page.lines().find_map(|it| it.strip_prefix(&metric))?;
         (line.trim().parse::<f64>().unwrap() >= at_least).then_some(())
@@ -102,7 +102,10 @@ async fn adv_104_one_service_deletes_twenty_load_balancers() {
     assert_eq!(cloud.load_balancers().all().len(), STANDING - 20);
 
     approve(&cluster).await;
-    wait::until("the approval lets them leave", async || cloud.load_balancers().all().is_empty().then_some(())).await;
+    wait::until_after(TURNS, "the approval lets them leave", async || {
+        cloud.load_balancers().all().is_empty().then_some(())
+    })
+    .await;
     event(&cluster, LEASE, &["writes to the cloud are not limited"]).await;
     process.stop().await;
 }
@@ -137,6 +140,9 @@ async fn adv_161_the_config_of_hetzner_frees_no_load_balancers() {
     process.stop().await;
 }
 
+/// The pauses of a Service whose guest goes on at each call: five calls, with five seconds between them.
+const TURNS: Duration = Duration::from_secs(25);
+
 #[tokio::test]
 async fn adv_162_three_processes_delete_twenty_load_balancers() {
     let cluster = cluster().await;
@@ -155,7 +161,10 @@ async fn adv_162_three_processes_delete_twenty_load_balancers() {
     withheld(&cluster, &third, "api", 50.0).await;
     assert_eq!(accepted(&cloud, "DELETE"), deleted, "what was reserved counts as written");
     approve(&cluster).await;
-    wait::until("the approval lets them leave", async || cloud.load_balancers().all().is_empty().then_some(())).await;
+    wait::until_after(TURNS, "the approval lets them leave", async || {
+        cloud.load_balancers().all().is_empty().then_some(())
+    })
+    .await;
     third.stop().await;
 }
 

@@ -14,6 +14,9 @@ use crate::controller::{
     service, service_when, services, settled, told,
 };
 
+/// A pending deletion does not come back in a test: its end is not what a class waits for.
+const LONG: Duration = Duration::from_secs(300);
+
 /// A patch that makes a Service desired for a load balancer of another controller. Kubernetes takes a class only beside a
 /// change of the type.
 fn classed() -> Value {
@@ -44,7 +47,7 @@ async fn a_class_that_comes_during_a_pending_deletion_ends_it() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     cloud.ensures("s1", ready("192.0.2.1", "lb-1"));
-    cloud.deletes_next("s1", [building("lb-1 going", Duration::from_secs(2))]);
+    cloud.deletes_next("s1", [building("lb-1 going", LONG)]);
     let _controller = Controller::start(&cluster, &cloud, one());
     create(&cluster, &service("s1")).await;
     addressed(&cluster, "s1", "192.0.2.1").await;

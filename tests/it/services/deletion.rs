@@ -193,7 +193,7 @@ async fn a_slow_deletion_keeps_the_finalizer() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
     let _controller = standing(&cluster, &cloud).await;
-    cloud.deletes_next("s1", [building("lb-1 going", Duration::from_secs(1))]);
+    cloud.deletes_next("s1", [building("lb-1 going", Duration::from_secs(5))]);
     delete(&cluster, "s1").await;
     let service = service_when(&cluster, "s1", |it| memo(it) == Some("lb-1 going")).await;
     assert_eq!(finalizers(&service), [FINALIZER]);

@@ -130,12 +130,23 @@ async fn addresses_stay_while_a_change_is_pending() {
 async fn a_pause_lasts_half_a_second_but_for_the_first_memo() {
     let cluster = cluster().await;
     let cloud = Cloud::new();
-    cloud.ensures_next("s1", [building("lb-1", Duration::ZERO), building("lb-1", Duration::ZERO)]);
-    cloud.ensures_next("s1", [building("lb-2", Duration::ZERO)]);
-    let _controller = serve_s1(&cluster, &cloud).await;
-    let calls = cloud.about("s1");
-    let at_once: Vec<_> = calls.windows(2).map(|it| it[1].began - it[0].began < SECOND / 2).collect();
-    assert_eq!(at_once, [true, false, false]);
+    let _controller = Controller::start(&cluster, &cloud, one());
+    // The memo is written before the second call: on a slow machine that alone may take half a second now and then.
+    for nth in 1..=8 {
+        let name = format!("s{nth}");
+        cloud.ensures_next(&name, [building("lb-1", Duration::ZERO), building("lb-1", Duration::ZERO)]);
+        cloud.ensures_next(&name, [building("lb-2", Duration::ZERO)]);
+        cloud.ensures(&name, ready("192.0.2.1", "lb-2"));
+        create(&cluster, &service(&name)).await;
+        addressed(&cluster, &name, "192.0.2.1").await;
+        let calls = cloud.about(&name);
+        let at_once: Vec<_> = calls.windows(2).map(|it| it[1].began - it[0].began < SECOND / 2).collect();
+        assert_eq!(at_once[1..], [false, false]);
+        if at_once[0] {
+            return;
+        }
+    }
+    panic!("the first memo is never followed at once");
 }
 
 #[tokio::test]

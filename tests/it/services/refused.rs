@@ -13,8 +13,8 @@ use tests::wait;
 
 use crate::cloud::{Act, Answer, Cloud, at_address, building, ready};
 use crate::controller::{
-    Controller, FINALIZER, addressed, addresses, called, create, delete, events, finalizers, gone, join, join_all,
-    memo, node, one, resize, serve_s1, service, service_when, services, settled, told, writes,
+    Controller, FINALIZER, addressed, addresses, called, create, delete, finalizers, gone, join, join_all, memo, node,
+    one, resize, serve_s1, service, service_when, services, settled, told, writes,
 };
 
 /// The address that the admission policy of these tests refuses.
@@ -267,7 +267,7 @@ async fn a_wrong_address_beside_pending_holds_nothing_up() {
     step.status.ingress = at_address("::ffff:192.0.2.1").ingress;
     cloud.ensures_next("s1", [Answer::Pending(step)]);
     let _controller = serve_s1(&cluster, &cloud).await;
-    let events = events(&cluster, "s1");
+    let events = told(&cluster, "s1", "SyncLoadBalancerFailed", 1).await;
     let failed: Vec<_> = events.iter().filter(|it| it.starts_with(FAILED)).collect();
     assert!(matches!(*failed, [one] if one.contains("is an IPv4 address that is written as IPv6")), "{failed:#?}");
 }

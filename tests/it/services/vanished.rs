@@ -1,5 +1,7 @@
 //! Services that vanish without having waited for their load balancer, and others that get their names.
 
+use std::time::Duration;
+
 use http::Method;
 use kube::ResourceExt;
 use kube::api::PostParams;
@@ -14,6 +16,9 @@ use crate::controller::{
     Controller, addressed, called, create, delete, gone, memo, one, patch, resize, service, service_when, services,
     settled, told,
 };
+
+/// The pauses of a watch before its second list, of which each failure doubles the next.
+const BACK_OFF: Duration = Duration::from_secs(10);
 
 /// Takes the Service s1 away, whatever holds it.
 async fn tear_out(cluster: &Cluster) {
@@ -159,7 +164,8 @@ async fn older_list(faults: &Faults) {
 
     older.answer(faults, 2);
     proxy.cut();
-    answered(faults).await;
+    let both = async || (Recorded::answered(faults) >= 2).then_some(());
+    wait::until_after(BACK_OFF, "two lists are answered with the recorded one", both).await;
     settled(&cluster).await;
     assert_eq!(deletions(&cloud, "s1"), 0);
     assert_eq!(Recorded::answered(faults), 2, "an older list is discarded, and another one asked for");

@@ -17,6 +17,8 @@ use crate::setup::{DRIVER, NO_CONTROLLER, Webhook, asked, cluster, review, scrip
 use crate::volumes::volume;
 
 const JSON: &str = "application/json";
+/// How long an API server waits for the webhook at most.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Cases: case 249, case 257
 #[tokio::test]
@@ -131,7 +133,7 @@ async fn adv_102_slow_callers_do_not_stop_the_webhook() {
         let began = Instant::now();
         let response = webhook.review(&volume("pv-1", DRIVER)).await;
         assert!(response["patch"].is_string(), "{response}");
-        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        assert!(began.elapsed() < PATIENCE, "{:?}", began.elapsed());
     }
     drop(slow);
     process.stop().await;
@@ -147,10 +149,13 @@ async fn adv_102_unknown_callers_ask_the_cloud_only_so_often() {
     let process = webhook.started().await;
     let log = cluster.audit().from_now().unwrap();
     let began = Instant::now();
+    // A server gives a handshake three seconds: so many at a time can make theirs on a busy machine.
+    let places = Arc::new(tokio::sync::Semaphore::new(50));
     let mut callers = JoinSet::new();
     for nth in 0..200 {
-        let webhook = webhook.clone();
+        let (webhook, places) = (webhook.clone(), places.clone());
         callers.spawn(async move {
+            let _place = places.acquire().await.unwrap();
             // Whoever waits longer than he says is refused.
             let body = review(&volume(&format!("guess-{nth}"), DRIVER)).to_string();
             let (code, text) = webhook.post("/admit?timeout=1s", JSON, body).await;

@@ -28,9 +28,12 @@ use crate::volumes::{affinity, all, create, node_affinity, volume, when};
 const CONTROLLERS: &str = "--controllers=persistentvolume-binder-controller,persistentvolumeclaim-protection-controller,\
                            persistentvolume-protection-controller";
 
+/// How often kube-controller-manager comes back to a claim after a write of its own that has failed.
+const RESYNC: Duration = Duration::from_secs(15);
+
 /// The claim, as soon as it is bound.
 async fn bound(cluster: &Cluster, name: &str) {
-    wait::until(&format!("claim {name} is bound"), async || {
+    wait::until_after(RESYNC, &format!("claim {name} is bound"), async || {
         let claim = claims(cluster).get(name).await.ok()?;
         (claim.status?.phase? == "Bound").then_some(())
     })

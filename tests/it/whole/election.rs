@@ -40,7 +40,8 @@ async fn another_replica_leads_soon<V: Vendor>() {
     leader.stop().await;
     let released = Instant::now();
     standby.says("started service-lb-controller").await;
-    assert!(released.elapsed() < Duration::from_secs(5), "{:?}", released.elapsed());
+    // A Lease that was not given back lasts fifteen seconds.
+    assert!(released.elapsed() < Duration::from_secs(10), "{:?}", released.elapsed());
     rig.ports("web", &[80, 81]).await;
     wait::until("the other replica works", async || (rig.only_built().ports.len() == 2).then_some(())).await;
     standby.stop().await;

@@ -223,7 +223,7 @@ impl Others {
 
     /// Starts the process. It is ready, a node joins and gets a pod network and its route, and a Service is served.
     async fn are_served(&mut self, made: &str) {
-        let process = self.rig.setup.start();
+        let process = self.rig.setup.started().await;
         wait::until(&format!("the process is ready, with {made}"), async || {
             (process.ask(Method::GET, "/readyz", None).await.code == 200).then_some(())
         })
@@ -267,7 +267,7 @@ fn has_route(node: &Node) -> bool {
 async fn others() -> Others {
     let rig = CloudRig::<Hetzner>::with(Behaviour::default()).await.flags(&FLAGS);
     apply(&rig.cluster.admin, ROLES).await.unwrap();
-    let process = rig.setup.start();
+    let process = rig.setup.started().await;
     rig.workers(WORKERS).await;
     for id in 1..=WORKERS {
         node_when(&rig.cluster, &worker(id), has_route).await;

@@ -18,6 +18,9 @@ const NODES: u64 = 100;
 /// Many periods of the controller, each of them long enough for everything that it asks.
 const WINDOW: Duration = Duration::from_secs(6);
 
+/// The longest pause between lists that fail.
+const LONGEST: Duration = Duration::from_secs(30);
+
 /// The trouble in which a credential is of another account.
 const FOREIGN: &str = "a foreign account";
 /// All troubles.
@@ -177,7 +180,7 @@ async fn no_failure_deletes_a_node<V: Vendor>(names: &[&str]) {
         let is_list = |it: &Recorded| ["GET", "POST"].iter().any(|method| it.is(method, V::MACHINE_LISTS));
         let heard = |it: &Recorded| is_list(it) && it.status.is_some_and(|it| it < 300);
         let what = format!("a list after {name}");
-        rig.cloud.wait_for(&what, |requests| requests[after..].iter().any(heard)).await;
+        rig.cloud.wait_after(LONGEST, &what, |requests| requests[after..].iter().any(heard)).await;
         post_ready(&rig, true).await;
     }
     process.kill_and_shorten_its_lease(&rig.cluster).await;

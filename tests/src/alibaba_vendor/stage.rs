@@ -23,8 +23,8 @@ use super::known::MOST;
 use super::seen::{self, BY_HAND, LeftObjects};
 use super::story::{AliChange, AliChapter, AliScope, AliStep, CLASSIC, NETWORK, annotations_before, reads};
 
-/// Once a step is over, nothing is asked for longer than it takes to come back to a Service.
-const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(1_600), patience: Duration::from_secs(60) };
+/// Once a step is over, nothing is asked for longer than it takes to come back to a Service, or to a route after two seconds.
+const LIMITS: StepLimits = StepLimits { quiet: Duration::from_millis(2_500), patience: Duration::from_secs(60) };
 /// Steps that aerostat refuses and theirs does not: a Warning ends them.
 const REFUSED: [&str; 1] = ["clb-reused-no-override"];
 /// Steps in which the table means all that aerostat does: a write ends them.

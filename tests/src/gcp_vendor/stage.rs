@@ -25,6 +25,7 @@ use super::package;
 use super::seen::{self, GcpNames};
 use super::story::{CLUSTER_ID, GcpChange, GcpStep};
 
+const NODES: [&str; 2] = ["node-1", "node-2"];
 /// The flags of the recordings.
 const FLAGS: [&str; 2] = ["--configure-cloud-routes=false", "--node-status-update-frequency=1h"];
 /// The flags of the recordings of routes, but faster.
@@ -107,8 +108,28 @@ impl GcpStage {
     ///
     /// Panics if the API server does not take them, or nobody initialises them.
     pub async fn join_nodes(&self) {
-        for name in ["node-1", "node-2"] {
+        self.register_nodes().await;
+        self.initialized_nodes().await;
+    }
+
+    /// Registers the two nodes. A manager that starts afterwards knows both before it writes.
+    ///
+    /// # Panics
+    ///
+    /// Panics if the API server does not take them.
+    pub async fn register_nodes(&self) {
+        for name in NODES {
             kubelet::join(&self.cluster.admin, name).await.expect("the API server takes a node");
+        }
+    }
+
+    /// Waits until the two nodes are initialised.
+    ///
+    /// # Panics
+    ///
+    /// Panics if nobody initialises them.
+    pub async fn initialized_nodes(&self) {
+        for name in NODES {
             let nodes: Api<Node> = Api::all(self.cluster.admin.clone());
             let initialized = wait::within(Duration::from_mins(2), async || {
                 let node = nodes.get(name).await.expect("the API server answers");

@@ -13,7 +13,7 @@ use crate::clouds::openstack::{Kind, World};
 use crate::{kubelet, wait};
 
 use super::events;
-use super::stage::Stage;
+use super::stage::{Stage, TELLING};
 use super::story::{Story, part, stories};
 
 /// How long a step may take on a busy machine.
@@ -209,7 +209,7 @@ pub async fn machines(table: &[Meant], say: impl Fn(String)) -> Compared {
             json!({ "node": machine(&step.state.seen["node"]), "events": events::recorded(&own.cloned().collect()) });
         let name = format!("machines/{}", step.name);
         let mut seen = json!({});
-        wait::within(Duration::from_secs(3), async || {
+        wait::within(TELLING, async || {
             let told = events::since(&before, &events::told(&stage.cluster.admin, node).await);
             seen = json!({ "node": seen_machine(&stage, node).await, "events": told });
             unmeant(table, &name, &theirs.seen, &seen).is_empty().then_some(())
@@ -288,7 +288,7 @@ pub async fn twenty(table: &[Meant], say: impl Fn(String)) -> Compared {
         let mut theirs = step.state.clone();
         theirs.seen = json!({ "events": recorded_events(&step.events) });
         let mut seen = json!({});
-        wait::within(Duration::from_secs(3), async || {
+        wait::within(TELLING, async || {
             let now = events_of(&stage, &story).await;
             let told =
                 before.iter().zip(&now).map(|((name, before), (_, now))| (name.clone(), events::since(before, now)));

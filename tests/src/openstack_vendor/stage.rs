@@ -31,8 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(40);
 const QUIET: Duration = Duration::from_millis(1_500);
 /// How long what there is stays as it was, as long as nothing is asked.
 const LOOK: Duration = Duration::from_millis(300);
-/// How long the events of a step may take once it is over.
-const TELLING: Duration = Duration::from_secs(3);
+/// How long the events of a step may take once it is over: those of many Services are told one after the other.
+pub(super) const TELLING: Duration = wait::DEADLINE;
 /// Steps that theirs never ends, and aerostat does.
 const ARRIVES: [&str; 1] = ["many-nodes/create big"];
 /// Steps that aerostat refuses and theirs serves: a Warning ends them.
@@ -166,6 +166,10 @@ impl Stage {
         setup.config["provider"]["settings"]["pollInterval"] = json!("1s");
         for credential in setup.config["credentials"].as_array_mut().into_iter().flatten() {
             credential["limits"] = json!({ "deletions": 500, "creations": 500, "detachments": 500, "updates": 1_000 });
+        }
+        // Stories are many, each of which an operator has alone.
+        for endpoint in setup.config["endpoints"].as_array_mut().into_iter().flatten() {
+            endpoint["limits"]["requestsPerSecond"] = json!(200);
         }
         *manager = Some(Manager::Aerostat(setup.started().await, None));
     }

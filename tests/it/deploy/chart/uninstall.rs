@@ -99,21 +99,29 @@ async fn uninstalled_as_the_page_says_no_service_waits() {
     assert!(!folder.run(&cluster, STAYS, "").success, "nobody waits, and it is gone");
 }
 
-/// In a cluster of its own, whose API server has no former policy to judge by. It begins to judge by a policy some time after that was
-/// made. A dry run deletes nothing.
+/// Whether the deletion of the Deployment would be warned now. A dry run deletes nothing.
+fn would_be_warned(folder: &Folder, cluster: &Cluster) -> bool {
+    is_warned(&succeed(folder, cluster, "kubectl -n kube-system delete deployment aerostat --dry-run=server", "").error)
+}
+
+/// Waits until the API server judges by no policy of a test before: it does so for some time after that policy is gone.
+async fn no_policy(folder: &Folder, cluster: &Cluster) {
+    succeed(folder, cluster, "kubectl -n kube-system create deployment aerostat --image=registry.example/aerostat", "");
+    until("no policy", async || (!would_be_warned(folder, cluster)).then_some(())).await;
+    succeed(folder, cluster, "kubectl -n kube-system delete deployment aerostat", "");
+}
+
+/// The API server begins to judge by a policy some time after that was made.
 async fn tells_what_stays(install: &str, uninstall: &str) {
     let cluster = cluster().await;
     let folder = folder();
     std::os::unix::fs::symlink(control_plane::helm("helm3").unwrap(), folder.path("bin/helm3")).unwrap();
     std::fs::write(folder.path("values.yaml"), values("digitalocean").to_string()).unwrap();
     empty(&folder, &cluster);
+    no_policy(&folder, &cluster).await;
     let said = succeed(&folder, &cluster, install, "");
     assert!(install.starts_with("kubectl") || said.out.contains("After it, in the cloud stay"), "{said:#?}");
-    until("the policy", async || {
-        let look = "kubectl -n kube-system delete deployment aerostat --dry-run=server";
-        is_warned(&succeed(&folder, &cluster, look, "").error).then_some(())
-    })
-    .await;
+    until("the policy", async || would_be_warned(&folder, &cluster).then_some(())).await;
     let said = succeed(&folder, &cluster, uninstall, "");
     assert!(is_warned(&said.error), "{uninstall}: {said:#?}");
     assert!(!folder.run(&cluster, "kubectl -n kube-system get deployment aerostat", "").success);

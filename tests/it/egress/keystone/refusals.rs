@@ -1,6 +1,7 @@
 //! Logins that Keystone refuses, and catalogues that lack something.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use egress::{ApplicationCredentialName, Credentials, Egress, EgressSettings, KeystoneLogin, Report};
 use serde_json::json;
@@ -92,6 +93,9 @@ async fn bad_what_the_catalogue_lacks_is_named() {
     assert!(world.service.paths().is_empty());
 }
 
+/// How long an endpoint fails before that is told.
+const TOLD: Duration = Duration::from_secs(15);
+
 #[tokio::test]
 async fn a_service_that_the_catalogue_lacks_is_an_event() {
     let world = World::start().await;
@@ -123,14 +127,14 @@ async fn a_service_that_the_catalogue_lacks_is_an_event() {
                 body: None,
             };
             let _ = egress.open(call, egress::Mode::Read).send(request).await;
-            tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
     tokio::select! {
         () = credentials.watch() => {}
         () = egress.watch_reach() => {}
         () = asked => {}
-        () = wait::until("an event", async || (!told.lock().unwrap().is_empty()).then_some(())) => {}
+        () = wait::until_after(TOLD, "an event", async || (!told.lock().unwrap().is_empty()).then_some(())) => {}
     }
     let told = told.lock().unwrap()[0].clone();
     assert!(told.starts_with("endpoint compute cannot be reached: the catalogue has no service \"compute\""), "{told}");

@@ -7,6 +7,7 @@ use aerostat::{Overrides, RunSettings};
 use anyhow::{Result, bail};
 use tests::audit_log::Request;
 use tests::guests::{SCRIPTED, SCRIPTED_NETWORK};
+use tests::operator::PATIENCE;
 use tests::wait;
 use tokio::sync::oneshot;
 
@@ -44,7 +45,7 @@ impl Play<'_> {
         let watches = [("nodes", has(INSTANCES)), ("services", services)];
         let watches: Vec<_> = watches.into_iter().filter(|(_, needed)| *needed).map(|(name, _)| name).collect();
         let mut ended = None;
-        let working = wait::within(wait::DEADLINE, async || {
+        let working = wait::within(PATIENCE, async || {
             ended = self.aerostat.try_join_next();
             (ended.is_some() || self.works(&watches).unwrap_or_default()).then_some(())
         });

@@ -30,7 +30,8 @@ async fn bad_logins_of_two_replicas_are_the_leaders_alone() {
         "make a new one",
     ];
     operator::event(&cluster, "web-1", &parts).await;
-    assert_eq!(logins(), [401]);
+    // Keystone writes its log once it has answered.
+    wait::until("its login is known", async || (logins() == [401]).then_some(())).await;
 
     let mut standby = second.start();
     standby.says("standing by").await;

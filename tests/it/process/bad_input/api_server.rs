@@ -6,9 +6,10 @@ use serde_json::json;
 use tests::audit_log::Request;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
+use tests::operator::initialized_after;
 use tests::{kubelet, wait};
 
-use crate::setup::{Setup, assert_waits, initialized, says};
+use crate::setup::{Setup, assert_waits, says};
 
 /// Cases: api-server-at-start
 #[tokio::test]
@@ -56,6 +57,9 @@ async fn bad_input_api_server_that_does_not_know_us() {
     says(&setup.flags(&[&flag]).refused().await, &["API server at https://", "401", "check the user of --kubeconfig"]);
 }
 
+/// The longest pause of a watch between its tries, after an outage of half a minute.
+const BACK_OFF: Duration = Duration::from_secs(51);
+
 /// Cases: api-server-later
 #[tokio::test]
 async fn bad_input_api_server_unreachable_for_a_moment() {
@@ -72,9 +76,9 @@ async fn bad_input_api_server_unreachable_for_a_moment() {
     assert_eq!(warning["level"], "WARN");
     cluster.control_plane.start_api_server().await.unwrap();
     kubelet::join(&cluster.admin, "worker-1").await.unwrap();
-    initialized(&cluster, "worker-1").await;
+    initialized_after(BACK_OFF, &cluster, "worker-1").await;
     // An API server that has only just started refuses what it allows a moment later.
-    wait::until("Services are watched", async || {
+    wait::until_after(BACK_OFF, "Services are watched", async || {
         let started = cluster.audit().started().unwrap();
         let watches = |it: &&Request| it.is_aerostats() && it.verb == "watch" && it.resource() == "services";
         started.iter().filter(watches).any(|it| it.response.code == 200).then_some(())
@@ -90,8 +94,8 @@ async fn bad_input_api_server_unreachable_later() {
     let cloud = Simulator::start(Options::default()).await.unwrap();
     kubelet::join(&cluster.admin, "worker-1").await.unwrap();
     let setup = Setup::digitalocean(&cluster, &cloud).flags(&[
-        "--leader-elect-lease-duration=4s",
-        "--leader-elect-renew-deadline=3s",
+        "--leader-elect-lease-duration=12s",
+        "--leader-elect-renew-deadline=10s",
         "--leader-elect-retry-period=500ms",
     ]);
     let process = setup.started().await;

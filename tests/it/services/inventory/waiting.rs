@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use cloud_provider::{Error, LoadBalancerStatus};
+use controllers::service::Options;
 use tests::control_plane::cluster;
 use tests::wait;
 
@@ -38,7 +39,9 @@ async fn build(cluster: &tests::control_plane::Cluster, cloud: &Listing) {
 #[tokio::test]
 async fn one_list_answers_for_all_who_wait() {
     let (cluster, cloud) = (cluster().await, Listing::new());
-    let _controller = Controller::start(&cluster, &cloud, with(Default::default()));
+    // A worker each: a list answers only for a few seconds.
+    let options = Options { syncs: SERVICES, ..with(Default::default()) };
+    let _controller = Controller::start(&cluster, &cloud, options);
     build(&cluster, &cloud).await;
     let before = cloud.cloud.calls().len();
     cloud.lists_again(4).await;
