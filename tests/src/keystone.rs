@@ -14,6 +14,7 @@ use tokio::time::sleep;
 use crate::control_plane::install_crypto;
 use crate::folder::Folder;
 use crate::loopback::{Program, free_address};
+use crate::operator::PATIENCE;
 use crate::wait;
 
 /// The region of what is published here where a test names no other.
@@ -302,7 +303,7 @@ impl Keystone {
 
     /// Waits until it answers.
     async fn answers(&self) {
-        let until = Instant::now() + wait::DEADLINE;
+        let until = Instant::now() + PATIENCE;
         while let Err(error) = self.client.get(self.base_url()).send().await {
             assert!(Instant::now() < until, "Keystone does not answer: {error:#}\n{}", self.log_tail());
             sleep(Duration::from_millis(50)).await;

@@ -259,6 +259,13 @@ pub async fn node(cluster: &Cluster, name: &str) -> Node {
     Api::<Node>::all(cluster.admin.clone()).get(name).await.unwrap()
 }
 
+/// The pause of a node that nobody could look at for half a minute, as pauses double. An endpoint that is out of reach for fifteen seconds is
+/// told at the end of one of them.
+pub const NODE_BACK_OFF: Duration = Duration::from_secs(41);
+
+/// The longest pause of a watch between its tries: half a minute, which chance may double.
+pub const WATCH_BACK_OFF: Duration = Duration::from_secs(60);
+
 /// Waits until a node is initialised.
 pub async fn initialized(cluster: &Cluster, name: &str) -> Node {
     initialized_after(Duration::ZERO, cluster, name).await

@@ -22,7 +22,7 @@ use crate::control_plane::Cluster;
 use crate::wait;
 
 pub use self::fake_cloud::{FakeCloud, description};
-pub use self::writes::{writes, written};
+pub use self::writes::{taken, writes, written};
 
 /// A controller, and what it is started with.
 #[derive(Clone)]

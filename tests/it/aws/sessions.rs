@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 use tests::moto::REGION;
-use tests::operator::{initialized, initialized_after};
+use tests::operator::{NODE_BACK_OFF, initialized, initialized_after};
 use tests::tinyproxy::Tinyproxy;
 
 use crate::services::{NETWORK, create, service};
@@ -149,9 +149,7 @@ async fn sts_is_asked_through_a_proxy_for_each_session() {
     assert!(!targets.is_empty() && targets.iter().all(|it| *it == place), "{targets:?} and not {place}");
 }
 
-/// When an endpoint that is out of reach is told: after fifteen seconds, at the next of the node's tries, whose pauses double.
-const UNREACHED: Duration = Duration::from_secs(41);
-/// When a login that was written is used: files are read each ten seconds, and STS is asked again at the end of its own pause.
+/// Files are read each ten seconds, and STS is asked again at the end of its own pause: a login that was written is used after so long.
 const READ: Duration = Duration::from_secs(20);
 
 /// Cases: proxies, unreachable
@@ -164,7 +162,7 @@ async fn a_proxy_that_keeps_sts_away_is_told_until_it_lets_in() {
     let process = rig.start().await;
     rig.join(1).await;
     let parts = ["endpoint sts of credential aws", &place, "the proxy refuses the login (40", "`proxy.login`"];
-    rig.said_after(UNREACHED, "EndpointUnreachable", &parts).await;
+    rig.said_after(NODE_BACK_OFF, "EndpointUnreachable", &parts).await;
     rig.said("InstanceMetadataUnavailable", &parts).await;
     assert!(rig.cloud.asked("sts", "AssumeRoleWithWebIdentity").is_empty());
     rig.setup.folder.write("proxy-password", "right-word");

@@ -20,7 +20,7 @@ use crate::controller::{
 };
 
 const HOUR: Duration = Duration::from_secs(3600);
-/// What three looks at a doubtful node take at most on a slow machine: the pauses between them double.
+/// Three looks at a doubtful node take no longer on a slow machine, where the pauses between them have doubled a few times.
 const LOOKS: Duration = Duration::from_secs(60);
 
 /// An operator says that a node may go.

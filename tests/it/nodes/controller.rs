@@ -8,7 +8,7 @@ use tests::control_plane::Cluster;
 use tests::{kubelet, wait};
 
 pub(crate) use tests::rig::nodes::{create, events, node_when, nodes, patch};
-pub(crate) use tests::rig::{Rig as Controller, writes, written};
+pub(crate) use tests::rig::{Rig as Controller, taken, writes, written};
 
 use crate::cloud::{Cloud, machine};
 

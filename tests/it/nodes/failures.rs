@@ -12,6 +12,7 @@ use kube::api::DeleteParams;
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
 use tests::faults::{Answered, Fault, Faults};
+use tests::operator::WATCH_BACK_OFF;
 use tests::{kubelet, wait};
 
 use crate::cloud::{Answer, Cloud, machine};
@@ -22,8 +23,6 @@ use crate::controller::{
 
 const NODE: &str = r"/api/v1/nodes/n1(\?|$)";
 const STATUS: &str = r"/api/v1/nodes/n1/status(\?|$)";
-/// The longest pause of a watch between its tries: half a minute, which chance may double.
-const BACK_OFF: Duration = Duration::from_secs(60);
 
 /// The pauses between requests.
 fn pauses(answered: &[Answered]) -> Vec<Duration> {
@@ -365,7 +364,7 @@ async fn the_watch_survives_an_outage_of_the_api_server() {
     cluster.control_plane.start_api_server().await.unwrap();
     cloud.has([machine(1)]);
     create(&cluster, &kubelet::node("n1")).await;
-    wait::until_after(BACK_OFF, "n1 is initialised", async || {
+    wait::until_after(WATCH_BACK_OFF, "n1 is initialised", async || {
         let node = nodes(&cluster).get_opt("n1").await.ok()??;
         (!kubelet::is_uninitialized(&node)).then_some(())
     })

@@ -4,13 +4,15 @@ use std::time::Duration;
 
 use cloud_provider::{PendingVolume, VolumeDeletion};
 use controllers::volume_provisioner::{Budget, Options};
+use http::Method;
 use k8s_openapi::api::storage::v1::VolumeAttachment;
 use kube::ResourceExt as _;
-use kube::api::{Api, DeleteParams};
+use kube::api::{Api, DeleteParams, PostParams};
+use tests::faults::{Fault, Faults};
 use tests::rig::Rig;
 use tests::wait;
 
-use crate::provisioner::{VolumeCloud, attachment, cluster, event, released, start, volume_gone};
+use crate::provisioner::{FINALIZER, VolumeCloud, attachment, cluster, event, released, start, volume_gone};
 use crate::volumes::{all, events, when};
 
 /// Nothing says that Aerostat made it.
@@ -90,6 +92,23 @@ async fn a_deletion_that_lasts_rests_and_keeps_its_memo() {
     volume_gone(&cluster, "pv-1").await;
     let memos: Vec<_> = cloud.script.delete_volume.calls().into_iter().map(|it| it.memo).collect();
     assert_eq!(memos, [None, None, memo]);
+}
+
+/// As where kube-controller-manager takes its own finalizer off at the same time.
+#[tokio::test]
+async fn a_conflict_at_the_end_of_a_persistent_volume_asks_the_cloud_no_more() {
+    let cluster = cluster().await;
+    let cloud = VolumeCloud::new();
+    let mut guarded = released(&cluster, "pv-1", "vol-1", "Delete").await;
+    guarded.finalizers_mut().push(FINALIZER.to_owned());
+    all(&cluster).replace("pv-1", &PostParams::default(), &guarded).await.unwrap();
+    let faults = Faults::new();
+    faults.set(
+        Fault::status(Method::PATCH, r"/persistentvolumes/pv-1(\?|$)", 409, "Conflict", "injected conflict").times(2),
+    );
+    let _rig = Rig::start_as(cluster.faulty(&faults), &cloud, Options::default());
+    volume_gone(&cluster, "pv-1").await;
+    assert_eq!((faults.answered().len(), cloud.deleted()), (2, vec!["vol-1".to_owned()]));
 }
 
 /// Cases: csi 42

@@ -10,7 +10,7 @@ use tests::capture::{Blackhole, Capture, Step};
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::{Cluster, cluster};
 use tests::folder::Folder;
-use tests::operator::{Process, Setup, admin_token, allow_leases, initialized_after};
+use tests::operator::{NODE_BACK_OFF, Process, Setup, admin_token, allow_leases, initialized_after};
 use tests::port::free_port;
 use tests::tinyproxy::Tinyproxy;
 use tests::{kubelet, wait};
@@ -20,9 +20,6 @@ use tokio::task::JoinSet;
 const NODE: &str = "worker-1";
 /// How long people wait for the cause at most, from when the controllers run.
 const LIMIT: Duration = Duration::from_secs(30);
-
-/// The pause of a node that nobody could look at for half a minute: pauses double.
-const TRIED: Duration = Duration::from_secs(41);
 
 /// A way in which a cloud is not reached.
 struct Unreachable {
@@ -177,7 +174,7 @@ async fn a_cloud_out_of_reach_is_told_on_lease_and_node() {
 
     // What is reached again is no longer named.
     let passing = open(closed, &cloud).await;
-    initialized_after(TRIED, &cluster, NODE).await;
+    initialized_after(NODE_BACK_OFF, &cluster, NODE).await;
     wait::until("no endpoint is named", async || {
         let body = process.get("/readyz?verbose", None).await.body;
         (!body.contains("not reached")).then_some(())

@@ -15,7 +15,19 @@ pub async fn writes(cluster: &Cluster, name: &str) -> Vec<Request> {
     writes
 }
 
-/// The same, as `patch services/status 200`.
+/// Those of them that the API server took. A controller may write a copy that is older than its last write once more, which ends in a
+/// conflict and changes nothing.
+///
+/// # Panics
+///
+/// Panics if the audit log cannot be read.
+pub async fn taken(cluster: &Cluster, name: &str) -> Vec<Request> {
+    let mut taken = writes(cluster, name).await;
+    taken.retain(|it| it.response.code == 200);
+    taken
+}
+
+/// All of them, as `patch services/status 200`.
 ///
 /// # Panics
 ///

@@ -115,8 +115,10 @@ async fn a_service_that_the_catalogue_lacks_is_an_event() {
     };
     let metrics = egress::Metrics::register(&prometheus::Registry::new()).unwrap();
     let egress = Egress::new(settings, metrics).unwrap_or_else(|error| panic!("{error}"));
+    let mut turns = tokio::time::interval(Duration::from_millis(200));
     let asked = async {
         loop {
+            turns.tick().await;
             let call = egress::CallId { provider: "test".into(), function: "get", id: 1 };
             let request = egress::GuestRequest {
                 endpoint: "compute".to_owned(),
@@ -127,7 +129,6 @@ async fn a_service_that_the_catalogue_lacks_is_an_event() {
                 body: None,
             };
             let _ = egress.open(call, egress::Mode::Read).send(request).await;
-            tokio::time::sleep(Duration::from_millis(200)).await;
         }
     };
     tokio::select! {

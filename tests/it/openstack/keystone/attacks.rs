@@ -1,7 +1,6 @@
 //! Attacks by a catalogue, by a guest, and by authors of Services.
 
 use std::path::Path;
-use std::time::Duration;
 
 use k8s_openapi::api::core::v1::Service;
 use kube::api::{Api, PostParams};
@@ -33,9 +32,6 @@ async fn attack_a_catalogue_to_another_origin_is_told() {
     leads_nowhere("https://nova.attacker.example:8774/v2.1", "https://nova.attacker.example:8774").await;
 }
 
-/// When an endpoint that is out of reach is told: after fifteen seconds, at the next of the node's tries, whose pauses double.
-const UNREACHED: Duration = Duration::from_secs(41);
-
 /// Nova is at this URL, as the catalogue says. An operator who looks at the Lease, or at the node that waits, reads so.
 async fn leads_nowhere(url: &str, origin: &str) {
     let place = Place::misled("compute", Some(url)).await;
@@ -45,7 +41,7 @@ async fn leads_nowhere(url: &str, origin: &str) {
     let at = format!("the catalogue says that the service \"compute\" is at {origin}, which `origins` does not name");
     let parts = ["endpoint compute cannot be reached", &at, "Next step: if that is right, add it to `origins`"];
     for about in ["cloud-controller-manager", "web-1"] {
-        operator::event_after(UNREACHED, &cluster, about, &parts).await;
+        operator::event_after(operator::NODE_BACK_OFF, &cluster, about, &parts).await;
     }
     operator::assert_waits(&cluster, "web-1").await;
     let asked = place.arrived();

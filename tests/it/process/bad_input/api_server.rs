@@ -6,7 +6,7 @@ use serde_json::json;
 use tests::audit_log::Request;
 use tests::clouds::digitalocean::{Droplet, Options, Simulator};
 use tests::control_plane::cluster;
-use tests::operator::initialized_after;
+use tests::operator::{WATCH_BACK_OFF, initialized_after};
 use tests::{kubelet, wait};
 
 use crate::setup::{Setup, assert_waits, says};
@@ -57,9 +57,6 @@ async fn bad_input_api_server_that_does_not_know_us() {
     says(&setup.flags(&[&flag]).refused().await, &["API server at https://", "401", "check the user of --kubeconfig"]);
 }
 
-/// The longest pause of a watch between its tries, after an outage of half a minute.
-const BACK_OFF: Duration = Duration::from_secs(51);
-
 /// Cases: api-server-later
 #[tokio::test]
 async fn bad_input_api_server_unreachable_for_a_moment() {
@@ -76,9 +73,9 @@ async fn bad_input_api_server_unreachable_for_a_moment() {
     assert_eq!(warning["level"], "WARN");
     cluster.control_plane.start_api_server().await.unwrap();
     kubelet::join(&cluster.admin, "worker-1").await.unwrap();
-    initialized_after(BACK_OFF, &cluster, "worker-1").await;
+    initialized_after(WATCH_BACK_OFF, &cluster, "worker-1").await;
     // An API server that has only just started refuses what it allows a moment later.
-    wait::until_after(BACK_OFF, "Services are watched", async || {
+    wait::until_after(WATCH_BACK_OFF, "Services are watched", async || {
         let started = cluster.audit().started().unwrap();
         let watches = |it: &&Request| it.is_aerostats() && it.verb == "watch" && it.resource() == "services";
         started.iter().filter(watches).any(|it| it.response.code == 200).then_some(())
