@@ -7,7 +7,7 @@
 //!     goes       ■ plan::holds, of all others ► detach ► … done ► the finalizer goes
 //! ```
 //!
-//! Of many that the cloud is at work on, one list of volumes says which are worth a question (`poll`).
+//! While the cloud is at work on many, one list of volumes says which are worth a question (`poll`).
 //!
 //! Nothing is detached but what such an object was begun with, only when that is deleted or names something else by now, and not
 //! while another one holds the same volume at the same machine.

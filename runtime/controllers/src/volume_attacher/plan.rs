@@ -13,7 +13,7 @@ use crate::volume_events::without_requests;
 pub(super) const NODE_ID: &str = "csi.alpha.kubernetes.io/node-id";
 /// The handle with which it was begun: a volume is detached also where its PersistentVolume is gone.
 pub(super) const HANDLE: &str = "aerostat.dev/volume-handle";
-/// What the provider has to know again of each.
+/// The memos of the provider: of an attachment that is made, and of one that ends.
 pub(super) const ATTACH_MEMO: &str = "aerostat.dev/volume-attach-memo";
 pub(super) const DETACH_MEMO: &str = "aerostat.dev/volume-detach-memo";
 /// The most bytes of an error in a status.
@@ -52,7 +52,7 @@ pub(super) struct VolumeTarget {
     pub(super) node_id: String,
 }
 
-/// What is known beside an attachment.
+/// Facts that are known beside an attachment.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct KnownFacts<'a> {
     /// The PersistentVolume that it names.
