@@ -90,6 +90,30 @@ endpoints:
       # The tag of a DOKS cluster on its load balancers.
       - { methods: [POST], paths: [/v2/tags], effect: update, fields: [name] }
       - { methods: [POST], paths: [/v2/tags/*/resources], effect: update, fields: [resources] }
+      {{- if include "aerostat.hasVolumes" . }}
+      # Volumes of claims. One path serves attaching, growing and detaching.
+      - { methods: [GET], paths: [/v2/volumes, /v2/volumes/*, /v2/volumes/*/actions] }
+      - methods: [POST]
+        paths: [/v2/volumes]
+        effect: write
+        fields: [description, name, region, size_gigabytes, tags]
+      - { methods: [DELETE], paths: [/v2/volumes/*], effect: delete, only: [] }
+      - methods: [POST]
+        paths: [/v2/volumes/*/actions]
+        effect: update
+        fields: [droplet_id, region]
+        body: { type: [attach] }
+      - methods: [POST]
+        paths: [/v2/volumes/*/actions]
+        effect: write
+        fields: [region, size_gigabytes]
+        body: { type: [resize] }
+      - methods: [POST]
+        paths: [/v2/volumes/*/actions]
+        effect: detach
+        fields: [droplet_id, region]
+        body: { type: [detach] }
+      {{- end }}
 credentials:
   - { name: token, bearer: { file: /etc/aerostat/token } }
 # clusterNetworks: { pods: [192.0.2.0/24], nodes: [] }   where pods have public addresses: what providers never reach

@@ -108,6 +108,9 @@
 {{- end }}
 {{- end }}
 {{- $runs := (include "aerostat.controllers" . | fromYaml).runs }}
+{{- if and (include "aerostat.hasVolumes" .) (eq (toString (index $values.settings "volumes")) "false") }}
+{{- fail "settings.volumes: it is false, and a controller that works on volumes is on. Next step: leave it out, or switch the controller off" }}
+{{- end }}
 {{- if and (has "node-route-controller" $runs) (not $values.clusterCIDR) }}
 {{- fail "clusterCIDR: nothing is there, and node-route-controller needs the network of all Pods. Next step: --set clusterCIDR=10.244.0.0/16, say" }}
 {{- end }}
@@ -138,7 +141,7 @@
   "alibaba" (dict "name" "alicloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "aws" (dict "name" "aws" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
-  "digitalocean" (dict "name" "digitalocean" "controllers" list "settings" dict)
+  "digitalocean" (dict "name" "digitalocean" "controllers" (list "volume-provisioner" "volume-attacher") "settings" dict)
   "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "hetzner" (dict "name" "hcloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller")
     "settings" (dict "loadBalancers.location" "fsn1"))
@@ -150,21 +153,29 @@
 {{- set $preset "controllers" (concat $everywhere $preset.controllers) | toYaml }}
 {{- end }}
 
-{{- /* The controllers that run, and those that --controllers switches off. */ -}}
+{{- /* The controllers that run, those that --controllers switches off, and those that it has to name. */ -}}
 {{- define "aerostat.controllers" -}}
 {{- $values := .Values }}
 {{- $runs := list }}
 {{- $off := list }}
+{{- $named := list }}
 {{- range (include "aerostat.presets" . | fromYaml).controllers }}
 {{- $given := hasKey $values.controllers . | ternary (index $values.controllers .) "" | toString }}
-{{- $optional := has . (list "node-route-controller" "node-ipam-controller") }}
+{{- $ofVolumes := has . (list "volume-provisioner" "volume-attacher") }}
+{{- $optional := or $ofVolumes (has . (list "node-route-controller" "node-ipam-controller")) }}
 {{- if or (eq $given "true") (and (ne $given "false") (not $optional)) }}
 {{- $runs = append $runs . }}
+{{- if $ofVolumes }}{{ $named = append $named . }}{{ end }}
 {{- else if not $optional }}
 {{- $off = append $off . }}
 {{- end }}
 {{- end }}
-{{- dict "runs" $runs "off" $off | toYaml }}
+{{- dict "runs" $runs "off" $off "named" $named | toYaml }}
+{{- end }}
+
+{{- /* Whether the provider works on volumes: then it has the setting and the rules for them. */ -}}
+{{- define "aerostat.hasVolumes" -}}
+{{- if or (include "aerostat.controllers" . | fromYaml).named (eq (toString (index .Values.settings "volumes")) "true") }}true{{ end }}
 {{- end }}
 
 {{- define "aerostat.hasRobot" -}}
@@ -175,6 +186,7 @@
 {{- $preset := (include "aerostat.presets" . | fromYaml).settings }}
 {{- $settings := dict }}
 {{- range $key, $value := $preset }}{{ $_ := set $settings $key $value }}{{ end }}
+{{- if include "aerostat.hasVolumes" . }}{{ $_ := set $settings "volumes" "true" }}{{ end }}
 {{- range $key, $value := .Values.settings }}{{ $_ := set $settings $key (toString $value) }}{{ end }}
 {{- /* Hetzner builds in a location or in a network zone: a zone of the values takes the preset's place. */ -}}
 {{- if and (hasKey .Values.settings "loadBalancers.networkZone") (not (hasKey .Values.settings "loadBalancers.location")) }}

@@ -8,6 +8,7 @@ mod rendering;
 mod rights;
 mod server;
 mod uninstall;
+mod volumes;
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};

@@ -134,6 +134,14 @@ fn values_that_do_not_fit_together_are_refused() {
         ("module.file", json!({ "provider": "hetzner", "module": { "source": "file" } })),
         ("extraArgs", with("hetzner", json!({ "extraArgs": ["--secure-port=10267"] }))),
         ("controllers.node-route-controller", with("digitalocean", on("node-route-controller"))),
+        ("controllers.volume-attacher", with("openstack", on("volume-attacher"))),
+        (
+            "settings.volumes",
+            with(
+                "digitalocean",
+                json!({ "controllers": { "volume-attacher": true }, "settings": { "volumes": "false" } }),
+            ),
+        ),
         ("clusterCIDR", with("hetzner", on("node-route-controller"))),
         ("clusterCIDR", with("digitalocean", on("node-ipam-controller"))),
         ("networkPolicy.kind", with("hetzner", json!({ "networkPolicy": { "kind": "calico" } }))),

@@ -30,8 +30,14 @@ fn needed(objects: &[Value], cloud: &[ControllerName]) -> BTreeSet<Right> {
 }
 
 /// The controllers that DigitalOcean's provider has something for.
-const DIGITALOCEAN: [ControllerName; 4] =
-    [ControllerName::CloudNode, ControllerName::CloudNodeLifecycle, ControllerName::Service, ControllerName::NodeIpam];
+const DIGITALOCEAN: [ControllerName; 6] = [
+    ControllerName::CloudNode,
+    ControllerName::CloudNodeLifecycle,
+    ControllerName::Service,
+    ControllerName::NodeIpam,
+    ControllerName::VolumeProvisioner,
+    ControllerName::VolumeAttacher,
+];
 
 /// Those that OpenStack's has something for.
 const OPENSTACK: [ControllerName; 5] = [
@@ -105,6 +111,22 @@ fn the_roles_grow_with_the_controllers_that_are_on() {
                 assert_eq!(held.iter().any(|it| it.2 == own), is_on(at), "{own}: {controllers:?}");
             }
         }
+    }
+}
+
+#[test]
+fn controllers_of_volumes_have_their_roles_where_they_are_on() {
+    for (provisions, attaches) in [(false, false), (true, false), (false, true), (true, true)] {
+        let controllers = json!({ "volume-provisioner": provisions, "volume-attacher": attaches });
+        let objects = rendered(&with("digitalocean", json!({ "controllers": controllers })));
+        let held = held(&objects);
+        assert_eq!(held, needed(&objects, &DIGITALOCEAN), "{controllers}");
+        let has = |resource: &str| held.iter().any(|it| it.2 == resource);
+        let own = (has("persistentvolumeclaims"), has("volumeattachments/status"));
+        assert_eq!(own, (provisions, attaches), "{controllers}");
+        let kept: Vec<_> = objects.iter().filter(|it| it["kind"] == "Namespace").collect();
+        assert_eq!(kept.len(), usize::from(provisions), "{controllers}");
+        assert!(kept.iter().all(|it| it["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"));
     }
 }
 
