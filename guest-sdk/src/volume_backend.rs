@@ -76,12 +76,14 @@ mod attach;
 mod cloud;
 mod create;
 mod delete;
+mod failure;
 mod memo;
 
 pub use self::attach::{attach, detach, expand};
 pub use self::cloud::{Attaching, Making, VolumeBackend, VolumePauses, get};
 pub use self::create::create;
 pub use self::delete::{abandon, delete};
+pub use self::failure::tell_failure;
 
 #[cfg(test)]
 mod tests;

@@ -14,7 +14,7 @@ use aerostat_sdk::volume_backend::{self, Attaching, Making, VolumeBackend, Volum
 use aerostat_sdk::{
     AttachMode, Change, CloudVolume, DesiredVolume, Effect, Endpoint, Error, Growth, KnownVolume, Mark, MarkedClaim,
     Method, Position, Result, VolumeAttachment, VolumeCreation, VolumeDeletion, VolumeDescription, VolumeDetachment,
-    VolumeExpansion, VolumePage, VolumeState, Volumes, events,
+    VolumeExpansion, VolumePage, VolumeState, Volumes,
 };
 
 use crate::api::PAGES;
@@ -128,20 +128,13 @@ impl LiveVolume {
         self.actions.iter().max_by_key(|it| it.id).filter(|it| it.has_failed())
     }
 
-    /// Says what the cloud could not do, once another action has begun: from then on it is the last no more, and told no more. It is told
-    /// beside a refusal of the other action, too: that says nothing of it.
+    /// Says which action has failed, once another has begun.
     fn tell_failure<T>(&self, answer: &Result<T>, has_begun: impl FnOnce(&T) -> bool) {
-        let is_told = match answer {
-            Ok(it) => has_begun(it),
-            Err(_) => true,
-        };
-        let Some(failure) = self.failure().filter(|_| is_told) else { return };
-        let VolumeAction { id, kind, .. } = failure;
-        let volume = &self.volume.name;
-        let message = format!(
-            "action {id} ({kind}) on volume {volume} has failed in the cloud, which does not say why: another is asked for"
-        );
-        events::warning(None, "VolumeActionFailed", &message);
+        let failure = self.failure().map(|VolumeAction { id, kind, .. }| {
+            let volume = &self.volume.name;
+            format!("action {id} ({kind}) on volume {volume} has failed in the cloud, which does not say why")
+        });
+        volume_backend::tell_failure(failure.as_deref(), answer, has_begun);
     }
 }
 
