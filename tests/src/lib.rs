@@ -52,4 +52,5 @@ pub mod simulator;
 pub mod tinyproxy;
 pub mod vendor;
 pub mod versioned;
+pub mod volume_steps;
 pub mod wait;

@@ -143,7 +143,8 @@
   "azure" (dict "name" "azure" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "digitalocean" (dict "name" "digitalocean" "controllers" (list "volume-provisioner" "volume-attacher") "settings" dict)
   "gcp" (dict "name" "gce" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
-  "hetzner" (dict "name" "hcloud" "controllers" (list "node-route-controller" "persistentvolume-label-controller")
+  "hetzner" (dict "name" "hcloud"
+    "controllers" (list "node-route-controller" "persistentvolume-label-controller" "volume-provisioner" "volume-attacher")
     "settings" (dict "loadBalancers.location" "fsn1"))
   "ibm" (dict "name" "ibm" "controllers" (list "node-route-controller" "persistentvolume-label-controller") "settings" dict)
   "openstack" (dict "name" "openstack" "controllers" (list "node-route-controller") "settings" dict) }}

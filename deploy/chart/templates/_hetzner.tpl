@@ -79,6 +79,15 @@ endpoints:
       - { methods: [POST], paths: [/certificates], effect: write, fields: [domain_names, labels, name, type] }
       # Where volumes are.
       - { methods: [GET], paths: [/volumes, /volumes/*] }
+      {{- if include "aerostat.hasVolumes" . }}
+      # Volumes of claims.
+      - { methods: [GET], paths: [/volumes/*/actions] }
+      - { methods: [POST], paths: [/volumes], effect: write, fields: [labels, location, name, size] }
+      - { methods: [DELETE], paths: [/volumes/*], effect: delete, only: [] }
+      - { methods: [POST], paths: [/volumes/*/actions/attach], effect: update, fields: [server] }
+      - { methods: [POST], paths: [/volumes/*/actions/resize], effect: write, fields: [size] }
+      - { methods: [POST], paths: [/volumes/*/actions/detach], effect: detach, only: [] }
+      {{- end }}
   {{- if include "aerostat.hasRobot" . }}
   - name: robot
     baseUrl: https://robot-ws.your-server.de

@@ -35,6 +35,11 @@ pub(crate) struct WithName {
     pub(crate) name: String,
 }
 
+/// An id as the API writes it: a number without a sign and without zeros before it.
+pub(crate) fn id(text: &str) -> Option<u64> {
+    text.parse().ok().filter(|it: &u64| it.to_string() == text)
+}
+
 /// The code of an error: `{"error": {"code": "locked", "message": "…"}}`. Empty, if it is none of the API's errors.
 pub(crate) fn code(response: &Response) -> String {
     let error: Value = response.json_in("error").unwrap_or_default();
@@ -65,10 +70,11 @@ pub(crate) fn refused(code: &str) -> Option<Refused> {
         "resource_limit_exceeded"
         | "no_subnet_available"
         | "no_space_left_in_location"
+        | "limit_exceeded_error"
         | "placement_error"
         | "ca_too_many_certificates_issued_for_registered_domain"
         | "ca_too_many_duplicate_certificates" => Refused::Quota,
-        "locked" | "conflict" | "load_balancer_already_attached" => Refused::Busy,
+        "locked" | "conflict" | "load_balancer_already_attached" | "volume_already_attached" => Refused::Busy,
         "protected" => Refused::Protected,
         "not_found" => Refused::NotFound,
         "rate_limit_exceeded" => Refused::RateLimit,

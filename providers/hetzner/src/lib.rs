@@ -1,9 +1,10 @@
-//! The Hetzner Cloud provider: cloud servers and dedicated servers for nodes, and load balancers for Services.
+//! The Hetzner Cloud provider: cloud servers and dedicated servers for nodes, load balancers for Services, and volumes for claims.
 
 #![forbid(unsafe_code)]
 
 mod algorithm;
 mod api;
+mod claims;
 mod dedicated;
 mod instances;
 mod inventory;
@@ -22,10 +23,10 @@ pub use crate::provider::Hetzner;
 use aerostat_sdk::{Description, Effect, Endpoint, Method, Provider, Result};
 
 use crate::api::{networks, robot};
-use crate::settings::{BalancerSettings, Machines};
+use crate::settings::{BalancerSettings, Machines, VOLUMES};
 
 aerostat_sdk::export!(
-    Hetzner: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes
+    Hetzner: Provider, Instances, LoadBalancers, LoadBalancerInventory, Routes, PersistentVolumes, Volumes
 );
 
 impl Provider for Hetzner {
@@ -33,10 +34,11 @@ impl Provider for Hetzner {
         // Settings that cannot work are refused before anything is asked.
         let machines = Machines::read()?;
         BalancerSettings::read()?;
+        let endpoint = if aerostat_sdk::settings::get(&VOLUMES)? { claims::allow(hcloud()) } else { hcloud() };
         let description = Description::new("hcloud", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::CLOUD)
             .provider_id_prefix(machine::ROBOT)
-            .endpoint(hcloud())
+            .endpoint(endpoint)
             .settings(settings::TABLE)
             .annotations(load_balancer::TABLE)
             .load_balancers_have_vips()

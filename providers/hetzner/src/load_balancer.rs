@@ -86,7 +86,7 @@ impl Backend for Call<'_> {
     }
 
     fn is_id(&self, text: &str) -> bool {
-        text.parse::<u64>().is_ok_and(|it| it.to_string() == text)
+        crate::api::id(text).is_some()
     }
 
     fn pauses(&self) -> Pauses {

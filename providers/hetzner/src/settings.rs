@@ -82,6 +82,9 @@ aerostat_sdk::table! {
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
         "After a creation without a clear answer: how long the load balancer must be absent from the list before it is \
          created again.").default("60s");
+    VOLUMES: Bool = ("volumes", Bool,
+        "Whether it makes, attaches and deletes volumes of claims, in the place of the controller of the vendor's CSI driver.")
+        .default("false");
 }
 
 /// A network as the operator names it.

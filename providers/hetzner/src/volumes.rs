@@ -2,15 +2,15 @@
 
 use aerostat_sdk::{Error, PersistentVolumes, Result, SortedMap, Topology, TopologyDescription, Volume, settings};
 
-use crate::api::volumes as api;
+use crate::api::volumes::{self as api, LocatedVolume};
 use crate::place::zone;
 use crate::provider::Hetzner;
 use crate::settings::ZONE_LABEL;
 
 /// The vendor's CSI driver.
-const DRIVER: &str = "csi.hetzner.cloud";
+pub(crate) const DRIVER: &str = "csi.hetzner.cloud";
 /// The node label by which that driver knows where it can attach a volume.
-const SEGMENT: &str = "csi.hetzner.cloud/location";
+pub(crate) const SEGMENT: &str = "csi.hetzner.cloud/location";
 /// Volumes of one call: a list has all of them.
 const BATCH: u32 = 100;
 
@@ -20,7 +20,7 @@ impl PersistentVolumes for Hetzner {
     }
 
     fn get_topology(volume: &Volume) -> Result<Option<Topology>> {
-        let found = api::find(id(volume)?)?;
+        let found: Option<LocatedVolume> = api::find(id(volume)?)?;
         found.map(|it| topology(&it.location.name)).transpose()
     }
 
@@ -42,8 +42,7 @@ impl PersistentVolumes for Hetzner {
 }
 
 fn id(volume: &Volume) -> Result<u64> {
-    let id: Option<u64> = volume.handle.parse().ok();
-    id.filter(|it| it.to_string() == volume.handle).ok_or_else(|| {
+    crate::api::id(&volume.handle).ok_or_else(|| {
         let Volume { name, handle, .. } = volume;
         Error::invalid(format_args!("volume handle {handle:?} of {name} is not the id of a volume, a number"))
     })

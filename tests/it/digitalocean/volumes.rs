@@ -4,13 +4,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use cloud_provider::{
-    AccessMode, AttachMode, ClaimOwner, CloudVolume, CloudVolumes, DesiredVolume, Error, KnownVolume, VolumeAttachment,
+    AccessMode, AttachMode, ClaimOwner, CloudVolumes, DesiredVolume, Error, KnownVolume, VolumeAttachment,
     VolumeCreation, VolumeDeletion, VolumeDetachment, VolumeExpansion,
 };
 use serde_json::{Value, json};
 use tests::clouds::digitalocean::{ActionTime, Droplet, Options, Volume, VolumeChange};
 use tests::simulator::Fault;
 use tests::vendor::Differences;
+use tests::volume_steps::{attached, detached, made, settled};
 
 use crate::setup::{CLUSTER_UID, Rig, start};
 
@@ -73,17 +74,10 @@ fn known(handle: &str) -> KnownVolume {
     KnownVolume { handle: handle.to_owned(), name: format!("pvc-{CLAIM}"), ..KnownVolume::default() }
 }
 
-async fn made(volumes: &Arc<dyn CloudVolumes>) -> CloudVolume {
-    match volumes.create(&desired(), true).await.answer.unwrap() {
-        VolumeCreation::Ready(volume) => *volume,
-        other => panic!("{other:?}"),
-    }
-}
-
 #[tokio::test]
 async fn a_volume_lives_through_the_component() {
     let (rig, volumes) = rig(&[("clusterId", "c-1")]).await;
-    let volume = made(&volumes).await;
+    let volume = made(&volumes, desired()).await;
     let description = format!("{CREATED} (aerostat:{CLUSTER_UID}:{CLAIM})");
     let sent = json!({
         "name": desired().name, "description": description, "size_gigabytes": 10, "region": "fra1", "tags": ["k8s:c-1"],
@@ -147,34 +141,12 @@ async fn volumes_of_others_and_a_used_up_quota_are_refused() {
     assert!(rig.cloud.volumes().all().len() == 1 && rig.writes().len() == 1, "{:?}", rig.writes());
 }
 
-/// Asks again until the answer is no step any more.
-async fn settled<A>(mut step: impl AsyncFnMut() -> A, is_pending: impl Fn(&A) -> bool) -> A {
-    for _ in 0..20 {
-        let answer = step().await;
-        if !is_pending(&answer) {
-            return answer;
-        }
-    }
-    panic!("it is pending after 20 steps");
-}
-
-async fn attached(volumes: &Arc<dyn CloudVolumes>, volume: &KnownVolume, node: &str) -> VolumeAttachment {
-    let mode = AttachMode { access_modes: vec![AccessMode::OneNode], ..AttachMode::default() };
-    let step = async || volumes.attach(volume, node, &mode).await.answer.unwrap();
-    settled(step, |it| matches!(it, VolumeAttachment::Pending(_))).await
-}
-
-async fn detached(volumes: &Arc<dyn CloudVolumes>, volume: &KnownVolume, node: &str) -> VolumeDetachment {
-    let step = async || volumes.detach(volume, node).await.answer.unwrap();
-    settled(step, |it| matches!(it, VolumeDetachment::Pending(_))).await
-}
-
 /// Cases: csi 46, csi 49, csi 57, csi 71
 #[tokio::test]
 async fn a_volume_is_attached_enlarged_and_detached_through_the_gate() {
     let (rig, volumes) = rig(&[]).await;
     rig.cloud.volumes().behave(|it| it.action = ActionTime::Reads(1));
-    let volume = known(&made(&volumes).await.handle);
+    let volume = known(&made(&volumes, desired()).await.handle);
     let context = vec![("dobs.csi.digitalocean.com/volume-name".to_owned(), desired().name)];
     assert_eq!(attached(&volumes, &volume, "1").await, VolumeAttachment::Ready(context.clone()));
     assert_eq!(attached(&volumes, &volume, "1").await, VolumeAttachment::Ready(context), "again, without a write");
@@ -198,7 +170,7 @@ async fn a_volume_is_attached_enlarged_and_detached_through_the_gate() {
 async fn a_full_droplet_and_a_failed_action_are_told() {
     let (rig, volumes) = rig(&[]).await;
     rig.cloud.volumes().behave(|it| it.most_per_droplet = 0);
-    let volume = known(&made(&volumes).await.handle);
+    let volume = known(&made(&volumes, desired()).await.handle);
     let full = attached(&volumes, &volume, "1").await;
     assert!(matches!(&full, VolumeAttachment::Full(why) if why.contains("cannot attach more than")), "{full:?}");
     rig.cloud.volumes().behave(|it| (it.most_per_droplet, it.actions_fail) = (7, true));

@@ -5,6 +5,7 @@ use std::ops::Deref;
 
 use cloud_provider::{Event, EventKind};
 use egress::{CredentialKind, CredentialSettings, Endpoint, WriteLimits};
+use serde_json::Value;
 use tests::clouds::hetzner::{Network, Options, Server, Simulator, robot};
 use tests::vendor::loading::{Secret, endpoint, may_read};
 use tests::vendor::{Differences, Hetzner, ProviderRig, Vendor as _};
@@ -42,6 +43,12 @@ pub(crate) async fn rig(settings: &[(&str, &str)]) -> Rig {
 /// The same, which begins as these options say.
 pub(crate) async fn start(options: Options, settings: &[(&str, &str)]) -> Rig {
     Rig::over(project(options).await, Differences { settings, ..Differences::default() }).await
+}
+
+/// The same, where the config has these rules beside the shipped ones.
+pub(crate) async fn with_rules(options: Options, settings: &[(&str, &str)], also_allowed: &[Value]) -> Rig {
+    let differences = Differences { settings, also_allowed, ..Differences::default() };
+    Rig::over(project(options).await, differences).await
 }
 
 /// The same, where the egress remembers reads for a moment and limits requests as an operator has it.

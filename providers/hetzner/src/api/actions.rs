@@ -51,6 +51,16 @@ impl Action {
         self.command == "create_load_balancer"
     }
 
+    pub(crate) fn is_running(&self) -> bool {
+        self.status == ActionStatus::Running
+    }
+
+    /// The servers to which it attaches a volume, or from which it detaches one.
+    pub(crate) fn moves(&self) -> impl Iterator<Item = u64> {
+        let is_move = matches!(self.command.as_str(), "attach_volume" | "detach_volume");
+        self.resources.iter().filter(move |it| is_move && it.kind == "server").map(|it| it.id)
+    }
+
     /// For a person: what was done, and why it failed.
     pub(crate) fn failure(&self) -> String {
         let why = self.error.as_ref().map_or_else(String::new, |it| format!(": {} ({})", it.message, it.code));
@@ -77,6 +87,11 @@ pub(crate) fn all(ids: &[u64]) -> Result<Vec<Action>> {
 pub(crate) fn of_load_balancer(id: u64) -> Result<Vec<Action>> {
     let request = API.get(["load_balancers", &id.to_string(), "actions"]);
     request.queries(&[("status", "running"), ("status", "error"), ("sort", "id:desc")]).send()?.json_in("actions")
+}
+
+/// The newest actions on a volume, the last one first: the first page has all that may run. `None` if the API knows no such volume.
+pub(crate) fn of_volume(id: u64) -> Result<Option<Vec<Action>>> {
+    API.get(["volumes", &id.to_string(), "actions"]).query("sort", "id:desc").find_in("actions")
 }
 
 /// The load balancers of the project of which an action runs.

@@ -116,17 +116,20 @@ fn the_roles_grow_with_the_controllers_that_are_on() {
 
 #[test]
 fn controllers_of_volumes_have_their_roles_where_they_are_on() {
-    for (provisions, attaches) in [(false, false), (true, false), (false, true), (true, true)] {
-        let controllers = json!({ "volume-provisioner": provisions, "volume-attacher": attaches });
-        let objects = rendered(&with("digitalocean", json!({ "controllers": controllers })));
-        let held = held(&objects);
-        assert_eq!(held, needed(&objects, &DIGITALOCEAN), "{controllers}");
-        let has = |resource: &str| held.iter().any(|it| it.2 == resource);
-        let own = (has("persistentvolumeclaims"), has("volumeattachments/status"));
-        assert_eq!(own, (provisions, attaches), "{controllers}");
-        let kept: Vec<_> = objects.iter().filter(|it| it["kind"] == "Namespace").collect();
-        assert_eq!(kept.len(), usize::from(provisions), "{controllers}");
-        assert!(kept.iter().all(|it| it["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"));
+    let hetzner = [&HETZNER[..], &[ControllerName::VolumeProvisioner, ControllerName::VolumeAttacher]].concat();
+    for (cloud, known) in [("digitalocean", &DIGITALOCEAN[..]), ("hetzner", &hetzner[..])] {
+        for (provisions, attaches) in [(false, false), (true, false), (false, true), (true, true)] {
+            let controllers = json!({ "volume-provisioner": provisions, "volume-attacher": attaches });
+            let objects = rendered(&with(cloud, json!({ "controllers": controllers })));
+            let held = held(&objects);
+            assert_eq!(held, needed(&objects, known), "{cloud}: {controllers}");
+            let has = |resource: &str| held.iter().any(|it| it.2 == resource);
+            let own = (has("persistentvolumeclaims"), has("volumeattachments/status"));
+            assert_eq!(own, (provisions, attaches), "{cloud}: {controllers}");
+            let kept: Vec<_> = objects.iter().filter(|it| it["kind"] == "Namespace").collect();
+            assert_eq!(kept.len(), usize::from(provisions), "{cloud}: {controllers}");
+            assert!(kept.iter().all(|it| it["metadata"]["annotations"]["helm.sh/resource-policy"] == "keep"));
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use super::{cloud_config, rendered, with};
 use crate::setup::{allowed, describe_with, described};
 
 /// The providers that export volumes.
-const PROVIDERS: [(&str, &str); 1] = [("digitalocean", guests::DIGITALOCEAN)];
+const PROVIDERS: [(&str, &str); 2] = [("digitalocean", guests::DIGITALOCEAN), ("hetzner", guests::HETZNER)];
 
 #[tokio::test]
 async fn rules_and_setting_of_volumes_come_with_their_controllers() {

@@ -15,7 +15,7 @@ use super::errors::{self, Refused};
 use super::gaps::GAPS;
 use super::load_balancers::{self, LoadBalancers};
 use super::networks::Networks;
-use super::project::{CERTIFICATE, LOAD_BALANCER, NETWORK, Shared};
+use super::project::{CERTIFICATE, LOAD_BALANCER, NETWORK, Shared, VOLUME};
 use super::servers::Servers;
 use super::volumes::Volumes;
 use super::{listing, location};
@@ -144,6 +144,7 @@ impl Assets {
             "load_balancers" => Ok(LOAD_BALANCER),
             "networks" => Ok(NETWORK),
             "certificates" => Ok(CERTIFICATE),
+            "volumes" => Ok(VOLUME),
             _ => Err(Box::new(errors::not_found("path"))),
         };
         match (&request.method, path) {
@@ -171,7 +172,10 @@ impl Assets {
             (&Method::GET, ["certificates", id]) => self.certificates.one(id),
             (&Method::DELETE, ["certificates", id]) => self.certificates.delete(id),
             (&Method::GET, ["volumes"]) => self.volumes.page(query),
+            (&Method::POST, ["volumes"]) => self.volumes.create(body),
             (&Method::GET, ["volumes", id]) => self.volumes.one(id),
+            (&Method::DELETE, ["volumes", id]) => self.volumes.delete(id),
+            (&Method::POST, ["volumes", id, "actions", command]) => self.volumes.act(id, command, body),
             _ => Err(Box::new(errors::not_found("path"))),
         }
     }

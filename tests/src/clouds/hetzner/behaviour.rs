@@ -13,9 +13,10 @@ pub struct Behaviour {
     pub actions: Taking,
     /// The command whose actions fail, for example `add_target`.
     pub failing: Option<&'static str>,
-    /// Whether what an action changes takes no other change until it ends: load balancers answer 423 `locked`, networks 409 `conflict`.
+    /// Whether what an action changes takes no other change until it ends: networks answer 409 `conflict`, the others 423 `locked`. A server
+    /// to or from which a volume is on its way moves no other one.
     pub locks: bool,
-    /// How late a new load balancer comes into lists. By id it can be had at once.
+    /// How late a new load balancer or volume comes into lists. By id it can be had at once.
     pub lists_late_by: Duration,
     /// For how long the name of a load balancer that was deleted by a request cannot be had again.
     pub names_freed_late_by: Duration,
@@ -25,6 +26,10 @@ pub struct Behaviour {
     pub routes: usize,
     /// Whether a server that is gone stays a target until somebody removes it.
     pub targets_stay: bool,
+    /// How many volumes a server takes.
+    pub volumes_per_server: usize,
+    /// Whether locations have room for further volumes.
+    pub has_room: bool,
 }
 
 /// How long an action takes: a fraction of what it is in truth, and longer than a call.
@@ -51,6 +56,8 @@ impl Default for Behaviour {
             limit: None,
             routes: 100,
             targets_stay: false,
+            volumes_per_server: 16,
+            has_room: true,
         }
     }
 }

@@ -27,6 +27,8 @@ pub(super) const NETWORK: &str = "network";
 pub(super) const SERVER: &str = "server";
 /// The kind of resource that certificates are.
 pub(super) const CERTIFICATE: &str = "certificate";
+/// The kind of resource that volumes are.
+pub(super) const VOLUME: &str = "volume";
 
 /// The command of the action that makes a load balancer.
 const CREATE: &str = "create_load_balancer";
@@ -57,7 +59,7 @@ pub(super) struct Project {
     addresses: u16,
 }
 
-/// The change that an action makes to a load balancer, a network or a certificate when it ends.
+/// The change that an action makes to a load balancer, a network, a certificate or a volume when it ends.
 #[derive(Clone, Debug)]
 pub(super) enum Change {
     /// Gives it its addresses, one of them in a network if it was asked for.
@@ -77,6 +79,10 @@ pub(super) enum Change {
     AddRoute(Route),
     DeleteRoute(Route),
     Issue,
+    MakeVolume,
+    AttachVolume(u64),
+    DetachVolume,
+    ResizeVolume(u32),
 }
 
 impl Shared {
@@ -102,6 +108,7 @@ impl Shared {
         // A test that panics inside a change has failed already.
         let mut project = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         project.mature(SystemTime::now());
+        project.let_go();
         project
     }
 }
@@ -222,6 +229,13 @@ impl Project {
         }
     }
 
+    /// A server that is gone has no volume any more.
+    fn let_go(&mut self) {
+        for volume in self.volumes.values_mut() {
+            volume.server = volume.server.filter(|it| self.servers.contains_key(it));
+        }
+    }
+
     /// Does what an action is about. What is gone meanwhile is not changed.
     fn apply(&mut self, resource: Resource, change: Change) {
         match resource.kind {
@@ -242,6 +256,12 @@ impl Project {
                     it.kind = CertificateKind::Managed(Issuance::Completed);
                 }
             }
+            VOLUME => match (self.volumes.get_mut(&resource.id), change) {
+                (Some(volume), Change::AttachVolume(server)) => volume.server = Some(server),
+                (Some(volume), Change::DetachVolume) => volume.server = None,
+                (Some(volume), Change::ResizeVolume(size)) => volume.size = size,
+                _ => {}
+            },
             _ => {}
         }
     }
@@ -280,7 +300,13 @@ fn balance(it: &mut LoadBalancer, change: Change, addresses: u16) {
             IpAddr::V4(_) => it.ipv4_ptr = ptr,
             IpAddr::V6(_) => it.ipv6_ptr = ptr,
         },
-        Change::AddRoute(_) | Change::DeleteRoute(_) | Change::Issue => {}
+        Change::AddRoute(_)
+        | Change::DeleteRoute(_)
+        | Change::Issue
+        | Change::MakeVolume
+        | Change::AttachVolume(_)
+        | Change::DetachVolume
+        | Change::ResizeVolume(_) => {}
     }
 }
 

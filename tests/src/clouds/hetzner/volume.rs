@@ -1,7 +1,10 @@
 //! A volume, from what a test says about it to the whole object that the service shows.
 
+use std::time::SystemTime;
+
 use serde_json::{Value, json};
 
+use super::action::rfc3339;
 use super::location::Location;
 use super::selector::Labels;
 
@@ -20,14 +23,27 @@ pub struct Volume {
     pub size: u32,
     /// Its labels.
     pub labels: Labels,
+    /// Whether it cannot be deleted.
+    pub protected: bool,
+    /// The time from which on lists may show it.
+    pub created_at: SystemTime,
 }
 
 impl Volume {
     /// A volume of 10 GB in `fsn1` that no server has.
     #[must_use]
     pub fn new(id: u64, name: &str) -> Volume {
-        let location = "fsn1".to_owned();
-        Volume { id, name: name.to_owned(), location, server: None, size: 10, labels: Labels::new() }
+        Volume {
+            id,
+            name: name.to_owned(),
+            location: "fsn1".to_owned(),
+            server: None,
+            size: 10,
+            labels: Labels::new(),
+            protected: false,
+            // It has been there for long.
+            created_at: SystemTime::UNIX_EPOCH,
+        }
     }
 
     /// Sets the location, for example `hel1`.
@@ -37,20 +53,20 @@ impl Volume {
         self
     }
 
-    /// The object as the service shows it.
-    pub(super) fn object(&self) -> Value {
+    /// The object as the service shows it, in this status.
+    pub(super) fn object(&self, status: &str) -> Value {
         json!({
             "id": self.id,
             "name": self.name,
-            "created": "2026-08-20T09:30:12+00:00",
-            "format": "ext4",
+            "created": rfc3339(self.created_at),
+            "format": null,
             "labels": self.labels,
             "linux_device": format!("/dev/disk/by-id/scsi-0HC_Volume_{}", self.id),
             "location": Location::find(&self.location).map_or(json!({ "name": self.location }), Location::object),
-            "protection": { "delete": false },
+            "protection": { "delete": self.protected },
             "server": self.server,
             "size": self.size,
-            "status": "available",
+            "status": status,
         })
     }
 }
