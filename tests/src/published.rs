@@ -37,6 +37,9 @@ async fn serve<C: Published>(mut simulator: Simulator<C>, port: u16, setup: Setu
     Ok(Served { url, simulator })
 }
 
+/// The setting with which a provider makes volumes of claims.
+const WITH_VOLUMES: &[(&str, &str)] = &[("volumes", "true")];
+
 /// The number at the end of a machine's name; one that no other has for a name without.
 fn number(name: &str) -> u64 {
     let digits = name.rsplit('-').next().unwrap_or_default();

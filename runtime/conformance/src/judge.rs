@@ -1,5 +1,6 @@
 //! Judges: functions from a transcript to the places where a promise is broken. Pure.
 
+pub(crate) mod claims;
 pub(crate) mod description;
 pub(crate) mod errors;
 pub(crate) mod instances;

@@ -1,5 +1,6 @@
 //! Plays what Kubernetes could ask, and writes down what comes of it. Judges nothing.
 
+pub(crate) mod claims;
 pub(crate) mod inventories;
 pub(crate) mod lives;
 pub(crate) mod machines;

@@ -1,8 +1,8 @@
 //! The promises of the contract: a name, the contract's sentence, where it stands, and who judges it.
 
 use crate::judge::{
-    PromiseJudgement, description, errors, instances, inventory, lives, routes, shares, thefts, touched, versions,
-    volumes,
+    PromiseJudgement, claims, description, errors, instances, inventory, lives, routes, shares, thefts, touched,
+    versions, volumes,
 };
 use crate::transcript::Transcript;
 
@@ -30,7 +30,7 @@ pub enum SuitePart {
     Inventory,
     /// Routes.
     Routes,
-    /// Volumes.
+    /// Where volumes are, and volumes of claims.
     Volumes,
 }
 
@@ -42,7 +42,7 @@ impl Promise {
             PROVIDER | HTTP | INSTANCES => SuitePart::Machines,
             INVENTORY => SuitePart::Inventory,
             ROUTES => SuitePart::Routes,
-            VOLUMES => SuitePart::Volumes,
+            VOLUMES | CLAIMS => SuitePart::Volumes,
             _ => SuitePart::LoadBalancers,
         }
     }
@@ -64,6 +64,7 @@ const BALANCERS: &str = "wit/load-balancers.wit";
 const INVENTORY: &str = "wit/load-balancer-inventory.wit";
 const ROUTES: &str = "wit/routes.wit";
 const VOLUMES: &str = "wit/persistent-volumes.wit";
+const CLAIMS: &str = "wit/volumes.wit";
 const VERSIONS: &str = "wit/README.md#versions-of-a-provider";
 const MARKS: &str = "wit/README.md#marks-of-ownership";
 
@@ -364,6 +365,42 @@ pub const PROMISES: &[Promise] = &[
         "There is one answer for each volume, in the same order, and it is the same alone and among others.",
         VOLUMES,
         volumes::volume_answers_agree,
+    ),
+    promise(
+        "volume-steps-converge",
+        "Safe to repeat and safe to lose: a volume is made, attached, detached and deleted, whatever was lost on the way.",
+        CLAIMS,
+        claims::volume_steps_converge,
+    ),
+    promise(
+        "volume-is-made-once",
+        "What an earlier call of create made is found again, and never made twice.",
+        CLAIMS,
+        claims::volume_is_made_once,
+    ),
+    promise(
+        "settled-volume-is-not-written",
+        "A volume that is as desired is answered as before, and nothing is written.",
+        CLAIMS,
+        claims::settled_volume_is_not_written,
+    ),
+    promise(
+        "attached-volume-is-not-moved",
+        "A volume that is attached elsewhere is occupied, and is not moved.",
+        CLAIMS,
+        claims::attached_volume_is_not_moved,
+    ),
+    promise(
+        "used-volume-is-not-deleted",
+        "A volume in use is not deleted, and nothing is detached for that.",
+        CLAIMS,
+        claims::used_volume_is_not_deleted,
+    ),
+    promise(
+        "volume-is-where-it-says",
+        "An attached volume is told at its machine; after detach it is not there, nor about to be; after delete it is gone.",
+        CLAIMS,
+        claims::volume_is_where_it_says,
     ),
 ];
 

@@ -49,6 +49,9 @@ pub struct Setup {
     pub shares: Option<String>,
     /// The annotation by which an author of Services writes tags, if the provider has one.
     pub tags: Option<TaggingAnnotation>,
+    /// The keys of the CSI driver's topology, with their values where added machines are: `{"region": "fra1"}`. Without them no volumes
+    /// of claims are made.
+    pub volume_place: BTreeMap<String, String>,
     /// Stories that are not played, by a part of their titles, and why.
     pub unplayed: BTreeMap<String, String>,
     /// Promises that this provider need not keep, by name, and why.
@@ -304,6 +307,6 @@ pub enum ForeignChange {
 #[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 #[serde(default, rename_all = "camelCase")]
 pub struct Changed {
-    /// The id of what was made; of a volume the handle that its CSI driver writes.
+    /// The id of what was made; of a volume the handle that its CSI driver writes, and of a machine the node id.
     pub id: Option<String>,
 }

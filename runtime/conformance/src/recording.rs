@@ -104,5 +104,6 @@ async fn play(
         versions: None,
         routes: None,
         volumes,
+        claims: None,
     })
 }

@@ -10,7 +10,7 @@ use crate::error::ConformanceError;
 use crate::host::NativeHost;
 use crate::judge::PromiseJudgement;
 use crate::play::stage::Stage;
-use crate::play::{inventories, lives, machines, routes, shares, thefts, touched, versions, volumes};
+use crate::play::{claims, inventories, lives, machines, routes, shares, thefts, touched, versions, volumes};
 use crate::promise::{PROMISES, SuitePart};
 use crate::report::{ConformanceReport, PartTime, PromiseOutcome, Tried, costs};
 use crate::transcript::Transcript;
@@ -86,8 +86,9 @@ pub async fn run(suite: Suite) -> Result<ConformanceReport, ConformanceError> {
         Tried { promise: *promise, outcome }
     });
     let tried = tried.collect();
-    let stories =
-        transcript.lives.as_ref().map_or(0, Vec::len) + transcript.routes.as_ref().map_or(0, |it| it.stories.len());
+    let stories = transcript.lives.as_ref().map_or(0, Vec::len)
+        + transcript.routes.as_ref().map_or(0, |it| it.stories.len())
+        + transcript.claims.as_ref().map_or(0, |it| it.stories.len());
     Ok(ConformanceReport {
         provider: transcript.description.name.clone(),
         version: transcript.description.version.clone(),
@@ -157,6 +158,8 @@ async fn play(
     timings.end("routes", routes.as_ref().map_or(0, |it| it.stories.len()));
     let volumes = if is_played(SuitePart::Volumes) { volumes::play(stage).await? } else { None };
     timings.end("volumes", volumes.as_ref().map_or(0, |it| it.questions.len()));
+    let claims = if is_played(SuitePart::Volumes) { claims::play(stage, every).await? } else { None };
+    timings.end("volumes of claims", claims.as_ref().map_or(0, |it| it.stories.len()));
     // With the requests that nobody has looked at yet.
     let mut wrong = Vec::new();
     for mut stage in stages {
@@ -177,5 +180,6 @@ async fn play(
         versions,
         routes,
         volumes,
+        claims,
     })
 }

@@ -1,5 +1,6 @@
 //! Transcripts: what was asked, what came of it, and what was in the cloud. Values only.
 
+pub(crate) mod claims;
 pub(crate) mod routes;
 pub(crate) mod volumes;
 mod wrong;
@@ -12,6 +13,7 @@ use cloud_provider::{Description, Instance, InventoryItem};
 use crate::protocol::{ArrivedRequest, CloudObject, How};
 use crate::trouble::{Phase, Trouble};
 
+use self::claims::RecordedClaims;
 use self::routes::RecordedRoutes;
 use self::volumes::RecordedVolumes;
 pub(crate) use self::wrong::Wrong;
@@ -320,4 +322,6 @@ pub(crate) struct Transcript {
     pub(crate) routes: Option<RecordedRoutes>,
     /// `None` also where the simulator has no volumes.
     pub(crate) volumes: Option<RecordedVolumes>,
+    /// `None` also where the simulator has no volumes of claims.
+    pub(crate) claims: Option<RecordedClaims>,
 }

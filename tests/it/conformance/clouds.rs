@@ -36,6 +36,16 @@ const VOLUMES: [&str; 5] = [
     "volume-answers-agree",
 ];
 
+/// The promises of volumes of claims.
+const CLAIMS: [&str; 6] = [
+    "volume-steps-converge",
+    "volume-is-made-once",
+    "settled-volume-is-not-written",
+    "attached-volume-is-not-moved",
+    "used-volume-is-not-deleted",
+    "volume-is-where-it-says",
+];
+
 /// Every promise is kept but for these, which cannot be tried. Nothing else is left out.
 #[track_caller]
 fn keeps_all_but(untried: &[&str], report: &ConformanceReport) {
@@ -70,14 +80,14 @@ async fn aws_keeps_every_promise() {
     let (one, other) = (aws::serve(0).await.unwrap(), aws::serve(0).await.unwrap());
     // A call makes three times as many requests as elsewhere: one of three ways in which they go wrong.
     let report = tried_beside(guests::AWS, &[&one.url, &other.url], 3).await;
-    keeps_all_but(&[SHARING, "revision-tells-changes"], &report);
+    keeps_all_but(&[&[SHARING, "revision-tells-changes"][..], &CLAIMS].concat(), &report);
 }
 
 #[tokio::test]
 async fn openstack_keeps_every_promise() {
     let served = openstack::serve(0, None).await.unwrap();
     // No annotation writes tags, and nothing protects a load balancer. A call makes many requests: one of three ways in which they go wrong.
-    let untried = [&["marks-are-not-forged", "kept-is-no-orphan"][..], &VOLUMES].concat();
+    let untried = [&["marks-are-not-forged", "kept-is-no-orphan"][..], &VOLUMES, &CLAIMS].concat();
     keeps_all_but(&untried, &tried(guests::OPENSTACK, &served.url, 3).await);
 }
 
@@ -86,7 +96,8 @@ async fn gcp_keeps_every_promise() {
     let (one, other) = (gcp::serve(0, None).await.unwrap(), gcp::serve(0, None).await.unwrap());
     // Services share parts and no load balancer, no annotation writes labels, nothing protects a load balancer, and the list has no
     // revisions. A call makes many requests: one of five ways in which they go wrong.
-    let untried = [SHARING, "marks-are-not-forged", "kept-is-no-orphan", "revision-tells-changes"];
+    let untried =
+        [&[SHARING, "marks-are-not-forged", "kept-is-no-orphan", "revision-tells-changes"][..], &CLAIMS].concat();
     keeps_all_but(&untried, &tried_beside(guests::GCP, &[&one.url, &other.url], 5).await);
 }
 
@@ -94,7 +105,7 @@ async fn gcp_keeps_every_promise() {
 async fn azure_keeps_every_promise() {
     let (one, other) = (azure::serve(0, None).await.unwrap(), azure::serve(0, None).await.unwrap());
     // Locks are another service's, and the list has no revisions. A call makes many requests: one of five ways in which they go wrong.
-    let untried = [SHARING, "kept-is-no-orphan", "revision-tells-changes"];
+    let untried = [&[SHARING, "kept-is-no-orphan", "revision-tells-changes"][..], &CLAIMS].concat();
     keeps_all_but(&untried, &tried_beside(guests::AZURE, &[&one.url, &other.url], 5).await);
 }
 
@@ -103,7 +114,9 @@ async fn ibm_cloud_keeps_every_promise() {
     let (one, other) = (ibm::serve(0, None).await.unwrap(), ibm::serve(0, None).await.unwrap());
     // Load balancers have neither tags nor protection nor revisions, and a change is a merge patch that replaces nothing. A call makes
     // many requests: one of three ways in which they go wrong.
-    let untried = [SHARING, "marks-are-not-forged", "rest-stays", "kept-is-no-orphan", "revision-tells-changes"];
+    let untried =
+        [&[SHARING, "marks-are-not-forged", "rest-stays", "kept-is-no-orphan", "revision-tells-changes"][..], &CLAIMS]
+            .concat();
     keeps_all_but(&untried, &tried_beside(guests::IBM, &[&one.url, &other.url], 3).await);
 }
 
@@ -113,7 +126,7 @@ async fn alibaba_cloud_keeps_every_promise() {
     let (one, other) = (alibaba::serve(0, None).await.unwrap(), alibaba::serve(0, None).await.unwrap());
     // The provider protects each load balancer itself, and the list has no revisions. A call makes many requests: one of three ways in which
     // they go wrong.
-    let untried = [SHARING, "kept-is-no-orphan", "revision-tells-changes"];
+    let untried = [&[SHARING, "kept-is-no-orphan", "revision-tells-changes"][..], &CLAIMS].concat();
     keeps_all_but(&untried, &tried_beside(guests::ALIBABA, &[&one.url, &other.url], 3).await);
 }
 
@@ -122,7 +135,7 @@ async fn rancher_keeps_every_promise() {
     let (one, other) = (rancher::serve(0).await.unwrap(), rancher::serve(0).await.unwrap());
     // No annotation writes marks, and there is no inventory. A load balancer is many steps, and each goes
     // wrong in each way.
-    let untried = [&[SHARING, "marks-are-not-forged"], &INVENTORY[..], &ROUTES, &VOLUMES].concat();
+    let untried = [&[SHARING, "marks-are-not-forged"], &INVENTORY[..], &ROUTES, &VOLUMES, &CLAIMS].concat();
     keeps_all_but(&untried, &tried_beside(guests::RANCHER, &[&one.url, &other.url], 1).await);
 }
 
@@ -130,7 +143,7 @@ async fn rancher_keeps_every_promise() {
 async fn the_example_of_the_sdk_keeps_every_promise() {
     let served = acme::serve(0, &[]).await.unwrap();
     keeps_all_but(
-        &[&[SHARING], &INVENTORY[..], &ROUTES, &VOLUMES].concat(),
+        &[&[SHARING], &INVENTORY[..], &ROUTES, &VOLUMES, &CLAIMS].concat(),
         &tried(guests::ACME, &served.url, 1).await,
     );
 }
@@ -139,7 +152,7 @@ async fn the_example_of_the_sdk_keeps_every_promise() {
 async fn a_cloud_with_ids_and_actions_keeps_every_promise() {
     let served = acme_async::serve(0).unwrap();
     keeps_all_but(
-        &[&[SHARING, "marks-are-not-forged"], &INVENTORY[..], &ROUTES, &VOLUMES].concat(),
+        &[&[SHARING, "marks-are-not-forged"], &INVENTORY[..], &ROUTES, &VOLUMES, &CLAIMS].concat(),
         &tried(guests::ACME_ASYNC, &served.url(), 1).await,
     );
 }
@@ -148,7 +161,7 @@ async fn a_cloud_with_ids_and_actions_keeps_every_promise() {
 async fn the_example_in_go_keeps_every_promise() {
     let served = acme::serve(0, &[]).await.unwrap();
     keeps_all_but(
-        &[&[SHARING], &INVENTORY[..], &ROUTES, &VOLUMES].concat(),
+        &[&[SHARING], &INVENTORY[..], &ROUTES, &VOLUMES, &CLAIMS].concat(),
         &tried(go_guests::acme(), &served.url, 1).await,
     );
 }

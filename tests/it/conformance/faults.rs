@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use conformance::{PROMISES, PromiseOutcome};
+use conformance::{PROMISES, PromiseOutcome, SuitePart};
 use futures::{StreamExt as _, future, stream};
 use tests::guests;
 use tests::published::acme;
@@ -77,6 +77,13 @@ const FAULTS: &[(&str, &[&str])] = &[
     ("mixed-volumes", &["volume-answers-agree"]),
 ];
 
+/// The lies of a provider of volumes alone, which remembers nothing, and the promises that each breaks.
+const LIES: &[(&str, &[&str])] = &[
+    ("pending", &["volume-steps-converge"]),
+    ("second", &["volume-is-made-once", "settled-volume-is-not-written"]),
+    ("forgetful", &["attached-volume-is-not-moved", "used-volume-is-not-deleted", "volume-is-where-it-says"]),
+];
+
 #[tokio::test]
 async fn a_provider_without_a_fault_keeps_every_promise() {
     let served = acme::serve(0, &[]).await.unwrap();
@@ -106,9 +113,19 @@ async fn each_fault_is_found_by_the_promise_that_it_breaks() {
     assert!(missed.is_empty(), "{missed:#?}");
 }
 
+#[tokio::test]
+async fn lies_about_volumes_of_claims_are_found_by_their_promises() {
+    for (lie, promises) in LIES {
+        let served = acme::serve(0, &[("lie", lie)]).await.unwrap();
+        let report = tried_fast(guests::LYING_VOLUMES, None, &served.url, 1, Some(SuitePart::Volumes)).await;
+        let broken = report.broken();
+        assert!(promises.iter().all(|it| broken.contains(it)), "{lie} breaks {promises:?}: {report}");
+    }
+}
+
 #[test]
 fn each_promise_that_can_be_broken_has_its_fault() {
-    let found: BTreeSet<_> = FAULTS.iter().flat_map(|(_, promises)| *promises).copied().collect();
+    let found: BTreeSet<_> = FAULTS.iter().chain(LIES).flat_map(|(_, promises)| *promises).copied().collect();
     let missing: Vec<_> = PROMISES.iter().map(|it| it.name).filter(|it| !found.contains(it)).collect();
     // Acme has no description of its API; ensure-converges is what others come to.
     assert_eq!(missing, ["requests-are-the-vendors", "ensure-converges"]);

@@ -30,6 +30,8 @@ pub async fn serve(port: u16, settings: &[(&str, &str)]) -> anyhow::Result<Serve
         claims: vec![ClaimingAnnotation { annotation: NAME.to_owned(), holds: Held::Name }],
         shares: Some(SHARE.to_owned()),
         tags: Some(TaggingAnnotation { annotation: LABELS.to_owned(), at: "/labels".to_owned() }),
+        // The example makes no volumes; a provider that needs no cloud for them does.
+        volume_place: super::settings(&[("zone", "a")]),
         ..Setup::default()
     };
     super::serve(Simulator::start().await?, port, setup).await
@@ -55,7 +57,10 @@ impl Published for Assets {
 
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
         match change {
-            ForeignChange::AddMachine { name } => self.add_machine(name, true),
+            ForeignChange::AddMachine { name } => {
+                self.add_machine(name, true);
+                return Some(Changed { id: Some(name.clone()) });
+            }
             ForeignChange::StopMachine { name } => self.add_machine(name, false),
             ForeignChange::RemoveMachine { name } => self.remove_machine(name),
             ForeignChange::AddSuccessor { name, of } => self.add_successor(name, of),

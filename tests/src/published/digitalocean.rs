@@ -26,10 +26,15 @@ pub async fn serve(port: u16) -> anyhow::Result<Served<Assets>> {
     let of = |annotation: &str, holds| ClaimingAnnotation { annotation: annotation.to_owned(), holds };
     let setup = Setup {
         settings: super::settings(
-            DigitalOcean::SETTINGS.iter().chain(DigitalOcean::NAMEABLE).chain(DigitalOcean::FAST),
+            DigitalOcean::SETTINGS
+                .iter()
+                .chain(DigitalOcean::NAMEABLE)
+                .chain(DigitalOcean::FAST)
+                .chain(super::WITH_VOLUMES),
         ),
         login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
         claims: vec![of(DigitalOcean::ID, Held::Id), of(DigitalOcean::NAME, Held::Name)],
+        volume_place: super::settings(&[("region", "fra1")]),
         ..Setup::default()
     };
     super::serve(simulator, port, setup).await
@@ -49,7 +54,10 @@ impl Published for Assets {
 
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
         match change {
-            ForeignChange::AddMachine { name } => DigitalOcean::add_machine(self, number(name), name),
+            ForeignChange::AddMachine { name } => {
+                DigitalOcean::add_machine(self, number(name), name);
+                return Some(Changed { id: Some(number(name).to_string()) });
+            }
             ForeignChange::StopMachine { name } => self.droplets().update(number(name), |it| it.status = Status::Off),
             ForeignChange::RemoveMachine { name } => DigitalOcean::remove_machine(self, number(name)),
             ForeignChange::AddSuccessor { name, of } => {
@@ -63,7 +71,7 @@ impl Published for Assets {
                 self.load_balancers().get(id)?;
                 self.load_balancers().update(id, |it| PROJECT.clone_into(&mut it.attributes.project_id));
             }
-            // A load balancer is not protected by anything, and the provider has neither routes nor volumes.
+            // A load balancer is not protected by anything, and the provider neither makes routes nor says where volumes are.
             ForeignChange::Advance { .. }
             | ForeignChange::Protect { .. }
             | ForeignChange::AddForeignRoute { .. }

@@ -30,9 +30,12 @@ pub async fn serve(port: u16) -> anyhow::Result<Served<Assets>> {
     simulator.networks().insert(Network::new(NETWORK_ID, NETWORK));
     let of = |annotation: &str, holds| ClaimingAnnotation { annotation: annotation.to_owned(), holds };
     let setup = Setup {
-        settings: super::settings(Hetzner::SETTINGS.iter().chain(Hetzner::NAMEABLE).chain(Hetzner::FAST)),
+        settings: super::settings(
+            Hetzner::SETTINGS.iter().chain(Hetzner::NAMEABLE).chain(Hetzner::FAST).chain(super::WITH_VOLUMES),
+        ),
         login: Some(CloudLogin::Bearer { token: simulator.token.clone() }),
         claims: vec![of(Hetzner::ID, Held::Id), of(Hetzner::NAME, Held::Name)],
+        volume_place: super::settings(&[("csi.hetzner.cloud/location", "fsn1")]),
         ..Setup::default()
     };
     super::serve(simulator, port, setup).await
@@ -67,7 +70,10 @@ impl Published for Assets {
 
     fn change(&self, change: &ForeignChange) -> Option<Changed> {
         match change {
-            ForeignChange::AddMachine { name } => Hetzner::add_machine(self, number(name), name),
+            ForeignChange::AddMachine { name } => {
+                Hetzner::add_machine(self, number(name), name);
+                return Some(Changed { id: Some(number(name).to_string()) });
+            }
             ForeignChange::StopMachine { name } => self.servers().update(number(name), |it| it.status = Status::Off),
             ForeignChange::RemoveMachine { name } => Hetzner::remove_machine(self, number(name)),
             ForeignChange::AddSuccessor { name, of } => {

@@ -1,3 +1,4 @@
+mod claims;
 mod machines;
 mod others;
 mod routes;
@@ -28,6 +29,7 @@ fn transcript() -> Transcript {
         versions: None,
         routes: None,
         volumes: None,
+        claims: None,
     }
 }
 

@@ -135,6 +135,12 @@ mod tests {
             "done-route-is-not-written",
             "deleted-route-is-gone",
             "bad-change-stands-alone",
+            "volume-steps-converge",
+            "volume-is-made-once",
+            "settled-volume-is-not-written",
+            "attached-volume-is-not-moved",
+            "used-volume-is-not-deleted",
+            "volume-is-where-it-says",
         ];
         assert_eq!(written, until_they_end);
     }

@@ -43,6 +43,9 @@ impl Volumes for LyingVolumes {
         Ok(match &*lie()? {
             "another" => VolumeCreation::Ready(CloudVolume { name: "pvc-of-another".to_owned(), ..made }),
             "small" => VolumeCreation::Ready(CloudVolume { bytes: desired.bytes - 1, ..made }),
+            "second" if !desired.is_first_create() => {
+                VolumeCreation::Ready(CloudVolume { handle: "vol-2".to_owned(), ..made })
+            }
             "full" => VolumeCreation::NoRoom(FORGED.to_owned()),
             "crash" if desired.owner.name == "crash" => panic!("it crashes over one claim"),
             "pending" => {

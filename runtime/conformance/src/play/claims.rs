@@ -1,0 +1,254 @@
+//! The life of a claim's volume: it is made, attached, detached and deleted; once while nothing goes wrong, and once for each way in
+//! which each request can.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cloud_provider::{
+    AccessMode, AttachMode, ClaimOwner, CloudVolumes, DesiredVolume, Error, KnownVolume, VolumeAttachment,
+    VolumeCreation, VolumeDeletion, VolumeDetachment, VolumeState,
+};
+
+use crate::error::Result;
+use crate::host::CLUSTER_NAME;
+use crate::protocol::{AdminFailure, ForeignChange, How, Orders};
+use crate::transcript::claims::{
+    ClaimPart, ClaimPhase, ClaimStory, RecordedClaims, RecordedVolumeCall, SaidOfVolume, SeenVolume,
+};
+
+use super::pace::{BegunWait, rest};
+use super::stage::{Stage, wrong};
+
+/// The nodes of the machines that volumes are attached to.
+const MACHINES: [&str; 2] = ["disk-96", "disk-97"];
+/// The size of each volume.
+const BYTES: u64 = 10 << 30;
+/// No list here has more pages.
+const MOST_PAGES: usize = 50;
+/// After so many stories that did not come to an end, no others are tried.
+const MOST_UNENDED: usize = 3;
+/// The troubles of writes. One of reads is enough: a read changes nothing, carried out or not.
+const TROUBLES: [How; 5] = [How::LostBefore, How::LostAfter, How::Failed, How::FailedAfter, How::Busy];
+/// The longest pause between two calls.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// The trouble of a story.
+type ClaimTrouble = (ClaimPhase, usize, How);
+
+/// Everything about volumes of claims; `None` without the capability, or where the simulator has none. `every` is one for all troubles,
+/// and greater for one of so many.
+pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Option<RecordedClaims>> {
+    let process = stage.process().await?;
+    let Some(volumes) = process.cloud.volumes.clone() else { return Ok(None) };
+    if stage.host.setup().volume_place.is_empty() {
+        return Ok(None);
+    }
+    let mut node_ids = Vec::new();
+    for name in MACHINES {
+        let added = stage.admin.change(&ForeignChange::AddMachine { name: name.to_owned() }).await?;
+        node_ids.extend(added.and_then(|it| it.id));
+    }
+    let [here, there] = &node_ids[..] else { return Ok(None) };
+    let mut stories = vec![story(stage, &volumes, [here, there], 0, None).await?];
+    if stories[0].is_over() {
+        let mut unended = 0;
+        for (at, trouble) in troubles(&stories[0]).into_iter().step_by(every.max(1)).enumerate() {
+            let story = story(stage, &volumes, [here, there], at + 1, Some(trouble)).await?;
+            unended += usize::from(!story.is_over());
+            stories.push(story);
+            if unended == MOST_UNENDED {
+                break;
+            }
+        }
+    }
+    Ok(Some(RecordedClaims { stories, here: here.clone() }))
+}
+
+/// The troubles that the requests of a life can meet.
+fn troubles(measure: &ClaimStory) -> Vec<ClaimTrouble> {
+    let mut troubles = Vec::new();
+    for part in &measure.parts {
+        for (at, request) in part.calls.iter().flat_map(|it| &it.requests).enumerate() {
+            let hows = if request.writes { &TROUBLES[..] } else { &TROUBLES[..1] };
+            troubles.extend(hows.iter().map(|how| (part.phase, at + 1, *how)));
+        }
+    }
+    troubles
+}
+
+/// The words of the calls about one volume.
+struct ClaimWords {
+    desired: DesiredVolume,
+    known: KnownVolume,
+    is_first: bool,
+}
+
+impl ClaimWords {
+    /// Those of the story with this number.
+    fn new(stage: &Stage, number: usize) -> Self {
+        let uid = format!("0e2f6f1c-9a5e-4a8e-8f0b-{number:012}");
+        let place = stage.host.setup().volume_place.iter().map(|(key, value)| (key.clone(), value.clone()));
+        let name = format!("pvc-{uid}");
+        let (cluster, namespace) = (CLUSTER_NAME.to_owned(), "default".to_owned());
+        let desired = DesiredVolume {
+            name: name.clone(),
+            owner: ClaimOwner { cluster, namespace, name: format!("data-{number}"), uid },
+            bytes: BYTES,
+            access_modes: vec![AccessMode::OneNode],
+            filesystem: Some("ext4".to_owned()),
+            places: vec![place.collect()],
+            ..DesiredVolume::default()
+        };
+        Self { desired, known: KnownVolume { name, ..KnownVolume::default() }, is_first: true }
+    }
+}
+
+/// One story, from nothing to nothing.
+async fn story(
+    stage: &mut Stage,
+    volumes: &Arc<dyn CloudVolumes>,
+    [here, there]: [&String; 2],
+    number: usize,
+    trouble: Option<ClaimTrouble>,
+) -> Result<ClaimStory> {
+    let mut words = ClaimWords::new(stage, number);
+    let mut story = ClaimStory { trouble, parts: Vec::new(), elsewhere: None, used: None };
+    for phase in ClaimPhase::ALL {
+        let part = part(stage, volumes, &mut words, here, phase, trouble).await?;
+        let is_over = part.is_over();
+        story.parts.push(part);
+        if !is_over {
+            break;
+        }
+        if phase == ClaimPhase::Attach {
+            story.elsewhere = Some(call(stage, volumes, &mut words, there, ClaimPhase::Attach).await?);
+            story.used = Some(call(stage, volumes, &mut words, here, ClaimPhase::Delete).await?);
+        }
+    }
+    Ok(story)
+}
+
+async fn part(
+    stage: &mut Stage,
+    volumes: &Arc<dyn CloudVolumes>,
+    words: &mut ClaimWords,
+    node_id: &str,
+    phase: ClaimPhase,
+    trouble: Option<ClaimTrouble>,
+) -> Result<ClaimPart> {
+    words.known.memo = None;
+    stage.asked().await?;
+    let fail = trouble.filter(|(of, ..)| *of == phase).map(|(_, nth, how)| AdminFailure { nth, how });
+    stage.admin.order(Orders { fail, lists_lag: false }).await?;
+    let (wait, mut calls) = (BegunWait::new(stage.patience), Vec::new());
+    let mut is_over = false;
+    while !is_over && wait.goes_on(calls.len()) {
+        let call = call(stage, volumes, words, node_id, phase).await?;
+        is_over = matches!(call.said, SaidOfVolume::Over(_));
+        calls.push(call);
+        if !is_over {
+            rest(PAUSE, calls.len()).await;
+        }
+    }
+    stage.admin.order(Orders::default()).await?;
+    let again = if is_over { Some(call(stage, volumes, words, node_id, phase).await?) } else { None };
+    let (seen, named) = (seen(volumes, &words.known.handle).await, named(volumes, &words.desired.name).await);
+    stage.asked().await?;
+    Ok(ClaimPart { phase, calls, again, seen, named })
+}
+
+/// One call, and its requests.
+async fn call(
+    stage: &mut Stage,
+    volumes: &Arc<dyn CloudVolumes>,
+    words: &mut ClaimWords,
+    node_id: &str,
+    phase: ClaimPhase,
+) -> Result<RecordedVolumeCall> {
+    let said = match phase {
+        ClaimPhase::Create => created(volumes, words).await,
+        ClaimPhase::Attach => attached(volumes, words, node_id).await,
+        ClaimPhase::Detach => match volumes.detach(&words.known, node_id).await.answer {
+            Ok(VolumeDetachment::Done) => SaidOfVolume::Over(Vec::new()),
+            Ok(VolumeDetachment::Pending(it)) => {
+                words.known.memo = it.memo;
+                SaidOfVolume::Pending(it.reason)
+            }
+            Err(error) => failed(&error),
+        },
+        ClaimPhase::Delete => match volumes.delete(&words.known).await.answer {
+            Ok(VolumeDeletion::Done) => SaidOfVolume::Over(Vec::new()),
+            Ok(VolumeDeletion::Pending(it)) => {
+                words.known.memo = it.memo;
+                SaidOfVolume::Pending(it.reason)
+            }
+            Ok(VolumeDeletion::InUse(node_ids)) => SaidOfVolume::Taken(node_ids),
+            Err(error) => failed(&error),
+        },
+    };
+    let (requests, _) = stage.asked().await?;
+    Ok(RecordedVolumeCall { said, requests })
+}
+
+async fn created(volumes: &Arc<dyn CloudVolumes>, words: &mut ClaimWords) -> SaidOfVolume {
+    let is_first = std::mem::take(&mut words.is_first);
+    match volumes.create(&words.desired, is_first).await.answer {
+        Ok(VolumeCreation::Ready(volume)) => {
+            words.known.handle.clone_from(&volume.handle);
+            words.known.attributes = volume.attributes;
+            SaidOfVolume::Over(vec![("handle".to_owned(), volume.handle)])
+        }
+        Ok(VolumeCreation::Pending(it)) => {
+            words.desired.memo = it.memo;
+            SaidOfVolume::Pending(it.reason)
+        }
+        Ok(VolumeCreation::NoRoom(why)) => SaidOfVolume::Full(why),
+        Err(error) => failed(&error),
+    }
+}
+
+async fn attached(volumes: &Arc<dyn CloudVolumes>, words: &mut ClaimWords, node_id: &str) -> SaidOfVolume {
+    let mode = AttachMode { access_modes: words.desired.access_modes.clone(), ..AttachMode::default() };
+    match volumes.attach(&words.known, node_id, &mode).await.answer {
+        Ok(VolumeAttachment::Ready(context)) => SaidOfVolume::Over(context),
+        Ok(VolumeAttachment::Pending(it)) => {
+            words.known.memo = it.memo;
+            SaidOfVolume::Pending(it.reason)
+        }
+        Ok(VolumeAttachment::Occupied(other)) => SaidOfVolume::Taken(vec![other]),
+        Ok(VolumeAttachment::Full(why)) => SaidOfVolume::Full(why),
+        Err(error) => failed(&error),
+    }
+}
+
+fn failed(error: &Error) -> SaidOfVolume {
+    SaidOfVolume::Error(wrong(error))
+}
+
+/// A volume as the provider says it is now.
+async fn seen(
+    volumes: &Arc<dyn CloudVolumes>,
+    handle: &str,
+) -> std::result::Result<Option<SeenVolume>, crate::transcript::Wrong> {
+    let answer = volumes.get(&[handle.to_owned()]).await.answer.pop();
+    let found = answer.unwrap_or(Ok(None)).map_err(|error| wrong(&error))?;
+    Ok(found.map(|it| SeenVolume { attached_to: it.attached_to, is_changing: it.state == VolumeState::Changing }))
+}
+
+/// How many volumes have this name in the list.
+async fn named(volumes: &Arc<dyn CloudVolumes>, name: &str) -> Option<usize> {
+    let limit = volumes.description().list_page_size;
+    if limit == 0 {
+        return None;
+    }
+    let (mut count, mut cursor) = (0, None);
+    for _ in 0..MOST_PAGES {
+        let page = volumes.list(cursor, limit).await.answer.ok()?;
+        count += page.volumes.iter().filter(|it| it.name == name).count();
+        cursor = page.next;
+        if cursor.is_none() {
+            return Some(count);
+        }
+    }
+    None
+}

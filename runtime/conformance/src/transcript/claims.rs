@@ -1,0 +1,125 @@
+//! The lives of volumes of claims, and the answers in them.
+
+use crate::protocol::{ArrivedRequest, How};
+
+use super::wrong::Wrong;
+
+/// A part of the life of a volume.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(crate) enum ClaimPhase {
+    /// Until it can be used.
+    Create,
+    /// Until it is at a machine.
+    Attach,
+    /// Until it is not there any more.
+    Detach,
+    /// Until it is gone.
+    Delete,
+}
+
+impl ClaimPhase {
+    pub(crate) const ALL: [Self; 4] = [Self::Create, Self::Attach, Self::Detach, Self::Delete];
+
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Self::Create => "create",
+            Self::Attach => "attach",
+            Self::Detach => "detach",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// An answer about a volume.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) enum SaidOfVolume {
+    /// It is there, attached, detached or gone. With its handle, or its publish context.
+    Over(Vec<(String, String)>),
+    /// `pending`, for this reason.
+    Pending(String),
+    /// It is attached to the machines with these node ids.
+    Taken(Vec<String>),
+    /// There is no room for it, for this reason.
+    Full(String),
+    /// An error.
+    Error(Wrong),
+}
+
+/// A call about a volume.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedVolumeCall {
+    pub(crate) said: SaidOfVolume,
+    pub(crate) requests: Vec<ArrivedRequest>,
+}
+
+/// A volume as `get` has it.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(crate) struct SeenVolume {
+    /// The node ids of its machines.
+    pub(crate) attached_to: Vec<String>,
+    /// Whether the cloud is at work on it.
+    pub(crate) is_changing: bool,
+}
+
+/// All calls of one part.
+#[derive(Clone, Debug)]
+pub(crate) struct ClaimPart {
+    pub(crate) phase: ClaimPhase,
+    /// Until it was over, or nobody waited any longer.
+    pub(crate) calls: Vec<RecordedVolumeCall>,
+    /// The same call once more, after it was over.
+    pub(crate) again: Option<RecordedVolumeCall>,
+    /// The volume afterwards; `None` if there is none.
+    pub(crate) seen: Result<Option<SeenVolume>, Wrong>,
+    /// How many volumes have its name in the list; `None` where the cloud has no list, or it cannot be read.
+    pub(crate) named: Option<usize>,
+}
+
+/// The life of one volume.
+#[derive(Clone, Debug)]
+pub(crate) struct ClaimStory {
+    /// The request of a part that goes wrong, counted from one, and how; `None`: nothing does.
+    pub(crate) trouble: Option<(ClaimPhase, usize, How)>,
+    /// In their order.
+    pub(crate) parts: Vec<ClaimPart>,
+    /// It is attached to another machine, while it is at the first.
+    pub(crate) elsewhere: Option<RecordedVolumeCall>,
+    /// It is deleted, while it is at the first.
+    pub(crate) used: Option<RecordedVolumeCall>,
+}
+
+/// Everything about volumes of claims.
+#[derive(Clone, Debug)]
+pub(crate) struct RecordedClaims {
+    /// The first is the one in which nothing goes wrong.
+    pub(crate) stories: Vec<ClaimStory>,
+    /// The node id of the machine to which they are attached.
+    pub(crate) here: String,
+}
+
+impl ClaimPart {
+    /// The last answer.
+    pub(crate) fn last(&self) -> Option<&SaidOfVolume> {
+        self.calls.last().map(|it| &it.said)
+    }
+
+    /// Whether it came to its end.
+    pub(crate) fn is_over(&self) -> bool {
+        matches!(self.last(), Some(SaidOfVolume::Over(_)))
+    }
+}
+
+impl ClaimStory {
+    /// The story in words.
+    pub(crate) fn title(&self) -> String {
+        match self.trouble {
+            None => "a volume, and nothing goes wrong".to_owned(),
+            Some((phase, nth, how)) => format!("a volume, {}: request {nth} {}", phase.as_str(), how.words()),
+        }
+    }
+
+    /// Whether each part came to its end.
+    pub(crate) fn is_over(&self) -> bool {
+        self.parts.len() == ClaimPhase::ALL.len() && self.parts.iter().all(ClaimPart::is_over)
+    }
+}
