@@ -141,7 +141,7 @@ async fn volumes_of_others_and_a_used_up_quota_are_refused() {
     assert!(rig.cloud.volumes().all().len() == 1 && rig.writes().len() == 1, "{:?}", rig.writes());
 }
 
-/// Cases: csi 46, csi 49, csi 57, csi 71
+/// Cases: csi 46, csi 49, csi 57, csi 62, csi 71
 #[tokio::test]
 async fn a_volume_is_attached_enlarged_and_detached_through_the_gate() {
     let (rig, volumes) = rig(&[]).await;

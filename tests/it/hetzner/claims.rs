@@ -131,7 +131,7 @@ async fn volumes_of_others_and_protected_ones_stay() {
     assert_eq!(rig.cloud.volumes().all().len(), 1);
 }
 
-/// Cases: csi 46, csi 49, csi 57, csi 71
+/// Cases: csi 46, csi 49, csi 57, csi 62, csi 71
 #[tokio::test]
 async fn a_volume_moves_and_grows_through_the_gate() {
     let (rig, volumes) = rig().await;

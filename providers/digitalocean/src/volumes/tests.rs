@@ -361,6 +361,7 @@ fn actions_that_cannot_be_counted_are_none_that_have_ended() {
     }
 }
 
+/// Cases: csi 50
 #[test]
 fn actions_are_read_before_their_volume() {
     // The attachment ends before, between or after the two reads.
@@ -375,6 +376,7 @@ fn actions_are_read_before_their_volume() {
     }
 }
 
+/// Cases: csi 58, csi 59
 #[test]
 fn a_droplet_that_is_full_or_at_work_is_no_error() {
     let attach = |cloud: Account| call(cloud, || DigitalOcean::attach(&second(), "42", &mode()));
@@ -392,6 +394,7 @@ fn a_droplet_that_is_full_or_at_work_is_no_error() {
     assert_eq!(attach(here).0, Ok(VolumeAttachment::Ready(context)));
 }
 
+/// Cases: csi 55
 #[test]
 fn an_action_that_failed_is_told_and_begun_again() {
     let failed = Account::default().with("pvc-1", json!({})).with_action(&second().handle, true, 0);
@@ -426,6 +429,7 @@ fn an_action_that_failed_is_told_beside_a_refusal() {
     assert_eq!(told, ["VolumeActionFailed"]);
 }
 
+/// Cases: csi 40
 #[test]
 fn a_node_id_or_a_handle_of_another_form_is_refused() {
     for node in ["web-1", "042", "-1", ""] {

@@ -340,6 +340,7 @@ fn actions_that_run_keep_a_volume_at_its_servers() {
     assert_eq!(kept, Ok(VolumeDeletion::InUse(vec!["42".to_owned()])));
 }
 
+/// Cases: csi 50
 #[test]
 fn actions_are_read_before_their_volume() {
     // The attachment ends before, between or after the two reads.
