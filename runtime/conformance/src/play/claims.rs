@@ -13,7 +13,8 @@ use crate::error::Result;
 use crate::host::CLUSTER_NAME;
 use crate::protocol::{AdminFailure, ForeignChange, How, Orders};
 use crate::transcript::claims::{
-    ClaimPart, ClaimPhase, ClaimStory, RecordedClaims, RecordedVolumeCall, SaidOfVolume, SeenVolume,
+    ClaimPart, ClaimPhase, ClaimStory, ClaimTrouble, RecordedClaims, RecordedVolumeCall, SaidOfVolume, SeenVolume,
+    claim_title,
 };
 
 use super::pace::{BegunWait, rest};
@@ -32,9 +33,6 @@ const TROUBLES: [How; 5] = [How::LostBefore, How::LostAfter, How::Failed, How::F
 /// The longest pause between two calls.
 const PAUSE: Duration = Duration::from_millis(500);
 
-/// The trouble of a story.
-type ClaimTrouble = (ClaimPhase, usize, How);
-
 /// Everything about volumes of claims; `None` without the capability, or where the simulator has none. `every` is one for all troubles,
 /// and greater for one of so many.
 pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Option<RecordedClaims>> {
@@ -51,8 +49,10 @@ pub(crate) async fn play(stage: &mut Stage, every: usize) -> Result<Option<Recor
     let [here, there] = &node_ids[..] else { return Ok(None) };
     let mut stories = vec![story(stage, &volumes, [here, there], 0, None).await?];
     if stories[0].is_over() {
+        let is_played = |it: &ClaimTrouble| stage.is_played(&claim_title(Some(*it)));
+        let troubles: Vec<_> = troubles(&stories[0]).into_iter().filter(is_played).collect();
         let mut unended = 0;
-        for (at, trouble) in troubles(&stories[0]).into_iter().step_by(every.max(1)).enumerate() {
+        for (at, trouble) in troubles.into_iter().step_by(every.max(1)).enumerate() {
             let story = story(stage, &volumes, [here, there], at + 1, Some(trouble)).await?;
             unended += usize::from(!story.is_over());
             stories.push(story);

@@ -75,11 +75,14 @@ pub(crate) struct ClaimPart {
     pub(crate) named: Option<usize>,
 }
 
+/// The trouble of a story: a part, the number of its request, and how that goes wrong.
+pub(crate) type ClaimTrouble = (ClaimPhase, usize, How);
+
 /// The life of one volume.
 #[derive(Clone, Debug)]
 pub(crate) struct ClaimStory {
     /// The request of a part that goes wrong, counted from one, and how; `None`: nothing does.
-    pub(crate) trouble: Option<(ClaimPhase, usize, How)>,
+    pub(crate) trouble: Option<ClaimTrouble>,
     /// In their order.
     pub(crate) parts: Vec<ClaimPart>,
     /// It is attached to another machine, while it is at the first.
@@ -112,14 +115,19 @@ impl ClaimPart {
 impl ClaimStory {
     /// The story in words.
     pub(crate) fn title(&self) -> String {
-        match self.trouble {
-            None => "a volume, and nothing goes wrong".to_owned(),
-            Some((phase, nth, how)) => format!("a volume, {}: request {nth} {}", phase.as_str(), how.words()),
-        }
+        claim_title(self.trouble)
     }
 
     /// Whether each part came to its end.
     pub(crate) fn is_over(&self) -> bool {
         self.parts.len() == ClaimPhase::ALL.len() && self.parts.iter().all(ClaimPart::is_over)
+    }
+}
+
+/// A story in words.
+pub(crate) fn claim_title(trouble: Option<ClaimTrouble>) -> String {
+    match trouble {
+        None => "a volume, and nothing goes wrong".to_owned(),
+        Some((phase, nth, how)) => format!("a volume, {}: request {nth} {}", phase.as_str(), how.words()),
     }
 }
