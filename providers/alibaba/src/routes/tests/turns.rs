@@ -62,7 +62,7 @@ fn alibaba_034_routes_of_120_nodes_are_three_requests() {
 }
 
 #[test]
-fn alibaba_034_entries_that_were_sent_are_looked_at_while_others_wait() {
+fn alibaba_034_sent_entries_are_read_while_others_wait() {
     let network = Network::new(Vec::new());
     assert_eq!(settled(&network, creations(250), 6), []);
     let sent = network.sent();
