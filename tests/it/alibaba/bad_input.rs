@@ -11,6 +11,7 @@ use crate::setup::Rig;
 #[tokio::test]
 async fn annotations_with_refused_values_write_nothing() {
     let rig = Rig::instant().await;
+    let (name, domain) = ("n".repeat(81), format!("{}:cert-1", "d".repeat(256)));
     let classic = [
         ("bandwidth", "abc"),
         ("protocol-port", "http:81"),
@@ -25,9 +26,12 @@ async fn annotations_with_refused_values_write_nothing() {
         ("additional-resource-tags", "aerostat.dev/service-uid=another"),
         ("cookie", "a; Secure"),
         ("name", "../another"),
+        ("name", &*name),
+        ("domain-extensions", &*domain),
         ("vswitch-id", "vsw-b&Action=DeleteLoadBalancer"),
     ];
     let network = [
+        ("name", &*name),
         ("zone-maps", "cn-hangzhou-b"),
         ("zone-maps", "cn-hangzhou-b:vsw-b,cn-hangzhou-g:../x"),
         ("listener-port-range", "1000-2000:80"),
