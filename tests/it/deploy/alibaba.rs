@@ -8,7 +8,55 @@ use serde_json::json;
 use tests::aerostat::binary;
 use tests::guests;
 
-use crate::setup::{cloud_config_in, describe_with, described_content, text, texts, written_content};
+use crate::setup::{
+    cloud_config_in, describe_with, described_content, quoted, rows_of, settings_in, text, texts, written_content,
+};
+
+/// The keys of the vendor's file, its flags and what it reads of its environment.
+const VENDOR_KEYS: [&str; 42] = [
+    "ACCESS_KEY_ID",
+    "ACCESS_KEY_SECRET",
+    "ALICLOUD_CLIENT_SCHEME",
+    "ECS_ENDPOINT",
+    "EFLO_CONTROLLER_ENDPOINT",
+    "NLB_ENDPOINT",
+    "SERVICE_FORCE_BACKEND_ENI",
+    "SLB_ENDPOINT",
+    "VPC_ENDPOINT",
+    "X-ACSPROXY-ASCM-CONTEXT",
+    "accessKeyID",
+    "accessKeySecret",
+    "cluster-cidr",
+    "clusterID",
+    "configure-cloud-routes",
+    "disablePublicSLB",
+    "dry-run",
+    "enable-imdsv2",
+    "featureGates",
+    "kubernetesClusterTag",
+    "max-concurrent-actions",
+    "max-throttling-retry-times",
+    "network",
+    "node-reconcile-batch-size",
+    "nodeAddrSyncPeriod",
+    "nodeMaxConcurrentReconciles",
+    "nodeMonitorPeriod",
+    "privateZoneId",
+    "privateZoneRecordTTL",
+    "region",
+    "resourceGroupID",
+    "route-reconcile-batch-size",
+    "routeMaxConcurrentReconciles",
+    "routeTableIDs",
+    "serviceBackendType",
+    "serviceMaxConcurrentReconciles",
+    "sg-batch-size",
+    "skip-disable-source-dest-check",
+    "uid",
+    "vpcid",
+    "vswitchid",
+    "zoneid",
+];
 
 /// With the settings of the config, and the VPC that an operator writes.
 async fn described() -> Description {
@@ -51,4 +99,13 @@ fn the_policy_is_what_alibabas_provider_describes() {
         .unwrap();
     assert!(described.status.success(), "{}", String::from_utf8_lossy(&described.stderr));
     assert_eq!(String::from_utf8(described.stdout).unwrap(), text("alibaba/policy.json"));
+}
+
+#[tokio::test]
+async fn each_key_of_alibabas_manager_stands_where_the_page_says() {
+    let rows = rows_of("alibaba/README.md", "From the file of the vendor's controller");
+    let mut keys: Vec<String> = rows.iter().flat_map(|it| quoted(&it[1])).collect();
+    keys.sort();
+    assert_eq!(keys, VENDOR_KEYS);
+    assert_eq!(settings_in(rows.iter().map(|it| &it[2]), &described().await), 8);
 }

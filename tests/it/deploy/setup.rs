@@ -42,6 +42,30 @@ pub(crate) fn text(name: &str) -> String {
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
 }
 
+/// The rows of the table in a section of a page, without its head, each with its cells.
+pub(crate) fn rows_of(page: &str, section: &str) -> Vec<Vec<String>> {
+    let page = text(page);
+    let (_, below) = page.split_once(&format!("\n## {section}\n")).unwrap();
+    let lines = below.lines().take_while(|it| !it.starts_with("## "));
+    let rows = lines.filter(|it| it.starts_with("| ") && !it.starts_with("| ---")).skip(1);
+    rows.map(|it| it.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()).collect()
+}
+
+/// The words between backticks.
+pub(crate) fn quoted(text: &str) -> Vec<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// How many of these cells name a setting, which has to be one that is described.
+pub(crate) fn settings_in<'a>(cells: impl Iterator<Item = &'a String>, description: &Description) -> usize {
+    let named: Vec<String> =
+        cells.filter_map(|it| it.strip_prefix("setting ")).map(|it| quoted(it).swap_remove(0)).collect();
+    for name in &named {
+        assert!(description.settings.iter().any(|it| it.name == *name), "there is no setting {name}");
+    }
+    named.len()
+}
+
 /// The README's blocks of commands that can run here, in their order: those that are marked as `sh`.
 pub(crate) fn commands(readme: &str) -> Vec<String> {
     blocks(readme, "```sh\n")
