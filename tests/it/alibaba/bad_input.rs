@@ -26,6 +26,10 @@ async fn annotations_with_refused_values_write_nothing() {
         ("additional-resource-tags", "aerostat.dev/service-uid=another"),
         ("cookie", "a; Secure"),
         ("name", "../another"),
+        ("network-type", "classic"),
+        ("external-ip-type", "eip"),
+        ("vgroup-port", "rsp-1:80"),
+        ("backend-ip-version", "ipv6"),
         ("name", &*name),
         ("domain-extensions", &*domain),
         ("vswitch-id", "vsw-b&Action=DeleteLoadBalancer"),
@@ -37,6 +41,8 @@ async fn annotations_with_refused_values_write_nothing() {
         ("listener-port-range", "1000-2000:80"),
         ("security-group-ids", "*"),
         ("cps", "-1"),
+        ("ppv2-pvl-ep-id-enabled", "on"),
+        ("additional-cert-ids", "cert-2"),
     ];
     // Some are read only beside others.
     let beside = [("cookie", "protocol-port", "http:80"), ("vswitch-id", "address-type", "intranet")];
