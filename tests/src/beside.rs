@@ -19,7 +19,7 @@ mod recorded;
 mod story;
 mod words;
 
-pub use self::alike::{StepLimits, until_alike};
+pub use self::alike::{StepLimits, until_alike, until_quiet};
 pub use self::asked::Asked;
 pub use self::comparison::{Compared, ComparedStep, ManagerState, compare};
 pub use self::differences::{Difference, differences};

@@ -44,6 +44,7 @@ impl Provider for Alibaba {
             .settings(settings::balancers::TABLE)
             .annotations(load_balancer::TABLE)
             .annotations(network::TABLE)
+            .annotations(load_balancer::unserved::TABLE)
             .node_label(machine::LINGJUN_LABEL)
             .finalizer(load_balancer::FINALIZER)
             .finalizer(network::FINALIZER)

@@ -9,6 +9,7 @@ mod domains;
 mod listening;
 pub(crate) mod marks;
 mod names;
+pub(crate) mod unserved;
 mod update;
 
 #[cfg(test)]

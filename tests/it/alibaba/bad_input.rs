@@ -11,6 +11,7 @@ use crate::setup::Rig;
 #[tokio::test]
 async fn annotations_with_refused_values_write_nothing() {
     let rig = Rig::instant().await;
+    let (name, domain) = ("n".repeat(81), format!("{}:cert-1", "d".repeat(256)));
     let classic = [
         ("bandwidth", "abc"),
         ("protocol-port", "http:81"),
@@ -25,14 +26,23 @@ async fn annotations_with_refused_values_write_nothing() {
         ("additional-resource-tags", "aerostat.dev/service-uid=another"),
         ("cookie", "a; Secure"),
         ("name", "../another"),
+        ("network-type", "classic"),
+        ("external-ip-type", "eip"),
+        ("vgroup-port", "rsp-1:80"),
+        ("backend-ip-version", "ipv6"),
+        ("name", &*name),
+        ("domain-extensions", &*domain),
         ("vswitch-id", "vsw-b&Action=DeleteLoadBalancer"),
     ];
     let network = [
+        ("name", &*name),
         ("zone-maps", "cn-hangzhou-b"),
         ("zone-maps", "cn-hangzhou-b:vsw-b,cn-hangzhou-g:../x"),
         ("listener-port-range", "1000-2000:80"),
         ("security-group-ids", "*"),
         ("cps", "-1"),
+        ("ppv2-pvl-ep-id-enabled", "on"),
+        ("additional-cert-ids", "cert-2"),
     ];
     // Some are read only beside others.
     let beside = [("cookie", "protocol-port", "http:80"), ("vswitch-id", "address-type", "intranet")];

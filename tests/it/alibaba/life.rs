@@ -1,10 +1,9 @@
 //! The life of one Service, through wasm, gate and signature.
 
-use std::time::Duration;
-
 use cloud_provider::Deletion;
 use tests::clouds::alibaba::{Behaviour, Options, Taking, ZONES};
 use tests::vendor::{AlibabaCloud, Service, Vendor as _};
+use tests::wait;
 
 use crate::setup::Rig;
 
@@ -36,14 +35,12 @@ impl<'a> Life<'a> {
 
     /// Deletes a Service whose load balancer is kept, and answers why.
     pub(crate) async fn kept(&mut self) -> String {
-        for _ in 0..20 {
-            match self.service.ask_to_delete().await.answer.unwrap() {
-                Deletion::Kept(why) => return why,
-                Deletion::Pending(it) => tokio::time::sleep(it.after.min(Duration::from_millis(50))).await,
-                Deletion::Done => panic!("nothing is kept"),
-            }
-        }
-        panic!("twenty steps are not enough");
+        wait::until("it is kept", async || match self.service.ask_to_delete().await.answer.unwrap() {
+            Deletion::Kept(why) => Some(why),
+            Deletion::Pending(_) => None,
+            Deletion::Done => panic!("nothing is kept"),
+        })
+        .await
     }
 
     /// Steps until it is served. Answers the actions that were done. A write that comes while an earlier one is carried out is refused: there are

@@ -1,14 +1,69 @@
 //! The config for Alibaba Cloud: what the provider needs is allowed, nothing else is, and the policy of RAM says the same.
 
 use std::collections::BTreeMap;
+use std::fs;
 use std::process::Command;
 
 use cloud_provider::Description;
-use serde_json::json;
+use serde_json::{Value, json};
 use tests::aerostat::binary;
+use tests::clouds::alibaba::{KEY_ID, KEY_SECRET, OIDC_TOKEN, REGION, VPC};
+use tests::control_plane::cluster;
 use tests::guests;
+use tests::vendor::{AlibabaCloud, Behaviour, Vendor as _};
 
-use crate::setup::{cloud_config_in, describe_with, described_content, text, texts, written_content};
+use crate::pages::{is_there, leave, stands_by, type_in};
+use crate::served::{Differences, joins};
+use crate::setup::{
+    Folder, cloud_config_in, commands, describe_with, described_content, quoted, rows_of, settings_in, text, texts,
+    written_content,
+};
+
+/// The keys of the vendor's file, its flags and what it reads of its environment.
+const VENDOR_KEYS: [&str; 42] = [
+    "ACCESS_KEY_ID",
+    "ACCESS_KEY_SECRET",
+    "ALICLOUD_CLIENT_SCHEME",
+    "ECS_ENDPOINT",
+    "EFLO_CONTROLLER_ENDPOINT",
+    "NLB_ENDPOINT",
+    "SERVICE_FORCE_BACKEND_ENI",
+    "SLB_ENDPOINT",
+    "VPC_ENDPOINT",
+    "X-ACSPROXY-ASCM-CONTEXT",
+    "accessKeyID",
+    "accessKeySecret",
+    "cluster-cidr",
+    "clusterID",
+    "configure-cloud-routes",
+    "disablePublicSLB",
+    "dry-run",
+    "enable-imdsv2",
+    "featureGates",
+    "kubernetesClusterTag",
+    "max-concurrent-actions",
+    "max-throttling-retry-times",
+    "network",
+    "node-reconcile-batch-size",
+    "nodeAddrSyncPeriod",
+    "nodeMaxConcurrentReconciles",
+    "nodeMonitorPeriod",
+    "privateZoneId",
+    "privateZoneRecordTTL",
+    "region",
+    "resourceGroupID",
+    "route-reconcile-batch-size",
+    "routeMaxConcurrentReconciles",
+    "routeTableIDs",
+    "serviceBackendType",
+    "serviceMaxConcurrentReconciles",
+    "sg-batch-size",
+    "skip-disable-source-dest-check",
+    "uid",
+    "vpcid",
+    "vswitchid",
+    "zoneid",
+];
 
 /// With the settings of the config, and the VPC that an operator writes.
 async fn described() -> Description {
@@ -51,4 +106,43 @@ fn the_policy_is_what_alibabas_provider_describes() {
         .unwrap();
     assert!(described.status.success(), "{}", String::from_utf8_lossy(&described.stderr));
     assert_eq!(String::from_utf8(described.stdout).unwrap(), text("alibaba/policy.json"));
+}
+
+#[tokio::test]
+async fn each_key_of_alibabas_manager_stands_where_the_page_says() {
+    let rows = rows_of("alibaba/README.md", "From the file of the vendor's controller");
+    let mut keys: Vec<String> = rows.iter().flat_map(|it| quoted(&it[1])).collect();
+    keys.sort();
+    assert_eq!(keys, VENDOR_KEYS);
+    assert_eq!(settings_in(rows.iter().map(|it| &it[2]), &described().await), 8);
+}
+
+/// Cases: manifests
+#[tokio::test]
+async fn alibabas_page_installs_what_the_binary_runs_with() {
+    let cluster = cluster().await;
+    let folder = Folder::new().with("alibaba").with("persistent-volumes").module(guests::ALIBABA, "alibaba.wasm");
+    let blocks = commands("alibaba/README.md");
+    assert_eq!(blocks.len(), 2, "{blocks:#?}");
+    let known = "ACCOUNT=1234567890123456 ROLE=ccm PROVIDER=ack IMAGE=registry.cloud.test/aerostat@sha256:0";
+    type_in(&cluster, &folder, &format!("REGION={REGION} VPC={VPC} {known}\n{}", blocks.concat()), "");
+    is_there(&cluster, "alibaba-provider", guests::ALIBABA).await;
+    // The kubelet mounts it beside the config.
+    fs::write(folder.path("alibaba-token"), OIDC_TOKEN).unwrap();
+    stands_by(&cluster, &folder, "alicloud").await;
+    let cloud = AlibabaCloud::start(Behaviour::default()).await.unwrap();
+    let with_key = Differences { config: |folder, _, config| by_key(folder, config), ..Differences::default() };
+    joins::<AlibabaCloud>(&cluster, &folder, &cloud, with_key).await;
+    leave(&cluster).await;
+}
+
+/// Puts a key in the place of the role: STS has an origin of its own everywhere, and the simulated account one alone.
+pub(crate) fn by_key(folder: &Folder, config: &mut Value) {
+    let [id, secret] = [("id", KEY_ID), ("key", KEY_SECRET)].map(|(name, text)| {
+        let file = folder.path(name);
+        fs::write(&file, text).unwrap();
+        file
+    });
+    let key = json!({ "idFile": id, "secretFile": secret });
+    config["credentials"][0]["acs3"] = json!({ "region": REGION, "accessKey": key });
 }

@@ -26,7 +26,7 @@ fn config() -> Value {
     serde_json::from_str(&text.replace("ID-OF-THE-CLUSTER", CLUSTER)).unwrap()
 }
 
-/// What stands in the place of the cluster's VPC and id, in the config and in a description.
+/// The words in the place of the cluster's VPC and id, in the config and in a description.
 const VPC: &str = "vpc-0123456789abcdef0";
 const CLUSTER: &str = "prod";
 
@@ -97,7 +97,7 @@ async fn the_iam_policy_has_the_actions_of_the_description() {
     assert_eq!(allowed, needed);
 }
 
-/// What the policy says of an action beside its resource, for each statement that allows it.
+/// The resource and the condition of each statement of the policy that allows an action.
 fn conditions(action: &str) -> Vec<(String, Value)> {
     let statements = statements().into_iter().filter(|it| texts(&it["Action"]).iter().any(|it| it == action));
     statements.map(|it| (it["Resource"].to_string().replace('"', ""), it["Condition"].clone())).collect()

@@ -1,4 +1,4 @@
-//! What the manifests allow is enough, in the cloud and in the cluster: from a node's first minute to a Service's last.
+//! The manifests allow enough, in the cloud and in the cluster: from a node's first minute to a Service's last.
 
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};

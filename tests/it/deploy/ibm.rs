@@ -9,7 +9,9 @@ use tests::vendor::{Behaviour, IbmCloud, Vendor as _};
 
 use crate::pages::{is_there, leave, stands_by, type_in};
 use crate::served::{Differences, joins};
-use crate::setup::{Folder, allowed, cloud_config_in, commands, describe, described, object, text, texts};
+use crate::setup::{
+    Folder, allowed, cloud_config_in, commands, describe, described, object, quoted, rows_of, settings_in, text, texts,
+};
 
 /// The keys of the vendor's INI file, and what it reads of its environment.
 const VENDOR_KEYS: [&str; 28] = [
@@ -72,27 +74,11 @@ fn the_key_for_ibm_goes_to_iam_and_to_the_vpc_alone() {
 
 #[tokio::test]
 async fn each_key_of_the_vendors_file_stands_where_the_page_says() {
-    let page = text("ibm/README.md");
-    let (_, table) = page.split_once("## From the file of the vendor's controller").unwrap();
-    let rows: Vec<Vec<&str>> = table
-        .lines()
-        .filter(|it| it.starts_with("| ") && !it.starts_with("| section") && !it.starts_with("| ---"))
-        .map(|it| it.trim_matches('|').split(" | ").map(str::trim).collect())
-        .collect();
-    let words = |text: &str| text.split('`').skip(1).step_by(2).map(str::to_owned).collect::<Vec<_>>();
-    let mut keys: Vec<String> = rows.iter().flat_map(|it| words(it[1])).collect();
+    let rows = rows_of("ibm/README.md", "From the file of the vendor's controller");
+    let mut keys: Vec<String> = rows.iter().flat_map(|it| quoted(&it[1])).collect();
     keys.sort();
     assert_eq!(keys, VENDOR_KEYS);
-    let described = describe(guests::IBM).await;
-    let settings: Vec<&str> = described.settings.iter().map(|it| it.name.as_str()).collect();
-    let mut named = 0;
-    for row in &rows {
-        let Some(rest) = row[2].strip_prefix("setting ") else { continue };
-        let setting = &words(rest)[0];
-        assert!(settings.contains(&setting.as_str()), "{row:?}: there is no setting {setting}");
-        named += 1;
-    }
-    assert_eq!(named, 7);
+    assert_eq!(settings_in(rows.iter().map(|it| &it[2]), &describe(guests::IBM).await), 7);
 }
 
 /// Cases: manifests

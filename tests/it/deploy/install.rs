@@ -17,7 +17,7 @@ use tests::vendor::{Behaviour, DigitalOcean, Vendor as _};
 use crate::served::{Differences, arguments, joins, mount};
 use crate::setup::{Folder, commands, container};
 
-/// What the operator types where the README asks for the token.
+/// The token that the operator types where the README asks for it.
 const TOKEN: &str = "dop_v1_an&d/slashes";
 
 const PATIENCE: Duration = Duration::from_secs(60);

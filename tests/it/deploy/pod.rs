@@ -47,7 +47,7 @@ async fn the_pod_is_restricted_in_all_but_the_nodes_network() {
     assert_eq!(security.read_only_root_filesystem, Some(true));
 }
 
-/// What would become of a Pod of this template.
+/// The Pod that would come of this template, or why there would be none.
 async fn create(cluster: &Cluster, namespace: &str, template: PodTemplateSpec) -> kube::Result<Pod> {
     let metadata = ObjectMeta { name: Some("aerostat".to_owned()), ..template.metadata.unwrap() };
     let pod = Pod { metadata, spec: template.spec, status: None };

@@ -22,6 +22,7 @@ use tests::vendor::{
     AlibabaCloud, Aws, AzureCloud, Behaviour, DigitalOcean, GoogleCloud, Hetzner, IbmCloud, OpenStack, Vendor, aws,
 };
 
+use crate::alibaba::by_key;
 use crate::azure_page;
 use crate::chart::{CLOUDS, WITHOUT_WARNING};
 use crate::command_lines::{credential_of_openstack, openstack_client, role_of_aws};
@@ -369,14 +370,7 @@ async fn alibaba_cloud_is_installed_from_a_registry() {
     let differences = || Differences {
         config: |folder, _, config| {
             from_loopback(folder, config);
-            // STS has an origin of its own everywhere, and the account here one alone: a key takes the role's place.
-            let [id, secret] = [("id", alibaba::KEY_ID), ("key", alibaba::KEY_SECRET)].map(|(name, text)| {
-                let file = folder.path(name);
-                fs::write(&file, text).unwrap();
-                file
-            });
-            let key = json!({ "idFile": id, "secretFile": secret });
-            config["credentials"][0]["acs3"] = json!({ "region": alibaba::REGION, "accessKey": key });
+            by_key(folder, config);
         },
         ..Differences::default()
     };

@@ -1,4 +1,4 @@
-//! What the ServiceAccount may do: what the binary asks for, the module, and nothing next to it.
+//! The rights of the ServiceAccount: those that the binary and the module ask for, and no others.
 
 use std::collections::BTreeSet;
 
@@ -49,7 +49,7 @@ async fn adv_112_other_config_maps_are_not_readable() {
     assert!(matches!(secrets.get("aerostat").await, Err(kube::Error::Api(status)) if status.code == 403));
 }
 
-/// What a rule of a role says, verb by verb: the role's namespace, group, resource, name and verb.
+/// A verb of a rule of a role: the role's namespace, group, resource, name and verb.
 pub(crate) type Right = (Option<String>, String, String, Option<String>, String);
 
 #[test]
@@ -114,7 +114,7 @@ async fn each_clouds_page_applies_what_its_controllers_need() {
     }
 }
 
-/// What the roles of a manifest allow.
+/// The rights that the roles of a manifest give.
 fn held_in(manifest: &str) -> BTreeSet<Right> {
     held(&serde_saphyr::from_multiple::<Value>(&text(manifest)).unwrap())
 }
@@ -141,7 +141,7 @@ pub(crate) fn held(documents: &[Value]) -> BTreeSet<Right> {
     held.into_iter().collect()
 }
 
-/// What rules ask for.
+/// The rights that rules ask for.
 pub(crate) fn asked(rules: impl IntoIterator<Item = RoleRule>) -> BTreeSet<Right> {
     let rights = rules.into_iter().flat_map(|mut rule| {
         let verbs = std::mem::take(&mut rule.verbs);

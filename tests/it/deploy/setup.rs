@@ -20,7 +20,7 @@ use tests::control_plane::{Cluster, kubectl};
 use tests::vendor::loading::SANDBOX;
 use tests::{folder, guests};
 
-/// What kubectl, or a shell that ran it, said.
+/// The answer of kubectl, or of a shell that ran it.
 #[derive(Debug)]
 pub(crate) struct Said {
     pub(crate) success: bool,
@@ -40,6 +40,30 @@ pub(crate) fn deploy() -> PathBuf {
 pub(crate) fn text(name: &str) -> String {
     let path = deploy().join(name);
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("cannot read {}: {error}", path.display()))
+}
+
+/// The rows of the table in a section of a page, without its head, each with its cells.
+pub(crate) fn rows_of(page: &str, section: &str) -> Vec<Vec<String>> {
+    let page = text(page);
+    let (_, below) = page.split_once(&format!("\n## {section}\n")).unwrap();
+    let lines = below.lines().take_while(|it| !it.starts_with("## "));
+    let rows = lines.filter(|it| it.starts_with("| ") && !it.starts_with("| ---")).skip(1);
+    rows.map(|it| it.trim_matches('|').split(" | ").map(|cell| cell.trim().to_owned()).collect()).collect()
+}
+
+/// The words between backticks.
+pub(crate) fn quoted(text: &str) -> Vec<String> {
+    text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// How many of these cells name a setting, which has to be one that is described.
+pub(crate) fn settings_in<'a>(cells: impl Iterator<Item = &'a String>, description: &Description) -> usize {
+    let named: Vec<String> =
+        cells.filter_map(|it| it.strip_prefix("setting ")).map(|it| quoted(it).swap_remove(0)).collect();
+    for name in &named {
+        assert!(description.settings.iter().any(|it| it.name == *name), "there is no setting {name}");
+    }
+    named.len()
 }
 
 /// The README's blocks of commands that can run here, in their order: those that are marked as `sh`.
@@ -69,19 +93,19 @@ pub(crate) fn object<K: DeserializeOwned>(name: &str) -> K {
     serde_saphyr::from_str(&text(name)).unwrap_or_else(|error| panic!("cannot parse {name}: {error}"))
 }
 
-/// What stands in `cloud.yaml` for DigitalOcean.
+/// The config in `cloud.yaml` for DigitalOcean.
 pub(crate) fn cloud_config() -> Value {
     cloud_config_in("config.yaml")
 }
 
-/// What stands in `cloud.yaml` of a manifest.
+/// The config in `cloud.yaml` of a manifest.
 pub(crate) fn cloud_config_in(manifest: &str) -> Value {
     let texts = object::<ConfigMap>(manifest).data.unwrap();
     assert_eq!(texts.keys().collect::<Vec<_>>(), ["cloud.yaml"]);
     serde_saphyr::from_str(&texts["cloud.yaml"]).unwrap()
 }
 
-/// What a provider says of itself, before it has reached anything, and before anything is configured.
+/// The description of a provider before it has reached anything, and before anything is configured.
 pub(crate) async fn describe(module: &str) -> Description {
     describe_with(module, &[]).await
 }
@@ -137,7 +161,7 @@ fn requests<'a>(rules: impl Iterator<Item = (Vec<String>, Vec<String>, Option<&'
     all
 }
 
-/// What requests carry, as a description says it, in one order.
+/// The content of requests, as a description says it, in one order.
 pub(crate) fn described_content(content: &Content) -> String {
     let Content { only, values, fields, body } = content;
     let set = |it: &[String]| it.iter().cloned().collect::<BTreeSet<_>>();
@@ -151,7 +175,7 @@ pub(crate) fn described_content(content: &Content) -> String {
     format!("{only:?} {values:?} {:?} {body:?}", set(fields))
 }
 
-/// What may stand in requests, as a rule of a config says it, in the same order.
+/// The content that a rule of a config lets stand in requests, in the same order.
 pub(crate) fn written_content(rule: &Value) -> String {
     let list = |it: &Value| if it.is_null() { Vec::new() } else { texts(it) };
     let map = |it: &Value| -> Vec<_> {
@@ -179,7 +203,7 @@ pub(crate) fn texts(value: &Value) -> Vec<String> {
     value.as_array().unwrap().iter().map(|it| it.as_str().unwrap().to_owned()).collect()
 }
 
-/// What the Deployment makes Pods of.
+/// The template of the Deployment's Pods.
 pub(crate) fn template() -> PodTemplateSpec {
     object::<Deployment>("deployment.yaml").spec.unwrap().template
 }

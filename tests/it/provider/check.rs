@@ -6,7 +6,7 @@ use tests::{component, guests};
 
 use crate::setup::{aerostat, ends, flag, json_of, says};
 
-/// What an operator fills in for AWS.
+/// The settings that an operator fills in for AWS.
 const FILLED_IN: [(&str, &str); 3] =
     [("region", "eu-central-1"), ("vpc", "vpc-0123456789abcdef0"), ("clusterID", "prod")];
 

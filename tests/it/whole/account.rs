@@ -42,7 +42,7 @@ async fn theft_of_an_account_of_aws_stops_writes_until_it_is_right() {
 
 /// Cases: theft-by-account
 #[tokio::test]
-async fn theft_of_an_account_of_alibaba_cloud_stops_writes_until_it_is_right() {
+async fn theft_of_an_account_of_alibaba_cloud_stops_writes() {
     writes_stop_until_the_token_is_right::<AlibabaCloud>(&Evidence::ByName).await;
 }
 

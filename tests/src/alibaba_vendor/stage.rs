@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use crate::beside::{
     Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, StepLimits, compare, let_be, now_there,
-    recorded_events, register, until_alike,
+    recorded_events, register, until_alike, until_quiet,
 };
 use crate::clouds::alibaba::{Fault, Options, ROUTE_TABLE, Simulator, machine_id};
 use crate::control_plane::{Cluster, cluster};
@@ -308,10 +308,14 @@ impl AliStage {
     }
 
     /// Waits until nothing is asked any more.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it goes on.
     pub async fn rests(&self) {
         let count = self.cloud.requests().len();
         let last = || self.cloud.requests_from(count.saturating_sub(1)).last().map(|it| it.at);
-        until_alike(&[], "rest", &Value::Null, LIMITS, async || Value::Null, last).await;
+        until_quiet(LIMITS, last).await;
     }
 
     fn theirs(&self, step: &AliStep) -> Value {

@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use crate::beside::{
     Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, ServiceChange, ServiceStep, StepLimits, compare,
-    manifest, recorded_events, seen_service, until_alike, with_warnings,
+    manifest, recorded_events, seen_service, until_alike, until_quiet, with_warnings,
 };
 use crate::clouds::azure::{Kind, LOCATION, Options, Recorded, Simulator, World, id, machine_address};
 use crate::control_plane::{Cluster, cluster};
@@ -192,10 +192,14 @@ impl AzureStage {
     }
 
     /// Waits until nothing is asked any more.
+    ///
+    /// # Panics
+    ///
+    /// Panics if it goes on.
     pub async fn rests(&self) {
         let count = self.cloud.requests().len();
         let last = || self.cloud.requests_from(count.saturating_sub(1)).last().map(|it| it.at);
-        until_alike(&[], "rest", &Value::Null, LIMITS, async || Value::Null, last).await;
+        until_quiet(LIMITS, last).await;
     }
 
     /// Adds the public addresses that a person has made before a step.

@@ -26,14 +26,29 @@ pub async fn until_alike(
     mut ours: impl AsyncFnMut() -> Value,
     last: impl Fn() -> Option<SystemTime>,
 ) -> Value {
-    let (begun, quiet) = (Instant::now(), limits.quiet);
+    let begun = Instant::now();
     let mut left = Value::Null;
     let is_over = async || {
         left = ours().await;
-        let is_past = |it: SystemTime| SystemTime::now().duration_since(it).is_ok_and(|it| it > quiet);
-        let is_quiet = begun.elapsed() > quiet && last().is_none_or(is_past);
+        let is_quiet = is_quiet(begun, limits.quiet, last());
         (is_quiet && unmeant(table, step, theirs, &left).is_empty()).then_some(())
     };
     wait::within(limits.patience, is_over).await;
     left
+}
+
+/// Waits until nothing is asked any more. `last` is when the last request came.
+///
+/// # Panics
+///
+/// Panics if it goes on for longer than a step may take.
+pub async fn until_quiet(limits: StepLimits, last: impl Fn() -> Option<SystemTime>) {
+    let begun = Instant::now();
+    let rested = wait::within(limits.patience, async || is_quiet(begun, limits.quiet, last()).then_some(()));
+    assert!(rested.await.is_some(), "requests still come after {:?}", limits.patience);
+}
+
+/// Whether nothing was asked for so long, and waiting began before that.
+fn is_quiet(begun: Instant, quiet: Duration, last: Option<SystemTime>) -> bool {
+    begun.elapsed() > quiet && last.is_none_or(|it| it.elapsed().is_ok_and(|it| it > quiet))
 }

@@ -1,7 +1,7 @@
 //! A cluster, the VPC of the recordings, and the binary between them.
 
 use std::collections::BTreeMap;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use k8s_openapi::api::core::v1::{Node, Service};
 use kube::ResourceExt as _;
@@ -11,7 +11,7 @@ use tokio::sync::Mutex;
 
 use crate::beside::{
     Asked, Compared, ComparedStep, ManagerState, Meant, SeenEvents, StepLimits, compare, let_be, now_there,
-    recorded_events, register, until_alike,
+    recorded_events, register, until_alike, until_quiet,
 };
 use crate::clouds::ibm::{CLUSTER, Fault, Options, REGION, Simulator, VPC, VpcKind, World};
 use crate::control_plane::{Cluster, cluster};
@@ -262,13 +262,9 @@ impl VpcStage {
     ///
     /// Panics if it goes on.
     pub async fn rests(&self) {
-        let begun = Instant::now();
-        wait::until("nothing is asked any more", async || {
-            let last = self.cloud.requests().last().map(|it| it.at);
-            let is_past = last.is_none_or(|it| it.elapsed().is_ok_and(|it| it > LIMITS.quiet));
-            (begun.elapsed() > LIMITS.quiet && is_past).then_some(())
-        })
-        .await;
+        let count = self.cloud.requests().len();
+        let last = || self.cloud.requests_from(count.saturating_sub(1)).last().map(|it| it.at);
+        until_quiet(LIMITS, last).await;
     }
 
     fn theirs(&self, step: &VpcStoryStep) -> Value {

@@ -7,6 +7,7 @@ use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, IpMode, LoadBalancer,
 use super::annotations as rows;
 use super::listening::ListenerParameters;
 use super::names::PartNames;
+use super::unserved;
 use crate::api::listeners::SlbProtocol;
 use crate::api::load_balancers::SlbBalancer;
 use crate::api::server_groups::SlbServer;
@@ -55,6 +56,7 @@ impl DesiredSlb {
         live: Option<&SlbBalancer>,
     ) -> Result<Self> {
         let annotations = Annotations::of(service);
+        unserved::check(annotations)?;
         let mut warnings = Warnings::default();
         let ports = ports(service, annotations, names)?;
         let is_local = matches!(service.external_traffic_policy, ExternalTrafficPolicy::Local(_));
@@ -255,6 +257,7 @@ fn warn(
             udp.port
         ));
     }
+    ignored.extend(unserved::without_effect(annotations));
     if !ignored.is_empty() {
         warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
     }

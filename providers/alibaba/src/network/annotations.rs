@@ -1,13 +1,14 @@
 //! The annotations that only Network Load Balancers have, and the values that others have for them.
 
+use aerostat_sdk::Result;
 use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::form::{Custom, Integer, List, OneOf, Text};
-use aerostat_sdk::key::{Key, Row as _};
-use aerostat_sdk::{Error, Result};
+use aerostat_sdk::key::Key;
 
 use crate::api::network_listeners::NlbProtocol;
 use crate::api::network_load_balancers::NlbZone;
 use crate::load_balancer::annotations::{port, vendor, word};
+use crate::load_balancer::unserved;
 
 /// The words for a flag.
 const TRUE_FALSE: OneOf<&str> = OneOf(&[("on", "true"), ("off", "false")]);
@@ -65,12 +66,8 @@ pub(super) const CERTIFICATES: Key<List<Custom<String>>> = Key::new(
 ///
 /// `invalid`, naming the annotation.
 pub(super) fn check(annotations: Annotations<'_>) -> Result<()> {
-    for key in [PORT_RANGE, BANDWIDTH_PACKAGE, IPV6_ADDRESS_TYPE, MORE_CERTIFICATES, GROUP_TYPE] {
-        if annotations.text(key.name()).is_some() {
-            return Err(Error::invalid(format_args!("annotation {}: it is not served: take it away", key.name())));
-        }
-    }
-    Ok(())
+    let keys = [PORT_RANGE, BANDWIDTH_PACKAGE, IPV6_ADDRESS_TYPE, MORE_CERTIFICATES, GROUP_TYPE].map(|it| it.name);
+    unserved::refuse(annotations, &keys)
 }
 
 fn zone(text: &str) -> Option<NlbZone> {

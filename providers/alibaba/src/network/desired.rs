@@ -12,6 +12,7 @@ use crate::api::network_listeners::NlbProtocol;
 use crate::api::network_load_balancers::{NlbBalancer, NlbZone};
 use crate::load_balancer::annotations as rows;
 use crate::load_balancer::desired::instances;
+use crate::load_balancer::unserved;
 
 /// A load balancer as the Service asks for it.
 #[derive(Debug)]
@@ -63,6 +64,7 @@ impl NlbDesired {
     ) -> Result<Self> {
         let annotations = Annotations::of(service);
         own::check(annotations)?;
+        unserved::check(annotations)?;
         let mut warnings = Warnings::default();
         let ports = ports(service, annotations, names)?;
         warn(service, annotations, live, &ports, &mut warnings)?;
@@ -215,6 +217,7 @@ fn warn(
             udp.port
         ));
     }
+    ignored.extend(unserved::without_effect(annotations));
     if !ignored.is_empty() {
         warnings.add("ServiceFieldsIgnored", format_args!("this has no effect here: {}", ignored.join("; ")));
     }

@@ -56,6 +56,17 @@ enum RouteStep<'a> {
     Delete(&'a VpcRoute, bool),
 }
 
+/// An entry that has to go.
+#[derive(Clone, Copy)]
+struct OldEntry<'a, 'l> {
+    destination: &'a str,
+    live: &'l VpcRoute,
+    /// Whether another one comes in its place.
+    is_followed: bool,
+    /// How often it was refused with its whole request.
+    refused: u32,
+}
+
 /// An entry that is to be made.
 #[derive(Clone, Copy)]
 struct NewEntry<'a, 'k> {
@@ -141,31 +152,50 @@ impl TablePass {
         requests: &mut u32,
         outcomes: &mut SortedMap<&'a str, Result<RouteOutcome>>,
     ) {
-        let wanted: Vec<_> = changes
+        let wanted: Vec<OldEntry<'a, '_>> = changes
             .iter()
             .zip(steps)
-            .filter_map(|(change, step)| match step {
-                RouteStep::Delete(live, is_followed) => Some((change.destination.as_str(), *live, *is_followed)),
+            .filter_map(|(change, step)| match *step {
+                RouteStep::Delete(live, is_followed) => {
+                    let refused = turn::refused_deletions(change, &self.table);
+                    Some(OldEntry { destination: change.destination.as_str(), live, is_followed, refused })
+                }
                 RouteStep::Over(_) | RouteStep::Create(_) => None,
             })
             .collect();
-        let mut send = |part: &[(&'a str, &VpcRoute, bool)]| {
-            let routes: Vec<&VpcRoute> = part.iter().map(|(_, live, _)| *live).collect();
+        let (mut ready, mut waiting) = (Vec::new(), Vec::new());
+        for entry in turn::in_turn(&wanted, |it| it.refused) {
+            let entries = if ready.len() < turn::together(entry.refused) { &mut ready } else { &mut waiting };
+            entries.push(entry);
+        }
+        let mut send = |part: &[OldEntry<'a, '_>]| {
+            let routes: Vec<&VpcRoute> = part.iter().map(|it| it.live).collect();
             api::delete(&self.region, &self.table, &routes)
         };
-        for part in wanted.chunks(api::BATCH) {
-            for (&(destination, live, is_followed), sent) in sent::each(part, requests, &mut send) {
-                let why = if is_followed { " first, which leads elsewhere" } else { "" };
-                let goes = || turn::waits(&self.table, format_args!("lets entry {} go{why}", live.id));
-                let outcome = match sent {
-                    sent if sent.was_gone() && !is_followed => Ok(RouteOutcome::Done),
-                    sent if sent.was_gone() => Ok(goes()),
-                    // The answer comes before the end: it is done once the table does not show it any more.
-                    SentEntry::Answered(EntryAnswer::Taken) => Ok(goes()),
-                    sent => sent.refusal(destination),
-                };
-                outcomes.insert(destination, outcome);
-            }
+        let mut is_any_taken = false;
+        for (&OldEntry { destination, live, is_followed, refused }, sent) in sent::each(&ready, requests, &mut send) {
+            let why = if is_followed { " first, which leads elsewhere" } else { "" };
+            let goes = || turn::waits(&self.table, format_args!("lets entry {} go{why}", live.id));
+            let outcome = match sent {
+                sent if sent.was_gone() && !is_followed => Ok(RouteOutcome::Done),
+                sent if sent.was_gone() => Ok(goes()),
+                // The answer comes before the end: it is done once the table does not show it any more.
+                SentEntry::Answered(EntryAnswer::Taken) => {
+                    is_any_taken = true;
+                    Ok(goes())
+                }
+                SentEntry::Refused(refusal) if refusal.is_busy() => match refused < turn::MOST {
+                    true => Ok(turn::deleted_later(&self.table, refused + 1)),
+                    // Nothing else was in its last request.
+                    false => Err(refusal.error),
+                },
+                sent => sent.refusal(destination),
+            };
+            outcomes.insert(destination, outcome);
+        }
+        for it in waiting {
+            let refused = turn::refused_by_now(it.refused, is_any_taken);
+            outcomes.insert(it.destination, Ok(turn::deleted_later(&self.table, refused)));
         }
     }
 
@@ -200,9 +230,7 @@ impl TablePass {
         let most = self.most_forwards(known.as_ref().map_or(0, SortedMap::len));
         let (mut ready, mut waiting) = (Vec::new(), Vec::new());
         let (mut forwarding, mut attempts) = (SortedSet::new(), 0);
-        // Those that are refused hold up no others.
-        for mut entry in (0..=turn::MOST).flat_map(|times| wanted.iter().filter(move |it| it.refused == times)).copied()
-        {
+        for mut entry in turn::in_turn(&wanted, |it| it.refused) {
             let NewEntry { destination, instance, .. } = entry;
             if unknown.contains(&instance) {
                 let looked = known.as_ref().map(|it| it.get(instance));
@@ -262,8 +290,7 @@ impl TablePass {
             outcomes.insert(destination, outcome);
         }
         for it in waiting {
-            // The table takes entries again: they need not be so few.
-            let refused = it.refused.saturating_sub(u32::from(is_any_taken));
+            let refused = turn::refused_by_now(it.refused, is_any_taken);
             outcomes.insert(it.destination, Ok(turn::later(&self.table, it.checking, refused)));
         }
     }

@@ -83,9 +83,6 @@ impl SentEntry {
         match self {
             Self::Unsent => waits("it is sent later: others come first".to_owned()),
             Self::Left => waits("one of several entries is refused: fewer are sent together".to_owned()),
-            Self::Refused(refusal) if refusal.is_busy() => {
-                waits(format!("the table carries out another change: {}", refusal.code))
-            }
             Self::Refused(refusal) => Err(refusal.error),
             Self::Answered(EntryAnswer::Refused { code, message }) if api::is_busy(&code) => {
                 waits(format!("{code}: {message}"))

@@ -34,7 +34,7 @@ struct State {
     named_by: &'static str,
     /// A destination whose entry is not there any more: requests that would delete it are refused as a whole.
     gone: Option<&'static str>,
-    /// A destination whose instance carries out a change: requests that would make its entry are refused as a whole.
+    /// A destination whose instance carries out a change: requests that would make or delete its entry are refused as a whole.
     stuck: Option<&'static str>,
     /// An entry that somebody makes just before the next creation.
     rival: Option<Value>,
@@ -114,6 +114,7 @@ impl State {
         }
         let faults = [
             ("DeleteRouteEntries", self.gone, "InvalidRouteEntry.NotFound"),
+            ("DeleteRouteEntries", self.stuck, "IncorrectStatus.Instance"),
             ("CreateRouteEntries", self.stuck, "IncorrectStatus.Instance"),
         ];
         let has = |destination: Option<&str>| pairs.iter().any(|(_, it)| Some(it.as_str()) == destination);

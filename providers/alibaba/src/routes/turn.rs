@@ -1,5 +1,5 @@
-//! The turn of a new entry: a table takes one request at a time. It stands in the reason with which its change is pending, and what was read
-//! once is not read again for it. Pure.
+//! The turn of an entry: a table takes one request at a time. It stands in the reason with which its change is pending, and what was read
+//! once is not read again for a new one. Pure.
 
 use std::fmt::Display;
 
@@ -11,6 +11,8 @@ use crate::api::route_tables::BATCH;
 /// Words behind the id of the table.
 const SENT: &str = "takes the new entry over";
 const LATER: &str = "takes its entry after others";
+/// The same where an entry goes.
+const DELETED_LATER: &str = "deletes its entry after others";
 /// Words around the interface that drops packets of pods still.
 const CHECKS: (&str, &str) = (", once ", " lets them through");
 /// Words around how often it was refused.
@@ -47,6 +49,26 @@ pub(super) fn together(refused: u32) -> usize {
     (BATCH >> refused.saturating_sub(1)).max(1)
 }
 
+/// How often the deletion of a change's entry was refused with others at a table.
+pub(super) fn refused_deletions(change: &RouteChange, table: &str) -> u32 {
+    let times = || {
+        let reason = change.pending().filter(|_| change.before.is_some())?;
+        let words = reason.strip_prefix(table)?.strip_prefix(' ')?.strip_prefix(DELETED_LATER)?;
+        between(words, REFUSED)?.parse::<u32>().ok()
+    };
+    times().filter(|it| *it <= MOST).unwrap_or_default()
+}
+
+/// The entries in their turn: those that are refused hold up no others.
+pub(super) fn in_turn<T: Copy>(entries: &[T], refused: impl Fn(&T) -> u32 + Copy) -> impl Iterator<Item = T> {
+    (0..=MOST).flat_map(move |times| entries.iter().copied().filter(move |it| refused(it) == times))
+}
+
+/// How often one that waits counts as refused: once a table takes entries again, they need not be so few.
+pub(super) fn refused_by_now(refused: u32, is_any_taken: bool) -> u32 {
+    refused.saturating_sub(u32::from(is_any_taken))
+}
+
 fn read(change: &RouteChange) -> Option<(EntryTurn<'_>, &str)> {
     let reason = change.pending().filter(|_| change.before.is_none() && change.after.is_some())?;
     let table = table(change)?;
@@ -78,12 +100,19 @@ pub(super) fn sent(table: &str) -> RouteOutcome {
 
 /// The outcome of an entry that is sent in a later call: of its instance this interface still drops packets, or it was refused so often.
 pub(super) fn later(table: &str, interface: Option<&str>, refused: u32) -> RouteOutcome {
-    let ((before, behind), value) = match interface {
-        Some(interface) => (CHECKS, interface.to_owned()),
-        None if refused > 0 => (REFUSED, refused.to_string()),
-        None => (("", ""), String::new()),
-    };
-    waits(table, format_args!("{LATER}{before}{value}{behind}"))
+    let (before, behind) = CHECKS;
+    let words = interface.map_or_else(|| refusals(refused), |it| format!("{before}{it}{behind}"));
+    waits(table, format_args!("{LATER}{words}"))
+}
+
+/// The outcome of an entry that goes in a later call: it was refused so often.
+pub(super) fn deleted_later(table: &str, refused: u32) -> RouteOutcome {
+    waits(table, format_args!("{DELETED_LATER}{}", refusals(refused)))
+}
+
+fn refusals(refused: u32) -> String {
+    let (before, behind) = REFUSED;
+    if refused > 0 { format!("{before}{refused}{behind}") } else { String::new() }
 }
 
 #[cfg(test)]
@@ -136,7 +165,30 @@ mod tests {
     }
 
     #[test]
+    fn refused_deletions_are_read_as_they_were_written() {
+        let moved = |reason: &str| RouteChange { before: Some(Route::new("10.244.1.0/24", "i-2")), ..pending(reason) };
+        for refused in [0, 1, MOST] {
+            let words = reason(deleted_later("vtb-1", refused));
+            assert_eq!(refused_deletions(&moved(&words), "vtb-1"), refused, "{words}");
+            assert_eq!(refused_deletions(&moved(&words), "vtb-2"), 0, "of another table nothing is known");
+            assert_eq!(refused_deletions(&pending(&words), "vtb-1"), 0, "nothing stands there");
+            assert_eq!((of(&moved(&words), "vtb-1"), table(&moved(&words))), (EntryTurn::Unknown, Some("vtb-1")));
+            assert_eq!(of(&pending(&words), "vtb-1"), EntryTurn::Unknown, "{words}");
+        }
+        for other in ["", "vtb-1 deletes its entry after others, refused 7 times", "vtb-1 lets entry rte-1 go"] {
+            assert_eq!(refused_deletions(&moved(other), "vtb-1"), 0, "{other}");
+        }
+    }
+
+    #[test]
     fn entries_that_are_refused_again_go_among_fewer() {
+        let entries = [(1, 2), (2, 0), (3, 1), (4, 0)];
+        let turns: Vec<u32> = in_turn(&entries, |it| it.1).map(|it| it.0).collect();
+        assert_eq!(turns, [2, 4, 3, 1], "and behind others");
+        assert_eq!(
+            [(0, true), (2, true), (2, false)].map(|(refused, taken)| refused_by_now(refused, taken)),
+            [0, 1, 2]
+        );
         assert_eq!([0, 1, 2, 3, 4, 5, MOST].map(together), [50, 50, 25, 12, 6, 3, 1]);
     }
 }

@@ -65,7 +65,7 @@ fn each_cloud_has_the_roles_that_its_controllers_need() {
     }
 }
 
-/// What a ConfigMap needs that is read, and made where it is missing.
+/// The rules that a ConfigMap needs which is read, and made where it is missing.
 fn made_config_map() -> [RoleRule; 2] {
     [(Some("ingress-uid"), "get"), (None, "create")].map(|(name, verb)| RoleRule {
         namespace: Some("kube-system".to_owned()),

@@ -125,3 +125,17 @@ async fn adv_no_provider_is_where_sessions_and_keys_are_given() {
     assert!(refused("https://100.100.100.200").contains("metadata"), "{}", refused("https://100.100.100.200"));
     assert!(try_egress(slb(&cloud.url), &credential).is_ok());
 }
+
+#[tokio::test]
+async fn adv_a_redirect_to_where_keys_are_given_is_an_answer() {
+    let (folder, sts) = (Folder::new(), sts().await);
+    let credential = load(settings(folder.key("LTAI1"), Some(&sts))).unwrap();
+    let metadata = "http://100.100.100.200/latest/meta-data/ram/security-credentials/ccm";
+    for to in [&*sts.url, metadata, "https://sts.aliyuncs.com"] {
+        let head = format!("location: {to}\r\n");
+        let cloud = TestServer::script(move |_| ("307 Temporary Redirect", head.clone(), String::new())).await;
+        let answered = status(&egress(&cloud, &credential), "DescribeLoadBalancers").await;
+        assert!(matches!(answered, Ok(307)), "{to}: {answered:?}");
+        assert_eq!((cloud.requests().len(), sts.requests().len()), (1, 0), "{to}");
+    }
+}

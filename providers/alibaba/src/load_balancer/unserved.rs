@@ -1,0 +1,102 @@
+//! Annotations of the vendor's controller that are not served at load balancers of either kind: a value with which a Service would be served
+//! otherwise than it asks for is refused, and the others have no effect, which is told.
+
+use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::form::{OneOf, Text};
+use aerostat_sdk::{Error, Result};
+
+use super::annotations::vendor;
+
+/// The only word of a flag that is never on.
+const OFF: OneOf<()> = OneOf(&[("off", ())]);
+
+aerostat_sdk::table! {
+    /// All of them.
+    pub(crate) const TABLE;
+    NETWORK: OneOf<()> = (vendor!("network-type"), OneOf(&[("vpc", ())]), "The network of one of the address type intranet.").default("vpc");
+    BACKEND_TYPE: OneOf<()> = ("service.beta.kubernetes.io/backend-type", OneOf(&[("ecs", ())]), "Nodes take traffic, and not pods.").default("ecs");
+    BACKEND_FAMILY: OneOf<()> = (vendor!("backend-ip-version"), OneOf(&[("ipv4", ())]), "The family of addresses behind it.").default("ipv4");
+    LINK_ENDPOINT: OneOf<()> = (vendor!("ppv2-pvl-ep-id-enabled"), OFF, "Nodes are not told the endpoint of PrivateLink.").default("off");
+    LINK_SERVICE: OneOf<()> = (vendor!("ppv2-pvl-eps-id-enabled"), OFF, "Nodes are not told the endpoint's service.").default("off");
+    LINK_NETWORK: OneOf<()> = (vendor!("ppv2-pvl-vpc-id-enabled"), OFF, "Nodes are not told the endpoint's VPC.").default("off");
+    EXTERNAL_ADDRESS: Text = (vendor!("external-ip-type"), Text("eip"), "Not served, and refused: the status shows its own address.");
+    GROUPS: Text = (vendor!("vgroup-port"), Text("ids of groups and ports"), "Not served, and refused: its groups are the Service's own.");
+    OVERRIDES: Text = (vendor!("force-override-listeners"), Text("true or false"), "No effect: its listeners are the Service's own.");
+    ALL_WEIGHT: Text = (vendor!("weight"), Text("a whole number from 0 to 100"), "No effect: it counts beside vgroup-port alone.");
+    UNSCHEDULED: Text = (vendor!("remove-unscheduled-backend"), Text("on or off"), "No effect: nodes that take no new pods take traffic.");
+}
+
+/// Refuses values with which a Service would be served otherwise than it asks for.
+///
+/// # Errors
+///
+/// `invalid`, naming the annotation.
+pub(crate) fn check(annotations: Annotations<'_>) -> Result<()> {
+    for key in [NETWORK, BACKEND_TYPE, BACKEND_FAMILY, LINK_ENDPOINT, LINK_SERVICE, LINK_NETWORK] {
+        annotations.read(&key)?;
+    }
+    refuse(annotations, &[EXTERNAL_ADDRESS.name, GROUPS.name])
+}
+
+/// Refuses annotations by their keys, whatever their values are.
+///
+/// # Errors
+///
+/// `invalid`, naming the annotation.
+pub(crate) fn refuse(annotations: Annotations<'_>, keys: &[&str]) -> Result<()> {
+    match keys.iter().find(|it| annotations.text(it).is_some()) {
+        Some(key) => Err(Error::invalid(format_args!("annotation {key}: it is not served: take it away"))),
+        None => Ok(()),
+    }
+}
+
+/// The annotations of a Service that have no effect, for its warning.
+pub(crate) fn without_effect(annotations: Annotations<'_>) -> Vec<String> {
+    let is_on = |key: &&str| annotations.text(key).is_some_and(|it| !["false", "off"].contains(&it));
+    let keys = [OVERRIDES.name, ALL_WEIGHT.name, UNSCHEDULED.name].into_iter();
+    keys.filter(is_on).map(|it| format!("annotation {it}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use aerostat_sdk::LoadBalancer;
+
+    use super::*;
+
+    fn service(key: &str, value: &str) -> LoadBalancer {
+        LoadBalancer::of("default", "web", "uid").with_annotation(key, value)
+    }
+
+    #[test]
+    fn annotations_that_are_not_served_are_refused() {
+        for (key, served, refused) in [
+            (NETWORK.name, "vpc", "classic"),
+            (BACKEND_TYPE.name, "ecs", "eni"),
+            (BACKEND_FAMILY.name, "ipv4", "dualstack"),
+            (LINK_ENDPOINT.name, "off", "on"),
+            (LINK_SERVICE.name, "off", "on"),
+            (LINK_NETWORK.name, "off", "on"),
+            (EXTERNAL_ADDRESS.name, "", "eip"),
+            (GROUPS.name, "", "rsp-1:80"),
+        ] {
+            assert_eq!(check(Annotations::of(&service(key, served))), Ok(()), "{key}");
+            let error = check(Annotations::of(&service(key, refused))).unwrap_err();
+            assert!(matches!(&error, Error::Invalid(why) if why.contains(key)), "{error:?}");
+        }
+    }
+
+    #[test]
+    fn annotations_without_an_effect_are_named() {
+        for (key, value, is_named) in [
+            (OVERRIDES.name, "true", true),
+            (OVERRIDES.name, "false", false),
+            (ALL_WEIGHT.name, "60", true),
+            (UNSCHEDULED.name, "on", true),
+            (UNSCHEDULED.name, "off", false),
+        ] {
+            let named = without_effect(Annotations::of(&service(key, value)));
+            assert_eq!(named == [format!("annotation {key}")], is_named, "{key} {value}: {named:?}");
+            assert_eq!(check(Annotations::of(&service(key, value))), Ok(()), "{key}");
+        }
+    }
+}
