@@ -69,12 +69,15 @@ endpoints:
       - methods: [POST]
         paths: [/load_balancers/*/listeners]
         effect: update
-        fields: [connection_limit, default_pool, idle_connection_timeout, port, protocol]
+        fields: [connection_limit, default_pool, idle_connection_timeout, port, port_max, port_min, protocol]
       - methods: [PATCH]
         paths: [/load_balancers/*/pools/*]
         effect: update
         fields: [health_monitor, name, proxy_protocol]
-      - { methods: [PATCH], paths: [/load_balancers/*/listeners/*], effect: update, fields: [idle_connection_timeout] }
+      - methods: [PATCH]
+        paths: [/load_balancers/*/listeners/*]
+        effect: update
+        fields: [idle_connection_timeout, port_max, port_min]
       # All members of a pool in one request, which may take some away.
       - { methods: [PUT], paths: [/load_balancers/*/pools/*/members], effect: detach, fields: [members] }
       - methods: [DELETE]

@@ -76,7 +76,8 @@ const CREATION: [&str; 8] =
     ["is_public", "listeners", "name", "pools", "profile", "resource_group", "security_groups", "subnets"];
 /// Those of a pool and of a listener that are made later.
 const POOL: [&str; 6] = ["algorithm", "health_monitor", "members", "name", "protocol", "proxy_protocol"];
-const LISTENER: [&str; 5] = ["connection_limit", "default_pool", "idle_connection_timeout", "port", "protocol"];
+const LISTENER: [&str; 7] =
+    ["connection_limit", "default_pool", "idle_connection_timeout", "port", "port_max", "port_min", "protocol"];
 
 /// The action for changes of a load balancer and its parts.
 const MANAGE: &str = "is.load-balancer.load-balancer.manage";
@@ -108,7 +109,7 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
         .allow_as(Effect::Update, [Method::Patch], ["/load_balancers/*/pools/*"], [MANAGE])
         .fields(["health_monitor", "name", "proxy_protocol"])
         .allow_as(Effect::Update, [Method::Patch], ["/load_balancers/*/listeners/*"], [MANAGE])
-        .fields(["idle_connection_timeout"])
+        .fields(["idle_connection_timeout", "port_max", "port_min"])
         // All members are replaced: it may take some away.
         .allow_as(Effect::Detach, [Method::Put], ["/load_balancers/*/pools/*/members"], [MANAGE])
         .fields(["members"])

@@ -46,7 +46,7 @@ struct VpcBalancerProfile {
     family: String,
 }
 
-/// A listener: a port that clients dial.
+/// A listener: a port that clients dial, or the first of several.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct VpcListener {
     pub(crate) id: String,
@@ -54,6 +54,7 @@ pub(crate) struct VpcListener {
     pub(crate) protocol: String,
     pub(crate) default_pool: Option<VpcPoolReference>,
     pub(crate) idle_connection_timeout: Option<u32>,
+    port_max: Option<u16>,
 }
 
 /// A pool as others refer to it.
@@ -101,6 +102,13 @@ pub(crate) struct VpcMember {
 pub(crate) struct VpcMemberTarget {
     #[serde(default)]
     pub(crate) address: String,
+}
+
+impl VpcListener {
+    /// The last port that it takes.
+    pub(crate) fn last(&self) -> u16 {
+        self.port_max.unwrap_or(self.port)
+    }
 }
 
 impl VpcBalancer {

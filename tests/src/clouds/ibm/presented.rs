@@ -314,7 +314,8 @@ fn at(world: &World, it: &Value) -> String {
 
 fn listener(world: &World, it: &Value) -> Value {
     let mut shown = json!({
-        "port": it["port"], "port_min": it["port"], "port_max": it["port"], "protocol": it["protocol"],
+        "port": it["port"], "port_min": it["port"], "port_max": it["port_max"].as_u64().or(it["port"].as_u64()),
+        "protocol": it["protocol"],
         "connection_limit": it["connection_limit"], "idle_connection_timeout": it["idle_connection_timeout"],
         "accept_proxy_protocol": it["accept_proxy_protocol"], "provisioning_status": at(world, it), "policies": [],
     });

@@ -100,6 +100,7 @@ impl FakeVpc {
         let mut listeners = Vec::new();
         for mut listener in body["listeners"].as_array().cloned().unwrap_or_default() {
             listener["id"] = self.id("listener").into();
+            with_port(&mut listener);
             let pool = pools
                 .iter()
                 .find(|it| it["name"] == listener["default_pool"]["name"])
@@ -232,6 +233,7 @@ impl FakeVpc {
             (Method::Post, ["listeners"]) => {
                 let mut listener = body;
                 listener["id"] = self.id("listener").into();
+                with_port(&mut listener);
                 let pool = find(&live["pools"], listener["default_pool"]["id"].as_str().unwrap()).unwrap();
                 listener["default_pool"]["name"] = live["pools"][pool]["name"].clone();
                 live["listeners"].as_array_mut().unwrap().push(listener.clone());
@@ -395,6 +397,13 @@ impl FakeCloud for FakeVpc {
 
     fn refused(&self, _request: &Request) -> Response {
         error(400, "bad_field")
+    }
+}
+
+/// A listener of several ports shows the first of them as its port.
+fn with_port(listener: &mut Value) {
+    if listener["port"].is_null() {
+        listener["port"] = listener["port_min"].clone();
     }
 }
 
