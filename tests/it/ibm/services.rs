@@ -76,6 +76,7 @@ async fn ibm_024_refused_values_are_named_and_nothing_is_made() {
         ("vpc-idle-connection-timeout", "7201", "is not a whole number from 50 to 7200"),
         ("vpc-member-quota", "-1", "is not a whole number from 0 to 50"),
         ("vpc-health-check-udp", "30100", "is for Services of UDP alone"),
+        ("vpc-port-range", "80-90", "public network load balancers alone take ranges"),
         ("vpc-security-group", "group", "setting allowedSecurityGroups"),
     ] {
         let why = refused(&rig, Service::new(&rig).with(name, value)).await;
@@ -156,6 +157,35 @@ async fn ibm_030_udp_needs_a_network_load_balancer_and_a_check() {
     service.served().await;
     assert_eq!(IbmCloud::built(rig.cloud.account())[0].ports, [53, 54]);
     service.gone().await;
+    rig.cloud.assert_valid();
+}
+
+#[tokio::test]
+async fn ranges_of_ports_are_one_listener_each() {
+    let rig = Rig::instant().await;
+    let range = |ports: &str| {
+        Service::new(&rig).with("enable-features", "nlb").with("zone", "us-south-1").with("vpc-port-range", ports)
+    };
+    for (ports, part) in [
+        ("81-90", "81-90 begins with 81, which is no port of the Service"),
+        ("90-80", "is not a list of ranges of ports"),
+    ] {
+        let why = refused(&rig, range(ports)).await;
+        assert!(why.contains(part), "{ports}: {why}");
+    }
+    let last = || -> Vec<Value> {
+        rig.cloud.account().all(VpcKind::Listener).into_iter().map(|mut it| it["port_max"].take()).collect()
+    };
+    let mut service = range("80-90");
+    service.served().await;
+    assert_eq!(last(), [json!(90)]);
+    let begun = rig.cloud.requests().len();
+    service.set("vpc-port-range", "80-85");
+    service.served_with().await;
+    assert_eq!(last(), [json!(85)]);
+    service.remove("vpc-port-range");
+    service.served_with().await;
+    assert_eq!((last(), rig.writes_since(begun).len()), (vec![json!(80)], 2));
     rig.cloud.assert_valid();
 }
 
