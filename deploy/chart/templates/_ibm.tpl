@@ -20,6 +20,7 @@ provider:
     # resourceGroupID: ID-OF-THE-GROUP     of new load balancers, if it is not the account's default
     # allowedSecurityGroups: clients-*     which groups authors of Services may name; none is the default
     # sourceRangeGroups: "true"            source ranges become security groups
+    # outboundSecurityGroup: ID-OF-THE-GROUP   of the nodes, for vpc-allow-outbound-traffic
     # routingTable: ID-OF-THE-TABLE        for routes of pods, if it is not the VPC's default
 endpoints:
   - name: vpc
@@ -84,10 +85,13 @@ endpoints:
         paths: [/load_balancers/*/pools/*, /load_balancers/*/listeners/*]
         effect: detach
         only: []
-      # Security groups of Services with source ranges, with setting sourceRangeGroups.
+      # Security groups of Services with source ranges, with setting sourceRangeGroups; rules in the nodes' group, with outboundSecurityGroup.
       - { methods: [POST], paths: [/security_groups], effect: write, fields: [name, resource_group, rules, vpc] }
       - { methods: [DELETE], paths: [/security_groups/*], effect: delete, only: [] }
-      - { methods: [POST], paths: [/security_groups/*/rules], effect: update, fields: [direction, protocol, remote] }
+      - methods: [POST]
+        paths: [/security_groups/*/rules]
+        effect: update
+        fields: [direction, name, port_max, port_min, protocol, remote]
       - { methods: [PUT], paths: [/security_groups/*/targets/*], effect: update, only: [] }
       - methods: [DELETE]
         paths: [/security_groups/*/rules/*, /security_groups/*/targets/*]

@@ -59,7 +59,7 @@ fn groups(endpoint: Endpoint) -> Endpoint {
         .allow([Method::Delete], ["/security_groups/*"], ["is.security-group.security-group.delete"])
         .only([])
         .allow_as(Effect::Update, [Method::Post], ["/security_groups/*/rules"], [UPDATE])
-        .fields(["direction", "protocol", "remote"])
+        .fields(["direction", "name", "port_max", "port_min", "protocol", "remote"])
         .allow_as(Effect::Update, [Method::Put], ["/security_groups/*/targets/*"], [UPDATE])
         .only([])
         .allow_as(

@@ -76,6 +76,7 @@ async fn ibm_024_refused_values_are_named_and_nothing_is_made() {
         ("vpc-idle-connection-timeout", "7201", "is not a whole number from 50 to 7200"),
         ("vpc-member-quota", "-1", "is not a whole number from 0 to 50"),
         ("vpc-health-check-udp", "30100", "is for Services of UDP alone"),
+        ("vpc-allow-outbound-traffic", "80", "it needs setting outboundSecurityGroup"),
         ("vpc-port-range", "80-90", "public network load balancers alone take ranges"),
         ("vpc-security-group", "group", "setting allowedSecurityGroups"),
     ] {
@@ -312,6 +313,30 @@ async fn ibm_041_source_ranges_without_the_setting_are_told() {
     service.desired.source_ranges = vec!["10.0.0.0/8".to_owned()];
     assert!(service.reasons().await.contains(&"ServiceFieldsIgnored".to_owned()));
     assert!(rig.made()["security_groups"].is_null());
+}
+
+#[tokio::test]
+async fn nodes_have_a_way_out_to_their_load_balancer() {
+    let rig = Rig::with_settings(Options::instant(), &[("outboundSecurityGroup", "r006-vpc1-sg")]).await;
+    let rules = || -> Value {
+        let groups = rig.cloud.account().all(VpcKind::SecurityGroup);
+        groups.iter().find(|it| it["id"] == "r006-vpc1-sg").unwrap()["rules"].clone()
+    };
+    let mut service = Service::new(&rig).with("vpc-allow-outbound-traffic", "80");
+    service.served().await;
+    let made = rules();
+    assert_eq!((made.as_array().map(Vec::len), &made[0]["port_max"]), (Some(1), &json!(80)));
+    assert!(made[0]["remote"]["address"].as_str().unwrap().starts_with("169.48."), "{made}");
+    let begun = rig.cloud.requests().len();
+    service.served().await;
+    assert!(rig.writes_since(begun).is_empty());
+    let mut unknown = Service::new(&rig).named("other", "9c2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a99");
+    unknown.set("vpc-allow-outbound-traffic", "443");
+    let why = refused(&rig, unknown).await;
+    assert!(why.contains("443 is no port of the Service"), "{why}");
+    service.gone().await;
+    assert_eq!(rules(), json!([]));
+    rig.cloud.assert_valid();
 }
 
 /// Cases: ibm 43

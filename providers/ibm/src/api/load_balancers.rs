@@ -124,7 +124,12 @@ impl VpcBalancer {
 
     /// The public addresses that it keeps: those of an application load balancer change.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
-        self.public_ips.iter().filter(|_| self.is_network()).map(|it| &*it.address)
+        self.public_addresses().filter(|_| self.is_network())
+    }
+
+    /// The public addresses that it has now.
+    pub(crate) fn public_addresses(&self) -> impl Iterator<Item = &str> {
+        self.public_ips.iter().map(|it| &*it.address)
     }
 
     /// For a person: its id, and its name.

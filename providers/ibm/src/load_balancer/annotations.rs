@@ -1,6 +1,6 @@
 //! The table of annotations: its rows read, refuse and describe them.
 
-use aerostat_sdk::form::{AnyCase, Custom, Form as _, Integer, List, OneOf, Port, Text};
+use aerostat_sdk::form::{AnyCase, Custom, Form as _, Integer, List, OneOf, PORTS, Port, Text};
 use aerostat_sdk::{Error, Result, annotations};
 
 use crate::api::load_balancers::VpcBalancer;
@@ -65,6 +65,9 @@ aerostat_sdk::table! {
         "The security groups of the VPC that it has, five at most: they say who may reach it. Setting allowedSecurityGroups says which \
          ones may be named.").otherwise("the VPC's default group")
         .only_at_creation();
+    OUTBOUND: List<Port> = (vendor!("vpc-allow-outbound-traffic"), PORTS,
+        "The ports of the Service that nodes reach at the public addresses of the load balancer: each is a rule for each address in the security \
+         group of setting outboundSecurityGroup.");
     CHECK_PROTOCOL: OneOf<IbmCheck> = (vendor!("vpc-health-check-protocol"),
         OneOf(&[("http", IbmCheck::Http), ("https", IbmCheck::Https), ("tcp", IbmCheck::Tcp)]), "How nodes are checked.")
         .otherwise("http with externalTrafficPolicy Local, else tcp");

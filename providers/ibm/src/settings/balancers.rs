@@ -23,6 +23,9 @@ aerostat_sdk::table! {
     OWN_GROUPS: Bool = ("sourceRangeGroups", Bool,
         "Whether a Service with loadBalancerSourceRanges gets a security group of its own, with a rule for each range, in the place of the \
          VPC's default one. Needs rights to make, change and delete security groups.").default("false");
+    OUTBOUND_GROUP: Custom<String> = ("outboundSecurityGroup", Custom { allowed: "the id of a security group", parse: super::id },
+        "The security group of the nodes, in which annotation `vpc-allow-outbound-traffic` makes rules. Without it the annotation is refused. Needs \
+         rights to change security groups.");
     POLL_INTERVAL: Span = ("pollInterval", Span::between(SECOND, Duration::from_mins(5)),
         "How long to wait before a load balancer that is being built or changed is read again.").default("15s");
     CREATE_AGAIN_AFTER: Span = ("createAgainAfter", Span::between(SECOND, Duration::from_hours(1)),
@@ -38,6 +41,8 @@ pub(crate) struct IbmBalancerSettings {
     pub(crate) allowed_groups: Allowed,
     /// Whether source ranges make security groups.
     pub(crate) own_groups: bool,
+    /// The id of the nodes' security group.
+    pub(crate) outbound_group: Option<String>,
     pub(crate) pauses: Pauses,
 }
 
@@ -53,6 +58,7 @@ impl IbmBalancerSettings {
             resource_group: settings::read(&RESOURCE_GROUP)?,
             allowed_groups: Allowed::read(&ALLOWED_GROUPS)?,
             own_groups: settings::get(&OWN_GROUPS)?,
+            outbound_group: settings::read(&OUTBOUND_GROUP)?,
             pauses: Pauses { poll: settings::get(&POLL_INTERVAL)?, create_again: settings::get(&CREATE_AGAIN_AFTER)? },
         })
     }
