@@ -18,6 +18,7 @@ provider:
     - ibm-cloud.kubernetes.io/zone
   {{- include "aerostat.settings" . | nindent 2 }}
     # resourceGroupID: ID-OF-THE-GROUP     of new load balancers, if it is not the account's default
+    # g2ResourceGroupName: NAME-OF-THE-GROUP   the same by its name: with the endpoint resource-manager below
     # allowedSecurityGroups: clients-*     which groups authors of Services may name; none is the default
     # sourceRangeGroups: "true"            source ranges become security groups
     # outboundSecurityGroup: ID-OF-THE-GROUP   of the nodes, for vpc-allow-outbound-traffic
@@ -97,6 +98,19 @@ endpoints:
         paths: [/security_groups/*/rules/*, /security_groups/*/targets/*]
         effect: detach
         only: []
+  {{- if $settings.g2ResourceGroupName }}
+  - name: resource-manager
+    baseUrl: https://resource-controller.cloud.ibm.com/v2
+    credential: ibm
+    allow:
+      - { methods: [GET], paths: [/resource_groups] }
+  {{- else }}
+  # - name: resource-manager
+  #   baseUrl: https://resource-controller.cloud.ibm.com/v2
+  #   credential: ibm
+  #   allow:
+  #     - { methods: [GET], paths: [/resource_groups] }
+  {{- end }}
 credentials:
   - name: ibm
     ibmIam:

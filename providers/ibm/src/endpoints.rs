@@ -1,7 +1,8 @@
-//! The endpoint, and what has to be allowed on it: the smallest rules that all parts of the provider need.
+//! The endpoints, and what has to be allowed on them: the smallest rules that all parts of the provider need.
 
 use aerostat_sdk::{Effect, Endpoint, Method};
 
+use crate::api::resource_groups::MANAGER;
 use crate::api::{PARAMETERS, VPC};
 
 /// The URL of a region inside of the cloud. Without `private.` it is reached from everywhere.
@@ -22,6 +23,16 @@ pub(crate) fn vpc() -> Endpoint {
         .allow([Method::Get], ["/floating_ips"], ["is.floating-ip.floating-ip.list"])
         .allow([Method::Get], ["/volumes/*"], ["is.volume.volume.read"]);
     groups(balancers(routes(endpoint)))
+}
+
+/// The resource manager, where a resource group is known by its name.
+pub(crate) fn resource_manager() -> Endpoint {
+    let url = "https://resource-controller.cloud.ibm.com/v2";
+    Endpoint::new(MANAGER, "resource groups by their names", url).allow(
+        [Method::Get],
+        ["/resource_groups"],
+        ["resource-controller.group.retrieve"],
+    )
 }
 
 /// The action for changes of a routing table's entries.

@@ -215,13 +215,14 @@ impl Backend for IbmCall<'_> {
         backend::refuse_taken_name(listed, &NAME, &desired.name, None)?;
         let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
+        let resource_group = self.settings.resource_group(&self.account.account)?;
         let mut groups = groups::of_service(self.service, &self.vpc, &self.settings.allowed_groups)?;
         let own = match self.own_group().for_new(desired.protocol)? {
             Ok(own) => own,
             Err(waits) => return Ok(waits),
         };
         groups.extend(own.iter().map(|it| it.id.clone()));
-        let mut body = step::creation(&desired, &addresses, &subnets, self.settings.resource_group.as_deref());
+        let mut body = step::creation(&desired, &addresses, &subnets, resource_group.as_deref());
         if !groups.is_empty() {
             body["security_groups"] = groups.into_iter().map(|id| json!({ "id": id })).collect();
         }

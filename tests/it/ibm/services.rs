@@ -252,6 +252,29 @@ async fn ibm_040_a_resource_group_is_an_id() {
     assert!(why.contains("The resource group nobody was not found"), "{why}");
 }
 
+#[tokio::test]
+async fn resource_groups_may_be_known_by_their_names() {
+    let rig = Rig::with_resource_group("Default").await;
+    Service::new(&rig).served().await;
+    assert_eq!(rig.cloud.account().all(VpcKind::LoadBalancer)[0]["group"], json!("rg0001"));
+    assert_eq!(rig.cloud.requests_to("GET", "/v2/resource_groups").len(), 1);
+    rig.cloud.assert_valid();
+    for (name, part) in [
+        ("other", "account acc0123456789 has 2 resource groups \"other\": write resourceGroupID"),
+        (
+            "nobody",
+            "account acc0123456789 has no resource group \"nobody\", or the credential lacks the role Viewer on it",
+        ),
+    ] {
+        let rig = Rig::with_resource_group(name).await;
+        let why = refused(&rig, Service::new(&rig)).await;
+        assert!(why.contains(part), "{name}: {why}");
+    }
+    let without = Rig::with_settings(Options::instant(), &[("g2ResourceGroupName", "Default")]).await;
+    let why = Service::new(&without).refused().await.to_string();
+    assert!(why.contains("needs endpoint resource-manager") && why.contains("there is no endpoint"), "{why}");
+}
+
 /// Cases: ibm 41
 #[tokio::test]
 async fn ibm_041_source_ranges_are_a_group_that_goes_with_its_service() {

@@ -117,7 +117,7 @@ impl OwnGroup<'_> {
     fn make(&self, protocol: &str) -> Result<Creation> {
         let name = self.name();
         let mut body = json!({ "name": name, "vpc": { "id": self.vpc }, "rules": rules(self.service, protocol) });
-        if let Some(group) = &self.settings.resource_group {
+        if let Some(group) = self.settings.resource_group(&self.account.account)? {
             body["resource_group"] = json!({ "id": group });
         }
         let created = api::create(&body)

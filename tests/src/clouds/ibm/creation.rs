@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::errors::{Refused, bad_field, not_found, over_quota, taken};
 use super::kind::VpcKind;
 use super::parts;
-use super::region::usual_group;
+use super::region::{RESOURCE_GROUPS, usual_group};
 use super::values::{list, name, text};
 use super::world::World;
 
@@ -46,7 +46,7 @@ pub(super) fn create(world: &mut World, body: &Value) -> Result<String, Refused>
         return Err(bad_field("subnets", "a network load balancer has one"));
     }
     let group = body["resource_group"]["id"].as_str().unwrap_or("rg0001");
-    if !["rg0001", "rg0002"].contains(&group) {
+    if RESOURCE_GROUPS.into_iter().all(|(id, _)| id != group) {
         return Err(not_found("The resource group", group));
     }
     let groups = groups(world, &vpc, body)?;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::kind::VpcKind;
-use super::region::{REGION, usual_group, usual_table};
+use super::region::{REGION, RESOURCE_GROUPS, usual_group, usual_table};
 use super::values::text;
 use super::world::World;
 
@@ -70,7 +70,7 @@ fn zone(name: &str) -> Value {
 }
 
 fn group(id: &str) -> Value {
-    let name = if id == "rg0001" { "Default" } else { "other" };
+    let name = RESOURCE_GROUPS.into_iter().find(|it| it.0 == id).map_or("", |it| it.1);
     json!({ "id": id, "name": name, "href": format!("https://resource-controller.cloud.ibm.com/v2/resource_groups/{id}") })
 }
 
