@@ -187,7 +187,7 @@ pub(super) fn next(id: &str, live: &BalancerParts, desired: &DesiredVpcBalancer,
         let Some(found @ LivePool { pool, .. }) = live.pool(desired.protocol, port.port) else { continue };
         let has_proxy = pool.proxy_protocol == desired.proxy_protocol();
         if pool.name != port.pool || !has_proxy || !port.is_monitored_by(&pool.health_monitor) {
-            // Of node ports that change together one is served again before the next changes.
+            // Where node ports change together, each is served again before the next changes.
             if let Some(pool_id) = unread.filter(|_| pool.name != port.pool) {
                 return VpcNext::ReadMembers(pool_id);
             }
