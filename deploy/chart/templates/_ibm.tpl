@@ -18,8 +18,10 @@ provider:
     - ibm-cloud.kubernetes.io/zone
   {{- include "aerostat.settings" . | nindent 2 }}
     # resourceGroupID: ID-OF-THE-GROUP     of new load balancers, if it is not the account's default
+    # g2ResourceGroupName: NAME-OF-THE-GROUP   the same by its name: with the endpoint resource-manager below
     # allowedSecurityGroups: clients-*     which groups authors of Services may name; none is the default
     # sourceRangeGroups: "true"            source ranges become security groups
+    # outboundSecurityGroup: ID-OF-THE-GROUP   of the nodes, for vpc-allow-outbound-traffic
     # routingTable: ID-OF-THE-TABLE        for routes of pods, if it is not the VPC's default
 endpoints:
   - name: vpc
@@ -69,27 +71,46 @@ endpoints:
       - methods: [POST]
         paths: [/load_balancers/*/listeners]
         effect: update
-        fields: [connection_limit, default_pool, idle_connection_timeout, port, protocol]
+        fields: [connection_limit, default_pool, idle_connection_timeout, port, port_max, port_min, protocol]
       - methods: [PATCH]
         paths: [/load_balancers/*/pools/*]
         effect: update
         fields: [health_monitor, name, proxy_protocol]
-      - { methods: [PATCH], paths: [/load_balancers/*/listeners/*], effect: update, fields: [idle_connection_timeout] }
+      - methods: [PATCH]
+        paths: [/load_balancers/*/listeners/*]
+        effect: update
+        fields: [idle_connection_timeout, port_max, port_min]
       # All members of a pool in one request, which may take some away.
       - { methods: [PUT], paths: [/load_balancers/*/pools/*/members], effect: detach, fields: [members] }
       - methods: [DELETE]
         paths: [/load_balancers/*/pools/*, /load_balancers/*/listeners/*]
         effect: detach
         only: []
-      # Security groups of Services with source ranges, with setting sourceRangeGroups.
+      # Security groups of Services with source ranges, with setting sourceRangeGroups; rules in the nodes' group, with outboundSecurityGroup.
       - { methods: [POST], paths: [/security_groups], effect: write, fields: [name, resource_group, rules, vpc] }
       - { methods: [DELETE], paths: [/security_groups/*], effect: delete, only: [] }
-      - { methods: [POST], paths: [/security_groups/*/rules], effect: update, fields: [direction, protocol, remote] }
+      - methods: [POST]
+        paths: [/security_groups/*/rules]
+        effect: update
+        fields: [direction, name, port_max, port_min, protocol, remote]
       - { methods: [PUT], paths: [/security_groups/*/targets/*], effect: update, only: [] }
       - methods: [DELETE]
         paths: [/security_groups/*/rules/*, /security_groups/*/targets/*]
         effect: detach
         only: []
+  {{- if $settings.g2ResourceGroupName }}
+  - name: resource-manager
+    baseUrl: https://resource-controller.cloud.ibm.com/v2
+    credential: ibm
+    allow:
+      - { methods: [GET], paths: [/resource_groups] }
+  {{- else }}
+  # - name: resource-manager
+  #   baseUrl: https://resource-controller.cloud.ibm.com/v2
+  #   credential: ibm
+  #   allow:
+  #     - { methods: [GET], paths: [/resource_groups] }
+  {{- end }}
 credentials:
   - name: ibm
     ibmIam:

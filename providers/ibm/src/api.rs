@@ -4,6 +4,7 @@ pub(crate) mod floating_ips;
 pub(crate) mod instances;
 pub(crate) mod lists;
 pub(crate) mod load_balancers;
+pub(crate) mod resource_groups;
 pub(crate) mod routes;
 pub(crate) mod security_groups;
 pub(crate) mod subnets;

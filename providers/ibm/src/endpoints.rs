@@ -1,7 +1,8 @@
-//! The endpoint, and what has to be allowed on it: the smallest rules that all parts of the provider need.
+//! The endpoints, and what has to be allowed on them: the smallest rules that all parts of the provider need.
 
 use aerostat_sdk::{Effect, Endpoint, Method};
 
+use crate::api::resource_groups::MANAGER;
 use crate::api::{PARAMETERS, VPC};
 
 /// The URL of a region inside of the cloud. Without `private.` it is reached from everywhere.
@@ -22,6 +23,16 @@ pub(crate) fn vpc() -> Endpoint {
         .allow([Method::Get], ["/floating_ips"], ["is.floating-ip.floating-ip.list"])
         .allow([Method::Get], ["/volumes/*"], ["is.volume.volume.read"]);
     groups(balancers(routes(endpoint)))
+}
+
+/// The resource manager, where a resource group is known by its name.
+pub(crate) fn resource_manager() -> Endpoint {
+    let url = "https://resource-controller.cloud.ibm.com/v2";
+    Endpoint::new(MANAGER, "resource groups by their names", url).allow(
+        [Method::Get],
+        ["/resource_groups"],
+        ["resource-controller.group.retrieve"],
+    )
 }
 
 /// The action for changes of a routing table's entries.
@@ -59,7 +70,7 @@ fn groups(endpoint: Endpoint) -> Endpoint {
         .allow([Method::Delete], ["/security_groups/*"], ["is.security-group.security-group.delete"])
         .only([])
         .allow_as(Effect::Update, [Method::Post], ["/security_groups/*/rules"], [UPDATE])
-        .fields(["direction", "protocol", "remote"])
+        .fields(["direction", "name", "port_max", "port_min", "protocol", "remote"])
         .allow_as(Effect::Update, [Method::Put], ["/security_groups/*/targets/*"], [UPDATE])
         .only([])
         .allow_as(
@@ -76,7 +87,8 @@ const CREATION: [&str; 8] =
     ["is_public", "listeners", "name", "pools", "profile", "resource_group", "security_groups", "subnets"];
 /// Those of a pool and of a listener that are made later.
 const POOL: [&str; 6] = ["algorithm", "health_monitor", "members", "name", "protocol", "proxy_protocol"];
-const LISTENER: [&str; 5] = ["connection_limit", "default_pool", "idle_connection_timeout", "port", "protocol"];
+const LISTENER: [&str; 7] =
+    ["connection_limit", "default_pool", "idle_connection_timeout", "port", "port_max", "port_min", "protocol"];
 
 /// The action for changes of a load balancer and its parts.
 const MANAGE: &str = "is.load-balancer.load-balancer.manage";
@@ -108,7 +120,7 @@ fn balancers(endpoint: Endpoint) -> Endpoint {
         .allow_as(Effect::Update, [Method::Patch], ["/load_balancers/*/pools/*"], [MANAGE])
         .fields(["health_monitor", "name", "proxy_protocol"])
         .allow_as(Effect::Update, [Method::Patch], ["/load_balancers/*/listeners/*"], [MANAGE])
-        .fields(["idle_connection_timeout"])
+        .fields(["idle_connection_timeout", "port_max", "port_min"])
         // All members are replaced: it may take some away.
         .allow_as(Effect::Detach, [Method::Put], ["/load_balancers/*/pools/*/members"], [MANAGE])
         .fields(["members"])

@@ -28,7 +28,7 @@ impl Provider for Ibm {
     fn describe() -> Result<Description> {
         // Settings that cannot work are refused before anything is asked.
         settings::check()?;
-        IbmBalancerSettings::read()?;
+        let balancers = IbmBalancerSettings::read()?;
         settings::routes::zones()?;
         let description = Description::new("ibm", env!("CARGO_PKG_VERSION"))
             .provider_id_prefix(machine::PREFIX)
@@ -40,7 +40,11 @@ impl Provider for Ibm {
             .annotations(load_balancer::TABLE)
             .node_label(load_balancer::EDGE)
             .list_page_size(api::lists::PAGE);
-        Ok(worker::LABELS.into_iter().fold(description, Description::node_label))
+        let description = worker::LABELS.into_iter().fold(description, Description::node_label);
+        Ok(match balancers.names_resource_group() {
+            true => description.endpoint(endpoints::resource_manager()),
+            false => description,
+        })
     }
 
     /// The account in the CRN of the VPC, the region and the VPC's id: a name may be given again, an id is not.

@@ -8,6 +8,7 @@ mod names;
 mod ranges;
 mod step;
 mod subnets;
+mod way_out;
 
 pub(crate) use self::annotations::TABLE;
 pub(crate) use self::members::EDGE;
@@ -26,6 +27,7 @@ use self::annotations::NAME;
 use self::desired::DesiredVpcBalancer;
 use self::ranges::OwnGroup;
 use self::step::{BalancerParts, LivePool, VpcNext};
+use self::way_out::WayOut;
 use crate::api;
 use crate::api::load_balancers::{self as balancers, VpcBalancer};
 use crate::api::subnets::VpcSubnet;
@@ -43,8 +45,11 @@ impl LoadBalancers for Ibm {
             Some(_) => {
                 let call = IbmCall::of(unwanted)?;
                 match backend::delete(&call)? {
-                    // Ranges that the Service had once left a group behind, as the setting did that is off by now.
-                    Deletion::Done => call.own_group().delete(),
+                    Deletion::Done => match call.way_out().delete()? {
+                        // Ranges that the Service had once left a group behind, as the setting did that is off by now.
+                        Deletion::Done => call.own_group().delete(),
+                        other => Ok(other),
+                    },
                     other => Ok(other),
                 }
             }
@@ -82,8 +87,14 @@ impl<'a> IbmCall<'a> {
         OwnGroup { service: self.service, account: &self.account, settings: &self.settings, vpc: &self.vpc }
     }
 
+    /// The way out from nodes to the load balancer.
+    fn way_out(&self) -> WayOut<'_> {
+        WayOut { service: self.service, group: self.settings.outbound_group.as_deref() }
+    }
+
     /// The load balancer as the Service asks for it, beside the one that there is.
     fn desired(&self, live: Option<&VpcBalancer>) -> Result<DesiredVpcBalancer> {
+        self.way_out().ports()?;
         DesiredVpcBalancer::of(self.service, &self.account, self.own_group().is_wanted(live)?, live)
     }
 
@@ -204,13 +215,14 @@ impl Backend for IbmCall<'_> {
         backend::refuse_taken_name(listed, &NAME, &desired.name, None)?;
         let subnets = subnets::of_balancer(self.service, &self.settings, self.subnets()?, desired.is_network)?;
         let addresses = desired.addresses(self.service, &SortedSet::new());
+        let resource_group = self.settings.resource_group(&self.account.account)?;
         let mut groups = groups::of_service(self.service, &self.vpc, &self.settings.allowed_groups)?;
         let own = match self.own_group().for_new(desired.protocol)? {
             Ok(own) => own,
             Err(waits) => return Ok(waits),
         };
         groups.extend(own.iter().map(|it| it.id.clone()));
-        let mut body = step::creation(&desired, &addresses, &subnets, self.settings.resource_group.as_deref());
+        let mut body = step::creation(&desired, &addresses, &subnets, resource_group.as_deref());
         if !groups.is_empty() {
             body["security_groups"] = groups.into_iter().map(|id| json!({ "id": id })).collect();
         }
@@ -242,7 +254,10 @@ impl Backend for IbmCall<'_> {
         let mut desired = self.desired(Some(live))?;
         let change = match self.own_group().guard(live, desired.protocol, &mut desired.warnings)? {
             Some(change) => Some(change),
-            None => self.change(live, self.service, &mut desired, step::next)?,
+            None => match self.change(live, self.service, &mut desired, step::next)? {
+                Some(change) => Some(change),
+                None => self.way_out().open(live, desired.protocol)?,
+            },
         };
         let warnings: Warnings = std::mem::take(&mut desired.warnings);
         match change {

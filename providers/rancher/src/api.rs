@@ -47,8 +47,7 @@ pub(crate) fn all<T: DeserializeOwned>(request: &Request) -> Result<Vec<T>> {
 
 /// Does what a resource offers: a POST of its own URL.
 pub(crate) fn act(path: [&str; 2], action: &str, body: Option<Value>) -> Result<String> {
-    let request = API.post(path).query("action", action);
-    let done = body.iter().fold(request, |it, body| it.json(body)).change()?;
+    let done = body.iter().fold(API.post(path).query("action", action), |it, body| it.json(body)).change()?;
     Ok(busy(done, format_args!("Rancher carries out {action} of {}", path[1])))
 }
 

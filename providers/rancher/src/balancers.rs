@@ -35,8 +35,10 @@ impl LoadBalancers for Rancher {
 
     fn delete(unwanted: &LoadBalancer) -> Result<Deletion> {
         let call = Call::about(unwanted)?;
-        if call.may_have_hidden_target()? {
-            return Ok(Deletion::pending(backend::lost(unwanted), SECOND, "its external service may be listed late"));
+        if let Some(bare) = call.find_bare()? {
+            // While its id is remembered: lists may show neither.
+            let status = if bare.offers("remove") { backend::lost(unwanted) } else { unwanted.status() };
+            return Ok(Deletion::pending(status, SECOND, bare.delete(COLLECTION)?));
         }
         Ok(match backend::delete(&call)? {
             pending @ Deletion::Pending(_) => pending,
@@ -63,11 +65,11 @@ impl<'a> Call<'a> {
         Ok(Self { service, mark: service.owner.mark()?.to_string(), pauses })
     }
 
-    /// Whether the external service may be there although no list shows it yet: the load balancer leads to none.
-    fn may_have_hidden_target(&self) -> Result<bool> {
-        let Some(id) = self.service.memo.as_deref().filter(|it| self.is_id(it)) else { return Ok(false) };
-        let is_bare = |it: CattleResource| it.has_mark(&self.mark) && it.lb_config["portRules"][0].is_null();
-        Ok(self.find(id)?.is_some_and(is_bare) && self.find_target()?.is_none())
+    /// The load balancer, if it leads to no external service and no list shows one: there may be one all the same.
+    fn find_bare(&self) -> Result<Option<CattleResource>> {
+        let Some(id) = self.service.memo.as_deref().filter(|it| self.is_id(it)) else { return Ok(None) };
+        let bare = self.find(id)?.filter(|it| it.has_mark(&self.mark) && it.lb_config["portRules"][0].is_null());
+        Ok(if bare.is_some() && self.find_target()?.is_none() { bare } else { None })
     }
 
     /// The name that Rancher's own controller gave: it holds the Service's UID.
@@ -99,8 +101,7 @@ impl<'a> Call<'a> {
     /// One step: the reason to come again, or nothing is left to do.
     fn step(&self, live: &CattleResource) -> Result<Option<String>> {
         self.check()?;
-        let id = &*live.id;
-        let path = [COLLECTION, id];
+        let (id, path) = (&*live.id, [COLLECTION, &*live.id]);
         if live.offers("finishupgrade") {
             return act(path, "finishupgrade", None).map(Some);
         }

@@ -83,6 +83,32 @@ async fn pools_and_listeners_refer_to_each_other() {
 }
 
 #[tokio::test]
+async fn ranges_of_ports_belong_to_public_network_ones() {
+    let network = MADE[0].replace(r#""is_public":true"#, r#""is_public":true,"profile":{"name":"network-fixed"}"#);
+    let listener = |ports: &str, expected: &str| {
+        format!(r#"POST load_balancers/@lb/listeners {{{ports},"protocol":"tcp"}}{expected}"#)
+    };
+    let patched = |ports: &str, expected: &str| format!("PATCH load_balancers/@lb/listeners/@l {{{ports}}}{expected}");
+    play(&[&[
+        &network,
+        &listener(r#""port_min":81,"port_max":90"#, " as l → 201"),
+        &listener(r#""port":85"#, " → 409 not_unique"),
+        &listener(r#""port_min":70,"port_max":80"#, " → 409 not_unique"),
+        &listener(r#""port_min":95,"port_max":94"#, " → 400 bad_field"),
+        &listener(r#""port":95,"port_min":95,"port_max":96"#, " → 400 bad_field"),
+        &patched(r#""port_min":81,"port_max":84"#, " → 200"),
+        &listener(r#""port":85"#, " → 201"),
+        &patched(r#""port_min":81,"port_max":86"#, " → 409 not_unique"),
+        &patched(r#""port":82"#, " → 200"),
+    ]])
+    .await;
+    let private = network.replace(r#""is_public":true"#, r#""is_public":false"#);
+    for made in [MADE[0], &private] {
+        play(&[&[made, &listener(r#""port_min":81,"port_max":90"#, " → 400 bad_field")]]).await;
+    }
+}
+
+#[tokio::test]
 async fn values_that_the_api_does_not_take_are_refused() {
     let made = |from: &str, to: &str, expected: &str| {
         MADE[0].replace(from, to).replace("as lb → 201", &format!("→ {expected}"))

@@ -226,6 +226,59 @@ async fn ibms_own_client_makes_and_gives_a_security_group() {
 }
 
 #[tokio::test]
+async fn ibms_own_client_makes_ranges_of_ports_and_a_way_out() {
+    let served = ibm::serve(0, Some(Duration::ZERO)).await.unwrap();
+    let range = |first: u16, last: u16| json!({ "port_min": first, "port_max": last });
+    let listener = |ports: Value| {
+        let mut arguments = json!({ "load_balancer_id": of(0), "protocol": "tcp" });
+        arguments.as_object_mut().unwrap().extend(ports.as_object().unwrap().clone());
+        arguments
+    };
+    let rule = |name: &str, address: &str| {
+        let rule = json!({
+            "name": name, "direction": "outbound", "protocol": "tcp", "remote": { "address": address }, "port_min": 443, "port_max": 443,
+        });
+        json!({ "security_group_id": format!("{VPC}-sg"), "security_group_rule_prototype": rule })
+    };
+    let calls = [
+        call(
+            "create_load_balancer",
+            json!({
+                "is_public": true, "name": "sdk", "subnets": [{ "id": "0717-s1" }], "profile": { "name": "network-fixed" },
+                "listeners": [{ "port_min": 80, "port_max": 90, "protocol": "tcp" }],
+            }),
+        ),
+        call("list_load_balancer_listeners", json!({ "load_balancer_id": of(0) })),
+        call("create_load_balancer_listener", listener(range(91, 99))),
+        call("create_load_balancer_listener", listener(range(85, 86))),
+        call(
+            "update_load_balancer_listener",
+            json!({ "load_balancer_id": of(0), "id": of(2), "load_balancer_listener_patch": range(91, 95) }),
+        ),
+        call("create_load_balancer_listener", listener(json!({ "port": 96 }))),
+        call("create_security_group_rule", rule("web-443", "192.0.2.1")),
+        call("create_security_group_rule", rule("web-443-again", "192.0.2.1")),
+        call("create_security_group_rule", rule("web-443", "192.0.2.2")),
+        call("get_security_group", json!({ "id": format!("{VPC}-sg") })),
+    ];
+    let done = called(&[&served.url, API_KEY], &calls).await;
+    for (at, (call, became)) in calls.iter().zip(&done).enumerate() {
+        let expected = match at {
+            3 | 8 => json!({ "status": 409, "code": "not_unique" }),
+            7 => json!({ "status": 409, "code": "security_group_rule_exists" }),
+            _ => Value::Null,
+        };
+        assert_eq!(became["error"], expected, "{call}: {became}");
+    }
+    let first = &done[1]["ok"]["listeners"][0];
+    assert_eq!((&first["port"], &first["port_max"]), (&json!(80), &json!(90)));
+    assert_eq!((&done[4]["ok"]["port_max"], &done[5]["ok"]["port_max"]), (&json!(95), &json!(96)));
+    let rules = &done[9]["ok"]["rules"];
+    assert_eq!((rules.as_array().map(Vec::len), &rules[0]["name"]), (Some(1), &json!("web-443")));
+    served.simulator.assert_valid();
+}
+
+#[tokio::test]
 async fn ibms_own_client_reads_what_a_cluster_stands_on() {
     let served = ibm::serve(0, None).await.unwrap();
     let volume = served.simulator.with(|world| {

@@ -76,6 +76,8 @@ async fn ibm_024_refused_values_are_named_and_nothing_is_made() {
         ("vpc-idle-connection-timeout", "7201", "is not a whole number from 50 to 7200"),
         ("vpc-member-quota", "-1", "is not a whole number from 0 to 50"),
         ("vpc-health-check-udp", "30100", "is for Services of UDP alone"),
+        ("vpc-allow-outbound-traffic", "80", "it needs setting outboundSecurityGroup"),
+        ("vpc-port-range", "80-90", "public network load balancers alone take ranges"),
         ("vpc-security-group", "group", "setting allowedSecurityGroups"),
     ] {
         let why = refused(&rig, Service::new(&rig).with(name, value)).await;
@@ -159,6 +161,35 @@ async fn ibm_030_udp_needs_a_network_load_balancer_and_a_check() {
     rig.cloud.assert_valid();
 }
 
+#[tokio::test]
+async fn ranges_of_ports_are_one_listener_each() {
+    let rig = Rig::instant().await;
+    let range = |ports: &str| {
+        Service::new(&rig).with("enable-features", "nlb").with("zone", "us-south-1").with("vpc-port-range", ports)
+    };
+    for (ports, part) in [
+        ("81-90", "81-90 begins with 81, which is no port of the Service"),
+        ("90-80", "is not a list of ranges of ports"),
+    ] {
+        let why = refused(&rig, range(ports)).await;
+        assert!(why.contains(part), "{ports}: {why}");
+    }
+    let last = || -> Vec<Value> {
+        rig.cloud.account().all(VpcKind::Listener).into_iter().map(|mut it| it["port_max"].take()).collect()
+    };
+    let mut service = range("80-90");
+    service.served().await;
+    assert_eq!(last(), [json!(90)]);
+    let begun = rig.cloud.requests().len();
+    service.set("vpc-port-range", "80-85");
+    service.served_with().await;
+    assert_eq!(last(), [json!(85)]);
+    service.remove("vpc-port-range");
+    service.served_with().await;
+    assert_eq!((last(), rig.writes_since(begun).len()), (vec![json!(80)], 2));
+    rig.cloud.assert_valid();
+}
+
 /// Cases: ibm 30
 #[tokio::test]
 async fn ibm_030_an_application_one_does_not_become_another_kind() {
@@ -219,6 +250,29 @@ async fn ibm_040_a_resource_group_is_an_id() {
     let unknown = Rig::with_settings(Options::instant(), &[("resourceGroupID", "nobody")]).await;
     let why = Service::new(&unknown).refused().await.to_string();
     assert!(why.contains("The resource group nobody was not found"), "{why}");
+}
+
+#[tokio::test]
+async fn resource_groups_may_be_known_by_their_names() {
+    let rig = Rig::with_resource_group("Default").await;
+    Service::new(&rig).served().await;
+    assert_eq!(rig.cloud.account().all(VpcKind::LoadBalancer)[0]["group"], json!("rg0001"));
+    assert_eq!(rig.cloud.requests_to("GET", "/v2/resource_groups").len(), 1);
+    rig.cloud.assert_valid();
+    for (name, part) in [
+        ("other", "account acc0123456789 has 2 resource groups \"other\": write resourceGroupID"),
+        (
+            "nobody",
+            "account acc0123456789 has no resource group \"nobody\", or the credential lacks the role Viewer on it",
+        ),
+    ] {
+        let rig = Rig::with_resource_group(name).await;
+        let why = refused(&rig, Service::new(&rig)).await;
+        assert!(why.contains(part), "{name}: {why}");
+    }
+    let without = Rig::with_settings(Options::instant(), &[("g2ResourceGroupName", "Default")]).await;
+    let why = Service::new(&without).refused().await.to_string();
+    assert!(why.contains("needs endpoint resource-manager") && why.contains("there is no endpoint"), "{why}");
 }
 
 /// Cases: ibm 41
@@ -282,6 +336,30 @@ async fn ibm_041_source_ranges_without_the_setting_are_told() {
     service.desired.source_ranges = vec!["10.0.0.0/8".to_owned()];
     assert!(service.reasons().await.contains(&"ServiceFieldsIgnored".to_owned()));
     assert!(rig.made()["security_groups"].is_null());
+}
+
+#[tokio::test]
+async fn nodes_have_a_way_out_to_their_load_balancer() {
+    let rig = Rig::with_settings(Options::instant(), &[("outboundSecurityGroup", "r006-vpc1-sg")]).await;
+    let rules = || -> Value {
+        let groups = rig.cloud.account().all(VpcKind::SecurityGroup);
+        groups.iter().find(|it| it["id"] == "r006-vpc1-sg").unwrap()["rules"].clone()
+    };
+    let mut service = Service::new(&rig).with("vpc-allow-outbound-traffic", "80");
+    service.served().await;
+    let made = rules();
+    assert_eq!((made.as_array().map(Vec::len), &made[0]["port_max"]), (Some(1), &json!(80)));
+    assert!(made[0]["remote"]["address"].as_str().unwrap().starts_with("169.48."), "{made}");
+    let begun = rig.cloud.requests().len();
+    service.served().await;
+    assert!(rig.writes_since(begun).is_empty());
+    let mut unknown = Service::new(&rig).named("other", "9c2f6f1c-9a5e-4a8e-8f0b-1f6d3f6f2a99");
+    unknown.set("vpc-allow-outbound-traffic", "443");
+    let why = refused(&rig, unknown).await;
+    assert!(why.contains("443 is no port of the Service"), "{why}");
+    service.gone().await;
+    assert_eq!(rules(), json!([]));
+    rig.cloud.assert_valid();
 }
 
 /// Cases: ibm 43

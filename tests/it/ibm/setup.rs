@@ -1,9 +1,9 @@
 //! The provider, loaded as an operator would have it, with tokens of IAM for an API key; and the account that it serves.
 
 use cloud_provider::Node;
-use egress::{AllowedAddresses, BaseUrl, CredentialKind, IbmIamSettings, IbmTokens};
+use egress::{AllowedAddresses, BaseUrl, CredentialKind, Endpoint, IbmIamSettings, IbmTokens};
 use tests::clouds::ibm::{API_KEY, Options, Simulator, World};
-use tests::vendor::loading::Secret;
+use tests::vendor::loading::{Secret, endpoint, may_read};
 use tests::vendor::{Differences, IbmCloud, ProviderRig, Vendor as _, ibm};
 
 pub(crate) use tests::vendor::{Service, joining, node, port};
@@ -32,17 +32,23 @@ impl Rig {
     pub(crate) async fn with_settings(options: Options, more: &[(&'static str, &'static str)]) -> Self {
         let usual = [IbmCloud::SETTINGS, IbmCloud::FAST].concat();
         let usual = usual.into_iter().filter(|(name, _)| !more.iter().any(|(it, _)| it == name));
-        Self::with_all(options, &usual.chain(more.iter().copied()).collect::<Vec<_>>()).await
+        Self::with_all(options, &usual.chain(more.iter().copied()).collect::<Vec<_>>(), false).await
+    }
+
+    /// With the endpoint of the resource manager, and a resource group by its name.
+    pub(crate) async fn with_resource_group(name: &'static str) -> Self {
+        let settings = [IbmCloud::SETTINGS, IbmCloud::FAST, &[("g2ResourceGroupName", name)]].concat();
+        Self::with_all(Options::instant(), &settings, true).await
     }
 
     /// On classic infrastructure.
     pub(crate) async fn classic() -> Self {
         let settings = IbmCloud::SETTINGS.iter().filter(|(name, _)| !["vpcID", "g2VpcSubnetNames"].contains(name));
         let settings: Vec<_> = settings.copied().chain([("clusterDefaultProvider", "classic")]).collect();
-        Self::with_all(Options::instant(), &settings).await
+        Self::with_all(Options::instant(), &settings, false).await
     }
 
-    async fn with_all(options: Options, all: &[(&'static str, &'static str)]) -> Self {
+    async fn with_all(options: Options, all: &[(&'static str, &'static str)], has_manager: bool) -> Self {
         let cloud = Simulator::start(options).await.unwrap();
         for account in [cloud.account(), cloud.other_account()] {
             account.with(World::build_plain);
@@ -54,8 +60,13 @@ impl Rig {
             ca_file: Some(cloud.ca_file()),
             proxy: None,
         };
+        let manager = Endpoint {
+            allow: vec![may_read(&["/resource_groups"])],
+            ..endpoint("resource-manager", &format!("{}/v2", cloud.base_url()))
+        };
         let settings = Differences {
             settings: all,
+            more_endpoints: has_manager.then_some(manager).into_iter().collect(),
             credential: Some(CredentialKind::IbmIam(Box::new(settings))),
             ..Differences::default()
         };

@@ -1,5 +1,9 @@
 //! A simulated environment of Rancher 1.x: hosts with addresses, a stack, load balancers and external services with states and actions.
 //!
+//! It answers eight collections: hosts, all addresses and those of a host, stacks, settings, load balancers, the services that one of them is linked
+//! to, and external services. The services that use another one (`consumedbyservices`) are not among them: Rancher's own manager asks for them
+//! because external services are several load balancers' there, and here each is one Service's.
+//!
 //! It has no published description any more: it says itself in which requests something is wrong. Its lists come from one database, and
 //! are late only where a test says so: behind a cache, or another server of Rancher's.
 

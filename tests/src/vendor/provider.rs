@@ -49,6 +49,8 @@ pub struct Differences<'a> {
     pub also_allowed: &'a [Value],
     /// Whether the egress's limits are an operator's defaults: 20 requests a second, and answers that serve several.
     pub usual_limits: bool,
+    /// More endpoints at the same cloud, which have the usual one's credential.
+    pub more_endpoints: Vec<Endpoint>,
     /// A second endpoint, and its credential.
     pub second: Option<(Endpoint, CredentialSettings)>,
     /// The credential, in the place of the cloud's token as a bearer's.
@@ -73,7 +75,8 @@ impl<V: Vendor> ProviderRig<V> {
 
     /// The provider as the shipped configuration has it but for these differences, over a cloud.
     pub async fn over(cloud: Simulator<V::Cloud>, differences: Differences<'_>) -> ProviderRig<V> {
-        let Differences { settings, allowed, also_allowed, usual_limits, second, credential: kind } = differences;
+        let Differences { settings, allowed, also_allowed, usual_limits, more_endpoints, second, credential: kind } =
+            differences;
         let settings = [V::NAMEABLE, settings].concat();
         let is_in_files =
             |it: &CredentialKind| matches!(it, CredentialKind::Acs3(it) if matches!(it.keys, Acs3Keys::Files { .. }));
@@ -102,6 +105,9 @@ impl<V: Vendor> ProviderRig<V> {
         };
         let mut endpoints: Vec<Endpoint> =
             [&[V::ENDPOINT][..], V::OTHER_ENDPOINTS].concat().into_iter().map(of_name).collect();
+        let with_token =
+            |it: Endpoint| Endpoint { credential: Some("token".to_owned()), ca_file: Some(cloud.ca_file()), ..it };
+        endpoints.extend(more_endpoints.into_iter().map(with_token));
         let mut credentials = vec![CredentialSettings {
             name: "token".to_owned(),
             kind: kind.unwrap_or_else(|| CredentialKind::Bearer { file: token.path() }),

@@ -46,7 +46,7 @@ struct VpcBalancerProfile {
     family: String,
 }
 
-/// A listener: a port that clients dial.
+/// A listener: a port that clients dial, or the first of several.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct VpcListener {
     pub(crate) id: String,
@@ -54,6 +54,7 @@ pub(crate) struct VpcListener {
     pub(crate) protocol: String,
     pub(crate) default_pool: Option<VpcPoolReference>,
     pub(crate) idle_connection_timeout: Option<u32>,
+    port_max: Option<u16>,
 }
 
 /// A pool as others refer to it.
@@ -103,6 +104,13 @@ pub(crate) struct VpcMemberTarget {
     pub(crate) address: String,
 }
 
+impl VpcListener {
+    /// The last port that it takes.
+    pub(crate) fn last(&self) -> u16 {
+        self.port_max.unwrap_or(self.port)
+    }
+}
+
 impl VpcBalancer {
     /// Whether its profile says that it is a network load balancer.
     pub(crate) fn is_network(&self) -> bool {
@@ -116,7 +124,12 @@ impl VpcBalancer {
 
     /// The public addresses that it keeps: those of an application load balancer change.
     pub(crate) fn addresses(&self) -> impl Iterator<Item = &str> {
-        self.public_ips.iter().filter(|_| self.is_network()).map(|it| &*it.address)
+        self.public_addresses().filter(|_| self.is_network())
+    }
+
+    /// The public addresses that it has now.
+    pub(crate) fn public_addresses(&self) -> impl Iterator<Item = &str> {
+        self.public_ips.iter().map(|it| &*it.address)
     }
 
     /// For a person: its id, and its name.

@@ -19,6 +19,8 @@ pub(crate) struct VpcSecurityGroup {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct LiveVpcRule {
     pub(crate) id: String,
+    #[serde(default)]
+    pub(crate) name: String,
     #[serde(flatten)]
     pub(crate) rule: VpcRule,
 }
@@ -32,20 +34,38 @@ pub(crate) struct VpcRule {
     /// `None`: all of them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) port_min: Option<u16>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    port_max: Option<u16>,
 }
 
-/// The other side of a rule. One that is a single address or another group has no network.
-#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
+/// A rule that is made with a name.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct NamedVpcRule {
+    pub(crate) name: String,
+    #[serde(flatten)]
+    pub(crate) rule: VpcRule,
+}
+
+/// The other side of a rule: a network or a single address. One that is another group is neither.
+#[derive(Clone, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub(crate) struct VpcRemote {
-    #[serde(default)]
+    #[serde(default, skip_serializing_if = "String::is_empty")]
     pub(crate) cidr_block: String,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    address: String,
 }
 
 impl VpcRule {
     /// One without ports.
     pub(crate) fn new(direction: &str, protocol: &str, network: &str) -> Self {
-        let remote = VpcRemote { cidr_block: network.to_owned() };
-        Self { direction: direction.to_owned(), protocol: protocol.to_owned(), remote, port_min: None }
+        let remote = VpcRemote { cidr_block: network.to_owned(), ..VpcRemote::default() };
+        Self { direction: direction.to_owned(), protocol: protocol.to_owned(), remote, port_min: None, port_max: None }
+    }
+
+    /// One that lets packets out to one port of an address.
+    pub(crate) fn to_port(protocol: &str, address: &str, port: u16) -> Self {
+        let remote = VpcRemote { address: address.to_owned(), ..VpcRemote::default() };
+        Self { remote, port_min: Some(port), port_max: Some(port), ..Self::new("outbound", protocol, "") }
     }
 }
 
@@ -87,7 +107,7 @@ pub(crate) fn delete(id: &str) -> Request {
 }
 
 /// The request that adds a rule.
-pub(crate) fn add_rule(id: &str, rule: &VpcRule) -> Request {
+pub(crate) fn add_rule(id: &str, rule: &impl Serialize) -> Request {
     at(Method::Post, ["security_groups", id, "rules"]).json(rule)
 }
 

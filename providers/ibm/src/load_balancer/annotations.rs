@@ -1,6 +1,6 @@
 //! The table of annotations: its rows read, refuse and describe them.
 
-use aerostat_sdk::form::{AnyCase, Custom, Integer, List, OneOf, Port, Text};
+use aerostat_sdk::form::{AnyCase, Custom, Form as _, Integer, List, OneOf, PORTS, Port, Text};
 use aerostat_sdk::{Error, Result, annotations};
 
 use crate::api::load_balancers::VpcBalancer;
@@ -65,6 +65,9 @@ aerostat_sdk::table! {
         "The security groups of the VPC that it has, five at most: they say who may reach it. Setting allowedSecurityGroups says which \
          ones may be named.").otherwise("the VPC's default group")
         .only_at_creation();
+    OUTBOUND: List<Port> = (vendor!("vpc-allow-outbound-traffic"), PORTS,
+        "The ports of the Service that nodes reach at the public addresses of the load balancer: each is a rule for each address in the security \
+         group of setting outboundSecurityGroup.");
     CHECK_PROTOCOL: OneOf<IbmCheck> = (vendor!("vpc-health-check-protocol"),
         OneOf(&[("http", IbmCheck::Http), ("https", IbmCheck::Https), ("tcp", IbmCheck::Tcp)]), "How nodes are checked.")
         .otherwise("http with externalTrafficPolicy Local, else tcp");
@@ -80,11 +83,18 @@ aerostat_sdk::table! {
         "How many failed checks take a node out.").default("2");
     CHECK_UDP: Port = (vendor!("vpc-health-check-udp"), Port,
         "The TCP port of nodes by which those of a Service of UDP are checked. Needed with externalTrafficPolicy Cluster.");
+    PORT_RANGE: List<Custom<VpcPorts>> = (vendor!("vpc-port-range"),
+        List { of: Custom { allowed: "a range of ports", parse: ports }, what: "ranges of ports", example: "30000-30010,31000-31010" },
+        "The ports that a public network load balancer takes: each range begins with a port of the Service. Packets come to nodes at the port \
+         that the client has dialled, where a Service of type NodePort has to take them.").otherwise("the ports of the Service");
     IDLE_TIMEOUT: Integer = (vendor!("vpc-idle-connection-timeout"), Integer::between(50, 7_200),
         "Seconds after which idle connections end.").otherwise("the account's");
     MEMBER_QUOTA: Integer = (vendor!("vpc-member-quota"), Integer::between(0, 50),
         "How many nodes of each zone take traffic; 0 for all that fit.").default("0");
 }
+
+/// The first and the last port of a range.
+pub(super) type VpcPorts = (u16, u16);
 
 /// A feature of a load balancer.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -127,6 +137,13 @@ fn name(text: &str) -> Option<String> {
     let is_part = |it: u8| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'-';
     let is_name = text.len() <= 63 && text.bytes().all(is_part) && text.starts_with(|it: char| it.is_ascii_lowercase());
     (is_name && !text.ends_with('-') && !text.starts_with("kube-")).then(|| text.to_owned())
+}
+
+/// A range of ports: `30000-30010`.
+fn ports(text: &str) -> Option<VpcPorts> {
+    let (first, last) = text.split_once('-')?;
+    let (first, last) = (Port.parse(first)?, Port.parse(last)?);
+    (first <= last).then_some((first, last))
 }
 
 fn item(text: &str) -> Option<String> {

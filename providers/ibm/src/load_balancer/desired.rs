@@ -6,7 +6,8 @@ use aerostat_sdk::{Error, ExternalTrafficPolicy, IpFamily, LoadBalancer, Protoco
 
 use super::annotations::{
     CHECK_DELAY, CHECK_PATH, CHECK_PORT, CHECK_PROTOCOL, CHECK_RETRIES, CHECK_TIMEOUT, CHECK_UDP, FEATURES,
-    IDLE_TIMEOUT, IP_TYPE, IbmCheck, IbmFeature, IbmReading, MEMBER_QUOTA, NAME, NODE_SELECTOR, ZONE, check_selector,
+    IDLE_TIMEOUT, IP_TYPE, IbmCheck, IbmFeature, IbmReading, MEMBER_QUOTA, NAME, NODE_SELECTOR, PORT_RANGE, VpcPorts,
+    ZONE, check_selector,
 };
 use super::{members, names, ranges};
 use crate::api::load_balancers::{VpcBalancer, VpcMember, VpcMemberTarget, VpcMonitor};
@@ -33,6 +34,8 @@ pub(super) struct DesiredVpcBalancer {
 #[derive(Debug)]
 pub(super) struct DesiredVpcPort {
     pub(super) port: u16,
+    /// The last port of a range that begins with it; the port itself without one.
+    pub(super) last: u16,
     pub(super) node_port: u16,
     pub(super) pool: String,
     pub(super) monitor: VpcMonitor,
@@ -76,6 +79,10 @@ impl DesiredVpcBalancer {
         if is_network {
             desired.check_network()?;
         }
+        if let Some(ranges) = annotations.read(&PORT_RANGE)? {
+            let is_public = live.map_or(desired.is_public, |it| it.is_public);
+            desired.widen(&ranges, is_network && is_public)?;
+        }
         if is_network != asks_for_network {
             let word = |is_network| if is_network { "a network load balancer" } else { "an application load balancer" };
             desired.warnings.immutable("its kind", word(is_network), word(asks_for_network));
@@ -99,6 +106,36 @@ impl DesiredVpcBalancer {
             )));
         }
         Ok(())
+    }
+
+    /// Gives the ports the ranges that begin with them. `is_able`: whether the load balancer takes ranges.
+    fn widen(&mut self, ranges: &[VpcPorts], is_able: bool) -> Result<()> {
+        let refused =
+            |why: std::fmt::Arguments<'_>| Err(Error::invalid(format_args!("annotation {}: {why}", PORT_RANGE.name)));
+        if !is_able {
+            return refused(format_args!(
+                "public network load balancers alone take ranges: annotation {}: nlb",
+                FEATURES.name
+            ));
+        }
+        for (first, last) in ranges {
+            let Some(port) = self.ports.iter_mut().find(|it| it.port == *first) else {
+                return refused(format_args!("{first}-{last} begins with {first}, which is no port of the Service"));
+            };
+            if port.last != port.port {
+                return refused(format_args!("two ranges begin with {first}"));
+            }
+            port.last = *last;
+        }
+        let overlap = |one: &DesiredVpcPort| self.ports.iter().find(|it| one.port < it.port && it.port <= one.last);
+        let both = self.ports.iter().find_map(|it| overlap(it).map(|other| (it, other)));
+        match both {
+            Some((it, other)) => refused(format_args!(
+                "{}-{} takes in port {}, which is a port of the Service by itself",
+                it.port, it.last, other.port
+            )),
+            None => Ok(()),
+        }
     }
 
     fn warn(&mut self, service: &LoadBalancer, live: Option<&VpcBalancer>, has_group: bool) {
@@ -171,6 +208,7 @@ fn ports(service: &LoadBalancer, annotations: Annotations<'_>) -> Result<Vec<Des
         let (monitor, is_path_chosen) = monitor(service, annotations, node_port)?;
         ports.push(DesiredVpcPort {
             port: port.port,
+            last: port.port,
             node_port,
             pool: names::pool(port, node_port),
             monitor,

@@ -21,10 +21,10 @@ use crate::settings::IbmAccountSettings;
 use crate::settings::balancers::IbmBalancerSettings;
 
 /// Rules that one call writes: it may make a hundred requests.
-const RULES_OF_ONE_CALL: usize = 50;
+pub(super) const RULES_OF_ONE_CALL: usize = 50;
 
-/// When a security group is looked for again that is being deleted.
-const SOON: Duration = Duration::from_secs(2);
+/// When a security group is looked for again that is being deleted or changed.
+pub(super) const SOON: Duration = Duration::from_secs(2);
 
 /// The reason of an event about fields without effect.
 pub(super) const IGNORED: &str = "ServiceFieldsIgnored";
@@ -117,7 +117,7 @@ impl OwnGroup<'_> {
     fn make(&self, protocol: &str) -> Result<Creation> {
         let name = self.name();
         let mut body = json!({ "name": name, "vpc": { "id": self.vpc }, "rules": rules(self.service, protocol) });
-        if let Some(group) = &self.settings.resource_group {
+        if let Some(group) = self.settings.resource_group(&self.account.account)? {
             body["resource_group"] = json!({ "id": group });
         }
         let created = api::create(&body)

@@ -187,7 +187,7 @@ pub(super) fn next(id: &str, live: &BalancerParts, desired: &DesiredVpcBalancer,
         let Some(found @ LivePool { pool, .. }) = live.pool(desired.protocol, port.port) else { continue };
         let has_proxy = pool.proxy_protocol == desired.proxy_protocol();
         if pool.name != port.pool || !has_proxy || !port.is_monitored_by(&pool.health_monitor) {
-            // Of node ports that change together one is served again before the next changes.
+            // Where node ports change together, each is served again before the next changes.
             if let Some(pool_id) = unread.filter(|_| pool.name != port.pool) {
                 return VpcNext::ReadMembers(pool_id);
             }
@@ -207,26 +207,28 @@ pub(super) fn next(id: &str, live: &BalancerParts, desired: &DesiredVpcBalancer,
         }
     }
     let Some(listeners) = &live.listeners else { return VpcNext::ReadListeners };
+    let wrong = |port: &DesiredVpcPort| {
+        let listener = listeners.iter().find(|it| it.port == port.port)?;
+        Some((listener, listener_change(listener, desired, port)?))
+    };
+    // A range that becomes narrower makes room for others.
+    let changes = desired.ports.iter().filter_map(wrong);
+    if let Some((it, body)) = changes.min_by_key(|(it, body)| body["port_max"].as_u64() > Some(it.last().into())) {
+        let request = api::change(id, "listeners", &it.id, &body);
+        return VpcNext::change(request, format!("the listener of port {} changes", it.port));
+    }
     for port in &desired.ports {
         let Some(LivePool { pool, .. }) = live.pool(desired.protocol, port.port) else {
             let body = pool_body(desired, port, addresses);
             return VpcNext::change(api::add(id, "pools", &body), format!("the pool {} is made", port.pool));
         };
-        match listeners.iter().find(|it| it.port == port.port) {
-            None => {
-                let mut body = listener_body(desired, port.port);
-                body["default_pool"] = json!({ "id": pool.id });
-                return VpcNext::change(
-                    api::add(id, "listeners", &body),
-                    format!("the listener of port {} is made", port.port),
-                );
-            }
-            Some(it) if desired.idle_timeout.is_some() && it.idle_connection_timeout != desired.idle_timeout => {
-                let body = json!({ "idle_connection_timeout": desired.idle_timeout });
-                let request = api::change(id, "listeners", &it.id, &body);
-                return VpcNext::change(request, format!("the listener of port {} changes", port.port));
-            }
-            Some(_) => {}
+        if listeners.iter().all(|it| it.port != port.port) {
+            let mut body = listener_body(desired, port);
+            body["default_pool"] = json!({ "id": pool.id });
+            return VpcNext::change(
+                api::add(id, "listeners", &body),
+                format!("the listener of port {} is made", port.port),
+            );
         }
     }
     unread.map_or(VpcNext::Nothing, VpcNext::ReadMembers)
@@ -278,9 +280,26 @@ fn pool_body(desired: &DesiredVpcBalancer, port: &DesiredVpcPort, addresses: &[S
     body
 }
 
+/// The body that makes a listener what it should be; `None` if it is.
+fn listener_change(live: &VpcListener, desired: &DesiredVpcBalancer, port: &DesiredVpcPort) -> Option<Value> {
+    let mut body = json!({});
+    if desired.idle_timeout.is_some() && live.idle_connection_timeout != desired.idle_timeout {
+        body["idle_connection_timeout"] = desired.idle_timeout.into();
+    }
+    if live.last() != port.last {
+        (body["port_min"], body["port_max"]) = (port.port.into(), port.last.into());
+    }
+    (body != json!({})).then_some(body)
+}
+
 /// The body of a listener, but for its pool.
-fn listener_body(desired: &DesiredVpcBalancer, port: u16) -> Value {
-    let mut body = json!({ "port": port, "protocol": desired.protocol });
+fn listener_body(desired: &DesiredVpcBalancer, port: &DesiredVpcPort) -> Value {
+    let mut body = json!({ "protocol": desired.protocol });
+    if port.last == port.port {
+        body["port"] = port.port.into();
+    } else {
+        (body["port_min"], body["port_max"]) = (port.port.into(), port.last.into());
+    }
     // A network load balancer hands on packets, and counts no connections.
     if !desired.is_network {
         body["connection_limit"] = CONNECTIONS.into();
@@ -299,7 +318,7 @@ pub(super) fn creation(
     group: Option<&str>,
 ) -> Value {
     let listener = |port: &DesiredVpcPort| {
-        let mut body = listener_body(desired, port.port);
+        let mut body = listener_body(desired, port);
         body["default_pool"] = json!({ "name": port.pool });
         body
     };

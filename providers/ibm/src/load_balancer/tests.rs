@@ -8,6 +8,7 @@ mod ranges;
 mod recorded;
 mod refused;
 mod sdk;
+mod way_out;
 
 use std::time::Duration;
 

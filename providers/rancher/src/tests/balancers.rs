@@ -101,12 +101,21 @@ fn load_balancer_of_another_with_the_name_of_a_service_is_told() {
 
 #[test]
 fn external_service_that_no_list_shows_is_not_left() {
-    let bare = resource("1s1", &format!("lb-{}", service("").name), MARK);
+    let mut bare = resource("1s1", &format!("lb-{}", service("").name), MARK);
+    bare["actions"] = json!({ "remove": "http://rancher.internal:8080/?action=remove" });
     let host = environment([vec![bare.clone()], Vec::new()]);
     let waits = host.run(|| Rancher::delete(&service("1s1")));
     let has_lost = |memo: &Option<String>| memo.as_ref().is_some_and(|it| it.starts_with("lost "));
     assert!(matches!(&waits, Ok(Deletion::Pending(it)) if has_lost(&it.status.memo)), "{waits:?}");
-    assert_eq!(writes(&host), [""; 0]);
+    assert_eq!(writes(&host), ["DELETE api /loadbalancerservices/1s1"], "no list has to show it");
+    let mut changing = bare.clone();
+    changing["actions"] = json!({});
+    let host = environment([vec![changing], Vec::new()]);
+    let waits = host.run(|| Rancher::delete(&service("1s1")));
+    assert!(
+        matches!(&waits, Ok(Deletion::Pending(it)) if it.status.memo.as_deref() == Some("1s1")),
+        "one that cannot go yet is remembered: {waits:?}"
+    );
     let mut leading = bare;
     leading["lbConfig"] = json!({ "portRules": [{ "serviceId": "1s2" }] });
     let host = environment([vec![leading], vec![resource("1s2", "listed-under-no-such-name", MARK)]]);

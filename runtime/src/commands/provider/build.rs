@@ -62,7 +62,7 @@ pub(crate) async fn run(flags: BuildFlags) -> Result<CommandAnswer> {
     })
 }
 
-/// What cargo builds: where it is, its bytes, and the profile in words.
+/// The artifact that cargo builds: where it is, its bytes, and the profile in words.
 async fn of_crate(folder: &Path, package: Option<&str>, example: Option<&str>) -> Result<(PathBuf, Vec<u8>, String)> {
     cargo::check_target(folder).await?;
     let profile = cargo::profile(folder).await?;

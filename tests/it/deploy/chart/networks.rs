@@ -50,6 +50,12 @@ fn cilium_lets_the_origins_of_the_endpoints_through() {
     wanted.extend(services);
     assert_eq!(BTreeSet::from_iter(openstack), BTreeSet::from_iter(wanted));
 
+    let manager = "resource-controller.cloud.ibm.com:443".to_owned();
+    let ibm = names(&policy("cilium", "ibm", json!({ "settings": { "g2ResourceGroupName": "shop" } })));
+    assert!(ibm.contains(&manager), "{ibm:?}");
+    let by_id = names(&policy("cilium", "ibm", json!({ "settings": { "resourceGroupID": "rg1" } })));
+    assert!(!by_id.contains(&manager), "nobody is asked for an id: {by_id:?}");
+
     let endpoint = json!({ "name": "api", "baseUrl": "http://api.example.com:8080/v2", "allow": [] });
     let more = json!({ "config": { "endpoints": [endpoint] },
         "networkPolicy": { "origins": ["https://192.0.2.7", "https://proxy.example.com:3128"] } });

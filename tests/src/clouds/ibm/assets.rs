@@ -11,10 +11,13 @@ use super::behaviour::Behaviour;
 use super::iam::Iam;
 use super::kind::VpcKind;
 use super::world::World;
-use super::{errors, published, vpc};
+use super::{errors, published, region, vpc};
 
 /// Where IAM gives tokens.
 const TOKEN: &str = "/identity/token";
+
+/// Where the resource manager has the account's resource groups.
+const RESOURCE_GROUPS: &str = "/v2/resource_groups";
 
 /// The possessions of an account in a region.
 #[derive(Debug)]
@@ -48,6 +51,9 @@ impl Cloud for Assets {
     fn act(&self, request: &Recorded) -> Answer {
         if request.path == TOKEN {
             return self.iam.give(request, &self.account);
+        }
+        if request.path == RESOURCE_GROUPS {
+            return self.resource_groups(request);
         }
         match request.path.strip_prefix("/v1/") {
             Some(path) => {
@@ -91,6 +97,16 @@ impl Assets {
     /// An account with nothing in it.
     pub(super) fn new(behaviour: Behaviour, iam: Arc<Iam>, account: &str) -> Assets {
         Assets { iam, account: account.to_owned(), world: Shared::new(World::new(behaviour, account)) }
+    }
+
+    /// The resource groups that a request asks for.
+    fn resource_groups(&self, request: &Recorded) -> Answer {
+        let is = |key: &str, value: &str| request.query_value(key).is_none_or(|it| it == value);
+        let shown =
+            region::RESOURCE_GROUPS.into_iter().filter(|(_, name)| is("name", name) && is("account_id", &self.account));
+        let shown =
+            shown.map(|(id, name)| json!({ "id": id, "name": name, "account_id": self.account, "state": "ACTIVE" }));
+        Answer::ok(&json!({ "resources": shown.collect::<Vec<_>>() }))
     }
 
     /// IAM, which is one for all accounts.

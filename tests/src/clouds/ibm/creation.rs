@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::errors::{Refused, bad_field, not_found, over_quota, taken};
 use super::kind::VpcKind;
 use super::parts;
-use super::region::usual_group;
+use super::region::{RESOURCE_GROUPS, usual_group};
 use super::values::{list, name, text};
 use super::world::World;
 
@@ -46,11 +46,11 @@ pub(super) fn create(world: &mut World, body: &Value) -> Result<String, Refused>
         return Err(bad_field("subnets", "a network load balancer has one"));
     }
     let group = body["resource_group"]["id"].as_str().unwrap_or("rg0001");
-    if !["rg0001", "rg0002"].contains(&group) {
+    if RESOURCE_GROUPS.into_iter().all(|(id, _)| id != group) {
         return Err(not_found("The resource group", group));
     }
     let groups = groups(world, &vpc, body)?;
-    check_parts(body, family)?;
+    check_parts(body, family, is_public)?;
     let [high, low] = u16::try_from(world.next() % 60_000).unwrap_or_default().to_be_bytes();
     let addresses = if is_public { json!([format!("169.48.{high}.{low}")]) } else { json!([]) };
     let id = world.insert(
@@ -94,7 +94,7 @@ fn groups(world: &World, vpc: &str, body: &Value) -> Result<Vec<String>, Refused
     named.iter().map(id).collect()
 }
 
-fn check_parts(body: &Value, family: &str) -> Result<(), Refused> {
+fn check_parts(body: &Value, family: &str, is_public: bool) -> Result<(), Refused> {
     let (pools, listeners) = (list(body, "pools"), list(body, "listeners"));
     for (field, all) in [("pools", pools), ("listeners", listeners)] {
         if all.len() > parts::MOST {
@@ -108,11 +108,10 @@ fn check_parts(body: &Value, family: &str) -> Result<(), Refused> {
             return Err(taken("A pool", text(pool, "name")));
         }
     }
-    let mut ports = BTreeSet::new();
-    for listener in listeners {
-        parts::check_listener(listener, family)?;
-        if !ports.insert((text(listener, "protocol") == "udp", listener["port"].as_u64())) {
-            return Err(taken("A listener", &listener["port"].to_string()));
+    for (at, listener) in listeners.iter().enumerate() {
+        parts::check_listener(listener, family, is_public)?;
+        if listeners[..at].iter().any(|it| parts::share_a_port(it, listener)) {
+            return Err(taken("A listener", &parts::ports_of(listener).0.to_string()));
         }
         let pool = &listener["default_pool"];
         if !pool.is_null() && !names.contains(text(pool, "name")) {

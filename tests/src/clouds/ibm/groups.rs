@@ -7,7 +7,7 @@ use crate::simulator::{Answer, Recorded};
 
 use super::errors::{Refused, bad_field, busy, not_found, over_quota, refused, taken};
 use super::kind::VpcKind;
-use super::values::{list, name, number, parsed, text, word};
+use super::values::{is_address, list, name, number, parsed, text, word};
 use super::world::World;
 use super::{creation, presented};
 
@@ -66,12 +66,22 @@ fn made(world: &mut World, rule: &Value) -> Result<Value, Refused> {
             false => drop(number(rule, field, 1, 65_535)?),
         }
     }
-    let network = rule["remote"]["cidr_block"].as_str().unwrap_or("0.0.0.0/0");
-    super::routes::destination(network)?;
+    let remote = match rule["remote"]["address"].as_str() {
+        Some(address) if is_address(address) => json!({ "address": address }),
+        Some(other) => return Err(bad_field("remote", other)),
+        None => {
+            let network = rule["remote"]["cidr_block"].as_str().unwrap_or("0.0.0.0/0");
+            super::routes::destination(network)?;
+            json!({ "cidr_block": network })
+        }
+    };
     let id = format!("r006-rule-{}", world.next());
+    let own = match rule["name"].as_str() {
+        Some(text) => name("name", text)?,
+        None => id.clone(),
+    };
     let mut made = json!({
-        "id": id, "name": id, "direction": rule["direction"], "protocol": rule["protocol"], "ip_version": "ipv4",
-        "remote": { "cidr_block": network },
+        "id": id, "name": own, "direction": rule["direction"], "protocol": rule["protocol"], "ip_version": "ipv4", "remote": remote,
     });
     for field in ["port_min", "port_max"] {
         if !rule[field].is_null() {
@@ -89,6 +99,9 @@ fn add_rule(world: &mut World, id: &str, body: &Value) -> Result<Answer, Refused
     };
     if list(found(world, id)?, "rules").iter().any(same) {
         return Err(refused(409, "security_group_rule_exists", "There is such a rule already"));
+    }
+    if list(found(world, id)?, "rules").iter().any(|it| it["name"] == rule["name"]) {
+        return Err(taken("A rule", text(&rule, "name")));
     }
     let own = text(&rule, "id").to_owned();
     if let Some(rules) = rules(world, id) {

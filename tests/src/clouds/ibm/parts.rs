@@ -43,11 +43,22 @@ pub(super) fn change(
     path: &[&str],
     request: &Recorded,
 ) -> Result<Answer, Refused> {
-    let family = world.get(VpcKind::LoadBalancer, balancer).map_or("", |it| text(it, "family")).to_owned();
+    let live = world.get(VpcKind::LoadBalancer, balancer).ok_or_else(|| not_found("The load balancer", balancer))?;
+    let family = text(live, "family").to_owned();
+    let is_public = live["is_public"] == json!(true);
     match (method, path) {
-        (&Method::POST, ["listeners"]) => add_listener(world, balancer, &family, &parsed(request)?),
+        (&Method::POST, ["listeners"]) => {
+            let body = parsed(request)?;
+            check_listener(&body, &family, is_public)?;
+            add_listener(world, balancer, &body)
+        }
         (&Method::POST, ["pools"]) => add_pool(world, balancer, &family, &parsed(request)?),
-        (&Method::PATCH, ["listeners", id]) => patch_listener(world, balancer, &family, id, &parsed(request)?),
+        (&Method::PATCH, ["listeners", id]) => {
+            let (patched, judged) = patched_listener(world, balancer, id, &parsed(request)?)?;
+            check_listener(&judged, &family, is_public)?;
+            put(world, VpcKind::Listener, id, patched);
+            one(world, VpcKind::Listener, balancer, id)
+        }
         (&Method::PATCH, ["pools", id]) => patch_pool(world, balancer, &family, id, &parsed(request)?),
         (&Method::DELETE, ["listeners", id]) => {
             found(world, VpcKind::Listener, balancer, id)?;
@@ -110,14 +121,13 @@ fn change_members(
     }
 }
 
-fn add_listener(world: &mut World, balancer: &str, family: &str, body: &Value) -> Result<Answer, Refused> {
-    check_listener(body, family)?;
+fn add_listener(world: &mut World, balancer: &str, body: &Value) -> Result<Answer, Refused> {
     let others = world.of(VpcKind::Listener, "balancer", balancer);
     if others.len() >= MOST {
         return Err(over_quota("listeners", MOST));
     }
-    if others.iter().any(|it| it["port"] == body["port"] && it["protocol"] == body["protocol"]) {
-        return Err(taken("A listener", &body["port"].to_string()));
+    if others.iter().any(|it| share_a_port(it, body)) {
+        return Err(taken("A listener", &ports_of(body).0.to_string()));
     }
     let pool = &body["default_pool"]["id"];
     if let Some(id) = pool.as_str() {
@@ -140,22 +150,36 @@ fn add_pool(world: &mut World, balancer: &str, family: &str, body: &Value) -> Re
     created(world, VpcKind::Pool, balancer, &id)
 }
 
-fn patch_listener(world: &mut World, balancer: &str, family: &str, id: &str, patch: &Value) -> Result<Answer, Refused> {
+/// A listener as a change leaves it, and that with what is judged of it: times that the change does not name are not.
+fn patched_listener(world: &World, balancer: &str, id: &str, patch: &Value) -> Result<(Value, Value), Refused> {
     let mut live = found(world, VpcKind::Listener, balancer, id)?.clone();
     if let Some(pool) = patch["default_pool"]["id"].as_str() {
         found(world, VpcKind::Pool, balancer, pool)?;
         live["pool"] = json!(pool);
     }
-    for key in ["connection_limit", "idle_connection_timeout", "port", "protocol", "accept_proxy_protocol"] {
+    for key in [
+        "connection_limit",
+        "idle_connection_timeout",
+        "port",
+        "port_max",
+        "port_min",
+        "protocol",
+        "accept_proxy_protocol",
+    ] {
         if !patch[key].is_null() {
             live[key] = patch[key].clone();
         }
     }
+    let (first, last) = ports_of(if patch["port"].is_null() { &live } else { patch });
+    (live["port"], live["port_min"], live["port_max"]) = (json!(first), json!(first), json!(last));
+    let others = world.of(VpcKind::Listener, "balancer", balancer);
+    if others.iter().any(|it| it["id"] != live["id"] && share_a_port(it, &live)) {
+        return Err(taken("A listener", &first.to_string()));
+    }
     let mut judged = live.clone();
+    judged["port"] = Value::Null;
     judged["idle_connection_timeout"] = patch["idle_connection_timeout"].clone();
-    check_listener(&judged, family)?;
-    put(world, VpcKind::Listener, id, live);
-    one(world, VpcKind::Listener, balancer, id)
+    Ok((live, judged))
 }
 
 fn patch_pool(world: &mut World, balancer: &str, family: &str, id: &str, patch: &Value) -> Result<Answer, Refused> {
@@ -174,11 +198,38 @@ fn patch_pool(world: &mut World, balancer: &str, family: &str, id: &str, patch: 
     one(world, VpcKind::Pool, balancer, id)
 }
 
+/// The first and the last port of a listener: it has one, or a range.
+pub(super) fn ports_of(it: &Value) -> (u64, u64) {
+    let port = |key: &str| it[key].as_u64();
+    let first = port("port_min").or(port("port")).unwrap_or_default();
+    (first, port("port_max").unwrap_or(first))
+}
+
+/// Whether two listeners take one port of one protocol.
+pub(super) fn share_a_port(one: &Value, other: &Value) -> bool {
+    let ((first, last), (other_first, other_last)) = (ports_of(one), ports_of(other));
+    let is_udp = |it: &Value| text(it, "protocol") == "udp";
+    is_udp(one) == is_udp(other) && first <= other_last && other_first <= last
+}
+
 /// Refuses a listener that cannot be, but for its pool.
-pub(super) fn check_listener(body: &Value, family: &str) -> Result<(), Refused> {
+pub(super) fn check_listener(body: &Value, family: &str, is_public: bool) -> Result<(), Refused> {
     let words: &[&str] = if family == "network" { &["tcp", "udp"] } else { &["http", "https", "tcp"] };
     word(body, "protocol", words)?;
-    number(body, "port", 1, 65_535)?;
+    if body["port_min"].is_null() && body["port_max"].is_null() {
+        number(body, "port", 1, 65_535)?;
+    } else {
+        let (first, last) = (number(body, "port_min", 1, 65_535)?, number(body, "port_max", 1, 65_535)?);
+        if !body["port"].is_null() {
+            return Err(bad_field("port", "it stands beside port_min and port_max"));
+        }
+        if first > last {
+            return Err(bad_field("port_max", "it is less than port_min"));
+        }
+        if first < last && !(family == "network" && is_public) {
+            return Err(bad_field("port_max", "public network load balancers alone have ranges of ports"));
+        }
+    }
     if family == "network" && !body["idle_connection_timeout"].is_null() {
         return Err(bad_field("idle_connection_timeout", "a network load balancer has none"));
     }
@@ -267,10 +318,12 @@ fn insert_member(world: &mut World, balancer: &str, pool: &str, body: &Value) ->
 pub(super) fn insert_listener(world: &mut World, balancer: &str, body: &Value, pool: &Value) -> String {
     let limit = body["connection_limit"].as_u64().unwrap_or(15_000);
     let timeout = body["idle_connection_timeout"].as_u64().unwrap_or(50);
+    let (first, last) = ports_of(body);
     world.insert(
         VpcKind::Listener,
         json!({
-            "balancer": balancer, "pool": pool, "port": body["port"], "protocol": body["protocol"], "connection_limit": limit,
+            "balancer": balancer, "pool": pool, "port": first, "port_min": first, "port_max": last, "protocol": body["protocol"],
+            "connection_limit": limit,
             "idle_connection_timeout": timeout, "accept_proxy_protocol": body["accept_proxy_protocol"].as_bool().unwrap_or_default(),
         }),
     )

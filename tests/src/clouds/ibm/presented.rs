@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::kind::VpcKind;
-use super::region::{REGION, usual_group, usual_table};
+use super::region::{REGION, RESOURCE_GROUPS, usual_group, usual_table};
 use super::values::text;
 use super::world::World;
 
@@ -70,7 +70,7 @@ fn zone(name: &str) -> Value {
 }
 
 fn group(id: &str) -> Value {
-    let name = if id == "rg0001" { "Default" } else { "other" };
+    let name = RESOURCE_GROUPS.into_iter().find(|it| it.0 == id).map_or("", |it| it.1);
     json!({ "id": id, "name": name, "href": format!("https://resource-controller.cloud.ibm.com/v2/resource_groups/{id}") })
 }
 
@@ -314,7 +314,8 @@ fn at(world: &World, it: &Value) -> String {
 
 fn listener(world: &World, it: &Value) -> Value {
     let mut shown = json!({
-        "port": it["port"], "port_min": it["port"], "port_max": it["port"], "protocol": it["protocol"],
+        "port": it["port"], "port_min": it["port"], "port_max": it["port_max"].as_u64().or(it["port"].as_u64()),
+        "protocol": it["protocol"],
         "connection_limit": it["connection_limit"], "idle_connection_timeout": it["idle_connection_timeout"],
         "accept_proxy_protocol": it["accept_proxy_protocol"], "provisioning_status": at(world, it), "policies": [],
     });

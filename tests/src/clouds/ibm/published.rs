@@ -1,4 +1,4 @@
-//! The vendor's description of the VPC in the language that the simulator's core checks, with IAM beside it.
+//! The vendor's description of the VPC in the language that the simulator's core checks, with IAM and the resource manager beside it.
 //!
 //! It was made from the official SDK (`tests/api/README.md`): operations with what they take and answer, and models with their required
 //! fields, enumerations and alternatives. Statuses and refusals are those of the API's documentation.
@@ -38,6 +38,11 @@ fn whole() -> Value {
     );
     schemas.insert("TokenAnswer".to_owned(), token_answer());
     schemas.insert("TokenRefusal".to_owned(), token_refusal());
+    let groups = json!({ "type": "array", "items": texts(&["id", "name", "account_id", "state"], &[]) });
+    schemas.insert(
+        "ResourceGroups".to_owned(),
+        json!({ "type": "object", "properties": { "resources": groups }, "required": ["resources"] }),
+    );
     let mut paths = Map::new();
     for operation in published["operations"].as_object().expect("operations by name").values() {
         let item = paths.entry(format!("/v1{}", text(&operation["path"]))).or_insert_with(|| json!({}));
@@ -49,6 +54,12 @@ fn whole() -> Value {
     paths.insert(
         "/identity/token".to_owned(),
         json!({ "post": { "requestBody": { "content": form }, "responses": responses } }),
+    );
+    let filter = |name: &str| json!({ "name": name, "in": "query", "schema": { "type": "string" } });
+    let responses = json!({ "200": content(&reference("ResourceGroups")), "default": content(&reference("Refusal")) });
+    paths.insert(
+        "/v2/resource_groups".to_owned(),
+        json!({ "get": { "parameters": [filter("account_id"), filter("name")], "responses": responses } }),
     );
     json!({ "openapi": "3.0.3", "paths": paths, "components": { "schemas": schemas } })
 }

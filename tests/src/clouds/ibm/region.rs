@@ -27,6 +27,9 @@ const SUBNETS: [(&str, &str, &str, &str, &str); 5] = [
     ("0717-s5", "sub-10", "us-south-1", "10.250.0.0/24", OTHER_VPC),
 ];
 
+/// The ids and the names of resource groups: two have one name.
+pub(super) const RESOURCE_GROUPS: [(&str, &str); 3] = [("rg0001", "Default"), ("rg0002", "other"), ("rg0003", "other")];
+
 impl World {
     /// Puts two VPCs with their subnets, where nothing is.
     pub fn build_plain(&mut self) {

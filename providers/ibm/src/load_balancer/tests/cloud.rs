@@ -29,6 +29,8 @@ pub(super) struct FakeVpc {
     pub(super) ends_in: &'static str,
     /// The most rules of a security group.
     pub(super) most_rules: usize,
+    /// The ids and the names of the account's resource groups.
+    pub(super) resource_groups: Vec<(&'static str, &'static str)>,
 }
 
 impl Default for FakeVpc {
@@ -43,6 +45,7 @@ impl Default for FakeVpc {
             refuses: None,
             ends_in: "active",
             most_rules: 250,
+            resource_groups: Vec::new(),
         }
     }
 }
@@ -100,6 +103,7 @@ impl FakeVpc {
         let mut listeners = Vec::new();
         for mut listener in body["listeners"].as_array().cloned().unwrap_or_default() {
             listener["id"] = self.id("listener").into();
+            with_port(&mut listener);
             let pool = pools
                 .iter()
                 .find(|it| it["name"] == listener["default_pool"]["name"])
@@ -232,6 +236,7 @@ impl FakeVpc {
             (Method::Post, ["listeners"]) => {
                 let mut listener = body;
                 listener["id"] = self.id("listener").into();
+                with_port(&mut listener);
                 let pool = find(&live["pools"], listener["default_pool"]["id"].as_str().unwrap()).unwrap();
                 listener["default_pool"]["name"] = live["pools"][pool]["name"].clone();
                 live["listeners"].as_array_mut().unwrap().push(listener.clone());
@@ -281,8 +286,13 @@ impl FakeCloud for FakeVpc {
 
     fn answer(&mut self, request: &Request, moment: FakeMoment) -> Response {
         self.settle(moment);
-        crate::tests::published::check(request);
         let query = |name: &str| request.query.iter().find(|(it, _)| it == name).map(|(_, value)| value.as_str());
+        if request.endpoint == "resource-manager" {
+            assert_eq!((&request.path[..], query("account_id")), (&["resource_groups".to_owned()][..], Some("acc")));
+            let shown = self.resource_groups.iter().map(|(id, name)| json!({ "id": id, "name": name }));
+            return reply(200, json!({ "resources": shown.collect::<Vec<_>>() }));
+        }
+        crate::tests::published::check(request);
         let body: Value = match &request.body {
             Some(Body::Bytes(bytes)) => serde_json::from_slice(bytes).unwrap(),
             _ => Value::Null,
@@ -395,6 +405,13 @@ impl FakeCloud for FakeVpc {
 
     fn refused(&self, _request: &Request) -> Response {
         error(400, "bad_field")
+    }
+}
+
+/// A listener of several ports shows the first of them as its port.
+fn with_port(listener: &mut Value) {
+    if listener["port"].is_null() {
+        listener["port"] = listener["port_min"].clone();
     }
 }
 

@@ -34,6 +34,60 @@ fn a_network_one_is_in_one_subnet_and_keeps_its_address() {
     assert_eq!(played.settle(&mut service), [""; 0], "it is found by its name");
 }
 
+const RANGE: &str = "vpc-port-range";
+
+/// The same with these ranges of ports.
+fn ranged(mut service: LoadBalancer, ranges: &str) -> LoadBalancer {
+    service.annotations.retain(|(key, _)| !key.ends_with(RANGE));
+    service.with_annotation(format!("{PREFIX}{RANGE}"), ranges)
+}
+
+#[test]
+fn a_range_of_ports_is_one_listener() {
+    let played = Played::new(FakeVpc::default());
+    let mut service = ranged(network(Protocol::Tcp), "80-90");
+    assert_eq!(played.settle(&mut service), ["POST "]);
+    assert_eq!(
+        played.bodies()[0]["listeners"],
+        json!([{ "port_min": 80, "port_max": 90, "protocol": "tcp", "default_pool": { "name": "tcp-80-30080" } }])
+    );
+    assert_eq!(played.settle(&mut service), [""; 0]);
+
+    service.ports.insert(0, Port::new(Protocol::Tcp, 85, 30_085));
+    service = ranged(service, "80-84");
+    let written = played.settle(&mut service);
+    assert_eq!(written, ["PATCH /lb-1/listeners/listener-5", "POST /lb-1/pools", "POST /lb-1/listeners"]);
+    assert_eq!(played.bodies()[1], json!({ "port_min": 80, "port_max": 84 }), "it makes room first");
+    service = ranged(service, "85-99,80-82");
+    let bodies = played.bodies().len();
+    assert_eq!(played.settle(&mut service).len(), 2);
+    let narrower_first = [json!({ "port_min": 80, "port_max": 82 }), json!({ "port_min": 85, "port_max": 99 })];
+    assert_eq!(played.bodies()[bodies..], narrower_first);
+    service.annotations.retain(|(key, _)| !key.ends_with(RANGE));
+    assert_eq!(played.settle(&mut service).len(), 2, "without ranges each takes its port alone");
+    assert_eq!(played.bodies().last(), Some(&json!({ "port_min": 80, "port_max": 80 })));
+}
+
+#[test]
+fn ranges_of_ports_that_cannot_be_are_refused() {
+    let two = || network(Protocol::Tcp).with_port(Port::new(Protocol::Tcp, 85, 30_085));
+    for (service, ranges, part) in [
+        (two(), "81-90", "81-90 begins with 81, which is no port of the Service"),
+        (two(), "80-90", "80-90 takes in port 85"),
+        (two(), "85-90,80-85", "80-85 takes in port 85"),
+        (two(), "80-82,80-84", "two ranges begin with 80"),
+        (two().with_annotation(format!("{PREFIX}ip-type"), "private"), "80-84", "public network load balancers alone"),
+    ] {
+        let played = Played::new(FakeVpc::default());
+        let refused = played.host.run(|| Ibm::ensure(&ranged(service, ranges)));
+        assert!(
+            matches!(&refused, Err(Error::Invalid(why)) if why.contains(part) && why.contains(RANGE)),
+            "{refused:?}"
+        );
+        assert!(played.host.bodies().is_empty());
+    }
+}
+
 #[test]
 fn an_address_that_another_one_has_by_now_proves_nothing() {
     let played = Played::new(FakeVpc::default());

@@ -1,6 +1,7 @@
 //! Owners of load balancers: a name that somebody chose proves nothing.
 
 use super::*;
+use crate::settings::balancers::IbmBalancerSettings;
 
 /// A load balancer that was made by hand.
 fn body(subnet: &str) -> Value {
@@ -30,6 +31,72 @@ fn ibm_040_a_resource_group_is_an_id_that_nobody_is_asked_for() {
     assert_eq!(played.settle(&mut service()), ["POST "]);
     assert_eq!(played.bodies()[0]["resource_group"], json!({ "id": "rg0002" }));
     assert!(played.host.requests().iter().all(|it| it.contains(" vpc /")), "{:?}", played.host.requests());
+}
+
+/// A cluster whose resource group is known by its name, in an account with these.
+fn with_groups(groups: &[(&'static str, &'static str)]) -> Played {
+    let mut cloud = FakeVpc::default();
+    cloud.resource_groups = groups.to_vec();
+    Played::new(cloud).with("g2ResourceGroupName", "shop")
+}
+
+#[test]
+fn resource_groups_may_be_known_by_their_names() {
+    let played = with_groups(&[("rg1", "shop-2"), ("rg2", "shop")]);
+    assert_eq!(played.settle(&mut service()), ["POST "]);
+    assert_eq!(played.bodies()[0]["resource_group"], json!({ "id": "rg2" }));
+    let asked = played.host.requests().into_iter().filter(|it| it.contains("resource-manager"));
+    assert_eq!(
+        asked.collect::<Vec<_>>(),
+        ["GET resource-manager /resource_groups?account_id=acc&name=shop"],
+        "once, without what requests to the VPC carry"
+    );
+    let ranged = with_groups(&[("rg2", "shop")]).with("sourceRangeGroups", "true");
+    let mut service = LoadBalancer { source_ranges: vec!["10.0.0.0/8".to_owned()], ..service() };
+    ranged.settle(&mut service);
+    assert_eq!(ranged.bodies()[0]["resource_group"], json!({ "id": "rg2" }), "the security group's, too");
+}
+
+#[test]
+fn resource_groups_that_are_none_or_several_are_refused() {
+    for (groups, part) in [
+        (
+            &[("rg1", "shop-2")][..],
+            "account acc has no resource group \"shop\", or the credential lacks the role Viewer",
+        ),
+        (&[("rg1", "shop"), ("rg2", "shop")][..], "account acc has 2 resource groups \"shop\": write resourceGroupID"),
+    ] {
+        let played = with_groups(groups);
+        let mut service = service();
+        let refused = (0..2).map(|_| played.call(&mut service)).last().unwrap();
+        let why = match &refused {
+            Err(error) => error.why(),
+            Ok(Progress::Failed(failed)) => failed.error.why(),
+            other => panic!("{other:?}"),
+        };
+        assert!(why.contains(part), "{why}");
+        assert!(played.host.bodies().is_empty());
+    }
+    let both = Played::new(FakeVpc::default()).with("g2ResourceGroupName", "shop").with("resourceGroupID", "rg1");
+    let refused = both.call(&mut service());
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("take one of them out")), "{refused:?}");
+}
+
+#[test]
+fn resource_managers_have_an_endpoint_where_a_group_has_a_name() {
+    let described =
+        |host: Host| host.without_cluster().run(<Ibm as aerostat_sdk::Provider>::describe).unwrap().endpoints;
+    let usual = crate::tests::settings();
+    assert_eq!(described(usual.clone()).len(), 1);
+    let named = usual.setting("g2ResourceGroupName", "shop");
+    assert_eq!(described(named.clone())[1].name, "resource-manager");
+    let denied = named.answers(|_| Err(testing::Failure::Denied("there is no such endpoint".to_owned())));
+    let refused = denied.run(|| IbmBalancerSettings::read()?.resource_group("acc"));
+    let part = "needs endpoint resource-manager with GET /resource_groups";
+    assert!(
+        matches!(&refused, Err(Error::Denied(why)) if why.contains(part) && why.contains("resourceGroupID")),
+        "{refused:?}"
+    );
 }
 
 #[test]

@@ -33,7 +33,7 @@ impl Played {
     }
 
     /// Deletes the Service, and answers what was sent.
-    fn gone(&self, service: &LoadBalancer) -> Vec<String> {
+    pub(super) fn gone(&self, service: &LoadBalancer) -> Vec<String> {
         let before = self.host.requests().len();
         for _ in 0..50 {
             let host = self.host.clone().at(self.cloud.borrow().now());

@@ -47,6 +47,10 @@ fn ibm_024_to_027_bad_values_of_annotations_are_named() {
         ("vpc-health-check-timeout", "60", "is not a whole number from 1 to 59"),
         ("vpc-health-check-retries", "0", "is not a whole number from 1 to 10"),
         ("vpc-idle-connection-timeout", "49", "is not a whole number from 50 to 7200"),
+        ("vpc-port-range", "80-90", "public network load balancers alone take ranges"),
+        ("vpc-port-range", "80", "is not a list of ranges of ports such as 30000-30010"),
+        ("vpc-port-range", "90-80", "is not a list of ranges of ports"),
+        ("vpc-port-range", "80-65536", "is not a list of ranges of ports"),
         ("vpc-member-quota", "51", "is not a whole number from 0 to 50"),
     ] {
         let why = refused(annotated(name, value));

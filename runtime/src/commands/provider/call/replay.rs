@@ -105,7 +105,7 @@ pub(super) async fn config_of(
     recorded(config, conversation)
 }
 
-/// What the module asks for, where it was recorded, and with nobody's credential.
+/// The config that the module asks for, where it was recorded, and with nobody's credential.
 fn recorded(mut config: CloudConfig, conversation: &Conversation) -> Result<CloudConfig> {
     config.credentials = Vec::new();
     config.provider.settings = conversation.settings.clone().into_iter().collect();

@@ -1,0 +1,93 @@
+//! The way out from nodes to their own load balancer: rules of the nodes' security group, each with the Service's UID in its name.
+
+use super::*;
+
+const OUTBOUND: &str = "vpc-allow-outbound-traffic";
+const SETTING: &str = "outboundSecurityGroup";
+/// The beginning of the names of the Service's rules.
+const MARK: &str = "kube-0e2f6f1c9a5e4a8e8f0b1f6d3f6f2a11-";
+const RULES: &str = "POST vpc /security_groups/r006-nodes/rules";
+
+/// A rule that lets packets out to port 80 of an address.
+fn rule(name: &str, address: &str) -> Value {
+    json!({
+        "name": name, "direction": "outbound", "protocol": "tcp", "remote": { "address": address }, "port_min": 80, "port_max": 80,
+    })
+}
+
+/// A VPC with the nodes' security group, which has these rules.
+fn with_rules(rules: &[Value]) -> Played {
+    let played = Played::new(FakeVpc::default()).with(SETTING, "r006-nodes");
+    let with_id = |(number, rule): (usize, &Value)| {
+        let mut rule = rule.clone();
+        rule["id"] = format!("rule-x{number}").into();
+        rule
+    };
+    let rules: Vec<Value> = rules.iter().enumerate().map(with_id).collect();
+    played.cloud.borrow_mut().cloud().groups.push(json!({ "id": "r006-nodes", "name": "kube-c1", "rules": rules }));
+    played
+}
+
+/// The names of the group's rules.
+fn names(played: &Played) -> Vec<String> {
+    let rules = played.cloud.borrow_mut().cloud().groups[0]["rules"].clone();
+    rules.as_array().unwrap().iter().map(|it| it["name"].as_str().unwrap().replace(MARK, "")).collect()
+}
+
+#[test]
+fn nodes_reach_their_load_balancer_by_rules_of_their_group() {
+    let played = with_rules(&[rule("by-hand", "192.0.2.1")]);
+    let mut service = annotated(OUTBOUND, "80").with_port(Port::new(Protocol::Tcp, 443, 30_443));
+    assert_eq!(played.settle(&mut service), ["POST ", RULES]);
+    assert_eq!(played.bodies()[1], rule(&format!("{MARK}80-169-48-0-1"), "169.48.0.1"));
+    assert_eq!(played.settle(&mut service), [""; 0]);
+
+    service.annotations[0].1 = "443".to_owned();
+    let written = played.settle(&mut service);
+    assert_eq!((written.len(), &*written[0]), (2, RULES), "the new way comes first: {written:?}");
+    assert_eq!(names(&played), ["by-hand", "443-169-48-0-1"]);
+    let deleted = played.gone(&service);
+    assert_eq!((deleted.len(), &*deleted[0]), (2, "DELETE /lb-1"), "{deleted:?}");
+    assert_eq!(names(&played), ["by-hand"]);
+}
+
+#[test]
+fn rules_of_an_address_of_before_go() {
+    let played = with_rules(&[rule(&format!("{MARK}80-169-48-9-9"), "169.48.9.9"), rule("by-hand", "169.48.0.1")]);
+    let mut service = annotated(OUTBOUND, "80");
+    let gone = "DELETE vpc /security_groups/r006-nodes/rules/rule-x0";
+    assert_eq!(played.settle(&mut service), ["POST ", gone], "what somebody else lets out is as good");
+    service.annotations.clear();
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    assert_eq!(names(&played), ["by-hand"]);
+}
+
+#[test]
+fn a_way_out_that_cannot_be_is_refused() {
+    let private = annotated(OUTBOUND, "80").with_annotation(format!("{PREFIX}ip-type"), "private");
+    for (service, setting, part) in [
+        (annotated(OUTBOUND, "80"), "", "it needs setting outboundSecurityGroup"),
+        (annotated(OUTBOUND, "80,8080"), "r006-nodes", "8080 is no port of the Service"),
+        (annotated(OUTBOUND, "http"), "r006-nodes", "is not a list of ports"),
+        (private, "r006-nodes", "a private load balancer has no public addresses"),
+    ] {
+        let played = Played::new(FakeVpc::default());
+        let played = if setting.is_empty() { played } else { played.with(SETTING, setting) };
+        let refused = played.host.run(|| Ibm::ensure(&service));
+        assert!(
+            matches!(&refused, Err(Error::Invalid(why)) if why.contains(part) && why.contains(OUTBOUND)),
+            "{refused:?}"
+        );
+        assert_eq!(played.host.requests(), [""; 0], "nobody is asked");
+    }
+    let played = Played::new(FakeVpc::default()).with(SETTING, "r006-nobody");
+    let mut service = annotated(OUTBOUND, "80");
+    let told = (0..30).map(|_| played.call(&mut service)).last().unwrap();
+    assert!(
+        matches!(&told, Err(Error::Invalid(why)) if why.contains("there is no security group r006-nobody")),
+        "{told:?}"
+    );
+    service.annotations.clear();
+    assert_eq!(played.settle(&mut service), [""; 0]);
+    assert_eq!(played.gone(&service), ["DELETE /lb-1"]);
+}

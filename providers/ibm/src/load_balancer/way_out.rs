@@ -1,0 +1,120 @@
+//! The way out from nodes to their own load balancer, where the nodes' security group lets nothing out by itself: a rule of that group for each
+//! address of the load balancer and each port.
+//!
+//! The group is the cluster's, and has other rules: those of a Service are known by their names, which begin with its UID. A rule of somebody
+//! else that lets the same out is as good.
+
+use std::fmt::Arguments;
+
+use aerostat_sdk::annotations::Annotations;
+use aerostat_sdk::{Change, Deletion, Error, LoadBalancer, Result};
+
+use super::annotations::{IP_TYPE, OUTBOUND};
+use super::ranges::{RULES_OF_ONE_CALL, SOON};
+use crate::api::load_balancers::VpcBalancer;
+use crate::api::security_groups::{self as api, LiveVpcRule, NamedVpcRule, VpcRule, VpcSecurityGroup};
+use crate::settings::balancers::OUTBOUND_GROUP;
+
+/// The way out to one Service's load balancer.
+pub(super) struct WayOut<'a> {
+    pub(super) service: &'a LoadBalancer,
+    /// The id of the nodes' security group; `None` without the setting.
+    pub(super) group: Option<&'a str>,
+}
+
+impl WayOut<'_> {
+    /// The ports that nodes are to reach. Nobody is asked.
+    ///
+    /// # Errors
+    ///
+    /// `invalid`, naming the annotation, for a port that the Service does not have, without public addresses, and without the setting.
+    pub(super) fn ports(&self) -> Result<Vec<u16>> {
+        let annotations = Annotations::of(self.service);
+        let Some(ports) = annotations.read(&OUTBOUND)? else { return Ok(Vec::new()) };
+        let refused = |why: Arguments<'_>| Err(Error::invalid(format_args!("annotation {}: {why}", OUTBOUND.name)));
+        if self.group.is_none() {
+            return refused(format_args!(
+                "it needs setting {}, the id of the nodes' security group",
+                OUTBOUND_GROUP.name
+            ));
+        }
+        if !annotations.get(&IP_TYPE)? {
+            return refused(format_args!("a private load balancer has no public addresses"));
+        }
+        let unknown = ports.iter().copied().find(|port| self.service.ports.iter().all(|it| it.port != *port));
+        match unknown {
+            Some(port) => refused(format_args!("{port} is no port of the Service")),
+            None => Ok(ports),
+        }
+    }
+
+    /// Makes the next rules that lack, and takes away those of addresses and ports of before. `None` if they are as desired.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::ports`], and `invalid` if there is no such group; whatever the cloud answered.
+    pub(super) fn open(&self, live: &VpcBalancer, protocol: &str) -> Result<Option<Change<String>>> {
+        let ports = self.ports()?;
+        let Some(id) = self.group else { return Ok(None) };
+        let Some(group) = api::find(id)? else {
+            return match ports.is_empty() {
+                true => Ok(None),
+                false => Err(Error::invalid(format_args!(
+                    "setting {}: there is no security group {id}",
+                    OUTBOUND_GROUP.name
+                ))),
+            };
+        };
+        let rule = |address: &str, port: u16| NamedVpcRule {
+            name: format!("{}{port}-{}", self.mark(), address.replace('.', "-")),
+            rule: VpcRule::to_port(protocol, address, port),
+        };
+        let desired: Vec<NamedVpcRule> = live
+            .public_addresses()
+            .flat_map(|address| ports.iter().map(move |port| (address, *port)))
+            .map(|(address, port)| rule(address, port))
+            .collect();
+        self.put_right(&group, &desired)
+    }
+
+    /// Takes the Service's rules away.
+    ///
+    /// # Errors
+    ///
+    /// Whatever the cloud answered.
+    pub(super) fn delete(&self) -> Result<Deletion> {
+        let Some(group) = self.group.map_or(Ok(None), api::find)? else { return Ok(Deletion::Done) };
+        Ok(match self.put_right(&group, &[])? {
+            None => Deletion::Done,
+            Some(Change::Done(why) | Change::Busy(why)) => Deletion::pending(self.service.status(), SOON, why),
+        })
+    }
+
+    /// The beginning of the names of the Service's rules.
+    fn mark(&self) -> String {
+        format!("kube-{}-", self.service.owner.uid.replace('-', ""))
+    }
+
+    fn put_right(&self, group: &VpcSecurityGroup, desired: &[NamedVpcRule]) -> Result<Option<Change<String>>> {
+        let mark = self.mark();
+        let is_there = |it: &&NamedVpcRule| group.rules.iter().any(|live| live.rule == it.rule);
+        let is_extra =
+            |live: &&LiveVpcRule| live.name.starts_with(&mark) && desired.iter().all(|it| it.rule != live.rule);
+        let lacking = desired.iter().filter(|it| !is_there(it)).map(|it| api::add_rule(&group.id, it));
+        let extra = group.rules.iter().filter(is_extra).map(|it| api::remove_rule(&group.id, &it.id));
+        let mut count = 0;
+        for write in lacking.take(RULES_OF_ONE_CALL) {
+            match write.change()? {
+                Change::Done(_) => count += 1,
+                Change::Busy(why) => return Ok(Some(Change::Busy(why))),
+            }
+        }
+        for write in extra.take(RULES_OF_ONE_CALL.saturating_sub(count)) {
+            match write.change_or_gone()? {
+                Change::Done(()) => count += 1,
+                Change::Busy(why) => return Ok(Some(Change::Busy(why))),
+            }
+        }
+        Ok((count > 0).then(|| Change::Done(format!("{count} rules of security group {} change", group.name))))
+    }
+}
