@@ -40,9 +40,14 @@ known-cloud:
 # Machines with a real kubelet, where `make test-pod` has made them before: then its story is a part of `make test`.
 MACHINES := $(if $(filter 0,$(shell id -u)),$(if $(wildcard target/machine-program/*),$(if $(wildcard target/machine/pause),machine)))
 
+# What target/ takes when all tests have run, in gigabytes.
+.PHONY: room
+room:
+	@tests/room.sh 10
+
 # Some of them wait for the network, and some for a processor.
 .PHONY: third-parties
-third-parties: preflight
+third-parties: preflight room
 	@+$(MAKE) --no-print-directory --jobs=3 control-plane registries moto keystone google azure ibm alibaba helm proxy wkg $(MACHINES)
 
 .PHONY: test

@@ -31,9 +31,9 @@ use serde_json::json;
 
 use self::call::{POLL, SOON, SentWrites, follow, send, status};
 use self::goal::{GceGoal, MIXED, is_elsewhere, mixed_protocols};
-use self::live::GceLive;
+use self::live::{GceLive, unwanted_letters};
 use self::memo::{GceMemo, GceStage};
-use self::plan::{GceStep, are_backends, plan};
+use self::plan::{GceStep, are_backends, check_letters, plan, without_used};
 use self::round::GceRound;
 use crate::api::objects::GceObject;
 use crate::api::writes::{GceVerb, GceWrite};
@@ -95,15 +95,15 @@ fn ensured(desired: &LoadBalancer, round: &GceRound) -> Result<Progress> {
     }
     let goal = GceGoal::of(desired, settings)?;
     let Some(memo) = GceMemo::of(desired)? else { return Ok(announce(desired, &goal)) };
-    let running = match follow(&goal.settings.project, &memo, round) {
-        Ok(known) => known.running,
+    let known = match follow(&goal.settings.project, &memo, round) {
+        Ok(known) => known,
         // A limit is no end of the operation: it is asked about again.
         Err(error @ Error::RetryAfter(_)) => return Err(error),
         Err(error) => return Ok(Progress::failed(status(desired, &memo.after_failure()), error)),
     };
-    if !running.is_empty() {
-        let why = format!("waits for operations {}", running.join(", "));
-        let memo = GceMemo { operations: running, ..memo };
+    if !known.running.is_empty() {
+        let why = format!("waits for operations {}", known.running.join(", "));
+        let memo = GceMemo { operations: known.running, ..memo };
         return Ok(Progress::pending(status(desired, &memo), POLL, why));
     }
     let tags = tags::of(desired, &goal)?;
@@ -111,8 +111,8 @@ fn ensured(desired: &LoadBalancer, round: &GceRound) -> Result<Progress> {
     match memo.stage == GceStage::New && memo.letters == goal.letters() {
         true if round.is_of_one() => Ok(begin(desired, &goal, memo, round)),
         // Load balancers that are made together share their reads: they look, and do not guess that shared objects are there.
-        true => step(desired, &goal, memo.at(GceStage::Making), round),
-        false => step(desired, &goal, memo, round),
+        true => step(desired, &goal, memo.at(GceStage::Making), known.found_use, round),
+        false => step(desired, &goal, memo, known.found_use, round),
     }
 }
 
@@ -151,11 +151,15 @@ fn begin(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo, round: &GceRound
 }
 
 /// Reads what is there, and takes the next step.
-fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo, round: &GceRound) -> Result<Progress> {
+fn step(desired: &LoadBalancer, goal: &GceGoal, memo: GceMemo, found_use: bool, round: &GceRound) -> Result<Progress> {
     let settings = &goal.settings.project;
     let labels = bodies::labels(&desired.owner)?;
     let mut live = GceLive::read(goal, &memo, round)?;
     let mut memo = warn_of_unread(desired, &live, settings, memo);
+    if found_use {
+        let unwanted = unwanted_letters(goal, &memo);
+        memo = without_used(memo, &goal.names, &live, &unwanted);
+    }
     for _ in 0..PLANS {
         let writes = match plan(goal, &live, &memo, &labels)? {
             GceStep::Elsewhere => return Ok(Progress::NotManaged),
@@ -219,7 +223,7 @@ fn try_unused(
     round: &GceRound,
 ) -> Result<Progress> {
     let backends = are_backends(&unused);
-    if !backends && live::unwanted_letters(goal, memo).contains('g') {
+    if memo.stage == GceStage::Open && !backends && unwanted_letters(goal, memo).contains('g') {
         unused.extend(round.groups(&goal.names)?);
     }
     let writes: Vec<GceWrite> = unused.into_iter().map(GceWrite::delete).collect();
@@ -227,10 +231,11 @@ fn try_unused(
     sent.in_use = None;
     let is_over = sent.again.is_none() && sent.refused.is_none();
     sent.any |= is_over;
+    let memo = memo.clone().without(&check_letters(&goal.names, &sent.used));
     let memo = match (is_over, backends) {
-        (false, _) => memo.clone(),
-        (true, true) => memo.clone().without_backends(),
-        (true, false) => memo.clone().at(GceStage::Tried),
+        (false, _) => memo,
+        (true, true) => memo.without_backends(),
+        (true, false) => memo.at(GceStage::Tried),
     };
     Ok(after(desired, &memo, sent))
 }

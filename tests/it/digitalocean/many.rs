@@ -15,16 +15,17 @@ const WORKERS: usize = 10;
 /// How long all of it may take.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Ten Services at a time, as ten workers take them, until all are served. What the lists cost hangs on these turns, and not on
-/// how fast the machine is.
+/// Ten Services at a time, once the last of them is due, as ten workers take them, until all are served. What the lists
+/// cost hangs on these turns, and not on how fast the machine is.
 async fn serve(mut waiting: Vec<(Instant, Service<'_>)>) {
     let deadline = Instant::now() + PATIENCE;
-    while let Some(first) = waiting.iter().map(|(due, _)| *due).min() {
-        assert!(first < deadline, "not all are served in time");
-        sleep_until(first).await;
+    while !waiting.is_empty() {
         waiting.sort_by_key(|(due, _)| *due);
-        let due = waiting.iter().take(WORKERS).filter(|(due, _)| *due <= Instant::now()).count();
-        let turn = waiting.drain(..due).map(async |(_, mut service)| match service.step().await.unwrap() {
+        let next = waiting.len().min(WORKERS);
+        let last = waiting[next - 1].0;
+        assert!(last < deadline, "not all are served in time");
+        sleep_until(last).await;
+        let turn = waiting.drain(..next).map(async |(_, mut service)| match service.step().await.unwrap() {
             Progress::Ready(_) => None,
             Progress::Pending(it) => Some((Instant::now() + it.after, service)),
             other @ (Progress::Failed(..) | Progress::NotManaged) => panic!("another answer: {other:?}"),

@@ -81,11 +81,14 @@ async fn adv_29_a_pause_is_clamped_and_holds_everyone_off() {
         let refusal = Step::answer(status, &[("retry-after", asked)], "");
         let server = Capture::http(move |_| refusal.clone()).await;
         let lab = Setup::new([endpoint(&server.url())]).load().await;
+        let begun = Instant::now();
         let Outcome::Answered { status: 429 | 413, headers, .. } = lab.send(&get(&["v2"])).await else {
             panic!("{asked}")
         };
         assert!(headers.contains(&("retry-after".to_owned(), seen.to_owned())), "{asked}: {headers:?}");
         match lab.send(&get(&["v2", "other"])).await {
+            // The pause of a second was over before the machine had come so far.
+            Outcome::Answered { .. } if begun.elapsed() >= Duration::from_millis(longest) => continue,
             Outcome::RetryAfter(after) => assert!((1..=longest).contains(&after), "{asked}: {after}"),
             other => panic!("{asked}: {other:?}"),
         }
@@ -185,7 +188,7 @@ async fn an_ended_call_has_its_audit_line_and_frees_its_turn() {
     let mut api = endpoint(&server.url());
     api.limits.concurrency = 1;
     let mut setup = Setup::new([api]);
-    setup.limits.wall = Duration::from_secs(1);
+    setup.limits.wall = Duration::from_secs(3);
     let lab = setup.load().await;
     let reason = lab.end(&get(&["v2", "hangs"])).await;
     assert!(reason.contains("provider.limits.wall"), "{reason}");
@@ -266,7 +269,8 @@ async fn during_a_pause_at_most_one_request_is_sent() {
     for (body, elapsed) in join_all(callers).await {
         assert_eq!(body, "free");
         assert!(elapsed > Duration::from_millis(2_500), "sent after {elapsed:?}");
-        assert!(elapsed < Duration::from_secs(3 + 5), "only after {elapsed:?}");
+        // If each pause let one caller through, the last of twenty would wait for a minute.
+        assert!(elapsed < Duration::from_secs(20), "only after {elapsed:?}");
     }
     assert_eq!(server.requests().len(), 21);
 }

@@ -195,9 +195,6 @@ fn refusal(reason: &str) -> String {
     body.to_string()
 }
 
-/// How long an endpoint rests after a refusal that names no time.
-const REST: Duration = Duration::from_secs(20);
-
 #[tokio::test]
 async fn too_many_requests_pause_the_endpoint() {
     let ground = Ground::start().await;
@@ -211,7 +208,7 @@ async fn too_many_requests_pause_the_endpoint() {
     };
     ground
         .cloud
-        .wait_after(REST, "the next request", |all| {
+        .wait_after(PAUSE, "the next request", |all| {
             refused(all).is_some_and(|at| all[at + 1..].iter().filter(is_compute).count() > 0)
         })
         .await;

@@ -65,10 +65,15 @@ impl Ground {
 
     /// Ends the process, and starts another.
     pub(crate) async fn restart(&mut self) {
+        self.rest().await;
+        self.process = Some(self.setup.started().await);
+    }
+
+    /// Ends the process.
+    pub(crate) async fn rest(&mut self) {
         if let Some(process) = self.process.take() {
             process.stop().await;
         }
-        self.process = Some(self.setup.started().await);
     }
 
     pub(crate) fn nodes(&self) -> Api<Node> {
@@ -132,9 +137,7 @@ impl Ground {
     }
 
     pub(crate) async fn stop(mut self) {
-        if let Some(process) = self.process.take() {
-            process.stop().await;
-        }
+        self.rest().await;
         self.cloud.assert_valid();
     }
 }

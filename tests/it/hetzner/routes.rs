@@ -17,9 +17,9 @@ async fn rig(routes: &[(&str, &str)]) -> (Rig, Arc<dyn Routes>) {
     with_routes(setup::rig(&IN_NETWORK).await, routes)
 }
 
-/// Reads are answered by what was read a moment before, as an operator has it.
+/// Reads are answered by what was read before.
 async fn remembering_rig(routes: &[(&str, &str)]) -> (Rig, Arc<dyn Routes>) {
-    with_routes(setup::with_usual_limits(&IN_NETWORK).await, routes)
+    with_routes(setup::with_long_memory(&IN_NETWORK).await, routes)
 }
 
 fn with_routes(rig: Rig, routes: &[(&str, &str)]) -> (Rig, Arc<dyn Routes>) {

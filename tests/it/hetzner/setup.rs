@@ -2,6 +2,7 @@
 
 use std::net::Ipv4Addr;
 use std::ops::Deref;
+use std::time::Duration;
 
 use cloud_provider::{Event, EventKind};
 use egress::{CredentialKind, CredentialSettings, Endpoint, WriteLimits};
@@ -54,6 +55,13 @@ pub(crate) async fn with_rules(options: Options, settings: &[(&str, &str)], also
 /// The same, where the egress remembers reads for a moment and limits requests as an operator has it.
 pub(crate) async fn with_usual_limits(settings: &[(&str, &str)]) -> Rig {
     let differences = Differences { settings, usual_limits: true, ..Differences::default() };
+    Rig::over(project(Options::default()).await, differences).await
+}
+
+/// The same, where the egress remembers reads as long as a test takes, however slow the machine is.
+pub(crate) async fn with_long_memory(settings: &[(&str, &str)]) -> Rig {
+    let reuse = Some(Duration::from_mins(1));
+    let differences = Differences { settings, usual_limits: true, reuse, ..Differences::default() };
     Rig::over(project(Options::default()).await, differences).await
 }
 

@@ -234,7 +234,10 @@ async fn a_slow_pull_says_how_far_it_is() {
     let reference = format!("{}/{REPOSITORY}@sha256:{}", registry.address(), artifact().digest());
     let ran = run(&["pull", &reference, &ca, &flag("out", &folder.path("a.wasm"))]).await;
     assert_eq!(ran.code, Some(0), "{ran:?}");
-    assert_eq!(ran.errors, format!("pulling {reference}: 1 of 1 KiB\n"), "one line after five seconds");
+    let line = format!("pulling {reference}: 1 of 1 KiB\n");
+    // The answer takes 6.4 s, and longer than ten on a machine that stands still meanwhile.
+    let others = ran.errors.replace(&line, "");
+    assert!(!ran.errors.is_empty() && others.is_empty(), "a line after each five seconds: {:?}", ran.errors);
     says(&ran.text, &["was not verified: no --key was given"]);
 }
 

@@ -51,7 +51,10 @@ async fn case_236_after_a_leader_was_killed_the_other_replica_leads() {
     leader.kill();
     let begin = Instant::now();
     standby.says("started cloud-node-controller").await;
-    assert!(begin.elapsed() < Duration::from_millis(19_400), "15 s, and at most 4.4 s until it reads the Lease again");
+    // The last renewal is seen up to 3.2 s after it, 15 s are waited, and the Lease is read again up to 3.2 s later: 21.4 s, and the start
+    // of the controllers. A second wait would end after 36 s.
+    let took = begin.elapsed();
+    assert!(took < Duration::from_secs(30), "it led after {took:?}");
     let lease = lease(&cluster).await;
     assert_ne!(lease.holder_identity.as_deref(), Some(first_holder.as_str()));
     assert_eq!(lease.lease_transitions, Some(1));

@@ -2,13 +2,13 @@
 
 use k8s_openapi::api::core::v1::{Node, Service};
 use k8s_openapi::api::discovery::v1::EndpointSlice;
-use k8s_openapi::api::rbac::v1::Role;
+use k8s_openapi::api::rbac::v1::{PolicyRule, Role};
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::json;
 use tests::control_plane::{Cluster, cluster};
 use tests::{guests, kubelet};
 
-use crate::setup::{Setup, assert_waits, event, initialized};
+use crate::setup::{Setup, assert_waits, event, initialized, refuses};
 
 /// A Service whose name says what the provider answers about it.
 async fn create(cluster: &Cluster, name: &str) {
@@ -155,10 +155,14 @@ async fn adv_173_without_the_right_to_endpoints_all_else_goes_on() {
     cluster.forbids();
     endpoints(&cluster, &["10.3.0.1"]).await;
     let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "default");
-    let mut rules = roles.get("cloud-controller-manager").await.unwrap().rules.unwrap();
-    rules.retain(|it| it.resources.as_deref() != Some(&["endpointslices".to_owned()]));
-    let patch = Patch::Merge(json!({ "rules": rules }));
+    let rules = roles.get("cloud-controller-manager").await.unwrap().rules.unwrap();
+    let is_about_them = |it: &PolicyRule| it.resources.as_deref() == Some(&["endpointslices".to_owned()]);
+    let (taken, kept): (Vec<_>, Vec<_>) = rules.into_iter().partition(is_about_them);
+    let patch = Patch::Merge(json!({ "rules": kept }));
     roles.patch("cloud-controller-manager", &PatchParams::default(), &patch).await.unwrap();
+    for rule in &taken {
+        refuses(&cluster, "default", rule).await;
+    }
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let mut process = setup.start();
     process.says("needs the right to get endpointslices.discovery.k8s.io/kubernetes in the namespace default").await;

@@ -11,7 +11,7 @@ use tests::control_plane::{Cluster, cluster};
 use tests::operator::Process;
 use tests::{guests, kubelet};
 
-use crate::setup::{Setup, admin_token, event, initialized, says};
+use crate::setup::{Setup, admin_token, event, initialized, refuses, says};
 
 const ROLE: &str = "cloud-controller-manager";
 const MISSING: &str = "the API server does not allow what the controllers need";
@@ -19,9 +19,13 @@ const MISSING: &str = "the API server does not allow what the controllers need";
 /// Takes rules out of the shipped ClusterRole.
 async fn forbid(cluster: &Cluster, resource: &str) {
     let roles: Api<ClusterRole> = Api::all(cluster.admin.clone());
-    let mut rules = roles.get(ROLE).await.unwrap().rules.unwrap();
-    rules.retain(|it| !it.resources.iter().flatten().any(|it| it == resource));
-    write(&roles, &rules).await;
+    let rules = roles.get(ROLE).await.unwrap().rules.unwrap();
+    let is_about_it = |it: &PolicyRule| it.resources.iter().flatten().any(|it| it == resource);
+    let (taken, kept): (Vec<_>, Vec<_>) = rules.into_iter().partition(is_about_it);
+    write(&roles, &kept).await;
+    for rule in &taken {
+        refuses(cluster, "", rule).await;
+    }
 }
 
 /// Adds rules to the shipped ClusterRole, as a person who pastes them does.
@@ -99,7 +103,12 @@ async fn all_missing_rules_are_in_one_message() {
         forbid(&cluster, resource).await;
     }
     let roles: Api<Role> = Api::namespaced(cluster.admin.clone(), "kube-system");
+    let mut taken = roles.get(ROLE).await.unwrap().rules.unwrap();
+    taken.retain(|it| it.resource_names.as_deref() == Some([ROLE.to_owned()].as_slice()));
     roles.patch(ROLE, &PatchParams::default(), &Patch::Merge(json!({ "rules": [] }))).await.unwrap();
+    for rule in &taken {
+        refuses(&cluster, "kube-system", rule).await;
+    }
     let setup = Setup::guest(&cluster, guests::HOSTILE);
     let mut process = setup.start();
     let text = warning(&mut process).await;

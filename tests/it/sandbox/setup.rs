@@ -128,7 +128,7 @@ impl Guest {
     /// Loads for a test that holds [`alone`].
     pub(crate) async fn load_alone(self) -> Lab {
         let registry = Registry::new();
-        let provider = self.try_load(&registry).await.unwrap_or_else(|error| panic!("{error:?}"));
+        let provider = self.load_beside(&registry).await.unwrap_or_else(|error| panic!("{error:?}"));
         let cloud = provider.cloud();
         Lab {
             instances: cloud.instances.expect("the guest exports instances"),
@@ -140,7 +140,14 @@ impl Guest {
         }
     }
 
+    /// Loads once no test that holds [`alone`] measures.
     pub(crate) async fn try_load(self, registry: &Registry) -> Result<Provider, LoadError> {
+        let _shared = PROCESS.read().await;
+        self.load_beside(registry).await
+    }
+
+    /// As [`Guest::try_load`], where the caller has waited for that.
+    async fn load_beside(self, registry: &Registry) -> Result<Provider, LoadError> {
         let sandbox = match &self.compiler {
             Some(program) => Sandbox::new(self.limits.memory)?.compiling_with(program),
             None => shared(self.limits.memory)?,
@@ -185,7 +192,7 @@ impl Guest {
     /// The error that an operator reads when this cannot be loaded, with its causes.
     pub(crate) async fn refusal(self) -> String {
         let _shared = PROCESS.read().await;
-        match self.try_load(&Registry::new()).await {
+        match self.load_beside(&Registry::new()).await {
             Ok(_) => panic!("it was loaded"),
             Err(error) => format!("{:#}", anyhow::Error::from(error)),
         }

@@ -96,7 +96,7 @@ async fn a_deletion_that_lasts_rests_and_keeps_its_memo() {
 
 /// As where kube-controller-manager takes its own finalizer off at the same time.
 #[tokio::test]
-async fn a_conflict_at_the_end_of_a_persistent_volume_asks_the_cloud_no_more() {
+async fn the_end_of_a_persistent_volume_asks_the_cloud_once() {
     let cluster = cluster().await;
     let cloud = VolumeCloud::new();
     let mut guarded = released(&cluster, "pv-1", "vol-1", "Delete").await;

@@ -17,6 +17,8 @@ use crate::setup::{CloudRig, default_name, is_about_load_balancers, is_write, me
 const SERVICES: usize = 30;
 /// How long the cloud builds a load balancer.
 const BUILDING: Duration = Duration::from_secs(10);
+/// How long all load balancers of [`SERVICES`] are read one by one, and then listed three times: a late read starts the count of lists again.
+const READS: Duration = Duration::from_secs(30);
 
 fn name(number: usize) -> String {
     format!("web-{number}")
@@ -58,8 +60,7 @@ async fn they_are_waited_for_with_a_few_lists<V: Vendor>(most: usize) {
     let behaviour = Behaviour { creation: Creation::Takes(BUILDING), ..Behaviour::default() };
     let rig = CloudRig::<V>::with(behaviour).await;
     let rig = rig.settings(&[("pollInterval", "2s")]).limits(&json!({ "requestsPerSecond": 250 }));
-    let process = rig.start().await;
-    rig.workers(1).await;
+    let process = rig.start_with_workers(1).await;
     let (before, began) = (rig.cloud.requests().len(), Instant::now());
     serve(&rig, SERVICES).await;
     let took = began.elapsed();
@@ -73,7 +74,8 @@ async fn they_are_waited_for_with_a_few_lists<V: Vendor>(most: usize) {
     assert!(actions <= lists, "actions are read {actions} times for {lists} lists");
     let calls = lists + actions + reads + writes;
     assert!(calls * 10 <= SERVICES * most, "{calls} calls for {SERVICES} Services");
-    assert!(took < BUILDING * 2, "{took:?}");
+    // Looks 2 to 5 s apart after the building, and four writes to each Service; one after the other they would be built for five minutes.
+    assert!(took < BUILDING * 4, "{took:?}");
     process.stop().await;
 }
 
@@ -130,7 +132,7 @@ async fn a_new_leader_reads_none<V: Vendor>() {
     serve(&rig, SERVICES).await;
     // Until nothing is asked any more but lists.
     let mut known = rig.cloud.requests().len();
-    wait::until("three lists in a row, and no other request", async || {
+    wait::until_after(READS, "three lists in a row, and no other request", async || {
         let since = rig.cloud.requests().split_off(known);
         if since.iter().any(|it| reads_one::<V>(it) || is_about_load_balancers::<V>(it) && is_write(it)) {
             known += since.len();

@@ -7,7 +7,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::Client;
 use kube::api::{Api, Patch, PatchParams, PostParams};
 use serde_json::{Value, json};
-use tests::operator::{event, node};
+use tests::operator::{event, event_after, node};
 use tests::simulator::Fault;
 use tests::vendor::{Behaviour, DigitalOcean, Hetzner, Readdresses, Vendor};
 use tests::{kubelet, wait};
@@ -16,6 +16,8 @@ use crate::setup::{CloudRig, is_about_load_balancers, service, worker};
 
 /// Longer than nodes that change all the time are waited for.
 const WINDOW: Duration = Duration::from_secs(7);
+/// A restart's questions about nodes begin after 3 s and pause for 1, 2, 4 and 8 s; their failures are told once 10 s have passed.
+const FAILURES: Duration = Duration::from_secs(18);
 
 /// Writes to a Node as its kubelet.
 async fn write(kubelet: &Client, name: &str, patch: Value) {
@@ -108,7 +110,8 @@ async fn a_restart_takes_no_backend_away<V: Vendor>() {
     rig.ports("web", &[80, 81]).await;
     rig.delete("going").await;
     rig.gone("going").await;
-    rig.warned("web", "SyncLoadBalancerFailed", &["has not said yet which nodes exist"]).await;
+    let warning = event_after(FAILURES, &rig.cluster, "web", &["has not said yet which nodes exist"]).await;
+    assert_eq!(warning.reason.as_deref(), Some("SyncLoadBalancerFailed"));
     let written = || rig.writes()[before..].to_vec();
     let others: Vec<_> = written().into_iter().filter(|it| !it.starts_with("DELETE")).collect();
     assert!(others.is_empty(), "{others:?}");

@@ -12,7 +12,7 @@ use crate::setup::{CloudRig, addresses, service};
 /// How long an action of the cloud takes.
 const ACTION: Duration = Duration::from_secs(1);
 /// How long a change may take. With a pause of `pollInterval` after each step both take more than 20 s.
-const PATIENCE: Duration = Duration::from_secs(15);
+const PATIENCE: Duration = Duration::from_secs(20);
 /// How many requests it may cost.
 const REQUESTS: usize = 60;
 

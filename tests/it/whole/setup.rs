@@ -150,6 +150,15 @@ impl<V: Vendor> CloudRig<V> {
         }
     }
 
+    /// Starts the binary with so many workers that are initialised already: no load balancer is changed before the cloud has said that all of
+    /// them exist, so that none comes late to a Service.
+    pub(crate) async fn start_with_workers(&self, count: u64) -> Process {
+        let first = self.start().await;
+        self.workers(count).await;
+        first.stop().await;
+        self.start().await
+    }
+
     pub(crate) fn services(&self) -> Api<Service> {
         Api::namespaced(self.cluster.admin.clone(), "default")
     }

@@ -1,8 +1,9 @@
 //! A cloud that cannot be reached is an event on the Lease and on each node that waits, within half a minute.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::future::join_all;
+use jiff::{SignedDuration, Timestamp};
 use k8s_openapi::api::core::v1::Event;
 use kube::api::{Api, ListParams};
 use serde_json::{Value, json};
@@ -19,7 +20,9 @@ use tokio::task::JoinSet;
 
 const NODE: &str = "worker-1";
 /// How long people wait for the cause at most, from when the controllers run.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: SignedDuration = SignedDuration::from_secs(30);
+/// How long the events may be on their way to a test on a busy machine. Their own time is judged.
+const ARRIVAL: Duration = Duration::from_secs(90);
 
 /// A way in which a cloud is not reached.
 struct Unreachable {
@@ -52,12 +55,15 @@ impl Unreachable {
     async fn check(&self, cluster: &Cluster, cloud: &Simulator) -> (Process, Setup) {
         let setup = self.setup(cluster, cloud);
         let process = setup.started().await;
-        let began = Instant::now();
+        let began = Timestamp::now();
         let (on_lease, on_node) = tokio::join!(
             self.told(cluster, self.name, "EndpointUnreachable"),
             self.told(cluster, NODE, "InstanceMetadataUnavailable")
         );
-        assert!(began.elapsed() < LIMIT, "{}: {:?}", self.name, began.elapsed());
+        for event in [&on_lease, &on_node] {
+            let after = event.first_timestamp.as_ref().unwrap().0.duration_since(began);
+            assert!(after < LIMIT, "{}: {:?} after {after:?}", self.name, event.reason);
+        }
         assert_eq!(on_lease.involved_object.kind.as_deref(), Some("Lease"));
         assert_eq!((on_lease.type_.as_deref(), on_node.type_.as_deref()), (Some("Warning"), Some("Warning")));
         let ready = process.get("/readyz?verbose", None).await;
@@ -72,7 +78,7 @@ impl Unreachable {
     async fn told(&self, cluster: &Cluster, about: &str, reason: &str) -> Event {
         let events: Api<Event> = Api::all(cluster.admin.clone());
         let mut seen = Vec::new();
-        let found = wait::within(LIMIT, async || {
+        let found = wait::within(ARRIVAL, async || {
             let all = events.list(&ListParams::default()).await.unwrap().items;
             seen = all.into_iter().filter(|it| it.involved_object.name.as_deref() == Some(about)).collect();
             seen.iter().find(|it| it.reason.as_deref() == Some(reason) && self.is_told_by(it)).cloned()

@@ -9,7 +9,8 @@ use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
 use serde_json::{Map, Value, json};
 
 use crate::beside::{Compared, ComparedStep, ManagerState, Meant, VendorStep, compare, unmeant};
-use crate::clouds::openstack::{Kind, World};
+use crate::clouds::openstack::{Kind, Recorded, World};
+use crate::vendor::{OpenStack, Vendor as _};
 use crate::{kubelet, wait};
 
 use super::events;
@@ -261,6 +262,9 @@ pub async fn twenty(table: &[Meant], say: impl Fn(String)) -> Compared {
     let restart = part("restart").remove(0);
     let begun = stage.count_requests();
     stage.start(&story.settings, &[]).await;
+    // Until the new process looks at load balancers, all is as the old one has left it.
+    let looks = |it: &Recorded| it.path.starts_with(OpenStack::LOAD_BALANCERS);
+    stage.cloud.wait_for("the new process looks at load balancers", |all| all[begun..].iter().any(looks)).await;
     rests(&stage, &story, 4).await;
     let empty = |step: &VendorStep| ManagerState { seen: json!({}), asked: step.state.asked.clone() };
     let ours = ManagerState { seen: json!({}), asked: stage.asked(&story, begun, true) };

@@ -63,7 +63,7 @@ pub trait Vendor: Send + Sync + 'static {
     /// Whether a Service can choose the name of its load balancer, and gets it also where the answer to the creation was lost.
     const NAMES: bool = true;
     /// Settings with which the provider loses little time.
-    const FAST: &'static [(&'static str, &'static str)] = &[("pollInterval", "1s"), ("createAgainAfter", "2s")];
+    const FAST: &'static [(&'static str, &'static str)] = &[("pollInterval", "1s"), ("createAgainAfter", "5s")];
 
     /// Whether a request is about load balancers, or about what belongs to one.
     #[must_use]

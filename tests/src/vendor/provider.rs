@@ -6,6 +6,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use cloud_provider::{Cloud, Instance, Instances, LoadBalancerInventory, LoadBalancers, Node, Reply, Result};
 use egress::{
@@ -51,6 +52,8 @@ pub struct Differences<'a> {
     pub usual_limits: bool,
     /// More endpoints at the same cloud, which have the usual one's credential.
     pub more_endpoints: Vec<Endpoint>,
+    /// How long an answer serves equal reads, in the place of what the limits say.
+    pub reuse: Option<Duration>,
     /// A second endpoint, and its credential.
     pub second: Option<(Endpoint, CredentialSettings)>,
     /// The credential, in the place of the cloud's token as a bearer's.
@@ -75,8 +78,16 @@ impl<V: Vendor> ProviderRig<V> {
 
     /// The provider as the shipped configuration has it but for these differences, over a cloud.
     pub async fn over(cloud: Simulator<V::Cloud>, differences: Differences<'_>) -> ProviderRig<V> {
-        let Differences { settings, allowed, also_allowed, usual_limits, more_endpoints, second, credential: kind } =
-            differences;
+        let Differences {
+            settings,
+            allowed,
+            also_allowed,
+            usual_limits,
+            more_endpoints,
+            reuse,
+            second,
+            credential: kind,
+        } = differences;
         let settings = [V::NAMEABLE, settings].concat();
         let is_in_files =
             |it: &CredentialKind| matches!(it, CredentialKind::Acs3(it) if matches!(it.keys, Acs3Keys::Files { .. }));
@@ -92,11 +103,12 @@ impl<V: Vendor> ProviderRig<V> {
             let mut found = all.filter(|it| it["name"] == name || !V::OTHER_ENDPOINTS.contains(&name));
             let written = found.next().unwrap_or_else(|| panic!("no endpoint {name} is shipped"));
             let api = endpoint(name, &V::base_url(&cloud));
+            let limits = if usual_limits { EndpointLimits::default() } else { api.limits.clone() };
             Endpoint {
                 credential: Some("token".to_owned()),
                 ca_file: Some(cloud.ca_file()),
                 allow: allowed.map_or_else(|| manifest::rules(written), |paths| vec![may_read(paths)]),
-                limits: if usual_limits { EndpointLimits::default() } else { api.limits.clone() },
+                limits: EndpointLimits { reuse: reuse.unwrap_or(limits.reuse), ..limits },
                 parameters: parameters(&written["parameters"]),
                 operation: operation(&written["operation"]),
                 signing: signing(&written["signing"]),

@@ -30,6 +30,8 @@ pub(super) struct SentWrites {
     pub(super) again: Option<String>,
     /// Why something was not deleted: something else uses it.
     pub(super) in_use: Option<String>,
+    /// Objects that were not deleted for that.
+    pub(super) used: Vec<GceObject>,
     /// The first refusal.
     pub(super) refused: Option<Error>,
     /// Firewalls that only somebody of the network's project can write.
@@ -50,6 +52,8 @@ pub(super) struct KnownOperations {
     pub(super) running: Vec<String>,
     /// Those of which the API could not tell.
     pub(super) unread: Vec<String>,
+    /// Whether one could not delete its object, since something else uses it.
+    pub(super) found_use: bool,
 }
 
 /// Asks about a memo's operations. One that is lost is passed over: what it was about is read.
@@ -71,7 +75,8 @@ pub(super) fn follow(settings: &ProjectSettings, memo: &GceMemo, round: &GceRoun
         match round.operation(operation, || operations::find(&scope.api(), scope.path(settings, zone), name)) {
             Ok(OperationState::Running(_)) => known.running.push(operation.clone()),
             Ok(OperationState::Unread) => known.unread.push(operation.clone()),
-            Ok(OperationState::Done | OperationState::InUse | OperationState::Lost) => {}
+            Ok(OperationState::InUse) => known.found_use = true,
+            Ok(OperationState::Done | OperationState::Lost) => {}
             Err(error @ Error::RetryAfter(_)) => return Err(error),
             Err(error) => failed = failed.or(Some(error)),
         }
@@ -103,7 +108,10 @@ pub(super) fn send(
                 }
             }
             Ok(WriteAnswer::Again(why)) => sent.again = Some(why),
-            Ok(WriteAnswer::InUse(why)) => sent.in_use = Some(why),
+            Ok(WriteAnswer::InUse(why)) => {
+                sent.in_use = Some(why);
+                sent.used.push(write.object.clone());
+            }
             Ok(WriteAnswer::Forbidden(_)) if is_of_other_project(&write.object, settings) => {
                 tell(settings, uid, write);
                 sent.tried.push(write.revision(settings));

@@ -12,8 +12,8 @@ use crate::api::objects::{self, GceKind, GceObject};
 use crate::machine::MachinePlace;
 use crate::settings::ProjectSettings;
 
-/// The two kinds of health checks.
-const CHECKS: [GceKind; 2] = [GceKind::HttpHealthChecks, GceKind::HealthChecks];
+/// The two kinds of health checks, each with the letter of the one that Services share.
+pub(super) const CHECKS: [(GceKind, char); 2] = [(GceKind::HttpHealthChecks, 'x'), (GceKind::HealthChecks, 'y')];
 
 /// The objects that were read.
 #[derive(Clone, Debug, Default)]
@@ -217,7 +217,7 @@ pub(super) fn own(names: &GceNames) -> Vec<GceObject> {
         names.deny_firewall(),
         names.former_firewall(),
     ];
-    for kind in CHECKS {
+    for (kind, _) in CHECKS {
         own.extend([names.own(kind), names.check_firewall(kind, false)]);
     }
     own
@@ -230,7 +230,8 @@ fn own_of(names: &GceNames, memo: &GceMemo) -> Vec<GceObject> {
         return own(names);
     }
     let mut own = vec![names.own(GceKind::ForwardingRules)];
-    for (kind, letter, target) in [(CHECKS[0], 'e', GceKind::TargetPools), (CHECKS[1], 'i', GceKind::BackendServices)] {
+    let targets = [('e', GceKind::TargetPools), ('i', GceKind::BackendServices)];
+    for ((kind, _), (letter, target)) in CHECKS.into_iter().zip(targets) {
         if has(letter) {
             own.extend([names.own(target), names.firewall()]);
             own.extend(has('d').then(|| names.deny_firewall()));
@@ -243,7 +244,7 @@ fn own_of(names: &GceNames, memo: &GceMemo) -> Vec<GceObject> {
 /// Objects that Services share, of those with these letters, and the firewalls beside them. Instance groups are not among them.
 fn shared(names: &GceNames, letters: &str) -> Vec<GceObject> {
     let mut shared = shared_backends(names, letters);
-    for (kind, letter) in CHECKS.into_iter().zip(['x', 'y']) {
+    for (kind, letter) in CHECKS {
         if letters.contains(letter) {
             shared.extend([names.shared_check(kind), names.check_firewall(kind, true)]);
         }

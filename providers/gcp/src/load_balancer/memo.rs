@@ -20,7 +20,8 @@ pub(super) enum GceStage {
     Settled,
     /// There may be anything: it was made by somebody else, or is about to become something else.
     Open,
-    /// The same, and what Services share and this one needs no more was tried to be deleted.
+    /// The same, and what Services share and this one needs no more was tried to be deleted. The letters of checks are those of which nothing
+    /// else makes use: they are gone, or their deletion was accepted.
     Tried,
 }
 
@@ -137,8 +138,13 @@ impl GceMemo {
     }
 
     /// The same without the letters of what is the Service's own: it is gone.
-    pub(super) fn without_own(mut self) -> Self {
-        self.letters.retain(|it| !"eild".contains(it));
+    pub(super) fn without_own(self) -> Self {
+        self.without("eild")
+    }
+
+    /// The same without these letters.
+    pub(super) fn without(mut self, letters: &str) -> Self {
+        self.letters.retain(|it| !letters.contains(it));
         self
     }
 

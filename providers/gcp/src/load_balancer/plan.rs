@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::bodies::{self, FIRST_INSTANCES};
 use super::compare::differs;
 use super::goal::{GceGoal, shared_backends};
-use super::live::{GceLive, own, unwanted_letters};
+use super::live::{CHECKS, GceLive, own, unwanted_letters};
 use super::memo::{GceMemo, GceStage};
 use super::names::{GceNames, SERVICE_LABEL, owner_in};
 use crate::api::fields::{from_project, items, text, word};
@@ -87,11 +87,16 @@ pub(super) fn plan(goal: &GceGoal, live: &GceLive, memo: &GceMemo, labels: &Valu
     };
     plan.clean(memo);
     let unwanted = unwanted_letters(goal, memo);
+    let unused = tried(&goal.names, live, &unwanted);
+    let has_to_try = match memo.stage {
+        GceStage::Open => !unwanted.is_empty(),
+        // A check whose deletion was accepted is shown, or was made again.
+        GceStage::Tried => !unused.is_empty(),
+        GceStage::New | GceStage::Making | GceStage::Settled => false,
+    };
     Ok(match plan.writes.is_empty() {
         false => GceStep::Write(plan.writes),
-        true if memo.stage == GceStage::Open && !unwanted.is_empty() => {
-            GceStep::Try(tried(&goal.names, live, &unwanted))
-        }
+        true if has_to_try => GceStep::Try(unused),
         true => GceStep::Ready(ip),
     })
 }
@@ -104,9 +109,22 @@ pub(super) fn tried(names: &GceNames, live: &GceLive, letters: &str) -> Vec<GceO
     if !backends.is_empty() {
         return backends;
     }
-    let checks = [(GceKind::HttpHealthChecks, 'x'), (GceKind::HealthChecks, 'y')];
-    let checks = checks.into_iter().filter(|(_, letter)| letters.contains(*letter));
+    let checks = CHECKS.into_iter().filter(|(_, letter)| letters.contains(*letter));
     checks.map(|(kind, _)| names.shared_check(kind)).filter(|it| live.has(it)).collect()
+}
+
+/// The letters of the shared health checks among these objects.
+pub(super) fn check_letters(names: &GceNames, objects: &[GceObject]) -> String {
+    let checks = CHECKS.into_iter().filter(|(kind, _)| objects.contains(&names.shared_check(*kind)));
+    checks.map(|(_, letter)| letter).collect()
+}
+
+/// The memo of a try that found a use: checks of these letters that are still there stay.
+pub(super) fn without_used(memo: GceMemo, names: &GceNames, live: &GceLive, letters: &str) -> GceMemo {
+    match memo.stage {
+        GceStage::Tried => memo.without(&check_letters(names, &tried(names, live, letters))),
+        _ => memo,
+    }
 }
 
 /// Whether these are backend services that Services share.
@@ -116,9 +134,8 @@ pub(super) fn are_backends(unused: &[GceObject]) -> bool {
 
 /// Firewalls of shared health checks that are gone, of those with these letters.
 pub(super) fn idle_firewalls(names: &GceNames, live: &GceLive, letters: &str) -> Vec<GceObject> {
-    let checks = [(GceKind::HttpHealthChecks, 'x'), (GceKind::HealthChecks, 'y')];
     let gone =
-        checks.into_iter().filter(|(kind, letter)| letters.contains(*letter) && !live.has(&names.shared_check(*kind)));
+        CHECKS.into_iter().filter(|(kind, letter)| letters.contains(*letter) && !live.has(&names.shared_check(*kind)));
     gone.map(|(kind, _)| names.check_firewall(kind, true)).filter(|it| live.has(it)).collect()
 }
 

@@ -8,7 +8,7 @@ use super::goal::shared_letter;
 use super::live::{GceLive, own};
 use super::memo::{GceMemo, GceStage};
 use super::names::GceNames;
-use super::plan::{are_backends, idle_firewalls, tried};
+use super::plan::{are_backends, check_letters, idle_firewalls, tried, without_used};
 use super::round::GceRound;
 use crate::api::fields::text;
 use crate::api::objects::{GceKind, GceObject};
@@ -32,7 +32,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings, rou
     }
     let is_first = kept.is_none();
     let memo = kept.unwrap_or_else(|| GceMemo::new(GceStage::Open, ""));
-    let memo = if memo.stage.is_open() { memo.with(SHARED) } else { memo };
+    let memo = if memo.stage == GceStage::Open { memo.with(SHARED) } else { memo };
     let project = &settings.project;
     let known = match follow(project, &memo, round) {
         Ok(known) => known,
@@ -57,9 +57,15 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings, rou
     }
     // Once its own objects are gone, what was shared was tried: it is not tried again and again.
     let has_own = own(&names).iter().any(|it| live.has(it));
+    // A try from before was of objects that it served with earlier.
+    let memo = if has_own && memo.stage == GceStage::Tried { memo.at(GceStage::Open).with(SHARED) } else { memo };
     let mut memo = if has_own || is_first { memo.with(&letters_of(service, &names, &live)) } else { memo };
     if !has_own {
         live.read_shared(&names, project, &memo.letters, round)?;
+    }
+    if known.found_use {
+        let letters = memo.letters.clone();
+        memo = without_used(memo, &names, &live, &letters);
     }
     let (step, mut sent) = loop {
         let step = next(&names, &live, &memo, round)?;
@@ -102,7 +108,7 @@ pub(super) fn delete(service: &LoadBalancer, settings: &GceBalancerSettings, rou
         (Some(why), false) => why.clone(),
         (None, false) => "the next step follows".to_owned(),
     };
-    let after = memo.next(sent.operations).refusing(sent.tried);
+    let after = memo.next(sent.operations).refusing(sent.tried).without(&check_letters(&names, &sent.used));
     let after = match (step.is_try && again.is_none(), step.tries_backends) {
         (false, _) => after,
         (true, true) => after.without_backends(),
@@ -146,15 +152,15 @@ fn next(names: &GceNames, live: &GceLive, memo: &GceMemo, round: &GceRound) -> R
     if let Some(first) = left.iter().map(rank).min() {
         return Ok(RemovalStep::own(left.into_iter().filter(|it| rank(it) == first).collect()));
     }
-    if memo.stage != GceStage::Tried {
-        let mut unused = tried(names, live, &memo.letters);
-        let tries_backends = are_backends(&unused);
-        if !tries_backends && memo.letters.contains('g') {
-            unused.extend(round.groups(names)?);
-        }
-        if !unused.is_empty() {
-            return Ok(RemovalStep { is_try: true, tries_backends, ..RemovalStep::own(unused) });
-        }
+    // A check whose deletion was accepted may still be shown, since reads are reused. It is deleted once more: a read in the place of that
+    // write would leave the check to somebody else, and nobody would delete its firewall.
+    let mut unused = tried(names, live, &memo.letters);
+    let tries_backends = are_backends(&unused);
+    if memo.stage != GceStage::Tried && !tries_backends && memo.letters.contains('g') {
+        unused.extend(round.groups(names)?);
+    }
+    if !unused.is_empty() {
+        return Ok(RemovalStep { is_try: true, tries_backends, ..RemovalStep::own(unused) });
     }
     Ok(RemovalStep::own(idle_firewalls(names, live, &memo.letters)))
 }

@@ -1,6 +1,6 @@
 //! Two replicas with a login that Keystone refuses: it hears of the leader alone, since it counts the attempts of both.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tests::control_plane::cluster;
 use tests::{kubelet, operator, wait};
@@ -9,6 +9,8 @@ use super::place::Place;
 
 /// How long a standby is watched. Whoever asks when the process starts has asked by then.
 const WATCHED: Duration = Duration::from_secs(3);
+/// How long a login that was refused is not tried again.
+const REFUSED: Duration = Duration::from_mins(1);
 
 #[tokio::test]
 async fn bad_logins_of_two_replicas_are_the_leaders_alone() {
@@ -20,6 +22,8 @@ async fn bad_logins_of_two_replicas_are_the_leaders_alone() {
     }
     let before = place.keystone.logins().len();
     let logins = || place.keystone.logins().split_off(before);
+    let begun = Instant::now();
+    let repeats = || usize::try_from(begun.elapsed().as_secs() / REFUSED.as_secs()).unwrap();
     let leader = first.started().await;
     kubelet::join(&cluster.admin, "web-1").await.unwrap();
     let parts = [
@@ -35,14 +39,22 @@ async fn bad_logins_of_two_replicas_are_the_leaders_alone() {
 
     let mut standby = second.start();
     standby.says("standing by").await;
-    let more = wait::within(WATCHED, async || (logins().len() > 1).then(logins)).await;
+    // On a slow machine the leader itself asks again meanwhile.
+    let more = wait::within(WATCHED, async || {
+        let all = logins();
+        (all.len() > 1 + repeats()).then_some(all)
+    })
+    .await;
     assert_eq!(more, None, "a standby has asked for a token");
 
+    let asked = logins().len();
     leader.stop().await;
     standby.says("started cloud-node-controller").await;
-    wait::until("the new leader asks", async || (logins() == [401, 401]).then_some(())).await;
+    wait::until("the new leader asks", async || (logins().len() > asked).then_some(())).await;
     second.folder.write("secret", &project.credential.secret);
     operator::initialized(&cluster, "web-1").await;
-    assert_eq!(logins(), [401, 401, 201]);
+    let mut all = logins();
+    assert_eq!(all.pop(), Some(201));
+    assert!(all.iter().all(|it| *it == 401) && (2..=2 + repeats()).contains(&all.len()), "{all:?}");
     standby.stop().await;
 }

@@ -189,3 +189,39 @@ fn backend_services_are_shared_and_called_as_the_vendors() {
     second.deleted().unwrap();
     assert_eq!(stage.left(), [""; 0]);
 }
+
+/// A Service whose shared health check is deleted, and shown once more, as by a read that was asked before.
+fn shown_after_its_deletion() -> Stage {
+    const CHECK: &str = "/healthChecks/k8s-CID-node";
+    let mut stage = Stage::internal();
+    stage.ensured().unwrap();
+    let check = stage.object(CHECK);
+    while stage.object(CHECK) != Value::Null {
+        let (answer, _) = stage.call(Gcp::delete);
+        let Ok(Deletion::Pending(it)) = answer else { panic!("{answer:?}") };
+        stage.service = stage.service.clone().after(it.status);
+        stage.pause(it.wait.milliseconds);
+    }
+    let path = format!("projects/p1/global{CHECK}").replace("CID", CID);
+    stage.change(|cloud| cloud.objects.insert(path, check));
+    stage
+}
+
+#[test]
+fn a_shared_check_that_is_shown_again_leaves_no_firewall() {
+    let mut stage = shown_after_its_deletion();
+    let writes = stage.deleted().unwrap();
+    assert_eq!(writes, ["DELETE healthChecks/k8s-CID-node", "DELETE firewalls/k8s-CID-node-hc"]);
+    assert_eq!(stage.left(), [""; 0]);
+}
+
+#[test]
+fn a_shared_check_that_another_service_made_again_stays() {
+    let mut stage = shown_after_its_deletion();
+    let mut second = stage.other("two", "11111111-9a5e-4a8e-8f0b-1f6d3f6f2a11");
+    second.ensured().unwrap();
+    assert_eq!(stage.deleted().unwrap(), ["DELETE healthChecks/k8s-CID-node"]);
+    assert_eq!(second.ensured().unwrap(), [""; 0]);
+    second.deleted().unwrap();
+    assert_eq!(stage.left(), [""; 0]);
+}
