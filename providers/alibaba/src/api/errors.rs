@@ -14,6 +14,8 @@ use super::fields::text;
 const REST: Duration = Duration::from_secs(5);
 /// The most characters of the cloud's sentence that a message keeps.
 const WORDS: usize = 400;
+/// The beginning of codes of changes that have failed for now.
+const FAILED: &str = "OperationFailed";
 /// The largest answer in which an error is looked for.
 const ERROR_BYTES: usize = 64 << 10;
 
@@ -30,6 +32,13 @@ impl AcsRefusal {
     /// Whether the same request goes through once an earlier change is over.
     pub(crate) fn is_busy(&self) -> bool {
         is_busy(&self.code)
+    }
+
+    /// Whether the API has refused this request alone, and may carry out others: it has answered, and neither throttles nor waits for the end of
+    /// an earlier change. A change that has failed for now says nothing of others.
+    pub(crate) fn is_about_one(&self) -> bool {
+        let waits = self.is_busy() && !self.code.starts_with(FAILED);
+        !self.code.is_empty() && !waits && !matches!(self.error, Error::RetryAfter(_))
     }
 }
 
@@ -98,4 +107,24 @@ fn complaint(asked: AskedAction<'_>, status: u16, said: &Value) -> String {
         complaint.push_str(&format!(" (request {id})"));
     }
     complaint
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn refusals_of_one_request_say_nothing_of_others() {
+        for (code, error, is_about_one) in [
+            ("InvalidParameter", Error::invalid("x"), true),
+            ("Forbidden.RAM", Error::denied("x"), true),
+            ("OperationFailed.Certificate", Error::unavailable("x"), true),
+            ("ServiceIsConfiguring", Error::unavailable("x"), false),
+            ("Throttling.User", Error::retry_after(REST, "x"), false),
+            ("", Error::unavailable("no answer"), false),
+        ] {
+            let refusal = AcsRefusal { code: code.to_owned(), error };
+            assert_eq!(refusal.is_about_one(), is_about_one, "{refusal:?}");
+        }
+    }
 }

@@ -259,6 +259,25 @@ fn machines_follow_where_a_listener_is_refused() {
 }
 
 #[test]
+fn machines_follow_where_a_listener_fails_for_now() {
+    for (code, machines, sent) in [("OperationFailed.Certificate", 4, 2), ("Throttling.User", 3, 1)] {
+        let played = Played::new(FakeSlb::default());
+        let mut service = service().with_port(Port::new(Protocol::Tcp, 443, 30_443));
+        played.settle(&mut service);
+        played.cloud.borrow_mut().cloud().refused_at = vec!["SetLoadBalancerTCPListenerAttribute"];
+        played.cloud.borrow_mut().cloud().refused_with = code;
+        service = service.with_annotation(format!("{PREFIX}established-timeout"), "600");
+        service.nodes.push(node(4));
+        let before = played.host.sent().len();
+        let waits = played.call(&mut service);
+        assert!(matches!(&waits, Ok(Progress::Pending(_)) | Err(Error::RetryAfter(_))), "{code}: {waits:?}");
+        let written = writes(&played.host.sent()[before..]).iter().filter(|it| it.starts_with("Set")).count();
+        assert_eq!(written, sent, "{code}: an endpoint that throttles rests");
+        assert_eq!(balancer(&played)["Groups"][0]["Servers"].as_array().unwrap().len(), machines, "{code}");
+    }
+}
+
+#[test]
 fn a_listener_moves_to_machines_that_are_there() {
     let played = Played::new(FakeSlb::default());
     let mut service = service().with_port(Port::new(Protocol::Tcp, 81, 30_081));

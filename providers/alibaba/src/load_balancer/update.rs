@@ -22,7 +22,8 @@ pub(super) struct SlbUpdate<'a> {
 
 impl SlbUpdate<'_> {
     /// Writes what differs: listeners away, new groups with their first machines, listeners, the machines of groups, groups away. A write that
-    /// has to wait ends the call, and what comes behind it is not read in vain. A listener that is refused holds up no other, and no machine.
+    /// has to wait ends the call, as does one that is throttled or not answered, and what comes behind it is not read in vain. A listener that is
+    /// refused holds up no other, and no machine.
     pub(super) fn write(&self) -> Result<(), AcsRefusal> {
         // One that has served may have listeners that are not shown yet, or for a moment.
         let mut live = match self.balancer.is_bare && self.access.service.current_ingress.is_empty() {
@@ -66,7 +67,7 @@ impl SlbUpdate<'_> {
             let parameters = port.parameters.with_access(list.as_deref(), live, &lists);
             let listens = self.write_listener(port, &parameters, group, live);
             match listens.and_then(|()| self.write_domains(port, live.is_none())) {
-                Err(refusal) if !refusal.is_busy() => written = written.and(Err(refusal)),
+                Err(refusal) if refusal.is_about_one() => written = written.and(Err(refusal)),
                 listens => listens?,
             }
         }

@@ -24,6 +24,8 @@ pub(super) struct FakeSlb {
     pub(super) busy_at: Vec<&'static str>,
     /// Actions that are refused.
     pub(super) refused_at: Vec<&'static str>,
+    /// The code with which they are.
+    pub(super) refused_with: &'static str,
     /// Whether a load balancer by its id shows no listener.
     pub(super) hides_listeners: bool,
 }
@@ -40,6 +42,7 @@ impl Default for FakeSlb {
             full: Vec::new(),
             busy_at: Vec::new(),
             refused_at: Vec::new(),
+            refused_with: "InvalidParameter",
             hides_listeners: false,
         }
     }
@@ -304,7 +307,7 @@ impl FakeCloud for FakeSlb {
             return refusal(400, "OperationBusy");
         }
         if self.refused_at.contains(&action) {
-            return refusal(400, "InvalidParameter");
+            return refusal(400, self.refused_with);
         }
         let id = text(&pairs, "LoadBalancerId").to_owned();
         match action {
