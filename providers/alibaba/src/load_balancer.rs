@@ -23,7 +23,7 @@ use aerostat_sdk::{Change, Deletion, Error, Ingress, LoadBalancer, Progress, Res
 
 use self::access::ServiceAccess;
 use self::annotations::{ADDRESS_TYPE, HOSTNAME, ID as OWN, PRESERVE, renamed};
-use self::desired::DesiredSlb;
+use self::desired::{DesiredSlb, of_machines};
 use self::marks::{TagRelation, VENDOR_CLUSTER, VENDOR_NAME, left_by_the_vendor, relation};
 use self::names::PartNames;
 use self::update::SlbUpdate;
@@ -231,7 +231,11 @@ impl Backend for SlbCall<'_> {
         if self.relation(live) == TagRelation::Other {
             return Ok(Change::Done(()));
         }
-        let desired = self.desired(Some(live))?;
+        // Where an annotation is refused, it is told by that refusal.
+        let chosen = of_machines(self.service, &[]);
+        let Ok(desired) = DesiredSlb::of(&chosen, &self.names, &self.region, Some(live)) else {
+            return Ok(Change::Done(()));
+        };
         match self.update_of(live, &desired).follow_nodes() {
             Ok(()) => Ok(Change::Done(())),
             Err(refusal) if refusal.is_busy() => Ok(Change::Busy(refusal.error.to_string())),

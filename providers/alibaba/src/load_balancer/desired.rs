@@ -264,6 +264,16 @@ fn warn(
     Ok(())
 }
 
+/// A Service of which only the machines count, where something else that it asks for is refused: with the annotations that say how much traffic
+/// they take, and with these.
+pub(crate) fn of_machines(service: &LoadBalancer, further: &[&str]) -> LoadBalancer {
+    let mut chosen = service.clone();
+    let weights = [rows::WEIGHT.name, rows::IGNORE_WEIGHTS.name];
+    chosen.annotations.retain(|(key, _)| weights.contains(&&**key) || further.contains(&&**key));
+    chosen.source_ranges.clear();
+    chosen
+}
+
 /// The instances of nodes, each once and in the order of their ids.
 pub(crate) fn instances(nodes: &[Node], region: &str, warnings: &mut Warnings) -> Vec<String> {
     let (mut instances, mut others) = (SortedSet::new(), Vec::new());

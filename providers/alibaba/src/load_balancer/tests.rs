@@ -278,6 +278,24 @@ fn machines_follow_where_a_listener_fails_for_now() {
 }
 
 #[test]
+fn machines_follow_where_an_annotation_is_refused() {
+    let played = Played::new(FakeSlb::default());
+    let mut service = annotated("default-weight", "50");
+    played.settle(&mut service);
+    service = service.with_annotation(format!("{PREFIX}external-ip-type"), "eip");
+    service.nodes = (2..=4).map(node).collect();
+    let before = played.host.sent().len();
+    let refused = played.call(&mut service);
+    assert!(matches!(&refused, Err(Error::Invalid(why)) if why.contains("external-ip-type")), "{refused:?}");
+    let expected = ["AddVServerGroupBackendServers", "RemoveVServerGroupBackendServers"];
+    assert_eq!(writes(&played.host.sent()[before..]), expected);
+    let live = balancer(&played);
+    let servers = live["Groups"][0]["Servers"].as_array().unwrap();
+    let shown: Vec<_> = servers.iter().map(|it| format!("{} {}", it["ServerId"], it["Weight"])).collect();
+    assert_eq!(shown, [r#""i-bp002" 50"#, r#""i-bp003" 50"#, r#""i-bp004" 50"#]);
+}
+
+#[test]
 fn a_listener_moves_to_machines_that_are_there() {
     let played = Played::new(FakeSlb::default());
     let mut service = service().with_port(Port::new(Protocol::Tcp, 81, 30_081));

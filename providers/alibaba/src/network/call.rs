@@ -4,6 +4,7 @@ use aerostat_sdk::annotations::Annotations;
 use aerostat_sdk::backend::{Backend, Creation, Found, Pauses, Removal, Update};
 use aerostat_sdk::{Change, Error, Ingress, LoadBalancer, Result, clock, cluster};
 
+use super::annotations::{CERTIFICATES, PROTOCOLS};
 use super::desired::{NlbDesired, zones};
 use super::jobs::NlbJobs;
 use super::names::{ID, NlbNames};
@@ -11,6 +12,7 @@ use super::step::{NlbStop, change};
 use crate::api::network_load_balancers::{self as balancers, NlbBalancer};
 use crate::api::{NLB, network_groups as groups, security_groups};
 use crate::load_balancer::annotations::{ADDRESS_TYPE, PRESERVE};
+use crate::load_balancer::desired::of_machines;
 use crate::load_balancer::marks::{CLUSTER_UID, KEPT, SERVICE_UID, TagRelation, VENDOR_CLUSTER, VENDOR_NAME, relation};
 use crate::settings::VpcSettings;
 use crate::settings::balancers::SlbSettings;
@@ -249,7 +251,11 @@ impl Backend for NlbCall<'_> {
         if self.relation(&live.tags) == TagRelation::Other {
             return Ok(Change::Done(()));
         }
-        let desired = self.desired(Some(live))?;
+        // Where an annotation is refused, it is told by that refusal. Groups have the protocols of ports in their names.
+        let chosen = of_machines(self.service, &[PROTOCOLS.name, CERTIFICATES.name]);
+        let Ok(desired) = NlbDesired::of(&chosen, &self.names, &self.region, Some(live)) else {
+            return Ok(Change::Done(()));
+        };
         change(self.follow(&desired))
     }
 

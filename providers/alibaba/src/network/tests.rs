@@ -208,6 +208,22 @@ fn machines_of_network_groups_go_in_by_forty() {
 }
 
 #[test]
+fn machines_of_network_groups_follow_beside_a_refused_value() {
+    let played = Played::new(FakeNlb::default());
+    let mut service = annotated("protocol-port", "tcpssl:80").with_annotation(format!("{PREFIX}cert-id"), "c1");
+    played.settle(&mut service);
+    service = service.with_annotation(format!("{PREFIX}additional-cert-ids"), "c2");
+    service.nodes.push(node(4));
+    let is_told = (0..20).any(|_| match played.call(&mut service) {
+        Err(error) => error.why().contains("additional-cert-ids"),
+        Ok(Progress::Failed(it)) => it.error.why().contains("additional-cert-ids"),
+        Ok(_) => false,
+    });
+    let group = only(&played, "server group");
+    assert_eq!((is_told, group["Servers"].as_array().unwrap().len()), (true, 4), "{group}");
+}
+
+#[test]
 fn full_network_groups_lose_what_is_gone_first() {
     let played = Played::new(FakeNlb { most_servers: 3, ..FakeNlb::default() });
     let mut service = service();
