@@ -212,7 +212,7 @@ impl TablePass {
             let RouteStep::Create(instance) = *step else { continue };
             let destination = change.destination.as_str();
             if *requests == 0 {
-                outcomes.insert(destination, SentEntry::Unsent.refusal(destination));
+                outcomes.insert(destination, turn::unsent(change, &self.table));
                 continue;
             }
             let (checking, refused) = match turn::of(change, &self.table) {

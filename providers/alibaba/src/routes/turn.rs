@@ -3,9 +3,9 @@
 
 use std::fmt::Display;
 
-use aerostat_sdk::{RouteChange, RouteOutcome};
+use aerostat_sdk::{Result, RouteChange, RouteOutcome};
 
-use super::sent::SOON;
+use super::sent::{SOON, SentEntry};
 use crate::api::route_tables::BATCH;
 
 /// Words behind the id of the table.
@@ -103,6 +103,15 @@ pub(super) fn later(table: &str, interface: Option<&str>, refused: u32) -> Route
     let (before, behind) = CHECKS;
     let words = interface.map_or_else(|| refusals(refused), |it| format!("{before}{it}{behind}"));
     waits(table, format_args!("{LATER}{words}"))
+}
+
+/// The outcome of a new entry for which no request of this call is left: what is known of it is not read again.
+pub(super) fn unsent(change: &RouteChange, table: &str) -> Result<RouteOutcome> {
+    match of(change, table) {
+        EntryTurn::Waits(interface) => Ok(later(table, interface, 0)),
+        EntryTurn::Refused(times) => Ok(later(table, None, times)),
+        EntryTurn::Sent | EntryTurn::Unknown => SentEntry::Unsent.refusal(&change.destination),
+    }
 }
 
 /// The outcome of an entry that goes in a later call: it was refused so often.

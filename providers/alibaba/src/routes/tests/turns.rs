@@ -162,6 +162,19 @@ fn alibaba_037_an_entry_that_cannot_go_holds_up_no_other() {
 }
 
 #[test]
+fn a_deletion_leaves_what_is_known_of_new_entries() {
+    let network = Network::new(vec![entry("10.245.1.0/24", "i-1", &mark())]);
+    let (mut waiting, _) = passed(&network, creations(60));
+    waiting.push(change("10.245.1.0/24", Some("i-1"), None));
+    let (waiting, _) = passed(&network, waiting);
+    assert_eq!(counts(&network.sent(), ["CreateRouteEntries", "DeleteRouteEntries"]), [1, 1]);
+    assert_eq!(settled(&network, waiting, 4), []);
+    let sent = network.sent();
+    assert_eq!(counts(&sent, ["CreateRouteEntries", "DescribeInstances"]), [1, 0], "{sent:?}");
+    assert_eq!(network.list().unwrap().len(), 60);
+}
+
+#[test]
 fn knowledge_of_another_table_counts_for_none() {
     let network = Network::new(Vec::new());
     network.0.borrow_mut().checking = vec![1];
