@@ -119,7 +119,12 @@ impl<'a> NlbCall<'a> {
         self.jobs.settle(&self.region)?;
         if let Some(live) = live {
             self.protect_no_more(live)?;
-            self.send("DeleteLoadBalancer", &[("LoadBalancerId", &live.id)])?;
+            match NLB.call("DeleteLoadBalancer", &self.region, &[("LoadBalancerId", &live.id)]) {
+                // The job of an earlier deletion has ended since it was read.
+                Err(refusal) if balancers::is_gone(&refusal) => {}
+                Err(refusal) => return Err(refusal.into()),
+                Ok(answer) => self.begun("DeleteLoadBalancer", &answer)?,
+            }
             self.jobs.settle(&self.region)?;
             return match balancers::find(&self.region, &live.id)? {
                 None => self.remove(None),

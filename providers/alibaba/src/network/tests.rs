@@ -264,11 +264,21 @@ fn deletions_leave_no_part_of_a_network_load_balancer() {
     let expected = ["UpdateLoadBalancerProtection", "DeleteLoadBalancer", "DeleteServerGroup", "DeleteSecurityGroup"];
     assert_eq!(writes(&played.host.sent()[before..]), expected);
     assert_eq!(count(&played), 0);
+    // It goes just before it is deleted.
+    let mut service = self::service();
+    played.settle(&mut service);
+    played.cloud.borrow_mut().cloud().goes_before = Some("DeleteLoadBalancer");
+    let host = played.host.clone().at(played.cloud.borrow().now());
+    let deletion = host.run(|| <Alibaba as LoadBalancers>::delete(&service));
+    assert!(matches!(deletion, Ok(Deletion::Pending(_) | Deletion::Done)), "{deletion:?}");
+    assert_eq!(delete(&played, &mut service), Deletion::Done);
+    assert_eq!(count(&played), 0);
+    played.cloud.borrow_mut().cloud().goes_before = None;
     // It is deleted by hand: its parts go all the same.
     let mut service = self::service();
     played.settle(&mut service);
-    played.cloud.borrow_mut().cloud().balancers.remove("nlb-2");
-    played.cloud.borrow_mut().cloud().listeners.remove("lsn-2");
+    played.cloud.borrow_mut().cloud().balancers.remove("nlb-3");
+    played.cloud.borrow_mut().cloud().listeners.remove("lsn-3");
     assert_eq!(delete(&played, &mut service), Deletion::Done);
     assert_eq!(count(&played), 0);
 }

@@ -33,6 +33,8 @@ pub(super) struct FakeNlb {
     pub(super) failed: Vec<String>,
     /// The most machines of a group.
     pub(super) most_servers: usize,
+    /// An action just before which the load balancer that it is about goes.
+    pub(super) goes_before: Option<&'static str>,
 }
 
 impl Default for FakeNlb {
@@ -48,6 +50,7 @@ impl Default for FakeNlb {
             fails: None,
             failed: Vec::new(),
             most_servers: 200,
+            goes_before: None,
         }
     }
 }
@@ -140,9 +143,21 @@ impl FakeNlb {
         reply(200, json!({ "LoadbalancerId": id, "OrderId": 1 }))
     }
 
+    /// Takes a load balancer away with its listeners.
+    fn take_away(&mut self, id: &str) {
+        self.balancers.remove(id);
+        let own = self.listeners.all().filter(|(_, it)| it.body["LoadBalancerId"] == *id);
+        for listener in own.map(|(id, _)| id.to_owned()).collect::<Vec<_>>() {
+            self.listeners.remove(&listener);
+        }
+    }
+
     /// Actions on a load balancer.
     fn do_with_balancer(&mut self, action: &str, pairs: &Pairs, moment: FakeMoment) -> Response {
         let id = text(pairs, "LoadBalancerId").to_owned();
+        if self.goes_before == Some(action) {
+            self.take_away(&id);
+        }
         if self.balancers.get(&id).is_none() {
             return refusal(404, "ResourceNotFound.loadBalancer");
         }
@@ -179,13 +194,7 @@ impl FakeNlb {
         let ids = pairs.iter().filter(|(name, _)| name.starts_with("SecurityGroupIds.")).map(|(_, it)| it.clone());
         let groups = body["SecurityGroupIds"].as_array_mut().unwrap();
         match action {
-            "DeleteLoadBalancer" => {
-                self.balancers.remove(&id);
-                let own = self.listeners.all().filter(|(_, it)| it.body["LoadBalancerId"] == *id);
-                for listener in own.map(|(id, _)| id.to_owned()).collect::<Vec<_>>() {
-                    self.listeners.remove(&listener);
-                }
-            }
+            "DeleteLoadBalancer" => self.take_away(&id),
             "LoadBalancerJoinSecurityGroup" => groups.extend(ids),
             "LoadBalancerLeaveSecurityGroup" => {
                 let gone: Vec<Value> = ids.collect();
