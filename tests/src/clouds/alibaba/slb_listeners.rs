@@ -61,8 +61,11 @@ pub(super) fn answer(world: &mut World, balancer: &str, pairs: AcsPairs<'_>) -> 
             "StartLoadBalancerListener" => listener["Status"] = json!("running"),
             "StopLoadBalancerListener" => listener["Status"] = json!("stopped"),
             "DeleteLoadBalancerListener" => {
-                world.listeners.remove(&id);
-                world.forget_domains(balancer, port);
+                let gone = world.listeners.remove(&id);
+                // One with udp may stand at the same number.
+                if gone.is_some_and(|it| it["ListenerProtocol"] == "https") {
+                    world.forget_domains(balancer, port);
+                }
             }
             other => return Err(unserved(other)),
         }
