@@ -155,8 +155,11 @@ impl VolumeAttacher {
             for change in self.attachments.apply(event, &mut writer) {
                 self.near.lock().change(change.before.as_deref(), change.after.as_deref());
                 let Some(after) = change.after else {
-                    if let Some(before) = change.before.filter(|it| it.spec.attacher == self.driver()) {
-                        self.has_gone(&before);
+                    let Some(before) = change.before else { continue };
+                    match before.spec.attacher == self.driver() {
+                        true => self.has_gone(&before),
+                        // It has named its PersistentVolume, too, which may have waited for that alone.
+                        false => self.look_at_volume(&before),
                     }
                     continue;
                 };
@@ -238,9 +241,7 @@ impl VolumeAttacher {
         let driver = self.driver();
         let handle_of = |it: &VolumeAttachment| plan::handle(it, self.volume_of(it).as_deref(), &driver);
         let (volume, handle) = (plan::volume_name(gone), handle_of(gone));
-        if let Some(volume) = volume {
-            self.queue.add(&format!("{VOLUME}{volume}"));
-        }
+        self.look_at_volume(gone);
         // There was no room at the node, or the volume was elsewhere. Two PersistentVolumes may be of one volume.
         let is_near = |other: &VolumeAttachment| {
             other.spec.node_name == gone.spec.node_name
@@ -250,6 +251,13 @@ impl VolumeAttacher {
         let is_waiting =
             |it: &VolumeAttachment| it.metadata.uid != gone.metadata.uid && plan::is_due(it, &driver) && is_near(it);
         self.attachments.all().iter().filter(|it| is_waiting(it)).for_each(|it| self.add(it));
+    }
+
+    /// The PersistentVolume that an attachment has named may be let go.
+    fn look_at_volume(&self, gone: &VolumeAttachment) {
+        if let Some(volume) = plan::volume_name(gone) {
+            self.queue.add(&format!("{VOLUME}{volume}"));
+        }
     }
 
     /// Whatever an attachment has held is others' now.
