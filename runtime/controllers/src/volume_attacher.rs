@@ -7,11 +7,14 @@
 //!     goes       ■ plan::holds, of all others ► detach ► … done ► the finalizer goes
 //! ```
 //!
-//! While the cloud is at work on many, one list of volumes says which are worth a question (`poll`).
+//! While the cloud is at work on many, one list of volumes says which are worth a question (`poll`). Now and then it says which of those that
+//! are attached seem to have left their machines, and are looked at (`lost`).
 //!
 //! Nothing is detached but what such an object was begun with, only when that is deleted or names something else by now, and not
 //! while another one holds the same volume at the same machine.
 
+mod drift;
+mod lost;
 mod names;
 mod pending;
 mod plan;
@@ -21,6 +24,7 @@ mod turns;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use cloud_provider::{Cloud, CloudVolumes, Identity};
 use k8s_openapi::api::core::v1::PersistentVolume;
@@ -58,6 +62,19 @@ const WORKERS: usize = 20;
 const ATTACHMENT: &str = "attachment/";
 const VOLUME: &str = "volume/";
 
+/// How this controller works.
+#[derive(Clone, Copy, Debug)]
+pub struct Options {
+    /// How often it looks whether attached volumes are still where they were attached.
+    pub look_period: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self { look_period: Duration::from_mins(10) }
+    }
+}
+
 /// The state that the parts of this controller share.
 struct VolumeAttacher {
     client: kube::Client,
@@ -80,13 +97,14 @@ struct VolumeAttacher {
     identity: Arc<dyn Identity>,
     events: VolumeEvents,
     queue: Arc<WorkQueue>,
+    options: Options,
 }
 
 type AttacherWriters =
     (WatchWriter<VolumeAttachment>, WatchWriter<PersistentVolume>, WatchWriter<CSINode>, WatchWriter<CSIDriver>);
 
 /// The controller, unless the cloud has no volumes. When it ends, what is being worked on is finished first.
-pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
+pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
     let volumes = context.account.guard(cloud.clone()).volumes.clone()?;
     let client = context.client.clone();
     let (attachments, attachment_writer) = Watched::new();
@@ -110,6 +128,7 @@ pub fn new(context: &Context, cloud: &Cloud) -> Option<Task> {
         identity: cloud.identity.clone(),
         events: VolumeEvents::new(context.events.recorder(COMPONENT)),
         queue: Arc::new(WorkQueue::new(context.metrics.queue(QUEUE), Limits::per_key(), random)),
+        options,
     };
     let liveness = Liveness::default();
     let writers = (attachment_writer, volume_writer, node_writer, driver_writer);
@@ -146,6 +165,7 @@ impl VolumeAttacher {
         self.is_synced.store(true, Ordering::Release);
         background.spawn(self.clone().retry_with_new_credentials());
         background.spawn(self.clone().read_lists());
+        background.spawn(self.clone().look_after_attached());
         let queue = self.queue.clone();
         worker::run(self, queue, WORKERS, background, &liveness, shutdown).await;
     }
