@@ -374,7 +374,8 @@ impl VolumeAttacher {
     /// A PersistentVolume that is being deleted goes once no attachment names it.
     async fn sync_volume(&self, name: &str) -> Result<AttachProgress, Error> {
         let Some(volume) = self.volumes.get(name) else { return Ok(AttachProgress::Over) };
-        let is_named = !self.near.lock().of_volume(name).is_empty();
+        // All of a list are known at once, while those by name follow one after the other.
+        let is_named = self.attachments.all().iter().any(|it| plan::volume_name(it) == Some(name));
         if plan::is_let_go(&volume, is_named, &self.driver()) {
             self.guard_volume(&volume, false).await?;
         }
