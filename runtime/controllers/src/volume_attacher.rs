@@ -35,6 +35,7 @@ use kube::runtime::watcher::Event;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
+use tokio::time::Instant;
 
 use crate::account::changed;
 use crate::context::{Context, Task};
@@ -48,7 +49,7 @@ use crate::watch;
 use crate::watched::{WatchWriter, Watched};
 use crate::worker::{self, random};
 
-use self::names::NamesNear;
+use self::names::{NamesNear, WokenNodes};
 use self::pending::PendingAttachments;
 use self::turns::Turns;
 
@@ -86,6 +87,7 @@ struct VolumeAttacher {
     csi_nodes: Watched<CSINode>,
     csi_drivers: Watched<CSIDriver>,
     near: Mutex<NamesNear>,
+    woken: Mutex<WokenNodes>,
     /// Whether all is known that there was at the start. Before that each attachment is in the queue because it is there, and what else is
     /// there adds none.
     is_synced: AtomicBool,
@@ -120,6 +122,7 @@ pub fn new(context: &Context, cloud: &Cloud, options: Options) -> Option<Task> {
         csi_nodes,
         csi_drivers,
         near: Mutex::default(),
+        woken: Mutex::default(),
         is_synced: AtomicBool::new(false),
         turns: Mutex::default(),
         pending: Mutex::default(),
@@ -204,7 +207,7 @@ impl VolumeAttacher {
                 let Some(after) = change.after else { continue };
                 let name = after.name_any();
                 if change.before.is_none() {
-                    self.add_named(|near| near.of_volume(&name));
+                    self.add_named(|near| near.of_volume(&name), true);
                 }
                 if plan::is_let_go(&after, false, &self.driver()) {
                     self.queue.add(&format!("{VOLUME}{name}"));
@@ -222,8 +225,12 @@ impl VolumeAttacher {
                 let id = |node: &Option<Arc<CSINode>>| {
                     node.as_ref().and_then(|it| plan::node_id(it, &driver)).map(str::to_owned)
                 };
-                if let Some(node) = change.after.as_ref().filter(|_| id(&change.before) != id(&change.after)) {
-                    self.add_named(|near| near.of_node(&node.name_any()));
+                let now = id(&change.after);
+                if let Some(node) = change.after.as_ref().filter(|_| now.is_some() && now != id(&change.before)) {
+                    let name = node.name_any();
+                    let is_due =
+                        self.is_synced.load(Ordering::Acquire) && self.woken.lock().wake(&name, Instant::now());
+                    self.add_named(|near| near.of_node(&name), is_due);
                 }
             }
         };
@@ -291,14 +298,19 @@ impl VolumeAttacher {
         self.queue.add(&format!("{ATTACHMENT}{}", attachment.name_any()));
     }
 
-    /// Adds those of these names that are not as they should be.
-    fn add_named(&self, names: impl FnOnce(&NamesNear) -> Vec<String>) {
+    /// Adds those of these names that are not as they should be: at once, or once their own pauses end.
+    fn add_named(&self, names: impl FnOnce(&NamesNear) -> Vec<String>, at_once: bool) {
         if !self.is_synced.load(Ordering::Acquire) {
             return;
         }
         let (names, driver) = (names(&self.near.lock()), self.driver());
         let found = names.iter().filter_map(|it| self.attachments.get(it));
-        found.filter(|it| plan::is_due(it, &driver)).for_each(|it| self.add(&it));
+        for attachment in found.filter(|it| plan::is_due(it, &driver)) {
+            match at_once {
+                true => self.add(&attachment),
+                false => self.queue.add_unless_paused(&format!("{ATTACHMENT}{}", attachment.name_any())),
+            }
+        }
     }
 
     /// Adds all that are not as they should be.
